@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+# rowlock: one GNU Makefile.
+#
+#   make                     build/rowlock, build/librowlock.a, build/librowlock.so
+#   make demo, make check    install what is missing, build, then demonstrate or test
+#   make examples bench      build/examples/*; the measurements (never part of check)
+#   make install             DESTDIR, PREFIX
+#
+#   DRIVERS="sqlite"         only these drivers (default: all whose client library is here)
+#   SANITIZE=address,undefined   or thread; builds into a folder of its own
+#   CC=clang  WERROR=1
+
+VERSION := 0.1.0
+ABI     := 0
+MAKEFLAGS += --no-builtin-rules
+
+PREFIX  ?= /usr/local
+BINDIR  ?= $(PREFIX)/bin
+LIBDIR  ?= $(PREFIX)/lib
+INCDIR  ?= $(PREFIX)/include
+MANDIR  ?= $(PREFIX)/share/man
+
+SANITIZE ?=
+BUILD    ?= build$(if $(SANITIZE),/sanitize-$(subst $(comma),-,$(SANITIZE)))
+comma    := ,
+PKG_CONFIG ?= pkg-config
+
+have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
+ALL_DRIVERS := sqlite postgresql mariadb
+FOUND := $(if $(call have,sqlite3),sqlite) $(if $(call have,libpq),postgresql) \
+         $(if $(call have,libmariadb),mariadb)
+DRIVERS ?= $(FOUND)
+
+package_sqlite := sqlite3
+package_postgresql := libpq
+package_mariadb := libmariadb
+DRIVER_CFLAGS := $(foreach d,$(DRIVERS),-DROWLOCK_WITH_$(shell echo $(d) | tr a-z A-Z) \
+                   $(shell $(PKG_CONFIG) --cflags $(package_$(d)) 2>/dev/null))
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith
+CFLAGS   ?= -O2 -g
+SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+BASE_FLAGS := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -I$(BUILD)/gen -pthread \
+              -DROWLOCK_VERSION='"$(VERSION)"' $(WARNINGS) $(if $(WERROR),-Werror) $(SANFLAGS)
+LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden $(DRIVER_CFLAGS)
+LIBS := -ldl -pthread
+
+# A driver's files are its own name and what begins with it.
+DRIVER_FILES := $(foreach d,$(ALL_DRIVERS),$(wildcard src/driver/$(d)*.c))
+DRIVERS_IN   := $(foreach d,$(DRIVERS),$(wildcard src/driver/$(d)*.c))
+LIB_SOURCES  := $(wildcard src/util/*.c src/schedule/*.c src/dialect/*.c src/session/*.c src/lock/*.c src/counter/*.c \
+                  src/lease/*.c src/job/*.c src/refresh/*.c src/schema/*.c) \
+                $(filter-out $(DRIVER_FILES),$(wildcard src/driver/*.c)) $(DRIVERS_IN)
+DIALECTS     := postgresql mariadb mysql sqlite
+GEN_SOURCES  := $(DIALECTS:%=$(BUILD)/gen/dialect_%.c)
+.SECONDARY: $(GEN_SOURCES)
+LIB_OBJECTS  := $(LIB_SOURCES:%.c=$(BUILD)/obj/%.o) $(GEN_SOURCES:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
+CMD_OBJECTS  := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/command/*.c)) $(BUILD)/obj/gen/verb_texts.o
+
+# V=1 shows the commands.
+quiet = $(if $(V),,@echo "  $(1)	$@" &&)
+
+.PHONY: all summary
+all: $(BUILD)/rowlock $(BUILD)/librowlock.a $(BUILD)/librowlock.so summary
+
+summary:
+	@echo "rowlock $(VERSION): drivers: $(or $(strip $(DRIVERS)),none)$(if \
+	  $(filter-out $(DRIVERS),$(ALL_DRIVERS)),; left out: $(foreach d,$(filter-out $(DRIVERS),$(ALL_DRIVERS)),$(d) ($(if \
+	  $(filter $(d),$(FOUND)),not asked for,no $(package_$(d)) for pkg-config))))"
+
+# Objects of another compiler, other flags or other drivers are not ours.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS))' | cmp -s - $@ || \
+	  echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS))' > $@
+.PHONY: FORCE
+FORCE:
+
+$(BUILD)/obj/%.o: %.c Makefile $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS) -c $< -o $@
+
+procedural_postgresql := 1
+procedural_mariadb := 1
+procedural_mysql := 1
+procedural_sqlite := 0
+base_mysql := mariadb
+sql_of = $(wildcard sql/$(1)/*.sql sql/$(1)/schema/*.sql sql/$(1)/from_*/*)
+.SECONDEXPANSION:
+$(BUILD)/gen/dialect_%.c: tools/embed-sql tools/derive-schema src/dialect/dialect.h $$(call sql_of,$$*) $$(call sql_of,$$(base_$$*))
+	@mkdir -p $(@D)
+	$(call quiet,SQL) tools/embed-sql $* $(procedural_$*) $(base_$*) > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/librowlock.a: $(LIB_OBJECTS)
+	$(call quiet,AR) rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/librowlock.so.$(ABI): $(LIB_OBJECTS)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,librowlock.so.$(ABI) \
+	  $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ $(LIBS)
+
+$(BUILD)/librowlock.so: $(BUILD)/librowlock.so.$(ABI)
+	@ln -sf $(<F) $@
+
+$(BUILD)/rowlock: $(CMD_OBJECTS) $(BUILD)/librowlock.a
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+-include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d)
+
+include man/man.mk
+include examples/examples.mk
+include tests/check.mk
+include fuzz/fuzz.mk
+include bench/bench.mk
+include model.mk
+include install.mk
+
+.PHONY: clean
+clean:
+	rm -rf build

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long a lease takes from the holder who releases it to the first who waits: handover URL
+ * [WAITERS [HAND-OVERS [AIM]]]. AIM: milliseconds, of the median. Every waiter is a thread with a
+ * connection of its own; who was granted the lease stamps the time, releases, and queues again.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rate.h"
+#include "rowlock.h"
+
+struct race {
+    const char *url;
+    int wanted, interrupt[2];
+    atomic_int ready, begun;
+    long long released; /* when, in nanoseconds; the lease guards it and what follows */
+    int done;
+    double *ms;
+};
+
+static long long now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+/* Under the lease. The first grants only fill the queue. */
+static void stamp(struct race *race)
+{
+    if (race->released && race->done < race->wanted)
+        race->ms[race->done++] = (double)(now() - race->released) / 1e6;
+    if (race->done == race->wanted && write(race->interrupt[1], "!", 1) != 1)
+        bench_die("no pipe");
+    race->released = now();
+}
+
+static void *wait_in_line(void *data)
+{
+    static const struct rowlock_want want = {.name = "bench:handover"};
+    static const struct rowlock_terms terms = {.wait_ms = -1, .ttl_ms = 60000};
+    struct race *race = data;
+    struct rowlock_options options = {
+        .interrupt_fd = race->interrupt[0], .connect_ms = 60000, .statement_ms = 60000};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_lease *lease;
+    struct rowlock_error error;
+    int code = rowlock_open(race->url, &options, &connection, &error);
+
+    if (code)
+        bench_die("%s", error.text);
+    atomic_fetch_add(&race->ready, 1);
+    while (!atomic_load(&race->begun))
+        usleep(1000);
+    while (!(code = rowlock_acquire(connection, &want, 1, &terms, &lease, &error))) {
+        stamp(race);
+        code = rowlock_release(lease, &error);
+        rowlock_lease_free(lease);
+        if (code)
+            break;
+    }
+    if (code != ROWLOCK_ECANCELED)
+        bench_die("%s", error.text);
+    rowlock_close(connection);
+    return NULL;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+static void run_race(struct race *race, int waiters)
+{
+    pthread_t *threads = calloc((size_t)waiters, sizeof *threads);
+    pthread_attr_t attributes;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 256 * 1024);
+    for (int i = 0; i < waiters; i++)
+        if (pthread_create(&threads[i], &attributes, wait_in_line, race))
+            bench_die("no thread");
+    while (atomic_load(&race->ready) < waiters)
+        usleep(10000);
+    atomic_store(&race->begun, 1);
+    for (int i = 0; i < waiters; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+}
+
+int main(int argc, char **argv)
+{
+    struct race race = {.wanted = argc > 3 ? atoi(argv[3]) : 500};
+    int waiters = argc > 2 ? atoi(argv[2]) : 10;
+    double aim = argc > 4 ? atof(argv[4]) : 0, median;
+
+    if (argc < 2 || waiters < 2 || race.wanted < 1)
+        bench_die("usage: handover URL [WAITERS [HAND-OVERS [AIM]]]");
+    race.url = argv[1];
+    race.ms = calloc((size_t)race.wanted, sizeof *race.ms);
+    if (pipe(race.interrupt) || !race.ms)
+        bench_die("no pipe or memory");
+    run_race(&race, waiters);
+    qsort(race.ms, (size_t)race.wanted, sizeof *race.ms, by_value);
+    median = race.ms[race.wanted / 2];
+    printf("hand-over, %4d waiters: p50 %.2f ms, p99 %.2f ms, most %.2f ms (%d of them)", waiters,
+           median, race.ms[race.wanted * 99 / 100], race.ms[race.wanted - 1], race.wanted);
+    if (aim > 0)
+        printf(", aim p50 %.2f%s", aim, median <= aim ? "" : "  missed");
+    putchar('\n');
+    free(race.ms);
+    return 0;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jobs: claiming one that is due, and finishing it, among 10,000 jobs against the same among 10; and
+ * the list of the 10,000. job MANY FEW ROUNDS: URLs of two databases of one server, which it fills.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rate.h"
+#include "rowlock.h"
+
+#define MANY 10000
+#define FEW 10
+#define WORKERS 8 /* that fill: a server commits several at once */
+#define PRIME 7919
+#define LIST_AIM_MS 500
+#define LISTS 11
+
+static const char *many_url, *few_url;
+
+struct session {
+    struct rowlock_connection *many, *few;
+    struct rowlock_schedule *schedule; /* always due */
+};
+
+static struct rowlock_connection *connect_to(const char *url)
+{
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error;
+
+    if (rowlock_open(url, NULL, &connection, &error))
+        bench_die("%s", error.text);
+    return connection;
+}
+
+static struct rowlock_schedule *every_ms(void)
+{
+    struct rowlock_schedule *schedule = NULL;
+    struct rowlock_error error;
+
+    if (rowlock_schedule_open("every 1ms", NULL, &schedule, NULL, &error))
+        bench_die("%s", error.text);
+    return schedule;
+}
+
+static void once(struct rowlock_connection *connection, const struct rowlock_schedule *schedule,
+                 unsigned long n)
+{
+    char name[40];
+    struct rowlock_job job = {.name = name, .schedule = schedule, .history = 5};
+    struct rowlock_claim claim = {.claimed = ROWLOCK_JOB_NOT_DUE};
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_error error;
+
+    snprintf(name, sizeof name, "bench:%lu", n);
+    while (claim.claimed != ROWLOCK_JOB_CLAIMED)
+        if (rowlock_claim(connection, &job, &claim, &lease, &error))
+            bench_die("%s", error.text);
+    if (rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &error))
+        bench_die("%s", error.text);
+    rowlock_lease_free(lease);
+}
+
+static void fill_part(const char *url, unsigned long jobs, unsigned long from)
+{
+    struct rowlock_connection *connection = connect_to(url);
+    struct rowlock_schedule *schedule = every_ms();
+
+    for (unsigned long n = from; n < jobs; n += WORKERS)
+        once(connection, schedule, n);
+    rowlock_schedule_close(schedule);
+    rowlock_close(connection);
+    exit(0);
+}
+
+static void fill(const char *url, unsigned long jobs)
+{
+    int status;
+
+    for (unsigned long i = 0; i < WORKERS; i++)
+        if (fork() == 0)
+            fill_part(url, jobs, i);
+    while (wait(&status) > 0)
+        if (status != 0)
+            bench_die("filling %s failed", url);
+}
+
+static void *open_session(const char *url, int worker)
+{
+    struct session *session = calloc(1, sizeof *session);
+
+    (void)url;
+    (void)worker;
+    session->many = connect_to(many_url);
+    session->few = connect_to(few_url);
+    session->schedule = every_ms();
+    return session;
+}
+
+static void close_session(void *data)
+{
+    struct session *session = data;
+
+    rowlock_schedule_close(session->schedule);
+    rowlock_close(session->many);
+    rowlock_close(session->few);
+    free(session);
+}
+
+static void among_many(void *data, unsigned long i)
+{
+    const struct session *session = data;
+
+    once(session->many, session->schedule, i * PRIME % MANY);
+}
+
+static void among_few(void *data, unsigned long i)
+{
+    const struct session *session = data;
+
+    once(session->few, session->schedule, i % FEW);
+}
+
+static int count(const struct rowlock_job_view *job, void *data)
+{
+    (void)job;
+    ++*(unsigned long *)data;
+    return 0;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+static double list_ms(struct rowlock_connection *connection)
+{
+    struct timespec began, ended;
+    struct rowlock_error error;
+    unsigned long n = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    if (rowlock_jobs(connection, NULL, count, &n, &error))
+        bench_die("%s", error.text);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    if (n != MANY)
+        bench_die("the list has %lu jobs", n);
+    return (double)(ended.tv_sec - began.tv_sec) * 1000 +
+           (double)(ended.tv_nsec - began.tv_nsec) / 1000000;
+}
+
+static void list(void)
+{
+    struct rowlock_connection *connection = connect_to(many_url);
+    double ms[LISTS];
+
+    for (int i = 0; i < LISTS; i++)
+        ms[i] = list_ms(connection);
+    qsort(ms, LISTS, sizeof *ms, by_value);
+    printf("%-76s %9.1f   aim %.1f%s\n", "rowlock_jobs: the list of 10,000 jobs, ms (median)",
+           ms[LISTS / 2], (double)LIST_AIM_MS, ms[LISTS / 2] <= LIST_AIM_MS ? "" : "  missed");
+    rowlock_close(connection);
+}
+
+/* rates: a claim that takes 1.5 times as long is one of 0.67 */
+int main(int argc, char **argv)
+{
+    static const struct comparison comparison = {
+        "claim+finish of a due job among 10,000 / among 10",
+        open_session,
+        among_many,
+        among_few,
+        close_session,
+        0.67};
+    int rounds = argc > 3 ? atoi(argv[3]) : 41;
+
+    if (argc < 3)
+        bench_die("usage: job MANY FEW [ROUNDS]");
+    many_url = argv[1];
+    few_url = argv[2];
+    fill(many_url, MANY);
+    fill(few_url, FEW);
+    bench_headline();
+    bench_compare(&comparison, "", 1, rounds, 100);
+    list();
+    return 0;
+}

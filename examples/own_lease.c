@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Locks beneath your own lease: what `rowlock run` started locks the very name that it runs under,
+ * in transactions of its own, by the token it was given; those who have that token exclude each
+ * other.
+ *
+ *   rowlock run x -- own_lease URL x TIMES 'SHELL COMMAND'      runs it so often, each time locked
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rowlock.h"
+
+static int run_locked(struct rowlock_connection *connection, const struct rowlock_want *want,
+                      const char *command, struct rowlock_error *error)
+{
+    int code = rowlock_begin(connection, want, 1, 60000, error); /* waits 60 s at most */
+
+    if (code)
+        return code;
+    if (system(command) != 0) {
+        fprintf(stderr, "%s: failed\n", command);
+        exit(1); /* which rolls back, and so unlocks */
+    }
+    return rowlock_commit(connection, error);
+}
+
+int main(int argc, char **argv)
+{
+    const char *token = getenv("ROWLOCK_TOKEN");
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_want want = {.token = token ? atoll(token) : 0};
+    struct rowlock_error error;
+    int code;
+
+    if (argc != 5) {
+        fputs("usage: own_lease URL NAME TIMES 'SHELL COMMAND'\n", stderr);
+        return 64;
+    }
+    want.name = argv[2];
+    code = rowlock_open(argv[1], NULL, &connection, &error);
+    for (int i = atoi(argv[3]); i > 0 && !code; i--)
+        code = run_locked(connection, &want, argv[4], &error);
+    if (code)
+        fprintf(stderr, "%s: %s\n", rowlock_strerror(code), error.text);
+    rowlock_close(connection);
+    return code != 0;
+}

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is said about a verb stands in man/verbs/VERB.txt, once; help, manual pages and completion are
+# made of it. Included by the Makefile, before all.
+
+VERB_FILES := $(wildcard man/verbs/*.txt)
+VERB_TEXTS := $(filter-out options%,$(notdir $(basename $(VERB_FILES))))
+VERB_PAGES := $(patsubst %,$(BUILD)/man/rowlock-%.1,$(filter-out help,$(VERB_TEXTS)))
+
+$(BUILD)/gen/verb_texts.c: tools/verb-texts $(VERB_FILES)
+	@mkdir -p $(@D)
+	$(call quiet,TEXT) tools/verb-texts c > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/man/rowlock-%.1: man/verbs/%.txt tools/verb-texts $(VERB_FILES)
+	@mkdir -p $(@D)
+	$(call quiet,TEXT) tools/verb-texts man $* > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/completion/rowlock: completion/rowlock.in tools/verb-texts $(VERB_FILES)
+	@mkdir -p $(@D)
+	$(call quiet,TEXT) tools/verb-texts completion > $@.tmp && mv $@.tmp $@
+
+all: $(VERB_PAGES) $(BUILD)/completion/rowlock

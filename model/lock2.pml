@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lock2.pml - two (three) names: leases whose tokens cover several names, and sweeps of different names that meet.
+ * Names A,B,C = 0,1,2.  lease[t] is a set of names (bit n = row (t,n) is there); the row locks of one token's lease rows are
+ * one lock here, taken after the token's beat row, so the beat row lock stands for both.  All leases are exclusive and expired
+ * at the start (the interesting case), token 1 holds A, token 2 holds B and C, token 3 holds A and C, or another set.
+ * sweep() is rowlock.clear_lease of a granter (rowlock.grant_any) and rowlock.clear of a locker (rowlock.lock): the tokens are
+ * gathered first (rowlock.expired), rowlock.sweep deletes one after another; finish is COMMIT or ROLLBACK, Fence rowlock.fence.
+ * Each session: T of its names in sorted order; sweep; look; insert its own lease (granter) or work (locker); commit.
+ *   default  all names' conflicting tokens gathered first, then ONE sweep in token order
+ *   PERNAME  the sweep is done name by name     FENCE a fenced transaction on one row of token 3
+ *   SWEEPALL  sweep only when no conflicting lease looks live (mend)
+ *   CROSS    show that a waiter for one name may wait for a locker of quite another name
+ *   POLL     a locker that meets a live lease keeps its deletes while it polls */
+#define NT 3
+#define NS 3
+#define BIT(n) (1<<(n))
+byte rows[NT+NS+1];  /* committed lease rows of a token: set of names */
+bool live[NT+NS+1];  /* its beat is not expired */
+byte bX[NT+NS+1];    /* session that holds beat (and lease) row lock of the token: it has deleted them, uncommitted */
+bool fence[NT+NS+1]; /* a fenced transaction holds FOR SHARE on one lease row of it */
+byte T[3]; byte inL[3];  /* T by name; locker inside, by name */
+byte want[NS+1];
+
+inline finish(commit_it) { skip; d_step {
+  for (k : 1 .. NT+NS) { if :: bX[k]==me -> bX[k]=0; if :: commit_it -> rows[k]=0 :: else fi :: else fi };
+  for (k : 0 .. 2) { if :: T[k]==me -> T[k]=0; if :: inL[k]==me -> inL[k]=0 :: else fi :: else fi }; k=0 } }
+
+inline sweep(names) {     /* delete the expired leases that conflict on these names */
+  skip; d_step { todo = 0; for (k : 1 .. NT+NS) { if :: (rows[k] & names) && bX[k]!=me -> todo = todo | BIT(k) :: else fi };
+#ifdef SWEEPALL
+    for (k : 1 .. NT+NS) { if :: (todo & BIT(k)) && live[k] -> todo = 0 :: else fi };
+#endif
+    k = 0; t = 1 }
+  do
+  :: t > NT+NS -> break
+  :: t <= NT+NS && !(todo & BIT(t)) -> t++
+  :: t <= NT+NS && (todo & BIT(t)) ->
+     if
+     :: d_step { rows[t] && live[t] -> skip }
+     :: d_step { !rows[t] -> skip }
+     :: d_step { rows[t] && !live[t] && bX[t]==0 && !fence[t] -> bX[t]=me }
+#ifdef CROSS                                              /* I wait for a locker that shares no name with me */
+     :: d_step { bX[t] && bX[t]!=me && !(want[bX[t]] & names) && (inL[0]==bX[t] || inL[1]==bX[t] || inL[2]==bX[t]) -> assert(0) }
+#endif
+     fi; t++
+  od }
+
+proctype S(byte me; byte names; bool locker) { byte k, t, n, todo, left;
+  want[me] = names;
+  n = 0; do :: n<3 && (names & BIT(n)) -> atomic { T[n]==0 -> T[n]=me }; n++ :: n<3 && !(names & BIT(n)) -> n++ :: n==3 -> break od;
+again: skip;
+#ifdef PERNAME
+  n = 0; do :: n<3 -> if :: (names & BIT(n)) -> sweep(BIT(n)) :: else fi; n++ :: n==3 -> break od;
+#else
+  sweep(names);
+#endif
+  skip; d_step { left=0; for (k : 1 .. NT+NS) { if :: (rows[k] & names) && bX[k]!=me -> left = left | BIT(k) :: else fi }; k=0 }
+  if
+  :: left && locker ->                                   /* poll until what was in the way is gone or expired */
+#ifndef POLL
+     finish(0); n = 0; do :: n<3 && (names & BIT(n)) -> atomic { T[n]==0 -> T[n]=me }; n++ :: n<3 && !(names & BIT(n)) -> n++ :: n==3 -> break od;
+#endif
+     skip; d_step { t=1; do :: t<=NT+NS && !((left & BIT(t)) && rows[t]) -> t++ :: else -> break od };
+     (t > NT+NS || !live[t] || !rows[t]); t=0; goto again
+  :: left && !locker -> finish(0); goto over
+  :: else -> skip
+  fi;
+  if
+  :: locker -> d_step { for (k : 0 .. 2) { if :: names & BIT(k) -> assert(inL[k]==0); inL[k]=me :: else fi }; k=0 };
+     if :: finish(1) :: finish(0) fi
+  :: !locker -> atomic { finish(1); d_step { for (k : 1 .. NT+NS) { assert(!(rows[k] & names)) }; k=0; rows[NT+me]=names; live[NT+me]=1 } }  /* one COMMIT */
+  fi;
+over: skip }
+
+proctype Fence() { if :: atomic { rows[3] && bX[3]==0 -> fence[3]=1 } :: !rows[3] -> goto over fi;
+  skip; d_step { assert(rows[3]); fence[3]=0 }
+over: skip }
+proctype Clock() { byte t;
+end: do :: d_step { live[1] -> live[1]=0 } :: d_step { live[2] -> live[2]=0 } :: d_step { live[3] -> live[3]=0 }
+        :: d_step { live[4] -> live[4]=0 } :: d_step { live[5] -> live[5]=0 } :: d_step { live[6] -> live[6]=0 } od }
+
+inline anyset(x) { if :: x=1 :: x=2 :: x=4 :: x=3 :: x=5 :: x=6 :: x=7 fi }
+init { byte a, b, c; bool l1, l2, l3;
+  atomic { rows[1]=1; rows[2]=6; rows[3]=5;   /* 1:A  2:BC  3:AC (as if their grants had been shared ones) */
+    if :: live[1]=0 :: live[1]=1 fi; if :: live[2]=0 :: live[2]=1 fi; if :: live[3]=0 :: live[3]=1 fi;
+    anyset(a); anyset(b); anyset(c); if :: l1=0 :: l1=1 fi; if :: l2=0 :: l2=1 fi; if :: l3=0 :: l3=1 fi;
+    run S(1,a,l1); run S(2,b,l2);
+#ifdef THREE
+    run S(3,c,l3);
+#endif
+#ifdef FENCE
+    run Fence();
+#endif
+    run Clock(); a=0; b=0; c=0; l1=0; l2=0; l3=0 } }

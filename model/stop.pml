@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stop.pml - break without --now: it sets `stop`, the holder's next renewal is refused, and the name becomes free because
+ * the holder releases or the lease expires.  One lease, its holder (which renews in time, for ever, unless told to stop),
+ * a zombie (a renewal that was sent long ago and arrives late), an operator who breaks, a waiter who wants the name.
+ *
+ * The claim is one of liveness (checked with -a -f): once stop is committed, the lease's rows are gone some time.
+ *   M1 renewal ignores stop: the holder goes on for ever      M2 break is an UPDATE of the lease row that renewal never looks at
+ *   NOW  break --now: DELETE instead      DEAF  the holder never stops by itself (it is frozen, or a program of its own): the
+ *   lease expires      CRASH  it may also die at any moment */
+bool lC = 1, bC = 1, bStop, stopped;     /* the rows; stopped: the COMMIT of a break was answered */
+byte bX;                                 /* row lock of the beat: 1 holder, 2 zombie, 3 operator, 4 waiter */
+byte left = 2;                           /* ttl in parts: 0 expired; a holder in good health renews at 1 */
+bool lost, frozen, dead, granted, overlap;
+
+#ifdef M1
+#define MAY true
+#else
+#define MAY (!bStop)
+#endif
+
+/* rowlock.renew: UPDATE beat SET expires = greatest(expires, clock + ttl) WHERE token = T AND NOT stop.  The predicate is
+   looked at once before the row lock, and again when the lock is got (EvalPlanQual; InnoDB locks first). */
+inline renew(me, ok) {
+  ok = 0;
+  if
+  :: !bC || !MAY
+  :: else ->
+     if
+     :: atomic { bX==0 && bC && MAY -> bX = me };
+        d_step {
+#if !defined(M1) && !defined(M2)
+          assert(!stopped);                                                       /* no renewal after the break's COMMIT */
+#endif
+          left = 2; bX = 0; ok = 1 }            /* COMMIT */
+     :: bX==0 && !(bC && MAY)
+     fi
+  fi }
+
+proctype Holder() { bool ok;
+  do
+  :: atomic { left==1 -> skip };
+     renew(1, ok);
+     if :: ok :: else -> break fi
+#ifdef CRASH
+  :: dead = 1; goto over
+#endif
+  od;
+  lost = 1;                                                                       /* it was told: ends its command, then */
+#ifdef DEAF
+  goto over;
+#endif
+  atomic { bX==0 -> if :: bC -> bX = 1 :: else -> goto over fi };                   /* rowlock.release */
+  d_step { bC = 0; lC = 0; bX = 0 };
+over: lost = 1 }
+
+proctype Zombie() { bool ok; renew(2, ok) }
+
+proctype Operator() {
+  atomic { bX==0 -> if :: bC -> bX = 3 :: else -> stopped = 1; goto over fi };      /* rowlock.break */
+#ifdef NOW
+  d_step { bC = 0; lC = 0; bX = 0; stopped = 1 }                                    /* DELETE beat, lease; COMMIT */
+#else
+#ifdef M2
+  d_step { bX = 0; stopped = 1 }
+#else
+  d_step { bStop = 1; bX = 0; stopped = 1 }                                         /* UPDATE beat SET stop; COMMIT */
+#endif
+#endif
+over: skip }
+
+proctype Waiter() {                                                               /* rowlock.grant_any, under T */
+  do
+  :: !lC -> break
+  :: atomic { lC && left==0 && bX==0 -> bX = 4 };                                   /* rowlock.sweep: DELETE .. WHERE expires <= clock */
+     if :: left==0 -> d_step { bC = 0; lC = 0; bX = 0 } :: else -> bX = 0 fi
+  od;
+  granted = 1 }
+
+proctype Clock() {                                                                /* a third of the ttl passes */
+end: do
+  :: atomic { bC && left==2 -> left = 1 }
+  :: atomic { bC && left==1 && (lost || dead) -> left = 0 }                         /* a holder in good health is never late */
+  :: atomic { !bC -> break }
+  od }
+
+init { atomic { run Holder(); run Zombie(); run Operator(); run Waiter(); run Clock() } }
+
+ltl freed { [] (stopped -> <> granted) }

@@ -1,0 +1,2 @@
+-- Waits on a hint: kind, number, limit_ms, session -> 1 if it came.
+CALL rowlock_await(?, ?, ?, ?);

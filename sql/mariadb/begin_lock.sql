@@ -1,0 +1,2 @@
+-- Begins a transaction at READ COMMITTED and locks the wants in it: wants, wait_ms -> status row.
+CALL rowlock_begin_lock(?, ?);

@@ -1,0 +1,2 @@
+-- Breaks leases: name, token, now -> how many.
+CALL rowlock_break(?, ?, ?);

@@ -1,0 +1,2 @@
+-- Is it still a lease of that name? name, token -> status, left_ms, mode.
+CALL rowlock_check(?, ?);

@@ -1,0 +1,2 @@
+-- Tokens of expired leases that conflict with the wants.
+CALL rowlock_expired(?);

@@ -1,0 +1,2 @@
+-- Forgets a job: name.
+CALL rowlock_forget_job(?);

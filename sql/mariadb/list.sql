@@ -1,0 +1,2 @@
+-- Who holds, who waits: name or NULL.
+CALL rowlock_list(?);

@@ -1,0 +1,2 @@
+-- Locks the wants in the open transaction: wants, wait_ms, lease_ms, sweep -> status row.
+CALL rowlock_lock(?, ?, ?, ?);

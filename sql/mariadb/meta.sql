@@ -1,0 +1,2 @@
+-- Which schema is installed.
+SELECT version, technique, object, id_width FROM rowlock_meta;

@@ -1,0 +1,2 @@
+-- Is the session still there?
+SELECT 1;

@@ -1,0 +1,2 @@
+-- Releases: token -> status.
+CALL rowlock_release(?);

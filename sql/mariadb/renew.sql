@@ -1,0 +1,2 @@
+-- Renews: token, ttl_ms -> status.
+CALL rowlock_renew(?, ?);

@@ -1,0 +1,2 @@
+-- The history of a job: name.
+CALL rowlock_list_runs(?);

@@ -1,0 +1,51 @@
+-- rowlock on MariaDB, counters: numbers without a gap, because the number is drawn under a lock that
+-- lasts until COMMIT, and goes back with ROLLBACK. AUTO_INCREMENT does neither. The lock is that of the
+-- name counter:NAME. Run install.sql first.
+
+SET @rowlock_sql_mode = @@SESSION.sql_mode;
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+
+CREATE TABLE IF NOT EXISTS rowlock_counter (
+    name VARBINARY(255) NOT NULL PRIMARY KEY,
+    last BIGINT NOT NULL
+) ENGINE = InnoDB;
+
+DELIMITER //
+
+-- The first of p_count numbers; p_start is the first of all, where the counter is new. Called under the
+-- lock, so nobody else inserts that row: UPDATE first, for an INSERT that finds the row would lock a gap.
+CREATE OR REPLACE PROCEDURE rowlock_advance(
+    IN p_name VARBINARY(255), IN p_start BIGINT, IN p_count BIGINT, OUT p_first BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    UPDATE rowlock_counter SET last = last + p_count WHERE name = p_name;
+    IF ROW_COUNT() = 0 THEN
+        INSERT INTO rowlock_counter (name, last) VALUES (p_name, p_start + p_count - 1);
+    END IF;
+    SELECT last - p_count + 1 INTO p_first FROM rowlock_counter WHERE name = p_name;
+END//
+
+-- What the C library calls: the same with the number as a result.
+CREATE OR REPLACE PROCEDURE rowlock_advance_row(
+    IN p_name VARBINARY(255), IN p_start BIGINT, IN p_count BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_first BIGINT;
+
+    CALL rowlock_advance(p_name, p_start, p_count, v_first);
+    SELECT v_first AS first;
+END//
+
+-- From the mariadb client, in the open transaction: the next number of a counter that begins with 1.
+-- Waits as rowlock_exclusive does.
+CREATE OR REPLACE PROCEDURE rowlock_next(IN name LONGTEXT CHARACTER SET utf8mb4, OUT number BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'The next number of a counter, without a gap: ROLLBACK takes it back, and until COMMIT the next caller waits.'
+BEGIN
+    CALL rowlock_exclusive(CONCAT('counter:', name));
+    CALL rowlock_advance(name, 1, 1, number);
+END//
+
+DELIMITER ;
+
+SET SESSION sql_mode = @rowlock_sql_mode;

@@ -1,0 +1,138 @@
+-- rowlock on MariaDB: what the role or account application needs to lock, and no more. To be run in
+-- rowlock's database, after the technique's piece.
+-- The procedures run with the caller's rights, hence the rights to the tables. Nobody who only locks
+-- needs CREATE, ALTER or DROP; PROCESS is optional and shows which session holds a row.
+
+GRANT EXECUTE ON PROCEDURE rowlock_begin_exclusive TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_begin_shared TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_exclusive TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_shared TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_try_exclusive TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_try_shared TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_prepare TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_vacuum TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_sweep TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_check_server TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_pack TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_next_want TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_look TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_who TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_expired TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_sweep_within TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_take_own TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_seconds TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_prepare_wants TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_begin_wants TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_look_at_wants TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_lock_wants TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_begin_lock TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_lock TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_holder TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_refuse TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_begin_name TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_sweep_wants TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_lock_name TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_try_name TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_ensure TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_take TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_may_try TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_vacuum_names TO application;
+
+-- leases
+GRANT EXECUTE ON PROCEDURE rowlock_draw TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_alone TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_idle_limit TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_idle_back TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_next_lease_want TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_survey_want TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_survey TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_queue TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_sweep_leases TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_ensure_leases TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_take_leases TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_adopt_own TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_judge TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_insert_lease TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_grant_once TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_judge_busy TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_grant_wants TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_renew TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_end TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_release TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_check TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_break TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_fence TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_bury_ticket TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_bury TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_vacuum_queue TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_leave_queue TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_insert_waiter TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_enqueue TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_place TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_await TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_withdraw TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_take_both TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_overtake TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_mark TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_unmark TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_unmark_lost TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_session TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_end_session TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_list TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_probe TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_grant TO application;
+
+-- counters
+GRANT EXECUTE ON PROCEDURE rowlock_advance TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_advance_row TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_next TO application;
+
+-- jobs
+GRANT EXECUTE ON PROCEDURE rowlock_clock TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_bury_run TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_end_expired TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_trim_runs TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_claim_job TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_plan_job TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_end_run TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_end_late TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_finish_job TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_forget_job TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_job_state TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_list_jobs TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_list_runs TO application;
+-- subjects
+GRANT EXECUTE ON PROCEDURE rowlock_subject_judge TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_subject_look TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_subject_begin TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_subject_done TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_subject_fail TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_subject_finish TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_subject_expire TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_subject_list TO application;
+
+GRANT SELECT ON rowlock_meta TO application;
+GRANT SELECT, INSERT, DELETE ON rowlock_name TO application;
+GRANT SELECT, INSERT, DELETE ON rowlock_lease TO application;
+GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_beat TO application;
+GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_waiter TO application;
+GRANT SELECT, INSERT, UPDATE ON rowlock_counter TO application;
+GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_job TO application;
+GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_run TO application;
+GRANT SELECT, INSERT, UPDATE ON rowlock_subject TO application;
+GRANT SELECT, INSERT, UPDATE ON rowlock_expiry TO application;
+GRANT SELECT, INSERT ON rowlock_token TO application;
+GRANT SELECT ON rowlock_holders TO application;
+
+-- technique insert: its table
+DELIMITER //
+BEGIN NOT ATOMIC
+    DECLARE v_object VARCHAR(200);
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    SELECT object INTO v_object FROM rowlock_meta WHERE technique = 'insert';
+    IF v_object IS NOT NULL THEN
+        EXECUTE IMMEDIATE CONCAT("GRANT SELECT, INSERT, DELETE ON ", v_object, " TO application");
+    END IF;
+END//
+DELIMITER ;

@@ -1,0 +1,14 @@
+-- rowlock on MariaDB, whole: run it with the mariadb client in the database of your choice. It stops at
+-- once where rowlock is installed already, so that nobody changes the technique under the lockers.
+
+DELIMITER //
+BEGIN NOT ATOMIC
+    IF EXISTS (SELECT 1 FROM information_schema.tables
+                WHERE table_schema = DATABASE() AND table_name = 'rowlock_meta') THEN
+        FOR v_row IN (SELECT technique FROM rowlock_meta) DO
+            SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
+                'rowlock is installed in this database already; to change it, stop what locks and run: rowlock schema uninstall';
+        END FOR;
+    END IF;
+END//
+DELIMITER ;

@@ -1,0 +1,179 @@
+-- rowlock on MariaDB, technique insert: INSERT, then DELETE, of one unique key in the caller's
+-- transaction. Any program that does these two statements is a peer. Exclusive only. Warning: on
+-- InnoDB waiters of one key deadlock with each other (1213): begin-and-lock tries again by itself, a
+-- lock taken later loses the whole transaction. The technique row has no such trouble.
+-- Run install.sql first. A table that is already there is used as it is.
+
+SET @rowlock_sql_mode = @@SESSION.sql_mode;
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+
+DELIMITER //
+
+-- Looks at the table that is to be used: made by us or found, of which engine, how wide its id.
+CREATE OR REPLACE PROCEDURE rowlock_adopt(IN p_object VARCHAR(200), OUT p_owned TINYINT, OUT p_width INT)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_bare VARCHAR(200) DEFAULT REPLACE(p_object, '`', '');
+    DECLARE v_schema VARCHAR(64);
+    DECLARE v_table VARCHAR(64);
+    DECLARE v_engine VARCHAR(64);
+    DECLARE v_unique INT;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    SET v_schema = IF(LOCATE('.', v_bare) > 0, SUBSTRING_INDEX(v_bare, '.', 1), DATABASE());
+    SET v_table = SUBSTRING_INDEX(v_bare, '.', -1);
+    SELECT engine INTO v_engine FROM information_schema.tables
+     WHERE table_schema = v_schema AND table_name = v_table;
+    SET p_owned = v_engine IS NULL;
+    SELECT owned INTO p_owned FROM rowlock_meta WHERE object = p_object;
+    IF v_engine IS NOT NULL THEN
+        SELECT character_maximum_length INTO p_width FROM information_schema.columns
+         WHERE table_schema = v_schema AND table_name = v_table AND column_name = 'id';
+        SELECT count(*) INTO v_unique FROM information_schema.statistics s
+         WHERE s.table_schema = v_schema AND s.table_name = v_table AND s.column_name = 'id'
+           AND s.non_unique = 0 AND s.sub_part IS NULL
+           AND NOT EXISTS (SELECT 1 FROM information_schema.statistics o
+                            WHERE o.table_schema = v_schema AND o.table_name = v_table
+                              AND o.index_name = s.index_name AND o.seq_in_index > 1);
+        IF v_engine <> 'InnoDB' OR p_width IS NULL OR v_unique = 0 THEN
+            SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT =
+                'rowlock: technique insert needs an InnoDB table (uuid, id, locked_ts) whose id is text and unique by itself';
+        END IF;
+    END IF;
+END//
+
+DELIMITER ;
+
+CALL rowlock_adopt('rowlock_object', @rowlock_owned, @rowlock_width);
+
+CREATE TABLE IF NOT EXISTS rowlock_object (
+    uuid      VARCHAR(32) NOT NULL PRIMARY KEY,
+    id        VARBINARY(255) NOT NULL,
+    locked_ts TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    UNIQUE KEY (id)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+DELIMITER //
+
+CREATE OR REPLACE PROCEDURE rowlock_ensure(IN p_name VARBINARY(255))
+    SQL SECURITY INVOKER NO SQL
+BEGIN
+END//
+
+-- p_status: 0 locked, 1 busy, 6 a committed row is in the way: some program has inserted it outside
+-- a transaction, or has committed without deleting it.
+CREATE OR REPLACE PROCEDURE rowlock_take(
+    IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_seconds INT,
+    OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+whole: BEGIN
+    DECLARE v_uuid VARCHAR(32) DEFAULT REPLACE(UUID(), '-', '');
+    DECLARE v_width INT;
+    DECLARE EXIT HANDLER FOR 1062
+    BEGIN
+        DECLARE CONTINUE HANDLER FOR NOT FOUND SET p_detail = 'a row that is gone by now';
+        SET p_status = 6;
+        SELECT CONCAT('uuid ', uuid, ', locked_ts ', locked_ts) INTO p_detail
+          FROM rowlock_object WHERE id = CONVERT(p_name USING utf8mb4);
+    END;
+    DECLARE EXIT HANDLER FOR 1205
+    BEGIN
+        IF p_seconds <> 0 THEN
+            RESIGNAL;
+        END IF;
+        SET p_status = 1;
+    END;
+
+    IF p_shared THEN
+        SIGNAL SQLSTATE 'RL004' SET MESSAGE_TEXT = 'rowlock: technique insert has exclusive locks only';
+    END IF;
+    SELECT id_width INTO v_width FROM rowlock_meta;
+    IF LENGTH(p_name) > v_width THEN
+        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT =
+            'rowlock: the name is longer than the column id of the table in use';
+    END IF;
+    SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
+    SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+        INSERT INTO rowlock_object (uuid, id, locked_ts)
+            VALUES (v_uuid, CONVERT(p_name USING utf8mb4), CURRENT_TIMESTAMP(6));
+    -- A KILL QUERY (an interrupt, a time-out) that comes while a DELETE is being planned ends it with no
+    -- error and no row deleted; left behind, the row would close the name for ever.
+    REPEAT
+        DELETE FROM rowlock_object WHERE id = CONVERT(p_name USING utf8mb4) AND uuid = v_uuid;
+    UNTIL ROW_COUNT() > 0 END REPEAT;
+    SET p_status = 0;
+END//
+
+-- An INSERT cannot skip a locked key: its try is the shortest time-out there is.
+CREATE OR REPLACE PROCEDURE rowlock_may_try(IN p_wait_ms BIGINT)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    IF p_wait_ms = 0 AND @@innodb_rollback_on_timeout THEN
+        SIGNAL SQLSTATE 'RL004' SET MESSAGE_TEXT =
+            'rowlock: innodb_rollback_on_timeout is set: under technique insert a try would roll your transaction back';
+    END IF;
+END//
+
+-- rowlock_begin_wants with the status row as a result, for the C library.
+CREATE OR REPLACE PROCEDURE rowlock_begin_lock(
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_wait_ms BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_status TINYINT;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+
+    CALL rowlock_begin_wants(p_wants, p_wait_ms, v_status, v_name, v_detail);
+    SELECT v_status AS status, v_name AS name, 0 AS stays, v_detail AS detail;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_grant(
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
+    IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
+    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
+    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    CALL rowlock_grant_wants(p_wants, p_owner, p_ttl_ms, p_wait_ms, p_ticket, p_session,
+                             p_host, p_pid, p_command, p_note)//
+
+CREATE OR REPLACE PROCEDURE rowlock_vacuum_names(OUT p_removed BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_end TINYINT DEFAULT 0;
+    DECLARE v_row TINYINT;
+    DECLARE v_uuid VARCHAR(255);
+    DECLARE c_rows CURSOR FOR SELECT uuid FROM rowlock_object;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
+
+    SET p_removed = 0;
+    OPEN c_rows;
+    COMMIT;
+    rows_: LOOP
+        FETCH c_rows INTO v_uuid;
+        IF v_end THEN
+            LEAVE rows_;
+        END IF;
+        SET v_row = 0;
+        START TRANSACTION READ WRITE;
+        SELECT 1 INTO v_row FROM rowlock_object WHERE uuid = v_uuid FOR UPDATE SKIP LOCKED;
+        SET v_end = 0;
+        IF v_row THEN
+            DELETE FROM rowlock_object WHERE uuid = v_uuid;
+            SET p_removed = p_removed + 1;
+        END IF;
+        COMMIT;
+    END LOOP;
+    CLOSE c_rows;
+END//
+
+DROP PROCEDURE rowlock_adopt//
+
+DELIMITER ;
+
+SET SESSION sql_mode = @rowlock_sql_mode;
+
+-- The last statement: with this row the schema counts as installed.
+INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
+    VALUES (1, 'insert', 'rowlock_object', COALESCE(@rowlock_width, 255), @rowlock_owned)
+    ON DUPLICATE KEY UPDATE version = VALUES(version), technique = VALUES(technique),
+        object = VALUES(object), id_width = VALUES(id_width), owned = VALUES(owned);

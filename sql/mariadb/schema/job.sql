@@ -1,0 +1,327 @@
+-- rowlock on MariaDB, jobs: what exactly one node of a farm does when it is due. The nodes know the
+-- schedules and the commands; here is only what has become of them. A job is claimed with the lease of
+-- job:NAME, in one transaction (dialect.h, job_claim). Instants are milliseconds since 1970 UTC;
+-- 9223372036854775807: never. Whoever locks several rows of these: lease, job, run, in this order.
+-- Run lease.sql first.
+
+SET @rowlock_sql_mode = @@SESSION.sql_mode;
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+
+CREATE TABLE IF NOT EXISTS rowlock_job (
+    name VARBINARY(255) NOT NULL PRIMARY KEY,
+    version BIGINT NOT NULL,                -- another with every change
+    schedule VARCHAR(400) CHARACTER SET utf8mb4 NOT NULL, -- as the node that changed the row was told it
+    due BIGINT NOT NULL,                    -- the next instant that nobody has claimed
+    last BIGINT NOT NULL DEFAULT 0,         -- the one that was claimed last,
+    repeats INT NOT NULL DEFAULT 0,         -- how often it was repeated,
+    failed BIGINT NOT NULL DEFAULT 0,       -- when its run ended in failure; 0: it did not
+    running BIGINT NOT NULL DEFAULT 0       -- the token of its run; 0: it has ended
+) ENGINE = InnoDB;
+
+CREATE TABLE IF NOT EXISTS rowlock_run (
+    token BIGINT NOT NULL PRIMARY KEY,      -- of its lease
+    job VARBINARY(255) NOT NULL,
+    node VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
+    pid BIGINT NOT NULL,
+    due BIGINT NOT NULL,                    -- the instant it is for
+    repeats INT NOT NULL,
+    started BIGINT NOT NULL,
+    taken_until BIGINT NOT NULL,                  -- the name stays taken until then, though it ends before
+    finished BIGINT NOT NULL DEFAULT 0,
+    outcome ENUM('running', 'done', 'failed', 'timed out', 'broken', 'lost', 'late') NOT NULL DEFAULT 'running',
+    `exit` INT NOT NULL DEFAULT 0,          -- 128 + N: ended by signal N
+    output VARCHAR(2048) CHARACTER SET utf8mb4,
+    KEY rowlock_run_job (job, token)
+) ENGINE = InnoDB;
+
+DELIMITER //
+
+CREATE OR REPLACE PROCEDURE rowlock_clock(OUT p_now_ms BIGINT)
+    SQL SECURITY INVOKER NO SQL
+BEGIN
+    SET p_now_ms = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000;
+END//
+
+-- The run before left no lease: p_former is its token, 0: there is none; p_outcome: what became of it.
+CREATE OR REPLACE PROCEDURE rowlock_bury_run(IN p_former BIGINT, IN p_outcome VARCHAR(20))
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_now_ms BIGINT;
+
+    CALL rowlock_clock(v_now_ms);
+    UPDATE rowlock_run SET outcome = p_outcome, finished = v_now_ms
+     WHERE token = p_former AND outcome IN ('running', 'broken');
+END//
+
+-- All but the latest p_history runs of a job go.
+CREATE OR REPLACE PROCEDURE rowlock_trim_runs(IN p_name VARBINARY(255), IN p_history INT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_token BIGINT;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    SELECT token INTO v_token FROM rowlock_run WHERE job = p_name
+     ORDER BY token DESC LIMIT 1 OFFSET p_history;
+    IF v_token IS NOT NULL THEN
+        DELETE FROM rowlock_run WHERE job = p_name AND token <= v_token;
+    END IF;
+END//
+
+-- In the transaction that grants the lease p_token: 1, the row was still of that version (0: there was
+-- none) and is advanced, or this was done before; 0, another was faster.
+CREATE OR REPLACE PROCEDURE rowlock_claim_job(
+    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_version BIGINT, IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4,
+    IN p_instant BIGINT, IN p_due BIGINT, IN p_repeats INT, IN p_former BIGINT, IN p_outcome VARCHAR(20),
+    IN p_node VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT, IN p_at_least BIGINT, IN p_history INT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_claimed INT DEFAULT 0;
+    DECLARE v_now_ms BIGINT;
+
+    IF p_version = 0 THEN
+        INSERT IGNORE INTO rowlock_job (name, version, schedule, due) VALUES (p_name, 0, p_schedule, p_instant);
+    END IF;
+    UPDATE rowlock_job
+       SET version = version + 1, schedule = p_schedule, due = p_due, last = p_instant, repeats = p_repeats,
+           failed = 0, running = p_token
+     WHERE name = p_name AND version = p_version;
+    SET v_claimed = ROW_COUNT();
+    IF v_claimed THEN
+        CALL rowlock_bury_run(p_former, p_outcome);
+        CALL rowlock_clock(v_now_ms);
+        INSERT INTO rowlock_run (token, job, node, pid, due, repeats, started, taken_until)
+        VALUES (p_token, p_name, p_node, p_pid, p_instant, p_repeats, v_now_ms, v_now_ms + p_at_least);
+        CALL rowlock_trim_runs(p_name, p_history);
+        SELECT 1 AS claimed;
+    ELSE
+        SELECT count(*) AS claimed FROM rowlock_job WHERE name = p_name AND running = p_token;
+    END IF;
+END//
+
+-- Is there no lease of this token, or is it expired, and gone now? A renewal that is under way must not find
+-- it. Never waits: whoever has its rows ends it himself, or keeps it. In the caller's transaction.
+CREATE OR REPLACE PROCEDURE rowlock_end_expired(IN p_token BIGINT, OUT p_ended TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_beat, v_lease INT DEFAULT 0;
+
+    SELECT count(*) INTO v_beat FROM rowlock_beat
+     WHERE token = p_token AND expires <= utc_timestamp(6) FOR UPDATE SKIP LOCKED;
+    IF v_beat > 0 THEN
+        SELECT count(*) INTO v_lease FROM rowlock_lease WHERE token = p_token FOR UPDATE SKIP LOCKED;
+    END IF;
+    IF v_lease > 0 THEN
+        DELETE FROM rowlock_beat WHERE token = p_token;
+        DELETE FROM rowlock_lease WHERE token = p_token;
+    END IF;
+    SELECT count(*) = 0 INTO p_ended FROM rowlock_lease WHERE token = p_token;
+END//
+
+-- Writes down the schedule and what is due, where nothing is claimed; and what became of the run before.
+-- 1, or 0: another was faster, or the lease of that run lives.
+CREATE OR REPLACE PROCEDURE rowlock_plan_job(
+    IN p_name VARBINARY(255), IN p_version BIGINT, IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4, IN p_due BIGINT,
+    IN p_former BIGINT, IN p_outcome VARCHAR(20))
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_planned INT DEFAULT 0;
+    DECLARE v_ended TINYINT DEFAULT 1;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        ROLLBACK;
+        RESIGNAL;
+    END;
+
+    CALL rowlock_alone();
+    START TRANSACTION READ WRITE;
+    IF p_version = 0 THEN
+        INSERT IGNORE INTO rowlock_job (name, version, schedule, due) VALUES (p_name, 1, p_schedule, p_due);
+        SET v_planned = ROW_COUNT();
+    ELSE
+        IF p_former <> 0 THEN
+            CALL rowlock_end_expired(p_former, v_ended);
+        END IF;
+        UPDATE rowlock_job SET version = version + 1, schedule = p_schedule, due = p_due, running = 0
+         WHERE name = p_name AND version = p_version AND v_ended;
+        SET v_planned = ROW_COUNT();
+        IF v_planned THEN
+            CALL rowlock_bury_run(p_former, p_outcome);
+        END IF;
+    END IF;
+    COMMIT;
+    SELECT v_planned AS planned;
+END//
+
+-- What rowlock_finish_job does where the lease is there; p_stop: it was broken.
+CREATE OR REPLACE PROCEDURE rowlock_end_run(
+    IN p_token BIGINT, IN p_stop TINYINT, IN p_outcome VARCHAR(20), IN p_exit INT,
+    IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_now_ms, v_until BIGINT DEFAULT 0;
+    DECLARE v_job VARBINARY(255);
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    CALL rowlock_clock(v_now_ms);
+    SELECT taken_until, job INTO v_until, v_job FROM rowlock_run WHERE token = p_token;
+    IF v_until > v_now_ms AND NOT p_stop THEN
+        UPDATE rowlock_beat SET expires = '1970-01-01' + INTERVAL v_until * 1000 MICROSECOND WHERE token = p_token;
+    ELSE
+        DELETE FROM rowlock_beat WHERE token = p_token;
+        DELETE FROM rowlock_lease WHERE token = p_token;
+    END IF;
+    UPDATE rowlock_job
+       SET version = version + 1, running = 0, failed = IF(p_outcome = 'done' OR p_stop, 0, v_now_ms)
+     WHERE name = v_job AND running = p_token;
+    UPDATE rowlock_run
+       SET outcome = IF(p_stop, 'broken', p_outcome), finished = v_now_ms, `exit` = p_exit, output = p_output
+     WHERE token = p_token;
+END//
+
+-- And where it is gone: the history alone says how the run ended.
+CREATE OR REPLACE PROCEDURE rowlock_end_late(
+    IN p_token BIGINT, IN p_exit INT, IN p_output VARCHAR(2048) CHARACTER SET utf8mb4, OUT p_status INT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_now_ms BIGINT;
+    DECLARE v_outcome VARCHAR(20) DEFAULT '';
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    CALL rowlock_clock(v_now_ms);
+    SELECT outcome INTO v_outcome FROM rowlock_run WHERE token = p_token FOR UPDATE;
+    UPDATE rowlock_run
+       SET outcome = IF(v_outcome = 'broken', 'broken', 'late'), finished = v_now_ms, `exit` = p_exit,
+           output = p_output
+     WHERE token = p_token AND v_outcome IN ('running', 'lost', 'broken');
+    SET p_status = CASE WHEN v_outcome IN ('done', 'failed', 'timed out') THEN 0
+                        WHEN v_outcome = 'broken' THEN 14 ELSE 8 END;
+END//
+
+-- Ends a run and its lease: 0; 8, the lease was gone; 14, it was broken. Done twice it says the same again.
+CREATE OR REPLACE PROCEDURE rowlock_finish_job(
+    IN p_token BIGINT, IN p_outcome VARCHAR(20), IN p_exit INT, IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_stop, v_leases, v_status INT;
+    DECLARE v_outcome VARCHAR(20) DEFAULT '';
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        ROLLBACK;
+        RESIGNAL;
+    END;
+
+    CALL rowlock_alone();
+    START TRANSACTION READ WRITE;
+    SELECT stop INTO v_stop FROM rowlock_beat WHERE token = p_token FOR UPDATE;
+    SELECT count(*) INTO v_leases FROM rowlock_lease WHERE token = p_token FOR UPDATE;
+    SELECT outcome INTO v_outcome FROM rowlock_run WHERE token = p_token;
+    IF v_stop IS NULL OR v_leases = 0 THEN
+        CALL rowlock_end_late(p_token, p_exit, p_output, v_status);
+    ELSEIF v_outcome IN ('done', 'failed', 'timed out') THEN
+        SET v_status = 0;                       -- the reply was lost; the name stays taken for a time
+    ELSE
+        CALL rowlock_end_run(p_token, v_stop, p_outcome, p_exit, p_output);
+        SET v_status = IF(v_stop, 14, 0);
+    END IF;
+    COMMIT;
+    SELECT v_status AS number,
+           RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_token)) AS unlocked;
+END//
+
+-- 0 there was none, 1 it is forgotten, 2 it runs.
+CREATE OR REPLACE PROCEDURE rowlock_forget_job(IN p_name VARBINARY(255))
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_running, v_live BIGINT;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        ROLLBACK;
+        RESIGNAL;
+    END;
+
+    CALL rowlock_alone();
+    START TRANSACTION READ WRITE;
+    SELECT running INTO v_running FROM rowlock_job WHERE name = p_name FOR UPDATE;
+    SELECT count(*) INTO v_live FROM rowlock_beat WHERE token = v_running AND expires > utc_timestamp(6);
+    IF v_running IS NOT NULL AND v_live = 0 THEN
+        DELETE FROM rowlock_job WHERE name = p_name;
+        DELETE FROM rowlock_run WHERE job = p_name;
+    END IF;
+    COMMIT;
+    SELECT CASE WHEN v_running IS NULL THEN 0 WHEN v_live > 0 THEN 2 ELSE 1 END AS number;
+END//
+
+-- What a node has to know of a job before it decides: dialect.h, job_state.
+CREATE OR REPLACE PROCEDURE rowlock_job_state(IN p_name VARBINARY(255))
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_now_ms BIGINT;
+
+    CALL rowlock_alone();
+    CALL rowlock_clock(v_now_ms);
+    SELECT v_now_ms AS now_ms, COALESCE(j.version, 0) AS version, j.schedule, COALESCE(j.due, 0) AS due,
+           COALESCE(j.last, 0) AS last, COALESCE(j.failed, 0) AS failed, COALESCE(j.repeats, 0) AS repeats,
+           COALESCE(j.running, 0) AS running, COALESCE(r.outcome = 'broken', 0) AS broken,
+           h.free_ms IS NOT NULL AS held, COALESCE(h.free_ms, 0) AS free_ms
+      FROM (SELECT 1 AS one) o
+      LEFT JOIN rowlock_job j ON j.name = p_name
+      LEFT JOIN rowlock_run r ON r.token = j.running
+      LEFT JOIN (SELECT MAX(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', b.expires) DIV 1000) AS free_ms
+                   FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+                  WHERE l.name = CONCAT('job:', p_name) AND b.expires > utc_timestamp(6)) h ON 1;
+    COMMIT;
+END//
+
+-- One job, or all (NULL): dialect.h, job_list.
+CREATE OR REPLACE PROCEDURE rowlock_list_jobs(IN p_name VARBINARY(255))
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_now_ms BIGINT;
+
+    CALL rowlock_alone();
+    CALL rowlock_clock(v_now_ms);
+    SELECT j.name, j.schedule, v_now_ms AS now_ms, j.due AS next_ms,
+           c.token, c.node, c.pid, c.due, c.repeats, c.started,
+           CASE WHEN b.token IS NOT NULL THEN 'running' WHEN c.outcome = 'broken' THEN 'broken' ELSE 'lost' END
+               AS outcome,
+           l.token AS last_token, l.node AS last_node, l.pid AS last_pid, l.due AS last_due,
+           l.repeats AS last_repeats, l.started AS last_started, l.finished AS last_finished,
+           CAST(l.outcome AS CHAR) AS last_outcome, l.exit AS last_exit, l.output AS last_output,
+           (SELECT count(*) FROM rowlock_run d WHERE d.job = j.name AND d.outcome = 'done') AS runs,
+           (SELECT CAST(AVG(d.finished - d.started) AS SIGNED) FROM rowlock_run d
+             WHERE d.job = j.name AND d.outcome = 'done') AS average_ms,
+           (SELECT min(f.started) FROM rowlock_run f
+             WHERE f.job = j.name AND f.outcome IN ('failed', 'timed out')
+               AND f.token > COALESCE((SELECT max(d.token) FROM rowlock_run d
+                                        WHERE d.job = j.name AND d.outcome = 'done'), 0)) AS failed_since
+      FROM rowlock_job j
+      LEFT JOIN rowlock_run c ON c.token = j.running
+      LEFT JOIN rowlock_beat b ON b.token = j.running AND b.expires > utc_timestamp(6)
+      LEFT JOIN rowlock_run l ON l.token = (SELECT max(e.token) FROM rowlock_run e
+                                             WHERE e.job = j.name AND e.token <> j.running)
+     WHERE p_name IS NULL OR j.name = p_name
+     ORDER BY j.name;
+    COMMIT;
+END//
+
+-- The history of one job, the latest run first: dialect.h, run_list.
+CREATE OR REPLACE PROCEDURE rowlock_list_runs(IN p_name VARBINARY(255))
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    CALL rowlock_alone();
+    SELECT r.token, r.node, r.pid, r.due, r.repeats, r.started, r.finished,
+           CASE WHEN r.outcome = 'running' AND b.token IS NULL THEN 'lost'
+                WHEN r.outcome = 'broken' AND b.token IS NOT NULL THEN 'running'
+                ELSE CAST(r.outcome AS CHAR) END AS outcome,
+           r.exit, r.output
+      FROM rowlock_run r
+      LEFT JOIN rowlock_beat b ON b.token = r.token AND b.expires > utc_timestamp(6)
+     WHERE r.job = p_name ORDER BY r.token DESC;
+    COMMIT;
+END//
+
+DELIMITER ;
+
+SET SESSION sql_mode = @rowlock_sql_mode;

@@ -1,0 +1,728 @@
+-- rowlock on MariaDB, leases: what a grant, a renewal, a release, a break and the fence are. Run
+-- install.sql first, then queue.sql and one technique.
+--
+-- The parameters and answers of the procedures without a comment of their own are those of the
+-- statements of the same name in src/dialect/dialect.h; lease wants: HEX(name):mode:limit:count, by
+-- comma, mode x, s or p. None of them runs in a transaction of the caller's but rowlock_fence.
+--
+-- The rules: existence of its row is what makes a lease, the clock only tells which may be swept. T,
+-- the transaction lock of the name, is held by a grant from its look to its COMMIT. A sweep is a short
+-- transaction outside T, so that nobody who holds T waits for a fence.
+
+SET @rowlock_sql_mode = @@SESSION.sql_mode;
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+
+-- ---- tables --------------------------------------------------------------------------------------
+
+-- Who waits for a lease: a row a name, all of one call under one ticket. seen NULL: the session lock
+-- of the ticket tells whether its owner lives; else the owner counts as alive until then (UTC).
+CREATE TABLE IF NOT EXISTS rowlock_waiter (
+    ticket   BIGINT NOT NULL,
+    name     VARBINARY(255) NOT NULL,
+    mode     ENUM ('exclusive', 'shared', 'permit') NOT NULL,
+    `limit`  INT NULL,
+    `count`  INT NOT NULL DEFAULT 1,
+    owner    VARBINARY(255) NOT NULL,
+    host     VARCHAR(255) NULL,
+    pid      BIGINT NULL,
+    command  VARCHAR(255) NULL,
+    note     VARCHAR(1024) NULL,
+    since    DATETIME(6) NOT NULL,    -- UTC
+    seen     DATETIME(6) NULL,        -- UTC
+    PRIMARY KEY (ticket, name),
+    KEY rowlock_waiter_name (name, ticket),
+    KEY rowlock_waiter_owner (owner)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- Tokens and tickets; lifted to the clock at every draw, so that a restored dump does not set it back.
+CREATE SEQUENCE IF NOT EXISTS rowlock_token ENGINE = InnoDB;
+
+DELIMITER //
+
+-- ---- small parts ---------------------------------------------------------------------------------
+
+-- The next number: greater than every one before it. Whatever sets the sequence back (a dump that is
+-- restored, a replica that lagged) takes longer than 10 ms, and numbers are drawn less often than
+-- one a microsecond: so a sequence that is less than 10 ms behind the microseconds since 1970 was
+-- not set back, and any other is lifted to them. SETVAL takes only a literal, and never goes back. It
+-- waits neither for others nor for the disk: the COMMIT that makes a number known writes it too.
+CREATE OR REPLACE PROCEDURE rowlock_draw(OUT p_number BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_clock BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6));
+
+    SELECT NEXTVAL(rowlock_token) INTO p_number;
+    IF p_number < v_clock - 10000 THEN
+        EXECUTE IMMEDIATE CONCAT('DO SETVAL(rowlock_token, ', v_clock, ')');
+        SELECT NEXTVAL(rowlock_token) INTO p_number;
+    END IF;
+END//
+
+-- What all of these begin with.
+CREATE OR REPLACE PROCEDURE rowlock_alone()
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    IF @@in_transaction THEN
+        SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
+            'rowlock: a lease is a transaction of its own, but one is open';
+    END IF;
+    IF @@read_only OR @@wsrep_on THEN
+        CALL rowlock_check_server();
+    END IF;
+    IF @rowlock_idle IS NOT NULL THEN           -- a grant that waited has left a limit: see below
+        CALL rowlock_idle_back();
+    END IF;
+    SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+END//
+
+-- A client that is frozen between the answer of a grant that waited and its COMMIT would keep T, so
+-- the server ends its session after 2 s. There is no setting that ends with the transaction: it is put
+-- back by whichever of our procedures comes next. Behind a pooler that would be in another session, and
+-- the limit stay with whoever gets this one: so it is set where the session is the client's own.
+CREATE OR REPLACE PROCEDURE rowlock_idle_limit()
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    IF @rowlock_idle IS NULL AND @@idle_write_transaction_timeout NOT BETWEEN 1 AND 2 THEN
+        SET @rowlock_idle = @@idle_write_transaction_timeout;
+        SET SESSION idle_write_transaction_timeout = 2;
+    END IF;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_idle_back()
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    SET SESSION idle_write_transaction_timeout = @rowlock_idle;
+    SET @rowlock_idle = NULL;
+END//
+
+-- Takes the first lease want off p_rest.
+CREATE OR REPLACE PROCEDURE rowlock_next_lease_want(
+    INOUT p_rest LONGTEXT CHARACTER SET ascii,
+    OUT p_name VARBINARY(255), OUT p_mode CHAR(1) CHARACTER SET ascii, OUT p_limit INT,
+    OUT p_count INT)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_want LONGTEXT CHARACTER SET ascii;
+
+    SET v_want = SUBSTRING_INDEX(p_rest, ',', 1);
+    SET p_rest = SUBSTRING(p_rest, LENGTH(v_want) + 2);
+    SET p_name = UNHEX(SUBSTRING_INDEX(v_want, ':', 1));
+    SET p_mode = SUBSTRING_INDEX(SUBSTRING_INDEX(v_want, ':', 2), ':', -1);
+    SET p_limit = SUBSTRING_INDEX(SUBSTRING_INDEX(v_want, ':', 3), ':', -1);
+    SET p_count = SUBSTRING_INDEX(v_want, ':', -1);
+END//
+
+-- What stands in the way of one want. p_live, p_expired: a token that conflicts, 0: none; of the
+-- live ones that which ends first. p_limit_text: another limit that is in force, of a lease or of
+-- ticket p_clash. With p_ticket 0 every ticket counts, else those before it.
+CREATE OR REPLACE PROCEDURE rowlock_survey_want(
+    IN p_name VARBINARY(255), IN p_mode CHAR(1) CHARACTER SET ascii, IN p_limit INT,
+    IN p_count INT, IN p_ticket BIGINT,
+    OUT p_live BIGINT, OUT p_expires DATETIME(6), OUT p_expired BIGINT,
+    OUT p_other INT, OUT p_clash BIGINT)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_all, v_live INT DEFAULT 0;
+    DECLARE v_now DATETIME(6) DEFAULT utc_timestamp(6);
+    DECLARE v_permits TINYINT DEFAULT 1;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    SET p_live = 0, p_expires = NULL, p_expired = 0, p_other = NULL, p_clash = 0;
+    IF p_mode = 'p' THEN
+        SELECT count(*), COALESCE(SUM(b.expires > v_now), 0) INTO v_all, v_live
+          FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+         WHERE l.name = p_name AND l.mode = 'permit';
+        IF v_all > 0 THEN
+            SELECT l.`limit` INTO p_other FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+             WHERE l.name = p_name AND l.mode = 'permit' AND l.`limit` <> p_limit
+               AND b.expires > v_now LIMIT 1;
+        END IF;
+        IF p_other IS NULL THEN
+            SELECT `limit`, ticket INTO p_other, p_clash FROM rowlock_waiter
+             WHERE name = p_name AND mode = 'permit' AND `limit` <> p_limit
+               AND (p_ticket = 0 OR ticket < p_ticket) LIMIT 1;
+        END IF;
+        SET v_permits = v_all + p_count > p_limit;      -- else the permits are not in the way
+    END IF;
+    SELECT count(*) INTO v_all FROM rowlock_lease
+     WHERE name = p_name AND NOT (p_mode = 's' AND mode = 'shared'
+                                  OR v_permits = 0 AND mode = 'permit' AND `limit` = p_limit);
+    IF v_all > 0 THEN
+        IF p_mode = 'p' AND v_live + p_count <= p_limit THEN
+            SET v_permits = 0;                          -- the expired ones are: sweeping them helps
+        END IF;
+        SELECT l.token, b.expires INTO p_live, p_expires
+          FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+         WHERE l.name = p_name AND b.expires > v_now
+           AND NOT (p_mode = 's' AND l.mode = 'shared'
+                    OR v_permits = 0 AND l.mode = 'permit' AND l.`limit` = p_limit)
+         ORDER BY b.expires, l.token LIMIT 1;
+        IF p_live = 0 THEN
+            SELECT l.token INTO p_expired
+              FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+             WHERE l.name = p_name AND (b.token IS NULL OR b.expires <= v_now)
+               AND NOT (p_mode = 's' AND l.mode = 'shared')
+             ORDER BY l.token LIMIT 1;
+            SET p_expired = IF(p_expired = 0, -1, p_expired);   -- renewed between the two reads
+        END IF;
+    END IF;
+END//
+
+-- The same over all wants: the live lease that ends first, any expired one if none is live.
+-- p_name: whose lease, or whose limit.
+CREATE OR REPLACE PROCEDURE rowlock_survey(
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT,
+    OUT p_live BIGINT, OUT p_expires DATETIME(6), OUT p_expired BIGINT, OUT p_clash BIGINT,
+    OUT p_name VARBINARY(255), OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
+    DECLARE v_limit, v_count, v_other INT;
+    DECLARE v_live, v_expired BIGINT;
+    DECLARE v_expires DATETIME(6);
+
+    SET p_live = 0, p_expires = NULL, p_expired = 0, p_clash = 0, p_name = NULL, p_detail = NULL;
+    WHILE p_wants <> '' AND p_detail IS NULL DO
+        CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
+        CALL rowlock_survey_want(v_name, v_mode, v_limit, v_count, p_ticket,
+                                 v_live, v_expires, v_expired, v_other, p_clash);
+        IF v_other IS NOT NULL THEN
+            SET p_name = v_name;
+            SET p_detail = CONCAT('limit ', v_limit, ' was asked for, but permits of limit ', v_other,
+                                  IF(p_clash = 0, ' are held', ' are waited for'));
+        ELSEIF v_live <> 0 AND (p_live = 0 OR v_expires < p_expires) THEN
+            SET p_live = v_live, p_expires = v_expires, p_name = v_name;
+        ELSEIF v_expired <> 0 AND p_live = 0 THEN
+            SET p_expired = v_expired, p_name = v_name;
+        END IF;
+    END WHILE;
+END//
+
+-- The tickets before p_ticket (0: all of them) for these names: how many, the last, the first.
+CREATE OR REPLACE PROCEDURE rowlock_queue(
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT,
+    OUT p_before INT, OUT p_last BIGINT, OUT p_first BIGINT)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
+    DECLARE v_limit, v_count, v_before INT;
+    DECLARE v_last, v_first BIGINT;
+
+    IF p_ticket <> 0 THEN
+        SELECT count(DISTINCT w.ticket), COALESCE(MAX(w.ticket), 0), COALESCE(MIN(w.ticket), 0)
+          INTO p_before, p_last, p_first
+          FROM rowlock_waiter m JOIN rowlock_waiter w ON w.name = m.name AND w.ticket < m.ticket
+         WHERE m.ticket = p_ticket;
+    ELSE
+        SET p_before = 0, p_last = 0, p_first = 0;
+        WHILE p_wants <> '' DO
+            CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
+            SELECT count(*), MAX(ticket), MIN(ticket) INTO v_before, v_last, v_first
+              FROM rowlock_waiter WHERE name = v_name;
+            IF v_before > 0 THEN
+                SET p_before = p_before + v_before, p_last = GREATEST(p_last, v_last),
+                    p_first = IF(p_first = 0, v_first, LEAST(p_first, v_first));
+            END IF;
+        END WHILE;
+    END IF;
+END//
+
+-- Sweeps the expired leases that are in the way of the wants, one short transaction each, by token.
+CREATE OR REPLACE PROCEDURE rowlock_sweep_leases(IN p_wants LONGTEXT CHARACTER SET ascii)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
+    DECLARE v_limit, v_count INT;
+    DECLARE v_token BIGINT;
+
+    WHILE p_wants <> '' DO
+        CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
+        SET v_token = 0;
+        tokens: LOOP
+            SELECT MIN(l.token) INTO v_token
+              FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+             WHERE l.name = v_name AND (b.token IS NULL OR b.expires <= utc_timestamp(6))
+               AND NOT (v_mode = 's' AND l.mode = 'shared') AND l.token > v_token;
+            IF v_token IS NULL THEN
+                LEAVE tokens;
+            END IF;
+            CALL rowlock_sweep(v_token);
+        END LOOP;
+    END WHILE;
+END//
+
+-- ---- grant ---------------------------------------------------------------------------------------
+
+-- Makes the rows that technique row locks.
+CREATE OR REPLACE PROCEDURE rowlock_ensure_leases(IN p_wants LONGTEXT CHARACTER SET ascii)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
+    DECLARE v_limit, v_count INT;
+
+    WHILE p_wants <> '' DO
+        CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
+        CALL rowlock_ensure(v_name);
+    END WHILE;
+END//
+
+-- T of all the wants, in their order: shared where the technique can and the mode is. p_end NULL: for
+-- ever; p_try: only if free at once.
+CREATE OR REPLACE PROCEDURE rowlock_take_leases(
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_try TINYINT, IN p_end DATETIME(6),
+    OUT p_status TINYINT, OUT p_name VARBINARY(255),
+    OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
+    DECLARE v_limit, v_count, v_seconds INT;
+    DECLARE v_technique VARCHAR(16) CHARACTER SET utf8mb4;
+
+    SELECT technique INTO v_technique FROM rowlock_meta;
+    SET p_status = 0;
+    WHILE p_wants <> '' AND p_status = 0 DO
+        CALL rowlock_next_lease_want(p_wants, p_name, v_mode, v_limit, v_count);
+        SET v_seconds = CASE WHEN p_try THEN 0 WHEN p_end IS NULL THEN 100000000
+            ELSE GREATEST(CEILING(TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), p_end) / 1000000), 1) END;
+        CALL rowlock_take(p_name, v_mode = 's' AND v_technique <> 'insert', v_seconds,
+                          p_status, p_detail);
+    END WHILE;
+END//
+
+-- The grant of a lost reply: its beat counts from now, as if it were granted now. One that was broken
+-- meanwhile is ended instead.
+CREATE OR REPLACE PROCEDURE rowlock_adopt_own(
+    IN p_token BIGINT, IN p_ttl_ms BIGINT, OUT p_adopted TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    SET p_adopted = 0;
+    UPDATE rowlock_beat SET expires = GREATEST(expires,
+            utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
+     WHERE token = p_token AND stop = 0;
+    SELECT count(*) INTO p_adopted FROM rowlock_beat WHERE token = p_token AND stop = 0;
+    IF NOT p_adopted THEN
+        DELETE FROM rowlock_beat WHERE token = p_token;
+        DELETE FROM rowlock_lease WHERE token = p_token;
+    END IF;
+END//
+
+-- Under T, what is the answer? 0 to be granted, or granted already (p_token <> 0); 3, 11, 12, 13 as in
+-- the answer; 4: to be swept, 14: ticket p_number may be a dead one.
+CREATE OR REPLACE PROCEDURE rowlock_judge(
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
+    IN p_ticket BIGINT,
+    OUT p_status TINYINT, OUT p_name VARBINARY(255), OUT p_token BIGINT, OUT p_number BIGINT,
+    OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+whole: BEGIN
+    DECLARE v_live, v_expired, v_clash, v_last, v_first BIGINT;
+    DECLARE v_expires DATETIME(6);
+    DECLARE v_before, v_mine INT;
+    DECLARE v_adopted TINYINT;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    SET p_status = 0, p_token = 0, p_number = 0;
+    SELECT token INTO p_token FROM rowlock_lease
+     WHERE name = UNHEX(SUBSTRING_INDEX(p_wants, ':', 1)) AND owner = p_owner LIMIT 1;
+    IF p_token <> 0 THEN
+        CALL rowlock_adopt_own(p_token, p_ttl_ms, v_adopted);
+        IF v_adopted THEN
+            LEAVE whole;
+        END IF;
+        SET p_token = 0;
+    END IF;
+    IF p_ticket <> 0 THEN
+        SELECT count(*) INTO v_mine FROM rowlock_waiter WHERE ticket = p_ticket;
+        IF v_mine = 0 THEN
+            SET p_status = 12;
+            LEAVE whole;
+        END IF;
+    END IF;
+    CALL rowlock_survey(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, p_name, p_detail);
+    IF p_detail IS NOT NULL THEN
+        SET p_status = 13, p_number = v_clash;
+        LEAVE whole;
+    END IF;
+    IF v_live <> 0 THEN
+        SET p_status = 3, p_number = v_live;
+        LEAVE whole;
+    END IF;
+    CALL rowlock_queue(p_wants, p_ticket, v_before, v_last, v_first);
+    IF v_before > 0 THEN
+        SET p_status = 11, p_number = v_last;
+    ELSEIF v_expired <> 0 THEN
+        SET p_status = 4, p_number = v_expired;
+    END IF;
+END//
+
+-- The rows of a grant. The clock is read in a statement begun after T was got.
+CREATE OR REPLACE PROCEDURE rowlock_insert_lease(
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
+    IN p_ticket BIGINT, IN p_session BIGINT,
+    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
+    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4,
+    OUT p_token BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
+    DECLARE v_limit, v_count INT;
+
+    CALL rowlock_draw(p_token);
+    WHILE p_wants <> '' DO
+        CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
+        SET v_count = IF(v_mode = 'p', v_count, 1);
+        WHILE v_count > 0 DO
+            SET v_count = v_count - 1;
+            INSERT INTO rowlock_lease (token, name, n, mode, `limit`, owner, host, pid, command,
+                                       note, acquired)
+                VALUES (p_token, v_name, v_count, FIELD(v_mode, 'x', 's', 'p'),
+                        IF(v_mode = 'p', v_limit, NULL), p_owner, p_host, p_pid, p_command, p_note,
+                        utc_timestamp(6));
+        END WHILE;
+    END WHILE;
+    INSERT INTO rowlock_beat (token, expires)
+        VALUES (p_token, utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND);
+    IF p_ticket <> 0 THEN
+        DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
+        IF ROW_COUNT() <= 0 THEN                -- buried meanwhile, or killed: see rowlock_end
+            DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
+        END IF;
+    END IF;
+    IF p_session = CONNECTION_ID() THEN
+        DO GET_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_token), 0);
+    END IF;
+END//
+
+-- One attempt, one transaction; p_status NULL: a deadlock, 5: a row is missing, else as rowlock_judge
+-- says. After 0 the transaction is open.
+CREATE OR REPLACE PROCEDURE rowlock_grant_once(
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
+    IN p_try TINYINT, IN p_end DATETIME(6), IN p_ticket BIGINT, IN p_session BIGINT,
+    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
+    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4,
+    OUT p_status TINYINT, OUT p_name VARBINARY(255), OUT p_token BIGINT, OUT p_number BIGINT,
+    OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE EXIT HANDLER FOR 1205, 1969
+    BEGIN
+        ROLLBACK;
+        SET p_status = 2;
+    END;
+    DECLARE EXIT HANDLER FOR 1317
+    BEGIN
+        ROLLBACK;
+        SET p_status = 7;
+    END;
+    DECLARE EXIT HANDLER FOR 1213
+    BEGIN
+        ROLLBACK;
+        SET p_status = NULL;
+    END;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        ROLLBACK;
+        RESIGNAL;
+    END;
+
+    SET p_token = 0, p_number = 0;
+    START TRANSACTION READ WRITE;
+    CALL rowlock_take_leases(p_wants, p_try, p_end, p_status, p_name, p_detail);
+    IF p_status = 0 THEN
+        CALL rowlock_judge(p_wants, p_owner, p_ttl_ms, p_ticket,
+                           p_status, p_name, p_token, p_number, p_detail);
+    ELSEIF p_status = 1 THEN                    -- busy; or is there more to say?
+        CALL rowlock_judge_busy(p_wants, p_ticket, p_status, p_name, p_number);
+    END IF;
+    IF p_status = 0 AND p_token = 0 THEN
+        CALL rowlock_insert_lease(p_wants, p_owner, p_ttl_ms, p_ticket, p_session,
+                                  p_host, p_pid, p_command, p_note, p_token);
+    END IF;
+    IF p_status <> 0 THEN
+        ROLLBACK;
+    END IF;
+END//
+
+-- T is not to be had at once: by a live lease, by a queue, or by a transaction?
+CREATE OR REPLACE PROCEDURE rowlock_judge_busy(
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT,
+    INOUT p_status TINYINT, INOUT p_name VARBINARY(255), OUT p_number BIGINT)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_live, v_expired, v_clash BIGINT;
+    DECLARE v_expires DATETIME(6);
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+
+    CALL rowlock_survey(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, v_name, v_detail);
+    SET p_number = v_live;
+    IF v_live <> 0 THEN
+        SET p_status = 3, p_name = v_name;
+    END IF;
+END//
+
+-- Any number of names, any wait; the technique has a shorter way for what most calls are.
+CREATE OR REPLACE PROCEDURE rowlock_grant_wants(
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
+    IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
+    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
+    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_status, v_gone TINYINT;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_token, v_number, v_swept BIGINT DEFAULT 0;
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_end DATETIME(6);
+
+    CALL rowlock_alone();
+    IF p_wait_ms > 0 THEN
+        SET v_end = utc_timestamp(6) + INTERVAL LEAST(p_wait_ms, 31536000000) * 1000 MICROSECOND;
+    END IF;
+    again: LOOP
+        CALL rowlock_grant_once(p_wants, p_owner, p_ttl_ms, p_wait_ms = 0, v_end, p_ticket,
+                                p_session, p_host, p_pid, p_command, p_note,
+                                v_status, v_name, v_token, v_number, v_detail);
+        SET v_gone = 0;
+        IF v_status IS NULL THEN
+            DO SLEEP(RAND() * 0.02);            -- two victims that come back together meet again
+        ELSEIF v_status = 5 THEN
+            CALL rowlock_ensure_leases(p_wants);
+        ELSEIF v_status = 4 AND v_number <> v_swept THEN
+            SET v_swept = v_number;
+            CALL rowlock_sweep_leases(p_wants);
+        ELSEIF v_status = 11 OR (v_status = 13 AND v_number <> 0) THEN
+            CALL rowlock_bury(p_wants, p_ticket, v_number, v_gone);
+            IF NOT v_gone THEN
+                LEAVE again;
+            END IF;
+        ELSE
+            LEAVE again;
+        END IF;
+    END LOOP;
+    IF v_status = 0 AND p_wait_ms = 0 THEN
+        COMMIT;
+        IF p_ticket <> 0 THEN
+            DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket));
+        END IF;
+    ELSEIF v_status = 0 AND p_session = CONNECTION_ID() THEN
+        CALL rowlock_idle_limit();
+    END IF;
+    SELECT IF(v_status = 4, 3, v_status) AS status, IF(v_status = 0, NULL, v_name) AS name,
+           v_token AS token, v_number AS number, v_detail AS detail;
+END//
+
+-- ---- keeping and ending ----------------------------------------------------------------------------
+
+-- By existence, not by the clock: nobody has it as long as the row is there. Never shorter than it was.
+CREATE OR REPLACE PROCEDURE rowlock_renew(IN p_token BIGINT, IN p_ttl_ms BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_stop TINYINT DEFAULT 0;
+
+    CALL rowlock_alone();
+    BEGIN
+        DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_stop = -1;
+        DECLARE EXIT HANDLER FOR SQLEXCEPTION
+        BEGIN
+            ROLLBACK;
+            RESIGNAL;
+        END;
+
+        START TRANSACTION READ WRITE;
+        UPDATE rowlock_beat SET expires = GREATEST(expires,
+                utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
+         WHERE token = p_token AND stop = 0;
+        IF ROW_COUNT() = 0 THEN                 -- or nothing changed: the clock went back
+            SELECT stop INTO v_stop FROM rowlock_beat WHERE token = p_token;
+            IF v_stop = 0 THEN                  -- or it was killed, and said nothing: see rowlock_end
+                UPDATE rowlock_beat SET expires = GREATEST(expires,
+                        utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
+                 WHERE token = p_token AND stop = 0;
+            END IF;
+        END IF;
+        COMMIT;
+    END;
+    SELECT CASE v_stop WHEN 0 THEN 0 WHEN -1 THEN 8 ELSE 14 END AS number;
+END//
+
+-- Both rows or none. A KILL QUERY that comes in the middle of a DELETE may end it with no row and no
+-- error: where either found nothing, both are said once more.
+CREATE OR REPLACE PROCEDURE rowlock_end(IN p_token BIGINT, OUT p_rows INT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_beats, v_leases, v_commits INT DEFAULT 0;
+
+    SET p_rows = 0;
+    again: LOOP
+        BEGIN
+            DECLARE EXIT HANDLER FOR 1213
+            BEGIN
+                ROLLBACK;
+                SET v_beats = 0;
+            END;
+            DECLARE EXIT HANDLER FOR SQLEXCEPTION
+            BEGIN
+                ROLLBACK;
+                RESIGNAL;
+            END;
+
+            START TRANSACTION READ WRITE;
+            DELETE FROM rowlock_beat WHERE token = p_token;
+            SET v_beats = ROW_COUNT();
+            DELETE FROM rowlock_lease WHERE token = p_token;
+            SET v_leases = ROW_COUNT();
+            COMMIT;
+            SET p_rows = p_rows + v_leases, v_commits = v_commits + 1;
+        END;
+        IF (v_beats > 0 AND v_leases > 0) OR v_commits = 2 THEN
+            LEAVE again;
+        END IF;
+        DO SLEEP(RAND() * 0.02);
+    END LOOP;
+END//
+
+-- As rowlock_end, written out: with every lease it comes once.
+CREATE OR REPLACE PROCEDURE rowlock_release(IN p_token BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_again INT;
+    DECLARE v_beats, v_rows INT DEFAULT 0;
+
+    IF @@in_transaction OR @@read_only OR @@wsrep_on OR @rowlock_idle IS NOT NULL
+       OR @@tx_isolation <> 'READ-COMMITTED' THEN
+        CALL rowlock_alone();
+    END IF;
+    BEGIN
+        DECLARE EXIT HANDLER FOR 1213 ROLLBACK;
+        DECLARE EXIT HANDLER FOR SQLEXCEPTION
+        BEGIN
+            ROLLBACK;
+            RESIGNAL;
+        END;
+
+        START TRANSACTION READ WRITE;
+        DELETE FROM rowlock_beat WHERE token = p_token;
+        SET v_beats = ROW_COUNT();
+        DELETE FROM rowlock_lease WHERE token = p_token;
+        SET v_rows = ROW_COUNT();
+        COMMIT;
+    END;
+    IF v_beats = 0 OR v_rows = 0 THEN           -- lost, or a DELETE that was killed: see rowlock_end
+        CALL rowlock_end(p_token, v_again);
+        SET v_rows = v_rows + v_again;
+    END IF;
+    SELECT IF(v_rows > 0, 0, 8) AS number,
+           RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_token)) AS unlocked;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_check(IN p_name VARBINARY(255), IN p_token BIGINT)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_stop TINYINT;
+    DECLARE v_left_ms BIGINT;
+    DECLARE v_mode VARCHAR(16) CHARACTER SET utf8mb4;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    CALL rowlock_alone();
+    SELECT b.stop, TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), b.expires) DIV 1000, l.mode
+      INTO v_stop, v_left_ms, v_mode
+      FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+     WHERE l.token = p_token AND l.name = p_name AND b.expires > utc_timestamp(6) LIMIT 1;
+    COMMIT;
+    SELECT CASE WHEN v_stop IS NULL THEN 8 WHEN v_stop THEN 14 ELSE 0 END AS status,
+           COALESCE(v_left_ms, 0) AS left_ms,
+           CASE v_mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' WHEN 'permit' THEN 'p' END AS mode;
+END//
+
+-- Counts the leases that had not expired. A job that is over has nobody who renews: what was left of its
+-- lease (taken_until) goes at once.
+CREATE OR REPLACE PROCEDURE rowlock_break(
+    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_now TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_end, v_live TINYINT DEFAULT 0;
+    DECLARE v_token BIGINT;
+    DECLARE v_broken, v_rows, v_over INT DEFAULT 0;
+    DECLARE c_tokens CURSOR FOR
+        SELECT DISTINCT l.token, b.expires > utc_timestamp(6)
+          FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+         WHERE l.name = p_name AND (p_token = 0 OR l.token = p_token) ORDER BY l.token;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
+
+    CALL rowlock_alone();
+    OPEN c_tokens;
+    COMMIT;                                     -- the cursor has read all it wants
+    tokens: LOOP
+        FETCH c_tokens INTO v_token, v_live;
+        IF v_end THEN
+            LEAVE tokens;
+        END IF;
+        START TRANSACTION READ WRITE;           -- whoever has judged the job before judges anew
+        UPDATE rowlock_job j JOIN rowlock_run r ON r.job = j.name SET j.version = j.version + 1
+         WHERE r.token = v_token AND r.outcome = 'running' AND j.running = v_token;
+        UPDATE rowlock_run SET outcome = 'broken' WHERE token = v_token AND outcome = 'running';
+        SELECT count(*) INTO v_over FROM rowlock_run
+         WHERE token = v_token AND outcome IN ('done', 'failed', 'timed out');
+        COMMIT;
+        IF p_now OR v_over THEN
+            CALL rowlock_end(v_token, v_rows);
+        ELSE
+            START TRANSACTION READ WRITE;
+            UPDATE rowlock_beat SET stop = 1 WHERE token = v_token;
+            COMMIT;
+            SET v_rows = 1;
+        END IF;
+        SET v_broken = v_broken + (v_live AND v_rows > 0);
+    END LOOP;
+    CLOSE c_tokens;
+    SELECT v_broken AS number;
+END//
+
+-- The fence: who ends the lease has to DELETE this row, and waits. In the caller's transaction.
+CREATE OR REPLACE PROCEDURE rowlock_fence(
+    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_limit_ms BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'In the open transaction: status 0, and the token stays a valid lease of that name until it ends; 8: the lease is lost.'
+BEGIN
+    DECLARE v_row, v_seconds INT DEFAULT 0;
+    DECLARE EXIT HANDLER FOR 1205, 1969
+        SELECT 2 AS status, p_name AS name, 0 AS stays, NULL AS detail;
+    DECLARE EXIT HANDLER FOR 1317
+        SELECT 7 AS status, p_name AS name, 0 AS stays, NULL AS detail;
+    DECLARE EXIT HANDLER FOR 1792
+        SELECT 10 AS status, p_name AS name, 0 AS stays,
+               '25006 rowlock: a fence in a read-only transaction would guard nothing' AS detail;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    IF NOT @@in_transaction AND @@autocommit THEN
+        SIGNAL SQLSTATE 'RL006' SET MESSAGE_TEXT =
+            'rowlock: no transaction is open: the fence holds until yours ends';
+    END IF;
+    IF @@read_only OR @@wsrep_on THEN
+        CALL rowlock_check_server();
+    END IF;
+    IF @rowlock_idle IS NOT NULL THEN
+        CALL rowlock_idle_back();
+    END IF;
+    UPDATE rowlock_beat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
+    CALL rowlock_seconds(GREATEST(p_limit_ms, 1), NOT @@innodb_rollback_on_timeout, v_seconds);
+    SET STATEMENT innodb_lock_wait_timeout = v_seconds FOR
+        SELECT 1 INTO v_row FROM rowlock_lease
+         WHERE token = p_token AND name = p_name LIMIT 1 LOCK IN SHARE MODE;
+    IF v_row THEN
+        SELECT 0 AS status, NULL AS name, 0 AS stays, NULL AS detail;
+    ELSE
+        SELECT 8 AS status, p_name AS name, @@tx_isolation IN ('REPEATABLE-READ', 'SERIALIZABLE') AS stays,
+               NULL AS detail;
+    END IF;
+END//
+
+DELIMITER ;
+
+SET SESSION sql_mode = @rowlock_sql_mode;

@@ -1,0 +1,250 @@
+-- rowlock on MariaDB, technique row: a name is a row, committed before it is locked and kept. The one
+-- formulation without deadlocks on InnoDB; inserting the row inside the locking transaction is the
+-- trap. Run install.sql first.
+
+SET @rowlock_sql_mode = @@SESSION.sql_mode;
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+
+DELIMITER //
+
+-- A plain read first, because an INSERT waits for whoever has the row locked. If somebody is
+-- inserting it at this moment (1205) it is there soon, and the lock will find it or come back.
+CREATE OR REPLACE PROCEDURE rowlock_ensure(IN p_name VARBINARY(255))
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_row INT DEFAULT 0;
+    DECLARE CONTINUE HANDLER FOR 1205, 1213 BEGIN END;
+
+    SELECT count(*) INTO v_row FROM rowlock_name WHERE name = p_name;
+    IF v_row = 0 THEN
+        START TRANSACTION READ WRITE;       -- the session's default may be READ ONLY
+        SET STATEMENT innodb_lock_wait_timeout = 0 FOR
+            INSERT IGNORE INTO rowlock_name (name) VALUES (p_name);
+    END IF;
+    COMMIT;
+END//
+
+-- p_status: 0 locked, 1 busy, 5 there is no such row (zero rows from a locking read lock nothing).
+CREATE OR REPLACE PROCEDURE rowlock_take(
+    IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_seconds INT,
+    OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_row INT DEFAULT 0;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    IF p_seconds = 0 THEN
+        IF p_shared THEN
+            SELECT 1 INTO v_row FROM rowlock_name WHERE name = p_name LOCK IN SHARE MODE SKIP LOCKED;
+        ELSE
+            SELECT 1 INTO v_row FROM rowlock_name WHERE name = p_name FOR UPDATE SKIP LOCKED;
+        END IF;
+        IF v_row = 0 THEN
+            SELECT count(*) INTO v_row FROM rowlock_name WHERE name = p_name;
+            SET p_status = IF(v_row = 0, 5, 1), v_row = 0;
+        ELSE
+            SET p_status = 0;
+        END IF;
+    ELSE
+        SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
+        IF p_shared THEN
+            SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+                SELECT 1 INTO v_row FROM rowlock_name WHERE name = p_name LOCK IN SHARE MODE;
+        ELSE
+            SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
+                SELECT 1 INTO v_row FROM rowlock_name WHERE name = p_name FOR UPDATE;
+        END IF;
+        SET p_status = IF(v_row = 0, 5, 0);
+    END IF;
+END//
+
+-- Whether a try can be made inside a transaction: here always, by skipping locked rows.
+CREATE OR REPLACE PROCEDURE rowlock_may_try(IN p_wait_ms BIGINT)
+    SQL SECURITY INVOKER NO SQL
+BEGIN
+END//
+
+-- rowlock_begin_wants with the status row as a result, for the C library. By far the most calls are
+-- one name, known and free or waited for: that way is written out here, which takes half the
+-- time; on whatever else it finds it rolls back and goes the long way.
+CREATE OR REPLACE PROCEDURE rowlock_begin_lock(IN p_wants LONGBLOB, IN p_wait_ms BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_row, v_leases INT DEFAULT 0;
+    DECLARE v_status TINYINT;
+    DECLARE EXIT HANDLER FOR 1205, 1969
+    BEGIN
+        ROLLBACK;
+        SELECT 2 AS status, v_name AS name, 0 AS stays, NULL AS detail;
+    END;
+    DECLARE EXIT HANDLER FOR 1317
+    BEGIN
+        ROLLBACK;
+        SELECT 7 AS status, v_name AS name, 0 AS stays, NULL AS detail;
+    END;
+    DECLARE CONTINUE HANDLER FOR 1213 SET v_row = 0;    -- nothing is lost yet
+
+    IF p_wait_ms <> 0 AND LOCATE(',', p_wants) = 0 AND RIGHT(p_wants, 2) = ':0'
+       AND NOT (@@in_transaction OR @@read_only OR @@wsrep_on OR @rowlock_idle IS NOT NULL) THEN
+        SET v_name = UNHEX(LEFT(p_wants, LENGTH(p_wants) - 4));
+        SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+        START TRANSACTION READ WRITE;
+        IF RIGHT(p_wants, 4) = ':x:0' THEN
+            SET STATEMENT innodb_lock_wait_timeout =
+                    IF(p_wait_ms < 0, 100000000, LEAST(CEILING(p_wait_ms / 1000), 100000000)) FOR
+                SELECT 1 INTO v_row FROM rowlock_name WHERE name = v_name FOR UPDATE;
+            SELECT count(*) INTO v_leases FROM rowlock_lease WHERE name = v_name;
+        ELSE
+            SET STATEMENT innodb_lock_wait_timeout =
+                    IF(p_wait_ms < 0, 100000000, LEAST(CEILING(p_wait_ms / 1000), 100000000)) FOR
+                SELECT 1 INTO v_row FROM rowlock_name WHERE name = v_name LOCK IN SHARE MODE;
+            SELECT count(*) INTO v_leases FROM rowlock_lease
+             WHERE name = v_name AND mode <> 'shared';
+        END IF;
+    END IF;
+    IF v_row = 1 AND v_leases = 0 THEN
+        SELECT 0 AS status, NULL AS name, 0 AS stays, NULL AS detail;
+    ELSE
+        BEGIN
+            DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+
+            IF v_name IS NOT NULL THEN
+                ROLLBACK;
+            END IF;
+            CALL rowlock_begin_wants(p_wants, p_wait_ms, v_status, v_name, v_detail);
+            SELECT v_status AS status, v_name AS name, 0 AS stays, v_detail AS detail;
+        END;
+    END IF;
+END//
+
+-- The grant of a lease. By far the most calls are one name, exclusive, known and free, nobody waiting but
+-- perhaps the caller: that way is written out here, in as few statements as can be; on whatever else it
+-- finds it rolls back and goes the long way. The look is a statement begun after T was got.
+CREATE OR REPLACE PROCEDURE rowlock_grant(
+    IN p_wants LONGBLOB, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
+    IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
+    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
+    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_row, v_leases INT DEFAULT 0;
+    DECLARE v_token, v_head BIGINT DEFAULT 0;
+    DECLARE v_status TINYINT;
+
+    IF RIGHT(p_wants, 6) = ':x:0:0' AND LOCATE(',', p_wants) = 0 AND @@tx_isolation = 'READ-COMMITTED'
+       AND NOT (@@in_transaction OR @@read_only OR @@wsrep_on OR @rowlock_idle IS NOT NULL) THEN
+        BEGIN
+            DECLARE EXIT HANDLER FOR 1213 BEGIN END;    -- nothing is lost yet
+            DECLARE EXIT HANDLER FOR 1205, 1969 SET v_status = 2;
+            DECLARE EXIT HANDLER FOR 1317 SET v_status = 7;
+            DECLARE EXIT HANDLER FOR SQLEXCEPTION
+            BEGIN
+                ROLLBACK;
+                RESIGNAL;
+            END;
+
+            SET v_name = UNHEX(LEFT(p_wants, LENGTH(p_wants) - 6));
+            START TRANSACTION READ WRITE;
+            IF p_wait_ms = 0 THEN
+                SELECT 1 INTO v_row FROM rowlock_name WHERE name = v_name FOR UPDATE SKIP LOCKED;
+            ELSE
+                SET STATEMENT innodb_lock_wait_timeout =
+                        IF(p_wait_ms < 0, 100000000, LEAST(CEILING(p_wait_ms / 1000), 100000000)) FOR
+                    SELECT 1 INTO v_row FROM rowlock_name WHERE name = v_name FOR UPDATE;
+            END IF;
+            IF v_row = 1 THEN
+                SELECT (SELECT count(*) FROM rowlock_lease WHERE name = v_name),
+                       (SELECT COALESCE(MIN(ticket), 0) FROM rowlock_waiter WHERE name = v_name),
+                       NEXTVAL(rowlock_token)
+                  INTO v_leases, v_head, v_token;
+                IF v_leases = 0 AND v_head = p_ticket THEN
+                    IF v_token < TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) - 10000 THEN
+                        CALL rowlock_draw(v_token);
+                    END IF;
+                    INSERT INTO rowlock_lease (token, name, mode, owner, host, pid, command, note, acquired)
+                        VALUES (v_token, v_name, 1, p_owner, p_host, p_pid, p_command, p_note,
+                                utc_timestamp(6));
+                    INSERT INTO rowlock_beat (token, expires)
+                        VALUES (v_token, utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND);
+                    IF p_ticket <> 0 THEN
+                        DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
+                        IF ROW_COUNT() <= 0 THEN    -- buried meanwhile, or killed: see rowlock_end
+                            DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
+                        END IF;
+                    END IF;
+                    IF p_session = CONNECTION_ID() THEN
+                        SET v_row = GET_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', v_token), 0);
+                    END IF;
+                    IF p_wait_ms = 0 THEN
+                        COMMIT;
+                    ELSEIF p_session = CONNECTION_ID() THEN
+                        CALL rowlock_idle_limit();
+                    END IF;
+                    SET v_status = 0;
+                END IF;
+            END IF;
+        END;
+    END IF;
+    IF v_name IS NOT NULL AND (v_status IS NULL OR v_status <> 0) THEN
+        ROLLBACK;
+    END IF;
+    IF v_status = 0 THEN
+        IF p_wait_ms = 0 AND p_ticket <> 0 THEN
+            DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket));
+        END IF;
+        SELECT 0 AS status, NULL AS name, v_token AS token, 0 AS number, NULL AS detail;
+    ELSEIF v_status <> 0 THEN
+        SELECT v_status AS status, v_name AS name, 0 AS token, 0 AS number, NULL AS detail;
+    ELSE
+        CALL rowlock_grant_wants(CONVERT(p_wants USING ascii), p_owner, p_ttl_ms, p_wait_ms, p_ticket,
+                                 p_session, p_host, p_pid, p_command, p_note);
+    END IF;
+END//
+
+-- A hundred rows a transaction, each only if nobody has it: a locker who comes meanwhile finds no
+-- row and makes it again.
+CREATE OR REPLACE PROCEDURE rowlock_vacuum_names(OUT p_removed BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_end, v_row TINYINT DEFAULT 0;
+    DECLARE v_batch INT DEFAULT 0;
+    DECLARE v_name VARBINARY(255);
+    DECLARE c_names CURSOR FOR SELECT name FROM rowlock_name;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
+
+    SET p_removed = 0;
+    OPEN c_names;
+    COMMIT;
+    START TRANSACTION READ WRITE;
+    names: LOOP
+        FETCH c_names INTO v_name;
+        IF v_end THEN
+            LEAVE names;
+        END IF;
+        SET v_row = 0;
+        SELECT 1 INTO v_row FROM rowlock_name WHERE name = v_name FOR UPDATE SKIP LOCKED;
+        SET v_end = 0;
+        IF v_row THEN
+            DELETE FROM rowlock_name WHERE name = v_name;
+            SET p_removed = p_removed + 1, v_batch = v_batch + 1;
+        END IF;
+        IF v_batch = 100 THEN
+            COMMIT;
+            START TRANSACTION READ WRITE;
+            SET v_batch = 0;
+        END IF;
+    END LOOP;
+    CLOSE c_names;
+    COMMIT;
+END//
+
+DELIMITER ;
+
+SET SESSION sql_mode = @rowlock_sql_mode;
+
+-- The last statement: with this row the schema counts as installed.
+INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
+    VALUES (1, 'row', NULL, NULL, 0)
+    ON DUPLICATE KEY UPDATE version = 1, technique = 'row', object = NULL, id_width = NULL, owned = 0;

@@ -1,0 +1,131 @@
+-- rowlock on MariaDB: removes what install.sql and the techniques made; waits for transactions that
+-- still use it. A table of technique insert that was there before stays.
+
+DELIMITER //
+BEGIN NOT ATOMIC
+    DECLARE v_object VARCHAR(200);
+    DECLARE CONTINUE HANDLER FOR NOT FOUND, 1146 BEGIN END;
+
+    SELECT object INTO v_object FROM rowlock_meta WHERE technique = 'insert' AND owned = 1;
+    IF v_object IS NOT NULL THEN
+        EXECUTE IMMEDIATE CONCAT('DROP TABLE IF EXISTS ', v_object);
+    END IF;
+END//
+DELIMITER ;
+
+-- first, so that nothing half removed counts as installed
+DROP TABLE IF EXISTS rowlock_meta;
+
+DROP PROCEDURE IF EXISTS rowlock_begin_exclusive;
+DROP PROCEDURE IF EXISTS rowlock_begin_shared;
+DROP PROCEDURE IF EXISTS rowlock_exclusive;
+DROP PROCEDURE IF EXISTS rowlock_shared;
+DROP PROCEDURE IF EXISTS rowlock_try_exclusive;
+DROP PROCEDURE IF EXISTS rowlock_try_shared;
+DROP PROCEDURE IF EXISTS rowlock_prepare;
+DROP PROCEDURE IF EXISTS rowlock_vacuum;
+DROP PROCEDURE IF EXISTS rowlock_sweep;
+DROP PROCEDURE IF EXISTS rowlock_check_server;
+DROP PROCEDURE IF EXISTS rowlock_pack;
+DROP PROCEDURE IF EXISTS rowlock_next_want;
+DROP PROCEDURE IF EXISTS rowlock_look;
+DROP PROCEDURE IF EXISTS rowlock_who;
+DROP PROCEDURE IF EXISTS rowlock_expired;
+DROP PROCEDURE IF EXISTS rowlock_sweep_within;
+DROP PROCEDURE IF EXISTS rowlock_take_own;
+DROP PROCEDURE IF EXISTS rowlock_seconds;
+DROP PROCEDURE IF EXISTS rowlock_prepare_wants;
+DROP PROCEDURE IF EXISTS rowlock_begin_wants;
+DROP PROCEDURE IF EXISTS rowlock_look_at_wants;
+DROP PROCEDURE IF EXISTS rowlock_lock_wants;
+DROP PROCEDURE IF EXISTS rowlock_begin_lock;
+DROP PROCEDURE IF EXISTS rowlock_lock;
+DROP PROCEDURE IF EXISTS rowlock_holder;
+DROP PROCEDURE IF EXISTS rowlock_refuse;
+DROP PROCEDURE IF EXISTS rowlock_begin_name;
+DROP PROCEDURE IF EXISTS rowlock_sweep_wants;
+DROP PROCEDURE IF EXISTS rowlock_lock_name;
+DROP PROCEDURE IF EXISTS rowlock_try_name;
+DROP PROCEDURE IF EXISTS rowlock_ensure;
+DROP PROCEDURE IF EXISTS rowlock_take;
+DROP PROCEDURE IF EXISTS rowlock_may_try;
+DROP PROCEDURE IF EXISTS rowlock_vacuum_names;
+DROP PROCEDURE IF EXISTS rowlock_adopt;
+DROP PROCEDURE IF EXISTS rowlock_draw;
+DROP PROCEDURE IF EXISTS rowlock_alone;
+DROP PROCEDURE IF EXISTS rowlock_idle_limit;
+DROP PROCEDURE IF EXISTS rowlock_idle_back;
+DROP PROCEDURE IF EXISTS rowlock_next_lease_want;
+DROP PROCEDURE IF EXISTS rowlock_survey_want;
+DROP PROCEDURE IF EXISTS rowlock_survey;
+DROP PROCEDURE IF EXISTS rowlock_queue;
+DROP PROCEDURE IF EXISTS rowlock_sweep_leases;
+DROP PROCEDURE IF EXISTS rowlock_ensure_leases;
+DROP PROCEDURE IF EXISTS rowlock_take_leases;
+DROP PROCEDURE IF EXISTS rowlock_adopt_own;
+DROP PROCEDURE IF EXISTS rowlock_judge;
+DROP PROCEDURE IF EXISTS rowlock_insert_lease;
+DROP PROCEDURE IF EXISTS rowlock_grant_once;
+DROP PROCEDURE IF EXISTS rowlock_judge_busy;
+DROP PROCEDURE IF EXISTS rowlock_grant_wants;
+DROP PROCEDURE IF EXISTS rowlock_renew;
+DROP PROCEDURE IF EXISTS rowlock_end;
+DROP PROCEDURE IF EXISTS rowlock_release;
+DROP PROCEDURE IF EXISTS rowlock_check;
+DROP PROCEDURE IF EXISTS rowlock_break;
+DROP PROCEDURE IF EXISTS rowlock_fence;
+DROP PROCEDURE IF EXISTS rowlock_bury_ticket;
+DROP PROCEDURE IF EXISTS rowlock_bury;
+DROP PROCEDURE IF EXISTS rowlock_vacuum_queue;
+DROP PROCEDURE IF EXISTS rowlock_leave_queue;
+DROP PROCEDURE IF EXISTS rowlock_insert_waiter;
+DROP PROCEDURE IF EXISTS rowlock_enqueue;
+DROP PROCEDURE IF EXISTS rowlock_place;
+DROP PROCEDURE IF EXISTS rowlock_await;
+DROP PROCEDURE IF EXISTS rowlock_withdraw;
+DROP PROCEDURE IF EXISTS rowlock_take_both;
+DROP PROCEDURE IF EXISTS rowlock_overtake;
+DROP PROCEDURE IF EXISTS rowlock_mark;
+DROP PROCEDURE IF EXISTS rowlock_unmark;
+DROP PROCEDURE IF EXISTS rowlock_unmark_lost;
+DROP PROCEDURE IF EXISTS rowlock_session;
+DROP PROCEDURE IF EXISTS rowlock_end_session;
+DROP PROCEDURE IF EXISTS rowlock_list;
+DROP PROCEDURE IF EXISTS rowlock_probe;
+DROP PROCEDURE IF EXISTS rowlock_grant;
+DROP PROCEDURE IF EXISTS rowlock_advance;
+DROP PROCEDURE IF EXISTS rowlock_advance_row;
+DROP PROCEDURE IF EXISTS rowlock_next;
+DROP PROCEDURE IF EXISTS rowlock_clock;
+DROP PROCEDURE IF EXISTS rowlock_bury_run;
+DROP PROCEDURE IF EXISTS rowlock_end_expired;
+DROP PROCEDURE IF EXISTS rowlock_trim_runs;
+DROP PROCEDURE IF EXISTS rowlock_claim_job;
+DROP PROCEDURE IF EXISTS rowlock_plan_job;
+DROP PROCEDURE IF EXISTS rowlock_end_run;
+DROP PROCEDURE IF EXISTS rowlock_end_late;
+DROP PROCEDURE IF EXISTS rowlock_finish_job;
+DROP PROCEDURE IF EXISTS rowlock_forget_job;
+DROP PROCEDURE IF EXISTS rowlock_job_state;
+DROP PROCEDURE IF EXISTS rowlock_list_jobs;
+DROP PROCEDURE IF EXISTS rowlock_list_runs;
+DROP PROCEDURE IF EXISTS rowlock_subject_judge;
+DROP PROCEDURE IF EXISTS rowlock_subject_look;
+DROP PROCEDURE IF EXISTS rowlock_subject_begin;
+DROP PROCEDURE IF EXISTS rowlock_subject_done;
+DROP PROCEDURE IF EXISTS rowlock_subject_fail;
+DROP PROCEDURE IF EXISTS rowlock_subject_finish;
+DROP PROCEDURE IF EXISTS rowlock_subject_expire;
+DROP PROCEDURE IF EXISTS rowlock_subject_list;
+
+DROP TABLE IF EXISTS rowlock_name;
+DROP TABLE IF EXISTS rowlock_beat;
+DROP TABLE IF EXISTS rowlock_lease;
+DROP VIEW IF EXISTS rowlock_holders;
+DROP TABLE IF EXISTS rowlock_waiter;
+DROP TABLE IF EXISTS rowlock_counter;
+DROP TABLE IF EXISTS rowlock_job;
+DROP TABLE IF EXISTS rowlock_run;
+DROP TABLE IF EXISTS rowlock_subject;
+DROP TABLE IF EXISTS rowlock_expiry;
+DROP SEQUENCE IF EXISTS rowlock_token;

@@ -1,0 +1,2 @@
+-- What end_session wants: -> number, start.
+CALL rowlock_session();

@@ -1,0 +1,2 @@
+-- Under the lock of subject:NAME: name, max_age_ms, token, description, host, pid, program -> stale, age_ms, version.
+CALL rowlock_subject_begin(?, ?, ?, ?, ?, ?, ?);

@@ -1,0 +1,2 @@
+-- In the transaction that made it anew: name, version -> status.
+CALL rowlock_subject_done(?, ?);

@@ -1,0 +1,2 @@
+-- name -> 1; 0: unknown.
+CALL rowlock_subject_expire(?);

@@ -1,0 +1,2 @@
+-- That was rolled back: name, version, description, host, pid, program, error -> 1 recorded.
+CALL rowlock_subject_fail(?, ?, ?, ?, ?, ?, ?);

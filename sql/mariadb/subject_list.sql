@@ -1,0 +1,2 @@
+-- name or NULL.
+CALL rowlock_subject_list(?);

@@ -1,0 +1,2 @@
+-- Is it stale? name, max_age_ms -> stale, age_ms.
+CALL rowlock_subject_look(?, ?);

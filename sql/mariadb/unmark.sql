@@ -1,0 +1,2 @@
+-- Gives it back: kind, number, session.
+CALL rowlock_unmark(?, ?, ?);

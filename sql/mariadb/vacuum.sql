@@ -1,0 +1,2 @@
+-- Removes what nobody holds: -> rows removed.
+CALL rowlock_vacuum();

@@ -1,0 +1,2 @@
+-- Out of the queue: ticket, owner.
+CALL rowlock_withdraw(?, ?);

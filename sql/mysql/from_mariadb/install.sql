@@ -1,0 +1,155 @@
+-- MySQL's own of what sql/mariadb/schema/install.sql makes: without SET STATEMENT ... FOR, Galera,
+-- information_schema.innodb_locks; an error's text has 128 characters. rowlock_in_transaction, which
+-- MariaDB does not need, comes with rowlock_check_server: no empty line between them.
+
+-- Only a server that can write keeps a lock: a replica's lock excludes nobody.
+DROP PROCEDURE IF EXISTS rowlock_check_server//
+CREATE PROCEDURE rowlock_check_server()
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    IF @@read_only THEN
+        SIGNAL SQLSTATE 'RL002' SET MESSAGE_TEXT =
+            'rowlock: this server is read-only, perhaps a replica: no lock taken here would exclude anybody';
+    END IF;
+END//
+-- Sets @rowlock_open: outside a transaction a savepoint does not outlive its own statement.
+DROP PROCEDURE IF EXISTS rowlock_in_transaction//
+CREATE PROCEDURE rowlock_in_transaction()
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE CONTINUE HANDLER FOR 1305 SET @rowlock_open = 0;
+
+    SET @rowlock_open = 1;
+    SAVEPOINT rowlock_open_point;
+    RELEASE SAVEPOINT rowlock_open_point;
+END//
+
+-- Ends one expired lease: the beat, judged by the clock, then the identity. A transaction of its
+-- own; gives up after a second (a fenced transaction holds the identity).
+DROP PROCEDURE IF EXISTS rowlock_sweep//
+CREATE PROCEDURE rowlock_sweep(IN p_token BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    CALL rowlock_in_transaction();
+    IF @rowlock_open THEN
+        SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
+            'rowlock: a sweep is a transaction of its own, but one is open';
+    END IF;
+    SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    BEGIN
+        DECLARE v_left INT DEFAULT 0;
+        DECLARE v_limit INT DEFAULT @@innodb_lock_wait_timeout;
+        DECLARE EXIT HANDLER FOR 1205, 1213
+        BEGIN
+            SET SESSION innodb_lock_wait_timeout = v_limit;
+            ROLLBACK;
+        END;
+        DECLARE EXIT HANDLER FOR SQLEXCEPTION
+        BEGIN
+            SET SESSION innodb_lock_wait_timeout = v_limit;
+            ROLLBACK;
+            RESIGNAL;
+        END;
+
+        START TRANSACTION READ WRITE;
+        SET SESSION innodb_lock_wait_timeout = 1;
+        DELETE FROM rowlock_beat WHERE token = p_token AND expires <= utc_timestamp(6);
+        SET SESSION innodb_lock_wait_timeout = v_limit;
+        SELECT count(*) INTO v_left FROM rowlock_beat WHERE token = p_token;
+        IF v_left = 0 THEN
+            SET SESSION innodb_lock_wait_timeout = 1;
+            DELETE FROM rowlock_lease WHERE token = p_token;
+            SET SESSION innodb_lock_wait_timeout = v_limit;
+        END IF;
+        COMMIT;
+    END;
+END//
+
+-- p_seconds here and in rowlock_take: 0 do not wait, < 0 as long as the session's
+-- innodb_lock_wait_timeout says, else so many. A try skips locked rows: NOWAIT is a time-out.
+--
+-- Locks beneath one's own lease: its row instead of the name, so that siblings under one
+-- token exclude each other.
+DROP PROCEDURE IF EXISTS rowlock_take_own//
+CREATE PROCEDURE rowlock_take_own(
+    IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_token BIGINT, IN p_seconds INT,
+    OUT p_status TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_row, v_there INT DEFAULT 0;
+    DECLARE v_limit INT DEFAULT @@innodb_lock_wait_timeout;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        SET SESSION innodb_lock_wait_timeout = v_limit;
+        RESIGNAL;
+    END;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    IF p_seconds = 0 THEN
+        IF p_shared THEN
+            SELECT 1 INTO v_row FROM rowlock_lease
+             WHERE token = p_token AND name = p_name AND mode <> 'permit'
+             FOR SHARE SKIP LOCKED;
+        ELSE
+            SELECT 1 INTO v_row FROM rowlock_lease
+             WHERE token = p_token AND name = p_name AND mode = 'exclusive'
+             FOR UPDATE SKIP LOCKED;
+        END IF;
+        SELECT count(*) INTO v_there FROM rowlock_lease
+         WHERE token = p_token AND name = p_name AND (mode = 'exclusive' OR (p_shared AND mode = 'shared'));
+    ELSE
+        SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
+        IF p_shared THEN
+            SET SESSION innodb_lock_wait_timeout = p_seconds;
+            SELECT 1 INTO v_row FROM rowlock_lease
+             WHERE token = p_token AND name = p_name AND mode <> 'permit'
+             FOR SHARE;
+            SET SESSION innodb_lock_wait_timeout = v_limit;
+        ELSE
+            SET SESSION innodb_lock_wait_timeout = p_seconds;
+            SELECT 1 INTO v_row FROM rowlock_lease
+             WHERE token = p_token AND name = p_name AND mode = 'exclusive'
+             FOR UPDATE;
+            SET SESSION innodb_lock_wait_timeout = v_limit;
+        END IF;
+    END IF;
+    SET p_status = CASE WHEN v_row THEN 0 WHEN v_there THEN 1 ELSE 8 END;
+END//
+
+-- Who is in the way: leases. (Which transaction holds a row only performance_schema knows.)
+DROP PROCEDURE IF EXISTS rowlock_holder//
+CREATE PROCEDURE rowlock_holder(IN p_name VARBINARY(255))
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    SELECT 'lease' AS kind, l.pid, l.host, l.command AS program,
+           DATE_FORMAT(l.acquired, '%Y-%m-%dT%H:%i:%s.%fZ') AS since,
+           DATE_FORMAT(b.expires, '%Y-%m-%dT%H:%i:%s.%fZ') AS expires, l.note, NULL AS waiting
+      FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+     WHERE l.name = p_name
+     ORDER BY b.expires DESC, l.token;
+END//
+
+-- Says in one sentence, with the engine's own number, why the door stays shut.
+DROP PROCEDURE IF EXISTS rowlock_refuse//
+CREATE PROCEDURE rowlock_refuse(
+    IN p_status TINYINT, IN p_name VARBINARY(255), IN p_stays TINYINT,
+    IN p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_text VARCHAR(128) CHARACTER SET utf8mb4;
+
+    SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(CONVERT(p_name USING utf8mb4), 60), '\' ',
+        CASE p_status WHEN 3 THEN CONCAT('is held by ', COALESCE(p_detail, 'a lease'))
+                      WHEN 4 THEN 'has an expired lease that is still being used'
+                      WHEN 5 THEN 'is not prepared: CALL rowlock_prepare before the transaction'
+                      WHEN 6 THEN CONCAT('is held by a committed row: ', COALESCE(p_detail, ''))
+                      WHEN 7 THEN 'was not locked: the statement was cancelled'
+                      ELSE 'is held by another transaction' END,
+        IF(p_stays, '; rows locked on the way stay so', '')), 128);
+    CASE p_status
+        WHEN 5 THEN SIGNAL SQLSTATE 'RL008' SET MESSAGE_TEXT = v_text;
+        WHEN 6 THEN SIGNAL SQLSTATE 'RL009' SET MESSAGE_TEXT = v_text;
+        WHEN 7 THEN SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = v_text;
+        ELSE SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = v_text;
+    END CASE;
+END//

@@ -1,0 +1,81 @@
+-- MySQL's own of what sql/mariadb/schema/lease.sql makes: without SEQUENCE, SET STATEMENT ... FOR,
+-- idle_write_transaction_timeout.
+
+-- The next number: greater than every one before it. Whatever sets the counter back (a dump that is
+-- restored, a replica that lagged) takes longer than 10 ms, and numbers are drawn less often than
+-- one a microsecond: so a counter that is less than 10 ms behind the microseconds since 1970 was
+-- not set back, and any other is lifted to them. The row is deleted again, the counter stays.
+DROP PROCEDURE IF EXISTS rowlock_draw//
+CREATE PROCEDURE rowlock_draw(OUT p_number BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_clock BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6));
+
+    INSERT INTO rowlock_token (number) VALUES (NULL);
+    SET p_number = LAST_INSERT_ID();
+    DELETE FROM rowlock_token WHERE number = p_number;
+    IF p_number < v_clock - 10000 THEN
+        INSERT IGNORE INTO rowlock_token (number) VALUES (v_clock);
+        DELETE FROM rowlock_token WHERE number = v_clock;
+        INSERT INTO rowlock_token (number) VALUES (NULL);
+        SET p_number = LAST_INSERT_ID();
+        DELETE FROM rowlock_token WHERE number = p_number;
+    END IF;
+    SET @rowlock_drawn = p_number;              -- see rowlock_unmark_lost
+END//
+
+-- Without a time-out for an idle transaction, a client that is frozen before the COMMIT of a grant that
+-- waited keeps T until its session ends.
+DROP PROCEDURE IF EXISTS rowlock_idle_limit//
+
+DROP PROCEDURE IF EXISTS rowlock_idle_back//
+
+-- The fence: who ends the lease has to DELETE this row, and waits. In the caller's transaction.
+DROP PROCEDURE IF EXISTS rowlock_fence//
+CREATE PROCEDURE rowlock_fence(
+    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_limit_ms BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_row, v_seconds INT DEFAULT 0;
+    DECLARE v_limit INT DEFAULT @@innodb_lock_wait_timeout;
+    DECLARE EXIT HANDLER FOR 1205
+    BEGIN
+        SET SESSION innodb_lock_wait_timeout = v_limit;
+        SELECT 2 AS status, p_name AS name, 0 AS stays, NULL AS detail;
+    END;
+    DECLARE EXIT HANDLER FOR 1317
+    BEGIN
+        SET SESSION innodb_lock_wait_timeout = v_limit;
+        SELECT 7 AS status, p_name AS name, 0 AS stays, NULL AS detail;
+    END;
+    DECLARE EXIT HANDLER FOR 1792
+        SELECT 10 AS status, p_name AS name, 0 AS stays,
+               '25006 rowlock: a fence in a read-only transaction would guard nothing' AS detail;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        SET SESSION innodb_lock_wait_timeout = v_limit;
+        RESIGNAL;
+    END;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    CALL rowlock_in_transaction();
+    IF NOT @rowlock_open AND @@autocommit THEN
+        SIGNAL SQLSTATE 'RL006' SET MESSAGE_TEXT =
+            'rowlock: no transaction is open: the fence holds until yours ends';
+    END IF;
+    IF @@read_only THEN
+        CALL rowlock_check_server();
+    END IF;
+    UPDATE rowlock_beat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
+    CALL rowlock_seconds(GREATEST(p_limit_ms, 1), NOT @@innodb_rollback_on_timeout, v_seconds);
+    SET SESSION innodb_lock_wait_timeout = v_seconds;
+    SELECT 1 INTO v_row FROM rowlock_lease
+     WHERE token = p_token AND name = p_name LIMIT 1 FOR SHARE;
+    SET SESSION innodb_lock_wait_timeout = v_limit;
+    IF v_row THEN
+        SELECT 0 AS status, NULL AS name, 0 AS stays, NULL AS detail;
+    ELSE
+        SELECT 8 AS status, p_name AS name, @@transaction_isolation IN ('REPEATABLE-READ', 'SERIALIZABLE') AS stays,
+               NULL AS detail;
+    END IF;
+END//

@@ -1,0 +1,76 @@
+-- MySQL's own of what sql/mariadb/schema/queue.sql makes: without SET STATEMENT ... FOR,
+-- information_schema.innodb_locks; GET_LOCK waits whole seconds.
+
+-- Deletes one ticket if its owner is dead: its instant is over, or it has none and its lock is free.
+DROP PROCEDURE IF EXISTS rowlock_bury_ticket//
+CREATE PROCEDURE rowlock_bury_ticket(IN p_ticket BIGINT, OUT p_gone TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_rows, v_stamped, v_over INT DEFAULT 0;
+    DECLARE v_dead TINYINT;
+
+    -- the row first, then its lock: the other way round a living ticket would look dead
+    SELECT count(*), COALESCE(SUM(seen IS NOT NULL), 0), COALESCE(SUM(seen <= utc_timestamp(6)), 0)
+      INTO v_rows, v_stamped, v_over FROM rowlock_waiter WHERE ticket = p_ticket;
+    COMMIT;
+    SET p_gone = v_rows = 0;
+    SET v_dead = v_rows > 0 AND (v_over > 0 OR v_stamped = 0
+        AND IS_FREE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket)));
+    IF v_dead THEN
+        BEGIN
+            DECLARE v_limit INT DEFAULT @@innodb_lock_wait_timeout;
+            DECLARE EXIT HANDLER FOR 1205, 1213
+            BEGIN
+                SET SESSION innodb_lock_wait_timeout = v_limit;
+                ROLLBACK;
+            END;
+
+            START TRANSACTION READ WRITE;
+            SET SESSION innodb_lock_wait_timeout = 1;
+            DELETE FROM rowlock_waiter
+             WHERE ticket = p_ticket AND (seen IS NULL OR seen <= utc_timestamp(6));
+            SET p_gone = ROW_COUNT() > 0;
+            SET SESSION innodb_lock_wait_timeout = v_limit;
+            COMMIT;
+        END;
+    END IF;
+END//
+
+-- Blocks until the lock of that ticket or token can be had, for a moment. The session that has it
+-- itself gets it at once: its own rows are never dead.
+DROP PROCEDURE IF EXISTS rowlock_await//
+CREATE PROCEDURE rowlock_await(
+    IN p_kind TINYINT, IN p_number BIGINT, IN p_limit_ms BIGINT, IN p_session BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_lock VARCHAR(64) CHARACTER SET utf8mb4
+        DEFAULT CONCAT('rowlock:', MD5(DATABASE()), ':', p_number);
+    DECLARE v_came, v_gone, v_mine TINYINT DEFAULT 0;
+    DECLARE v_seconds INT DEFAULT IF(p_limit_ms < 0, 30, CEILING(p_limit_ms / 1000));
+
+    CALL rowlock_alone();
+    SET v_mine = COALESCE(IS_USED_LOCK(v_lock) = CONNECTION_ID(), 0);
+    BEGIN
+        DECLARE EXIT HANDLER FOR 1213, 3058     -- a ring of sessions: the rows will untie it
+        BEGIN
+            SET v_came = 0;
+            DO SLEEP(LEAST(v_seconds, 0.25));
+        END;
+
+        -- one expression: a KILL QUERY between two statements would leave the lock to this session
+        SET v_came = COALESCE(IF(GET_LOCK(v_lock, v_seconds), RELEASE_LOCK(v_lock), 0), 0);
+    END;
+    IF v_came AND p_kind = 0 AND NOT v_mine THEN
+        CALL rowlock_bury_ticket(p_number, v_gone);
+    END IF;
+    SELECT v_came AS number;
+END//
+
+-- (Which transaction holds a row only performance_schema knows.)
+DROP PROCEDURE IF EXISTS rowlock_list//
+CREATE PROCEDURE rowlock_list(IN p_name VARBINARY(255))
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    SELECT * FROM rowlock_holders WHERE p_name IS NULL OR name = p_name
+     ORDER BY state, name, ticket, token;
+END//

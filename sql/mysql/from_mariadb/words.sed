@@ -1,0 +1,49 @@
+# What MariaDB's text becomes for MySQL wherever it stands. The procedures for which this is not
+# enough are in the files beside it, one for each piece.
+
+1s/on MariaDB/on MySQL (not tested)/
+s/MariaDB/MySQL/
+s/mariadb client/mysql client/
+
+# MySQL does not replace a procedure, and runs no block without one.
+s|^CREATE OR REPLACE PROCEDURE (rowlock_[a-z0-9_]*)|DROP PROCEDURE IF EXISTS \1//\
+CREATE PROCEDURE \1|
+/^BEGIN NOT ATOMIC$/,/^END/{
+    s|^BEGIN NOT ATOMIC$|DROP PROCEDURE IF EXISTS rowlock_once//\
+CREATE PROCEDURE rowlock_once()\
+BEGIN|
+    s|^END//$|&\
+CALL rowlock_once()//\
+DROP PROCEDURE rowlock_once//|
+}
+s|^( *)EXECUTE IMMEDIATE (.*);$|\1SET @rowlock_text = \2;\
+\1PREPARE rowlock_statement FROM @rowlock_text;\
+\1EXECUTE rowlock_statement;\
+\1DEALLOCATE PREPARE rowlock_statement;|
+
+# It does not say whether a transaction is open: rowlock_in_transaction finds out.
+s/^( *)(IF .*)@@in_transaction/\1CALL rowlock_in_transaction();\
+\1\2@rowlock_open/
+s/^(GRANT EXECUTE ON|DROP) PROCEDURE (IF EXISTS )?rowlock_check_server( TO application)?;$/&\
+\1 PROCEDURE \2rowlock_in_transaction\3;/
+
+# It has no time-out for an idle transaction, no Galera, no max_statement_time.
+/^ *IF @rowlock_idle IS NOT NULL THEN/,/END IF;$/d
+/^ *ELSEIF .* p_session = CONNECTION_ID\(\) THEN$/,/CALL rowlock_idle_limit\(\);$/d
+/^GRANT EXECUTE ON PROCEDURE rowlock_idle_/d
+s/ OR @rowlock_idle IS NOT NULL//
+s/ OR @@wsrep_on//
+s/1205, 1969/1205/
+
+# It has no SEQUENCE: rowlock_draw counts by a table.
+s/^CREATE SEQUENCE IF NOT EXISTS rowlock_token/CREATE TABLE IF NOT EXISTS rowlock_token (\
+    number BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY\
+)/
+s/^DROP SEQUENCE/DROP TABLE/
+s/^GRANT SELECT, INSERT ON rowlock_token/GRANT SELECT, INSERT, DELETE ON rowlock_token/
+s/SELECT LASTVAL\(rowlock_token\) INTO (v_[a-z]*);/SET \1 = @rowlock_drawn;/
+
+# Another name, another default.
+s/@@tx_isolation/@@transaction_isolation/
+s|^( *)SELECT GROUP_CONCAT|\1SELECT /*+ SET_VAR(group_concat_max_len = 1048576) */\
+\1       GROUP_CONCAT|

@@ -1,0 +1,3 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Forgets the job $1.
+SELECT rowlock.forget_job(pg_catalog.convert_from($1::bytea, 'UTF8'));

@@ -1,0 +1,209 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Locks in a transaction for psql and every other client; who holds a name; vacuum.
+
+-- Who holds the name, as the end of a sentence; NULL if nobody is found. It must not fail: the
+-- transaction that was refused a lock goes on.
+CREATE FUNCTION rowlock.holder(name text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT pg_catalog.concat_ws(', ', 'a ' || h.kind,
+                       nullif(pg_catalog.concat_ws(' ',
+                           CASE h.kind WHEN 'lease' THEN 'pid ' ELSE 'server session ' END || h.pid,
+                           CASE h.kind WHEN 'lease' THEN 'on ' ELSE 'of a client on ' END || h.host,
+                           '(' || h.program || ')'), ''),
+                       'since ' || h.since, 'expires ' || h.expires, 'note: ' || h.note,
+                       h.waiting || ' waiting')
+              FROM rowlock.holders(name) h LIMIT 1);
+EXCEPTION WHEN OTHERS OR query_canceled THEN
+    RETURN NULL;
+END $$;
+
+-- What a status means to someone at psql.
+CREATE FUNCTION rowlock.fail(status integer, name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    CASE status
+    WHEN 5 THEN
+        RAISE EXCEPTION 'rowlock: the name "%" is not prepared', name USING ERRCODE = 'RL008',
+            HINT = pg_catalog.format('SELECT rowlock.prepare(%L) in a transaction of its own, before.', name);
+    WHEN 6 THEN
+        RAISE EXCEPTION 'rowlock: a committed row holds "%": %', name, rowlock.leftover(name)
+            USING ERRCODE = 'RL009', HINT = 'SELECT rowlock.vacuum() deletes it.';
+    WHEN 7 THEN
+        RAISE EXCEPTION 'rowlock: canceled while waiting for "%"', name USING ERRCODE = '57014';
+    WHEN 8 THEN
+        RAISE EXCEPTION 'rowlock: the token is not, or no longer, that of a lease of "%" for this lock', name
+            USING ERRCODE = 'RL005', HINT = 'The lease has expired or was broken or released: roll back, and stop what '
+                'is done under it. Or it is shared, and the lock is not.';
+    ELSE
+        RAISE EXCEPTION 'rowlock: "%" is held by %', name,
+            coalesce(rowlock.holder(name), 'another transaction')
+            USING ERRCODE = '55P03';
+    END CASE;
+END $$;
+
+-- Waits while the name is leased, holding what the transaction holds: at most 30 s, and no longer
+-- than the session's lock_timeout, because the lease's holder may be waiting for our rows.
+CREATE FUNCTION rowlock.wait_lease(name text, shared boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    patience constant interval := pg_catalog.current_setting('lock_timeout')::interval;
+    until constant timestamptz := pg_catalog.clock_timestamp()
+        + CASE WHEN patience > interval '0' THEN least(patience, interval '30 s') ELSE interval '30 s' END;
+    wants constant text := pg_catalog.encode(pg_catalog.convert_to(name, 'UTF8'), 'hex')
+        || CASE WHEN shared THEN ':s:0' ELSE ':x:0' END;
+    pause double precision := 0.01;
+    status integer;
+BEGIN
+    LOOP
+        status := rowlock.look(name, shared);
+        EXIT WHEN status = 0;
+        IF status = 4 THEN
+            EXIT WHEN rowlock.clear(wants, 1500) = 0;
+        END IF;
+        IF pg_catalog.clock_timestamp() >= until THEN
+            PERFORM rowlock.fail(3, name);
+        END IF;
+        PERFORM pg_catalog.pg_sleep(least(pause, extract(epoch FROM until - pg_catalog.clock_timestamp())));
+        pause := least(pause * 2, 0.25);
+    END LOOP;
+END $$;
+
+CREATE FUNCTION rowlock.lock_one(name text, shared boolean, token bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    status integer;
+BEGIN
+    PERFORM rowlock.check_use(name);
+    status := rowlock.take_one(name, shared, coalesce(token, 0), true);
+    IF status <> 0 THEN
+        PERFORM rowlock.fail(status, name);
+    ELSIF coalesce(token, 0) = 0 AND rowlock.look(name, shared) <> 0 THEN
+        PERFORM rowlock.wait_lease(name, shared);
+    END IF;
+END $$;
+
+CREATE FUNCTION rowlock.try(name text, shared boolean, wait interval) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    status integer;
+BEGIN
+    PERFORM rowlock.check_use(name);
+    SELECT l.status INTO status FROM rowlock.lock(
+        pg_catalog.encode(pg_catalog.convert_to(name, 'UTF8'), 'hex') || CASE WHEN shared THEN ':s:0' ELSE ':x:0' END,
+        greatest(0, least(2147483647, pg_catalog.ceil(extract(epoch FROM coalesce(wait, '0')) * 1000)))::bigint, 30000, 1) l;
+    IF status > 4 THEN
+        PERFORM rowlock.fail(status, name);
+    END IF;
+    RETURN status = 0;
+END $$;
+
+-- Locks a name until the transaction ends. Waits as the session's lock_timeout and
+-- statement_timeout say; for a lease 30 s at most. With the token of one's own lease on that name
+-- it locks beneath the lease. A column's own collation ends at the door: names are bytes.
+CREATE FUNCTION rowlock.exclusive(name text, token bigint DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.lock_one(name COLLATE "default", false, token);
+END $$;
+COMMENT ON FUNCTION rowlock.exclusive(text, bigint) IS
+    'Locks a name until the transaction ends; waits. Outside BEGIN it holds for the one statement only. token: of a lease of your own on that name.';
+
+CREATE FUNCTION rowlock.shared(name text, token bigint DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.lock_one(name COLLATE "default", true, token);
+END $$;
+COMMENT ON FUNCTION rowlock.shared(text, bigint) IS
+    'As rowlock.exclusive, together with other shared locks.';
+
+-- The same within `wait`. False: nothing is locked, and the transaction goes on.
+CREATE FUNCTION rowlock.try_exclusive(name text, wait interval DEFAULT '0') RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN rowlock.try(name COLLATE "default", false, wait);
+END $$;
+COMMENT ON FUNCTION rowlock.try_exclusive(text, interval) IS
+    'As rowlock.exclusive, within a time: true if locked; false: not, and the transaction goes on.';
+
+CREATE FUNCTION rowlock.try_shared(name text, wait interval DEFAULT '0') RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN rowlock.try(name COLLATE "default", true, wait);
+END $$;
+COMMENT ON FUNCTION rowlock.try_shared(text, interval) IS
+    'As rowlock.shared, within a time: true if locked; false: not, and the transaction goes on.';
+
+-- Removes what nobody holds: expired leases, tickets of waiters that died, and what the technique
+-- leaves. Waits for nobody. Counts the rows of names and leases, those left behind, and the tickets; not
+-- the beats.
+CREATE FUNCTION rowlock.vacuum() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    removed bigint := rowlock.vacuum_names();
+    dead bigint;
+BEGIN
+    FOR dead IN SELECT DISTINCT l.token FROM rowlock.lease l
+                  LEFT JOIN rowlock.beat b ON b.token = l.token
+                 WHERE b.token IS NULL OR b.expires <= pg_catalog.clock_timestamp() ORDER BY l.token LOOP
+        PERFORM FROM rowlock.beat b WHERE b.token = dead FOR UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND AND EXISTS (SELECT FROM rowlock.beat b WHERE b.token = dead);
+        CONTINUE WHEN (SELECT pg_catalog.count(*) FROM rowlock.lease l WHERE l.token = dead)
+            <> (SELECT pg_catalog.count(*) FROM (SELECT FROM rowlock.lease l WHERE l.token = dead
+                                         FOR UPDATE SKIP LOCKED) mine);
+        removed := removed + rowlock.sweep(dead);
+    END LOOP;
+    -- beats alone: whoever made or unmade one by hand held no lease by it
+    DELETE FROM rowlock.beat b
+     USING (SELECT o.token FROM rowlock.beat o
+             WHERE o.expires <= pg_catalog.clock_timestamp()
+               AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = o.token)
+               FOR UPDATE SKIP LOCKED) alone
+     WHERE b.token = alone.token;
+    FOR dead IN SELECT DISTINCT w.ticket FROM rowlock.waiter w ORDER BY w.ticket LOOP
+        removed := removed + rowlock.remove_dead(dead)::integer;
+    END LOOP;
+    RETURN removed;
+END $$;
+COMMENT ON FUNCTION rowlock.vacuum() IS
+    'Removes what nobody holds: expired leases, dead waiters, rows of names. Answers how many. Waits for nobody.';
+
+-- The transactions that hold a name: every technique holds it, or marks it, by its advisory lock (see
+-- rowlock.take). Without the rights of pg_read_all_stats the server shows of another user's session
+-- only its pid and application_name.
+CREATE FUNCTION rowlock.transactions(name text)
+RETURNS TABLE (pid bigint, host text, program text, since timestamptz, mode text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    high constant bigint := (rowlock.key(name) >> 32) & 4294967295;
+    low constant bigint := rowlock.key(name) & 4294967295;
+BEGIN
+    RETURN QUERY
+        SELECT h.pid::bigint, coalesce(a.client_hostname, pg_catalog.host(a.client_addr)),
+               nullif(a.application_name, ''), a.xact_start,
+               CASE WHEN h.mode = 'ShareLock' AND m.technique = 'native' THEN 'shared' ELSE 'exclusive' END
+          FROM rowlock.meta m, pg_catalog.pg_locks h LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = h.pid
+         WHERE h.locktype = 'advisory' AND h.granted AND h.objsubid = 1
+           AND h.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
+           AND h.classid = high::oid AND h.objid = low::oid AND h.pid <> pg_catalog.pg_backend_pid()
+         ORDER BY a.xact_start, h.pid;
+END $$;
+
+-- Who is in the way, leases first, and how many wait: in the queue, or for the transaction.
+CREATE FUNCTION rowlock.holders(name text)
+RETURNS TABLE (kind text, pid bigint, host text, program text, since text, expires text, note text,
+               waiting bigint)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    iso constant text := 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"';
+BEGIN
+    RETURN QUERY
+        SELECT 'lease', l.pid, l.host, l.command, pg_catalog.to_char(l.acquired AT TIME ZONE 'UTC', iso),
+               pg_catalog.to_char(b.expires AT TIME ZONE 'UTC', iso), l.note,
+               (SELECT nullif(pg_catalog.count(*), 0) FROM rowlock.waiter w WHERE w.name = holders.name COLLATE "C"
+                   AND (w.seen IS NULL OR w.seen > pg_catalog.clock_timestamp()))
+          FROM rowlock.lease l LEFT JOIN rowlock.beat b ON b.token = l.token
+         WHERE l.name = holders.name COLLATE "C"
+         ORDER BY l.mode, l.acquired;
+    RETURN QUERY
+        SELECT 'transaction', t.pid, t.host, t.program, pg_catalog.to_char(t.since AT TIME ZONE 'UTC', iso),
+               NULL::text, NULL::text, rowlock.waiting(holders.name)
+          FROM rowlock.transactions(holders.name) t;
+END $$;

@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The least that the role application needs in order to lock, lease, prepare and vacuum.
+-- FOR UPDATE and FOR SHARE ask for the right to update a column: nothing ever does update n, uuid, or
+-- a name.
+GRANT USAGE ON SCHEMA rowlock TO application;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA rowlock TO application;
+GRANT SELECT ON rowlock.meta TO application;
+GRANT SELECT, INSERT, DELETE, UPDATE (expires, stop) ON rowlock.beat TO application;
+GRANT SELECT, INSERT, DELETE, UPDATE (n) ON rowlock.lease TO application;
+GRANT SELECT, INSERT, DELETE, UPDATE (seen) ON rowlock.waiter TO application;
+GRANT SELECT, INSERT, UPDATE (last) ON rowlock.counter TO application;
+GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.job, rowlock.run TO application;
+GRANT SELECT, INSERT, UPDATE ON rowlock.subject, rowlock.expiry TO application;
+GRANT SELECT, UPDATE ON rowlock.origin TO application;
+GRANT SELECT, USAGE, UPDATE ON SEQUENCE rowlock.number TO application;
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM rowlock.meta WHERE technique = 'row') THEN
+        GRANT SELECT, INSERT, DELETE, UPDATE (name) ON rowlock.name TO application;
+    ELSIF EXISTS (SELECT FROM rowlock.meta WHERE technique = 'insert') THEN
+        GRANT SELECT, INSERT, DELETE, UPDATE (uuid) ON rowlock_object TO application;
+    END IF;
+END $$;

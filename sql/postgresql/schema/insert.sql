@@ -1,0 +1,152 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Technique insert: INSERT, then DELETE, of the name as a unique key, in the caller's transaction;
+-- whoever inserts the same key meanwhile waits until that transaction ends. Any program that does
+-- the two statements on the table rowlock_object takes part. Exclusive only.
+
+UPDATE rowlock.meta SET technique = 'insert', object = 'rowlock_object',
+                        owned = pg_catalog.to_regclass('rowlock_object') IS NULL;
+
+CREATE TABLE IF NOT EXISTS rowlock_object (
+    uuid      VARCHAR(32)  NOT NULL,
+    id        VARCHAR(255) NOT NULL,
+    locked_ts TIMESTAMP    NOT NULL,
+    PRIMARY KEY (uuid),
+    UNIQUE (id)
+);
+
+-- A table that was there must tell any two names apart, and be able to make one wait for another.
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a LEFT JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation
+                    WHERE a.attrelid = 'rowlock_object'::regclass AND a.attname = 'id'
+                      AND a.atttypid IN ('varchar'::regtype, 'text'::regtype) AND c.collisdeterministic)
+    THEN
+        RAISE EXCEPTION 'rowlock: rowlock_object needs a column id of type varchar or text that tells all names apart'
+            USING ERRCODE = 'RL003';
+    ELSIF NOT EXISTS (SELECT FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
+                       WHERE i.indrelid = 'rowlock_object'::regclass AND i.indisunique AND i.indisvalid
+                         AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
+                         AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum AND a.attname = 'id')
+    THEN
+        RAISE EXCEPTION 'rowlock: rowlock_object needs a unique key on id alone'
+            USING ERRCODE = 'RL003';
+    END IF;
+END $$;
+
+UPDATE rowlock.meta SET id_width = (
+    SELECT CASE WHEN a.atttypmod > 4 THEN a.atttypmod - 4 END FROM pg_catalog.pg_attribute a
+     WHERE a.attrelid = 'rowlock_object'::regclass AND a.attname = 'id');
+
+-- The order in which several names are locked: that of their bytes.
+CREATE FUNCTION rowlock.rank(name text) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS $$
+    SELECT 0::bigint
+$$;
+
+-- The committed row that holds the name, for people; NULL if there is none.
+CREATE FUNCTION rowlock.leftover(name text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT pg_catalog.format('uuid %s, locked_ts %s', o.uuid, o.locked_ts)
+              FROM rowlock_object o WHERE o.id = leftover.name);
+END $$;
+
+-- Has this technique a shared T?
+CREATE FUNCTION rowlock.can_share() RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT false
+$$;
+
+-- T: waits as lock_timeout says. 0, or 6. Nothing inserted means that a row is in the way: one that
+-- is committed stays, any other went in between.
+CREATE FUNCTION rowlock.take(name text, shared boolean) RETURNS integer
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    mine constant text := pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', '');
+BEGIN
+    IF shared THEN
+        RAISE EXCEPTION 'rowlock: technique insert has no shared locks' USING ERRCODE = 'RL004';
+    ELSIF EXISTS (SELECT FROM rowlock.meta m WHERE pg_catalog.char_length(name) > m.id_width) THEN
+        RAISE EXCEPTION 'rowlock: the name is longer than the column id of rowlock_object'
+            USING ERRCODE = 'RL003';
+    END IF;
+    LOOP
+        INSERT INTO rowlock_object (uuid, id, locked_ts)
+        VALUES (mine, name, pg_catalog.clock_timestamp() AT TIME ZONE 'UTC')
+        ON CONFLICT DO NOTHING;
+        EXIT WHEN FOUND;
+        IF rowlock.leftover(name) IS NOT NULL THEN
+            RETURN 6;
+        END IF;
+    END LOOP;
+    DELETE FROM rowlock_object o WHERE o.uuid = mine;
+    -- shows to rowlock.holders who has it; blocks nobody, decides nothing
+    PERFORM pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.key(name));
+    RETURN 0;
+END $$;
+
+-- T at once or not at all: 0, 1 or 6. An INSERT has no NOWAIT: the shortest time-out stands for it.
+CREATE FUNCTION rowlock.try_take(name text, shared boolean) RETURNS integer
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    saved constant text := pg_catalog.current_setting('lock_timeout');
+    status integer;
+BEGIN
+    PERFORM pg_catalog.set_config('lock_timeout', '1', true);
+    status := rowlock.take(name, shared);
+    PERFORM pg_catalog.set_config('lock_timeout', saved, true);
+    RETURN status;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN 1;
+END $$;
+
+-- Begin-and-lock of one name, exclusively, without a time-out.
+CREATE FUNCTION rowlock.begin_one(name text, wait_ms bigint)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF wait_ms >= 0 THEN
+        RETURN rowlock.begin_rare(name, wait_ms);
+    END IF;
+    IF rowlock.take(name, false) = 6 THEN
+        PERFORM rowlock.fail(6, name);
+    END IF;
+    RETURN rowlock.look(name, false);
+END $$;
+
+-- Makes a name known, in a transaction of its own before it is locked; here there is nothing to do.
+CREATE FUNCTION rowlock.prepare(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.check_use(name);
+END $$;
+COMMENT ON FUNCTION rowlock.prepare(text) IS
+    'Makes a name known, where the technique wants that before the first lock later in a transaction. Before BEGIN.';
+
+-- How many wait: for the transactions that are marked as holders of the name.
+CREATE FUNCTION rowlock.waiting(name text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT pg_catalog.count(DISTINCT w.pid)
+              FROM pg_catalog.pg_locks h
+              JOIN pg_catalog.pg_locks x ON x.pid = h.pid AND x.locktype = 'transactionid' AND x.granted
+              JOIN pg_catalog.pg_locks w ON w.locktype = 'transactionid' AND NOT w.granted
+                             AND w.transactionid = x.transactionid
+             WHERE h.locktype = 'advisory' AND h.granted AND h.objsubid = 1
+               AND h.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
+               AND h.classid = ((rowlock.key(waiting.name) >> 32) & 4294967295)::oid
+               AND h.objid = (rowlock.key(waiting.name) & 4294967295)::oid);
+END $$;
+
+-- The names that the technique keeps, whoever holds them; this one keeps none.
+CREATE FUNCTION rowlock.names() RETURNS SETOF text LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+END $$;
+
+-- What vacuum removes of the technique's own: committed rows, which hold their names for ever.
+CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    removed bigint;
+BEGIN
+    DELETE FROM rowlock_object o
+     USING (SELECT u.uuid FROM rowlock_object u FOR UPDATE SKIP LOCKED) left_over
+     WHERE o.uuid = left_over.uuid;
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN removed;
+END $$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA rowlock FROM PUBLIC;

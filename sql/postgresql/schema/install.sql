@@ -1,0 +1,387 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- rowlock on PostgreSQL: the tables, and the functions that are the same for every technique.
+-- Run as one script in one transaction, followed by lease.sql, queue.sql, door.sql and one of
+-- native.sql, row.sql, insert.sql.
+--
+-- Every function runs with the rights of its caller (SECURITY INVOKER, nothing dynamic) and is
+-- VOLATILE: each of its statements has a snapshot of its own, so that what is read after a lock was
+-- got is what the holder before committed. Where a status is returned: 0 locked, 1 busy, 2 timed
+-- out, 3 leased, 4 only expired leases, 5 not prepared, 6 left-over row, 7 canceled, 8 lease lost.
+
+CREATE SCHEMA rowlock;
+
+CREATE TABLE rowlock.meta (
+    version   integer NOT NULL,
+    technique text NOT NULL,     -- native, row, insert
+    object    text,              -- technique insert: its table
+    id_width  integer,           -- characters of that table's id; NULL: no limit
+    owned     boolean NOT NULL   -- whether rowlock created that table
+);
+CREATE UNIQUE INDEX meta_one_row ON rowlock.meta ((true));
+
+-- A lease lives while its beat does not expire; renewals touch nothing but the beat.
+CREATE TABLE rowlock.beat (
+    token   bigint PRIMARY KEY,
+    expires timestamptz NOT NULL,
+    stop    boolean NOT NULL DEFAULT false
+);
+
+-- Who holds what. Never updated.
+CREATE TABLE rowlock.lease (
+    token    bigint NOT NULL,
+    name     text COLLATE "C" NOT NULL,
+    n        integer NOT NULL DEFAULT 1,
+    mode     text NOT NULL CHECK (mode IN ('exclusive', 'shared', 'permit')),
+    "limit"  integer,                    -- of permits: how many the name has; n numbers those held
+    owner    text,                       -- of the call that acquired it
+    host     text,
+    pid      bigint,
+    command  text,
+    note     text,
+    acquired timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+    PRIMARY KEY (token, name, n)
+);
+CREATE INDEX lease_name ON rowlock.lease (name);
+
+-- Who waits for a lease: one ticket a call, a row a name. seen NULL: the ticket's session lock tells
+-- whether the waiter lives; else it counts as alive until that instant.
+CREATE TABLE rowlock.waiter (
+    ticket  bigint NOT NULL,
+    name    text COLLATE "C" NOT NULL,
+    mode    text NOT NULL CHECK (mode IN ('exclusive', 'shared', 'permit')),
+    "limit" integer,
+    "count" integer NOT NULL DEFAULT 1,
+    owner   text,
+    host    text,
+    pid     bigint,
+    command text,
+    note    text,
+    since   timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+    seen    timestamptz,
+    PRIMARY KEY (name, ticket)
+);
+CREATE INDEX waiter_ticket ON rowlock.waiter (ticket);
+CREATE INDEX waiter_owner ON rowlock.waiter (owner);
+
+-- These come and go with every lease, and whoever looks reads past the dead rows: they must not pile
+-- up, and must never be read in sequence. The planner would do that with a table of a few pages,
+-- so these begin with some more, and are never cut short.
+ALTER TABLE rowlock.lease SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+                               vacuum_truncate = false);
+ALTER TABLE rowlock.beat SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+                              vacuum_truncate = false);
+ALTER TABLE rowlock.waiter SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+                                vacuum_truncate = false);
+INSERT INTO rowlock.lease (token, name, mode, note)
+SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_series(1, 80) n;
+INSERT INTO rowlock.waiter (ticket, name, mode, note)
+SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_series(1, 80) n;
+INSERT INTO rowlock.beat (token, expires) SELECT -n, '-infinity' FROM pg_catalog.generate_series(1, 3200) n;
+DELETE FROM rowlock.lease;
+DELETE FROM rowlock.waiter;
+DELETE FROM rowlock.beat;
+
+-- Tokens and tickets. A restored dump, or a standby that is promoted late, would draw old numbers
+-- again: numbers are drawn only while the row of origin tells that this is the server, the
+-- database and the very row that they were last lifted for (see rowlock.next_number).
+CREATE SEQUENCE rowlock.number;
+CREATE TABLE rowlock.origin (
+    boot     timestamptz,   -- when the server was started
+    database oid,
+    xid      xid,           -- of the transaction that wrote this row: a restore writes it anew
+    floor    bigint         -- every number is greater
+);
+CREATE UNIQUE INDEX origin_one_row ON rowlock.origin ((true));
+INSERT INTO rowlock.origin DEFAULT VALUES;
+
+-- The 64-bit number of a name: PostgreSQL's own 64-bit hash of its bytes, with a seed (the bytes
+-- "rowlock" as a number), so that it meets no other program's advisory locks by accident. Technique
+-- native locks it by pg_advisory_xact_lock. SHA-256 would cost more than that lock itself.
+CREATE FUNCTION rowlock.key(name text) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)
+$$;
+
+-- Says why no lock can be had here, or returns: a standby's locks exclude nobody; a transaction
+-- above READ COMMITTED may not see what the lock waited for; names are 1 to 255 bytes.
+CREATE FUNCTION rowlock.check_use(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF pg_catalog.pg_is_in_recovery() THEN
+        RAISE EXCEPTION 'rowlock: this server is a standby: no lock here would exclude anybody'
+            USING ERRCODE = 'RL002';
+    ELSIF pg_catalog.current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        RAISE EXCEPTION 'rowlock: a transaction at % may not see what the lock waited for',
+                        pg_catalog.upper(pg_catalog.current_setting('transaction_isolation'))
+            USING ERRCODE = 'RL001', HINT = 'Begin it with BEGIN ISOLATION LEVEL READ COMMITTED.';
+    ELSIF name IS NULL OR pg_catalog.octet_length(pg_catalog.convert_to(name, 'UTF8')) NOT BETWEEN 1 AND 255 THEN
+        RAISE EXCEPTION 'rowlock: a name has 1 to 255 bytes of UTF-8'
+            USING ERRCODE = 'RL003';
+    END IF;
+END $$;
+
+-- 0: no lease is in the way; 3: a live one; 4: none that is live.
+-- Exclusive conflicts with every lease, shared with all but shared ones.
+CREATE FUNCTION rowlock.look(name text, shared boolean) RETURNS integer
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT CASE WHEN pg_catalog.count(*) = 0 THEN 0
+                        WHEN pg_catalog.bool_or(b.expires > pg_catalog.clock_timestamp()) THEN 3
+                        ELSE 4 END
+              FROM rowlock.lease l LEFT JOIN rowlock.beat b ON b.token = l.token
+             WHERE l.name = look.name AND (NOT look.shared OR l.mode <> 'shared'));
+END $$;
+
+-- Removes the lease of this token if it has expired, or has no beat. Returns the lease rows removed.
+-- Waits for a renewal or a fence that is under way.
+CREATE FUNCTION rowlock.sweep(token bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    removed bigint := 0;
+BEGIN
+    DELETE FROM rowlock.beat b WHERE b.token = sweep.token AND b.expires <= pg_catalog.clock_timestamp();
+    IF FOUND OR NOT EXISTS (SELECT FROM rowlock.beat b WHERE b.token = sweep.token) THEN
+        DELETE FROM rowlock.lease l WHERE l.token = sweep.token;
+        GET DIAGNOSTICS removed = ROW_COUNT;
+    END IF;
+    RETURN removed;
+END $$;
+
+-- The names of one call, as the library packs them: HEX(name):x|s:token, joined by commas; in the
+-- order in which they must be locked.
+CREATE FUNCTION rowlock.unpack(wants text)
+RETURNS TABLE (name text, shared boolean, token bigint) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY
+        SELECT u.name, u.shared, u.token
+          FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(pg_catalog.split_part(w, ':', 1), 'hex'), 'UTF8') AS name,
+                       pg_catalog.split_part(w, ':', 2) = 's' AS shared,
+                       pg_catalog.split_part(w, ':', 3)::bigint AS token
+                  FROM pg_catalog.unnest(pg_catalog.string_to_array(wants, ',')) w) u
+         ORDER BY rowlock.rank(u.name), u.name COLLATE "C";
+END $$;
+
+-- The tokens of expired leases that are in the way of these names; none while a live one is.
+CREATE FUNCTION rowlock.expired(wants text) RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY
+        WITH conflict AS (
+            SELECT l.token, b.expires > pg_catalog.clock_timestamp() AS live
+              FROM rowlock.unpack(wants) w
+              JOIN rowlock.lease l ON l.name = w.name AND (NOT w.shared OR l.mode <> 'shared')
+              LEFT JOIN rowlock.beat b ON b.token = l.token
+             WHERE w.token = 0)
+        SELECT DISTINCT c.token FROM conflict c
+         WHERE NOT EXISTS (SELECT FROM conflict d WHERE d.live)
+         ORDER BY c.token;
+END $$;
+
+-- Removes the expired leases that are in the way of these names. 0: no lease is in the way any more;
+-- 3: one is, and nothing was removed. Called while the names are locked. A row that is left is a
+-- conflict whatever its clock says: its renewal may be under way. Lock waits last patience_ms.
+CREATE FUNCTION rowlock.clear(wants text, patience_ms bigint) RETURNS integer
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    saved text := pg_catalog.current_setting('lock_timeout');
+BEGIN
+    IF pg_catalog.current_setting('transaction_read_only') = 'on' THEN
+        RETURN 3;
+    END IF;
+    BEGIN
+        PERFORM pg_catalog.set_config('lock_timeout', greatest(patience_ms, 1)::text, true);
+        PERFORM rowlock.sweep(e) FROM rowlock.expired(wants) e;
+        PERFORM FROM rowlock.unpack(wants) w
+                JOIN rowlock.lease l ON l.name = w.name AND (NOT w.shared OR l.mode <> 'shared')
+          WHERE w.token = 0;
+        IF FOUND THEN
+            RAISE EXCEPTION 'rowlock: still leased' USING ERRCODE = 'RL100';
+        END IF;
+        PERFORM pg_catalog.set_config('lock_timeout', saved, true);
+        RETURN 0;
+    EXCEPTION WHEN SQLSTATE 'RL100' OR lock_not_available THEN
+        RETURN 3;
+    END;
+END $$;
+
+-- Locks beneath one's own lease: the lease's row stands for the name. 0, 1 (patient is false and
+-- another transaction under the same token has it) or 8.
+CREATE FUNCTION rowlock.take_own(name text, shared boolean, token bigint, patient boolean)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF shared AND patient THEN
+        PERFORM FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+                 AND l.mode <> 'permit' FOR SHARE;
+    ELSIF shared THEN
+        PERFORM FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+                 AND l.mode <> 'permit' FOR SHARE SKIP LOCKED;
+    ELSIF patient THEN
+        PERFORM FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+                 AND l.mode = 'exclusive' FOR UPDATE;
+    ELSE
+        PERFORM FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+                 AND l.mode = 'exclusive' FOR UPDATE SKIP LOCKED;
+    END IF;
+    IF FOUND THEN
+        RETURN 0;
+    END IF;
+    PERFORM FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+             AND (l.mode = 'exclusive' OR shared AND l.mode = 'shared');
+    RETURN CASE WHEN FOUND AND NOT patient THEN 1 ELSE 8 END;
+END $$;
+
+-- One name: T, or the own lease in its place.
+CREATE FUNCTION rowlock.take_one(name text, shared boolean, token bigint, patient boolean)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF token <> 0 THEN
+        RETURN rowlock.take_own(name, shared, token, patient);
+    ELSIF patient THEN
+        RETURN rowlock.take(name, shared);
+    END IF;
+    RETURN rowlock.try_take(name, shared);
+END $$;
+
+-- lock_timeout for one wait, up to `until` (NULL: for ever). Under 1 ms would mean for ever.
+CREATE FUNCTION rowlock.limit_wait(until timestamptz) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM pg_catalog.set_config('lock_timeout',
+        CASE WHEN until IS NULL THEN '0'
+             ELSE greatest(1, least(2147483647,
+                      pg_catalog.ceil(extract(epoch FROM until - pg_catalog.clock_timestamp()) * 1000)))::bigint::text END,
+        true);
+END $$;
+
+CREATE FUNCTION rowlock.after(wait_ms bigint) RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN CASE WHEN wait_ms >= 0 THEN
+        pg_catalog.clock_timestamp() + least(wait_ms, 2147483647) * interval '1 ms' END;
+END $$;
+
+-- Locks more names in the transaction that is open, all or none: whatever but 0 comes back, the
+-- transaction and its earlier locks are as they were. After T a lease is waited for as long as
+-- wait_ms and lease_ms both allow. sweep 0: expired leases are not removed in here, but reported.
+CREATE FUNCTION rowlock.lock(wants text, wait_ms bigint, lease_ms bigint, sweep integer,
+                             OUT status integer, OUT name text, OUT stays integer, OUT detail text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    deadline constant timestamptz := rowlock.after(wait_ms);
+    patient constant boolean := wait_ms <> 0;
+    saved constant text := pg_catalog.current_setting('lock_timeout');
+    want record;
+    until timestamptz;
+    pause double precision := 0.01;
+BEGIN
+    status := 0;
+    stays := 0;
+    BEGIN
+        FOR want IN SELECT * FROM rowlock.unpack(wants) LOOP
+            name := want.name;
+            PERFORM rowlock.check_use(name);
+        END LOOP;
+        IF NOT patient THEN
+            SELECT f.status, f.name INTO status, name FROM rowlock.leased(wants) f;
+            IF status = 3 OR status = 4 AND sweep = 0 THEN
+                RAISE EXCEPTION 'rowlock: leased' USING ERRCODE = 'RL100';
+            END IF;
+        END IF;
+        FOR want IN SELECT * FROM rowlock.unpack(wants) LOOP
+            name := want.name;
+            PERFORM rowlock.limit_wait(CASE WHEN patient THEN deadline ELSE pg_catalog.clock_timestamp() END);
+            status := rowlock.take_one(want.name, want.shared, want.token, patient);
+            IF status <> 0 THEN
+                RAISE EXCEPTION 'rowlock: not locked' USING ERRCODE = 'RL100';
+            END IF;
+        END LOOP;
+        until := least(deadline, rowlock.after(lease_ms));
+        LOOP
+            SELECT f.status, f.name INTO status, name FROM rowlock.leased(wants) f;
+            IF status = 4 AND sweep <> 0 THEN
+                status := rowlock.clear(wants, CASE WHEN patient THEN 1500 ELSE 1 END);
+            END IF;
+            EXIT WHEN status = 0;
+            IF status = 4 OR NOT patient OR pg_catalog.clock_timestamp() >= until THEN
+                RAISE EXCEPTION 'rowlock: leased' USING ERRCODE = 'RL100';
+            END IF;
+            PERFORM pg_catalog.pg_sleep(greatest(0, least(pause, coalesce(
+                extract(epoch FROM until - pg_catalog.clock_timestamp()), pause))));
+            pause := least(pause * 2, 0.25);
+        END LOOP;
+        name := NULL;
+        PERFORM pg_catalog.set_config('lock_timeout', saved, true);
+    EXCEPTION
+        WHEN SQLSTATE 'RL100' THEN
+            detail := CASE WHEN status = 6 THEN rowlock.leftover(name)
+                           WHEN status IN (1, 3, 4) THEN rowlock.holder(name) END;
+        WHEN lock_not_available THEN
+            status := CASE WHEN patient THEN 2 ELSE 1 END;
+            detail := rowlock.holder(name);
+        WHEN query_canceled THEN
+            status := 7;
+            detail := SQLERRM;
+        WHEN SQLSTATE 'RL001' THEN
+            status := 9;
+            detail := SQLSTATE || ' ' || SQLERRM;
+        WHEN SQLSTATE 'RL002' OR read_only_sql_transaction THEN
+            status := 10;
+            detail := SQLSTATE || ' ' || SQLERRM;
+    END;
+END $$;
+
+-- The first of these names that a lease is in the way of, a live lease before an expired one.
+CREATE FUNCTION rowlock.leased(wants text, OUT status integer, OUT name text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    want record;
+    found_status integer;
+BEGIN
+    status := 0;
+    FOR want IN SELECT * FROM rowlock.unpack(wants) u WHERE u.token = 0 LOOP
+        found_status := rowlock.look(want.name, want.shared);
+        IF found_status = 3 OR found_status = 4 AND status = 0 THEN
+            status := found_status;
+            name := want.name;
+        END IF;
+        EXIT WHEN status = 3;
+    END LOOP;
+END $$;
+
+-- The locks of a transaction that the library has just begun: T of every name, then the look. Does
+-- not sweep, does not wait for a lease, and guards nothing: whatever but 0 means ROLLBACK.
+CREATE FUNCTION rowlock.begin_lock(wants text, wait_ms bigint, OUT status integer, OUT name text,
+                                   OUT stays integer, OUT detail text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    deadline constant timestamptz := rowlock.after(wait_ms);
+    saved constant text := pg_catalog.current_setting('lock_timeout');
+    want record;
+BEGIN
+    stays := 0;
+    FOR want IN SELECT * FROM rowlock.unpack(wants) LOOP
+        name := want.name;
+        PERFORM rowlock.check_use(name);
+        IF wait_ms <> 0 THEN
+            PERFORM rowlock.limit_wait(deadline);
+        END IF;
+        status := rowlock.take_one(name, want.shared, want.token, wait_ms <> 0);
+        IF status <> 0 THEN
+            detail := CASE WHEN status = 6 THEN rowlock.leftover(name) END;
+            RETURN;
+        END IF;
+    END LOOP;
+    SELECT f.status, f.name INTO status, name FROM rowlock.leased(wants) f;
+    PERFORM pg_catalog.set_config('lock_timeout', saved, true);
+END $$;
+
+-- The same for one name, where the short way (rowlock.begin_one) does not do.
+CREATE FUNCTION rowlock.begin_rare(name text, wait_ms bigint)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    answer record;
+BEGIN
+    SELECT * INTO answer FROM rowlock.begin_lock(
+        pg_catalog.encode(pg_catalog.convert_to(name, 'UTF8'), 'hex') || ':x:0', wait_ms);
+    IF answer.status = 6 THEN
+        PERFORM rowlock.fail(6, name);
+    END IF;
+    RETURN answer.status;
+END $$;
+
+INSERT INTO rowlock.meta (version, technique, owned) VALUES (1, 'none', false);

@@ -1,0 +1,174 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Jobs: what exactly one node of a farm does when it is due. The nodes know the schedules and the commands;
+-- here is only what has become of them. A job is claimed with the lease of job:NAME, in one transaction
+-- (dialect.h, job_claim). Instants are milliseconds since 1970 UTC; 9223372036854775807: never.
+-- Whoever locks several rows of these: lease, job, run, in this order.
+
+CREATE TABLE rowlock.job (
+    name text COLLATE "C" PRIMARY KEY,
+    version bigint NOT NULL,             -- another with every change
+    schedule text NOT NULL,              -- as the node that changed the row was told it
+    due bigint NOT NULL,                 -- the next instant that nobody has claimed
+    last bigint NOT NULL DEFAULT 0,      -- the one that was claimed last,
+    repeats integer NOT NULL DEFAULT 0,  -- how often it was repeated,
+    failed bigint NOT NULL DEFAULT 0,    -- when its run ended in failure; 0: it did not
+    running bigint NOT NULL DEFAULT 0    -- the token of its run; 0: it has ended
+);
+
+CREATE TABLE rowlock.run (
+    token bigint PRIMARY KEY,            -- of its lease
+    job text COLLATE "C" NOT NULL,
+    node text NOT NULL,
+    pid bigint NOT NULL,
+    due bigint NOT NULL,                 -- the instant it is for
+    repeats integer NOT NULL,
+    started bigint NOT NULL,
+    taken_until bigint NOT NULL,               -- the name stays taken until then, though it ends before
+    finished bigint NOT NULL DEFAULT 0,
+    outcome text NOT NULL DEFAULT 'running'
+        CHECK (outcome IN ('running', 'done', 'failed', 'timed out', 'broken', 'lost', 'late')),
+    exit integer NOT NULL DEFAULT 0,     -- 128 + N: ended by signal N
+    output text
+);
+CREATE INDEX run_job ON rowlock.run (job, token);
+
+CREATE FUNCTION rowlock.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$
+    SELECT pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint
+$$;
+
+-- The run before left no lease: `former` is its token, 0: there is none; `outcome`: what became of it.
+CREATE FUNCTION rowlock.bury_run(former bigint, outcome text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    UPDATE rowlock.run r SET outcome = bury_run.outcome, finished = rowlock.now_ms()
+     WHERE r.token = former AND r.outcome IN ('running', 'broken');
+END $$;
+
+-- In the transaction that grants the lease `token`: 1, the row was still of that version (0: there was
+-- none) and is advanced, or this was done before; 0, another was faster.
+CREATE FUNCTION rowlock.claim_job(name text, token bigint, version bigint, schedule text, instant bigint,
+                                  due bigint, repeats integer, former bigint, outcome text, node text,
+                                  pid bigint, at_least bigint, history integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    now_ms bigint;
+BEGIN
+    IF claim_job.version = 0 THEN
+        INSERT INTO rowlock.job (name, version, schedule, due)
+        VALUES (claim_job.name, 0, claim_job.schedule, claim_job.instant) ON CONFLICT DO NOTHING;
+    END IF;
+    UPDATE rowlock.job j
+       SET version = j.version + 1, schedule = claim_job.schedule, due = claim_job.due, last = claim_job.instant,
+           repeats = claim_job.repeats, failed = 0, running = claim_job.token
+     WHERE j.name = claim_job.name AND j.version = claim_job.version;
+    IF NOT FOUND THEN
+        RETURN (SELECT count(*) FROM rowlock.job j
+                 WHERE j.name = claim_job.name AND j.running = claim_job.token);
+    END IF;
+    PERFORM rowlock.bury_run(former, outcome);
+    now_ms := rowlock.now_ms();
+    INSERT INTO rowlock.run (token, job, node, pid, due, repeats, started, taken_until)
+    VALUES (claim_job.token, claim_job.name, claim_job.node, claim_job.pid, claim_job.instant,
+            claim_job.repeats, now_ms, now_ms + at_least);
+    DELETE FROM rowlock.run r
+     WHERE r.job = claim_job.name
+       AND r.token <= (SELECT o.token FROM rowlock.run o WHERE o.job = claim_job.name
+                        ORDER BY o.token DESC LIMIT 1 OFFSET history);
+    RETURN 1;
+END $$;
+
+-- Is there no lease of this token, or is it expired, and gone now? A renewal that is under way must not find
+-- it. Never waits: whoever has its rows ends it himself, or keeps it.
+CREATE FUNCTION rowlock.end_expired(token bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM FROM rowlock.beat b
+      WHERE b.token = end_expired.token AND b.expires <= pg_catalog.clock_timestamp() FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        PERFORM FROM rowlock.lease l WHERE l.token = end_expired.token FOR UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            RETURN rowlock.remove_lease(end_expired.token);
+        END IF;
+    END IF;
+    RETURN NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = end_expired.token);
+END $$;
+
+-- Writes down the schedule and what is due, where nothing is claimed; and what became of the run before.
+-- 1, or 0: another was faster, or the lease of that run lives.
+CREATE FUNCTION rowlock.plan_job(name text, version bigint, schedule text, due bigint, former bigint,
+                                 outcome text) RETURNS integer
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF plan_job.version = 0 THEN
+        INSERT INTO rowlock.job (name, version, schedule, due)
+        VALUES (plan_job.name, 1, plan_job.schedule, plan_job.due) ON CONFLICT DO NOTHING;
+        RETURN CASE WHEN FOUND THEN 1 ELSE 0 END;
+    END IF;
+    IF former <> 0 AND NOT rowlock.end_expired(former) THEN
+        RETURN 0;
+    END IF;
+    UPDATE rowlock.job j
+       SET version = j.version + 1, schedule = plan_job.schedule, due = plan_job.due, running = 0
+     WHERE j.name = plan_job.name AND j.version = plan_job.version;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    PERFORM rowlock.bury_run(former, outcome);
+    RETURN 1;
+END $$;
+
+-- Ends a run and its lease: 0; 8, the lease was gone, and the history alone says how the run ended; 14, it
+-- was broken. Done twice it says the same again.
+CREATE FUNCTION rowlock.finish_job(token bigint, outcome text, exit integer, output text) RETURNS integer
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    now_ms bigint;
+    stop boolean;
+    ended rowlock.run;
+BEGIN
+    PERFORM rowlock.make_durable();
+    SELECT b.stop INTO stop FROM rowlock.beat b WHERE b.token = finish_job.token FOR UPDATE;
+    now_ms := rowlock.now_ms();
+    SELECT * INTO ended FROM rowlock.run r WHERE r.token = finish_job.token;
+    IF stop IS NULL OR NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = finish_job.token) THEN
+        UPDATE rowlock.run r
+           SET outcome = CASE WHEN r.outcome = 'broken' THEN r.outcome ELSE 'late' END, finished = now_ms,
+               exit = finish_job.exit, output = finish_job.output
+         WHERE r.token = finish_job.token AND r.outcome IN ('running', 'lost', 'broken');
+        RETURN CASE WHEN ended.outcome IN ('done', 'failed', 'timed out') THEN 0
+                    WHEN ended.outcome = 'broken' THEN 14 ELSE 8 END;
+    ELSIF ended.outcome IN ('done', 'failed', 'timed out') THEN
+        RETURN 0;                        -- the reply was lost; the name stays taken for a time
+    END IF;
+    IF ended.taken_until > now_ms AND NOT stop THEN
+        UPDATE rowlock.beat b SET expires = pg_catalog.to_timestamp(ended.taken_until / 1000.0)
+         WHERE b.token = finish_job.token;
+    ELSE
+        PERFORM rowlock.remove_lease(finish_job.token);
+    END IF;
+    UPDATE rowlock.job j
+       SET version = j.version + 1, running = 0,
+           failed = CASE WHEN finish_job.outcome = 'done' OR stop THEN 0 ELSE now_ms END
+     WHERE j.name = ended.job AND j.running = finish_job.token;
+    UPDATE rowlock.run r
+       SET outcome = CASE WHEN stop THEN 'broken' ELSE finish_job.outcome END, finished = now_ms,
+           exit = finish_job.exit, output = finish_job.output
+     WHERE r.token = finish_job.token;
+    PERFORM rowlock.drop_mark(finish_job.token);
+    RETURN CASE WHEN stop THEN 14 ELSE 0 END;
+END $$;
+
+-- 0 there was none, 1 it is forgotten, 2 it runs.
+CREATE FUNCTION rowlock.forget_job(name text) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    running_token bigint;
+BEGIN
+    SELECT j.running INTO running_token FROM rowlock.job j WHERE j.name = forget_job.name COLLATE "C" FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN 0;
+    ELSIF EXISTS (SELECT FROM rowlock.beat b
+                   WHERE b.token = running_token AND b.expires > pg_catalog.clock_timestamp()) THEN
+        RETURN 2;
+    END IF;
+    DELETE FROM rowlock.job j WHERE j.name = forget_job.name COLLATE "C";
+    DELETE FROM rowlock.run r WHERE r.job = forget_job.name COLLATE "C";
+    RETURN 1;
+END $$;

@@ -1,0 +1,434 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Leases: grant, renew, release, check, break, and the fence.
+--
+-- A lease is granted under T of its names (rowlock.take), in a transaction that commits at once.
+-- Nobody steps over an expired lease by reading its clock: it is deleted, and whatever row is left
+-- then is in the way, for its renewal may be under way. A lease of exclusive mode conflicts with every
+-- other, a shared one with all but shared ones, permits with both, and with permits beyond the limit.
+-- Statuses: those of install.sql, and 11 queued, 12 not queued, 13 limits differ, 14 stopped.
+
+-- Numbers -------------------------------------------------------------------------------------------
+
+-- Lifts the sequence over everything that may have been drawn where this database was before. The
+-- clock: 2^20 numbers a second are more than any server commits. Others wait for this row.
+CREATE FUNCTION rowlock.lift_numbers() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    lifted constant bigint := greatest(
+        (SELECT s.last_value + 1 FROM rowlock.number s),
+        (SELECT o.floor + 1 FROM rowlock.origin o),
+        (extract(epoch FROM pg_catalog.clock_timestamp()) * 1048576)::bigint);
+BEGIN
+    PERFORM FROM rowlock.origin o FOR UPDATE;
+    UPDATE rowlock.origin o
+       SET boot = pg_catalog.pg_postmaster_start_time(), floor = lifted,
+           database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database());
+    -- twice: in a subtransaction the writer's number is not known before the first one
+    UPDATE rowlock.origin o SET xid = o.xmin;
+    PERFORM pg_catalog.setval('rowlock.number', lifted);
+END $$;
+
+-- A token or a ticket, greater than every one before it: through crashes, restored dumps, standbys.
+-- To be called under the last T.
+CREATE FUNCTION rowlock.next_number() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    drawn bigint;
+    lowest bigint;
+BEGIN
+    LOOP
+        SELECT pg_catalog.nextval('rowlock.number'), o.floor INTO drawn, lowest FROM rowlock.origin o
+         WHERE o.boot = pg_catalog.pg_postmaster_start_time() AND o.xid = o.xmin
+           AND o.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database());
+        IF drawn > lowest THEN
+            RETURN drawn;
+        END IF;
+        PERFORM rowlock.lift_numbers();
+    END LOOP;
+END $$;
+
+-- What is wanted, and what is in the way --------------------------------------------------------------
+
+-- HEX(name):x|s|p:limit:count, joined by commas; in the order in which the names must be locked.
+CREATE FUNCTION rowlock.unpack_lease(wants text)
+RETURNS TABLE (name text, mode text, "limit" integer, "count" integer) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY
+        SELECT u.name, u.mode, u."limit", u."count"
+          FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(w.part[1], 'hex'), 'UTF8') AS name,
+                       CASE w.part[2] WHEN 'x' THEN 'exclusive' WHEN 's' THEN 'shared' ELSE 'permit' END AS mode,
+                       CASE w.part[2] WHEN 'p' THEN w.part[3]::integer END AS "limit",
+                       CASE w.part[2] WHEN 'p' THEN w.part[4]::integer ELSE 1 END AS "count"
+                  FROM (SELECT pg_catalog.string_to_array(x, ':') AS part
+                          FROM pg_catalog.unnest(pg_catalog.string_to_array(wants, ',')) x) w) u
+         ORDER BY rowlock.rank(u.name), u.name COLLATE "C";
+END $$;
+
+-- 0: no lease is in the way of these names; 3: one is, `number` the token that ends first; 4: only
+-- expired ones are; 13: permits with another limit are held. by_clock false: every row counts, for
+-- what is left after a sweep lives.
+CREATE FUNCTION rowlock.look_lease(wants text, by_clock boolean, OUT status integer, OUT name text,
+                                   OUT number bigint, OUT expires timestamptz, OUT detail text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    want record;
+    seen record;
+BEGIN
+    status := 0;
+    FOR want IN SELECT * FROM rowlock.unpack_lease(wants) LOOP
+        SELECT pg_catalog.count(*) AS rows,
+               pg_catalog.count(*) FILTER (WHERE r.live) AS live,
+               pg_catalog.count(*) FILTER (WHERE r.alike) AS permits,
+               pg_catalog.count(*) FILTER (WHERE r.alike AND r.live) AS live_permits,
+               pg_catalog.max(r."limit") FILTER (WHERE r.live AND r."limit" <> want."limit") AS other_limit,
+               pg_catalog.count(*) FILTER (WHERE r."limit" <> want."limit") AS other_limits,
+               pg_catalog.min(r.expires) FILTER (WHERE r.live) AS expires,
+               (pg_catalog.array_agg(r.token ORDER BY r.expires, r.token) FILTER (WHERE r.live))[1] AS token
+          INTO seen
+          FROM (SELECT l.token, l."limit", b.expires, want.mode = 'permit' AND l.mode = 'permit' AS alike,
+                       NOT by_clock OR coalesce(b.expires > pg_catalog.clock_timestamp(), false) AS live
+                  FROM rowlock.lease l LEFT JOIN rowlock.beat b ON b.token = l.token
+                 WHERE l.name = want.name AND NOT (want.mode = 'shared' AND l.mode = 'shared')) r;
+        IF seen.other_limit IS NOT NULL THEN
+            status := 13;
+            detail := pg_catalog.format('it is held with limit %s, and limit %s is asked for', seen.other_limit, want."limit");
+        ELSIF seen.live > seen.live_permits OR want.mode = 'permit' AND seen.live_permits + want."count" > want."limit" THEN
+            status := 3;
+        ELSIF seen.rows > seen.permits OR want.mode = 'permit' AND seen.permits + want."count" > want."limit"
+              OR seen.other_limits > 0 THEN -- expired, but a renewal may be under way
+            status := greatest(status, 4);
+            CONTINUE;
+        ELSE
+            CONTINUE;
+        END IF;
+        name := want.name;
+        number := seen.token;
+        expires := seen.expires;
+        RETURN;
+    END LOOP;
+END $$;
+
+-- Removes the expired leases that are in the way: all of the names' are gathered first and swept in
+-- the order of their tokens, under one savepoint. Called under T. Then as look_lease: 0, 3 or 13.
+CREATE FUNCTION rowlock.clear_lease(wants text, patience_ms bigint, OUT status integer, OUT name text,
+                                    OUT number bigint, OUT expires timestamptz, OUT detail text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    dead bigint;
+BEGIN
+    SELECT k.* INTO status, name, number, expires, detail FROM rowlock.look_lease(wants, true) k;
+    IF status <> 4 THEN
+        RETURN;
+    END IF;
+    BEGIN
+        PERFORM pg_catalog.set_config('lock_timeout', greatest(patience_ms, 1)::text, true);
+        FOREACH dead IN ARRAY ARRAY(
+            SELECT DISTINCT l.token FROM rowlock.unpack_lease(wants) w
+              JOIN rowlock.lease l ON l.name = w.name AND NOT (w.mode = 'shared' AND l.mode = 'shared')
+              LEFT JOIN rowlock.beat b ON b.token = l.token
+             WHERE b.token IS NULL OR b.expires <= pg_catalog.clock_timestamp()
+             ORDER BY l.token) LOOP
+            PERFORM rowlock.sweep(dead);
+        END LOOP;
+        SELECT k.* INTO status, name, number, expires, detail FROM rowlock.look_lease(wants, false) k;
+        IF status <> 0 THEN
+            RAISE EXCEPTION 'rowlock: still leased' USING ERRCODE = 'RL100';
+        END IF;
+    EXCEPTION
+        WHEN SQLSTATE 'RL100' THEN
+            NULL;
+        WHEN lock_not_available OR deadlock_detected THEN
+            status := 3;
+            SELECT k.name, k.number INTO name, number FROM rowlock.look_lease(wants, false) k;
+    END;
+END $$;
+
+-- The grant ---------------------------------------------------------------------------------------------
+
+-- T of all names: exclusive for exclusive leases and permits, shared for shared ones where the
+-- technique can. Under a shared T the owner is locked too: a call of his whose reply was lost may
+-- still be on its way to its COMMIT.
+CREATE FUNCTION rowlock.take_all(wants text, owner text, wait_ms bigint, OUT status integer, OUT name text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    deadline constant timestamptz := rowlock.after(wait_ms);
+    owner_key constant bigint := pg_catalog.hashtextextended(owner, 8386112019297791602);
+    want record;
+    in_common boolean;
+BEGIN
+    FOR want IN SELECT * FROM rowlock.unpack_lease(wants) LOOP
+        name := want.name;
+        PERFORM rowlock.check_use(name);
+        in_common := want.mode = 'shared' AND rowlock.can_share();
+        IF wait_ms <> 0 THEN
+            PERFORM rowlock.limit_wait(deadline);
+            IF in_common THEN
+                PERFORM pg_catalog.pg_advisory_xact_lock(owner_key);
+            END IF;
+            status := rowlock.take(name, in_common);
+        ELSIF in_common AND NOT pg_catalog.pg_try_advisory_xact_lock(owner_key) THEN
+            status := 1;
+        ELSE
+            status := rowlock.try_take(name, in_common);
+        END IF;
+        IF status <> 0 THEN
+            RETURN;
+        END IF;
+    END LOOP;
+    name := NULL;
+END $$;
+
+-- The same with a wait: a time-out is a status. (A try pays for no savepoint.)
+CREATE FUNCTION rowlock.wait_all(wants text, owner text, wait_ms bigint, OUT status integer, OUT name text)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    SELECT t.status, t.name INTO status, name FROM rowlock.take_all(wants, owner, wait_ms) t;
+EXCEPTION WHEN lock_not_available THEN
+    status := 2;
+    SELECT w.name INTO name FROM rowlock.unpack_lease(wants) w LIMIT 1;
+END $$;
+
+-- The lease that an earlier try of this very call was granted, though its reply was lost; it lasts
+-- ttl_ms from now. One that was broken since is given up. NULL: there is none.
+CREATE FUNCTION rowlock.adopt(wants text, owner text, ttl_ms bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    own bigint := (SELECT l.token FROM rowlock.unpack_lease(wants) w
+                     JOIN rowlock.lease l ON l.name = w.name AND l.owner = adopt.owner LIMIT 1);
+BEGIN
+    IF own IS NULL THEN
+        RETURN NULL;
+    ELSIF rowlock.renew(own, ttl_ms) = 0 THEN
+        RETURN own;
+    END IF;
+    PERFORM rowlock.remove_lease(own);
+    RETURN NULL;
+END $$;
+
+-- The rows of a lease, beat and identity.
+CREATE FUNCTION rowlock.insert_lease(token bigint, wants text, owner text, ttl_ms bigint, host text, pid bigint,
+                                     command text, note text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    INSERT INTO rowlock.beat (token, expires)
+    VALUES (insert_lease.token, pg_catalog.clock_timestamp() + ttl_ms * interval '1 ms');
+    INSERT INTO rowlock.lease (token, name, n, mode, "limit", owner, host, pid, command, note)
+    SELECT insert_lease.token, w.name, n, w.mode, w."limit", insert_lease.owner, insert_lease.host,
+           insert_lease.pid, insert_lease.command, insert_lease.note
+      FROM rowlock.unpack_lease(wants) w, pg_catalog.generate_series(1, w."count") n;
+END $$;
+
+-- What everybody has to do who commits a lease: it must be on disk whatever the role's default.
+CREATE FUNCTION rowlock.make_durable() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF pg_catalog.current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
+        PERFORM pg_catalog.set_config('synchronous_commit', 'on', true);
+    END IF;
+END $$;
+
+-- A lease of all names or of none, in a transaction that has just begun. wait_ms 0: to be committed
+-- at once; else the client commits in a second trip, so that who died waiting gets no lease, and who
+-- froze there has 2 s. What holds the name, or comes first: `number`. See dialect.h, grant.
+CREATE FUNCTION rowlock.grant_any(wants text, owner text, ttl_ms bigint, wait_ms bigint, ticket bigint,
+                                  session bigint, host text, pid bigint, command text, note text,
+                                  OUT status integer, OUT name text, OUT token bigint, OUT number bigint,
+                                  OUT detail text)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.make_durable();
+    token := rowlock.adopt(wants, owner, ttl_ms);
+    IF token IS NOT NULL THEN
+        status := 0;
+    ELSIF wait_ms <> 0 THEN
+        PERFORM pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true);
+        SELECT t.status, t.name INTO status, name FROM rowlock.wait_all(wants, owner, wait_ms) t;
+    ELSE
+        SELECT t.status, t.name INTO status, name FROM rowlock.take_all(wants, owner, 0) t;
+    END IF;
+    token := coalesce(token, rowlock.adopt(wants, owner, ttl_ms));
+    IF token IS NOT NULL THEN
+        status := 0;
+        name := NULL;
+    ELSIF status = 6 THEN
+        detail := rowlock.leftover(name);
+    ELSIF status = 0 THEN
+        SELECT c.status, c.name, c.number, c.detail INTO status, name, number, detail
+          FROM rowlock.clear_lease(wants, CASE WHEN wait_ms = 0 THEN 250 ELSE 1500 END) c;
+        IF status = 0 THEN
+            SELECT q.status, q.name, q.number, q.detail INTO status, name, number, detail
+              FROM rowlock.look_queue(wants, ticket) q;
+        END IF;
+        IF status = 0 THEN
+            token := rowlock.next_number();
+            PERFORM rowlock.insert_lease(token, wants, owner, ttl_ms, host, pid, command, note);
+        END IF;
+    END IF;
+    IF status = 0 THEN
+        IF ticket <> 0 THEN
+            DELETE FROM rowlock.waiter w WHERE w.ticket = grant_any.ticket;
+        END IF;
+        IF rowlock.is_own(session) THEN
+            PERFORM rowlock.add_mark(token);
+            PERFORM rowlock.drop_mark(ticket);
+        END IF;
+    END IF;
+END $$;
+
+-- The same; one name, exclusively, tried at once, with nobody in the way or in the queue, in as few
+-- statements as can be. The look and the number are one statement, begun after T was got.
+CREATE FUNCTION rowlock.grant_lease(wants text, owner text, ttl_ms bigint, wait_ms bigint, ticket bigint,
+                                    session bigint, host text, pid bigint, command text, note text,
+                                    OUT status integer, OUT name text, OUT token bigint, OUT number bigint,
+                                    OUT detail text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    one text;
+    lowest bigint;
+BEGIN
+    IF wait_ms = 0 AND ticket = 0 AND pg_catalog.right(wants, 6) = ':x:0:0' AND pg_catalog.strpos(wants, ',') = 0
+       AND pg_catalog.length(wants) BETWEEN 8 AND 516
+       AND pg_catalog.current_setting('transaction_isolation') = 'read committed' THEN
+        one := pg_catalog.convert_from(pg_catalog.decode(pg_catalog.left(wants, -6), 'hex'), 'UTF8');
+        IF rowlock.try_take(one, false) = 0 THEN
+            SELECT pg_catalog.nextval('rowlock.number'), o.floor INTO token, lowest FROM rowlock.origin o
+             WHERE o.boot = pg_catalog.pg_postmaster_start_time() AND o.xid = o.xmin
+               AND o.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
+               AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = one)
+               AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = one);
+        END IF;
+        IF token > lowest THEN
+            IF pg_catalog.current_setting('synchronous_commit') <> 'on' THEN
+                PERFORM rowlock.make_durable();
+            END IF;
+            INSERT INTO rowlock.beat (token, expires)
+            VALUES (grant_lease.token, pg_catalog.clock_timestamp() + ttl_ms * interval '1 ms');
+            INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
+            VALUES (grant_lease.token, one, 'exclusive', grant_lease.owner, grant_lease.host, grant_lease.pid,
+                    grant_lease.command, grant_lease.note);
+            status := CASE WHEN session = pg_catalog.pg_backend_pid() AND rowlock.add_mark(token) THEN 0 ELSE 0 END;
+            RETURN;
+        END IF;
+    END IF;
+    SELECT g.* INTO status, name, token, number, detail
+      FROM rowlock.grant_any(wants, owner, ttl_ms, wait_ms, ticket, session, host, pid, command, note) g;
+END $$;
+
+-- While it is held -----------------------------------------------------------------------------------------
+
+-- 0, 8 lost, 14 broken. By existence, whatever the clock says: whoever takes it over must delete the
+-- beat. Never a new row, never earlier than it was.
+CREATE FUNCTION rowlock.renew(token bigint, ttl_ms bigint) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.make_durable();
+    UPDATE rowlock.beat b
+       SET expires = greatest(b.expires, pg_catalog.clock_timestamp() + ttl_ms * interval '1 ms')
+     WHERE b.token = renew.token AND NOT b.stop;
+    IF FOUND THEN
+        RETURN 0;
+    END IF;
+    RETURN CASE WHEN EXISTS (SELECT FROM rowlock.beat b WHERE b.token = renew.token) THEN 14 ELSE 8 END;
+END $$;
+
+-- Ends a lease, expired or not; false if it had ended. The beat goes first, as in a sweep.
+CREATE FUNCTION rowlock.remove_lease(token bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    DELETE FROM rowlock.beat b WHERE b.token = remove_lease.token;
+    DELETE FROM rowlock.lease l WHERE l.token = remove_lease.token;
+    RETURN FOUND;
+END $$;
+
+-- 0, 8 lost before. Need not be on disk: after a crash of the server the lease expires.
+CREATE FUNCTION rowlock.release(token bigint) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
+    DELETE FROM rowlock.beat b WHERE b.token = release.token;
+    DELETE FROM rowlock.lease l WHERE l.token = release.token;
+    RETURN CASE WHEN FOUND THEN 0 ELSE 8 END
+        + CASE WHEN rowlock.drop_mark(token) THEN 0 ELSE 0 END;
+END $$;
+
+-- By the clock: 0, 8 or 14; what is left; x, s or p.
+CREATE FUNCTION rowlock.check_lease(name text, token bigint, OUT status integer, OUT left_ms bigint, OUT mode text)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    SELECT CASE WHEN b.stop THEN 14 ELSE 0 END,
+           pg_catalog.floor(extract(epoch FROM b.expires - pg_catalog.clock_timestamp()) * 1000),
+           CASE l.mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' ELSE 'p' END
+      INTO status, left_ms, mode
+      FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
+     WHERE l.token = check_lease.token AND l.name = check_lease.name COLLATE "C" AND b.expires > pg_catalog.clock_timestamp()
+     LIMIT 1;
+    IF NOT FOUND THEN
+        status := 8;
+        left_ms := 0;
+    END IF;
+END $$;
+
+-- Ends leases of a name, all (token 0) or one: at their next renewal, or now. How many. A job that is over has
+-- nobody who renews: what was left of its lease (taken_until) goes at once.
+CREATE FUNCTION rowlock.break(name text, token bigint, now boolean) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    each bigint;
+    broken bigint := 0;
+BEGIN
+    FOR each IN SELECT DISTINCT l.token FROM rowlock.lease l
+                 WHERE l.name = break.name COLLATE "C" AND break.token IN (0, l.token) ORDER BY l.token LOOP
+        IF now OR EXISTS (SELECT FROM rowlock.run r
+                           WHERE r.token = each AND r.outcome IN ('done', 'failed', 'timed out')) THEN
+            broken := broken + rowlock.remove_lease(each)::integer;
+        ELSE
+            UPDATE rowlock.beat b SET stop = true WHERE b.token = each;
+            broken := broken + FOUND::integer;
+        END IF;
+        UPDATE rowlock.job j SET version = j.version + 1 -- whoever has judged it before judges anew
+          FROM rowlock.run r
+         WHERE r.token = each AND r.outcome = 'running' AND j.name = r.job AND j.running = each;
+        UPDATE rowlock.run r SET outcome = 'broken' WHERE r.token = each AND r.outcome = 'running';
+    END LOOP;
+    RETURN broken;
+END $$;
+
+-- Holds a lease valid until the caller's transaction ends: whoever wants to end it must delete this
+-- row. Existence is validity, no clock. Above READ COMMITTED a row that is gone is an error of the
+-- server's; it is caught, for the transaction survives.
+CREATE FUNCTION rowlock.fence(name text, token bigint, limit_ms bigint, OUT status integer, OUT fenced text,
+                              OUT stays integer, OUT detail text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    saved constant text := pg_catalog.current_setting('lock_timeout');
+BEGIN
+    stays := 0;
+    fenced := name;
+    IF pg_catalog.current_setting('transaction_read_only') = 'on' THEN
+        status := 10;
+        detail := '25006 a read-only transaction can hold no lease valid';
+        RETURN;
+    END IF;
+    PERFORM pg_catalog.set_config('lock_timeout', least(greatest(limit_ms, 1), 2147483647)::text, true);
+    PERFORM FROM rowlock.lease l WHERE l.token = fence.token AND l.name = fence.name COLLATE "C" FOR SHARE;
+    status := CASE WHEN FOUND THEN 0 ELSE 8 END;
+    PERFORM pg_catalog.set_config('lock_timeout', saved, true);
+EXCEPTION
+    WHEN lock_not_available THEN
+        status := 2;
+    WHEN serialization_failure THEN
+        status := 8;
+    WHEN query_canceled THEN
+        status := 7;
+        detail := SQLERRM;
+END $$;
+
+-- For psql: an error where it is lost.
+CREATE FUNCTION rowlock.fence(name text, token bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    answer record;
+BEGIN
+    SELECT * INTO answer FROM rowlock.fence(name, token, 30000);
+    IF answer.status = 10 THEN
+        RAISE EXCEPTION 'rowlock: %', pg_catalog.substr(answer.detail, 7) USING ERRCODE = '25006';
+    ELSIF answer.status <> 0 THEN
+        PERFORM rowlock.fail(answer.status, name);
+    END IF;
+END $$;
+COMMENT ON FUNCTION rowlock.fence(text, bigint) IS
+    'An error unless token is a valid lease of that name; else it stays valid until the transaction ends.';
+
+SELECT rowlock.lift_numbers();

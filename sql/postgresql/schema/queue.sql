@@ -1,0 +1,397 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The queue for leases: first come, first served per name, whatever the mode. A ticket is a row a
+-- name. Session locks wake whoever is next (a ticket's by its waiter, a token's by its holder); they
+-- are hints, and rows decide. A row may look dead only if its waiter is: its session lock is got before
+-- the row is committed, and given back after the row is gone.
+
+-- Session locks: who wakes whom -------------------------------------------------------------------
+
+-- The advisory lock of a ticket's or a token's number; the seed keeps it apart from names.
+CREATE FUNCTION rowlock.session_key(number bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT pg_catalog.hashint8extended(number, 8386112019297791602)
+$$;
+
+-- Is this the session that the client means? Behind a pooler it is not, and a lock of the session
+-- would stay with whoever gets it next.
+CREATE FUNCTION rowlock.is_own(session bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN coalesce(session = pg_catalog.pg_backend_pid(), false);
+END $$;
+
+-- Takes the session lock of a number as far as it is free. It outlives the transaction. The session
+-- keeps a note of those it has, for the server warns whoever gives back what he has not.
+CREATE FUNCTION rowlock.add_mark(number bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    marks constant text := coalesce(nullif(pg_catalog.current_setting('rowlock.marks', true), ''), ',');
+BEGIN
+    RETURN CASE WHEN pg_catalog.strpos(marks, ',' || number || ',') > 0 THEN true
+                WHEN pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(number, 8386112019297791602))
+                THEN pg_catalog.set_config('rowlock.marks', marks || number || ',', false) IS NOT NULL
+                ELSE false END;
+END $$;
+
+-- Gives it back when this transaction has ended, and not earlier: whoever it wakes must see what was
+-- committed. The lock becomes the transaction's, which frees it after its rows are visible.
+CREATE FUNCTION rowlock.drop_mark(number bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    marks constant text := coalesce(pg_catalog.current_setting('rowlock.marks', true), '');
+    key bigint;
+BEGIN
+    IF pg_catalog.strpos(marks, ',' || number || ',') = 0 THEN
+        RETURN false;
+    END IF;
+    key := rowlock.session_key(number);
+    PERFORM pg_catalog.pg_advisory_xact_lock(key), pg_catalog.pg_advisory_unlock(key),
+            pg_catalog.set_config('rowlock.marks', pg_catalog.replace(marks, ',' || number || ',', ','), false);
+    RETURN true;
+END $$;
+
+-- A grant or a ticket that was rolled back took its note with it, but not its lock. Of the number that
+-- this session drew last the sequence knows.
+CREATE FUNCTION rowlock.drop_lost_mark() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    last bigint;
+    key bigint;
+BEGIN
+    last := pg_catalog.currval('rowlock.number');
+    key := rowlock.session_key(last);
+    IF pg_catalog.strpos(coalesce(pg_catalog.current_setting('rowlock.marks', true), ''), ',' || last || ',') = 0
+       AND EXISTS (SELECT FROM pg_catalog.pg_locks k
+                    WHERE k.locktype = 'advisory' AND k.pid = pg_catalog.pg_backend_pid() AND k.objsubid = 1
+                      AND k.mode = 'ExclusiveLock' AND k.granted
+                      AND k.classid = ((key >> 32) & 4294967295)::oid AND k.objid = (key & 4294967295)::oid) THEN
+        PERFORM pg_catalog.pg_advisory_unlock(key);
+    END IF;
+EXCEPTION WHEN object_not_in_prerequisite_state THEN -- none was drawn
+    NULL;
+END $$;
+
+-- The queue --------------------------------------------------------------------------------------
+
+-- Ends a ticket that nobody stands behind any more: its session lock was free. The row may be gone.
+CREATE FUNCTION rowlock.remove_dead(ticket bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF NOT pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.session_key(ticket)) THEN
+        RETURN false;
+    END IF;
+    DELETE FROM rowlock.waiter w WHERE w.ticket = remove_dead.ticket
+       AND (w.seen IS NULL OR w.seen <= pg_catalog.clock_timestamp());
+    RETURN FOUND OR NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = remove_dead.ticket);
+END $$;
+
+-- The queue as a grant sees it, under T. 0: ours to take; 11: `number` stands directly before; 12: our
+-- ticket is gone; 13. Without a ticket nobody may stand there; then dead ones are removed, for there
+-- is nobody behind them who would.
+CREATE FUNCTION rowlock.look_queue(wants text, ticket bigint, OUT status integer, OUT name text,
+                                   OUT number bigint, OUT detail text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    want record;
+    each record;
+BEGIN
+    status := 0;
+    FOR want IN SELECT * FROM rowlock.unpack_lease(wants) LOOP
+        name := want.name;
+        IF ticket <> 0 AND NOT EXISTS (SELECT FROM rowlock.waiter w
+                                        WHERE w.name = want.name AND w.ticket = look_queue.ticket) THEN
+            status := 12;
+            RETURN;
+        END IF;
+        FOR each IN SELECT w.ticket, w.seen FROM rowlock.waiter w
+                     WHERE w.name = want.name AND (look_queue.ticket = 0 OR w.ticket < look_queue.ticket)
+                     ORDER BY w.ticket LOOP
+            CONTINUE WHEN each.seen <= pg_catalog.clock_timestamp();
+            CONTINUE WHEN ticket = 0 AND each.seen IS NULL AND rowlock.remove_dead(each.ticket);
+            status := 11;
+            number := (SELECT w.ticket FROM rowlock.waiter w
+                        WHERE w.name = want.name AND (look_queue.ticket = 0 OR w.ticket < look_queue.ticket)
+                        ORDER BY w.ticket DESC LIMIT 1);
+            RETURN;
+        END LOOP;
+    END LOOP;
+    name := NULL;
+END $$;
+
+-- The first of the permits wanted whose name is held, or waited for before that ticket (0: by
+-- anybody), with another limit; NULL: there is none.
+CREATE FUNCTION rowlock.other_limit(wants text, ticket bigint, OUT name text, OUT detail text)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    SELECT u.name, pg_catalog.format('it is %s with limit %s, and limit %s is asked for', o.how, o."limit", u."limit")
+      INTO name, detail
+      FROM rowlock.unpack_lease(wants) u,
+           LATERAL (SELECT l."limit", 'held' AS how FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
+                     WHERE l.name = u.name AND l."limit" <> u."limit" AND b.expires > pg_catalog.clock_timestamp()
+                    UNION ALL
+                    SELECT w."limit", 'waited for' FROM rowlock.waiter w
+                     WHERE w.name = u.name AND w."limit" <> u."limit"
+                       AND (other_limit.ticket = 0 OR w.ticket < other_limit.ticket)
+                       AND (w.seen IS NULL OR w.seen > pg_catalog.clock_timestamp())) o
+     WHERE u.mode = 'permit'
+     LIMIT 1;
+END $$;
+
+-- Queues: a ticket for all the names, behind everybody. What this owner had there goes, for a reply was
+-- lost. Nothing here must outlive a crash of the server: it ends all who wait.
+CREATE FUNCTION rowlock.enqueue(wants text, owner text, session bigint, good_ms bigint, host text, pid bigint,
+                                command text, note text, OUT status integer, OUT name text, OUT token bigint,
+                                OUT number bigint, OUT detail text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    marked boolean := false;
+BEGIN
+    PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
+    PERFORM rowlock.check_use(w.name) FROM rowlock.unpack_lease(wants) w;
+    DELETE FROM rowlock.waiter w WHERE w.owner = enqueue.owner;
+    IF pg_catalog.strpos(wants, ':p:') > 0 THEN
+        SELECT o.name, o.detail INTO name, detail FROM rowlock.other_limit(wants, 0) o;
+        IF name IS NOT NULL THEN
+            status := 13;
+            RETURN;
+        END IF;
+    END IF;
+    number := rowlock.next_number();
+    IF rowlock.is_own(session) THEN
+        marked := rowlock.add_mark(number);
+    END IF;
+    INSERT INTO rowlock.waiter (ticket, name, mode, "limit", "count", owner, host, pid, command, note, seen)
+    SELECT enqueue.number, w.name, w.mode, w."limit", w."count", enqueue.owner, enqueue.host, enqueue.pid,
+           enqueue.command, enqueue.note,
+           CASE WHEN NOT marked THEN pg_catalog.clock_timestamp() + good_ms * interval '1 ms' END
+      FROM rowlock.unpack_lease(wants) w;
+    status := 0;
+END $$;
+
+-- Says that the ticket's waiter lives: by this session's lock where that is to be had (true), else by
+-- an instant until which he counts as alive.
+CREATE FUNCTION rowlock.stay_alive(ticket bigint, session bigint, good_ms bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF rowlock.is_own(session) AND rowlock.add_mark(ticket) THEN
+        UPDATE rowlock.waiter w SET seen = NULL WHERE w.ticket = stay_alive.ticket AND w.seen IS NOT NULL;
+        RETURN true;
+    END IF;
+    PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
+    UPDATE rowlock.waiter w SET seen = pg_catalog.clock_timestamp() + good_ms * interval '1 ms'
+     WHERE w.ticket = stay_alive.ticket;
+    RETURN false;
+END $$;
+
+-- Who stands before a ticket. Reads backwards from it, 16 at most: whose turn it is not needs to know
+-- no more, and a thousand waiters cost as much as ten. Removes whom nobody has seen for too long.
+CREATE FUNCTION rowlock.look_before(wants text, ticket bigint, OUT name text, OUT number bigint,
+                                    OUT before bigint, OUT first bigint)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    want record;
+    each record;
+    found_before bigint;
+BEGIN
+    before := 0;
+    FOR want IN SELECT * FROM rowlock.unpack_lease(wants) LOOP
+        found_before := 0;
+        FOR each IN SELECT w.ticket, w.seen FROM rowlock.waiter w
+                     WHERE w.name = want.name AND w.ticket < look_before.ticket
+                     ORDER BY w.ticket DESC LIMIT 16 LOOP
+            IF each.seen <= pg_catalog.clock_timestamp() THEN
+                DELETE FROM rowlock.waiter d
+                 USING (SELECT e.name, e.ticket FROM rowlock.waiter e
+                         WHERE e.ticket = each.ticket AND e.seen <= pg_catalog.clock_timestamp()
+                           FOR UPDATE SKIP LOCKED) dead
+                 WHERE d.name = dead.name AND d.ticket = dead.ticket;
+                CONTINUE;
+            END IF;
+            found_before := found_before + 1;
+            first := least(first, each.ticket);
+            IF each.ticket > coalesce(number, 0) THEN
+                number := each.ticket;
+                name := want.name;
+            END IF;
+        END LOOP;
+        before := greatest(before, found_before);
+    END LOOP;
+END $$;
+
+-- Where a ticket stands. 0: first for all its names, and nothing is in the way; 3: first, but leased,
+-- `number` the token that ends first, in expires_ms; 11: `number` is the last before, free 1: no lease is
+-- in the way; 12: the ticket is gone; 13.
+CREATE FUNCTION rowlock.place(wants text, ticket bigint, session bigint, good_ms bigint,
+                              OUT status integer, OUT number bigint, OUT before bigint, OUT first bigint,
+                              OUT free integer, OUT expires_ms bigint, OUT locked integer, OUT name text,
+                              OUT detail text)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    way record;
+    queue record;
+BEGIN
+    before := 0;
+    first := 0;
+    expires_ms := 0;
+    locked := rowlock.stay_alive(ticket, session, good_ms)::integer;
+    SELECT k.* INTO way FROM rowlock.look_lease(wants, true) k;
+    SELECT q.* INTO queue FROM rowlock.look_before(wants, ticket) q;
+    free := CASE WHEN way.status IN (0, 4) THEN 1 ELSE 0 END;
+    IF pg_catalog.cardinality(pg_catalog.string_to_array(wants, ',')) >
+       (SELECT pg_catalog.count(*) FROM rowlock.waiter w WHERE w.ticket = place.ticket) THEN
+        status := 12;
+        PERFORM rowlock.drop_mark(ticket);
+        locked := 0;
+        RETURN;
+    ELSIF pg_catalog.strpos(wants, ':p:') > 0 THEN
+        SELECT o.name, o.detail INTO name, detail FROM rowlock.other_limit(wants, ticket) o;
+    END IF;
+    IF name IS NOT NULL THEN
+        status := 13;
+    ELSIF queue.number IS NOT NULL THEN
+        status := 11;
+        number := queue.number;
+        before := queue.before;
+        first := queue.first;
+        name := queue.name;
+    ELSIF way.status = 3 THEN
+        status := 3;
+        number := way.number;
+        expires_ms := greatest(0, pg_catalog.ceil(extract(epoch FROM way.expires - pg_catalog.clock_timestamp()) * 1000));
+        name := way.name;
+    ELSE
+        status := 0;
+    END IF;
+END $$;
+
+-- Blocks until the session lock of a ticket or a token is free: 1, or 0 after limit_ms; 30 s at most,
+-- for a statement that waits holds vacuum back. Shared, so that any number may wait, and for a
+-- moment. A ticket that still stands then is dead. It is got for the transaction: a cancel that comes
+-- just then leaves nothing on the session.
+CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint) RETURNS integer
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    allowed constant interval := pg_catalog.current_setting('statement_timeout')::interval * 0.8;
+    patience bigint := least(greatest(limit_ms, 1), 30000);
+BEGIN
+    IF allowed > interval '0' THEN
+        patience := greatest(1, least(patience, (extract(epoch FROM allowed) * 1000)::bigint));
+    END IF;
+    IF NOT pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.session_key(number)) THEN
+        IF limit_ms <= 0 THEN
+            RETURN 0;
+        END IF;
+        PERFORM pg_catalog.set_config('lock_timeout', patience::text, true);
+        PERFORM pg_catalog.pg_advisory_xact_lock_shared(rowlock.session_key(number));
+    END IF;
+    IF kind = 0 THEN
+        DELETE FROM rowlock.waiter w WHERE w.ticket = await.number AND w.seen IS NULL;
+    END IF;
+    RETURN 1;
+EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+    RETURN 0;
+END $$;
+
+-- The head of the queue may be frozen while the name is free. Under T of its names and ours, where it
+-- would stand if it were taking its turn: 1 if it is first for all its names, before us, and no live
+-- lease is in the way; if strike, its ticket is removed: 2. Else 0.
+CREATE FUNCTION rowlock.overtake(wants text, ticket bigint, suspect bigint, strike boolean, limit_ms bigint)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    theirs text := (SELECT pg_catalog.string_agg(
+                               pg_catalog.encode(pg_catalog.convert_to(w.name, 'UTF8'), 'hex')
+                               || CASE w.mode WHEN 'exclusive' THEN ':x' WHEN 'shared' THEN ':s' ELSE ':p' END
+                               || ':' || coalesce(w."limit", 0) || ':' || CASE w.mode WHEN 'permit' THEN w."count" ELSE 0 END, ',')
+                      FROM rowlock.waiter w WHERE w.ticket = overtake.suspect);
+    each text;
+BEGIN
+    IF theirs IS NULL OR suspect >= ticket THEN
+        RETURN 0;
+    END IF;
+    PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
+    PERFORM pg_catalog.set_config('lock_timeout', greatest(limit_ms, 1)::text, true);
+    FOR each IN SELECT u.name FROM rowlock.unpack_lease(wants || ',' || theirs) u LOOP
+        IF rowlock.take(each, false) <> 0 THEN
+            RETURN 0;
+        END IF;
+    END LOOP;
+    IF (SELECT k.status FROM rowlock.look_lease(wants, true) k) IN (3, 13)
+       OR (SELECT k.status FROM rowlock.look_lease(theirs, true) k) IN (3, 13)
+       OR NOT EXISTS (SELECT FROM rowlock.unpack_lease(wants) u JOIN rowlock.waiter w ON w.name = u.name
+                       WHERE w.ticket = overtake.suspect)
+       OR (SELECT q.status FROM rowlock.look_queue(theirs, suspect) q) <> 0 THEN
+        RETURN 0;
+    ELSIF strike THEN
+        DELETE FROM rowlock.waiter w WHERE w.ticket = overtake.suspect;
+        RETURN 2;
+    END IF;
+    RETURN 1;
+EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+    RETURN 0;
+END $$;
+
+-- Gives up waiting: this ticket, or all of the owner's.
+CREATE FUNCTION rowlock.withdraw(ticket bigint, owner text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
+    DELETE FROM rowlock.waiter w WHERE w.owner = withdraw.owner AND withdraw.ticket IN (0, w.ticket);
+    PERFORM rowlock.drop_lost_mark();
+    PERFORM rowlock.drop_mark(ticket);
+END $$;
+
+-- Which names do transactions hold? The server tells of a lock its key alone, so it can be said only of a
+-- name that stands in some table: the technique's own, the counters', or as leased or waited for.
+CREATE FUNCTION rowlock.locked_names() RETURNS TABLE (name text) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY
+        WITH locked AS MATERIALIZED (SELECT k.classid, k.objid FROM pg_catalog.pg_locks k
+                         WHERE k.locktype = 'advisory' AND k.granted AND k.objsubid = 1
+                           AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d
+                                              WHERE d.datname = pg_catalog.current_database())),
+             known AS (SELECT n.name FROM rowlock.names() n (name)
+                       UNION SELECT 'counter:' || c.name FROM rowlock.counter c
+                       UNION SELECT l.name FROM rowlock.lease l
+                       UNION SELECT w.name FROM rowlock.waiter w)
+        SELECT n.name::text FROM known n
+         WHERE EXISTS (SELECT FROM locked)
+           AND (((rowlock.key(n.name) >> 32) & 4294967295)::oid, (rowlock.key(n.name) & 4294967295)::oid)
+               IN (SELECT k.classid, k.objid FROM locked k);
+END $$;
+
+-- Everybody who holds and waits, of one name or (NULL) of all; who is dead is left out.
+CREATE FUNCTION rowlock.list(name text)
+RETURNS TABLE (state text, lock_name text, mode text, token bigint, ticket bigint, owner text, host text, pid bigint,
+               command text, note text, since_ms bigint, expires_ms bigint, left_ms bigint, "limit" integer,
+               "count" integer, stop boolean)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY
+        SELECT 'held', l.name::text, pg_catalog.max(l.mode), l.token, 0::bigint, pg_catalog.max(l.owner), pg_catalog.max(l.host),
+               pg_catalog.max(l.pid), pg_catalog.max(l.command), pg_catalog.max(l.note),
+               pg_catalog.max((extract(epoch FROM l.acquired) * 1000)::bigint),
+               pg_catalog.max((extract(epoch FROM b.expires) * 1000)::bigint),
+               pg_catalog.max((extract(epoch FROM b.expires - pg_catalog.clock_timestamp()) * 1000)::bigint),
+               pg_catalog.max(l."limit"), pg_catalog.count(*)::integer, pg_catalog.bool_or(b.stop)
+          FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
+         WHERE (list.name IS NULL OR l.name = list.name COLLATE "C") AND b.expires > pg_catalog.clock_timestamp()
+         GROUP BY l.name, l.token ORDER BY l.name, l.token;
+    IF list.name IS NOT NULL THEN
+        RETURN QUERY
+            SELECT 'transaction', list.name, t.mode, 0::bigint, 0::bigint, NULL::text, t.host, t.pid, t.program, NULL::text,
+                   (extract(epoch FROM t.since) * 1000)::bigint, NULL::bigint, NULL::bigint, NULL::integer, 1, false
+              FROM rowlock.transactions(list.name) t;
+    ELSE
+        RETURN QUERY
+            SELECT 'transaction', k.name, t.mode, 0::bigint, 0::bigint, NULL::text, t.host, t.pid, t.program, NULL::text,
+                   (extract(epoch FROM t.since) * 1000)::bigint, NULL::bigint, NULL::bigint, NULL::integer, 1, false
+              FROM rowlock.locked_names() k, LATERAL rowlock.transactions(k.name) t ORDER BY k.name;
+    END IF;
+    RETURN QUERY
+        WITH marked AS MATERIALIZED (SELECT k.classid, k.objid FROM pg_catalog.pg_locks k
+                         WHERE k.locktype = 'advisory' AND k.granted AND k.objsubid = 1
+                           AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d
+                                              WHERE d.datname = pg_catalog.current_database()))
+        SELECT 'waiting', w.name::text, w.mode, 0::bigint, w.ticket, w.owner, w.host, w.pid, w.command, w.note,
+               (extract(epoch FROM w.since) * 1000)::bigint, NULL::bigint, NULL::bigint, w."limit", w."count", false
+          FROM rowlock.waiter w
+         WHERE (list.name IS NULL OR w.name = list.name COLLATE "C")
+           AND CASE WHEN w.seen IS NOT NULL THEN w.seen > pg_catalog.clock_timestamp()
+                    ELSE (((rowlock.session_key(w.ticket) >> 32) & 4294967295)::oid, (rowlock.session_key(w.ticket) & 4294967295)::oid)
+                         IN (SELECT m.classid, m.objid FROM marked m) END
+         ORDER BY w.name, w.ticket;
+END $$;

@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Removes what install created, but for the table of technique insert: see drop_object.sql. The
+-- schema may hold tables of others: a role named rowlock creates its own there, because "$user"
+-- comes first in the search path. They are not dropped with it: move them, then uninstall.
+DO $$
+DECLARE
+    stranger text;
+BEGIN
+    SELECT c.relname INTO stranger FROM pg_catalog.pg_class c
+     WHERE c.relnamespace = 'rowlock'::pg_catalog.regnamespace
+       AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
+       AND c.relname NOT IN ('meta', 'lease', 'beat', 'waiter', 'number', 'origin', 'name', 'counter',
+                             'job', 'run', 'subject', 'expiry')
+       AND c.oid IS DISTINCT FROM (SELECT pg_catalog.to_regclass(m.object) FROM rowlock.meta m WHERE m.owned)
+     LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'the schema rowlock holds %, which rowlock did not create', stranger
+            USING ERRCODE = '2BP01',
+                  HINT = pg_catalog.format('ALTER TABLE rowlock.%I SET SCHEMA public', stranger);
+    END IF;
+END $$;
+DROP SCHEMA rowlock CASCADE;

@@ -1,0 +1,2 @@
+-- What was installed.
+SELECT version, technique, object, id_width, owned FROM rowlock_meta;

@@ -1,0 +1,2 @@
+-- The file is always there.
+SELECT 1;

@@ -1,0 +1,1 @@
+-- SQLite knows no roles: who may write the file and its folder may lock. Keep the file at mode 0600.

@@ -1,0 +1,15 @@
+-- Technique insert: a program that does INSERT and DELETE of a unique key in rowlock_object takes
+-- SQLite's write lock by the INSERT, and so excludes rowlock, which takes it by BEGIN IMMEDIATE.
+-- The table is looked at for committed rows that such a program left behind.
+
+INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
+    SELECT 1, 'insert', 'rowlock_object', 255,
+           NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'rowlock_object');
+CREATE TABLE IF NOT EXISTS rowlock_object (
+    uuid      VARCHAR(32)  NOT NULL PRIMARY KEY,
+    id        VARCHAR(255) NOT NULL UNIQUE,
+    locked_ts TIMESTAMP    NOT NULL
+);
+UPDATE rowlock_meta SET id_width = coalesce(
+    (SELECT nullif(CAST(substr(type, instr(type, '(') + 1) AS INTEGER), 0)
+       FROM pragma_table_info('rowlock_object') WHERE name = 'id'), 255);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/json.h"
+#include "command/lease_argument.h"
+#include "command/run.h"
+#include "command/url_lookup.h"
+
+#define STATUS_NOTHING_HELD 1
+
+struct breaking {
+    const char *name;
+    int64_t token; /* 0: all */
+    int now;
+    int stopping; /* how many were broken before */
+};
+
+static void read_options(struct command *command, struct breaking *breaking)
+{
+    static const struct option options[] = {{"token", required_argument, NULL, OPTION_TOKEN},
+                                            {"now", no_argument, NULL, OPTION_NOW},
+                                            {NULL, 0, NULL, 0}};
+    int option;
+
+    *breaking = (struct breaking){0};
+    while ((option = next_option(command, NULL, options)) != -1)
+        if (option == OPTION_TOKEN)
+            breaking->token = option_token(command);
+        else
+            breaking->now = 1;
+    breaking->name = one_name(command);
+}
+
+static int count_transaction(const struct rowlock_holder *holder, void *data)
+{
+    if (holder->holding == ROWLOCK_HOLDS_TX)
+        ++*(int *)data;
+    return 0;
+}
+
+static void say_nothing_held(struct rowlock_connection *connection, const struct breaking *breaking)
+{
+    int transactions = 0;
+
+    rowlock_list(connection, breaking->name, count_transaction, &transactions, NULL);
+    if (breaking->token)
+        message("there is no lease %" PRId64 " of '%s': 'rowlock ls %s' shows what there is",
+                breaking->token, breaking->name, breaking->name);
+    else if (transactions)
+        message("'%s' is held by a transaction, which is no lease: end its session in the database "
+                "('rowlock ls %s' shows it)",
+                breaking->name, breaking->name);
+    else
+        message("nobody holds a lease of '%s': nothing to break", breaking->name);
+}
+
+/* What `hold` and `acquire` say of themselves as command: they have gone. */
+static int count_unattended(const struct rowlock_holder *holder, void *data)
+{
+    if (holder->holding == ROWLOCK_HOLDS &&
+        (strcmp(holder->command, "hold") == 0 || strcmp(holder->command, "acquire") == 0))
+        ++*(int *)data;
+    return 0;
+}
+
+/* Nobody reads the refusal of a renewal that is never sent. */
+static void warn_of_unattended(struct rowlock_connection *connection, const char *name)
+{
+    int unattended = 0;
+
+    rowlock_list(connection, name, count_unattended, &unattended, NULL);
+    if (unattended)
+        message("a lease of hold or acquire has no process that stops: it lasts until it expires, "
+                "or until: rowlock break --now '%s'",
+                name);
+}
+
+static int count_stopping(const struct rowlock_holder *holder, void *data)
+{
+    struct breaking *breaking = data;
+
+    if (holder->stop && (!breaking->token || breaking->token == holder->token))
+        breaking->stopping++;
+    return 0;
+}
+
+static void say_stopping(const struct breaking *breaking, int64_t broken, const char *name)
+{
+    const char *leases = broken == 1 ? "lease" : "leases";
+    char before[64] = "";
+
+    if (breaking->stopping > 0)
+        snprintf(before, sizeof before, " (%d of them before)", breaking->stopping);
+    if (breaking->stopping >= broken)
+        printf("%" PRId64 " %s of '%s' already being stopped: broken before", broken, leases, name);
+    else
+        printf("%" PRId64 " %s of '%s' broken%s", broken, leases, name, before);
+    puts(": the holder learns of it when it renews next, after a third of its ttl at most (10s where "
+         "that is 30s), and stops; the name is free then, or when the lease expires");
+}
+
+static int count_held(const struct rowlock_holder *holder, void *data)
+{
+    *(int *)data += holder->holding == ROWLOCK_HOLDS;
+    return 0;
+}
+
+static void say_broken(struct rowlock_connection *connection, const struct breaking *breaking,
+                       int64_t broken)
+{
+    int held = 0;
+    const char *leases = broken == 1 ? "lease" : "leases";
+    char name[1600];
+
+    escape_controls(breaking->name, name, sizeof name);
+    if (breaking->now)
+        printf("%" PRId64
+               " %s of '%s' ended at once: a holder that has not noticed yet may overlap "
+               "with the next one\n",
+               broken, leases, name);
+    else if (rowlock_list(connection, breaking->name, count_held, &held, NULL) == 0 && !held)
+        printf("%" PRId64 " %s of '%s' broken: it is free\n", broken, leases, name);
+    else
+        say_stopping(breaking, broken, name);
+}
+
+static int report_broken(const struct command *command, struct rowlock_connection *connection,
+                         const struct breaking *breaking, int64_t broken)
+{
+    if (command->json) {
+        fputs("{\"name\":", stdout);
+        json_text(stdout, breaking->name);
+        printf(",\"broken\":%" PRId64 "}\n", broken);
+    } else if (broken > 0) {
+        say_broken(connection, breaking, broken);
+    }
+    if (broken == 0)
+        say_nothing_held(connection, breaking);
+    else if (!breaking->now && !command->json)
+        warn_of_unattended(connection, breaking->name);
+    return broken > 0 ? STATUS_OK : STATUS_NOTHING_HELD;
+}
+
+/* An exit status, or -N: signal N came. What the server still waits for is taken back then: nobody would
+   be there to learn that it happened. */
+static int break_interruptibly(const struct command *command, struct breaking *breaking,
+                               const struct signals *signals,
+                               struct rowlock_connection **connection)
+{
+    struct approach approach = {.interrupt_fd = signals->wait_fd};
+    struct rowlock_error error = {0};
+    struct signalfd_siginfo info;
+    int64_t broken = 0;
+    struct url url;
+    int status = url_lookup(command->db, &url), code = ROWLOCK_OK;
+
+    if (!status)
+        status = connect_database(&url, &approach, connection, &code);
+    url_free(&url);
+    if (!status) {
+        if (!breaking->now)
+            rowlock_list(*connection, breaking->name, count_stopping, breaking, NULL);
+        code = rowlock_break(*connection, breaking->name, breaking->token, breaking->now, &broken,
+                             &error);
+        status = code ? report(&error) : report_broken(command, *connection, breaking, broken);
+    }
+    if (code == ROWLOCK_ECANCELED && signals_next(signals->wait_fd, &info))
+        return -(int)info.ssi_signo;
+    return status;
+}
+
+int cmd_break(struct command *command)
+{
+    struct rowlock_connection *connection = NULL;
+    struct breaking breaking;
+    struct signals signals;
+    int status;
+
+    read_options(command, &breaking);
+    if (signals_open(&signals)) {
+        message("no descriptor for signals");
+        return STATUS_FAILED;
+    }
+    status = break_interruptibly(command, &breaking, &signals, &connection);
+    rowlock_close(connection);
+    if (status < 0)
+        die_by(-status);
+    return status;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "command/command.h"
+
+int cmd_vacuum(struct command *command)
+{
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error;
+    int64_t removed = 0;
+    int status;
+
+    read_operands(command, 0);
+    status = connect_by_lookup(command, &connection);
+    if (status)
+        return status;
+    if (rowlock_vacuum(connection, &removed, &error))
+        status = report(&error);
+    else
+        printf(command->json ? "{\"removed\":%" PRId64 "}\n" : "%" PRId64 " rows removed\n",
+               removed);
+    rowlock_close(connection);
+    return status;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening the database that url_lookup found. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "command/command.h"
+#include "command/url_lookup.h"
+#include "util/pause.h"
+
+#define CONNECT_MS 10000
+
+/* One a program: what fails later says where, too. */
+static char asked_for[512], place[400];
+
+const char *database_asked_for(void)
+{
+    return asked_for;
+}
+
+const char *database_place(void)
+{
+    return place;
+}
+
+void note_database(const struct url *url)
+{
+    url_place(url, place, sizeof place);
+    snprintf(asked_for, sizeof asked_for, "%.100s%s%s", url->source ? url->source : "",
+             url->source && *place ? ", " : "", place);
+}
+
+/* What cannot be read as a URL is not shown in part either. */
+static int refuse_url(const struct url *url, const struct rowlock_error *error)
+{
+    message("%s%s%s%s", error->text, url->source ? " (the URL is that of " : "",
+            url->source ? url->source : "", url->source ? ")" : "");
+    return exit_status(error->code);
+}
+
+/* A core, or another process of this user, could show the URL's password. */
+void keep_url_secret(const struct url *url)
+{
+    const char *dialect = url_dialect(url);
+
+    if (!dialect || strcmp(dialect, "sqlite") != 0)
+        prctl(PR_SET_DUMPABLE, 0);
+}
+
+static int open_once(const struct url *url, const struct approach *approach,
+                     struct rowlock_connection **out, struct rowlock_error *error)
+{
+    struct rowlock_options options = {.connect_ms = CONNECT_MS,
+                                      .statement_ms = approach->statement_ms,
+                                      .interrupt_fd = approach->interrupt_fd};
+    int64_t left = approach->deadline_ms - rowlock__now_ms();
+
+    if (approach->deadline_ms && left < CONNECT_MS)
+        options.connect_ms = left < 1 ? 1 : left;
+    return rowlock_open(url->text, &options, out, error);
+}
+
+/* Who gave the wait a limit has said how long a database that is away is worth waiting for. */
+static int open_until(const struct url *url, const struct approach *approach,
+                      struct rowlock_connection **out, struct rowlock_error *error)
+{
+    struct rowlock_pause pause = {.next_ms = 50, .most_ms = 1000};
+    int fd = approach->interrupt_fd ? approach->interrupt_fd : -1, said = 0;
+
+    for (;;) {
+        int code = open_once(url, approach, out, error);
+
+        if (code != ROWLOCK_ECONN || !approach->deadline_ms)
+            return code;
+        if (!said++ && rowlock__now_ms() < approach->deadline_ms)
+            message("the database is away, waiting for it: %s", error->text);
+        switch (rowlock__pause(&pause, fd, approach->deadline_ms)) {
+        case ROWLOCK_WAKE_DEADLINE:
+            return code;
+        case ROWLOCK_WAKE_INTERRUPT:
+            return error->code = ROWLOCK_ECANCELED;
+        case ROWLOCK_WAKE_READY:
+            break;
+        }
+    }
+}
+
+int connect_database(const struct url *url, const struct approach *approach,
+                     struct rowlock_connection **out, int *code)
+{
+    struct rowlock_error error = {0};
+    int status = url->is_local ? url_make_folder(url) : STATUS_OK, ended;
+
+    if (status)
+        return status;
+    if (url->by_default)
+        message(
+            "no database was named (--db, ROWLOCK_URL; 'local' if that is meant): using %s, for "
+            "this user on this machine only",
+            url->text);
+    keep_url_secret(url);
+    note_database(url);
+    ended = open_until(url, approach, out, &error);
+    if (code)
+        *code = ended;
+    if (ended == ROWLOCK_ECANCELED && code)
+        return STATUS_FAILED;
+    if (ended == ROWLOCK_EINVAL)
+        return refuse_url(url, &error);
+    return ended ? report(&error) : STATUS_OK;
+}
+
+int connect_until(const struct command *command, int64_t deadline_ms,
+                  struct rowlock_connection **out)
+{
+    struct approach approach = {.deadline_ms = deadline_ms};
+    struct url url;
+    int status = url_lookup(command->db, &url);
+
+    if (!status)
+        status = connect_database(&url, &approach, out, NULL);
+    url_free(&url);
+    return status;
+}
+
+int connect_by_lookup(const struct command *command, struct rowlock_connection **out)
+{
+    return connect_until(command, 0, out);
+}

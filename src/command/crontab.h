@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file of `cron`: text in, jobs out, or the first mistake; pure but for the files of time zones. A line
+ * is empty, a comment that begins with '#', CRON_TZ=ZONE (for the lines below it), or
+ *
+ *     SCHEDULE NAME [--option value]... -- command line for /bin/sh
+ *
+ * Words before `--` may be quoted, 'so' or "so". The command is the rest of the line as it stands.
+ */
+#ifndef ROWLOCK_CRONTAB_H
+#define ROWLOCK_CRONTAB_H
+
+#include <stddef.h>
+
+#include "command/job_settings.h"
+
+struct crontab_entry {
+    size_t line; /* from 1 */
+    const char *name;
+    const char *command;
+    struct rowlock_schedule *schedule;
+    struct job_settings settings;
+};
+
+struct crontab {
+    struct crontab_entry *entries;
+    size_t n, room;
+    char *text; /* the entries' words */
+};
+
+struct crontab_mistake {
+    size_t line, column; /* from 1; column: of bytes; line 0: no memory */
+    char text[512];
+};
+
+/* 0: `out` is yours: crontab_free. -1: `mistake` says where and what. */
+int crontab_read(const char *text, size_t length, struct crontab *out,
+                 struct crontab_mistake *mistake);
+void crontab_free(struct crontab *crontab);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the demonstration's program, its workers and its log share: one piece of memory, made before
+   the fork, written without a lock (each writer takes a place of its own), read when all are done. */
+#ifndef ROWLOCK_DEMO_H
+#define ROWLOCK_DEMO_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#include "rowlock.h"
+
+#define DEMO_NAME "BondBO:DK0015966592"
+
+enum demo_event { DEMO_STARTED, DEMO_WAITING, DEMO_ACQUIRED, DEMO_RELEASED, DEMO_DONE, DEMO_NOTE };
+
+struct demo_item {
+    int64_t ns; /* of the one clock that all processes share; 0: the place was never filled */
+    int worker; /* 0: the program */
+    enum demo_event event;
+    const char *note; /* a constant, so that it means the same in every process */
+};
+
+struct demo_log {
+    int64_t start_ns;
+    atomic_size_t used;
+    atomic_int failed; /* the first worker that failed, and why */
+    struct rowlock_error error;
+    size_t size;
+    struct demo_item items[];
+};
+
+struct demo_result {
+    size_t hand_overs, overlaps;
+    double median_ms, worst_ms;
+};
+
+/* NULL: no memory. */
+struct demo_log *demo_log_new(int workers);
+void demo_log_free(struct demo_log *log);
+void demo_add(struct demo_log *log, int worker, enum demo_event event, const char *note);
+/* Keeps the first failure. */
+void demo_fail(struct demo_log *log, int worker, const struct rowlock_error *error);
+
+/* When all are done: in the order in which it happened. */
+void demo_sort(struct demo_log *log);
+void demo_print(const struct demo_log *log, int json);
+/* Looks at every acquired and the released before it. */
+int demo_judge(const struct demo_log *log, struct demo_result *result);
+
+/* One worker's whole life; `ready_fd` is told when it stands at the start, `go_fd` ends when all do. */
+struct demo_worker {
+    int number;
+    const char *url;
+    int64_t hold_ms;
+    int ready_fd, go_fd;
+    struct demo_log *log;
+};
+int demo_work(const struct demo_worker *worker);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the library's code to the exit status that scripts rely on. */
+#include "command/command.h"
+
+static const struct {
+    int code, status;
+} statuses[] = {
+    {ROWLOCK_OK, STATUS_OK},
+    {ROWLOCK_EINVAL, STATUS_USAGE},
+    {ROWLOCK_EMODE, STATUS_USAGE},
+    {ROWLOCK_ELIMIT, STATUS_USAGE},
+    {ROWLOCK_EBUSY, STATUS_NOT_ACQUIRED},
+    {ROWLOCK_ETIMEDOUT, STATUS_NOT_ACQUIRED},
+    {ROWLOCK_ELEFTOVER, STATUS_NOT_ACQUIRED},
+    {ROWLOCK_EROLLEDBACK, STATUS_NOT_ACQUIRED},
+    {ROWLOCK_EABORTED, STATUS_NOT_ACQUIRED},
+    {ROWLOCK_ESCHEMA, STATUS_UNAVAILABLE},
+    {ROWLOCK_EDENIED, STATUS_UNAVAILABLE},
+    {ROWLOCK_ECONN, STATUS_UNAVAILABLE},
+    {ROWLOCK_EUNKNOWN, STATUS_UNAVAILABLE},
+    {ROWLOCK_EDRIVER, STATUS_UNAVAILABLE},
+    {ROWLOCK_ESERVER, STATUS_UNAVAILABLE},
+    {ROWLOCK_ELOST, STATUS_LOST},
+};
+
+int exit_status(int code)
+{
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+        if (statuses[i].code == code)
+            return statuses[i].status;
+    return STATUS_FAILED;
+}
+
+int report(const struct rowlock_error *error)
+{
+    const char *text = error->text[0] ? error->text : rowlock_strerror(error->code);
+    int status = exit_status(error->code);
+
+    if (status == STATUS_UNAVAILABLE && *database_asked_for())
+        message("%s (database: %s)", text, database_asked_for());
+    else
+        message("%s", text);
+    return status;
+}

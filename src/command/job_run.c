@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/job_run.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/table.h"
+
+#define PAUSE_MS 200
+#define EARLY_MS 30000 /* a crontab's line is called a little early or late, and skips no period */
+
+struct run run_of_job(struct job_run *job)
+{
+    snprintf(job->lock, sizeof job->lock, JOB_LOCK_PREFIX "%s", job->name);
+    job->want = (struct rowlock_want){.name = job->lock, .mode = ROWLOCK_EXCLUSIVE};
+    return (struct run){.lock = {.wants = &job->want, .n = 1, .ttl_ms = job->settings.ttl_ms},
+                        .kill_after_ms = job->settings.kill_after_ms,
+                        .max_run_ms = job->settings.max_run_ms,
+                        .terminal = !job->token && has_terminal(),
+                        .verbose = job->verbose,
+                        .keeps_output = 1,
+                        .ends_on_term = job->token != 0,
+                        .argv = job->argv};
+}
+
+/* ---- its end ----------------------------------------------------------------------------------------- */
+
+static int give_back(const struct holding *holding, const struct ending *ending,
+                     struct rowlock_error *error)
+{
+    struct rowlock_result result = {
+        .exit = ending->exit, .timed_out = ending->time_over, .output = ending->output};
+
+    return rowlock_finish(holding->lease, &result, error);
+}
+
+/* A signal that came before there was a command: the run has failed. -N, or the status. */
+static int unless_interrupted(const struct signals *signals, struct holding *holding, int status)
+{
+    struct rowlock_result result = {.output = "interrupted before it had started\n"};
+    struct signalfd_siginfo info;
+
+    if (!signals_next(signals->wait_fd, &info))
+        return status;
+    result.exit = 128 + (int)info.ssi_signo;
+    if (holding->lease)
+        rowlock_finish(holding->lease, &result, NULL);
+    rowlock_lease_free(holding->lease);
+    holding->lease = NULL;
+    return -(int)info.ssi_signo;
+}
+
+static int claimed_run(const struct signals *signals, struct holding *holding, int *claimed)
+{
+    int status = unless_interrupted(signals, holding, STATUS_OK);
+
+    holding->give_back = give_back;
+    *claimed = !status;
+    return status;
+}
+
+/* The library was interrupted, by a signal as a rule. */
+static int failed(const struct signals *signals, struct holding *holding,
+                  const struct rowlock_error *error)
+{
+    int status;
+
+    if (error->code != ROWLOCK_ECANCELED)
+        return report(error);
+    status = unless_interrupted(signals, holding, STATUS_FAILED);
+    if (status == STATUS_FAILED)
+        message("interrupted");
+    return status;
+}
+
+/* ---- claiming ----------------------------------------------------------------------------------------- */
+
+static int say_holder(const struct rowlock_holder *holder, void *data)
+{
+    const struct job_run *job = data;
+    char *since = cell_instant(holder->since_ms), pid[32] = "";
+
+    if (holder->pid)
+        snprintf(pid, sizeof pid, ":%lld", (long long)holder->pid);
+    message("'%s' is not run: '%s' is held by %s%s since %s%s%s", job->name, job->lock,
+            *holder->host ? holder->host : "-", pid, since ? since : "-", *holder->note ? ", " : "",
+            holder->note);
+    free(since);
+    return 1;
+}
+
+static void say_nothing_due(const struct job_run *job, struct rowlock_connection *connection,
+                            const struct rowlock_claim *claim)
+{
+    char *when = cell_instant(claim->next_ms);
+
+    if (claim->claimed == ROWLOCK_JOB_RUNNING)
+        rowlock_list(connection, job->lock, say_holder, (void *)job, NULL);
+    else if (claim->next_ms == INT64_MAX)
+        message("'%s' is not due any more", job->name);
+    else
+        message("'%s' is not due before %s", job->name, when ? when : "-");
+    free(when);
+}
+
+static void say_claim(const struct job_run *job, struct rowlock_connection *connection,
+                      const struct rowlock_claim *claim)
+{
+    if (claim->lost)
+        message("the run of '%s' before (token %lld) was lost: its node died, or could not renew",
+                job->name, (long long)claim->lost);
+    if (!job->verbose)
+        return;
+    if (claim->claimed != ROWLOCK_JOB_CLAIMED)
+        say_nothing_due(job, connection, claim);
+    else if (claim->repeat > 0)
+        message("'%s' is run again, repetition %d", job->name, claim->repeat);
+    else
+        message("'%s' is run", job->name);
+}
+
+int claim_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
+              int *claimed)
+{
+    struct rowlock_job what = job_of(&job->settings, job->name, job->schedule, job->argv[0]);
+    struct rowlock_error error = {0};
+    struct rowlock_claim claim;
+
+    *claimed = 0;
+    what.early_ms = EARLY_MS;
+    if (rowlock_claim(holding->connection, &what, &claim, &holding->lease, &error))
+        return failed(signals, holding, &error);
+    say_claim(job, holding->connection, &claim);
+    return claim.claimed == ROWLOCK_JOB_CLAIMED ? claimed_run(signals, holding, claimed)
+                                                : job->conflict;
+}
+
+/* ---- adopting ------------------------------------------------------------------------------------------- */
+
+/* The database may be away for a moment; the lease lasts meanwhile. */
+static int adopt(const struct job_run *job, const struct signals *signals, struct holding *holding,
+                 struct rowlock_error *error)
+{
+    int64_t until = rowlock__after(rowlock__now_ms(), job->settings.ttl_ms);
+    struct pollfd interrupt = {.fd = signals->wait_fd, .events = POLLIN};
+
+    for (;;) {
+        int code =
+            rowlock_adopt(holding->connection, job->lock, job->token, &holding->lease, error);
+
+        if ((code != ROWLOCK_ECONN && code != ROWLOCK_ETIMEDOUT) || rowlock__now_ms() >= until)
+            return code;
+        if (poll(&interrupt, 1, PAUSE_MS) > 0)
+            return error->code = ROWLOCK_ECANCELED;
+    }
+}
+
+int adopt_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
+              int *claimed)
+{
+    struct rowlock_error error = {0};
+
+    *claimed = 0;
+    holding->renew_ms = job->settings.ttl_ms;
+    if (adopt(job, signals, holding, &error))
+        return failed(signals, holding, &error);
+    return claimed_run(signals, holding, claimed);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What may be said of a job, on the command line of `job` and in a line of a crontab. */
+#ifndef ROWLOCK_JOB_SETTINGS_H
+#define ROWLOCK_JOB_SETTINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rowlock.h"
+
+struct job_settings {
+    const char *zone, *note; /* NULL: not said; the memory of the value that was given */
+    int64_t at_least_ms, backoff_ms;
+    int64_t max_run_ms; /* < 0: no limit */
+    int64_t ttl_ms, kill_after_ms;
+    int retry, history; /* as in struct rowlock_job */
+    enum rowlock_missed missed;
+};
+
+struct job_settings job_settings_default(void);
+
+/* The names, without the dashes; ends with NULL. Each has a value. */
+extern const char *const job_setting_names[];
+
+/* Takes `--name value`. 0; 1: no such name; -1: `why` says what is wrong with the value. */
+int job_setting_take(struct job_settings *settings, const char *name, const char *value, char *why,
+                     size_t size);
+
+/* When all are read. */
+void job_settings_settle(struct job_settings *settings);
+
+/* 0, or -1 and why: it is no name that a job can have. */
+int job_name_check(const char *name, char *why, size_t size);
+
+#define JOB_LOCK_PREFIX "job:"
+
+struct rowlock_job job_of(const struct job_settings *settings, const char *name,
+                          const struct rowlock_schedule *schedule, const char *command);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON, a value at a time. */
+#ifndef ROWLOCK_JSON_H
+#define ROWLOCK_JSON_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* A string; NULL or "" is null. What is not UTF-8 becomes U+FFFD. */
+void json_text(FILE *out, const char *text);
+/* 0 is null. */
+void json_number(FILE *out, int64_t number);
+/* Milliseconds since 1970, as UTC, ISO 8601, with milliseconds; 0 is null. */
+void json_instant(FILE *out, int64_t ms);
+
+#endif

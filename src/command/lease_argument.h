@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the verbs about a lease that is there already share: NAME --token T. */
+#ifndef ROWLOCK_LEASE_ARGUMENT_H
+#define ROWLOCK_LEASE_ARGUMENT_H
+
+#include "command/command.h"
+
+enum { OPTION_TOKEN = OPTION_OWN + 1, OPTION_NOW };
+
+/* NAME, the one operand. Ends the program if it is missing, or not alone. */
+const char *one_name(struct command *command);
+/* The value of --token. Ends the program if it is none. */
+int64_t option_token(const struct command *command);
+
+struct lease_argument {
+    const char *name;
+    int64_t token;
+    int64_t ttl_ms; /* 0: not said */
+};
+
+/* Reads NAME --token T, and --ttl where `with_ttl`. Ends the program on wrong usage. */
+void read_lease_argument(struct command *command, int with_ttl, struct lease_argument *argument);
+
+/* Connects and finds the lease. The library's code in `error->code`; an exit status: if there was no
+   connection that has been said. */
+int adopt_lease(const struct command *command, const struct lease_argument *argument,
+                struct rowlock_connection **connection, struct rowlock_lease **lease,
+                struct rowlock_error *error);
+
+/* Says what the library said, and of a lost lease what to do. The exit status. */
+int report_lease(const struct lease_argument *argument, const struct rowlock_error *error);
+
+/* When the lease ends by the database's clock: milliseconds since 1970, 0 if it cannot be told. */
+int64_t lease_expires(struct rowlock_connection *connection, const char *name, int64_t token);
+
+/* "name":..., of several an array; "token":...,"owner":...,"expires":... as one object, a line. */
+void print_lease_json(const struct rowlock_want *wants, size_t n, const struct rowlock_lease *lease,
+                      int64_t expires_ms);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the command says goes to stderr, a whole line at once, and forges no other line: a name or a
+   note of somebody else's may hold anything. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/command.h"
+#include "util/utf8.h"
+
+/* U+0080 to U+009F are control characters too, and two bytes in UTF-8. */
+static int is_c1(const unsigned char *at)
+{
+    return at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f;
+}
+
+size_t escape_controls(const char *text, char *out, size_t size)
+{
+    int utf8 = rowlock__utf8_length(text, strlen(text)) >= 0;
+    size_t n = 0;
+
+    for (const unsigned char *at = (const unsigned char *)text; *at && n + 8 < size; at++) {
+        if (utf8 && is_c1(at))
+            n += (size_t)snprintf(out + n, size - n, "\\u%04x", *++at);
+        else if (*at == '\n')
+            n += (size_t)snprintf(out + n, size - n, "\\n");
+        else if (*at < 0x20 || *at == 0x7f || (*at >= 0x80 && !utf8))
+            n += (size_t)snprintf(out + n, size - n, "\\x%02x", *at);
+        else
+            out[n++] = (char)*at;
+    }
+    out[n] = '\0';
+    return n;
+}
+
+static void say(int fd, const char *format, va_list arguments)
+{
+    char text[1024], line[4 * sizeof text] = "rowlock: ";
+    size_t length = strlen(line);
+
+    vsnprintf(text, sizeof text, format, arguments);
+    length += escape_controls(text, line + length, sizeof line - length - 1);
+    line[length++] = '\n';
+    if (write(fd, line, length) < 0)
+        return; /* nobody is left to be told */
+}
+
+void message(const char *format, ...)
+{
+    va_list arguments;
+
+    fflush(stdout);
+    va_start(arguments, format);
+    say(STDERR_FILENO, format, arguments);
+    va_end(arguments);
+}
+
+void message_to(int fd, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(fd, format, arguments);
+    va_end(arguments);
+}
+
+const char *shown(const char *argument)
+{
+    return strstr(argument, "://") ? "(a URL, not shown)" : argument;
+}

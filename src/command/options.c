@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options, by getopt_long. The global ones may stand before or after the verb, a verb's own anywhere
+ * before `--`; words are collected in order, so that it stays known what stood before `--`.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/command.h"
+#include "util/duration.h"
+
+static const struct option globals[] = {
+    {"db", required_argument, NULL, OPTION_DB},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, OPTION_VERSION},
+};
+
+/* A copy for us; what `ps` shows is overwritten, for it may hold a password. */
+static void take_db(struct command *command, char *value)
+{
+    free(command->db);
+    command->db = strdup(value);
+    memset(value, 'x', strlen(value));
+    if (!command->db || !*command->db)
+        usage_error(command, "--db wants a URL");
+}
+
+static void merge_options(struct command *command, const char *order, const char *short_options,
+                          const struct option *long_options)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof globals / sizeof *globals; i++)
+        command->long_options[n++] = globals[i];
+    for (; long_options && long_options->name && n < MAX_LONG_OPTIONS - 1; long_options++)
+        command->long_options[n++] = *long_options;
+    command->long_options[n] = (struct option){0};
+    snprintf(command->short_options, sizeof command->short_options, "%s:h%s", order,
+             short_options ? short_options : "");
+}
+
+/* getopt leaves 0 or the option's value in optopt for a long option, the letter for a short one. */
+static _Noreturn void refuse(const struct command *command, int what)
+{
+    const char *word = command->argv[optind - 1];
+    int length = (int)strcspn(word, "=");
+    int is_long =
+        optopt == 0 || optopt >= OPTION_OWN || (what == ':' && strncmp(word, "--", 2) == 0);
+
+    if (what == ':' && is_long)
+        usage_error(command, "option '%.*s' wants a value", length, word);
+    if (what == ':')
+        usage_error(command, "option '-%c' wants a value", optopt);
+    if (is_long && optopt)
+        usage_error(command, "option '%.*s' takes no value", length, word);
+    if (is_long)
+        usage_error(command, "no such option: '%.*s'", length, word);
+    usage_error(command, "no such option: '-%c'", optopt);
+}
+
+/* A global option is dealt with here: 1. */
+static int take_global(struct command *command, int option)
+{
+    switch (option) {
+    case OPTION_DB:
+        take_db(command, optarg);
+        return 1;
+    case OPTION_JSON:
+        command->json = 1;
+        return 1;
+    case OPTION_VERSION:
+        print_version();
+        exit(STATUS_OK);
+    case 'h':
+        if (command->verb)
+            print_help(command->verb);
+        else
+            print_overview();
+        exit(STATUS_OK);
+    case '?':
+    case ':':
+        refuse(command, option);
+    }
+    return 0;
+}
+
+void read_globals(struct command *command, int argc, char **argv)
+{
+    int option;
+
+    command->argc = argc;
+    command->argv = argv;
+    opterr = 0;
+    merge_options(command, "+", NULL, NULL);
+    while ((option =
+                getopt_long(argc, argv, command->short_options, command->long_options, NULL)) != -1)
+        take_global(command, option);
+    if (optind >= argc)
+        usage_error(command, "a verb is missing");
+    command->verb = find_verb(argv[optind]);
+    if (!command->verb)
+        usage_error(command, "no such verb: '%s'", shown(argv[optind]));
+    command->argc -= optind;
+    command->argv += optind;
+}
+
+static void begin_scan(struct command *command, const char *short_options,
+                       const struct option *long_options)
+{
+    merge_options(command, "-", short_options, long_options);
+    command->operands = calloc((size_t)command->argc + 1, sizeof *command->operands);
+    if (!command->operands) {
+        message("out of memory");
+        exit(STATUS_FAILED);
+    }
+    command->scanning = 1;
+    optind = 0; /* a new argv: getopt forgets the old one */
+}
+
+int next_option(struct command *command, const char *short_options,
+                const struct option *long_options)
+{
+    int option;
+
+    if (!command->scanning)
+        begin_scan(command, short_options, long_options);
+    while ((option = getopt_long(command->argc, command->argv, command->short_options,
+                                 command->long_options, NULL)) != -1) {
+        if (option == 1)
+            command->operands[command->n_operands++] = optarg;
+        else if (!take_global(command, option))
+            return option;
+    }
+    command->rest = command->argv + optind;
+    command->n_rest = command->argc - optind;
+    return -1;
+}
+
+void read_operands(struct command *command, int most)
+{
+    while (next_option(command, NULL, NULL) != -1)
+        ;
+    for (int i = 0; i < command->n_rest; i++)
+        command->operands[command->n_operands++] = command->rest[i];
+    if (command->n_operands > most)
+        usage_error(command, "one word too many: '%s'", shown(command->operands[most]));
+}
+
+int64_t option_duration(const struct command *command, const char *option, int64_t bare_ms)
+{
+    int64_t ms;
+
+    if (rowlock__duration(optarg, bare_ms, &ms))
+        usage_error(command, "%s: '%s' is no duration (90, 90s, 500ms, 5m, 1h30m)", option,
+                    shown(optarg));
+    return ms;
+}
+
+long option_number(const struct command *command, const char *option, long least, long most)
+{
+    char *end;
+    long value;
+
+    errno = 0;
+    value = strtol(optarg, &end, 10);
+    if (errno || end == optarg || *end || value < least || value > most)
+        usage_error(command, "%s: '%s' is no number from %ld to %ld", option, shown(optarg), least,
+                    most);
+    return value;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table for people: add each row, then print. */
+#ifndef ROWLOCK_TABLE_H
+#define ROWLOCK_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TABLE_MOST 12
+
+struct table_row {
+    char *cells[TABLE_MOST];
+    size_t number; /* in the order of adding */
+};
+
+struct table {
+    const char *const *titles;
+    size_t columns;
+    size_t coloured; /* the column whose cells have colours, on a terminal */
+    const char *(*colour)(const char *cell);
+    struct table_row *rows;
+    size_t n, size;
+};
+
+/* Takes the cells, malloc'd, one a column. Nonzero: out of memory, as if one of them is NULL. */
+int table_add(struct table *table, char *const *cells);
+/* By the first column, else in the order of adding. */
+void table_sort(struct table *table);
+/* On a terminal the last column, of cell_text(), is cut to what fits into the line. */
+void table_print(const struct table *table);
+void table_free(struct table *table);
+
+/* Cells, malloc'd; NULL: out of memory. The text: control characters escaped. */
+char *cell_text(const char *text);
+/* The local time of day, and the date if it is not today's; "-": none. */
+char *cell_instant(int64_t ms);
+/* 900ms, 27s, 4m05s, 2h03m, 3d04h. */
+char *cell_duration(int64_t ms);
+/* "-": 0. */
+char *cell_number(int64_t number);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/url_lookup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define URL_MAX 4096
+#define SYSTEM_FILE "/etc/rowlock/url"
+#define ROOT_STATE "/var/lib"
+
+static int out_of_memory(void)
+{
+    message("out of memory");
+    return STATUS_FAILED;
+}
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+/* Set to nothing it was to be something: what was lost on the way must not become another database. */
+static int refuse_empty(const char *name, const char *means)
+{
+    const char *value = getenv(name);
+
+    if (!value || *value)
+        return STATUS_OK;
+    message("%s is set, but empty: set it to %s, or unset it", name, means);
+    return STATUS_USAGE;
+}
+
+/* $variable/rest, or $HOME/fallback/rest; relative folders do not count. NULL: neither is known. */
+static char *home_path(const char *variable, const char *fallback, const char *rest)
+{
+    const char *folder = environment(variable), *home = environment("HOME");
+    char *path = NULL;
+
+    if (folder && *folder == '/')
+        return asprintf(&path, "%s/%s", folder, rest) < 0 ? NULL : path;
+    if (!home || *home != '/')
+        return NULL;
+    return asprintf(&path, "%s/%s/%s", home, fallback, rest) < 0 ? NULL : path;
+}
+
+/* ---- the local file ------------------------------------------------------------------------ */
+
+static int set_local(struct url *out)
+{
+    char *path = NULL;
+
+    if (geteuid() == 0 && !environment("XDG_STATE_HOME"))
+        path = strdup(ROOT_STATE "/rowlock/rowlock.db");
+    else
+        path = home_path("XDG_STATE_HOME", ".local/state", "rowlock/rowlock.db");
+    if (!path) {
+        message("no database: no URL was given, and neither XDG_STATE_HOME nor HOME says where a "
+                "local one would be; use --db or ROWLOCK_URL");
+        return STATUS_USAGE;
+    }
+    out->is_local = 1;
+    if (asprintf(&out->text, "sqlite:%s", path) < 0)
+        out->text = NULL;
+    free(path);
+    return out->text ? STATUS_OK : out_of_memory();
+}
+
+int url_make_folder(const struct url *url)
+{
+    char *path = strdup(url->text + strlen("sqlite:"));
+    int failed = 0;
+
+    if (!path)
+        return out_of_memory();
+    for (char *slash = strchr(path + 1, '/'); slash && !failed; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        failed = mkdir(path, 0700) && errno != EEXIST && access(path, F_OK);
+        if (failed)
+            message("the folder '%s' cannot be created: %s", path, strerror(errno));
+        *slash = '/';
+    }
+    free(path);
+    return failed ? STATUS_UNAVAILABLE : STATUS_OK;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* The first line that is neither empty nor a comment. */
+static char *first_line(FILE *file)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t length;
+
+    while ((length = getline(&line, &size, file)) >= 0) {
+        size_t from = strspn(line, " \t");
+
+        while (length > 0 && strchr(" \t\r\n", line[length - 1]))
+            line[--length] = '\0';
+        if ((size_t)length <= from || line[from] == '#')
+            continue;
+        memmove(line, line + from, (size_t)length - from + 1);
+        return line;
+    }
+    free(line);
+    return NULL;
+}
+
+/* Whom a file is shared with, root decides: a group that may read it is one that root has meant. */
+static mode_t too_open(const struct stat *is)
+{
+    mode_t shared = is->st_uid == 0 ? S_IRGRP : 0;
+
+    return is->st_mode & (S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) & ~shared;
+}
+
+static int check_file(int fd, const char *path)
+{
+    struct stat is;
+
+    if (fstat(fd, &is) || S_ISDIR(is.st_mode)) {
+        message("'%s' is no file that could hold a URL", path);
+        return STATUS_USAGE;
+    }
+    if (too_open(&is)) {
+        message(
+            "'%s' may hold a password, and others can read or change it; run: chmod 600 '%s' (of a "
+            "file of root's a group may read it: chown root:GROUP and chmod 640)",
+            path, path);
+        return STATUS_USAGE;
+    }
+    return STATUS_OK;
+}
+
+static int read_file(int fd, const char *path, char **out)
+{
+    FILE *file = fdopen(fd, "r");
+
+    if (!file) {
+        close(fd);
+        return out_of_memory();
+    }
+    *out = first_line(file);
+    fclose(file);
+    if (*out && strlen(*out) <= URL_MAX)
+        return STATUS_OK;
+    message(*out ? "the URL in '%s' is too long" : "there is no URL in '%s'", path);
+    free(*out);
+    *out = NULL;
+    return STATUS_USAGE;
+}
+
+/* A file that must be there (it was named), or may. */
+static int try_file(const char *path, int must, char **out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), status;
+
+    if (fd < 0 && !must && (errno == ENOENT || errno == ENOTDIR))
+        return STATUS_OK;
+    if (fd < 0) {
+        message("'%s' cannot be read: %s%s", path, strerror(errno),
+                errno == EACCES
+                    ? "; it must be this user's own, mode 600, or root's and of a group "
+                      "of this user's, mode 640"
+                    : "");
+        return STATUS_USAGE;
+    }
+    status = check_file(fd, path);
+    if (!status)
+        return read_file(fd, path, out);
+    close(fd);
+    return status;
+}
+
+static int try_files(struct url *out)
+{
+    const char *named = environment("ROWLOCK_URL_FILE");
+    int status = refuse_empty("ROWLOCK_URL_FILE", "the name of a file");
+
+    if (status)
+        return status;
+    out->source = named ? strdup(named) : home_path("XDG_CONFIG_HOME", ".config", "rowlock/url");
+    status = out->source ? try_file(out->source, named != NULL, &out->text) : STATUS_OK;
+    if (named || status || out->text)
+        return status;
+    free(out->source);
+    out->source = strdup(SYSTEM_FILE);
+    return try_file(SYSTEM_FILE, 0, &out->text);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+int url_lookup(const char *db, struct url *out)
+{
+    const char *said = db ? db : environment("ROWLOCK_URL");
+    int status = db ? STATUS_OK : refuse_empty("ROWLOCK_URL", "a URL, or to 'local'");
+
+    *out = (struct url){0};
+    if (status)
+        return status;
+    if (said &&
+        (!(out->text = strdup(said)) || !(out->source = strdup(db ? "--db" : "ROWLOCK_URL"))))
+        return out_of_memory();
+    if (!said)
+        status = try_files(out);
+    if (status)
+        return status;
+    out->by_default = !out->text;
+    if (out->text && strcmp(out->text, "local") != 0)
+        return STATUS_OK;
+    free(out->text);
+    out->text = NULL;
+    return set_local(out);
+}
+
+int refuse_default(const struct command *command, const struct url *url)
+{
+    if (!url->by_default)
+        return STATUS_OK;
+    message(
+        "%s: no database was named: every machine would use a file of its own, and run the job; "
+        "name the farm's (--db, ROWLOCK_URL), or 'local' if this machine is all there is",
+        command->verb->name);
+    return STATUS_USAGE;
+}
+
+void url_free(struct url *url)
+{
+    free(url->text);
+    free(url->source);
+    *url = (struct url){0};
+}
+
+/* ---- what may be shown ----------------------------------------------------------------------- */
+
+/* host:port, several of them with commas, IPv6 in brackets; a port is digits. */
+static int is_authority(const char *from, const char *to)
+{
+    int in_port = 0, in_brackets = 0;
+
+    for (; from < to; from++) {
+        if (*from == '[' || *from == ']')
+            in_brackets = *from == '[';
+        else if (!in_brackets && (*from == ':' || *from == ','))
+            in_port = *from == ':';
+        else if (in_port && (*from < '0' || *from > '9'))
+            return 0;
+    }
+    return 1;
+}
+
+void url_place(const struct url *url, char *out, size_t size)
+{
+    const char *rest = strstr(url->text, "://"), *at, *end;
+    int scheme = (int)strcspn(url->text, ":");
+
+    out[0] = '\0';
+    if (strncmp(url->text, "sqlite:", strlen("sqlite:")) == 0)
+        snprintf(out, size, "%.*s", (int)strcspn(url->text, "?"), url->text);
+    if (!rest || out[0])
+        return;
+    rest += 3;
+    at = strrchr(rest, '@');
+    end = rest + strcspn(rest, "?");
+    if (at)
+        rest = at + 1;
+    if (rest > end || !is_authority(rest, rest + strcspn(rest, "/?")))
+        snprintf(out, size, "%.*s://...", scheme, url->text);
+    else
+        snprintf(out, size, "%.*s://%.*s", scheme, url->text, (int)(end - rest), rest);
+}
+
+const char *url_dialect(const struct url *url)
+{
+    static const struct {
+        const char *scheme, *dialect;
+    } dialects[] = {{"sqlite:", "sqlite"},
+                    {"postgresql:", "postgresql"},
+                    {"postgres:", "postgresql"},
+                    {"mariadb:", "mariadb"},
+                    {"mysql:", "mariadb"}};
+
+    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
+        if (strncmp(url->text, dialects[i].scheme, strlen(dialects[i].scheme)) == 0)
+            return dialects[i].dialect;
+    return NULL;
+}

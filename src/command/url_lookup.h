@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which database: --db, ROWLOCK_URL, the file ROWLOCK_URL_FILE, $XDG_CONFIG_HOME/rowlock/url,
+ * /etc/rowlock/url, else this user's own SQLite file on this machine. The first that is there
+ * decides; one that is there and cannot be used ends the search, for another database would be
+ * another lock.
+ */
+#ifndef ROWLOCK_URL_LOOKUP_H
+#define ROWLOCK_URL_LOOKUP_H
+
+#include "command/command.h"
+
+struct url {
+    char *text;     /* never to be printed: it may hold a password */
+    char *source;   /* who said so: --db, ROWLOCK_URL, a file's path; NULL: nobody */
+    int is_local;   /* "local", asked for or not */
+    int by_default; /* nobody said which */
+};
+
+/* An exit status; what is wrong has been said. url_free() it in any case. */
+int url_lookup(const char *db, struct url *out);
+void url_free(struct url *url);
+
+/* Where it leads, to be printed: scheme, host, port and database, or the scheme alone where what looks
+   like them might be a piece of a password. */
+void url_place(const struct url *url, char *out, size_t size);
+
+/* For a verb that a whole farm calls: a database that nobody named would be another on every machine. An
+   exit status; it has been said. */
+int refuse_default(const struct command *command, const struct url *url);
+
+/* Creates the folder of the local file. Exit status. */
+int url_make_folder(const struct url *url);
+
+/* What fails later says that it was this one. */
+void note_database(const struct url *url);
+
+/* No core, and no other process of this user, can show the URL's password. */
+void keep_url_secret(const struct url *url);
+
+/* "sqlite", "postgresql", "mariadb", "mysql": the dialect of the URL's scheme, or NULL. */
+const char *url_dialect(const struct url *url);
+
+#endif

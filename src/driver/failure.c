@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The failure table. Observed on real servers; where a row looks odd, docs/techniques.md tells what
+ * the engine did. The SQLSTATEs RLnnn are raised by rowlock's own functions and procedures.
+ */
+#include "driver/failure.h"
+
+#include <string.h>
+
+#include "util/error.h"
+
+struct failure {
+    const char *engine;   /* NULL: any */
+    const char *sqlstate; /* NULL: any; two characters: the class */
+    int native;           /* 0: any */
+    int code;
+    const char *advice; /* appended to the engine's own message; NULL: nothing to add */
+};
+
+static const struct failure failures[] = {
+    {NULL, "RL001", 0, ROWLOCK_ESNAPSHOT, NULL},
+    {NULL, "RL002", 0, ROWLOCK_ESERVER, NULL},
+    {NULL, "RL003", 0, ROWLOCK_EINVAL, NULL},
+    {NULL, "RL004", 0, ROWLOCK_EMODE, NULL},
+    {NULL, "RL005", 0, ROWLOCK_ELOST, NULL},
+    {NULL, "RL006", 0, ROWLOCK_ENOTX, NULL},
+    {NULL, "RL007", 0, ROWLOCK_EINTX, NULL},
+    {NULL, "RL008", 0, ROWLOCK_EUNPREPARED, NULL},
+    {NULL, "RL009", 0, ROWLOCK_ELEFTOVER, NULL},
+
+    {"postgresql", "55P03", 0, ROWLOCK_ETIMEDOUT, NULL},
+    {"postgresql", "57014", 0, ROWLOCK_ETIMEDOUT, NULL},
+    {"postgresql", "40P01", 0, ROWLOCK_EABORTED, "chosen as the deadlock victim; roll back"},
+    {"postgresql", "40001", 0, ROWLOCK_EABORTED, "roll back and try again"},
+    {"postgresql", "25P02", 0, ROWLOCK_EABORTED, "an earlier statement failed; roll back"},
+    {"postgresql", "25006", 0, ROWLOCK_ESERVER, "rowlock needs a server that can write"},
+    {"postgresql", "3F000", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"postgresql", "42883", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"postgresql", "42P01", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"postgresql", "42501", 0, ROWLOCK_EDENIED,
+     "its owner can grant it: rowlock schema print --grants --role NAME"},
+    {"postgresql", "28", 0, ROWLOCK_EDENIED, NULL},
+    {"postgresql", "3D000", 0, ROWLOCK_EDENIED, NULL},
+    {"postgresql", "57P", 0, ROWLOCK_ECONN, NULL},
+    {"postgresql", "25P03", 0, ROWLOCK_ECONN, NULL},
+    {"postgresql", "53300", 0, ROWLOCK_ECONN, NULL},
+    {"postgresql", "08", 0, ROWLOCK_ECONN, NULL},
+    {"postgresql", "22021", 0, ROWLOCK_EINVAL, "a name must be UTF-8"},
+    {"postgresql", "22P05", 0, ROWLOCK_EINVAL, "the database's encoding lacks a character of it"},
+    {"postgresql", "0A000", 0, ROWLOCK_ESERVER, "no lock on a standby would exclude anybody"},
+
+    {"mariadb", NULL, 1205, ROWLOCK_ETIMEDOUT, NULL},
+    {"mariadb", NULL, 1969, ROWLOCK_ETIMEDOUT, NULL},
+    {"mariadb", NULL, 3024, ROWLOCK_ETIMEDOUT, NULL},
+    {"mariadb", NULL, 1317, ROWLOCK_ECANCELED, NULL},
+    {"mariadb", NULL, 1213, ROWLOCK_EROLLEDBACK, "the whole transaction is gone; begin again"},
+    {"mariadb", NULL, 1020, ROWLOCK_ESNAPSHOT, "roll back and begin again"},
+    {"mariadb", NULL, 1305, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"mariadb", NULL, 1146, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"mariadb", NULL, 1049, ROWLOCK_EDENIED, NULL},
+    {"mariadb", NULL, 1046, ROWLOCK_EINVAL, "name a database in the URL or choose one by USE"},
+    {"mariadb", NULL, 1044, ROWLOCK_EDENIED, NULL},
+    {"mariadb", NULL, 1045, ROWLOCK_EDENIED, NULL},
+    {"mariadb", NULL, 1698, ROWLOCK_EDENIED, NULL},
+    {"mariadb", NULL, 1142, ROWLOCK_EDENIED,
+     "its owner can grant it: rowlock schema print --grants --role NAME"},
+    {"mariadb", NULL, 1227, ROWLOCK_EDENIED, NULL},
+    {"mariadb", NULL, 1370, ROWLOCK_EDENIED,
+     "its owner can grant it: rowlock schema print --grants --role NAME"},
+    {"mariadb", NULL, 1290, ROWLOCK_ESERVER, "rowlock needs a server that can write"},
+    {"mariadb", NULL, 1792, ROWLOCK_ESERVER, "the transaction is READ ONLY"},
+    {"mariadb", NULL, 1836, ROWLOCK_ESERVER, "rowlock needs a server that can write"},
+    {"mariadb", NULL, 1047, ROWLOCK_ESERVER, NULL},
+    {"mariadb", NULL, 1040, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 1053, ROWLOCK_ECONN, NULL}, /* the server is shutting down */
+    {"mariadb", NULL, 1077, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 1079, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 1152, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 1158, ROWLOCK_ECONN, NULL}, /* the server lost us: read, write */
+    {"mariadb", NULL, 1159, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 1160, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 1161, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 1927, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 2002, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 2003, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 2005, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 2006, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 2012, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 2013, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 2026, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 2055, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 5013, ROWLOCK_ECONN, NULL}, /* of the client library: read, write */
+    {"mariadb", NULL, 5014, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 4031, ROWLOCK_ECONN, NULL},
+
+    {"sqlite", NULL, 5, ROWLOCK_ETIMEDOUT, NULL}, /* SQLITE_BUSY */
+    {"sqlite", NULL, 517, ROWLOCK_ESNAPSHOT, "roll back and begin with BEGIN IMMEDIATE"},
+    {"sqlite", NULL, 6, ROWLOCK_ETIMEDOUT, NULL}, /* SQLITE_LOCKED */
+    {"sqlite", NULL, 7, ROWLOCK_ENOMEM, NULL},    /* SQLITE_NOMEM */
+    {"sqlite", NULL, 8, ROWLOCK_ESERVER, "the file or its folder is read-only"},
+    {"sqlite", NULL, 9, ROWLOCK_ECANCELED, NULL}, /* SQLITE_INTERRUPT */
+    {"sqlite", NULL, 10, ROWLOCK_EDB,             /* SQLITE_IOERR */
+     "is the disk full, or the size of files limited (df, ulimit -f)? what was committed stays"},
+    {"sqlite", NULL, 13, ROWLOCK_EDB, "the disk is full; what was committed stays"},
+    {"sqlite", NULL, 14, ROWLOCK_ECONN, "the file cannot be opened or created"},
+    {"sqlite", NULL, 26, ROWLOCK_EINVAL, "the file is not a SQLite database"},
+    {"sqlite", NULL, 3, ROWLOCK_EDENIED, NULL}, /* SQLITE_PERM */
+};
+
+static int matches(const struct failure *row, const char *engine, const char *sqlstate, int native)
+{
+    if (row->engine && strcmp(row->engine, engine) != 0)
+        return 0;
+    if (row->sqlstate && strncmp(row->sqlstate, sqlstate, strlen(row->sqlstate)) != 0)
+        return 0;
+    if (row->native == 0 || row->native == native)
+        return 1;
+    /* SQLite's extended codes carry the primary one in their low byte */
+    return strcmp(engine, "sqlite") == 0 && row->native < 256 && (native & 0xff) == row->native;
+}
+
+static const struct failure *find(const char *engine, const char *sqlstate, int native)
+{
+    const struct failure *general = NULL;
+
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        if (!matches(&failures[i], engine, sqlstate, native))
+            continue;
+        if (failures[i].native == native)
+            return &failures[i];
+        if (!general)
+            general = &failures[i];
+    }
+    return general;
+}
+
+int rowlock__failure(struct rowlock_error *error, const char *engine, const char *sqlstate,
+                     int native, const char *message)
+{
+    const struct failure *found = find(engine, sqlstate ? sqlstate : "", native);
+    int code = found ? found->code : ROWLOCK_EDB;
+    enum rowlock_transaction left = error ? error->transaction : ROWLOCK_TX_NONE;
+
+    if (strncmp(message, "rowlock: ", 9) == 0) /* our own functions say who speaks; here it is us */
+        message += 9;
+
+    if (found && found->advice)
+        rowlock__fail(error, code, "%s; %s", message, found->advice);
+    else
+        rowlock__fail(error, code, "%s", message);
+    if (!error)
+        return code;
+    error->native = native;
+    error->transaction = left;
+    if (sqlstate)
+        strncpy(error->sqlstate, sqlstate, sizeof error->sqlstate - 1);
+    return code;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver/library.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "util/error.h"
+
+/* The process's own copy if it has one: a wrapped handle belongs to that copy. */
+static void *open_library(const struct rowlock_library *library)
+{
+    if (dlsym(RTLD_DEFAULT, library->symbols[0].name))
+        return RTLD_DEFAULT;
+    return dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
+}
+
+static int fill(struct rowlock_library *library, struct rowlock_error *error)
+{
+    void *handle = open_library(library);
+
+    if (!handle && !dlsym(RTLD_DEFAULT, library->symbols[0].name))
+        return rowlock__fail(error, ROWLOCK_EDRIVER,
+                             "the client library %s cannot be loaded; install the package %s",
+                             library->file, library->package);
+    for (size_t i = 0; i < library->n; i++) {
+        void *symbol = dlsym(handle, library->symbols[i].name);
+
+        if (!symbol)
+            return rowlock__fail(error, ROWLOCK_EDRIVER, "%s has no %s; install a newer %s",
+                                 library->file, library->symbols[i].name, library->package);
+        memcpy((char *)library->table + library->symbols[i].offset, &symbol, sizeof symbol);
+    }
+    library->loaded = 1;
+    return ROWLOCK_OK;
+}
+
+int rowlock__load(struct rowlock_library *library, struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK;
+
+    pthread_mutex_lock(&library->lock);
+    if (!library->loaded)
+        code = fill(library, error);
+    pthread_mutex_unlock(&library->lock);
+    return code;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A client library (libpq, libmariadb, libsqlite3), loaded on the first use of its URL scheme, so
+ * that a command on SQLite pays for neither of the others.
+ *
+ * A program that linked the library itself gets the very same copy: the symbols already in the
+ * process win over the file.
+ */
+#ifndef ROWLOCK_LIBRARY_H
+#define ROWLOCK_LIBRARY_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "rowlock.h"
+
+struct rowlock_symbol {
+    const char *name;
+    size_t offset; /* of the function pointer in the table */
+};
+
+struct rowlock_library {
+    const char *file;    /* "libpq.so.5" */
+    const char *package; /* "libpq5": for the message */
+    const struct rowlock_symbol *symbols;
+    size_t n;
+    void *table;
+    pthread_mutex_t lock;
+    int loaded;
+};
+
+/* Fills the table once; any thread. EDRIVER if the library or a symbol of it is missing. */
+int rowlock__load(struct rowlock_library *library, struct rowlock_error *error);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The driver for MariaDB and MySQL. How a session waits is in mariadb_wait.c, how it comes to be in
+ * mariadb_session.c, how a statement is sent in mariadb_statement.c, and a schema in
+ * mariadb_script.c; here they are put together as a driver.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/mariadb_link.h"
+#include "util/error.h"
+
+static int connection_is_lost(struct rowlock_error *error)
+{
+    rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before");
+    return rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
+}
+
+static void close_link(struct rowlock_link *link)
+{
+    if (!link)
+        return;
+    if (link->own && link->mysql) {
+        rowlock__mariadb_forget(link);
+        rowlock__mariadb.close(link->mysql);
+    }
+    rowlock__mariadb_url_free(link->url);
+    free(link->database);
+    free(link);
+}
+
+static int check_handle(MYSQL *mysql, struct rowlock_error *error)
+{
+    if (mysql->net.pvio == NULL)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "the MYSQL handle is not connected");
+    if (mysql->status != MYSQL_STATUS_READY || rowlock__mariadb.more_results(mysql))
+        return rowlock__fail(error, ROWLOCK_EINVAL, "the MYSQL handle has a result pending");
+    return ROWLOCK_OK;
+}
+
+/* Whatever is sent before the caller has fetched his result puts the session out of order for good. */
+static int refuse_pending(const struct rowlock_link *link, struct rowlock_error *error)
+{
+    if (link->own || link->mysql->net.pvio == NULL) /* lost: it will be told */
+        return ROWLOCK_OK;
+    return rowlock__left(error, check_handle(link->mysql, error),
+                         rowlock__mariadb_in_transaction(link) ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE);
+}
+
+static int set_database(struct rowlock_link *link, const char *database,
+                        struct rowlock_error *error)
+{
+    char **place = link->own ? &link->url->database : &link->database;
+
+    if (!database)
+        return ROWLOCK_OK;
+    if (!rowlock__mariadb_plain_database(database))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the database's name may hold letters, digits, _, $ and - only");
+    free(*place);
+    *place = strdup(database);
+    return *place ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for a name");
+}
+
+static int open_source(struct rowlock_link *link, const struct rowlock_source *source,
+                       const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK;
+
+    link->own = source->handle == NULL;
+    if (source->url)
+        code = rowlock__mariadb_url(source->url, &link->url, error);
+    if (!code)
+        code = set_database(link, source->database, error);
+    if (code)
+        return code;
+    if (!link->own) {
+        link->mysql = source->handle;
+        if (!link->url && source->interrupt_fd >= 0)
+            return rowlock__fail(error, ROWLOCK_EINVAL,
+                                 "an interrupt_fd on a MYSQL handle needs options.url: only over a "
+                                 "second connection can a wait on it be ended");
+        code = check_handle(link->mysql, error);
+        link->tls = !code && rowlock__mariadb.get_ssl_cipher(link->mysql) != NULL;
+        return code;
+    }
+    rowlock__mariadb_arm(link, budget);
+    return rowlock__mariadb_connect(link, error);
+}
+
+static int open_link(const struct rowlock_source *source, const struct rowlock_budget *budget,
+                     struct rowlock_link **out, const struct rowlock_dialect **dialect,
+                     struct rowlock_error *error)
+{
+    struct rowlock_link *link;
+    int code = rowlock__mariadb_load(error);
+
+    if (code)
+        return code;
+    link = calloc(1, sizeof *link);
+    if (!link)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for a connection");
+    code = open_source(link, source, budget, error);
+    if (code) {
+        close_link(link);
+        return rowlock__left(error, code, ROWLOCK_TX_NONE);
+    }
+    link->dialect = rowlock__mariadb.is_mariadb(link->mysql) ? &rowlock__dialect_mariadb
+                                                             : &rowlock__dialect_mysql;
+    *dialect = link->dialect;
+    *out = link;
+    return ROWLOCK_OK;
+}
+
+static enum rowlock_state state(const struct rowlock_link *link)
+{
+    if (link->dead)
+        return ROWLOCK_STATE_DEAD;
+    if (rowlock__mariadb.number(link->mysql) != 0)
+        return ROWLOCK_STATE_ASK; /* an error's answer carries no flags */
+    return rowlock__mariadb_in_transaction(link) ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_IDLE;
+}
+
+/* Any answer of success says whether a transaction is open: asks for the cheapest. */
+static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool was_open)
+{
+    struct rowlock_budget budget = {
+        .deadline_ms = rowlock__now_ms() + ROWLOCK_MARIADB_GRACE_MS,
+        .interrupt_fd = -1,
+    };
+    unsigned failed;
+
+    if (link->dead)
+        return ROWLOCK_TX_DEAD;
+    rowlock__mariadb_arm(link, &budget);
+    failed = rowlock__mariadb_query(link, "DO 0", NULL, 0);
+    rowlock__mariadb_disarm(link);
+    if (failed) {
+        rowlock__mariadb_query_failure(link, NULL);
+        return ROWLOCK_TX_DEAD;
+    }
+    if (rowlock__mariadb_in_transaction(link))
+        return ROWLOCK_TX_KEPT;
+    return was_open ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
+}
+
+/* A session that the server ended while it was idle: no COMMIT went out, so nothing is unknown. */
+static bool server_hung_up(struct rowlock_link *link)
+{
+    struct pollfd fd = {.fd = rowlock__mariadb.get_socket(link->mysql), .events = POLLRDHUP};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
+static int send_calls(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls,
+                      size_t n, struct rowlock_outcome *outcome, struct rowlock_error *error)
+{
+    const struct rowlock_statement *begin = &link->dialect->statements[ROWLOCK_SQL_BEGIN];
+    struct rowlock_call begin_call = {.statement = begin};
+    int code = ROWLOCK_OK;
+
+    if ((bracket & ROWLOCK_BEGIN) && begin->text)
+        code = rowlock__mariadb_call(link, &begin_call, error);
+    for (size_t i = 0; i < n && !code; i++)
+        code = rowlock__mariadb_call(link, &calls[i], error);
+    if (!code && (bracket & ROWLOCK_COMMIT)) {
+        if (server_hung_up(link)) {
+            link->dead = true;
+            return rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before COMMIT");
+        }
+        outcome->sent_commit = true;
+        if (rowlock__mariadb_query(link, "COMMIT", NULL, 0) != 0)
+            code = rowlock__mariadb_query_failure(link, error);
+    }
+    return code;
+}
+
+/* After an error the transaction may be gone, and a COMMIT would be answered OK all the same. */
+static int still_there(struct rowlock_link *link, bool was_open, struct rowlock_outcome *outcome,
+                       struct rowlock_error *error)
+{
+    unsigned number = rowlock__mariadb.number(link->mysql);
+    bool rolls_back = number == 1213 || number == 1205 || number == 1206; /* DDL commits instead */
+
+    outcome->left = ask_what_is_left(link, was_open);
+    if (outcome->left == ROWLOCK_TX_GONE && !rolls_back)
+        outcome->left = ROWLOCK_TX_NONE;
+    switch (outcome->left) {
+    case ROWLOCK_TX_DEAD:
+        return connection_is_lost(error);
+    case ROWLOCK_TX_GONE:
+        rowlock__fail(error, ROWLOCK_EROLLEDBACK,
+                      "nothing is committed: the database rolled the transaction back when an "
+                      "earlier statement failed");
+        return rowlock__left(error, ROWLOCK_EROLLEDBACK, ROWLOCK_TX_GONE);
+    case ROWLOCK_TX_NONE:
+        return rowlock__fail(error, ROWLOCK_ENOTX,
+                             "no transaction is open, after a statement that failed");
+    default:
+        return ROWLOCK_OK;
+    }
+}
+
+static int run(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls, size_t n,
+               const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+               struct rowlock_error *error)
+{
+    bool was_open;
+    int code;
+
+    *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD};
+    if (link->dead)
+        return connection_is_lost(error);
+    was_open = rowlock__mariadb_in_transaction(link);
+    outcome->left = was_open ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE;
+    code = refuse_pending(link, error);
+    if (!code && bracket == ROWLOCK_COMMIT && state(link) == ROWLOCK_STATE_ASK)
+        code = still_there(link, was_open, outcome, error);
+    if (code)
+        return code;
+    rowlock__mariadb_arm(link, budget);
+    code = send_calls(link, bracket, calls, n, outcome, error);
+    rowlock__mariadb_disarm(link);
+    if (!code) {
+        outcome->left = rowlock__mariadb_in_transaction(link) ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE;
+        return ROWLOCK_OK;
+    }
+    outcome->left = ask_what_is_left(link, was_open);
+    if (outcome->left == ROWLOCK_TX_DEAD && outcome->sent_commit) {
+        code = ROWLOCK_EUNKNOWN;
+        if (error)
+            error->code = code;
+    }
+    return rowlock__left(error, code, outcome->left);
+}
+
+static int rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
+                    struct rowlock_error *error)
+{
+    unsigned failed;
+
+    if (link->dead)
+        return connection_is_lost(error);
+    if (refuse_pending(link, error))
+        return ROWLOCK_EINVAL;
+    rowlock__mariadb_arm(link, budget);
+    failed = rowlock__mariadb_query(link, "ROLLBACK", NULL, 0);
+    rowlock__mariadb_disarm(link);
+    if (!failed)
+        return ROWLOCK_OK;
+    rowlock__mariadb_query_failure(link, error);
+    rowlock__mariadb_give_up(link); /* the only way to be sure that nothing is held */
+    return rowlock__left(error, error ? error->code : ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
+}
+
+static int script(struct rowlock_link *link, const char *text, const struct rowlock_budget *budget,
+                  struct rowlock_error *error)
+{
+    int code;
+
+    if (link->dead)
+        return connection_is_lost(error);
+    rowlock__mariadb_arm(link, budget);
+    code = rowlock__mariadb_script(link, text, error);
+    rowlock__mariadb_disarm(link);
+    return code;
+}
+
+static int64_t number_of(const struct rowlock_link *link)
+{
+    return (int64_t)rowlock__mariadb.thread_id(link->mysql);
+}
+
+static int socket_of(const struct rowlock_link *link)
+{
+    return link->dead ? -1 : (int)rowlock__mariadb.get_socket(link->mysql);
+}
+
+static void *handle_of(const struct rowlock_link *link)
+{
+    return link->mysql;
+}
+
+extern const struct rowlock_driver rowlock__driver_mariadb;
+const struct rowlock_driver rowlock__driver_mariadb = {
+    .name = "mariadb",
+    .schemes = "mysql,mariadb",
+    .open = open_link,
+    .close = close_link,
+    .run = run,
+    .rollback = rollback,
+    .state = state,
+    .script = script,
+    .socket = socket_of,
+    .number = number_of,
+    .handle = handle_of,
+};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver/mariadb_library.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "driver/library.h"
+
+struct rowlock__mariadb_functions rowlock__mariadb;
+
+static const struct rowlock_symbol symbols[] = {
+#define ROWLOCK_XX(member, function) \
+    {#function, offsetof(struct rowlock__mariadb_functions, member)},
+    ROWLOCK_MARIADB_FUNCTIONS(ROWLOCK_XX)
+#undef ROWLOCK_XX
+};
+
+static struct rowlock_library library = {
+    .file = "libmariadb.so.3",
+    .package = "libmariadb3",
+    .symbols = symbols,
+    .n = sizeof symbols / sizeof *symbols,
+    .table = &rowlock__mariadb,
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+int rowlock__mariadb_load(struct rowlock_error *error)
+{
+    return rowlock__load(&library, error);
+}
+
+void rowlock__mariadb_forget_tls_errors(void)
+{
+    void (*clear)(void) = NULL;
+    void *symbol, *function = NULL, *handle;
+    Dl_info info;
+
+    memcpy(&function, &rowlock__mariadb.init, sizeof function);
+    if (!function || dladdr(function, &info) == 0)
+        return;
+    handle =
+        dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* its dependencies are searched too */
+    if (!handle)
+        return;
+    symbol = dlsym(handle, "ERR_clear_error");
+    memcpy(&clear, &symbol, sizeof clear);
+    if (clear)
+        clear();
+    dlclose(handle);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The schema's scripts: written for the mariadb client, so that a DBA can run what we run. The rules
+ * by which both split them: a statement ends with the delimiter at the end of a line; a line
+ * "DELIMITER x" changes it; a line that begins with -- is a comment.
+ *
+ * MariaDB commits after each CREATE, so a script is no transaction; install_lock.sql keeps installers
+ * apart.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/mariadb_link.h"
+#include "util/error.h"
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+bool rowlock__mariadb_plain_database(const char *name)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < length; i++)
+        if (!is_word(name[i]) && name[i] != '-')
+            return false;
+    return length >= 1 && length <= 64;
+}
+
+struct builder {
+    char *text;
+    size_t length, size;
+};
+
+static bool append(struct builder *b, const char *text, size_t length)
+{
+    if (b->length + length + 1 > b->size) {
+        size_t size = (b->length + length + 1) * 2;
+        char *bigger = realloc(b->text, size);
+
+        if (!bigger)
+            return false;
+        b->text = bigger;
+        b->size = size;
+    }
+    memcpy(b->text + b->length, text, length);
+    b->length += length;
+    b->text[b->length] = '\0';
+    return true;
+}
+
+static bool append_quoted(struct builder *b, const char *quote, const char *name)
+{
+    return append(b, quote, 1) && append(b, name, strlen(name)) && append(b, quote, 1);
+}
+
+char *rowlock__mariadb_qualify(const char *text, const char *database)
+{
+    static const char current[] = "DATABASE()", prefix[] = "rowlock_";
+    struct builder b = {0};
+    bool fine = append(&b, "", 0);
+
+    for (const char *at = text; fine && *at; at++) {
+        bool begins = at == text || (!is_word(at[-1]) && !strchr("@.`'", at[-1]));
+
+        if (begins && strncmp(at, current, sizeof current - 1) == 0) {
+            fine = append_quoted(&b, "'", database);
+            at += sizeof current - 2;
+            continue;
+        }
+        if (begins && strncmp(at, prefix, sizeof prefix - 1) == 0)
+            fine = append_quoted(&b, "`", database) && append(&b, ".", 1);
+        fine = fine && append(&b, at, 1);
+    }
+    if (!fine) {
+        free(b.text);
+        return NULL;
+    }
+    return b.text;
+}
+
+static int query(struct rowlock_link *link, const char *text, struct rowlock_error *error)
+{
+    if (rowlock__mariadb_query(link, text, NULL, 0) == 0)
+        return ROWLOCK_OK;
+    return rowlock__mariadb_query_failure(link, error);
+}
+
+static size_t trimmed(const char *line, size_t length)
+{
+    while (length > 0 && isspace((unsigned char)line[length - 1]))
+        length--;
+    return length;
+}
+
+static int run_statements(struct rowlock_link *link, const char *text, struct rowlock_error *error)
+{
+    struct builder b = {0};
+    char delimiter[16] = ";";
+    int code = ROWLOCK_OK;
+
+    while (!code && *text) {
+        size_t line = strcspn(text, "\n"), length = trimmed(text, line), end = strlen(delimiter);
+        bool last = length >= end && memcmp(text + length - end, delimiter, end) == 0;
+
+        if (strncmp(text, "DELIMITER ", 10) == 0 && length > 10 && length - 10 < sizeof delimiter) {
+            memcpy(delimiter, text + 10, length - 10);
+            delimiter[length - 10] = '\0';
+        } else if (strncmp(text, "--", 2) != 0 && (length > 0 || b.length > 0)) {
+            if (!append(&b, text, last ? length - end : length) || !append(&b, "\n", 1))
+                code = rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for a script");
+            else if (last)
+                code = query(link, b.text, error);
+            if (last)
+                b.length = 0;
+        }
+        text += line + (text[line] == '\n');
+    }
+    if (!code && trimmed(b.text ? b.text : "", b.length) > 0)
+        code = query(link, b.text, error);
+    free(b.text);
+    return code;
+}
+
+static int use_database(struct rowlock_link *link, const char *name, struct rowlock_error *error)
+{
+    struct builder b = {0};
+    int code;
+
+    if (!append(&b, "USE ", 4) || !append_quoted(&b, "`", name))
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for a script");
+    else
+        code = query(link, b.text, error);
+    free(b.text);
+    return code;
+}
+
+int rowlock__mariadb_script(struct rowlock_link *link, const char *text,
+                            struct rowlock_error *error)
+{
+    char before[260] = "";
+    int code = ROWLOCK_OK;
+
+    if (link->database) {
+        if (rowlock__mariadb_query(link, "SELECT DATABASE()", before, sizeof before) != 0)
+            return rowlock__mariadb_query_failure(link, error);
+        code = use_database(link, link->database, error);
+    }
+    if (!code)
+        code = run_statements(link, text, error);
+    if (before[0] && !link->dead && rowlock__mariadb_plain_database(before))
+        use_database(link, before, NULL);
+    return code;
+}

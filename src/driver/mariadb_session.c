@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sessions of our own: connecting as a URL says, and the short second one that stops a statement of
+ * the first. Names are resolved by libmariadb, blocking, with the resolver's own time-outs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/mariadb_link.h"
+#include "util/error.h"
+
+static void set_text(MYSQL *mysql, enum mysql_option option, const char *value)
+{
+    if (value)
+        rowlock__mariadb.optionsv(mysql, option, value);
+}
+
+/* The TLS handshake waits inside libmariadb, deaf to the pump: whole seconds of its own. */
+static void set_handshake_limit(MYSQL *mysql, const struct rowlock_budget *budget)
+{
+    int64_t left_ms = budget->deadline_ms - rowlock__now_ms();
+    unsigned seconds = left_ms < 1000 ? 1 : (unsigned)((left_ms + 999) / 1000);
+
+    if (budget->deadline_ms != ROWLOCK_NEVER)
+        rowlock__mariadb.optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+}
+
+static void set_options(MYSQL *mysql, const struct rowlock__mariadb_url *url)
+{
+    unsigned protocol = MYSQL_PROTOCOL_TCP;
+    my_bool yes = 1, no = 0;
+
+    rowlock__mariadb.optionsv(mysql, MYSQL_OPT_NONBLOCK, (void *)NULL);
+    if (url->default_file || url->default_group)
+        rowlock__mariadb.optionsv(mysql, MYSQL_READ_DEFAULT_GROUP,
+                                  url->default_group ? url->default_group : "client");
+    set_text(mysql, MYSQL_READ_DEFAULT_FILE, url->default_file);
+    rowlock__mariadb.optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    rowlock__mariadb.optionsv(mysql, MYSQL_OPT_RECONNECT, &no);
+    if (url->port && !url->socket)
+        rowlock__mariadb.optionsv(mysql, MYSQL_OPT_PROTOCOL, &protocol);
+    set_text(mysql, MYSQL_OPT_SSL_CA, url->ssl_ca);
+    set_text(mysql, MYSQL_OPT_SSL_CAPATH, url->ssl_capath);
+    set_text(mysql, MYSQL_OPT_SSL_CERT, url->ssl_cert);
+    set_text(mysql, MYSQL_OPT_SSL_KEY, url->ssl_key);
+    set_text(mysql, MYSQL_OPT_SSL_CIPHER, url->ssl_cipher);
+    set_text(mysql, MARIADB_OPT_TLS_VERSION, url->tls_version);
+    if (url->ssl >= 0)
+        rowlock__mariadb.optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, url->ssl ? &yes : &no);
+    if (url->ssl_verify >= 0)
+        rowlock__mariadb.optionsv(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT,
+                                  url->ssl_verify ? &yes : &no);
+}
+
+/* What a session of ours relies on, whatever the server's or the account's defaults are. */
+static int set_session(struct rowlock_link *link, struct rowlock_error *error)
+{
+    static const char *const texts[] = {
+        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,"
+        "NO_ENGINE_SUBSTITUTION', autocommit = 1, time_zone = '+00:00', "
+        "completion_type = 0", /* else a ROLLBACK in a procedure might end the session */
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (rowlock__mariadb_query(link, texts[i], NULL, 0) != 0)
+            return rowlock__mariadb_query_failure(link, error);
+    return ROWLOCK_OK;
+}
+
+static MYSQL *real_connect(struct rowlock_link *link)
+{
+    const struct rowlock__mariadb_url *url = link->url;
+    MYSQL *connected = NULL;
+    int status;
+
+    set_options(link->mysql, url);
+    set_handshake_limit(link->mysql, &link->wait.budget);
+    status = rowlock__mariadb.real_connect_start(
+        &connected, link->mysql, url->host, url->user, url->password, url->database, url->port,
+        url->socket, CLIENT_FOUND_ROWS | CLIENT_MULTI_RESULTS);
+    while (status)
+        status = rowlock__mariadb.real_connect_cont(&connected, link->mysql,
+                                                    rowlock__mariadb_pump(link, status));
+    return connected;
+}
+
+int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *error)
+{
+    struct rowlock_budget budget = link->wait.budget;
+
+    link->mysql = rowlock__mariadb.init(NULL);
+    if (!link->mysql)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for a connection");
+    if (!real_connect(link))
+        return rowlock__mariadb_query_failure(link, error);
+    link->tls = rowlock__mariadb.get_ssl_cipher(link->mysql) != NULL;
+    if (link->url->ssl == 1 && !link->tls) /* libmariadb itself does not insist */
+        return rowlock__fail(error, ROWLOCK_ECONN,
+                             "the server offers no TLS, and the URL asks for it");
+    rowlock__mariadb_arm(link, &budget);
+    link->wait.connecting = true;
+    return set_session(link, error);
+}
+
+void rowlock__mariadb_cancel(struct rowlock_link *link, int64_t deadline_ms)
+{
+    struct rowlock_link second = {.own = true, .url = link->url};
+    struct rowlock_budget budget = {.deadline_ms = deadline_ms, .interrupt_fd = -1};
+    char text[48];
+
+    if (!link->url)
+        return;
+    rowlock__mariadb_arm(&second, &budget);
+    second.mysql = rowlock__mariadb.init(NULL);
+    if (!second.mysql)
+        return;
+    if (real_connect(&second)) {
+        second.tls = rowlock__mariadb.get_ssl_cipher(second.mysql) != NULL;
+        rowlock__mariadb_arm(&second, &budget);
+        second.wait.connecting = true; /* no third one */
+        snprintf(text, sizeof text, "KILL QUERY %lu", rowlock__mariadb.thread_id(link->mysql));
+        rowlock__mariadb_query(&second, text, NULL, 0);
+    }
+    rowlock__mariadb_forget_tls_errors();
+    rowlock__mariadb.close(second.mysql);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting for the server without waiting for ever, and telling what an error means for the session.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "driver/failure.h"
+#include "driver/mariadb_link.h"
+#include "util/error.h"
+
+/* A borrowed handle gets libmariadb's non-blocking context once, unless its owner gave it one. */
+static bool make_pumpable(MYSQL *mysql)
+{
+    my_bool has = 0;
+
+    if (rowlock__mariadb.get_optionv(mysql, MYSQL_OPT_NONBLOCK, &has) == 0 && has)
+        return true;
+    return rowlock__mariadb.optionsv(mysql, MYSQL_OPT_NONBLOCK, (void *)NULL) == 0;
+}
+
+/* libmariadb reads the socket of a TLS session through OpenSSL, whose reads return before there is
+   something only if the socket itself is non-blocking; its own blocking calls undo that. */
+static void make_nonblocking(struct rowlock_link *link)
+{
+    my_socket fd = rowlock__mariadb.get_socket(link->mysql);
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || (flags & O_NONBLOCK) || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+        return;
+    if (!link->own)
+        link->wait.flags = flags;
+}
+
+void rowlock__mariadb_arm(struct rowlock_link *link, const struct rowlock_budget *budget)
+{
+    link->wait = (struct rowlock__mariadb_wait){
+        .budget = *budget,
+        .stage = STAGE_CALM,
+        .why = ROWLOCK_WAKE_READY,
+        .connecting = link->mysql == NULL,
+        .pumped = link->own,
+        .flags = -1,
+    };
+    if (!link->own &&
+        link->url) /* whoever is deaf to the interrupt keeps to the time all the same */
+        link->wait.pumped = make_pumpable(link->mysql);
+    if (link->tls && link->wait.pumped)
+        make_nonblocking(link);
+}
+
+void rowlock__mariadb_disarm(struct rowlock_link *link)
+{
+    if (link->wait.flags >= 0 && !link->dead)
+        fcntl(rowlock__mariadb.get_socket(link->mysql), F_SETFL, link->wait.flags);
+    link->wait.flags = -1;
+}
+
+void rowlock__mariadb_give_up(struct rowlock_link *link)
+{
+    my_socket fd = rowlock__mariadb.get_socket(link->mysql);
+
+    link->wait.stage = STAGE_GIVEN_UP;
+    link->dead = true;
+    if (fd >= 0)
+        shutdown(fd, SHUT_RDWR);
+}
+
+/* The budget is spent: ask the server to stop, and wait a little for its answer; ask again and again,
+   for a KILL QUERY that comes while it is between two statements is lost. */
+static void budget_ends(struct rowlock_link *link, enum rowlock_wake why)
+{
+    struct rowlock__mariadb_wait *wait = &link->wait;
+    int64_t now = rowlock__now_ms();
+
+    if (wait->stage != STAGE_CANCELED) {
+        wait->why = why;
+        wait->give_up_ms = now + ROWLOCK_MARIADB_GRACE_MS;
+        if (wait->budget.give_up_ms && wait->budget.give_up_ms < wait->give_up_ms)
+            wait->give_up_ms = wait->budget.give_up_ms;
+    }
+    if (wait->connecting || now >= wait->give_up_ms) {
+        rowlock__mariadb_give_up(link);
+        return;
+    }
+    wait->stage = STAGE_CANCELED;
+    wait->grace_ms = now + ROWLOCK_MARIADB_AGAIN_MS;
+    if (wait->grace_ms > wait->give_up_ms)
+        wait->grace_ms = wait->give_up_ms;
+    rowlock__mariadb_cancel(link, wait->give_up_ms);
+}
+
+int rowlock__mariadb_pump(struct rowlock_link *link, int status)
+{
+    struct rowlock__mariadb_wait *wait = &link->wait;
+    int64_t own_limit = ROWLOCK_NEVER; /* the handle's own MYSQL_OPT_READ_TIMEOUT and the like */
+    short events = 0;
+
+    if (status & MYSQL_WAIT_READ)
+        events |= POLLIN;
+    if (status & MYSQL_WAIT_WRITE)
+        events |= POLLOUT;
+    if (status & MYSQL_WAIT_EXCEPT)
+        events |= POLLPRI;
+    if (status & MYSQL_WAIT_TIMEOUT)
+        own_limit = rowlock__now_ms() + rowlock__mariadb.get_timeout_value_ms(link->mysql);
+    while (wait->stage != STAGE_GIVEN_UP) {
+        bool early = wait->stage != STAGE_CANCELED;
+        int64_t deadline = early ? wait->budget.deadline_ms : wait->grace_ms;
+        enum rowlock_wake wake = rowlock__wait_fd(rowlock__mariadb.get_socket(link->mysql), events,
+                                                  early ? wait->budget.interrupt_fd : -1,
+                                                  own_limit < deadline ? own_limit : deadline);
+
+        if (wake == ROWLOCK_WAKE_READY)
+            return status & (MYSQL_WAIT_READ | MYSQL_WAIT_WRITE | MYSQL_WAIT_EXCEPT);
+        if (wake == ROWLOCK_WAKE_DEADLINE && own_limit < deadline)
+            break;
+        budget_ends(link, wake);
+    }
+    return MYSQL_WAIT_TIMEOUT;
+}
+
+static int send_query(struct rowlock_link *link, const char *text)
+{
+    MYSQL *mysql = link->mysql;
+    int failed = 0, status;
+
+    if (!link->wait.pumped)
+        return rowlock__mariadb.real_query(mysql, text, strlen(text));
+    status = rowlock__mariadb.real_query_start(&failed, mysql, text, strlen(text));
+    while (status)
+        status =
+            rowlock__mariadb.real_query_cont(&failed, mysql, rowlock__mariadb_pump(link, status));
+    return failed;
+}
+
+static MYSQL_RES *store_result(struct rowlock_link *link)
+{
+    MYSQL *mysql = link->mysql;
+    MYSQL_RES *result = NULL;
+    int status;
+
+    if (!link->wait.pumped)
+        return rowlock__mariadb.store_result(mysql);
+    status = rowlock__mariadb.store_result_start(&result, mysql);
+    while (status)
+        status =
+            rowlock__mariadb.store_result_cont(&result, mysql, rowlock__mariadb_pump(link, status));
+    return result;
+}
+
+static int next_result(struct rowlock_link *link)
+{
+    MYSQL *mysql = link->mysql;
+    int failed = 0, status;
+
+    if (!link->wait.pumped)
+        return rowlock__mariadb.next_result(mysql);
+    status = rowlock__mariadb.next_result_start(&failed, mysql);
+    while (status)
+        status =
+            rowlock__mariadb.next_result_cont(&failed, mysql, rowlock__mariadb_pump(link, status));
+    return failed;
+}
+
+unsigned rowlock__mariadb_query(struct rowlock_link *link, const char *text, char *out, size_t size)
+{
+    int failed;
+
+    if (out)
+        out[0] = '\0';
+    for (failed = send_query(link, text); failed == 0; failed = next_result(link)) {
+        MYSQL_RES *result = store_result(link);
+
+        if (result && out && result->data && result->data->data && result->data->data->data[0]) {
+            strncpy(out, result->data->data->data[0], size - 1);
+            out[size - 1] = '\0';
+            out = NULL;
+        }
+        if (result)
+            rowlock__mariadb.free_result(result);
+        if (rowlock__mariadb.number(link->mysql) || !rowlock__mariadb.more_results(link->mysql))
+            break;
+    }
+    return rowlock__mariadb.number(link->mysql);
+}
+
+bool rowlock__mariadb_in_transaction(const struct rowlock_link *link)
+{
+    unsigned flags = 0;
+
+    rowlock__mariadb.get_infov(link->mysql, MARIADB_CONNECTION_SERVER_STATUS, &flags);
+    return (flags & SERVER_STATUS_IN_TRANS) != 0;
+}
+
+/* After these the session is over, whoever said it. */
+static bool is_fatal(unsigned number)
+{
+    static const unsigned fatal[] = {1053, 1158, 1159, 1160, 1161, 1927, 2002, 2003,
+                                     2006, 2012, 2013, 2026, 2027, 2055, 4031};
+
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+        if (fatal[i] == number)
+            return true;
+    return false;
+}
+
+int rowlock__mariadb_failure(struct rowlock_link *link, unsigned number, const char *sqlstate,
+                             const char *text, struct rowlock_error *error)
+{
+    const struct rowlock__mariadb_wait *wait = &link->wait;
+    char answer[sizeof error->text];
+    int code;
+
+    strncpy(answer, text, sizeof answer - 1); /* it may be in memory that goes away */
+    answer[sizeof answer - 1] = '\0';
+    code = rowlock__failure(error, "mariadb", sqlstate, (int)number, answer);
+    link->dead = link->dead || is_fatal(number);
+    if (link->dead)
+        rowlock__mariadb_forget_tls_errors();
+    if (wait->stage != STAGE_CANCELED && wait->stage != STAGE_GIVEN_UP)
+        return code;
+    if (!link->dead && number != 1317 && number != 1969 && number != 3024)
+        return code; /* it failed by itself before it could be cancelled */
+    code = wait->why == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED
+           : wait->connecting                  ? ROWLOCK_ECONN
+                                               : ROWLOCK_ETIMEDOUT;
+    if (error) {
+        error->code = code;
+        if (wait->stage == STAGE_GIVEN_UP)
+            snprintf(error->text, sizeof error->text,
+                     "the server did not answer in time; the connection was given up");
+    }
+    return code;
+}
+
+int rowlock__mariadb_query_failure(struct rowlock_link *link, struct rowlock_error *error)
+{
+    return rowlock__mariadb_failure(link, rowlock__mariadb.number(link->mysql),
+                                    rowlock__mariadb.sqlstate(link->mysql),
+                                    rowlock__mariadb.text(link->mysql), error);
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PostgreSQL, by libpq. A batch is one round trip in pipeline mode, with its BEGIN and COMMIT.
+ * Statements are prepared on own connections only, on the trip of their first use; on the caller's
+ * handle nothing is prepared or changed, and it is left in the mode it was in.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef POLLRDHUP
+#define POLLRDHUP 0 /* POLLHUP and POLLERR come unasked */
+#endif
+
+#include "driver/failure.h"
+#include "driver/postgresql_link.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+static const struct rowlock_statement commit_statement = {"commit", "COMMIT", 0};
+static const struct rowlock_statement rollback_statement = {"rollback", "ROLLBACK", 0};
+
+static enum rowlock_state pg_state(const struct rowlock_link *link)
+{
+    if (link->dead || PQ.PQstatus(link->conn) != CONNECTION_OK)
+        return ROWLOCK_STATE_DEAD;
+    switch (PQ.PQtransactionStatus(link->conn)) {
+    case PQTRANS_IDLE:
+        return ROWLOCK_STATE_IDLE;
+    case PQTRANS_INTRANS:
+        return ROWLOCK_STATE_OPEN;
+    case PQTRANS_INERROR:
+        return ROWLOCK_STATE_ABORTED;
+    case PQTRANS_ACTIVE:
+        return ROWLOCK_STATE_ASK; /* the caller's own command is under way */
+    case PQTRANS_UNKNOWN:
+        break;
+    }
+    return ROWLOCK_STATE_DEAD;
+}
+
+int rowlock__pg_usable(const struct rowlock_link *link, struct rowlock_error *error)
+{
+    if (link->dead || PQ.PQstatus(link->conn) != CONNECTION_OK)
+        return rowlock__left(error, rowlock__fail(error, ROWLOCK_ECONN, "the connection is lost"),
+                             ROWLOCK_TX_DEAD);
+    if (PQ.PQpipelineStatus(link->conn) != PQ_PIPELINE_OFF)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the handle is in pipeline mode; leave it first");
+    if (PQ.PQisnonblocking(link->conn))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the handle is nonblocking; PQsetnonblocking(handle, 0) first");
+    if (PQ.PQtransactionStatus(link->conn) == PQTRANS_ACTIVE || PQ.PQisBusy(link->conn))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "a command, COPY or result is pending on the handle; finish it first");
+    return ROWLOCK_OK;
+}
+
+/* ---- what a trip came to ------------------------------------------------------------------- */
+
+static enum rowlock_transaction what_is_left(const struct rowlock_link *link, bool had_one)
+{
+    switch (pg_state(link)) {
+    case ROWLOCK_STATE_OPEN:
+        return ROWLOCK_TX_KEPT;
+    case ROWLOCK_STATE_ABORTED:
+        return ROWLOCK_TX_ABORTED;
+    case ROWLOCK_STATE_DEAD:
+        return ROWLOCK_TX_DEAD;
+    case ROWLOCK_STATE_IDLE:
+    case ROWLOCK_STATE_ASK:
+        break;
+    }
+    return had_one ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
+}
+
+/* Whether the server may have done the COMMIT: it was sent, and nothing that the server said shows
+   that it never came so far. */
+static bool may_have_committed(const struct rowlock_link *link, const struct rowlock_trip *trip)
+{
+    if (link->hung_up || link->n_steps == 0 ||
+        link->steps[link->n_steps - 1].statement != &commit_statement)
+        return false;
+    return !trip->told || trip->failed >= link->n_steps - 1;
+}
+
+static int judge(const struct rowlock_trip *trip, bool unknown, struct rowlock_error *error)
+{
+    int code;
+
+    if (trip->lost && unknown) {
+        rowlock__failure(error, "postgresql", trip->sqlstate, 0, trip->text);
+        code = rowlock__wrap_error(error, ROWLOCK_EUNKNOWN, "connection lost during COMMIT");
+        code = ROWLOCK_EUNKNOWN;
+    } else if (trip->reason && (trip->lost || strcmp(trip->sqlstate, "57014") == 0)) {
+        code = trip->reason;
+        rowlock__failure(error, "postgresql", trip->sqlstate, 0, trip->text);
+    } else if (trip->lost && !trip->sqlstate[0]) {
+        return rowlock__fail(error, ROWLOCK_ECONN, "%s", trip->text);
+    } else {
+        return rowlock__failure(error, "postgresql", trip->sqlstate, 0, trip->text);
+    }
+    if (error)
+        error->code = code;
+    return code;
+}
+
+/* Statements that the server no longer knows (DISCARD ALL), or whose result has another shape since
+   the schema was installed anew, are prepared again. True: nothing was done and no transaction was
+   lost by it, so the trip may be made once more. */
+static bool forget_prepared(struct rowlock_link *link, const struct rowlock_trip *trip)
+{
+    if (!link->prepares || trip->lost || trip->failed >= link->n_steps)
+        return false;
+    if (strcmp(trip->sqlstate, "0A000") == 0 && link->steps[trip->failed].call)
+        link->cache[link->steps[trip->failed].prepared].statement = NULL; /* next time a new name */
+    if (strcmp(trip->sqlstate, "26000") != 0)
+        return false;
+    for (size_t i = 0; i < link->cached; i++)
+        link->cache[i].ready = false;
+    return trip->failed == 0 && pg_state(link) == ROWLOCK_STATE_IDLE;
+}
+
+static int conclude(struct rowlock_link *link, const struct rowlock_trip *trip, bool had_one,
+                    struct rowlock_outcome *outcome, struct rowlock_error *error)
+{
+    bool unknown = may_have_committed(link, trip);
+    bool failed = trip->lost || trip->text[0];
+    int code = ROWLOCK_OK;
+
+    outcome->sent_commit = unknown;
+    outcome->left = what_is_left(link, had_one && (failed || trip->rolled_back));
+    if (failed) {
+        code = judge(trip, unknown, error);
+    } else if (trip->rolled_back) {
+        code = rowlock__fail(error, ROWLOCK_EABORTED,
+                             "the server rolled back instead of committing, because an earlier "
+                             "statement of the transaction had failed");
+    }
+    return code ? rowlock__left(error, code, outcome->left) : ROWLOCK_OK;
+}
+
+/* ---- run ----------------------------------------------------------------------------------- */
+
+/* Nothing is sent for someone who has been told to stop, or has no time left. Notes on the way
+   whether the server has hung up already, where that matters: it will not see this COMMIT. */
+static int still_wanted(struct rowlock_link *link, unsigned bracket,
+                        const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    struct pollfd fds[2] = {{.fd = PQ.PQsocket(link->conn), .events = POLLRDHUP},
+                            {.fd = budget->interrupt_fd, .events = POLLIN}};
+    int n = bracket & ROWLOCK_COMMIT || budget->interrupt_fd >= 0 ? poll(fds, 2, 0) : 0;
+
+    link->hung_up = n > 0 && fds[0].revents;
+    if (n > 0 && fds[1].revents)
+        return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
+    if (budget->deadline_ms != ROWLOCK_NEVER && rowlock__now_ms() >= budget->deadline_ms)
+        return rowlock__fail(error, ROWLOCK_ETIMEDOUT, "no time left to ask the server");
+    return ROWLOCK_OK;
+}
+
+static int pack(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls, size_t n,
+                struct rowlock_error *error)
+{
+    const struct rowlock_statement *begin =
+        &rowlock__dialect_postgresql.statements[ROWLOCK_SQL_BEGIN];
+    int code = ROWLOCK_OK;
+
+    link->n_steps = 0;
+    if (bracket & ROWLOCK_BEGIN)
+        code = rowlock__pg_add(link, begin, NULL, error);
+    for (size_t i = 0; !code && i < n; i++)
+        code = rowlock__pg_add(link, calls[i].statement, &calls[i], error);
+    if (!code && bracket & ROWLOCK_COMMIT)
+        code = rowlock__pg_add(link, &commit_statement, NULL, error);
+    return code;
+}
+
+static int run_batch(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls,
+                     size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+                     struct rowlock_error *error)
+{
+    struct rowlock_trip trip;
+    bool had_one = bracket & ROWLOCK_BEGIN || pg_state(link) == ROWLOCK_STATE_OPEN ||
+                   pg_state(link) == ROWLOCK_STATE_ABORTED;
+    int code = rowlock__pg_usable(link, error);
+
+    outcome->sent_commit = false;
+    if (!code)
+        code = still_wanted(link, bracket, budget, error);
+    if (!code)
+        code = pack(link, bracket, calls, n, error);
+    if (code) {
+        outcome->left = what_is_left(link, false);
+        return rowlock__left(error, code, outcome->left);
+    }
+    rowlock__pg_travel(link, budget, &trip);
+    if (forget_prepared(link, &trip) && pack(link, bracket, calls, n, NULL) == ROWLOCK_OK)
+        rowlock__pg_travel(link, budget, &trip);
+    /* BEGIN itself refused: there was nothing to lose */
+    if (bracket & ROWLOCK_BEGIN && trip.told && trip.failed == 0)
+        had_one = false;
+    return conclude(link, &trip, had_one, outcome, error);
+}
+
+static int pg_run(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls, size_t n,
+                  const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+                  struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK;
+
+    if (bracket != ROWLOCK_INSIDE || n <= 1 || pg_state(link) != ROWLOCK_STATE_IDLE)
+        return run_batch(link, bracket, calls, n, budget, outcome, error);
+    /* each by itself: one pipeline would be one transaction */
+    for (size_t i = 0; !code && i < n; i++)
+        code = run_batch(link, bracket, &calls[i], 1, budget, outcome, error);
+    return code;
+}
+
+static int pg_rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
+                       struct rowlock_error *error)
+{
+    /* whoever was interrupted must clean up all the same */
+    struct rowlock_budget cleaning = {budget->deadline_ms, -1, budget->give_up_ms};
+    struct rowlock_outcome outcome = {0};
+    struct rowlock_trip trip;
+    int code = rowlock__pg_usable(link, error);
+
+    if (code || pg_state(link) == ROWLOCK_STATE_IDLE)
+        return code;
+    link->n_steps = 0;
+    code = rowlock__pg_add(link, &rollback_statement, NULL, error);
+    if (code)
+        return code;
+    rowlock__pg_travel(link, &cleaning, &trip);
+    return conclude(link, &trip, false, &outcome, error);
+}
+
+static int pg_script(struct rowlock_link *link, const char *text,
+                     const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    struct rowlock_outcome outcome = {0};
+    struct rowlock_trip trip;
+    bool had_one = pg_state(link) == ROWLOCK_STATE_OPEN;
+    int code = rowlock__pg_usable(link, error);
+
+    if (!code)
+        code = still_wanted(link, ROWLOCK_INSIDE, budget, error);
+    if (code)
+        return code;
+    link->n_steps = 0;
+    rowlock__pg_script(link, text, budget, &trip);
+    return conclude(link, &trip, had_one, &outcome, error);
+}
+
+/* ---- open and close ------------------------------------------------------------------------ */
+
+static void pg_close(struct rowlock_link *link)
+{
+    if (!link)
+        return;
+    if (!link->borrowed && link->conn) {
+        PQ.PQsetnonblocking(link->conn, 1); /* the farewell must not wait for a frozen server */
+        PQ.PQfinish(link->conn);
+    }
+    free(link->cache);
+    free(link->steps);
+    free(link);
+}
+
+static int pg_open(const struct rowlock_source *source, const struct rowlock_budget *budget,
+                   struct rowlock_link **out, const struct rowlock_dialect **dialect,
+                   struct rowlock_error *error)
+{
+    struct rowlock_link *link;
+    int code = rowlock__postgresql_load(error);
+
+    if (code)
+        return code;
+    link = calloc(1, sizeof *link);
+    if (!link)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    link->borrowed = source->handle != NULL;
+    link->conn = source->handle;
+    code = link->borrowed ? rowlock__pg_usable(link, error)
+                          : rowlock__pg_connect(link, source->url, budget, error);
+    if (code) {
+        pg_close(link);
+        return code;
+    }
+    *out = link;
+    *dialect = &rowlock__dialect_postgresql;
+    return ROWLOCK_OK;
+}
+
+static bool pg_speaks_utf8(const struct rowlock_link *link)
+{
+    const char *encoding = PQ.PQparameterStatus(link->conn, "client_encoding");
+
+    return encoding && strcmp(encoding, "UTF8") == 0;
+}
+
+static int64_t pg_number(const struct rowlock_link *link)
+{
+    return PQ.PQbackendPID(link->conn);
+}
+
+static int pg_socket(const struct rowlock_link *link)
+{
+    return link->dead ? -1 : PQ.PQsocket(link->conn);
+}
+
+static void *pg_handle(const struct rowlock_link *link)
+{
+    return link->conn;
+}
+
+extern const struct rowlock_driver rowlock__driver_postgresql;
+const struct rowlock_driver rowlock__driver_postgresql = {
+    .name = "postgresql",
+    .schemes = "postgresql,postgres",
+    .open = pg_open,
+    .close = pg_close,
+    .run = pg_run,
+    .rollback = pg_rollback,
+    .state = pg_state,
+    .script = pg_script,
+    .speaks_utf8 = pg_speaks_utf8,
+    .socket = pg_socket,
+    .number = pg_number,
+    .handle = pg_handle,
+};

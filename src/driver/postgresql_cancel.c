@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cancelling from a thread of its own. PQcancel opens a second connection and waits for the server
+ * to close it, without a time-out: against a frozen server it may take for ever. The thread owns
+ * half of the record, the waiter the other; who leaves last frees it.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "driver/postgresql_link.h"
+#include "util/clock.h"
+
+struct rowlock_cancel {
+    PGcancel *request;
+    pthread_mutex_t lock;
+    int owners;
+    int done[2]; /* a pipe: the thread closes its end when the request is answered */
+};
+
+static void leave(struct rowlock_cancel *cancel)
+{
+    int owners;
+
+    pthread_mutex_lock(&cancel->lock);
+    owners = --cancel->owners;
+    pthread_mutex_unlock(&cancel->lock);
+    if (owners > 0)
+        return;
+    PQ.PQfreeCancel(cancel->request);
+    pthread_mutex_destroy(&cancel->lock);
+    free(cancel);
+}
+
+static void *work(void *data)
+{
+    struct rowlock_cancel *cancel = data;
+    char text[256];
+
+    PQ.PQcancel(cancel->request, text, sizeof text);
+    close(cancel->done[1]);
+    leave(cancel);
+    return NULL;
+}
+
+/* The application's signals are not for this thread. */
+static int start(struct rowlock_cancel *cancel)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    pthread_t thread;
+    int failed;
+
+    if (pthread_attr_init(&attributes))
+        return -1;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&thread, &attributes, work, cancel);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return failed ? -1 : 0;
+}
+
+struct rowlock_cancel *rowlock__pg_cancel(PGconn *conn)
+{
+    struct rowlock_cancel *cancel = calloc(1, sizeof *cancel);
+
+    if (!cancel)
+        return NULL;
+    cancel->owners = 2;
+    cancel->request = PQ.PQgetCancel(conn);
+    if (!cancel->request || pipe2(cancel->done, O_CLOEXEC) != 0)
+        goto no_pipe;
+    if (pthread_mutex_init(&cancel->lock, NULL) != 0)
+        goto no_lock;
+    if (start(cancel) == 0)
+        return cancel;
+    pthread_mutex_destroy(&cancel->lock);
+no_lock:
+    close(cancel->done[0]);
+    close(cancel->done[1]);
+no_pipe:
+    PQ.PQfreeCancel(cancel->request);
+    free(cancel);
+    return NULL;
+}
+
+bool rowlock__pg_cancel_done(struct rowlock_cancel *cancel, int64_t deadline_ms)
+{
+    return rowlock__wait_fd(cancel->done[0], POLLIN, -1, deadline_ms) == ROWLOCK_WAKE_READY;
+}
+
+void rowlock__pg_cancel_free(struct rowlock_cancel *cancel)
+{
+    if (!cancel)
+        return;
+    close(cancel->done[0]);
+    leave(cancel);
+}

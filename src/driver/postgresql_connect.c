@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connecting within a budget. libpq gives no SQLSTATE for a refused connection, only text in the
+ * server's language; in verbose text the SQLSTATE stands where it can be found, and tells a wrong
+ * password from a server that is full. No message of libpq's is passed on that could quote a part
+ * of a password.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/failure.h"
+#include "driver/postgresql_link.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+/* The waits are ours: a role's default time-outs must not end them. But a client that died while it
+   waited is to be noticed (PostgreSQL 14, where the server's system can tell). Whether we speak to the
+   backend itself decides if anything may be prepared: behind a pooler it may be another one each time. */
+static const struct rowlock_statement set_up = {
+    "set_up",
+    "SELECT pg_backend_pid() = $1::integer, CASE WHEN pg_backend_pid() = $1::integer THEN "
+    "set_config('lock_timeout', '0', false) || set_config('statement_timeout', '0', false) || "
+    "CASE WHEN current_setting('server_version_num')::integer >= 140000 "
+    "AND version() LIKE '%-linux-%' "
+    "THEN set_config('client_connection_check_interval', '1s', false) ELSE '' END END",
+    1};
+
+/* Where host and @ were forgotten the password stands in the port's place, and libpq would quote it. */
+static bool ports_are_numbers(const PQconninfoOption *option)
+{
+    for (; option->keyword; option++)
+        if (strcmp(option->keyword, "port") == 0 && option->val &&
+            option->val[strspn(option->val, "0123456789,")] != '\0')
+            return false;
+    return true;
+}
+
+/* A URL that libpq would take apart elsewhere than its author meant puts a piece of the password
+   into the host, the port or the database, and so into messages. */
+static int check_url(const char *url, struct rowlock_error *error)
+{
+    const char *rest = strstr(url, "://"), *at, *slash;
+    char *quoting = NULL; /* libpq's complaint, which quotes what it could not read */
+    PQconninfoOption *options;
+    size_t length;
+    bool numbers;
+
+    if (!rest)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the URL does not begin with postgresql://: write "
+                             "postgresql://user@host:port/database");
+    rest += 3;
+    length = strcspn(rest, "?");
+    at = memchr(rest, '@', length);
+    slash = memchr(rest, '/', length);
+    if (at && ((slash && slash < at) || memchr(at + 1, '@', length - (size_t)(at + 1 - rest))))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the URL cannot be read: in user and password write @ as %%40, / as "
+                             "%%2F, ? as %%3F");
+    options = PQ.PQconninfoParse(url, &quoting);
+    PQ.PQfreemem(quoting);
+    if (!options)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the URL is not postgresql://user:password@host:port/database?option="
+                             "value with options that libpq knows");
+    numbers = ports_are_numbers(options);
+    PQ.PQconninfoFree(options);
+    if (!numbers)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the URL's port is no number; with a password it needs its @: "
+                             "postgresql://user:password@host:port/database");
+    return ROWLOCK_OK;
+}
+
+/* libpq's notices go to stderr by default; a library never prints. What the server says before it
+   hangs up on an idle session comes this way. */
+static void take_notice(void *data, const PGresult *result)
+{
+    struct rowlock_link *link = data;
+    const char *state = PQ.PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *severity = PQ.PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const char *text = PQ.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+    if (!state || !severity || !text || strcmp(severity, "FATAL") != 0)
+        return;
+    snprintf(link->farewell_state, sizeof link->farewell_state, "%s", state);
+    snprintf(link->farewell, sizeof link->farewell, "%s", text);
+}
+
+/* "FATAL:  28P01: password authentication failed\nLOCATION: ..." -> state, text. */
+static void take_apart(const char *message, char *state, char *text, size_t size)
+{
+    const char *start = NULL, *end;
+
+    for (const char *at = message; (at = strstr(at, ":  ")) != NULL; at += 3) {
+        size_t n = strspn(at + 3, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+        if (n == 5 && at[8] == ':')
+            start = at + 3; /* of several hosts the last */
+    }
+    state[0] = '\0';
+    if (start) {
+        memcpy(state, start, 5);
+        state[5] = '\0';
+        message = start + 7;
+    }
+    end = strstr(message, "\nLOCATION:");
+    snprintf(text, size, "%.*s", (int)(end ? (size_t)(end - message) : strlen(message)), message);
+}
+
+static int refused(struct rowlock_link *link, struct rowlock_error *error)
+{
+    char state[6], text[400];
+
+    take_apart(PQ.PQerrorMessage(link->conn), state, text, sizeof text);
+    if (state[0])
+        return rowlock__failure(error, "postgresql", state, 0, text);
+    return rowlock__fail(error,
+                         PQ.PQconnectionNeedsPassword(link->conn) ? ROWLOCK_EDENIED : ROWLOCK_ECONN,
+                         "%s", text[0] ? text : "the server cannot be reached");
+}
+
+static int poll_connection(struct rowlock_link *link, const struct rowlock_budget *budget,
+                           struct rowlock_error *error)
+{
+    PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+
+    while (status == PGRES_POLLING_WRITING || status == PGRES_POLLING_READING) {
+        switch (rowlock__wait_fd(PQ.PQsocket(link->conn),
+                                 status == PGRES_POLLING_READING ? POLLIN : POLLOUT,
+                                 budget->interrupt_fd, budget->deadline_ms)) {
+        case ROWLOCK_WAKE_INTERRUPT:
+            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted while connecting");
+        case ROWLOCK_WAKE_DEADLINE:
+            return rowlock__fail(error, ROWLOCK_ECONN, "the server did not answer in time");
+        case ROWLOCK_WAKE_READY:
+            break;
+        }
+        status = PQ.PQconnectPoll(link->conn);
+    }
+    return status == PGRES_POLLING_OK ? ROWLOCK_OK : refused(link, error);
+}
+
+static void direct_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    *(bool *)data = n > 0 && columns[0].type == ROWLOCK_BYTES && columns[0].length == 1 &&
+                    columns[0].bytes[0] == 't';
+}
+
+static int set_session_up(struct rowlock_link *link, const struct rowlock_budget *budget,
+                          struct rowlock_error *error)
+{
+    struct rowlock_value pid = {.type = ROWLOCK_INT, .number = PQ.PQbackendPID(link->conn)};
+    bool direct = false;
+    struct rowlock_call call = {
+        .statement = &set_up, .values = &pid, .row = direct_row, .data = &direct};
+    struct rowlock_trip trip;
+    int code;
+
+    link->n_steps = 0;
+    code = rowlock__pg_add(link, &set_up, &call, error);
+    if (code)
+        return code;
+    rowlock__pg_travel(link, budget, &trip);
+    if (trip.reason == ROWLOCK_ECANCELED && (trip.lost || trip.text[0]))
+        return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted while connecting");
+    if (trip.lost || trip.text[0])
+        return trip.sqlstate[0] && !trip.reason
+                   ? rowlock__failure(error, "postgresql", trip.sqlstate, 0, trip.text)
+                   : rowlock__fail(error, ROWLOCK_ECONN, "%s", trip.text);
+    link->prepares = direct;
+    return ROWLOCK_OK;
+}
+
+int rowlock__pg_connect(struct rowlock_link *link, const char *url,
+                        const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    const char *const keywords[] = {"dbname", "client_encoding", "fallback_application_name", NULL};
+    const char *const values[] = {url, "UTF8", "rowlock", NULL};
+    int code = check_url(url, error);
+
+    if (code)
+        return code;
+    link->conn = PQ.PQconnectStartParams(keywords, values, 1);
+    if (!link->conn)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    PQ.PQsetNoticeReceiver(link->conn, take_notice, link);
+    PQ.PQsetErrorVerbosity(link->conn, PQERRORS_VERBOSE);
+    code = PQ.PQstatus(link->conn) == CONNECTION_BAD ? refused(link, error)
+                                                     : poll_connection(link, budget, error);
+    PQ.PQsetErrorVerbosity(link->conn, PQERRORS_DEFAULT);
+    return code ? code : set_session_up(link, budget, error);
+}

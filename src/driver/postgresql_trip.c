@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One round trip: everything is sent in pipeline mode, then all answers are read. While that lasts
+ * the handle is nonblocking, so that a frozen server cannot hold us beyond the budget; a blocking
+ * call of libpq never happens here.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/postgresql_link.h"
+#include "util/clock.h"
+#include "util/error.h"
+
+/* How one trip goes on. */
+struct journey {
+    struct rowlock_link *link;
+    struct rowlock_trip *trip;
+    struct rowlock_cancel *cancel;
+    int interrupt_fd;
+    int64_t deadline_ms, give_up_ms;
+    int64_t latest_ms; /* the budget's give_up_ms */
+    size_t step;       /* whose answers are read */
+    bool parsing;      /* and whether it is still that of its preparation */
+    bool unflushed;    /* libpq holds something back that the socket did not take */
+};
+
+/* ---- what is asked ------------------------------------------------------------------------- */
+
+static int find_prepared(struct rowlock_link *link, const struct rowlock_statement *statement,
+                         size_t *place)
+{
+    struct rowlock_prepared *more;
+
+    for (*place = 0; *place < link->cached; ++*place)
+        if (link->cache[*place].statement == statement)
+            return ROWLOCK_OK;
+    more = realloc(link->cache, (link->cached + 1) * sizeof *more);
+    if (!more)
+        return ROWLOCK_ENOMEM;
+    link->cache = more;
+    more[link->cached++] = (struct rowlock_prepared){statement, false};
+    return ROWLOCK_OK;
+}
+
+int rowlock__pg_add(struct rowlock_link *link, const struct rowlock_statement *statement,
+                    struct rowlock_call *call, struct rowlock_error *error)
+{
+    struct rowlock_step *step;
+
+    if (link->n_steps == link->room) {
+        size_t room = link->room ? link->room * 2 : 8;
+        struct rowlock_step *more = realloc(link->steps, room * sizeof *more);
+
+        if (!more)
+            return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        link->steps = more;
+        link->room = room;
+    }
+    step = &link->steps[link->n_steps];
+    *step = (struct rowlock_step){.statement = statement, .call = call};
+    if (link->prepares) {
+        if (find_prepared(link, statement, &step->prepared))
+            return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        step->parse = !link->cache[step->prepared].ready;
+        for (size_t i = 0; i < link->n_steps; i++)
+            if (link->steps[i].statement == statement)
+                step->parse = false; /* an earlier step of this trip does it */
+    }
+    link->n_steps++;
+    return ROWLOCK_OK;
+}
+
+/* ---- sending ------------------------------------------------------------------------------- */
+
+#define PARAMETERS 16 /* more than any statement has */
+
+struct parameters {
+    const char *values[PARAMETERS];
+    int lengths[PARAMETERS], formats[PARAMETERS];
+    char numbers[PARAMETERS][24];
+    int n;
+};
+
+static void bind(struct parameters *out, const struct rowlock_step *step)
+{
+    out->n = step->call ? (int)step->statement->parameters : 0;
+    for (int i = 0; i < out->n; i++) {
+        const struct rowlock_value *value = &step->call->values[i];
+
+        out->lengths[i] = 0;
+        out->formats[i] = 0;
+        out->values[i] = NULL;
+        if (value->type == ROWLOCK_INT) {
+            snprintf(out->numbers[i], sizeof out->numbers[i], "%lld", (long long)value->number);
+            out->values[i] = out->numbers[i];
+        } else if (value->type == ROWLOCK_BYTES) {
+            out->values[i] = value->bytes;
+            out->lengths[i] = (int)value->length;
+            out->formats[i] = 1;
+        }
+    }
+}
+
+static bool send_step(struct rowlock_link *link, const struct rowlock_step *step)
+{
+    struct parameters p;
+    char name[32];
+
+    bind(&p, step);
+    if (!link->prepares)
+        return PQ.PQsendQueryParams(link->conn, step->statement->text, p.n, NULL, p.values,
+                                    p.lengths, p.formats, 0);
+    snprintf(name, sizeof name, "rowlock_%zu", step->prepared);
+    if (step->parse && !PQ.PQsendPrepare(link->conn, name, step->statement->text, 0, NULL))
+        return false;
+    return PQ.PQsendQueryPrepared(link->conn, name, p.n, p.values, p.lengths, p.formats, 0);
+}
+
+/* ---- failures ------------------------------------------------------------------------------ */
+
+static void note_lost(struct journey *j)
+{
+    const char *text = PQ.PQerrorMessage(j->link->conn);
+
+    j->trip->lost = true;
+    if (j->trip->text[0])
+        return;
+    j->trip->failed = j->step;
+    if (j->link->farewell[0]) {
+        snprintf(j->trip->text, sizeof j->trip->text, "%s", j->link->farewell);
+        memcpy(j->trip->sqlstate, j->link->farewell_state, sizeof j->trip->sqlstate);
+    } else {
+        snprintf(j->trip->text, sizeof j->trip->text, "%s",
+                 text && *text ? text : "the server closed the connection");
+    }
+}
+
+static void note_error(struct journey *j, const PGresult *result)
+{
+    const char *state = PQ.PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *text = PQ.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char *detail = PQ.PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+    const char *hint = PQ.PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+
+    if (j->trip->text[0])
+        return;            /* an echo */
+    if (!state || !text) { /* of libpq's own making; if the connection is lost, note_lost says so */
+        if (PQ.PQstatus(j->link->conn) != CONNECTION_OK)
+            return;
+        j->trip->failed = j->step;
+        snprintf(j->trip->text, sizeof j->trip->text, "%s", PQ.PQerrorMessage(j->link->conn));
+        return;
+    }
+    j->trip->failed = j->step;
+    j->trip->told = true;
+    snprintf(j->trip->sqlstate, sizeof j->trip->sqlstate, "%s", state);
+    snprintf(j->trip->text, sizeof j->trip->text, "%s%s%s%s%s", text, detail ? ": " : "",
+             detail ? detail : "", hint ? "; " : "", hint ? hint : "");
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* The first time the statement is cancelled; then again and again, for a request that comes while the
+   server is between two statements is lost. False: nobody answers. */
+static bool budget_ended(struct journey *j, enum rowlock_wake wake)
+{
+    int64_t now = rowlock__now_ms();
+
+    if (!j->trip->reason) {
+        j->trip->reason = wake == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED : ROWLOCK_ETIMEDOUT;
+        j->interrupt_fd = -1;
+        j->give_up_ms = rowlock__after(now, ROWLOCK_PATIENCE_MS);
+        if (j->latest_ms && j->latest_ms < j->give_up_ms)
+            j->give_up_ms = j->latest_ms;
+    } else if (now >= j->give_up_ms) {
+        return false;
+    }
+    if (!j->cancel || rowlock__pg_cancel_done(j->cancel, now)) {
+        rowlock__pg_cancel_free(j->cancel);
+        j->cancel = rowlock__pg_cancel(j->link->conn);
+    }
+    j->deadline_ms = rowlock__after(now, ROWLOCK_CANCEL_AGAIN_MS);
+    if (j->deadline_ms > j->give_up_ms)
+        j->deadline_ms = j->give_up_ms;
+    return true;
+}
+
+/* Until PQgetResult would not block. False: the session is given up. */
+static bool wait_for_answer(struct journey *j)
+{
+    PGconn *conn = j->link->conn;
+
+    while (PQ.PQstatus(conn) == CONNECTION_OK && PQ.PQisBusy(conn)) {
+        short events = (short)(POLLIN | (j->unflushed ? POLLOUT : 0));
+        enum rowlock_wake wake =
+            rowlock__wait_fd(PQ.PQsocket(conn), events, j->interrupt_fd, j->deadline_ms);
+
+        if (wake != ROWLOCK_WAKE_READY) {
+            if (!budget_ended(j, wake))
+                return false;
+            continue;
+        }
+        if (j->unflushed)
+            j->unflushed = PQ.PQflush(conn) == 1;
+        if (!PQ.PQconsumeInput(conn))
+            return true; /* PQgetResult says what happened */
+    }
+    return true;
+}
+
+#define BYTEA 17 /* its type's number, the same on every server */
+
+/* Bytes come escaped, in one of two ways: `*decoded` is theirs, to be freed. */
+static struct rowlock_value take_column(const PGresult *result, int row, int i,
+                                        unsigned char **decoded)
+{
+    struct rowlock_value value = {.type = ROWLOCK_NULL};
+
+    *decoded = NULL;
+    if (PQ.PQgetisnull(result, row, i))
+        return value;
+    value.type = ROWLOCK_BYTES;
+    value.bytes = PQ.PQgetvalue(result, row, i);
+    value.length = (size_t)PQ.PQgetlength(result, row, i);
+    if (PQ.PQftype(result, i) != BYTEA)
+        return value;
+    *decoded = PQ.PQunescapeBytea((const unsigned char *)value.bytes, &value.length);
+    value.bytes = (const char *)*decoded;
+    value.type = *decoded ? ROWLOCK_BYTES : ROWLOCK_NULL;
+    return value;
+}
+
+static void take_rows(const PGresult *result, struct rowlock_call *call)
+{
+    struct rowlock_value columns[ROWLOCK_COLUMNS];
+    unsigned char *decoded[ROWLOCK_COLUMNS];
+    int rows = PQ.PQntuples(result), n = PQ.PQnfields(result);
+
+    if (n > ROWLOCK_COLUMNS)
+        n = ROWLOCK_COLUMNS;
+    for (int row = 0; row < rows; row++) {
+        for (int i = 0; i < n; i++)
+            columns[i] = take_column(result, row, i, &decoded[i]);
+        call->row(call->data, columns, (unsigned)n);
+        for (int i = 0; i < n; i++)
+            PQ.PQfreemem(decoded[i]);
+    }
+}
+
+/* A statement was answered. */
+static void take_answer(struct journey *j, PGresult *result)
+{
+    struct rowlock_step *step;
+
+    if (j->step >= j->link->n_steps)
+        return;
+    step = &j->link->steps[j->step];
+    if (j->parsing) {
+        j->link->cache[step->prepared].ready = true;
+        return;
+    }
+    if (step->call) {
+        step->call->affected = strtoll(PQ.PQcmdTuples(result), NULL, 10);
+        if (step->call->row && PQ.PQresultStatus(result) == PGRES_TUPLES_OK)
+            take_rows(result, step->call);
+    } else if (strcmp(step->statement->text, "COMMIT") == 0 &&
+               strcmp(PQ.PQcmdStatus(result), "ROLLBACK") == 0) {
+        j->trip->rolled_back = true;
+    }
+}
+
+static void next_answer(struct journey *j)
+{
+    if (j->parsing) {
+        j->parsing = false;
+    } else {
+        j->step++;
+        j->parsing = j->step < j->link->n_steps && j->link->steps[j->step].parse;
+    }
+}
+
+/* Reads until the answer to the sync (pipeline) or the end (script). */
+static void read_answers(struct journey *j, bool pipeline)
+{
+    PGconn *conn = j->link->conn;
+
+    for (;;) {
+        PGresult *result;
+        ExecStatusType status;
+
+        if (!wait_for_answer(j)) {
+            snprintf(j->trip->text, sizeof j->trip->text, "the server does not answer");
+            j->trip->sqlstate[0] = '\0';
+            j->trip->lost = true;
+            return;
+        }
+        result = PQ.PQgetResult(conn);
+        status = PQ.PQresultStatus(result);
+        if (!result && (!pipeline || PQ.PQstatus(conn) != CONNECTION_OK))
+            break;
+        if (!result)
+            next_answer(j);
+        else if (status == PGRES_FATAL_ERROR)
+            note_error(j, result);
+        else if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
+            take_answer(j, result);
+        PQ.PQclear(result);
+        if (status == PGRES_PIPELINE_SYNC && result)
+            break;
+    }
+    if (PQ.PQstatus(conn) != CONNECTION_OK)
+        note_lost(j);
+}
+
+/* ---- the trip ------------------------------------------------------------------------------ */
+
+static void begin_journey(struct journey *j, struct rowlock_link *link,
+                          const struct rowlock_budget *budget, struct rowlock_trip *trip)
+{
+    *trip = (struct rowlock_trip){.failed = link->n_steps};
+    *j = (struct journey){.link = link,
+                          .trip = trip,
+                          .interrupt_fd = budget->interrupt_fd,
+                          .deadline_ms = budget->deadline_ms,
+                          .latest_ms = budget->give_up_ms};
+    j->parsing = link->n_steps > 0 && link->steps[0].parse;
+    PQ.PQsetnonblocking(link->conn, 1);
+}
+
+/* A cancel request that is still under way would hit whatever comes next: rather no session. */
+static void end_journey(struct journey *j)
+{
+    if (j->cancel && !j->trip->lost && !rowlock__pg_cancel_done(j->cancel, j->give_up_ms)) {
+        j->trip->lost = true;
+        snprintf(j->trip->text, sizeof j->trip->text, "the server does not answer to a cancel");
+    }
+    rowlock__pg_cancel_free(j->cancel);
+    if (j->trip->lost)
+        j->link->dead = true;
+    else
+        PQ.PQsetnonblocking(j->link->conn, 0);
+}
+
+/* COMMIT and the like by themselves, where nothing is prepared: the simple protocol costs less. */
+static bool is_plain(const struct rowlock_link *link)
+{
+    return link->n_steps == 1 && !link->steps[0].call && !link->prepares;
+}
+
+void rowlock__pg_travel(struct rowlock_link *link, const struct rowlock_budget *budget,
+                        struct rowlock_trip *trip)
+{
+    struct journey j;
+    bool sent;
+
+    if (is_plain(link)) {
+        rowlock__pg_script(link, link->steps[0].statement->text, budget, trip);
+        return;
+    }
+    begin_journey(&j, link, budget, trip);
+    sent = PQ.PQenterPipelineMode(link->conn);
+    for (size_t i = 0; sent && i < link->n_steps; i++)
+        sent = send_step(link, &link->steps[i]);
+    sent = sent && PQ.PQpipelineSync(link->conn);
+    if (sent) {
+        j.unflushed = PQ.PQflush(link->conn) == 1;
+        read_answers(&j, true);
+    } else {
+        note_lost(&j); /* out of memory halfway: the pipeline cannot be ended in order */
+    }
+    if (!trip->lost)
+        PQ.PQexitPipelineMode(link->conn);
+    end_journey(&j);
+}
+
+void rowlock__pg_script(struct rowlock_link *link, const char *text,
+                        const struct rowlock_budget *budget, struct rowlock_trip *trip)
+{
+    struct journey j;
+
+    begin_journey(&j, link, budget, trip);
+    if (PQ.PQsendQuery(link->conn, text)) {
+        j.unflushed = PQ.PQflush(link->conn) == 1;
+        read_answers(&j, false);
+    } else {
+        note_lost(&j);
+    }
+    end_journey(&j);
+}

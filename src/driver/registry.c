@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The drivers compiled in. A new driver is a row here and files of its name beside this one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/driver.h"
+#include "util/error.h"
+
+extern const struct rowlock_driver rowlock__driver_sqlite;
+extern const struct rowlock_driver rowlock__driver_postgresql;
+extern const struct rowlock_driver rowlock__driver_mariadb;
+
+static const struct rowlock_driver *const drivers[] = {
+#ifdef ROWLOCK_WITH_SQLITE
+    &rowlock__driver_sqlite,
+#endif
+#ifdef ROWLOCK_WITH_POSTGRESQL
+    &rowlock__driver_postgresql,
+#endif
+#ifdef ROWLOCK_WITH_MARIADB
+    &rowlock__driver_mariadb,
+#endif
+    NULL,
+};
+
+const char *rowlock__driver_list(void)
+{
+    static const char list[] = ""
+#ifdef ROWLOCK_WITH_SQLITE
+                               " sqlite"
+#endif
+#ifdef ROWLOCK_WITH_POSTGRESQL
+                               " postgresql"
+#endif
+#ifdef ROWLOCK_WITH_MARIADB
+                               " mariadb"
+#endif
+        ;
+    return list[0] ? list + 1 : "none";
+}
+
+#define FORMS                                                                        \
+    "sqlite:PATH, postgresql://user@host:port/database or mariadb://user@host:port/" \
+    "database"
+
+static int lists(const char *schemes, const char *scheme, size_t length)
+{
+    for (const char *at = schemes; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, scheme, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return 1;
+    return 0;
+}
+
+const struct rowlock_driver *rowlock__driver_for_url(const char *url, struct rowlock_error *error)
+{
+    const char *colon = url ? strchr(url, ':') : NULL;
+
+    if (!colon) {
+        rowlock__fail(error, ROWLOCK_EINVAL, "this is no URL of a database; it is " FORMS);
+        return NULL;
+    }
+    for (size_t i = 0; drivers[i]; i++)
+        if (lists(drivers[i]->schemes, url, (size_t)(colon - url)))
+            return drivers[i];
+    rowlock__fail(error, ROWLOCK_EDRIVER,
+                  "no driver for '%.*s:'; this build has: %s; a URL is " FORMS,
+                  (int)(colon - url > 20 ? 20 : colon - url), url, rowlock__driver_list());
+    return NULL;
+}
+
+const struct rowlock_driver *rowlock__driver_named(const char *name, struct rowlock_error *error)
+{
+    for (size_t i = 0; drivers[i]; i++)
+        if (strcmp(drivers[i]->name, name) == 0)
+            return drivers[i];
+    rowlock__fail(error, ROWLOCK_EDRIVER, "no driver '%s'; this build has: %s", name,
+                  rowlock__driver_list());
+    return NULL;
+}
+
+int64_t rowlock__value_number(const struct rowlock_value *value)
+{
+    char text[32] = "";
+
+    if (value->type == ROWLOCK_INT)
+        return value->number;
+    if (value->type == ROWLOCK_BYTES && value->length < sizeof text)
+        memcpy(text, value->bytes, value->length);
+    return strtoll(text, NULL, 10);
+}
+
+struct rowlock_value rowlock__int_value(int64_t number)
+{
+    return (struct rowlock_value){.type = ROWLOCK_INT, .number = number};
+}
+
+struct rowlock_value rowlock__text_value(const char *text)
+{
+    if (!text)
+        return (struct rowlock_value){.type = ROWLOCK_NULL};
+    return (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = text, .length = strlen(text)};
+}

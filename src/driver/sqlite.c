@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * SQLite: a file, one writer at a time, no server that could wait for us. So this driver does the
+ * waiting: a statement that meets SQLITE_BUSY is tried again, with growing pauses, until the
+ * budget ends. A transaction that has read and cannot become a writer is told so at once, because
+ * it never will.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "driver/driver.h"
+#include "driver/failure.h"
+#include "driver/sqlite_library.h"
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/pause.h"
+
+#define S rowlock__sqlite
+
+struct compiled {
+    const struct rowlock_statement *statement;
+    sqlite3_stmt **parts; /* one text may hold several statements */
+    size_t n;
+};
+
+struct rowlock_link {
+    sqlite3 *db;
+    int borrowed;
+    int caller_timeout; /* borrowed: the busy_timeout to put back */
+    struct compiled *cache;
+    size_t n;
+};
+
+static int fail(struct rowlock_link *link, struct rowlock_error *error)
+{
+    int native = S.sqlite3_extended_errcode(link->db);
+
+    return rowlock__failure(error, "sqlite", "", native, S.sqlite3_errmsg(link->db));
+}
+
+/* ---- open and close ------------------------------------------------------------------------ */
+
+static const char *path_of(const char *url)
+{
+    const char *path = strchr(url, ':') + 1;
+
+    return strncmp(path, "///", 3) == 0 ? path + 2 : path;
+}
+
+/* SQLite would create it as the umask says; what decides who may run must not be for everyone. */
+static int create_private(const char *path, struct rowlock_error *error)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd >= 0) {
+        close(fd);
+        return ROWLOCK_OK;
+    }
+    if (errno == EEXIST || errno == EACCES || errno == EROFS)
+        return ROWLOCK_OK; /* SQLite will say what is wrong, if anything is */
+    return rowlock__fail(error, ROWLOCK_ECONN, "'%s' cannot be created: %s", path, strerror(errno));
+}
+
+static int exec_patiently(struct rowlock_link *link, const char *text,
+                          const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
+
+    for (;;) {
+        int native = S.sqlite3_exec(link->db, text, NULL, NULL, NULL);
+
+        if (native == SQLITE_OK)
+            return ROWLOCK_OK;
+        if ((native & 0xff) != SQLITE_BUSY && (native & 0xff) != SQLITE_LOCKED)
+            return fail(link, error);
+        switch (rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms)) {
+        case ROWLOCK_WAKE_INTERRUPT:
+            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
+        case ROWLOCK_WAKE_DEADLINE:
+            return fail(link, error);
+        case ROWLOCK_WAKE_READY:
+            break;
+        }
+    }
+}
+
+static int open_file(struct rowlock_link *link, const char *url,
+                     const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    const char *path = path_of(url);
+    int code;
+
+    if (!*path || strcmp(path, ":memory:") == 0 || strncmp(path, "file:", 5) == 0 ||
+        strchr(path, '?'))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "sqlite: wants the path of a file that all programs share, without "
+                             "options");
+    code = create_private(path, error);
+    if (code)
+        return code;
+    code = S.sqlite3_open_v2(path, &link->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK) {
+        if (!link->db)
+            return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        fail(link, error);
+        return rowlock__wrap_error(error, ROWLOCK_ECONN, "'%s'", path);
+    }
+    /* WAL survives a crash of the program at NORMAL; who held a lock died with the machine. Who is the
+       last to close leaves the log as it is: to empty it waits for the disk, and many who use the file
+       for a moment would all wait. It is emptied when it is so many pages long. */
+    S.sqlite3_db_config(link->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    code = exec_patiently(link,
+                          "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
+                          "PRAGMA wal_autocheckpoint = 250",
+                          budget, error);
+    if (code == ROWLOCK_ESERVER)
+        return ROWLOCK_OK; /* a read-only file: the first lock will say so */
+    return code ? rowlock__wrap_error(error, code, "'%s'", path) : ROWLOCK_OK;
+}
+
+static void sqlite_close(struct rowlock_link *link);
+
+static int sqlite_open(const struct rowlock_source *source, const struct rowlock_budget *budget,
+                       struct rowlock_link **out, const struct rowlock_dialect **dialect,
+                       struct rowlock_error *error)
+{
+    struct rowlock_link *link;
+    int code = rowlock__sqlite_load(error);
+
+    if (code)
+        return code;
+    link = calloc(1, sizeof *link);
+    if (!link)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    link->borrowed = source->handle != NULL;
+    link->db = source->handle;
+    if (!link->borrowed)
+        code = open_file(link, source->url, budget, error);
+    if (code) {
+        sqlite_close(link);
+        return code;
+    }
+    *out = link;
+    *dialect = &rowlock__dialect_sqlite;
+    return ROWLOCK_OK;
+}
+
+static void discard(struct compiled *compiled)
+{
+    for (size_t i = 0; i < compiled->n; i++)
+        S.sqlite3_finalize(compiled->parts[i]);
+    free(compiled->parts);
+}
+
+static void forget_all(struct rowlock_link *link)
+{
+    for (size_t i = 0; i < link->n; i++)
+        discard(&link->cache[i]);
+    free(link->cache);
+    link->cache = NULL;
+    link->n = 0;
+}
+
+static void sqlite_close(struct rowlock_link *link)
+{
+    if (!link)
+        return;
+    forget_all(link);
+    if (!link->borrowed && link->db)
+        S.sqlite3_close_v2(link->db);
+    free(link);
+}
+
+/* ---- statements ---------------------------------------------------------------------------- */
+
+static int compile(struct rowlock_link *link, const struct rowlock_statement *statement,
+                   struct compiled *out, struct rowlock_error *error)
+{
+    const char *text = statement->text;
+
+    *out = (struct compiled){.statement = statement};
+    while (*text) {
+        sqlite3_stmt **grown = realloc(out->parts, (out->n + 1) * sizeof *grown);
+
+        if (!grown)
+            return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        out->parts = grown;
+        if (S.sqlite3_prepare_v2(link->db, text, -1, &grown[out->n], &text) != SQLITE_OK)
+            return fail(link, error);
+        if (grown[out->n])
+            out->n++;
+    }
+    return ROWLOCK_OK;
+}
+
+/* Compiled statements are kept for the link's life on own connections, for one run on borrowed. */
+static int find(struct rowlock_link *link, const struct rowlock_statement *statement,
+                struct compiled **out, struct rowlock_error *error)
+{
+    struct compiled fresh, *grown;
+    int code;
+
+    for (size_t i = 0; i < link->n; i++)
+        if (link->cache[i].statement == statement) {
+            *out = &link->cache[i];
+            return ROWLOCK_OK;
+        }
+    code = compile(link, statement, &fresh, error);
+    grown = code ? NULL : realloc(link->cache, (link->n + 1) * sizeof *grown);
+    if (!grown) {
+        discard(&fresh);
+        return code ? code : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    }
+    link->cache = grown;
+    link->cache[link->n] = fresh;
+    *out = &link->cache[link->n++];
+    return ROWLOCK_OK;
+}
+
+static void bind(sqlite3_stmt *stmt, const struct rowlock_value *values, unsigned n)
+{
+    unsigned wanted = (unsigned)S.sqlite3_bind_parameter_count(stmt);
+
+    for (unsigned i = 0; i < n && i < wanted; i++) {
+        int at = (int)i + 1;
+
+        if (values[i].type == ROWLOCK_INT)
+            S.sqlite3_bind_int64(stmt, at, values[i].number);
+        else if (values[i].type == ROWLOCK_BYTES)
+            S.sqlite3_bind_text(stmt, at, values[i].bytes, (int)values[i].length, SQLITE_STATIC);
+        else
+            S.sqlite3_bind_null(stmt, at);
+    }
+}
+
+static void deliver(sqlite3_stmt *stmt, const struct rowlock_call *call)
+{
+    struct rowlock_value columns[ROWLOCK_COLUMNS] = {{0}};
+    int n = S.sqlite3_column_count(stmt);
+
+    for (int i = 0; i < n && i < ROWLOCK_COLUMNS; i++) {
+        int type = S.sqlite3_column_type(stmt, i);
+
+        if (type == SQLITE_NULL)
+            continue;
+        columns[i].type = type == SQLITE_INTEGER ? ROWLOCK_INT : ROWLOCK_BYTES;
+        columns[i].number = type == SQLITE_INTEGER ? S.sqlite3_column_int64(stmt, i) : 0;
+        columns[i].bytes = (const char *)S.sqlite3_column_text(stmt, i);
+        columns[i].length = (size_t)S.sqlite3_column_bytes(stmt, i);
+    }
+    call->row(call->data, columns, n < ROWLOCK_COLUMNS ? (unsigned)n : ROWLOCK_COLUMNS);
+}
+
+static int step_all(sqlite3_stmt *stmt, const struct rowlock_call *call)
+{
+    int native;
+
+    while ((native = S.sqlite3_step(stmt)) == SQLITE_ROW)
+        if (call && call->row)
+            deliver(stmt, call);
+    return native;
+}
+
+/* A transaction that has only read holds a snapshot; waiting for the writer would make it stale. */
+static int cannot_become_writer(struct rowlock_link *link)
+{
+    return !S.sqlite3_get_autocommit(link->db) &&
+           S.sqlite3_txn_state(link->db, "main") == SQLITE_TXN_READ;
+}
+
+static int step_once(struct rowlock_link *link, sqlite3_stmt *stmt, const struct rowlock_call *call,
+                     int *busy, struct rowlock_error *error)
+{
+    int native = step_all(stmt, call), code = ROWLOCK_OK;
+
+    *busy = 0;
+    if (native != SQLITE_DONE) {
+        code = fail(link, error);
+        *busy = (native & 0xff) == SQLITE_BUSY &&
+                S.sqlite3_extended_errcode(link->db) != SQLITE_BUSY_SNAPSHOT;
+    }
+    S.sqlite3_reset(stmt);
+    if (!*busy || !cannot_become_writer(link))
+        return code;
+    *busy = 0;
+    return rowlock__failure(error, "sqlite", "", SQLITE_BUSY_SNAPSHOT,
+                            "the transaction has read already and another is writing");
+}
+
+static int step_patiently(struct rowlock_link *link, sqlite3_stmt *stmt,
+                          const struct rowlock_call *call, const struct rowlock_budget *budget,
+                          struct rowlock_error *error)
+{
+    struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
+
+    for (;;) {
+        int busy, code = step_once(link, stmt, call, &busy, error);
+        enum rowlock_wake wake;
+
+        if (!busy)
+            return code;
+        wake = rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms);
+        if (wake == ROWLOCK_WAKE_INTERRUPT)
+            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
+        if (wake == ROWLOCK_WAKE_DEADLINE)
+            return code;
+    }
+}
+
+/* Compiling reads the schema, and meets who opens or closes the file at this moment. */
+static int find_patiently(struct rowlock_link *link, const struct rowlock_statement *statement,
+                          struct compiled **out, const struct rowlock_budget *budget,
+                          struct rowlock_error *error)
+{
+    struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
+
+    for (;;) {
+        int code = find(link, statement, out, error);
+        enum rowlock_wake wake;
+
+        if (code != ROWLOCK_ETIMEDOUT)
+            return code;
+        wake = rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms);
+        if (wake == ROWLOCK_WAKE_INTERRUPT)
+            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
+        if (wake == ROWLOCK_WAKE_DEADLINE)
+            return code;
+    }
+}
+
+static int execute(struct rowlock_link *link, const struct rowlock_statement *statement,
+                   struct rowlock_call *call, const struct rowlock_budget *budget,
+                   struct rowlock_error *error)
+{
+    struct compiled *compiled = NULL;
+    int code = find_patiently(link, statement, &compiled, budget, error);
+
+    for (size_t i = 0; !code && i < compiled->n; i++) {
+        if (call)
+            bind(compiled->parts[i], call->values, statement->parameters);
+        code = step_patiently(link, compiled->parts[i], call, budget, error);
+        if (call)
+            call->affected = S.sqlite3_changes(link->db);
+        S.sqlite3_clear_bindings(compiled->parts[i]);
+    }
+    return code;
+}
+
+/* ---- batches ------------------------------------------------------------------------------- */
+
+static const struct rowlock_statement commit = {"commit", "COMMIT", 0};
+
+static void number_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 0)
+        *(int *)data = (int)rowlock__value_number(&columns[0]);
+}
+
+/* Our own pauses must decide, not the busy_timeout of the handle's owner: it is put back after. A
+   busy handler of his cannot be read, so it is left alone and waits as it was told to. */
+static void enter(struct rowlock_link *link)
+{
+    static const struct rowlock_statement ask = {"busy_timeout", "PRAGMA busy_timeout", 0};
+    struct rowlock_call call = {
+        .statement = &ask, .row = number_row, .data = &link->caller_timeout};
+    struct rowlock_budget now = {0, -1, 0};
+
+    link->caller_timeout = 0;
+    if (!link->borrowed)
+        return;
+    execute(link, &ask, &call, &now, NULL);
+    if (link->caller_timeout > 0)
+        S.sqlite3_busy_timeout(link->db, 0);
+}
+
+static void leave(struct rowlock_link *link)
+{
+    if (!link->borrowed)
+        return;
+    forget_all(link);
+    if (link->caller_timeout > 0)
+        S.sqlite3_busy_timeout(link->db, link->caller_timeout);
+}
+
+static enum rowlock_transaction left_of(struct rowlock_link *link, int was_open)
+{
+    if (!S.sqlite3_get_autocommit(link->db))
+        return ROWLOCK_TX_KEPT;
+    return was_open ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
+}
+
+static int sqlite_run(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls,
+                      size_t n, const struct rowlock_budget *budget,
+                      struct rowlock_outcome *outcome, struct rowlock_error *error)
+{
+    int was_open = !S.sqlite3_get_autocommit(link->db), code = ROWLOCK_OK;
+
+    enter(link);
+    outcome->sent_commit = false;
+    if (bracket & ROWLOCK_BEGIN)
+        code = execute(link, &rowlock__dialect_sqlite.statements[ROWLOCK_SQL_BEGIN], NULL, budget,
+                       error);
+    for (size_t i = 0; !code && i < n; i++)
+        code = execute(link, calls[i].statement, &calls[i], budget, error);
+    if (!code && bracket & ROWLOCK_COMMIT)
+        code = execute(link, &commit, NULL, budget, error);
+    outcome->left = left_of(link, code && was_open);
+    if (code)
+        rowlock__left(error, code, outcome->left);
+    leave(link);
+    return code;
+}
+
+static int sqlite_rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
+                           struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK;
+
+    if (!S.sqlite3_get_autocommit(link->db)) {
+        enter(link);
+        code = exec_patiently(link, "ROLLBACK", budget, error); /* wants no memory of ours */
+        leave(link);
+    }
+    return code;
+}
+
+static enum rowlock_state sqlite_state(const struct rowlock_link *link)
+{
+    return S.sqlite3_get_autocommit(link->db) ? ROWLOCK_STATE_IDLE : ROWLOCK_STATE_OPEN;
+}
+
+static int sqlite_script(struct rowlock_link *link, const char *text,
+                         const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    int code;
+
+    enter(link);
+    code = exec_patiently(link, text, budget, error);
+    leave(link);
+    return code;
+}
+
+static int64_t no_number(__attribute__((unused)) const struct rowlock_link *link)
+{
+    return 0;
+}
+
+static int sqlite_socket(const struct rowlock_link *link)
+{
+    (void)link;
+    return -1;
+}
+
+static void *sqlite_handle(const struct rowlock_link *link)
+{
+    return link->db;
+}
+
+const struct rowlock_driver rowlock__driver_sqlite = {
+    .name = "sqlite",
+    .schemes = "sqlite",
+    .open = sqlite_open,
+    .close = sqlite_close,
+    .run = sqlite_run,
+    .rollback = sqlite_rollback,
+    .state = sqlite_state,
+    .script = sqlite_script,
+    .socket = sqlite_socket,
+    .number = no_number,
+    .handle = sqlite_handle,
+};

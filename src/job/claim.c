@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rowlock_claim: reads what the database says of a job, decides (decide.h), and carries it out under the
+ * condition that nobody has changed the row meanwhile. Where somebody has, it begins anew.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "job/decide.h"
+#include "job/job.h"
+#include "lease/lease.h"
+#include "lease/request.h"
+#include "lock/wants.h"
+#include "schema/check.h"
+#include "session/connection.h"
+#include "session/reconnect.h"
+#include "util/error.h"
+
+#define ROUNDS 100 /* every round but the last was lost to a node that did something */
+#define EARLY_MOST_MS 30000
+#define BACKOFF_MS 10000
+#define HISTORY 100
+#define HELD_MS 5000 /* a transaction has the name: nobody knows until when */
+#define HISTORY_MOST 1000000
+#define LONGEST_MS (INT64_C(366) * 86400000)
+
+struct claiming {
+    struct rowlock_connection *connection;
+    const struct rowlock_job *job;
+    struct rowlock_job_rules rules;
+    struct rowlock_job_state state;
+    struct rowlock_job_decision decision;
+    struct rowlock_claim claim;
+    struct rowlock_lease *lease;
+    char name[ROWLOCK_NAME_MAX + 1]; /* of the lock */
+    char host[256];
+    bool outrun; /* the row was changed since it was read */
+    int rows, met;
+};
+
+/* ---- what the database says ----------------------------------------------------------------------- */
+
+static bool is_same(const struct rowlock_value *column, const char *text)
+{
+    return column->type == ROWLOCK_BYTES && column->length == strlen(text) &&
+           memcmp(column->bytes, text, column->length) == 0;
+}
+
+/* now_ms, version, schedule, due, last, failed, repeats, running, broken, held, free_ms */
+static void state_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct claiming *c = data;
+
+    if (n < 11 || c->rows++)
+        return;
+    c->state = (struct rowlock_job_state){
+        .now_ms = rowlock__value_number(&columns[0]),
+        .version = rowlock__value_number(&columns[1]),
+        .same_schedule = is_same(&columns[2], c->job->schedule->text),
+        .due_ms = rowlock__value_number(&columns[3]),
+        .last_ms = rowlock__value_number(&columns[4]),
+        .failed_ms = rowlock__value_number(&columns[5]),
+        .repeats = (int)rowlock__value_number(&columns[6]),
+        .running = rowlock__value_number(&columns[7]),
+        .broken = rowlock__value_number(&columns[8]) != 0,
+        .held = rowlock__value_number(&columns[9]) != 0,
+        .free_ms = rowlock__value_number(&columns[10]),
+    };
+    c->state.known = c->state.version != 0;
+}
+
+static int look(struct claiming *c, struct rowlock_error *error)
+{
+    struct rowlock_value name = rowlock__text_value(c->job->name);
+    int code;
+
+    c->rows = 0;
+    code =
+        rowlock__ask_alone(c->connection, ROWLOCK_SQL_JOB_STATE, &name, true, state_row, c, error);
+    if (!code && c->rows == 0)
+        code = rowlock__fail(error, ROWLOCK_EDB, "the database said nothing of the job");
+    return code;
+}
+
+/* ---- what is done ------------------------------------------------------------------------------------ */
+
+static const char *former_outcome(const struct rowlock_job_decision *decision)
+{
+    return decision->broken ? "broken" : "lost";
+}
+
+static int64_t former(const struct claiming *c)
+{
+    return c->decision.lost || c->decision.broken ? c->state.running : 0;
+}
+
+static int plan(struct claiming *c, struct rowlock_error *error)
+{
+    struct rowlock_value values[] = {rowlock__text_value(c->job->name),
+                                     rowlock__int_value(c->state.version),
+                                     rowlock__text_value(c->job->schedule->text),
+                                     rowlock__int_value(c->decision.due_ms),
+                                     rowlock__int_value(former(c)),
+                                     rowlock__text_value(former_outcome(&c->decision))};
+    int64_t planned = 0;
+    int code = rowlock__ask_alone(c->connection, ROWLOCK_SQL_JOB_PLAN, values, false,
+                                  rowlock__take_number, &planned, error);
+
+    if (!code && planned && c->decision.lost)
+        c->claim.lost = c->state.running;
+    if (!code && !planned && c->decision.act == ROWLOCK_JOB_SETTLE) /* or a fence keeps its lease */
+        return ROWLOCK_EBUSY;
+    return code;
+}
+
+/* The rider of the grant. */
+static int advance(void *data, struct rowlock_connection *connection, int64_t token,
+                   struct rowlock_error *error)
+{
+    struct claiming *c = data;
+    struct rowlock_value values[] = {
+        rowlock__text_value(c->job->name),
+        rowlock__int_value(token),
+        rowlock__int_value(c->state.version),
+        rowlock__text_value(c->job->schedule->text),
+        rowlock__int_value(c->decision.instant_ms),
+        rowlock__int_value(c->decision.due_ms),
+        rowlock__int_value(c->decision.repeats),
+        rowlock__int_value(former(c)),
+        rowlock__text_value(former_outcome(&c->decision)),
+        rowlock__text_value(c->host),
+        rowlock__int_value(getpid()),
+        rowlock__int_value(c->job->at_least_ms),
+        rowlock__int_value(c->job->history > 0 ? c->job->history : HISTORY)};
+    int64_t claimed = 0;
+    int code = rowlock__ask(connection, ROWLOCK_SQL_JOB_CLAIM, values, rowlock__take_number,
+                            &claimed, error);
+
+    c->outrun = !code && !claimed;
+    return c->outrun ? rowlock__fail(error, ROWLOCK_EDB, "another node was faster") : code;
+}
+
+static int take(struct claiming *c, struct rowlock_error *error)
+{
+    struct rowlock_want want = {.name = c->name, .mode = ROWLOCK_EXCLUSIVE};
+    struct rowlock_terms terms = {
+        .ttl_ms = c->job->ttl_ms, .note = c->job->note, .command = c->job->command};
+    int code;
+
+    c->outrun = false;
+    code = rowlock__acquire_with(c->connection, &want, 1, &terms, advance, c, &c->lease, error);
+    if (c->outrun)
+        return ROWLOCK_OK;
+    if (code)
+        return code;
+    c->claim.claimed = ROWLOCK_JOB_CLAIMED;
+    c->claim.instant_ms = c->decision.instant_ms;
+    c->claim.repeat = c->decision.repeats;
+    c->claim.next_ms = c->decision.due_ms;
+    c->claim.lost = c->decision.lost ? c->state.running : 0;
+    return ROWLOCK_OK;
+}
+
+/* ---- the call ------------------------------------------------------------------------------------------ */
+
+/* By another's claim, which the next look will see; if it does not, by a transaction. */
+static void met(struct claiming *c)
+{
+    c->met++;
+    c->claim.claimed = ROWLOCK_JOB_RUNNING;
+    c->claim.next_ms = c->state.now_ms + HELD_MS;
+}
+
+/* One round; `*over`: the claim says how it ended. */
+static int go_round(struct claiming *c, bool *over, struct rowlock_error *error)
+{
+    int code = look(c, error);
+
+    if (code)
+        return code;
+    c->decision = rowlock__job_decide(&c->state, &c->rules);
+    c->claim.now_ms = c->state.now_ms;
+    c->claim.next_ms = c->decision.until_ms;
+    c->claim.claimed = c->state.held ? ROWLOCK_JOB_RUNNING : ROWLOCK_JOB_NOT_DUE;
+    if (c->decision.act == ROWLOCK_JOB_WAIT) {
+        *over = true;
+        return ROWLOCK_OK;
+    }
+    code = c->decision.act == ROWLOCK_JOB_CLAIM ? take(c, error) : plan(c, error);
+    if (code == ROWLOCK_EBUSY) {
+        met(c);
+        *over = c->met > 1;
+        return ROWLOCK_OK;
+    }
+    *over = c->lease != NULL;
+    return code;
+}
+
+static int claim(struct claiming *c, struct rowlock_error *error)
+{
+    bool over = false;
+    int code = ROWLOCK_OK;
+
+    for (int i = 0; !code && !over && i < ROUNDS; i++)
+        code = go_round(c, &over, error);
+    if (!code && !over) /* busy as it is, somebody has it in hand */
+        met(c);
+    return code;
+}
+
+static int check_range(const struct rowlock_job *job, const char *what, int64_t value, int64_t most,
+                       struct rowlock_error *error)
+{
+    if (value >= 0 && value <= most)
+        return ROWLOCK_OK;
+    return rowlock__fail(error, ROWLOCK_EINVAL, "job '%.100s': %s is 0 to %lld ms", job->name, what,
+                         (long long)most);
+}
+
+static int check(const struct rowlock_job *job, struct rowlock_error *error)
+{
+    int code;
+
+    if (!job)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "the job is NULL");
+    code = rowlock__job_name_check(job->name, error);
+    if (!code && !job->schedule)
+        code =
+            rowlock__fail(error, ROWLOCK_EINVAL, "job '%.100s': the schedule is NULL", job->name);
+    if (!code)
+        code = check_range(job, "early_ms", job->early_ms, EARLY_MOST_MS, error);
+    if (!code)
+        code = check_range(job, "at_least_ms", job->at_least_ms, LONGEST_MS, error);
+    if (!code)
+        code = check_range(job, "backoff_ms", job->backoff_ms, LONGEST_MS, error);
+    if (!code && (job->history < 0 || job->history > HISTORY_MOST))
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "job '%.100s': at most %d runs are kept",
+                             job->name, HISTORY_MOST);
+    if (!code && job->ttl_ms)
+        code = rowlock__ttl_check(job->ttl_ms, error);
+    return code;
+}
+
+static struct rowlock_job_rules rules_of(const struct rowlock_job *job)
+{
+    int64_t early_ms = job->early_ms, quarter_ms = job->schedule->period_ms / 4;
+
+    if (job->schedule->period_ms && early_ms > quarter_ms)
+        early_ms = quarter_ms;
+    return (struct rowlock_job_rules){
+        .schedule = job->schedule,
+        .early_ms = early_ms,
+        .retry = job->retry == 0  ? -1
+                 : job->retry < 0 ? 0
+                                  : job->retry,
+        .backoff_ms = job->backoff_ms ? job->backoff_ms : BACKOFF_MS,
+        .skips_missed = job->missed == ROWLOCK_MISSED_SKIP,
+    };
+}
+
+/* A session that was lost is replaced by the first question. */
+static int check_ready(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    return code == ROWLOCK_ECONN && rowlock__can_reconnect(connection) ? ROWLOCK_OK : code;
+}
+
+int rowlock_claim(struct rowlock_connection *connection, const struct rowlock_job *job,
+                  struct rowlock_claim *out, struct rowlock_lease **lease,
+                  struct rowlock_error *error)
+{
+    struct claiming c = {.connection = connection, .job = job};
+    struct rowlock_error unseen;
+    int code;
+
+    if (!error)
+        error = &unseen;
+    code = check_ready(connection, error);
+    if (!code)
+        code = check(job, error);
+    if (!code)
+        code = rowlock__check_installed(connection, error);
+    if (code)
+        return code;
+    c.rules = rules_of(job);
+    snprintf(c.name, sizeof c.name, ROWLOCK_JOB_PREFIX "%s", job->name);
+    rowlock__host(c.host, sizeof c.host);
+    code = claim(&c, error);
+    if (code)
+        return rowlock__wrap_error(error, code, "job '%.100s'", job->name);
+    *out = c.claim;
+    *lease = c.lease;
+    return ROWLOCK_OK;
+}

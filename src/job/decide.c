@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/decide.h"
+
+/* An instant that is later than this counts as missed; and where the schedule was changed, one that came
+   so shortly before counts still, or two nodes that disagree would put the job off for ever. */
+#define LATE_MS 60000
+/* A clock that was put back by more had been wrong: nobody waits for what was planned by it. */
+#define WRONG_MS INT64_C(86400000)
+
+typedef struct rowlock_job_state state;
+typedef struct rowlock_job_rules rules;
+typedef struct rowlock_job_decision decision;
+
+static int64_t reached(const state *s, const rules *r)
+{
+    return s->now_ms + r->early_ms;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A period is due at once where it was never seen; a line of cron at its next instant. */
+static int64_t first_due(const state *s, const rules *r)
+{
+    return r->schedule->period_ms ? rowlock__schedule_previous(r->schedule, reached(s, r))
+                                  : rowlock__schedule_next(r->schedule, s->now_ms);
+}
+
+/* Planned when the clock showed a time that is still to come. */
+static bool is_misplanned(const state *s, const rules *r)
+{
+    return s->known && s->same_schedule &&
+           s->due_ms > rowlock__schedule_next(r->schedule, s->now_ms + WRONG_MS);
+}
+
+static int64_t due_of(const state *s, const rules *r)
+{
+    if (!s->known)
+        return first_due(s, r);
+    if (is_misplanned(s, r))
+        return rowlock__schedule_next(r->schedule, s->now_ms);
+    if (s->same_schedule)
+        return s->due_ms;
+    return rowlock__schedule_next(r->schedule, later(s->last_ms, s->now_ms - LATE_MS));
+}
+
+static int most_repeats(const rules *r, bool lost)
+{
+    return r->retry >= 0 ? r->retry : lost;
+}
+
+/* The last instant that has come; the one planned, where the schedule has none of its own there. */
+static int64_t newest(const state *s, const rules *r, int64_t due)
+{
+    int64_t instant = rowlock__schedule_previous(r->schedule, reached(s, r));
+
+    return instant == ROWLOCK_NEVER ? due : later(instant, due);
+}
+
+static decision come(const state *s, const rules *r, int64_t due)
+{
+    int64_t instant = newest(s, r, due);
+    int64_t next = rowlock__schedule_next(r->schedule, later(instant, s->now_ms));
+    bool lost = s->running && !s->broken, broken = s->running && s->broken;
+
+    if (r->skips_missed && s->known && s->now_ms - instant > LATE_MS)
+        return (decision){.act = s->running ? ROWLOCK_JOB_SETTLE : ROWLOCK_JOB_PLAN,
+                          .due_ms = next,
+                          .lost = lost,
+                          .broken = broken};
+    return (decision){.act = ROWLOCK_JOB_CLAIM,
+                      .instant_ms = instant,
+                      .due_ms = next,
+                      .lost = lost,
+                      .broken = broken};
+}
+
+static decision again(const state *s, int64_t due, bool lost)
+{
+    return (decision){.act = ROWLOCK_JOB_CLAIM,
+                      .instant_ms = s->last_ms,
+                      .due_ms = due,
+                      .repeats = s->repeats + 1,
+                      .lost = lost};
+}
+
+/* Its run has left no lease. */
+static decision bury(const state *s, const rules *r, int64_t due)
+{
+    if (!s->broken && s->repeats < most_repeats(r, true))
+        return again(s, due, true);
+    return (decision){
+        .act = ROWLOCK_JOB_SETTLE, .due_ms = due, .lost = !s->broken, .broken = s->broken};
+}
+
+decision rowlock__job_decide(const state *s, const rules *r)
+{
+    int64_t due = due_of(s, r), repeat_ms = ROWLOCK_NEVER;
+
+    if (s->held)
+        return (decision){.act = ROWLOCK_JOB_WAIT, .until_ms = s->free_ms, .due_ms = due};
+    if (due != ROWLOCK_NEVER && due <= reached(s, r))
+        return come(s, r, due);
+    if (s->known && s->running)
+        return bury(s, r, due);
+    if (s->known && s->failed_ms && s->repeats < most_repeats(r, false))
+        repeat_ms = s->failed_ms + r->backoff_ms;
+    if (repeat_ms <= s->now_ms)
+        return again(s, due, false);
+    if (!s->known || !s->same_schedule || is_misplanned(s, r))
+        return (decision){.act = ROWLOCK_JOB_PLAN, .due_ms = due};
+    return (decision){.act = ROWLOCK_JOB_WAIT,
+                      .due_ms = due,
+                      .until_ms = repeat_ms < due - r->early_ms ? repeat_ms : due - r->early_ms};
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a run: its lease and what became of it, in one transaction. */
+#include <stdio.h>
+#include <string.h>
+
+#include "job/job.h"
+#include "lease/lease.h"
+#include "schema/check.h"
+#include "util/error.h"
+#include "util/utf8.h"
+
+#define OUTPUT_MOST 2048
+
+/* The last bytes of it, from the beginning of a character. */
+static const char *end_of(const char *output)
+{
+    size_t length = output ? strlen(output) : 0;
+    const char *from = output;
+
+    if (length > OUTPUT_MOST)
+        from += length - OUTPUT_MOST;
+    while (from && from != output && ((unsigned char)*from & 0xC0) == 0x80)
+        from++;
+    return from;
+}
+
+static int check(const struct rowlock_lease *lease, const struct rowlock_result *result,
+                 struct rowlock_error *error)
+{
+    if (!lease)
+        return rowlock__no_lease(error);
+    if (lease->n != 1 ||
+        strncmp(lease->name[0], ROWLOCK_JOB_PREFIX, strlen(ROWLOCK_JOB_PREFIX)) != 0)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "'%.100s' is the lease of no job: release it, do not finish it",
+                             lease->name[0]);
+    if (!result)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': the result is NULL", lease->name[0]);
+    if (result->output && rowlock__utf8_length(result->output, strlen(result->output)) < 0)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': the output is not UTF-8",
+                             lease->name[0]);
+    return ROWLOCK_OK;
+}
+
+int rowlock_finish(struct rowlock_lease *lease, const struct rowlock_result *result,
+                   struct rowlock_error *error)
+{
+    const char *outcome;
+    int code = check(lease, result, error);
+
+    if (code)
+        return code;
+    outcome = result->timed_out ? "timed out" : result->exit ? "failed" : "done";
+    return rowlock__end_lease(lease, ROWLOCK_SQL_JOB_FINISH,
+                              (struct rowlock_value[]){rowlock__int_value(lease->token),
+                                                       rowlock__text_value(outcome),
+                                                       rowlock__int_value(result->exit),
+                                                       rowlock__text_value(end_of(result->output))},
+                              error);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rowlock_acquire: performs what the machine decides, and says how it ended. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lease/lease.h"
+#include "lease/request.h"
+#include "lock/refusal.h"
+#include "schema/check.h"
+#include "session/reconnect.h"
+#include "util/error.h"
+#include "util/random.h"
+
+#define SETTLE_MS 300 /* what the end of a wait is put off, to learn whether a try was granted */
+
+struct acquisition {
+    struct rowlock_request request;
+    struct rowlock_acquire_machine machine;
+    int64_t sent_ms; /* the grant that succeeded, or the first one whose reply was lost */
+    enum rowlock_status status;        /* of the last refusal, */
+    struct rowlock_refused refused;    /* and what it said */
+    struct rowlock_error why;          /* the last failure */
+    bool cut;                          /* a try was stopped: perhaps when it had committed */
+    const struct rowlock_terms *terms; /* the caller's; may be NULL */
+    bool told;                         /* of the database that is away */
+};
+
+/* ---- performing a step --------------------------------------------------------------------------- */
+
+static int pause_for(struct acquisition *a, int64_t ms, struct rowlock_error *error)
+{
+    enum rowlock_wake wake = rowlock__wait_fd(-1, 0, a->request.connection->interrupt_fd,
+                                              rowlock__after(rowlock__now_ms(), ms));
+
+    return wake == ROWLOCK_WAKE_INTERRUPT ? rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted")
+                                          : ROWLOCK_OK;
+}
+
+static int reconnect(struct acquisition *a, struct rowlock_error *error)
+{
+    const struct rowlock_acquire_machine *m = &a->machine;
+    int64_t until = m->tries ? rowlock__after(m->lost_since_ms, m->reconnect_ms) : m->deadline_ms;
+
+    if (m->unsure && until < rowlock__now_ms() + SETTLE_MS) /* a lease may be at stake */
+        until = rowlock__now_ms() + SETTLE_MS;
+    return rowlock__reconnect(a->request.connection, until, error);
+}
+
+static int ask(struct acquisition *a, const struct rowlock_step *step, struct rowlock_reply *reply,
+               struct rowlock_error *error)
+{
+    struct rowlock_refused refused = {0};
+    int64_t deadline_ms = a->machine.tries ? ROWLOCK_NEVER : a->machine.deadline_ms;
+    int64_t now = rowlock__now_ms();
+    int code = ROWLOCK_OK;
+
+    /* the technique tells whether a try may wait; and a session must be known to be ended if it is
+       lost: what it was asked may lie unread in its socket, and be granted when nobody wants it */
+    if (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_ENQUEUE)
+        code = rowlock__check_installed(a->request.connection, error);
+    if (!code)
+        code = rowlock__learn_session(a->request.connection, error);
+    if (code)
+        return rowlock__given_up(a->request.connection, code, error);
+    if (step->act == ROWLOCK_ACT_GRANT && !a->machine.unsure)
+        a->sent_ms = now;
+    code = rowlock__execute(&a->request, step, deadline_ms, reply, &refused, error);
+    code = rowlock__given_up(a->request.connection, code, error);
+    a->cut |= code && step->act == ROWLOCK_ACT_GRANT && step->limit_ms == 0 && !a->request.rider;
+    if (code || reply->status == ROWLOCK_STATUS_OK)
+        return code;
+    a->status = reply->status;
+    a->refused = refused;
+    return ROWLOCK_OK;
+}
+
+static void perform(struct acquisition *a, const struct rowlock_step *step,
+                    struct rowlock_reply *reply)
+{
+    struct rowlock_error error = {0};
+    bool last = step->act == ROWLOCK_ACT_WITHDRAW || step->act == ROWLOCK_ACT_UNMARK;
+    int code;
+
+    *reply = (struct rowlock_reply){0};
+    if (step->act == ROWLOCK_ACT_PAUSE)
+        code = pause_for(a, step->limit_ms, &error);
+    else if (step->act == ROWLOCK_ACT_RECONNECT)
+        code = reconnect(a, &error);
+    else
+        code = ask(a, step, reply, &error);
+    reply->code = code;
+    if (code && !last)
+        a->why = error;
+}
+
+/* Once for each time that it is away: it could not be reached, and is tried again. */
+static void tell_away(struct acquisition *a, const struct rowlock_step *done,
+                      const struct rowlock_step *next)
+{
+    a->told = a->told && a->machine.lost;
+    if (a->told || a->machine.tries || done->act != ROWLOCK_ACT_RECONNECT ||
+        next->act != ROWLOCK_ACT_PAUSE)
+        return;
+    a->told = true;
+    if (a->terms && a->terms->on_away)
+        a->terms->on_away(&a->why, a->terms->data);
+}
+
+static void drive(struct acquisition *a)
+{
+    struct rowlock_step step = rowlock__acquire_start(&a->machine, rowlock__now_ms());
+
+    while (step.act != ROWLOCK_ACT_DONE) {
+        struct rowlock_step done = step;
+        struct rowlock_reply reply;
+
+        perform(a, &done, &reply);
+        step = rowlock__acquire_next(&a->machine, rowlock__now_ms(), &reply, rowlock__dice());
+        tell_away(a, &done, &step);
+    }
+}
+
+struct own {
+    const char *owner;
+    int64_t token;
+};
+
+static void own_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct own *own = data;
+    char owner[ROWLOCK_OWNER_SIZE];
+
+    if (n < 6)
+        return;
+    rowlock__column_text(&columns[5], owner, sizeof owner);
+    if (strcmp(owner, own->owner) == 0)
+        own->token = rowlock__value_number(&columns[3]);
+}
+
+/* A procedure commits by itself, and may be stopped between its COMMIT and its answer: what nobody
+   was told of is given back. */
+static void give_back(struct acquisition *a)
+{
+    struct rowlock_connection *connection = a->request.connection;
+    const char *name = a->request.want->name;
+    struct rowlock_value value = {ROWLOCK_BYTES, 0, name, strlen(name)};
+    struct own own = {.owner = a->request.owner};
+    int interrupt_fd = connection->interrupt_fd, code;
+
+    if (!a->cut || a->machine.code == ROWLOCK_OK || !connection->dialect->procedural ||
+        connection->driver->state(connection->link) == ROWLOCK_STATE_DEAD)
+        return;
+    connection->interrupt_fd = -1;
+    code = rowlock__ask(connection, ROWLOCK_SQL_LIST, &value, own_row, &own, NULL);
+    value = (struct rowlock_value){.type = ROWLOCK_INT, .number = own.token};
+    if (!code && own.token)
+        code = rowlock__ask(connection, ROWLOCK_SQL_RELEASE, &value, NULL, NULL, NULL);
+    a->machine.unsure |= code != ROWLOCK_OK;
+    connection->interrupt_fd = interrupt_fd;
+}
+
+/* ---- what is said of it -------------------------------------------------------------------------- */
+
+static void add(struct rowlock_error *error, const char *what)
+{
+    size_t length = strlen(error->text);
+
+    snprintf(error->text + length, sizeof error->text - length, "%s", what);
+}
+
+static int say_held(struct acquisition *a, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = a->request.connection;
+    struct rowlock_wants wants = {.want = a->request.want, .n = a->request.n};
+    struct rowlock_answer answer = {.status = a->status};
+    int code;
+
+    if (answer.status != ROWLOCK_STATUS_QUEUED)
+        answer.status = ROWLOCK_STATUS_TIMEDOUT;
+    snprintf(answer.name, sizeof answer.name, "%s", a->refused.name);
+    if (connection->driver->state(connection->link) == ROWLOCK_STATE_DEAD)
+        connection = NULL;
+    if (!answer.name[0])
+        rowlock__find_held(&answer, &wants, connection);
+    code = rowlock__refuse(&answer, a->machine.tries ? 0 : 1, connection, 0, error);
+    add(error, a->machine.tries ? "; try again later, or wait for it"
+                                : ": wait longer, or ask its holder");
+    return code;
+}
+
+static int say(struct acquisition *a, struct rowlock_error *error)
+{
+    struct rowlock_answer answer = {.status = ROWLOCK_STATUS_LIMIT};
+    const char *name = a->request.want->name;
+
+    switch (a->machine.code) {
+    case ROWLOCK_OK:
+        return ROWLOCK_OK;
+    case ROWLOCK_EBUSY:
+    case ROWLOCK_ETIMEDOUT:
+        return say_held(a, error);
+    case ROWLOCK_ECANCELED:
+        return rowlock__fail(error, ROWLOCK_ECANCELED,
+                             "interrupted while waiting for '%.100s'; acquire it again to wait on",
+                             name);
+    case ROWLOCK_ELIMIT:
+        snprintf(answer.name, sizeof answer.name, "%s", a->refused.name);
+        snprintf(answer.detail, sizeof answer.detail, "%s", a->refused.detail);
+        return rowlock__refuse(&answer, 0, NULL, 0, error);
+    default:
+        *error = a->why;
+        error->code = a->machine.code;
+        rowlock__wrap_error(error, error->code, "acquiring '%.100s'", name);
+    }
+    if (a->machine.unsure)
+        add(error,
+            "; it may have been granted all the same, and then ends by itself after its ttl");
+    return a->machine.code;
+}
+
+/* ---- what was granted ----------------------------------------------------------------------------- */
+
+/* So long ago that its end is near, or past for all that we know: it is renewed before use. */
+static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
+                      struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = a->request.connection;
+    int64_t now = rowlock__now_ms(), ttl_ms = a->request.ttl_ms;
+    enum rowlock_status status = ROWLOCK_STATUS_OK;
+    int code;
+
+    if (now - a->sent_ms <= ttl_ms / 10)
+        return ROWLOCK_OK;
+    code = rowlock__renew_once(lease, connection, ttl_ms,
+                               rowlock__after(now, connection->statement_ms), &status, error);
+    if (!code && status == ROWLOCK_STATUS_OK)
+        return ROWLOCK_OK;
+    if (code && rowlock_left(lease) > 0)
+        return ROWLOCK_OK; /* whoever keeps it will try again */
+    if (!code)
+        code = rowlock__fail(error, ROWLOCK_ELOST,
+                             "'%.100s' was granted, and lost before it could be used; acquire it "
+                             "again",
+                             a->request.want->name);
+    rowlock_release(lease, NULL);
+    return code;
+}
+
+static int take_over(struct acquisition *a, struct rowlock_lease *lease,
+                     struct rowlock_error *error)
+{
+    lease->token = a->machine.token;
+    memcpy(lease->owner, a->request.owner, sizeof lease->owner);
+    atomic_store(&lease->ttl_ms, a->request.ttl_ms);
+    rowlock__lease_renewed(lease, a->sent_ms, a->request.ttl_ms);
+    return renew_late(a, lease, error);
+}
+
+/* ---- the call ------------------------------------------------------------------------------------- */
+
+static int check_ready(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
+        code = ROWLOCK_OK; /* the first step will find it lost, and the machine replace it */
+    if (!code && rowlock__was_interrupted(connection))
+        code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was asked");
+    return code;
+}
+
+static int check_schema(const struct acquisition *a, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = a->request.connection;
+    int code;
+
+    if (connection->driver->state(connection->link) == ROWLOCK_STATE_DEAD)
+        return ROWLOCK_OK;
+    code = rowlock__check_installed(connection, error);
+    code = rowlock__given_up(connection, code, error);
+    if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
+        return ROWLOCK_OK;
+    for (size_t i = 0; !code && i < a->request.n; i++)
+        code = rowlock__check_width(connection, a->request.want[i].name, error);
+    return code;
+}
+
+static void set_machine(struct acquisition *a, int64_t wait_ms, int64_t deadline_ms)
+{
+    const struct rowlock_connection *connection = a->request.connection;
+
+    a->machine = (struct rowlock_acquire_machine){
+        .tries = wait_ms == 0,
+        .deadline_ms = deadline_ms,
+        .remote = connection->dialect->procedural,
+        .reconnect_ms = rowlock__can_reconnect(connection)
+                            ? (connection->connect_ms < 0 ? ROWLOCK_NEVER : connection->connect_ms)
+                            : 0,
+    };
+    for (size_t i = 0; i < a->request.n; i++)
+        a->machine.permits |= a->request.want[i].mode == ROWLOCK_PERMIT;
+}
+
+static int wait_for_it(struct acquisition *a, struct rowlock_error *error)
+{
+    drive(a);
+    give_back(a);
+    return say(a, error);
+}
+
+static int acquire(struct acquisition *a, int64_t wait_ms, struct rowlock_lease **out,
+                   struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = a->request.connection;
+    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), wait_ms);
+    struct rowlock_lease *lease = NULL;
+    int code;
+
+    if (wait_ms > 0)
+        rowlock__wait_begins(connection, deadline_ms);
+    code = check_schema(a, error);
+    if (!code) /* before there is anything to lose */
+        code = rowlock__lease_new(connection, a->request.want, a->request.n, &lease, error);
+    if (!code) {
+        set_machine(a, wait_ms, deadline_ms);
+        code = wait_for_it(a, error);
+    }
+    rowlock__wait_ends(connection);
+    if (!code)
+        code = take_over(a, lease, error);
+    if (code)
+        rowlock__lease_delete(lease);
+    else
+        *out = lease;
+    return code;
+}
+
+int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
+                          size_t n, const struct rowlock_terms *terms, rowlock_rider *rider,
+                          void *rider_data, struct rowlock_lease **out, struct rowlock_error *error)
+{
+    struct acquisition a = {.terms = terms};
+    struct rowlock_error unseen;
+    int code;
+
+    if (!error)
+        error = &unseen;
+    code = check_ready(connection, error);
+    if (code)
+        return code;
+    code = rowlock__request_init(&a.request, connection, wants, n, terms, error);
+    a.request.rider = rider;
+    a.request.rider_data = rider_data;
+    if (!code)
+        code = acquire(&a, terms ? terms->wait_ms : 0, out, error);
+    rowlock__request_clear(&a.request);
+    return code;
+}
+
+int rowlock_acquire(struct rowlock_connection *connection, const struct rowlock_want *wants,
+                    size_t n, const struct rowlock_terms *terms, struct rowlock_lease **out,
+                    struct rowlock_error *error)
+{
+    return rowlock__acquire_with(connection, wants, n, terms, NULL, NULL, out, error);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Acquiring a lease: from the ticket to the grant, and past a head that does not move. */
+#include "lease/acquire_state.h"
+
+#define SLICE_MS 60000   /* one wait for T: a statement that waits holds back vacuum */
+#define HEAD_MS 1000     /* the head looks again after so long at the latest */
+#define PERMITS_MS 250   /* and one that waits for any of several holders */
+#define PATIENCE_MS 2000 /* behind a head that does not take a free name; times one's place */
+#define PATIENCE_MAX_MS 30000
+#define HEAD_PAUSE_MS 100
+#define PAUSE_MAX_MS 300
+#define GOOD_MS 1000 /* a ticket without a session lock is good for so long at least */
+#define TRIP_MS 500  /* what a look at a server may take */
+
+/* ---- the steps ---------------------------------------------------------------------------------- */
+
+static int64_t pause_by_place(const machine *m)
+{
+    return least(STEP_MS * m->place, PAUSE_MAX_MS);
+}
+
+/* About three looks, so that one which is late does not cost the place. */
+static int64_t good(machine *m)
+{
+    m->good_ms = most(GOOD_MS, 3 * pause_by_place(m)) + (m->remote ? TRIP_MS : 0);
+    return m->good_ms;
+}
+
+/* Whatever it was before, it begins anew at the queue's end. */
+void rowlock__queue_forget(machine *m)
+{
+    m->ticket = m->waited_for = m->suspect = 0;
+    m->locked = m->noted = false;
+    m->place = 1;
+}
+
+step rowlock__queue_enter(machine *m, int64_t now)
+{
+    if (is_over(m, now))
+        return give_up(m, ROWLOCK_ETIMEDOUT);
+    rowlock__queue_forget(m);
+    m->pause_ms = 0;
+    m->queued = m->queued || m->remote; /* a file's transaction that failed has done nothing */
+    m->state = QUEUING;
+    return (step){.act = ROWLOCK_ACT_ENQUEUE, .good_ms = good(m)};
+}
+
+step rowlock__queue_look(machine *m, int64_t now)
+{
+    if (is_over(m, now))
+        return give_up(m, ROWLOCK_ETIMEDOUT);
+    m->state = LOOKING;
+    return (step){.act = ROWLOCK_ACT_PLACE, .ticket = m->ticket, .good_ms = good(m)};
+}
+
+static step await(machine *m, int64_t now, bool token, int64_t number, int64_t limit)
+{
+    m->state = AWAITING;
+    m->waited_for = number;
+    return (step){.act = ROWLOCK_ACT_AWAIT,
+                  .token = token,
+                  .number = number,
+                  .ticket = m->ticket,
+                  .limit_ms = within(m, now, limit)};
+}
+
+/* Without a session lock nobody sees that we live while we stand in T's queue: not too long. */
+static int64_t wait_for_t(const machine *m, int64_t now, int64_t limit)
+{
+    return within(m, now, m->locked ? limit : least(limit, m->good_ms * 2 / 3));
+}
+
+/* The head blocks in T with all the time it has: short tries starve behind others' locks. */
+static step take(machine *m, int64_t now)
+{
+    m->state = TAKING;
+    return (step){
+        .act = ROWLOCK_ACT_GRANT, .ticket = m->ticket, .limit_ms = wait_for_t(m, now, SLICE_MS)};
+}
+
+static step overtake(machine *m, int64_t now)
+{
+    m->state = OVERTAKING;
+    return (step){.act = ROWLOCK_ACT_OVERTAKE,
+                  .strike = m->noted,
+                  .number = m->suspect,
+                  .ticket = m->ticket,
+                  .limit_ms = wait_for_t(m, now, PATIENCE_MS)};
+}
+
+/* Our ticket was taken for dead: queue again, but give its session lock back first. */
+static step queue_again(machine *m, int64_t now)
+{
+    if (!m->locked)
+        return rowlock__queue_enter(m, now);
+    m->state = DROPPING;
+    return (step){.act = ROWLOCK_ACT_UNMARK, .number = m->ticket, .ticket = m->ticket};
+}
+
+/* ---- their replies ------------------------------------------------------------------------------ */
+
+step rowlock__queue_entered(machine *m, int64_t now, const reply *r)
+{
+    if (r->status == ROWLOCK_STATUS_LIMIT)
+        return give_up(m, ROWLOCK_ELIMIT);
+    m->ticket = r->number;
+    m->queued = true;
+    m->locked = m->remote;
+    return rowlock__queue_look(m, now);
+}
+
+/* First, but leased: until the holder's lock comes. If it came, and the row stands all the same, then
+   its holder has no such lock, or died: look more and more seldom, until it expires. */
+static step wait_for_holder(machine *m, int64_t now, const reply *r, uint32_t dice)
+{
+    int64_t until = r->expires_ms > 0 ? r->expires_ms : 1;
+
+    m->held_by = r->number;
+    m->suspect = 0;
+    if (m->unsure && !m->asked) { /* it may be ours, granted to a session that was lost */
+        m->asked = true;
+        return take(m, now);
+    }
+    if (!m->remote)
+        return pause(m, now, WAITING, least(STEP_MS, until), dice);
+    if (!m->locked || m->waited_for == r->number)
+        return pause(m, now, WAITING, least(grow(m, STEP_MS, HEAD_PAUSE_MS), until), dice);
+    m->pause_ms = 0;
+    return await(m, now, true, r->number, least(m->permits ? PERMITS_MS : HEAD_MS, until));
+}
+
+/* The name is free, and its head does not take it: has it been so for long? */
+static bool is_suspect(machine *m, int64_t now, const reply *r)
+{
+    if (!r->free || r->first != m->suspect) {
+        m->suspect = r->free ? r->first : 0;
+        m->suspect_since_ms = now;
+        m->noted = false;
+        return false;
+    }
+    return m->suspect &&
+           now - m->suspect_since_ms >= least(PATIENCE_MS * r->before, PATIENCE_MAX_MS);
+}
+
+static step wait_for_ticket(machine *m, int64_t now, const reply *r, uint32_t dice)
+{
+    m->place = r->before + 1;
+    if (is_suspect(m, now, r))
+        return overtake(m, now);
+    if (!m->locked || m->waited_for == r->number)
+        return pause(m, now, WAITING, pause_by_place(m), dice);
+    return await(m, now, false, r->number, least(PATIENCE_MS * r->before, PATIENCE_MAX_MS));
+}
+
+step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dice)
+{
+    m->locked = r->locked;
+    switch (r->status) {
+    case ROWLOCK_STATUS_OK:
+        m->place = 1;
+        return is_over(m, now) ? give_up(m, ROWLOCK_ETIMEDOUT) : take(m, now);
+    case ROWLOCK_STATUS_LEASED:
+        m->place = 1;
+        return wait_for_holder(m, now, r, dice);
+    case ROWLOCK_STATUS_QUEUED:
+        return wait_for_ticket(m, now, r, dice);
+    case ROWLOCK_STATUS_UNQUEUED:
+        m->locked = m->remote;
+        return queue_again(m, now);
+    case ROWLOCK_STATUS_LIMIT:
+        return give_up(m, ROWLOCK_ELIMIT);
+    default:
+        return pause(m, now, WAITING, STEP_MS, dice);
+    }
+}
+
+step rowlock__queue_took(machine *m, int64_t now, const reply *r, uint32_t dice)
+{
+    switch (r->status) {
+    case ROWLOCK_STATUS_OK:
+        return granted(m, r);
+    case ROWLOCK_STATUS_UNQUEUED:
+        return queue_again(m, now);
+    case ROWLOCK_STATUS_LIMIT:
+        return give_up(m, ROWLOCK_ELIMIT);
+    case ROWLOCK_STATUS_LEASED:
+        m->held_by = r->number;
+        break;
+    default:
+        break;
+    }
+    /* it looked free, and was not: a renewal or a fence was under way, or T is busy */
+    return pause(m, now, WAITING, grow(m, STEP_MS, HEAD_PAUSE_MS), dice);
+}
+
+step rowlock__queue_overtook(machine *m, int64_t now, const reply *r)
+{
+    m->noted = r->number == 1;
+    m->suspect_since_ms = now;
+    if (r->number != 1)
+        m->suspect = 0;
+    return rowlock__queue_look(m, now);
+}

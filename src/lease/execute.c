@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The steps of the acquire machine where the server has functions: one call a step. On PostgreSQL
+ * BEGIN and COMMIT travel with it; MariaDB's procedures commit by themselves. But a grant that had to
+ * wait for T is committed by us, in a trip of its own: who died waiting gets no lease.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lease/request.h"
+#include "lock/refusal.h"
+#include "util/error.h"
+
+/* What the row of an answer fills. */
+struct answer {
+    struct rowlock_reply *reply;
+    struct rowlock_refused *refused;
+    int rows;
+};
+
+/* One call, and how it is to be sent. */
+struct trip {
+    enum rowlock_statement_id id;
+    struct rowlock_value values[10];
+    rowlock_row *row;
+    int64_t limit_ms; /* how long the server may wait; 0: it does not; < 0: for ever */
+    bool server_ends; /* and is it to end the whole statement then? */
+    bool alone;       /* no transaction around it: session locks only */
+    bool deaf;        /* not to be interrupted */
+    bool stays_open;  /* on success we commit */
+};
+
+static struct rowlock_value number(int64_t n)
+{
+    return (struct rowlock_value){.type = ROWLOCK_INT, .number = n};
+}
+
+static struct rowlock_value text(const char *bytes)
+{
+    if (!bytes)
+        return (struct rowlock_value){.type = ROWLOCK_NULL};
+    return (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = bytes, .length = strlen(bytes)};
+}
+
+static struct rowlock_value packed(const struct rowlock_request *request)
+{
+    return (struct rowlock_value){
+        .type = ROWLOCK_BYTES, .bytes = request->packed, .length = request->length};
+}
+
+static struct rowlock_value session(const struct rowlock_request *request)
+{
+    const struct rowlock_connection *connection = request->connection;
+
+    return number(connection->driver->number(connection->link));
+}
+
+/* ---- answers ------------------------------------------------------------------------------------ */
+
+static void take_name(struct answer *answer, const struct rowlock_value *name,
+                      const struct rowlock_value *detail)
+{
+    rowlock__column_text(name, answer->refused->name, sizeof answer->refused->name);
+    rowlock__column_text(detail, answer->refused->detail, sizeof answer->refused->detail);
+}
+
+/* status, name, token, number, detail */
+static void grant_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct answer *answer = data;
+
+    if (n < 5 || answer->rows++)
+        return;
+    answer->reply->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
+    answer->reply->token = rowlock__value_number(&columns[2]);
+    answer->reply->number = rowlock__value_number(&columns[3]);
+    take_name(answer, &columns[1], &columns[4]);
+}
+
+/* status, number, before, first, free, expires_ms, locked, name, detail */
+static void place_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct answer *answer = data;
+    struct rowlock_reply *reply = answer->reply;
+
+    if (n < 9 || answer->rows++)
+        return;
+    reply->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
+    reply->number = rowlock__value_number(&columns[1]);
+    reply->before = rowlock__value_number(&columns[2]);
+    reply->first = rowlock__value_number(&columns[3]);
+    reply->free = rowlock__value_number(&columns[4]) != 0;
+    reply->expires_ms = rowlock__value_number(&columns[5]);
+    reply->locked = rowlock__value_number(&columns[6]) != 0;
+    take_name(answer, &columns[7], &columns[8]);
+}
+
+static void number_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct answer *answer = data;
+
+    if (n < 1 || answer->rows++)
+        return;
+    answer->reply->number = rowlock__value_number(&columns[0]);
+}
+
+/* ---- what is asked ------------------------------------------------------------------------------- */
+
+#define RIDER_MS 250 /* a grant that may wait, were it for a moment, is left open for us to commit */
+
+/* PostgreSQL's INSERT has no NOWAIT: a try of technique insert waits too, if only for a millisecond. */
+static int64_t wait_of(const struct rowlock_request *r, const struct rowlock_step *step)
+{
+    bool waits = r->connection->installed.technique == ROWLOCK_INSERT &&
+                 rowlock__sql(r->connection, ROWLOCK_SQL_BEGIN);
+
+    if (step->limit_ms != 0)
+        return step->limit_ms;
+    return r->rider ? RIDER_MS : waits;
+}
+
+static struct rowlock_value keeper_of(const struct rowlock_request *r)
+{
+    return r->keeper_pid ? number(r->keeper_pid) : text(NULL);
+}
+
+static struct trip grant(const struct rowlock_request *r, const struct rowlock_step *step)
+{
+    int64_t wait_ms = wait_of(r, step);
+
+    return (struct trip){.id = ROWLOCK_SQL_GRANT,
+                         .values = {packed(r), text(r->owner), number(r->ttl_ms), number(wait_ms),
+                                    number(step->ticket), session(r), text(r->host), keeper_of(r),
+                                    text(r->command), text(r->note)},
+                         .row = grant_row,
+                         .limit_ms = wait_ms,
+                         .server_ends = wait_ms > 0,
+                         .stays_open = wait_ms != 0};
+}
+
+static struct trip enqueue(const struct rowlock_request *r, const struct rowlock_step *step)
+{
+    return (struct trip){.id = ROWLOCK_SQL_ENQUEUE,
+                         .values = {packed(r), text(r->owner), session(r), number(step->good_ms),
+                                    text(r->host), number(r->pid), text(r->command), text(r->note)},
+                         .row = grant_row};
+}
+
+static struct trip place(const struct rowlock_request *r, const struct rowlock_step *step)
+{
+    return (struct trip){
+        .id = ROWLOCK_SQL_PLACE,
+        .values = {packed(r), number(step->ticket), session(r), number(step->good_ms)},
+        .row = place_row};
+}
+
+static struct trip await(const struct rowlock_request *r, const struct rowlock_step *step)
+{
+    return (struct trip){
+        .id = ROWLOCK_SQL_AWAIT,
+        .values = {number(step->token), number(step->number), number(step->limit_ms), session(r)},
+        .row = number_row,
+        .limit_ms = step->limit_ms};
+}
+
+static struct trip overtake(const struct rowlock_request *r, const struct rowlock_step *step)
+{
+    return (struct trip){.id = ROWLOCK_SQL_OVERTAKE,
+                         .values = {packed(r), number(step->ticket), number(step->number),
+                                    number(step->strike), number(step->limit_ms)},
+                         .row = number_row,
+                         .limit_ms = step->limit_ms,
+                         .server_ends = true};
+}
+
+static struct trip withdraw(const struct rowlock_request *r, const struct rowlock_step *step)
+{
+    return (struct trip){
+        .id = ROWLOCK_SQL_WITHDRAW, .values = {number(step->ticket), text(r->owner)}, .deaf = true};
+}
+
+static struct trip unmark(const struct rowlock_request *r, const struct rowlock_step *step)
+{
+    return (struct trip){.id = ROWLOCK_SQL_UNMARK,
+                         .values = {number(0), number(step->number), session(r)},
+                         .alone = true,
+                         .deaf = true};
+}
+
+static int trip_of(const struct rowlock_request *request, const struct rowlock_step *step,
+                   struct trip *out)
+{
+    switch (step->act) {
+    case ROWLOCK_ACT_GRANT:
+        *out = grant(request, step);
+        return 0;
+    case ROWLOCK_ACT_ENQUEUE:
+        *out = enqueue(request, step);
+        return 0;
+    case ROWLOCK_ACT_PLACE:
+        *out = place(request, step);
+        return 0;
+    case ROWLOCK_ACT_AWAIT:
+        *out = await(request, step);
+        return 0;
+    case ROWLOCK_ACT_OVERTAKE:
+        *out = overtake(request, step);
+        return 0;
+    case ROWLOCK_ACT_WITHDRAW:
+        *out = withdraw(request, step);
+        return 0;
+    case ROWLOCK_ACT_UNMARK:
+        *out = unmark(request, step);
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+/* ---- the trip ------------------------------------------------------------------------------------ */
+
+#define FAREWELL_MS 2000 /* a ticket of a session that ends is dead anyway */
+#define TRY_MS 2000      /* a try commits: given up too early it leaves a lease to nobody */
+
+/* The server ends a wait by itself, and is given the time of a statement more to say so, but little more
+   than the caller waits. */
+static struct rowlock_budget budget_of(const struct rowlock_connection *connection,
+                                       const struct trip *trip, int64_t deadline_ms)
+{
+    int64_t now = rowlock__now_ms(), end = rowlock__after(now, trip->limit_ms);
+    int64_t more = connection->statement_ms;
+    struct rowlock_budget budget;
+
+    if (trip->deaf && (more < 0 || more > FAREWELL_MS))
+        more = FAREWELL_MS;
+    if (end > deadline_ms)
+        end = deadline_ms > now ? deadline_ms : now;
+    budget = (struct rowlock_budget){.deadline_ms = rowlock__after(end, more),
+                                     .interrupt_fd = trip->deaf ? -1 : connection->interrupt_fd};
+    return rowlock__in_time(connection, budget,
+                            trip->id == ROWLOCK_SQL_GRANT && !trip->stays_open ? TRY_MS
+                                                                               : ROWLOCK_LATE_MS);
+}
+
+static unsigned bracket_of(const struct rowlock_connection *connection, const struct trip *trip)
+{
+    if (trip->alone || !rowlock__sql(connection, ROWLOCK_SQL_BEGIN))
+        return ROWLOCK_INSIDE;
+    return trip->stays_open ? ROWLOCK_BEGIN : ROWLOCK_BEGIN | ROWLOCK_COMMIT;
+}
+
+/* Neither an interrupt nor the end of the wait cuts it short: the outcome would be unknown. */
+static int commit(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    struct rowlock_budget budget = {rowlock__after(rowlock__now_ms(), connection->statement_ms), -1,
+                                    0};
+    struct rowlock_outcome outcome = {0};
+    int code;
+
+    code = connection->driver->run(connection->link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome,
+                                   error);
+    return code ? rowlock__cleaned_up(connection, &outcome, code, error) : ROWLOCK_OK;
+}
+
+/* Statuses that no machine can do anything about. */
+static int judge(const struct rowlock_request *request, const struct answer *answer,
+                 struct rowlock_error *error)
+{
+    struct rowlock_answer said = {.status = answer->reply->status};
+
+    if (answer->rows == 0)
+        return rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer");
+    switch (said.status) {
+    case ROWLOCK_STATUS_UNPREPARED:
+    case ROWLOCK_STATUS_LEFTOVER:
+    case ROWLOCK_STATUS_CANCELED:
+    case ROWLOCK_STATUS_LOST:
+    case ROWLOCK_STATUS_SNAPSHOT:
+    case ROWLOCK_STATUS_SERVER:
+        snprintf(said.name, sizeof said.name, "%s", answer->refused->name);
+        snprintf(said.detail, sizeof said.detail, "%s", answer->refused->detail);
+        return rowlock__refuse(&said, -1, NULL, rowlock__was_interrupted(request->connection),
+                               error);
+    default:
+        return ROWLOCK_OK;
+    }
+}
+
+static bool is_dead(const struct rowlock_connection *connection)
+{
+    return connection->driver->state(connection->link) == ROWLOCK_STATE_DEAD;
+}
+
+static int ride(const struct rowlock_request *request, int64_t token, struct rowlock_error *error)
+{
+    return request->rider
+               ? request->rider(request->rider_data, request->connection, token, error)
+               : ROWLOCK_OK;
+}
+
+static int send_trip(struct rowlock_request *request, const struct trip *trip, int64_t deadline_ms,
+                     struct answer *answer, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = request->connection;
+    struct rowlock_budget budget = budget_of(connection, trip, deadline_ms);
+    struct rowlock_outcome outcome = {0};
+    struct rowlock_call call = {.statement = rowlock__sql(connection, trip->id),
+                                .values = trip->values,
+                                .limit_ms = trip->server_ends ? trip->limit_ms : 0,
+                                .row = trip->row,
+                                .data = answer};
+    int code;
+
+    if (!call.statement)
+        return rowlock__fail(error, ROWLOCK_EMODE, "leases are not offered on this engine");
+    code = connection->driver->run(connection->link, bracket_of(connection, trip), &call, 1,
+                                   &budget, &outcome, error);
+    if (!code && trip->row)
+        code = judge(request, answer, error);
+    if (!code && trip->stays_open && answer->reply->status == ROWLOCK_STATUS_OK) {
+        code = ride(request, answer->reply->token, error);
+        if (!code)
+            return commit(connection, error);
+        outcome.left = is_dead(connection) ? ROWLOCK_TX_DEAD : ROWLOCK_TX_KEPT;
+    }
+    return rowlock__cleaned_up(connection, &outcome, code, error);
+}
+
+/* Technique row: makes the names known, in a transaction of its own. */
+static int prepare(const struct rowlock_request *request, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = request->connection;
+    struct rowlock_value names = packed(request);
+    struct rowlock_call call = {.statement = rowlock__sql(connection, ROWLOCK_SQL_PREPARE),
+                                .values = &names};
+    struct rowlock_budget budget = rowlock__budget(connection);
+    struct rowlock_outcome outcome = {0};
+    int code = connection->driver->run(connection->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, 1,
+                                       &budget, &outcome, error);
+
+    return rowlock__cleaned_up(connection, &outcome, code, error);
+}
+
+/* MariaDB has no limit that ends with the transaction: our next call takes back what a grant that
+   waited has set. With a ticket that is the call which gives back its lock. */
+static void restore_session(struct rowlock_request *request, const struct rowlock_step *step,
+                            int64_t deadline_ms)
+{
+    struct rowlock_reply reply = {0};
+    struct rowlock_refused refused = {0};
+    struct answer answer = {.reply = &reply, .refused = &refused};
+    struct trip trip = unmark(request, step);
+
+    send_trip(request, &trip, deadline_ms, &answer, NULL);
+}
+
+void rowlock__unmark_lost(struct rowlock_connection *connection)
+{
+    struct rowlock_request request = {.connection = connection};
+    struct rowlock_reply reply = {0};
+    struct rowlock_refused refused = {0};
+    struct answer answer = {.reply = &reply, .refused = &refused};
+    struct trip trip = {.id = ROWLOCK_SQL_UNMARK_LOST, .alone = true, .deaf = true};
+
+    if (rowlock__sql(connection, trip.id) && !is_dead(connection))
+        send_trip(&request, &trip, ROWLOCK_NEVER, &answer, NULL);
+}
+
+int rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
+                     int64_t deadline_ms, struct rowlock_reply *reply,
+                     struct rowlock_refused *refused, struct rowlock_error *error)
+{
+    struct answer answer = {.reply = reply, .refused = refused};
+    struct trip trip;
+
+    if (!request->connection->dialect->procedural)
+        return rowlock__execute_plain(request, step, deadline_ms, reply, refused, error);
+    *reply = (struct rowlock_reply){0};
+    *refused = (struct rowlock_refused){0};
+    if (trip_of(request, step, &trip))
+        return reply->code = rowlock__fail(error, ROWLOCK_EINVAL, "no step of the database's");
+    reply->code = send_trip(request, &trip, deadline_ms, &answer, error);
+    if (reply->status == ROWLOCK_STATUS_UNPREPARED && !(reply->code = prepare(request, error))) {
+        *reply = (struct rowlock_reply){0};
+        answer.rows = 0;
+        reply->code = send_trip(request, &trip, deadline_ms, &answer, error);
+    }
+    if (reply->code && (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_ENQUEUE))
+        rowlock__unmark_lost(request->connection);
+    if (trip.stays_open && reply->status == ROWLOCK_STATUS_OK && !step->ticket &&
+        !is_dead(request->connection))
+        restore_session(request, step, deadline_ms);
+    return reply->code;
+}

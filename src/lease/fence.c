@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fence: a lease's token, checked inside the caller's transaction and valid until its end. */
+#include <limits.h>
+#include <string.h>
+
+#include "lock/refusal.h"
+#include "lock/wants.h"
+#include "schema/check.h"
+#include "session/connection.h"
+#include "util/error.h"
+
+struct said {
+    struct rowlock_answer answer;
+    int rows;
+};
+
+static void said_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct said *said = data;
+
+    said->rows++;
+    rowlock__answer_row(&said->answer, columns, n);
+}
+
+static int judge(const struct rowlock_connection *connection, const struct rowlock_answer *answer,
+                 const char *name, int64_t token, struct rowlock_error *error)
+{
+    int code;
+
+    switch (answer->status) {
+    case ROWLOCK_STATUS_OK:
+        return ROWLOCK_OK;
+    case ROWLOCK_STATUS_LOST:
+        code = rowlock__fail(error, ROWLOCK_ELOST,
+                             "token %lld is no lease of '%.100s' (any more); roll back",
+                             (long long)token, name);
+        break;
+    case ROWLOCK_STATUS_TIMEDOUT:
+        code = rowlock__fail(error, ROWLOCK_ETIMEDOUT,
+                             "'%.100s': somebody is ending the lease, and did not come to an end; "
+                             "roll back, or try again",
+                             name);
+        break;
+    default:
+        code = rowlock__refuse(answer, 0, NULL, rowlock__was_interrupted(connection), error);
+    }
+    return rowlock__left(error, code, ROWLOCK_TX_KEPT);
+}
+
+/* The server ends the wait by itself, and is given the time of a statement more to say so. */
+static int ask(struct rowlock_connection *connection, const char *name, int64_t token,
+               struct said *said, struct rowlock_error *error)
+{
+    int64_t limit_ms = connection->statement_ms;
+    struct rowlock_value values[] = {
+        {.type = ROWLOCK_BYTES, .bytes = name, .length = strlen(name)},
+        {.type = ROWLOCK_INT, .number = token},
+        {.type = ROWLOCK_INT, .number = limit_ms < 0 || limit_ms > INT_MAX ? INT_MAX : limit_ms}};
+    struct rowlock_call call = {.statement = rowlock__sql(connection, ROWLOCK_SQL_FENCE),
+                                .values = values,
+                                .limit_ms = limit_ms > 0 ? limit_ms : 0,
+                                .row = said_row,
+                                .data = said};
+    struct rowlock_budget budget = rowlock__budget(connection);
+    struct rowlock_outcome outcome = {0};
+    int code;
+
+    if (connection->dialect->procedural)
+        budget.deadline_ms = rowlock__after(budget.deadline_ms, limit_ms);
+    code = connection->driver->run(connection->link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome,
+                                   error);
+    if (!code && said->rows == 0)
+        code =
+            rowlock__left(error, rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer"),
+                          ROWLOCK_TX_KEPT);
+    return code;
+}
+
+int rowlock_fence(struct rowlock_connection *connection, const char *name, int64_t token,
+                  struct rowlock_error *error)
+{
+    struct said said = {.rows = 0};
+    struct rowlock_error unseen;
+    int code;
+
+    if (!error)
+        error = &unseen;
+    code = rowlock__ready(connection, ROWLOCK_STATE_OPEN, error);
+    if (code)
+        return code;
+    code = rowlock__name_check(name, error);
+    if (!code && token < 1)
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': a token is above 0", name);
+    if (!code && connection->dialect->procedural)
+        code = rowlock__check_installed(connection, error);
+    /* nothing was asked for yet; but reading the schema may have found the connection lost */
+    if (code && error->transaction == ROWLOCK_TX_NONE)
+        rowlock__left(error, code, ROWLOCK_TX_KEPT);
+    if (code)
+        return code;
+    code = ask(connection, name, token, &said, error);
+    if (!connection->dialect->procedural)
+        code = rowlock__check_late(connection, code, error);
+    if (code)
+        return rowlock__wrap_error(error, code, "the fence of '%.100s'", name);
+    return judge(connection, &said.answer, name, token, error);
+}

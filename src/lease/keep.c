@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeping a lease: a thread performs what the keep machine decides, over a connection of its own, so
+ * that neither the caller's transactions nor his waits stop it. That session takes the token's lock,
+ * if it is free: then who waits for the lease is woken by this session's end at the latest.
+ */
+#include "lease/keep.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "lease/machine.h"
+#include "session/reconnect.h"
+#include "util/error.h"
+#include "util/random.h"
+
+struct rowlock_keeper {
+    struct rowlock_lease *lease;
+    struct rowlock_connection *connection; /* the thread's own, while it runs */
+    struct rowlock_keep_machine machine;
+    rowlock_on_lost on_lost;
+    void *data;
+    int wake_fd; /* readable: be quiet */
+    atomic_bool quiet;
+    pthread_t thread;
+    struct rowlock_error why; /* the last failure */
+};
+
+/* ---- the thread --------------------------------------------------------------------------------- */
+
+/* It must not take the time of the next renewal. */
+static void mark(struct rowlock_keeper *keeper)
+{
+    int64_t now = rowlock__now_ms(), limit_ms = keeper->machine.ttl_ms / 6;
+
+    rowlock__mark_token(keeper->lease, keeper->connection, now + limit_ms);
+}
+
+static int renew(struct rowlock_keeper *keeper, int64_t until_ms, enum rowlock_status *status)
+{
+    int code = rowlock__renew_once(keeper->lease, keeper->connection, keeper->machine.ttl_ms,
+                                   until_ms, status, &keeper->why);
+
+    if (!code && *status != ROWLOCK_STATUS_OK)
+        rowlock__fail(&keeper->why, ROWLOCK_ELOST, "the lease of '%.100s' (token %lld) %s",
+                      keeper->lease->name[0], (long long)keeper->lease->token,
+                      *status == ROWLOCK_STATUS_STOPPED ? "was broken" : "has ended");
+    return code;
+}
+
+static int perform(struct rowlock_keeper *keeper, const struct rowlock_keep_step *step,
+                   enum rowlock_status *status)
+{
+    switch (step->act) {
+    case ROWLOCK_KEEP_SLEEP:
+        rowlock__wait_fd(-1, 0, keeper->wake_fd, step->until_ms);
+        return ROWLOCK_OK;
+    case ROWLOCK_KEEP_RENEW:
+        return renew(keeper, step->until_ms, status);
+    case ROWLOCK_KEEP_RECONNECT:
+        return rowlock__reconnect(keeper->connection, step->until_ms, &keeper->why);
+    case ROWLOCK_KEEP_LOST:
+        break;
+    }
+    return ROWLOCK_OK;
+}
+
+static void tell(struct rowlock_keeper *keeper)
+{
+    struct rowlock_error *why = &keeper->why;
+
+    atomic_store(&keeper->lease->lost, true);
+    if (keeper->machine.code != ROWLOCK_ELOST) {
+        if (why->code == ROWLOCK_OK)
+            rowlock__fail(why, keeper->machine.code, "the lease could not be renewed in time");
+        why->code = keeper->machine.code;
+        rowlock__wrap_error(why, why->code, "the end of '%.100s' came before it was renewed",
+                            keeper->lease->name[0]);
+    }
+    if (keeper->on_lost)
+        keeper->on_lost(keeper->lease, why, keeper->data);
+}
+
+/* The caller may have renewed it too. */
+static void take_note(struct rowlock_keeper *keeper)
+{
+    int64_t end_ms = atomic_load(&keeper->lease->end_ms);
+
+    if (end_ms > keeper->machine.end_ms)
+        keeper->machine.end_ms = end_ms;
+}
+
+static void *run(void *data)
+{
+    struct rowlock_keeper *keeper = data;
+    struct rowlock_keep_machine *machine = &keeper->machine;
+    /* adopted, or renewed for less: as if granted so long ago */
+    int64_t granted_ms = atomic_load(&keeper->lease->end_ms) - machine->ttl_ms;
+    struct rowlock_keep_step step = rowlock__keep_start(machine, granted_ms, rowlock__now_ms());
+
+    mark(keeper);
+    while (step.act != ROWLOCK_KEEP_LOST) {
+        enum rowlock_status status = ROWLOCK_STATUS_OK;
+        int code = perform(keeper, &step, &status);
+
+        if (atomic_load(&keeper->quiet))
+            return NULL;
+        if (step.act == ROWLOCK_KEEP_RENEW && !code && status == ROWLOCK_STATUS_OK)
+            mark(keeper);
+        take_note(keeper);
+        step = rowlock__keep_next(machine, rowlock__now_ms(), code, status, rowlock__dice());
+    }
+    if (!atomic_load(&keeper->quiet))
+        tell(keeper);
+    return NULL;
+}
+
+/* ---- its beginning and its end -------------------------------------------------------------------- */
+
+static int connect(struct rowlock_keeper *keeper, struct rowlock_error *error)
+{
+    const struct rowlock_connection *callers = keeper->lease->connection;
+    struct rowlock_options options = {.connect_ms = callers->connect_ms,
+                                      .statement_ms = callers->statement_ms,
+                                      .interrupt_fd = callers->interrupt_fd,
+                                      .database = callers->database};
+    int code = rowlock_open(callers->url, &options, &keeper->connection, error);
+
+    if (code)
+        return rowlock__wrap_error(error, code, "the keeper's connection");
+    keeper->connection->interrupt_fd = keeper->wake_fd;
+    keeper->machine.statement_ms = callers->statement_ms;
+    return ROWLOCK_OK;
+}
+
+/* Signals are the caller's: his handlers do not expect to run here. */
+static int start(struct rowlock_keeper *keeper, struct rowlock_error *error)
+{
+    sigset_t all, before;
+    int failed;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&keeper->thread, NULL, run, keeper);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!failed)
+        return ROWLOCK_OK;
+    return rowlock__fail(error, ROWLOCK_ENOMEM, "no thread for the keeper: %s", strerror(failed));
+}
+
+static void delete (struct rowlock_keeper *keeper)
+{
+    rowlock_close(keeper->connection);
+    if (keeper->wake_fd >= 0)
+        close(keeper->wake_fd);
+    free(keeper);
+}
+
+static int check(const struct rowlock_lease *lease, struct rowlock_error *error)
+{
+    const char *name = lease ? lease->name[0] : NULL;
+
+    rowlock__clear_error(error);
+    if (!lease)
+        return rowlock__no_lease(error);
+    if (lease->keeper)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "the lease of '%.100s' is kept already", name);
+    if (!lease->connection->url)
+        return rowlock__fail(
+            error, ROWLOCK_EINVAL,
+            "'%.100s': to keep a lease wants a second connection: give options.url", name);
+    if (rowlock_left(lease) == 0)
+        return rowlock__fail(error, ROWLOCK_ELOST, "the lease of '%.100s' has ended", name);
+    return ROWLOCK_OK;
+}
+
+int rowlock_keep(struct rowlock_lease *lease, rowlock_on_lost on_lost, void *data,
+                 struct rowlock_error *error)
+{
+    struct rowlock_keeper *keeper;
+    int code = check(lease, error);
+
+    if (code)
+        return code;
+    keeper = calloc(1, sizeof *keeper);
+    if (!keeper)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    keeper->lease = lease;
+    keeper->on_lost = on_lost;
+    keeper->data = data;
+    keeper->machine.ttl_ms = atomic_load(&lease->ttl_ms);
+    keeper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (keeper->wake_fd < 0)
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "no descriptor: %s", strerror(errno));
+    if (!code)
+        code = connect(keeper, error);
+    if (!code)
+        code = start(keeper, error);
+    if (code)
+        delete (keeper);
+    else
+        lease->keeper = keeper;
+    return code;
+}
+
+void rowlock__keeper_quiet(struct rowlock_lease *lease)
+{
+    struct rowlock_keeper *keeper = lease->keeper;
+
+    if (!keeper)
+        return;
+    atomic_store(&keeper->quiet, true);
+    eventfd_write(keeper->wake_fd, 1);
+}
+
+void rowlock__keeper_end(struct rowlock_lease *lease)
+{
+    struct rowlock_keeper *keeper = lease->keeper;
+
+    if (!keeper)
+        return;
+    pthread_join(keeper->thread, NULL);
+    lease->keeper = NULL;
+    delete (keeper);
+}

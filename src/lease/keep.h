@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keeper of a lease: a thread that renews it over a connection of its own. */
+#ifndef ROWLOCK_KEEP_H
+#define ROWLOCK_KEEP_H
+
+#include "lease/lease.h"
+
+/* Takes the token's session lock on this connection, if it is free. For keep.c; its failure is no
+   news: the next renewal will meet it. */
+int rowlock__mark_token(struct rowlock_lease *lease, struct rowlock_connection *connection,
+                        int64_t deadline_ms);
+
+/* From now on it renews no more and tells no loss; does not wait for it. Nothing without a keeper. */
+void rowlock__keeper_quiet(struct rowlock_lease *lease);
+
+/* Waits until its thread has ended, and closes its connection. Nothing without a keeper. */
+void rowlock__keeper_end(struct rowlock_lease *lease);
+
+#endif

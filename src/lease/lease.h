@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A lease as the library holds it. What other threads read is atomic: the keeper's thread renews
+ * while the caller's asks what is left. Nothing but memory is in object.c; what the database is
+ * told is in lease.c, and the thread in keep.c.
+ */
+#ifndef ROWLOCK_LEASE_H
+#define ROWLOCK_LEASE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "lease/request.h"
+#include "session/connection.h"
+
+struct rowlock_keeper; /* keep.c */
+
+struct rowlock_lease {
+    struct rowlock_connection *connection; /* the caller's; outlives the lease */
+    char owner[ROWLOCK_OWNER_SIZE];        /* "": adopted */
+    int64_t token;
+    char **name; /* our copies, by their bytes */
+    size_t n;
+    _Atomic int64_t ttl_ms;
+    _Atomic int64_t sent_ms; /* when the last successful grant or renewal was sent */
+    _Atomic int64_t end_ms;  /* of the holder's monotonic clock */
+    atomic_bool lost;        /* the database said so, or the end came */
+    atomic_bool released;
+    int64_t release_ms;  /* when it was first to be released; 0: not yet */
+    bool release_unsure; /* one was not answered: the next may find nothing, and nothing was lost */
+    pthread_mutex_t mutex; /* the keeper pointer, and one renewal at a time */
+    struct rowlock_keeper *keeper;
+};
+
+/* EINVAL: NULL is no lease. */
+int rowlock__no_lease(struct rowlock_error *error);
+/* Memory only: names are copied; token 0, no end. ENOMEM. */
+int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlock_want *want,
+                       size_t n, struct rowlock_lease **out, struct rowlock_error *error);
+/* The memory; no keeper may be left. NULL is fine. */
+void rowlock__lease_delete(struct rowlock_lease *lease);
+
+/* It was granted or renewed by a statement sent at `sent_ms`, for `ttl_ms`: never shortens. */
+void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);
+
+/*
+ * One question in a transaction of its own, or, if it only reads, in none; within statement_ms. A victim of a
+ * deadlock asks again, and a lost session that was opened by URL is replaced, once: the question may be asked
+ * twice.
+ */
+int rowlock__ask_alone(struct rowlock_connection *connection, enum rowlock_statement_id id,
+                       const struct rowlock_value *values, bool reads, rowlock_row *row, void *data,
+                       struct rowlock_error *error);
+
+/*
+ * rowlock_release by another statement: its answer is a status, where anything but OK says that the lease had
+ * ended before. It may be sent twice.
+ */
+int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id,
+                       const struct rowlock_value *values, struct rowlock_error *error);
+
+/*
+ * One renewal over `connection` (the caller's, or the keeper's own), without reconnecting. 0: `*status`
+ * is OK (and the lease's end moved), LOST or STOPPED. ECONN, ETIMEDOUT, ECANCELED and the like: not
+ * known to be renewed. `deadline_ms`: when to give up.
+ */
+int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *connection,
+                        int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
+                        struct rowlock_error *error);
+
+#endif

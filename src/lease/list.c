@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who holds and who waits. The rows are gathered first: whoever is told may use the connection. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lock/wants.h"
+#include "schema/check.h"
+#include "session/connection.h"
+#include "util/error.h"
+#include "util/pause.h"
+#include "util/random.h"
+
+enum { PROBES = 4 };
+
+struct entry {
+    struct rowlock_holder holder;
+    char name[ROWLOCK_NAME_MAX + 1], owner[64], host[256], command[1024], note[1100];
+};
+
+struct list {
+    struct entry *entry;
+    size_t n, room;
+    bool failed;
+};
+
+static struct entry *add(struct list *list)
+{
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 16;
+        struct entry *more = realloc(list->entry, room * sizeof *more);
+
+        list->failed |= !more;
+        if (!more)
+            return NULL;
+        list->entry = more;
+        list->room = room;
+    }
+    list->entry[list->n] = (struct entry){0};
+    return &list->entry[list->n++];
+}
+
+static enum rowlock_mode mode_of(const struct rowlock_value *column)
+{
+    char text[16];
+
+    rowlock__column_text(column, text, sizeof text);
+    return text[0] == 's' ? ROWLOCK_SHARED : text[0] == 'p' ? ROWLOCK_PERMIT : ROWLOCK_EXCLUSIVE;
+}
+
+static enum rowlock_holding holding_of(const struct rowlock_value *column)
+{
+    char text[16];
+
+    rowlock__column_text(column, text, sizeof text);
+    return text[0] == 'w' ? ROWLOCK_WAITS : text[0] == 't' ? ROWLOCK_HOLDS_TX : ROWLOCK_HOLDS;
+}
+
+/* state, name, mode, token, ticket, owner, host, pid, command, note, since_ms, expires_ms, left_ms,
+   limit, count, stop */
+static void list_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct entry *entry = n < 16 ? NULL : add(data);
+
+    if (!entry)
+        return;
+    entry->holder = (struct rowlock_holder){
+        .holding = holding_of(&columns[0]),
+        .mode = mode_of(&columns[2]),
+        .token = rowlock__value_number(&columns[3]),
+        .ticket = rowlock__value_number(&columns[4]),
+        .pid = rowlock__value_number(&columns[7]),
+        .since_ms = rowlock__value_number(&columns[10]),
+        .expires_ms = rowlock__value_number(&columns[11]),
+        .left_ms = rowlock__value_number(&columns[12]),
+        .limit = (int)rowlock__value_number(&columns[13]),
+        .count = (int)rowlock__value_number(&columns[14]),
+        .stop = rowlock__value_number(&columns[15]) != 0,
+    };
+    if (entry->holder.mode != ROWLOCK_PERMIT)
+        entry->holder.limit = entry->holder.count = 0;
+    rowlock__column_text(&columns[1], entry->name, sizeof entry->name);
+    rowlock__column_text(&columns[5], entry->owner, sizeof entry->owner);
+    rowlock__column_text(&columns[6], entry->host, sizeof entry->host);
+    rowlock__column_text(&columns[8], entry->command, sizeof entry->command);
+    rowlock__column_text(&columns[9], entry->note, sizeof entry->note);
+}
+
+static void probe_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    char mode[16];
+
+    if (n < 1)
+        return;
+    rowlock__column_text(&columns[0], mode, sizeof mode);
+    snprintf(data, sizeof mode, "%s", mode);
+}
+
+static bool is_held(const struct list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->entry[i].holder.holding != ROWLOCK_WAITS)
+            return true;
+    return false;
+}
+
+/* A probe holds the name for a moment, and two may meet: who holds it is there again and again. */
+static int ask_probes(struct rowlock_connection *connection, const struct rowlock_value *value,
+                      char *mode, struct rowlock_error *error)
+{
+    struct rowlock_pause pause = {.next_ms = 30, .most_ms = 100, .seed = rowlock__dice()};
+    int code;
+
+    for (int left = PROBES; left > 0; left--) {
+        mode[0] = '\0';
+        code = rowlock__ask(connection, ROWLOCK_SQL_PROBE, value, probe_row, mode, error);
+        if (code || !mode[0])
+            return code;
+        if (left > 1 && rowlock__pause(&pause, connection->interrupt_fd, ROWLOCK_NEVER) ==
+                            ROWLOCK_WAKE_INTERRUPT)
+            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
+    }
+    return ROWLOCK_OK;
+}
+
+/* Nobody is seen holding it, where not every transaction is seen: of one that is there no more is
+   known. */
+static int probe(struct rowlock_connection *connection, const char *name,
+                 struct rowlock_value *value, struct list *list, struct rowlock_error *error)
+{
+    char mode[16] = "";
+    struct entry *entry;
+    int code = ROWLOCK_OK;
+
+    if (rowlock__sql(connection, ROWLOCK_SQL_PROBE) &&
+        rowlock__check_width(connection, name, NULL) == ROWLOCK_OK)
+        code = ask_probes(connection, value, mode, error);
+    if (code ==
+        ROWLOCK_EDENIED) { /* who may only look is not told, and sees the leases all the same */
+        rowlock__clear_error(error);
+        return ROWLOCK_OK;
+    }
+    if (code || !mode[0] || !(entry = add(list)))
+        return code;
+    entry->holder = (struct rowlock_holder){
+        .holding = ROWLOCK_HOLDS_TX,
+        .mode = mode[0] == 's' ? ROWLOCK_SHARED : ROWLOCK_EXCLUSIVE,
+    };
+    snprintf(entry->name, sizeof entry->name, "%s", name);
+    return ROWLOCK_OK;
+}
+
+/* Dialects order by name first, or by state; we promise holders before waiters. */
+static void show(struct list *list, rowlock_visit visit, void *data)
+{
+    for (int waits = 0; waits < 2; waits++)
+        for (size_t i = 0; i < list->n; i++) {
+            struct entry *entry = &list->entry[i];
+
+            if ((entry->holder.holding == ROWLOCK_WAITS) != waits)
+                continue;
+            entry->holder.name = entry->name;
+            entry->holder.owner = entry->owner;
+            entry->holder.host = entry->host;
+            entry->holder.command = entry->command;
+            entry->holder.note = entry->note;
+            if (visit(&entry->holder, data))
+                return;
+        }
+}
+
+int rowlock_list(struct rowlock_connection *connection, const char *name, rowlock_visit visit,
+                 void *data, struct rowlock_error *error)
+{
+    struct rowlock_value value = {.type = ROWLOCK_NULL};
+    struct list list = {0};
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code && name)
+        code = rowlock__name_check(name, error);
+    if (!code && !visit)
+        code =
+            rowlock__fail(error, ROWLOCK_EINVAL, "who is to be told of the holders? visit is NULL");
+    if (!code)
+        code = rowlock__check_installed(connection, error);
+    if (code)
+        return code;
+    if (name)
+        value =
+            (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = name, .length = strlen(name)};
+    code = rowlock__ask(connection, ROWLOCK_SQL_LIST, &value, list_row, &list, error);
+    if (!code && name && !is_held(&list))
+        code = probe(connection, name, &value, &list, error);
+    if (!code && list.failed)
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    if (!code)
+        show(&list, visit, data);
+    free(list.entry);
+    return code;
+}

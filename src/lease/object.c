@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lease/lease.h"
+#include "util/error.h"
+
+static int copy_names(struct rowlock_lease *lease, const struct rowlock_want *want, size_t n)
+{
+    lease->name = calloc(n, sizeof *lease->name);
+    if (!lease->name)
+        return ROWLOCK_ENOMEM;
+    for (lease->n = 0; lease->n < n; lease->n++) {
+        lease->name[lease->n] = strdup(want[lease->n].name);
+        if (!lease->name[lease->n])
+            return ROWLOCK_ENOMEM;
+    }
+    return ROWLOCK_OK;
+}
+
+int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlock_want *want,
+                       size_t n, struct rowlock_lease **out, struct rowlock_error *error)
+{
+    struct rowlock_lease *lease = calloc(1, sizeof *lease);
+
+    if (!lease)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    lease->connection = connection;
+    pthread_mutex_init(&lease->mutex, NULL);
+    if (copy_names(lease, want, n)) {
+        rowlock__lease_delete(lease);
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    }
+    *out = lease;
+    return ROWLOCK_OK;
+}
+
+void rowlock__lease_delete(struct rowlock_lease *lease)
+{
+    if (!lease)
+        return;
+    for (size_t i = 0; i < lease->n; i++)
+        free(lease->name[i]);
+    free(lease->name);
+    pthread_mutex_destroy(&lease->mutex);
+    free(lease);
+}
+
+void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms)
+{
+    int64_t end_ms = rowlock__after(sent_ms, ttl_ms);
+
+    if (sent_ms > atomic_load(&lease->sent_ms))
+        atomic_store(&lease->sent_ms, sent_ms);
+    if (end_ms > atomic_load(&lease->end_ms))
+        atomic_store(&lease->end_ms, end_ms);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The steps of the acquire machine where the database has no functions: SQLite. T of every name is the
+ * file's write lock, so a step that writes is one transaction begun by BEGIN IMMEDIATE, and what it
+ * reads cannot change. Whatever is not granted is rolled back, so that a refusal costs no write. There
+ * are no session locks: a waiter says by `seen` that it lives.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lease/request.h"
+#include "lock/refusal.h"
+#include "util/error.h"
+
+#define FAREWELL_MS \
+    1000 /* a ticket dies by itself after so long: no need to wait longer to remove it */
+
+struct work {
+    struct rowlock_request *request;
+    const struct rowlock_step *step;
+    struct rowlock_reply *reply;
+    struct rowlock_refused *refused;
+    int64_t deadline_ms;
+    struct rowlock_error *error;
+};
+
+static const char *const modes[] = {"exclusive", "shared", "permit"};
+
+static struct rowlock_value number(int64_t n)
+{
+    return (struct rowlock_value){.type = ROWLOCK_INT, .number = n};
+}
+
+static struct rowlock_value text(const char *bytes)
+{
+    if (!bytes)
+        return (struct rowlock_value){.type = ROWLOCK_NULL};
+    return (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = bytes, .length = strlen(bytes)};
+}
+
+static struct rowlock_value limit_of(const struct rowlock_want *want)
+{
+    return want->mode == ROWLOCK_PERMIT ? number(want->limit) : text(NULL);
+}
+
+static struct rowlock_value keeper_of(const struct rowlock_request *request)
+{
+    return request->keeper_pid ? number(request->keeper_pid) : text(NULL);
+}
+
+static int64_t count_of(const struct rowlock_want *want)
+{
+    return want->mode == ROWLOCK_PERMIT ? want->count : 1;
+}
+
+/* ---- the transaction ------------------------------------------------------------------------------ */
+
+static int ask(const struct work *work, enum rowlock_statement_id id,
+               const struct rowlock_value *values, rowlock_row *row, void *data)
+{
+    return rowlock__ask(work->request->connection, id, values, row, data, work->error);
+}
+
+/* The write lock of the file; < 0 waits for ever; deaf: whatever else ends the call. */
+static int take_t(const struct work *work, int64_t limit_ms, bool deaf)
+{
+    struct rowlock_connection *connection = work->request->connection;
+    struct rowlock_budget budget = {rowlock__after(rowlock__now_ms(), limit_ms),
+                                    deaf ? -1 : connection->interrupt_fd, 0};
+    struct rowlock_outcome outcome = {0};
+
+    if (!deaf && budget.deadline_ms > work->deadline_ms)
+        budget.deadline_ms = work->deadline_ms;
+    return connection->driver->run(connection->link, ROWLOCK_BEGIN, NULL, 0, &budget, &outcome,
+                                   work->error);
+}
+
+/* Commits if it may; else, and if that fails, nothing of it was done. */
+static int give_t(const struct work *work, int code, bool keep)
+{
+    struct rowlock_connection *connection = work->request->connection;
+    struct rowlock_budget budget = rowlock__budget(connection);
+    struct rowlock_outcome outcome = {.left = ROWLOCK_TX_KEPT};
+
+    budget.interrupt_fd = -1;
+    if (!code && keep)
+        code = connection->driver->run(connection->link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome,
+                                       work->error);
+    if (!code && keep)
+        return ROWLOCK_OK;
+    return rowlock__cleaned_up(connection, &outcome, code, work->error);
+}
+
+/* ---- looking --------------------------------------------------------------------------------------- */
+
+/* status, name, token, ticket, detail */
+static void look_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    const struct work *work = data;
+    struct rowlock_reply *reply = work->reply;
+    struct rowlock_refused *refused = work->refused;
+
+    if (n < 5)
+        return;
+    reply->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
+    if (reply->status == ROWLOCK_STATUS_OK)
+        return;
+    reply->number = rowlock__value_number(&columns[reply->status == ROWLOCK_STATUS_QUEUED ? 3 : 2]);
+    rowlock__column_text(&columns[1], refused->name, sizeof refused->name);
+    if (reply->status == ROWLOCK_STATUS_LIMIT)
+        rowlock__column_text(&columns[4], refused->detail, sizeof refused->detail);
+}
+
+/* Until something is in the way, or no name is left; reply->status says which. */
+static int look(struct work *work, bool at_limits_only)
+{
+    struct rowlock_request *request = work->request;
+    int code = ROWLOCK_OK;
+
+    for (size_t i = 0; !code && i < request->n; i++) {
+        const struct rowlock_want *want = &request->want[i];
+        struct rowlock_value values[] = {text(want->name),     text(modes[want->mode]),
+                                         limit_of(want),       number(count_of(want)),
+                                         text(request->owner), number(work->step->ticket)};
+
+        code = ask(work, ROWLOCK_SQL_LOOK, values, look_row, work);
+        if (at_limits_only && work->reply->status != ROWLOCK_STATUS_LIMIT)
+            work->reply->status = ROWLOCK_STATUS_OK;
+        if (work->reply->status != ROWLOCK_STATUS_OK)
+            break;
+    }
+    return code;
+}
+
+static void leftover_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_answer *answer = data;
+    char uuid[40], since[40];
+
+    if (n < 2)
+        return;
+    rowlock__column_text(&columns[0], uuid, sizeof uuid);
+    rowlock__column_text(&columns[1], since, sizeof since);
+    answer->status = ROWLOCK_STATUS_LEFTOVER;
+    snprintf(answer->detail, sizeof answer->detail, "uuid %s, locked_ts %s", uuid, since);
+}
+
+/* Technique insert: to the programs that use its table a committed row is a lock. */
+static int look_for_leftovers(struct work *work)
+{
+    const struct rowlock_request *request = work->request;
+    struct rowlock_answer answer = {.status = ROWLOCK_STATUS_OK};
+    int code = ROWLOCK_OK;
+
+    if (request->connection->installed.technique != ROWLOCK_INSERT)
+        return ROWLOCK_OK;
+    for (size_t i = 0; !code && i < request->n; i++) {
+        struct rowlock_value name = text(request->want[i].name);
+
+        snprintf(answer.name, sizeof answer.name, "%s", request->want[i].name);
+        code = ask(work, ROWLOCK_SQL_LEFTOVER, &name, leftover_row, &answer);
+        if (!code && answer.status != ROWLOCK_STATUS_OK)
+            code = rowlock__refuse(&answer, 0, NULL, 0, work->error);
+    }
+    return code;
+}
+
+/* ---- grant ------------------------------------------------------------------------------------------ */
+
+static int hold(const struct work *work, const struct rowlock_want *want, int64_t token)
+{
+    const struct rowlock_request *request = work->request;
+    struct rowlock_value values[] = {
+        number(token),          text(want->name),     text(modes[want->mode]), limit_of(want),
+        number(count_of(want)), text(request->owner), text(request->host),     keeper_of(request),
+        text(request->command), text(request->note)};
+
+    return ask(work, ROWLOCK_SQL_HOLD, values, NULL, NULL);
+}
+
+static int withdraw_all(const struct work *work, int64_t ticket)
+{
+    struct rowlock_value values[] = {number(ticket), text(work->request->owner)};
+
+    return ask(work, ROWLOCK_SQL_WITHDRAW, values, NULL, NULL);
+}
+
+static int insert(const struct work *work, int64_t *token)
+{
+    const struct rowlock_request *request = work->request;
+    int code = ask(work, ROWLOCK_SQL_DRAW, NULL, rowlock__take_number, token);
+
+    for (size_t i = 0; !code && i < request->n; i++)
+        code = hold(work, &request->want[i], *token);
+    if (!code) {
+        struct rowlock_value values[] = {number(*token), number(request->ttl_ms)};
+
+        code = ask(work, ROWLOCK_SQL_BEGIN_BEAT, values, NULL, NULL);
+    }
+    return code ? code : withdraw_all(work, 0);
+}
+
+static int grant_under_t(struct work *work, int64_t *token)
+{
+    const struct rowlock_request *request = work->request;
+    struct rowlock_value values[] = {text(request->want[0].name), text(request->owner)};
+    int code = ask(work, ROWLOCK_SQL_GRANTED, values, rowlock__take_number, token);
+
+    if (code || *token)
+        return code;
+    code = look(work, false);
+    if (code || work->reply->status != ROWLOCK_STATUS_OK)
+        return code;
+    code = look_for_leftovers(work);
+    return code ? code : insert(work, token);
+}
+
+static int grant(struct work *work)
+{
+    int64_t token = 0;
+    int64_t limit_ms = work->step->limit_ms;
+    int code;
+
+    if (limit_ms == 0) /* a try: another's write is a moment's affair, if there is a moment */
+        limit_ms = work->deadline_ms == ROWLOCK_NEVER ? 0 : -1;
+    code = take_t(work, limit_ms, false);
+    if (code == ROWLOCK_ETIMEDOUT) {
+        work->reply->status = work->step->limit_ms ? ROWLOCK_STATUS_TIMEDOUT : ROWLOCK_STATUS_BUSY;
+        rowlock__clear_error(work->error);
+        return ROWLOCK_OK;
+    }
+    if (code)
+        return code;
+    code = grant_under_t(work, &token);
+    if (!code && work->reply->status == ROWLOCK_STATUS_OK && work->request->rider)
+        code = work->request->rider(work->request->rider_data, work->request->connection, token,
+                                    work->error);
+    code = give_t(work, code, work->reply->status == ROWLOCK_STATUS_OK);
+    work->reply->token = code ? 0 : token;
+    return code;
+}
+
+/* ---- the queue ---------------------------------------------------------------------------------------- */
+
+static int stand(const struct work *work, const struct rowlock_want *want, int64_t ticket)
+{
+    const struct rowlock_request *request = work->request;
+    struct rowlock_value values[] = {
+        number(ticket),      text(want->name),           text(modes[want->mode]),
+        limit_of(want),      number(count_of(want)),     text(request->owner),
+        text(request->host), number(request->pid),       text(request->command),
+        text(request->note), number(work->step->good_ms)};
+
+    return ask(work, ROWLOCK_SQL_STAND, values, NULL, NULL);
+}
+
+static int enqueue_under_t(struct work *work, int64_t *ticket)
+{
+    const struct rowlock_request *request = work->request;
+    int code = withdraw_all(work, 0);
+
+    if (!code)
+        code = look(work, true);
+    if (code || work->reply->status != ROWLOCK_STATUS_OK)
+        return code;
+    code = ask(work, ROWLOCK_SQL_DRAW, NULL, rowlock__take_number, ticket);
+    for (size_t i = 0; !code && i < request->n; i++)
+        code = stand(work, &request->want[i], *ticket);
+    return code;
+}
+
+static int enqueue(struct work *work)
+{
+    int64_t ticket = 0;
+    int code = take_t(work, work->request->connection->statement_ms, false);
+
+    if (code)
+        return code;
+    code = enqueue_under_t(work, &ticket);
+    code = give_t(work, code, work->reply->status == ROWLOCK_STATUS_OK);
+    work->reply->number = code ? 0 : ticket;
+    return code;
+}
+
+struct position {
+    struct work *work;
+    bool stale;
+};
+
+/* status, number, before, first, free, expires_ms, locked, name, detail, stale */
+static void place_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct position *position = data;
+    struct rowlock_reply *reply = position->work->reply;
+
+    if (n < 10)
+        return;
+    reply->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
+    reply->number = rowlock__value_number(&columns[1]);
+    reply->before = rowlock__value_number(&columns[2]);
+    reply->first = rowlock__value_number(&columns[3]);
+    reply->free = rowlock__value_number(&columns[4]) != 0;
+    reply->expires_ms = rowlock__value_number(&columns[5]);
+    rowlock__column_text(&columns[7], position->work->refused->name,
+                         sizeof position->work->refused->name);
+    position->stale = rowlock__value_number(&columns[9]) != 0;
+}
+
+/* Most looks only read, and so stop nobody's renewal. */
+static int place(struct work *work)
+{
+    struct rowlock_value values[] = {number(work->step->ticket), number(work->step->good_ms)};
+    struct position position = {.work = work};
+    int code = ask(work, ROWLOCK_SQL_PLACE, values, place_row, &position);
+
+    if (code || !position.stale || work->reply->status == ROWLOCK_STATUS_UNQUEUED)
+        return code;
+    code = take_t(work, work->request->connection->statement_ms, false);
+    if (code)
+        return code;
+    return give_t(work, ask(work, ROWLOCK_SQL_SEEN, values, NULL, NULL), true);
+}
+
+static int overtake(struct work *work)
+{
+    struct rowlock_value values[] = {number(work->step->number), number(work->step->ticket)};
+    int64_t idle = 0;
+    bool strikes;
+    int code = take_t(work, work->step->limit_ms, false);
+
+    if (code)
+        return code;
+    code = ask(work, ROWLOCK_SQL_OVERTAKE, values, rowlock__take_number, &idle);
+    strikes = !code && idle && work->step->strike;
+    if (strikes)
+        code = withdraw_all(work, work->step->number);
+    code = give_t(work, code, strikes);
+    work->reply->number = code || !idle ? 0 : strikes ? 2 : 1;
+    return code;
+}
+
+static int withdraw(struct work *work)
+{
+    int64_t limit_ms = work->request->connection->statement_ms;
+    int code;
+
+    if (limit_ms < 0 || limit_ms > FAREWELL_MS)
+        limit_ms = FAREWELL_MS;
+    code = take_t(work, limit_ms, true);
+    return code ? code : give_t(work, withdraw_all(work, work->step->ticket), true);
+}
+
+int rowlock__execute_plain(struct rowlock_request *request, const struct rowlock_step *step,
+                           int64_t deadline_ms, struct rowlock_reply *reply,
+                           struct rowlock_refused *refused, struct rowlock_error *error)
+{
+    struct work work = {request, step, reply, refused, deadline_ms, error};
+
+    *reply = (struct rowlock_reply){0};
+    *refused = (struct rowlock_refused){0};
+    switch (step->act) {
+    case ROWLOCK_ACT_GRANT:
+        return reply->code = grant(&work);
+    case ROWLOCK_ACT_ENQUEUE:
+        return reply->code = enqueue(&work);
+    case ROWLOCK_ACT_PLACE:
+        return reply->code = place(&work);
+    case ROWLOCK_ACT_OVERTAKE:
+        return reply->code = overtake(&work);
+    case ROWLOCK_ACT_WITHDRAW:
+        return reply->code = withdraw(&work);
+    case ROWLOCK_ACT_AWAIT: /* no session locks: nothing came, and there is nothing to give back */
+    case ROWLOCK_ACT_UNMARK:
+        return reply->code = ROWLOCK_OK;
+    default:
+        return reply->code = rowlock__fail(error, ROWLOCK_EINVAL, "no step of the database's");
+    }
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lease/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/error.h"
+#include "util/random.h"
+#include "util/utf8.h"
+
+#define DEFAULT_TTL_MS 30000
+#define LEAST_TTL_MS 1000
+#define MOST_TTL_MS (INT64_C(100) * 366 * 86400 * 1000)
+#define COMMAND_SIZE 256 /* the columns' widths on MariaDB, and the end */
+#define NOTE_SIZE 1025
+
+static int make_owner(char *owner)
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char bytes[(ROWLOCK_OWNER_SIZE - 1) / 2];
+
+    if (rowlock__random_bytes(bytes, sizeof bytes))
+        return -1;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        owner[2 * i] = digits[bytes[i] >> 4];
+        owner[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    owner[2 * sizeof bytes] = '\0';
+    return 0;
+}
+
+void rowlock__host(char *out, size_t size)
+{
+    char name[256] = "";
+
+    gethostname(name, sizeof name - 1);
+    rowlock__utf8_copy(out, size, name);
+}
+
+/* What people are shown is cut rather than refused. */
+static int copy_text(const char **out, const char *text, size_t size)
+{
+    char *copy;
+
+    if (!text || !*text)
+        return 0;
+    copy = malloc(size);
+    if (!copy)
+        return -1;
+    rowlock__utf8_copy(copy, size, text);
+    *out = copy;
+    return 0;
+}
+
+int rowlock__ttl_check(int64_t ttl_ms, struct rowlock_error *error)
+{
+    if (ttl_ms < LEAST_TTL_MS || ttl_ms > MOST_TTL_MS)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "a ttl of %lld ms is too %s; it must be from 1 second to 100 years",
+                             (long long)ttl_ms, ttl_ms < LEAST_TTL_MS ? "short" : "long");
+    return ROWLOCK_OK;
+}
+
+static int set_ttl(struct rowlock_request *request, int64_t ttl_ms, struct rowlock_error *error)
+{
+    request->ttl_ms = ttl_ms == 0 ? DEFAULT_TTL_MS : ttl_ms;
+    return rowlock__ttl_check(request->ttl_ms, error);
+}
+
+int rowlock__request_init(struct rowlock_request *request, struct rowlock_connection *connection,
+                          const struct rowlock_want *wants, size_t n,
+                          const struct rowlock_terms *terms, struct rowlock_error *error)
+{
+    static const struct rowlock_terms defaults;
+    struct rowlock_wants sorted;
+    int code = rowlock__wants_init_lease(&sorted, wants, n, error);
+
+    *request = (struct rowlock_request){.connection = connection,
+                                        .want = sorted.want,
+                                        .n = sorted.n,
+                                        .packed = sorted.packed,
+                                        .length = sorted.length,
+                                        .pid = getpid()};
+    if (!terms)
+        terms = &defaults;
+    if (!code)
+        code = set_ttl(request, terms->ttl_ms, error);
+    if (code)
+        return code;
+    request->keeper_pid = terms->no_process ? 0 : request->pid;
+    rowlock__host(request->host, sizeof request->host);
+    if (make_owner(request->owner))
+        return rowlock__fail(error, ROWLOCK_EDB,
+                             "the system gives no random bytes, so no owner id can be made");
+    if (copy_text(&request->command, terms->command, COMMAND_SIZE) ||
+        copy_text(&request->note, terms->note, NOTE_SIZE))
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    return ROWLOCK_OK;
+}
+
+void rowlock__request_clear(struct rowlock_request *request)
+{
+    free(request->want);
+    free(request->packed);
+    free((char *)request->command);
+    free((char *)request->note);
+    *request = (struct rowlock_request){0};
+}

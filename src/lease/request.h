@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One call of rowlock_acquire as the statements see it: what is wanted, by whom, on what terms. */
+#ifndef ROWLOCK_REQUEST_H
+#define ROWLOCK_REQUEST_H
+
+#include "lease/machine.h"
+#include "lock/wants.h"
+#include "session/connection.h"
+
+#define ROWLOCK_OWNER_SIZE 33 /* 32 hex digits */
+
+/*
+ * What else is to happen in the transaction of a grant, before its COMMIT. A code other than 0: nothing is
+ * granted, and the code is what the call ends with. After a lost reply it may find its own work done: the token
+ * tells.
+ */
+typedef int rowlock_rider(void *data, struct rowlock_connection *connection, int64_t token,
+                          struct rowlock_error *error);
+
+struct rowlock_request {
+    struct rowlock_connection *connection;
+    struct rowlock_want *want; /* by the names' bytes, each name once; names are the caller's */
+    size_t n;
+    char *packed; /* dialect.h, "lease wants" */
+    size_t length;
+    char owner[ROWLOCK_OWNER_SIZE];
+    char host[256];
+    int64_t ttl_ms;
+    int64_t pid, keeper_pid;    /* who waits; who holds then, 0: no process */
+    const char *command, *note; /* ours; NULL: none */
+    rowlock_rider *rider;       /* NULL: none */
+    void *rider_data;
+};
+
+/* This node's name, as UTF-8; as much of it as there is room for. */
+void rowlock__host(char *out, size_t size);
+
+/* Checks and sorts; makes the owner id. EINVAL, ENOMEM; clear it in any case. */
+int rowlock__request_init(struct rowlock_request *request, struct rowlock_connection *connection,
+                          const struct rowlock_want *wants, size_t n,
+                          const struct rowlock_terms *terms, struct rowlock_error *error);
+/* rowlock_acquire with a rider (NULL: none). */
+int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
+                          size_t n, const struct rowlock_terms *terms, rowlock_rider *rider,
+                          void *rider_data, struct rowlock_lease **out,
+                          struct rowlock_error *error);
+/* 0, or EINVAL with the reason. */
+int rowlock__ttl_check(int64_t ttl_ms, struct rowlock_error *error);
+void rowlock__request_clear(struct rowlock_request *request);
+
+/* What the row of a refusal says, for the error's text. */
+struct rowlock_refused {
+    char name[256];   /* in the way; "" */
+    char detail[300]; /* "" */
+};
+
+/*
+ * Performs one step of the machine that talks to the database (not PAUSE, RECONNECT, DONE) and fills
+ * the reply; a failure is in the reply's code too. Leaves no transaction open. `deadline_ms`: of the
+ * whole call; a step's own limit ends it earlier. Returns reply->code.
+ */
+int rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
+                     int64_t deadline_ms, struct rowlock_reply *reply,
+                     struct rowlock_refused *refused, struct rowlock_error *error);
+
+/* After a grant or an enqueue that failed on a session that lives: what it left of session locks is given
+   back. Cannot be interrupted, and says nothing. */
+void rowlock__unmark_lost(struct rowlock_connection *connection);
+
+/* The same where the dialect has no functions: the steps as plain statements in one transaction.
+   rowlock__execute calls it. */
+int rowlock__execute_plain(struct rowlock_request *request, const struct rowlock_step *step,
+                           int64_t deadline_ms, struct rowlock_reply *reply,
+                           struct rowlock_refused *refused, struct rowlock_error *error);
+
+#endif

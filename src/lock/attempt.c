@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lock/attempt.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "schema/check.h"
+#include "util/error.h"
+
+#define LEASE_WAIT_MS 30000 /* inside a transaction: the lease's holder may wait for our rows */
+#define SWEEP_MIN_MS 1500   /* above PostgreSQL's deadlock_timeout, so that cycles are seen */
+
+static rowlock_duration left_to_wait(const struct rowlock_attempt *attempt)
+{
+    int64_t left;
+
+    if (attempt->wait_ms <= 0)
+        return attempt->wait_ms;
+    left = attempt->deadline_ms - rowlock__now_ms();
+    return left < 1 ? 1 : left;
+}
+
+/* Functions on the server end a wait by themselves, and are given the time of a statement more to
+   say so; without them the driver's own budget is the wait. */
+static struct rowlock_budget budget_of(const struct rowlock_attempt *attempt)
+{
+    const struct rowlock_connection *connection = attempt->connection;
+    int64_t end = attempt->wait_ms < 0 ? ROWLOCK_NEVER : attempt->deadline_ms;
+
+    if (!connection->dialect->procedural)
+        return (struct rowlock_budget){end, connection->interrupt_fd, 0};
+    if (end != ROWLOCK_NEVER) {
+        int64_t now = rowlock__now_ms();
+
+        end = rowlock__after(end > now ? end : now, connection->statement_ms);
+    }
+    return rowlock__in_time(connection, (struct rowlock_budget){end, connection->interrupt_fd, 0},
+                            ROWLOCK_LATE_MS);
+}
+
+static struct rowlock_value number(int64_t n)
+{
+    return (struct rowlock_value){.type = ROWLOCK_INT, .number = n};
+}
+
+static struct rowlock_value bytes(const char *text, size_t length)
+{
+    return (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = text, .length = length};
+}
+
+static int run(struct rowlock_attempt *attempt, const struct rowlock_statement *statement,
+               const struct rowlock_value *values, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = attempt->connection;
+    struct rowlock_budget budget = budget_of(attempt);
+    struct rowlock_call call = {.statement = statement,
+                                .values = values,
+                                .limit_ms = attempt->wait_ms > 0 ? left_to_wait(attempt) : 0,
+                                .row = rowlock__answer_row,
+                                .data = &attempt->answer};
+
+    return connection->driver->run(connection->link,
+                                   attempt->later ? ROWLOCK_INSIDE : ROWLOCK_BEGIN, &call, 1,
+                                   &budget, &attempt->outcome, error);
+}
+
+static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = attempt->connection;
+    rowlock_duration wait_ms = left_to_wait(attempt);
+    rowlock_duration lease_ms = wait_ms < 0 || wait_ms > LEASE_WAIT_MS ? LEASE_WAIT_MS : wait_ms;
+    struct rowlock_value values[] = {bytes(attempt->wants.packed, attempt->wants.length),
+                                     number(wait_ms), number(lease_ms), number(!connection->url)};
+
+    return run(attempt,
+               rowlock__sql(connection, attempt->later ? ROWLOCK_SQL_LOCK : ROWLOCK_SQL_BEGIN_LOCK),
+               values, error);
+}
+
+/* The fast path: one name, exclusively. It says less, so here its name is added. */
+static int run_one(struct rowlock_attempt *attempt, struct rowlock_error *error)
+{
+    const char *name = attempt->wants.want->name;
+    struct rowlock_value values[] = {bytes(name, strlen(name)), number(left_to_wait(attempt))};
+
+    snprintf(attempt->answer.name, sizeof attempt->answer.name, "%s", name);
+    return run(attempt, rowlock__sql(attempt->connection, ROWLOCK_SQL_BEGIN_ONE), values, error);
+}
+
+static int takes_the_fast_path(const struct rowlock_attempt *attempt)
+{
+    const struct rowlock_connection *connection = attempt->connection;
+    const struct rowlock_want *want = attempt->wants.want;
+
+    return !attempt->later && !attempt->the_long_way && attempt->wants.n == 1 &&
+           want->mode == ROWLOCK_EXCLUSIVE && !want->token &&
+           rowlock__sql(connection, ROWLOCK_SQL_BEGIN_ONE) &&
+           connection->driver->speaks_utf8(connection->link);
+}
+
+/* Without functions on the server: the same few statements for each name, in one transaction. */
+static int run_each(struct rowlock_attempt *attempt, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = attempt->connection;
+    const struct rowlock_statement *statement =
+        rowlock__sql(connection, attempt->later ? ROWLOCK_SQL_LOCK : ROWLOCK_SQL_BEGIN_LOCK);
+    unsigned bracket = attempt->later ? ROWLOCK_INSIDE : ROWLOCK_BEGIN;
+    struct rowlock_budget budget = budget_of(attempt);
+    int code = ROWLOCK_OK;
+
+    for (size_t i = 0; !code && i < attempt->wants.n; i++, bracket = ROWLOCK_INSIDE) {
+        const struct rowlock_want *want = &attempt->wants.want[i];
+        struct rowlock_value values[] = {bytes(want->name, strlen(want->name)),
+                                         number(want->mode == ROWLOCK_SHARED), number(want->token),
+                                         number(0)};
+        struct rowlock_call call = {.statement = statement,
+                                    .values = values,
+                                    .row = rowlock__answer_row,
+                                    .data = &attempt->answer};
+
+        code = connection->driver->run(connection->link, bracket, &call, 1, &budget,
+                                       &attempt->outcome, error);
+    }
+    return code;
+}
+
+static void leftover_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_answer *answer = data;
+    char uuid[40], since[40];
+
+    if (n < 2)
+        return;
+    rowlock__column_text(&columns[0], uuid, sizeof uuid);
+    rowlock__column_text(&columns[1], since, sizeof since);
+    answer->status = ROWLOCK_STATUS_LEFTOVER;
+    snprintf(answer->detail, sizeof answer->detail, "uuid %s, locked_ts %s", uuid, since);
+}
+
+/* Technique insert without functions: the functions of other engines look by themselves. */
+static int look_for_leftovers(struct rowlock_attempt *attempt, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = attempt->connection;
+    int code = ROWLOCK_OK;
+
+    for (size_t i = 0; !code && i < attempt->wants.n; i++) {
+        const char *name = attempt->wants.want[i].name;
+        struct rowlock_value value = bytes(name, strlen(name));
+
+        if (attempt->answer.status != ROWLOCK_STATUS_OK)
+            break;
+        snprintf(attempt->answer.name, sizeof attempt->answer.name, "%s", name);
+        code = rowlock__ask(connection, ROWLOCK_SQL_LEFTOVER, &value, leftover_row,
+                            &attempt->answer, error);
+    }
+    return code;
+}
+
+int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *error)
+{
+    const struct rowlock_connection *connection = attempt->connection;
+    int code;
+
+    memset(&attempt->answer, 0, sizeof attempt->answer);
+    if (takes_the_fast_path(attempt))
+        return run_one(attempt, error);
+    if (connection->dialect->procedural)
+        return run_packed(attempt, error);
+    code = run_each(attempt, error);
+    if (attempt->unread)
+        code = rowlock__check_late(attempt->connection, code, error);
+    if (!code && connection->installed.technique == ROWLOCK_INSERT)
+        code = look_for_leftovers(attempt, error);
+    return code;
+}
+
+struct tokens {
+    int64_t token[64];
+    size_t n;
+};
+
+static void token_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct tokens *tokens = data;
+
+    if (n > 0 && tokens->n < sizeof tokens->token / sizeof *tokens->token)
+        tokens->token[tokens->n++] = rowlock__value_number(&columns[0]);
+}
+
+/* A transaction of its own, begun in full: the session's defaults may be another level, or read only. */
+static int run_alone(struct rowlock_connection *outside, enum rowlock_statement_id id,
+                     const struct rowlock_value *values, const struct rowlock_budget *budget,
+                     struct rowlock_error *error)
+{
+    struct rowlock_call call = {.statement = rowlock__sql(outside, id), .values = values};
+    struct rowlock_outcome outcome = {0};
+    int code;
+
+    if (!call.statement)
+        return ROWLOCK_OK;
+    code = outside->driver->run(outside->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, 1, budget,
+                                &outcome, error);
+    if (!code)
+        return ROWLOCK_OK;
+    if (code == ROWLOCK_EUNKNOWN) /* done or not, it does no harm to do it again */
+        code = rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost (%s)",
+                             call.statement->name);
+    return rowlock__cleaned_up(outside, &outcome, code, error);
+}
+
+/* One short transaction a token, outside T, so that no sweep holds one token while it waits for
+   another. More than fit are met at the next attempt. */
+int rowlock__sweep(struct rowlock_attempt *attempt, struct rowlock_connection *outside,
+                   struct rowlock_error *error)
+{
+    struct rowlock_value wants = bytes(attempt->wants.packed, attempt->wants.length);
+    struct tokens tokens = {.n = 0};
+    struct rowlock_budget budget = {rowlock__now_ms() + SWEEP_MIN_MS,
+                                    attempt->connection->interrupt_fd, 0};
+    int code = rowlock__ask(outside, ROWLOCK_SQL_EXPIRED, &wants, token_row, &tokens, error);
+
+    if (attempt->deadline_ms > budget.deadline_ms)
+        budget.deadline_ms = attempt->deadline_ms;
+    budget = rowlock__in_time(outside, budget, SWEEP_MIN_MS);
+    for (size_t i = 0; !code && i < tokens.n; i++) {
+        struct rowlock_value token = number(tokens.token[i]);
+
+        code = run_alone(outside, ROWLOCK_SQL_SWEEP, &token, &budget, error);
+    }
+    return code;
+}
+
+int rowlock__make_known(struct rowlock_attempt *attempt, struct rowlock_connection *outside,
+                        struct rowlock_error *error)
+{
+    struct rowlock_value wants = bytes(attempt->wants.packed, attempt->wants.length);
+    struct rowlock_budget budget = rowlock__budget(outside);
+
+    return run_alone(outside, ROWLOCK_SQL_PREPARE, &wants, &budget, error);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a transaction, and with it of its locks. */
+#include "session/connection.h"
+#include "util/error.h"
+
+int rowlock_commit(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    struct rowlock_budget budget;
+    struct rowlock_outcome outcome = {0};
+    int code = rowlock__ready(connection, ROWLOCK_STATE_ASK, error);
+
+    if (code == ROWLOCK_EABORTED) {
+        rowlock_rollback(connection, NULL);
+        return rowlock__fail(error, code,
+                             "an earlier statement of the transaction had failed, so it was rolled "
+                             "back; nothing of it was committed");
+    }
+    if (code)
+        return code;
+    budget = rowlock__budget(connection);
+    budget.interrupt_fd = -1; /* a COMMIT that was broken off would leave its outcome unknown */
+    if (connection->driver->state(connection->link) == ROWLOCK_STATE_IDLE)
+        return rowlock__fail(error, ROWLOCK_ENOTX, "no transaction is open");
+    code = connection->driver->run(connection->link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome,
+                                   error);
+    if (code && outcome.left == ROWLOCK_TX_DEAD && outcome.sent_commit)
+        return rowlock__left(error,
+                             rowlock__fail(error, ROWLOCK_EUNKNOWN,
+                                           "the connection was lost while COMMIT was under way; "
+                                           "read your data to learn whether it happened"),
+                             ROWLOCK_TX_DEAD);
+    return code;
+}
+
+int rowlock_rollback(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    struct rowlock_budget budget;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_ASK, error);
+
+    if (code && code != ROWLOCK_EABORTED)
+        return code;
+    budget = rowlock__budget(connection);
+    budget.interrupt_fd = -1;
+    rowlock__clear_error(error);
+    return connection->driver->rollback(connection->link, &budget, error);
+}

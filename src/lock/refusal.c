@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A busy lock always says who holds it, since when, and how many wait, as far as the engine knows. */
+#include "lock/refusal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/error.h"
+#include "util/instant.h"
+
+struct holder {
+    int found;
+    char kind[16], pid[24], host[80], program[64], since[48], expires[48], note[120], waiting[24];
+    int64_t permits,
+        limit; /* of the name: how many of how many are in use; 0: it is none of permits */
+};
+
+void rowlock__answer_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_answer *answer = data;
+
+    if (n < 1 || answer->status != ROWLOCK_STATUS_OK)
+        return;
+    answer->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
+    if (n < 4)
+        return;
+    rowlock__column_text(&columns[1], answer->name, sizeof answer->name);
+    answer->stays = (int)rowlock__value_number(&columns[2]);
+    rowlock__column_text(&columns[3], answer->detail, sizeof answer->detail);
+}
+
+static void local_time(const struct rowlock_value *column, char *out, size_t size)
+{
+    char utc[48];
+
+    rowlock__column_text(column, utc, sizeof utc);
+    rowlock__local_time_of(utc, out, size);
+}
+
+static void holder_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct holder *holder = data;
+
+    if (n < 8 || holder->found++)
+        return;
+    rowlock__column_text(&columns[0], holder->kind, sizeof holder->kind);
+    rowlock__column_text(&columns[1], holder->pid, sizeof holder->pid);
+    rowlock__column_text(&columns[2], holder->host, sizeof holder->host);
+    rowlock__column_text(&columns[3], holder->program, sizeof holder->program);
+    local_time(&columns[4], holder->since, sizeof holder->since);
+    local_time(&columns[5], holder->expires, sizeof holder->expires);
+    rowlock__column_text(&columns[6], holder->note, sizeof holder->note);
+    rowlock__column_text(&columns[7], holder->waiting, sizeof holder->waiting);
+}
+
+static size_t add(char *out, size_t size, size_t at, const char *before, const char *what,
+                  const char *after)
+{
+    int n = *what && at < size ? snprintf(out + at, size - at, "%s%s%s", before, what, after) : 0;
+
+    return at + (size_t)n;
+}
+
+/* Of a lease pid and host are its holder's; of a transaction the engine tells the server's own number of
+   the session, and where its client is. */
+static void describe(const struct holder *holder, char *out, size_t size)
+{
+    int leased = strcmp(holder->kind, "lease") == 0;
+    size_t at = 0;
+
+    out[0] = '\0';
+    at = add(out, size, at, " by ", leased ? "a lease" : "a transaction", "");
+    at = add(out, size, at, leased ? ", pid " : ", server session ", holder->pid, "");
+    at = add(out, size, at, leased ? " on " : " of a client on ", holder->host, "");
+    at = add(out, size, at, " (", holder->program, ")");
+    at = add(out, size, at, ", since ", holder->since, "");
+    at = add(out, size, at, ", expires ", holder->expires, "");
+    at = add(out, size, at, ", note: \"", holder->note, "\"");
+    add(out, size, at, ", ", holder->waiting, " waiting");
+}
+
+struct census {
+    int64_t waiting, permits, limit;
+};
+
+/* state, name, mode, ..., at 13 limit, count */
+static void census_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct census *census = data;
+    char state[16], mode[16];
+
+    if (n < 15)
+        return;
+    rowlock__column_text(&columns[0], state, sizeof state);
+    rowlock__column_text(&columns[2], mode, sizeof mode);
+    if (strcmp(state, "waiting") == 0) {
+        census->waiting++;
+    } else if (strcmp(state, "held") == 0 && strcmp(mode, "permit") == 0) {
+        census->permits += rowlock__value_number(&columns[14]);
+        census->limit = rowlock__value_number(&columns[13]);
+    }
+}
+
+/* The engine counts who stands in its own queue; who waits for a lease stands in ours, and the first
+   of them perhaps in both. */
+static void count_others(const struct rowlock_value *name, struct rowlock_connection *informant,
+                         struct holder *holder)
+{
+    struct census census = {0};
+
+    rowlock__ask(informant, ROWLOCK_SQL_LIST, name, census_row, &census, NULL);
+    if (census.waiting > atoll(holder->waiting))
+        snprintf(holder->waiting, sizeof holder->waiting, "%lld", (long long)census.waiting);
+    if (strcmp(holder->waiting, "0") == 0)
+        holder->waiting[0] = '\0';
+    if (strcmp(holder->kind, "lease") == 0) {
+        holder->permits = census.permits;
+        holder->limit = census.limit;
+    }
+}
+
+static void ask_holder(const char *name, struct rowlock_connection *informant,
+                       struct holder *holder)
+{
+    struct rowlock_value value = {ROWLOCK_BYTES, 0, name, strlen(name)};
+
+    *holder = (struct holder){0};
+    rowlock__ask(informant, ROWLOCK_SQL_HOLDER, &value, holder_row, holder, NULL);
+    count_others(&value, informant, holder);
+}
+
+void rowlock__find_held(struct rowlock_answer *answer, const struct rowlock_wants *wants,
+                        struct rowlock_connection *informant)
+{
+    struct holder holder = {0};
+    size_t i = 0;
+
+    for (size_t k = 0; informant && wants->n > 1 && k < wants->n && !holder.found; k++) {
+        ask_holder(wants->want[k].name, informant, &holder);
+        i = holder.found ? k : 0;
+    }
+    snprintf(answer->name, sizeof answer->name, "%s", wants->want[i].name);
+}
+
+/* "'a' is held by a lease, pid 7 on db1 (backup), since ..., 2 waiting"; of permits also how many. */
+static void say_who(const struct rowlock_answer *answer, struct rowlock_connection *informant,
+                    char *out, size_t size)
+{
+    struct holder holder = {0};
+    char by[400];
+
+    if (!answer->detail[0] && informant && answer->name[0])
+        ask_holder(answer->name, informant, &holder);
+    if (answer->detail[0])
+        snprintf(by, sizeof by, " by %s", answer->detail);
+    else if (holder.found)
+        describe(&holder, by, sizeof by);
+    else
+        snprintf(by, sizeof by, " by another transaction");
+    if (holder.permits)
+        snprintf(out, size, "%lld of %lld permits of '%.100s' %s held%s", (long long)holder.permits,
+                 (long long)holder.limit, answer->name,
+                 holder.permits == 1 ? "is in use," : "are in use; one is", by);
+    else
+        snprintf(out, size, "'%.100s' is held%s", answer->name, by);
+}
+
+static int held(const struct rowlock_answer *answer, rowlock_duration wait_ms,
+                struct rowlock_connection *informant, struct rowlock_error *error)
+{
+    char text[600];
+    int busy = answer->status == ROWLOCK_STATUS_BUSY || wait_ms == 0;
+
+    say_who(answer, informant, text, sizeof text);
+    return rowlock__fail(error, busy ? ROWLOCK_EBUSY : ROWLOCK_ETIMEDOUT, "%s%s%s", text,
+                         busy ? "" : "; not acquired in time",
+                         answer->stays ? "; a row asked for stays locked until the transaction ends"
+                                       : "");
+}
+
+/* Nobody holds it, but others have come first. */
+static int queued(const struct rowlock_answer *answer, rowlock_duration wait_ms,
+                  struct rowlock_connection *informant, struct rowlock_error *error)
+{
+    struct holder holder = {0};
+
+    if (informant && answer->name[0])
+        ask_holder(answer->name, informant, &holder);
+    if (holder.found)
+        return held(answer, wait_ms, informant, error);
+    return rowlock__fail(error, wait_ms == 0 ? ROWLOCK_EBUSY : ROWLOCK_ETIMEDOUT,
+                         "'%.100s' is promised to others who came first (%s waiting)%s",
+                         answer->name, holder.waiting[0] ? holder.waiting : "some",
+                         wait_ms == 0 ? "" : "; not acquired in time");
+}
+
+/* An error that the guard caught: its SQLSTATE stands before its text. */
+static int raised(const struct rowlock_answer *answer, int code, const char *advice,
+                  struct rowlock_error *error)
+{
+    const char *text = answer->detail;
+    char sqlstate[6] = "";
+
+    if (strlen(text) > 6 && text[5] == ' ') {
+        snprintf(sqlstate, sizeof sqlstate, "%.5s", text);
+        text += 6;
+    }
+    if (strncmp(text, "rowlock: ", 9) == 0)
+        text += 9;
+    rowlock__fail(error, code, "'%.100s': %s%s", answer->name, text, advice);
+    if (error)
+        snprintf(error->sqlstate, sizeof error->sqlstate, "%s", sqlstate);
+    return code;
+}
+
+int rowlock__refuse(const struct rowlock_answer *answer, rowlock_duration wait_ms,
+                    struct rowlock_connection *informant, int interrupted,
+                    struct rowlock_error *error)
+{
+    switch (answer->status) {
+    case ROWLOCK_STATUS_BUSY:
+    case ROWLOCK_STATUS_TIMEDOUT:
+    case ROWLOCK_STATUS_LEASED:
+    case ROWLOCK_STATUS_EXPIRED:
+        return held(answer, wait_ms, informant, error);
+    case ROWLOCK_STATUS_UNPREPARED:
+        return rowlock__fail(error, ROWLOCK_EUNPREPARED,
+                             "'%s' was never locked before; call rowlock_prepare before the "
+                             "transaction, or give options.url for a second connection",
+                             answer->name);
+    case ROWLOCK_STATUS_LEFTOVER:
+        return rowlock__fail(error, ROWLOCK_ELEFTOVER,
+                             "'%.100s' is held by a committed row that another program left behind "
+                             "(%s); if nobody works on it, run: rowlock vacuum",
+                             answer->name, answer->detail);
+    case ROWLOCK_STATUS_CANCELED:
+        return rowlock__fail(error, interrupted ? ROWLOCK_ECANCELED : ROWLOCK_ETIMEDOUT,
+                             "%s while waiting for '%.100s'",
+                             interrupted         ? "interrupted"
+                             : answer->detail[0] ? answer->detail
+                                                 : "the server was told to end the statement",
+                             answer->name);
+    case ROWLOCK_STATUS_LOST:
+        return rowlock__fail(
+            error, ROWLOCK_ELOST,
+            "the token is not (or no longer) a lease of '%s' that allows this lock", answer->name);
+    case ROWLOCK_STATUS_SNAPSHOT:
+        return raised(answer, ROWLOCK_ESNAPSHOT,
+                      "; roll back, and BEGIN ISOLATION LEVEL READ COMMITTED, or use rowlock_begin",
+                      error);
+    case ROWLOCK_STATUS_SERVER:
+        return raised(answer, ROWLOCK_ESERVER, "", error);
+    case ROWLOCK_STATUS_QUEUED:
+    case ROWLOCK_STATUS_UNQUEUED:
+        return queued(answer, wait_ms, informant, error);
+    case ROWLOCK_STATUS_LIMIT:
+        return rowlock__fail(error, ROWLOCK_ELIMIT,
+                             "'%.100s': the number of permits was stated differently (%s); all who "
+                             "use the name must state the same limit",
+                             answer->name, answer->detail);
+    case ROWLOCK_STATUS_STOPPED:
+        return rowlock__fail(error, ROWLOCK_ELOST, "the lease of '%.100s' was broken; stop",
+                             answer->name);
+    case ROWLOCK_STATUS_OK:
+        break;
+    }
+    return rowlock__fail(error, ROWLOCK_EDB, "unexpected status %d of the locking statement",
+                         (int)answer->status);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the status row of a locking statement says, and what the caller is told of it. */
+#ifndef ROWLOCK_REFUSAL_H
+#define ROWLOCK_REFUSAL_H
+
+#include "lock/wants.h"
+#include "session/connection.h"
+
+struct rowlock_answer {
+    enum rowlock_status status;
+    char name[ROWLOCK_NAME_MAX + 1]; /* the one in the way */
+    int stays;                       /* a row asked for stays locked until the transaction ends */
+    char detail[300];                /* for people; "" */
+};
+
+/* A row callback (dialect.h, "status row"): keeps the first row that is not OK. `data` is a
+   struct rowlock_answer. */
+void rowlock__answer_row(void *data, const struct rowlock_value *columns, unsigned n);
+
+/*
+ * Turns a status that is not OK into the caller's error. `wait_ms` is what the caller was ready to
+ * wait. `informant` is asked who holds the name; NULL: nobody can be asked. `interrupted` tells a
+ * cancelled statement that the caller's interrupt_fd ended from one that the session's own limit did.
+ */
+int rowlock__refuse(const struct rowlock_answer *answer, rowlock_duration wait_ms,
+                    struct rowlock_connection *informant, int interrupted,
+                    struct rowlock_error *error);
+
+/* Who of these names is held, if the engine can tell: puts it into answer->name. */
+void rowlock__find_held(struct rowlock_answer *answer, const struct rowlock_wants *wants,
+                        struct rowlock_connection *informant);
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Locks in a transaction: begin-and-lock, and a lock taken later in the caller's own. Both are
+ * attempts in a loop: the database answers with a status row, and what cannot be settled inside
+ * the transaction (an expired lease to sweep, a name to make known) is done outside before the
+ * next attempt. Whoever waits for a lease at begin waits holding nothing.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/attempt.h"
+#include "schema/check.h"
+#include "session/connection.h"
+#include "util/error.h"
+
+#define MOMENT_MS 1000 /* what a try may spend on clearing its way */
+
+/* Where a transaction is open, what must be outside of it goes over a second connection. */
+static int outside_of(struct rowlock_attempt *attempt, struct rowlock_connection **out,
+                      struct rowlock_error *error)
+{
+    *out = attempt->connection;
+    return attempt->later ? rowlock__second(attempt->connection, out, error) : ROWLOCK_OK;
+}
+
+static int is_over(const struct rowlock_attempt *attempt)
+{
+    return attempt->wait_ms == 0 ||
+           (attempt->wait_ms > 0 && rowlock__now_ms() >= attempt->deadline_ms);
+}
+
+/* A try does no waiting, but may clear the way once: a moment for it, counted from the start. */
+static int is_far_over(const struct rowlock_attempt *attempt)
+{
+    return attempt->wait_ms >= 0 &&
+           rowlock__now_ms() >= rowlock__after(attempt->deadline_ms, MOMENT_MS);
+}
+
+static int pause_for_lease(struct rowlock_attempt *attempt, struct rowlock_error *error)
+{
+    enum rowlock_wake wake =
+        rowlock__pause(&attempt->pause, attempt->connection->interrupt_fd, attempt->deadline_ms);
+
+    if (wake == ROWLOCK_WAKE_INTERRUPT)
+        return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted while waiting for '%s'",
+                             attempt->answer.name);
+    return ROWLOCK_OK;
+}
+
+/* What has to be done outside of the caller's transaction before another attempt makes sense. */
+static int do_outside(struct rowlock_attempt *attempt,
+                      int (*todo)(struct rowlock_attempt *, struct rowlock_connection *,
+                                  struct rowlock_error *),
+                      int *again, struct rowlock_error *error)
+{
+    struct rowlock_connection *outside = NULL;
+    int code;
+
+    if (is_far_over(attempt))
+        return ROWLOCK_OK;
+    code = outside_of(attempt, &outside, error);
+    if (!code && outside)
+        code = rowlock__given_up(outside, todo(attempt, outside, error), error);
+    if (code == ROWLOCK_ECONN && outside == attempt->connection)
+        attempt->outcome.left = ROWLOCK_TX_DEAD;
+    *again = !code && outside;
+    return code;
+}
+
+/* After an attempt that was answered: `*again` says whether another one makes sense. */
+static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
+{
+    int code;
+
+    *again = 0;
+    switch (attempt->answer.status) {
+    case ROWLOCK_STATUS_EXPIRED:
+        code = do_outside(attempt, rowlock__sweep, again, error);
+        return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_OK : code;
+    case ROWLOCK_STATUS_UNPREPARED:
+        return do_outside(attempt, rowlock__make_known, again, error);
+    case ROWLOCK_STATUS_LEASED:
+        if (attempt->later || is_over(attempt))
+            return ROWLOCK_OK;
+        code = pause_for_lease(attempt, error);
+        *again = !code;
+        return code;
+    default:
+        return ROWLOCK_OK;
+    }
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------ */
+
+/* The engine took us for the one to give way, but we had nothing to lose yet: once more. */
+static int is_victim(const struct rowlock_attempt *attempt, int code,
+                     const struct rowlock_error *error)
+{
+    return !attempt->later && !is_far_over(attempt) &&
+           (code == ROWLOCK_EROLLEDBACK ||
+            (code == ROWLOCK_EABORTED && strncmp(error->sqlstate, "40", 2) == 0));
+}
+
+/* In the caller's transaction nothing is asked that could fail and so end it. */
+static struct rowlock_connection *informant(const struct rowlock_attempt *attempt)
+{
+    return attempt->later ? attempt->connection->second : attempt->connection;
+}
+
+static int refuse(struct rowlock_attempt *attempt, struct rowlock_error *error)
+{
+    if (!attempt->answer.name[0]) /* ended before the procedure knew its first name */
+        rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
+    return rowlock__refuse(&attempt->answer, attempt->wait_ms, informant(attempt),
+                           rowlock__was_interrupted(attempt->connection), error);
+}
+
+/* A wait that the server or the driver ended: said as who asks for a lock expects it. */
+static int timed_out(struct rowlock_attempt *attempt, struct rowlock_error *error)
+{
+    struct rowlock_error was = *error;
+    int code;
+
+    attempt->answer.status = ROWLOCK_STATUS_TIMEDOUT;
+    rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
+    code = refuse(attempt, error);
+    error->native = was.native;
+    memcpy(error->sqlstate, was.sqlstate, sizeof was.sqlstate);
+    return code;
+}
+
+static int judge_failure(struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = attempt->connection;
+
+    if (!attempt->later)
+        code = rowlock__given_up(connection, code, error);
+    if (code == ROWLOCK_ETIMEDOUT)
+        return timed_out(attempt, error);
+    /* what was wrong with an unread schema: missing, older, newer */
+    if (code == ROWLOCK_ESCHEMA && !connection->checked && !attempt->later)
+        return rowlock__check_installed(connection, error) ? error->code : code;
+    return code;
+}
+
+/* The session's own lock_timeout ended a wait that was to last longer: once more, the way that sets
+   it aside. */
+static int ended_early(struct rowlock_attempt *attempt, int code, const struct rowlock_error *error)
+{
+    if (code != ROWLOCK_ETIMEDOUT || strcmp(error->sqlstate, "55P03") != 0 ||
+        attempt->the_long_way || attempt->later || is_over(attempt))
+        return 0;
+    attempt->the_long_way = 1;
+    return 1;
+}
+
+static int check_widths(const struct rowlock_attempt *attempt, struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK;
+
+    for (size_t i = 0; !code && i < attempt->wants.n; i++) {
+        const struct rowlock_want *want = &attempt->wants.want[i];
+
+        if (attempt->connection->installed.technique == ROWLOCK_INSERT &&
+            want->mode == ROWLOCK_SHARED)
+            return rowlock__fail(error, ROWLOCK_EMODE, "'%s': technique insert has no shared lock",
+                                 want->name);
+        code = rowlock__check_width(attempt->connection, want->name, error);
+    }
+    return code;
+}
+
+static int attempt_once(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = attempt->connection;
+    int code = rowlock__try_once(attempt, error);
+
+    *again = 0;
+    if (!code && attempt->answer.status == ROWLOCK_STATUS_OK)
+        return attempt->unread ? check_widths(attempt, error) : ROWLOCK_OK;
+    if (!attempt->later)
+        rowlock__clean_up(connection, &attempt->outcome);
+    if (is_victim(attempt, code, error) || ended_early(attempt, code, error)) {
+        *again = 1;
+        return ROWLOCK_OK;
+    }
+    if (code)
+        return judge_failure(attempt, code, error);
+    code = settle(attempt, again, error);
+    if (code || *again)
+        return code;
+    return refuse(attempt, error);
+}
+
+static enum rowlock_transaction left_after(const struct rowlock_attempt *attempt)
+{
+    enum rowlock_transaction left = attempt->outcome.left;
+
+    if (left == ROWLOCK_TX_DEAD || !attempt->later)
+        return left == ROWLOCK_TX_DEAD ? left : ROWLOCK_TX_NONE;
+    return left == ROWLOCK_TX_KEPT && attempt->answer.stays ? ROWLOCK_TX_KEPT_LOCKED : left;
+}
+
+/* A wrapped connection is not asked first at begin: a failure there costs the caller nothing, and
+   programs that wrap for every transaction would pay a round trip each time. */
+static int check_schema(const struct rowlock_attempt *attempt, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = attempt->connection;
+    int code;
+
+    if (attempt->unread ||
+        (connection->wrapped && connection->dialect->procedural && !attempt->later))
+        return ROWLOCK_OK;
+    code = rowlock__check_installed(connection, error);
+    if (!attempt->later)
+        code = rowlock__given_up(connection, code, error);
+    return code ? code : check_widths(attempt, error);
+}
+
+/* What the engine said may not tell of which lock it speaks. */
+static int name_it(const struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
+{
+    const char *name = attempt->wants.want->name;
+
+    if (code == ROWLOCK_ESCHEMA || code == ROWLOCK_ENOTX || code == ROWLOCK_EINTX ||
+        strstr(error->text, name))
+        return code;
+    return rowlock__wrap_error(
+        error, code, attempt->wants.n > 1 ? "locking '%.100s' and others" : "locking '%.100s'",
+        name);
+}
+
+static int attempt_until_over(struct rowlock_attempt *attempt, struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK, again = 1;
+
+    while (!code && again)
+        code = attempt_once(attempt, &again, error);
+    if (code)
+        rowlock__left(error, name_it(attempt, code, error), left_after(attempt));
+    return code;
+}
+
+/* In a transaction of the caller's nothing is given up. */
+static int acquire_in_time(struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
+{
+    if (!attempt->later && attempt->wait_ms > 0)
+        rowlock__wait_begins(attempt->connection, attempt->deadline_ms);
+    if (!code)
+        code = check_schema(attempt, error);
+    if (!code)
+        code = attempt_until_over(attempt, error);
+    else if (attempt->later && error->transaction == ROWLOCK_TX_NONE)
+        /* nothing was asked for yet; but reading the schema may have found the connection lost */
+        rowlock__left(error, code, ROWLOCK_TX_KEPT);
+    rowlock__wait_ends(attempt->connection);
+    return code;
+}
+
+static int acquire(struct rowlock_connection *connection, int later,
+                   const struct rowlock_want *wants, size_t n, rowlock_duration wait_ms,
+                   struct rowlock_error *error)
+{
+    struct rowlock_error unseen;
+    struct rowlock_attempt attempt = {.connection = connection,
+                                      .later = later,
+                                      .wait_ms = wait_ms,
+                                      .deadline_ms = rowlock__after(rowlock__now_ms(), wait_ms),
+                                      .pause = ROWLOCK_PAUSE_LEASE};
+    int code;
+
+    if (!error)
+        error = &unseen;
+    code = rowlock__ready(connection, later ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_IDLE, error);
+    if (code)
+        return code;
+    code = rowlock__wants_init(&attempt.wants, wants, n, error);
+    attempt.unread = later && !connection->dialect->procedural && !connection->checked;
+    if (!code && rowlock__was_interrupted(connection))
+        code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was asked");
+    code = acquire_in_time(&attempt, code, error);
+    rowlock__wants_clear(&attempt.wants);
+    return code;
+}
+
+int rowlock_begin(struct rowlock_connection *connection, const struct rowlock_want *wants, size_t n,
+                  rowlock_duration wait_ms, struct rowlock_error *error)
+{
+    return acquire(connection, 0, wants, n, wait_ms, error);
+}
+
+int rowlock_lock(struct rowlock_connection *connection, const struct rowlock_want *wants, size_t n,
+                 rowlock_duration wait_ms, struct rowlock_error *error)
+{
+    return acquire(connection, 1, wants, n, wait_ms, error);
+}
+
+int rowlock_prepare(struct rowlock_connection *connection, const struct rowlock_want *wants,
+                    size_t n, struct rowlock_error *error)
+{
+    struct rowlock_attempt attempt = {.connection = connection};
+    struct rowlock_error unseen;
+    int code;
+
+    if (!error)
+        error = &unseen;
+    code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+    if (!code)
+        code = rowlock__wants_init(&attempt.wants, wants, n, error);
+    if (!code)
+        code = rowlock__check_installed(connection, error);
+    if (!code)
+        code = rowlock__make_known(&attempt, connection, error);
+    rowlock__wants_clear(&attempt.wants);
+    return code;
+}

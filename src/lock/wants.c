@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lock/wants.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/error.h"
+#include "util/utf8.h"
+
+int rowlock__name_check(const char *name, struct rowlock_error *error)
+{
+    size_t length = name ? strlen(name) : 0;
+
+    if (!name)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "a name is NULL");
+    if (length == 0)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "a name must not be empty");
+    if (length > ROWLOCK_NAME_MAX)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the name '%.40s...' has %zu bytes; at most %d are allowed", name,
+                             length, ROWLOCK_NAME_MAX);
+    if (rowlock__utf8_length(name, length) < 0)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "the name '%s' is not UTF-8", name);
+    return ROWLOCK_OK;
+}
+
+/* What is true of one want, whatever the others are. */
+typedef int check_one(const struct rowlock_want *want, struct rowlock_error *error);
+
+static int check_mode(const struct rowlock_want *want, struct rowlock_error *error)
+{
+    if (want->mode == ROWLOCK_EXCLUSIVE || want->mode == ROWLOCK_SHARED ||
+        want->mode == ROWLOCK_PERMIT)
+        return ROWLOCK_OK;
+    return rowlock__fail(error, ROWLOCK_EINVAL, "'%s': no such mode: %d", want->name,
+                         (int)want->mode);
+}
+
+static int check_lock(const struct rowlock_want *want, struct rowlock_error *error)
+{
+    if (want->mode == ROWLOCK_PERMIT)
+        return rowlock__fail(error, ROWLOCK_EMODE,
+                             "'%.100s': a transaction cannot hold a permit; lock it exclusively or "
+                             "shared, or take the permit as a lease by rowlock_acquire",
+                             want->name);
+    if (want->token < 0)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "'%s': a token is above 0", want->name);
+    return ROWLOCK_OK;
+}
+
+static int check_lease(const struct rowlock_want *want, struct rowlock_error *error)
+{
+    if (want->token)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "'%.100s': a lease is not taken beneath another; leave the token 0",
+                             want->name);
+    if (want->mode != ROWLOCK_PERMIT)
+        return ROWLOCK_OK;
+    if (want->limit < 1)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "'%.100s': state how many permits it has in all; limit is %d",
+                             want->name, want->limit);
+    if (want->count < 0 || want->count > want->limit)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "'%.100s': %d of %d permits cannot be had; ask for 1 to %d",
+                             want->name, want->count, want->limit, want->limit);
+    return ROWLOCK_OK;
+}
+
+static int check(const struct rowlock_want *want, size_t n, check_one *own,
+                 struct rowlock_error *error)
+{
+    if (!want || n == 0)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "no name was given");
+    for (size_t i = 0; i < n; i++) {
+        int code = rowlock__name_check(want[i].name, error);
+
+        if (!code)
+            code = check_mode(&want[i], error);
+        if (!code)
+            code = own(&want[i], error);
+        if (code)
+            return code;
+    }
+    return ROWLOCK_OK;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct rowlock_want *a = left, *b = right;
+
+    return strcmp(a->name, b->name);
+}
+
+/* Permits do not add up by being asked for twice: that would be a guess. */
+static int check_twice(const struct rowlock_wants *wants, struct rowlock_error *error)
+{
+    for (size_t i = 1; i < wants->n; i++) {
+        const struct rowlock_want *last = &wants->want[i - 1], *next = &wants->want[i];
+
+        if (strcmp(last->name, next->name) == 0 &&
+            (last->mode == ROWLOCK_PERMIT || next->mode == ROWLOCK_PERMIT))
+            return rowlock__fail(error, ROWLOCK_EINVAL,
+                                 "'%.100s' is given twice; say in one want how many permits",
+                                 next->name);
+    }
+    return ROWLOCK_OK;
+}
+
+/* Twice the same name is one lock: the stronger mode, and the token if either brought one. */
+static void merge(struct rowlock_wants *wants)
+{
+    size_t kept = 0;
+
+    for (size_t i = 1; i < wants->n; i++) {
+        struct rowlock_want *last = &wants->want[kept], *next = &wants->want[i];
+
+        if (strcmp(last->name, next->name) != 0) {
+            wants->want[++kept] = *next;
+            continue;
+        }
+        if (next->mode == ROWLOCK_EXCLUSIVE)
+            last->mode = ROWLOCK_EXCLUSIVE;
+        if (next->token)
+            last->token = next->token;
+    }
+    wants->n = kept + 1;
+}
+
+typedef int pack_terms(char *at, size_t size, const struct rowlock_want *want);
+
+static int pack_lock(char *at, size_t size, const struct rowlock_want *want)
+{
+    return snprintf(at, size, ":%c:%" PRId64, want->mode == ROWLOCK_SHARED ? 's' : 'x',
+                    want->token);
+}
+
+static int pack_lease(char *at, size_t size, const struct rowlock_want *want)
+{
+    static const char letters[] = {'x', 's', 'p'};
+
+    return snprintf(at, size, ":%c:%d:%d", letters[want->mode], want->limit, want->count);
+}
+
+#define TERMS_SIZE 32
+
+static char *pack_one(char *at, const struct rowlock_want *want, pack_terms *terms)
+{
+    static const char digits[] = "0123456789ABCDEF";
+
+    for (const unsigned char *byte = (const unsigned char *)want->name; *byte; byte++) {
+        *at++ = digits[*byte >> 4];
+        *at++ = digits[*byte & 15];
+    }
+    return at + terms(at, TERMS_SIZE, want);
+}
+
+static int pack(struct rowlock_wants *wants, pack_terms *terms)
+{
+    char *at = malloc(wants->n * (2 * ROWLOCK_NAME_MAX + TERMS_SIZE + 1));
+
+    wants->packed = at;
+    if (!at)
+        return ROWLOCK_ENOMEM;
+    for (size_t i = 0; i < wants->n; i++) {
+        if (i > 0)
+            *at++ = ',';
+        at = pack_one(at, &wants->want[i], terms);
+    }
+    wants->length = (size_t)(at - wants->packed);
+    return ROWLOCK_OK;
+}
+
+static int copy_sorted(struct rowlock_wants *wants, const struct rowlock_want *want, size_t n,
+                       struct rowlock_error *error)
+{
+    int code;
+
+    wants->want = malloc(n * sizeof *want);
+    if (!wants->want)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    memcpy(wants->want, want, n * sizeof *want);
+    wants->n = n;
+    if (n == 1)
+        return ROWLOCK_OK;
+    qsort(wants->want, n, sizeof *want, by_bytes);
+    code = check_twice(wants, error);
+    if (!code)
+        merge(wants);
+    return code;
+}
+
+int rowlock__wants_init(struct rowlock_wants *wants, const struct rowlock_want *want, size_t n,
+                        struct rowlock_error *error)
+{
+    int code = check(want, n, check_lock, error);
+
+    *wants = (struct rowlock_wants){0};
+    if (!code)
+        code = copy_sorted(wants, want, n, error);
+    if (!code && pack(wants, pack_lock))
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    return code;
+}
+
+/* What the caller need not say, or said in vain. */
+static void fill_in(struct rowlock_wants *wants)
+{
+    for (size_t i = 0; i < wants->n; i++) {
+        struct rowlock_want *want = &wants->want[i];
+        int permit = want->mode == ROWLOCK_PERMIT;
+
+        want->limit = permit ? want->limit : 0;
+        want->count = permit ? (want->count ? want->count : 1) : 0;
+    }
+}
+
+int rowlock__wants_init_lease(struct rowlock_wants *wants, const struct rowlock_want *want,
+                              size_t n, struct rowlock_error *error)
+{
+    int code = check(want, n, check_lease, error);
+
+    *wants = (struct rowlock_wants){0};
+    if (!code)
+        code = copy_sorted(wants, want, n, error);
+    if (code)
+        return code;
+    fill_in(wants);
+    return pack(wants, pack_lease) ? rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory")
+                                   : ROWLOCK_OK;
+}
+
+void rowlock__wants_clear(struct rowlock_wants *wants)
+{
+    free(wants->want);
+    free(wants->packed);
+    *wants = (struct rowlock_wants){0};
+}

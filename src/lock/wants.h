@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the caller wants to lock: checked, sorted, each name once; and packed for one call. */
+#ifndef ROWLOCK_WANTS_H
+#define ROWLOCK_WANTS_H
+
+#include "rowlock.h"
+
+#define ROWLOCK_NAME_MAX 255 /* bytes */
+
+struct rowlock_wants {
+    struct rowlock_want *want; /* by the names' bytes; names are the caller's */
+    size_t n;
+    char *packed; /* dialect.h, "wants" or "lease wants" */
+    size_t length;
+};
+
+/* Refuses bad names before anything is sent: EINVAL; permits: EMODE. ENOMEM. Clear it in any case. */
+int rowlock__wants_init(struct rowlock_wants *wants, const struct rowlock_want *want, size_t n,
+                        struct rowlock_error *error);
+/* The same for a lease: permits too, but no tokens; count is 1 at least. */
+int rowlock__wants_init_lease(struct rowlock_wants *wants, const struct rowlock_want *want,
+                              size_t n, struct rowlock_error *error);
+void rowlock__wants_clear(struct rowlock_wants *wants);
+
+/* 0, or EINVAL with the reason. */
+int rowlock__name_check(const char *name, struct rowlock_error *error);
+
+#endif

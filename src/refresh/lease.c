@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Made anew under a lease: the mark and the grant are one transaction, and so are the result and the release. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lease/lease.h"
+#include "refresh/subject.h"
+#include "schema/check.h"
+#include "util/error.h"
+#include "util/utf8.h"
+
+#define MESSAGE_SIZE 2049
+
+struct ride {
+    struct rowlock_marking marking;
+    struct rowlock_refresh found;
+    bool fresh; /* no lease is wanted: somebody has made it while we waited */
+};
+
+static int ride_along(void *data, __attribute__((unused)) struct rowlock_connection *connection,
+                      int64_t token, struct rowlock_error *error)
+{
+    struct ride *ride = data;
+    int code = rowlock__subject_begin(&ride->marking, token, &ride->found, error);
+
+    ride->fresh = !code && !ride->found.stale;
+    return ride->fresh ? rowlock__fail(error, ROWLOCK_EMODE, "it is fresh") : code;
+}
+
+static int acquire(struct ride *ride, const struct rowlock_terms *terms,
+                   struct rowlock_lease **lease, struct rowlock_error *error)
+{
+    struct rowlock_want want = {.name = ride->marking.lock, .mode = ROWLOCK_EXCLUSIVE};
+    int code = rowlock__acquire_with(ride->marking.connection, &want, 1, terms, ride_along, ride,
+                                     lease, error);
+
+    if (code != ROWLOCK_EMODE || !ride->fresh)
+        return code;
+    rowlock__clear_error(error);
+    return ROWLOCK_OK;
+}
+
+/* A lost session is the business of the acquire machine: nothing is decided by the look but that no lock
+   is needed. */
+static int look(struct ride *ride, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = ride->marking.connection;
+    int code = rowlock__check_installed(connection, error);
+
+    if (!code)
+        code = rowlock__subject_look(&ride->marking, &ride->found, error);
+    if (code != ROWLOCK_ECONN)
+        return code;
+    ride->found.stale = 1;
+    return ROWLOCK_OK;
+}
+
+int rowlock_refresh_acquire(struct rowlock_connection *connection,
+                            const struct rowlock_subject *subject,
+                            const struct rowlock_terms *terms, struct rowlock_refresh *out,
+                            struct rowlock_lease **lease, struct rowlock_error *error)
+{
+    struct ride ride = {.fresh = false};
+    struct rowlock_lease *taken = NULL;
+    struct rowlock_subject named = subject ? *subject : (struct rowlock_subject){0};
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (terms && terms->command)
+        named.command = terms->command;
+    if (!code)
+        code = rowlock__marking_init(&ride.marking, connection, &named, error);
+    if (!code && named.table)
+        code = rowlock__fail(error, ROWLOCK_EMODE,
+                             "a table is locked in a transaction; a lease cannot hold it");
+    if (!code)
+        code = look(&ride, error);
+    if (!code && ride.found.stale)
+        code = acquire(&ride, terms, &taken, error);
+    if (code)
+        return code;
+    *out = ride.found;
+    *lease = taken;
+    return ROWLOCK_OK;
+}
+
+/* ---- the result ------------------------------------------------------------------------------------- */
+
+static void say(const struct rowlock_result *result, char *out, size_t size)
+{
+    if (result->output && *result->output)
+        rowlock__utf8_copy(out, size, result->output);
+    else if (result->timed_out)
+        snprintf(out, size, "it took longer than it may, and was stopped");
+    else if (result->exit > 128)
+        snprintf(out, size, "killed by signal %d", result->exit - 128);
+    else
+        snprintf(out, size, "exit %d", result->exit);
+}
+
+int rowlock_refresh_release(struct rowlock_lease *lease, const struct rowlock_result *result,
+                            struct rowlock_error *error)
+{
+    static const struct rowlock_result fine;
+    const size_t prefix = strlen(ROWLOCK_SUBJECT_PREFIX);
+    char message[MESSAGE_SIZE];
+    bool failed;
+
+    if (!lease)
+        return rowlock__no_lease(error);
+    if (lease->n != 1 || strncmp(lease->name[0], ROWLOCK_SUBJECT_PREFIX, prefix) != 0)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "'%.100s' is not a subject: it is released by rowlock_release",
+                             lease->name[0]);
+    if (!result)
+        result = &fine;
+    failed = result->exit != 0 || result->timed_out;
+    say(result, message, sizeof message);
+    struct rowlock_value values[] = {rowlock__text_value(lease->name[0] + prefix),
+                                     rowlock__int_value(lease->token), rowlock__int_value(failed),
+                                     rowlock__text_value(failed ? message : NULL),
+                                     rowlock__int_value(result->exit)};
+
+    return rowlock__end_lease(lease, ROWLOCK_SQL_SUBJECT_FINISH, values, error);
+}

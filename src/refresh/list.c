@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of subjects, and that one is stale. The rows are gathered first: whoever is told may use the
+   connection. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lease/lease.h"
+#include "refresh/subject.h"
+#include "schema/check.h"
+#include "util/error.h"
+
+struct entry {
+    struct rowlock_subject_view view;
+    char name[ROWLOCK_NAME_MAX + 1], description[1100], by[256], host[256], error[2100];
+};
+
+struct list {
+    struct entry *entry;
+    size_t n, room;
+    bool failed;
+};
+
+static struct entry *add(struct list *list)
+{
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 16;
+        struct entry *more = realloc(list->entry, room * sizeof *more);
+
+        list->failed |= !more;
+        if (!more)
+            return NULL;
+        list->entry = more;
+        list->room = room;
+    }
+    list->entry[list->n] = (struct entry){0};
+    return &list->entry[list->n++];
+}
+
+static enum rowlock_subject_status status_of(const struct rowlock_value *column)
+{
+    char text[16];
+
+    rowlock__column_text(column, text, sizeof text);
+    switch (text[0]) {
+    case 'P':
+        return ROWLOCK_SUBJECT_PROCESSING;
+    case 'C':
+        return ROWLOCK_SUBJECT_COMPLETE;
+    case 'E':
+        return ROWLOCK_SUBJECT_ERROR;
+    default:
+        return ROWLOCK_SUBJECT_NONE;
+    }
+}
+
+static int64_t number_or(const struct rowlock_value *column, int64_t none)
+{
+    return column->type == ROWLOCK_NULL ? none : rowlock__value_number(column);
+}
+
+/* name, description, status, began, ended, updated, age_ms, program, host, pid, error, exit, made */
+static void list_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct entry *entry = n < 13 ? NULL : add(data);
+
+    if (!entry)
+        return;
+    entry->view = (struct rowlock_subject_view){.status = status_of(&columns[2]),
+                                                .began_ms = number_or(&columns[3], 0),
+                                                .ended_ms = number_or(&columns[4], 0),
+                                                .updated_ms = number_or(&columns[5], 0),
+                                                .age_ms = number_or(&columns[6], -1),
+                                                .pid = number_or(&columns[9], 0),
+                                                .exit = (int)number_or(&columns[11], -1),
+                                                .made = number_or(&columns[12], 0) != 0};
+    rowlock__column_text(&columns[0], entry->name, sizeof entry->name);
+    rowlock__column_text(&columns[1], entry->description, sizeof entry->description);
+    rowlock__column_text(&columns[7], entry->by, sizeof entry->by);
+    rowlock__column_text(&columns[8], entry->host, sizeof entry->host);
+    rowlock__column_text(&columns[10], entry->error, sizeof entry->error);
+}
+
+static void show(struct list *list, rowlock_visit_subject visit, void *data)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        struct entry *entry = &list->entry[i];
+
+        entry->view.name = entry->name;
+        entry->view.description = entry->description;
+        entry->view.by = entry->by;
+        entry->view.host = entry->host;
+        entry->view.error = entry->error;
+        if (visit(&entry->view, data))
+            return;
+    }
+}
+
+/* A name that may be none (NULL). */
+static int check(struct rowlock_connection *connection, const char *name,
+                 struct rowlock_error *error)
+{
+    struct rowlock_subject subject = {.name = name};
+    struct rowlock_marking marking;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code && name)
+        code = rowlock__marking_init(&marking, connection, &subject, error);
+    return code ? code : rowlock__check_installed(connection, error);
+}
+
+int rowlock_subjects(struct rowlock_connection *connection, const char *name,
+                     rowlock_visit_subject visit, void *data, struct rowlock_error *error)
+{
+    struct rowlock_value value = rowlock__text_value(name);
+    struct list list = {0};
+    int code = check(connection, name, error);
+
+    if (!code && !visit)
+        code = rowlock__fail(error, ROWLOCK_EINVAL,
+                             "who is to be told of the subjects? visit is NULL");
+    if (!code)
+        code = rowlock__ask_alone(connection, ROWLOCK_SQL_SUBJECT_LIST, &value, true, list_row,
+                                  &list, error);
+    if (!code && list.failed)
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    if (!code)
+        show(&list, visit, data);
+    free(list.entry);
+    return code;
+}
+
+int rowlock_expire(struct rowlock_connection *connection, const char *subject, int *known,
+                   struct rowlock_error *error)
+{
+    struct rowlock_value value = rowlock__text_value(subject ? subject : "");
+    int64_t answer = 0;
+    int code = check(connection, subject ? subject : "", error);
+
+    if (!code)
+        code = rowlock__subject_ask(connection, ROWLOCK_SQL_SUBJECT_EXPIRE, &value, &answer, error);
+    if (!code && known)
+        *known = answer != 0;
+    return code;
+}

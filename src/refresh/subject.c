@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "refresh/subject.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lease/lease.h"
+#include "util/error.h"
+#include "util/utf8.h"
+
+static void find_who(struct rowlock_marking *marking, const char *command)
+{
+    char host[256] = "";
+
+    gethostname(host, sizeof host - 1);
+    rowlock__utf8_copy(marking->host, sizeof marking->host, host);
+    rowlock__utf8_copy(marking->program, sizeof marking->program,
+                       command && *command ? command : program_invocation_short_name);
+    marking->pid = getpid();
+}
+
+int rowlock__marking_init(struct rowlock_marking *marking, struct rowlock_connection *connection,
+                          const struct rowlock_subject *subject, struct rowlock_error *error)
+{
+    const char *name = subject && subject->name ? subject->name : "";
+    int length = snprintf(marking->lock, sizeof marking->lock, ROWLOCK_SUBJECT_PREFIX "%s", name);
+
+    if (!*name || length < 0 || (size_t)length >= sizeof marking->lock)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "a subject's name has 1 to %zu bytes",
+                             ROWLOCK_SUBJECT_MAX);
+    marking->connection = connection;
+    marking->name = marking->lock + strlen(ROWLOCK_SUBJECT_PREFIX);
+    marking->max_age_ms = subject->max_age_ms;
+    marking->described = subject->description != NULL;
+    if (marking->described)
+        rowlock__utf8_copy(marking->description, sizeof marking->description, subject->description);
+    find_who(marking, subject->command);
+    return rowlock__name_check(marking->lock, error);
+}
+
+struct looked {
+    struct rowlock_refresh *out;
+    int rows;
+};
+
+/* stale, age_ms[, version] */
+static void look_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct looked *looked = data;
+
+    if (n < 2)
+        return;
+    looked->rows++;
+    looked->out->stale = rowlock__value_number(&columns[0]) != 0;
+    looked->out->age_ms = columns[1].type == ROWLOCK_NULL ? -1 : rowlock__value_number(&columns[1]);
+    looked->out->version = n > 2 ? rowlock__value_number(&columns[2]) : 0;
+}
+
+int rowlock__subject_ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
+                         const struct rowlock_value *values, int64_t *answer,
+                         struct rowlock_error *error)
+{
+    int code;
+
+    *answer = INT64_MIN;
+    code = rowlock__ask_alone(connection, id, values, false, rowlock__take_number, answer, error);
+    return !code && *answer == INT64_MIN
+               ? rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer")
+               : code;
+}
+
+static void clear(const struct rowlock_marking *marking, struct rowlock_refresh *out)
+{
+    *out = (struct rowlock_refresh){.stale = 1, .age_ms = -1};
+    snprintf(out->subject, sizeof out->subject, "%s", marking->name);
+}
+
+int rowlock__subject_look(const struct rowlock_marking *marking, struct rowlock_refresh *out,
+                          struct rowlock_error *error)
+{
+    struct rowlock_value values[] = {rowlock__text_value(marking->name),
+                                     rowlock__int_value(marking->max_age_ms)};
+    struct looked looked = {.out = out};
+
+    clear(marking, out);
+    /* where there are functions, it makes the subject known as well */
+    return rowlock__ask_alone(marking->connection, ROWLOCK_SQL_SUBJECT_LOOK, values,
+                              !marking->connection->dialect->procedural, look_row, &looked, error);
+}
+
+int rowlock__subject_begin(const struct rowlock_marking *marking, int64_t token,
+                           struct rowlock_refresh *out, struct rowlock_error *error)
+{
+    struct rowlock_value values[] = {
+        rowlock__text_value(marking->name),
+        rowlock__int_value(marking->max_age_ms),
+        rowlock__int_value(token),
+        rowlock__text_value(marking->described ? marking->description : NULL),
+        rowlock__text_value(marking->host),
+        rowlock__int_value(marking->pid),
+        rowlock__text_value(marking->program)};
+    struct looked looked = {.out = out};
+    int code;
+
+    clear(marking, out);
+    code = rowlock__ask(marking->connection, ROWLOCK_SQL_SUBJECT_BEGIN, values, look_row, &looked,
+                        error);
+    if (!code && looked.rows == 0)
+        code = rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer");
+    return code;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Gregorian calendar, for all years, as numbers of days and seconds since 1970-01-01. */
+#ifndef ROWLOCK_CALENDAR_H
+#define ROWLOCK_CALENDAR_H
+
+#include <stdint.h>
+
+#define ROWLOCK_DAY_SECONDS 86400
+/* Seconds; [FIRST, LAST) are the years 1 to 9999. Nothing is computed outside of them. */
+#define ROWLOCK_CALENDAR_FIRST (-62135596800LL)
+#define ROWLOCK_CALENDAR_LAST 253402300800LL
+
+struct rowlock_date {
+    int year, month, day; /* from 1 */
+};
+
+struct rowlock_date rowlock__date(int64_t days);
+int64_t rowlock__days(struct rowlock_date date);
+int rowlock__month_length(int year, int month);
+/* 0 is Sunday. */
+int rowlock__weekday(int64_t days);
+
+/* Division that rounds down, as time before 1970 needs it. */
+int64_t rowlock__floor_divide(int64_t value, int64_t by);
+
+#endif

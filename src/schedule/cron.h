@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The five fields of a crontab line as sets of numbers, and the wall times that they name. */
+#ifndef ROWLOCK_CRON_H
+#define ROWLOCK_CRON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rowlock.h"
+
+#define ROWLOCK_CRON_TEXT_MAX 255
+
+enum rowlock_cron_field {
+    ROWLOCK_MINUTE,
+    ROWLOCK_HOUR,
+    ROWLOCK_DAY,
+    ROWLOCK_MONTH,
+    ROWLOCK_WEEKDAY,
+    ROWLOCK_CRON_FIELDS
+};
+
+struct rowlock_cron {
+    uint64_t set[ROWLOCK_CRON_FIELDS];          /* bit n: the number n is in it; Sunday is bit 0 */
+    unsigned char starred[ROWLOCK_CRON_FIELDS]; /* the field begins with '*' */
+};
+
+/*
+ * Reads five fields or a name like "@daily". EINVAL: `*column` (from 1; NULL is fine) is where in
+ * `text` the mistake is. The line comes at least once in 400 years, or is refused.
+ */
+int rowlock__cron_read(const char *text, struct rowlock_cron *out, size_t *column,
+                       struct rowlock_error *error);
+
+/* The fields that the first word of `text`, "@daily" or the like, stands for; NULL: it is none. */
+const char *rowlock__cron_named(const char *text);
+
+/*
+ * The first wall time at or after `minute` (step 1), or the last at or before it (step -1), that
+ * the line names. Minutes since 1970-01-01 00:00 on the wall. 0, or -1: none within 400 years.
+ */
+int rowlock__cron_seek(const struct rowlock_cron *line, int64_t minute, int step, int64_t *found);
+
+#endif

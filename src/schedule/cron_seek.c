@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From day to day by months and within a day by hours: never minute by minute. */
+#include "schedule/calendar.h"
+#include "schedule/cron.h"
+
+#define DAY_MINUTES 1440
+/* After 400 years dates and weekdays repeat; and the month that was begun is seen whole. */
+#define CYCLE_MONTHS 4801
+
+/* The next number of the set, from `from` on, in the direction of `step`; -1: none. */
+static int seek_bit(uint64_t set, int from, int step)
+{
+    for (int i = from; i >= 0 && i < 64; i += step)
+        if (set >> i & 1)
+            return i;
+    return -1;
+}
+
+static int seek_in_day(const struct rowlock_cron *line, int minute, int step)
+{
+    int first_minute = step > 0 ? 0 : 59;
+    int hour = seek_bit(line->set[ROWLOCK_HOUR], minute / 60, step);
+    int found;
+
+    if (hour == minute / 60) {
+        found = seek_bit(line->set[ROWLOCK_MINUTE], minute % 60, step);
+        if (found >= 0)
+            return hour * 60 + found;
+        hour = seek_bit(line->set[ROWLOCK_HOUR], hour + step, step);
+    }
+    if (hour < 0)
+        return -1;
+    return hour * 60 + seek_bit(line->set[ROWLOCK_MINUTE], first_minute, step);
+}
+
+/* The days of the month that the line names, by the day rule of cron(5). */
+static uint64_t days_of(const struct rowlock_cron *line, int year, int month)
+{
+    int length = rowlock__month_length(year, month);
+    int weekday = rowlock__weekday(
+        rowlock__days((struct rowlock_date){.year = year, .month = month, .day = 1}));
+    uint64_t dates = line->set[ROWLOCK_DAY], weekdays = 0;
+
+    for (int day = 1; day <= length; day++, weekday = (weekday + 1) % 7)
+        weekdays |= (line->set[ROWLOCK_WEEKDAY] >> weekday & 1) << day;
+    if (line->starred[ROWLOCK_DAY] || line->starred[ROWLOCK_WEEKDAY])
+        return dates & weekdays;
+    return (dates | weekdays) & (((uint64_t)2 << length) - 1);
+}
+
+static void step_month(struct rowlock_date *date, int step)
+{
+    date->month += step;
+    if (date->month < 1 || date->month > 12) {
+        date->year += step;
+        date->month = step > 0 ? 1 : 12;
+    }
+    date->day = step > 0 ? 1 : 31;
+}
+
+static int seek_day(const struct rowlock_cron *line, int64_t day, int step, int64_t *found)
+{
+    struct rowlock_date date = rowlock__date(day);
+
+    for (int i = 0; i < CYCLE_MONTHS; i++, step_month(&date, step)) {
+        if (!(line->set[ROWLOCK_MONTH] >> date.month & 1))
+            continue;
+        date.day = seek_bit(days_of(line, date.year, date.month), date.day, step);
+        if (date.day >= 0) {
+            *found = rowlock__days(date);
+            return 0;
+        }
+    }
+    return -1;
+}
+
+int rowlock__cron_seek(const struct rowlock_cron *line, int64_t minute, int step, int64_t *found)
+{
+    int64_t start = rowlock__floor_divide(minute, DAY_MINUTES), day;
+    int in_day = (int)(minute - start * DAY_MINUTES);
+
+    if (seek_day(line, start, step, &day) != 0)
+        return -1;
+    in_day = day == start ? seek_in_day(line, in_day, step) : -1;
+    if (in_day < 0) {
+        if (day == start && seek_day(line, start + step, step, &day) != 0)
+            return -1;
+        in_day = seek_in_day(line, step > 0 ? 0 : DAY_MINUTES - 1, step);
+    }
+    *found = day * DAY_MINUTES + in_day;
+    return 0;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schedule/schedule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "util/duration.h"
+#include "util/error.h"
+
+#define BLANKS " \t"
+
+static const struct {
+    const char *name;
+    int64_t ms;
+} units[] = {{"w", 604800000}, {"d", 86400000}, {"h", 3600000},
+             {"m", 60000},     {"s", 1000},     {"ms", 1}};
+
+/* Where a mistake lies is counted from `text` on. */
+static struct rowlock_error *error_at(struct rowlock_error *error, size_t *column, const char *text,
+                                      const char *at)
+{
+    if (column)
+        *column = (size_t)(at - text) + 1;
+    return error;
+}
+
+static int begins_with_every(const char *at)
+{
+    return strncmp(at, "every", 5) == 0 && (at[5] == '\0' || strchr(BLANKS, at[5]));
+}
+
+int rowlock__schedule_every(int64_t period_ms, struct rowlock_schedule *out,
+                            struct rowlock_error *error)
+{
+    size_t length = sizeof "every " - 1;
+
+    if (period_ms < 1)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "every: a period must be longer than nothing, as in every 5m");
+    *out = (struct rowlock_schedule){.period_ms = period_ms, .text = "every "};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        int64_t n = period_ms / units[i].ms;
+
+        period_ms %= units[i].ms;
+        if (n > 0)
+            length += (size_t)snprintf(out->text + length, sizeof out->text - length, "%lld%s",
+                                       (long long)n, units[i].name);
+    }
+    return ROWLOCK_OK;
+}
+
+static int read_every(const char *text, const char *at, struct rowlock_schedule *out,
+                      size_t *column, struct rowlock_error *error)
+{
+    char duration[64] = "";
+    const char *start = at + 5 + strspn(at + 5, BLANKS);
+    size_t length = strcspn(start, BLANKS);
+    const char *more = start + length + strspn(start + length, BLANKS);
+    int64_t ms;
+
+    if (length < sizeof duration)
+        memcpy(duration, start, length);
+    if (rowlock__duration(duration, 1000, &ms) != 0 || ms == 0)
+        return rowlock__fail(error_at(error, column, text, start), ROWLOCK_EINVAL,
+                             "every: \"%.*s\" is no period: write it as in 90s, 5m, 1h30m, 1d",
+                             (int)(length < 40 ? length : 40), start);
+    if (*more)
+        return rowlock__fail(error_at(error, column, text, more), ROWLOCK_EINVAL,
+                             "every: \"%.40s\" is too much: write a period without blanks, as in "
+                             "1h30m",
+                             more);
+    return rowlock__schedule_every(ms, out, error);
+}
+
+/* With one blank between fields and in small letters. What "@daily" stands for is said instead. */
+static void normalise(const char *from, char *to)
+{
+    for (size_t word; *from; from += word) {
+        from += strspn(from, BLANKS);
+        word = strcspn(from, BLANKS);
+        for (size_t i = 0; i < word; i++)
+            *to++ = (char)(from[i] >= 'A' && from[i] <= 'Z' ? from[i] - 'A' + 'a' : from[i]);
+        if (word > 0)
+            *to++ = ' ';
+    }
+    to[-1] = '\0';
+}
+
+static int read_line(const char *text, const char *at, const struct rowlock_zone *zone,
+                     struct rowlock_schedule *out, size_t *column, struct rowlock_error *error)
+{
+    char fields[ROWLOCK_CRON_TEXT_MAX + 2];
+    struct rowlock_cron line;
+    int code = rowlock__cron_read(text, &line, column, error);
+
+    if (code)
+        return code;
+    if (strlen(text) > ROWLOCK_CRON_TEXT_MAX)
+        return rowlock__fail(error_at(error, column, text, text + ROWLOCK_CRON_TEXT_MAX),
+                             ROWLOCK_EINVAL, "the schedule is too long: %d bytes are allowed",
+                             ROWLOCK_CRON_TEXT_MAX);
+    normalise(*at == '@' ? rowlock__cron_named(at) : at, fields);
+    *out = (struct rowlock_schedule){.line = line, .zone = zone};
+    snprintf(out->text, sizeof out->text, "cron %s %s", fields, rowlock__zone_name(zone));
+    return ROWLOCK_OK;
+}
+
+int rowlock__schedule_read(const char *text, const struct rowlock_zone *zone,
+                           struct rowlock_schedule *out, size_t *column,
+                           struct rowlock_error *error)
+{
+    const char *at = text + strspn(text, BLANKS);
+
+    return begins_with_every(at) ? read_every(text, at, out, column, error)
+                                 : read_line(text, at, zone, out, column, error);
+}
+
+size_t rowlock__schedule_length(const char *line)
+{
+    const char *at = line + strspn(line, BLANKS);
+    int words = begins_with_every(at) ? 2 : *at == '@' ? 1 : ROWLOCK_CRON_FIELDS;
+    const char *end = at;
+
+    for (int i = 0; i < words && *at; i++) {
+        end = at + strcspn(at, BLANKS);
+        at = end + strspn(end, BLANKS);
+    }
+    return (size_t)(end - line);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A TZif file: a block with times of 32 bits; since version 2 a second one with times of 64 bits,
+ * which alone counts then, and a rule for all time after the last change. Nothing of it is trusted.
+ */
+#include "schedule/tzif.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADER 44
+#define TYPE 6 /* bytes of a type: offset, is_dst, index of its name */
+#define RULE_MAX 255
+
+struct reader {
+    const unsigned char *at, *end;
+};
+
+struct block {
+    int version;
+    int time_bytes;                                     /* 4 or 8 */
+    uint32_t isut, isstd, leaps, times, types, letters; /* how many */
+    const unsigned char *data;                          /* times, their types, types, ... */
+};
+
+static uint32_t big32(const unsigned char *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/* Two's complement, whatever the machine's is. */
+static int64_t big_signed(const unsigned char *at, int bytes)
+{
+    uint64_t value = at[0] & 0x7f;
+    int64_t half = at[0] & 0x80 ? (int64_t)1 << (bytes * 8 - 2) : 0;
+
+    for (int i = 1; i < bytes; i++)
+        value = value << 8 | at[i];
+    return (int64_t)value - half - half;
+}
+
+static uint64_t block_bytes(const struct block *block)
+{
+    uint64_t time = (uint64_t)block->time_bytes;
+
+    return block->times * (time + 1) + (uint64_t)block->types * TYPE + block->letters +
+           block->leaps * (time + 4) + block->isstd + block->isut;
+}
+
+static const char *read_block(struct reader *from, int time_bytes, struct block *out)
+{
+    const unsigned char *at = from->at;
+    uint64_t bytes;
+
+    if (from->end - at < HEADER || memcmp(at, "TZif", 4) != 0)
+        return "is no TZif file";
+    *out = (struct block){.version = at[4], .time_bytes = time_bytes, .data = at + HEADER};
+    out->isut = big32(at + 20);
+    out->isstd = big32(at + 24);
+    out->leaps = big32(at + 28);
+    out->times = big32(at + 32);
+    out->types = big32(at + 36);
+    out->letters = big32(at + 40);
+    bytes = block_bytes(out);
+    if (bytes > (uint64_t)(from->end - out->data))
+        return "is cut short";
+    from->at = out->data + bytes;
+    return NULL;
+}
+
+static const char *read_blocks(struct reader *from, struct block *block)
+{
+    const char *what = read_block(from, 4, block);
+
+    if (!what && block->version != 0) {
+        what = read_block(from, 8, block);
+        if (!what && block->version < '2')
+            what = "has no version that is known";
+    }
+    if (what)
+        return what;
+    if (block->leaps > 0)
+        return "counts leap seconds, as the zones under right/ do: take the zone without right/";
+    return block->types == 0 ? "has no types" : NULL;
+}
+
+static const unsigned char *type_at(const struct block *block, uint32_t i)
+{
+    return block->data + (size_t)block->times * ((size_t)block->time_bytes + 1) + (size_t)i * TYPE;
+}
+
+static const char *read_offset(const struct block *block, uint32_t type, int32_t *offset)
+{
+    int64_t value;
+
+    if (type >= block->types)
+        return "names a type that it does not have";
+    value = big_signed(type_at(block, type), 4);
+    if (value <= -ROWLOCK_ZONE_OFFSET_MAX || value >= ROWLOCK_ZONE_OFFSET_MAX)
+        return "has an offset of more than 26 hours";
+    *offset = (int32_t)value;
+    return NULL;
+}
+
+static const char *read_changes(const struct block *block, struct rowlock_zone *zone)
+{
+    const unsigned char *times = block->data;
+    const unsigned char *types = times + (size_t)block->times * (size_t)block->time_bytes;
+    const char *what = read_offset(block, 0, &zone->offset_before);
+
+    for (uint32_t i = 0; i < block->times && !what; i++) {
+        zone->change[i].at =
+            big_signed(times + (size_t)i * (size_t)block->time_bytes, block->time_bytes);
+        if (i > 0 && zone->change[i].at <= zone->change[i - 1].at)
+            return "has changes that do not rise";
+        what = read_offset(block, types[i], &zone->change[i].offset);
+        zone->n = i + 1;
+    }
+    return what;
+}
+
+/* "\nRULE\n"; an empty one says that the last offset stays. */
+static const char *read_rule(const struct reader *from, struct rowlock_zone *zone)
+{
+    char text[RULE_MAX + 1];
+    const unsigned char *start = from->at + 1, *end;
+
+    if (from->end - from->at < 2 || *from->at != '\n')
+        return "is cut short";
+    end = memchr(start, '\n', (size_t)(from->end - start));
+    if (!end)
+        return "is cut short";
+    if (end == start)
+        return NULL;
+    if (end - start > RULE_MAX || memchr(start, '\0', (size_t)(end - start)))
+        return "ends in something that is no rule";
+    memcpy(text, start, (size_t)(end - start));
+    text[end - start] = '\0';
+    if (rowlock__posix_tz(text, &zone->rule) != 0)
+        return "ends in something that is no rule";
+    zone->ruled = 1;
+    return NULL;
+}
+
+struct rowlock_zone *rowlock__tzif_read(const unsigned char *bytes, size_t size, const char **what)
+{
+    struct reader from = {bytes, bytes + size};
+    struct rowlock_zone *zone;
+    struct block block;
+
+    *what = read_blocks(&from, &block);
+    if (*what)
+        return NULL;
+    zone = calloc(1, sizeof *zone + block.times * sizeof zone->change[0]);
+    if (!zone) {
+        *what = "does not fit into memory";
+        return NULL;
+    }
+    *what = read_changes(&block, zone);
+    if (!*what && block.version != 0)
+        *what = read_rule(&from, zone);
+    if (!*what)
+        return zone;
+    rowlock__zone_close(zone);
+    return NULL;
+}

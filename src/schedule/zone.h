@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time zones, read from the system's TZif files (RFC 9636, versions 1 to 4).
+ *
+ * A reader of its own, because C11 has no safe one: localtime_r() knows one zone, that of the
+ * process, and changing it (setenv, tzset) races with every other thread, of which a library knows
+ * nothing. It is small, reads what the system keeps up to date, and checks every byte.
+ *
+ * A zone is never written after it was opened: any number of threads may read it.
+ */
+#ifndef ROWLOCK_ZONE_H
+#define ROWLOCK_ZONE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rowlock.h"
+
+#define ROWLOCK_ZONE_NAME_MAX 63
+#define ROWLOCK_ZONE_OFFSET_MAX 93600 /* no zone is 26 hours from UTC */
+
+struct rowlock_zone;
+
+/* A time during which a zone's offset is the same: [from, until), seconds since 1970. */
+struct rowlock_zone_span {
+    int64_t from, until;
+    int32_t offset; /* seconds east of UTC */
+};
+
+/*
+ * Reads the zone from $TZDIR, or where the system keeps them; "UTC" is known without a file. The
+ * name is relative, of letters, digits, '_', '+', '-', '/'. EINVAL: no such name, no such zone (the
+ * text says where it looked), no readable file. ENOMEM.
+ */
+int rowlock__zone_open(const char *name, struct rowlock_zone **out, struct rowlock_error *error);
+
+/* The same from a file's bytes. `*what` says what is wrong with them; NULL is returned then. */
+struct rowlock_zone *rowlock__tzif_read(const unsigned char *bytes, size_t size, const char **what);
+
+/* NULL is fine. */
+void rowlock__zone_close(struct rowlock_zone *zone);
+
+/* NULL is UTC. */
+const char *rowlock__zone_name(const struct rowlock_zone *zone);
+
+/* The span in which `at` lies; `at` is within the calendar (calendar.h). NULL is UTC. */
+struct rowlock_zone_span rowlock__zone_at(const struct rowlock_zone *zone, int64_t at);
+
+#endif

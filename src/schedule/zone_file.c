@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "schedule/tzif.h"
+#include "util/error.h"
+
+#define FILE_MAX 65536 /* the greatest zone has 4 KiB */
+
+static const char *const folders[] = {"/usr/share/zoneinfo", "/usr/lib/zoneinfo",
+                                      "/usr/share/lib/zoneinfo"};
+#define FOLDERS (sizeof folders / sizeof *folders)
+
+/* Where zones are looked for: `i` from 0, NULL ends it. */
+static const char *folder_at(size_t i)
+{
+    const char *own = getenv("TZDIR");
+
+    if (own && *own)
+        return i == 0 ? own : NULL;
+    return i < FOLDERS ? folders[i] : NULL;
+}
+
+static int is_name_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '+' || c == '-';
+}
+
+/* No '.', so no way out of the folder. */
+static int is_name(const char *name)
+{
+    size_t length = strlen(name);
+
+    if (length == 0 || length > ROWLOCK_ZONE_NAME_MAX)
+        return 0;
+    for (size_t i = 0; i < length; i++) {
+        int inside = i > 0 && i + 1 < length && name[i - 1] != '/';
+
+        if (!is_name_character(name[i]) && !(name[i] == '/' && inside))
+            return 0;
+    }
+    return 1;
+}
+
+/* The file's size, or -1 with errno. What is no file has nothing in it. */
+static ssize_t read_all(int fd, unsigned char *bytes, size_t size)
+{
+    size_t got = 0;
+    struct stat status;
+
+    if (fstat(fd, &status) != 0)
+        return -1;
+    if (!S_ISREG(status.st_mode))
+        return 0;
+    while (got < size) {
+        ssize_t n = read(fd, bytes + got, size - got);
+
+        if (n < 0 && errno != EINTR)
+            return -1;
+        if (n == 0)
+            break;
+        got += n > 0 ? (size_t)n : 0;
+    }
+    return (ssize_t)got;
+}
+
+/* O_NONBLOCK: a pipe of that name must not hold up who asks. */
+static ssize_t read_file(const char *path, unsigned char *bytes, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), code;
+    ssize_t got;
+
+    if (fd < 0)
+        return -1;
+    got = read_all(fd, bytes, size);
+    code = errno;
+    close(fd);
+    errno = code;
+    return got;
+}
+
+static int unknown(const char *name, struct rowlock_error *error)
+{
+    char looked[300];
+    size_t length = 0;
+
+    for (size_t i = 0; folder_at(i) && length < sizeof looked; i++)
+        length += (size_t)snprintf(looked + length, sizeof looked - length, "%s%s",
+                                   i > 0 ? ", " : "", folder_at(i));
+    return rowlock__fail(error, ROWLOCK_EINVAL,
+                         "time zone %s is not known here: looked in %s. Capitals count, as in "
+                         "Europe/Berlin; is the package tzdata installed?",
+                         name, looked);
+}
+
+/* The file's size; `path` is where it was found. -1: nowhere, errno is 0; or it cannot be read. */
+static ssize_t find(const char *name, char path[PATH_MAX], unsigned char *bytes)
+{
+    for (size_t i = 0; folder_at(i); i++) {
+        ssize_t got;
+
+        if (snprintf(path, PATH_MAX, "%s/%s", folder_at(i), name) >= PATH_MAX)
+            continue;
+        got = read_file(path, bytes, FILE_MAX);
+        if (got >= 0 || (errno != ENOENT && errno != ENOTDIR))
+            return got;
+    }
+    errno = 0;
+    return -1;
+}
+
+static int open_file(const char *name, unsigned char *bytes, struct rowlock_zone **out,
+                     struct rowlock_error *error)
+{
+    char path[PATH_MAX];
+    const char *what = NULL;
+    ssize_t size = find(name, path, bytes);
+    struct rowlock_zone *zone;
+
+    if (size < 0 && errno == 0)
+        return unknown(name, error);
+    if (size < 0)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "time zone %s: %s: %s", name, path,
+                             strerror(errno));
+    if (size == FILE_MAX)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "time zone %s: %s is too large for one", name,
+                             path);
+    zone = rowlock__tzif_read(bytes, (size_t)size, &what);
+    if (!zone)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "time zone %s: %s %s", name, path, what);
+    memcpy(zone->name, name, strlen(name) + 1);
+    *out = zone;
+    return ROWLOCK_OK;
+}
+
+static int open_utc(struct rowlock_zone **out, struct rowlock_error *error)
+{
+    struct rowlock_zone *zone = calloc(1, sizeof *zone);
+
+    if (!zone)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    memcpy(zone->name, "UTC", sizeof "UTC");
+    *out = zone;
+    return ROWLOCK_OK;
+}
+
+int rowlock__zone_open(const char *name, struct rowlock_zone **out, struct rowlock_error *error)
+{
+    unsigned char *bytes;
+    int code;
+
+    if (!is_name(name))
+        return rowlock__fail(
+            error, ROWLOCK_EINVAL,
+            "\"%s\" is no name of a time zone: allowed are letters, digits, _, +, - "
+            "and /, %d at most, as in Europe/Berlin",
+            name, ROWLOCK_ZONE_NAME_MAX);
+    if (strcmp(name, "UTC") == 0)
+        return open_utc(out, error);
+    bytes = malloc(FILE_MAX);
+    if (!bytes)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    code = open_file(name, bytes, out, error);
+    free(bytes);
+    return code;
+}

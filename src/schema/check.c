@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first lock on a connection: is there a schema, and does this library fit it? */
+#include "schema/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/installed.h"
+#include "util/error.h"
+#include "util/utf8.h"
+#include "util/words.h"
+
+/* Without functions on the server, the chosen table's name must stand in our statements. */
+static int rename_object(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    static const enum rowlock_statement_id with_object[] = {ROWLOCK_SQL_LEFTOVER,
+                                                            ROWLOCK_SQL_VACUUM_OBJECT};
+
+    if (connection->installed.technique != ROWLOCK_INSERT || connection->dialect->procedural)
+        return ROWLOCK_OK;
+    for (size_t i = 0; i < sizeof with_object / sizeof *with_object; i++) {
+        struct rowlock_statement *own = &connection->renamed[with_object[i]];
+
+        if (own->text)
+            continue;
+        *own = connection->dialect->statements[with_object[i]];
+        own->text =
+            rowlock__replace_word(own->text, "rowlock_object", connection->installed.object);
+        if (!own->text)
+            return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    }
+    return ROWLOCK_OK;
+}
+
+static int judge(int version, struct rowlock_error *error)
+{
+    if (version == ROWLOCK_SCHEMA_VERSION)
+        return ROWLOCK_OK;
+    if (version == 0)
+        return rowlock__fail(error, ROWLOCK_ESCHEMA,
+                             "rowlock is not installed in this database; run: rowlock schema "
+                             "install");
+    if (version < ROWLOCK_SCHEMA_VERSION)
+        return rowlock__fail(error, ROWLOCK_ESCHEMA,
+                             "the schema is version %d, this library wants %d; run: rowlock schema "
+                             "upgrade",
+                             version, ROWLOCK_SCHEMA_VERSION);
+    return rowlock__fail(error, ROWLOCK_ESCHEMA,
+                         "the schema is version %d, newer than this library's %d; update rowlock "
+                         "on this node",
+                         version, ROWLOCK_SCHEMA_VERSION);
+}
+
+int rowlock__check_installed(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    int code;
+
+    if (connection->checked)
+        return ROWLOCK_OK;
+    code = rowlock__read_installed(connection, &connection->installed, error);
+    if (!code && connection->installed.version == 0 && !connection->dialect->procedural) {
+        code = connection->driver->state(connection->link) == ROWLOCK_STATE_OPEN
+                   ? rowlock__fail(error, ROWLOCK_ESCHEMA,
+                                   "rowlock's tables are not in this file yet; call "
+                                   "rowlock_install, or rowlock_begin once")
+                   : rowlock_install(connection, NULL, error);
+        if (!code)
+            code = rowlock__read_installed(connection, &connection->installed, error);
+    }
+    if (!code)
+        code = judge(connection->installed.version, error);
+    if (!code)
+        code = rename_object(connection, error);
+    connection->checked = code == ROWLOCK_OK;
+    return code;
+}
+
+int rowlock__check_width(const struct rowlock_connection *connection, const char *name,
+                         struct rowlock_error *error)
+{
+    const struct rowlock_installed *installed = &connection->installed;
+
+    if (installed->technique != ROWLOCK_INSERT || !installed->id_width ||
+        rowlock__utf8_length(name, strlen(name)) <= installed->id_width)
+        return ROWLOCK_OK;
+    return rowlock__fail(error, ROWLOCK_EINVAL,
+                         "the name '%.40s...' is longer than the %d characters of column id in %s",
+                         name, installed->id_width, installed->object);
+}
+
+int rowlock__check_late(struct rowlock_connection *connection, int code,
+                        struct rowlock_error *error)
+{
+    struct rowlock_error schema = {0};
+
+    if (code && code != ROWLOCK_EDB)
+        return code;
+    if (rowlock__check_installed(connection, &schema) == ROWLOCK_OK)
+        return code;
+    *error = schema;
+    return rowlock__left(error, schema.code, ROWLOCK_TX_KEPT);
+}

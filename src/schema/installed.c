@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schema/installed.h"
+
+#include <string.h>
+
+#include "session/reconnect.h"
+
+static const char *const techniques[] = {"default", "native", "row", "insert"};
+
+enum rowlock_technique rowlock__technique_of(const char *name)
+{
+    for (size_t i = 1; i < sizeof techniques / sizeof *techniques; i++)
+        if (strcmp(techniques[i], name) == 0)
+            return (enum rowlock_technique)i;
+    return ROWLOCK_DEFAULT;
+}
+
+const char *rowlock__technique_name(enum rowlock_technique technique)
+{
+    return techniques[technique];
+}
+
+static void meta_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_installed *installed = data;
+    char technique[20];
+
+    if (n < 4)
+        return;
+    installed->version = (int)rowlock__value_number(&columns[0]);
+    rowlock__column_text(&columns[1], technique, sizeof technique);
+    installed->technique = rowlock__technique_of(technique);
+    rowlock__column_text(&columns[2], installed->object, sizeof installed->object);
+    installed->id_width = (int)rowlock__value_number(&columns[3]);
+    installed->owned = n > 4 ? (int)rowlock__value_number(&columns[4]) : 0;
+}
+
+/* With it travels the question that every connection of ours has to ask once: which session is it? */
+static int read_meta(struct rowlock_connection *connection, struct rowlock_installed *found,
+                     struct rowlock_error *error)
+{
+    struct rowlock_call calls[2] = {
+        {.statement = rowlock__sql(connection, ROWLOCK_SQL_META), .row = meta_row, .data = found}};
+    struct rowlock_budget budget = rowlock__budget(connection);
+    struct rowlock_outcome outcome = {0};
+    enum rowlock_state before = connection->driver->state(connection->link);
+    bool both = rowlock__session_question(connection, &calls[1]);
+    int code = connection->driver->run(connection->link, ROWLOCK_INSIDE, calls, both ? 2 : 1,
+                                       &budget, &outcome, error);
+
+    if (!code && both)
+        rowlock__session_answered(connection);
+    if (before == ROWLOCK_STATE_IDLE)
+        rowlock__clean_up(connection, &outcome);
+    return code;
+}
+
+int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
+                            struct rowlock_error *error)
+{
+    struct rowlock_installed found = {0};
+    int64_t there = 0;
+    int code =
+        rowlock__ask(connection, ROWLOCK_SQL_INSTALLED, NULL, rowlock__take_number, &there, error);
+
+    if (!code && there)
+        code = read_meta(connection, &found, error);
+    if (!code)
+        *out = found;
+    return code;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is installed at the other end, and whether this library can work with it. */
+#ifndef ROWLOCK_INSTALLED_H
+#define ROWLOCK_INSTALLED_H
+
+#include "session/connection.h"
+
+/* Reads what is there; version 0: nothing. Safe inside the caller's transaction. */
+int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
+                            struct rowlock_error *error);
+
+/* "row" and the like; DEFAULT for what is unknown. */
+enum rowlock_technique rowlock__technique_of(const char *name);
+const char *rowlock__technique_name(enum rowlock_technique technique);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schema/text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/installed.h"
+#include "util/error.h"
+#include "util/words.h"
+
+#define HOST_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_%:"
+
+static const struct rowlock_dialect *const dialects[] = {
+    &rowlock__dialect_postgresql, &rowlock__dialect_mariadb, &rowlock__dialect_mysql,
+    &rowlock__dialect_sqlite};
+
+int rowlock__is_identifier(const char *text)
+{
+    size_t length = text ? strlen(text) : 0;
+
+    if (length == 0 || length > 63 || isdigit((unsigned char)text[0]))
+        return 0;
+    for (size_t i = 0; i < length; i++)
+        if (text[i] != '_' &&
+            (!isascii((unsigned char)text[i]) || !isalnum((unsigned char)text[i])))
+            return 0;
+    return 1;
+}
+
+static const char *find_piece(const struct rowlock_dialect *dialect, const char *name)
+{
+    for (const struct rowlock_piece *piece = dialect->pieces; piece->name; piece++)
+        if (strcmp(piece->name, name) == 0)
+            return piece->text;
+    return NULL;
+}
+
+int rowlock__plan_technique(const struct rowlock_dialect *dialect, const struct rowlock_plan *plan,
+                            enum rowlock_technique *out, struct rowlock_error *error)
+{
+    enum rowlock_technique technique = plan ? plan->technique : ROWLOCK_DEFAULT;
+
+    if ((int)technique < ROWLOCK_DEFAULT || technique > ROWLOCK_INSERT)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "no such technique: %d", (int)technique);
+    if (technique == ROWLOCK_DEFAULT && plan && plan->table)
+        technique = ROWLOCK_INSERT;
+    if (technique == ROWLOCK_DEFAULT)
+        technique = find_piece(dialect, "native") ? ROWLOCK_NATIVE : ROWLOCK_ROW;
+    if (!find_piece(dialect, rowlock__technique_name(technique)))
+        return rowlock__fail(error, ROWLOCK_EMODE, "%s does not offer technique %s", dialect->name,
+                             rowlock__technique_name(technique));
+    if (plan && plan->table && technique != ROWLOCK_INSERT)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "a table goes with technique insert only");
+    if (plan && plan->table && !rowlock__is_identifier(plan->table))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "'%s' is not a plain table name (letters, digits, _; no schema)",
+                             plan->table);
+    *out = technique;
+    return ROWLOCK_OK;
+}
+
+int rowlock__piece(const struct rowlock_dialect *dialect, const char *name,
+                   const struct rowlock_names *names, char **out, struct rowlock_error *error)
+{
+    const char *text = find_piece(dialect, name);
+    char *with_object = rowlock__replace_word(text ? text : "", "rowlock_object", names->object);
+    char *whole =
+        with_object ? rowlock__replace_word(with_object, "application", names->role) : NULL;
+
+    free(with_object);
+    if (!whole)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    *out = whole;
+    return ROWLOCK_OK;
+}
+
+static const struct rowlock_dialect *find_dialect(const char *name)
+{
+    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
+        if (name && strcmp(dialects[i]->name, name) == 0)
+            return dialects[i];
+    return NULL;
+}
+
+#define N_PARTS 11
+
+static int join(const struct rowlock_dialect *dialect, const char *const *parts, size_t n,
+                const struct rowlock_names *names, char **out, struct rowlock_error *error)
+{
+    size_t length = 1;
+    char *texts[N_PARTS] = {0}, *whole = NULL;
+    int code = ROWLOCK_OK;
+
+    for (size_t i = 0; !code && i < n; i++) {
+        code = rowlock__piece(dialect, parts[i], names, &texts[i], error);
+        length += code ? 0 : strlen(texts[i]) + 1;
+    }
+    if (!code && !(whole = malloc(length)))
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    for (size_t i = 0, at = 0; !code && i < n; i++)
+        at += (size_t)snprintf(whole + at, length - at, "%s%s", texts[i], *texts[i] ? "\n" : "");
+    for (size_t i = 0; i < n; i++)
+        free(texts[i]);
+    if (!code)
+        *out = whole;
+    return code;
+}
+
+/* "header", then what install runs, then the grants, then "footer": whole when run by hand. */
+static int join_schema(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
+                       const struct rowlock_names *names, char **out, struct rowlock_error *error)
+{
+    const char *parts[N_PARTS] = {"header", "install", "lease",
+                                  "queue",  "door",    "counter",
+                                  "job",    "subject", rowlock__technique_name(technique),
+                                  "grants", "footer"};
+
+    return join(dialect, parts, N_PARTS, names, out, error);
+}
+
+static int is_host(const char *text)
+{
+    return *text && strlen(text) < 80 && strspn(text, HOST_CHARACTERS) == strlen(text);
+}
+
+/* A plain name; on MariaDB and MySQL also user@host, which is quoted. */
+static int role_name(const struct rowlock_dialect *dialect, const char *role, char *out,
+                     size_t size, struct rowlock_error *error)
+{
+    const char *at = strchr(role, '@');
+    char user[64];
+
+    if (at && strstr("mariadb mysql", dialect->name) && at - role < (long)sizeof user) {
+        snprintf(user, sizeof user, "%.*s", (int)(at - role), role);
+        if (rowlock__is_identifier(user) && is_host(at + 1)) {
+            snprintf(out, size, "'%s'@'%s'", user, at + 1);
+            return ROWLOCK_OK;
+        }
+    } else if (rowlock__is_identifier(role)) {
+        snprintf(out, size, "%s", role);
+        return ROWLOCK_OK;
+    }
+    return rowlock__fail(error, ROWLOCK_EINVAL,
+                         "'%s' is not a plain role name (letters, digits, _); print without it and "
+                         "edit the GRANTs",
+                         role);
+}
+
+int rowlock_schema_text(const char *dialect_name, const struct rowlock_plan *plan, char **out,
+                        struct rowlock_error *error)
+{
+    const struct rowlock_dialect *dialect = find_dialect(dialect_name);
+    struct rowlock_names names = {plan && plan->table ? plan->table : "rowlock_object",
+                                  plan && plan->role ? plan->role : "application"};
+    enum rowlock_technique technique;
+    char object[80], role[160];
+    int code;
+
+    rowlock__clear_error(error);
+    if (!dialect)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "no dialect '%s'; there are postgresql, mariadb, mysql and sqlite",
+                             dialect_name ? dialect_name : "");
+    code = rowlock__plan_technique(dialect, plan, &technique, error);
+    if (code)
+        return code;
+    code = role_name(dialect, names.role, role, sizeof role, error);
+    if (code)
+        return code;
+    names.role = role;
+    if (dialect->statements[ROWLOCK_SQL_HOME].text) {
+        snprintf(object, sizeof object, "public.%s", names.object);
+        names.object = object;
+    }
+    if (plan && plan->grants_only)
+        return join(dialect, (const char *const[]){"grants"}, 1, &names, out, error);
+    return join_schema(dialect, technique, &names, out, error);
+}
+
+void rowlock_free(char *text)
+{
+    free(text);
+}

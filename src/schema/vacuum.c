@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schema/check.h"
+#include "session/connection.h"
+#include "util/error.h"
+
+static int run(struct rowlock_connection *connection, enum rowlock_statement_id id,
+               int64_t *removed, struct rowlock_error *error)
+{
+    int64_t count = 0;
+    struct rowlock_call call = {
+        .statement = rowlock__sql(connection, id), .row = rowlock__take_number, .data = &count};
+    struct rowlock_budget budget = rowlock__budget(connection);
+    struct rowlock_outcome outcome = {0};
+    int code = connection->driver->run(connection->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, 1,
+                                       &budget, &outcome, error);
+
+    *removed += count;
+    return code ? rowlock__cleaned_up(connection, &outcome, code, error) : ROWLOCK_OK;
+}
+
+int rowlock_vacuum(struct rowlock_connection *connection, int64_t *removed,
+                   struct rowlock_error *error)
+{
+    int64_t count = 0;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code)
+        code = rowlock__check_installed(connection, error);
+    if (!code)
+        code = run(connection, ROWLOCK_SQL_VACUUM, &count, error);
+    if (!code && connection->installed.technique == ROWLOCK_INSERT &&
+        rowlock__sql(connection, ROWLOCK_SQL_VACUUM_OBJECT))
+        code = run(connection, ROWLOCK_SQL_VACUUM_OBJECT, &count, error);
+    if (!code && removed)
+        *removed = count;
+    return code;
+}

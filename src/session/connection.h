@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection: a driver's link, what the server speaks, and what is installed there. */
+#ifndef ROWLOCK_CONNECTION_H
+#define ROWLOCK_CONNECTION_H
+
+#include <sys/types.h>
+
+#include "driver/driver.h"
+#include "util/clock.h"
+
+#define ROWLOCK_SCHEMA_VERSION 1
+
+/* What rowlock_meta says. */
+struct rowlock_installed {
+    int version; /* 0: nothing is installed */
+    enum rowlock_technique technique;
+    char object[200]; /* technique insert: its table, as it stands in statements */
+    int id_width;     /* and how many characters a name may have there; 0: no limit of its own */
+    int owned;        /* and we created it; told only where uninstall is left to the library */
+};
+
+struct rowlock_connection {
+    const struct rowlock_driver *driver;
+    const struct rowlock_dialect *dialect;
+    struct rowlock_link *link;
+    pid_t pid; /* who opened it: a session must not be used on both sides of a fork */
+    int wrapped;
+    char *url;      /* where a second one may be opened; NULL: nowhere */
+    char *database; /* options->database */
+    rowlock_duration connect_ms, statement_ms;
+    int interrupt_fd;
+    int64_t deadline_ms; /* of the wait that is under way; 0: none that binds statements */
+    struct rowlock_connection *second; /* opened when first needed */
+    int checked;                       /* `installed` was read and fits this library */
+    struct rowlock_installed installed;
+    int64_t
+        session; /* the server's own number and start of it; 0: not asked, < 0: not to be known */
+    char session_start[64];
+    struct rowlock_statement
+        renamed[ROWLOCK_SQL_COUNT]; /* with another table name; text NULL: not */
+};
+
+/* Makes a connection of a URL, or of a native handle (`driver` is then its driver's name). */
+int rowlock__connect(const char *driver, void *handle, const char *url,
+                     const struct rowlock_options *options, struct rowlock_connection **out,
+                     struct rowlock_error *error);
+
+/* ESERVER where no lock can be kept: a standby, a read-only server, a Galera node. */
+int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_error *error);
+
+/* The second connection; EUNPREPARED-like callers decide what to do without. NULL and no error: no
+   URL is known. */
+int rowlock__second(struct rowlock_connection *connection, struct rowlock_connection **out,
+                    struct rowlock_error *error);
+
+/* The statement as this connection sends it; NULL: the dialect has none. */
+const struct rowlock_statement *rowlock__sql(const struct rowlock_connection *connection,
+                                             enum rowlock_statement_id id);
+
+/* The limit of a statement that is not a wait. */
+struct rowlock_budget rowlock__budget(const struct rowlock_connection *connection);
+
+/* From now until rowlock__wait_ends, statements go but little beyond `deadline_ms`: a server that does
+   not answer must not hold who waits with a limit. Nothing changes on a wrapped connection, which would
+   be lost to its owner, nor for ROWLOCK_NEVER. */
+void rowlock__wait_begins(struct rowlock_connection *connection, int64_t deadline_ms);
+void rowlock__wait_ends(struct rowlock_connection *connection);
+
+#define ROWLOCK_LATE_MS 2000 /* a busy server is not a dead one */
+
+/* The budget of a statement under that deadline: until `late_ms` after it was sent, or
+   ROWLOCK_LATE_MS after the deadline, and a moment to be cancelled. */
+struct rowlock_budget rowlock__in_time(const struct rowlock_connection *connection,
+                                       struct rowlock_budget budget, int64_t late_ms);
+
+/* A session given up at a deadline: what did not come was the server, not the lock. The code: ECONN, and
+   in `error`, for ETIMEDOUT. */
+int rowlock__given_up(const struct rowlock_connection *connection, int code,
+                      struct rowlock_error *error);
+
+/* EINVAL when used in another process; ECONN when lost; EINTX, ENOTX, EABORTED when the state of
+   its transaction is not `wanted` (IDLE or OPEN), as far as the client library can tell. */
+int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
+                   struct rowlock_error *error);
+
+/* One statement without a transaction of ours around it, within the usual limit. */
+int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
+                 const struct rowlock_value *values, rowlock_row *row, void *data,
+                 struct rowlock_error *error);
+
+/* Rolls back what a failure left open, keeping `error` as it is. */
+void rowlock__clean_up(struct rowlock_connection *connection,
+                       const struct rowlock_outcome *outcome);
+
+/* The same for a transaction that was all ours: `error` says that none is open any more, or that the
+   connection is dead. Returns `code`. */
+int rowlock__cleaned_up(struct rowlock_connection *connection,
+                        const struct rowlock_outcome *outcome, int code,
+                        struct rowlock_error *error);
+
+/* Is interrupt_fd readable now? */
+int rowlock__was_interrupted(const struct rowlock_connection *connection);
+
+/* Small row callbacks: the first column as a number; as malloc'd text (char *, freed first). */
+void rowlock__take_number(void *data, const struct rowlock_value *columns, unsigned n);
+void rowlock__take_text(void *data, const struct rowlock_value *columns, unsigned n);
+
+/* A column as text in the caller's buffer; "" for NULL. */
+void rowlock__column_text(const struct rowlock_value *column, char *out, size_t size);
+
+#endif

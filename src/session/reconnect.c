@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session/reconnect.h"
+
+#include <string.h>
+
+#include "util/error.h"
+
+int rowlock__can_reconnect(const struct rowlock_connection *connection)
+{
+    return !connection->wrapped && connection->url != NULL;
+}
+
+static void session_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_connection *connection = data;
+
+    if (n < 2)
+        return;
+    connection->session = rowlock__value_number(&columns[0]);
+    rowlock__column_text(&columns[1], connection->session_start, sizeof connection->session_start);
+}
+
+bool rowlock__session_question(struct rowlock_connection *connection, struct rowlock_call *call)
+{
+    *call = (struct rowlock_call){.statement = rowlock__sql(connection, ROWLOCK_SQL_SESSION),
+                                  .row = session_row,
+                                  .data = connection};
+    return call->statement && connection->session == 0 && rowlock__can_reconnect(connection);
+}
+
+void rowlock__session_answered(struct rowlock_connection *connection)
+{
+    /* another number: a pooler stands between, and that session serves others too */
+    if (connection->session == 0 ||
+        connection->session != connection->driver->number(connection->link))
+        connection->session = -1;
+}
+
+int rowlock__learn_session(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    struct rowlock_call call;
+    int code;
+
+    if (!rowlock__session_question(connection, &call))
+        return ROWLOCK_OK;
+    code = rowlock__ask(connection, ROWLOCK_SQL_SESSION, NULL, call.row, call.data, error);
+    if (!code)
+        rowlock__session_answered(connection);
+    return code;
+}
+
+/* The new session takes the place of the old one. */
+static struct rowlock_link *put_link(struct rowlock_connection *connection,
+                                     struct rowlock_link *link)
+{
+    struct rowlock_link *old = connection->link;
+
+    connection->link = link;
+    return old;
+}
+
+static int open_another(struct rowlock_connection *connection, int64_t deadline_ms,
+                        struct rowlock_link **out, struct rowlock_error *error)
+{
+    struct rowlock_source source = {connection->url, NULL, connection->database,
+                                    connection->interrupt_fd};
+    struct rowlock_budget budget = {rowlock__after(rowlock__now_ms(), connection->connect_ms),
+                                    connection->interrupt_fd, 0};
+    const struct rowlock_dialect *dialect = NULL;
+    int code;
+
+    if (budget.deadline_ms > deadline_ms)
+        budget.deadline_ms = deadline_ms;
+    budget.give_up_ms = budget.deadline_ms;
+    code = connection->driver->open(&source, &budget, out, &dialect, error);
+    if (code || dialect == connection->dialect)
+        return code;
+    connection->driver->close(*out);
+    return rowlock__fail(error, ROWLOCK_ECONN, "another kind of server answers at this URL now");
+}
+
+/* What the lost session holds or waits for there would stand until its server notices. */
+static void end_session(struct rowlock_connection *connection)
+{
+    struct rowlock_value values[] = {
+        {.type = ROWLOCK_INT, .number = connection->session},
+        {.type = ROWLOCK_BYTES,
+         .bytes = connection->session_start,
+         .length = strlen(connection->session_start)},
+    };
+
+    if (connection->session > 0)
+        rowlock__ask(connection, ROWLOCK_SQL_END_SESSION, values, NULL, NULL, NULL);
+    connection->session = 0;
+}
+
+/* A server that answers no more, now that it has let us in, must not cost more time than there is. */
+static int greet(struct rowlock_connection *connection, int64_t deadline_ms,
+                 struct rowlock_error *error)
+{
+    rowlock_duration usual_ms = connection->statement_ms;
+    int64_t left_ms = deadline_ms - rowlock__now_ms();
+    int code;
+
+    if (usual_ms < 0 || usual_ms > left_ms)
+        connection->statement_ms = left_ms > 0 ? left_ms : 0;
+    code = rowlock__check_server(connection, error);
+    if (!code)
+        end_session(connection);
+    connection->statement_ms = usual_ms;
+    return code;
+}
+
+int rowlock__reconnect(struct rowlock_connection *connection, int64_t deadline_ms,
+                       struct rowlock_error *error)
+{
+    struct rowlock_link *old, *fresh = NULL;
+    int code;
+
+    if (!rowlock__can_reconnect(connection))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the connection is lost; it was not opened by URL, so open another");
+    code = open_another(connection, deadline_ms, &fresh, error);
+    if (code)
+        return rowlock__wrap_error(error, code, "reconnecting");
+    old = put_link(connection, fresh);
+    code = greet(connection, deadline_ms, error);
+    if (code) {
+        connection->driver->close(put_link(connection, old));
+        return rowlock__wrap_error(error, code, "reconnecting");
+    }
+    connection->driver->close(old);
+    return ROWLOCK_OK;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "util/clock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <time.h>
+
+#ifdef CLOCK_BOOTTIME
+#define CLOCK CLOCK_BOOTTIME
+#else
+#define CLOCK CLOCK_MONOTONIC
+#endif
+
+int64_t rowlock__now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t rowlock__after(int64_t from, int64_t duration_ms)
+{
+    if (duration_ms < 0 || duration_ms > ROWLOCK_NEVER - from)
+        return ROWLOCK_NEVER;
+    return from + duration_ms;
+}
+
+static int poll_timeout(int64_t deadline_ms)
+{
+    int64_t left;
+
+    if (deadline_ms == ROWLOCK_NEVER)
+        return -1;
+    left = deadline_ms - rowlock__now_ms();
+    if (left < 0)
+        return 0;
+    return left > INT_MAX ? INT_MAX : (int)left;
+}
+
+enum rowlock_wake rowlock__wait_fd(int fd, short events, int interrupt_fd, int64_t deadline_ms)
+{
+    for (;;) {
+        struct pollfd fds[2] = {{.fd = fd, .events = events},
+                                {.fd = interrupt_fd, .events = POLLIN}};
+        int timeout = poll_timeout(deadline_ms);
+        int n = poll(fds, 2, timeout);
+
+        if (n < 0 && errno != EINTR)
+            return ROWLOCK_WAKE_READY; /* let the reader meet the error */
+        if (n > 0 && fds[1].revents)
+            return ROWLOCK_WAKE_INTERRUPT;
+        if (n > 0 && fds[0].revents)
+            return ROWLOCK_WAKE_READY;
+        if (deadline_ms != ROWLOCK_NEVER && rowlock__now_ms() >= deadline_ms)
+            return ROWLOCK_WAKE_DEADLINE;
+    }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The node's monotonic clock, and waiting for descriptors against a deadline of it. */
+#ifndef ROWLOCK_CLOCK_H
+#define ROWLOCK_CLOCK_H
+
+#include <stdint.h>
+
+#define ROWLOCK_NEVER INT64_MAX /* an instant that does not come */
+
+/* Milliseconds of a clock that never steps and counts through suspend. */
+int64_t rowlock__now_ms(void);
+
+/* `from` + `duration_ms`; < 0 is for ever. Saturates. */
+int64_t rowlock__after(int64_t from, int64_t duration_ms);
+
+enum rowlock_wake { ROWLOCK_WAKE_READY, ROWLOCK_WAKE_DEADLINE, ROWLOCK_WAKE_INTERRUPT };
+
+/*
+ * Waits until `fd` (-1: none) shows one of the poll() `events`, `interrupt_fd` (-1: none) turns
+ * readable, or the deadline has come. The interrupt wins over readiness: who was told to stop stops.
+ */
+enum rowlock_wake rowlock__wait_fd(int fd, short events, int interrupt_fd, int64_t deadline_ms);
+
+#endif

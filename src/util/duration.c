@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "util/duration.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int64_t ms;
+} units[] = {{"w", 604800000}, {"d", 86400000}, {"h", 3600000},
+             {"ms", 1},        {"m", 60000},    {"s", 1000}};
+
+#define FRACTION_DIGITS 9
+
+struct number {
+    int64_t whole;
+    int64_t fraction, scale; /* fraction / scale */
+    int more;                /* digits beyond, not all zero */
+};
+
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static const char *read_fraction(const char *at, struct number *out)
+{
+    for (int digits = 0; is_digit(*at); at++, digits++) {
+        if (digits < FRACTION_DIGITS) {
+            out->fraction = out->fraction * 10 + (*at - '0');
+            out->scale *= 10;
+        } else if (*at != '0') {
+            out->more = 1;
+        }
+    }
+    return at;
+}
+
+/* The end of the number, or NULL. */
+static const char *read_number(const char *at, struct number *out)
+{
+    const char *start = at;
+
+    *out = (struct number){.scale = 1};
+    for (; is_digit(*at); at++) {
+        int digit = *at - '0';
+
+        if (out->whole > (INT64_MAX - digit) / 10)
+            return NULL;
+        out->whole = out->whole * 10 + digit;
+    }
+    if (*at != '.')
+        return at == start ? NULL : at;
+    start = at + 1;
+    at = read_fraction(start, out);
+    return at == start ? NULL : at;
+}
+
+/* 0 if it names none. */
+static int64_t read_unit(const char **at)
+{
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t length = strlen(units[i].name);
+
+        if (strncmp(*at, units[i].name, length) == 0) {
+            *at += length;
+            return units[i].ms;
+        }
+    }
+    return 0;
+}
+
+static int add(int64_t *total, const struct number *number, int64_t unit_ms)
+{
+    /* at most 1e9 times 604800000: no overflow */
+    int64_t part = number->fraction * unit_ms;
+    int64_t ms = part / number->scale + (part % number->scale != 0 || number->more);
+
+    if (ms > INT64_MAX - *total || number->whole > (INT64_MAX - *total - ms) / unit_ms)
+        return -1;
+    *total += number->whole * unit_ms + ms;
+    return 0;
+}
+
+int rowlock__duration(const char *text, int64_t bare_ms, int64_t *ms)
+{
+    int64_t total = 0, last = INT64_MAX;
+    const char *at = text;
+
+    if (!*at)
+        return -1;
+    while (*at) {
+        struct number number;
+        int64_t unit;
+
+        at = read_number(at, &number);
+        if (!at)
+            return -1;
+        unit = read_unit(&at);
+        if (unit == 0 && !*at && last == INT64_MAX)
+            unit = bare_ms;
+        if (unit == 0 || unit >= last || add(&total, &number, unit))
+            return -1;
+        last = unit;
+    }
+    *ms = total;
+    return 0;
+}

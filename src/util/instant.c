@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "util/instant.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static int local(int64_t ms, struct tm *out)
+{
+    time_t seconds = (time_t)(ms / 1000);
+
+    return ms > 0 && ms < INT64_MAX && localtime_r(&seconds, out);
+}
+
+void rowlock__local_time(int64_t ms, char *out, size_t size)
+{
+    struct tm at;
+
+    if (!local(ms, &at) || strftime(out, size, "%Y-%m-%d %H:%M:%S %z", &at) == 0)
+        out[0] = '\0';
+}
+
+void rowlock__local_time_short(int64_t ms, int64_t now_ms, char *out, size_t size)
+{
+    struct tm at, now;
+    int is_today;
+
+    out[0] = '\0';
+    if (!local(ms, &at))
+        return;
+    is_today = local(now_ms, &now) && at.tm_yday == now.tm_yday && at.tm_year == now.tm_year;
+    if (strftime(out, size, is_today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &at) == 0)
+        out[0] = '\0';
+}
+
+void rowlock__local_time_of(const char *utc, char *out, size_t size)
+{
+    struct tm at = {0};
+    const char *rest = strptime(utc, "%Y-%m-%dT%H:%M:%S", &at);
+
+    if (rest && *rest == '.')
+        rest += 1 + strspn(rest + 1, "0123456789");
+    if (rest && strcmp(rest, "Z") == 0)
+        rowlock__local_time((int64_t)timegm(&at) * 1000, out, size);
+    else
+        snprintf(out, size, "%s", utc);
+}

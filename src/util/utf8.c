@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "util/utf8.h"
+
+#include <string.h>
+
+#include <stdint.h>
+
+struct form {                  /* RFC 3629, section 4 */
+    unsigned char first, last; /* of the leading byte */
+    unsigned char low, high;   /* of the second byte */
+    unsigned char length;
+};
+
+static const struct form forms[] = {
+    {0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+    {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+    {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+};
+
+size_t rowlock__utf8_character(const char *text, size_t left)
+{
+    const unsigned char *at = (const unsigned char *)text;
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const struct form *form = &forms[i];
+
+        if (*at < form->first || *at > form->last)
+            continue;
+        if (form->length > left)
+            return 0;
+        if (form->length > 1 && (at[1] < form->low || at[1] > form->high))
+            return 0;
+        for (size_t j = 2; j < form->length; j++)
+            if ((at[j] & 0xc0) != 0x80)
+                return 0;
+        return form->length;
+    }
+    return 0;
+}
+
+long rowlock__utf8_length(const char *text, size_t bytes)
+{
+    long count = 0;
+
+    while (bytes > 0) {
+        size_t length = rowlock__utf8_character(text, bytes);
+
+        if (length == 0)
+            return -1;
+        text += length;
+        bytes -= length;
+        count++;
+    }
+    return count;
+}
+
+void rowlock__utf8_copy(char *out, size_t size, const char *text)
+{
+    size_t left = strlen(text), at = 0;
+
+    while (left > 0) {
+        size_t step = rowlock__utf8_character(text, left);
+        size_t bytes = step ? step : 1;
+
+        if (at + bytes >= size)
+            break;
+        memcpy(out + at, step ? text : "?", bytes);
+        at += bytes;
+        text += bytes;
+        left -= bytes;
+    }
+    out[at] = '\0';
+}

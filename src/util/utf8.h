@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ROWLOCK_UTF8_H
+#define ROWLOCK_UTF8_H
+
+#include <stddef.h>
+
+/* The bytes of the well-formed character at `text`, of which `left` bytes are there; 0: none. */
+size_t rowlock__utf8_character(const char *text, size_t left);
+
+/* The number of characters of well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms, at
+   most U+10FFFF), or -1. */
+long rowlock__utf8_length(const char *text, size_t bytes);
+
+/* Copies what fits, ending with a whole character, with '?' for each byte that is none of UTF-8. */
+void rowlock__utf8_copy(char *out, size_t size, const char *text);
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ROWLOCK_WORDS_H
+#define ROWLOCK_WORDS_H
+
+/* `text` with the word `from` replaced by `to` wherever it stands alone; malloc'd, or NULL. */
+char *rowlock__replace_word(const char *text, const char *from, const char *to);
+
+#endif

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# The two commands of a fresh machine, and the test programs. Included by the Makefile.
+#
+# Tests are found, never registered: every tests/unit/*_test.c, tests/conformance/*.c,
+# tests/sessions/*.c and tests/leases/*.c is one program, linked with the house (tests/lib/*.c) and the static library
+# (whose hidden symbols a unit test may call); scripts are found by tests/run itself.
+
+.PHONY: demo check check-installed test-programs
+
+# What was just installed is seen by pkg-config in a new make only.
+demo:
+	@tools/install-packages demo
+	@+$(MAKE) --no-print-directory demo-installed
+
+.PHONY: demo-installed
+demo-installed: all
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	  $(BUILD)/rowlock --db "sqlite:$$folder/demo.db" demo && echo && $(BUILD)/rowlock demo clones
+
+check:
+	@tools/install-packages check
+	@+$(MAKE) --no-print-directory check-installed $(if $(WERROR)$(CI),WERROR=1)
+
+check-installed: all examples test-programs
+	@BUILD='$(BUILD)' DRIVERS='$(strip $(DRIVERS))' SANITIZE='$(SANITIZE)' CC='$(CC)' \
+	  tests/run $(PATTERN)
+
+TEST_PACKAGES := cmocka $(foreach d,$(DRIVERS),$(package_$(d)))
+TEST_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(TEST_PACKAGES) 2>/dev/null) -Itests
+TEST_LIBS = $(shell $(PKG_CONFIG) --libs $(TEST_PACKAGES) 2>/dev/null) $(LIBS)
+# The library's pauses go by the test house first: that is how it sees a SQLite session wait.
+TEST_LDFLAGS := -Wl,--wrap=rowlock__pause
+
+# An engine's own file in tests/lib is compiled where its driver is.
+TEST_LIB_SOURCES := $(filter-out $(foreach d,$(filter-out $(DRIVERS),$(ALL_DRIVERS)),tests/lib/$(d)%), \
+                      $(wildcard tests/lib/*.c))
+TEST_LIB_OBJECTS := $(TEST_LIB_SOURCES:%.c=$(BUILD)/obj/%.o)
+# A driver's own test is tests/*/<driver>*.c.
+TEST_SOURCES := $(foreach f,$(wildcard tests/unit/*_test.c tests/conformance/*.c tests/sessions/*.c \
+                  tests/leases/*.c), \
+                  $(if $(filter $(foreach d,$(filter-out $(DRIVERS),$(ALL_DRIVERS)),$(d)%),$(notdir $(f))),,$(f)))
+TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
+
+test-programs: $(TEST_PROGRAMS)
+
+$(BUILD)/obj/tests/%.o: tests/%.c Makefile tests/check.mk $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) $(TEST_CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/tests/libhouse.a: $(TEST_LIB_OBJECTS)
+	@mkdir -p $(@D)
+	rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/tests/libhouse.a $(BUILD)/librowlock.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ $< -Wl,--start-group \
+	  $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
+
+# What a single program needs beyond that it may say in a file beside it.
+include $(wildcard tests/*/*.mk)
+
+.PRECIOUS: $(BUILD)/obj/tests/%.o
+-include $(TEST_LIB_OBJECTS:.o=.d) $(TEST_SOURCES:%.c=$(BUILD)/obj/%.d)

@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# acquire --while-pid: the lease of a process that rowlock did not start.
+# Runs on: sqlite/native postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+acquire_while() { # PID NAME [OPTION...]
+    local pid=$1 name=$2
+    shift 2
+    rowlock acquire --ttl 20s --while-pid "$pid" "$@" "$name"
+}
+is_named() { # PID WORD: it has become that program
+    [ "$(head -z -n 1 "/proc/$1/cmdline" | tr -d '\0')" = "$2" ]
+}
+keeper_of() { item "$1" '$[0].pid'; }
+renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
+
+@test "it returns with the token, keeps while the process runs, releases when it has ended" {
+    start sleep 300
+    until_true is_named "$started" sleep
+    token=$(acquire_while "$started" one)
+    [[ $token =~ ^[1-9][0-9]*$ ]]
+    rowlock check one --token "$token"
+    [ "$(item one '$[0].command')" = sleep ]
+    keeper=$(keeper_of one)
+    kill "$started"
+    until_true is_free one
+    until_true is_gone "$keeper"
+}
+
+@test "it renews" {
+    start sleep 300
+    acquire_while "$started" renewed --ttl 6s
+    until_true renewed_since renewed "$(item renewed '$[0].expires')"
+    until_true renewed_since renewed "$(item renewed '$[0].expires')"
+    kill "$started"
+}
+
+@test "a connection lost is no lease lost" {
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
+    start sleep 300
+    token=$(acquire_while "$started" cut --ttl 5s)
+    end_sessions
+    until_true renewed_since cut "$(item cut '$[0].expires')"
+    end_sessions
+    until_true renewed_since cut "$(item cut '$[0].expires')"
+    rowlock check cut --token "$token"
+    kill "$started"
+    until_true is_free cut
+}
+
+@test "the keeper is nobody's: own session, no terminal, no descriptor, no folder, no core" {
+    start sleep 300
+    exec 7<"$0"
+    acquire_while "$started" alone 8>file
+    exec 7<&-
+    keeper=$(keeper_of alone)
+    [ "$(ps -o sid= -p "$keeper" | tr -d ' ')" = "$keeper" ]
+    [ "$(ps -o ppid= -p "$keeper" | tr -d ' ')" != $$ ]
+    [ "$(readlink "/proc/$keeper/cwd")" = / ]
+    for fd in 0 1 2; do [ "$(readlink "/proc/$keeper/fd/$fd")" = /dev/null ]; done
+    run find "/proc/$keeper/fd" -lname "$PWD/file" -o -lname "$0" -o -lname '*pipe*'
+    [ -z "$output" ]
+    [ "$(stat -c %U "/proc/$keeper/environ")" = root ]
+    kill "$started"
+    until_true is_free alone
+}
+
+@test "p5 a lease that is broken: the process gets TERM, and the name is free when it has ended" {
+    mkfifo fifo
+    start bash -c 'trap "touch told; exit 0" TERM; touch ready; until false; do read -rt 0.02 <>fifo; done'
+    until_true is_there ready
+    acquire_while "$started" broken --ttl 15s
+    keeper=$(keeper_of broken)
+    rowlock break broken
+    until_true is_there told
+    grep "^rowlock: process $started gets TERM: the lease of 'broken' (token [0-9]*) was broken$" err
+    wait "$started"
+    until_true is_gone "$keeper"
+    is_free broken
+}
+
+@test "the keeper keeps no descriptor of the caller's, and yet says why to a pipe and to a file" {
+    for where in "2>&1 | cat >said" ">said 2>&1"; do
+        rm -f said ready
+        start sh -c "exec perl -e 'open F, q(>), q(ready); close F; sleep 300' $where"
+        until_true is_there ready
+        process=$(pgrep -P "$started" perl || echo "$started")
+        said=$(acquire_while "$process" told --ttl 15s 2>&1) # comes to its end while the keeper keeps
+        [[ $said =~ ^[0-9]+$ ]]
+        rowlock break --now told
+        until_true grep -q "process $process gets TERM: the lease of 'told' (token $said) has ended" said
+        until_true is_gone "$process"
+    done
+    # who closed it, or reads no more, is ended all the same
+    start perl -e 'close STDERR; open F, q(>), q(ready2); close F; sleep 300'
+    until_true is_there ready2
+    acquire_while "$started" told --ttl 6s
+    rowlock break --now told
+    until_true is_gone "$started"
+}
+
+client() { # of the database itself: reads statements
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) sqlite3 -bail "${ROWLOCK_TEST_URL#sqlite:}" ;;
+    postgresql) psql -qXAt "$ROWLOCK_TEST_URL" ;;
+    mariadb) as_root_of_mariadb -N -B --unbuffered "${ROWLOCK_TEST_URL##*/}" ;;
+    esac
+}
+@test "p5 a database that does not answer: the process gets TERM before the lease can pass" {
+    mkfifo fifo
+    start bash -c 'trap "touch told; exit 0" TERM; touch ready; until false; do read -rt 0.02 <>fifo; done'
+    until_true is_there ready
+    acquire_while "$started" blocked --ttl 3s
+    keeper=$(keeper_of blocked)
+    mkfifo statements
+    client <statements >said 2>&1 3>&- &
+    exec 5>statements
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) echo ".timeout 10000"; echo "BEGIN IMMEDIATE; SELECT 'blocked';" ;;
+    postgresql) echo "BEGIN; LOCK TABLE rowlock.beat; SELECT 'blocked';" ;;
+    mariadb) echo "LOCK TABLES rowlock_beat WRITE; SELECT 'blocked';" ;;
+    esac >&5
+    until_true grep -q blocked said
+    until_true is_there told # the database is blocked still
+    grep "gets TERM: the lease of 'blocked' could not be renewed in time" err
+    exec 5>&-
+    wait
+    until_true is_gone "$keeper"
+}
+
+@test "a keeper that is told to end ends the process first" {
+    start sleep 300
+    acquire_while "$started" told
+    keeper=$(keeper_of told)
+    kill -s TERM "$keeper"
+    until_true is_gone "$started"
+    grep "gets TERM: the keeper of its lease of 'told' was told to end by signal 15" err
+    until_true is_gone "$keeper"
+    is_free told
+}
+
+@test "p6 a keeper killed -9: the lease passes on at its end" {
+    start sleep 300
+    acquire_while "$started" killed --ttl 4s
+    kill -s KILL "$(keeper_of killed)"
+    rowlock acquire -w 20 --ttl 1s killed
+    kill "$started"
+}
+
+@test "what an ancestor holds is not waited for" {
+    start sleep 300
+    for verb in "acquire --ttl 1m" "acquire --while-pid $started" "hold --for 1m --note x"; do
+        # shellcheck disable=SC2086
+        run rowlock run mine -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" $verb mine
+        echo "$output"
+        [ "$status" = 75 ]
+        [[ $output == *ancestor* ]]
+    done
+}
+
+@test "no such process: 64" {
+    start true
+    wait "$started"
+    run acquire_while "$started" nobody
+    echo "$output"
+    [ "$status" = 64 ]
+    [[ $output == *"no process $started"* ]]
+    is_free nobody
+}
+
+@test "busy: it waits, and what ends the waiting leaves no ticket" {
+    token=$(rowlock acquire --ttl 1m busy)
+    start sleep 300
+    process=$started
+    run acquire_while "$process" busy -n
+    [ "$status" = 75 ]
+    # the first process is killed
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --while-pid "$process" busy
+    until_true is_waited_for busy
+    kill -s KILL "$started"
+    until_true nobody_waits_for busy
+    # the process ends
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --while-pid "$process" busy
+    until_true is_waited_for busy
+    kill "$process"
+    ! wait "$started" || false
+    nobody_waits_for busy
+    [ ! -s out ]
+    grep -q "process $process has ended" err
+    # and granted
+    start sleep 300
+    process=$started
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --while-pid "$process" busy
+    until_true is_waited_for busy
+    rowlock release busy --token "$token"
+    wait "$started"
+    [ "$(item busy '$[0].token')" = "$(cat out)" ]
+    kill "$process"
+    until_true is_free busy
+}
+
+@test "a file named relative to the caller's folder" {
+    [ "$ROWLOCK_TEST_ENGINE" = sqlite ] || return 0
+    start sleep 300
+    "$ROWLOCK" --db sqlite:here.db acquire --ttl 6s --while-pid "$started" near
+    first=$("$ROWLOCK" --db sqlite:here.db ls near --json | json '$[0].expires')
+    again() { [[ $("$ROWLOCK" --db sqlite:here.db ls near --json | json '$[0].expires') > $first ]]; }
+    until_true again
+    [ ! -e /here.db ]
+    kill "$started"
+}

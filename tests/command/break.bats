@@ -1,0 +1,138 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# break: an operator ends somebody else's lease.
+# Runs on: sqlite/native postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+@test "break refuses the next renewal, and leaves the name taken until it expires or is released" {
+    token=$(rowlock acquire --ttl 1m one)
+    run rowlock break one
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == "1 lease of 'one' broken: "*"a third of its ttl"* ]]
+    is_held one
+    run rowlock break one
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == "1 lease of 'one' already being stopped: "*"a third of its ttl"* ]]
+    run rowlock break --json one
+    [ "$output" = '{"name":"one","broken":1}' ]
+    run rowlock renew one --token "$token"
+    [ "$status" = 123 ]
+    run rowlock check one --token "$token"
+    [ "$status" = 1 ]
+}
+
+@test "break --now frees at once, and says that two may overlap" {
+    rowlock acquire --ttl 1m now
+    run rowlock break --now now
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == "1 lease of 'now' ended"*overlap* ]]
+    is_free now
+    rowlock acquire -n --ttl 1m now
+}
+
+@test "break says how many, and can choose one" {
+    one=$(rowlock acquire -s --ttl 1m many)
+    two=$(rowlock acquire -s --ttl 1m many)
+    three=$(rowlock acquire -s --ttl 1m many)
+    run rowlock break --now many --token "$two"
+    [[ $output == "1 lease "* ]]
+    rowlock check many --token "$one"
+    run rowlock check many --token "$two"
+    [ "$status" = 1 ]
+    rowlock check many --token "$three"
+    rowlock break many --token "$one"
+    run rowlock break many --token "$three"
+    [[ $output == "1 lease of 'many' broken: "* ]]
+    four=$(rowlock acquire -s --ttl 1m many)
+    run rowlock break many
+    echo "$output"
+    [[ $output == "3 leases of 'many' broken (2 of them before): "* ]]
+    rowlock break --now many --token "$four"
+    run rowlock break many --json
+    [ "$status" = 0 ]
+    [ "$output" = '{"name":"many","broken":2}' ]
+}
+
+@test "a lease of several names ends for all of them" {
+    rowlock acquire --ttl 1m all.a all.b
+    rowlock break --now all.a
+    is_free all.a
+    is_free all.b
+}
+
+# start_fence NAME TOKEN: a transaction that has checked the token, and ends when told so.
+start_fence() {
+    rm -f statements out
+    mkfifo statements
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) start psql -qXAt "$ROWLOCK_TEST_URL" -f statements ;;
+    mariadb) start mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -n -N -B \
+        "${ROWLOCK_TEST_URL##*/}" -e "source statements" ;;
+    esac
+    fence=$started
+    exec 8>statements
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) echo "BEGIN; SELECT rowlock.fence('$1', $2);" >&8 ;;
+    mariadb) echo "START TRANSACTION; CALL rowlock_fence('$1', $2, 10000);" >&8 ;;
+    esac
+    echo "SELECT 'is fenced';" >&8
+    until_true grep -q 'is fenced' out
+}
+end_fence() {
+    echo "COMMIT;" >&8
+    exec 8>&-
+    wait "$fence"
+}
+
+@test "break --now that is interrupted at a fence has taken nothing with it, nor does it later" {
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # there the fence is a transaction that nobody waits for so
+    for signal in TERM INT; do
+        token=$(rowlock acquire --ttl 10m "at-$signal")
+        start_fence "at-$signal" "$token"
+        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" break --now "at-$signal"
+        breaker=$started
+        until_true somebody_waits
+        : >err
+        kill -s "$signal" "$breaker"
+        status=0
+        wait "$breaker" || status=$?
+        cat err
+        [ "$status" = $((128 + $(kill -l "$signal"))) ]
+        [ "$(waiters)" = 0 ]
+        grep -q "^rowlock: interrupted: the lease of 'at-$signal' .*is not broken" err
+        end_fence
+        rowlock check "at-$signal" --token "$token"
+        rowlock break --now "at-$signal"
+        is_free "at-$signal"
+    done
+}
+
+@test "nothing held: 1, and it says so" {
+    run rowlock break nothing
+    echo "$output"
+    [ "$status" = 1 ]
+    [[ $output == *"nobody holds a lease of 'nothing'"* ]]
+    token=$(rowlock acquire --ttl 1m something)
+    run rowlock break something --token $((token + 1))
+    [ "$status" = 1 ]
+    [[ $output == *"'rowlock ls "* ]]
+    rowlock check something --token "$token"
+}
+
+@test "the lock of a transaction is no lease, and it says so" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # the others do not tell, or not always
+    hold tx
+    run rowlock break tx
+    echo "$output"
+    [ "$status" = 1 ]
+    [[ $output == *"by a transaction"* ]]
+    let_go
+}

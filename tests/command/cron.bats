@@ -1,0 +1,277 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# cron: the daemon. What it starts, what it does about signals and a file that changes, two of them.
+# Runs on: sqlite/native postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+load job.bash
+
+setup_file() { install_technique; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    sql "DELETE FROM $(as_table job)"
+    sql "DELETE FROM $(as_table run)"
+}
+# What a daemon has started lives on without it.
+teardown() {
+    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    local file
+    for file in *.pid; do [ ! -e "$file" ] || kill -s KILL "$(cat "$file")" 2>/dev/null || true; done
+}
+
+start_cron() { # [OPTION...]: the daemon of the file tab is $daemon
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" cron tab "$@"
+    daemon=$started
+}
+said() { grep -q "$1" err; }
+lives_on() { # NAME: a command that writes NAME.pid and stays
+    echo "echo \$\$ >$1.tmp; mv $1.tmp $1.pid; exec sleep 970"
+}
+has_run() { # NAME TIMES
+    [ "$(grep -cx "$1" ran 2>/dev/null)" -ge "$2" ]
+}
+stop_cron() {
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+}
+
+@test "runs what is due, side by side, again and again, and says so" {
+    cat >tab <<TAB
+# jobs
+every 1s  often    -- echo often >>ran
+every 1s  percent  --note 'a note' -- printf '%s%%\n' percent >>ran # no comment of ours
+every 50w stays    -- $(lives_on stays)
+TAB
+    start_cron
+    until_true has_run often 3
+    until_true has_run percent% 3
+    until_true is_there stays.pid
+    said "^rowlock: often: started, token [0-9]*$"
+    said "^rowlock: often: done in "
+    is_running_somewhere stays
+    kill -s KILL "$(cat stays.pid)"
+    until_true said "^rowlock: stays: ended by signal 9 after "
+    run_is stays 0 exit 137
+    stop_cron
+}
+
+@test "two daemons: one run an instant" {
+    echo 'every 1s shared -- echo "$ROWLOCK_TOKEN" >>ran' >tab
+    start_cron
+    first=$daemon
+    start_cron
+    until [ "$(wc -l <ran 2>/dev/null || echo 0)" -ge 8 ]; do sleep 0.1; done
+    stop_cron
+    daemon=$first stop_cron
+    rowlock --json jobs shared >json
+    [ "$(json_sql "(SELECT count(*) - count(DISTINCT json_extract(value, '\$.due'))
+                    FROM json_each(document, '\$[0].history'))" <json)" = 0 ]
+    [ "$(sort ran | uniq -d)" = "" ]
+}
+
+@test "a daemon dies with all it runs: another takes its job over after the lease" {
+    echo "every 50w taken --ttl 2s -- $(lives_on taken)" >tab
+    start_cron
+    until_true is_there taken.pid
+    command=$(cat taken.pid) guard=$(parent_of "$(cat taken.pid)")
+    rm taken.pid
+    run=$(parent_of "$guard") first=$daemon
+    start_cron
+    kill -s KILL "$first" "$run" "$guard" "$command"
+    until_true is_there taken.pid
+    said "^rowlock: taken: the run before (token [0-9]*) was lost$"
+    said "^rowlock: taken: started, repetition 1, token"
+    run_is taken 1 outcome lost
+    kill -s TERM "$daemon"
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+}
+
+@test "the daemon alone is killed: its run lives on, ends, and is written down" {
+    echo "every 50w orphan -- echo \$\$ >orphan.pid; until [ -e let-go ]; do sleep 0.02; done; echo hi" >tab
+    start_cron
+    until_true is_there orphan.pid
+    kill -s KILL "$daemon"
+    until_true is_gone "$daemon"
+    is_running_somewhere orphan
+    touch let-go
+    until_true runs_nowhere orphan
+    run_is orphan 0 outcome done
+    run_is orphan 0 output hi
+}
+
+@test "a run that stands still holds up no other" {
+    cat >tab <<TAB
+every 50w stuck -- $(lives_on stuck)
+every 1s  often -- echo often >>ran
+TAB
+    start_cron
+    until_true is_there stuck.pid
+    guard=$(parent_of "$(cat stuck.pid)")
+    stuck=$(parent_of "$guard")
+    kill -s STOP "$stuck" "$guard" "$(cat stuck.pid)"
+    rm -f ran
+    until_true has_run often 3
+    kill -s KILL "$stuck" "$guard" "$(cat stuck.pid)"
+    until_true said "^rowlock: stuck: ended by signal 9"
+    stop_cron
+}
+
+@test "TERM: nothing more is claimed, and what runs may end" {
+    cat >tab <<TAB
+every 50w slow  -- echo \$\$ >slow.pid; until [ -e let-go ]; do sleep 0.02; done
+every 1s  often -- echo often >>ran
+TAB
+    start_cron --grace 1h
+    until_true is_there slow.pid
+    until_true has_run often 1
+    kill -s TERM "$daemon"
+    until_true said "claims nothing more"
+    until_true runs_nowhere often
+    runs=$(runs_of often)
+    for _ in 1 2 3; do # every instant is left to others
+        until job -E 3 often --every 1s -- true; do sleep 0.1; done
+    done
+    [ "$(runs_of often)" = $((runs + 3)) ]
+    is_running_somewhere slow
+    touch let-go
+    ends_with 0 "$daemon"
+    run_is slow 0 outcome done
+}
+
+@test "TERM: after the grace what runs is ended, also who is deaf to it, and that is written down" {
+    cat >tab <<TAB
+every 50w polite -- $(lives_on polite)
+every 50w deaf --kill-after 200ms -- exec perl -e '\$SIG{TERM} = "IGNORE"; open F, ">deaf.pid"; print F \$\$; close F; sleep 970'
+TAB
+    start_cron --grace 100ms
+    until_true is_there polite.pid
+    until_true test -s deaf.pid
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+    is_gone "$(cat polite.pid)"
+    is_gone "$(cat deaf.pid)"
+    run_is polite 0 outcome failed
+    run_is polite 0 exit 143
+    run_is deaf 0 exit 137
+    is_free job:polite
+    is_free job:deaf
+    said "^rowlock: polite: is told to end$"
+}
+
+@test "a second signal ends the grace" {
+    echo "every 50w slow -- $(lives_on slow)" >tab
+    start_cron --grace 1h
+    until_true is_there slow.pid
+    kill -s INT "$daemon"
+    until_true said "claims nothing more"
+    kill -s INT "$daemon"
+    ends_with 0 "$daemon"
+    run_is slow 0 exit 143
+}
+
+@test "HUP: the file is read again; one that is wrong is refused, and the old one counts on" {
+    echo 'every 1s before -- echo before >>ran' >tab
+    start_cron
+    until_true has_run before 1
+    printf 'every 1s after -- echo after >>ran\nevery x wrong -- false\n' >tab
+    kill -s HUP "$daemon"
+    until_true said "tab:2:7: "
+    said "what was read of 'tab' before counts on: 1 job$"
+    rm ran
+    until_true has_run before 1
+    [ "$(view after name)" = "" ]
+    echo 'every 1s after -- echo after >>ran' >tab
+    kill -s HUP "$daemon"
+    until_true said "'tab' is read again: 1 job$"
+    until_true has_run after 1
+    until_true runs_nowhere before
+    runs=$(runs_of before)
+    rm ran
+    until_true has_run after 2
+    [ "$(runs_of before)" = "$runs" ]
+    stop_cron
+}
+
+@test "HUP leaves what runs alone" {
+    echo "every 50w stays -- $(lives_on stays)" >tab
+    start_cron
+    until_true is_there stays.pid
+    token=$(view stays running_token)
+    echo 'every 1s other -- echo other >>ran' >tab
+    kill -s HUP "$daemon"
+    until_true has_run other 1
+    [ "$(view stays running_token)" = "$token" ]
+    is_there_again "$(cat stays.pid)"
+    kill -s TERM "$daemon" "$(cat stays.pid)"
+    ends_with 0 "$daemon"
+}
+
+@test "--retry and --max-run in the file" {
+    cat >tab <<'TAB'
+every 50w again --retry 2 --backoff 1ms -- echo again >>ran; exit 9
+every 50w long --max-run 300ms -- sleep 970
+TAB
+    start_cron
+    until_true has_run again 3
+    until_true said "^rowlock: long: ended with status 124 after "
+    run_is long 0 outcome "timed out"
+    stop_cron
+    run_is again 0 repeat 2
+    [ "$(wc -l <ran)" = 3 ]
+}
+
+@test "hold keeps a job away, break stops it" {
+    token=$(rowlock hold --for 2h --note maintenance job:kept 2>/dev/null)
+    echo 'every 50w kept -- echo kept >>ran' >tab
+    echo "every 50w broken -- $(lives_on broken)" >>tab
+    start_cron
+    until_true is_there broken.pid
+    [ ! -e ran ]
+    rowlock break job:broken
+    until_true said "^rowlock: broken: ended with status 123 after "
+    run_is broken 0 outcome broken
+    rowlock release job:kept --token "$token"
+    kill -s HUP "$daemon" # it would ask within a minute
+    until_true has_run kept 1
+    stop_cron
+}
+
+@test "a command's process: no input, no descriptor of ours, no URL, signals as the daemon got them" {
+    cat >tab <<'TAB'
+every 50w look -- (readlink /proc/self/fd/0; ls /proc/$$/fd | tr '\n' ' '; echo; env | grep ^ROWLOCK_; grep -E '^Sig(Blk|Ign)' /proc/$$/status) >seen; mv seen look
+TAB
+    start_cron
+    until_true is_there look
+    cat look
+    grep -qx /dev/null look
+    run ! grep -q "^ROWLOCK_URL" look
+    grep -qx 'ROWLOCK_NAME=job:look' look
+    grep -q '^ROWLOCK_TOKEN=[1-9]' look
+    grep -qE '^SigBlk:\s*0+$' look
+    run ! grep -aq "$ROWLOCK_TEST_URL" "/proc/$daemon/cmdline"
+    stop_cron
+}
+
+@test "without standard descriptors no run writes into a session of the daemon's" {
+    echo "every 50w a -- echo kept; touch ran" >tab
+    start sh -c 'exec "$@" <&- >&- 2>&-' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" cron tab
+    daemon=$started
+    until_true is_there ran
+    until_true runs_nowhere a
+    run_is a 0 outcome done
+    run_is a 0 output kept
+    stop_cron
+}
+
+@test "an empty file waits for HUP" {
+    : >tab
+    start_cron
+    until_true said "0 jobs in 'tab'"
+    echo 'every 1s first -- echo first >>ran' >tab
+    kill -s HUP "$daemon"
+    until_true has_run first 1
+    stop_cron
+}

@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# cron while its server is away; and how little it asks.
+# Runs on: postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+load job.bash
+# shellcheck source=tests/lib/server.sh
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
+
+own=own_${BATS_TEST_FILENAME##*/}_${ROWLOCK_TEST_ENGINE:-}
+start_own() { "start_$ROWLOCK_TEST_ENGINE" "$own" "$@"; }
+setup_file() {
+    start_own
+    export OWN_URL="${server_url}test_own" OWN_ADMIN="${server_admin}test_own"
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
+    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root -e 'CREATE DATABASE test_own' ;;
+    esac
+    "$ROWLOCK" --db "$OWN_URL" schema install
+    export OWN_SOCKET=$server_socket
+}
+teardown_file() { stop_server "$own"; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    ROWLOCK_TEST_URL=$OWN_URL
+    own_sql "DELETE FROM $(as_table job)"
+    own_sql "DELETE FROM $(as_table run)"
+}
+own_sql() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) psql -qXAt "$OWN_ADMIN" -c "$1" ;;
+    mariadb) mariadb --no-defaults --socket="$OWN_SOCKET/socket" -u root -N -B test_own -e "$1" ;;
+    esac
+}
+start_cron() {
+    start "$ROWLOCK" --db "$OWN_URL" cron tab "$@"
+    daemon=$started
+}
+said() { grep -q "$1" err; }
+has_run() { [ "$(grep -cx "$1" ran 2>/dev/null)" -ge "$2" ]; }
+
+@test "the server is started anew: runs live on, their end is written down, and the daemon goes on" {
+    cat >tab <<'TAB'
+every 1s often -- echo often >>ran
+every 50w long --ttl 60s -- touch long; until [ -e let-go ]; do sleep 0.02; done
+every 50w ends --ttl 60s -- touch ends; until [ -e away ]; do sleep 0.02; done
+TAB
+    start_cron
+    until_true has_run often 2
+    until_true is_there long
+    until_true is_there ends
+    stop_server "$own"
+    touch away # one ends while the server is away
+    until_true said "the database cannot be asked, trying again"
+    until_true said "the end of 'job:ends' could not be written down, trying again"
+    start_own
+    until_true said "the database is there again"
+    rm -f ran
+    until_true has_run often 2
+    is_running_somewhere long
+    until_true runs_nowhere ends
+    run_is ends 0 outcome done
+    touch let-go
+    until_true runs_nowhere long
+    run_is long 0 outcome done
+    [ "$(grep -c "cannot be asked" err)" = 1 ]
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+}
+
+@test "started before the server it waits for it; TERM ends it meanwhile" {
+    echo 'every 50w first -- touch ran' >tab
+    stop_server "$own"
+    start_cron
+    until_true said "the database cannot be asked"
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+    start_cron
+    start_own
+    until_true is_there ran
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+}
+
+@test "what does not mend itself ends it at once: no schema" {
+    echo 'every 50w first -- touch ran' >tab
+    own_sql 'CREATE DATABASE test_empty'
+    run "$ROWLOCK" --db "${OWN_URL/test_own/test_empty}" cron tab
+    echo "$status: $output"
+    [ "$status" = 69 ]
+    [[ $output == *"schema install"* ]]
+    [ ! -e ran ]
+}
+
+@test "the daemon's session keeps no mark of the leases that it has given to runs" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # MariaDB shows no session's locks
+    echo 'every 1s often -- echo often >>ran' >tab
+    start_cron --grace 0
+    until_true has_run often 3
+    stop_asking() { echo 'every 50w often -- true' >tab; kill -s HUP "$daemon"; }
+    stop_asking
+    until_true said "is read again"
+    no_marks() {
+        [ "$(own_sql "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'
+                      AND database = (SELECT oid FROM pg_database WHERE datname = 'test_own')")" = 0 ]
+    }
+    until_true no_marks
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+}
+
+statements() {
+    case $ROWLOCK_TEST_ENGINE in
+    mariadb) own_sql "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'QUESTIONS'" ;;
+    postgresql) grep -cE '^[^[]*\[[0-9]+\] .*LOG:  (statement|execute)' "$ROWLOCK_TEST_FOLDER/$own/log" ;;
+    esac
+}
+asked_in() { # SECONDS OWN: by the daemon; OWN is what our own question costs
+    local before after
+    before=$(statements)
+    sleep "$1"
+    after=$(statements)
+    echo $((after - before - $2))
+}
+@test "100 jobs and nothing due: the daemon asks once for each, and then nothing for minutes" {
+    for i in {1..100}; do echo "0 0 1 1 * job$i -- false"; done >tab
+    if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then
+        own_sql "ALTER ROLE tester SET log_statement = 'all'"
+    fi
+    own_question=$(asked_in 0 0)
+    start_cron
+    until [ "$(own_sql "SELECT count(*) FROM $(as_table job)")" = 100 ]; do sleep 0.1; done
+    until [ "$(asked_in 1 "$own_question")" = 0 ]; do :; done # the last of them are answered
+    [ "$(asked_in 15 "$own_question")" -le 1 ]
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || own_sql "ALTER ROLE tester RESET log_statement"
+}
+
+@test "a job that the database refuses does not keep the others waiting" {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        own_sql "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''not this one''; END'"
+        own_sql "CREATE TRIGGER refuse BEFORE UPDATE ON rowlock.job FOR EACH ROW WHEN (NEW.name = 'bad')
+                 EXECUTE FUNCTION public.refuse()"
+        ;;
+    mariadb)
+        own_sql "CREATE TRIGGER refuse BEFORE UPDATE ON rowlock_job FOR EACH ROW
+                 SET NEW.due = IF(NEW.name = 'bad', NULL, NEW.due)"
+        ;;
+    esac
+    cat >tab <<'TAB'
+every 1s bad -- echo bad >>ran
+every 1s good -- echo good >>ran
+TAB
+    start_cron
+    until_true has_run good 3
+    until_true said "bad: "
+    run ! said "trying again"
+    run ! has_run bad 1
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) own_sql "DROP FUNCTION public.refuse() CASCADE" ;;
+    mariadb) own_sql "DROP TRIGGER refuse" ;;
+    esac
+}

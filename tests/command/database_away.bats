@@ -1,0 +1,138 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The database goes away beneath who waits in the queue, and comes back: a server of its own is stopped
+# and started again.
+# Runs on: postgresql/native mariadb/row
+
+load lib
+load run.bash
+# shellcheck source=tests/lib/server.sh
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
+
+own=own_${BATS_TEST_FILENAME##*/}_${ROWLOCK_TEST_ENGINE:-}
+setup_file() {
+    "start_$ROWLOCK_TEST_ENGINE" "$own"
+    export ROWLOCK_TEST_URL="${server_url}test_own" ROWLOCK_TEST_ADMIN="${server_admin}test_own"
+    export ROWLOCK_TEST_MARIADB_SOCKET=$server_socket
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
+    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root -e 'CREATE DATABASE test_own' ;;
+    esac
+    rowlock schema install
+}
+teardown_file() { stop_server "$own"; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    is_up || "start_$ROWLOCK_TEST_ENGINE" "$own"
+}
+is_up() { rowlock ls >/dev/null 2>&1; }
+is_said() { [ "$(grep -c "^rowlock: the database is away, waiting for it: " err)" = "$1" ]; }
+
+# By no process: nothing but rows is left of it.
+held() { token=$(rowlock acquire --ttl 10m "$1"); }
+
+are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
+
+# The measure of time: one more waiter, whose -w is longer than a try, or an attempt to connect, may take.
+@test "who waits in the queue waits as long as the database is away, says so once, and gets the lock" {
+    held a
+    start_leased a -- touch ran
+    waiting=("$started")
+    start_leased -w 5m a -- touch ran-limited
+    waiting+=("$started")
+    start_leased -s mine -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s mine a -- touch ran-beneath
+    waiting+=("$started")
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire -w 16 --ttl 60s a
+    measure=$started
+    until_true are_waiting a 4
+    stop_server "$own"
+    ends_with 69 "$measure"
+    "start_$ROWLOCK_TEST_ENGINE" "$own"
+    until_true are_waiting a 3
+    rowlock release a --token "$token"
+    for pid in "${waiting[@]}"; do ends_with 0 "$pid"; done
+    cat err
+    is_said 4
+    [ -e ran ] && [ -e ran-limited ] && [ -e ran-beneath ]
+}
+
+@test "the same after a crash" {
+    held b
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" hold --for 5m --note now b
+    waiting=$started
+    until_true are_waiting b 1
+    stop_server "$own" KILL
+    until_true is_said 1
+    "start_$ROWLOCK_TEST_ENGINE" "$own"
+    until_true are_waiting b 1
+    rowlock release b --token "$token"
+    ends_with 0 "$waiting"
+    is_said 1
+    is_held b
+}
+
+@test "who stands in the server's own queue, behind a transaction, likewise" {
+    for how in "" KILL; do
+        : >err
+        hold "e$how"
+        start_leased "e$how" -- touch "ran$how"
+        waiting=$started
+        until_true somebody_waits
+        stop_server "$own" $how
+        until_true is_said 1
+        ends_with 123 "$holder"
+        until_true "start_$ROWLOCK_TEST_ENGINE" "$own"
+        ends_with 0 "$waiting"
+        cat err
+        is_said 1
+        [ -e "ran$how" ]
+    done
+}
+
+# A standby that lets nobody in says what a server says that is starting up (57P03), and for as long as we like.
+rejects() { [ "$("$(postgresql_program pg_isready)" -h "$folder" -p "$port")" = "$folder:$port - rejecting connections" ]; }
+has_rejected_us() { tail -n +"$lines" "$folder/log" | grep -q ' test_own FATAL: '; }
+
+@test "a server that is starting up is not there yet" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # MariaDB does not listen before it is ready
+    folder=$ROWLOCK_TEST_FOLDER/$own port=$(cat "$ROWLOCK_TEST_FOLDER/$own/port")
+    held d
+    start_leased d -- touch ran
+    waiting=$started
+    until_true are_waiting d 1
+    stop_server "$own"
+    lines=$(($(wc -l <"$folder/log") + 1))
+    as_postgresql touch "$folder/data/standby.signal"
+    launch "$(server_user postgres)" "$folder" "$(postgresql_program postgres)" -D "$folder/data" -p "$port" \
+        -c listen_addresses=127.0.0.1 -c unix_socket_directories="$folder" -c hot_standby=off \
+        -c log_line_prefix='%m [%p] %q%d '
+    until_true rejects
+    until_true has_rejected_us
+    stop_server "$own"
+    as_postgresql rm "$folder/data/standby.signal"
+    start_postgresql "$own"
+    until_true are_waiting d 1
+    is_said 1
+    rowlock release d --token "$token"
+    ends_with 0 "$waiting"
+    [ -e ran ]
+}
+
+@test "-w is the limit of it, and -n waits for no database" {
+    held c
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire -w 10m --ttl 60s c
+    long=$started
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire -w 4 --ttl 60s c
+    short=$started
+    until_true are_waiting c 2
+    stop_server "$own"
+    ends_with 69 "$short"
+    run "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire -n --ttl 60s c
+    [ "$status" = 69 ]
+    [[ $output != *"waiting for it"* ]]
+    run "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run c -- true
+    [ "$status" = 69 ]
+    ! is_gone "$long"
+    kill -s TERM "$long"
+    ends_with 143 "$long"
+}

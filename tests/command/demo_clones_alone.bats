@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# demo clones as a person sees it, on a database of its own: the picture, the terminal, ^C.
+# Runs on: sqlite/native
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir temp
+    export TMPDIR=$PWD/temp
+    # by this name its processes are found, guards and senders too
+    ln -s "$ROWLOCK" "$PWD/rowlock-of-clones"
+    DEMO=$PWD/rowlock-of-clones
+    export TERM=xterm
+    unset NO_COLOR
+}
+teardown() {
+    exec 5>&-
+    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    processes | xargs -r kill -s KILL 2>/dev/null || true
+}
+
+processes() { pgrep -f "^$DEMO"; }
+nobody_is_left() { ! processes >nobody; }
+count_frozen() {
+    local pid n=0
+    for pid in $(processes); do
+        ! grep -q '^State:[[:space:]]*T' "/proc/$pid/status" 2>/dev/null || n=$((n + 1))
+    done
+    echo $n
+}
+a_clone_is_frozen() { [ "$(count_frozen)" = 3 ] && shows "$1" '^4 '; }
+ended() { # STATUS PID
+    local status=0
+    wait "$2" || status=$?
+    [ "$status" = "$1" ]
+}
+shows() { grep -q -- "$2" "$1" 2>/dev/null; }
+at_terminal() { # COMMAND: a person sees the file screen, and types into 5
+    mkfifo keys
+    start sh -c 'exec script -qefc "stty cols 100 rows 50; $0" screen <keys >/dev/null' "$1"
+    terminal=$started
+    exec 5>keys
+}
+
+@test "no terminal: letters, a bar for each clone, no escape; no other database is asked, nothing stays" {
+    ROWLOCK_URL=postgresql://nobody@127.0.0.1:1/x run --separate-stderr "$DEMO" demo clones
+    echo "$output"
+    [ "$status" = 0 ]
+    [ -z "$stderr" ]
+    [[ $output != *$'\033'* ]]
+    [ "$(grep -c '^   clone [1-5]  ' <<<"$output")" = 20 ]
+    [ "$(grep -c '^   clone [1-5]  [.=~!]*M[.]*  ' <<<"$output")" = 8 ]
+    [ "$(grep -c '^   clone [1-5]  [.=]*X  .*killed -9$' <<<"$output")" = 1 ]
+    [ "$(grep -c '^   clone [1-5]  [.=]*~*=*![.=M]*  ' <<<"$output")" = 1 ]
+    [ "$(awk 'length > 80' <<<"$output")" = "" ]
+    [ -z "$(ls -A temp)" ]
+    nobody_is_left
+}
+
+@test "a terminal: colours, drawn while it goes on; none with NO_COLOR, none of a dumb one" {
+    script -qec "'$DEMO' demo clones" screen </dev/null >/dev/null
+    shows screen $'\033\\[42m  *'
+    shows screen $'\033\\[97;44m~'
+    shows screen $'\033\\[5A'
+    shows screen '5 mails sent'
+    NO_COLOR=1 script -qec "'$DEMO' demo clones" screen </dev/null >/dev/null
+    shows screen '5 mails sent'
+    run ! shows screen $'\033'
+    TERM=dumb script -qec "'$DEMO' demo clones" screen </dev/null >/dev/null
+    shows screen '5 mails sent'
+    run ! shows screen $'\033'
+}
+
+@test "^C ends it all, and nothing is left" {
+    at_terminal "exec '$DEMO' demo clones"
+    until_true shows screen '^   clone 5'
+    printf '\003' >&5
+    ended 130 "$terminal"
+    until_true nobody_is_left
+    [ -z "$(ls -A temp)" ]
+}
+
+@test "a signal while a clone is frozen ends that too" {
+    for signal in TERM HUP; do
+        NO_COLOR=1 start "$DEMO" demo clones --ttl 6s
+        until_true a_clone_is_frozen out
+        kill -s "$signal" "$started"
+        ended $((128 + $(kill -l "$signal"))) "$started"
+        nobody_is_left
+        [ -z "$(ls -A temp)" ]
+        [ ! -s err ]
+        rm out
+    done
+}
+
+@test "if it is killed itself, no process of it stays, frozen ones neither" {
+    start "$DEMO" demo clones --ttl 6s
+    until_true a_clone_is_frozen out
+    kill -s KILL "$started"
+    until_true nobody_is_left
+}
+
+@test "what cannot be is refused" {
+    run -64 "$DEMO" demo cloness
+    [[ $output == *"'cloness' is no demonstration"* ]]
+    run -64 "$DEMO" demo clones more
+    run -64 "$DEMO" demo clones --workers 2
+    run -64 "$DEMO" demo --ttl 2s
+    run -64 "$DEMO" demo clones --ttl 999ms
+    run -64 "$DEMO" demo clones --ttl 61s
+    TMPDIR=$PWD/nowhere run -125 "$DEMO" demo clones
+    [[ $output == *"TMPDIR names another place"* ]]
+    [ -z "$(ls -A temp)" ]
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# hold: maintenance; nobody works while it lasts, and everybody reads why.
+# Runs on: sqlite/native postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+@test "p1 hold keeps everybody away, and says until when" {
+    "$ROWLOCK" --db "$ROWLOCK_TEST_URL" hold --for 2h --note 'new disks, ask Ann' farm >token 2>said
+    [[ $(cat token) =~ ^[1-9][0-9]*$ ]]
+    [[ $(cat said) == "rowlock: 'farm' is held until 20"*" +0000; "*"rowlock release 'farm' --token $(cat token)" ]]
+    [ "$(wc -l <said)" = 1 ]
+    run rowlock acquire -n --ttl 1s farm
+    echo "$output"
+    [ "$status" = 75 ]
+    [[ $output == *', note: "new disks, ask Ann"'* ]]
+    [[ $output == *"'farm' is held by a lease on $(uname -n) (hold), "* ]]
+    [ "$(item farm '$[0].mode')/$(item farm '$[0].note')" = "exclusive/new disks, ask Ann" ]
+    [ "$(item farm '$[0].pid')" = "" ] # no process keeps it
+    [[ $(rowlock ls farm) == *" $(uname -n) hold "* ]]
+    rowlock release farm --token "$(cat token)"
+    is_free farm
+}
+
+@test "hold ends by itself" {
+    rowlock hold --for 1s --note short short
+    until_true is_free short
+}
+
+@test "break of a hold, where no process would stop, says what ends it" {
+    rowlock hold --for 2h --note why farm
+    run rowlock break farm
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == *"rowlock break --now 'farm'"* ]]
+    is_held farm
+    run rowlock break --now farm
+    [ "$status" = 0 ]
+    [[ $output != *"rowlock break"* ]]
+    is_free farm
+}
+
+@test "hold waits as run does" {
+    token=$(rowlock acquire --ttl 1m busy)
+    run rowlock hold -n --for 1m --note why busy
+    [ "$status" = 75 ]
+    run rowlock hold -w 2 -E 9 --for 1m --note why busy # connecting is part of it
+    echo "$output"
+    [ "$status" = 9 ]
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" hold --for 1m --note why busy
+    until_true is_waited_for busy
+    rowlock release busy --token "$token"
+    wait "$started"
+    [ "$(item busy '$[0].token')" = "$(cat out)" ]
+}
+
+@test "p6: a signal while hold waits withdraws, and ends it as signals do" {
+    token=$(rowlock acquire --ttl 5m stopped)
+    for signal in INT TERM HUP; do
+        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" hold --for 1m --note why stopped
+        until_true is_waited_for stopped
+        kill -s "$signal" "$started"
+        status=0
+        wait "$started" || status=$?
+        [ "$status" = $((128 + $(kill -l "$signal"))) ]
+        nobody_waits_for stopped
+        [ ! -s out ]
+    done
+    [ "$(item stopped '$[0].token')" = "$token" ]
+    rowlock release stopped --token "$token"
+}
+
+@test "hold with --json" {
+    rowlock --json hold --for 1m --note why object >one 2>said
+    [ "$(json '$.name' <one)" = object ]
+    [ "$(json '$.expires' <one)" = "$(item object '$[0].expires')" ]
+    [ ! -s said ]
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# make install: into a folder of one's own; a program is built against it with pkg-config.
+
+load lib
+
+setup_file() {
+    export STAGE=$BATS_FILE_TMPDIR/stage
+    # what is built already is installed: other flags would build it again
+    make -C "$BATS_TEST_DIRNAME/../.." -o all BUILD="$(dirname "$ROWLOCK")" install \
+        DESTDIR="$STAGE" PREFIX=/opt/rowlock >"$BATS_FILE_TMPDIR/log" 2>&1 ||
+        { cat "$BATS_FILE_TMPDIR/log"; return 1; }
+}
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    prefix=$STAGE/opt/rowlock
+    # PKG_CONFIG_SYSROOT_DIR puts the folder before -I and -L
+    export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$STAGE
+    cat >program.c <<'C'
+#include <rowlock.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_want want = {.name = "a"};
+    struct rowlock_error error = {0};
+    if (argc < 2 || rowlock_open(argv[1], NULL, &connection, &error) ||
+        rowlock_begin(connection, &want, 1, 0, &error) || rowlock_commit(connection, &error))
+        return fprintf(stderr, "%s\n", error.text), 1;
+    rowlock_close(connection);
+    return puts(rowlock_version()) < 0;
+}
+C
+}
+
+@test "command, libraries, headers, man pages and completion are where they belong" {
+    [ -x "$prefix/bin/rowlock" ]
+    [ -e "$prefix/lib/librowlock.a" ]
+    [ "$(readlink "$prefix/lib/librowlock.so")" = "$(basename "$prefix"/lib/librowlock.so.*)" ]
+    (cd "$BATS_TEST_DIRNAME/../../include" && find . -name '*.h') | while read -r header; do
+        cmp "$BATS_TEST_DIRNAME/../../include/$header" "$prefix/include/$header"
+    done
+    [ -e "$prefix/share/man/man1/rowlock.1" ]
+    for verb in run acquire ls schema; do [ -e "$prefix/share/man/man1/rowlock-$verb.1" ]; done
+    [ -e "$prefix/share/bash-completion/completions/rowlock" ]
+    [ -e "$prefix/share/doc/rowlock/LICENSE" ]
+    run "$prefix/bin/rowlock" --version
+    [ "$status" = 0 ]
+    [ "rowlock $(pkg-config --modversion rowlock)" = "${lines[0]}" ]
+}
+
+@test "no link of the installed documents is dead" {
+    doc=$prefix/share/doc/rowlock
+    [ -e "$doc/docs/leases.md" ]
+    find "$doc" -name '*.md' | while read -r page; do
+        grep -oE '\]\([^)]+\)' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -vE '^$|://' | while read -r link; do
+            [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
+        done
+    done >dead
+    cat dead
+    [ ! -s dead ]
+}
+
+@test "install says where pkg-config has to look, if it does not" {
+    unset PKG_CONFIG_SYSROOT_DIR
+    PKG_CONFIG_PATH='' make -C "$BATS_TEST_DIRNAME/../.." -o all BUILD="$(dirname "$ROWLOCK")" \
+        install PREFIX="$PWD/own" >log 2>&1
+    grep -x "pkg-config does not look there: export PKG_CONFIG_PATH=$PWD/own/lib/pkgconfig" log
+    PKG_CONFIG_PATH=$PWD/own/lib/pkgconfig make -C "$BATS_TEST_DIRNAME/../.." -o all BUILD="$(dirname "$ROWLOCK")" \
+        install PREFIX="$PWD/own" >log 2>&1
+    run grep PKG_CONFIG_PATH log
+    [ "$status" = 1 ]
+}
+
+@test "a program is built with what pkg-config says, and runs" {
+    # shellcheck disable=SC2046
+    ${CC:-cc} ${SANITIZE:+-fsanitize=$SANITIZE} program.c -o program $(pkg-config --cflags --libs rowlock)
+    LD_LIBRARY_PATH=$prefix/lib run ./program "sqlite:$PWD/x.db"
+    [ "$status" = 0 ]
+    [[ $output == *sqlite* ]]
+    readelf -d program | grep -q 'NEEDED.*librowlock\.so\.[0-9]'
+}
+
+@test "a program is linked statically, too" {
+    # shellcheck disable=SC2046
+    ${CC:-cc} ${SANITIZE:+-fsanitize=$SANITIZE} program.c -o program \
+        $(pkg-config --cflags rowlock) "$prefix/lib/librowlock.a" -ldl -pthread
+    run ./program "sqlite:$PWD/x.db"
+    [ "$status" = 0 ]
+}
+
+@test "uninstall leaves no file" {
+    cp -r "$STAGE" stage
+    make -C "$BATS_TEST_DIRNAME/../.." BUILD="$(dirname "$ROWLOCK")" uninstall \
+        DESTDIR="$PWD/stage" PREFIX=/opt/rowlock
+    [ "$(find stage -type f -o -type l)" = "" ]
+}

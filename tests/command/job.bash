@@ -1,0 +1,37 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# For the tests of jobs: the job at hand, nodes that die and stand still, and what is written down of runs.
+
+job() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job "$@"; }
+start_job() { start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job "$@"; }
+# A period so long that its next instant does not come while a test runs.
+rarely=(--every 50w)
+
+view() { # NAME PATH: of what `jobs` says about a job
+    rowlock --json jobs "$1" | json "\$[0].$2"
+}
+run_is() { # NAME N PATH VALUE: of the history, 0 is the latest
+    local is
+    is=$(view "$1" "history[$2].$3")
+    [ "$is" = "$4" ] || { echo "$1, run $2: $3 is '$is', not '$4'"; return 1; }
+}
+runs_of() { rowlock --json jobs "$1" | json_sql "json_array_length(document, '\$[0].history')"; }
+is_running_somewhere() { [ -n "$(view "$1" running_at)" ]; }
+runs_nowhere() { ! is_running_somewhere "$1"; }
+
+# start_node NAME [OPTION...]: a job whose command runs on: its rowlock is $node; guard and command too.
+start_node() {
+    rm -f command
+    start_job "$1" "${rarely[@]}" "${@:2}" -- bash -c "$on_term
+        $(pid_into command); while :; do sleep 970 & wait; done"
+    node=$started
+    until_true is_there command
+}
+all_of_node() { # SIGNAL: the whole node, as it were: rowlock, guard, command and what it started
+    local guard
+    guard=$(guard_of "$node")
+    # shellcheck disable=SC2046
+    kill -s "$1" "$node" "$guard" $(pgrep -P "$(cat command)") "$(cat command)"
+}
+# as_sql TABLE: its name on this engine
+as_table() { [ "$ROWLOCK_TEST_ENGINE" = postgresql ] && echo "rowlock.$1" || echo "rowlock_$1"; }

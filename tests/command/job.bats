@@ -1,0 +1,246 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# job: of all nodes that call exactly one runs the command; what dies or stands still is replaced, and what
+# became of every run is written down.
+# Runs on: sqlite/native postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+load job.bash
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+# ---- due, or not -------------------------------------------------------------------------------------
+
+@test "what is due is run once; who calls again ends at once, with 0 and in silence" {
+    run job a "${rarely[@]}" -- echo ran
+    [ "$status/$output" = 0/ran ]
+    run job a "${rarely[@]}" -- echo ran
+    [ "$status/$output" = 0/ ]
+    run job -E 7 a "${rarely[@]}" -- echo ran
+    [ "$status/$output" = 7/ ]
+    run job --verbose a "${rarely[@]}" -- echo ran
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == "rowlock: 'a' is not due before 20"* ]]
+    [ "$(runs_of a)" = 1 ]
+}
+
+@test "25 clones that wake together: one run" {
+    local pids=() pid
+    for _ in {1..25}; do
+        start_job clones "${rarely[@]}" -- sh -c 'echo ran >>ran'
+        pids+=("$started")
+    done
+    for pid in "${pids[@]}"; do wait "$pid"; done
+    [ "$(wc -l <ran)" = 1 ]
+    [ "$(runs_of clones)" = 1 ]
+    [ ! -s err ]
+}
+
+@test "a line of cron is due at its next instant, not at once" {
+    run job line --cron '0 0 1 1 *' --tz Europe/Berlin -- echo ran
+    [ "$status/$output" = 0/ ]
+    [[ $(view line next_run) == 20*-12-31T23:00:00.000Z ]]
+    [ "$(view line schedule)" = "cron 0 0 1 1 * Europe/Berlin" ]
+}
+
+@test "a schedule that was changed takes effect by being called with" {
+    run job changed "${rarely[@]}" -- echo ran
+    [ "$output" = ran ]
+    until job -E 1 changed --every 1s -- touch again; do sleep 0.1; done
+    [ -e again ]
+    [ "$(view changed schedule)" = "every 1s" ]
+}
+
+@test "while it runs elsewhere nobody else runs it, and --verbose says where" {
+    start_node where
+    run job -E 3 --verbose where "${rarely[@]}" -- echo ran
+    echo "$output"
+    [ "$status" = 3 ]
+    [[ $output == "rowlock: 'where' is not run: 'job:where' is held by $(hostname):$node since "* ]]
+    kill -s TERM "$node"
+    ends_with 143 "$node"
+}
+
+# ---- how a run ends ------------------------------------------------------------------------------------
+
+@test "the exit status is the command's, and written down" {
+    run job status "${rarely[@]}" -- sh -c 'echo out; exit 5'
+    [ "$status/$output" = 5/out ]
+    run_is status 0 outcome failed
+    run_is status 0 exit 5
+    [ "$(view status last_exit)/$(view status last_output)" = $'5/out\n' ] ||
+        [ "$(view status last_exit)/$(view status last_output)" = 5/out ]
+    [ "$(view status last_node)" = "$(hostname)" ]
+    [ -n "$(view status failed_since)" ]
+    run -127 job missing "${rarely[@]}" -- ./nosuch
+    run_is missing 0 exit 127
+    job good "${rarely[@]}" -- true
+    run_is good 0 outcome done
+    run_is good 0 exit 0
+    [ -z "$(view good failed_since)" ]
+}
+
+@test "a signal that ends the command ends job, and is written down" {
+    start_node signalled
+    kill -s TERM "$node"
+    ends_with 143 "$node"
+    run_is signalled 0 outcome failed
+    run_is signalled 0 exit 143
+    is_free job:signalled
+}
+
+@test "--max-run ends the command, also one that is deaf to TERM: 124, and written down" {
+    run job long "${rarely[@]}" --max-run 300ms --kill-after 100ms -- \
+        bash -c 'trap "" TERM; while :; do sleep 970; done'
+    echo "$output"
+    [ "$status" = 124 ]
+    [[ $output == *"'job:long' ran longer than --max-run allows"* ]]
+    run_is long 0 outcome "timed out"
+    run_is long 0 exit 124
+    is_free job:long
+}
+
+@test "--at-least: the name stays taken after a quick run" {
+    job quick --every 1s --at-least 1h -- true
+    run_is quick 0 outcome done
+    runs_nowhere quick
+    is_held job:quick
+    run job -E 3 quick --every 1s --at-least 1h -- echo ran
+    [ "$status/$output" = 3/ ]
+}
+
+@test "--retry: what failed is repeated so often, and no more; without it not at all" {
+    job plain "${rarely[@]}" -- false || [ $? = 1 ]
+    run job -E 3 plain "${rarely[@]}" --backoff 1ms -- false
+    [ "$status" = 3 ]
+    for repetition in 0 1 2; do
+        until job -E 3 again "${rarely[@]}" --retry 2 --backoff 1ms -- sh -c 'echo ran >>ran; exit 9'; do
+            [ $? = 3 ] || break
+            sleep 0.05
+        done
+        run_is again 0 repeat "$repetition"
+        run_is again 0 exit 9
+    done
+    run job -E 3 again "${rarely[@]}" --retry 2 --backoff 1ms -- touch more
+    [ "$status" = 3 ]
+    [ "$(wc -l <ran)" = 3 ]
+    [ ! -e more ]
+}
+
+@test "--backoff: what failed is not repeated before" {
+    run job later "${rarely[@]}" --retry 5 --backoff 1h -- false
+    [ "$status" = 1 ]
+    run job -E 3 --verbose later "${rarely[@]}" --retry 5 --backoff 1h -- touch more
+    echo "$output"
+    [ "$status" = 3 ]
+    [ ! -e more ]
+    [ "$(runs_of later)" = 1 ]
+}
+
+@test "--history keeps so many runs" {
+    for _ in 1 2 3 4; do
+        until job -E 3 short --every 1s --history 2 -- true; do sleep 0.1; done
+    done
+    [ "$(runs_of short)" = 2 ]
+}
+
+# ---- nodes that die or stand still -----------------------------------------------------------------------
+
+@test "a node is killed: after its lease whoever calls next runs it, and the lost run is written down" {
+    start_node killed --ttl 6s
+    token=$(view killed running_token)
+    [ "$(view killed running_at)" = "$(hostname)" ]
+    all_of_node KILL
+    until_true is_gone "$node"
+    until job -E 3 killed "${rarely[@]}" -- touch again 2>err; do sleep 0.1; done
+    [ -e again ]
+    grep -q "token $token) was lost" err
+    run_is killed 1 outcome lost
+    run_is killed 1 token "$token"
+    run_is killed 0 outcome done
+    run_is killed 0 repeat 1
+}
+
+@test "a lost run is repeated once only, unless --retry says otherwise: it may be what kills the nodes" {
+    for _ in 1 2; do
+        start_node poison --ttl 2s
+        all_of_node KILL
+        until_true is_free job:poison
+    done
+    run job -E 3 poison "${rarely[@]}" -- touch more
+    [ "$status" = 3 ]
+    [ ! -e more ]
+    run_is poison 0 outcome lost
+    run_is poison 0 repeat 1
+    run_is poison 1 outcome lost
+}
+
+@test "a node stands still, guard and all: it is replaced, and what it does when it wakes touches nobody" {
+    start_node frozen --ttl 2s
+    first=$node first_guard=$(guard_of "$node") first_command=$(cat command)
+    token=$(view frozen running_token)
+    all_of_node STOP
+    until_true is_free job:frozen
+    start_job frozen "${rarely[@]}" -- sh -c "$(pid_into successor); until [ -e let-go ]; do sleep 0.02; done"
+    second=$started
+    until_true is_there successor
+    # shellcheck disable=SC2046
+    kill -s CONT "$first" "$first_guard" "$first_command" $(pgrep -P "$first_command")
+    ends_with 123 "$first"
+    is_gone "$first_command"
+    is_running_somewhere frozen
+    run_is frozen 1 token "$token"
+    run_is frozen 1 outcome late
+    run_is frozen 0 outcome running
+    touch let-go
+    ends_with 0 "$second"
+    run_is frozen 0 outcome done
+    run_is frozen 1 outcome late
+}
+
+# ---- operators -------------------------------------------------------------------------------------------
+
+@test "hold job:NAME keeps it away; when that is over it is run" {
+    token=$(rowlock hold --for 2h --note 'new disks, ask Ann' job:away 2>/dev/null)
+    run job -E 3 --verbose away "${rarely[@]}" -- touch ran
+    echo "$output"
+    [ "$status" = 3 ]
+    [[ $output == *"'job:away' is held by "*"new disks, ask Ann"* ]]
+    [ ! -e ran ]
+    rowlock release job:away --token "$token"
+    job away "${rarely[@]}" -- touch ran
+    [ -e ran ]
+}
+
+@test "break job:NAME frees what --at-least keeps taken of a job that has ended" {
+    job over --every 1s --at-least 1h -- true
+    run rowlock break job:over
+    [ "$output" = "1 lease of 'job:over' broken: it is free" ]
+    is_free job:over
+    run_is over 0 outcome done
+    runs_again() { [ "$(job over --every 1s -- echo ran)" = ran ]; }
+    until_true runs_again
+}
+
+@test "break job:NAME stops it: 123, written down as broken, and not repeated" {
+    start_node broken --ttl 6s --retry 3
+    rowlock break job:broken
+    ends_with 123 "$node"
+    is_gone "$(cat command)"
+    run_is broken 0 outcome broken
+    run job -E 3 broken "${rarely[@]}" --retry 3 --backoff 1ms -- touch more
+    [ "$status" = 3 ]
+    [ ! -e more ]
+}
+
+@test "the lease's terms: --ttl, --note; the command finds name and token" {
+    job terms "${rarely[@]}" --ttl 9s --note 'ask Ben' -- sh -c '
+        echo "$ROWLOCK_NAME $ROWLOCK_TOKEN"; "$0" --db "$1" --json ls job:terms' "$ROWLOCK" "$ROWLOCK_TEST_URL" >said
+    [ "$(head -n 1 said)" = "job:terms $(view terms last_token)" ]
+    [ "$(tail -n +2 said | json '$[0].note')" = "ask Ben" ]
+    [ "$(tail -n +2 said | json_sql "json_extract(document, '\$[0].token')")" = "$(view terms last_token)" ]
+}

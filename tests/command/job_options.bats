@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# job, jobs, cron: wrong usage; and a database that nobody named.
+
+load lib
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    export ROWLOCK_TEST_URL="sqlite:$BATS_TEST_TMPDIR/test.db"
+    export HOME=$BATS_TEST_TMPDIR XDG_STATE_HOME=$BATS_TEST_TMPDIR/state XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
+    unset ROWLOCK_URL ROWLOCK_URL_FILE
+}
+refused() { # WORD ARGUMENT...: 64, and a message with WORD
+    local word=$1
+    shift
+    run rowlock "$@"
+    echo "$* -> $status: $output"
+    [ "$status" = 64 ]
+    [[ ${lines[0]} == "rowlock: "*"$word"* ]]
+    [ ! -e test.db ]
+}
+
+@test "job: what is wrong is said, and no database is opened" {
+    refused "NAME" job --every 5m -- true
+    refused "one word too many: 'b'" job a b --every 5m -- true
+    refused "either --every DUR or --cron" job a -- true
+    refused "either --every DUR or --cron" job a --every 5m --cron '@daily' -- true
+    refused "command is missing" job a --every 5m
+    refused "command is missing" job a --every 5m --
+    refused '"soon" is no period' job a --every soon -- true
+    refused '"0" is no period' job a --every 0 -- true
+    refused "minute: \"60\"" job a --cron '60 * * * *' -- true
+    refused "Nowhere" job a --cron '@daily' --tz Nowhere -- true
+    refused "it has no time zone" job a --every 5m --tz UTC -- true
+    refused "251 bytes" job "$(printf 'x%.0s' {1..252})" --every 5m -- true
+    refused "empty" job "" --every 5m -- true
+    refused "UTF-8" job $'\xff' --every 5m -- true
+    refused "--max-run: '0'" job a --every 5m --max-run 0 -- true
+    refused "--retry: 'x'" job a --every 5m --retry x -- true
+    refused "--missed: 'x'" job a --every 5m --missed x -- true
+    refused "--ttl: '0.5s'" job a --every 5m --ttl 0.5s -- true
+    refused "--history: '0'" job a --every 5m --history 0 -- true
+    refused "--conflict-exit-code" job a --every 5m -E 256 -- true
+    refused "--at-least: '400d'" job a --every 5m --at-least 400d -- true
+}
+
+@test "jobs and cron: what is wrong is said" {
+    refused "too many" jobs a b
+    refused "--limit is for the history" jobs --limit 3
+    refused "--limit is for the history" jobs a --check --limit 3
+    refused "NAME is missing" jobs --forget
+    refused "either --check or --forget" jobs a --check --forget
+    refused "empty" jobs ""
+    refused "FILE" cron
+    refused "too many" cron a b
+    refused "--grace" cron a --grace soon
+    refused "'nosuch' cannot be read" cron nosuch
+    refused "is no file" cron --check .
+}
+
+@test "no database was named: refused, for every machine would use its own; 'local' may be meant" {
+    echo 'every 50w a -- touch ran' >tab
+    for words in "job a --every 50w -- touch ran" "cron tab"; do
+        # shellcheck disable=SC2086
+        run "$ROWLOCK" $words
+        echo "$output"
+        [ "$status" = 64 ]
+        [[ $output == *"no database was named"*"'local'"* ]]
+        [ ! -e state ]
+        [ ! -e ran ]
+    done
+    "$ROWLOCK" --db local job a --every 50w -- touch ran
+    [ -e ran ]
+}
+
+@test "cron --check lists what is due, and refuses the whole file for one mistake" {
+    printf '# jobs\nCRON_TZ=UTC\n0 4 1 1 * yearly -- true\nevery 5m "two words" --retry 3 -- true\n' >tab
+    run "$ROWLOCK" cron --check tab
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "${#lines[@]}" = 3 ]
+    [[ ${lines[1]} =~ ^yearly\ +20..-01-01\ ..:00:00\ +cron\ 0\ 4\ 1\ 1\ \*\ UTC$ ]]
+    [[ ${lines[2]} =~ ^two\ words\ +.*\ every\ 5m$ ]]
+    run "$ROWLOCK" --json cron tab --check
+    [ "$(json '$[1].name' <<<"$output")/$(json '$[1].schedule' <<<"$output")" = "two words/every 5m" ]
+    printf '@hourly again\\n -- true\n  0 24 * * * late -- true\n' >>tab
+    run "$ROWLOCK" cron --check tab
+    echo "$output"
+    [ "$status" = 64 ]
+    [ "$output" = "rowlock: tab:6:5: hour: \"24\" is none: allowed are 0 to 23, *, and , - /" ] ||
+        [[ $output == "rowlock: tab:6:5: hour: \"24\" is none"* ]]
+}
+
+@test "a file that anybody may change is refused: they could run commands" {
+    echo '@daily a -- true' >tab
+    chmod 666 tab
+    run "$ROWLOCK" cron --check tab
+    [ "$status" = 64 ]
+    [[ $output == *"chmod go-w 'tab'"* ]]
+}

@@ -1,0 +1,163 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# jobs: for people, for scripts, for monitoring.
+# Runs on: sqlite/native postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+load job.bash
+
+setup_file() { install_technique; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    sql "DELETE FROM $(as_table job)"
+    sql "DELETE FROM $(as_table run)"
+}
+changed() { sql "UPDATE $(as_table "$1") SET $2"; }
+checked() { # STATUS PATTERN [NAME]
+    run rowlock jobs --check "${@:3}"
+    echo "$status: $output"
+    [ "$status" = "$1" ]
+    [ "${#lines[@]}" = 1 ]
+    # shellcheck disable=SC2053
+    [[ $output == $2 ]]
+}
+
+@test "before any node has asked: an empty list; of a name, that nobody has asked, and 1" {
+    run rowlock jobs
+    [ "$status/$output" = 0/ ]
+    [ "$(rowlock --json jobs)" = "[]" ]
+    run rowlock jobs nosuch
+    [ "$status" = 1 ]
+    [[ $output == "rowlock: no node has asked for a job 'nosuch'" ]]
+    run rowlock --json jobs nosuch
+    [ "$status" = 1 ]
+    [ "${lines[0]}" = "[]" ]
+}
+
+@test "the table: a row a job, by name; with NAME the history and what was printed" {
+    job b "${rarely[@]}" -- true
+    job a "${rarely[@]}" -- sh -c 'echo printed; exit 3' >/dev/null || true
+    run rowlock jobs
+    echo "$output"
+    [ "${#lines[@]}" = 3 ]
+    [[ ${lines[0]} =~ ^NAME\ +NEXT\ +RUNNING\ +SINCE\ +LAST\ +ENDED\ +BY\ +AVERAGE\ +SCHEDULE$ ]]
+    [[ ${lines[1]} =~ ^a\ +20..-..-..\ 00:00:00.*\ exit\ 3\ .*\ every\ 50w$ ]]
+    [[ ${lines[2]} =~ ^b\ .*\ done\ .*\ every\ 50w$ ]]
+    run rowlock jobs a
+    echo "$output"
+    [[ $output == *"exit 3"*"STARTED"*"exit 3"*$'The last run printed:\n  printed' ]]
+}
+
+@test "JSON: what is known before, while and after it runs" {
+    job known --cron '@yearly' -- true
+    rowlock --json jobs known >json
+    for key in running_at running_since last_started last_finished last_exit last_node last_output; do
+        [ "$(json_sql "json_type(document, '\$[0].$key')" <json)" = null ]
+    done
+    start_node known2
+    rowlock --json jobs known2 >json
+    [ "$(json '$[0].running_at' <json)" = "$(hostname)" ]
+    [ "$(json '$[0].running_pid' <json)" = "$node" ]
+    [[ $(json '$[0].running_since' <json) == 20*Z ]]
+    [ "$(json '$[0].running_token' <json)" = "$(item job:known2 '$[0].token')" ]
+    kill -s TERM "$node"
+    ends_with 143 "$node"
+    job known3 "${rarely[@]}" -- echo hi >/dev/null
+    rowlock --json jobs known3 >json
+    [ "$(json_sql "json_type(document, '\$[0].running_at')" <json)" = null ]
+    [ "$(json '$[0].last_exit' <json)/$(json '$[0].last_outcome' <json)" = 0/done ]
+    [[ $(json '$[0].last_started' <json) == 20*Z && $(json '$[0].last_finished' <json) == 20*Z ]]
+    [ "$(json '$[0].last_output' <json)" = hi ]
+    [ "$(json '$[0].average_ms' <json)" = "$(json '$[0].last_took_ms' <json)" ]
+    [ "$(rowlock --json jobs | json_sql 'json_array_length(document)')" = 3 ]
+}
+
+@test "--limit trims the history, which begins with the latest" {
+    for _ in 1 2 3; do
+        until job -E 3 often --every 1s -- sh -c 'echo "$ROWLOCK_TOKEN"' >last; do sleep 0.1; done
+    done
+    [ "$(rowlock jobs often | grep -c ' done ')" = 4 ] # the job's own row, too
+    [ "$(rowlock jobs often --limit 2 | grep -c ' done ')" = 3 ]
+    [ "$(rowlock --json jobs often --limit 1 | json_sql "json_array_length(document, '\$[0].history')")" = 1 ]
+    [ "$(rowlock --json jobs often --limit 1 | json '$[0].history[0].token')" = "$(cat last)" ]
+    [ "$(rowlock --json jobs often --limit 0 | json_sql "json_array_length(document, '\$[0].history')")" = 0 ]
+}
+
+@test "--check: fine" {
+    checked 0 "fine: 0 jobs"
+    job a "${rarely[@]}" -- true
+    checked 0 "fine: 1 job"
+    start_node b
+    checked 0 "fine: 2 jobs"
+    rowlock break job:b
+    ends_with 123 "$node"
+    checked 0 "fine: 2 jobs" # somebody wanted that
+    [ "$(rowlock --json jobs --check | json '$[0].state')" = fine ]
+}
+
+@test "--check: failing, since the first of those that failed; one good run ends that" {
+    until job -E 3 f --every 1s -- true; do sleep 0.1; done
+    for _ in 1 2; do
+        until job -E 3 f --every 1s -- sh -c 'exit 9' || [ $? = 9 ]; do sleep 0.1; done
+    done
+    first=$(view f 'history[1].started')
+    checked 1 "failing: 'f' since 20??-??-?? ??:??:?? [+-]???? on $(hostname)"
+    [ "$(rowlock --json jobs --check f | json '$[0].since')" = "$first" ]
+    [ "$(rowlock --json jobs --check f | json '$[0].state')" = failing ]
+    until job -E 3 f --every 1s -- true; do sleep 0.1; done
+    checked 0 "fine: 1 job" f
+}
+
+@test "--check: late when nobody has claimed it for more than a minute" {
+    job a --every 1s -- true
+    job b "${rarely[@]}" -- true
+    changed job "due = due - 30000 WHERE name = 'b'"
+    checked 0 "fine: 1 job" b
+    changed job "due = 1000000000000 WHERE name = 'b'"
+    checked 1 "late: 'b' since 2001-09-0? ??:??:40 [+-]????"
+    checked 0 "fine: 1 job" a
+    checked 1 "late: no node has asked for 'nosuch' yet" nosuch
+}
+
+@test "--check: lost before and after a node has recorded it, until a run begins; the worst counts" {
+    job failing "${rarely[@]}" -- false || true
+    start_node lost --ttl 2s
+    all_of_node KILL
+    until_true is_free job:lost
+    checked 2 "failing: 'failing' since *; lost: 'lost' since 20* on $(hostname)"
+    [ "$(view lost last_outcome)" = lost ]
+    [ -z "$(view lost running_at)" ]
+    run job -E 3 lost "${rarely[@]}" --retry 0 -- touch more
+    [ "$status" = 3 ]
+    checked 2 "lost: 'lost' since *" lost
+    changed job "due = 1000000000000 WHERE name = 'lost'"
+    job lost "${rarely[@]}" -- true
+    checked 0 "fine: 1 job" lost
+}
+
+@test "--forget: not while it runs; then nothing is known of it" {
+    start_node a
+    run rowlock jobs a --forget
+    echo "$output"
+    [ "$status" = 75 ]
+    [[ $output == *"the job 'a' runs"* ]]
+    kill -s TERM "$node"
+    ends_with 143 "$node"
+    rowlock jobs a --forget
+    [ "$(rowlock --json jobs)" = "[]" ]
+    run rowlock jobs a --forget
+    [ "$status" = 1 ]
+    [[ $output == *"no job 'a' is known"* ]]
+    [ "$(sql "SELECT count(*) FROM $(as_table run)")" = 0 ]
+}
+
+@test "control characters and what is wide in names" {
+    job $'bell\a and \xc2\x9b' "${rarely[@]}" -- true
+    rowlock jobs >said
+    grep -qF 'bell\x07 and \u009b' said
+    checked 0 "fine: 1 job"
+    job $'evil\n' "${rarely[@]}" -- false || true
+    checked 1 "failing: 'evil\\\\n' since *"
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# run, acquire, hold: what is said to who does not get a lease, and the exit status.
+# Runs on: sqlite/native postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+refused() { # STATUS URL WAIT-OPTION...: to each verb that takes a lease; says why into the file VERB
+    local expected=$1 url=$2 run=0 acquire=0 hold=0
+    shift 2
+    rm -f run acquire hold
+    "$ROWLOCK" --db "$url" run "$@" a -- touch ran 2>run || run=$?
+    "$ROWLOCK" --db "$url" acquire "$@" --ttl 1m a >token 2>acquire || acquire=$?
+    "$ROWLOCK" --db "$url" hold "$@" --for 1m --note why a >>token 2>hold || hold=$?
+    head run acquire hold
+    [ "$run/$acquire/$hold" = "$expected/$expected/$expected" ]
+    [ ! -e ran ]
+    [ ! -s token ]
+    for verb in run acquire hold; do grep -q '^rowlock: ' "$verb"; done
+}
+
+# ---- busy ------------------------------------------------------------------------------------------
+
+@test "75: who holds it, since when, and how many wait" {
+    token=$(rowlock acquire --ttl 5m --note 'ask Ann' a)
+    refused 75 "$ROWLOCK_TEST_URL" -n
+    run ! grep -q waiting run acquire hold
+    for waiting in 1 2; do
+        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 600 a -- true
+        until_true says_waiting $waiting
+    done
+    rowlock release a --token "$token"
+    wait "${all_started[@]}"
+}
+says_waiting() { # COUNT: each verb
+    refused 75 "$ROWLOCK_TEST_URL" -n || return 1
+    for verb in run acquire hold; do
+        grep -q "^rowlock: 'a' is held by .*since 20[0-9-]* [0-9:]* +0000, expires 20[0-9-]* [0-9:]* +0000, .*ask Ann.* $1 waiting" $verb || return 1
+    done
+}
+
+@test "-q: not a word of a busy lock; the status tells, and errors are said" {
+    token=$(rowlock acquire --ttl 5m quiet)
+    for options in "-n -q" "--quiet -w 1"; do
+        for verb in run "acquire --ttl 1m" "hold --for 1m --note why"; do
+            # shellcheck disable=SC2086
+            run rowlock $verb $options quiet $([ "$verb" != run ] || echo -- touch ran)
+            echo "$verb: $output"
+            [ "$status" = 75 ]
+            [ -z "$output" ]
+        done
+    done
+    run rowlock run -n -q -E 0 quiet -- touch ran
+    [ "$status/$output" = 0/ ]
+    [ ! -e ran ]
+    rowlock release quiet --token "$token"
+    run -127 rowlock run -n -q quiet -- no-such-command
+    [[ $output == *"command not found"* ]]
+    run rowlock run -n -q --limit 2 "" -- true
+    [ "$status" = 64 ]
+    [[ $output == *"empty"* ]]
+    run "$ROWLOCK" --db "postgresql://somebody@127.0.0.1:1/x" run -n -q quiet -- true
+    [ "$status" = 69 ]
+    [ -n "$output" ]
+}
+
+# ---- no database -------------------------------------------------------------------------------------
+
+@test "69: nothing answers there" {
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) url=sqlite:$PWD/no/folder/x.db ;;
+    *) url=$ROWLOCK_TEST_ENGINE://somebody@127.0.0.1:1/x ;;
+    esac
+    refused 69 "$url"
+    refused 69 "$url" -n
+    refused 69 "$url" -w 0.2
+}
+
+@test "69: a server that hangs up; -w covers connecting, without it there is one attempt" {
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
+    start_counter
+    refused 69 "$counter_url"
+    once=$(calls)
+    refused 69 "$counter_url" -n
+    [ "$(calls)" = $((2 * once)) ]
+    for verb in "run" "acquire --ttl 1m" "hold --for 1m --note why"; do
+        : >calls
+        command=()
+        [ "$verb" != run ] || command=(-- touch ran)
+        # shellcheck disable=SC2086
+        run "$ROWLOCK" --db "$counter_url" $verb -w 2 a "${command[@]}"
+        echo "$verb, $(calls) calls: $output"
+        [ "$status" = 69 ]
+        [ "$(calls)" -gt $((2 * once / 3)) ]
+    done
+    [ ! -e ran ]
+}
+
+@test "69: a database without schema, and what to run" {
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # where the tables are made on first use
+    empty=${ROWLOCK_TEST_URL%/*}/test_${ROWLOCK_TEST_URL##*_}e
+    sql "CREATE DATABASE ${empty##*/}"
+    refused 69 "$empty" || { sql "DROP DATABASE ${empty##*/}"; false; }
+    sql "DROP DATABASE ${empty##*/}"
+    for verb in run acquire hold; do grep -q 'rowlock schema install' $verb; done
+}

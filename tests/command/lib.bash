@@ -1,0 +1,141 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# For the tests of the command: the command on the database under test, a holder that can be told to
+# let go, and what the server itself says about who waits. Events are waited for, never slept for.
+
+ROWLOCK=${ROWLOCK:-${ROWLOCK_TEST_BIN:-build}/rowlock}
+
+rowlock() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$@"; }
+install_technique() { rowlock schema install --technique "$ROWLOCK_TEST_TECHNIQUE"; }
+
+sql() { # STATEMENT: as superuser; rows, one a line
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) sqlite3 -cmd '.timeout 10000' "${ROWLOCK_TEST_URL#sqlite:}" "$1" ;;
+    postgresql) psql -qXAt "$ROWLOCK_TEST_ADMIN" -c "$1" ;;
+    mariadb) as_root_of_mariadb -N -B "${ROWLOCK_TEST_URL##*/}" -e "$1" ;;
+    esac
+}
+as_root_of_mariadb() {
+    mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root "$@"
+}
+
+until_true() { # COMMAND...: half a minute at most
+    local tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        if [ $tries -gt 1500 ]; then
+            echo "never true: $*"
+            return 1
+        fi
+        sleep 0.02
+    done
+}
+is_there() { [ -e "$1" ]; }
+is_gone() { # PID: or a zombie, which holds nothing
+    ! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
+}
+
+# How many sessions of this database wait for a lock, as the server says.
+waiters() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        sql "SELECT count(*) FROM pg_stat_activity
+             WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        ;;
+    # not information_schema.innodb_trx, which is not taken anew while others look at it
+    mariadb)
+        local waiting
+        waiting=$(sql 'SHOW ENGINE INNODB STATUS' | sed 's/\\n/\n/g' |
+            awk '/^---TRANSACTION/ { waits = 0 } /^LOCK WAIT/ { waits = 1 }
+                 waits && /thread id/ { sub(/.*thread id /, ""); print $0 + 0 }' | paste -sd,)
+        sql "SELECT count(*) FROM information_schema.processlist
+             WHERE db = database() AND id IN (${waiting:-0})"
+        ;;
+    esac
+}
+somebody_waits() { [ "$(waiters)" != 0 ]; }
+
+end_sessions() { # every session of rowlock's in this database is killed
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()
+             AND backend_type = 'client backend'" >/dev/null
+        ;;
+    mariadb)
+        local id
+        for id in $(sql "SELECT id FROM information_schema.processlist
+                         WHERE db = database() AND user = 'rowlock'"); do
+            sql "KILL $id"
+        done
+        ;;
+    esac
+}
+
+# start COMMAND...: in the background, without bats' own descriptors; its pid is in $started. Signals
+# that a shell without job control ignores for what it starts are the default again.
+start() {
+    env --default-signal=INT,QUIT "$@" >>out 2>>err 3>&- 4>&- &
+    started=$!
+    all_started+=("$started")
+}
+all_started=()
+# A test that failed leaves no lock to the next one.
+teardown() {
+    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+}
+# hold NAME [OPTION...]: a holder that has the lock when this returns; `let_go` ends it.
+hold() {
+    rm -f holding let-go
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx "$@" -- \
+        sh -c 'echo $$ >holding.tmp; mv holding.tmp holding; until [ -e let-go ]; do sleep 0.02; done'
+    holder=$started
+    until_true is_there holding
+}
+let_go() {
+    touch let-go
+    wait "$holder"
+}
+# Listens, hangs up on everybody, and says in the file calls how many came.
+counter='use IO::Socket::INET; $| = 1;
+    my $s = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1") or die;
+    open my $p, ">", "port.tmp"; print $p $s->sockport; close $p; rename "port.tmp", "port";
+    while (my $c = $s->accept) { open my $n, ">>", "calls"; print $n "call\n"; close $n; close $c }'
+start_counter() { # sets counter_url, of a server of the engine under test
+    start perl -e "$counter"
+    until_true is_there port
+    counter_url="${ROWLOCK_TEST_ENGINE}://somebody@127.0.0.1:$(cat port)/x"
+    [ "$ROWLOCK_TEST_ENGINE" = mariadb ] || counter_url="$counter_url?sslmode=disable&gssencmode=disable"
+}
+calls() { wc -l <calls; }
+# A command (of perl, for a shell with children in the foreground may miss a signal) that writes into the file
+# seen what it gets, in its own order, and ends with 5 when there is a file stop.
+listener='sub see { open my $seen, ">>", "seen"; print $seen "$_[0]\n" }
+    for my $name (qw(TERM INT HUP QUIT USR1 USR2)) {
+        $SIG{$name} = sub { see($name) } if ($SIG{$name} // "") ne "IGNORE";
+    }
+    see("ready"); select undef, undef, undef, 0.02 until -e "stop"; exit 5'
+has_seen() { grep -qx "$1" seen 2>/dev/null; }
+# What ended it: "exit N" or "signal N".
+how_it_ended() {
+    perl -e 'system { $ARGV[0] } @ARGV; print $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n"' \
+        "$@"
+}
+
+# ---- leases -----------------------------------------------------------------------------------------
+
+json() { # PATH: what stands there in the JSON on standard input
+    json_sql "json_extract(document, '$1')"
+}
+json_sql() { # EXPRESSION: of the document on standard input
+    local document
+    document=$(cat)
+    sqlite3 -batch :memory: "SELECT $1 FROM (SELECT '${document//\'/\'\'}' AS document)"
+}
+item() { # NAME PATH: of what ls says about a name
+    rowlock --json ls "$1" | json "$2"
+}
+is_held() { rowlock ls "$1" >/dev/null; }
+is_free() { ! is_held "$1"; }
+is_waited_for() { rowlock ls "$1" | grep -q ' waiting '; }
+nobody_waits_for() { ! is_waited_for "$1"; }

@@ -1,0 +1,278 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# ls: who holds, who waits, since when, from where.
+# Runs on: sqlite/native postgresql/native postgresql/row mariadb/row
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+teardown() {
+    local pid
+    for pid in "${all_started[@]}"; do # withdrawn in order: what is killed is listed for a while
+        kill "$pid" 2>/dev/null || true
+        until_true is_gone "$pid"
+    done
+    if [ -e held ]; then while read -r name; do rowlock break --now "$(printf %b "$name")"; done <held; fi
+}
+take() { # ACQUIRE-ARGUMENT... NAME: broken when the test ends
+    printf '%s\n' "${!#}" | sed 's/\t/\\t/g' >>held
+    rowlock acquire --ttl 1h "$@"
+}
+in_terminal() { # COMMAND: standard output and error are a terminal
+    script -qec "$1" /dev/null </dev/null
+}
+keys='name,state,mode,token,owner,host,pid,command,note,since,expires,limit,stop,kind'
+
+@test "an empty farm: nothing, and a word to a terminal" {
+    run rowlock ls
+    [ "$status" = 0 ]
+    [ -z "$output" ]
+    run rowlock --json ls
+    [ "$output" = "[]" ]
+    run in_terminal "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' ls"
+    [[ $output == *"nobody holds a lease"* ]]
+}
+
+@test "with a name: 0 held, 1 free" {
+    run rowlock ls one
+    [ "$status" = 1 ]
+    [ -z "$output" ]
+    take one
+    run rowlock ls one
+    [ "$status" = 0 ]
+    [ ${#lines[@]} = 2 ]
+    run rowlock ls On
+    [ "$status" = 1 ]
+    run rowlock --json ls other
+    [ "$status" = 1 ]
+    [ "$output" = "[]" ]
+}
+
+@test "no process keeps the lease that acquire took for its caller" {
+    take --note n one
+    [ "$(item one '$[0].pid')" = "" ]
+    [[ $(rowlock ls one) == *" $(uname -n) acquire "* ]]
+}
+
+@test "by name, holders before waiters, these in their order; columns that stand under one another" {
+    take --note 'ask Ann' long-name-of-a-lock
+    take -s b
+    for note in first second third; do
+        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --note "$note" --ttl 1m b
+        until_true said_by_ls "$note"
+    done
+    run rowlock ls
+    echo "$output"
+    [ ${#lines[@]} = 6 ]
+    [[ ${lines[0]} =~ ^NAME\ +STATE\ +MODE\ +SINCE\ +LEFT\ +TOKEN\ +WHO\ +NOTE$ ]]
+    state=${lines[0]%%STATE*} who=${lines[0]%%WHO*}
+    for line in "${lines[@]:1}"; do
+        [[ ${line:${#state}} =~ ^(held|waiting)\ +(exclusive|shared)\  ]]
+        [[ ${line:${#who}} == "$(uname -n)"* ]]
+    done
+    [ "$(awk '{ print $1, $2 }' <<<"$output" | paste -sd,)" = \
+        "NAME STATE,b held,b waiting,b waiting,b waiting,long-name-of-a-lock held" ]
+    [[ $output == *"ask Ann"* ]]
+    [[ $output =~ (59m|1h00m) ]]
+    until_true shows_the_queue b
+}
+# A waiter that a busy machine let stand for a second may have lost its place: the queue is what its rows say.
+shows_the_queue() { # NAME
+    local before after table=rowlock_waiter shown
+    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || table=rowlock.waiter
+    before=$(sql "SELECT note FROM $table WHERE name = '$1' ORDER BY ticket" | paste -sd,)
+    shown=$(rowlock ls "$1" | grep ' waiting ' | grep -o '[a-z]*$' | paste -sd,)
+    after=$(sql "SELECT note FROM $table WHERE name = '$1' ORDER BY ticket" | paste -sd,)
+    echo "rows: $before, $after; shown: $shown"
+    [ "$before" = "$shown" ] && [ "$shown" = "$after" ] && [[ $shown == *,*,* ]]
+}
+said_by_ls() { rowlock ls | grep -q -- "$1"; }
+
+@test "JSON: one array, the keys of the contract, instants in UTC, unknown is null" {
+    token=$(take -s --note 'a "note"' doc)
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m doc
+    until_true is_waited_for doc
+    rowlock --json ls doc >list
+    cat list
+    [ "$(json_sql "json_array_length(document)" <list)" = 2 ]
+    for at in 0 1; do
+        [ "$(json_sql "(SELECT group_concat(key) FROM json_each(document, '\$[$at]'))" <list)" = "$keys" ]
+        [ "$(json "\$[$at].name" <list)" = doc ]
+        [[ $(json "\$[$at].since" <list) =~ ^20[0-9-]{8}T[0-9:]{8}\.[0-9]{3}Z$ ]]
+        [ "$(json "\$[$at].host" <list)" = "$(uname -n)" ]
+        [[ $(json "\$[$at].owner" <list) =~ ^[0-9a-f]{32}$ ]]
+    done
+    [ "$(json '$[0].state' <list)/$(json '$[1].state' <list)" = held/waiting ]
+    [ "$(json '$[0].mode' <list)/$(json '$[1].mode' <list)" = shared/exclusive ]
+    [ "$(json '$[0].token' <list)" = "$token" ]
+    [ "$(json '$[0].note' <list)" = 'a "note"' ]
+    [[ $(json '$[0].expires' <list) =~ Z$ ]]
+    [ "$(json '$[1].pid' <list)" = "$started" ]
+    grep -q '"token":null,.*"note":null,.*"expires":null,"limit":null,"stop":false,"kind":"lease"}' list
+}
+
+@test "a lease that was broken is held, and told to stop" {
+    take -s wrong
+    rowlock acquire --ttl 1h -s wrong
+    token=$(item wrong '$[0].token')
+    rowlock break wrong --token "$token"
+    rowlock ls wrong >list
+    cat list
+    [ "$(grep -c '^wrong  held, told to stop  shared ' list)" = 1 ]
+    grep '^wrong  held, told to stop ' list | grep -q " $token "
+    [ "$(grep -c '^wrong  held                shared ' list)" = 1 ]
+    rowlock --json ls wrong >list
+    [ "$(json '$[0].state' <list)/$(json '$[1].state' <list)" = held/held ]
+    [ "$(json '$[0].stop' <list)/$(json '$[1].stop' <list)" = 1/0 ]
+    grep -q '"stop":true' list
+}
+
+@test "permits say how many of how many" {
+    take --limit 3 pool
+    run rowlock ls pool
+    [[ $output == *"1 of 3 permits"* ]]
+    [ "$(item pool '$[0].mode')/$(item pool '$[0].limit')" = permit/3 ]
+}
+
+@test "control characters are escaped, in the table and in JSON; UTF-8 is kept and aligned" {
+    take --note $'red\e[31m\nline\u009b' $'na\tme'
+    take --note wide 'naïve-日本'
+    take --note plain naive-1234
+    run rowlock ls
+    echo "$output"
+    [ ${#lines[@]} = 4 ]
+    [[ $output == *'na\x09me'* ]]
+    [[ $output == *'red\x1b[31m\nline\u009b'* ]]
+    [[ $output == *'naïve-日本  held'* ]]
+    [[ $output == *'naive-1234  held'* ]]
+    [[ $output != *$'\e'* ]]
+    rowlock --json ls $'na\tme' >list
+    [ "$(json '$[0].note' <list)" = $'red\e[31m\nline\u009b' ]
+    run ! grep -q $'\e' list
+}
+
+@test "coloured on a terminal only, and not with NO_COLOR" {
+    take bright
+    command="TERM=xterm '$ROWLOCK' --db '$ROWLOCK_TEST_URL' ls"
+    [[ $(in_terminal "$command") == *$'\e['* ]]
+    [[ $(in_terminal "NO_COLOR=1 $command") != *$'\e['* ]]
+    [[ $(in_terminal "NO_COLOR=1 $command") == *bright* ]]
+    [[ $(in_terminal "${command/xterm/dumb}") != *$'\e['* ]]
+    [[ $(TERM=xterm rowlock ls) != *$'\e['* ]]
+}
+
+@test "on a terminal a long note is cut to the line, elsewhere it is whole" {
+    note=$(printf 'ä日%.0s' {1..100})
+    take --note "$note" long
+    command="TERM=dumb '$ROWLOCK' --db '$ROWLOCK_TEST_URL' ls long"
+    line=$(in_terminal "stty cols 200; $command" | tr -d '\r' | tail -n 1)
+    echo "$line"
+    [[ $line == *'ä日'*… ]]
+    [ "$(printf %s "$line" | wc -L)" -le 200 ]
+    [ "$(printf %s "$line" | wc -L)" -ge 198 ]
+    [[ $(in_terminal "stty cols 20; $command") == *'ä日'*…* ]]
+    [[ $(rowlock ls long) == *" $note" ]]
+    [ "$(item long '$[0].note')" = "$note" ]
+}
+
+@test "a name that a transaction holds is held, though nobody waits for it" {
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
+    for mode in exclusive shared; do
+        # technique row marks both alike, as exclusive
+        [ "$mode/$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" != shared/postgresql/row ] || continue
+        hold work "--$mode"
+        run rowlock ls work
+        echo "$output"
+        [ "$status" = 0 ]
+        [[ ${lines[1]} =~ ^work\ \ held,\ tx\ \ $mode\  ]]
+        rowlock --json ls work >list
+        [ "$(json_sql "json_array_length(document)" <list)" = 1 ]
+        [ "$(json '$[0].state' <list)/$(json '$[0].mode' <list)" = "held/$mode" ]
+        [ "$(json '$[0].kind' <list)" = transaction ]
+        let_go
+        until_true is_free work
+    done
+    run rowlock ls never-seen
+    [ "$status" = 1 ]
+}
+
+# MariaDB tells whose it is to the privilege PROCESS only, and while somebody waits.
+as_far_as_told() { "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" "$@"; }
+# InnoDB takes its picture of the transactions anew only when nobody has looked for 0.1 s.
+transaction_is_listed() { sleep 0.15; as_far_as_told ls work | grep -q '^work  held, tx  exclusive '; }
+
+session_of_holder() { # that does not wait
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        sql "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'"
+        ;;
+    mariadb)
+        sql "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx t
+             JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+             WHERE p.db = database() AND trx_state <> 'LOCK WAIT'"
+        ;;
+    esac
+}
+
+@test "the locks of transactions are listed with a name, as far as the engine tells" {
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
+    hold work
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx work -- true
+    until_true transaction_is_listed
+    as_far_as_told --json ls work >list
+    [ "$(json '$[0].state' <list)" = held ]
+    grep -q '"token":null' list
+    [ "$(json '$[0].kind' <list)" = transaction ]
+    session=$(session_of_holder)
+    [ "$(json '$[0].pid' <list)" = "$session" ]
+    as_far_as_told ls work >list # never as if it were a process of the client's host
+    cat list
+    grep -q "^work  held, tx  .* [^ :]* .*, server session $session\$" list
+    run as_far_as_told run --tx -n work -- true
+    echo "$output"
+    [ "$status" = 75 ]
+    [[ $output == *"'work' is held by a transaction, server session $session"* ]]
+    [[ $output != *"pid $session"* ]]
+    let_go
+    until_true is_free work
+}
+
+# Without a name: PostgreSQL tells of a lock its key alone, so the name must stand somewhere.
+tx_is_listed() { sleep 0.15; as_far_as_told ls | grep -q "^$1  *held, tx  *exclusive "; }
+one_waits() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = 1 ]; }
+
+@test "without a name those transactions are listed, too, that the engine tells of" {
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
+    rowlock acquire --ttl 1m other
+    hold work
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m work
+    until_true tx_is_listed work
+    as_far_as_told ls >list
+    cat list
+    grep -q "^work  *held, tx .*, server session $(session_of_holder)\$" list
+    [ "$(grep -c ' held, tx ' list)" = 1 ]
+    grep -q '^other ' list
+    as_far_as_told --json ls | json '$' >list
+    [ "$(json_sql "(SELECT group_concat(json_extract(value, '\$.name')) FROM json_each(document)
+                    WHERE json_extract(value, '\$.kind') = 'transaction')" <list)" = work ]
+    let_go
+    until_true nobody_waits_for work
+    run ! tx_is_listed work
+}
+
+@test "a counter that is being drawn from is listed" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # MariaDB tells of what is waited for
+    rowlock next invoice
+    hold counter:invoice
+    tx_is_listed counter:invoice
+    let_go
+    hold unknown # but to the technique row
+    if [ "$ROWLOCK_TEST_TECHNIQUE" = row ]; then
+        tx_is_listed unknown
+    else
+        run ! tx_is_listed unknown
+    fi
+    let_go
+}

@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# next: numbers without a gap, for scripts.
+# Runs on: all
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+@test "next counts from 1, each counter by itself" {
+    [ "$(rowlock next plain)" = 1 ]
+    [ "$(rowlock next plain)" = 2 ]
+    [ "$(rowlock next other)" = 1 ]
+    [ "$(rowlock next plain)" = 3 ]
+}
+
+@test "next begins where --start says, once, and draws as many as --count says" {
+    [ "$(rowlock next --start 1000 --count 3 block | paste -sd' ')" = "1000 1001 1002" ]
+    [ "$(rowlock next --start 5 block)" = 1003 ]
+    [ "$(rowlock --json next --count 10 block)" = '{"name":"block","first":1004,"last":1013}' ]
+    [ "$(rowlock next --start -3 below)" = -3 ]
+}
+
+@test "eight processes side by side draw every number once" {
+    for i in 1 2 3 4 5 6 7 8; do
+        start sh -c 'for i in 1 2 3 4 5; do "$0" --db "$1" next busy || exit; done >numbers.$2' \
+            "$ROWLOCK" "$ROWLOCK_TEST_URL" "$i"
+    done
+    for pid in "${all_started[@]}"; do wait "$pid"; done
+    [ "$(sort -n numbers.* | paste -sd' ')" = "$(seq 40 | paste -sd' ')" ]
+}
+
+@test "while the counter's name is held, next waits as it is told to" {
+    rowlock hold --for 1m --note "books are closed" counter:closed
+    run rowlock next -n closed
+    echo "$output"
+    [ "$status" = 75 ]
+    [[ $output == *"books are closed"* ]]
+    run rowlock next -w 1 -E 9 closed
+    [ "$status" = 9 ]
+    rowlock break --now counter:closed
+    [ "$(rowlock next closed)" = 1 ]
+}
+
+@test "next refuses what is no counter or no number" {
+    for wrong in "--count 0 a" "--count x a" "--count 1000001 a" "--start 1.5 a" "a b" ""; do
+        # shellcheck disable=SC2086
+        run rowlock next $wrong
+        echo "$wrong: $output"
+        [ "$status" = 64 ]
+    done
+    run rowlock next "$(printf 'c%.0s' $(seq 248))"
+    [ "$status" = 64 ]
+    [[ $output == *"247 bytes"* ]]
+}
+
+@test "the same number from SQL as from the command" {
+    [ "$(rowlock next door)" = 1 ]
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        [ "$(sql "BEGIN; SELECT rowlock.next('door'); ROLLBACK")" = 2 ]
+        [ "$(sql "SELECT rowlock.next('door')")" = 2 ]
+        [ "$(sql "SELECT rowlock.next('door', 5)")" = 3 ]
+        run sql "SELECT rowlock.next('door', 0)"
+        [ "$status" != 0 ]
+        [ "$(rowlock next door)" = 8 ]
+        ;;
+    mariadb)
+        begin="SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION"
+        [ "$(sql "$begin; CALL rowlock_next('door', @n); SELECT @n; ROLLBACK")" = 2 ]
+        [ "$(sql "$begin; CALL rowlock_next('door', @n); SELECT @n; COMMIT")" = 2 ]
+        [ "$(rowlock next door)" = 3 ]
+        sql "CALL rowlock_prepare('counter:new')"
+        [ "$(sql "$begin; CALL rowlock_next('new', @n); SELECT @n; COMMIT")" = 1 ]
+        ;;
+    esac
+}

@@ -1,0 +1,319 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Verbs, options, usage, help, man page and completion: what needs no server.
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    export ROWLOCK_TEST_URL="sqlite:$BATS_TEST_TMPDIR/test.db"
+    source_folder=$BATS_TEST_DIRNAME/../..
+}
+verbs() { "$ROWLOCK" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'; }
+long_options() { grep -oE -- '(^|[ ,])--[a-z][a-z-]+' | tr -d ' ,' | sort -u; }
+refused() { # WORD ARGUMENT...: 64, a message with WORD, and the usage
+    local word=$1
+    shift
+    run "$ROWLOCK" "$@"
+    echo "$* -> $status: $output"
+    [ "$status" = 64 ]
+    [ "${#lines[@]}" = 2 ]
+    [[ ${lines[0]} == "rowlock: "*"$word"* ]]
+    [[ ${lines[1]} == "usage: rowlock "* ]]
+}
+
+@test "global options stand before the verb or after it" {
+    for words in "--db $ROWLOCK_TEST_URL --json vacuum" "vacuum --db $ROWLOCK_TEST_URL --json" \
+        "--json vacuum --db=$ROWLOCK_TEST_URL" "--db=$ROWLOCK_TEST_URL vacuum --json"; do
+        # shellcheck disable=SC2086
+        run "$ROWLOCK" $words
+        [ "$status" = 0 ]
+        [ "$output" = '{"removed":0}' ]
+    done
+}
+
+@test "what is wrong is said, with the usage, and the status is 64" {
+    refused "verb" 
+    refused "'nosuch'" nosuch
+    refused "'--nosuch'" --nosuch
+    refused "'--nosuch'" vacuum --nosuch
+    refused "'--nosuch'" vacuum --nosuch=3
+    refused "'-z'" vacuum -z
+    refused "'-z'" demo --workers 2 -zn
+    refused "--db" vacuum --db
+    refused "--db" --db "" vacuum
+    refused "'--json' takes no value" vacuum --json=1
+    refused "word too many" vacuum word
+    refused "word too many" vacuum -- word
+    refused "--workers" demo --workers 0
+    refused "--workers" demo --workers many
+    refused "--hold" demo --hold soon
+    refused "wants a value" demo --hold
+    refused "'nosuch'" schema nosuch
+    refused "install" schema
+    refused "--technique" schema install --technique nosuch
+    refused "--role" schema install --role x
+    refused "--table" schema uninstall --table x
+    refused "'nosuch'" help nosuch
+}
+
+@test "leases: what is wrong is said, with what to type" {
+    refused "NAME" acquire --ttl 5m
+    refused "--ttl 5m" acquire a
+    refused "--ttl" acquire --ttl 0.5s a
+    refused "--ttl" acquire --ttl soon a
+    refused "--limit" acquire --ttl 5m --limit 0 a
+    refused "--limit" acquire --ttl 5m --limit 2 a b
+    refused "--limit" acquire --ttl 5m --limit 2 -s a
+    refused "--while-pid" acquire --while-pid 0 a
+    refused "--while-pid" acquire --while-pid self a
+    refused "in a script \$\$" acquire --while-pid 0 a
+    refused "in a script \$\$" acquire --while-pid 1 a
+    refused "in a script \$\$" acquire --while-pid -7 a
+    ROWLOCK=sh refused "rowlock itself" -c "exec '$ROWLOCK' acquire --while-pid \$\$ a"
+    refused "UTF-8" acquire --ttl 5m --note $'\xff' a
+    for verb in renew release check; do
+        refused "NAME" "$verb" --token 1
+        refused "--token T is missing" "$verb" a
+        refused "'rowlock ls a'" "$verb" a
+        refused "no token" "$verb" a --token x
+        refused "no token" "$verb" a --token 0
+        refused "'b' is too many" "$verb" a b --token 1
+        refused "empty" "$verb" "" --token 1
+    done
+    refused "--ttl" renew a --token 1 --ttl 1ms
+    refused "NAME" hold --for 1h --note x
+    refused "--for 2h" hold a --note x
+    refused "--note" hold a --for 1h
+    refused "--note" hold a --for 1h --note ""
+    refused "--for: a lease lasts 1s at least" hold a --for 1ms --note x
+    refused "--for: a lease lasts 100 years at most" hold a --for 9999w --note x
+    refused "--ttl: a lease lasts 100 years at most" acquire a --ttl 9999w
+    refused "--ttl: a lease lasts 100 years at most" renew a --token 1 --ttl 9999w
+    [ ! -e test.db ]
+    refused "too many" hold a b --for 1h --note x
+    refused "too many" ls a b
+    refused "NAME" break
+    refused "no token" break a --token x
+    refused "too many" break a b
+}
+
+@test "run: what is wrong is said" {
+    refused "NAME" run --tx -- true
+    refused "command is missing" run --tx a
+    refused "command is missing" run --tx a --
+    refused "not both" run --tx a -c true -- true
+    refused "empty" run --tx "" -- true
+    refused "UTF-8" run --tx $'\xff' -- true
+    refused "255 bytes" run --tx "$(printf 'x%.0s' {1..256})" -- true
+    refused "--wait" run --tx -w soon a -- true
+    refused "--wait" run --tx -w -1 a -- true
+    refused "--conflict-exit-code" run --tx -E 256 a -- true
+    refused "--kill-after" run --tx --kill-after x a -- true
+    refused "--max-run" run --max-run 0 a -- true
+    refused "one of them only" run -n -w 3 a -- true
+    refused "one of them only" run -w 3 --nonblock a -- true
+    refused "one of them only" acquire --ttl 1m -n -w 0 a
+    refused "one of them only" hold --for 1m --note x --timeout 3 --nb a
+    refused "-c twice" run a -c true -c true
+    refused "'extra' stands after the command of -c" run a -c true extra
+    refused "not both" run a -c pg_dump -- -Fc
+    [ ! -e test.db ]
+}
+
+@test "run: names stand before -c, or after it, not on both sides" {
+    for words in "one two -c" "-c"; do
+        # shellcheck disable=SC2086
+        run rowlock run $words 'printf "%s," $ROWLOCK_NAME' $([ "$words" != -c ] || echo one two)
+        echo "$output"
+        [ "$status" = 0 ]
+        [ "$output" = one,two, ]
+    done
+}
+
+@test "nothing configured: run works, and says that it holds for this user on this machine only" {
+    run "$ROWLOCK" run a -- echo fine
+    [ "$status" = 0 ]
+    [[ ${lines[0]} == *"for this user on this machine only" ]]
+    [ "${lines[1]}" = fine ]
+}
+
+@test "run --tx is refused on SQLite, with the reason" {
+    run rowlock run --tx a -- touch ran
+    [ "$status" = 64 ]
+    [[ $output == *"one write lock"* ]]
+    [ ! -e ran ]
+    [ ! -e test.db ]
+}
+
+@test "control characters in messages are escaped" {
+    run "$ROWLOCK" $'no\nsuch\e[31m\x7f'
+    [ "$status" = 64 ]
+    [ "${lines[0]}" = 'rowlock: no such verb: '"'"'no\nsuch\x1b[31m\x7f'"'" ]
+    run "$ROWLOCK" $'\xc2\x9b\xc3\xa9'
+    [ "${lines[0]}" = 'rowlock: no such verb: '"'"'\u009bé'"'" ]
+    run "$ROWLOCK" $'\xe9'
+    [ "${lines[0]}" = 'rowlock: no such verb: '"'"'\xe9'"'" ]
+}
+
+@test "--version names the drivers" {
+    for words in --version "vacuum --version" "--json --version"; do
+        # shellcheck disable=SC2086
+        run "$ROWLOCK" $words
+        [ "$status" = 0 ]
+        [[ ${lines[0]} =~ ^rowlock\ [0-9.]+$ ]]
+        [[ ${lines[1]} == "drivers:"*" sqlite"* ]]
+    done
+}
+
+@test "help on standard output, for every verb, by three ways" {
+    [ "$("$ROWLOCK" help)" = "$("$ROWLOCK" --help)" ]
+    [ "$("$ROWLOCK" help)" = "$("$ROWLOCK" -h 2>&1)" ]
+    [ "$(verbs | wc -l)" -ge 5 ]
+    for verb in $(verbs); do
+        "$ROWLOCK" help "$verb" >1
+        "$ROWLOCK" "$verb" --help >2
+        "$ROWLOCK" --json "$verb" -h >3
+        cmp 1 2
+        cmp 1 3
+        grep -q "^usage: rowlock $verb" 1
+    done
+}
+
+@test "lines of help fit a terminal" {
+    for verb in "" $(verbs); do
+        # shellcheck disable=SC2086
+        "$ROWLOCK" help $verb | awk 'length > 100 { print; bad = 1 } END { exit bad }'
+    done
+}
+
+# ---- one source --------------------------------------------------------------------------------------
+
+plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/-/g' "$1"; }
+
+@test "every verb has a text, and every text a verb" {
+    [ "$(verbs | sort)" = "$(cd "$source_folder/man/verbs" && ls ./*.txt |
+        sed -n 's|^\./\([a-z]*\)\.txt$|\1|p' | sort)" ]
+    for verb in $(verbs); do [ "$("$ROWLOCK" help "$verb" | wc -w)" -gt 3 ]; done
+}
+
+@test "every verb takes the options that its help names" {
+    for verb in $(verbs); do
+        "$ROWLOCK" help "$verb" | sed -n 's/^ \{2,6\}\(-[^ ].*\)/\1/p' | sed 's/   .*//' >options
+        while read -r line; do
+            value=
+            [[ $line != *[A-Z]* ]] || value='=x'
+            for option in $(grep -oE -- '--[a-z-]+' <<<"$line"); do
+                run "$ROWLOCK" --db nosuch:x "$verb" "$option$value" ""
+                echo "$verb $option$value: $output"
+                [ "$status" = 64 ]
+                [[ $output != *"no such option"* && $output != *"takes no value"* &&
+                    $output != *"wants a value"* ]]
+            done
+        done <options
+    done
+}
+
+@test "help knows every option in the source" {
+    for verb in "" $(verbs); do
+        # shellcheck disable=SC2086
+        "$ROWLOCK" help $verb
+    done >all
+    for option in $(grep -ohE '\{?"[a-z-]+", (no|required)_argument' "$source_folder"/src/command/*.[ch] |
+        sed 's/.*"\(.*\)".*/\1/' | sort -u); do
+        grep -qE -- "--$option\b" all || { echo "$option"; false; }
+    done
+}
+
+@test "manual pages: one for every verb, with its text and options" {
+    for verb in $(verbs | grep -vx help); do
+        page=$ROWLOCK_TEST_BIN/man/rowlock-$verb.1
+        plain "$page" >page
+        grep -q "^rowlock-$verb - $("$ROWLOCK" help | sed -n "s/^  $verb  *//p")\$" page
+        "$ROWLOCK" help "$verb" | sed '1d' | grep -oE '[[:alnum:]]{4,}' | sort -u >said
+        for word in $(cat said); do grep -qi "$word" page || { echo "$verb: $word"; false; }; done
+        for option in $("$ROWLOCK" help "$verb" | long_options); do grep -q -- "$option" page; done
+        run groff -man -Tutf8 -ww -z "$page"
+        [ "$status" = 0 ]
+        [ -z "$output" ]
+    done
+}
+
+@test "and the first of them has every verb, global option, exit status and variable" {
+    plain "$source_folder/man/rowlock.1" >page
+    for verb in $(verbs); do grep -q "^\.B $verb$" page; done
+    for verb in $(verbs | grep -vx help); do grep -q "rowlock-$verb (1)" page; done
+    for option in $("$ROWLOCK" help | long_options); do grep -q -- "$option" page; done
+    for word in 0 1 64 69 75 123 124 125 126 127 ROWLOCK_URL ROWLOCK_URL_FILE ROWLOCK_NAME \
+        ROWLOCK_TOKEN ROWLOCK_OWNER ROWLOCK_HELD; do
+        grep -q "^\.B.* *$word\b" page || { echo "$word"; false; }
+    done
+}
+
+@test "completion knows every verb and option" {
+    for verb in "" $(verbs); do
+        words=$(bash -c '. "$0"; COMP_WORDS=(rowlock $1 ""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+            _rowlock; printf "%s\n" "${COMPREPLY[@]}"' "$ROWLOCK_TEST_BIN/completion/rowlock" "$verb")
+        # shellcheck disable=SC2086
+        for option in $("$ROWLOCK" help $verb | long_options); do
+            grep -qx -- "$option" <<<"$words" || { echo "$verb $option"; false; }
+        done
+        [ -n "$verb" ] || for name in $(verbs); do grep -qx "$name" <<<"$words"; done
+    done
+}
+
+@test "completion offers nothing of its own where a value stands" {
+    for option in --ttl --note --token -w --for; do
+        words=$(bash -c '. "$0"; COMP_WORDS=(rowlock acquire "$1" ""); COMP_CWORD=3
+            _rowlock; printf "%s\n" "${COMPREPLY[@]}"' "$ROWLOCK_TEST_BIN/completion/rowlock" "$option")
+        [ -z "$words" ]
+    done
+}
+
+@test "a full disk is noticed" {
+    [ -e /dev/full ] || return 0
+    run bash -c '"$0" help >/dev/full' "$ROWLOCK"
+    [ "$status" = 125 ]
+}
+
+# There is no server for it in the tests: what is made of MariaDB's text is at least looked through.
+@test "what MySQL is given knows no word of MariaDB's own; all procedures are there, and granted" {
+    for technique in row insert; do
+        "$ROWLOCK" schema print mysql --technique $technique | sed 's/-- .*//' >text
+        run grep -nE 'OR REPLACE PROCEDURE|SET STATEMENT|NOT ATOMIC|EXECUTE IMMEDIATE|SEQUENCE|(NEXT|LAST|SET)VAL|LOCK IN SHARE MODE SKIP|@@(in_transaction|wsrep|tx_isolation|idle_)|@rowlock_idle|innodb_(locks|trx)' text
+        echo "$output"
+        [ "$status" = 1 ]
+        sed -n 's/^CREATE PROCEDURE \(rowlock_[a-z0-9_]*\).*/\1/p' text | sort >created
+        grep -vE '^rowlock_(adopt|once)$' created >to-grant # these two are dropped again
+        sed -n 's/^GRANT EXECUTE ON PROCEDURE \(rowlock_[a-z0-9_]*\) .*/\1/p' text | sort | diff to-grant -
+        [ "$(uniq -d created)" = "" ]
+        [ "$(grep -o 'CALL rowlock_[a-z0-9_]*' text | sed 's/CALL //' | sort -u | comm -23 - created)" = "" ]
+    done
+}
+
+@test "schema print needs no database for any dialect" {
+    for dialect in postgresql mariadb mysql sqlite; do
+        "$ROWLOCK" schema print "$dialect" >"$dialect"
+        grep -qi 'create table' "$dialect"
+    done
+    run "$ROWLOCK" schema print nosuch
+    [ "$status" = 64 ]
+    run "$ROWLOCK" schema print sqlite --technique row
+    [ "$status" = 64 ]
+    "$ROWLOCK" schema print postgresql --role shop | grep -qw shop
+    run "$ROWLOCK" schema print postgresql --role 'x; DROP'
+    [ "$status" = 64 ]
+    "$ROWLOCK" schema print postgresql --table businessobjectlock | grep -qw businessobjectlock
+    [ ! -e "$XDG_STATE_HOME/rowlock" ] || return 0
+}
+
+@test "what is put in for role and table makes sense in the comments, too" {
+    for dialect in postgresql mariadb mysql sqlite; do
+        "$ROWLOCK" schema print $dialect --technique insert --role clerk --table bobj >text
+        # what a comment says of them: "the role clerk", "the table public.bobj", not of the word that stood there
+        grep -hE -- '--.*\b(clerk|bobj)\b' text | tee said
+        run ! grep -vE 'the role (or account )?clerk\b|(the table (public\.)?|unique key in )bobj\b' said
+        run ! grep -qE '\b(application|rowlock_object)\b' text
+    done
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The command through a pooler that gives a backend to a transaction only.
+# Runs on: postgresql/native
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+# shellcheck source=tests/lib/server.sh
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
+
+pooler=command_pooler
+setup_file() {
+    install_technique
+    start_pooler $pooler "$ROWLOCK_TEST_URL"
+    export POOLED=$server_url
+}
+teardown_file() { stop_pooler $pooler; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    direct=$ROWLOCK_TEST_URL ROWLOCK_TEST_URL=$POOLED
+}
+directly() { ROWLOCK_TEST_URL=$direct "$@"; }
+
+@test "p1: run holds while its command runs, for those who come directly too" {
+    start_leased --note pooled a -- sh -c "$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
+    holder=$started
+    until_true is_there command
+    for way in "" directly; do
+        run $way leased -n a -- touch ran
+        echo "$output"
+        [ "$status" = 75 ]
+        [[ $output == *"pid $holder"*"pooled"* ]]
+    done
+    run directly rowlock run -n --tx a -- touch ran
+    [ "$status" = 75 ]
+    touch stop
+    ends_with 4 "$holder"
+    directly is_free a
+    [ ! -e ran ]
+}
+
+@test "p7: who waits is served in order, and ls shows all of them" {
+    token=$(rowlock acquire --ttl 5m a)
+    for waiter in 1 2; do
+        start_leased -w 60 a -- sh -c 'echo $0 >>order' $waiter
+        until_true waits_for_a $waiter
+    done
+    directly rowlock release a --token "$token"
+    wait "${all_started[@]}"
+    [ "$(paste -sd, order)" = 1,2 ]
+}
+waits_for_a() { [ "$(rowlock ls a | grep -c ' waiting ')" = "$1" ]; }
+
+@test "p5: run renews, and a break ends its command" {
+    start_tree --ttl 15s a
+    was=$(item a '$[0].expires')
+    until_true expires_later_than "$was"
+    start_next a command grandchild daemon
+    rowlock break a
+    ends_with 123 "$holder"
+    next_has_passed
+    [ ! -e overlap ]
+}
+expires_later_than() { [[ $(item a '$[0].expires') > $1 ]]; }
+
+@test "acquire --while-pid keeps and releases; check, renew and release take its token" {
+    start sleep 300
+    token=$(rowlock acquire --while-pid "$started" --ttl 15s a)
+    was=$(item a '$[0].expires')
+    until_true expires_later_than "$was"
+    rowlock check a --token "$token"
+    rowlock renew a --token "$token" --ttl 1m
+    kill "$started"
+    until_true is_free a
+    run rowlock check a --token "$token"
+    [ "$status" = 1 ]
+    run rowlock release a --token "$token"
+    [ "$status" = 123 ]
+}
+
+@test "hold keeps everybody away until it is released" {
+    rowlock hold --for 1h --note 'new disks' a >token
+    run directly leased -n a -- true
+    [ "$status" = 75 ]
+    [[ $output == *"new disks"* ]]
+    rowlock release a --token "$(cat token)"
+    directly leased -n a -- true
+}
+
+@test "run --tx and vacuum" {
+    hold b
+    run rowlock run --tx -n b -- true
+    [ "$status" = 75 ]
+    run directly rowlock run -n b -- true
+    [ "$status" = 75 ]
+    let_go
+    rowlock run --tx -n b -- true
+    rowlock vacuum
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# run --tx when the server hangs. Only here has a session a process that can be stopped.
+# Runs on: postgresql/native
+
+load lib
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+asked_in_vain() { # bytes wait in a socket of the server's
+    awk -v port="$(printf ':%04X' "$ROWLOCK_TEST_POSTGRESQL_PORT")" \
+        'substr($2, length($2) - 4) == port && $4 == "01" && $5 !~ /:00000000$/ { found = 1 }
+         END { exit !found }' /proc/net/tcp
+}
+
+has_no_child() { [ -z "$(pgrep -P "$1")" ]; } # the second TERM is for rowlock itself
+
+@test "a database that hangs keeps no signal from the command, and rowlock can be ended" {
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- perl -e "$listener"
+    pid=$started
+    until_true has_seen ready
+    backend=$(sql "SELECT pid FROM pg_stat_activity
+                   WHERE datname = current_database() AND state LIKE 'idle in%'")
+    kill -s STOP "$backend"
+    until_true asked_in_vain
+    kill -s USR1 "$pid"
+    until_true has_seen USR1
+    kill -s TERM "$pid"
+    until_true has_seen TERM
+    touch stop
+    until_true has_no_child "$pid"
+    kill -s TERM "$pid"
+    status=0
+    wait "$pid" || status=$?
+    kill -s CONT "$backend"
+    [ "$status" = 143 ]
+}

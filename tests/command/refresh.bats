@@ -1,0 +1,434 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# refresh, use, expire, subjects: the article's table of what two sessions observed, from the shell, with a real
+# cache table; and what a command may do besides.
+# Runs on: all
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+
+# ./app STATEMENT: a program that knows no rowlock, of the cache's own database.
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    subject="$BATS_TEST_NUMBER-cache"
+    cat >app <<'APP'
+#!/bin/sh
+case $ROWLOCK_TEST_ENGINE in
+sqlite) exec sqlite3 -cmd '.timeout 20000' "${ROWLOCK_TEST_URL#sqlite:}" "$1" ;;
+postgresql) exec psql -qXAt "$ROWLOCK_TEST_ADMIN" -c "$1" ;;
+mariadb) exec mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -N -B \
+    "${ROWLOCK_TEST_URL##*/}" -e "$1" ;;
+esac
+APP
+    # makes the cache anew: what is in it is how often that was done
+    cat >fill <<'FILL'
+#!/bin/sh
+echo x >>fills
+./app "BEGIN; DELETE FROM data_cache; INSERT INTO data_cache VALUES ($(wc -l <fills)); COMMIT"
+FILL
+    # says `inside`, and stays until it may go
+    cat >gate <<'GATE'
+#!/bin/sh
+[ $# = 0 ] || "$@"
+touch "inside.$$"
+until [ -e go ]; do sleep 0.02; done
+GATE
+    chmod +x app fill gate
+    ./app "CREATE TABLE IF NOT EXISTS data_cache (n INTEGER)"
+    ./app "DELETE FROM data_cache"
+}
+
+here() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$1" "$subject" "${@:2}"; }
+start_here() { start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$1" "$subject" "${@:2}"; }
+inside() { # N: so many are in at this moment, or were
+    [ "$(find . -name 'inside.*' | wc -l)" = "$1" ]
+}
+enter() { # VERB [OPTION...] -- gate: in the background; it is in when this returns
+    local before
+    before=$(find . -name 'inside.*' | wc -l)
+    start_here "$@"
+    until_true inside $((before + 1))
+}
+waits() { until_true is_waited_for "subject:$subject"; }
+filled() { ./app "SELECT max(n) FROM data_cache"; }
+of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
+
+# ---- the article's table ---------------------------------------------------------------------------
+
+@test "row 1: of two that refresh at once one waits, and finds it done" {
+    enter refresh --max-age 1h --json -- ./gate ./fill
+    first=$started
+    start sh -c '"$@" >second' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" --json refresh "$subject" --max-age 1h -- ./fill
+    second=$started
+    waits
+    touch go
+    wait "$first"
+    wait "$second"
+    [ "$(cat second)" = '{"refreshed":false}' ]
+    [ "$(cat out)" = '{"refreshed":true}' ]
+    [ "$(filled)" = 1 ]
+}
+
+@test "row 2: who refreshes waits for who uses it" {
+    here refresh --max-age 1h -- ./fill
+    enter use -- ./gate
+    using=$started
+    here expire
+    start_here refresh --max-age 1h -- ./fill
+    waits
+    [ "$(filled)" = 1 ]
+    touch go
+    wait "$using"
+    wait "$started"
+    [ "$(filled)" = 2 ]
+}
+
+@test "row 3: of two that use it exclusively one waits; shared they use it together" {
+    enter use -x -- ./gate
+    first=$started
+    start_here use -x -- true
+    waits
+    touch go
+    wait "$first"
+    wait "$started"
+    rm go
+    enter use -- ./gate
+    enter use -- ./gate
+    run here use -x -n -- true
+    [ "$status" = 75 ]
+    touch go
+}
+
+@test "row 4: a DELETE that goes by rowlock waits for who uses it" {
+    here refresh --max-age 1h -- ./fill
+    enter use -- ./gate
+    start_here refresh --max-age 0 -- ./app "DELETE FROM data_cache"
+    waits
+    [ "$(./app "SELECT count(*) FROM data_cache")" = 1 ]
+    touch go
+    wait "$started"
+    [ "$(./app "SELECT count(*) FROM data_cache")" = 0 ]
+}
+
+@test "row 5: with -n it fails at once, and says who uses it" {
+    here refresh --max-age 1h -- ./fill
+    enter use --note "the quarterly report" -- ./gate
+    run here refresh --max-age 0 -n -- ./app "DELETE FROM data_cache"
+    echo "$output"
+    [ "$status" = 75 ]
+    [[ $output == *"subject:$subject"*"the quarterly report"* ]]
+    touch go
+    [ "$(filled)" = 1 ]
+}
+
+@test "row 6: a SELECT by a program that knows no rowlock works at once" {
+    here refresh --max-age 1h -- ./fill
+    enter use -x -- ./gate
+    [ "$(filled)" = 1 ]
+    touch go
+}
+
+@test "row 7: who uses it waits for who makes it, and the other way round" {
+    enter refresh --max-age 1h -- ./gate ./fill
+    first=$started
+    start_here use -- ./app "INSERT INTO data_cache VALUES (100)"
+    waits
+    touch go
+    wait "$first"
+    wait "$started"
+    [ "$(./app "SELECT count(*) FROM data_cache")" = 2 ]
+    rm go
+    enter use -- ./gate
+    first=$started
+    start_here refresh --max-age 0 -- ./fill
+    waits
+    touch go
+    wait "$first"
+    wait "$started"
+    [ "$(filled)" = 2 ]
+}
+
+# ---- when it is fresh, and when it fails --------------------------------------------------------------
+
+@test "what is fresh is not made, and waits for nobody; its age is the database's" {
+    [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":true}' ]
+    enter use -x -- ./gate
+    [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":false}' ]
+    run --separate-stderr here refresh --verbose --max-age 1h -- ./fill
+    [ "$status" = 0 ]
+    [ -z "$output" ]
+    [[ $stderr == *"'$subject' is fresh"* ]]
+    run here refresh -E 9 --max-age 1h -- ./fill
+    [ "$status" = 9 ]
+    touch go
+    [ "$(filled)" = 1 ]
+}
+
+@test "the exit status of a command that fails is passed through, its message kept, and the next one tries again" {
+    here refresh --max-age 1h -- ./fill
+    here expire
+    run here refresh --json --max-age 1h -- sh -c 'echo half done; echo one >&2; echo "no route to the source" >&2; exit 3'
+    echo "$output"
+    [ "$status" = 3 ]
+    [[ $output == *'{"refreshed":false}'* ]]
+    [[ $output == *"half done"* ]]
+    [ "$(of_subject status)" = ERROR ]
+    [ "$(of_subject error)" = "exit 3: no route to the source" ]
+    [ "$(of_subject exit)" = 3 ]
+    run how_it_ended "$ROWLOCK" --db "$ROWLOCK_TEST_URL" refresh "$subject" --max-age 1h -- sh -c 'kill -9 $$'
+    [[ $output == *"signal 9"* ]]
+    [ "$(of_subject error)" = "killed by signal 9" ]
+    [ "$(of_subject exit)" = 137 ]
+    here refresh --max-age 1h -- ./fill
+    [ "$(of_subject status)" = COMPLETE ]
+    [ "$(of_subject error)" = "" ]
+    [ "$(filled)" = 2 ]
+}
+
+@test "a command that is not there is 127, and an error as well" {
+    run here refresh --max-age 1h -- ./no-such-command
+    [ "$status" = 127 ]
+    [ "$(of_subject status)" = ERROR ]
+    [ "$(of_subject exit)" = 127 ]
+}
+
+@test "while a command runs it is processing, for all to see" {
+    enter refresh --max-age 1h --description "rates of the day" -- ./gate ./fill
+    [ "$(of_subject status)" = PROCESSING ]
+    [ "$(of_subject description)" = "rates of the day" ]
+    [ "$(of_subject by)" = ./gate ]
+    [ "$(of_subject pid)" = "$started" ]
+    [ "$(of_subject host)" = "$(hostname)" ]
+    [ "$(of_subject ended)" = "" ]
+    [[ $(of_subject began) =~ ^20[0-9-]+T[0-9:]+\.[0-9]{3}Z$ ]]
+    touch go
+    wait "$started"
+    [ "$(of_subject status)" = COMPLETE ]
+    [[ $(of_subject updated) =~ ^20[0-9-]+T[0-9:]+\.[0-9]{3}Z$ ]]
+}
+
+@test "p6: of a rowlock that was killed it is an error when its lease is over, and the next one makes it" {
+    enter refresh --ttl 1s --max-age 1h -- ./gate
+    kill -9 "$started"
+    here refresh --max-age 1h --verbose -- ./fill
+    [ "$(filled)" = 1 ]
+    enter refresh --ttl 1s --max-age 0 -- ./gate
+    kill -9 "$started"
+    died() { [ "$(of_subject status)" = ERROR ] && [[ $(of_subject error) == *died* ]]; }
+    until_true died
+}
+
+@test "p5: what was made under a lock that was lost does not count, though the command says it is fine" {
+    start_here refresh --max-age 1h -- \
+        perl -e '$SIG{TERM} = sub { exit 0 }; open my $f, ">", "inside.1"; close $f; sleep 1 while 1'
+    until_true inside 1
+    rowlock break "subject:$subject"
+    status=0
+    wait "$started" || status=$?
+    [ "$status" = 123 ]
+    [ "$(of_subject status)" = ERROR ]
+    [ "$(of_subject error)" = "the lock was lost" ]
+}
+
+@test "a signal ends the command and is told; the next one tries again" {
+    enter refresh --max-age 1h -- ./gate
+    kill -TERM "$started"
+    status=0
+    wait "$started" || status=$?
+    [ "$status" = 143 ]
+    [ "$(of_subject error)" = "killed by signal 15" ]
+    here refresh --max-age 1h -- ./fill
+}
+
+@test "who is refused exits with 75, or as -E says; -w waits so long" {
+    enter refresh --max-age 1h -- ./gate
+    run here refresh --max-age 1h -n -- ./fill
+    [ "$status" = 75 ]
+    run here refresh --max-age 1h -n -E 0 -- ./fill
+    [ "$status" = 0 ]
+    run here refresh --max-age 1h -w 1 -- ./fill
+    [ "$status" = 75 ]
+    run here use -w 1 -E 7 -- true
+    [ "$status" = 7 ]
+    touch go
+}
+
+# ---- --stale-ok ---------------------------------------------------------------------------------------------
+
+@test "--stale-ok: while another makes it anew, who comes goes on with what is there" {
+    here refresh --max-age 1h -- ./fill
+    enter refresh --max-age 0 -- ./gate ./fill
+    run --separate-stderr here refresh --stale-ok --json --verbose --max-age 0 -- ./fill
+    echo "$output $stderr"
+    [ "$status" = 0 ]
+    [ "$output" = '{"refreshed":false}' ]
+    [[ $stderr == *"made anew by another"* ]]
+    here expire # there is something all the same
+    here refresh --stale-ok --max-age 1h -- ./fill
+    touch go
+    wait "$started"
+    [ "$(filled)" = 2 ]
+}
+
+@test "--stale-ok: where nothing was ever made there is nothing to go on with" {
+    enter refresh --max-age 1h -- ./gate ./fill
+    run here refresh --stale-ok -n --max-age 1h -- ./fill
+    [ "$status" = 75 ]
+    start sh -c '"$@" >second' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" --json refresh "$subject" --stale-ok --max-age 1h -- ./fill
+    waits
+    touch go
+    wait "$started"
+    [ "$(cat second)" = '{"refreshed":false}' ]
+    [ "$(filled)" = 1 ]
+}
+
+@test "--stale-ok: who uses it is waited for, or it would never be made" {
+    here refresh --max-age 1h -- ./fill
+    enter use -- ./gate
+    using=$started
+    start_here refresh --stale-ok --max-age 0 -- ./fill
+    waits
+    here refresh --stale-ok --max-age 0 -- ./fill # behind one that waits already
+    touch go
+    wait "$using"
+    wait "$started"
+    [ "$(filled)" = 2 ]
+}
+
+# ---- use ------------------------------------------------------------------------------------------------------
+
+@test "use --max-age --refresh makes it, if it is stale, and then uses it" {
+    run here use --max-age 1h --refresh './fill; echo "$ROWLOCK_NAME"' -- sh -c 'echo "using $ROWLOCK_NAME"; ./app "SELECT n FROM data_cache"'
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "$(paste -sd/ <<<"$output")" = "subject:$subject/using subject:$subject/1" ]
+    run here use --max-age 1h --refresh ./fill -- ./app "SELECT n FROM data_cache"
+    [ "$output" = 1 ]
+    run here use --max-age 0 --refresh ./fill -- ./app "SELECT n FROM data_cache"
+    [ "$output" = 2 ]
+    [ "$(of_subject exit)" = 0 ]
+}
+
+@test "use: where it cannot be made the command is not run, and the status is that of the failure" {
+    run here use --max-age 1h --refresh 'echo no source >&2; exit 4' -- touch used
+    [ "$status" = 4 ]
+    [ ! -e used ]
+    [ "$(of_subject error)" = "exit 4: no source" ]
+    run here use -- sh -c 'exit 6'
+    [ "$status" = 6 ]
+}
+
+@test "use: what another's refresh has left half made since is not used, but made anew" {
+    start_here use --max-age 1h --refresh './fill; ./gate' -- ./app "SELECT count(*) FROM data_cache"
+    local using=$started
+    until_true inside 1
+    start_here refresh --max-age 0 -- sh -c './app "DELETE FROM data_cache"; exit 3'
+    waits
+    touch go
+    status=0
+    wait "$started" || status=$?
+    [ "$status" = 3 ]
+    wait "$using"
+    [ "$(cat out)" = 1 ]
+    [ "$(wc -l <fills)" = 2 ]
+    [ "$(of_subject status)" = COMPLETE ]
+}
+
+@test "use: a signal ends its command, also the second one" {
+    enter use --max-age 1h --refresh ./fill -- ./gate
+    kill -TERM "$started"
+    status=0
+    wait "$started" || status=$?
+    [ "$status" = 143 ]
+    is_free "subject:$subject"
+}
+
+@test "use: a signal ends its wait, also that after the refresh" {
+    echo 'start_next() { :; }' >/dev/null
+    cat >block <<'BLOCK'
+#!/bin/sh
+./fill
+env -u ROWLOCK_HELD "$ROWLOCK_BIN" --db "$ROWLOCK_TEST_URL" acquire --ttl 60s -w 60 "subject:$1" >token 2>/dev/null &
+until "$ROWLOCK_BIN" --db "$ROWLOCK_TEST_URL" ls "subject:$1" | grep -q ' waiting '; do sleep 0.02; done
+BLOCK
+    chmod +x block
+    export ROWLOCK_BIN=$ROWLOCK
+    start_here use --max-age 1h --refresh "./block $subject" -- touch used
+    using=$started
+    taken() { [ -s token ] && is_waited_for "subject:$subject"; }
+    until_true taken
+    kill -TERM "$using"
+    status=0
+    wait "$using" || status=$?
+    [ "$status" = 143 ]
+    [ ! -e used ]
+}
+
+@test "beneath one's own refresh nothing of it is waited for" {
+    run here refresh --max-age 1h -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" use "$subject" -- true
+    echo "$output"
+    [ "$status" = 75 ]
+    [[ $output == *"your own ancestor"* ]]
+    run here use -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" refresh "$subject" --max-age 1h -- true
+    [ "$status" = 75 ]
+    here use -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" use "$subject" -- touch both
+    [ -e both ]
+}
+
+# ---- expire, subjects -------------------------------------------------------------------------------------------
+
+@test "expire makes it stale, whatever its age, also what is under way" {
+    run --separate-stderr here expire
+    [ "$status" = 0 ]
+    [[ $stderr == *"nothing to expire"* ]]
+    [ "$(here expire --json)" = '{"expired":false}' ]
+    enter refresh --max-age 1h -- ./gate ./fill
+    [ "$(here expire --json)" = '{"expired":true}' ]
+    touch go
+    wait "$started"
+    [ "$(of_subject status)" = COMPLETE ]
+    [ "$(of_subject updated)" = "" ]
+    [ "$(of_subject age_ms)" = "" ]
+    [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":true}' ]
+    [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":false}' ]
+}
+
+@test "subjects shows all or one, as a table and as JSON" {
+    run here subjects
+    [ "$status" = 1 ]
+    [ "$(rowlock --json subjects "$subject" || true)" = "[]" ]
+    here refresh --max-age 1h --description "'quoted' \"text\"" -- ./fill
+    "$ROWLOCK" --db "$ROWLOCK_TEST_URL" refresh "$subject 2" --max-age 1h -- sh -c 'exit 2' || true
+    keys=$(rowlock --json subjects "$subject" |
+        json_sql "(SELECT group_concat(key || ':' || type) FROM json_each(document, '\$[0]'))")
+    [ "$keys" = "subject:text,description:text,status:text,began:text,ended:text,updated:text,age_ms:integer,by:text,host:text,pid:integer,error:null,exit:integer" ]
+    [ "$(of_subject description)" = "'quoted' \"text\"" ]
+    rowlock --json subjects | json_sql "json_array_length(document)" >count
+    [ "$(cat count)" -ge 2 ]
+    run rowlock subjects
+    [ "$status" = 0 ]
+    [[ ${lines[0]} == SUBJECT*STATUS*AGE*ENDED*BY*ABOUT* ]]
+    grep -q "^$subject  *COMPLETE " <<<"$output"
+    grep -q "^$subject 2  *ERROR .*exit 2" <<<"$output"
+}
+
+@test "wrong usage is 64, and says what is wrong" {
+    wrong() { # TEXT ARGUMENT...
+        run rowlock "${@:2}"
+        echo "$output"
+        [ "$status" = 64 ] && [[ $output == *"$1"* ]]
+    }
+    wrong "--max-age is missing" refresh cache -- true
+    wrong "COMMAND" refresh cache --max-age 1h
+    wrong "SUBJECT is missing" refresh --max-age 1h -- true
+    wrong "one SUBJECT" refresh a b --max-age 1h -- true
+    wrong "go together" use a --max-age 1h -- true
+    wrong "go together" use a --refresh true -- true
+    wrong "247" refresh "$(printf 's%.0s' {1..248})" --max-age 1h -- true
+    wrong "max-age" refresh cache --max-age soon -- true
+    wrong "" expire
+    wrong "" expire a b
+    wrong "" subjects a b
+}

@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# For the tests of `run` with leases: commands that write down who they are, and how their rowlock ended.
+
+leased() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$@"; }
+start_leased() { start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$@"; }
+
+# A shell line that writes its process into FILE, at once and whole.
+pid_into() { echo "echo \$\$ >$1.tmp; mv $1.tmp $1"; }
+# start_tree [OPTION...] NAME: a command with a grandchild, and a daemon that forked twice and has a
+# session of its own; their processes are in the files command, grandchild and daemon. What it does about
+# TERM is in $on_term.
+on_term=
+start_tree() {
+    rm -f command grandchild daemon
+    start_leased "$@" -- bash -c "$on_term
+        (setsid sh -c '$(pid_into daemon); exec sleep 970' &)
+        sh -c '$(pid_into grandchild); exec sleep 970' &
+        $(pid_into command); while :; do wait; done"
+    holder=$started
+    for file in daemon grandchild command; do until_true is_there $file; done
+}
+tree_is_gone() {
+    for file in daemon grandchild command; do is_gone "$(cat $file)" || return 1; done
+}
+is_there_again() { ! is_gone "$1"; }
+
+ends_with() { # STATUS PID: of a child that was started in the background
+    local status=0
+    wait "$2" || status=$?
+    echo "ended with $status"
+    [ "$status" = "$1" ]
+}
+# ends_soon STATUS PID URL: a rowlock of start_tree, whose command is dead or dies: it does not wait for the
+# database at URL, which says nothing. The measure of time is another rowlock, begun when the command is
+# dead, that waits there until it gives up connecting: a statement that is given up takes longer.
+ends_soon() {
+    local measure
+    until_true tree_is_gone
+    start "$ROWLOCK" --db "$3" ls
+    measure=$started
+    until is_gone "$2"; do
+        if is_gone "$measure"; then
+            echo "its command is dead, and it does not end"
+            return 1
+        fi
+        sleep 0.02
+    done
+    ends_with "$1" "$2"
+}
+parent_of() { ps -o ppid= -p "$1" | tr -d " "; }
+guard_of() { pgrep -P "$1"; } # of a rowlock that runs a command
+
+# start_next NAME [FILE...]: waits for the lock; when it has it, it writes down whether a process of FILE
+# still lives.
+start_next() {
+    local name=$1
+    shift
+    start env -u ROWLOCK_HELD "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 60 "$name" -- sh -c '
+        for file; do
+            grep -q "^State:[[:space:]]*[^ZX[:space:]]" "/proc/$(cat "$file")/status" 2>/dev/null && touch overlap
+        done
+        touch passed' sh "$@"
+    next=$started
+    until_true is_waited_for "$name"
+}
+next_has_passed() {
+    until_true is_there passed
+    wait "$next"
+}

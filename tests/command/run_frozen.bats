@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# run while the database says nothing: the server is stopped (one of its own, for others use the common
+# one), or a proxy between swallows all. Neither a closed connection nor an error tells.
+# Runs on: postgresql/native mariadb/row
+
+load lib
+load run.bash
+# shellcheck source=tests/lib/server.sh
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
+
+own=own_${BATS_TEST_FILENAME##*/}_${ROWLOCK_TEST_ENGINE:-}
+setup_file() {
+    install_technique
+    "start_$ROWLOCK_TEST_ENGINE" "$own"
+    export OWN_PID=$server_pid OWN_URL="${server_url}test_own"
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
+    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root -e 'CREATE DATABASE test_own' ;;
+    esac
+    "$ROWLOCK" --db "$OWN_URL" schema install
+}
+teardown_file() {
+    each_of_server CONT
+    stop_server "$own"
+}
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+each_of_server() { # SIGNAL: the server, and its processes
+    # shellcheck disable=SC2046
+    kill -s "$1" "$OWN_PID" $(pgrep -P "$OWN_PID") || true
+}
+
+# A proxy to the common server that is one process: stopped, it swallows everything, for ever.
+proxy='use IO::Socket::INET; use IO::Select; my ($to) = @ARGV;
+    my $listen = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1") or die;
+    my ($select, %peer) = IO::Select->new($listen);
+    open my $p, ">", "port.tmp"; print $p $listen->sockport; close $p; rename "port.tmp", "port";
+    for (;;) {
+        for my $from ($select->can_read) {
+            if ($from == $listen) {
+                my $in = $listen->accept; my $out = IO::Socket::INET->new($to) or die;
+                ($peer{$in}, $peer{$out}) = ($out, $in); $select->add($in, $out); next;
+            }
+            my $got = sysread $from, my $data, 65536;
+            if ($got) { syswrite $peer{$from}, $data; next }
+            $select->remove($from, $peer{$from}); shutdown $peer{$from}, 2; shutdown $from, 2;
+        }
+    }'
+start_proxy() { # sets proxy_url
+    local rest=${ROWLOCK_TEST_URL##*@} scheme=${ROWLOCK_TEST_URL%@*}
+    start perl -e "$proxy" "${rest%%/*}"
+    proxy_pid=$started
+    until_true is_there port
+    proxy_url="$scheme@127.0.0.1:$(cat port)/${rest#*/}"
+}
+
+@test "p5: the server hangs: the command is dead, and rowlock ends while the server still hangs" {
+    ROWLOCK_TEST_URL=$OWN_URL start_tree --ttl 4s a
+    ROWLOCK_TEST_URL=$OWN_URL start_next a command grandchild daemon
+    each_of_server STOP
+    ends_soon 123 "$holder" "$OWN_URL"
+    grep -q "^rowlock: the lock on 'a' is lost" err
+    each_of_server CONT
+    next_has_passed
+    [ ! -e overlap ]
+}
+
+@test "p5: the server hangs, and the command is deaf to TERM" {
+    on_term='trap "" TERM'
+    ROWLOCK_TEST_URL=$OWN_URL start_tree --ttl 4s b
+    each_of_server STOP
+    ends_soon 123 "$holder" "$OWN_URL"
+    each_of_server CONT
+}
+
+@test "broken, and the server hangs when the lease is to be given back: rowlock does not wait for it" {
+    on_term='trap "touch told; until [ -e hangs ]; do sleep 0.02; done; exit" TERM'
+    rm -f told hangs
+    ROWLOCK_TEST_URL=$OWN_URL start_tree --ttl 60s d # its statements may take 10 s
+    ROWLOCK_TEST_URL=$OWN_URL rowlock break d
+    until_true is_there told
+    each_of_server STOP
+    touch hangs
+    ends_soon 123 "$holder" "$OWN_URL"
+    each_of_server CONT
+}
+
+@test "p5: the network swallows everything: the command is dead before the next has the lock" {
+    start_proxy
+    ROWLOCK_TEST_URL=$proxy_url start_tree --ttl 4s a
+    start_next a command grandchild daemon
+    kill -s STOP "$proxy_pid"
+    next_has_passed
+    [ ! -e overlap ]
+    ends_soon 123 "$holder" "$proxy_url"
+}
+
+@test "p5: the network swallows everything, and rowlock is stopped as well" {
+    start_proxy
+    ROWLOCK_TEST_URL=$proxy_url start_tree --ttl 4s a
+    start_next a command grandchild daemon
+    kill -s STOP "$proxy_pid" "$holder"
+    next_has_passed
+    [ ! -e overlap ]
+    kill -s CONT "$holder"
+    ends_soon 123 "$holder" "$proxy_url"
+}
+
+@test "the network is away for a moment: the lease is renewed, and the command never knew" {
+    start_proxy
+    ROWLOCK_TEST_URL=$proxy_url start_leased --ttl 10s a -- sh -c \
+        "$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
+    holder=$started
+    until_true is_there command
+    kill -s STOP "$proxy_pid"
+    until_true is_silent
+    kill -s CONT "$proxy_pid"
+    was=$(item a '$[0].expires')
+    until_true expires_later_than "$was"
+    touch stop
+    ends_with 4 "$holder"
+    is_free a
+}
+expires_later_than() { [[ $(item a '$[0].expires') > $1 ]]; }
+is_silent() { # a question of rowlock's waits in the proxy's socket
+    awk -v port="$(printf ':%04X' "$(cat port)")" \
+        'substr($2, length($2) - 4) == port && $4 == "01" && $5 !~ /:00000000$/ { found = 1 }
+         END { exit !found }' /proc/net/tcp
+}
+
+@test "the command ends while the server hangs: its own status, and a signal ends rowlock's waiting" {
+    ROWLOCK_TEST_URL=$OWN_URL start_leased --ttl 30s c -- sh -c \
+        "$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
+    holder=$started
+    until_true is_there command
+    command=$(cat command)
+    each_of_server STOP
+    touch stop
+    until_true is_gone "$command"
+    until_true is_releasing
+    kill -s TERM "$holder"
+    ends_with 143 "$holder"
+    each_of_server CONT
+}
+is_releasing() { [ -z "$(pgrep -P "$holder")" ]; } # the guard is gone too: the next signal is rowlock's

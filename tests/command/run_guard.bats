@@ -1,0 +1,155 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# run: the guard between rowlock and the command, as far as no server has a part in it: what it ends and
+# what it leaves alone, and a file that cannot be written. run_killed.bats: who is stopped or killed.
+# Runs on: sqlite/native
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+@test "p5: the database cannot be written: the command is dead before the lease can pass" {
+    start_tree --ttl 3s a
+    # a transaction that holds the file's one write lock, until its input ends
+    mkfifo lock
+    start sh -c 'sqlite3 "$0" <lock' "${ROWLOCK_TEST_URL#sqlite:}"
+    exec 5>lock
+    printf '%s\n' 'PRAGMA busy_timeout = 10000;' 'BEGIN IMMEDIATE;' '.shell touch locked' >&5
+    until_true is_there locked
+    until_true tree_is_gone
+    is_held a
+    ends_with 123 "$holder"
+    exec 5>&-
+    grep -q "^rowlock: the lock on 'a' is lost, stopping the command: the database does not answer" err
+}
+
+# ---- the command's end --------------------------------------------------------------------------------------
+
+@test "what outlives the command is counted, and left alone" {
+    start_leased a -- sh -c "setsid sh -c '$(pid_into daemon); exec sleep 970' &
+        until [ -e daemon ]; do sleep 0.02; done"
+    ends_with 0 "$started"
+    is_there_again "$(cat daemon)"
+    kill -s KILL "$(cat daemon)"
+    grep -qx "rowlock: 1 process that the command started runs on without the lock on 'a': $(cat daemon)" err
+    is_free a
+}
+
+is_reaped() { [ ! -e "/proc/$1" ]; }
+has_no_usr1() { # pending: it is signal 10
+    local signals
+    signals=$(sed -n 's/^ShdPnd:[[:space:]]*//p' "/proc/$1/status") && [ $((0x0$signals & 512)) = 0 ]
+}
+
+@test "a signal that comes when the command has just ended is no harm to its status" {
+    start_leased a -- sh -c "setsid sh -c '$(pid_into daemon); exec sleep 970' & $(pid_into command)
+        until [ -e daemon ] && [ -e stop ]; do sleep 0.02; done; exit 4"
+    until_true is_there command
+    guard=$(guard_of "$started")
+    touch stop
+    until_true is_reaped "$(cat command)"
+    kill -s STOP "$guard" # while it looks what the command left behind
+    kill -s USR1 "$started"
+    until_true has_no_usr1 "$started"
+    kill -s STOP "$started"
+    kill -s CONT "$guard"
+    until_true is_gone "$guard"
+    kill -s CONT "$started"
+    ends_with 4 "$started"
+    kill -s KILL "$(cat daemon)"
+    is_free a
+}
+
+@test "nobody reads what is said of it: the lease is released, the status the command's" {
+    mkfifo said
+    exec 5<>said
+    start sh -c 'exec "$0" --db "$1" run a -- sh -c "$2" 2>said 5>&-' "$ROWLOCK" "$ROWLOCK_TEST_URL" \
+        "setsid sh -c '$(pid_into daemon); exec sleep 970' 2>&- & exec 2>&-
+        until [ -e stop ]; do sleep 0.02; done; exit 4"
+    holder=$started
+    until_true is_there daemon
+    exec 5>&-
+    touch stop
+    ends_with 4 "$holder"
+    kill -s KILL "$(cat daemon)"
+    is_free a
+}
+
+@test "a signal while the lease is being released: rowlock ends by it, and the lease is released" {
+    start_leased --ttl 1m a -- sh -c "$(pid_into command); until [ -e stop ]; do sleep 0.02; done"
+    holder=$started
+    until_true is_there command
+    mkfifo lock
+    start sh -c 'sqlite3 "$0" <lock' "${ROWLOCK_TEST_URL#sqlite:}"
+    writer=$started
+    exec 5>lock
+    printf '%s\n' 'PRAGMA busy_timeout = 10000;' 'BEGIN IMMEDIATE;' '.shell touch locked' >&5
+    until_true is_there locked
+    touch stop
+    until_true is_alone "$holder"
+    kill -s STOP "$holder"
+    kill -s TERM "$holder"
+    exec 5>&-
+    wait "$writer"
+    kill -s CONT "$holder"
+    ends_with 143 "$holder"
+    is_free a
+}
+is_alone() { [ -z "$(pgrep -P "$1")" ]; } # the guard is gone: the next signal is rowlock's
+
+@test "who dies with the command is no survivor" {
+    start_tree a
+    kill -s KILL "$(cat daemon)"
+    kill -s TERM "$holder"
+    ends_with 143 "$holder"
+    run ! grep -q "without the lock" err
+}
+
+# The guard says TERM at once, and with all of --kill-after, when rowlock is killed. Its lease stays.
+
+@test "what the command does upon TERM is left in peace until --kill-after" {
+    start_leased --ttl 60s --kill-after 15s "$BATS_TEST_NUMBER" -- perl -e \
+        '$SIG{TERM} = sub { system "sleep 0.2; touch cleaned"; exit 0 };
+         open my $file, ">", "ready"; sleep 1 while 1'
+    until_true is_there ready
+    guard=$(guard_of "$started")
+    kill -s KILL "$started"
+    until_true is_gone "$guard"
+    [ -e cleaned ]
+}
+
+has_lines() { [ "$(grep -c '' "$1" 2>/dev/null)" -ge "$2" ]; }
+
+@test "TERM reaches everything once" {
+    cat >member <<'MEMBER'
+$SIG{TERM} = sub { open my $seen, ">>", "seen"; print $seen "$ARGV[0]\n" };
+open my $file, ">", $ARGV[0];
+select undef, undef, undef, 0.02 until -e "stop";
+MEMBER
+    start_leased --ttl 60s --kill-after 15s "$BATS_TEST_NUMBER" -- \
+        sh -c 'perl member grandchild & setsid perl member daemon & exec perl member command'
+    for file in command grandchild daemon; do until_true is_there $file; done
+    guard=$(guard_of "$started")
+    kill -s KILL "$started"
+    until_true has_lines seen 3
+    touch stop
+    until_true is_gone "$guard"
+    [ "$(sort seen)" = command$'\n'daemon$'\n'grandchild ]
+}
+
+@test "an idle run needs little memory" {
+    start_tree a
+    guard=$(guard_of "$holder")
+    total=0
+    for pid in "$holder" "$guard"; do
+        total=$((total + $(awk '/^Pss:/ { n += $2 } END { print n }' "/proc/$pid/smaps_rollup")))
+    done
+    echo "$total KiB"
+    [ -n "${SANITIZE:-}" ] || [ $total -le 8192 ]
+    kill -s TERM "$holder"
+    ends_with 143 "$holder"
+    kill -s KILL "$(cat daemon)" # which outlives its command
+}

@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# run when rowlock or the guard between it and the command is stopped or killed: whatever the connection
+# to the database is like, the command and all its descendants are dead before the lease can pass, and
+# the caller's processes live.
+# Runs on: sqlite/native postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
+
+# ---- rowlock ----------------------------------------------------------------------------------------
+
+@test "p5: rowlock is killed: nothing survives, and the next has the lock only then" {
+    start_tree --ttl 6s a
+    start_next a command grandchild daemon
+    kill -s KILL "$holder"
+    until_true tree_is_gone
+    next_has_passed
+    [ ! -e overlap ]
+}
+
+@test "p5: rowlock is killed: 'sleep; true' of a shell does not survive, nor who ignores TERM" {
+    start_leased --ttl 6s a -- sh -c "echo \$\$ >shell; sh -c '$(pid_into sleeper); exec sleep 970'; true"
+    until_true is_there sleeper
+    kill -s KILL "$started"
+    until_true is_gone "$(cat sleeper)"
+    until_true is_gone "$(cat shell)"
+    until_true is_free a
+    on_term='trap "" TERM'
+    start_tree --ttl 6s a
+    start_next a command grandchild daemon
+    kill -s KILL "$holder"
+    until_true tree_is_gone
+    next_has_passed
+    [ ! -e overlap ]
+}
+
+@test "p5: rowlock's whole process group is killed: the guard is not in it" {
+    start setsid "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --ttl 6s a -- sh -c \
+        "sh -c '$(pid_into sleeper); exec sleep 970'; true"
+    until_true is_there sleeper
+    parent=$(parent_of "$(parent_of "$(parent_of "$(cat sleeper)")")") # behind shell and guard
+    kill -s KILL -- "-$(ps -o pgid= -p "$parent" | tr -d " ")"
+    until_true is_gone "$(cat sleeper)"
+}
+
+@test "p5: rowlock is stopped: the command is dead before the next has the lock" {
+    start_tree --ttl 6s a
+    start_next a command grandchild daemon
+    kill -s STOP "$holder"
+    next_has_passed
+    [ ! -e overlap ]
+    tree_is_gone
+    kill -s CONT "$holder"
+    ends_with 123 "$holder"
+}
+
+@test "p5: rowlock is stopped, and the command stopped too and deaf to TERM" {
+    on_term='trap "" TERM'
+    start_tree --ttl 6s a
+    start_next a command grandchild daemon
+    kill -s STOP "$(cat command)" "$(cat grandchild)" "$holder"
+    next_has_passed
+    [ ! -e overlap ]
+    tree_is_gone
+    kill -s CONT "$holder"
+    ends_with 123 "$holder"
+}
+
+@test "rowlock is stopped for a moment only: nothing happens" {
+    start_tree --ttl 30s a
+    kill -s STOP "$holder"
+    until_true is_stopped "$holder"
+    kill -s CONT "$holder"
+    kill -s TERM "$holder"
+    ends_with 143 "$holder"
+    kill -s KILL "$(cat daemon)" # which outlives its command
+}
+
+@test "rowlock wakes when the lease would be over, and the command was ended by --max-run: 124" {
+    start_tree --ttl 8s --max-run 3s a
+    kill -s STOP "$holder"
+    until_true tree_is_gone
+    until_true has_expired a
+    kill -s CONT "$holder"
+    ends_with 124 "$holder"
+}
+has_expired() { is_free "$1"; }
+
+# ---- the guard ----------------------------------------------------------------------------------------
+
+@test "the guard is killed: 125, all is ended, the lease is released" {
+    start_tree a
+    kill -s KILL "$(guard_of "$holder")"
+    ends_with 125 "$holder"
+    until_true tree_is_gone
+    is_free a
+    grep -q 'guards the command was killed' err
+}
+
+@test "p5: the guard is stopped and the lease lost: rowlock does its work" {
+    start_tree --ttl 6s a
+    kill -s STOP "$(guard_of "$holder")"
+    rowlock break --now a
+    ends_with 123 "$holder"
+    until_true tree_is_gone
+}
+
+@test "the guard comes late to a command that has ended by itself: its own status, what it left runs on" {
+    start_leased --max-run 3s a -- sh -c "setsid sh -c '$(pid_into daemon); exec sleep 970' &
+        $(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
+    holder=$started
+    until_true is_there command
+    until_true is_there daemon
+    guard=$(guard_of "$holder")
+    kill -s STOP "$guard"
+    until_true is_stopped "$guard"
+    touch stop
+    until_true is_gone "$(cat command)"
+    sleep 3 # --max-run
+    kill -s CONT "$guard"
+    ends_with 4 "$holder"
+    is_there_again "$(cat daemon)"
+    kill -s KILL "$(cat daemon)"
+    is_free a
+}
+
+@test "the guard hears no signal but KILL and STOP, and keeps no descriptor of the caller's" {
+    start_tree a
+    guard=$(guard_of "$holder")
+    for signal in TERM INT HUP QUIT USR1 USR2 TSTP PIPE ALRM; do kill -s $signal "$guard"; done
+    is_there_again "$guard"
+    run ! is_stopped "$guard"
+    [ "$(cat "/proc/$guard/comm")" = rowlock-guard ]
+    [ "$(ls "/proc/$guard/fd" | wc -l)" = 4 ] # standard error, the socket, a timer, its children
+    kill -s TERM "$holder"
+    ends_with 143 "$holder"
+    kill -s KILL "$(cat daemon)" # which outlives its command
+}
+
+@test "the command's descriptors are the caller's, and no other" {
+    show=(find /proc/self/fd -mindepth 1 -not -lname '/proc/*' -printf '%f %l\n') # not its own look
+    "${show[@]}" >fds 7</dev/null
+    mv fds direct
+    leased a -- "${show[@]}" >fds 7</dev/null
+    grep -qx '7 /dev/null' fds
+    diff <(sort direct) <(sort fds)
+}
+
+# ---- the caller's processes -----------------------------------------------------------------------------
+
+@test "the caller's own processes live, in whatever group, and also a child of the very process" {
+    start setsid bash -c "
+        sh -c '$(pid_into beside); exec sleep 970' &
+        exec '$ROWLOCK' --db '$ROWLOCK_TEST_URL' run --foreground --ttl 6s a -- \
+            sh -c '$(pid_into command); sleep 970; true'"
+    until_true is_there command
+    until_true is_there beside
+    rowlock break --now a
+    until_true is_gone "$(cat command)"
+    is_there_again "$(cat beside)"
+    kill -s KILL "$(cat beside)"
+}
+
+@test "the guard is killed, and the caller's child lives" {
+    start bash -c "
+        sh -c '$(pid_into beside); exec sleep 970' &
+        exec '$ROWLOCK' --db '$ROWLOCK_TEST_URL' run a -- sh -c '$(pid_into command); exec sleep 970'"
+    holder=$started
+    until_true is_there command
+    until_true is_there beside
+    kill -s KILL "$(parent_of "$(cat command)")"
+    ends_with 125 "$holder"
+    until_true is_gone "$(cat command)"
+    is_there_again "$(cat beside)"
+    kill -s KILL "$(cat beside)"
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# run: the command locks the name it runs under in transactions of its own, by the token it was given.
+# Runs on: all
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+own_lease=$ROWLOCK_TEST_BIN/examples/own_lease
+# Reads all, then writes all: two at a time would lose one.
+# shellcheck disable=SC2016
+add='n=$(cat number); echo "$((n + 1))" >number'
+
+@test "p1: two children of one run, each locking its name in transactions of its own: 100 additions are exact" {
+    echo 0 >number
+    # shellcheck disable=SC2016
+    leased a -- sh -c '"$0" "$1" a 50 "$2" & one=$!
+        "$0" "$1" a 50 "$2" & two=$!
+        wait "$one" && wait "$two"' "$own_lease" "$ROWLOCK_TEST_URL" "$add"
+    [ "$(cat number)" = 100 ]
+    is_free a
+}
+
+@test "a token that is no lease any more locks nothing" {
+    echo 0 >number
+    # shellcheck disable=SC2016
+    leased a -- sh -c 'echo "$ROWLOCK_TOKEN" >token'
+    ROWLOCK_TOKEN=$(cat token) run "$own_lease" "$ROWLOCK_TEST_URL" a 1 "$add"
+    echo "$output"
+    [ "$status" = 1 ]
+    [[ $output == "lease is lost"* ]]
+    [ "$(cat number)" = 0 ]
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# run under violence: what is done under the lock is neither lost nor done twice.
+# Runs on: sqlite/native postgresql/native mariadb/row
+
+load lib
+load run.bash
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+# Adds a line to a file, by reading all of it and writing all of it: two at a time would lose one.
+write_add() {
+    cat >add <<'ADD'
+#!/bin/sh
+grep -qx "$1" list && exit # done by one that was killed before it could say so
+cat list >"list.$1"
+echo "$1" >>"list.$1"
+mv "list.$1" list
+ADD
+    chmod +x add
+}
+has_lines() { [ "$(wc -l <list)" -ge "$1" ]; }
+lists_each_once() { # N
+    [ "$(wc -l <list)" = "$1" ]
+    [ "$(sort -u list | wc -l)" = "$1" ]
+}
+
+@test "p1, p6: 12 processes x 10 unguarded additions, holders and waiters killed at random: each is there once" {
+    write_add
+    : >list
+    for worker in {1..12}; do
+        start bash -c 'for i in {1..10}; do
+            until "$1" --db "$2" run --ttl 5s a -- ./add "$0.$i"; do [ -e list ] || exit; done
+        done' "$worker" "$ROWLOCK" "$ROWLOCK_TEST_URL"
+    done
+    for lines in {10..90..10}; do
+        until_true has_lines "$lines"
+        [ $((lines % 20)) = 10 ] || continue
+        victim=$(pgrep -x rowlock -P "$(IFS=,; echo "${all_started[*]}")" | shuf -n 1)
+        [ -z "$victim" ] || kill -s KILL "$victim" || true
+    done
+    wait "${all_started[@]}"
+    lists_each_once 120
+}
+
+@test "p1: one of them is stopped while it holds: nothing is lost" {
+    write_add
+    : >list
+    for worker in {1..4}; do
+        start bash -c 'for i in {1..10}; do
+            until "$1" --db "$2" run --ttl 5s a -- ./add "$0.$i"; do [ -e list ] || exit; done
+        done' "$worker" "$ROWLOCK" "$ROWLOCK_TEST_URL"
+    done
+    workers=("${all_started[@]}")
+    until_true has_lines 5
+    start_leased --ttl 5s a -- sh -c "./add last; $(pid_into holding); exec sleep 970"
+    holder=$started
+    until_true is_there holding
+    kill -s STOP "$holder"
+    wait "${workers[@]}"
+    is_gone "$(cat holding)"
+    kill -s CONT "$holder"
+    ends_with 123 "$holder"
+    lists_each_once 41
+}

@@ -1,0 +1,290 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# run under a terminal: the command is where a shell's own command would be. The terminal is a pty of
+# script(1), whose keyboard is descriptor 5.
+# Runs on: sqlite/native
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+teardown() {
+    exec 5>&-
+    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+}
+
+# at_terminal COMMAND: what a person sees of it goes to the file screen, what he types comes from 5.
+at_terminal() {
+    mkfifo keys
+    start sh -c 'exec script -qefc "$0" screen <keys >/dev/null' "$1"
+    terminal=$started
+    exec 5>keys
+}
+type_in() { printf '%b' "$1" >&5; }
+shows() { grep -q -- "$1" screen 2>/dev/null; }
+run_line="'$ROWLOCK' --db '$ROWLOCK_TEST_URL' run"
+state_of() { sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null; }
+is_stopped() { [ "$(state_of "$1")" = T ]; }
+is_asleep() { [ "$(state_of "$1")" = S ]; }
+sleeps_on() { # it is not only on its way
+    local look
+    for look in 1 2 3 4 5; do
+        is_asleep "$1" || return 1
+        sleep 0.02
+    done
+}
+is_running() { [[ $(state_of "$1") == [RS] ]]; }
+group_of() { ps -o pgid= -p "$1" | tr -d ' '; }
+foreground_of() { ps -o tpgid= -p "$1" | tr -d ' '; }
+
+# A command that writes down each INT, and ends by USR1, which comes to it as an INT of rowlock's does.
+counts='$SIG{INT} = sub { open my $seen, ">>", "seen"; print $seen "INT\n" }; $SIG{USR1} = sub { exit 3 };
+    open my $file, ">", "command.tmp"; print $file $$; close $file; rename "command.tmp", "command";
+    sleep 1 while 1'
+
+@test "^C reaches the command once, and rowlock ends as the command does" {
+    echo "$counts" >counts
+    at_terminal "$run_line a -- perl counts"
+    until_true is_there command
+    type_in '\003'
+    until_true is_there seen
+    kill -s USR1 "$(parent_of "$(parent_of "$(cat command)")")"
+    ends_with 3 "$terminal"
+    [ "$(cat seen)" = INT ]
+}
+
+# Stops rowlock as soon as it has a guard, before it knows whether there is a command.
+late='my $child = fork; exec @ARGV if !$child;
+    $SIG{INT} = "IGNORE"; my $guard;
+    until ($guard) { open my $children, "<", "/proc/$child/task/$child/children"; $guard = <$children> }
+    kill "STOP", $child; open my $file, ">", "pid.tmp"; print $file $child; close $file; rename "pid.tmp", "pid";
+    waitpid $child, 0; exit($? & 127 ? 128 + ($? & 127) : $? >> 8)'
+has_child() { pgrep -P "$1" >/dev/null; }
+
+@test "^C before rowlock knows that there is a command reaches it once" {
+    echo "$late" >late
+    echo "$counts" >counts
+    at_terminal "exec perl late $run_line a -- perl counts"
+    until_true is_there pid
+    rowlock=$(cat pid)
+    until_true is_stopped "$rowlock"
+    guard=$(guard_of "$rowlock")
+    until_true has_child "$guard"
+    until_true sleeps_on "$(pgrep -P "$guard")"
+    type_in '\003'
+    until_true has_int ShdPnd "$rowlock"
+    kill -s USR1 "$rowlock"
+    kill -s CONT "$rowlock"
+    until_true is_gone "$guard"
+    if [ -e command ]; then # it was a little too late
+        ends_with 3 "$terminal"
+        [ "$(cat seen)" = INT ]
+    else
+        ends_with 130 "$terminal"
+        [ ! -e seen ]
+    fi
+    is_free a
+}
+
+# A shell with job control that takes no notice of a child that stops. (A group with no such parent gets
+# HUP when it is stopped.)
+shell='use POSIX; my $child = fork;
+    if (!$child) { setpgid(0, 0); $SIG{TTOU} = "IGNORE"; tcsetpgrp(0, $$); $SIG{TTOU} = "DEFAULT"; exec @ARGV }
+    waitpid $child, 0; exit($? & 127 ? 128 + ($? & 127) : $? >> 8)'
+ends_at_once='$SIG{INT} = sub { exit 3 };
+    open my $file, ">", "command.tmp"; print $file $$; close $file; rename "command.tmp", "command";
+    sleep 1 while 1'
+
+@test "^C ends the command before rowlock has looked at it: the lease is released, the status the command's" {
+    echo "$shell" >shell
+    echo "$ends_at_once" >ends-at-once
+    at_terminal "perl shell $run_line a -- perl ends-at-once"
+    until_true is_there command
+    guard=$(parent_of "$(cat command)")
+    rowlock=$(parent_of "$guard")
+    kill -s STOP "$rowlock"
+    until_true is_stopped "$rowlock"
+    type_in '\003'
+    until_true is_gone "$guard" # it has reported the end
+    kill -s CONT "$rowlock"
+    ends_with 3 "$terminal"
+    is_free a
+}
+
+# rowlock with a standard error that takes nothing until somebody reads the fifo: so it stands still at what
+# it says.
+stuck='use Fcntl; sysopen my $said, "said", O_RDWR | O_NONBLOCK; my $n;
+    do { $n = syswrite $said, "." x 4096 } while $n; do { $n = syswrite $said, "." } while $n;
+    fcntl $said, F_SETFL, O_RDWR; open STDERR, ">&", $said; open my $file, ">", "pid"; print $file $$;
+    close $file; exec @ARGV'
+stuck_at_terminal() { # COMMAND
+    echo "$stuck" >stuck
+    mkfifo said
+    at_terminal "exec perl stuck $1"
+    until_true is_there pid
+    until_true has_int SigBlk "$(cat pid)"
+}
+until_stuck() { until_true sleeps_on "$(cat pid)"; } # before that ^C ends the waiting for the lock
+has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
+    local signals
+    signals=$(sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status") && [ $((0x0$signals & 2)) != 0 ]
+}
+
+@test "^C when the lock is there, and the command not yet: nothing runs, the lease is released" {
+    stuck_at_terminal "$run_line --verbose a -- touch ran"
+    until_true is_held a
+    until_stuck
+    type_in '\003'
+    until_true has_int ShdPnd "$(cat pid)"
+    start sh -c 'exec cat said >/dev/null'
+    ends_with 130 "$terminal"
+    [ ! -e ran ]
+    is_free a
+}
+
+@test "^C while rowlock says that the lock is busy: it ends by that, as a shell's loop expects" {
+    token=$(rowlock acquire --ttl 5m busy)
+    stuck_at_terminal "$run_line -n busy -- touch ran"
+    until_stuck
+    type_in '\003'
+    until_true has_int ShdPnd "$(cat pid)"
+    start sh -c 'exec cat said >/dev/null'
+    ends_with 130 "$terminal"
+    rowlock release busy --token "$token"
+}
+
+@test "^C ends a shell's loop, because rowlock ends by the signal" {
+    at_terminal "bash -c 'for i in 1 2 3; do $run_line a -- sh -c \"echo \\\$\\\$ >>began; exec sleep 970\"
+        touch went-on; done'"
+    until_true is_there began
+    until_true is_held a
+    type_in '\003'
+    ends_with 130 "$terminal"
+    [ "$(wc -l <began)" = 1 ]
+    [ ! -e went-on ]
+}
+
+@test "^Z stops it, fg and the lease go on, and the exit status is the command's" {
+    at_terminal "bash --norc --noprofile -i"
+    type_in "$run_line a -- bash -c '$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 5'\n"
+    until_true is_there command
+    command=$(cat command)
+    [ "$(group_of "$command")" = "$(foreground_of "$command")" ]
+    type_in '\032'
+    until_true is_stopped "$command"
+    until_true is_stopped "$(parent_of "$(parent_of "$command")")"
+    type_in 'jobs >jobs\n'
+    until_true grep -q Stopped jobs
+    type_in 'fg\n'
+    until_true is_running "$command"
+    touch stop
+    type_in 'echo status $? >status; exit\n'
+    until_true is_there status
+    [ "$(cat status)" = "status 5" ]
+    ends_with 0 "$terminal"
+    is_free a
+}
+
+@test "fg, and the guard is late to say that the command is awake: rowlock stays awake too" {
+    at_terminal "bash --norc --noprofile -i"
+    type_in "$run_line a -- bash -c '$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 5'\n"
+    until_true is_there command
+    command=$(cat command)
+    guard=$(parent_of "$command")
+    rowlock=$(parent_of "$guard")
+    type_in '\032'
+    until_true is_stopped "$command"
+    until_true is_stopped "$rowlock"
+    until_true is_asleep "$guard" # it has reported that
+    kill -s STOP "$guard"
+    until_true is_stopped "$guard"
+    type_in 'fg; echo status $? >>status\n'
+    until_true is_running "$command"
+    sleep 0.5 # rowlock looks whether all are awake before that
+    kill -s CONT "$guard"
+    touch stop
+    until_true is_there status
+    [ "$(cat status)" = "status 5" ]
+    type_in 'exit\n'
+    ends_with 0 "$terminal"
+}
+
+@test "p5: suspended with ^Z until the lease runs out: the command is dead, then the next has the lock" {
+    at_terminal "bash --norc --noprofile -i"
+    type_in "$run_line --ttl 5s a -- bash -c 'trap \"\" TERM; sleep 970 & $(pid_into command); while :; do wait; done'\n"
+    until_true is_there command
+    command=$(cat command)
+    start_next a command
+    type_in '\032'
+    next_has_passed
+    [ ! -e overlap ]
+    is_gone "$command"
+    type_in 'fg; echo status $? >status; exit\n'
+    until_true is_there status
+    [ "$(cat status)" = "status 123" ]
+    ends_with 0 "$terminal"
+}
+
+@test "a command that stops itself stops rowlock, and fg wakes both" {
+    at_terminal "bash --norc --noprofile -i"
+    type_in "$run_line a -- bash -c '$(pid_into command); kill -STOP \$\$; exit 6'\n"
+    until_true is_there command
+    until_true is_stopped "$(parent_of "$(parent_of "$(cat command)")")"
+    type_in 'fg; echo status $? >status; exit\n'
+    until_true is_there status
+    [ "$(cat status)" = "status 6" ]
+}
+
+@test "a pipe into a pager that reads the keyboard" {
+    at_terminal "sh -c 'echo in the pipe | $run_line a -- sh -c \"cat; read key </dev/tty; echo key=\\\$key >key\"'"
+    until_true shows 'in the pipe'
+    type_in 'x\n'
+    ends_with 0 "$terminal"
+    [ "$(cat key)" = key=x ]
+}
+
+@test "the output goes into a pipe, and a reader that goes away ends the command" {
+    at_terminal "bash -c '$run_line a -- yes | head -n 1; echo \${PIPESTATUS[0]} >status'"
+    until_true is_there status
+    [ "$(cat status)" = 141 ]
+    is_free a
+}
+
+@test "a full-screen program: the terminal's modes are its own" {
+    at_terminal "$run_line a -- sh -c 'stty raw -echo; touch raw; key=\$(dd bs=1 count=1 2>/dev/null | od -An -tu1)
+        stty sane; echo \$key >key'"
+    until_true is_there raw
+    type_in '\003'
+    ends_with 0 "$terminal"
+    [ "$(cat key)" = 3 ]
+}
+
+@test "an editor at the keyboard writes its file" {
+    echo 'who held it?' >file
+    at_terminal "TERM=vt100 $run_line a -- vi -u NONE file"
+    until_true shows 'who held it'
+    type_in 'onobody\033'
+    type_in ':wq\r'
+    ends_with 0 "$terminal"
+    diff file - <<<$'who held it?\nnobody'
+    is_free a
+}
+
+@test "the terminal hangs up: the command ends, the lease is released" {
+    at_terminal "$run_line a -- sh -c '$(pid_into command); exec sleep 970'"
+    until_true is_there command
+    kill -s KILL "$terminal"
+    until_true is_gone "$(cat command)"
+    until_true is_free a
+}
+
+@test "--foreground keeps the caller's group without a terminal; else the command has its own" {
+    groups='ps -o pgid= -p $$; ps -o pgid= -p $(ps -o ppid= -p $PPID)' # rowlock, behind the guard
+    setsid "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --foreground a -- sh -c "$groups" >same </dev/null
+    [ "$(wc -l <same)" = 2 ]
+    [ "$(sort -u same | wc -l)" = 1 ]
+    setsid "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run a -- sh -c "$groups" >own </dev/null
+    [ "$(sort -u own | wc -l)" = 2 ]
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# schema and vacuum.
+# Runs on: all
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+@test "upgrade says where nothing is installed, install installs, and says the second time that it is there" {
+    place=$ROWLOCK_TEST_URL # without the account, the password and the options
+    case $place in *@*) place="${place%%://*}://${place#*@}" ;; esac
+    place=${place%%\?*}
+    run rowlock schema upgrade
+    [ "$status" = 69 ]
+    [[ $output == *"not installed"* ]]
+    run --separate-stderr install_technique
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "$output" = "rowlock is installed in $place, technique $ROWLOCK_TEST_TECHNIQUE: tables, and functions or procedures where the engine has them" ]
+    run --separate-stderr install_technique
+    [ "$status" = 0 ]
+    [ "$output" = "rowlock is installed already in $place, technique $ROWLOCK_TEST_TECHNIQUE" ]
+    run rowlock --json schema install
+    [ "$status" = 0 ]
+    [ "$(json '$.schema' <<<"$output")/$(json '$.technique' <<<"$output")" = "present/$ROWLOCK_TEST_TECHNIQUE" ]
+    [ "$(json '$.database' <<<"$output")" = "$place" ]
+    run rowlock schema upgrade
+    [ "$status" = 0 ]
+    run rowlock schema upgrade --json
+    [ "$output" = '{"schema":"current"}' ]
+}
+
+# The servers of the tests are fast, and nobody's.
+@test "install warns of a server that may forget what it committed, and does not in JSON" {
+    run --separate-stderr install_technique
+    echo "$stderr"
+    [ "$status" = 0 ]
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) [ "$stderr" = "" ] ;;
+    postgresql) [[ $stderr == "rowlock: warning: the server runs with fsync and full_page_writes off: "*"turn that on" ]] ;;
+    mariadb) [[ $stderr == "rowlock: warning: the server runs with innodb_flush_log_at_trx_commit = 2: "*"set it to 1" ]] ;;
+    esac
+    # shellcheck disable=SC2154
+    [ ${#stderr_lines[@]} -le 1 ]
+    run --separate-stderr rowlock schema install --json
+    [ "$status" = 0 ]
+    [ "$stderr" = "" ]
+}
+
+@test "another technique is refused while one is there" {
+    install_technique
+    other=insert
+    [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || other=$([ "$ROWLOCK_TEST_ENGINE" = mariadb ] && echo row || echo native)
+    run rowlock schema install --technique "$other"
+    [ "$status" = 64 ]
+    [[ $output == *"$ROWLOCK_TEST_TECHNIQUE"* ]]
+}
+
+@test "uninstall removes it, says so, and says when there is nothing" {
+    install_technique
+    run rowlock schema uninstall
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == removed:* ]]
+    run rowlock schema uninstall
+    [ "$status" = 0 ]
+    [ "$output" = "nothing of rowlock's is left in this database" ]
+    run rowlock --json schema uninstall
+    [ "$output" = '{"schema":"absent"}' ]
+    install_technique
+    run rowlock --json schema uninstall
+    [ "$output" = '{"schema":"removed"}' ]
+}
+
+@test "eight nodes install at once" {
+    for round in 1 2 3; do
+        rowlock schema uninstall
+        pids=()
+        for node in 1 2 3 4 5 6 7 8; do
+            rowlock schema install --technique "$ROWLOCK_TEST_TECHNIQUE" >"out-$node" 2>&1 3>&- &
+            pids+=($!)
+        done
+        failed=0
+        for pid in "${pids[@]}"; do wait "$pid" || failed=$((failed + 1)); done
+        cat out-*
+        [ $failed = 0 ]
+        rowlock demo --workers 2 --hold 1 >/dev/null
+    done
+}
+
+@test "vacuum says how many rows went" {
+    install_technique
+    rowlock demo --workers 2 --hold 1 >/dev/null
+    run rowlock vacuum
+    [ "$status" = 0 ]
+    [[ $output =~ ^[0-9]+\ rows\ removed$ ]]
+    run rowlock vacuum --json
+    [ "$status" = 0 ]
+    [ "$output" = '{"removed":0}' ]
+    if [ "$ROWLOCK_TEST_TECHNIQUE" = row ]; then
+        rowlock demo --workers 1 --hold 1 >/dev/null
+        run rowlock --json vacuum
+        [ "$output" = '{"removed":1}' ]
+    fi
+    rowlock schema uninstall
+}

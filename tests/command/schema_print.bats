@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What `schema print` prints, a DBA runs with the engine's own client; then a role of the least
+# rights locks.
+# Runs on: postgresql mariadb
+
+load lib
+
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+role() { echo "least_${ROWLOCK_TEST_URL##*_}"; }
+create_role() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) sql "CREATE ROLE $(role) LOGIN" ;;
+    mariadb) sql "CREATE USER $(role)@'%' IDENTIFIED BY 'least'" ;;
+    esac
+}
+drop_role() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) sql "DROP OWNED BY $(role); DROP ROLE $(role)" ;;
+    mariadb) sql "DROP USER $(role)@'%'" ;;
+    esac
+}
+run_script() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f "$1" ;;
+    mariadb) as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}" <"$1" ;;
+    esac
+}
+url_of_role() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) echo "postgresql://$(role)@${ROWLOCK_TEST_URL#*@}" ;;
+    mariadb) echo "mariadb://$(role):least@${ROWLOCK_TEST_URL#*@}" ;;
+    esac
+}
+as_owner_of_all() { # an earlier test's schema is the superuser's
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" "$@" ;;
+    mariadb) rowlock "$@" ;;
+    esac
+}
+teardown() { drop_role; }
+
+@test "printed, run by the client, and used by a role of the least rights" {
+    create_role
+    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --role "$(role)" >schema.sql
+    run_script schema.sql
+    url=$(url_of_role)
+    run "$ROWLOCK" --db "$url" demo --workers 3 --hold 1
+    echo "$output"
+    [ "$status" = 0 ]
+    run "$ROWLOCK" --db "$url" run --tx a 'b b' ü -- echo done
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "$output" = done ]
+    run "$ROWLOCK" --db "$url" run -w 20 a 'b b' ü -- echo leased
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "$output" = leased ]
+    run "$ROWLOCK" --db "$url" vacuum
+    echo "$output"
+    [ "$status" = 0 ]
+    run "$ROWLOCK" --db "$url" schema uninstall
+    echo "$output"
+    [ "$status" = 69 ]
+}
+
+@test "installed by its owner: the printed GRANTs alone let a role lock, and a refusal tells so" {
+    create_role
+    as_owner_of_all schema uninstall
+    rowlock schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
+    run "$ROWLOCK" --db "$(url_of_role)" run -n a -- true
+    echo "$output"
+    [ "$status" = 69 ]
+    rowlock schema print --grants --role "$(role)" >grants.sql
+    run_script grants.sql
+    run "$ROWLOCK" --db "$(url_of_role)" run -n a -- true
+    echo "$output"
+    [ "$status" = 0 ]
+}
+
+@test "the dialect is the URL's, or the one that is named; no connection is made" {
+    create_role
+    rowlock schema print >by-url
+    "$ROWLOCK" schema print --db "$ROWLOCK_TEST_ENGINE://nobody@127.0.0.1:1/none" >unreachable
+    "$ROWLOCK" --db sqlite:/nowhere/at/all schema print "$ROWLOCK_TEST_ENGINE" >by-name
+    cmp by-url unreachable
+    cmp by-url by-name
+}

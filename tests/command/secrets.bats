@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A password stands in no list of processes, no message and no core.
+# Runs on: postgresql/native mariadb/row
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    account=${ROWLOCK_TEST_URL#*//} account=${account%%@*}
+    secret=$account
+    case $account in *:*) secret=${account#*:} ;; *) secret=unguessable ;; esac
+    with_secret=${ROWLOCK_TEST_URL/"//$account@"/"//${account%%:*}:$secret@"}
+}
+
+@test "the URL is overwritten in the list of processes, wherever it stands" {
+    show='tr "\0" " " </proc/$PPID/cmdline'
+    run "$ROWLOCK" --db "$with_secret" run --tx a -- sh -c "$show"
+    [ "$status" = 0 ]
+    [[ $output == *"--db xxx"* ]]
+    [[ $output != *"$secret"* ]]
+    [[ $output != *://* ]]
+    run "$ROWLOCK" run --tx a "--db=$with_secret" -- sh -c "$show"
+    [ "$status" = 0 ]
+    [[ $output == *"--db=xxx"* ]]
+    [[ $output != *"$secret"* ]]
+    run "$ROWLOCK" --db sqlite:x --db "$with_secret" run --tx a -- sh -c "$show"
+    [ "$status" = 0 ]
+    [[ $output != *"$secret"* ]]
+}
+
+@test "the process leaves no core and lets nobody look into it" {
+    # what is not dumpable belongs to root
+    run "$ROWLOCK" --db "$with_secret" run --tx a -- sh -c 'stat -c %U /proc/$PPID/environ; echo $PPID'
+    [ "$status" = 0 ]
+    [ "${lines[0]}" = root ]
+}
+
+@test "no message holds it" {
+    wrong=${with_secret/"$secret"/n0t-the-password}
+    for url in "${wrong/test_/absent_}" "${wrong/127.0.0.1:*\//127.0.0.1:1/}" "${wrong}?nonsense=1" \
+        "${wrong/127.0.0.1/no such host}" "nosuch${wrong#"$ROWLOCK_TEST_ENGINE"}" "${wrong}%zz"; do
+        run "$ROWLOCK" --db "$url" vacuum
+        echo "$status: $output"
+        [[ $output != *n0t-the-password* ]]
+        run "$ROWLOCK" --db "$url" run --tx -w 0.1 a -- true
+        [[ $output != *n0t-the-password* ]]
+    done
+}
+
+@test "nor one that stands where the host and its @ were forgotten" {
+    for rest in "" /base "?connect_timeout=1" "%40x/base" ",other/base"; do
+        run "$ROWLOCK" --db "${with_secret%%://*}://me:n0t-the-password$rest" vacuum
+        echo "$status: $output"
+        [ "$status" != 0 ]
+        [[ $output != *n0t-the-password* ]]
+    done
+}
+
+@test "nor does the answer to a slip of the fingers" {
+    for words in "$with_secret" "vacuum $with_secret" "--bd=$with_secret vacuum" "help $with_secret" \
+        "run --tx -w $with_secret a -- true" "schema $with_secret" "schema install --technique $with_secret" \
+        "demo --workers $with_secret" "run --tx a -- $with_secret" "acquire $with_secret" \
+        "acquire --ttl $with_secret a" "acquire --while-pid $with_secret a" "renew $with_secret" \
+        "renew a --token $with_secret" "release a $with_secret" "check a --token=$with_secret" \
+        "hold --for $with_secret --note x a" "hold --for 1m $with_secret" "ls a $with_secret" \
+        "break a --token $with_secret" "break a $with_secret"; do
+        # shellcheck disable=SC2086
+        run "$ROWLOCK" $words
+        echo "$output"
+        [ "$status" != 0 ]
+        [[ $output != *"$secret"* ]]
+    done
+}
+
+@test "nor what the verbs of leases print, or leave in a table or in the list of processes" {
+    start sleep 300
+    for verb in "acquire --ttl 1m --note x one" "hold --for 1m --note x two" \
+        "acquire --while-pid $started three" "ls" "ls one --json" "check one --token 1" \
+        "acquire -n --ttl 1m one" "renew one --token 1" "release one --token 1" "break four" \
+        "break one"; do
+        # shellcheck disable=SC2086
+        "$ROWLOCK" --db "$with_secret" $verb >>printed 2>&1 || true
+    done
+    start "$ROWLOCK" --db "$with_secret" acquire --ttl 1m two
+    until_true is_waited_for two
+    keeper=$(item three '$[0].pid')
+    for pid in "$started" "$keeper"; do
+        tr '\0' ' ' <"/proc/$pid/cmdline" >>printed
+        [ "$(stat -c %U "/proc/$pid/environ")" = root ]
+    done
+    grep -q "acquire --while-pid" printed
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) tables="rowlock.lease rowlock.beat rowlock.waiter" ;;
+    mariadb) tables="rowlock_lease rowlock_beat rowlock_waiter" ;;
+    esac
+    for table in $tables; do sql "SELECT * FROM $table" >>rows; done
+    grep -q three rows
+    cat printed rows
+    run ! grep -q -- "$secret" printed rows
+}
+
+@test "a file with the URL, for its owner alone, does" {
+    (umask 077; echo "$with_secret" >url)
+    unset ROWLOCK_URL
+    ROWLOCK_URL_FILE=$PWD/url run "$ROWLOCK" run --tx a -- echo fine
+    [ "$status" = 0 ]
+    [ "$output" = fine ]
+}

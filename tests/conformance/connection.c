@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening, closing, asking, losing: refusal is told apart from loss, and nothing hangs. */
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/test.h"
+
+static int try_open(const char *url, const struct rowlock_options *options)
+{
+    struct rowlock_connection *connection = NULL;
+    int code = rowlock_open(url, options, &connection, &t_error);
+
+    if (code == ROWLOCK_OK)
+        t_adopt(connection);
+    else
+        t_true(connection == NULL);
+    return code;
+}
+
+TEST(a_connection_opens_answers_and_closes)
+{
+    struct rowlock_connection *connection = t_open();
+
+    t_ok(rowlock_ping(connection, &t_error));
+    t_int(rowlock_socket(connection) >= 0, t_facts()->server);
+    t_true(t_handle(connection) != NULL);
+    rowlock_close(NULL);
+}
+
+TEST(a_ping_in_a_transaction_leaves_it_open)
+{
+    struct rowlock_connection *connection = t_open();
+
+    t_ok(t_begin(connection, t_x(t_name(1)), 0));
+    t_ok(rowlock_ping(connection, &t_error));
+    t_int(t_is_free(t_x(t_name(1))), 0);
+    t_ok(rowlock_commit(connection, &t_error));
+}
+
+TEST(a_lost_connection_is_econn_from_then_on)
+{
+    struct rowlock_connection *connection;
+    struct pollfd pollfd;
+    void *killer;
+
+    if (!t_facts()->server)
+        return;
+    connection = t_open();
+    killer = t_native();
+    t_ok(t_begin(connection, t_x(t_name(1)), 0));
+    t_engine()->kill(killer, t_engine()->session(t_handle(connection)));
+    pollfd = (struct pollfd){.fd = rowlock_socket(connection), .events = POLLIN};
+    t_int(poll(&pollfd, 1, 10000), 1);
+    t_fails(rowlock_ping(connection, &t_error), ECONN);
+    t_fails(rowlock_ping(connection, &t_error), ECONN);
+    t_fails(t_begin(connection, t_x(t_name(1)), 0), ECONN);
+    t_left(DEAD);
+    t_fails(rowlock_commit(connection, &t_error), ECONN);
+    t_fails(rowlock_rollback(connection, &t_error), ECONN);
+}
+
+TEST(a_commit_on_a_lost_connection_committed_nothing)
+{
+    struct rowlock_connection *connection, *other;
+    void *killer;
+
+    if (!t_facts()->server)
+        return;
+    connection = t_open();
+    other = t_open();
+    killer = t_native();
+    t_sql(other, "CREATE TABLE never (n INTEGER)");
+    t_ok(t_begin(connection, t_x(t_name(1)), 0));
+    t_sql(connection, "INSERT INTO never VALUES (1)");
+    t_engine()->kill(killer, t_engine()->session(t_handle(connection)));
+    t_fails(rowlock_commit(connection, &t_error), ECONN);
+    t_left(DEAD);
+    t_text(t_sql(other, "SELECT count(*) FROM never"), "0");
+}
+
+TEST(where_nothing_is_the_answer_is_econn)
+{
+    t_fails(try_open(t_engine()->unreachable, NULL), ECONN);
+    t_lacks(t_error.text, t_facts()->server ? "hunter2" : "password");
+}
+
+TEST(who_is_refused_is_told_so_and_no_password_is_shown)
+{
+    char url[200];
+    int port = 0;
+
+    if (!t_engine()->stranger)
+        return;
+    t_int(sscanf(strrchr(t_url(), ':'), ":%d", &port), 1);
+    snprintf(url, sizeof url, t_engine()->stranger, port);
+    t_fails(try_open(url, NULL), EDENIED);
+    t_lacks(t_error.text, "hunter2");
+}
+
+TEST(a_database_that_does_not_exist_is_refused)
+{
+    char url[300];
+
+    if (!t_facts()->server)
+        return;
+    snprintf(url, sizeof url, "%s_nowhere", t_url());
+    t_fails(try_open(url, NULL), EDENIED);
+}
+
+/* A port on which somebody listens who never says a word. */
+static int silent_port(int *fd)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+
+    *fd = socket(AF_INET, SOCK_STREAM, 0);
+    t_int(bind(*fd, (struct sockaddr *)&address, sizeof address), 0);
+    t_int(listen(*fd, 5), 0);
+    t_int(getsockname(*fd, (struct sockaddr *)&address, &length), 0);
+    return ntohs(address.sin_port);
+}
+
+TEST(a_server_that_does_not_answer_is_given_up_in_time)
+{
+    struct rowlock_options options = {.connect_ms = 300};
+    long long began = t_now();
+    char url[200];
+    int fd;
+
+    if (!t_engine()->silent)
+        return;
+    snprintf(url, sizeof url, t_engine()->silent, silent_port(&fd));
+    t_fails(try_open(url, &options), ECONN);
+    t_lacks(t_error.text, "hunter2");
+    t_true(t_now() - began >= 300);
+    t_true(t_now() - began < 5300);
+    close(fd);
+}
+
+TEST(an_interrupt_ends_connecting)
+{
+    struct rowlock_options options = {.connect_ms = -1};
+    char url[200];
+    int fd, fds[2];
+
+    if (!t_engine()->silent)
+        return;
+    t_int(pipe(fds), 0);
+    t_int(write(fds[1], "!", 1), 1);
+    options.interrupt_fd = fds[0];
+    snprintf(url, sizeof url, t_engine()->silent, silent_port(&fd));
+    t_fails(try_open(url, &options), ECANCELED);
+    close(fd);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+TEST(a_url_that_cannot_be_right_is_refused)
+{
+    t_fails(try_open("nonsense", NULL), EINVAL);
+    t_fails(try_open("", NULL), EINVAL);
+    t_fails(try_open(NULL, NULL), EINVAL);
+    t_fails(try_open("oracle://x", NULL), EDRIVER);
+    t_contains(t_error.text, t_facts()->engine);
+    t_fails(try_open("postgres", NULL), EINVAL);
+}
+
+TEST(a_child_may_not_use_its_parents_connection)
+{
+    struct rowlock_connection *connection = t_open();
+    int status;
+    pid_t child;
+
+    t_ok(t_begin(connection, t_x(t_name(1)), 0));
+    child = fork();
+    if (child == 0) {
+        int bad = rowlock_ping(connection, NULL) != ROWLOCK_EINVAL ||
+                  rowlock_commit(connection, NULL) != ROWLOCK_EINVAL ||
+                  rowlock_rollback(connection, NULL) != ROWLOCK_EINVAL;
+
+        rowlock_close(connection);
+        _exit(bad);
+    }
+    t_int(waitpid(child, &status, 0), child);
+    t_int(status, 0);
+    t_ok(rowlock_ping(connection, &t_error));
+    t_int(t_is_free(t_x(t_name(1))), 0);
+    t_ok(rowlock_commit(connection, &t_error));
+}
+
+TEST(an_error_may_be_left_out_everywhere)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open(), *none = NULL;
+    struct rowlock_want want = t_x(t_name(1)), bad = t_x("");
+    int64_t removed;
+
+    t_int(rowlock_open("nonsense", NULL, &none, NULL), ROWLOCK_EINVAL);
+    t_int(rowlock_open(t_engine()->unreachable, NULL, &none, NULL), ROWLOCK_ECONN);
+    t_int(rowlock_begin(one, &bad, 1, 0, NULL), ROWLOCK_EINVAL);
+    t_int(rowlock_lock(one, &want, 1, 0, NULL), ROWLOCK_ENOTX);
+    t_int(rowlock_commit(one, NULL), ROWLOCK_ENOTX);
+    t_int(rowlock_prepare(one, &want, 1, NULL), ROWLOCK_OK);
+    t_int(rowlock_begin(one, &want, 1, 0, NULL), ROWLOCK_OK);
+    t_int(rowlock_begin(two, &want, 1, 0, NULL), ROWLOCK_EBUSY);
+    t_int(rowlock_begin(two, &want, 1, 20, NULL), ROWLOCK_ETIMEDOUT);
+    t_int(rowlock_prepare(one, &want, 1, NULL), ROWLOCK_EINTX);
+    t_int(rowlock_install(one, NULL, NULL), ROWLOCK_EINTX);
+    t_int(rowlock_vacuum(one, &removed, NULL), ROWLOCK_EINTX);
+    t_int(rowlock_rollback(one, NULL), ROWLOCK_OK);
+    t_int(rowlock_ping(one, NULL), ROWLOCK_OK);
+    t_int(rowlock_vacuum(one, NULL, NULL), ROWLOCK_OK);
+}

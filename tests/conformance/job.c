@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs: what is due is claimed by one node, and what became of it is known, on every engine and technique. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/grants.h"
+#include "lib/house.h"
+#include "lib/lease.h"
+#include "lib/test.h"
+
+#define HOUR 3600000
+#define NODES 8
+
+static struct rowlock_schedule *schedule;
+
+static struct rowlock_job job_of(const char *text)
+{
+    rowlock_schedule_close(schedule);
+    schedule = NULL;
+    t_ok(rowlock_schedule_open(text, NULL, &schedule, NULL, &t_error));
+    return (struct rowlock_job){.name = t_name(0), .schedule = schedule, .ttl_ms = HOUR};
+}
+
+static const char *lock_of(const struct rowlock_job *job)
+{
+    static char name[300];
+
+    snprintf(name, sizeof name, "job:%s", job->name);
+    return name;
+}
+
+static struct rowlock_claim claim(struct rowlock_connection *connection,
+                                  const struct rowlock_job *job, struct rowlock_lease **lease)
+{
+    struct rowlock_claim claim = {.now_ms = 0};
+
+    *lease = NULL;
+    t_ok(rowlock_claim(connection, job, &claim, lease, &t_error));
+    t_int(claim.claimed == ROWLOCK_JOB_CLAIMED, *lease != NULL);
+    return claim;
+}
+
+static struct rowlock_lease *claimed(struct rowlock_connection *connection,
+                                     const struct rowlock_job *job)
+{
+    struct rowlock_lease *lease;
+
+    t_int(claim(connection, job, &lease).claimed, ROWLOCK_JOB_CLAIMED);
+    return lease;
+}
+
+static int64_t refused(struct rowlock_connection *connection, const struct rowlock_job *job,
+                       enum rowlock_claimed why)
+{
+    struct rowlock_lease *lease;
+    struct rowlock_claim answer = claim(connection, job, &lease);
+
+    t_int(answer.claimed, why);
+    return answer.next_ms - answer.now_ms;
+}
+
+static void finish(struct rowlock_lease *lease, int status, const char *output)
+{
+    t_ok(rowlock_finish(lease, &(struct rowlock_result){.exit = status, .output = output},
+                        &t_error));
+    rowlock_lease_free(lease);
+}
+
+/* Its node has died, and its ttl is over. */
+static void die(struct rowlock_connection *connection, struct rowlock_lease *lease)
+{
+    t_sql(connection, "UPDATE %s SET expires = %s WHERE token = %lld", lease_beat_table(),
+          lease_instant(-1000), (long long)rowlock_token(lease));
+}
+
+struct seen {
+    struct rowlock_job_view job;
+    struct rowlock_run run[8];
+    int jobs, runs;
+    char schedule[100], output[3000], node[300];
+};
+
+static int see_job(const struct rowlock_job_view *job, void *data)
+{
+    struct seen *seen = data;
+
+    seen->job = *job;
+    snprintf(seen->schedule, sizeof seen->schedule, "%s", job->schedule);
+    snprintf(seen->output, sizeof seen->output, "%s", job->last.output);
+    snprintf(seen->node, sizeof seen->node, "%s", job->running.node);
+    seen->jobs++;
+    return 0;
+}
+
+static int see_run(const struct rowlock_run *run, void *data)
+{
+    struct seen *seen = data;
+
+    if (seen->runs < 8)
+        seen->run[seen->runs++] = *run;
+    return 0;
+}
+
+static struct seen look(struct rowlock_connection *connection, const struct rowlock_job *job)
+{
+    struct seen seen = {.jobs = 0};
+
+    t_ok(rowlock_jobs(connection, job->name, see_job, &seen, &t_error));
+    t_ok(rowlock_runs(connection, job->name, see_run, &seen, &t_error));
+    return seen;
+}
+
+/* ---- a claim ---------------------------------------------------------------------------------------- */
+
+TEST(a_period_never_seen_is_due_at_once_and_then_at_its_next_instant)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease;
+    struct rowlock_claim first = claim(one, &job, &lease);
+    int64_t left;
+
+    t_int(first.claimed, ROWLOCK_JOB_CLAIMED);
+    t_int(first.instant_ms % (24 * HOUR), 0);
+    t_true(first.instant_ms <= first.now_ms && first.now_ms - first.instant_ms < 24 * HOUR);
+    t_int(first.next_ms, first.instant_ms + 24 * HOUR);
+    finish(lease, 0, NULL);
+    left = refused(one, &job, ROWLOCK_JOB_NOT_DUE);
+    t_true(left > 0 && left <= 24 * HOUR);
+}
+
+TEST(a_line_never_seen_is_planned)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("0 0 1 1 *");
+
+    t_true(refused(one, &job, ROWLOCK_JOB_NOT_DUE) > 0);
+    t_int(look(one, &job).jobs, 1);
+    t_text(look(one, &job).schedule, "cron 0 0 1 1 * UTC");
+}
+
+TEST(while_one_runs_it_another_is_told_so)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1s");
+    struct rowlock_lease *lease = claimed(one, &job);
+    int64_t left = refused(two, &job, ROWLOCK_JOB_RUNNING);
+
+    t_true(left > 0 && left <= HOUR);
+    finish(lease, 0, NULL);
+}
+
+static int claim_once(struct rowlock_connection *connection, void *data,
+                      struct rowlock_error *error)
+{
+    struct rowlock_claim answer;
+    struct rowlock_lease *lease = NULL;
+    int code = rowlock_claim(connection, data, &answer, &lease, error);
+
+    rowlock_lease_free(lease);
+    return code ? code : answer.claimed == ROWLOCK_JOB_CLAIMED;
+}
+
+TEST(p1_of_nodes_that_wake_together_one_runs_it)
+{
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_connection *node[NODES];
+    struct thread *thread[NODES];
+    int runs = 0;
+
+    for (int i = 0; i < NODES; i++)
+        node[i] = t_open();
+    for (int i = 0; i < NODES; i++)
+        thread[i] = t_thread(node[i], claim_once, &job);
+    for (int i = 0; i < NODES; i++) {
+        int code = t_join(thread[i]);
+
+        t_true(code == 0 || code == 1);
+        runs += code == 1;
+    }
+    t_int(runs, 1);
+    t_int(look(node[0], &job).runs, 1);
+}
+
+TEST(who_holds_its_name_keeps_it_away)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *hold = t_granted(two, t_x(lock_of(&job)), HOUR);
+
+    refused(one, &job, ROWLOCK_JOB_RUNNING);
+    t_give(hold);
+    finish(claimed(one, &job), 0, NULL);
+}
+
+TEST(a_transaction_that_holds_its_name_keeps_it_away)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+
+    t_ok(t_begin(two, t_x(lock_of(&job)), -1));
+    t_true(refused(one, &job, ROWLOCK_JOB_RUNNING) <= 5000);
+    t_int(look(one, &job).runs, 0);
+    t_ok(rowlock_rollback(two, &t_error));
+    finish(claimed(one, &job), 0, NULL);
+}
+
+TEST(another_schedule_takes_effect_by_being_asked_for)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("0 0 1 1 *");
+    struct rowlock_job other;
+    int64_t far = refused(one, &job, ROWLOCK_JOB_NOT_DUE);
+
+    other = job_of("every 1h");
+    t_true(refused(one, &other, ROWLOCK_JOB_NOT_DUE) <= HOUR || far <= HOUR);
+    t_text(look(one, &other).schedule, "every 1h");
+}
+
+TEST(what_cannot_be_right_is_refused)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("every 1h");
+    struct rowlock_claim answer;
+    struct rowlock_lease *lease = NULL;
+    char name[300];
+
+    memset(name, 'n', sizeof name);
+    name[252] = '\0';
+    job.name = name;
+    t_fails(rowlock_claim(one, &job, &answer, &lease, &t_error), EINVAL);
+    name[251] = '\0';
+    finish(claimed(one, &job), 0, NULL);
+    job.name = "";
+    t_fails(rowlock_claim(one, &job, &answer, &lease, &t_error), EINVAL);
+    job.name = "a";
+    job.early_ms = 30001;
+    t_fails(rowlock_claim(one, &job, &answer, &lease, &t_error), EINVAL);
+    job.early_ms = 0;
+    job.schedule = NULL;
+    t_fails(rowlock_claim(one, &job, &answer, &lease, &t_error), EINVAL);
+}
+
+/* ---- how a run ends ------------------------------------------------------------------------------------ */
+
+TEST(what_became_of_it_is_known)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease = claimed(one, &job);
+    struct seen seen = look(one, &job);
+
+    t_int(seen.job.running.token, rowlock_token(lease));
+    t_int(seen.job.running.outcome, ROWLOCK_RUN_RUNNING);
+    t_int(seen.job.running.pid, getpid());
+    t_true(seen.node[0] != '\0');
+    t_int(seen.job.last.token, 0);
+    finish(lease, 3, "could not; \xc3\xa4rgerlich\n");
+    seen = look(one, &job);
+    t_int(seen.job.running.token, 0);
+    t_int(seen.job.last.outcome, ROWLOCK_RUN_FAILED);
+    t_int(seen.job.last.exit, 3);
+    t_text(seen.output, "could not; \xc3\xa4rgerlich\n");
+    t_true(seen.job.last.finished_ms >= seen.job.last.started_ms);
+    t_int(seen.job.failed_since_ms, seen.job.last.started_ms);
+    t_int(seen.job.runs, 0);
+    t_true(t_is_free(t_x(lock_of(&job))));
+}
+
+TEST(the_last_bytes_of_the_output_are_kept_from_the_start_of_a_character)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease = claimed(one, &job);
+    char output[3002];
+
+    for (int i = 0; i < 3000; i += 2)
+        memcpy(output + i, "\xc3\xa4", 2);
+    strcpy(output + 3000, "!");
+    finish(lease, 0, output);
+    t_int((long long)strlen(look(one, &job).output), 2047);
+}
+
+TEST(a_lost_run_is_recorded_and_repeated_once)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *first = claimed(one, &job), *second, *third;
+    struct rowlock_claim answer;
+
+    die(two, first);
+    t_int(look(two, &job).job.running.outcome, ROWLOCK_RUN_LOST);
+    answer = claim(two, &job, &second);
+    t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
+    t_int(answer.lost, rowlock_token(first));
+    t_int(answer.repeat, 1);
+    t_int(look(two, &job).run[1].outcome, ROWLOCK_RUN_LOST);
+    die(one, second);
+    refused(one, &job, ROWLOCK_JOB_NOT_DUE); /* a job that kills its nodes does not go on */
+    t_int(look(two, &job).job.running.token, 0);
+    t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_LOST);
+    third = NULL;
+    t_int(claim(one, &job, &third).claimed, ROWLOCK_JOB_NOT_DUE);
+    rowlock_lease_free(first);
+    rowlock_lease_free(second);
+}
+
+TEST(who_finishes_late_does_not_clear_the_run_that_follows)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *first = claimed(one, &job), *second;
+    struct seen seen;
+
+    die(two, first);
+    second = claimed(two, &job);
+    t_fails(rowlock_finish(first, &(struct rowlock_result){.exit = 0, .output = "late"}, &t_error),
+            ELOST);
+    seen = look(two, &job);
+    t_int(seen.job.running.token, rowlock_token(second));
+    t_int(seen.job.running.outcome, ROWLOCK_RUN_RUNNING);
+    t_int(seen.run[1].outcome, ROWLOCK_RUN_LATE);
+    rowlock_lease_free(first);
+    finish(second, 0, NULL);
+    t_int(look(two, &job).run[0].outcome, ROWLOCK_RUN_DONE);
+}
+
+TEST(who_finishes_late_is_still_followed)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *first = claimed(one, &job);
+
+    die(two, first);
+    t_ok(rowlock_vacuum(two, NULL, &t_error));
+    t_fails(rowlock_finish(first, &(struct rowlock_result){.exit = 0}, &t_error), ELOST);
+    rowlock_lease_free(first);
+    finish(claimed(two, &job), 0, NULL);
+    t_int(look(two, &job).run[1].outcome, ROWLOCK_RUN_LATE);
+}
+
+TEST(a_broken_run_is_recorded_as_broken_and_not_repeated)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease;
+
+    job.retry = 3;
+    lease = claimed(one, &job);
+    t_ok(rowlock_break(two, lock_of(&job), 0, 1, NULL, &t_error));
+    t_int(look(two, &job).job.running.outcome, ROWLOCK_RUN_BROKEN);
+    refused(two, &job, ROWLOCK_JOB_NOT_DUE);
+    t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
+    t_fails(rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &t_error), ELOST);
+    t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
+    rowlock_lease_free(lease);
+}
+
+TEST(a_run_told_to_stop_finishes_as_broken)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease;
+
+    job.retry = 3;
+    lease = claimed(one, &job);
+    t_ok(rowlock_break(two, lock_of(&job), 0, 0, NULL, &t_error));
+    refused(two, &job, ROWLOCK_JOB_RUNNING);
+    t_fails(rowlock_finish(lease, &(struct rowlock_result){.exit = 143}, &t_error), ELOST);
+    rowlock_lease_free(lease);
+    t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
+    refused(two, &job, ROWLOCK_JOB_NOT_DUE);
+    t_true(t_is_free(t_x(lock_of(&job))));
+}
+
+TEST(a_lost_run_that_is_laid_to_rest_does_not_live_again)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease;
+
+    job.retry = -1;
+    lease = claimed(one, &job);
+    die(two, lease);
+    refused(two, &job, ROWLOCK_JOB_NOT_DUE);
+    t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_LOST);
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST); /* as one that was under way */
+    t_fails(rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &t_error), ELOST);
+    t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_LATE);
+    rowlock_lease_free(lease);
+}
+
+TEST(a_run_that_is_broken_when_its_lease_is_over_is_broken)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease = claimed(one, &job);
+
+    die(two, lease);
+    t_ok(rowlock_break(two, lock_of(&job), 0, 0, NULL, &t_error));
+    t_fails(rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &t_error), ELOST);
+    rowlock_lease_free(lease);
+    t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
+    refused(two, &job, ROWLOCK_JOB_NOT_DUE);
+}
+
+/* Who has looked at the job before carries out nothing that he decided then. */
+TEST(a_break_is_a_change_of_the_job)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease = claimed(one, &job);
+    const char *version = strcmp(t_facts()->engine, "postgresql") == 0
+                              ? "SELECT version FROM rowlock.job WHERE name = '%s'"
+                              : "SELECT version FROM rowlock_job WHERE name = '%s'";
+    char before[30];
+
+    snprintf(before, sizeof before, "%s", t_native_sql(t_handle(two), version, job.name));
+    t_ok(rowlock_break(two, lock_of(&job), 0, 1, NULL, &t_error));
+    t_true(strcmp(before, t_native_sql(t_handle(two), version, job.name)) != 0);
+    rowlock_lease_free(lease);
+}
+
+TEST(a_run_that_took_too_long_is_recorded_so)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease = claimed(one, &job);
+
+    t_ok(rowlock_finish(lease, &(struct rowlock_result){.exit = 143, .timed_out = 1}, &t_error));
+    rowlock_lease_free(lease);
+    t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_TIMEDOUT);
+}
+
+TEST(a_failed_run_is_repeated_after_its_backoff)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_claim answer;
+    struct rowlock_lease *lease;
+    int64_t left;
+
+    job.retry = 1;
+    job.backoff_ms = 600000;
+    finish(claimed(one, &job), 1, NULL);
+    left = refused(one, &job, ROWLOCK_JOB_NOT_DUE);
+    t_true(left > 0 && left <= 600000);
+    job.backoff_ms = 1;
+    usleep(2000);
+    answer = claim(one, &job, &lease);
+    t_int(answer.repeat, 1);
+    finish(lease, 1, NULL);
+    usleep(2000);
+    refused(one, &job, ROWLOCK_JOB_NOT_DUE);
+}
+
+TEST(a_name_stays_taken_for_a_time)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1s");
+    struct rowlock_lease *lease;
+    int64_t left;
+
+    job.at_least_ms = HOUR / 2;
+    lease = claimed(one, &job);
+    finish(lease, 0, NULL);
+    t_int(look(two, &job).job.running.token, 0);
+    t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_DONE);
+    left = refused(two, &job, ROWLOCK_JOB_RUNNING);
+    t_true(left > HOUR / 2 - 60000 && left <= HOUR / 2);
+    t_ok(rowlock_break(two, lock_of(&job), 0, 1, NULL, &t_error));
+    t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_DONE);
+}
+
+TEST(a_run_is_finished_once)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease = claimed(one, &job), *again = NULL;
+
+    t_ok(rowlock_adopt(two, lock_of(&job), rowlock_token(lease), &again, &t_error));
+    finish(lease, 0, "done");
+    t_ok(rowlock_finish(again, &(struct rowlock_result){.exit = 1, .output = "again"}, &t_error));
+    rowlock_lease_free(again);
+    t_text(look(one, &job).output, "done");
+}
+
+/* As after a lost reply; the name stays taken, and somebody breaks that. */
+TEST(a_finish_repeated_changes_nothing)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease, *again = NULL;
+
+    job.at_least_ms = HOUR;
+    lease = claimed(one, &job);
+    t_ok(rowlock_adopt(two, lock_of(&job), rowlock_token(lease), &again, &t_error));
+    finish(lease, 0, "done");
+    t_ok(rowlock_break(one, lock_of(&job), 0, 0, NULL, &t_error));
+    t_ok(rowlock_finish(again, &(struct rowlock_result){.exit = 1, .output = "again"}, &t_error));
+    rowlock_lease_free(again);
+    t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_DONE);
+    t_text(look(one, &job).output, "done");
+    t_ok(rowlock_break(one, lock_of(&job), 0, 1, NULL, &t_error));
+}
+
+TEST(the_lease_of_no_job_is_not_finished)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x(t_name(1)), HOUR);
+
+    t_fails(rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &t_error), EINVAL);
+    t_give(lease);
+}
+
+/* ---- the history ----------------------------------------------------------------------------------------- */
+
+TEST(the_history_is_trimmed)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("every 1d");
+
+    job.history = 2;
+    job.retry = 5;
+    job.backoff_ms = 1;
+    for (int i = 0; i < 4; i++) {
+        finish(claimed(one, &job), i + 1, NULL);
+        usleep(2000);
+    }
+    t_int(look(one, &job).runs, 2);
+    t_int(look(one, &job).run[0].exit, 4);
+    t_int(look(one, &job).run[1].exit, 3);
+}
+
+TEST(a_job_is_forgotten_unless_it_runs)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease = claimed(one, &job);
+
+    t_fails(rowlock_forget_job(one, job.name, &t_error), EBUSY);
+    t_int(look(one, &job).runs, 1);
+    finish(lease, 0, NULL);
+    t_ok(rowlock_forget_job(one, job.name, &t_error));
+    t_int(look(one, &job).jobs, 0);
+    t_int(look(one, &job).runs, 0);
+    t_ok(rowlock_forget_job(one, job.name, &t_error));
+}

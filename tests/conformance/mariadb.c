@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What only libmariadb has: results that are pending, flags of the handle. Runs on: mariadb/row */
+#include <mysql.h>
+#include <stdlib.h>
+
+#include "lib/test.h"
+#include "rowlock/mariadb.h"
+
+TEST(a_handle_with_a_result_pending_is_refused_and_loses_nothing)
+{
+    struct rowlock_connection *none = NULL;
+    MYSQL *handle = t_native();
+    MYSQL_RES *result;
+    MYSQL_ROW row;
+
+    t_int(mysql_query(handle, "SELECT 42"), 0);
+    t_fails(rowlock_mariadb_wrap(handle, NULL, &none, &t_error), EINVAL);
+    t_true(none == NULL);
+    result = mysql_use_result(handle);
+    row = mysql_fetch_row(result);
+    t_text(row[0], "42");
+    mysql_free_result(result);
+}
+
+TEST(a_handle_that_is_not_connected_is_refused)
+{
+    struct rowlock_connection *none = NULL;
+    MYSQL *handle = mysql_init(NULL);
+
+    t_fails(rowlock_mariadb_wrap(handle, NULL, &none, &t_error), EINVAL);
+    mysql_close(handle);
+}
+
+TEST(autocommit_off_is_the_callers_affair)
+{
+    void *handle;
+    struct rowlock_connection *own = t_wrap(&handle, NULL);
+
+    t_int(mysql_autocommit(handle, 0), 0);
+    t_ok(t_begin(own, t_x("x"), 0));
+    t_int(t_is_free(t_x("x")), 0);
+    t_ok(rowlock_commit(own, &t_error));
+    t_int(t_is_free(t_x("x")), 1);
+    t_text(t_native_sql(handle, "SELECT @@autocommit"), "0");
+}
+
+TEST(the_character_set_of_the_handle_does_not_matter)
+{
+    void *handle;
+    struct rowlock_connection *own = t_wrap(&handle, NULL), *other = t_open();
+
+    t_int(mysql_set_character_set(handle, "latin1"), 0);
+    t_ok(t_begin(own, t_x("gr\xc3\xbc\xc3\x9f \xf0\x9f\x94\x92"), 0));
+    t_fails(t_begin(other, t_x("gr\xc3\xbc\xc3\x9f \xf0\x9f\x94\x92"), 0), EBUSY);
+    t_ok(t_begin(other, t_x("gr\xc3\xbc\xc3\x9f"), 0));
+    t_text(t_native_sql(handle, "SELECT @@character_set_client"), "latin1");
+}
+
+TEST(a_strange_sql_mode_does_not_matter)
+{
+    static const char *const modes[] = {"ANSI", "ORACLE", "NO_BACKSLASH_ESCAPES", "", "TRADITIONAL"};
+
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        void *handle;
+        struct rowlock_connection *own = t_wrap(&handle, NULL), *other = t_open();
+        struct rowlock_want want = t_x("it's \\ \"quoted\"");
+
+        t_native_sql(handle, "SET SESSION sql_mode = '%s'", modes[i]);
+        t_ok(rowlock_prepare(own, &want, 1, &t_error));
+        t_ok(t_begin(own, want, 0));
+        t_fails(t_begin(other, want, 0), EBUSY);
+        t_ok(t_lock(own, t_x("it's \\ \"quoted\""), 0));
+        t_ok(rowlock_commit(own, &t_error));
+    }
+}

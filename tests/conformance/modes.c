@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* P1: shared and exclusive, as far as engine and technique know the difference. */
+#include "lib/test.h"
+
+/* Where shared is refused, it is refused before anything happens. 1 if that was all. */
+static int is_refused(struct rowlock_connection *connection, const char *name)
+{
+    if (t_facts()->shared != SHARED_REFUSED)
+        return 0;
+    t_fails(t_begin(connection, t_s(name), 0), EMODE);
+    t_left(NONE);
+    t_contains(t_error.text, "insert");
+    t_int(t_is_free(t_x(name)), 1);
+    return 1;
+}
+
+TEST(p1_sharers_hold_together_where_the_engine_can)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    const char *name = t_name(1);
+
+    if (is_refused(one, name))
+        return;
+    t_ok(t_begin(one, t_s(name), 0));
+    if (t_facts()->shared == SHARED_TOGETHER)
+        t_ok(t_begin(two, t_s(name), 0));
+    else
+        t_fails(t_begin(two, t_s(name), 0), EBUSY);
+}
+
+TEST(p1_shared_excludes_exclusive)
+{
+    struct rowlock_connection *sharer = t_open(), *writer = t_open();
+    const char *name = t_name(1);
+
+    if (is_refused(sharer, name))
+        return;
+    t_ok(t_begin(sharer, t_s(name), 0));
+    t_fails(t_begin(writer, t_x(name), 0), EBUSY);
+    t_ok(rowlock_commit(sharer, &t_error));
+    t_ok(t_begin(writer, t_x(name), 0));
+}
+
+TEST(p1_exclusive_excludes_shared)
+{
+    struct rowlock_connection *writer = t_open(), *sharer = t_open();
+    const char *name = t_name(1);
+
+    if (is_refused(sharer, name))
+        return;
+    t_ok(t_begin(writer, t_x(name), 0));
+    t_fails(t_begin(sharer, t_s(name), 0), EBUSY);
+    t_ok(rowlock_commit(writer, &t_error));
+    t_ok(t_begin(sharer, t_s(name), 0));
+}
+
+TEST(p1_a_writer_waits_for_the_last_sharer)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open(), *writer = t_open();
+    const char *name = t_name(1);
+    struct thread *thread;
+
+    if (is_refused(one, name))
+        return;
+    t_ok(t_begin(one, t_s(name), 0));
+    if (t_facts()->shared == SHARED_TOGETHER)
+        t_ok(t_begin(two, t_s(name), 0));
+    thread = t_begin_thread(writer, t_x(name), -1);
+    t_until_waiting(thread);
+    t_ok(rowlock_commit(one, &t_error));
+    if (t_facts()->shared == SHARED_TOGETHER) {
+        t_until_waiting(thread);
+        t_ok(rowlock_commit(two, &t_error));
+    }
+    t_ok(t_join(thread));
+}
+
+TEST(p1_a_lone_sharer_may_lock_exclusively)
+{
+    struct rowlock_connection *sharer = t_open(), *other = t_open();
+    const char *name = t_name(1);
+
+    if (is_refused(sharer, name))
+        return;
+    t_ok(t_begin(sharer, t_s(name), 0));
+    t_ok(t_lock(sharer, t_x(name), 0));
+    t_fails(t_begin(other, t_s(name), 0), EBUSY);
+}
+
+TEST(p1_a_shared_lock_taken_later_is_refused_where_there_is_none)
+{
+    struct rowlock_connection *holder = t_open();
+
+    t_ok(t_begin(holder, t_x(t_name(1)), 0));
+    if (t_facts()->shared != SHARED_REFUSED) {
+        t_ok(t_lock(holder, t_s(t_name(2)), 0));
+        return;
+    }
+    t_fails(t_lock(holder, t_s(t_name(2)), 0), EMODE);
+    t_left(KEPT);
+    t_int(t_is_free(t_x(t_name(1))), 0);
+    t_ok(rowlock_commit(holder, &t_error));
+}
+
+TEST(p1_a_mode_that_is_none_is_refused)
+{
+    struct rowlock_connection *connection = t_open();
+    struct rowlock_want want = {.name = t_name(1), .mode = (enum rowlock_mode)7};
+
+    t_fails(t_begin(connection, want, 0), EINVAL);
+    t_left(NONE);
+}
+
+TEST(p7_a_stream_of_sharers_does_not_overtake_a_writer_where_the_engine_queues)
+{
+    struct rowlock_connection *sharer = t_open(), *writer = t_open(), *late = t_open();
+    const char *name = t_name(1);
+    struct thread *waiting;
+    struct thread *behind;
+
+    if (is_refused(sharer, name))
+        return;
+    t_ok(t_begin(sharer, t_s(name), 0));
+    waiting = t_begin_thread(writer, t_x(name), -1);
+    t_until_waiting(waiting);
+    if (t_facts()->writer_queues) {
+        behind = t_begin_thread(late, t_s(name), -1);
+        t_until_waiting(behind);
+        t_ok(rowlock_commit(sharer, &t_error));
+        t_ok(t_join(waiting));
+        t_int(t_is_done(behind), 0);
+        t_ok(rowlock_commit(writer, &t_error));
+        t_ok(t_join(behind));
+    } else {
+        t_ok(rowlock_commit(sharer, &t_error));
+        t_ok(t_join(waiting));
+    }
+}

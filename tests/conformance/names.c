@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* P9: a name is its bytes, UTF-8, 1 to 255 of them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/test.h"
+
+/* What some collation, padding rule or normal form holds for the same. */
+static const char *const pairs[][2] = {
+    {"a", "A"},
+    {"a", "a "},
+    {"a", " a"},
+    {"a", "a\t"},
+    {"a", "\xc3\xa1"},                      /* a with acute */
+    {"\xc3\xa9", "e\xcc\x81"},              /* composed, decomposed */
+    {"ss", "\xc3\x9f"},                     /* sharp s */
+    {"i", "\xc4\xb1"},                      /* dotless i */
+    {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x81"}, /* two faces */
+    {"\xef\xac\x80", "ff"},                 /* ligature */
+    {"a", "a\xe2\x80\x8b"},                 /* zero width */
+    {"1", "01"},
+    {"a%", "ab"},
+    {"a_", "ab"},
+    {"NULL", "null"},
+};
+
+static const char *const not_utf8[] = {
+    "\x80", "a\xff", "\xc3", "\xc0\x80", "\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+    "\xf8\x88\x80\x80\x80", "good\xc3\x28",
+};
+
+TEST(p9_names_that_look_alike_are_different_locks)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        t_ok(t_begin(one, t_x(pairs[i][0]), 0));
+        if (t_facts()->names_independent && !t_facts()->neighbours_meet) {
+            t_ok(t_begin(two, t_x(pairs[i][1]), 0));
+            t_ok(rowlock_commit(two, &t_error));
+        }
+        t_fails(t_begin(two, t_x(pairs[i][0]), 0), EBUSY);
+        t_ok(rowlock_commit(one, &t_error));
+    }
+}
+
+TEST(p9_the_same_bytes_elsewhere_are_the_same_lock)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    char copy[] = "\xf0\x9f\x98\x80 same";
+
+    t_ok(t_begin(one, t_x("\xf0\x9f\x98\x80 same"), 0));
+    t_fails(t_begin(two, t_x(copy), 0), EBUSY);
+    memset(copy, 'x', sizeof copy - 1);
+    t_fails(t_begin(two, t_x("\xf0\x9f\x98\x80 same"), 0), EBUSY);
+}
+
+TEST(p9_a_name_has_up_to_255_bytes)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    char longest[257], almost[257];
+
+    memset(longest, 'n', sizeof longest);
+    memset(almost, 'n', sizeof almost);
+    longest[255] = '\0';
+    almost[254] = 'm';
+    almost[255] = '\0';
+    t_ok(t_begin(one, t_x(longest), 0));
+    t_fails(t_begin(two, t_x(longest), 0), EBUSY);
+    if (t_facts()->names_independent && !t_facts()->neighbours_meet)
+        t_ok(t_begin(two, t_x(almost), 0));
+    t_ok(rowlock_rollback(two, &t_error));
+    longest[255] = 'n';
+    longest[256] = '\0';
+    t_fails(t_begin(two, t_x(longest), 0), EINVAL);
+    t_contains(t_error.text, "256");
+}
+
+TEST(p9_a_name_of_four_byte_characters_has_up_to_255_bytes)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    char name[260] = "";
+
+    for (int i = 0; i < 63; i++)
+        strcat(name, "\xf0\x9f\x92\xa1");
+    strcat(name, "\xe2\x82\xac");
+    t_int((long long)strlen(name), 255);
+    t_ok(t_begin(one, t_x(name), 0));
+    t_fails(t_begin(two, t_x(name), 0), EBUSY);
+}
+
+static void refuses(const char *name)
+{
+    struct rowlock_connection *idle = t_open(), *busy = t_open();
+    struct rowlock_want want = t_x(name);
+
+    t_fails(t_begin(idle, want, 0), EINVAL);
+    t_left(NONE);
+    t_fails(rowlock_prepare(idle, &want, 1, &t_error), EINVAL);
+    t_ok(t_begin(busy, t_x(t_name(1)), 0));
+    t_fails(t_lock(busy, want, 0), EINVAL);
+    t_left(KEPT);
+    t_int(t_is_free(t_x(t_name(1))), 0);
+    t_ok(rowlock_rollback(busy, &t_error));
+    t_close(busy);
+    t_close(idle);
+}
+
+TEST(p9_an_empty_name_or_none_is_refused)
+{
+    refuses("");
+    refuses(NULL);
+}
+
+TEST(p9_what_is_not_utf8_is_refused)
+{
+    for (size_t i = 0; i < sizeof not_utf8 / sizeof *not_utf8; i++)
+        refuses(not_utf8[i]);
+}
+
+TEST(p9_a_bad_name_among_good_ones_locks_none)
+{
+    struct rowlock_connection *connection = t_open();
+    struct rowlock_want wants[] = {t_x(t_name(1)), t_x(""), t_x(t_name(2))};
+
+    t_fails(rowlock_begin(connection, wants, 3, 0, &t_error), EINVAL);
+    t_left(NONE);
+    t_int(t_is_free(t_x(t_name(1))), 1);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * P11: busy and timed out leave the caller's transaction as it was, with its work and its locks.
+ * Where the engine itself ended it, the error says exactly that.
+ */
+#include "lib/test.h"
+
+/* Two transactions at once, each with a lock and a row of its own; else the engine has only one. */
+struct pair {
+    struct rowlock_connection *holder, *other;
+};
+
+static struct pair pair_of_transactions(const char *table)
+{
+    struct pair pair = {t_open(), t_open()};
+
+    t_sql(pair.holder, "CREATE TABLE %s (n INTEGER)", table);
+    t_ok(t_begin(pair.holder, t_x(t_name(1)), 0));
+    t_ok(t_begin(pair.other, t_x(t_name(2)), 0));
+    t_sql(pair.other, "INSERT INTO %s VALUES (1)", table);
+    return pair;
+}
+
+static void survived(struct pair pair, const char *table)
+{
+    t_true(t_error.transaction == ROWLOCK_TX_KEPT ||
+           (t_facts()->busy_keeps_row && t_error.transaction == ROWLOCK_TX_KEPT_LOCKED));
+    t_int(t_engine()->in_transaction(t_handle(pair.other)), 1);
+    t_int(t_is_free(t_x(t_name(2))), 0);
+    t_sql(pair.other, "INSERT INTO %s VALUES (2)", table);
+    t_ok(t_lock(pair.other, t_x(t_name(3)), 0));
+    t_ok(rowlock_commit(pair.other, &t_error));
+    t_text(t_sql(pair.holder, "SELECT count(*) FROM %s", table), "2");
+    t_int(t_is_free(t_x(t_name(2))), 1);
+}
+
+TEST(p11_busy_leaves_the_transaction_and_its_locks)
+{
+    struct pair pair;
+
+    if (!t_facts()->names_independent)
+        return;
+    pair = pair_of_transactions("after_busy");
+    t_fails(t_lock(pair.other, t_x(t_name(1)), 0), EBUSY);
+    survived(pair, "after_busy");
+}
+
+TEST(p11_timed_out_leaves_the_transaction_and_its_locks)
+{
+    struct pair pair;
+
+    if (!t_facts()->names_independent)
+        return;
+    pair = pair_of_transactions("after_timeout");
+    t_fails(t_lock(pair.other, t_x(t_name(1)), 60), ETIMEDOUT);
+    survived(pair, "after_timeout");
+}
+
+TEST(p11_refused_many_times_and_then_granted)
+{
+    struct pair pair;
+
+    if (!t_facts()->names_independent)
+        return;
+    pair = pair_of_transactions("after_many");
+    for (int i = 0; i < 20; i++) {
+        t_fails(t_lock(pair.other, t_x(t_name(1)), 0), EBUSY);
+        t_fails(t_lock(pair.other, t_x(t_name(1)), 5), ETIMEDOUT);
+    }
+    t_ok(rowlock_commit(pair.holder, &t_error));
+    t_ok(t_lock(pair.other, t_x(t_name(1)), 0));
+    t_ok(rowlock_commit(pair.other, &t_error));
+}
+
+TEST(p11_the_applications_savepoint_survives_a_refusal)
+{
+    struct pair pair;
+
+    if (!t_facts()->names_independent)
+        return;
+    pair = pair_of_transactions("after_savepoint");
+    t_sql(pair.other, "SAVEPOINT mine");
+    t_sql(pair.other, "INSERT INTO after_savepoint VALUES (2)");
+    t_fails(t_lock(pair.other, t_x(t_name(1)), 20), ETIMEDOUT);
+    t_sql(pair.other, "ROLLBACK TO SAVEPOINT mine");
+    t_ok(rowlock_commit(pair.other, &t_error));
+    t_text(t_sql(pair.holder, "SELECT count(*) FROM after_savepoint"), "1");
+}
+
+TEST(p11_a_deadlock_victim_is_told_what_happened_to_its_transaction)
+{
+    struct rowlock_connection *one, *two;
+    struct thread *thread;
+    int first, second;
+    struct rowlock_connection *victim;
+
+    if (!t_facts()->deadlock_code)
+        return;
+    one = t_open();
+    two = t_open();
+    t_sql(one, "CREATE TABLE deadlocked (n INTEGER)");
+    t_ok(t_begin(one, t_x(t_name(1)), 0));
+    t_ok(t_begin(two, t_x(t_name(2)), 0));
+    t_sql(one, "INSERT INTO deadlocked VALUES (1)");
+    t_sql(two, "INSERT INTO deadlocked VALUES (2)");
+    thread = t_lock_thread(one, t_x(t_name(2)), -1);
+    t_until_waiting(thread);
+    second = t_lock(two, t_x(t_name(1)), -1);
+    if (second) {
+        t_int(second, t_facts()->deadlock_code);
+        t_int((int)t_error.transaction, (int)t_facts()->deadlock_left);
+        t_true(t_error.sqlstate[0] != '\0');
+        victim = two;
+        /* where it keeps nothing, the other goes on by itself; else only the end frees it */
+        t_ok(t_join(thread));
+    } else {
+        first = t_join(thread);
+        t_int(first, t_facts()->deadlock_code);
+        t_int((int)t_error.transaction, (int)t_facts()->deadlock_left);
+        victim = one;
+    }
+    t_true(rowlock_commit(victim, &t_error) != 0);
+    t_ok(rowlock_rollback(victim, &t_error));
+    t_ok(rowlock_commit(victim == one ? two : one, &t_error));
+    t_text(t_sql(one, "SELECT count(*) FROM deadlocked"), "1");
+    t_ok(t_begin(victim, t_x(t_name(1)), 0));
+}
+
+TEST(p11_an_aborted_transaction_is_refused_at_once_and_commit_says_so)
+{
+    struct rowlock_connection *connection = t_open();
+
+    t_sql(connection, "CREATE TABLE unfinished (n INTEGER NOT NULL)");
+    t_ok(t_begin(connection, t_x(t_name(1)), 0));
+    t_sql(connection, "INSERT INTO unfinished VALUES (1)");
+    t_int(t_try_sql(t_handle(connection), "INSERT INTO unfinished VALUES (NULL)"), 1);
+    if (!t_facts()->an_error_aborts) {
+        t_ok(t_lock(connection, t_x(t_name(2)), 0));
+        t_ok(rowlock_commit(connection, &t_error));
+        t_text(t_sql(connection, "SELECT count(*) FROM unfinished"), "1");
+        return;
+    }
+    t_fails(t_lock(connection, t_x(t_name(2)), 0), EABORTED);
+    t_left(ABORTED);
+    t_fails(rowlock_commit(connection, &t_error), EABORTED);
+    t_left(NONE);
+    t_text(t_sql(connection, "SELECT count(*) FROM unfinished"), "0");
+    t_ok(t_begin(connection, t_x(t_name(1)), 0));
+}
+
+TEST(p11_after_the_session_is_killed_the_error_says_that_all_is_lost)
+{
+    struct rowlock_connection *connection;
+    void *killer;
+
+    if (!t_facts()->server)
+        return;
+    connection = t_open();
+    killer = t_native();
+    t_ok(t_begin(connection, t_x(t_name(1)), 0));
+    t_engine()->kill(killer, t_engine()->session(t_handle(connection)));
+    t_fails(t_lock(connection, t_x(t_name(2)), 0), ECONN);
+    t_left(DEAD);
+    t_fails(t_lock(connection, t_x(t_name(2)), 0), ECONN);
+    t_left(DEAD);
+    t_fails(rowlock_rollback(connection, &t_error), ECONN);
+    t_int(t_is_free(t_x(t_name(1))), 1);
+}

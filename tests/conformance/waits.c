@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trying once, waiting for a time, waiting for ever, being interrupted. */
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/test.h"
+
+struct interrupt {
+    int fds[2];
+    struct rowlock_options options;
+};
+
+static struct interrupt interrupt_new(void)
+{
+    struct interrupt interrupt = {.fds = {-1, -1}};
+
+    t_int(pipe(interrupt.fds), 0);
+    interrupt.options.interrupt_fd = interrupt.fds[0];
+    return interrupt;
+}
+
+static void interrupt_now(struct interrupt *interrupt)
+{
+    t_int(write(interrupt->fds[1], "!", 1), 1);
+}
+
+static void interrupt_again(struct interrupt *interrupt)
+{
+    char byte;
+
+    t_int(read(interrupt->fds[0], &byte, 1), 1);
+}
+
+static void interrupt_free(struct interrupt *interrupt)
+{
+    close(interrupt->fds[0]);
+    close(interrupt->fds[1]);
+}
+
+TEST(a_try_says_busy_and_names_the_lock)
+{
+    struct rowlock_connection *holder = t_open(), *other = t_open();
+
+    t_ok(t_begin(holder, t_x(t_name(1)), 0));
+    t_fails(t_begin(other, t_x(t_name(1)), 0), EBUSY);
+    t_left(NONE);
+    t_contains(t_error.text, t_name(1));
+}
+
+TEST(a_wait_ends_after_its_time)
+{
+    struct rowlock_connection *holder = t_open(), *other = t_open();
+    static const rowlock_duration waits[] = {1, 30, 250, 1100};
+
+    t_ok(t_begin(holder, t_x(t_name(1)), 0));
+    for (int i = 0; i < 4; i++) {
+        long long began = t_now();
+
+        t_fails(t_begin(other, t_x(t_name(1)), waits[i]), ETIMEDOUT);
+        t_left(NONE);
+        t_true(t_now() - began >= waits[i]);
+        t_true(t_now() - began < waits[i] + 5000);
+        t_contains(t_error.text, t_name(1));
+    }
+}
+
+TEST(a_wait_in_a_transaction_ends_after_its_time)
+{
+    struct rowlock_connection *holder = t_open(), *other = t_open();
+    long long began;
+
+    if (!t_facts()->names_independent) { /* who has a transaction has the file */
+        t_ok(t_begin(holder, t_x(t_name(1)), 0));
+        t_ok(t_lock(holder, t_x(t_name(2)), 20000));
+        return;
+    }
+    t_ok(t_begin(holder, t_x(t_name(1)), 0));
+    t_ok(t_begin(other, t_x(t_name(2)), 0));
+    began = t_now();
+    t_fails(t_lock(other, t_x(t_name(1)), 250), ETIMEDOUT);
+    t_true(t_now() - began >= 250);
+    t_true(t_now() - began < 5250);
+    t_contains(t_error.text, t_name(1));
+}
+
+TEST(a_wait_that_is_long_enough_gets_the_lock)
+{
+    struct rowlock_connection *holder = t_open(), *other = t_open();
+    struct thread *thread;
+
+    t_ok(t_begin(holder, t_x(t_name(1)), 0));
+    thread = t_begin_thread(other, t_x(t_name(1)), 60000);
+    t_until_waiting(thread);
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(t_join(thread));
+}
+
+TEST(a_wait_of_an_absurd_length_is_a_long_wait)
+{
+    struct rowlock_connection *holder = t_open(), *other = t_open();
+    struct thread *thread;
+
+    t_ok(t_begin(holder, t_x(t_name(1)), 0));
+    thread = t_begin_thread(other, t_x(t_name(1)), INT64_MAX);
+    t_until_waiting(thread);
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(t_join(thread));
+    t_ok(rowlock_commit(other, &t_error));
+    t_ok(t_begin(holder, t_x(t_name(1)), 0));
+    thread = t_begin_thread(other, t_x(t_name(1)), INT64_MIN);
+    t_until_waiting(thread);
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(t_join(thread));
+}
+
+TEST(a_wait_is_no_statement_that_takes_too_long)
+{
+    struct rowlock_options options = {.statement_ms = 200};
+    struct rowlock_connection *holder = t_open(), *other = t_open_with(&options);
+    struct thread *thread;
+    long long began = t_now();
+
+    t_ok(t_begin(holder, t_x(t_name(1)), 0));
+    thread = t_begin_thread(other, t_x(t_name(1)), -1);
+    while (t_now() < began + 600)
+        t_until_waiting(thread);
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(t_join(thread));
+}
+
+TEST(a_connection_is_good_for_the_next_lock_after_a_refusal)
+{
+    struct rowlock_connection *holder = t_open(), *other = t_open();
+
+    t_ok(t_begin(holder, t_x(t_name(1)), 0));
+    for (int i = 0; i < 3; i++) {
+        t_fails(t_begin(other, t_x(t_name(1)), 0), EBUSY);
+        t_fails(t_begin(other, t_x(t_name(1)), 20), ETIMEDOUT);
+    }
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(t_begin(other, t_x(t_name(1)), 20000));
+    t_ok(rowlock_commit(other, &t_error));
+}
+
+TEST(an_interrupt_ends_a_wait)
+{
+    struct interrupt interrupt = interrupt_new();
+    struct rowlock_connection *holder = t_open(), *other = t_open_with(&interrupt.options);
+    struct thread *thread;
+
+    t_ok(t_begin(holder, t_x(t_name(1)), 0));
+    thread = t_begin_thread(other, t_x(t_name(1)), -1);
+    t_until_waiting(thread);
+    interrupt_now(&interrupt);
+    t_fails(t_join(thread), ECANCELED);
+    t_left(NONE);
+    interrupt_again(&interrupt);
+    t_fails(t_begin(other, t_x(t_name(1)), 0), EBUSY);
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(t_begin(other, t_x(t_name(1)), 0));
+    t_close(other);
+    interrupt_free(&interrupt);
+}
+
+TEST(an_interrupt_leaves_nothing_behind_in_the_queue)
+{
+    struct interrupt interrupt = interrupt_new();
+    struct rowlock_connection *holder = t_open(), *other = t_open_with(&interrupt.options);
+    struct thread *thread;
+
+    t_ok(t_begin(holder, t_x(t_name(1)), 0));
+    thread = t_begin_thread(other, t_x(t_name(1)), 60000);
+    t_until_waiting(thread);
+    interrupt_now(&interrupt);
+    t_fails(t_join(thread), ECANCELED);
+    t_ok(rowlock_commit(holder, &t_error));
+    t_int(t_is_free(t_x(t_name(1))), 1);
+    t_close(other);
+    interrupt_free(&interrupt);
+}
+
+TEST(p11_an_interrupt_in_a_transaction_leaves_it_usable)
+{
+    struct interrupt interrupt = interrupt_new();
+    struct rowlock_connection *holder = t_open(), *other = t_open_with(&interrupt.options);
+    struct thread *thread;
+
+    t_sql(holder, "CREATE TABLE interrupted (n INTEGER)");
+    if (t_facts()->names_independent) {
+        t_ok(t_begin(holder, t_x(t_name(1)), 0));
+        t_ok(t_begin(other, t_x(t_name(2)), 0));
+        t_sql(other, "INSERT INTO interrupted VALUES (1)");
+        thread = t_lock_thread(other, t_x(t_name(1)), -1);
+        t_until_waiting(thread);
+        interrupt_now(&interrupt);
+        t_fails(t_join(thread), ECANCELED);
+        t_true(t_error.transaction == ROWLOCK_TX_KEPT ||
+               (t_facts()->busy_keeps_row && t_error.transaction == ROWLOCK_TX_KEPT_LOCKED));
+        interrupt_again(&interrupt);
+        t_int(t_is_free(t_x(t_name(2))), 0);
+        t_sql(other, "INSERT INTO interrupted VALUES (2)");
+        t_ok(rowlock_commit(other, &t_error));
+        t_text(t_sql(holder, "SELECT count(*) FROM interrupted"), "2");
+    }
+    t_close(other);
+    interrupt_free(&interrupt);
+}
+
+TEST(who_is_interrupted_before_he_asks_gets_nothing)
+{
+    struct interrupt interrupt = interrupt_new();
+    struct rowlock_connection *holder = t_open(), *other = t_open_with(&interrupt.options);
+
+    t_ok(t_begin(holder, t_x(t_name(1)), 0));
+    interrupt_now(&interrupt);
+    t_fails(t_begin(other, t_x(t_name(1)), -1), ECANCELED);
+    t_left(NONE);
+    interrupt_again(&interrupt);
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(t_begin(other, t_x(t_name(1)), 0));
+    t_close(other);
+    interrupt_free(&interrupt);
+}

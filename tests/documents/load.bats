@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The document loader on every engine and technique: what must stand in the table afterwards.
+# Runs on: all
+
+load lib
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+teardown() { stop_loader; }
+
+@test "several loaders that start at once on an empty database make one table and one state" {
+    pids=()
+    for n in 1 2 3; do
+        "$ROWLOCK_TEST_BIN/examples/documents" --db "$ROWLOCK_TEST_URL" --workers 2 \
+            --generate 600 --report "refused-$n" >"summary-$n" 3>&- &
+        pids+=($!)
+    done
+    for pid in "${pids[@]}"; do wait "$pid"; done
+    created=$(cat summary-? | awk '/^created/ { n += $2 } END { print n }')
+    [ "$created" = "$(rows)" ]
+    run loader --generate 600 --verify
+    [ "$status" = 0 ]
+    [ "$(number older)" = 600 ]
+    [ "$(number verified)" = "$created" ]
+    [ "$(number differs)" = 0 ]
+}
+
+@test "every document is read once, and the newest version of each id stands in the table" {
+    run loader --empty --generate 5000 --workers 4 --verify
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "$(number read)" = 5000 ]
+    [ "$(number created)" = "$(rows)" ]
+    [ $(($(number created) + $(number updated) + $(number older))) = 5000 ]
+    [ "$(number refused)" = 0 ]
+    [ "$(number undone)" = 0 ]
+    [ "$(number differs)" = 0 ]
+    [ "$(number documents/s)" -gt 0 ]
+}
+
+@test "a newer time replaces, the same or an older one does not, whatever zone it is written in" {
+    mkdir one two three
+    put one/a A 2014-01-15T10:00:00+02:00
+    run loader --empty --id id --time at --verify one
+    [ "$status" = 0 ] && [ "$(number created)" = 1 ]
+    put two/a A 2014-01-15T08:00:00Z other
+    put two/b A 2014-01-15T09:59:59.999999+02:00
+    run loader --id id --time at two
+    [ "$status" = 0 ] && [ "$(number older)" = 2 ]
+    put three/a A 2014-01-15T08:00:00.000001
+    run loader --id id --time at --verify one two three
+    [ "$status" = 0 ] && [ "$(number older)" = 3 ] && [ "$(number updated)" = 1 ]
+    [ "$(rows)" = 1 ]
+}
+
+@test "ids are compared byte for byte" {
+    mkdir in
+    put in/1 Trade 2014-01-15T10:00:00Z
+    put in/2 trade 2014-01-15T10:00:01Z
+    put in/3 tradé 2014-01-15T10:00:02Z
+    put in/4 "$(printf 'x%.0s' {1..244})" 2014-01-15T10:00:03Z
+    put in/5 "$(printf 'x%.0s' {1..243})" 0001-01-01T00:00:00Z
+    put in/6 "'; DROP TABLE document; --" 9999-12-31T23:59:59.999999Z
+    run loader --empty --id id --time at --verify in
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "$(number created)" = 6 ]
+    [ "$(number verified)" = 6 ]
+}
+
+@test "without the lock the same work is done, with it none is lost" {
+    run loader --empty --generate 2000 --no-lock --workers 2
+    [ "$status" = 0 ]
+    [ "$(number read)" = 2000 ]
+}
+
+@test "--verify names what differs" {
+    run loader --empty --generate 200 --verify
+    [ "$status" = 0 ]
+    id=$(sql 'SELECT min(id) FROM document')
+    sql "UPDATE document SET body = 'other' WHERE id = '$id'"
+    run loader --generate 200 --verify
+    [ "$status" = 1 ]
+    [ "$(number differs)" = 1 ]
+    [[ $output == *"$id: holds another body"* ]]
+}
+
+@test "Ctrl-C ends cleanly: what was committed stays and is what the summary says" {
+    start_loader --generate 1000000000 --workers 3
+    await_rows 50
+    kill -INT "$loader_pid"
+    status=0
+    wait "$loader_pid" || status=$?
+    cat summary messages
+    [ "$status" = 1 ]
+    output=$(cat summary)
+    [ "$(number created)" = "$(rows)" ]
+    [ $(($(number read) + $(number undone))) = 1000000000 ]
+    grep -q interrupted messages
+}
+
+@test "TERM ends it as Ctrl-C does, also a worker's wait for a lock" {
+    start_loader --generate 1000000000 --workers 6
+    await_rows 50
+    kill -TERM "$loader_pid"
+    status=0
+    wait "$loader_pid" || status=$?
+    [ "$status" = 1 ]
+}
+
+@test "the document of a killed worker is done by another, and counted once" {
+    # If another worker registers a newer version before the successor comes, nobody can tell any more
+    # whose creation it was: it counts as older. At most one a killed worker.
+    start_loader --generate 8000 --versions 1 --workers 3 --verify
+    for n in 100 300 600; do
+        await_rows "$n"
+        victims=$(workers_of "$loader_pid" 2>/dev/null) || break
+        kill -KILL "${victims%% *}" || true
+    done
+    status=0
+    wait "$loader_pid" || status=$?
+    cat summary messages
+    [ "$status" = 0 ]
+    output=$(cat summary)
+    [ "$(number workers-died)" -ge 1 ]
+    [ "$(number read)" = 8000 ]
+    [ "$(number undone)" = 0 ]
+    [ $(($(number created) + $(number updated) + $(number older))) = 8000 ]
+    [ "$(number created)" -le "$(rows)" ]
+    [ $(($(rows) - $(number created))) -le "$(number workers-died)" ]
+    [ "$(number differs)" = 0 ]
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The document loader while its sessions are killed on the server.
+# Runs on: postgresql mariadb
+
+load lib
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+teardown() { stop_loader; }
+
+kill_sessions() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()
+             AND backend_type = 'client backend'"
+        ;;
+    mariadb)
+        sql "SELECT concat('KILL ', id, ';') FROM information_schema.processlist
+             WHERE db = database() AND id <> connection_id()" |
+            while read -r statement; do sql "$statement" || true; done
+        ;;
+    esac >/dev/null
+}
+
+@test "a lost connection is made again, the document in flight done once more and counted once" {
+    start_loader --generate 12000 --workers 3
+    for n in 100 400 700 1000 1300; do
+        await_rows "$n"
+        kill_sessions
+    done
+    status=0
+    wait "$loader_pid" || status=$?
+    cat summary messages
+    [ "$status" = 0 ]
+    output=$(cat summary)
+    [ "$(number connections-lost)" -ge 3 ]
+    [ "$(number read)" = 12000 ]
+    [ "$(number undone)" = 0 ]
+    [ "$(number created)" = "$(rows)" ]
+    run loader --generate 12000 --workers 3 --verify # a session of its own, which nobody kills
+    [ "$status" = 0 ]
+    [ "$(number older)" = 12000 ]
+    [ "$(number differs)" = 0 ]
+}
+
+# The first INSERT ever waits until somebody waits for its lock, then fails as the victim of a deadlock does.
+fail_first_insert() {
+    sql "CREATE SEQUENCE attempts;
+         GRANT ALL ON SEQUENCE attempts TO PUBLIC;
+         CREATE FUNCTION fail_first() RETURNS trigger LANGUAGE plpgsql AS \$\$
+         BEGIN
+             IF nextval('attempts') = 1 THEN
+                 WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND (database IS NULL OR
+                     database = (SELECT oid FROM pg_database WHERE datname = current_database()))) LOOP
+                     PERFORM pg_sleep(0.01);
+                 END LOOP;
+                 RAISE EXCEPTION 'a victim' USING ERRCODE = '40P01';
+             END IF;
+             RETURN NEW;
+         END \$\$;
+         CREATE TRIGGER fail_first BEFORE INSERT ON document FOR EACH ROW EXECUTE FUNCTION fail_first();"
+}
+has_failed_once() { [ "$(sql 'SELECT is_called FROM attempts')" = t ]; }
+
+@test "what was rolled back and then done by another worker is not counted twice" {
+    local tries
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # the example's part in it is the same on all
+    mkdir in
+    put in/one A 2014-01-15T10:00:00Z
+    loader --empty --generate 1 >/dev/null
+    fail_first_insert
+    start_loader --id id --time at in
+    for tries in {1..1500}; do
+        has_failed_once && break
+        sleep 0.02
+    done
+    run loader --id id --time at in
+    sql "DROP TRIGGER fail_first ON document; DROP FUNCTION fail_first; DROP SEQUENCE attempts"
+    wait "$loader_pid"
+    echo "$output"
+    cat summary messages
+    [ $(($(number created) + $(awk '/^created/ { print $2 }' summary))) = 1 ]
+    [ $(($(number older) + $(awk '/^older/ { print $2 }' summary))) = 1 ]
+}
+
+@test "a worker's memory stays below 16 MiB" {
+    [ -z "${SANITIZE:-}" ] || return 0 # its own bookkeeping counts as memory
+    run loader --empty --generate 3000 --workers 2
+    echo "$output"
+    [ "$(number peak-KiB)" -lt 16384 ]
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+
+@test "a lock on your own MYSQL" {
+    "$ROWLOCK_TEST_BIN/rowlock" --db "$ROWLOCK_TEST_MARIADB" schema install
+    run "$ROWLOCK_TEST_BIN/examples/lock_mariadb" "$ROWLOCK_TEST_MARIADB_SOCKET/socket" root \
+        "${ROWLOCK_TEST_MARIADB##*/}"
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == *"nobody else"*"unlocked"* ]]
+}

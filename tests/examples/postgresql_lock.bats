@@ -1,0 +1,10 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+
+@test "a lock on your own PGconn" {
+    "$ROWLOCK_TEST_BIN/rowlock" --db "$ROWLOCK_TEST_POSTGRESQL" schema install
+    run "$ROWLOCK_TEST_BIN/examples/lock_postgresql" "$ROWLOCK_TEST_POSTGRESQL"
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == *"nobody else"*"unlocked"* ]]
+}

@@ -1,0 +1,9 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+
+@test "a lock on your own sqlite3" {
+    file=${ROWLOCK_TEST_SQLITE#sqlite:}
+    "$ROWLOCK_TEST_BIN/examples/lock_sqlite" "$file"
+    "$ROWLOCK_TEST_BIN/examples/lock_sqlite" "$file"
+    [ "$(sqlite3 "$file" 'SELECT handled FROM bond')" = 2 ]
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Runs on: all
+
+@test "two locks at once" {
+    "$ROWLOCK_TEST_BIN/rowlock" --db "$ROWLOCK_TEST_URL" schema install \
+        --technique "$ROWLOCK_TEST_TECHNIQUE"
+    run "$ROWLOCK_TEST_BIN/examples/two_locks" "$ROWLOCK_TEST_URL"
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == *"both unlocked"* ]]
+}

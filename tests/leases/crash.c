@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * P6: a client killed in any phase of an acquisition; between it and the server stands a proxy that
+ * holds it up after each message. Who was killed while it waited never gets a lease, and nobody is kept
+ * waiting for it.
+ *
+ * Runs on: postgresql mariadb
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/grants.h"
+#include "lib/house.h"
+#include "lib/lease.h"
+#include "lib/proxy.h"
+
+#define HOUR 3600000
+#define SOON_MS 8000
+#define MOST_MESSAGES 400
+#define MOST_WAITING 48 /* by then it waits, and has looked more than once */
+
+static struct proxy *proxy;
+
+static void moment(void)
+{
+    struct timespec pause = {0, 2000000};
+
+    nanosleep(&pause, NULL);
+}
+
+static const char *proxied(void)
+{
+    if (!proxy)
+        proxy = proxy_start(t_port(), strcmp(t_facts()->engine, "postgresql") == 0);
+    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+    return t_url_at(proxy_port(proxy));
+}
+
+/* Killed; its sockets are closed, and the server has noticed, whatever is still under way. */
+static void kill_it(struct child *child)
+{
+    t_end_child(child, SIGKILL);
+    proxy_cut_all(proxy);
+    proxy_settle(proxy);
+}
+
+/* Until the client was held up, or is through; 1: held up. Of a client that waits in the queue no more
+   messages may come for a while. */
+static int until_struck(const struct child *child, long long limit_ms)
+{
+    long long end = t_now() + limit_ms;
+
+    while (!proxy_has_struck(proxy)) {
+        if (t_has_spoken(child) || t_now() > end)
+            return 0;
+        moment();
+    }
+    return 1;
+}
+
+/* The messages of connecting are counted too: that is a phase as well. */
+static int killed_after(int n, enum proxy_direction direction, const struct holder_plan *plan,
+                        long long limit_ms)
+{
+    struct child child;
+    int struck;
+
+    proxy_cut_all(proxy);
+    proxy_settle(proxy);
+    proxy_arm(proxy, PROXY_STALL, direction, n);
+    child = t_child(t_hold_body, plan);
+    struck = until_struck(&child, limit_ms);
+    kill_it(&child);
+    return struck;
+}
+
+/* Nobody is in the way, so the grant is one trip: either the client holds it, as any client that dies
+   just after; or there is nothing of it. */
+static void sweep_free(enum proxy_direction direction)
+{
+    struct holder_plan plan = {.want = t_x("free"), .ttl_ms = HOUR, .url = proxied()};
+    struct rowlock_connection *next = t_open();
+    void *hand = t_native();
+    int n, struck = 1, granted = 0;
+
+    t_give(t_granted(next, t_x("free"), 0)); /* known, in every technique */
+    for (n = 0; struck && n < MOST_MESSAGES; n++) {
+        struct rowlock_lease *lease = NULL;
+
+        struck = killed_after(n, direction, &plan, 20000);
+        t_until_sessions(2); /* ours: what came is done, whatever it was */
+        if (t_acquire(next, t_x("free"), 0, 0, &lease) == 0) {
+            t_give(lease);
+            t_int(granted, 0); /* what came sooner cannot have been granted */
+        } else {
+            t_int(t_error.code, ROWLOCK_EBUSY);
+            t_int(leases_of(hand, "free"), 1);
+            t_ok(rowlock_break(next, "free", 0, 1, NULL, &t_error));
+            granted++;
+            if (granted > 1)
+                break;
+        }
+        t_text(t_all_rows(hand), NO_ROWS);
+    }
+    t_true(n > 3);
+    t_true(granted > 0);
+}
+
+TEST(p6_killed_after_every_message_it_sent_for_a_free_name)
+{
+    sweep_free(PROXY_TO_SERVER);
+}
+
+TEST(p6_killed_after_every_message_it_got_for_a_free_name)
+{
+    sweep_free(PROXY_TO_CLIENT);
+}
+
+/* ---- killed while it waited ---------------------------------------------------------------------------- */
+
+/* Held up somewhere between connecting and waiting, or while it waits; the name is held the whole time. */
+static void sweep_leased(enum proxy_direction direction)
+{
+    struct rowlock_connection *one = t_open(), *next = t_open();
+    struct holder_plan plan = {
+        .want = t_x("leased"), .ttl_ms = HOUR, .wait_ms = -1, .url = proxied()};
+    void *hand = t_native();
+    int struck = 1, n;
+
+    for (n = 0; struck && n < MOST_WAITING; n++) {
+        struct rowlock_lease *lease = t_granted(one, t_x("leased"), HOUR), *ours = NULL;
+        long long began;
+
+        struck = killed_after(n, direction, &plan, 1500);
+        if (waiters_of(hand, "leased") == 0) /* its try may lie unread at the server */
+            t_until_sessions(3);
+        began = t_now();
+        t_give(lease);
+        t_ok(t_acquire(next, t_x("leased"), 0, 60000, &ours));
+        if (t_now() - began > SOON_MS)
+            t_fail(__FILE__, __LINE__, "%d messages: %lld ms", n, t_now() - began);
+        t_give(ours);
+        t_text(t_all_rows(hand), NO_ROWS);
+    }
+    print_message("# held up at %d places\n", n);
+}
+
+TEST(p6_killed_after_every_message_it_sent_while_it_waited)
+{
+    sweep_leased(PROXY_TO_SERVER);
+}
+
+TEST(p6_killed_after_every_message_it_got_while_it_waited)
+{
+    sweep_leased(PROXY_TO_CLIENT);
+}
+
+/* It waits for T, in a session that hears nothing of its death. */
+TEST(p6_killed_while_it_waited_for_a_transaction)
+{
+    struct rowlock_connection *one = t_open();
+    struct holder_plan plan = {
+        .want = t_x("in T"), .ttl_ms = HOUR, .wait_ms = -1, .url = proxied()};
+    struct child child;
+    void *hand = t_native();
+
+    t_ok(t_begin(one, t_x("in T"), 0));
+    child = t_child(t_hold_body, &plan);
+    t_until_somebody_waits();
+    kill_it(&child);
+    t_ok(rowlock_commit(one, &t_error));
+    print_message("# free after %lld ms\n", t_until_free(t_x("in T"), SOON_MS));
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+/* What it sends is swallowed from then on: so its COMMIT cannot come, and no lease can. */
+TEST(p6_cut_off_while_it_waited_for_a_transaction)
+{
+    struct rowlock_connection *one = t_open();
+    struct holder_plan plan = {
+        .want = t_x("cut off"), .ttl_ms = HOUR, .wait_ms = -1, .url = proxied()};
+    struct child child;
+    void *hand = t_native();
+
+    t_ok(t_begin(one, t_x("cut off"), 0));
+    child = t_child(t_hold_body, &plan);
+    t_until_somebody_waits();
+    proxy_arm(proxy, PROXY_STALL, PROXY_TO_SERVER, 0);
+    t_ok(rowlock_commit(one, &t_error));
+    print_message("# free after %lld ms\n", t_until_free(t_x("cut off"), 15000));
+    t_int(t_has_spoken(&child), 0);
+    kill_it(&child);
+    t_until_free(t_x("cut off"), SOON_MS);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+/* The name is given back while the client, first in the queue, is held up. */
+static void handed_over(enum proxy_direction direction)
+{
+    struct rowlock_connection *one = t_open();
+    struct holder_plan plan = {
+        .want = t_x("handed"), .ttl_ms = HOUR, .wait_ms = -1, .url = proxied()};
+    void *hand = t_native();
+    int granted = 0, struck = 1;
+
+    for (int n = 0; struck && !granted && n < 60; n++) {
+        struct rowlock_lease *lease = t_granted(one, t_x("handed"), HOUR);
+        struct child child;
+
+        proxy_cut_all(proxy);
+        proxy_settle(proxy);
+        proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+        child = t_child(t_hold_body, &plan);
+        t_until_queued(hand, "handed", 1);
+        proxy_arm(proxy, PROXY_STALL, direction, n);
+        t_give(lease);
+        struck = until_struck(&child, 20000);
+        kill_it(&child);
+        t_until_sessions(2); /* ours: what came is done */
+        granted = leases_of(hand, "handed") > 0;
+        if (granted) /* its COMMIT had come: it held the name when it died */
+            t_ok(rowlock_break(one, "handed", 0, 1, NULL, &t_error));
+        t_until_free(t_x("handed"), SOON_MS);
+        t_text(t_all_rows(hand), NO_ROWS);
+    }
+    t_true(granted || !struck);
+}
+
+TEST(p6_killed_after_every_message_it_sent_when_its_turn_came)
+{
+    handed_over(PROXY_TO_SERVER);
+}
+
+TEST(p6_killed_after_every_message_it_got_when_its_turn_came)
+{
+    handed_over(PROXY_TO_CLIENT);
+}

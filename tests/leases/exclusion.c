@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* P1: a name is held by one exclusive lease, or by shared ones, or by permits; by a lease or by a
+   transaction. Several names: all or none. */
+#include <string.h>
+
+#include "lib/grants.h"
+#include "lib/lease.h"
+#include "lib/session.h"
+
+static struct rowlock_want want_of(const char *name, char mode)
+{
+    return mode == 'x' ? t_x(name) : mode == 's' ? t_s(name) : t_p(name, 2, 1);
+}
+
+/* ---- lease against lease ----------------------------------------------------------------------- */
+
+static void pair(char held, char asked, int together)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    const char *name = t_name(held * 256 + asked);
+    struct rowlock_lease *first = t_granted(one, want_of(name, held), 0), *second = NULL;
+    void *hand = t_native();
+
+    if (together) {
+        t_give(t_granted(two, want_of(name, asked), 0));
+    } else {
+        t_fails(t_acquire(two, want_of(name, asked), 0, 0, &second), EBUSY);
+        t_contains(t_error.text, name);
+        t_contains(t_error.text, "a note");
+        t_fails(t_acquire(two, want_of(name, asked), 0, 60, &second), ETIMEDOUT);
+        t_contains(t_error.text, name);
+        t_contains(t_error.text, "a note");
+    }
+    t_true(second == NULL);
+    t_int(waiters_of(hand, name), 0);
+    t_give(first);
+    t_give(t_granted(two, want_of(name, asked), 0));
+    t_int(leases_of(hand, name), 0);
+    t_close(one);
+    t_close(two);
+}
+
+TEST(p1_the_modes_exclude_each_other)
+{
+    for (const char *held = "xsp"; *held; held++)
+        for (const char *asked = "xsp"; *asked; asked++)
+            pair(*held, *asked, *held == *asked && *held != 'x');
+    t_text(t_all_rows(t_native()), NO_ROWS);
+}
+
+TEST(p1_a_lease_outlives_its_connection)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("outlives"), 0), *other = NULL;
+    int64_t token = rowlock_token(lease);
+
+    rowlock_lease_free(lease);
+    t_close(one);
+    t_fails(t_acquire(two, t_x("outlives"), 0, 0, &other), EBUSY);
+    t_ok(rowlock_adopt(two, "outlives", token, &lease, &t_error));
+    t_give(lease);
+    t_int(t_may_have(t_x("outlives")), 1);
+}
+
+TEST(p1_a_waiter_gets_what_a_holder_gives)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("handed"), 0);
+    struct acquisition next = {.wants = {t_x("handed")}, .wait_ms = -1};
+    struct thread *thread = t_acquire_thread(two, &next);
+
+    t_until_queued(t_native(), "handed", 1);
+    t_int(t_is_done(thread), 0);
+    t_give(lease);
+    t_ok(t_join(thread));
+    t_true(rowlock_left(next.lease) > 0);
+    t_int(t_may_have(t_x("handed")), 0);
+    t_give(next.lease);
+}
+
+/* ---- lease against transaction -------------------------------------------------------------------- */
+
+static int doors(void)
+{
+    return t_facts()->server ? 3 : 2;
+}
+
+static int step(struct session *session, enum step_kind kind, enum rowlock_mode mode,
+                const char *name)
+{
+    session_start(session, kind, mode, name);
+    t_int(session_finish(session), SESSION_DONE);
+    return session_code(session);
+}
+
+/* Begin-and-lock, or a lock in a transaction that is open already. */
+static int step_in(struct session *session, int later, enum rowlock_mode mode, const char *name)
+{
+    t_int(step(session, STEP_PREPARE, mode, name), 0);
+    if (!later)
+        return step(session, STEP_BEGIN_TRY, mode, name);
+    t_int(step(session, STEP_BEGIN, mode, name), 0);
+    return step(session, STEP_TRY, mode, name);
+}
+
+static void leased(enum door door, int later, char held, enum rowlock_mode mode)
+{
+    struct rowlock_connection *one = t_open();
+    const char *name = t_name((int)door * 1000 + later * 100 + held + (int)mode);
+    struct rowlock_lease *lease = t_granted(one, want_of(name, held), 0);
+    struct session *session = session_open(door);
+    int code = step_in(session, later, mode, name);
+
+    step(session, STEP_ROLLBACK, mode, name);
+    if (mode == ROWLOCK_SHARED && t_facts()->shared == SHARED_REFUSED)
+        t_int(code, ROWLOCK_EMODE);
+    else if (mode == ROWLOCK_SHARED && held == 's')
+        t_int(code, 0);
+    else
+        t_int(code, ROWLOCK_EBUSY);
+    t_give(lease);
+    session_close(session);
+    t_close(one);
+}
+
+/* At the doors but our own one mode is enough: each try waits a moment for T. */
+static void each_door(void (*test)(enum door, int, char, enum rowlock_mode))
+{
+    for (int door = 0; door < doors(); door++)
+        for (int later = 0; later < 2; later++)
+            for (const char *mode = door == DOOR_OWN && later ? "xsp" : "s"; *mode; mode++) {
+                test((enum door)door, later, *mode, ROWLOCK_EXCLUSIVE);
+                if (door != DOOR_SQL || t_facts()->shared == SHARED_TOGETHER)
+                    test((enum door)door, later, *mode, ROWLOCK_SHARED);
+            }
+}
+
+TEST(p1_a_lease_keeps_transactions_out_at_every_door)
+{
+    each_door(leased);
+}
+
+static void locked(enum door door, int later, char asked, enum rowlock_mode mode)
+{
+    struct rowlock_connection *one = t_open();
+    const char *name = t_name((int)door * 1000 + later * 100 + asked + (int)mode);
+    struct session *session = session_open(door);
+    struct rowlock_lease *lease = NULL;
+
+    if (mode == ROWLOCK_SHARED && t_facts()->shared == SHARED_REFUSED) {
+        session_close(session);
+        return;
+    }
+    t_int(step_in(session, later, mode, name), 0);
+    if (mode == ROWLOCK_SHARED && asked == 's' && t_facts()->shared == SHARED_TOGETHER) {
+        t_give(t_granted(one, want_of(name, asked), 0));
+    } else {
+        t_fails(t_acquire(one, want_of(name, asked), 0, 0, &lease), EBUSY);
+        t_fails(t_acquire(one, want_of(name, asked), 0, 80, &lease), ETIMEDOUT);
+    }
+    t_int(step(session, STEP_COMMIT, mode, name), 0);
+    t_give(t_granted(one, want_of(name, asked), 0));
+    session_close(session);
+    t_close(one);
+}
+
+TEST(p1_a_transaction_keeps_leases_out_at_every_door)
+{
+    each_door(locked);
+    t_text(t_all_rows(t_native()), NO_ROWS);
+}
+
+TEST(p1_a_transaction_waits_for_a_lease_to_end)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("tx waits"), 0);
+    struct thread *thread = t_begin_thread(two, t_x("tx waits"), -1);
+
+    t_until_polling(thread);
+    t_int(t_is_done(thread), 0);
+    t_give(lease);
+    t_ok(t_join(thread));
+    t_ok(rowlock_commit(two, &t_error));
+}
+
+TEST(p1_a_lease_waits_for_a_transaction_to_end)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct acquisition next = {.wants = {t_x("lease waits")}, .wait_ms = -1};
+    struct thread *thread;
+
+    t_ok(t_begin(one, t_x("lease waits"), 0));
+    thread = t_acquire_thread(two, &next);
+    t_until_waiting(thread);
+    t_int(t_is_done(thread), 0);
+    t_ok(rowlock_commit(one, &t_error));
+    t_ok(t_join(thread));
+    t_give(next.lease);
+    t_text(t_all_rows(t_native()), NO_ROWS);
+}
+
+TEST(p1_shared_leases_and_shared_transactions_go_together)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open(), *three = t_open();
+    struct rowlock_lease *lease;
+
+    if (t_facts()->shared != SHARED_TOGETHER)
+        return;
+    lease = t_granted(one, t_s("readers"), 0);
+    t_ok(t_begin(two, t_s("readers"), 0));
+    t_give(t_granted(three, t_s("readers"), 0));
+    t_give(lease);
+    t_int(t_may_have(t_x("readers")), 0);
+    t_ok(rowlock_commit(two, &t_error));
+    t_int(t_may_have(t_x("readers")), 1);
+}
+
+/* ---- several names: all or none ------------------------------------------------------------------- */
+
+TEST(p1_several_names_all_or_none)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_want wants[] = {t_x("all a"), t_x("all b"), t_x("all c")};
+    struct rowlock_lease *last = t_granted(one, t_x("all c"), 0), *all = NULL;
+    void *hand = t_native();
+
+    t_fails(t_acquire_all(two, wants, 3, 0, 0, &all), EBUSY);
+    t_contains(t_error.text, "all c");
+    t_fails(t_acquire_all(two, wants, 3, 0, 80, &all), ETIMEDOUT);
+    t_contains(t_error.text, "all c");
+    t_int(t_may_have(t_x("all a")), 1);
+    t_int(t_may_have(t_x("all b")), 1);
+    t_text(t_all_rows(hand), "leases 1 beats 1 waiters 0");
+    t_give(last);
+    t_ok(t_acquire_all(two, wants, 3, 0, 0, &all));
+    t_text(t_all_rows(hand), "leases 3 beats 1 waiters 0");
+    for (int i = 0; i < 3; i++)
+        t_int(t_may_have(wants[i]), 0);
+    t_give(all);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p1_several_names_of_which_one_is_in_a_transaction)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_want wants[] = {t_x("part a"), t_x("part b"), t_x("part c")};
+    struct acquisition all = {
+        .wants = {t_x("part c"), t_x("part b"), t_x("part a")}, .n = 3, .wait_ms = -1};
+    struct rowlock_lease *none = NULL;
+    struct thread *thread;
+    void *hand = t_native();
+
+    t_ok(t_begin(one, t_x("part b"), 0));
+    t_fails(t_acquire_all(two, wants, 3, 0, 0, &none), EBUSY);
+    t_text(t_all_rows(hand), NO_ROWS);
+    thread = t_acquire_thread(two, &all);
+    t_until_waiting(thread);
+    t_ok(rowlock_commit(one, &t_error));
+    t_ok(t_join(thread));
+    t_give(all.lease);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p1_several_names_are_waited_for_together)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open(), *three = t_open();
+    struct rowlock_lease *a = t_granted(one, t_x("both a"), 0),
+                         *b = t_granted(two, t_x("both b"), 0);
+    struct acquisition both = {.wants = {t_x("both b"), t_x("both a")}, .n = 2, .wait_ms = -1};
+    struct thread *thread = t_acquire_thread(three, &both);
+    void *hand = t_native();
+
+    t_until_queued(hand, "both a", 1);
+    t_until_queued(hand, "both b", 1);
+    t_give(a);
+    t_int(leases_of(hand, "both a"), 0);
+    t_int(t_is_done(thread), 0);
+    t_give(b);
+    t_ok(t_join(thread));
+    t_give(both.lease);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p1_a_name_given_twice_is_held_once_and_exclusively)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_want wants[] = {t_s("twice"), t_x("twice"), t_s("twice")};
+    struct rowlock_lease *lease = NULL;
+    void *hand = t_native();
+
+    t_ok(t_acquire_all(one, wants, 3, 0, 0, &lease));
+    t_int(leases_of(hand, "twice"), 1);
+    t_int(t_may_have(t_s("twice")), 0);
+    t_give(lease);
+}
+
+TEST(p1_several_names_in_several_modes)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_want wants[] = {t_s("mixed s"), t_x("mixed x"), t_p("mixed p", 3, 2)};
+    struct rowlock_lease *lease = NULL;
+
+    t_ok(t_acquire_all(one, wants, 3, 0, 0, &lease));
+    t_int(t_may_have(t_s("mixed s")), 1);
+    t_int(t_may_have(t_x("mixed s")), 0);
+    t_int(t_may_have(t_s("mixed x")), 0);
+    t_int(t_may_have(t_p("mixed p", 3, 1)), 1);
+    t_int(t_may_have(t_p("mixed p", 3, 2)), 0);
+    t_give(lease);
+    t_text(t_all_rows(t_native()), NO_ROWS);
+}
+
+/* ---- permits ------------------------------------------------------------------------------------------ */
+
+TEST(p1_k_of_n_permits)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *first = t_granted(one, t_p("permits", 5, 2), 0);
+    struct rowlock_lease *second = t_granted(two, t_p("permits", 5, 3), 0), *none = NULL;
+    void *hand = t_native();
+
+    t_int(leases_of(hand, "permits"), 5);
+    t_fails(t_acquire(two, t_p("permits", 5, 1), 0, 0, &none), EBUSY);
+    t_give(first);
+    t_fails(t_acquire(one, t_p("permits", 5, 3), 0, 0, &none), EBUSY);
+    first = t_granted(one, t_p("permits", 5, 0), 0); /* 0: one */
+    t_int(leases_of(hand, "permits"), 4);
+    t_int(t_may_have(t_p("permits", 5, 1)), 1);
+    t_int(t_may_have(t_p("permits", 5, 2)), 0);
+    t_give(second);
+    t_give(first);
+    t_give(t_granted(one, t_p("permits", 5, 5), 0));
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p1_permits_of_a_hand_count)
+{
+    struct rowlock_connection *one = t_open();
+    void *hand = t_native();
+
+    lease_put_permits(hand, 31, "by hand", 3, 2, 600000);
+    t_int(t_may_have(t_p("by hand", 3, 2)), 0);
+    t_give(t_granted(one, t_p("by hand", 3, 1), 0));
+    t_expire(hand, 31);
+    t_give(t_granted(one, t_p("by hand", 3, 2), 0));
+    t_forget_leases(hand);
+}
+
+TEST(p1_a_waiter_for_permits_gets_them_when_enough_are_free)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open(), *three = t_open();
+    struct rowlock_lease *first = t_granted(one, t_p("enough", 3, 2), 0);
+    struct rowlock_lease *second = t_granted(two, t_p("enough", 3, 1), 0);
+    struct acquisition all = {.wants = {t_p("enough", 3, 2)}, .wait_ms = -1};
+    struct thread *thread = t_acquire_thread(three, &all);
+    void *hand = t_native();
+
+    t_until_queued(hand, "enough", 1);
+    t_give(second);
+    t_int(t_may_have(t_p("enough", 3, 1)), 0); /* it would overtake */
+    t_int(t_is_done(thread), 0);
+    t_give(first);
+    t_ok(t_join(thread));
+    t_give(all.lease);
+}
+
+static void says_both(const char *one, const char *two)
+{
+    t_contains(t_error.text, one);
+    t_contains(t_error.text, two);
+}
+
+TEST(p1_limits_that_differ_are_refused)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open(), *three = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_p("limits", 31, 1), 0), *none = NULL;
+    struct acquisition waiter = {.wants = {t_p("limits", 31, 3)}, .wait_ms = -1};
+    struct thread *thread;
+    void *hand = t_native();
+
+    t_fails(t_acquire(two, t_p("limits", 47, 1), 0, 0, &none), ELIMIT);
+    says_both("31", "47");
+    t_fails(t_acquire(two, t_p("limits", 47, 1), 0, 5000, &none), ELIMIT);
+    says_both("31", "47");
+    t_give(lease);
+    lease = t_granted(one, t_x("limits"), 0); /* of those that wait, too */
+    thread = t_acquire_thread(three, &waiter);
+    t_until_queued(hand, "limits", 1);
+    t_fails(t_acquire(two, t_p("limits", 47, 1), 0, 5000, &none), ELIMIT);
+    says_both("31", "47");
+    t_give(lease);
+    t_ok(t_join(thread));
+    t_give(waiter.lease);
+    t_give(t_granted(two, t_p("limits", 47, 1), 0));
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p1_an_expired_limit_binds_nobody)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_p("old limit", 2, 1), 0);
+
+    t_expire(t_native(), rowlock_token(lease));
+    t_give(t_granted(one, t_p("old limit", 3, 1), 0));
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    rowlock_lease_free(lease);
+}
+
+/* ---- what cannot be right -------------------------------------------------------------------------------- */
+
+static void refused(struct rowlock_connection *connection, struct rowlock_want want,
+                    rowlock_duration ttl_ms)
+{
+    struct rowlock_lease *none = NULL;
+
+    t_fails(t_acquire(connection, want, ttl_ms, 0, &none), EINVAL);
+    t_true(none == NULL);
+}
+
+TEST(arguments_that_cannot_be_right)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_want with_token = t_x("a token"), many[] = {t_x("m"), t_p("m", 3, 1)};
+    struct rowlock_lease *none = NULL;
+
+    with_token.token = 7;
+    refused(one, with_token, 0);
+    refused(one, t_x("short"), 999);
+    refused(one, t_x("short"), -1);
+    refused(one, t_p("permits", 0, 1), 0);
+    refused(one, t_p("permits", -1, 1), 0);
+    refused(one, t_p("permits", 2, 3), 0);
+    refused(one, t_p("permits", 2, -1), 0);
+    t_fails(t_acquire_all(one, many, 0, 0, 0, &none), EINVAL);
+    t_fails(t_acquire_all(one, many, 2, 0, 0, &none), EINVAL);
+    t_fails(rowlock_begin(one, &many[1], 1, 0, &t_error), EMODE);
+    t_left(NONE);
+    t_text(t_all_rows(t_native()), NO_ROWS);
+}
+
+TEST(a_transaction_that_is_open_is_refused)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *none = NULL;
+
+    t_ok(t_begin(one, t_x("open"), 0));
+    t_fails(t_acquire(one, t_x("another"), 0, 0, &none), EINTX);
+    t_left(KEPT);
+    t_ok(rowlock_commit(one, &t_error));
+    t_int(t_may_have(t_x("another")), 1);
+}

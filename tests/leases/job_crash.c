@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * P6: a node killed in any phase of rowlock_claim or rowlock_finish; between it and the server stands a
+ * proxy that holds it up after each message. Either nothing was claimed, or a run and its lease: then the
+ * next node, when the lease is over, records it as lost and repeats it, once.
+ *
+ * Runs on: postgresql mariadb
+ */
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/grants.h"
+#include "lib/house.h"
+#include "lib/jobs.h"
+#include "lib/lease.h"
+#include "lib/proxy.h"
+
+#define MOST_MESSAGES 400
+
+static struct proxy *proxy;
+
+struct plan {
+    struct rowlock_job job;
+    int64_t token; /* of the run that it ends; 0: it claims one */
+    const char *url;
+};
+
+static const char *proxied(void)
+{
+    if (!proxy)
+        proxy = proxy_start(t_port(), strcmp(t_facts()->engine, "postgresql") == 0);
+    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+    return t_url_at(proxy_port(proxy));
+}
+
+/* Says '!' when it is through, 'x' where that failed. */
+static int body(const void *data, int to)
+{
+    const struct plan *plan = data;
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_claim answer;
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_error error;
+    int code = rowlock_open(plan->url, NULL, &connection, &error);
+
+    if (!code && plan->token)
+        code = rowlock_adopt(connection, t_job_lock(&plan->job), plan->token, &lease, &error);
+    if (!code && plan->token)
+        code = rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &error);
+    if (!code && !plan->token)
+        code = rowlock_claim(connection, &plan->job, &answer, &lease, &error);
+    if (write(to, code ? "x" : "!", 1) != 1)
+        return 1;
+    pause();
+    return 0;
+}
+
+/* Until it was held up, or is through; 1: held up. Killed; its sockets are closed, and the server has
+   noticed, whatever was still under way: `sessions` are there then. */
+static int killed_after(int n, enum proxy_direction direction, const struct plan *plan,
+                        int sessions)
+{
+    struct timespec moment = {0, 2000000};
+    long long end = t_now() + 20000;
+    struct child child;
+    int struck;
+
+    proxy_cut_all(proxy);
+    proxy_settle(proxy);
+    proxy_arm(proxy, PROXY_STALL, direction, n);
+    child = t_child(body, plan);
+    while (!(struck = proxy_has_struck(proxy)) && !t_has_spoken(&child) && t_now() < end)
+        nanosleep(&moment, NULL);
+    t_true(struck || t_has_spoken(&child));
+    t_end_child(&child, SIGKILL);
+    proxy_cut_all(proxy);
+    proxy_settle(proxy);
+    t_until_sessions(sessions);
+    return struck;
+}
+
+static struct rowlock_lease *claim(struct rowlock_connection *connection,
+                                   const struct rowlock_job *job, struct rowlock_claim *answer)
+{
+    struct rowlock_lease *lease = NULL;
+
+    t_ok(rowlock_claim(connection, job, answer, &lease, &t_error));
+    t_int(answer->claimed == ROWLOCK_JOB_CLAIMED, lease != NULL);
+    return lease;
+}
+
+static void finish(struct rowlock_lease *lease)
+{
+    t_ok(rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &t_error));
+    rowlock_lease_free(lease);
+}
+
+static void sweep_claim(enum proxy_direction direction)
+{
+    struct plan plan = {.job = t_daily_job(t_name(0)), .url = proxied()};
+    struct rowlock_connection *next = t_open();
+    void *hand = t_native();
+    int n, struck = 1, claimed = 0;
+
+    t_give(t_granted(next, t_x(t_job_lock(&plan.job)), 0)); /* known, in every technique */
+    for (n = 0; struck && n < MOST_MESSAGES && claimed < 2; n++) {
+        struct rowlock_claim answer;
+        int64_t token;
+
+        struck = killed_after(n, direction, &plan, 2); /* ours */
+        token = t_job_seen(next, hand, &plan.job).token;
+        if (t_job_runs(next, hand, &plan.job)) {
+            rowlock_lease_free(claim(next, &plan.job, &answer));
+            t_int(answer.claimed, ROWLOCK_JOB_RUNNING);
+            t_expire(hand, token);
+            claimed++;
+        } else {
+            t_int(claimed, 0); /* what came sooner cannot have been claimed */
+        }
+        finish(claim(next, &plan.job, &answer));
+        t_int(answer.lost, token);
+        t_int(answer.repeat, token != 0);
+        t_int(t_job_seen(next, hand, &plan.job).runs, token ? 2 : 1);
+        t_text(t_all_rows(hand), NO_ROWS);
+        t_ok(rowlock_forget_job(next, plan.job.name, &t_error));
+    }
+    t_true(n > 3);
+    t_true(claimed > 0);
+}
+
+TEST(p6_killed_after_every_message_a_claim_sent)
+{
+    sweep_claim(PROXY_TO_SERVER);
+}
+
+TEST(p6_killed_after_every_message_a_claim_got)
+{
+    sweep_claim(PROXY_TO_CLIENT);
+}
+
+/* Either it is done and its lease is gone, or it is as if it had never been finished. */
+static void sweep_finish(enum proxy_direction direction)
+{
+    struct plan plan = {.job = t_daily_job(t_name(0)), .url = proxied()};
+    struct rowlock_connection *next = t_open();
+    void *hand = t_native();
+    int n, struck = 1, done = 0;
+
+    for (n = 0; struck && n < MOST_MESSAGES && done < 2; n++) {
+        struct rowlock_claim answer;
+        struct rowlock_lease *lease = claim(next, &plan.job, &answer);
+        struct job_seen seen;
+
+        plan.token = rowlock_token(lease);
+        rowlock_lease_free(lease);
+        struck = killed_after(n, direction, &plan, 2);
+        seen = t_job_seen(next, hand, &plan.job);
+        t_int(seen.newest, plan.token);
+        if (t_job_runs(next, hand, &plan.job)) {
+            t_int(done, 0);
+            t_expire(hand, plan.token);
+            finish(claim(next, &plan.job, &answer));
+            t_int(answer.lost, plan.token);
+        } else {
+            t_int(seen.outcome, ROWLOCK_RUN_DONE);
+            rowlock_lease_free(claim(next, &plan.job, &answer));
+            t_int(answer.claimed, ROWLOCK_JOB_NOT_DUE);
+            done++;
+        }
+        t_text(t_all_rows(hand), NO_ROWS);
+        t_ok(rowlock_forget_job(next, plan.job.name, &t_error));
+    }
+    t_true(n > 3);
+    t_true(done > 0);
+}
+
+TEST(p6_killed_after_every_message_a_finish_sent)
+{
+    sweep_finish(PROXY_TO_SERVER);
+}
+
+TEST(p6_killed_after_every_message_a_finish_got)
+{
+    sweep_finish(PROXY_TO_CLIENT);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jobs: the connection is cut after every message of rowlock_claim and rowlock_finish, one after the
+ * other. Never two runs, never a lease without its run or the reverse; a finish that was committed and
+ * not heard is repeated without harm.
+ *
+ * Runs on: postgresql mariadb
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/grants.h"
+#include "lib/jobs.h"
+#include "lib/lease.h"
+#include "lib/proxy.h"
+
+#define HOUR 3600000
+#define MOST_MESSAGES 300
+
+static struct proxy *proxy;
+
+/* Not given to the house: there are many. */
+static struct rowlock_connection *through_proxy(void)
+{
+    struct rowlock_connection *connection = NULL;
+
+    if (!proxy)
+        proxy = proxy_start(t_port(), strcmp(t_facts()->engine, "postgresql") == 0);
+    proxy_cut_all(proxy); /* what a test that failed has left */
+    proxy_settle(proxy);
+    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+    t_ok(rowlock_open(t_url_at(proxy_port(proxy)), NULL, &connection, &t_error));
+    return connection;
+}
+
+static void close_it(struct rowlock_connection *connection)
+{
+    rowlock_close(connection);
+    proxy_cut_all(proxy);
+}
+
+static int finish(struct rowlock_lease *lease, int status)
+{
+    return rowlock_finish(lease, &(struct rowlock_result){.exit = status}, &t_error);
+}
+
+static struct rowlock_lease *claimed(struct rowlock_connection *connection,
+                                     const struct rowlock_job *job)
+{
+    struct rowlock_claim answer = {.now_ms = 0};
+    struct rowlock_lease *lease = NULL;
+
+    t_ok(rowlock_claim(connection, job, &answer, &lease, &t_error));
+    t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
+    return lease;
+}
+
+/* ---- claims ---------------------------------------------------------------------------------------- */
+
+/* One claim, cut after n messages; 1: it was. `repeat`: what it must be. */
+static int cut_claim(struct rowlock_connection *one, void *hand, enum proxy_direction direction,
+                     int n, const struct rowlock_job *job, int repeat)
+{
+    struct rowlock_connection *connection = through_proxy();
+    struct rowlock_claim answer = {.now_ms = 0};
+    struct rowlock_lease *lease = NULL;
+    int code, struck, runs = t_job_seen(one, hand, job).runs;
+
+    proxy_arm(proxy, PROXY_CUT, direction, n);
+    code = rowlock_claim(connection, job, &answer, &lease, &t_error);
+    struck = proxy_has_struck(proxy);
+    proxy_arm(proxy, PROXY_NONE, direction, 0);
+    if (code) { /* only where nothing can remain */
+        t_int(code, ROWLOCK_ECONN);
+        t_int(struck, 1);
+        t_int(t_job_seen(one, hand, job).running, 0);
+        t_int(t_job_seen(one, hand, job).runs, runs);
+        t_ok(rowlock_claim(one, job, &answer, &lease, &t_error));
+    }
+    t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
+    t_int(answer.repeat, repeat);
+    t_int(t_job_runs(one, hand, job), 1);
+    t_int(t_job_seen(one, hand, job).runs, runs + 1);
+    t_int(t_job_seen(one, hand, job).token, rowlock_token(lease));
+    t_ok(finish(lease, 0));
+    t_int(t_job_seen(one, hand, job).outcome, ROWLOCK_RUN_DONE);
+    rowlock_lease_free(lease);
+    close_it(connection);
+    t_text(t_all_rows(hand), NO_ROWS);
+    t_ok(rowlock_forget_job(one, job->name, &t_error));
+    return struck;
+}
+
+static void cut_claims(enum proxy_direction direction)
+{
+    struct rowlock_job job = t_daily_job(t_name(0));
+    struct rowlock_connection *one = t_open();
+    void *hand = t_native();
+    int n, struck = 1;
+
+    t_give(t_granted(one, t_x(t_job_lock(&job)), 0)); /* known, in every technique */
+    for (n = 0; struck && n < MOST_MESSAGES; n++)
+        struck = cut_claim(one, hand, direction, n, &job, 0);
+    t_true(n > 2 && n < MOST_MESSAGES);
+}
+
+TEST(p1_cut_after_every_message_a_claim_sent)
+{
+    cut_claims(PROXY_TO_SERVER);
+}
+
+TEST(p1_cut_after_every_message_a_claim_got)
+{
+    cut_claims(PROXY_TO_CLIENT);
+}
+
+/* The run before was lost: its lease is swept, its row gets its outcome, and its instant is repeated. */
+static void cut_repeats(enum proxy_direction direction)
+{
+    struct rowlock_job job = t_daily_job(t_name(0));
+    struct rowlock_connection *one = t_open();
+    void *hand = t_native();
+    int n, struck = 1;
+
+    for (n = 0; struck && n < MOST_MESSAGES; n += n < 12 ? 1 : 3) {
+        struct rowlock_lease *dead = claimed(one, &job);
+
+        t_expire(hand, rowlock_token(dead));
+        rowlock_lease_free(dead);
+        struck = cut_claim(one, hand, direction, n, &job, 1);
+    }
+    t_true(n > 2 && n < MOST_MESSAGES);
+}
+
+TEST(p1_cut_after_every_message_a_claim_after_a_lost_run_sent)
+{
+    cut_repeats(PROXY_TO_SERVER);
+}
+
+TEST(p1_cut_after_every_message_a_claim_after_a_lost_run_got)
+{
+    cut_repeats(PROXY_TO_CLIENT);
+}
+
+/* A lost run that is not to be repeated is laid to rest, once, whatever was heard of it. */
+static void cut_settling(enum proxy_direction direction)
+{
+    struct rowlock_job job = t_daily_job(t_name(0));
+    struct rowlock_connection *one = t_open();
+    void *hand = t_native();
+    int n, struck = 1;
+
+    job.retry = -1;
+    for (n = 0; struck && n < MOST_MESSAGES; n += n < 12 ? 1 : 3) {
+        struct rowlock_lease *dead = claimed(one, &job), *lease = NULL;
+        struct rowlock_connection *connection = through_proxy();
+        struct rowlock_claim answer = {.now_ms = 0};
+        int code;
+
+        t_expire(hand, rowlock_token(dead));
+        proxy_arm(proxy, PROXY_CUT, direction, n);
+        code = rowlock_claim(connection, &job, &answer, &lease, &t_error);
+        struck = proxy_has_struck(proxy);
+        t_true(code == 0 || (code == ROWLOCK_ECONN && struck));
+        t_true(lease == NULL);
+        if (code)
+            t_ok(rowlock_claim(one, &job, &answer, &lease, &t_error));
+        t_int(answer.claimed, ROWLOCK_JOB_NOT_DUE);
+        t_int(t_job_runs(one, hand, &job), 0);
+        t_int(t_job_seen(one, hand, &job).outcome, ROWLOCK_RUN_LOST);
+        t_text(t_all_rows(hand), NO_ROWS);
+        rowlock_lease_free(dead);
+        close_it(connection);
+        t_ok(rowlock_forget_job(one, job.name, &t_error));
+    }
+    t_true(n > 2 && n < MOST_MESSAGES);
+}
+
+TEST(p1_cut_after_every_message_that_lays_a_lost_run_to_rest)
+{
+    cut_settling(PROXY_TO_SERVER);
+    cut_settling(PROXY_TO_CLIENT);
+}
+
+/* ---- a session that is lost while it works ----------------------------------------------------------- */
+
+static void until_table_is_waited_for(int n)
+{
+    struct timespec pause = {0, 2000000};
+    long long end = t_now() + 20000;
+    const char *text = strcmp(t_facts()->engine, "postgresql") == 0
+                           ? "SELECT count(*) FROM pg_stat_activity WHERE datname = "
+                             "current_database() AND wait_event = 'relation'"
+                           : "SELECT count(*) FROM information_schema.processlist WHERE db = "
+                             "database() AND state = 'Waiting for table metadata lock'";
+    void *hand = t_native();
+
+    while (atoi(t_native_sql(hand, "%s", text)) < n) {
+        t_true(t_now() < end);
+        nanosleep(&pause, NULL);
+    }
+}
+
+struct claiming {
+    struct rowlock_job job;
+    struct rowlock_claim answer;
+    struct rowlock_lease *lease;
+};
+
+static int claim_it(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
+{
+    struct claiming *claiming = data;
+
+    return rowlock_claim(connection, &claiming->job, &claiming->answer, &claiming->lease, error);
+}
+
+/* The server's session has the lease, and stands before the row of the run, when its client is cut off. */
+TEST(p1_a_session_lost_at_work_claims_nothing_beside_us)
+{
+    int postgresql = strcmp(t_facts()->engine, "postgresql") == 0;
+    struct claiming us = {.job = t_daily_job(t_name(0))};
+    struct rowlock_connection *one = t_open(), *connection;
+    void *hand = t_native(), *locker = t_native();
+    struct thread *thread;
+    int sessions;
+
+    t_give(t_granted(one, t_x(t_job_lock(&us.job)), 0));
+    connection = through_proxy();
+    t_until_sessions(t_sessions());
+    sessions = t_sessions();
+    t_native_sql(locker, postgresql ? "BEGIN" : "DO 0");
+    t_native_sql(locker, postgresql ? "LOCK TABLE %s IN SHARE MODE" : "LOCK TABLES %s READ",
+                 t_run_table());
+    thread = t_thread(connection, claim_it, &us);
+    until_table_is_waited_for(1);
+    proxy_cut_all(proxy);
+    t_native_sql(locker, postgresql ? "COMMIT" : "UNLOCK TABLES");
+    t_ok(t_join(thread));
+    t_until_sessions(sessions + 1); /* that of until_table_is_waited_for */
+    t_int(us.answer.claimed, ROWLOCK_JOB_CLAIMED);
+    t_int(t_job_runs(one, hand, &us.job), 1);
+    t_int(t_job_seen(one, hand, &us.job).runs, 1);
+    t_ok(finish(us.lease, 0));
+    rowlock_lease_free(us.lease);
+    close_it(connection);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+/* ---- finishes ------------------------------------------------------------------------------------------ */
+
+/* `at_least_ms`: the name stays taken, and the lease is there still when it is finished again. */
+static void cut_finishes(enum proxy_direction direction, int64_t at_least_ms)
+{
+    struct rowlock_job job = t_daily_job(t_name(0));
+    struct rowlock_connection *one = t_open();
+    void *hand = t_native();
+    int n, struck = 1;
+
+    job.at_least_ms = at_least_ms;
+    for (n = 0; struck && n < MOST_MESSAGES; n++) {
+        struct rowlock_connection *connection = through_proxy();
+        struct rowlock_lease *lease = claimed(connection, &job);
+        struct job_seen seen;
+        int code;
+
+        proxy_arm(proxy, PROXY_CUT, direction, n);
+        code = finish(lease, 3);
+        struck = proxy_has_struck(proxy);
+        /* it is finished, whether the first try or the second was heard: never "lost" */
+        t_true(code == 0 || (code == ROWLOCK_ECONN && struck));
+        proxy_arm(proxy, PROXY_NONE, direction, 0);
+        if (code)
+            t_ok(finish(lease, 3));
+        seen = t_job_seen(one, hand, &job);
+        t_int(seen.runs, 1);
+        t_int(seen.token, 0);
+        t_int(seen.outcome, ROWLOCK_RUN_FAILED);
+        t_int(seen.exit, 3);
+        t_int(seen.leases, at_least_ms > 0);
+        t_ok(rowlock_break(one, t_job_lock(&job), 0, 1, NULL, &t_error));
+        rowlock_lease_free(lease);
+        close_it(connection);
+        t_text(t_all_rows(hand), NO_ROWS);
+        t_ok(rowlock_forget_job(one, job.name, &t_error));
+    }
+    t_true(n >= 2 && n < MOST_MESSAGES);
+}
+
+TEST(p5_cut_after_every_message_a_finish_sent)
+{
+    cut_finishes(PROXY_TO_SERVER, 0);
+    cut_finishes(PROXY_TO_SERVER, HOUR);
+}
+
+TEST(p5_cut_after_every_message_a_finish_got)
+{
+    cut_finishes(PROXY_TO_CLIENT, 0);
+    cut_finishes(PROXY_TO_CLIENT, HOUR);
+}
+
+/* The reply is lost, and the database cannot be reached again within the call: the next one finds the run
+   finished, and somebody else may run the job by then. */
+TEST(p5_a_finish_repeated_after_a_lost_reply_harms_nobody)
+{
+    struct rowlock_job job = t_daily_job(t_name(0));
+    struct rowlock_connection *one = t_open();
+    void *hand = t_native();
+    int done_unheard = 0;
+
+    job.retry = 1;
+    job.backoff_ms = 1;
+    for (int n = 0, struck = 1; struck && n < MOST_MESSAGES; n++) {
+        struct rowlock_connection *connection = through_proxy();
+        struct rowlock_lease *lease = claimed(connection, &job), *next = NULL;
+        int code, unheard;
+
+        proxy_arm(proxy, PROXY_DOWN, PROXY_TO_CLIENT, n);
+        code = finish(lease, 3);
+        struck = proxy_has_struck(proxy);
+        t_true(code == 0 || (struck && code == ROWLOCK_ECONN));
+        proxy_arm(proxy, PROXY_NONE, PROXY_TO_CLIENT, 0);
+        unheard = code && !t_job_runs(one, hand, &job);
+        if (unheard) {
+            t_native_sql(hand, strcmp(t_facts()->engine, "postgresql") == 0
+                                   ? "SELECT pg_sleep(0.005)"
+                                   : "SELECT sleep(0.005)"); /* the backoff */
+            next = claimed(one, &job);
+        }
+        t_ok(finish(lease, 3));
+        if (unheard) {
+            t_int(t_job_runs(one, hand, &job), 1);
+            t_ok(finish(next, 0));
+            rowlock_lease_free(next);
+        }
+        t_int(t_job_runs(one, hand, &job), 0);
+        done_unheard += unheard;
+        rowlock_lease_free(lease);
+        close_it(connection);
+        t_ok(rowlock_forget_job(one, job.name, &t_error));
+    }
+    t_true(done_unheard > 0);
+}
+
+/* But a finish that never came, and is repeated when another node has found the run lost, says so. */
+TEST(p5_a_finish_that_comes_too_late_says_so)
+{
+    struct rowlock_job job = t_daily_job(t_name(0));
+    struct rowlock_connection *one = t_open(), *connection = through_proxy();
+    struct rowlock_lease *lease = claimed(connection, &job), *next;
+    void *hand = t_native();
+
+    proxy_arm(proxy, PROXY_DOWN, PROXY_TO_SERVER, 0);
+    t_fails(finish(lease, 0), ECONN);
+    t_int(t_job_runs(one, hand, &job), 1);
+    t_expire(hand, rowlock_token(lease));
+    next = claimed(one, &job);
+    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+    t_fails(finish(lease, 0), ELOST);
+    t_fails(finish(lease, 0), ELOST);
+    t_int(t_job_runs(one, hand, &job), 1);
+    t_int(t_job_seen(one, hand, &job).token, rowlock_token(next));
+    t_ok(finish(next, 0));
+    rowlock_lease_free(lease);
+    rowlock_lease_free(next);
+    close_it(connection);
+}

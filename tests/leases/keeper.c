@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * P5: a kept lease lives as long as it is kept, whatever happens to connections; and its loss is told
+ * once, in time. How a name is locked has no part in it.
+ *
+ * Runs on: sqlite/native postgresql/native mariadb/row
+ */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/extra.h"
+#include "lib/grants.h"
+#include "lib/house.h"
+#include "lib/lease.h"
+
+struct loss {
+    atomic_int times, code;
+    atomic_llong left_ms, when;
+};
+
+static void lost(struct rowlock_lease *lease, const struct rowlock_error *why, void *data)
+{
+    struct loss *loss = data;
+
+    atomic_store(&loss->code, why->code);
+    atomic_store(&loss->left_ms, rowlock_left(lease));
+    atomic_store(&loss->when, t_now());
+    atomic_fetch_add(&loss->times, 1);
+}
+
+static void moment(void)
+{
+    struct timespec pause = {0, 3000000};
+
+    nanosleep(&pause, NULL);
+}
+
+static void until_lost(struct loss *loss, long long limit_ms)
+{
+    long long end = t_now() + limit_ms;
+
+    while (atomic_load(&loss->times) == 0) {
+        if (t_now() > end)
+            t_fail(__FILE__, __LINE__, "nobody was told of the loss");
+        moment();
+    }
+}
+
+/* So many renewals, as the database sees them. */
+static void until_renewed(void *hand, int64_t token, int times)
+{
+    char last[100] = "";
+    long long end = t_now() + 20000;
+
+    while (times >= 0) {
+        const char *expires = t_native_sql(hand, "SELECT expires FROM %s WHERE token = %lld",
+                                           lease_beat_table(), (long long)token);
+
+        if (!*expires)
+            t_fail(__FILE__, __LINE__, "the lease is gone");
+        if (t_now() > end)
+            t_fail(__FILE__, __LINE__, "it is not renewed");
+        if (strcmp(expires, last) != 0) {
+            snprintf(last, sizeof last, "%s", expires);
+            times--;
+        }
+        moment();
+    }
+}
+
+static struct rowlock_lease *kept(struct rowlock_connection *connection, const char *name,
+                                  rowlock_duration ttl_ms, struct loss *loss)
+{
+    struct rowlock_lease *lease = t_granted(connection, t_x(name), ttl_ms);
+
+    t_ok(rowlock_keep(lease, lost, loss, &t_error));
+    return lease;
+}
+
+TEST(p5_a_kept_lease_outlives_its_ttl)
+{
+    struct rowlock_connection *one = t_open();
+    struct loss loss = {0};
+    struct rowlock_lease *lease = kept(one, "kept", 4000, &loss);
+    long long began = t_now();
+    void *hand = t_native();
+
+    until_renewed(hand, rowlock_token(lease), 4);
+    while (t_now() < began + 4400)
+        moment();
+    t_int(t_may_have(t_x("kept")), 0);
+    t_true(rowlock_left(lease) > 0);
+    t_fails(rowlock_keep(lease, lost, &loss, &t_error), EINVAL);
+    t_give(lease);
+    t_int(atomic_load(&loss.times), 0);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p5_a_freed_lease_is_kept_no_more)
+{
+    struct rowlock_connection *one = t_open();
+    struct loss loss = {0};
+    struct rowlock_lease *lease = kept(one, "freed", 3000, &loss);
+
+    until_renewed(t_native(), rowlock_token(lease), 1);
+    rowlock_lease_free(lease);
+    t_until_free(t_x("freed"), 10000);
+    t_int(atomic_load(&loss.times), 0);
+}
+
+static void lost_in_the_database(const char *name, int how)
+{
+    struct rowlock_connection *one = t_open();
+    struct loss loss = {0};
+    struct rowlock_lease *lease = kept(one, name, 3000, &loss);
+    void *hand = t_native();
+    int64_t token = rowlock_token(lease);
+
+    until_renewed(hand, token, 1);
+    if (how == 2)
+        lease_end(hand, (long)token);
+    else
+        t_ok(rowlock_break(t_open(), name, token, how, NULL, &t_error));
+    until_lost(&loss, 20000);
+    t_int(atomic_load(&loss.code), ROWLOCK_ELOST);
+    t_int(rowlock_left(lease), 0);
+    if (how == 0)
+        t_ok(rowlock_release(lease, &t_error));
+    else
+        t_fails(rowlock_release(lease, &t_error), ELOST);
+    rowlock_lease_free(lease);
+    t_int(atomic_load(&loss.times), 1);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p5_a_keeper_is_told_of_a_break)
+{
+    lost_in_the_database("broken", 0);
+}
+
+TEST(p5_a_keeper_is_told_of_a_break_now)
+{
+    lost_in_the_database("broken now", 1);
+}
+
+TEST(p5_a_keeper_is_told_when_its_rows_are_gone)
+{
+    lost_in_the_database("deleted", 2);
+}
+
+TEST(p5_a_kept_lease_survives_killed_connections)
+{
+    struct rowlock_connection *one = t_open();
+    struct loss loss = {0};
+    struct rowlock_lease *lease;
+    int64_t token;
+
+    if (!t_facts()->server)
+        return;
+    lease = kept(one, "survives", 4000, &loss);
+    token = rowlock_token(lease);
+    for (int i = 0; i < 2; i++) {
+        until_renewed(t_admin(), token, 1);
+        t_kill_all_sessions();
+    }
+    until_renewed(t_admin(), token, 2);
+    t_int(atomic_load(&loss.times), 0);
+    t_true(rowlock_left(lease) > 0);
+    t_give(lease);
+    t_text(t_all_rows(t_admin()), NO_ROWS);
+}
+
+/* The file is locked by another beyond the lease's end, as a database that hangs. */
+static void hang_by_write_lock(void)
+{
+    struct rowlock_connection *one = t_open();
+    struct loss loss = {0};
+    struct rowlock_lease *lease = kept(one, "hangs", 3000, &loss);
+    void *hand = t_native();
+
+    t_native_sql(hand, "BEGIN IMMEDIATE");
+    until_lost(&loss, 20000);
+    t_native_sql(hand, "ROLLBACK");
+    t_int(atomic_load(&loss.code), ROWLOCK_ECONN);
+    t_int(rowlock_left(lease), 0);
+    rowlock_lease_free(lease);
+    t_int(atomic_load(&loss.times), 1);
+    t_until_free(t_x("hangs"), 10000);
+}
+
+/* All processes of the server. */
+static void signal_server(const char *name, const char *how)
+{
+    extra_shell(
+        "pid=$(cat $ROWLOCK_TEST_FOLDER/%s/pid) && kill -s %s $pid $(pgrep -P $pid) && echo", name,
+        how);
+}
+
+static struct rowlock_connection *open_at(const char *url)
+{
+    struct rowlock_plan plan = {.technique = t_facts()->code};
+    struct rowlock_connection *connection = NULL;
+
+    t_ok(rowlock_open(url, NULL, &connection, &t_error));
+    t_ok(rowlock_install(connection, &plan, &t_error));
+    return t_adopt(connection);
+}
+
+static void hang_by_signal(void)
+{
+    char name[40], url[200];
+    struct rowlock_connection *one;
+    struct loss loss = {0};
+    struct rowlock_lease *lease;
+    long long began, deadline;
+
+    snprintf(name, sizeof name, "%s", extra_name("hanging"));
+    snprintf(url, sizeof url, "%s%s",
+             extra_shell("start_%s %s >&2 && %s && echo $server_admin", t_facts()->engine, name,
+                         strcmp(t_facts()->engine, "mariadb") == 0
+                             ? "mariadb --no-defaults --socket=$server_socket/socket -u root "
+                               "-e 'CREATE DATABASE test_x'"
+                             : "true"),
+             strcmp(t_facts()->engine, "mariadb") == 0 ? "test_x" : "postgres");
+    one = open_at(url);
+    lease = kept(one, "hangs", 3000, &loss);
+    began = t_now();
+    signal_server(name, "STOP");
+    deadline = t_now() + rowlock_left(lease);
+    until_lost(&loss, 20000);
+    signal_server(name, "CONT");
+    print_message("# told %lld ms after its end, %lld after the stop\n",
+                  atomic_load(&loss.when) - deadline, t_now() - began);
+    t_true(atomic_load(&loss.when) <= deadline + 1000);
+    t_int(atomic_load(&loss.code), ROWLOCK_ECONN);
+    t_int(rowlock_left(lease), 0);
+    rowlock_lease_free(lease);
+    t_int(atomic_load(&loss.times), 1);
+    t_close(one);
+    extra_stop(name);
+}
+
+TEST(p5_a_keeper_tells_the_loss_while_the_database_hangs)
+{
+    if (t_facts()->server)
+        hang_by_signal();
+    else
+        hang_by_write_lock();
+}
+
+TEST(p5_a_keeper_leaves_signals_to_the_program)
+{
+    struct rowlock_connection *one = t_open();
+    struct loss loss = {0};
+    struct rowlock_lease *lease = kept(one, "signals", 4000, &loss);
+    sigset_t usr1, pending;
+
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    t_int(pthread_sigmask(SIG_BLOCK, &usr1, NULL), 0);
+    kill(getpid(), SIGUSR1); /* would end the process if the keeper took it */
+    until_renewed(t_native(), rowlock_token(lease), 1);
+    sigpending(&pending);
+    t_int(sigismember(&pending, SIGUSR1), 1);
+    t_int(sigtimedwait(&usr1, NULL, &(struct timespec){5, 0}), SIGUSR1);
+    pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
+    t_give(lease);
+}
+
+/* Ended at any moment of its work. */
+TEST(p5_keepers_come_and_go)
+{
+    struct rowlock_connection *one = t_open();
+    struct loss loss = {0};
+    void *hand = t_native();
+
+    for (int i = 0; i < 12; i++) {
+        struct rowlock_lease *lease = kept(one, "come and go", 3000, &loss);
+
+        if (i % 3 == 0)
+            t_ok(rowlock_renew(lease, 0, &t_error));
+        if (i % 4 == 0)
+            until_renewed(hand, rowlock_token(lease), 1);
+        t_true(rowlock_left(lease) > 0);
+        t_give(lease);
+    }
+    t_int(atomic_load(&loss.times), 0);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+/* Whoever hears it first: the call is refused, and the callback comes once all the same. */
+TEST(p5_a_break_is_heard_by_the_keeper_and_by_the_caller)
+{
+    struct rowlock_connection *one = t_open();
+    struct loss loss = {0};
+    struct rowlock_lease *lease = kept(one, "both", 4000, &loss);
+
+    t_ok(rowlock_break(t_open(), "both", 0, 1, NULL, &t_error));
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
+    t_int(rowlock_left(lease), 0);
+    until_lost(&loss, 20000);
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    rowlock_lease_free(lease);
+    t_int(atomic_load(&loss.times), 1);
+}
+
+TEST(p5_a_keeper_needs_a_url)
+{
+    void *handle;
+    struct rowlock_connection *bare = t_wrap(&handle, NULL);
+    struct rowlock_connection *known = t_wrap(&handle, &(struct rowlock_options){.url = t_url()});
+    struct rowlock_lease *lease = t_granted(bare, t_x("no url"), 0);
+    struct loss loss = {0};
+
+    t_fails(rowlock_keep(lease, lost, &loss, &t_error), EINVAL);
+    t_give(lease);
+    lease = kept(known, "a url", 4000, &loss);
+    until_renewed(t_native(), rowlock_token(lease), 1);
+    t_give(lease);
+    t_text(t_all_rows(t_native()), NO_ROWS);
+}

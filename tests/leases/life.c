@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* P5, P6: the life of a lease: renewed, released, adopted, expired, broken. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/grants.h"
+#include "lib/house.h"
+#include "lib/lease.h"
+
+#define HOUR 3600000
+
+static int is_between(long long value, long long least, long long most)
+{
+    if (value < least || value > most)
+        print_message("# %lld is not from %lld to %lld\n", value, least, most);
+    return value >= least && value <= most;
+}
+
+/* ---- given back ------------------------------------------------------------------------------------- */
+
+TEST(a_release_is_deaf_to_what_interrupts_the_program)
+{
+    struct rowlock_connection *one;
+    struct rowlock_lease *lease;
+    int fds[2];
+
+    t_int(pipe(fds), 0);
+    one = t_open_with(&(struct rowlock_options){.interrupt_fd = fds[0]});
+    lease = t_granted(one, t_x("deaf"), HOUR);
+    t_int(write(fds[1], "!", 1), 1);
+    t_ok(rowlock_release(lease, &t_error));
+    t_int(t_may_have(t_x("deaf")), 1);
+    rowlock_lease_free(lease);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* ---- what is left ----------------------------------------------------------------------------------- */
+
+TEST(p5_what_is_left_counts_from_before_the_grant_was_sent)
+{
+    struct rowlock_connection *one = t_open();
+    long long before = t_now(), after;
+    struct rowlock_lease *lease = t_granted(one, t_x("left"), HOUR);
+    long long left = rowlock_left(lease);
+
+    after = t_now();
+    t_true(is_between(left, HOUR - (after - before) - 1, HOUR));
+    t_true(rowlock_token(lease) > 0);
+    t_int((long long)strlen(rowlock_owner(lease)), 32);
+    t_give(lease);
+}
+
+static int note_left(const struct rowlock_holder *holder, void *data)
+{
+    *(long long *)data = holder->left_ms;
+    return 0;
+}
+
+/* The grant waits for T, and was sent long before it was given. */
+TEST(p5_what_is_left_after_a_wait_is_no_more_than_the_database_gives)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct acquisition next = {.wants = {t_x("waited")}, .ttl_ms = HOUR, .wait_ms = -1};
+    struct thread *thread;
+    long long began, left, given = 0;
+
+    t_ok(t_begin(one, t_x("waited"), 0));
+    thread = t_acquire_thread(two, &next);
+    t_until_waiting(thread);
+    began = t_now();
+    t_ok(rowlock_commit(one, &t_error));
+    t_ok(t_join(thread));
+    t_ok(rowlock_list(one, "waited", note_left, &given, &t_error));
+    left = rowlock_left(next.lease);
+    t_true(left <= given + 1);
+    t_true(is_between(left, HOUR - 20000 - (t_now() - began), HOUR));
+    t_give(next.lease);
+}
+
+TEST(p5_an_expired_lease_has_nothing_left)
+{
+    struct rowlock_connection *one = t_open();
+    struct timespec moment = {0, 5000000};
+    struct rowlock_lease *lease = t_granted(one, t_x("over"), 1000);
+    long long began = t_now(), last = 1001;
+
+    while (rowlock_left(lease) > 0) {
+        t_true(rowlock_left(lease) <= last);
+        last = rowlock_left(lease);
+        t_true(t_now() < began + 20000);
+        nanosleep(&moment, NULL);
+    }
+    t_int(rowlock_left(lease), 0);
+    t_until_free(t_x("over"), 5000);
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    rowlock_lease_free(lease);
+    t_text(t_all_rows(t_native()), NO_ROWS);
+}
+
+/* ---- renewal ------------------------------------------------------------------------------------------ */
+
+TEST(p5_a_renewal_prolongs_and_never_shortens)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("renewed"), 60000);
+    void *hand = t_native();
+
+    t_ok(rowlock_renew(lease, 2 * HOUR, &t_error));
+    t_true(is_between(rowlock_left(lease), 2 * HOUR - 20000, 2 * HOUR));
+    t_ok(rowlock_renew(lease, 5000, &t_error));
+    t_int(atol(t_native_sql(hand, "SELECT count(*) FROM %s WHERE expires > %s", lease_beat_table(),
+                            lease_instant(HOUR))),
+          1);
+    t_give(lease);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p5_a_renewal_by_default_is_by_the_ttl_of_the_grant)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("default ttl"), HOUR);
+
+    t_ok(rowlock_renew(lease, 0, &t_error));
+    t_true(is_between(rowlock_left(lease), HOUR - 20000, HOUR));
+    t_give(lease);
+}
+
+/* Nobody came meanwhile: existence is validity. */
+TEST(p5_an_expired_lease_that_nobody_removed_can_be_renewed_or_is_lost)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("slept"), 60000);
+    void *hand = t_native();
+
+    t_expire(hand, rowlock_token(lease));
+    if (rowlock_renew(lease, 0, &t_error) == 0) {
+        t_int(t_may_have(t_x("slept")), 0);
+        t_give(lease);
+    } else {
+        t_int(t_error.code, ROWLOCK_ELOST);
+        t_int(rowlock_left(lease), 0);
+        rowlock_lease_free(lease);
+        t_int(t_may_have(t_x("slept")), 1);
+    }
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p5_gone_is_lost_for_good)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("gone"), 60000), *other;
+    void *hand = t_native();
+
+    t_expire(hand, rowlock_token(lease));
+    other = t_granted(two, t_x("gone"), 0);
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
+    t_contains(t_error.text, "gone");
+    t_int(rowlock_left(lease), 0);
+    t_give(other);
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST); /* and is not made again */
+    t_int(t_may_have(t_x("gone")), 1);
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    rowlock_lease_free(lease);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p5_a_renewal_survives_a_lost_connection)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease;
+
+    if (!t_facts()->server)
+        return;
+    lease = t_granted(one, t_x("reconnected"), HOUR);
+    t_engine()->kill(t_admin(), t_engine()->session(t_handle(one)));
+    t_ok(rowlock_renew(lease, 0, &t_error));
+    t_engine()->kill(t_admin(), t_engine()->session(t_handle(one)));
+    t_give(lease);
+    t_int(t_may_have(t_x("reconnected")), 1);
+}
+
+TEST(p5_a_lease_on_a_wrapped_connection)
+{
+    void *handle;
+    struct rowlock_connection *one = t_wrap(&handle, NULL);
+    struct rowlock_lease *lease = t_granted(one, t_x("wrapped"), HOUR);
+
+    t_ok(rowlock_renew(lease, 0, &t_error));
+    t_int(t_may_have(t_x("wrapped")), 0);
+    t_int(t_engine()->in_transaction(handle), 0);
+    if (t_facts()->server) { /* nobody can open it again */
+        t_engine()->kill(t_admin(), t_engine()->session(handle));
+        t_fails(rowlock_renew(lease, 0, &t_error), ECONN);
+        t_true(rowlock_left(lease) > 0);
+        rowlock_lease_free(lease);
+        t_ok(rowlock_break(t_open(), "wrapped", 0, 1, NULL, &t_error));
+        return;
+    }
+    t_give(lease);
+}
+
+/* ---- release -------------------------------------------------------------------------------------------- */
+
+TEST(p6_a_release_is_idempotent_and_leaves_nothing)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("released"), 0), *other;
+    void *hand = t_native();
+
+    t_ok(rowlock_release(lease, &t_error));
+    t_text(t_all_rows(hand), NO_ROWS);
+    t_int(rowlock_left(lease), 0);
+    t_ok(rowlock_release(lease, &t_error));
+    other = t_granted(one, t_x("released"), 0); /* another's is not released by it */
+    t_ok(rowlock_release(lease, &t_error));
+    t_int(t_may_have(t_x("released")), 0);
+    t_give(other);
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
+    rowlock_lease_free(lease);
+}
+
+TEST(p6_a_release_of_a_lost_lease_says_so)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("lost"), 0), *other;
+
+    t_expire(t_native(), rowlock_token(lease));
+    other = t_granted(two, t_x("lost"), 0);
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    t_contains(t_error.text, "lost");
+    rowlock_lease_free(lease);
+    t_int(t_may_have(t_x("lost")), 0);
+    t_give(other);
+}
+
+/* ---- adoption ------------------------------------------------------------------------------------------- */
+
+TEST(p5_a_lease_can_be_adopted_by_its_token)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("adopted"), HOUR), *same = NULL;
+
+    t_ok(rowlock_adopt(two, "adopted", rowlock_token(lease), &same, &t_error));
+    t_true(rowlock_token(same) == rowlock_token(lease));
+    t_text(rowlock_owner(same), "");
+    t_true(is_between(rowlock_left(same), HOUR - 20000, HOUR));
+    t_ok(rowlock_renew(same, 2 * HOUR, &t_error));
+    t_ok(rowlock_renew(lease, 0, &t_error));
+    t_give(same);
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
+    rowlock_lease_free(lease);
+}
+
+TEST(p5_what_is_no_lease_cannot_be_adopted)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("real"), 0), *none = NULL;
+    int64_t token = rowlock_token(lease);
+
+    t_fails(rowlock_adopt(one, "real", token + 1, &none, &t_error), ELOST);
+    t_fails(rowlock_adopt(one, "unreal", token, &none, &t_error), ELOST);
+    t_expire(t_native(), token);
+    t_fails(rowlock_adopt(one, "real", token, &none, &t_error), ELOST);
+    rowlock_lease_free(lease);
+    lease = t_granted(one, t_x("real"), 0);
+    t_ok(rowlock_break(one, "real", rowlock_token(lease), 0, NULL, &t_error));
+    t_fails(rowlock_adopt(one, "real", rowlock_token(lease), &none, &t_error), ELOST);
+    t_true(none == NULL);
+    t_give(lease);
+}
+
+/* ---- breaking --------------------------------------------------------------------------------------------- */
+
+TEST(p5_a_broken_lease_is_not_renewed_but_kept_until_it_ends)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("broken"), HOUR);
+    int64_t broken = -1;
+
+    t_ok(rowlock_break(two, "broken", 0, 0, &broken, &t_error));
+    t_int(broken, 1);
+    t_int(t_may_have(t_x("broken")), 0);
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
+    t_int(t_may_have(t_x("broken")), 0);
+    t_ok(rowlock_release(lease, &t_error)); /* it was the holder's until now */
+    rowlock_lease_free(lease);
+    t_int(t_may_have(t_x("broken")), 1);
+    t_text(t_all_rows(t_native()), NO_ROWS);
+}
+
+TEST(p5_a_lease_broken_now_is_gone)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("broken now"), HOUR);
+    int64_t broken = -1;
+
+    t_ok(rowlock_break(two, "broken now", rowlock_token(lease), 1, &broken, &t_error));
+    t_int(broken, 1);
+    t_int(t_may_have(t_x("broken now")), 1);
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    rowlock_lease_free(lease);
+    t_ok(rowlock_break(two, "broken now", 0, 1, &broken, &t_error));
+    t_int(broken, 0);
+}
+
+TEST(p5_one_of_several_leases_is_broken)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *a = t_granted(one, t_s("some"), HOUR),
+                         *b = t_granted(two, t_s("some"), HOUR);
+    int64_t broken = -1;
+
+    t_ok(rowlock_break(one, "some", rowlock_token(a), 1, &broken, &t_error));
+    t_int(broken, 1);
+    t_fails(rowlock_renew(a, 0, &t_error), ELOST);
+    t_ok(rowlock_renew(b, 0, &t_error));
+    t_ok(rowlock_break(one, "some", 0, 0, &broken, &t_error));
+    t_int(broken, 1);
+    t_fails(rowlock_renew(b, 0, &t_error), ELOST);
+    rowlock_lease_free(a);
+    t_give(b);
+}
+
+/* Losing one of the names is losing the lease. */
+static void one_of_three(int how)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_want wants[] = {t_x("three a"), t_x("three b"), t_p("three c", 4, 2)};
+    struct rowlock_lease *lease = NULL;
+    void *hand = t_native();
+
+    t_ok(t_acquire_all(one, wants, 3, HOUR, 0, &lease));
+    if (how == 0) {
+        t_ok(rowlock_break(two, "three b", 0, 1, NULL, &t_error));
+    } else {
+        t_expire(hand, rowlock_token(lease));
+        t_give(t_granted(two, t_x("three b"), 0));
+    }
+    t_text(t_all_rows(hand), NO_ROWS);
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
+    t_ok(rowlock_begin(two, &wants[0], 1, 0, &t_error));
+    t_fails(rowlock_fence(two, "three a", rowlock_token(lease), &t_error), ELOST);
+    t_ok(rowlock_rollback(two, &t_error));
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    rowlock_lease_free(lease);
+}
+
+TEST(p5_a_token_of_several_names_of_which_one_is_broken_ends_for_all)
+{
+    one_of_three(0);
+}
+
+TEST(p5_a_token_of_several_names_of_which_one_is_taken_over_ends_for_all)
+{
+    one_of_three(1);
+}
+
+/* ---- a list of them ------------------------------------------------------------------------------------------ */
+
+struct listed {
+    int n, holds, waits;
+    struct rowlock_holder holder[4];
+    char texts[4][400];
+};
+
+static int list_one(const struct rowlock_holder *holder, void *data)
+{
+    struct listed *listed = data;
+    int i = listed->n++;
+
+    if (i >= 4)
+        return 1;
+    listed->holder[i] = *holder;
+    snprintf(listed->texts[i], sizeof listed->texts[i], "%s|%s|%s", holder->name, holder->note,
+             holder->command);
+    listed->holds += holder->holding == ROWLOCK_HOLDS;
+    listed->waits += holder->holding == ROWLOCK_WAITS;
+    return 0;
+}
+
+TEST(a_list_has_holders_then_waiters_in_their_order)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open(), *three = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_p("listed", 3, 2), HOUR);
+    struct acquisition second = {.wants = {t_x("listed")}, .wait_ms = -1},
+                       third = {.wants = {t_s("listed")}, .wait_ms = -1};
+    struct thread *threads[2];
+    struct listed listed = {0};
+    void *hand = t_native();
+
+    threads[0] = t_acquire_thread(two, &second);
+    t_until_queued(hand, "listed", 1);
+    threads[1] = t_acquire_thread(three, &third);
+    t_until_queued(hand, "listed", 2);
+    t_ok(rowlock_list(t_open(), "listed", list_one, &listed, &t_error));
+    t_int(listed.n, 3);
+    t_int(listed.holder[0].holding, ROWLOCK_HOLDS);
+    t_text(listed.texts[0], "listed|a note|a test");
+    t_int(listed.holder[0].mode, ROWLOCK_PERMIT);
+    t_int(listed.holder[0].limit, 3);
+    t_int(listed.holder[0].count, 2);
+    t_true(listed.holder[0].token == rowlock_token(lease));
+    t_true(is_between(listed.holder[0].left_ms, HOUR - 20000, HOUR));
+    t_int(listed.holder[1].holding, ROWLOCK_WAITS);
+    t_int(listed.holder[1].mode, ROWLOCK_EXCLUSIVE);
+    t_int(listed.holder[2].mode, ROWLOCK_SHARED);
+    t_true(listed.holder[1].ticket > 0 && listed.holder[1].ticket < listed.holder[2].ticket);
+    t_give(lease);
+    t_ok(t_join(threads[0]));
+    t_give(second.lease);
+    t_ok(t_join(threads[1]));
+    t_give(third.lease);
+    listed = (struct listed){0};
+    t_ok(rowlock_list(one, NULL, list_one, &listed, &t_error));
+    t_int(listed.n, 0);
+}
+
+TEST(a_list_says_who_was_told_to_stop)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_p("listed", 3, 2), HOUR),
+                         *other = t_granted(one, t_p("listed", 3, 1), HOUR);
+    struct acquisition waiter = {.wants = {t_x("listed")}, .wait_ms = -1};
+    struct thread *thread = t_acquire_thread(two, &waiter);
+    struct listed listed = {0};
+
+    t_until_queued(t_native(), "listed", 1);
+    t_ok(rowlock_break(one, "listed", rowlock_token(lease), 0, NULL, &t_error));
+    t_ok(rowlock_list(one, NULL, list_one, &listed, &t_error));
+    t_int(listed.n, 3);
+    for (int i = 0; i < 3; i++)
+        t_int(listed.holder[i].stop, listed.holder[i].token == rowlock_token(lease));
+    t_int(listed.holds, 2);
+    t_give(lease);
+    t_give(other);
+    t_ok(t_join(thread));
+    t_give(waiter.lease);
+}
+
+TEST(a_list_leaves_out_what_has_expired)
+{
+    struct rowlock_connection *one = t_open();
+    struct listed listed = {0};
+    void *hand = t_native();
+
+    lease_put(hand, 41, "listed old", "exclusive", -1000);
+    lease_put(hand, 42, "listed new", "exclusive", 600000);
+    t_ok(rowlock_list(one, NULL, list_one, &listed, &t_error));
+    t_int(listed.n, 1);
+    t_text(listed.texts[0], "listed new|maintenance|work");
+    t_forget_leases(hand);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* P1, P6 under pressure: clients that acquire and release as fast as they can, in all modes, some of
+   which die, with a detector that notices whoever overlaps. */
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/extra.h"
+#include "lib/grants.h"
+#include "lib/lease.h"
+#include "lib/overlap.h"
+
+#define CLIENTS 8
+#define SHORT_MS 1000 /* of who does nothing under it but die */
+/* Of who writes under it, and what must be left then: without a fence it is as good as its ttl, and a
+   busy machine may pause anybody between the look at the clock and the write. */
+#define LONG_MS 30000
+#define ENOUGH_MS 20000
+
+struct load {
+    struct overlap *overlap;
+    const char *prefix;
+    int number, names, turns;
+};
+
+static struct rowlock_want random_want(const char *name)
+{
+    switch (rand() % 4) {
+    case 0:
+        return t_s(name);
+    case 1:
+        return t_p(name, 3, 1 + rand() % 2);
+    default:
+        return t_x(name);
+    }
+}
+
+/* One or two names, held for a moment. The last turn of two of the clients is never released. */
+static int turn(const struct load *load, struct rowlock_connection *connection, int dies)
+{
+    int first = rand() % load->names, second = rand() % load->names, places[2] = {0, 0};
+    char names[2][40];
+    struct rowlock_want wants[2];
+    size_t n = first != second && rand() % 3 == 0 ? 2 : 1;
+    struct rowlock_terms terms = {.ttl_ms = dies ? SHORT_MS : 30000, .wait_ms = -1};
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_error error = {0};
+    int code;
+
+    snprintf(names[0], sizeof names[0], "%s %d", load->prefix, first);
+    snprintf(names[1], sizeof names[1], "%s %d", load->prefix, second);
+    wants[0] = random_want(names[0]);
+    wants[1] = random_want(names[1]);
+    if (rand() % 8 == 0)
+        terms.wait_ms = rand() % 2 ? 0 : 20;
+    code = rowlock_acquire(connection, wants, n, &terms, &lease, &error);
+    if (terms.wait_ms >= 0 && (code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT))
+        return 0;
+    if (!code) {
+        places[0] = overlap_enter(load->overlap, first, wants[0], lease);
+        if (n == 2)
+            places[1] = overlap_enter(load->overlap, second, wants[1], lease);
+        if (dies)
+            raise(SIGKILL);
+        sched_yield();
+        overlap_leave(load->overlap, places[0]);
+        if (n == 2)
+            overlap_leave(load->overlap, places[1]);
+        code = rowlock_release(lease, &error);
+        rowlock_lease_free(lease);
+    }
+    if (code)
+        overlap_failed(load->overlap, &error);
+    return code;
+}
+
+static int client(const void *data, int to)
+{
+    const struct load *load = data;
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error = {0};
+    int code = rowlock_open(t_url(), NULL, &connection, &error), dies = load->number % 4 == 3;
+
+    (void)to;
+    srand((unsigned)load->number + 7);
+    if (code)
+        overlap_failed(load->overlap, &error);
+    for (int i = 0; !code && i < load->turns; i++)
+        code = turn(load, connection, dies && i == load->turns / 2);
+    rowlock_close(connection);
+    return code != 0;
+}
+
+/* ---- deadlocks: the library tries again, so that nobody would notice ------------------------------------ */
+
+static int is(const char *engine)
+{
+    return strcmp(t_facts()->engine, engine) == 0;
+}
+
+/* Technique insert has them by its nature on InnoDB (docs/techniques.md), and SQLite none. */
+static int may_deadlock(void)
+{
+    return !t_facts()->server || t_facts()->begins_meet;
+}
+
+/* MariaDB counts those of all databases together: this program has a server of its own. */
+static void own_server(void)
+{
+    static int started;
+    char url[200];
+
+    if (started || !is("mariadb") || may_deadlock())
+        return;
+    started = 1;
+    snprintf(url, sizeof url, "%stest_1",
+             extra_shell("start_mariadb %s && mariadb --no-defaults --socket=$server_socket/socket "
+                         "-u root -e 'CREATE DATABASE test_1' && echo $server_url",
+                         extra_name("load")));
+    setenv("ROWLOCK_TEST_URL", url, 1);
+    setenv("ROWLOCK_TEST_ADMIN", url, 1);
+}
+
+/* PostgreSQL's sessions tell when they end. */
+static long deadlocks(void *hand)
+{
+    if (may_deadlock())
+        return 0;
+    return atol(t_native_sql(hand, "%s",
+                             is("postgresql")
+                                 ? "SELECT deadlocks FROM pg_stat_database WHERE datname = "
+                                   "current_database()"
+                                 : "SELECT variable_value FROM information_schema.global_status "
+                                   "WHERE variable_name = 'INNODB_DEADLOCKS'"));
+}
+
+static void run_load(const char *prefix, int names, int turns)
+{
+    struct load load = {
+        .overlap = overlap_new(3), .prefix = prefix, .names = names, .turns = turns};
+    struct child children[CLIENTS];
+    struct rowlock_connection *one;
+    void *hand;
+    long long began = t_now();
+    int64_t removed;
+    long before;
+    int sessions;
+
+    own_server();
+    one = t_open();
+    hand = t_native();
+    before = deadlocks(hand);
+    sessions = t_facts()->server ? t_sessions() : 0;
+    for (load.number = 0; load.number < CLIENTS; load.number++)
+        children[load.number] = t_child(client, &load);
+    for (int i = 0; i < CLIENTS; i++) {
+        int status = t_await_child(&children[i]);
+
+        t_true(status == 0 || status == 128 + SIGKILL || load.overlap->code);
+    }
+    overlap_check(load.overlap);
+    if (t_facts()->server)
+        t_until_sessions(sessions);
+    t_int(deadlocks(hand) - before, 0);
+    print_message("# %d grants in %lld ms\n", load.overlap->entered, t_now() - began);
+    t_int(t_odd_rows(hand), 0);
+    t_text(t_native_sql(hand, "SELECT count(*) FROM %s", waiter_table()), "0");
+    while (strcmp(t_all_rows(hand), NO_ROWS) != 0) { /* the dead ones' leases expire */
+        t_ok(rowlock_vacuum(one, &removed, &t_error));
+        t_true(t_now() < began + 60000);
+    }
+    overlap_free(load.overlap);
+}
+
+TEST(p1_eight_clients_on_one_name)
+{
+    run_load("one", 1, 25);
+}
+
+TEST(p1_eight_clients_on_three_names)
+{
+    run_load("three", 3, 30);
+}
+
+TEST(p1_eight_clients_on_a_hundred_names)
+{
+    run_load("hundred", 100, 40);
+}
+
+/* ---- a file under one lock --------------------------------------------------------------------------------- */
+
+#define WORKERS 12
+#define WRITES 25
+#define VICTIMS 3
+
+struct file_work {
+    int file; /* descriptor: "1\n2\n3\n" ..., each number of 8 bytes */
+    struct overlap *overlap;
+    atomic_int *done;
+    int victim; /* 1: to be killed; 2, 3: kills itself before, after it has written */
+    pid_t dead[VICTIMS + 1];
+    int n_dead;
+};
+
+/* Appends the number after the last one; two who overlap write one number twice. */
+static int append_next(int file)
+{
+    char record[16] = "00000000";
+    off_t end = lseek(file, 0, SEEK_END);
+
+    if (end > 0 && pread(file, record, 8, end - 8) != 8)
+        return -1;
+    sched_yield();
+    snprintf(record, sizeof record, "%07d\n", atoi(record) + 1);
+    return write(file, record, 8) == 8 ? 0 : -1;
+}
+
+static int file_worker(const void *data, int to)
+{
+    const struct file_work *work = data;
+    int ttl_ms = work->victim == 2 ? SHORT_MS : LONG_MS;
+    struct rowlock_terms terms = {.ttl_ms = ttl_ms, .wait_ms = -1};
+    struct rowlock_want want = t_x("the file");
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error = {0};
+    struct rowlock_lease *lease = NULL;
+    int file = open(getenv("FILE_UNDER_LOCK"), O_RDWR | O_APPEND);
+    int code = rowlock_open(t_url(), NULL, &connection, &error);
+
+    for (int i = 0; !code && (work->victim || i < WRITES);) {
+        code = rowlock_acquire(connection, &want, 1, &terms, &lease, &error);
+        if (code)
+            break;
+        if (work->victim == 2)
+            raise(SIGKILL);
+        if (rowlock_left(lease) > ENOUGH_MS) { /* else it was told so late: not now */
+            if (append_next(file))
+                return 1;
+            if (work->victim == 3)
+                raise(SIGKILL);
+            i++;
+        }
+        code = rowlock_release(lease, &error);
+        code = code == ROWLOCK_ELOST ? 0 : code;
+        rowlock_lease_free(lease);
+    }
+    if (code)
+        overlap_failed(work->overlap, &error);
+    atomic_fetch_add(work->done, 1);
+    return write(to, "!", 1) != 1 || code != 0;
+}
+
+/* Until the child has ended or says so. What the dead held is over at once, for nobody shall wait for so
+   long; their last COMMIT may come when they are dead already, and SQLite be busy: so again and again. */
+static void outlive(const struct child *child, void *hand, const struct file_work *work)
+{
+    struct timespec pause = {0, 20000000};
+
+    while (!t_has_spoken(child)) {
+        for (int i = 0; i < work->n_dead; i++)
+            t_try_sql(
+                hand,
+                "UPDATE %s SET expires = %s WHERE token IN (SELECT token FROM %s WHERE pid = %ld)",
+                lease_beat_table(), lease_instant(-1000), lease_table(), (long)work->dead[i]);
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* Waiters wherever they are by then, and holders. The lease of one expires by itself. */
+static void kill_some(struct file_work *work, void *hand)
+{
+    struct timespec pause = {0, 0};
+    struct child victims[2];
+
+    for (int i = 0; i < 2; i++) {
+        work->victim = 2 + i;
+        victims[i] = t_child(file_worker, work);
+    }
+    work->victim = 1;
+    for (int i = 0; i < VICTIMS; i++) {
+        struct child victim = t_child(file_worker, work);
+
+        pause.tv_nsec = 60000000 + rand() % 100000000;
+        nanosleep(&pause, NULL);
+        t_end_child(&victim, SIGKILL);
+        work->dead[work->n_dead++] = victim.pid;
+    }
+    for (int i = 1; i >= 0; i--) {
+        outlive(&victims[i], hand, work);
+        t_int(t_await_child(&victims[i]), 128 + SIGKILL);
+        if (i == 1)
+            work->dead[work->n_dead++] = victims[i].pid;
+    }
+}
+
+/* How many numbers; each once, in their order. */
+static int count_numbers(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    int number, last = 0;
+
+    t_true(file != NULL);
+    while (fscanf(file, "%d", &number) == 1)
+        t_int(number, ++last);
+    fclose(file);
+    return last;
+}
+
+TEST(p1_a_file_under_one_lock_is_exact_though_processes_are_killed)
+{
+    struct file_work work = {.overlap = overlap_new(0)};
+    struct child workers[WORKERS];
+    char path[300];
+    int file, numbers;
+    void *hand;
+    long long began = t_now();
+
+    snprintf(path, sizeof path, "%s/file", getenv("ROWLOCK_TEST_TEMP"));
+    setenv("FILE_UNDER_LOCK", path, 1);
+    file = open(path, O_CREAT | O_RDWR, 0600);
+    t_true(file >= 0);
+    close(file);
+    work.done =
+        mmap(NULL, sizeof *work.done, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < WORKERS; i++)
+        workers[i] = t_child(file_worker, &work);
+    hand = t_native();
+    kill_some(&work, hand);
+    for (int i = 0; i < WORKERS; i++) {
+        outlive(&workers[i], hand, &work);
+        t_int(t_await_child(&workers[i]), 0);
+    }
+    overlap_check(work.overlap);
+    t_int(atomic_load(work.done), WORKERS);
+    numbers = count_numbers(path);
+    print_message("# %d numbers in %lld ms\n", numbers, t_now() - began);
+    t_true(numbers >= WORKERS * WRITES + 1);
+    t_until_free(t_x("the file"), 2 * LONG_MS);
+    t_int(t_odd_rows(hand), 0);
+    t_forget_leases(hand);
+    munmap(work.done, sizeof *work.done);
+    overlap_free(work.overlap);
+}
+
+/* ---- a semaphore --------------------------------------------------------------------------------------------- */
+
+#define PERMITS 3
+
+/* Inside it waits until all permits have once been taken at the same time. */
+static int semaphore_worker(const void *data, int to)
+{
+    struct overlap *overlap = *(struct overlap *const *)data;
+    struct rowlock_terms terms = {.wait_ms = -1};
+    struct rowlock_want want = t_p("semaphore", PERMITS, 1);
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error = {0};
+    struct rowlock_lease *lease = NULL;
+    struct timespec pause = {0, 1000000};
+    int code = rowlock_open(t_url(), NULL, &connection, &error);
+
+    for (int i = 0; !code && i < 5; i++) {
+        int place;
+
+        code = rowlock_acquire(connection, &want, 1, &terms, &lease, &error);
+        if (code)
+            break;
+        place = overlap_enter(overlap, 0, want, lease);
+        for (int n = 0; n < 10000 && overlap->most_permits < PERMITS; n++)
+            nanosleep(&pause, NULL);
+        sched_yield();
+        overlap_leave(overlap, place);
+        code = rowlock_release(lease, &error);
+        rowlock_lease_free(lease);
+    }
+    if (code)
+        overlap_failed(overlap, &error);
+    return write(to, "!", 1) != 1 || code != 0;
+}
+
+TEST(p1_a_semaphore_is_never_over_its_limit_and_reaches_it)
+{
+    struct overlap *overlap = overlap_new(PERMITS);
+    struct child workers[WORKERS];
+    long long began = t_now();
+
+    for (int i = 0; i < WORKERS; i++)
+        workers[i] = t_child(semaphore_worker, &overlap);
+    for (int i = 0; i < WORKERS; i++)
+        t_int(t_await_child(&workers[i]), 0);
+    overlap_check(overlap);
+    print_message("# %d permits in %lld ms\n", overlap->entered, t_now() - began);
+    t_int(overlap->entered, WORKERS * 5);
+    t_int(overlap->most_permits, PERMITS);
+    t_text(t_all_rows(t_native()), NO_ROWS);
+    overlap_free(overlap);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * P1: the connection is cut after every message of acquire, renew and release, one after the other. The
+ * owner id settles what happened: never two grants, and no grant of which its owner does not know.
+ *
+ * Runs on: postgresql mariadb
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/grants.h"
+#include "lib/house.h"
+#include "lib/lease.h"
+#include "lib/proxy.h"
+
+#define HOUR 3600000
+#define SOON_MS 8000
+#define MOST_MESSAGES 300
+
+static struct proxy *proxy;
+
+/* So many sessions at least wait for a lock on the table of leases. */
+static void until_table_is_waited_for(int n)
+{
+    struct timespec pause = {0, 2000000};
+    long long end = t_now() + 20000;
+    const char *text = strcmp(t_facts()->engine, "postgresql") == 0
+                           ? "SELECT count(*) FROM pg_stat_activity WHERE datname = "
+                             "current_database() AND wait_event = 'relation'"
+                           : "SELECT count(*) FROM information_schema.processlist WHERE db = "
+                             "database() AND state = 'Waiting for table metadata lock'";
+
+    while (atoi(t_native_sql(t_admin(), "%s", text)) < n) {
+        t_true(t_now() < end);
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* Not given to the house: there are many. */
+static struct rowlock_connection *through_proxy(void **handle)
+{
+    struct rowlock_connection *connection = NULL;
+    const char *url;
+
+    if (!proxy)
+        proxy = proxy_start(t_port(), strcmp(t_facts()->engine, "postgresql") == 0);
+    proxy_cut_all(proxy); /* what a test that failed has left */
+    proxy_settle(proxy);
+    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+    url = t_url_at(proxy_port(proxy));
+    if (!handle) {
+        t_ok(rowlock_open(url, NULL, &connection, &t_error));
+        return connection;
+    }
+    *handle = t_engine()->open(url);
+    t_true(*handle != NULL);
+    t_ok(t_engine()->wrap(*handle, NULL, &connection, &t_error));
+    return connection;
+}
+
+static void close_it(struct rowlock_connection *connection, void *handle)
+{
+    rowlock_close(connection);
+    if (handle)
+        t_engine()->close(handle);
+    proxy_cut_all(proxy);
+}
+
+/* The tables have this lease of the name, and no other. */
+static void is_the_one(void *hand, const char *name, const struct rowlock_lease *lease)
+{
+    t_int(leases_of(hand, name), 1);
+    t_int(lease_rows(hand, (long)rowlock_token(lease)), 1);
+    t_int(lease_beats(hand, (long)rowlock_token(lease)), 1);
+    t_int(waiters_of(hand, name), 0);
+}
+
+static void cut_acquire(enum proxy_direction direction, struct rowlock_want want,
+                        rowlock_duration wait_ms)
+{
+    const char *name = want.name;
+    void *hand = t_native();
+    int n, struck = 1;
+
+    t_give(t_granted(t_open(), want, 0));
+    for (n = 0; struck && n < MOST_MESSAGES; n++) {
+        struct rowlock_connection *connection = through_proxy(NULL);
+        struct rowlock_lease *lease = NULL;
+        int code;
+
+        proxy_arm(proxy, PROXY_CUT, direction, n);
+        code = t_acquire(connection, want, HOUR, wait_ms, &lease);
+        struck = proxy_has_struck(proxy);
+        if (code == 0) {
+            is_the_one(hand, name, lease);
+            proxy_arm(proxy, PROXY_NONE, direction, 0);
+            t_give(lease);
+        } else { /* only where nothing can remain */
+            t_int(code, ROWLOCK_ECONN);
+            t_int(struck, 1);
+        }
+        close_it(connection, NULL);
+        t_text(t_all_rows(hand), NO_ROWS);
+    }
+    t_true(n > 2 && n < MOST_MESSAGES);
+}
+
+TEST(p1_cut_after_every_message_a_try_sent)
+{
+    cut_acquire(PROXY_TO_SERVER, t_x("cut try"), 0);
+}
+
+TEST(p1_cut_after_every_message_a_try_got)
+{
+    cut_acquire(PROXY_TO_CLIENT, t_x("cut try"), 0);
+}
+
+TEST(p1_cut_after_every_message_a_patient_call_sent)
+{
+    cut_acquire(PROXY_TO_SERVER, t_x("cut wait"), 10000);
+}
+
+TEST(p1_cut_after_every_message_a_patient_call_got)
+{
+    cut_acquire(PROXY_TO_CLIENT, t_x("cut wait"), 10000);
+}
+
+/* No exclusive lock of the name keeps a second grant from coming beside the first. */
+TEST(p1_cut_after_every_message_a_sharer_sent)
+{
+    cut_acquire(PROXY_TO_SERVER, t_s("cut share"), 0);
+}
+
+TEST(p1_cut_after_every_message_a_sharer_got)
+{
+    cut_acquire(PROXY_TO_CLIENT, t_s("cut share"), 0);
+}
+
+/* ---- a session that is lost while it works ----------------------------------------------------------- */
+
+/* The server's session stands before its INSERT when its client is cut off, and would go on later. */
+static void lost_at_work(struct rowlock_want want, rowlock_duration wait_ms)
+{
+    int postgresql = strcmp(t_facts()->engine, "postgresql") == 0;
+    struct rowlock_connection *connection;
+    struct acquisition us = {.wants = {want}, .ttl_ms = HOUR, .wait_ms = wait_ms};
+    void *hand = t_native(), *locker = t_native();
+    struct thread *thread;
+    int sessions;
+
+    t_give(t_granted(t_open(), want, 0));
+    connection = through_proxy(NULL);
+    sessions = t_sessions();
+    t_native_sql(locker, postgresql ? "BEGIN" : "DO 0");
+    t_native_sql(locker, postgresql ? "LOCK TABLE %s IN SHARE MODE" : "LOCK TABLES %s READ",
+                 lease_table());
+    thread = t_acquire_thread(connection, &us);
+    until_table_is_waited_for(1);
+    proxy_cut_all(proxy);
+    until_table_is_waited_for(t_is_done(thread) ? 0 : 1);
+    t_native_sql(locker, postgresql ? "COMMIT" : "UNLOCK TABLES");
+    t_ok(t_join(thread));
+    t_until_sessions(sessions);
+    is_the_one(hand, want.name, us.lease);
+    t_give(us.lease);
+    close_it(connection, NULL);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+TEST(p1_a_session_lost_at_work_grants_nothing_beside_us)
+{
+    lost_at_work(t_x("at work x"), 0);
+    lost_at_work(t_s("at work s"), 0);
+    lost_at_work(t_p("at work p", 3, 1), 0);
+}
+
+TEST(p1_a_session_lost_at_work_and_a_patient_call)
+{
+    lost_at_work(t_x("patient x"), 20000);
+    lost_at_work(t_s("patient s"), 20000);
+    lost_at_work(t_p("patient p", 3, 1), 20000);
+}
+
+/* The client waits in the queue; from then on messages are counted. */
+static void cut_waiter(enum proxy_direction direction)
+{
+    struct rowlock_connection *one = t_open();
+    void *hand = t_native();
+    int struck = 1;
+
+    for (int n = 0; struck && n < MOST_MESSAGES; n += n < 12 ? 1 : 3) {
+        struct rowlock_connection *connection = through_proxy(NULL);
+        struct rowlock_lease *lease = t_granted(one, t_x("cut queue"), HOUR);
+        struct acquisition us = {.wants = {t_x("cut queue")}, .ttl_ms = HOUR, .wait_ms = -1};
+        struct thread *thread = t_acquire_thread(connection, &us);
+
+        t_until_queued(hand, "cut queue", 1);
+        proxy_arm(proxy, PROXY_CUT, direction, n);
+        t_give(lease);
+        t_ok(t_join(thread));
+        struck = proxy_has_struck(proxy);
+        is_the_one(hand, "cut queue", us.lease);
+        proxy_arm(proxy, PROXY_NONE, direction, 0);
+        t_give(us.lease);
+        close_it(connection, NULL);
+        t_text(t_all_rows(hand), NO_ROWS);
+    }
+}
+
+TEST(p1_cut_after_every_message_a_waiter_sent)
+{
+    cut_waiter(PROXY_TO_SERVER);
+}
+
+TEST(p1_cut_after_every_message_a_waiter_got)
+{
+    cut_waiter(PROXY_TO_CLIENT);
+}
+
+/* Where nobody can connect again, the answer is ECONN or EUNKNOWN, and a grant may be there, at most one. */
+static void cut_borrowed(enum proxy_direction direction)
+{
+    void *hand = t_native(), *handle;
+    int n, struck = 1;
+
+    t_give(t_granted(t_open(), t_x("cut bare"), 0));
+    for (n = 0; struck && n < MOST_MESSAGES; n++) {
+        struct rowlock_connection *connection = through_proxy(&handle);
+        struct rowlock_lease *lease = NULL;
+        int code, sessions = t_sessions() - 1;
+
+        proxy_arm(proxy, PROXY_CUT, direction, n);
+        code = t_acquire(connection, t_x("cut bare"), HOUR, 0, &lease);
+        struck = proxy_has_struck(proxy);
+        proxy_arm(proxy, PROXY_NONE, direction, 0);
+        if (code)
+            t_true(code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN);
+        else if (struck) /* after the last message */
+            rowlock_lease_free(lease);
+        else
+            t_give(lease);
+        close_it(connection, handle);
+        t_until_sessions(sessions);
+        t_true(leases_of(hand, "cut bare") <= 1);
+        t_int(t_odd_rows(hand), 0);
+        t_forget_leases(hand);
+    }
+    t_true(n > 2 && n < MOST_MESSAGES);
+}
+
+TEST(p1_cut_after_every_message_on_a_wrapped_connection)
+{
+    cut_borrowed(PROXY_TO_SERVER);
+    cut_borrowed(PROXY_TO_CLIENT);
+}
+
+/* ---- renewal and release ---------------------------------------------------------------------------------- */
+
+static void cut_renew_and_release(enum proxy_direction direction)
+{
+    void *hand = t_native();
+    int n, struck = 1;
+
+    for (n = 0; struck && n < MOST_MESSAGES; n++) {
+        struct rowlock_connection *connection = through_proxy(NULL);
+        struct rowlock_lease *lease = t_granted(connection, t_x("cut life"), HOUR);
+        int code;
+
+        proxy_arm(proxy, PROXY_CUT, direction, n);
+        code = rowlock_renew(lease, 0, &t_error);
+        t_true(code == 0 || code == ROWLOCK_ECONN);
+        t_true(rowlock_left(lease) > HOUR / 2);
+        t_int(leases_of(hand, "cut life"), 1);
+        code = rowlock_release(lease, &t_error);
+        struck = proxy_has_struck(proxy);
+        /* it is released, whether the first try or the second was heard: never "lost" */
+        t_true(code == 0 || code == ROWLOCK_ECONN);
+        if (code) {
+            proxy_arm(proxy, PROXY_NONE, direction, 0);
+            t_ok(rowlock_release(lease, &t_error));
+        }
+        rowlock_lease_free(lease);
+        close_it(connection, NULL);
+        t_text(t_all_rows(hand), NO_ROWS);
+    }
+    t_true(n > 2 && n < MOST_MESSAGES);
+}
+
+TEST(p5_cut_after_every_message_of_renew_and_release_sent)
+{
+    cut_renew_and_release(PROXY_TO_SERVER);
+}
+
+TEST(p5_cut_after_every_message_of_renew_and_release_got)
+{
+    cut_renew_and_release(PROXY_TO_CLIENT);
+}
+
+/* The reply is lost, and the database cannot be reached again within the call: the next one finds no
+   lease, but it was this very holder who ended it. */
+TEST(p5_a_release_repeated_after_a_lost_reply_says_nothing_of_loss)
+{
+    void *hand = t_native();
+    int done_unheard = 0;
+
+    for (int n = 0, struck = 1; struck && n < MOST_MESSAGES; n++) {
+        struct rowlock_connection *connection = through_proxy(NULL);
+        struct rowlock_lease *lease = t_granted(connection, t_x("repeated"), HOUR);
+        int code;
+
+        proxy_arm(proxy, PROXY_DOWN, PROXY_TO_CLIENT, n);
+        code = rowlock_release(lease, &t_error);
+        struck = proxy_has_struck(proxy);
+        t_true(code == 0 || (struck && code == ROWLOCK_ECONN));
+        done_unheard += code && leases_of(hand, "repeated") == 0;
+        proxy_arm(proxy, PROXY_NONE, PROXY_TO_CLIENT, 0);
+        t_ok(rowlock_release(lease, &t_error));
+        t_int(leases_of(hand, "repeated"), 0);
+        rowlock_lease_free(lease);
+        close_it(connection, NULL);
+    }
+    t_true(done_unheard > 0);
+}
+
+/* But a loss that its holder knew of is told, whatever became of the first reply. */
+TEST(p5_a_known_loss_is_told_by_every_release)
+{
+    struct rowlock_connection *connection = through_proxy(NULL);
+    struct rowlock_lease *lease = t_granted(connection, t_x("known"), HOUR);
+
+    t_ok(rowlock_break(t_open(), "known", 0, 1, NULL, &t_error));
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
+    proxy_arm(proxy, PROXY_DOWN, PROXY_TO_CLIENT, 0);
+    t_fails(rowlock_release(lease, &t_error), ECONN);
+    proxy_arm(proxy, PROXY_NONE, PROXY_TO_CLIENT, 0);
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    rowlock_lease_free(lease);
+    close_it(connection, NULL);
+}
+
+/* ---- silence ------------------------------------------------------------------------------------------------ */
+
+TEST(p5_silence_ends_every_call_in_time)
+{
+    struct rowlock_options options = {.statement_ms = 300, .connect_ms = 2000};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_lease *lease = NULL;
+    long long began;
+    int code;
+
+    rowlock_close(through_proxy(NULL));
+    t_ok(rowlock_open(t_url_at(proxy_port(proxy)), &options, &connection, &t_error));
+    t_ok(t_acquire(connection, t_x("silent"), 60000, 0, &lease));
+    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    began = t_now();
+    code = rowlock_renew(lease, 0, &t_error);
+    t_true(code == 0 || code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT);
+    t_true(t_now() - began < 12000);
+    t_true(rowlock_left(lease) > 0);
+    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    began = t_now();
+    code = rowlock_release(lease, &t_error);
+    t_true(code == 0 || code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT);
+    t_true(t_now() - began < 12000);
+    rowlock_lease_free(lease);
+    close_it(connection, NULL);
+    t_forget_leases(t_native());
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a lease costs on PostgreSQL: round trips, commits, the disk; and vacuum, which a statement that
+ * waits holds back.
+ *
+ * Runs on: postgresql/native postgresql/row
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/extra.h"
+#include "lib/grants.h"
+#include "lib/house.h"
+#include "lib/proxy.h"
+
+#define HOUR 3600000
+#define LONG_MS 120000 /* a test that fails shall end */
+
+/* ---- round trips ------------------------------------------------------------------------------------- */
+
+static long trips_since(struct proxy *proxy, long *before)
+{
+    long all = proxy_trips(proxy), since = all - *before;
+
+    *before = all;
+    return since;
+}
+
+TEST(an_acquisition_is_one_trip_and_a_release_is_one)
+{
+    struct proxy *proxy = proxy_start(t_port(), 1);
+    struct rowlock_connection *one = NULL;
+    struct rowlock_lease *lease;
+    long before = 0;
+
+    t_install();
+    t_ok(rowlock_open(t_url_at(proxy_port(proxy)), NULL, &one, &t_error));
+    t_adopt(one);
+    t_give(t_granted(one, t_x("trips"), HOUR)); /* what only the first call asks for */
+    trips_since(proxy, &before);
+    for (int i = 0; i < 3; i++) {
+        lease = t_granted(one, i == 1 ? t_s("trips") : t_x("trips"), HOUR);
+        t_int(trips_since(proxy, &before), 1);
+        t_ok(rowlock_renew(lease, 0, &t_error));
+        t_int(trips_since(proxy, &before), 1);
+        t_give(lease);
+        t_int(trips_since(proxy, &before), 1);
+    }
+    t_close(one);
+    proxy_stop(proxy);
+}
+
+/* ---- commits, on a server of the test's own ------------------------------------------------------------ */
+
+static const char *own_server(const char *name)
+{
+    static char url[200];
+    struct rowlock_plan plan = {.technique = t_facts()->code};
+    struct rowlock_connection *connection = NULL;
+
+    /* nobody else commits there, and nobody writes the log but who must */
+    snprintf(url, sizeof url, "%scost",
+             extra_shell("start_postgresql %s -c autovacuum=off -c wal_writer_delay=10s "
+                         "-c synchronous_commit=off >&2 && "
+                         "$(postgresql_program psql) -qX \"${server_admin}postgres\" "
+                         "-c 'CREATE DATABASE cost' >&2 && echo $server_admin",
+                         name));
+    t_ok(rowlock_open(url, NULL, &connection, &t_error));
+    t_adopt(connection);
+    t_ok(rowlock_install(connection, &plan, &t_error));
+    t_give(t_granted(connection, t_x("cost"), HOUR));
+    t_close(connection);
+    return url;
+}
+
+static void *another_database(const char *url)
+{
+    char other[220];
+    void *hand;
+
+    snprintf(other, sizeof other, "%.*spostgres", (int)(strrchr(url, '/') + 1 - url), url);
+    hand = t_engine()->open(other);
+    t_true(hand != NULL);
+    return hand;
+}
+
+static long long number(void *hand, const char *text)
+{
+    return atoll(t_native_sql(hand, "%s", text));
+}
+
+/* Those of a session that takes and gives back so many leases; a session tells when it ends. */
+static long long commits_of(int leases, const char *url, void *hand)
+{
+    static const char gone[] = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'cost'";
+    static const char commits[] = "SELECT xact_commit FROM pg_stat_database WHERE datname = 'cost'";
+    struct rowlock_connection *one = NULL;
+    struct timespec moment = {0, 2000000};
+    long long before, end = t_now() + 60000;
+
+    while (number(hand, gone) > 0 && t_now() < end)
+        nanosleep(&moment, NULL);
+    before = number(hand, commits);
+    t_ok(rowlock_open(url, NULL, &one, &t_error));
+    t_adopt(one);
+    for (int i = 0; i < leases; i++)
+        t_give(t_granted(one, t_x("cost"), HOUR));
+    t_close(one);
+    while (number(hand, gone) > 0 && t_now() < end)
+        nanosleep(&moment, NULL);
+    return number(hand, commits) - before;
+}
+
+TEST(an_acquisition_is_one_commit_and_a_release_is_one)
+{
+    char name[60];
+    const char *url;
+    long long few;
+    void *hand;
+
+    snprintf(name, sizeof name, "%s", extra_name("commits"));
+    url = own_server(name);
+    hand = another_database(url);
+    if (number(hand, "SHOW server_version_num") >=
+        150000) {                       /* else they are told some time later */
+        few = commits_of(5, url, hand); /* with those of connecting */
+        t_int(commits_of(15, url, hand) - few, 10 * 2);
+    }
+    t_engine()->close(hand);
+    extra_stop(name);
+}
+
+/* Whatever the database's default: a token is never granted twice. */
+TEST(p3_an_acquisition_is_on_disk_when_it_is_answered)
+{
+    char name[60];
+    struct rowlock_connection *one = NULL;
+    struct rowlock_lease *lease;
+    const char *url;
+    void *hand;
+
+    snprintf(name, sizeof name, "%s", extra_name("durable"));
+    url = own_server(name);
+    hand = another_database(url);
+    t_ok(rowlock_open(url, NULL, &one, &t_error));
+    t_adopt(one);
+    for (int i = 0; i < 5; i++) {
+        char written[40];
+
+        snprintf(written, sizeof written, "%s",
+                 t_native_sql(hand, "SELECT pg_current_wal_insert_lsn()"));
+        lease = t_granted(one, t_x("cost"), HOUR);
+        t_text(t_native_sql(hand, "SELECT pg_current_wal_flush_lsn() > '%s'", written), "t");
+        t_give(lease);
+    }
+    t_close(one);
+    t_engine()->close(hand);
+    extra_stop(name);
+}
+
+/* ---- vacuum -------------------------------------------------------------------------------------------- */
+
+/* The oldest transaction that the session may still look at; 0: none. */
+static long long horizon(long session)
+{
+    return atoll(t_native_sql(t_admin(),
+                              "SELECT coalesce(backend_xmin::text, '0') FROM pg_stat_activity "
+                              "WHERE pid = %ld",
+                              session));
+}
+
+static void until_horizon_is_not(long long was, long session)
+{
+    struct timespec moment = {0, 2000000};
+    long long end = t_now() + 20000;
+
+    while (horizon(session) == was) {
+        if (t_now() > end)
+            t_fail(__FILE__, __LINE__, "its oldest transaction is still %lld", horizon(session));
+        nanosleep(&moment, NULL);
+    }
+}
+
+/* It waits in slices: the head of a second, the next one of two. */
+TEST(pg3_who_waits_holds_vacuum_back_for_a_slice_only)
+{
+    struct rowlock_connection *one = t_open(), *waiting[2] = {t_open(), t_open()};
+    struct rowlock_lease *lease = t_granted(one, t_x("vacuum"), HOUR);
+    struct acquisition waiters[2];
+    struct thread *threads[2];
+    void *hand = t_native();
+
+    for (int i = 0; i < 2; i++) {
+        waiters[i] = (struct acquisition){.wants = {t_x("vacuum")}, .wait_ms = LONG_MS};
+        threads[i] = t_acquire_thread(waiting[i], &waiters[i]);
+        t_until_queued(hand, "vacuum", i + 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        long session = t_engine()->session(t_handle(waiting[i]));
+        long long was;
+
+        t_until_waiting(threads[i]);
+        until_horizon_is_not(0, session);
+        was = horizon(session);
+        t_native_sql(hand, "SELECT pg_current_xact_id()"); /* one that is over, and is younger */
+        until_horizon_is_not(was, session);
+        t_int(t_is_done(threads[i]), 0);
+    }
+    t_give(lease);
+    for (int i = 0; i < 2; i++) {
+        t_ok(t_join(threads[i]));
+        t_give(waiters[i].lease);
+    }
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * P10: a thousand waiters on one name. One hand-over wakes one of them, and costs the server what it
+ * costs with ten.
+ *
+ * Runs on: postgresql/native
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/extra.h"
+#include "lib/grants.h"
+#include "lib/lease.h"
+
+#define MANY 1000
+#define FEW 10
+#define HANDOVERS 40
+
+struct crowd {
+    const char *url;
+    struct rowlock_want want;
+    int fd; /* to give up */
+    atomic_int granted, failed, quit;
+    char text[500];
+};
+
+static void moment(void)
+{
+    struct timespec pause = {0, 1000000};
+
+    nanosleep(&pause, NULL);
+}
+
+/* Waits, and hands it on: for each session it is the first time, as for each of the thousand. */
+static void *wait_once(void *data)
+{
+    struct crowd *crowd = data;
+    struct rowlock_options options = {.connect_ms = 60000, .interrupt_fd = crowd->fd};
+    struct rowlock_terms terms = {.wait_ms = -1, .ttl_ms = 600000};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error = {0};
+    struct rowlock_lease *lease = NULL;
+    int code = rowlock_open(crowd->url, &options, &connection, &error);
+
+    if (!code)
+        code = rowlock_acquire(connection, &crowd->want, 1, &terms, &lease, &error);
+    if (!code) {
+        atomic_fetch_add(&crowd->granted, 1);
+        code = rowlock_release(lease, &error);
+        rowlock_lease_free(lease);
+    }
+    while (!code && !atomic_load(&crowd->quit)) /* a backend that is gone is not counted */
+        moment();
+    if (code && code != ROWLOCK_ECANCELED && !atomic_exchange(&crowd->failed, 1))
+        snprintf(crowd->text, sizeof crowd->text, "%s", error.text);
+    rowlock_close(connection);
+    return NULL;
+}
+
+/* Nanoseconds that the server's processes have run; the backends are children of the postmaster. */
+static long long cpu_ns(int server)
+{
+    DIR *proc = opendir("/proc");
+    long long sum = 0;
+
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        char path[300];
+        int parent = 0;
+        long long ns = 0;
+        FILE *file;
+
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+            continue;
+        snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
+        if ((file = fopen(path, "r"))) {
+            if (fscanf(file, "%*d (%*[^)]) %*c %d", &parent) != 1)
+                parent = 0;
+            fclose(file);
+        }
+        snprintf(path, sizeof path, "/proc/%s/schedstat", entry->d_name);
+        if (parent == server && (file = fopen(path, "r"))) {
+            if (fscanf(file, "%lld", &ns) == 1)
+                sum += ns;
+            fclose(file);
+        }
+    }
+    if (proc)
+        closedir(proc);
+    return sum;
+}
+
+struct cost {
+    double cpu_us, ms; /* a hand-over */
+    long awake;        /* how many sessions began a statement meanwhile */
+};
+
+/* So many wait, and the first of them hand it on, one to the next; what one hand-over costs. */
+static struct cost crowd_of(int n, int handovers, const char *url, void *hand,
+                            struct rowlock_connection *one, int server)
+{
+    char name[40], since[80];
+    struct crowd crowd = {.url = url};
+    struct cost cost;
+    pthread_t *threads = calloc((size_t)n, sizeof *threads);
+    pthread_attr_t attributes;
+    struct rowlock_lease *lease;
+    long long began, cpu, end = t_now() + 60000;
+    int fds[2], granted;
+
+    snprintf(name, sizeof name, "crowd of %d", n);
+    crowd.want = t_x(name);
+    t_int(pipe(fds), 0);
+    crowd.fd = fds[0];
+    lease = t_granted(one, crowd.want, 600000);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 256 * 1024);
+    for (int i = 0; i < n; i++)
+        t_int(pthread_create(&threads[i], &attributes, wait_once, &crowd), 0);
+    while (waiters_of(hand, name) < n) {
+        t_text(crowd.text, "");
+        t_true(t_now() < end);
+        moment();
+    }
+    snprintf(since, sizeof since, "%s", t_native_sql(hand, "SELECT clock_timestamp()"));
+    cpu = cpu_ns(server);
+    began = t_now();
+    t_give(lease);
+    while (atomic_load(&crowd.granted) < handovers) {
+        t_text(crowd.text, "");
+        t_true(t_now() < end);
+        moment();
+    }
+    granted = atomic_load(&crowd.granted);
+    cost.ms = (double)(t_now() - began) / granted;
+    cost.cpu_us = (double)(cpu_ns(server) - cpu) / granted / 1000;
+    cost.awake =
+        atol(t_native_sql(hand,
+                          "SELECT count(*) FROM pg_stat_activity WHERE query_start > '%s' "
+                          "AND backend_type = 'client backend' AND pid <> pg_backend_pid()",
+                          since));
+    t_int(write(fds[1], "!", 1), 1);
+    atomic_store(&crowd.quit, 1);
+    for (int i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    t_text(crowd.text, "");
+    /* one may have got it, and was interrupted when it gave it back */
+    t_ok(rowlock_break(one, name, 0, 1, NULL, &t_error));
+    /* those who had no time to say good-bye are found dead */
+    t_ok(t_acquire(one, crowd.want, 0, 60000, &lease));
+    t_give(lease);
+    t_text(t_all_rows(hand), NO_ROWS);
+    print_message("# %d waiters: %d hand-overs, each %.2f ms and %.0f us of the server's time; %ld "
+                  "sessions woke\n",
+                  n, granted, cost.ms, cost.cpu_us, cost.awake);
+    free(threads);
+    close(fds[0]);
+    close(fds[1]);
+    return cost;
+}
+
+TEST(p10_a_hand_over_among_a_thousand_wakes_one)
+{
+    char name[40], url[200];
+    struct rowlock_plan plan = {.technique = t_facts()->code};
+    struct rowlock_connection *one = NULL;
+    struct cost few, many;
+    void *hand;
+    int server;
+
+    snprintf(name, sizeof name, "%s", extra_name("crowd"));
+    snprintf(url, sizeof url, "%spostgres",
+             extra_shell("start_postgresql %s -c max_connections=1100 -c "
+                         "superuser_reserved_connections=3 >&2 && "
+                         "echo $server_admin",
+                         name));
+    server = atoi(extra_shell("cat $ROWLOCK_TEST_FOLDER/%s/pid", name));
+    t_ok(rowlock_open(url, NULL, &one, &t_error));
+    t_adopt(one);
+    t_ok(rowlock_install(one, &plan, &t_error));
+    hand = t_engine()->open(url);
+    t_true(hand != NULL);
+    few = crowd_of(FEW, FEW, url, hand, one, server);
+    many = crowd_of(MANY, HANDOVERS, url, hand, one, server);
+    /* who was granted, and who stands behind; and those whose slice of waiting was over just then */
+    t_true(many.awake < 3 * HANDOVERS + MANY / 5);
+    t_true(many.cpu_us < 6 * few.cpu_us + 2000);
+    t_engine()->close(hand);
+    t_close(one);
+    extra_stop(name);
+}

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* P7, P10: first come, first served; and whoever died, froze or went away in the queue delays nobody
+   for long. */
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/grants.h"
+#include "lib/house.h"
+#include "lib/lease.h"
+
+/* A killed waiter delays by a second or so where it had a session lock; one that polled by as long as it
+   counts as alive. Generous: the machine may be busy. */
+#define SOON_MS 8000
+#define HOUR 3600000
+
+static void moment(void)
+{
+    struct timespec pause = {0, 2000000};
+
+    nanosleep(&pause, NULL);
+}
+
+/* ---- order ------------------------------------------------------------------------------------------- */
+
+#define WAITERS 8
+
+static void order_of(const char *name, struct rowlock_want (*want)(const char *, int))
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x(name), HOUR);
+    struct acquisition waiters[WAITERS] = {0};
+    struct thread *threads[WAITERS];
+    atomic_int turn = 0;
+    void *hand = t_native();
+
+    for (int i = 0; i < WAITERS; i++) {
+        waiters[i] =
+            (struct acquisition){.wants = {want(name, i)}, .n = 1, .wait_ms = -1, .turn = &turn};
+        threads[i] = t_acquire_thread(t_open(), &waiters[i]);
+        t_until_queued(hand, name, i + 1);
+    }
+    t_give(lease);
+    for (int i = 0; i < WAITERS; i++) {
+        t_ok(t_join(threads[i]));
+        t_int(waiters[i].order, i + 1);
+    }
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+static struct rowlock_want exclusive(const char *name, int i)
+{
+    (void)i;
+    return t_x(name);
+}
+
+static struct rowlock_want whole(const char *name, int i)
+{
+    return i % 2 ? t_p(name, 3, 3) : t_x(name);
+}
+
+TEST(p7_eight_waiters_are_served_in_their_order)
+{
+    order_of("order", exclusive);
+}
+
+TEST(p7_waiters_of_other_modes_are_served_in_their_order)
+{
+    order_of("order of modes", whole);
+}
+
+TEST(p7_a_reader_stands_behind_a_writer_who_waits)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open(), *three = t_open(), *four = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_s("starved"), 0), *none = NULL;
+    struct acquisition writer = {.wants = {t_x("starved")}, .wait_ms = -1},
+                       reader = {.wants = {t_s("starved")}, .wait_ms = -1};
+    struct thread *threads[2];
+    void *hand = t_native();
+
+    threads[0] = t_acquire_thread(two, &writer);
+    t_until_queued(hand, "starved", 1);
+    t_fails(t_acquire(three, t_s("starved"), 0, 0, &none), EBUSY);
+    t_fails(t_acquire(three, t_s("starved"), 0, 100, &none), ETIMEDOUT);
+    threads[1] = t_acquire_thread(four, &reader);
+    t_until_queued(hand, "starved", 2);
+    t_give(lease);
+    t_ok(t_join(threads[0]));
+    t_int(t_is_done(threads[1]), 0);
+    t_give(writer.lease);
+    t_ok(t_join(threads[1]));
+    t_give(reader.lease);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+/* Three of these leave the name hardly ever without a reader. */
+static int read_on(const void *data, int to)
+{
+    struct rowlock_terms terms = {.wait_ms = -1};
+    struct rowlock_want want = t_s(data);
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_lease *lease = NULL;
+
+    if (rowlock_open(t_url(), NULL, &connection, NULL))
+        return 1;
+    for (int i = 0;; i++) {
+        if (rowlock_acquire(connection, &want, 1, &terms, &lease, NULL))
+            return 1;
+        if (i == 1 && write(to, "!", 1) != 1)
+            return 1;
+        moment();
+        moment();
+        if (rowlock_release(lease, NULL))
+            return 1;
+        rowlock_lease_free(lease);
+    }
+}
+
+TEST(p7_a_stream_of_readers_does_not_starve_a_writer)
+{
+    struct rowlock_connection *one = t_open();
+    struct child readers[3];
+    struct rowlock_lease *lease = NULL;
+
+    for (int i = 0; i < 3; i++)
+        readers[i] = t_child(read_on, "stream");
+    for (int i = 0; i < 3; i++)
+        t_int(t_hear(&readers[i]), '!');
+    for (int i = 0; i < 5; i++) {
+        t_ok(t_acquire(one, t_x("stream"), 0, 30000, &lease));
+        t_give(lease);
+    }
+    for (int i = 0; i < 3; i++)
+        t_end_child(&readers[i], SIGKILL);
+    t_forget_leases(t_native());
+}
+
+/* ---- who goes away ------------------------------------------------------------------------------------ */
+
+TEST(p7_a_wait_for_a_time_ends_and_leaves_the_queue)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open(), *three = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("a time"), 0), *none = NULL;
+    struct acquisition behind = {.wants = {t_x("a time")}, .wait_ms = -1};
+    struct thread *thread;
+    long long began = t_now();
+    void *hand = t_native();
+
+    t_fails(t_acquire(two, t_x("a time"), 0, 300, &none), ETIMEDOUT);
+    t_true(t_now() - began >= 290);
+    t_true(t_now() - began < 300 + SOON_MS);
+    t_int(waiters_of(hand, "a time"), 0);
+    thread = t_acquire_thread(three, &behind);
+    t_until_queued(hand, "a time", 1);
+    t_fails(t_acquire(two, t_x("a time"), 0, 300, &none), ETIMEDOUT); /* not the first */
+    t_int(waiters_of(hand, "a time"), 1);
+    t_give(lease);
+    t_ok(t_join(thread));
+    t_give(behind.lease);
+}
+
+static void interrupted(int leased)
+{
+    struct rowlock_connection *one = t_open(), *two;
+    struct acquisition waiter = {.wants = {t_x("interrupted")}, .wait_ms = -1};
+    struct rowlock_lease *lease = NULL;
+    struct thread *thread;
+    int fds[2];
+    void *hand = t_native();
+
+    t_int(pipe(fds), 0);
+    two = t_open_with(&(struct rowlock_options){.interrupt_fd = fds[0]});
+    if (leased)
+        lease = t_granted(one, t_x("interrupted"), 0);
+    else
+        t_ok(t_begin(one, t_x("interrupted"), 0));
+    thread = t_acquire_thread(two, &waiter);
+    if (leased)
+        t_until_queued(hand, "interrupted", 1);
+    else
+        t_until_waiting(thread);
+    t_int(write(fds[1], "!", 1), 1);
+    t_fails(t_join(thread), ECANCELED);
+    if (!leased)
+        t_ok(rowlock_commit(one, &t_error));
+    t_int(waiters_of(hand, "interrupted"), 0);
+    t_int(leases_of(hand, "interrupted"), leased);
+    if (lease)
+        t_give(lease);
+    t_int(t_may_have(t_x("interrupted")), 1);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+TEST(p7_an_interrupt_withdraws_the_ticket)
+{
+    interrupted(1);
+}
+
+TEST(p7_an_interrupt_while_waiting_for_a_transaction_leaves_nothing)
+{
+    if (t_facts()
+            ->server) /* SQLite: nobody can be seen to wait, nor withdraw, while the file is locked */
+        interrupted(0);
+}
+
+TEST(p7_a_waiter_in_the_middle_goes_away)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open(), *three = t_open(), *four = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("middle"), 0);
+    struct acquisition a = {.wants = {t_x("middle")}, .wait_ms = -1},
+                       b = {.wants = {t_x("middle")}, .wait_ms = 500},
+                       c = {.wants = {t_x("middle")}, .wait_ms = -1};
+    struct thread *threads[3];
+    void *hand = t_native();
+
+    threads[0] = t_acquire_thread(two, &a);
+    t_until_queued(hand, "middle", 1);
+    threads[1] = t_acquire_thread(three, &b);
+    t_until_queued(hand, "middle", 2);
+    threads[2] = t_acquire_thread(four, &c);
+    t_until_queued(hand, "middle", 3);
+    t_fails(t_join(threads[1]), ETIMEDOUT);
+    t_give(lease);
+    t_ok(t_join(threads[0]));
+    t_int(t_is_done(threads[2]), 0);
+    t_give(a.lease);
+    t_ok(t_join(threads[2]));
+    t_give(c.lease);
+}
+
+/* ---- who dies ----------------------------------------------------------------------------------------- */
+
+#define DEAD 3
+
+/* Three children wait, then we; those whose bit is set are killed, and the rest follow in order. */
+static void killed(unsigned who)
+{
+    struct rowlock_connection *one = t_open(), *last = t_open();
+    const char *name = t_name((int)who);
+    struct holder_plan plan = {.want = t_x(name), .ttl_ms = HOUR, .wait_ms = -1};
+    struct rowlock_lease *lease = t_granted(one, t_x(name), HOUR);
+    struct acquisition us = {.wants = {t_x(name)}, .wait_ms = -1};
+    struct child children[DEAD];
+    struct thread *thread;
+    long long began;
+    void *hand = t_native();
+
+    for (int i = 0; i < DEAD; i++) {
+        children[i] = t_child(t_hold_body, &plan);
+        t_until_queued(hand, name, i + 1);
+    }
+    thread = t_acquire_thread(last, &us);
+    t_until_queued(hand, name, DEAD + 1);
+    for (int i = 0; i < DEAD; i++)
+        if (who & 1U << i)
+            t_end_child(&children[i], SIGKILL);
+    began = t_now();
+    t_give(lease);
+    for (int i = 0; i < DEAD; i++)
+        if (!(who & 1U << i)) {
+            t_int(t_hear(&children[i]), '!');
+            t_int(t_is_done(thread), 0);
+            t_end_child(&children[i], SIGKILL); /* the holder: its lease is ended by hand */
+            t_ok(rowlock_break(one, name, 0, 1, NULL, &t_error));
+        }
+    t_ok(t_join(thread));
+    print_message("# %lld ms after the end of waiters %u\n", t_now() - began, who);
+    t_true(t_now() - began < SOON_MS * (DEAD + 1));
+    t_give(us.lease);
+    t_text(t_all_rows(hand), NO_ROWS);
+    t_close(one);
+    t_close(last);
+}
+
+TEST(p6_the_first_waiter_is_killed)
+{
+    killed(1);
+}
+
+TEST(p6_a_waiter_in_the_middle_is_killed)
+{
+    killed(2);
+}
+
+TEST(p6_the_waiter_before_us_is_killed)
+{
+    killed(4);
+}
+
+TEST(p6_all_waiters_before_us_are_killed)
+{
+    killed(7);
+}
+
+TEST(p6_a_try_behind_a_dead_waiter_succeeds)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("dead"), HOUR);
+    struct holder_plan plan = {.want = t_x("dead"), .ttl_ms = HOUR, .wait_ms = -1};
+    struct child child = t_child(t_hold_body, &plan);
+    void *hand = t_native();
+
+    t_until_queued(hand, "dead", 1);
+    t_end_child(&child, SIGKILL);
+    t_give(lease);
+    print_message("# free after %lld ms\n", t_until_free(t_x("dead"), SOON_MS));
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+/* Nobody else waits who would remove it, and nobody asks for the name. */
+TEST(p6_vacuum_removes_a_killed_waiter_and_no_living_one)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    const char *name = t_name(0);
+    struct holder_plan plan = {.want = t_x(name), .ttl_ms = HOUR, .wait_ms = -1};
+    struct rowlock_lease *lease = t_granted(one, t_x(name), HOUR);
+    struct acquisition us = {.wants = {t_x(name)}, .wait_ms = -1};
+    struct child child = t_child(t_hold_body, &plan);
+    struct thread *thread;
+    void *hand = t_native();
+    long long began = t_now();
+    int64_t removed;
+
+    t_until_queued(hand, name, 1);
+    t_ok(rowlock_vacuum(one, &removed, &t_error));
+    t_int(waiters_of(hand, name), 1);
+    t_end_child(&child, SIGKILL);
+    while (waiters_of(hand, name) > 0) {
+        t_true(t_now() - began < SOON_MS);
+        t_ok(rowlock_vacuum(one, &removed, &t_error));
+        moment();
+    }
+    thread = t_acquire_thread(two, &us);
+    t_until_queued(hand, name, 1);
+    t_ok(rowlock_vacuum(one, &removed, &t_error));
+    t_int(waiters_of(hand, name), 1);
+    t_give(lease);
+    t_ok(t_join(thread));
+    t_give(us.lease);
+}
+
+TEST(p6_a_waiter_killed_while_the_name_is_in_a_transaction)
+{
+    struct rowlock_connection *one = t_open();
+    struct holder_plan plan = {.want = t_x("in T"), .ttl_ms = HOUR, .wait_ms = -1};
+    struct child child;
+    void *hand = t_native();
+
+    t_ok(t_begin(one, t_x("in T"), 0));
+    child = t_child(t_hold_body, &plan);
+    if (t_facts()->server)
+        t_until_somebody_waits();
+    t_end_child(&child, SIGKILL);
+    t_ok(rowlock_commit(one, &t_error));
+    print_message("# free after %lld ms\n", t_until_free(t_x("in T"), SOON_MS));
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+/* ---- who freezes ------------------------------------------------------------------------------------------ */
+
+TEST(p6_a_frozen_head_is_overtaken_and_queues_again)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("frozen"), HOUR);
+    struct holder_plan plan = {.want = t_x("frozen"), .ttl_ms = HOUR, .wait_ms = -1};
+    struct acquisition us = {.wants = {t_x("frozen")}, .ttl_ms = HOUR, .wait_ms = -1};
+    struct child child = t_child(t_hold_body, &plan);
+    struct thread *thread;
+    long long began;
+    void *hand = t_native();
+
+    t_until_queued(hand, "frozen", 1);
+    kill(child.pid, SIGSTOP);
+    thread = t_acquire_thread(two, &us);
+    t_until_queued(hand, "frozen", 2);
+    began = t_now();
+    t_give(lease);
+    t_ok(t_join(thread));
+    print_message("# overtaken after %lld ms\n", t_now() - began);
+    t_true(t_now() - began < 20000);
+    t_int(t_has_spoken(&child), 0);
+    kill(child.pid, SIGCONT);
+    t_until_queued(hand, "frozen", 1);
+    t_int(t_has_spoken(&child), 0);
+    t_give(us.lease);
+    t_int(t_hear(&child), '!');
+    t_int(leases_of(hand, "frozen"), 1);
+    t_end_child(&child, SIGKILL);
+    t_forget_leases(hand);
+}
+
+/* While somebody holds the name, who waits in front may be as slow as it likes. */
+TEST(p7_a_frozen_head_that_wakes_in_time_keeps_its_place)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("in time"), HOUR);
+    struct holder_plan plan = {.want = t_x("in time"), .ttl_ms = HOUR, .wait_ms = -1};
+    struct acquisition us = {.wants = {t_x("in time")}, .wait_ms = -1};
+    struct child child = t_child(t_hold_body, &plan);
+    struct thread *thread;
+    void *hand = t_native();
+
+    t_until_queued(hand, "in time", 1);
+    thread = t_acquire_thread(two, &us);
+    t_until_queued(hand, "in time", 2);
+    kill(child.pid, SIGSTOP);
+    moment();
+    kill(child.pid, SIGCONT);
+    t_give(lease);
+    t_int(t_hear(&child), '!');
+    t_int(t_is_done(thread), 0);
+    t_end_child(&child, SIGKILL);
+    t_ok(rowlock_break(one, "in time", 0, 1, NULL, &t_error));
+    t_ok(t_join(thread));
+    t_give(us.lease);
+}
+
+/* It froze in T's queue: T is granted to it, and given back by the server's own limit. */
+TEST(p6_a_waiter_frozen_while_it_waits_for_a_transaction_closes_no_name)
+{
+    struct rowlock_connection *one = t_open();
+    struct holder_plan plan = {.want = t_x("frozen in T"), .ttl_ms = HOUR, .wait_ms = -1};
+    struct child child;
+    void *hand = t_native();
+
+    if (!t_facts()->server)
+        return;
+    t_ok(t_begin(one, t_x("frozen in T"), 0));
+    child = t_child(t_hold_body, &plan);
+    t_until_somebody_waits();
+    kill(child.pid, SIGSTOP);
+    t_ok(rowlock_commit(one, &t_error));
+    print_message("# free after %lld ms\n", t_until_free(t_x("frozen in T"), 15000));
+    kill(child.pid, SIGCONT);
+    t_int(t_hear(&child), '!');
+    t_int(leases_of(hand, "frozen in T"), 1);
+    t_end_child(&child, SIGKILL);
+    t_forget_leases(hand);
+}
+
+/* ---- whose connection is lost --------------------------------------------------------------------------------- */
+
+TEST(p7_a_wait_survives_killed_connections)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease;
+    struct acquisition us = {.wants = {t_x("survives")}, .wait_ms = -1};
+    struct thread *thread;
+    void *hand = t_native();
+
+    if (!t_facts()->server)
+        return;
+    lease = t_granted(one, t_x("survives"), 0);
+    thread = t_acquire_thread(two, &us);
+    t_until_queued(hand, "survives", 1);
+    t_kill_all_sessions();
+    t_until_queued(t_admin(), "survives", 1);
+    t_int(t_is_done(thread), 0);
+    t_ok(rowlock_renew(lease, 0, &t_error));
+    t_give(lease);
+    t_ok(t_join(thread));
+    t_give(us.lease);
+    t_text(t_all_rows(t_admin()), NO_ROWS);
+}
+
+TEST(p7_a_wait_on_a_wrapped_connection_ends_with_it)
+{
+    void *handle;
+    struct rowlock_connection *one = t_open(), *two = t_wrap(&handle, NULL);
+    struct rowlock_lease *lease;
+    struct acquisition us = {.wants = {t_x("wrapped")}, .wait_ms = -1};
+    struct thread *thread;
+    void *hand = t_native();
+
+    if (!t_facts()->server)
+        return;
+    lease = t_granted(one, t_x("wrapped"), 0);
+    thread = t_acquire_thread(two, &us);
+    t_until_queued(hand, "wrapped", 1);
+    t_engine()->kill(t_admin(), t_engine()->session(handle));
+    t_fails(t_join(thread), ECONN);
+    t_give(lease);
+    t_until_free(t_x("wrapped"), SOON_MS);
+    t_text(t_all_rows(hand), NO_ROWS);
+}

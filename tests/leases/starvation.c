@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * P7, O1: transaction locks queue in the engine's own queue, and leases in theirs: however busy the
+ * one kind keeps a name, the other gets it.
+ *
+ * Runs on: postgresql mariadb
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/grants.h"
+#include "lib/house.h"
+
+#define BUSY 5 /* who keep the name busy */
+#define TIMES 5
+#define LONG_MS 60000 /* generous: who starves waits for ever */
+
+struct traffic {
+    const char *name;
+    struct common {
+        atomic_int turns, stop;
+    } * shared;
+    struct timespec hold;
+};
+
+static void begin_traffic(struct traffic *traffic, int (*body)(const void *, int),
+                          struct child *children)
+{
+    traffic->shared = mmap(NULL, sizeof *traffic->shared, PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    t_true(traffic->shared != MAP_FAILED);
+    for (int i = 0; i < BUSY; i++)
+        children[i] = t_child(body, traffic);
+    for (int i = 0; i < BUSY; i++)
+        t_int(t_hear(&children[i]), '!');
+}
+
+/* Nobody of them failed; none had stopped before it was told to. */
+static void end_traffic(struct traffic *traffic, struct child *children)
+{
+    atomic_store(&traffic->shared->stop, 1);
+    for (int i = 0; i < BUSY; i++)
+        t_int(t_await_child(&children[i]), 0);
+    munmap(traffic->shared, sizeof *traffic->shared);
+    t_text(t_all_rows(t_native()), NO_ROWS);
+}
+
+/* Another turn is done; the first one is told. */
+static int turn_done(const struct traffic *traffic, int turn, int to)
+{
+    atomic_fetch_add(&traffic->shared->turns, 1);
+    return turn == 0 && write(to, "!", 1) != 1;
+}
+
+static int said(const struct rowlock_error *error)
+{
+    fprintf(stderr, "# a child: %s\n", error->text);
+    return 1;
+}
+
+/* ---- lockers against a lease ----------------------------------------------------------------------- */
+
+/* What the engine does to technique insert now and then, and says so. */
+static int is_victim(const struct rowlock_error *error)
+{
+    return t_facts()->begins_meet && error->code == ROWLOCK_EROLLEDBACK;
+}
+
+/* The name is hardly ever free, and the next one is waiting already when it is. */
+static int lock_on(const void *data, int to)
+{
+    const struct traffic *traffic = data;
+    struct rowlock_want want = t_x(traffic->name);
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error = {0};
+
+    if (rowlock_open(t_url(), NULL, &connection, &error))
+        return said(&error);
+    for (int turn = 0; !atomic_load(&traffic->shared->stop); turn++) {
+        while (rowlock_begin(connection, &want, 1, -1, &error))
+            if (!is_victim(&error))
+                return said(&error);
+        nanosleep(&traffic->hold, NULL);
+        if (rowlock_commit(connection, &error) || turn_done(traffic, turn, to))
+            return said(&error);
+    }
+    rowlock_close(connection);
+    return 0;
+}
+
+TEST(o1_lockers_without_a_pause_do_not_starve_a_lease)
+{
+    struct traffic traffic = {.name = t_name(0), .hold = {0, 5000000}};
+    struct rowlock_connection *one = t_open();
+    struct child children[BUSY];
+    long long began;
+    int turns;
+
+    begin_traffic(&traffic, lock_on, children);
+    began = t_now();
+    turns = atomic_load(&traffic.shared->turns);
+    for (int i = 0; i < TIMES; i++) {
+        struct rowlock_lease *lease = NULL;
+
+        t_ok(t_acquire(one, t_x(traffic.name), 0, LONG_MS, &lease));
+        t_give(lease);
+    }
+    print_message("# %d leases between %d transactions in %lld ms\n", TIMES,
+                  atomic_load(&traffic.shared->turns) - turns, t_now() - began);
+    end_traffic(&traffic, children);
+}
+
+/* ---- leases against a locker ----------------------------------------------------------------------- */
+
+static int lease_on(const void *data, int to)
+{
+    const struct traffic *traffic = data;
+    struct rowlock_terms terms = {.wait_ms = -1};
+    struct rowlock_want want = t_x(traffic->name);
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_error error = {0};
+
+    if (rowlock_open(t_url(), NULL, &connection, &error))
+        return said(&error);
+    for (int turn = 0; !atomic_load(&traffic->shared->stop); turn++) {
+        if (rowlock_acquire(connection, &want, 1, &terms, &lease, &error))
+            return said(&error);
+        nanosleep(&traffic->hold, NULL);
+        if (rowlock_release(lease, &error) || turn_done(traffic, turn, to))
+            return said(&error);
+        rowlock_lease_free(lease);
+    }
+    rowlock_close(connection);
+    return 0;
+}
+
+TEST(o1_a_stream_of_leases_does_not_starve_a_lock_in_a_transaction)
+{
+    struct traffic traffic = {.name = t_name(0), .hold = {0, 5000000}};
+    struct rowlock_connection *one = t_open();
+    struct child children[BUSY];
+    long long began;
+    int turns;
+
+    begin_traffic(&traffic, lease_on, children);
+    began = t_now();
+    turns = atomic_load(&traffic.shared->turns);
+    for (int i = 0; i < TIMES; i++) {
+        t_ok(t_begin(one, t_x("another"), -1));
+        t_ok(t_lock(one, t_x(traffic.name), LONG_MS));
+        t_ok(rowlock_commit(one, &t_error));
+    }
+    print_message("# %d locks between %d leases in %lld ms\n", TIMES,
+                  atomic_load(&traffic.shared->turns) - turns, t_now() - began);
+    end_traffic(&traffic, children);
+}
+
+/* It has T, and looks for the lease again and again. */
+static void until_it_polls(struct rowlock_connection *connection)
+{
+    const char *text = strcmp(t_facts()->engine, "postgresql") == 0
+                           ? "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
+                             "wait_event = 'PgSleep'"
+                           : "SELECT count(*) FROM information_schema.processlist WHERE id = %ld "
+                             "AND state = 'User sleep'";
+    long session = t_engine()->session(t_handle(connection));
+    struct timespec moment = {0, 2000000};
+    long long end = t_now() + LONG_MS;
+
+    while (atol(t_native_sql(t_admin(), text, session)) == 0) {
+        t_true(t_now() < end);
+        nanosleep(&moment, NULL);
+    }
+}
+
+TEST(o1_a_lock_in_a_transaction_comes_before_all_leases_that_are_waited_for)
+{
+    struct rowlock_connection *one = t_open(), *locker = t_open();
+    const char *name = t_name(0);
+    struct rowlock_lease *lease = t_granted(one, t_x(name), 600000);
+    struct acquisition waiters[BUSY];
+    struct thread *threads[BUSY], *lock;
+    void *hand = t_native();
+
+    for (int i = 0; i < BUSY; i++) {
+        waiters[i] = (struct acquisition){.wants = {t_x(name)}, .wait_ms = -1};
+        threads[i] = t_acquire_thread(t_open(), &waiters[i]);
+        t_until_queued(hand, name, i + 1);
+    }
+    t_ok(t_begin(locker, t_x("another"), -1));
+    lock = t_lock_thread(locker, t_x(name), LONG_MS);
+    until_it_polls(locker);
+    t_give(lease);
+    t_ok(t_join(lock));
+    t_int(leases_of(hand, name), 0);
+    t_int(waiters_of(hand, name), BUSY);
+    t_ok(rowlock_commit(locker, &t_error));
+    for (int i = 0; i < BUSY; i++) {
+        t_ok(t_join(threads[i]));
+        t_give(waiters[i].lease);
+    }
+    t_text(t_all_rows(hand), NO_ROWS);
+}

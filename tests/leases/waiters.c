@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* P6, P10: who waits far behind hears of the end of whoever stands before it, and not from its own next
+   look; and whoever is refused hears how many wait. */
+#include <signal.h>
+
+#include "lib/grants.h"
+#include "lib/lease.h"
+
+#define HOUR 3600000
+#define LONG_MS 120000 /* a test that fails shall end */
+
+/* Who stands so far behind looks again every 30 s by itself; t_until_queued fails after 20 s. */
+#define FAR 16
+
+/* Children that wait one behind the other. */
+static void line_up(struct child *children, size_t n, const struct holder_plan *plan, void *hand)
+{
+    for (size_t i = 0; i < n; i++) {
+        children[i] = t_child(t_hold_body, plan);
+        t_until_queued(hand, plan->want.name, (long)i + 1);
+    }
+}
+
+TEST(p6_a_waiter_far_behind_is_woken_though_all_before_it_were_killed)
+{
+    struct rowlock_connection *one = t_open(), *last = t_open();
+    const char *name = t_name(0);
+    struct holder_plan plan = {.want = t_x(name), .ttl_ms = HOUR, .wait_ms = -1};
+    struct rowlock_lease *lease = t_granted(one, t_x(name), HOUR);
+    struct acquisition us = {.wants = {t_x(name)}, .wait_ms = LONG_MS};
+    struct child children[FAR];
+    struct thread *thread;
+    void *hand = t_native();
+
+    line_up(children, FAR, &plan, hand);
+    thread = t_acquire_thread(last, &us);
+    t_until_queued(hand, name, FAR + 1);
+    for (int i = 0; i < FAR; i++)
+        t_end_child(&children[i], SIGKILL);
+    t_int(t_is_done(thread), 0);
+    t_give(lease);
+    t_until_queued(hand, name, 0);
+    t_ok(t_join(thread));
+    t_give(us.lease);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
+/* ---- how many wait ------------------------------------------------------------------------------------ */
+
+static void is_told(struct rowlock_connection *connection, const char *name, const char *how_many)
+{
+    struct rowlock_lease *none = NULL;
+
+    t_fails(t_acquire(connection, t_x(name), 0, 0, &none), EBUSY);
+    t_contains(t_error.text, "a note");
+    t_contains(t_error.text, how_many);
+}
+
+TEST(p7_who_is_refused_hears_how_many_wait)
+{
+    struct rowlock_connection *one = t_open(), *other = t_open();
+    const char *name = t_name(0);
+    struct rowlock_lease *lease = t_granted(one, t_x(name), HOUR), *none = NULL;
+    struct acquisition waiters[2];
+    struct thread *threads[2];
+    void *hand = t_native();
+
+    t_fails(t_acquire(other, t_x(name), 0, 0, &none), EBUSY);
+    t_lacks(t_error.text, "waiting");
+    for (int i = 0; i < 2; i++) {
+        waiters[i] = (struct acquisition){.wants = {t_x(name)}, .wait_ms = LONG_MS};
+        threads[i] = t_acquire_thread(t_open(), &waiters[i]);
+        t_until_queued(hand, name, i + 1);
+        is_told(other, name, i == 0 ? ", 1 waiting" : ", 2 waiting");
+    }
+    t_give(lease);
+    for (int i = 0; i < 2; i++) {
+        t_ok(t_join(threads[i]));
+        t_give(waiters[i].lease);
+    }
+    t_text(t_all_rows(hand), NO_ROWS);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asserts that show what was found and what was wanted. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/test.h"
+
+struct rowlock_error t_error;
+
+void t_fail(const char *file, int line, const char *format, ...)
+{
+    char text[2000];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    print_error("%s\n", text);
+    _fail(file, line);
+    __builtin_unreachable();
+}
+
+static const char *name_of(int code)
+{
+    return code == 0 ? "0" : rowlock_error_name(code);
+}
+
+void t_code_is(const char *file, int line, const char *what, int code, int wanted)
+{
+    if (code != wanted)
+        t_fail(file, line, "%s\n  is %s, not %s; error: %s %d [%s] native %d, transaction %d: %s",
+               what, name_of(code), name_of(wanted), name_of(t_error.code), t_error.code,
+               t_error.sqlstate, t_error.native, (int)t_error.transaction, t_error.text);
+    if (code == 0)
+        return;
+    if (t_error.code != code)
+        t_fail(file, line, "%s\n  returned %s, but its error says %s", what, name_of(code),
+               name_of(t_error.code));
+    if (t_error.text[0] == '\0')
+        t_fail(file, line, "%s\n  failed without a text", what);
+}
+
+void t_int_is(const char *file, int line, const char *what, long long actual, long long wanted)
+{
+    if (actual != wanted)
+        t_fail(file, line, "%s\n  is %lld, not %lld (error: %s %s)", what, actual, wanted,
+               name_of(t_error.code), t_error.text);
+}
+
+void t_text_is(const char *file, int line, const char *what, const char *actual,
+               const char *wanted)
+{
+    if (strcmp(actual, wanted) != 0)
+        t_fail(file, line, "%s\n  is  '%s'\n  not '%s'", what, actual, wanted);
+}
+
+void t_text_has(const char *file, int line, const char *what, const char *actual,
+                const char *part, int wanted)
+{
+    if ((strstr(actual, part) != NULL) != wanted)
+        t_fail(file, line, "%s\n  is '%s'\n  which %s '%s'", what, actual,
+               wanted ? "lacks" : "holds", part);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/extra.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/test.h"
+
+/* BATS_VERSION: a server must not die with the shell that starts it. */
+static const char prelude[] = "exec 2>&1; set -u; BATS_VERSION=x; . tests/lib/server.sh; ";
+
+static const char *last_line(char *text)
+{
+    char *end = text + strlen(text), *start;
+
+    while (end > text && end[-1] == '\n')
+        *--end = '\0';
+    start = strrchr(text, '\n');
+    return start ? start + 1 : text;
+}
+
+const char *extra_shell(const char *format, ...)
+{
+    static char output[8000];
+    char *text = NULL, *script = NULL;
+    va_list arguments;
+    size_t length = 0, got = 0;
+    FILE *pipe;
+
+    va_start(arguments, format);
+    t_true(vasprintf(&text, format, arguments) >= 0);
+    va_end(arguments);
+    t_true(asprintf(&script, "%s%s", prelude, text) >= 0);
+    setenv("EXTRA_SCRIPT", script, 1);
+    free(script);
+    free(text);
+    pipe = popen("exec bash -c \"$EXTRA_SCRIPT\"", "r");
+    t_true(pipe != NULL);
+    while ((got = fread(output + length, 1, sizeof output - 1 - length, pipe)) > 0)
+        length += got;
+    output[length] = '\0';
+    if (pclose(pipe) != 0)
+        t_fail(__FILE__, __LINE__, "%s", output);
+    return last_line(output);
+}
+
+const char *extra_name(const char *what)
+{
+    static char name[80];
+
+    snprintf(name, sizeof name, "%s-%ld", what, (long)getpid());
+    return name;
+}
+
+void extra_stop(const char *name)
+{
+    extra_shell("stop_server %s; rm -rf \"$ROWLOCK_TEST_FOLDER/%s\"", name, name);
+}
+
+const char *extra_pooler(const char *name)
+{
+    return extra_shell("start_pooler %s '%s' && echo \"$server_url\"", name, t_url());
+}
+
+void extra_pooler_stop(const char *name)
+{
+    extra_shell("stop_pooler %s", name);
+}
+
+/* ---- the program's own pooler ------------------------------------------------------------------- */
+
+static char pooler_url[200];
+static pid_t pooler;
+
+static void stop_pooler(void)
+{
+    kill(pooler, SIGINT);
+}
+
+const char *extra_pooled_url(void)
+{
+    char name[80];
+
+    if (!*pooler_url) {
+        t_install();
+        snprintf(name, sizeof name, "%s", extra_name("pooler"));
+        snprintf(pooler_url, sizeof pooler_url, "%s", extra_pooler(name));
+        pooler = atoi(extra_shell("cat $ROWLOCK_TEST_FOLDER/%s/pid", name));
+        atexit(stop_pooler);
+    }
+    return pooler_url;
+}
+
+struct rowlock_connection *extra_pooled(const struct rowlock_options *options)
+{
+    struct rowlock_connection *connection = NULL;
+
+    t_ok(rowlock_open(extra_pooled_url(), options, &connection, &t_error));
+    return t_adopt(connection);
+}

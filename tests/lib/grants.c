@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/grants.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/house.h"
+#include "lib/lease.h"
+
+#define PATIENCE_MS 20000
+
+static void moment(void)
+{
+    struct timespec pause = {0, 2000000};
+
+    nanosleep(&pause, NULL);
+}
+
+/* ---- one lease ------------------------------------------------------------------------------- */
+
+struct rowlock_want t_p(const char *name, int limit, int count)
+{
+    return (struct rowlock_want){name, ROWLOCK_PERMIT, 0, limit, count};
+}
+
+int t_acquire_all(struct rowlock_connection *connection, const struct rowlock_want *wants, size_t n,
+                  rowlock_duration ttl_ms, rowlock_duration wait_ms, struct rowlock_lease **out)
+{
+    struct rowlock_terms terms = {
+        .ttl_ms = ttl_ms, .wait_ms = wait_ms, .note = "a note", .command = "a test"};
+
+    return rowlock_acquire(connection, wants, n, &terms, out, &t_error);
+}
+
+int t_acquire(struct rowlock_connection *connection, struct rowlock_want want,
+              rowlock_duration ttl_ms, rowlock_duration wait_ms, struct rowlock_lease **out)
+{
+    return t_acquire_all(connection, &want, 1, ttl_ms, wait_ms, out);
+}
+
+struct rowlock_lease *t_granted(struct rowlock_connection *connection, struct rowlock_want want,
+                                rowlock_duration ttl_ms)
+{
+    struct rowlock_lease *lease = NULL;
+
+    t_ok(t_acquire(connection, want, ttl_ms, 0, &lease));
+    t_true(lease != NULL);
+    return lease;
+}
+
+void t_give(struct rowlock_lease *lease)
+{
+    t_ok(rowlock_release(lease, &t_error));
+    rowlock_lease_free(lease);
+}
+
+int t_may_have(struct rowlock_want want)
+{
+    struct rowlock_connection *other = t_open();
+    struct rowlock_lease *lease = NULL;
+    int code = t_acquire(other, want, 0, 0, &lease);
+
+    if (code != ROWLOCK_OK && code != ROWLOCK_EBUSY)
+        t_fail(__FILE__, __LINE__, "t_may_have: %s", t_error.text);
+    if (lease)
+        t_give(lease);
+    t_close(other);
+    return code == ROWLOCK_OK;
+}
+
+long long t_until_free(struct rowlock_want want, long long limit_ms)
+{
+    struct rowlock_connection *other = t_open();
+    struct rowlock_lease *lease = NULL;
+    long long began = t_now();
+
+    while (t_acquire(other, want, 0, 0, &lease) != 0) {
+        if (t_error.code != ROWLOCK_EBUSY || t_now() > began + limit_ms)
+            t_fail(__FILE__, __LINE__, "not free after %lld ms: %s", t_now() - began, t_error.text);
+        moment();
+    }
+    t_give(lease);
+    t_close(other);
+    return t_now() - began;
+}
+
+/* ---- what is in the tables ---------------------------------------------------------------------- */
+
+const char *waiter_table(void)
+{
+    return strcmp(t_facts()->engine, "postgresql") == 0 ? "rowlock.waiter" : "rowlock_waiter";
+}
+
+static long count(void *hand, const char *table, const char *name)
+{
+    return atol(t_native_sql(hand, "SELECT count(*) FROM %s WHERE name = '%s'", table, name));
+}
+
+long waiters_of(void *hand, const char *name)
+{
+    return count(hand, waiter_table(), name);
+}
+
+long leases_of(void *hand, const char *name)
+{
+    return count(hand, lease_table(), name);
+}
+
+void t_until_queued(void *hand, const char *name, long n)
+{
+    long long end = t_now() + PATIENCE_MS;
+
+    while (waiters_of(hand, name) != n) {
+        if (t_now() > end)
+            t_fail(__FILE__, __LINE__, "%ld wait for '%s', not %ld", waiters_of(hand, name), name,
+                   n);
+        moment();
+    }
+}
+
+static long rows(void *hand, const char *table)
+{
+    return atol(t_native_sql(hand, "SELECT count(*) FROM %s", table));
+}
+
+const char *t_all_rows(void *hand)
+{
+    static char text[100];
+
+    snprintf(text, sizeof text, "leases %ld beats %ld waiters %ld", rows(hand, lease_table()),
+             rows(hand, lease_beat_table()), rows(hand, waiter_table()));
+    return text;
+}
+
+long t_odd_rows(void *hand)
+{
+    return atol(t_native_sql(hand,
+                             "SELECT (SELECT count(*) FROM %s WHERE token NOT IN (SELECT token "
+                             "FROM %s)) + (SELECT count(*) FROM %s WHERE token NOT IN (SELECT "
+                             "token FROM %s))",
+                             lease_table(), lease_beat_table(), lease_beat_table(), lease_table()));
+}
+
+void t_expire(void *hand, int64_t token)
+{
+    t_native_sql(hand, "UPDATE %s SET expires = %s WHERE token = %lld", lease_beat_table(),
+                 lease_instant(-1000), (long long)token);
+}
+
+void t_forget_leases(void *hand)
+{
+    t_native_sql(hand, "DELETE FROM %s", lease_table());
+    t_native_sql(hand, "DELETE FROM %s", lease_beat_table());
+    t_native_sql(hand, "DELETE FROM %s", waiter_table());
+}
+
+/* ---- threads ----------------------------------------------------------------------------------- */
+
+static int acquire_work(struct rowlock_connection *connection, void *data,
+                        struct rowlock_error *error)
+{
+    struct acquisition *a = data;
+    struct rowlock_terms terms = {
+        .ttl_ms = a->ttl_ms, .wait_ms = a->wait_ms, .note = "a note", .command = "a test"};
+    int code = rowlock_acquire(connection, a->wants, a->n, &terms, &a->lease, error);
+
+    if (code || !a->turn)
+        return code;
+    a->order = atomic_fetch_add(a->turn, 1) + 1;
+    code = rowlock_release(a->lease, error);
+    rowlock_lease_free(a->lease);
+    a->lease = NULL;
+    return code;
+}
+
+struct thread *t_acquire_thread(struct rowlock_connection *connection,
+                                struct acquisition *acquisition)
+{
+    if (acquisition->n == 0)
+        acquisition->n = 1;
+    return t_thread(connection, acquire_work, acquisition);
+}
+
+/* ---- processes ---------------------------------------------------------------------------------- */
+
+struct child t_child(int (*body)(const void *data, int to), const void *data)
+{
+    struct child child;
+    int fds[2];
+
+    t_install();
+    t_int(pipe(fds), 0);
+    fflush(NULL);
+    child.pid = fork();
+    if (child.pid == 0) {
+        close(fds[0]);
+        t_enter_child();
+        _exit(body(data, fds[1]));
+    }
+    close(fds[1]);
+    child.from = fds[0];
+    return child;
+}
+
+static int speaks_within(const struct child *child, int ms)
+{
+    struct pollfd fd = {child->from, POLLIN, 0};
+
+    return poll(&fd, 1, ms) > 0;
+}
+
+char t_hear(const struct child *child)
+{
+    char byte = '\0';
+
+    if (!speaks_within(child, 60000))
+        t_fail(__FILE__, __LINE__, "a child says nothing");
+    return read(child->from, &byte, 1) == 1 ? byte : '\0';
+}
+
+int t_has_spoken(const struct child *child)
+{
+    return speaks_within(child, 0);
+}
+
+int t_await_child(struct child *child)
+{
+    int status = 0;
+
+    waitpid(child->pid, &status, 0);
+    close(child->from);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void t_end_child(struct child *child, int signal)
+{
+    kill(child->pid, signal);
+    t_await_child(child);
+}
+
+int t_hold_body(const void *data, int to)
+{
+    const struct holder_plan *plan = data;
+    struct rowlock_terms terms = {.ttl_ms = plan->ttl_ms, .wait_ms = plan->wait_ms};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_error error = {0};
+    int code = rowlock_open(plan->url ? plan->url : t_url(), NULL, &connection, &error);
+
+    if (!code)
+        code = rowlock_acquire(connection, &plan->want, 1, &terms, &lease, &error);
+    if (code)
+        fprintf(stderr, "# a child: %s\n", error.text);
+    if (write(to, code ? "x" : "!", 1) != 1)
+        return 1;
+    for (;;)
+        pause();
+}
+
+/* ---- elsewhere ------------------------------------------------------------------------------------ */
+
+static int is_postgresql(void)
+{
+    return strcmp(t_facts()->engine, "postgresql") == 0;
+}
+
+int t_port(void)
+{
+    return (int)strtol(strrchr(t_url(), ':') + 1, NULL, 10);
+}
+
+const char *t_url_at(int port)
+{
+    static char url[300];
+    const char *colon = strrchr(t_url(), ':');
+
+    snprintf(url, sizeof url, "%.*s:%d%s%s", (int)(colon - t_url()), t_url(), port,
+             strchr(colon, '/'), is_postgresql() ? "?sslmode=disable&gssencmode=disable" : "");
+    return url;
+}
+
+/* Of all sessions of the database under test but the superuser's: the n-th, 0: none. */
+static long session_number(size_t n)
+{
+    return atol(t_native_sql(
+        t_admin(), "%s LIMIT 1 OFFSET %zu",
+        is_postgresql() ? "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND "
+                          "pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY pid"
+                        : "SELECT id FROM information_schema.processlist WHERE db = database() AND "
+                          "id <> connection_id() ORDER BY id",
+        n));
+}
+
+/* Those that are there now: whoever comes again in place of one is let live. */
+void t_kill_all_sessions(void)
+{
+    long sessions[64];
+    size_t n = 0;
+
+    while (n < sizeof sessions / sizeof *sessions && (sessions[n] = session_number(n)) > 0)
+        n++;
+    for (size_t i = 0; i < n; i++)
+        t_engine()->kill(t_admin(), sessions[i]);
+}
+
+int t_sessions(void)
+{
+    int n = 0;
+
+    while (session_number((size_t)n) > 0)
+        n++;
+    return n;
+}
+
+int t_kill_session(int n)
+{
+    long session = session_number((size_t)n);
+
+    if (session > 0)
+        t_engine()->kill(t_admin(), session);
+    return session > 0;
+}
+
+void t_until_sessions(int n)
+{
+    long long end = t_now() + PATIENCE_MS;
+
+    while (t_sessions() > n) {
+        if (t_now() > end)
+            t_fail(__FILE__, __LINE__, "%d sessions are still there, not %d", t_sessions(), n);
+        moment();
+    }
+}
+
+void t_until_somebody_waits(void)
+{
+    long long end = t_now() + PATIENCE_MS;
+    long session;
+
+    for (;;) {
+        for (size_t i = 0; (session = session_number(i)) > 0; i++)
+            if (t_engine()->is_waiting(t_admin(), session))
+                return;
+        if (t_now() > end)
+            t_fail(__FILE__, __LINE__, "nobody waits for a lock");
+        moment();
+    }
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions on the database under test: opened on demand, closed when the test ends. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/house.h"
+#include "lib/test.h"
+
+#define MOST 64
+
+static struct rowlock_connection *sessions[MOST];
+static void *handles[MOST];
+static size_t n_sessions, n_handles;
+static void *admin;
+static int installed;
+static unsigned tests_begun;
+_Thread_local char t_sql_error[500];
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+
+    if (!value || !*value) {
+        fprintf(stderr, "%s is not set: run it by tests/run\n", name);
+        exit(2);
+    }
+    return value;
+}
+
+const struct facts *t_facts(void)
+{
+    static const struct facts *found;
+
+    if (!found)
+        found =
+            t_find_facts(environment("ROWLOCK_TEST_ENGINE"), environment("ROWLOCK_TEST_TECHNIQUE"));
+    if (!found) {
+        fprintf(stderr, "lib/facts.c knows no such engine and technique\n");
+        exit(2);
+    }
+    return found;
+}
+
+const struct engine *t_engine(void)
+{
+    static const struct engine *const engines[] = {
+#ifdef ROWLOCK_WITH_SQLITE
+        &t_engine_sqlite,
+#endif
+#ifdef ROWLOCK_WITH_POSTGRESQL
+        &t_engine_postgresql,
+#endif
+#ifdef ROWLOCK_WITH_MARIADB
+        &t_engine_mariadb,
+#endif
+        NULL};
+
+    for (size_t i = 0; engines[i]; i++)
+        if (strcmp(engines[i]->name, t_facts()->engine) == 0)
+            return engines[i];
+    fprintf(stderr, "this build has no driver for %s\n", t_facts()->engine);
+    exit(2);
+}
+
+const char *t_url(void)
+{
+    return environment("ROWLOCK_TEST_URL");
+}
+
+void *t_admin(void)
+{
+    if (!admin && t_facts()->server)
+        admin = t_engine()->open(environment("ROWLOCK_TEST_ADMIN"));
+    return admin;
+}
+
+/* ---- sessions ------------------------------------------------------------------------------ */
+
+void t_install(void)
+{
+    struct rowlock_plan plan = {.technique = t_facts()->code};
+    struct rowlock_connection *connection = NULL;
+
+    if (installed)
+        return;
+    t_ok(rowlock_open(t_url(), NULL, &connection, &t_error));
+    t_adopt(connection);
+    t_ok(rowlock_install(connection, &plan, &t_error));
+    t_close(connection);
+    installed = 1;
+}
+
+struct rowlock_connection *t_adopt(struct rowlock_connection *connection)
+{
+    if (n_sessions == MOST)
+        t_fail(__FILE__, __LINE__, "more than %d sessions in one test", MOST);
+    return sessions[n_sessions++] = connection;
+}
+
+struct rowlock_connection *t_open_with(const struct rowlock_options *options)
+{
+    struct rowlock_connection *connection = NULL;
+
+    t_install();
+    t_ok(rowlock_open(t_url(), options, &connection, &t_error));
+    return t_adopt(connection);
+}
+
+struct rowlock_connection *t_open(void)
+{
+    return t_open_with(NULL);
+}
+
+void *t_native(void)
+{
+    t_install();
+    if (n_handles == MOST)
+        t_fail(__FILE__, __LINE__, "more than %d handles in one test", MOST);
+    handles[n_handles] = t_engine()->open(t_url());
+    t_true(handles[n_handles] != NULL);
+    return handles[n_handles++];
+}
+
+struct rowlock_connection *t_wrap(void **handle, const struct rowlock_options *options)
+{
+    struct rowlock_connection *connection = NULL;
+
+    *handle = t_native();
+    t_ok(t_engine()->wrap(*handle, options, &connection, &t_error));
+    return t_adopt(connection);
+}
+
+void t_close(struct rowlock_connection *connection)
+{
+    for (size_t i = 0; i < n_sessions; i++)
+        if (sessions[i] == connection)
+            sessions[i] = NULL;
+    rowlock_close(connection);
+}
+
+void *t_handle(struct rowlock_connection *connection)
+{
+    return t_engine()->handle(connection);
+}
+
+/* ---- cleaning up ------------------------------------------------------------------------------ */
+
+/* Closing one session may be what another's thread waits for, so threads are joined last. A server
+   notices a closed connection a little later: the next test shall not meet this one's locks. */
+static void close_idle_sessions(void)
+{
+    for (size_t i = 0; i < n_sessions; i++)
+        if (sessions[i] && t_reap(sessions[i]) == 0) {
+            rowlock_rollback(sessions[i], NULL);
+            t_close(sessions[i]);
+        }
+}
+
+static void roll_back_handles(void)
+{
+    char ignored[200];
+
+    for (size_t i = 0; i < n_handles; i++)
+        if (handles[i])
+            t_engine()->sql(handles[i], "ROLLBACK", ignored, sizeof ignored);
+}
+
+void t_enter_house(void)
+{
+    t_error = (struct rowlock_error){0};
+    tests_begun++;
+}
+
+void t_clean_house(void)
+{
+    struct timespec moment = {0, 2000000};
+
+    close_idle_sessions();
+    if (t_reap(NULL) == 0)
+        roll_back_handles();
+    while (t_reap(NULL) > 0) {
+        close_idle_sessions();
+        nanosleep(&moment, NULL);
+    }
+    close_idle_sessions();
+    t_free_threads();
+    for (size_t i = 0; i < n_handles; i++)
+        if (handles[i])
+            t_engine()->close(handles[i]);
+    n_sessions = n_handles = 0;
+}
+
+/* After fork: the sessions are the parent's, and so are the threads. */
+void t_enter_child(void)
+{
+    n_sessions = n_handles = 0;
+    admin = NULL;
+    t_forget_threads();
+}
+
+void t_close_house(void)
+{
+    if (admin)
+        t_engine()->close(admin);
+    admin = NULL;
+}
+
+/* ---- the application's own statements ------------------------------------------------------------ */
+
+static _Thread_local char answer[4000];
+
+static int run_sql(void *handle, const char *format, va_list arguments)
+{
+    char *text = NULL;
+    int failed = vasprintf(&text, format, arguments) < 0 ||
+                 t_engine()->sql(handle, text, answer, sizeof answer);
+
+    snprintf(t_sql_error, sizeof t_sql_error, "%.*s: %.300s", 100, text ? text : "",
+             failed ? answer : "");
+    free(text);
+    return failed;
+}
+
+const char *t_native_sql(void *handle, const char *format, ...)
+{
+    va_list arguments;
+    int failed;
+
+    va_start(arguments, format);
+    failed = run_sql(handle, format, arguments);
+    va_end(arguments);
+    if (failed)
+        t_fail(__FILE__, __LINE__, "%s", t_sql_error);
+    return answer;
+}
+
+const char *t_sql(struct rowlock_connection *connection, const char *format, ...)
+{
+    va_list arguments;
+    int failed;
+
+    va_start(arguments, format);
+    failed = run_sql(t_handle(connection), format, arguments);
+    va_end(arguments);
+    if (failed)
+        t_fail(__FILE__, __LINE__, "%s", t_sql_error);
+    return answer;
+}
+
+int t_try_sql(void *handle, const char *format, ...)
+{
+    va_list arguments;
+    int failed;
+
+    va_start(arguments, format);
+    failed = run_sql(handle, format, arguments);
+    va_end(arguments);
+    return failed;
+}
+
+void t_left_is_true(struct rowlock_connection *connection)
+{
+    enum rowlock_transaction said = t_error.transaction;
+    int open = t_engine()->in_transaction(t_handle(connection));
+    int usable = !t_try_sql(t_handle(connection), "SELECT 1");
+
+    t_int(open,
+          said == ROWLOCK_TX_KEPT || said == ROWLOCK_TX_KEPT_LOCKED || said == ROWLOCK_TX_ABORTED);
+    t_int(usable, said != ROWLOCK_TX_ABORTED && said != ROWLOCK_TX_DEAD);
+}
+
+void t_own_begin(void *handle, const char *const statements[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (statements[i])
+            t_native_sql(handle, "%s", statements[i]);
+}
+
+/* ---- names and locks ------------------------------------------------------------------------------ */
+
+const char *t_name(int number)
+{
+    static char names[16][64];
+    static unsigned next;
+    char *name = names[next++ % 16];
+
+    snprintf(name, sizeof names[0], "name %d of test %u of %ld", number, tests_begun,
+             (long)getpid());
+    return name;
+}
+
+struct rowlock_want t_x(const char *name)
+{
+    return (struct rowlock_want){.name = name, .mode = ROWLOCK_EXCLUSIVE};
+}
+
+struct rowlock_want t_s(const char *name)
+{
+    return (struct rowlock_want){.name = name, .mode = ROWLOCK_SHARED};
+}
+
+int t_begin(struct rowlock_connection *connection, struct rowlock_want want,
+            rowlock_duration wait_ms)
+{
+    return rowlock_begin(connection, &want, 1, wait_ms, &t_error);
+}
+
+int t_lock(struct rowlock_connection *connection, struct rowlock_want want,
+           rowlock_duration wait_ms)
+{
+    return rowlock_lock(connection, &want, 1, wait_ms, &t_error);
+}
+
+int t_is_free(struct rowlock_want want)
+{
+    struct rowlock_connection *other = t_open();
+    int code = t_begin(other, want, 0);
+
+    if (code != ROWLOCK_OK && code != ROWLOCK_EBUSY)
+        t_fail(__FILE__, __LINE__, "t_is_free: %s", t_error.text);
+    rowlock_rollback(other, NULL); /* a server notices a closed connection a little later */
+    t_close(other);
+    return code == ROWLOCK_OK;
+}
+
+long long t_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/jobs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/grants.h"
+#include "lib/lease.h"
+
+struct rowlock_job t_daily_job(const char *name)
+{
+    static struct rowlock_schedule *daily; /* for the program's life */
+
+    if (!daily)
+        t_ok(rowlock_schedule_open("every 1d", NULL, &daily, NULL, &t_error));
+    return (struct rowlock_job){.name = name, .schedule = daily, .ttl_ms = 3600000};
+}
+
+const char *t_job_lock(const struct rowlock_job *job)
+{
+    static char lock[300];
+
+    snprintf(lock, sizeof lock, "job:%s", job->name);
+    return lock;
+}
+
+static int see_job(const struct rowlock_job_view *job, void *data)
+{
+    struct job_seen *seen = data;
+
+    seen->token = job->running.token;
+    return 0;
+}
+
+static int see_run(const struct rowlock_run *run, void *data)
+{
+    struct job_seen *seen = data;
+
+    if (seen->runs++ == 0) {
+        seen->newest = run->token;
+        seen->outcome = run->outcome;
+        seen->exit = run->exit;
+        seen->repeat = run->repeat;
+    }
+    seen->running += run->outcome == ROWLOCK_RUN_RUNNING;
+    return 0;
+}
+
+struct job_seen t_job_seen(struct rowlock_connection *connection, void *hand,
+                           const struct rowlock_job *job)
+{
+    struct job_seen seen = {.runs = 0};
+
+    t_ok(rowlock_jobs(connection, job->name, see_job, &seen, &t_error));
+    t_ok(rowlock_runs(connection, job->name, see_run, &seen, &t_error));
+    seen.leases = leases_of(hand, t_job_lock(job));
+    return seen;
+}
+
+int t_job_runs(struct rowlock_connection *connection, void *hand, const struct rowlock_job *job)
+{
+    struct job_seen seen = t_job_seen(connection, hand, job);
+
+    t_true(seen.running <= 1);
+    t_int(seen.leases, seen.running);
+    t_int(seen.token, seen.running ? seen.newest : 0);
+    t_int(t_odd_rows(hand), 0);
+    if (seen.running)
+        t_int(lease_rows(hand, (long)seen.token), 1);
+    return seen.running;
+}
+
+const char *t_run_table(void)
+{
+    return strcmp(t_facts()->engine, "postgresql") == 0 ? "rowlock.run" : "rowlock_run";
+}

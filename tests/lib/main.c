@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tests of one program: they add themselves before main() by TEST. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/house.h"
+#include "lib/test.h"
+
+#define MOST 200
+
+static struct CMUnitTest tests[MOST];
+static size_t n;
+
+static int setup(void **state)
+{
+    (void)state;
+    t_enter_house();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    t_clean_house();
+    return 0;
+}
+
+void t_add(const char *name, void (*function)(void **))
+{
+    if (n == MOST)
+        abort();
+    tests[n].name = name;
+    tests[n].test_func = function;
+    tests[n].setup_func = setup;
+    tests[n].teardown_func = teardown;
+    n++;
+}
+
+int main(void)
+{
+    int failed = _cmocka_run_group_tests("rowlock", tests, n, NULL, NULL);
+
+    t_close_house();
+    return failed != 0;
+}

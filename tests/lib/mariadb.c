@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MariaDB past the library. */
+#include <mysql.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/engine.h"
+#include "rowlock/mariadb.h"
+
+/* mariadb://USER[:PASSWORD]@HOST:PORT/DATABASE, as tests/run writes it */
+static void *open_session(const char *url)
+{
+    char user[64] = "", password[64] = "", host[64] = "", database[64] = "";
+    unsigned port = 0;
+    MYSQL *session;
+
+    if (sscanf(url, "mariadb://%63[^:@]:%63[^@]@%63[^:]:%u/%63s", user, password, host, &port,
+               database) != 5 &&
+        sscanf(url, "mariadb://%63[^:@]@%63[^:]:%u/%63s", user, host, &port, database) != 4)
+        return NULL;
+    session = mysql_init(NULL);
+    if (session && mysql_real_connect(session, host, user, password, database, port, NULL, 0)) {
+        mysql_set_character_set(session, "utf8mb4");
+        return session;
+    }
+    fprintf(stderr, "%s\n", mysql_error(session));
+    mysql_close(session);
+    return NULL;
+}
+
+static void close_session(void *handle)
+{
+    mysql_close(handle);
+}
+
+static int wrap(void *handle, const struct rowlock_options *options,
+                struct rowlock_connection **out, struct rowlock_error *error)
+{
+    return rowlock_mariadb_wrap(handle, options, out, error);
+}
+
+static void *handle_of(struct rowlock_connection *connection)
+{
+    return rowlock_mariadb_handle(connection);
+}
+
+static int sql(void *handle, const char *text, char *out, size_t size)
+{
+    int failed = mysql_query(handle, text);
+
+    out[0] = '\0';
+    while (!failed) {
+        MYSQL_RES *result = mysql_store_result(handle);
+        MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
+
+        if (row && row[0] && out[0] == '\0')
+            snprintf(out, size, "%s", row[0]);
+        mysql_free_result(result);
+        failed = mysql_next_result(handle);
+        if (failed < 0)
+            return 0;
+    }
+    snprintf(out, size, "%u %s", mysql_errno(handle), mysql_error(handle));
+    return 1;
+}
+
+static int in_transaction(void *handle)
+{
+    unsigned status = 0;
+
+    mariadb_get_infov(handle, MARIADB_CONNECTION_SERVER_STATUS, &status);
+    return (status & SERVER_STATUS_IN_TRANS) != 0;
+}
+
+static long session_of(void *handle)
+{
+    return (long)mysql_thread_id(handle);
+}
+
+/* Not information_schema.innodb_trx: that is a picture which is not taken anew for a tenth of a
+   second after anybody looked at it, and so never while somebody keeps looking. */
+static int is_waiting(void *admin, long session)
+{
+    char mark[64];
+    MYSQL_RES *result;
+    MYSQL_ROW row;
+    int waiting = 0;
+
+    snprintf(mark, sizeof mark, "MariaDB thread id %ld,", session);
+    if (mysql_query(admin, "SHOW ENGINE INNODB STATUS"))
+        return 0;
+    result = mysql_store_result(admin);
+    row = result ? mysql_fetch_row(result) : NULL;
+    for (char *at = row ? strstr(row[2], "\n---TRANSACTION") : NULL, *end; at; at = end) {
+        end = strstr(at + 1, "\n---TRANSACTION");
+        if (end)
+            *end = '\0';
+        waiting |= strstr(at, mark) && strstr(at, "\nLOCK WAIT");
+        if (end)
+            *end = '\n';
+    }
+    mysql_free_result(result);
+    return waiting;
+}
+
+static void kill_session(void *admin, long session)
+{
+    char text[100], answer[200] = "1";
+
+    snprintf(text, sizeof text, "KILL %ld", session);
+    sql(admin, text, answer, sizeof answer);
+    /* KILL returns before the session is gone and its locks with it */
+    snprintf(text, sizeof text,
+             "SELECT count(*) FROM information_schema.processlist WHERE id = %ld", session);
+    for (int tries = 0; tries < 10000; tries++)
+        if (sql(admin, text, answer, sizeof answer) || atol(answer) == 0)
+            return;
+}
+
+const struct engine t_engine_mariadb = {
+    .name = "mariadb",
+    .begin = {"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION"},
+    .begin_repeatable = {"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+                         "START TRANSACTION"},
+    .default_repeatable = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    .default_read_only = "SET SESSION TRANSACTION READ ONLY",
+    .settings = "SELECT concat_ws(' ', @@innodb_lock_wait_timeout, @@max_statement_time, "
+                "@@autocommit, @@sql_mode, @@time_zone, @@character_set_client, "
+                "@@character_set_results, @@collation_connection, @@lock_wait_timeout, "
+                "@@sql_safe_updates, @@wait_timeout, @@tx_read_only, "
+                "@@idle_transaction_timeout, @@idle_write_transaction_timeout)",
+    .meta = "rowlock_meta",
+    .unreachable = "mariadb://rowlock:hunter2@127.0.0.1:1/test",
+    .stranger = "mariadb://nobody_here:hunter2@127.0.0.1:%d/test",
+    .silent = "mariadb://rowlock:hunter2@127.0.0.1:%d/test",
+    .open = open_session,
+    .close = close_session,
+    .wrap = wrap,
+    .handle = handle_of,
+    .sql = sql,
+    .in_transaction = in_transaction,
+    .session = session_of,
+    .is_waiting = is_waiting,
+    .kill = kill_session,
+};

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PostgreSQL past the library. */
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/engine.h"
+#include "rowlock/postgresql.h"
+
+static void *open_session(const char *url)
+{
+    PGconn *session = PQconnectdb(url);
+
+    if (PQstatus(session) == CONNECTION_OK)
+        return session;
+    fprintf(stderr, "%s", PQerrorMessage(session));
+    PQfinish(session);
+    return NULL;
+}
+
+static void close_session(void *handle)
+{
+    PQfinish(handle);
+}
+
+static int wrap(void *handle, const struct rowlock_options *options,
+                struct rowlock_connection **out, struct rowlock_error *error)
+{
+    return rowlock_postgresql_wrap(handle, options, out, error);
+}
+
+static void *handle_of(struct rowlock_connection *connection)
+{
+    return rowlock_postgresql_handle(connection);
+}
+
+static int sql(void *handle, const char *text, char *out, size_t size)
+{
+    PGresult *result = PQexec(handle, text);
+    ExecStatusType status = PQresultStatus(result);
+    int failed = status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK;
+
+    out[0] = '\0';
+    if (failed)
+        snprintf(out, size, "%s", PQerrorMessage(handle));
+    else if (PQntuples(result) > 0)
+        snprintf(out, size, "%s", PQgetvalue(result, 0, 0));
+    PQclear(result);
+    return failed;
+}
+
+static int in_transaction(void *handle)
+{
+    PGTransactionStatusType status = PQtransactionStatus(handle);
+
+    return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
+}
+
+static long session_of(void *handle)
+{
+    return PQbackendPID(handle);
+}
+
+static int is_waiting(void *admin, long session)
+{
+    char text[200], answer[40];
+
+    snprintf(text, sizeof text,
+             "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND wait_event_type = 'Lock'",
+             session);
+    return sql(admin, text, answer, sizeof answer) == 0 && atol(answer) > 0;
+}
+
+static void kill_session(void *admin, long session)
+{
+    char text[100], answer[40];
+
+    snprintf(text, sizeof text, "SELECT pg_terminate_backend(%ld, 10000)", session);
+    sql(admin, text, answer, sizeof answer);
+}
+
+const struct engine t_engine_postgresql = {
+    .name = "postgresql",
+    .begin = {"BEGIN ISOLATION LEVEL READ COMMITTED"},
+    .begin_repeatable = {"BEGIN ISOLATION LEVEL REPEATABLE READ"},
+    .default_repeatable = "SET default_transaction_isolation = 'repeatable read'",
+    .default_read_only = "SET default_transaction_read_only = on",
+    .settings = "SELECT string_agg(name || '=' || setting, ' ' ORDER BY name) FROM pg_settings "
+                "WHERE name NOT LIKE 'transaction\\_%' AND name NOT IN ('application_name')",
+    .meta = "rowlock.meta",
+    .unreachable = "postgresql://rowlock:hunter2@127.0.0.1:1/test",
+    .stranger = "postgresql://nobody_here:hunter2@127.0.0.1:%d/test",
+    .silent = "postgresql://rowlock:hunter2@127.0.0.1:%d/test",
+    .open = open_session,
+    .close = close_session,
+    .wrap = wrap,
+    .handle = handle_of,
+    .sql = sql,
+    .in_transaction = in_transaction,
+    .session = session_of,
+    .is_waiting = is_waiting,
+    .kill = kill_session,
+};

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/proxy.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MOST 16
+
+/* Where in a message one direction is. */
+struct stream {
+    int to, first; /* PostgreSQL: a client's first message has no type */
+    unsigned char head[5];
+    unsigned have; /* of the head */
+    uint32_t left; /* of the body */
+};
+
+struct pair {
+    int fd[2]; /* of the client, of the server; -1: free */
+    struct stream stream[2];
+    int silent, asked; /* asked: the client spoke last */
+};
+
+struct proxy {
+    int listener, port, server_port, postgresql, wake[2];
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    enum proxy_fault fault;
+    enum proxy_direction direction;
+    int messages, struck, quit, cut;
+    long trips;
+    struct pair pair[MOST];
+};
+
+static struct sockaddr_in address(int port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return at;
+}
+
+static void close_pair(struct pair *pair)
+{
+    for (int i = 0; i < 2; i++) {
+        if (pair->fd[i] >= 0)
+            close(pair->fd[i]);
+        pair->fd[i] = -1;
+    }
+}
+
+static void accept_one(struct proxy *proxy)
+{
+    struct sockaddr_in at = address(proxy->server_port);
+    int client = accept(proxy->listener, NULL, NULL), server = socket(AF_INET, SOCK_STREAM, 0);
+    int yes = 1;
+
+    for (int i = 0; i < MOST; i++) {
+        struct pair *pair = &proxy->pair[i];
+
+        if (pair->fd[0] >= 0 || client < 0)
+            continue;
+        if (proxy->fault == PROXY_DOWN && proxy->struck)
+            break;
+        if (connect(server, (struct sockaddr *)&at, sizeof at))
+            break;
+        setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        memset(pair, 0, sizeof *pair);
+        pair->fd[0] = client;
+        pair->fd[1] = server;
+        pair->stream[PROXY_TO_SERVER].first = proxy->postgresql;
+        return;
+    }
+    if (client >= 0)
+        close(client);
+    close(server);
+}
+
+static unsigned head_length(const struct proxy *proxy, const struct stream *stream)
+{
+    return proxy->postgresql && !stream->first ? 5 : 4;
+}
+
+static uint32_t body_length(const struct proxy *proxy, const struct stream *stream)
+{
+    const unsigned char *head = stream->head + (proxy->postgresql && !stream->first ? 1 : 0);
+
+    if (!proxy->postgresql)
+        return head[0] | (uint32_t)head[1] << 8 | (uint32_t)head[2] << 16;
+    return ((uint32_t)head[0] << 24 | (uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 | head[3]) -
+           4;
+}
+
+/* One byte more; 1: a message has ended. */
+static int take_byte(const struct proxy *proxy, struct stream *stream, unsigned char byte)
+{
+    if (stream->left > 0)
+        return --stream->left == 0;
+    stream->head[stream->have++] = byte;
+    if (stream->have < head_length(proxy, stream))
+        return 0;
+    stream->left = body_length(proxy, stream);
+    stream->have = 0;
+    stream->first = 0;
+    return stream->left == 0;
+}
+
+/* The fault is due now, on this connection. */
+static int is_due(const struct proxy *proxy, int direction)
+{
+    return proxy->fault != PROXY_NONE && !proxy->struck && (int)proxy->direction == direction &&
+           proxy->messages <= 0;
+}
+
+static void strike(struct proxy *proxy, struct pair *pair)
+{
+    proxy->struck = 1;
+    if (proxy->fault == PROXY_STALL)
+        pair->silent = 1;
+    else
+        close_pair(pair);
+}
+
+static void forward(struct proxy *proxy, struct pair *pair, int direction)
+{
+    unsigned char buffer[4096];
+    ssize_t got = recv(pair->fd[direction == PROXY_TO_SERVER ? 0 : 1], buffer, sizeof buffer, 0);
+    ssize_t upto = 0;
+    int out = pair->fd[direction == PROXY_TO_SERVER ? 1 : 0];
+
+    if (got <= 0) {
+        close_pair(pair);
+        return;
+    }
+    while (upto < got && !is_due(proxy, direction))
+        if (take_byte(proxy, &pair->stream[direction], buffer[upto++]) &&
+            (int)proxy->direction == direction)
+            proxy->messages--;
+    if (upto > 0) {
+        proxy->trips += direction == PROXY_TO_SERVER && !pair->asked;
+        pair->asked = direction == PROXY_TO_SERVER;
+    }
+    if (upto > 0 && send(out, buffer, (size_t)upto, MSG_NOSIGNAL) != upto) {
+        close_pair(pair);
+        return;
+    }
+    if (is_due(proxy, direction))
+        strike(proxy, pair);
+}
+
+static nfds_t watch(const struct proxy *proxy, struct pollfd *fds)
+{
+    nfds_t n = 0;
+
+    fds[n++] = (struct pollfd){proxy->wake[0], POLLIN, 0};
+    fds[n++] = (struct pollfd){proxy->listener, POLLIN, 0};
+    for (int i = 0; i < MOST; i++)
+        for (int end = 0; end < 2; end++)
+            fds[n++] =
+                (struct pollfd){proxy->pair[i].silent ? -1 : proxy->pair[i].fd[end], POLLIN, 0};
+    return n;
+}
+
+static void *body(void *data)
+{
+    struct proxy *proxy = data;
+    struct pollfd fds[2 + 2 * MOST];
+    char byte;
+    int quit = 0;
+
+    while (!quit) {
+        nfds_t n = watch(proxy, fds);
+
+        poll(fds, n, -1);
+        pthread_mutex_lock(&proxy->mutex);
+        if (fds[0].revents && read(proxy->wake[0], &byte, 1) == 1 && proxy->cut)
+            for (int i = 0; i < MOST; i++)
+                close_pair(&proxy->pair[i]);
+        proxy->cut = 0;
+        quit = proxy->quit;
+        for (int i = 0; i < MOST; i++)
+            for (int end = 0; end < 2; end++)
+                if (fds[2 + 2 * i + end].revents && proxy->pair[i].fd[end] >= 0 &&
+                    !proxy->pair[i].silent)
+                    forward(proxy, &proxy->pair[i], end == 0 ? PROXY_TO_SERVER : PROXY_TO_CLIENT);
+        if (fds[1].revents)
+            accept_one(proxy);
+        pthread_cond_broadcast(&proxy->changed);
+        pthread_mutex_unlock(&proxy->mutex);
+    }
+    return NULL;
+}
+
+static void wake(struct proxy *proxy)
+{
+    while (write(proxy->wake[1], "!", 1) != 1)
+        ;
+}
+
+struct proxy *proxy_start(int port, int postgresql)
+{
+    struct proxy *proxy = calloc(1, sizeof *proxy);
+    struct sockaddr_in at = address(0);
+    socklen_t length = sizeof at;
+
+    if (!proxy || pipe(proxy->wake))
+        abort();
+    proxy->server_port = port;
+    proxy->postgresql = postgresql;
+    for (int i = 0; i < MOST; i++)
+        proxy->pair[i].fd[0] = proxy->pair[i].fd[1] = -1;
+    proxy->listener = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(proxy->listener, (struct sockaddr *)&at, sizeof at) || listen(proxy->listener, 16) ||
+        getsockname(proxy->listener, (struct sockaddr *)&at, &length))
+        abort();
+    proxy->port = ntohs(at.sin_port);
+    pthread_mutex_init(&proxy->mutex, NULL);
+    pthread_cond_init(&proxy->changed, NULL);
+    if (pthread_create(&proxy->thread, NULL, body, proxy))
+        abort();
+    return proxy;
+}
+
+void proxy_stop(struct proxy *proxy)
+{
+    pthread_mutex_lock(&proxy->mutex);
+    proxy->quit = proxy->cut = 1;
+    pthread_mutex_unlock(&proxy->mutex);
+    wake(proxy);
+    pthread_join(proxy->thread, NULL);
+    for (int i = 0; i < MOST; i++)
+        close_pair(&proxy->pair[i]);
+    close(proxy->listener);
+    close(proxy->wake[0]);
+    close(proxy->wake[1]);
+    pthread_mutex_destroy(&proxy->mutex);
+    pthread_cond_destroy(&proxy->changed);
+    free(proxy);
+}
+
+int proxy_port(const struct proxy *proxy)
+{
+    return proxy->port;
+}
+
+void proxy_arm(struct proxy *proxy, enum proxy_fault fault, enum proxy_direction direction,
+               int messages)
+{
+    pthread_mutex_lock(&proxy->mutex);
+    proxy->fault = fault;
+    proxy->direction = direction;
+    proxy->messages = messages;
+    proxy->struck = 0;
+    pthread_mutex_unlock(&proxy->mutex);
+}
+
+int proxy_has_struck(struct proxy *proxy)
+{
+    int struck;
+
+    pthread_mutex_lock(&proxy->mutex);
+    struck = proxy->struck;
+    pthread_mutex_unlock(&proxy->mutex);
+    return struck;
+}
+
+long proxy_trips(struct proxy *proxy)
+{
+    long trips;
+
+    pthread_mutex_lock(&proxy->mutex);
+    trips = proxy->trips;
+    pthread_mutex_unlock(&proxy->mutex);
+    return trips;
+}
+
+void proxy_cut_all(struct proxy *proxy)
+{
+    pthread_mutex_lock(&proxy->mutex);
+    proxy->cut = 1;
+    pthread_mutex_unlock(&proxy->mutex);
+    wake(proxy);
+}
+
+static int is_serving(const struct proxy *proxy)
+{
+    for (int i = 0; i < MOST; i++)
+        if (proxy->pair[i].fd[0] >= 0 || proxy->pair[i].fd[1] >= 0)
+            return 1;
+    return 0;
+}
+
+void proxy_settle(struct proxy *proxy)
+{
+    pthread_mutex_lock(&proxy->mutex);
+    while (is_serving(proxy))
+        pthread_cond_wait(&proxy->changed, &proxy->mutex);
+    pthread_mutex_unlock(&proxy->mutex);
+}

@@ -1,0 +1,282 @@
+# shellcheck shell=bash disable=SC2034
+# SPDX-License-Identifier: Apache-2.0
+# Database servers for the tests: sourced by tests/run and by any *.bats or *_test.sh that needs a
+# server of its own (a standby, a read-only one, one to be killed). A server lives in a folder below
+# $ROWLOCK_TEST_FOLDER, runs as an unprivileged user, listens on a Unix socket there and on a free
+# port of 127.0.0.1, and is stopped by tests/run at the latest.
+#
+#   start_postgresql NAME [OPTION...]   a new server, or the one whose data is in NAME/data already,
+#                                       on the port that it had
+#   start_mariadb NAME [OPTION...]      OPTIONs are appended to the server's command line
+#   start_pooler NAME URL               pgbouncer before the database of a URL; stop_pooler NAME
+#   stop_server NAME                    in order; stop_server NAME KILL: not
+#   as_postgresql, as_mariadb COMMAND...   as the user that the server runs as
+#
+# After a start: server_pid, server_port, server_socket (a folder), server_data, server_log,
+# server_admin (URL of a superuser), server_url (URL of the role tester, on MariaDB rowlock; append the database).
+
+PATH=$PATH:/usr/sbin:/sbin
+: "${ROWLOCK_TEST_FOLDER:=}"
+
+am_root() { [ "$(id -u)" = 0 ]; }
+server_user() { # NAME: who runs a server
+    if ! am_root; then
+        id -un
+    elif id "$1" >/dev/null 2>&1; then
+        echo "$1"
+    else
+        echo nobody
+    fi
+}
+# setpriv, not runuser: it becomes the command, so that $! is the server itself.
+as_user() { # USER COMMAND...
+    local user=$1
+    shift
+    if am_root; then
+        setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups -- "$@"
+    else
+        "$@"
+    fi
+}
+as_postgresql() { as_user "$(server_user postgres)" "$@"; }
+as_mariadb() { as_user "$(server_user mysql)" "$@"; }
+
+postgresql_program() { # its path: the newest version that has it
+    local found
+    # shellcheck disable=SC2012
+    found=$(ls -d "/usr/lib/postgresql/"*"/bin/$1" 2>/dev/null | sort -V | tail -n 1)
+    echo "${found:-$(command -v "$1")}"
+}
+
+is_running() { # PID: and no zombie
+    local state
+    state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null) || return 1
+    [ -n "$state" ] && [ "$state" != Z ]
+}
+port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+port_of() { # FOLDER: what its server had before, or a free one
+    cat "$1/port" 2>/dev/null || free_port | tee "$1/port"
+}
+free_port() { # below the range from which the kernel gives ports to clients
+    local port
+    while port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000)); do
+        if port_is_free "$port"; then
+            echo "$port"
+            return
+        fi
+    done
+}
+
+server_folder() { # NAME USER: made, and handed to the user
+    local folder=$ROWLOCK_TEST_FOLDER/$1
+    mkdir -p "$folder/tmp"
+    chmod 755 "$folder"
+    if am_root; then chown "$2" "$folder" "$folder/tmp"; fi
+    # The path of a socket in it must fit into 107 bytes.
+    if [ ${#folder} -gt 80 ]; then
+        echo "the folder $folder is too deep for a socket; choose another TMPDIR" >&2
+        return 1
+    fi
+    echo "$folder"
+}
+
+# ---- templates: a data folder is made once a run, then copied ---------------------------------
+
+make_postgresql_template() { # FOLDER
+    local initdb postgres
+    initdb=$(postgresql_program initdb)
+    postgres=$(postgresql_program postgres)
+    if [ -z "$initdb" ] || [ -z "$postgres" ]; then
+        echo "no PostgreSQL server is installed"
+        return 1
+    fi
+    (cd / && as_postgresql "$initdb" -D "$1" -U postgres --auth=trust --encoding=UTF8 \
+        --locale=C.UTF-8 --no-sync) &&
+        (cd / && echo 'CREATE ROLE tester LOGIN CREATEDB' |
+            as_postgresql "$postgres" --single -D "$1" -F postgres)
+}
+make_mariadb_template() { # FOLDER
+    command -v mariadbd >/dev/null || { echo "no MariaDB server is installed"; return 1; }
+    (cd / && as_mariadb mariadb-install-db --no-defaults --datadir="$1" --tmpdir="$1.tmp" \
+        --auth-root-authentication-method=normal --skip-test-db) &&
+        (cd / && as_mariadb mariadbd --no-defaults --datadir="$1" --tmpdir="$1.tmp" --bootstrap \
+            --log-error="$1.tmp/bootstrap.log" <<'SQL')
+FLUSH PRIVILEGES;
+DELETE FROM mysql.global_priv WHERE User = '';
+FLUSH PRIVILEGES;
+CREATE USER IF NOT EXISTS root@'127.0.0.1';
+GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;
+CREATE USER rowlock@'%' IDENTIFIED BY 'secret';
+CREATE USER rowlock@localhost IDENTIFIED BY 'secret';
+GRANT ALL ON `test\_%`.* TO rowlock@'%';
+GRANT ALL ON `test\_%`.* TO rowlock@localhost;
+SQL
+}
+copy_template() { # ENGINE USER DATA: makes the template on first use
+    local template=$ROWLOCK_TEST_FOLDER/template/$1
+    mkdir -p "$ROWLOCK_TEST_FOLDER/template"
+    (
+        flock 9
+        if [ ! -e "$template.made" ]; then
+            mkdir -p "$template" "$template.tmp"
+            chmod 700 "$template"
+            if am_root; then chown "$2" "$template" "$template.tmp"; fi
+            if ! "make_$1_template" "$template" >"$template.log" 2>&1; then
+                echo "the $1 data folder cannot be made:" >&2
+                tail -n 20 "$template.log" >&2
+                exit 1
+            fi
+            : >"$template.made"
+        fi
+    ) 9>"$template.lock" && cp -a "$template" "$3"
+}
+
+# ---- starting and stopping --------------------------------------------------------------------
+
+launch() { # USER FOLDER COMMAND...: sets server_pid
+    local user=$1 folder=$2 options=()
+    shift 2
+    if am_root; then
+        options=(--reuid "$user" --regid "$(id -g "$user")" --clear-groups)
+    fi
+    # A server dies with the shell that started it, unless that is one which ends before.
+    if [ "$BASHPID" = "$$" ] && [ -z "${BATS_VERSION:-}" ]; then
+        options+=(--pdeathsig TERM)
+    fi
+    (cd / && exec setpriv "${options[@]}" -- "$@") </dev/null >>"$folder/log" 2>&1 3>&- &
+    server_pid=$!
+    echo "$server_pid" >"$folder/pid"
+}
+await_server() { # FOLDER COMMAND...: until the command succeeds; fails when the server is gone
+    local folder=$1 tries=0
+    shift
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries + 1))
+        if ! is_running "$(cat "$folder/pid")" || [ $tries -gt 600 ]; then
+            return 1
+        fi
+        sleep 0.05
+    done
+}
+explain() { # ENGINE FOLDER
+    echo "$1 did not start; the end of $2/log:" >&2
+    tail -n 20 "$2/log" >&2
+    return 1
+}
+
+start_postgresql() { # NAME [OPTION...]
+    local name=$1 user folder try
+    shift
+    user=$(server_user postgres)
+    folder=$(server_folder "$name" "$user") || return 1
+    [ -e "$folder/data" ] || copy_template postgresql "$user" "$folder/data" || return 1
+    for try in 1 2 3; do
+        server_port=$(port_of "$folder")
+        launch "$user" "$folder" "$(postgresql_program postgres)" -D "$folder/data" \
+            -p "$server_port" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$folder" \
+            -c fsync=off -c full_page_writes=off -c max_connections=200 -c shared_buffers=32MB \
+            -c deadlock_timeout=200ms -c log_line_prefix='%m [%p] %q%d ' "$@"
+        if await_server "$folder" "$(postgresql_program pg_isready)" -h "$folder" -p "$server_port"
+        then
+            server_data=$folder/data server_socket=$folder server_log=$folder/log
+            server_admin="postgresql://postgres@127.0.0.1:$server_port/"
+            server_url="postgresql://tester@127.0.0.1:$server_port/"
+            return 0
+        fi
+        [ "$try" = 3 ] || grep -q 'could not bind' "$folder/log" || break
+        rm -f "$folder/port"
+    done
+    explain PostgreSQL "$folder"
+}
+
+start_mariadb() { # NAME [OPTION...]
+    local name=$1 user folder try
+    shift
+    user=$(server_user mysql)
+    folder=$(server_folder "$name" "$user") || return 1
+    [ -e "$folder/data" ] || copy_template mariadb "$user" "$folder/data" || return 1
+    for try in 1 2 3; do
+        server_port=$(port_of "$folder")
+        launch "$user" "$folder" mariadbd --no-defaults --datadir="$folder/data" \
+            --tmpdir="$folder/tmp" --socket="$folder/socket" --port="$server_port" \
+            --bind-address=127.0.0.1 --pid-file="$folder/mariadbd.pid" --skip-name-resolve \
+            --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 \
+            --max-connections=200 "$@"
+        if await_server "$folder" mariadb --no-defaults --socket="$folder/socket" -u root -e ''; then
+            server_data=$folder/data server_socket=$folder server_log=$folder/log
+            server_admin="mariadb://root@127.0.0.1:$server_port/"
+            server_url="mariadb://rowlock:secret@127.0.0.1:$server_port/"
+            return 0
+        fi
+        [ "$try" = 3 ] || grep -q 'Address already in use' "$folder/log" || break
+        rm -f "$folder/port"
+    done
+    explain MariaDB "$folder"
+}
+
+# start_pooler NAME URL: pgbouncer in transaction mode before the database of the URL, with fewer backends
+# than clients, so that each transaction gets whichever is free. server_url is then that database's.
+start_pooler() {
+    local name=$1 folder role=${2#*//} port=${2##*:} database=${2##*/} try
+    role=${role%%[@:]*} port=${port%%/*}
+    folder=$(server_folder "$name" "$(server_user postgres)") || return 1
+    for try in 1 2 3; do
+        server_port=$(free_port)
+        cat >"$folder/ini" <<INI
+[databases]
+$database = host=127.0.0.1 port=$port user=$role
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = $server_port
+auth_type = any
+pool_mode = transaction
+default_pool_size = 3
+unix_socket_dir =
+ignore_startup_parameters = extra_float_digits
+logfile = $folder/pooler.log
+pidfile = $folder/pooler.pid
+INI
+        chmod 644 "$folder/ini"
+        launch "$(server_user postgres)" "$folder" "$(command -v pgbouncer)" "$folder/ini"
+        if await_server "$folder" "$(postgresql_program pg_isready)" -h 127.0.0.1 -p "$server_port"; then
+            server_url="postgresql://$role@127.0.0.1:$server_port/$database"
+            return 0
+        fi
+        if [ "$try" = 3 ] || is_running "$server_pid"; then break; fi
+    done
+    explain pgbouncer "$folder"
+}
+stop_pooler() { # NAME
+    kill -s INT "$(cat "$ROWLOCK_TEST_FOLDER/$1/pid")"
+    rm -f "$ROWLOCK_TEST_FOLDER/$1/pid"
+}
+
+stop_server() { # NAME [SIGNAL]
+    local folder=$ROWLOCK_TEST_FOLDER/$1 signal=${2:-INT} pid children child tries=0
+    [ -e "$folder/pid" ] || return 0
+    pid=$(cat "$folder/pid")
+    # A number may have been given to another process since.
+    if is_running "$pid" && tr '\0' ' ' <"/proc/$pid/cmdline" | grep -qF "$folder/data"; then
+        if [ -e "$folder/mariadbd.pid" ] && [ "$signal" = INT ]; then signal=TERM; fi
+        children=$(pgrep -P "$pid") || true # PostgreSQL's: they outlive a killed server for a moment
+        kill -s CONT "$pid" && kill -s "$signal" "$pid"
+        while is_running "$pid"; do
+            tries=$((tries + 1))
+            if [ $tries = 400 ]; then kill -s KILL "$pid"; fi
+            sleep 0.05
+        done
+        for child in $children; do
+            while is_running "$child" && [ $((tries += 1)) -lt 800 ]; do sleep 0.05; done
+        done
+        wait "$pid" 2>/dev/null || true # another shell's child
+    fi
+    # Killed, and by whoever inherited it not reaped yet, it passes for a server that still runs.
+    if [ "$signal" = KILL ]; then rm -f "$folder"/.s.PGSQL.*.lock "$folder/data/postmaster.pid"; fi
+    rm -f "$folder/pid"
+}
+stop_servers() { # all below $ROWLOCK_TEST_FOLDER
+    local file
+    for file in "$ROWLOCK_TEST_FOLDER"/*/pid; do
+        if [ -e "$file" ]; then stop_server "$(basename "$(dirname "$file")")"; fi
+    done
+}

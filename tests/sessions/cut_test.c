@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The socket is cut, or falls silent, after every message of a locked transaction, one after the
+ * other: no call hangs, each says ECONN, or EUNKNOWN where COMMIT was under way, the name is free for
+ * others soon, and the work is there wholly or not at all.
+ *
+ * Runs on: postgresql mariadb
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/house.h"
+#include "lib/proxy.h"
+#include "lib/test.h"
+
+#define MOST_MESSAGES 400
+
+static struct proxy *proxy;
+static unsigned cuts;
+
+static int is_postgresql(void)
+{
+    return strcmp(t_facts()->engine, "postgresql") == 0;
+}
+
+/* The URL under test, with the proxy's port in the place of the server's. */
+static const char *proxied_url(void)
+{
+    static char url[300];
+    const char *port = strrchr(t_url(), ':'), *rest;
+
+    if (!port)
+        t_fail(__FILE__, __LINE__, "no port in %s", t_url());
+    if (!proxy)
+        proxy = proxy_start((int)strtol(port + 1, NULL, 10), is_postgresql());
+    rest = strchr(port, '/');
+    snprintf(url, sizeof url, "%.*s:%d%s%s", (int)(port - t_url()), t_url(), proxy_port(proxy),
+             rest, is_postgresql() ? "?sslmode=disable&gssencmode=disable" : "");
+    return url;
+}
+
+struct outcome {
+    int begin, work, lock, commit;
+    struct rowlock_error error;
+};
+
+static struct outcome transact(struct rowlock_connection *connection)
+{
+    static const struct rowlock_want wants[] = {{.name = "cut", .mode = ROWLOCK_EXCLUSIVE},
+                                                {.name = "cut too", .mode = ROWLOCK_EXCLUSIVE},
+                                                {.name = "cut later", .mode = ROWLOCK_EXCLUSIVE}};
+    struct outcome outcome = {.begin = 1, .work = 1, .lock = 1, .commit = 1};
+
+    outcome.begin = rowlock_begin(connection, wants, 2, 5000, &outcome.error);
+    if (!outcome.begin)
+        outcome.work = t_try_sql(t_handle(connection), "INSERT INTO cut_work VALUES (1)");
+    if (!outcome.work)
+        outcome.lock = rowlock_lock(connection, &wants[2], 1, 5000, &outcome.error);
+    if (!outcome.lock)
+        outcome.commit = rowlock_commit(connection, &outcome.error);
+    return outcome;
+}
+
+/* Over a connection of its own, past the proxy. */
+static void check_others(struct rowlock_connection *witness, const struct outcome *outcome)
+{
+    static const char *const names[] = {"cut", "cut too", "cut later"};
+    long rows;
+
+    for (int i = 0; i < 3; i++) {
+        t_ok(t_begin(witness, t_x(names[i]), 20000));
+        t_ok(rowlock_commit(witness, &t_error));
+    }
+    rows = atol(t_sql(witness, "SELECT count(*) FROM cut_work"));
+    if (outcome->commit == ROWLOCK_EUNKNOWN)
+        t_true(rows == 0 || rows == 1);
+    else
+        t_int(rows, outcome->commit == 0);
+    t_sql(witness, "DELETE FROM cut_work");
+}
+
+static void check_outcome(const struct outcome *outcome, int n)
+{
+    int code = outcome->begin      ? outcome->begin
+               : outcome->lock < 0 ? outcome->lock
+                                   : outcome->commit;
+
+    if (outcome->begin == 0 && outcome->work != 0)
+        return; /* the application's own statement had the fault */
+    if (code == 0)
+        return;
+    t_error = outcome->error;
+    if (code != ROWLOCK_ECONN && !(code == ROWLOCK_EUNKNOWN && outcome->commit == code))
+        t_fail(__FILE__, __LINE__, "after %d messages: %s %s", n, rowlock_error_name(code),
+               outcome->error.text);
+    t_left(DEAD);
+    t_true(outcome->error.text[0] != '\0');
+    t_int(outcome->error.code, code);
+}
+
+static struct rowlock_connection *through_proxy(void **handle,
+                                                const struct rowlock_options *options)
+{
+    struct rowlock_connection *connection = NULL;
+
+    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+    if (handle) {
+        *handle = t_engine()->open(proxied_url());
+        t_true(*handle != NULL);
+        t_ok(t_engine()->wrap(*handle, NULL, &connection, &t_error));
+    } else {
+        t_ok(rowlock_open(proxied_url(), options, &connection, &t_error));
+    }
+    return connection; /* there will be many: the house does not keep them */
+}
+
+static struct rowlock_connection *set_up(void)
+{
+    static const struct rowlock_want wants[] = {{.name = "cut", .mode = ROWLOCK_EXCLUSIVE},
+                                                {.name = "cut too", .mode = ROWLOCK_EXCLUSIVE},
+                                                {.name = "cut later", .mode = ROWLOCK_EXCLUSIVE}};
+    struct rowlock_connection *witness = t_open();
+
+    proxied_url();
+    t_sql(witness, "CREATE TABLE IF NOT EXISTS cut_work (n INTEGER)");
+    t_sql(witness, "DELETE FROM cut_work");
+    t_ok(rowlock_prepare(witness, wants, 3, &t_error));
+    return witness;
+}
+
+static void sweep(enum proxy_direction direction, int borrowed, int used)
+{
+    struct rowlock_connection *witness = set_up(), *connection;
+    struct outcome outcome;
+    void *handle = NULL;
+    int n;
+
+    for (n = 0; n < MOST_MESSAGES; n++) {
+        connection = through_proxy(borrowed ? &handle : NULL, NULL);
+        if (used) { /* what is prepared and known is so by now: the batches are short */
+            outcome = transact(connection);
+            t_int(outcome.commit, 0);
+            t_sql(witness, "DELETE FROM cut_work");
+        }
+        proxy_arm(proxy, PROXY_CUT, direction, n);
+        outcome = transact(connection);
+        check_outcome(&outcome, n);
+        t_close(connection);
+        if (borrowed)
+            t_engine()->close(handle);
+        check_others(witness, &outcome);
+        if (!proxy_has_struck(proxy))
+            break;
+        cuts++;
+    }
+    t_true(n > 3 && n < MOST_MESSAGES);
+    t_int(outcome.commit, 0);
+    t_true(cuts > 0);
+}
+
+TEST(p2_cut_after_every_message_to_the_server)
+{
+    sweep(PROXY_TO_SERVER, 0, 0);
+}
+
+TEST(p2_cut_after_every_message_to_the_client)
+{
+    sweep(PROXY_TO_CLIENT, 0, 0);
+}
+
+TEST(p2_cut_after_every_message_of_a_connection_in_use)
+{
+    sweep(PROXY_TO_SERVER, 0, 1);
+    sweep(PROXY_TO_CLIENT, 0, 1);
+}
+
+TEST(p2_cut_after_every_message_of_a_borrowed_handle)
+{
+    sweep(PROXY_TO_SERVER, 1, 0);
+    sweep(PROXY_TO_CLIENT, 1, 0);
+}
+
+/* Opening, too: ECONN and nothing else. */
+TEST(cut_after_every_message_while_connecting)
+{
+    struct rowlock_options options = {.connect_ms = 5000};
+    int n, code;
+
+    proxied_url();
+    for (int direction = PROXY_TO_SERVER; direction <= PROXY_TO_CLIENT; direction++) {
+        for (n = 0; n < MOST_MESSAGES; n++) {
+            struct rowlock_connection *connection = NULL;
+
+            proxy_settle(proxy);
+            proxy_arm(proxy, PROXY_CUT, (enum proxy_direction)direction, n);
+            code = rowlock_open(proxied_url(), &options, &connection, &t_error);
+            if (code == 0) {
+                t_close(connection);
+                break;
+            }
+            t_int(code, ROWLOCK_ECONN);
+            t_true(connection == NULL);
+        }
+        t_true(n > 1 && n < MOST_MESSAGES);
+    }
+}
+
+/* However far it came: whoever installs next finds or finishes it, and locks. After the first messages
+   one in seventeen is cut: an install has hundreds. */
+TEST(cut_after_messages_all_through_an_install)
+{
+    struct rowlock_plan plan = {.technique = t_facts()->code};
+    struct rowlock_connection *witness = t_open();
+    int n, code = -1;
+
+    proxied_url();
+    for (n = 0; code != 0 && n < MOST_MESSAGES; n += n < 20 ? 1 : 17) {
+        struct rowlock_connection *connection = through_proxy(NULL, NULL);
+
+        t_ok(rowlock_uninstall(witness, &t_error));
+        proxy_arm(proxy, PROXY_CUT, PROXY_TO_SERVER, n);
+        code = rowlock_install(connection, &plan, &t_error);
+        t_true(code == 0 || code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN);
+        rowlock_close(connection);
+        t_ok(rowlock_install(witness, &plan, &t_error));
+        t_ok(t_begin(witness, t_x("cut"), 20000));
+        t_ok(rowlock_commit(witness, &t_error));
+    }
+    t_true(n > 3 && n < MOST_MESSAGES);
+}
+
+/* ---- silence --------------------------------------------------------------------------------------- */
+
+/* The waits of the calls, a statement's limit after each, and the grace of 2 s, with room to spare. */
+#define STATEMENT_MS 300
+#define LONGEST_MS 9000
+
+TEST(silence_ends_every_call_in_time)
+{
+    static const struct rowlock_want wants[] = {{.name = "cut", .mode = ROWLOCK_EXCLUSIVE}};
+    struct rowlock_options options = {.statement_ms = STATEMENT_MS, .connect_ms = 3000};
+    struct rowlock_connection *witness = set_up();
+
+    for (int n = 0; n < 4; n++) {
+        struct rowlock_connection *connection = through_proxy(NULL, &options);
+        long long began;
+        int code;
+
+        if (n < 3) { /* in begin, at once or after a message or two of the answer */
+            proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, n);
+            began = t_now();
+            code = rowlock_begin(connection, wants, 1, 300, &t_error);
+        } else { /* in commit */
+            t_ok(rowlock_begin(connection, wants, 1, 20000, &t_error));
+            proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+            began = t_now();
+            code = rowlock_commit(connection, &t_error);
+        }
+        t_true(proxy_has_struck(proxy) || code == 0);
+        if (n == 3)
+            t_true(code == ROWLOCK_EUNKNOWN);
+        else
+            t_true(code == 0 || code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT);
+        t_true(t_now() - began < LONGEST_MS);
+        proxy_cut_all(proxy);
+        t_close(connection);
+        t_ok(t_begin(witness, wants[0], 20000));
+        t_ok(rowlock_commit(witness, &t_error));
+    }
+}
+
+TEST(silence_while_connecting_ends_in_time)
+{
+    struct rowlock_options options = {.connect_ms = 400, .statement_ms = STATEMENT_MS};
+
+    proxied_url();
+    for (int n = 0; n < 3; n++) {
+        struct rowlock_connection *connection = NULL;
+        long long began = t_now();
+        int code;
+
+        proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, n);
+        code = rowlock_open(proxied_url(), &options, &connection, &t_error);
+        t_true(code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT || code == 0);
+        if (code == 0)
+            t_close(connection);
+        t_true(t_now() - began < LONGEST_MS);
+        proxy_cut_all(proxy);
+    }
+    proxy_stop(proxy);
+    proxy = NULL;
+}

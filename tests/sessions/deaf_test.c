@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is not interrupted ends in time all the same: release, commit and rollback on a borrowed handle,
+ * with an interrupt_fd and a URL, when the server falls silent.
+ *
+ * Runs on: postgresql/native mariadb/row
+ */
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/grants.h"
+#include "lib/house.h"
+#include "lib/proxy.h"
+
+#define HOUR 3600000
+#define HANGS_MS 60000 /* a statement's limit, the grace of 2 s, and a crowded machine */
+
+struct deaf {
+    struct proxy *proxy;
+    void *handle;
+    struct rowlock_connection *connection;
+    struct rowlock_lease *lease;
+    int pipe[2];
+};
+
+/* On a handle through a proxy; the interrupt comes when the server does not answer any more. */
+static struct deaf set_up(rowlock_duration statement_ms)
+{
+    struct deaf deaf = {
+        .proxy = proxy_start(t_port(), strcmp(t_facts()->engine, "postgresql") == 0),
+    };
+    struct rowlock_options options = {.statement_ms = statement_ms, .url = t_url()};
+
+    t_install();
+    t_int(pipe(deaf.pipe), 0);
+    options.interrupt_fd = deaf.pipe[0];
+    deaf.handle = t_engine()->open(t_url_at(proxy_port(deaf.proxy)));
+    t_true(deaf.handle != NULL);
+    t_ok(t_engine()->wrap(deaf.handle, &options, &deaf.connection, &t_error));
+    return deaf;
+}
+
+static void clean_up(struct deaf *deaf)
+{
+    rowlock_lease_free(deaf->lease);
+    rowlock_close(deaf->connection);
+    t_engine()->close(deaf->handle);
+    proxy_cut_all(deaf->proxy);
+    proxy_stop(deaf->proxy);
+    close(deaf->pipe[0]);
+    close(deaf->pipe[1]);
+}
+
+/* The code of `work`; where it hangs, the connection is cut before the test fails. */
+static int in_silence(struct deaf *deaf, int (*work)(struct rowlock_connection *connection,
+                                                     void *data, struct rowlock_error *error))
+{
+    struct timespec pause = {0, 5000000};
+    long long end = t_now() + HANGS_MS;
+    struct thread *thread;
+    int hangs, code;
+
+    proxy_arm(deaf->proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    t_int(write(deaf->pipe[1], "!", 1), 1);
+    thread = t_thread(deaf->connection, work, deaf);
+    while (!t_is_done(thread) && t_now() < end)
+        nanosleep(&pause, NULL);
+    hangs = !t_is_done(thread);
+    proxy_cut_all(deaf->proxy);
+    code = t_join(thread);
+    t_int(hangs, 0);
+    t_int(proxy_has_struck(deaf->proxy), 1);
+    return code;
+}
+
+static int release(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
+{
+    (void)connection;
+    return rowlock_release(((struct deaf *)data)->lease, error);
+}
+
+static int commit(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
+{
+    (void)data;
+    return rowlock_commit(connection, error);
+}
+
+static int rollback(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
+{
+    (void)data;
+    return rowlock_rollback(connection, error);
+}
+
+TEST(p11_a_release_is_deaf_and_ends_when_the_server_is_silent)
+{
+    struct deaf deaf = set_up(0); /* the server has to answer before */
+    int code;
+
+    deaf.lease = t_granted(deaf.connection, t_x("silent release"), HOUR);
+    code = in_silence(&deaf, release);
+    t_true(code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT);
+    clean_up(&deaf);
+}
+
+TEST(p11_a_commit_is_deaf_and_ends_when_the_server_is_silent)
+{
+    struct deaf deaf = set_up(300);
+
+    t_own_begin(deaf.handle, t_engine()->begin);
+    t_int(in_silence(&deaf, commit), ROWLOCK_EUNKNOWN);
+    clean_up(&deaf);
+}
+
+TEST(p11_a_rollback_is_deaf_and_ends_when_the_server_is_silent)
+{
+    struct deaf deaf = set_up(300);
+    int code;
+
+    t_own_begin(deaf.handle, t_engine()->begin);
+    code = in_silence(&deaf, rollback);
+    t_true(code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT);
+    clean_up(&deaf);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A transaction lock meets a lease that moves: no renewal and no fence that is under way is swept from
+ * under; and who presents the token of an exclusive lease locks beneath it.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "lib/lease.h"
+#include "lib/test.h"
+
+static int is_engine(const char *name)
+{
+    return strcmp(t_facts()->engine, name) == 0;
+}
+
+static struct rowlock_want with_token(const char *name, int64_t token)
+{
+    return (struct rowlock_want){.name = name, .mode = ROWLOCK_EXCLUSIVE, .token = token};
+}
+
+/* ---- renewals and fences under way ---------------------------------------------------------------- */
+
+/* Longer than a sweep's patience, so that it has come back and looked again. */
+static void stays_out(const struct thread *thread, int milliseconds)
+{
+    struct timespec moment = {0, 10000000};
+
+    for (long long end = t_now() + milliseconds; t_now() < end; nanosleep(&moment, NULL))
+        t_int(t_is_done(thread), 0);
+}
+
+static struct rowlock_connection *wrapped(void)
+{
+    void *handle;
+
+    return t_wrap(&handle, NULL);
+}
+
+/* On connections of the library's own, and on such as an application has. */
+static struct rowlock_connection *(*const open_it[])(void) = {t_open, wrapped};
+
+/* A try ends by a cancel what it waits for on its way. A server too busy to answer that within 2 s costs
+   the connection (ECONN): then another one tries; none is ever let in. The one that was told, idle. */
+static struct rowlock_connection *told_busy(struct rowlock_connection *(*open)(void),
+                                            struct rowlock_want want)
+{
+    struct rowlock_connection *connection = open();
+    int code = t_begin(connection, want, 0);
+
+    for (int tries = 1; code == ROWLOCK_ECONN && tries < 8; tries++) {
+        t_left(DEAD);
+        connection = open();
+        code = t_begin(connection, want, 0);
+    }
+    t_fails(code, EBUSY);
+    return connection;
+}
+
+static void in_flight_renewal(int later)
+{
+    struct rowlock_connection *own = t_open();
+    void *hand = t_native(), *renewer = t_native();
+    struct thread *thread;
+
+    lease_put(hand, 151 + later, "in flight", "exclusive", -1000);
+    t_own_begin(renewer, t_engine()->begin);
+    t_native_sql(renewer, "UPDATE %s SET expires = %s WHERE token = %d", lease_beat_table(),
+                 lease_instant(600000), 151 + later);
+    if (later) {
+        t_ok(t_begin(own, t_x("before it"), 0));
+        thread = t_lock_thread(own, t_x("in flight"), 60000);
+    } else {
+        thread = t_begin_thread(own, t_x("in flight"), 60000);
+    }
+    /* it waits for the renewal by a lock of the server's, or comes again and again: it never passes */
+    stays_out(thread, 1800);
+    t_native_sql(renewer, "COMMIT");
+    stays_out(thread, 400);
+    t_int(lease_rows(hand, 151 + later), 1);
+    t_int(lease_beats(hand, 151 + later), 1);
+    lease_end(hand, 151 + later);
+    t_ok(t_join(thread));
+}
+
+TEST(a1_a_renewal_under_way_is_respected_at_begin)
+{
+    if (t_facts()->server)
+        in_flight_renewal(0);
+}
+
+TEST(a1_a_renewal_under_way_is_respected_in_a_transaction)
+{
+    if (t_facts()->server)
+        in_flight_renewal(1);
+}
+
+TEST(a1_a_try_during_a_renewal_is_busy)
+{
+    struct rowlock_connection *bare;
+    void *hand = t_native(), *renewer = t_native(), *handle;
+    struct rowlock_want want = t_x("try in flight");
+
+    if (!t_facts()->server)
+        return;
+    t_ok(rowlock_prepare(t_open(), &want, 1, &t_error));
+    lease_put(hand, 161, want.name, "exclusive", -1000);
+    t_own_begin(renewer, t_engine()->begin);
+    t_native_sql(renewer, "UPDATE %s SET expires = %s WHERE token = 161", lease_beat_table(),
+                 lease_instant(600000));
+    told_busy(t_open, want);
+    bare = told_busy(wrapped, want);
+    handle = t_handle(bare);
+    t_own_begin(handle, t_engine()->begin);
+    t_fails(t_lock(bare, want, 0), EBUSY);
+    t_true(t_engine()->in_transaction(handle));
+    t_native_sql(handle, "SELECT 1");
+    t_native_sql(renewer, "COMMIT");
+    t_int(lease_beats(hand, 161), 1);
+}
+
+TEST(p4_a_fence_under_way_is_waited_for)
+{
+    struct rowlock_connection *own;
+    void *hand = t_native(), *fence = t_native();
+    struct thread *thread;
+
+    if (!t_facts()->server)
+        return;
+    lease_put(hand, 171, "fenced", "exclusive", -1000);
+    t_own_begin(fence, t_engine()->begin);
+    t_native_sql(fence, "SELECT token FROM %s WHERE token = 171 AND name = 'fenced' %s",
+                 lease_table(), is_engine("mariadb") ? "LOCK IN SHARE MODE" : "FOR SHARE");
+    own = told_busy(t_open, t_x("fenced"));
+    thread = t_begin_thread(own, t_x("fenced"), 60000);
+    stays_out(thread, 1800);
+    t_int(lease_rows(hand, 171), 1);
+    t_native_sql(fence, "COMMIT");
+    t_ok(t_join(thread));
+    t_ok(rowlock_commit(own, &t_error));
+    t_int(lease_rows(hand, 171), 0);
+}
+
+/* ---- beneath one's own lease ---------------------------------------------------------------------- */
+
+static struct rowlock_want sharing(const char *name, int64_t token)
+{
+    return (struct rowlock_want){.name = name, .mode = ROWLOCK_SHARED, .token = token};
+}
+
+static void siblings_exclude_each_other(struct rowlock_connection *(*open)(void), long token)
+{
+    struct rowlock_connection *one = open(), *two = open();
+    const char *name = t_name((int)token);
+    void *hand = t_native();
+    struct thread *thread;
+
+    lease_put(hand, token, name, "exclusive", 600000);
+    t_ok(t_begin(one, with_token(name, token), 0));
+    t_fails(t_begin(two, with_token(name, token), 0), EBUSY);
+    t_fails(t_begin(two, t_x(name), 0), EBUSY);
+    thread = t_begin_thread(two, with_token(name, token), 60000);
+    t_until_waiting(thread);
+    t_ok(rowlock_commit(one, &t_error));
+    t_ok(t_join(thread));
+    t_ok(rowlock_commit(two, &t_error));
+    t_int(lease_rows(hand, token), 1);
+}
+
+TEST(own_lease_siblings_under_one_token_exclude_each_other)
+{
+    for (int i = 0; i < 2; i++)
+        siblings_exclude_each_other(open_it[i], 181 + i);
+}
+
+/* Shared siblings go together where shared locks do; never with an exclusive one. */
+static void shared_siblings(struct rowlock_connection *(*open)(void), long token)
+{
+    struct rowlock_connection *one = open(), *two = open(), *writer = open();
+    const char *name = t_name((int)token);
+    struct thread *thread;
+
+    lease_put(t_native(), token, name, "exclusive", 600000);
+    t_ok(t_begin(one, sharing(name, token), 0));
+    t_int(t_begin(two, sharing(name, token), 0),
+          t_facts()->shared == SHARED_TOGETHER ? ROWLOCK_OK : ROWLOCK_EBUSY);
+    t_fails(t_begin(writer, with_token(name, token), 0), EBUSY);
+    t_ok(rowlock_commit(one, &t_error));
+    if (t_facts()->shared == SHARED_TOGETHER) {
+        t_fails(t_begin(writer, with_token(name, token), 0), EBUSY);
+        t_ok(rowlock_commit(two, &t_error));
+    }
+    t_ok(t_begin(writer, with_token(name, token), 0));
+    t_fails(t_begin(one, sharing(name, token), 0), EBUSY);
+    thread = t_begin_thread(one, sharing(name, token), 60000);
+    t_until_waiting(thread);
+    t_ok(rowlock_commit(writer, &t_error));
+    t_ok(t_join(thread));
+    t_ok(rowlock_commit(one, &t_error));
+}
+
+TEST(own_lease_shared_siblings_go_together_and_exclude_an_exclusive_one)
+{
+    for (int i = 0; i < 2 && t_facts()->shared != SHARED_REFUSED; i++)
+        shared_siblings(open_it[i], 221 + i);
+}
+
+TEST(own_lease_a_shared_lease_is_enough_for_a_shared_lock)
+{
+    if (t_facts()->shared == SHARED_REFUSED)
+        return;
+    lease_put(t_native(), 231, "share", "shared", 600000);
+    for (int i = 0; i < 2; i++) {
+        struct rowlock_connection *one = open_it[i]();
+
+        t_ok(t_begin(one, sharing("share", 231), 0));
+        t_ok(rowlock_commit(one, &t_error));
+    }
+}
+
+TEST(own_lease_renewal_passes_a_sibling)
+{
+    void *hand = t_native();
+
+    if (!t_facts()->server)
+        return;
+    lease_put(hand, 191, "renewed", "exclusive", 600000);
+    for (int i = 0; i < 2; i++) {
+        struct rowlock_connection *one = open_it[i]();
+
+        t_ok(t_begin(one, with_token("renewed", 191), 0));
+        t_native_sql(hand, "UPDATE %s SET expires = %s WHERE token = 191", lease_beat_table(),
+                     lease_instant(700000));
+        t_ok(rowlock_commit(one, &t_error));
+    }
+}
+
+static void a_wrong_token_is_lost(struct rowlock_connection *one)
+{
+    t_fails(t_begin(one, with_token("lost", 999), 0), ELOST);
+    t_left(NONE);
+    t_fails(t_begin(one, with_token("lost", 999), 1000), ELOST);
+    t_fails(t_begin(one, with_token("elsewhere", 201), 0), ELOST);
+    t_fails(t_begin(one, with_token("sharing", 202), 0), ELOST); /* of a shared lease */
+    t_ok(t_begin(one, t_x("before"), 0));
+    t_fails(t_lock(one, with_token("lost", 999), 0), ELOST);
+    t_left(KEPT);
+    t_ok(t_lock(one, with_token("lost", 201), 0));
+    t_ok(rowlock_commit(one, &t_error));
+}
+
+TEST(own_lease_a_wrong_token_is_lost)
+{
+    void *hand = t_native();
+
+    lease_put(hand, 201, "lost", "exclusive", 600000);
+    lease_put(hand, 202, "sharing", "shared", 600000);
+    for (int i = 0; i < 2; i++)
+        a_wrong_token_is_lost(open_it[i]());
+}
+
+static void takeover_waits(struct rowlock_connection *sibling, long token)
+{
+    struct rowlock_connection *other;
+    const char *name = t_name((int)token);
+    void *hand = t_native();
+    struct thread *thread;
+
+    lease_put(hand, token, name, "exclusive", 600000);
+    t_ok(t_begin(sibling, with_token(name, token), 0));
+    t_native_sql(hand, "UPDATE %s SET expires = %s WHERE token = %ld", lease_beat_table(),
+                 lease_instant(-1000), token);
+    other = told_busy(t_open, t_x(name));
+    thread = t_begin_thread(other, t_x(name), 60000);
+    stays_out(thread, 1800);
+    t_ok(rowlock_commit(sibling, &t_error));
+    t_ok(t_join(thread));
+    t_ok(rowlock_commit(other, &t_error));
+}
+
+TEST(own_lease_whoever_takes_it_over_waits_for_the_sibling)
+{
+    if (t_facts()->server)
+        for (int i = 0; i < 2; i++)
+            takeover_waits(open_it[i](), 211 + i);
+}

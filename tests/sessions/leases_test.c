@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A transaction lock meets a lease. A name is one lock: while a lease lives, T of the name is busy
+ * for everybody; once it has expired it is swept, by whoever comes first. What moves at the same moment
+ * is in lease_races_test.c.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/house.h"
+#include "lib/lease.h"
+#include "lib/test.h"
+
+static int is_engine(const char *name)
+{
+    return strcmp(t_facts()->engine, name) == 0;
+}
+
+/* T is held and the server's own function polls for the lease: it sleeps between two looks. */
+static void until_server_polls(struct rowlock_connection *connection)
+{
+    struct timespec moment = {0, 2000000};
+    long session = t_engine()->session(t_handle(connection));
+    const char *text = is_engine("postgresql")
+                           ? "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
+                             "wait_event = 'PgSleep'"
+                           : "SELECT count(*) FROM information_schema.processlist WHERE id = %ld "
+                             "AND state = 'User sleep'";
+    long long end = t_now() + 20000;
+
+    while (atol(t_native_sql(t_admin(), text, session)) == 0) {
+        if (t_now() > end)
+            t_fail(__FILE__, __LINE__, "it does not poll for the lease");
+        nanosleep(&moment, NULL);
+    }
+}
+
+static void names_holder(void)
+{
+    t_contains(t_error.text, "elsewhere");
+    t_contains(t_error.text, "4711");
+    t_contains(t_error.text, "maintenance");
+}
+
+/* ---- live leases --------------------------------------------------------------------------------- */
+
+TEST(p1_a_live_lease_is_busy_and_its_holder_is_named)
+{
+    struct rowlock_connection *own = t_open(), *borrowed;
+    void *hand = t_native(), *handle;
+
+    borrowed = t_wrap(&handle, NULL);
+    lease_put(hand, 11, "live", "exclusive", 600000);
+    t_fails(t_begin(own, t_x("live"), 0), EBUSY);
+    names_holder();
+    t_left(NONE);
+    t_fails(t_begin(borrowed, t_x("live"), 0), EBUSY);
+    names_holder();
+    t_left(NONE);
+    t_fails(t_begin(own, t_x("live"), 50), ETIMEDOUT);
+    names_holder();
+    t_int(t_engine()->in_transaction(handle), 0);
+    lease_end(hand, 11);
+    t_ok(t_begin(own, t_x("live"), 0));
+}
+
+TEST(p1_modes_of_leases_and_locks_conflict_as_they_should)
+{
+    static const char *const modes[] = {"exclusive", "shared", "permit"};
+    struct rowlock_connection *own = t_open();
+    void *hand = t_native();
+
+    for (int i = 0; i < 3; i++) {
+        char name[20];
+        int passes = i == 1 && t_facts()->shared == SHARED_TOGETHER;
+
+        snprintf(name, sizeof name, "mode %s", modes[i]);
+        lease_put(hand, 20 + i, name, modes[i], 600000);
+        t_fails(t_begin(own, t_x(name), 0), EBUSY);
+        if (t_facts()->shared == SHARED_REFUSED)
+            continue;
+        if (passes)
+            t_ok(t_begin(own, t_s(name), 0));
+        else if (t_facts()->shared == SHARED_TOGETHER)
+            t_fails(t_begin(own, t_s(name), 0), EBUSY);
+        t_ok(rowlock_rollback(own, &t_error));
+    }
+}
+
+TEST(p11_a_lease_met_later_is_busy_and_the_transaction_goes_on)
+{
+    struct rowlock_connection *own = t_open(), *other = t_open();
+    void *hand = t_native();
+
+    lease_put(hand, 31, "later", "exclusive", 600000);
+    t_sql(own, "CREATE TABLE later (n INTEGER)");
+    t_ok(t_begin(own, t_x("first"), 0));
+    t_sql(own, "INSERT INTO later VALUES (1)");
+    t_fails(t_lock(own, t_x("later"), 0), EBUSY);
+    t_left(KEPT); /* a try looks before it touches T */
+    names_holder();
+    if (t_facts()->names_independent)
+        t_fails(t_begin(other, t_x("first"), 0), EBUSY);
+    t_sql(own, "INSERT INTO later VALUES (2)");
+    t_ok(rowlock_commit(own, &t_error));
+    t_text(t_sql(own, "SELECT count(*) FROM later"), "2");
+}
+
+TEST(a_wait_for_a_lease_ends_when_it_is_released)
+{
+    struct rowlock_connection *own = t_open();
+    void *hand = t_native();
+    struct thread *thread;
+
+    lease_put(hand, 41, "released", "exclusive", 600000);
+    thread = t_begin_thread(own, t_x("released"), 60000);
+    t_until_polling(thread);
+    lease_end(hand, 41);
+    t_ok(t_join(thread));
+    t_int(t_is_free(t_x("released")), 0);
+}
+
+TEST(begin_waits_for_a_lease_holding_nothing)
+{
+    struct rowlock_connection *own = t_open(), *other = t_open();
+    void *hand = t_native();
+    struct thread *thread;
+
+    if (t_facts()->shared == SHARED_REFUSED)
+        return; /* there is no lock of another mode to look through */
+    lease_put(hand, 51, "nothing", "shared", 600000);
+    thread = t_begin_thread(own, t_x("nothing"), 60000);
+    t_until_polling(thread);
+    for (int i = 0; i < 5; i++) { /* whoever does not conflict with the lease has T meanwhile */
+        struct rowlock_want want =
+            t_facts()->shared == SHARED_TOGETHER ? t_s("nothing") : t_x("another");
+
+        t_ok(t_begin(other, want, 10000));
+        t_ok(rowlock_commit(other, &t_error));
+    }
+    t_int(t_is_done(thread), 0);
+    lease_end(hand, 51);
+    t_ok(t_join(thread));
+}
+
+TEST(a_lock_taken_later_waits_for_a_lease_with_t_in_hand)
+{
+    struct rowlock_connection *own = t_open(), *other = t_open();
+    void *hand = t_native();
+    struct thread *waiter, *sharer;
+
+    if (t_facts()->shared != SHARED_TOGETHER)
+        return;
+    lease_put(hand, 61, "in hand", "shared", 600000);
+    t_ok(t_begin(own, t_x("earlier"), 0));
+    waiter = t_lock_thread(own, t_x("in hand"), 60000);
+    until_server_polls(own);
+    sharer = t_begin_thread(other, t_s("in hand"), 60000);
+    t_until_waiting(sharer);
+    lease_end(hand, 61);
+    t_ok(t_join(waiter));
+    t_int(t_is_done(sharer), 0);
+    t_ok(rowlock_commit(own, &t_error));
+    t_ok(t_join(sharer));
+}
+
+TEST(p11_a_lock_taken_later_waits_for_a_lease_for_its_time_only)
+{
+    struct rowlock_connection *own = t_open(), *other = t_open();
+    void *hand = t_native();
+
+    lease_put(hand, 71, "bounded", "exclusive", 600000);
+    t_ok(t_begin(own, t_x("kept"), 0));
+    if (!t_facts()->server) { /* a wait would stop every renewal in the file */
+        t_fails(t_lock(own, t_x("bounded"), 200), EBUSY);
+        t_left(KEPT);
+        return;
+    }
+    t_fails(t_lock(own, t_x("bounded"), 200), ETIMEDOUT);
+    names_holder();
+    if (t_facts()->busy_keeps_row)
+        t_left(KEPT_LOCKED);
+    else
+        t_left(KEPT);
+    t_fails(t_begin(other, t_x("kept"), 0), EBUSY);
+    t_ok(rowlock_commit(own, &t_error));
+    t_ok(t_begin(other, t_x("kept"), 0));
+}
+
+/* ---- expired leases ------------------------------------------------------------------------------ */
+
+static void sweeps(struct rowlock_connection *connection, void *hand, long token, int later)
+{
+    char name[40];
+    struct rowlock_want want = {.name = name, .mode = ROWLOCK_EXCLUSIVE};
+
+    snprintf(name, sizeof name, "expired %ld", token);
+    lease_put(hand, token, name, "exclusive", -1000);
+    t_ok(rowlock_prepare(connection, &want, 1, &t_error));
+    if (later) {
+        t_own_begin(t_handle(connection), t_engine()->begin);
+        t_ok(t_lock(connection, want, 10000));
+    } else {
+        t_ok(t_begin(connection, want, 0));
+    }
+    t_int(t_is_free(want), 0);
+    t_ok(rowlock_commit(connection, &t_error));
+    t_int(lease_rows(hand, token), 0);
+    t_int(lease_beats(hand, token), 0);
+}
+
+TEST(an_expired_lease_is_swept_by_whoever_locks)
+{
+    struct rowlock_options options = {.url = t_url()};
+    struct rowlock_connection *own = t_open(), *bare, *with_url;
+    void *hand = t_native(), *handle;
+
+    bare = t_wrap(&handle, NULL);
+    with_url = t_wrap(&handle, &options);
+    sweeps(own, hand, 81, 0);
+    sweeps(own, hand, 82, 1);
+    sweeps(bare, hand, 83, 0);
+    sweeps(bare, hand, 84, 1);
+    sweeps(with_url, hand, 85, 0);
+    sweeps(with_url, hand, 86, 1);
+}
+
+TEST(a_try_sweeps_an_expired_lease_too)
+{
+    struct rowlock_connection *own = t_open();
+    void *hand = t_native(), *handle;
+    struct rowlock_connection *bare = t_wrap(&handle, NULL);
+    struct rowlock_want want = t_x("try and sweep");
+
+    t_ok(rowlock_prepare(own, &want, 1, &t_error));
+    lease_put(hand, 91, want.name, "exclusive", -1000);
+    t_own_begin(t_handle(own), t_engine()->begin);
+    t_ok(t_lock(own, want, 0));
+    t_ok(rowlock_commit(own, &t_error));
+    lease_put(hand, 92, want.name, "exclusive", -1000);
+    t_own_begin(handle, t_engine()->begin);
+    t_ok(t_lock(bare, want, 0));
+    t_ok(rowlock_commit(bare, &t_error));
+    t_int(lease_rows(hand, 91) + lease_rows(hand, 92), 0);
+}
+
+TEST(a_swept_lease_leaves_none_of_its_names)
+{
+    struct rowlock_connection *own = t_open();
+    void *hand = t_native();
+
+    lease_put(hand, 101, "one of three", "exclusive", -1000);
+    lease_put(hand, 101, "two of three", "exclusive", -1000);
+    lease_put(hand, 101, "three of three", "shared", -1000);
+    t_ok(t_begin(own, t_x("two of three"), 0));
+    t_ok(rowlock_commit(own, &t_error));
+    t_int(lease_rows(hand, 101), 0);
+    t_int(lease_beats(hand, 101), 0);
+}
+
+TEST(a_lease_without_its_beat_is_swept)
+{
+    struct rowlock_connection *own = t_open();
+    void *hand = t_native();
+
+    lease_put(hand, 111, "beatless", "exclusive", 600000);
+    t_native_sql(hand, "DELETE FROM %s WHERE token = 111", lease_beat_table());
+    t_ok(t_begin(own, t_x("beatless"), 0));
+    t_ok(rowlock_commit(own, &t_error));
+    t_int(lease_rows(hand, 111), 0);
+}
+
+TEST(nothing_is_swept_while_one_lease_of_the_name_lives)
+{
+    struct rowlock_connection *own = t_open();
+    void *hand = t_native();
+
+    lease_put(hand, 121, "half", "shared", -1000);
+    lease_put(hand, 122, "half", "shared", 600000);
+    t_fails(t_begin(own, t_x("half"), 0), EBUSY);
+    t_int(lease_rows(hand, 121), 1);
+    t_int(lease_beats(hand, 121), 1);
+    lease_end(hand, 122);
+    t_ok(t_begin(own, t_x("half"), 0));
+}
+
+TEST(p1_sharers_over_an_expired_lease_do_not_exclude_each_other)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    void *hand = t_native();
+
+    if (t_facts()->shared != SHARED_TOGETHER)
+        return;
+    lease_put(hand, 131, "shared over", "exclusive", -1000);
+    t_ok(t_begin(one, t_s("shared over"), 0));
+    t_ok(t_begin(two, t_s("shared over"), 0));
+    t_ok(rowlock_commit(one, &t_error));
+    t_ok(rowlock_commit(two, &t_error));
+    lease_put(hand, 132, "shared over", "exclusive", -1000);
+    t_own_begin(t_handle(one), t_engine()->begin);
+    t_own_begin(t_handle(two), t_engine()->begin);
+    t_ok(t_lock(one, t_s("shared over"), 10000)); /* swept over the second connection */
+    t_ok(t_lock(two, t_s("shared over"), 0));
+}
+
+/* The clock is read after the wait: the lease was live when the statement began. */
+TEST(p8_a_clock_read_before_the_wait_is_stale)
+{
+    struct rowlock_connection *holder = t_open(), *own = t_open();
+    void *hand = t_native();
+    struct thread *thread;
+
+    if (!t_facts()->server)
+        return;
+    t_ok(t_begin(holder, t_x("stale"), 0));
+    lease_put(hand, 141, "stale", "exclusive", 1500);
+    t_own_begin(t_handle(own), t_engine()->begin);
+    thread = t_lock_thread(own, t_x("stale"), 30000);
+    t_until_waiting(thread);
+    lease_await_expiry(hand, 141);
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(t_join(thread));
+    t_ok(rowlock_commit(own, &t_error));
+    t_int(lease_rows(hand, 141), 0);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * P1 under pressure: processes that lock and unlock as fast as they can, with a detector in shared
+ * memory that notices two inside at once.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/test.h"
+
+#define LOOPERS 8
+#define HOLDS 200
+
+struct detector {
+    atomic_int writers, readers; /* inside, at this moment */
+    atomic_int overlaps, holds, retries;
+    atomic_int code; /* the first call that failed */
+    char text[500];
+};
+
+static struct detector *detector_new(void)
+{
+    struct detector *detector = mmap(NULL, sizeof *detector, PROT_READ | PROT_WRITE,
+                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    t_true(detector != MAP_FAILED);
+    return detector;
+}
+
+static void enter(struct detector *detector, int writes)
+{
+    int writers = atomic_fetch_add(&detector->writers, writes);
+    int readers = atomic_fetch_add(&detector->readers, !writes);
+
+    if (writers > 0 || (writes && readers > 0))
+        atomic_fetch_add(&detector->overlaps, 1);
+    atomic_fetch_add(&detector->holds, 1);
+}
+
+/* Before the transaction ends: then already another may enter. */
+static void leave(struct detector *detector, int writes)
+{
+    atomic_fetch_sub(&detector->writers, writes);
+    atomic_fetch_sub(&detector->readers, !writes);
+}
+
+static void failed(struct detector *detector, int code, const char *text)
+{
+    int none = 0;
+
+    if (atomic_compare_exchange_strong(&detector->code, &none, code))
+        snprintf(detector->text, sizeof detector->text, "%s", text);
+}
+
+struct loop {
+    struct detector *detector;
+    int number, holds;
+    const struct rowlock_want *wants;
+    size_t n;
+    int readers_too, own_transaction;
+};
+
+/* What the engine may do to a lock taken later under technique insert, and says so. */
+static int is_victim(const struct rowlock_error *error)
+{
+    return t_facts()->begins_meet && error->code == ROWLOCK_EROLLEDBACK;
+}
+
+static int lock(const struct loop *loop, struct rowlock_connection *connection, void *handle,
+                struct rowlock_want *wants, struct rowlock_error *error)
+{
+    char ignored[200];
+
+    if (!loop->own_transaction)
+        return rowlock_begin(connection, wants, loop->n, -1, error);
+    for (int i = 0; i < 2; i++)
+        if (t_engine()->begin[i])
+            t_engine()->sql(handle, t_engine()->begin[i], ignored, sizeof ignored);
+    return rowlock_lock(connection, wants, loop->n, -1, error);
+}
+
+static int hold_once(const struct loop *loop, struct rowlock_connection *connection, void *handle,
+                     int turn)
+{
+    struct rowlock_error error = {0};
+    struct rowlock_want wants[4];
+    int writes = !loop->readers_too || (turn + loop->number) % 4 == 0, code;
+
+    for (size_t i = 0; i < loop->n; i++) { /* every looper names them in an order of its own */
+        wants[i] = loop->wants[(i + (size_t)loop->number) % loop->n];
+        wants[i].mode = writes ? ROWLOCK_EXCLUSIVE : ROWLOCK_SHARED;
+    }
+    while ((code = lock(loop, connection, handle, wants, &error)) != 0 && is_victim(&error)) {
+        atomic_fetch_add(&loop->detector->retries, 1);
+        rowlock_rollback(connection, NULL);
+    }
+    if (!code) {
+        enter(loop->detector, writes);
+        leave(loop->detector, writes);
+        code = turn % 2 ? rowlock_commit(connection, &error) : rowlock_rollback(connection, &error);
+    }
+    if (code)
+        failed(loop->detector, code, error.text);
+    return code;
+}
+
+static void run_looper(const struct loop *loop)
+{
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error = {0};
+    void *handle = loop->own_transaction ? t_engine()->open(t_url()) : NULL;
+    int code = handle ? t_engine()->wrap(handle, NULL, &connection, &error)
+                      : rowlock_open(t_url(), NULL, &connection, &error);
+
+    if (!code && handle)
+        code = rowlock_prepare(connection, loop->wants, loop->n, &error);
+    if (code)
+        failed(loop->detector, code, error.text);
+    for (int turn = 0; !code && turn < loop->holds; turn++)
+        code = hold_once(loop, connection, handle, turn);
+    rowlock_close(connection);
+    if (handle)
+        t_engine()->close(handle);
+    _exit(code != 0);
+}
+
+static void run_loopers(struct loop loop, int loopers)
+{
+    pid_t children[LOOPERS];
+
+    t_install();
+    loop.detector = detector_new();
+    for (loop.number = 0; loop.number < loopers; loop.number++) {
+        children[loop.number] = fork();
+        if (children[loop.number] == 0) {
+            t_enter_child();
+            run_looper(&loop);
+        }
+    }
+    for (int i = 0; i < loopers; i++)
+        waitpid(children[i], NULL, 0);
+    t_text(loop.detector->text, "");
+    t_int(atomic_load(&loop.detector->overlaps), 0);
+    t_int(atomic_load(&loop.detector->holds), loopers * loop.holds);
+    print_message("# %d holds, %d times begun again\n", atomic_load(&loop.detector->holds),
+                  atomic_load(&loop.detector->retries));
+    munmap(loop.detector, sizeof *loop.detector);
+}
+
+TEST(p1_eight_loopers_never_overlap)
+{
+    struct rowlock_want want = t_x(t_name(1));
+
+    run_loopers((struct loop){.wants = &want, .n = 1, .holds = HOLDS}, LOOPERS);
+}
+
+TEST(p1_loopers_in_transactions_of_their_own_never_overlap)
+{
+    struct rowlock_want want = t_x(t_name(1));
+
+    run_loopers((struct loop){.wants = &want, .n = 1, .holds = 50, .own_transaction = 1}, 4);
+}
+
+TEST(p1_loopers_with_several_names_never_overlap_and_never_deadlock)
+{
+    struct rowlock_want wants[] = {t_x(t_name(1)), t_x(t_name(2)), t_x(t_name(3))};
+
+    run_loopers((struct loop){.wants = wants, .n = 3, .holds = 50}, 4);
+}
+
+TEST(p1_readers_and_writers_never_overlap)
+{
+    struct rowlock_want want = t_x(t_name(1));
+
+    if (t_facts()->shared == SHARED_REFUSED)
+        return;
+    run_loopers((struct loop){.wants = &want, .n = 1, .holds = 100, .readers_too = 1}, LOOPERS);
+}

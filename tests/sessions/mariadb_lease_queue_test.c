@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The queue for leases on MariaDB: session locks as hints, dead tickets, who is listed. The procedures
+ * of the schema are called step by step from plain sessions.
+ *
+ * Runs on: mariadb
+ */
+#include <mysql.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/house.h"
+#include "lib/mariadb_hand.h"
+#include "lib/test.h"
+
+/* ---- session locks, tickets (H7) ----------------------------------------------------------------------------------- */
+
+TEST(h7_locks_are_there_as_long_as_their_rows)
+{
+    void *holder = my_fresh(), *waiter = my_open(), *other = my_open();
+    long long token = my_lease(holder, "a:x:0:0"), ticket = my_queue(waiter, "a:x:0:0", 1);
+    const char *name;
+
+    t_int(my_marker(other, token), (long long)mysql_thread_id(holder));
+    t_int(my_marker(other, ticket), (long long)mysql_thread_id(waiter));
+    name = my_row(other, "SELECT LENGTH(CONCAT('rowlock:', MD5(DATABASE()), ':', %lld))",
+                  9223372036854775807LL);
+    t_true(atoi(name) <= 64);
+    t_text(my_field(my_place(waiter, "a:x:0:0", ticket, 1), 6), "1");
+    /* it waits on the holder's, without having it afterwards */
+    my_start(waiter, "CALL rowlock_await(1, %lld, 30000, CONNECTION_ID())", token);
+    my_until_waiting(waiter);
+    t_int(my_number(holder, "CALL rowlock_release(%lld)", token), 0);
+    t_text(my_finish(waiter), "1");
+    t_int(my_marker(other, token), 0);
+    t_text(my_field(my_grant(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 0, ticket}), 0), "0");
+    t_int(my_marker(other, ticket), 0);
+    t_int(my_number(other, "SELECT count(*) FROM rowlock_waiter"), 0);
+}
+
+TEST(h7_a_lock_of_ones_own_is_not_counted_twice)
+{
+    void *hand = my_fresh();
+    long long token = my_lease(hand, "a:x:0:0");
+
+    my_row(hand, "CALL rowlock_mark(1, %lld, CONNECTION_ID())", token);
+    t_text(my_row(hand, "CALL rowlock_await(1, %lld, 1000, CONNECTION_ID())", token), "1");
+    t_int(my_marker(hand, token), (long long)mysql_thread_id(hand));
+    my_row(hand, "CALL rowlock_unmark(1, %lld, CONNECTION_ID())", token);
+    t_int(my_marker(hand, token), 0);
+    my_row(hand, "CALL rowlock_mark(1, %lld, CONNECTION_ID() + 1)", token); /* behind a pooler */
+    t_int(my_marker(hand, token), 0);
+}
+
+TEST(p6_a_killed_waiter_is_removed_by_whoever_gets_its_lock)
+{
+    void *holder = my_fresh(), *dead = my_open(), *next = my_open();
+    long long ticket, second;
+
+    my_lease(holder, "a:x:0:0");
+    ticket = my_queue(dead, "a:x:0:0", 1);
+    second = my_queue(next, "a:x:0:0", 1);
+    my_start(next, "CALL rowlock_await(0, %lld, 30000, CONNECTION_ID())", ticket);
+    my_until_waiting(next);
+    t_engine()->kill(t_admin(), (long)mysql_thread_id(dead));
+    t_text(my_finish(next), "1");
+    t_int(my_number(holder, "SELECT count(*) FROM rowlock_waiter"), 1);
+    t_text(my_field(my_place(next, "a:x:0:0", second, 1), 2), "0");
+}
+
+TEST(p6_vacuum_removes_dead_waiters_only)
+{
+    void *holder = my_fresh(), *dead = my_open(), *alive = my_open();
+
+    my_lease(holder, "a:x:0:0");
+    my_queue(dead, "a:x:0:0,b:x:0:0", 1);
+    my_queue(alive, "a:x:0:0", 1);
+    my_queue(holder, "c:x:0:0", 0);
+    t_engine()->kill(t_admin(), (long)mysql_thread_id(dead));
+    my_row(holder, "CALL rowlock_vacuum()");
+    t_int(my_number(holder, "SELECT count(*) FROM rowlock_waiter"), 2);
+    my_row(holder, "UPDATE rowlock_waiter SET seen = utc_timestamp(6) WHERE name = 'c'");
+    my_row(holder, "CALL rowlock_vacuum()");
+    t_int(my_number(holder, "SELECT count(*) FROM rowlock_waiter"), 1);
+}
+
+TEST(p6_a_wait_on_a_ticket_ends)
+{
+    void *holder = my_fresh(), *one = my_open(), *two = my_open();
+    long long ticket;
+
+    my_lease(holder, "a:x:0:0");
+    ticket = my_queue(one, "a:x:0:0", 1);
+    t_text(my_row(two, "CALL rowlock_await(0, %lld, 30, CONNECTION_ID())", ticket), "0");
+    t_text(my_row(two, "CALL rowlock_await(0, %lld, 0, CONNECTION_ID())", ticket), "0");
+    t_int(my_number(two, "SELECT count(*) FROM rowlock_waiter"), 1);
+    /* its own session has the lock: that makes nobody dead */
+    t_text(my_row(one, "CALL rowlock_await(0, %lld, 30, CONNECTION_ID())", ticket), "1");
+    t_int(my_number(two, "SELECT count(*) FROM rowlock_waiter"), 1);
+}
+
+TEST(p6_a_ring_of_session_locks_harms_nobody)
+{
+    void *one = my_fresh(), *two = my_open();
+    long long a = my_lease(one, "a:x:0:0"), b = my_lease(two, "b:x:0:0");
+
+    /* each waits for a lease of the other's: a deadlock of theirs, which the waits' end unties */
+    my_start(one, "CALL rowlock_await(1, %lld, 1500, CONNECTION_ID())", b);
+    my_until_waiting(one);
+    t_text(my_row(two, "CALL rowlock_await(1, %lld, 200, CONNECTION_ID())", a), "0");
+    t_text(my_finish(one), "0");
+    t_int(my_marker(one, a), (long long)mysql_thread_id(one));
+    t_int(my_marker(two, b), (long long)mysql_thread_id(two));
+}
+
+/* ---- locks of the session that are left behind ------------------------------------------------------------------------- */
+
+/* Sends the statement, and a KILL QUERY after it at the `i`-th of many moments; then the transaction is
+   rolled back, as the library does: what came late has hit that. */
+static const char *kill_at_any_moment(void *hand, void *killer, int i, const char *statement)
+{
+    const char *answer;
+
+    my_start(hand, "%s", statement);
+    usleep((useconds_t)(i * 37 % 400));
+    my_row(killer, "KILL QUERY %lu", mysql_thread_id(hand));
+    answer = my_finish(hand);
+    do
+        my_start(hand, "ROLLBACK");
+    while (strncmp(my_finish(hand), "error", 5) == 0);
+    return answer;
+}
+
+TEST(p6_a_wait_that_is_killed_at_any_moment_leaves_no_lock)
+{
+    void *hand = my_fresh(), *other = my_open();
+
+    for (int i = 0; i < 2000; i++) {
+        kill_at_any_moment(hand, other, i, "CALL rowlock_await(0, 42, 1000, CONNECTION_ID())");
+        t_int(my_marker(other, 42), 0);
+    }
+}
+
+/* What the library does when such a call failed; then the session has no lock. */
+static void has_no_lock_after(void *hand, const char *owner)
+{
+    my_row(hand, "CALL rowlock_unmark_lost()");
+    my_row(hand, "CALL rowlock_withdraw(0, '%s')", owner);
+    my_row(hand, "DELETE FROM rowlock_beat");
+    my_row(hand, "DELETE FROM rowlock_lease");
+    my_row(hand, "CALL rowlock_unmark_lost()"); /* of a grant that was committed, and released */
+    t_int(my_number(hand, "SELECT RELEASE_ALL_LOCKS()"), 0);
+}
+
+TEST(p6_a_grant_or_a_ticket_that_is_killed_at_any_moment_leaves_no_lock)
+{
+    void *hand = my_fresh(), *other = my_open();
+    char enqueue[200];
+
+    snprintf(enqueue, sizeof enqueue,
+             "CALL rowlock_enqueue('%s', 'one', CONNECTION_ID(), 1000, '', 1, '', '')",
+             my_wants("a:x:0:0"));
+    for (int i = 0; i < 1000; i++) {
+        struct my_terms terms = {"a:x:0:0", "one", 0, i % 2 ? 1000 : 0, 0};
+
+        kill_at_any_moment(hand, other, i, my_grant_call(hand, terms));
+        has_no_lock_after(hand, "one");
+        kill_at_any_moment(hand, other, i, enqueue);
+        has_no_lock_after(hand, "one");
+    }
+}
+
+/* A DELETE that is killed while it is planned says nothing, and deletes nothing. */
+TEST(p6_a_grant_that_is_killed_at_any_moment_leaves_the_queue_or_stays_in_it)
+{
+    static const char *const wants[] = {"a:x:0:0", "a:s:0:0"}; /* the short way, and the long one */
+    void *hand = my_fresh(), *other = my_open();
+
+    for (int i = 0; i < 1500; i++) {
+        struct my_terms terms = {wants[i % 2], "one", 0, 0, my_queue(hand, wants[i % 2], 1)};
+        const char *answer = kill_at_any_moment(hand, other, i, my_grant_call(hand, terms));
+
+        t_int(my_number(other, "SELECT count(*) FROM rowlock_waiter"),
+              my_number(other, "SELECT count(*) = 0 FROM rowlock_lease"));
+        if (answer[0] == '0')
+            t_int(my_number(other, "SELECT count(*) FROM rowlock_lease"), 1);
+        my_row(hand, "CALL rowlock_withdraw(%lld, '')", terms.ticket);
+        my_row(hand, "DELETE FROM rowlock_beat");
+        my_row(hand, "DELETE FROM rowlock_lease");
+    }
+}
+
+TEST(p6_a_withdrawal_that_is_killed_at_any_moment_tells_the_truth)
+{
+    void *hand = my_fresh(), *other = my_open();
+    char withdraw[100];
+
+    for (int i = 0; i < 1500; i++) {
+        long long ticket = my_queue(hand, "a:x:0:0", 1);
+
+        snprintf(withdraw, sizeof withdraw, "CALL rowlock_withdraw(%lld, '')", ticket);
+        if (strncmp(kill_at_any_moment(hand, other, i, withdraw), "error", 5) != 0)
+            t_int(my_number(other, "SELECT count(*) FROM rowlock_waiter"), 0);
+        my_row(hand, "%s", withdraw);
+    }
+}
+
+TEST(p6_a_lock_whose_rows_are_there_is_not_lost)
+{
+    void *hand = my_fresh();
+    long long token = my_lease(hand, "a:x:0:0"), ticket;
+
+    my_row(hand, "CALL rowlock_unmark_lost()");
+    t_int(my_marker(hand, token), (long long)mysql_thread_id(hand));
+    ticket = my_queue(hand, "a:x:0:0", 1);
+    my_row(hand, "CALL rowlock_unmark_lost()");
+    t_int(my_marker(hand, ticket), (long long)mysql_thread_id(hand));
+    my_row(hand, "DELETE FROM rowlock_waiter");
+    my_row(hand, "CALL rowlock_unmark_lost()");
+    t_int(my_marker(hand, ticket), 0);
+    t_int(my_marker(hand, token), (long long)mysql_thread_id(hand));
+}
+
+/* ---- who is listed ---------------------------------------------------------------------------------------------------- */
+
+TEST(list_names_the_transaction_for_which_somebody_waits)
+{
+    void *holder = my_fresh(), *waiter = my_open();
+
+    if (t_facts()->code != ROWLOCK_ROW)
+        return;
+    my_row(holder, "CALL rowlock_begin_exclusive('a')");
+    my_start(waiter, "%s", my_grant_call(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    my_until_waiting(waiter);
+    for (long long end = t_now() + 10000;;) { /* InnoDB's picture is taken anew every 100 ms */
+        const char *row = my_row(t_admin(), "CALL rowlock_list('a')");
+
+        if (strncmp(row, "transaction|a|exclusive|", 24) == 0) {
+            t_int(atoll(my_field(row, 7)), (long long)mysql_thread_id(holder));
+            break;
+        }
+        t_true(t_now() < end);
+    }
+    my_row(holder, "COMMIT");
+    my_finish(waiter);
+    my_row(waiter, "ROLLBACK");
+}
+
+TEST(a_probe_tells_of_a_transaction_for_which_nobody_waits)
+{
+    void *holder = my_fresh(), *other = my_open();
+
+    t_text(my_row(other, "CALL rowlock_probe('a')"), "");
+    my_row(holder, "CALL rowlock_begin_exclusive('a')");
+    t_text(my_row(other, "CALL rowlock_probe('a')"), "exclusive");
+    t_int(my_number(other, "SELECT @@in_transaction"), 0);
+    my_row(holder, "COMMIT");
+    t_text(my_row(other, "CALL rowlock_probe('a')"), "");
+    if (t_facts()->code == ROWLOCK_ROW) {
+        my_row(holder, "CALL rowlock_begin_shared('a')");
+        t_text(my_row(other, "CALL rowlock_probe('a')"), "shared");
+        my_row(holder, "COMMIT");
+    }
+    /* it leaves nothing: no name, no lock, and the caller's transaction as it is */
+    t_text(my_row(other, "CALL rowlock_probe('never seen')"), "");
+    t_int(my_number(other, "SELECT count(*) FROM rowlock_name WHERE name = 'never seen'"), 0);
+    my_row(other, "CALL rowlock_begin_exclusive('b')");
+    t_text(my_row(other, "CALL rowlock_probe('a')"), "");
+    t_int(my_number(other, "SELECT @@in_transaction"), 1);
+    if (t_facts()->code == ROWLOCK_ROW) { /* neighbours may meet under technique insert */
+        my_row(holder, "CALL rowlock_begin_exclusive('a')");
+        my_row(holder, "COMMIT");
+    }
+    my_row(other, "ROLLBACK");
+}
+
+/* ---- another database of the same server (GL5) ------------------------------------------------------------ */
+
+static void *open_other(char *url, size_t size)
+{
+    struct rowlock_plan plan = {.technique = t_facts()->code};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_want want = t_x("a");
+    void *hand;
+
+    snprintf(url, size, "%s_too", t_url());
+    t_native_sql(t_native(), "CREATE DATABASE %s", strrchr(url, '/') + 1);
+    t_ok(rowlock_open(url, NULL, &connection, &t_error));
+    t_adopt(connection);
+    t_ok(rowlock_install(connection, &plan, &t_error));
+    t_ok(rowlock_prepare(connection, &want, 1, &t_error));
+    t_close(connection);
+    hand = t_engine()->open(url);
+    t_true(hand != NULL);
+    return hand;
+}
+
+/* Session locks are the server's, and numbers may be the same: here they are. */
+TEST(gl5_two_databases_of_a_server_know_nothing_of_each_other)
+{
+    void *here = my_fresh(), *waiter = my_open(), *there;
+    char url[300];
+    long long token, next;
+
+    there = open_other(url, sizeof url);
+    token = my_number(here, "SELECT NEXTVAL(rowlock_token)") + 3600000000LL; /* an hour ahead */
+    my_row(here, "DO SETVAL(rowlock_token, %lld)", token - 1);
+    my_row(there, "DO SETVAL(rowlock_token, %lld)", token - 1);
+    t_int(my_lease(here, "a:x:0:0"), token);
+    t_int(my_lease(there, "a:x:0:0"), token);
+    t_int(my_marker(here, token), (long long)mysql_thread_id(here));
+    t_int(my_marker(there, token), (long long)mysql_thread_id(there));
+    /* whoever waits here is not woken by the one there, nor kept waiting */
+    next = my_queue(waiter, "a:x:0:0", 1);
+    my_start(waiter, "CALL rowlock_await(1, %lld, 30000, CONNECTION_ID())", token);
+    my_until_waiting(waiter);
+    t_int(my_number(there, "CALL rowlock_release(%lld)", token), 0);
+    t_int(my_number(there, "SELECT count(*) FROM rowlock_waiter"), 0);
+    t_true(my_lease(there, "a:x:0:0") > token);
+    my_until_waiting(waiter);
+    t_int(my_number(here, "CALL rowlock_release(%lld)", token), 0);
+    t_text(my_finish(waiter), "1");
+    t_text(my_field(my_grant(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 0, next}), 0), "0");
+    t_native_sql(there, "DROP DATABASE %s", strrchr(url, '/') + 1);
+    t_engine()->close(there);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leases on a MariaDB server of their own: tokens through a crash and a restored dump, and a load of
+ * plain procedures, under which InnoDB may not see one deadlock.
+ *
+ * Runs on: mariadb/row
+ */
+#include <mysql.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/extra.h"
+#include "lib/mariadb_hand.h"
+#include "lib/test.h"
+
+#define CLIENT "mariadb --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
+
+/* ---- a server of the test's own ----------------------------------------------------------------------- */
+
+static char url[200];
+
+static void start(const char *name, const char *options)
+{
+    struct rowlock_plan plan = {.technique = t_facts()->code};
+    struct rowlock_connection *connection = NULL;
+
+    snprintf(url, sizeof url, "%stest_1",
+             extra_shell("start_mariadb %s %s && " CLIENT
+                         "-e 'CREATE DATABASE IF NOT EXISTS test_1' && echo $server_url",
+                         name, options, name));
+    t_ok(rowlock_open(url, NULL, &connection, &t_error));
+    t_adopt(connection);
+    t_ok(rowlock_install(connection, &plan, &t_error));
+    t_close(connection);
+}
+
+static void *enter(void)
+{
+    void *hand = t_engine()->open(url);
+
+    t_true(hand != NULL);
+    return hand;
+}
+
+/* A lease of a name, given back at once; its token. */
+static long long pass(void *hand)
+{
+    long long token = my_lease(hand, "a:x:0:0");
+
+    t_int(my_number(hand, "CALL rowlock_release(%lld)", token), 0);
+    return token;
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------------------- */
+
+TEST(p3_tokens_grow_through_a_killed_server)
+{
+    const char *name = extra_name("tokens");
+    long long last = 0;
+
+    for (int i = 0; i < 3; i++) {
+        void *hand;
+
+        start(name, "--innodb-flush-log-at-trx-commit=1");
+        hand = enter();
+        for (int j = 0; j < 20; j++) {
+            long long token = pass(hand);
+
+            t_true(token > last);
+            last = token;
+        }
+        extra_shell("stop_server %s KILL", name);
+        t_engine()->close(hand);
+    }
+    extra_stop(name);
+}
+
+TEST(p3_tokens_grow_through_an_older_dump)
+{
+    const char *name = extra_name("dumped");
+    long long before, last;
+    void *hand;
+
+    start(name, "");
+    hand = enter();
+    before = pass(hand);
+    extra_shell("mariadb-dump --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
+                "--routines test_1 >$ROWLOCK_TEST_FOLDER/%s/dump.sql",
+                name, name);
+    for (int i = 0; i < 2000; i++)
+        last = pass(hand);
+    t_true(last > before + 1000);
+    extra_shell(CLIENT "test_1 <$ROWLOCK_TEST_FOLDER/%s/dump.sql", name, name);
+    t_true(my_number(hand, "SELECT next_not_cached_value FROM rowlock_token") < last);
+    t_true(pass(hand) > last);
+    /* and what was restored works: queue, list and all */
+    my_queue(hand, "a:x:0:0", 1);
+    t_contains(my_row(hand, "CALL rowlock_list('a')"), "waiting|a|exclusive|");
+    t_engine()->close(hand);
+    extra_stop(name);
+}
+
+/* ---- a load ------------------------------------------------------------------------------------------------ */
+
+enum { CLIENTS = 8, NAMES = 100 };
+
+struct load {
+    int names;
+    long long end;
+    atomic_int inside[NAMES]; /* -1 an exclusive holder, else so many shared ones */
+    atomic_int overlaps, granted, errors;
+    char error[200];
+};
+
+static void enter_name(struct load *load, int name, int shared)
+{
+    int free_of = 0;
+
+    if (shared) {
+        if (atomic_fetch_add(&load->inside[name], 1) < 0)
+            atomic_fetch_add(&load->overlaps, 1);
+    } else if (!atomic_compare_exchange_strong(&load->inside[name], &free_of, -1000)) {
+        atomic_fetch_add(&load->overlaps, 1);
+        atomic_fetch_sub(&load->inside[name], 1000);
+    }
+}
+
+static void leave_name(struct load *load, int name, int shared)
+{
+    atomic_fetch_add(&load->inside[name], shared ? -1 : 1000);
+}
+
+/* No assertion here: a thread must not end the test. */
+static int ask(MYSQL *hand, struct load *load, char *out, size_t size, const char *text)
+{
+    if (t_engine()->sql(hand, text, out, size)) {
+        if (atomic_fetch_add(&load->errors, 1) == 0)
+            snprintf(load->error, sizeof load->error, "%s", out);
+        return -1;
+    }
+    return 0;
+}
+
+static int take(MYSQL *hand, struct load *load, int name, int shared, char *token)
+{
+    char text[300], out[200];
+
+    snprintf(
+        text, sizeof text,
+        "CALL rowlock_grant(CONCAT(HEX('load %d'), '%s'), UUID(), 60000, 0, 0, CONNECTION_ID(), "
+        "NULL, 1, NULL, NULL)",
+        name, shared ? ":s:0:0" : ":x:0:0");
+    if (ask(hand, load, out, sizeof out, text) || strcmp(out, "0") != 0)
+        return 0;
+    snprintf(text, sizeof text,
+             "SELECT token FROM rowlock_lease WHERE name = 'load %d' AND IS_USED_LOCK(CONCAT("
+             "'rowlock:', MD5(DATABASE()), ':', token)) = CONNECTION_ID()",
+             name);
+    return !ask(hand, load, token, 200, text) && token[0] != '\0';
+}
+
+static void *client(void *data)
+{
+    struct load *load = data;
+    MYSQL *hand = t_engine()->open(url);
+    unsigned dice = (unsigned)mysql_thread_id(hand);
+    char token[200], text[300], out[200];
+
+    while (t_now() < load->end && !atomic_load(&load->errors)) {
+        int name = rand_r(&dice) % load->names, shared = rand_r(&dice) % 3 == 0;
+
+        if (!take(hand, load, name, shared, token))
+            continue;
+        enter_name(load, name, shared);
+        atomic_fetch_add(&load->granted, 1);
+        leave_name(load, name, shared);
+        snprintf(text, sizeof text, "CALL rowlock_release(%s)", token);
+        if (ask(hand, load, out, sizeof out, text) == 0 && strcmp(out, "0") != 0)
+            atomic_fetch_add(&load->overlaps, 1);
+    }
+    mysql_close(hand);
+    return NULL;
+}
+
+static long long deadlocks(void *hand)
+{
+    return my_number(hand, "SELECT variable_value FROM information_schema.global_status "
+                           "WHERE variable_name = 'INNODB_DEADLOCKS'");
+}
+
+static void run_load(void *hand, int names)
+{
+    static struct load load;
+    pthread_t thread[CLIENTS];
+    long long before = deadlocks(hand);
+
+    memset(&load, 0, sizeof load);
+    load.names = names;
+    load.end = t_now() + 1500;
+    for (int i = 0; i < CLIENTS; i++)
+        t_int(pthread_create(&thread[i], NULL, client, &load), 0);
+    for (int i = 0; i < CLIENTS; i++)
+        pthread_join(thread[i], NULL);
+    print_message("# %d names: %d grants\n", names, atomic_load(&load.granted));
+    t_text(load.error, "");
+    t_int(atomic_load(&load.overlaps), 0);
+    t_true(atomic_load(&load.granted) > 20);
+    t_int(deadlocks(hand) - before, 0);
+    t_int(my_number(hand, "SELECT (SELECT count(*) FROM rowlock_lease) + "
+                          "(SELECT count(*) FROM rowlock_beat)"),
+          0);
+}
+
+TEST(c3_mixed_load_without_a_deadlock)
+{
+    const char *name = extra_name("load");
+    void *hand;
+
+    start(name, "");
+    hand = enter();
+    run_load(hand, 1);
+    run_load(hand, 3);
+    run_load(hand, NAMES);
+    t_engine()->close(hand);
+    extra_stop(name);
+}

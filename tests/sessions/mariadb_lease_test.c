@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The grant of a lease on InnoDB against whatever may happen meanwhile: renewals, fences and releases
+ * under way, isolation levels, the row that vacuum took, lost replies, frozen clients. The procedures
+ * of the schema are called step by step from plain sessions.
+ *
+ * Runs on: mariadb
+ */
+#include <mysql.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/house.h"
+#include "lib/mariadb_hand.h"
+#include "lib/test.h"
+
+#define X(name) ((struct my_terms){.wants = name ":x:0:0"})
+
+static const char *in_the_way(const char *name, long long number)
+{
+    static char text[80];
+
+    snprintf(text, sizeof text, "3|%s|0|%lld|", name, number);
+    return text;
+}
+
+/* What rowlock_renew does, stopped before its COMMIT. */
+static void renew_halfway(void *hand, long long token)
+{
+    my_row(hand, "START TRANSACTION");
+    my_row(hand,
+           "UPDATE rowlock_beat SET expires = utc_timestamp(6) + INTERVAL 60 SECOND "
+           "WHERE token = %lld AND stop = 0",
+           token);
+}
+
+static const char *fence(void *hand, const char *name, long long token)
+{
+    return my_row(hand, "CALL rowlock_fence('%s', %lld, 30000)", name, token);
+}
+
+static void begin(void *hand, const char *level)
+{
+    my_row(hand, "SET SESSION TRANSACTION ISOLATION LEVEL %s", level);
+    my_row(hand, "START TRANSACTION");
+}
+
+/* ---- renewals under way (R1, R2, R5) ------------------------------------------------------------------ */
+
+TEST(a1_renewal_in_flight_r5)
+{
+    void *renewer = my_fresh(), *other = my_open();
+    long long token = my_lease(renewer, "a:x:0:0");
+
+    my_expire(renewer, token);
+    renew_halfway(renewer, token);
+    /* the old row says expired; a sweep waits a second for the new one, and steps over nothing */
+    t_text(my_grant(other, X("a")), in_the_way("a", token));
+    t_text(my_rows(other, token), "1|1");
+    my_row(renewer, "COMMIT");
+    t_text(my_grant(other, X("a")), in_the_way("a", token));
+    t_int(my_number(renewer, "CALL rowlock_release(%lld)", token), 0);
+    t_true(my_lease(other, "a:x:0:0") > token);
+}
+
+TEST(a1_renewal_that_commits_while_it_is_swept)
+{
+    void *renewer = my_fresh(), *other = my_open();
+    long long token = my_lease(renewer, "a:x:0:0");
+
+    my_expire(renewer, token);
+    renew_halfway(renewer, token);
+    my_start(other, "%s", my_grant_call(other, X("a")));
+    my_until_waiting(other);
+    my_row(renewer, "COMMIT");
+    t_text(my_finish(other), in_the_way("a", token));
+    t_text(my_rows(other, token), "1|1");
+}
+
+TEST(a1_a_renewal_neither_shortens_nor_revives)
+{
+    void *hand = my_fresh();
+    long long token = my_lease(hand, "a:x:0:0");
+
+    t_int(my_number(hand, "CALL rowlock_renew(%lld, 1000)", token), 0);
+    t_true(atoll(my_field(my_row(hand, "CALL rowlock_check('a', %lld)", token), 1)) > 30000);
+    t_int(my_number(hand, "CALL rowlock_break('a', 0, 0)"), 1);
+    t_int(my_number(hand, "CALL rowlock_renew(%lld, 60000)", token), 14);
+    t_text(my_field(my_row(hand, "CALL rowlock_check('a', %lld)", token), 0), "14");
+    t_int(my_number(hand, "CALL rowlock_release(%lld)", token), 0);
+    t_int(my_number(hand, "CALL rowlock_renew(%lld, 60000)", token), 8);
+    t_text(my_rows(hand, token), "0|0");
+    t_int(my_number(hand, "CALL rowlock_release(%lld)", token), 8);
+}
+
+/* ---- isolation levels (A2, MY3, MY5) ------------------------------------------------------------------- */
+
+/* The level of the session, or of the next transaction only, which the server does not show. */
+static void look_after_a_wait(const char *set)
+{
+    void *holder = my_fresh(), *other = my_open();
+    long long token;
+
+    /* T by hand, then a lease under it: who waited for T must see it */
+    my_row(holder, "CALL rowlock_begin_exclusive('a')");
+    my_row(other, "%s", set);
+    my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    my_until_waiting(other);
+    token = my_number(holder, "SELECT NEXTVAL(rowlock_token)");
+    my_row(holder,
+           "INSERT INTO rowlock_lease (token, name, mode, owner, acquired) "
+           "VALUES (%lld, 'a', 'exclusive', 'hand', utc_timestamp(6))",
+           token);
+    my_row(holder,
+           "INSERT INTO rowlock_beat (token, expires) "
+           "VALUES (%lld, utc_timestamp(6) + INTERVAL 60 SECOND)",
+           token);
+    my_row(holder, "COMMIT");
+    t_text(my_finish(other), in_the_way("a", token));
+    t_int(my_number(other, "SELECT @@in_transaction"), 0);
+}
+
+TEST(a2_my3_a_grant_sees_what_it_waited_for_at_every_level)
+{
+    look_after_a_wait("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    look_after_a_wait("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+    look_after_a_wait("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    look_after_a_wait("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+    look_after_a_wait("SET SESSION TRANSACTION READ ONLY");
+}
+
+TEST(a2_my5_looking_locks_nothing)
+{
+    void *hand = my_fresh(), *other = my_open();
+    long long token = my_lease(hand, "a:x:0:0"), ticket;
+
+    my_row(other, "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+    ticket = my_queue(other, "a:x:0:0", 1);
+    my_row(other, "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+    t_text(my_field(my_place(other, "a:x:0:0", ticket, 1), 0), "3");
+    my_row(other, "SET autocommit = 0");
+    t_text(my_field(my_place(other, "a:x:0:0", ticket, 1), 0), "3");
+    t_text(my_field(my_row(other, "CALL rowlock_check('a', %lld)", token), 0), "0");
+    t_int(my_number(other, "SELECT @@in_transaction"), 0);
+    t_int(my_number(hand, "CALL rowlock_renew(%lld, 60000)", token), 0);
+    t_int(my_number(hand, "CALL rowlock_release(%lld)", token), 0);
+    my_row(other, "SET autocommit = 1");
+    my_row(other, "CALL rowlock_withdraw(%lld, '')", ticket);
+}
+
+TEST(a2_a_lease_is_a_transaction_of_its_own)
+{
+    void *hand = my_fresh();
+
+    my_row(hand, "START TRANSACTION");
+    my_start(hand, "%s", my_grant_call(hand, X("a")));
+    t_text(my_finish(hand), "error 1644");
+    t_int(my_number(hand, "SELECT @@in_transaction"), 1);
+    my_start(hand, "CALL rowlock_release(1)");
+    t_text(my_finish(hand), "error 1644");
+    t_int(my_number(hand, "SELECT @@in_transaction"), 1);
+    my_row(hand, "ROLLBACK");
+}
+
+/* ---- the fence (MY1, MY2, F1) --------------------------------------------------------------------------- */
+
+TEST(my1_a_renewal_passes_a_fence)
+{
+    void *fenced = my_fresh(), *hand = my_open();
+    long long token = my_lease(hand, "a:x:0:0");
+
+    begin(fenced, "READ COMMITTED");
+    t_text(my_field(fence(fenced, "a", token), 0), "0");
+    t_int(my_number(hand, "CALL rowlock_renew(%lld, 60000)", token), 0);
+    my_row(fenced, "COMMIT");
+    my_number(hand, "CALL rowlock_release(%lld)", token);
+}
+
+TEST(my2_a_takeover_waits_for_a_fence)
+{
+    void *fenced = my_fresh(), *hand = my_open(), *other = my_open();
+    long long token = my_lease(hand, "a:x:0:0");
+
+    begin(fenced, "REPEATABLE READ");
+    t_text(my_field(fence(fenced, "a", token), 0), "0");
+    my_expire(hand, token);
+    t_text(my_grant(other, X("a")), in_the_way("a", token));
+    t_text(my_rows(other, token), "1|1"); /* what the sweep had removed is there again */
+    t_int(my_number(hand, "CALL rowlock_renew(%lld, 60000)", token), 0);
+    my_expire(hand, token);
+    my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    my_until_waiting(other);
+    my_row(fenced, "COMMIT");
+    t_text(my_field(my_finish(other), 0), "0");
+    my_row(other, "COMMIT");
+    t_text(my_rows(hand, token), "0|0");
+    t_int(my_number(hand, "CALL rowlock_renew(%lld, 60000)", token), 8);
+}
+
+TEST(my2b_who_fenced_may_ask_for_the_name_while_it_is_swept)
+{
+    void *fenced = my_fresh(), *hand = my_open(), *other = my_open();
+    long long token = my_lease(hand, "a:x:0:0");
+
+    begin(fenced, "READ COMMITTED");
+    t_text(my_field(fence(fenced, "a", token), 0), "0");
+    my_expire(hand, token);
+    my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    my_until_waiting(other);
+    /* the sweep is outside T: no ring, nobody is the victim of a deadlock */
+    my_row(fenced, "CALL rowlock_try_exclusive('a', 0, @got)");
+    t_int(my_number(fenced, "SELECT @@in_transaction"), 1);
+    my_row(fenced, "COMMIT");
+    t_text(my_field(my_finish(other), 0), "0");
+    my_row(other, "COMMIT");
+}
+
+/* A takeover deletes the beat, then the identity, then commits. */
+TEST(f1_a_fence_at_every_step_of_a_takeover)
+{
+    for (int step = 0; step < 4; step++) {
+        void *taker = my_fresh(), *fenced = my_open();
+        long long token = my_lease(taker, "a:x:0:0");
+
+        my_expire(taker, token);
+        begin(taker, "READ COMMITTED");
+        begin(fenced, "READ COMMITTED");
+        if (step >= 1)
+            my_row(taker, "DELETE FROM rowlock_beat WHERE token = %lld", token);
+        if (step >= 2)
+            my_row(taker, "DELETE FROM rowlock_lease WHERE token = %lld", token);
+        my_start(fenced, "CALL rowlock_fence('a', %lld, 30000)", token);
+        if (step < 2) {
+            t_text(my_field(my_finish(fenced), 0), "0");
+            my_start(taker, "DELETE FROM rowlock_lease WHERE token = %lld", token);
+            my_until_waiting(taker);
+            my_row(fenced, "COMMIT");
+            t_text(my_finish(taker), "(none)");
+            my_row(taker, "COMMIT");
+        } else {
+            my_until_waiting(fenced);
+            my_row(taker, step == 2 ? "ROLLBACK" : "COMMIT");
+            t_text(my_field(my_finish(fenced), 0), step == 2 ? "0" : "8");
+            my_row(fenced, "ROLLBACK");
+        }
+    }
+}
+
+TEST(my3_a_lost_fence_says_what_stays_locked)
+{
+    void *hand = my_fresh();
+
+    begin(hand, "READ COMMITTED");
+    t_text(fence(hand, "a", 12345), "8|a|0|");
+    my_row(hand, "ROLLBACK");
+    begin(hand, "REPEATABLE READ");
+    t_text(fence(hand, "a", 12345), "8|a|1|");
+    my_row(hand, "ROLLBACK");
+    my_row(hand, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+}
+
+TEST(p4_a_fence_that_would_guard_nothing_is_refused)
+{
+    void *hand = my_fresh();
+    long long token = my_lease(hand, "a:x:0:0");
+
+    my_row(hand, "START TRANSACTION READ ONLY");
+    t_contains(fence(hand, "a", token), "10|a|0|25006 ");
+    t_int(my_number(hand, "SELECT @@in_transaction"), 1);
+    my_row(hand, "ROLLBACK");
+    my_start(hand, "CALL rowlock_fence('a', %lld, 1000)", token);
+    t_text(my_finish(hand), "error 1644");
+    my_number(hand, "CALL rowlock_release(%lld)", token);
+}
+
+/* ---- the row that vacuum took (MY6) ------------------------------------------------------------------------ */
+
+TEST(my6_a_grant_that_waited_for_a_row_that_is_gone)
+{
+    void *vacuum = my_fresh(), *other = my_open();
+
+    if (t_facts()->code != ROWLOCK_ROW)
+        return;
+    my_row(vacuum, "START TRANSACTION");
+    my_row(vacuum, "DELETE FROM rowlock_name WHERE name = 'a'");
+    my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    my_until_waiting(other);
+    my_row(vacuum, "COMMIT");
+    t_text(my_field(my_finish(other), 0), "0");
+    my_row(other, "COMMIT");
+    t_text(my_field(my_grant(vacuum, X("a")), 0), "3");
+}
+
+/* ---- a client that waited for T ------------------------------------------------------------------------------ */
+
+static int is_waited_out(void *hand, void *frozen)
+{
+    return my_number(hand, "SELECT count(*) FROM information_schema.processlist WHERE id = %lu",
+                     mysql_thread_id(frozen)) == 0;
+}
+
+TEST(h5_a_client_frozen_before_its_commit_gives_way)
+{
+    void *holder = my_fresh(), *frozen = my_open(), *other = my_open();
+    long long end;
+
+    my_row(holder, "CALL rowlock_begin_exclusive('a')");
+    my_start(frozen, "%s", my_grant_call(frozen, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    my_until_waiting(frozen);
+    my_row(holder, "COMMIT");
+    t_text(my_field(my_finish(frozen), 0), "0"); /* and never commits */
+    t_text(my_field(my_grant(other, X("a")), 0), "1");
+    for (end = t_now() + 20000; !is_waited_out(t_admin(), frozen);)
+        t_true(t_now() < end);
+    my_lease(other, "a:x:0:0");
+}
+
+TEST(h5_the_limit_of_a_grant_that_waited_is_taken_back)
+{
+    static const char *const next[] = {
+        "CALL rowlock_renew(1, 1000)", "CALL rowlock_unmark(0, 1, CONNECTION_ID())",
+        "CALL rowlock_list(NULL)", "CALL rowlock_begin_exclusive('b')"};
+    void *hand = my_fresh();
+
+    for (int i = 0; i < 4; i++) {
+        my_row(hand, "SET SESSION idle_write_transaction_timeout = %d", i ? 600 : 0);
+        t_text(my_field(my_grant(hand, (struct my_terms){"a:x:0:0", "one", 0, 1000, 0}), 0), "0");
+        my_row(hand, "COMMIT");
+        my_row(hand, "%s", next[i]);
+        t_int(my_number(hand, "SELECT @@idle_write_transaction_timeout"), i ? 600 : 0);
+        my_row(hand, "ROLLBACK");
+    }
+}
+
+/* There our next call is another session's, and the limit would stay with whoever gets this one. */
+TEST(h5_behind_a_pooler_a_grant_that_waited_sets_no_limit)
+{
+    static const char *const wants[] = {"a:x:0:0", "a:s:0:0"}; /* the short way, and the long one */
+    void *hand = my_fresh();
+
+    my_row(hand, "CALL rowlock_prepare('a')");
+    for (int i = 0; i < 2; i++) {
+        long long ticket = my_queue(hand, wants[i], 0), token;
+        const char *row =
+            my_row(hand, "CALL rowlock_grant('%s', 'one', 60000, 1000, %lld, 0, 'here', 1, '', '')",
+                   my_wants(wants[i]), ticket);
+
+        t_text(my_field(row, 0), "0");
+        token = atoll(my_field(row, 2));
+        my_row(hand, "COMMIT");
+        t_int(my_number(hand, "SELECT @@idle_write_transaction_timeout"), 0);
+        t_int(my_number(hand, "CALL rowlock_release(%lld)", token), 0);
+    }
+}
+
+TEST(p6_who_dies_waiting_for_t_gets_no_lease)
+{
+    void *holder = my_fresh(), *waiter = my_open();
+
+    my_row(holder, "CALL rowlock_begin_exclusive('a')");
+    my_start(waiter, "%s", my_grant_call(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
+    my_until_waiting(waiter);
+    t_engine()->kill(t_admin(), (long)mysql_thread_id(waiter));
+    my_row(holder, "COMMIT");
+    t_int(my_number(holder, "SELECT count(*) FROM rowlock_lease"), 0);
+    my_lease(holder, "a:x:0:0");
+}
+
+/* A KILL QUERY that comes while a DELETE is being planned ends it with no error and nothing deleted: a
+   row of technique insert would be committed, and close the name for ever. */
+TEST(p6_a_lock_that_is_killed_at_any_moment_leaves_no_row)
+{
+    void *hand = my_fresh(), *other = my_open();
+
+    for (int i = 0; i < 1000; i++) {
+        my_start(hand, "CALL rowlock_begin_exclusive('a')");
+        usleep((useconds_t)(i * 37 % 400));
+        my_row(other, "KILL QUERY %lu", mysql_thread_id(hand));
+        my_finish(hand);
+        do /* what was late may hit the next statement */
+            my_start(hand, "COMMIT");
+        while (strncmp(my_finish(hand), "error", 5) == 0);
+        if (i % 10 == 9) {
+            my_row(other, "CALL rowlock_begin_exclusive('a')");
+            my_row(other, "COMMIT");
+        }
+    }
+}
+
+/* The same of a release: what it says is true, and no row stays without its partner. */
+TEST(p5_a_release_that_is_killed_at_any_moment_tells_the_truth)
+{
+    void *hand = my_fresh(), *other = my_open();
+
+    for (int i = 0; i < 1000; i++) {
+        long long token = my_lease(other, "a:x:0:0");
+        const char *answer;
+
+        my_start(hand, "CALL rowlock_release(%lld)", token);
+        usleep((useconds_t)(i * 37 % 300));
+        my_row(other, "KILL QUERY %lu", mysql_thread_id(hand));
+        answer = my_finish(hand);
+        if (strncmp(answer, "error", 5) != 0) {
+            t_text(my_field(answer, 0), "0");
+            t_text(my_rows(other, token), "0|0");
+        } else { /* all of it, or nothing, once the client has rolled back, as the library does */
+            const char *rows;
+
+            do
+                my_start(hand, "ROLLBACK");
+            while (strncmp(my_finish(hand), "error", 5) == 0);
+            rows = my_rows(other, token);
+            t_true(strcmp(rows, "1|1") == 0 || strcmp(rows, "0|0") == 0);
+        }
+        my_row(other, "CALL rowlock_release(%lld)", token);
+    }
+}
+
+/* ---- lost replies ---------------------------------------------------------------------------------------------- */
+
+TEST(b5_a_lost_reply_is_settled_by_the_owner)
+{
+    void *hand = my_fresh(), *again = my_open();
+    struct my_terms terms = {.wants = "a:x:0:0,b:s:0:0", .owner = "the very call"};
+    const char *first = my_grant(hand, terms);
+
+    t_text(my_grant(again, terms), first);
+    t_int(my_number(hand, "SELECT count(*) FROM rowlock_lease"), 2);
+    terms.wait_ms = 1000;
+    t_text(my_grant(again, terms), first);
+    my_row(again, "COMMIT");
+    terms.wait_ms = 0;
+    /* what is left of it counts from now: the caller believes so */
+    my_expire(hand, atoll(my_field(first, 2)));
+    t_text(my_grant(again, terms), first);
+    t_true(atoll(my_field(my_row(hand, "CALL rowlock_check('a', %s)", my_field(first, 2)), 1)) >
+           30000);
+    /* one that was broken is given up */
+    my_number(hand, "CALL rowlock_break('a', 0, 0)");
+    t_true(atoll(my_field(my_grant(again, terms), 2)) > atoll(my_field(first, 2)));
+    t_int(my_number(hand, "SELECT count(*) FROM rowlock_lease"), 2);
+}
+
+TEST(b7_a_session_is_ended_if_it_is_the_same_one_still)
+{
+    void *hand = my_fresh(), *lost = my_open();
+    const char *session = my_row(lost, "CALL rowlock_session()");
+    long long token = my_lease(lost, "a:x:0:0");
+
+    my_row(hand, "CALL rowlock_end_session(%s, %s - 1)", my_field(session, 0),
+           my_field(session, 1));
+    t_int(my_marker(hand, token), atoll(my_field(session, 0)));
+    my_row(hand, "CALL rowlock_end_session(%s, %s)", my_field(session, 0), my_field(session, 1));
+    t_int(my_marker(hand, token), 0); /* at once: the session is gone when it returns */
+    my_row(hand, "CALL rowlock_end_session(%s, %s)", my_field(session, 0), my_field(session, 1));
+}

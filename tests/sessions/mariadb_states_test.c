@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What MariaDB's client library does not say of the transaction: after an error nothing, and with
+ * autocommit off a transaction begins where nobody began one.
+ *
+ * Runs on: mariadb
+ */
+#include <mysql.h>
+#include <string.h>
+
+#include "lib/house.h"
+#include "lib/test.h"
+#include "rowlock/mariadb.h"
+
+static const char *rows(void *handle)
+{
+    return t_native_sql(handle, "SELECT count(*) FROM work");
+}
+
+/* A transaction of the caller's with one row in it, and an error of his own that leaves it open. */
+static void begin_and_err(void *handle)
+{
+    t_native_sql(handle, "START TRANSACTION");
+    t_native_sql(handle, "INSERT INTO work VALUES (1, 0)");
+    t_int(t_try_sql(handle, "INSERT INTO work VALUES (1, 0)"), 1);
+}
+
+TEST(p11_trap_an_error_of_the_callers_hides_his_transaction)
+{
+    void *handle;
+    struct rowlock_connection *own = t_wrap(&handle, NULL);
+    struct rowlock_want want = t_x("hidden");
+
+    t_native_sql(handle, "CREATE TABLE work (n INTEGER PRIMARY KEY, m INTEGER) ENGINE = InnoDB");
+    for (int i = 0; i < 5; i++) {
+        begin_and_err(handle);
+        switch (i) {
+        case 0:
+            t_fails(t_begin(own, want, -1), EINTX);
+            break;
+        case 1:
+            t_fails(rowlock_prepare(own, &want, 1, &t_error), EINTX);
+            break;
+        case 2:
+            t_fails(rowlock_vacuum(own, NULL, &t_error), EINTX);
+            break;
+        case 3:
+            t_fails(rowlock_install(own, NULL, &t_error), EINTX);
+            break;
+        case 4:
+            t_fails(rowlock_uninstall(own, &t_error), EINTX);
+            break;
+        }
+        t_left(KEPT);
+        t_text(rows(handle), "1");
+        t_native_sql(handle, "ROLLBACK");
+        t_text(rows(handle), "0"); /* nor was it committed */
+    }
+    begin_and_err(handle);
+    t_ok(rowlock_commit(own, &t_error));
+    t_text(rows(handle), "1");
+}
+
+static int update_the_other_row(struct rowlock_connection *connection, void *data,
+                                struct rowlock_error *error)
+{
+    (void)data;
+    error->code = t_try_sql(t_handle(connection), "UPDATE pair SET m = m + 1 WHERE n = 1");
+    return error->code;
+}
+
+TEST(p11_trap_commit_says_ok_to_a_victim)
+{
+    void *handle;
+    struct rowlock_connection *victim = t_wrap(&handle, NULL), *other = t_open();
+    struct thread *thread;
+
+    t_native_sql(handle, "CREATE TABLE pair (n INTEGER PRIMARY KEY, m INTEGER) ENGINE = InnoDB");
+    t_native_sql(handle, "INSERT INTO pair VALUES (1, 0), (2, 0)");
+    t_ok(t_begin(victim, t_x("the victim's"), -1));
+    t_native_sql(handle, "UPDATE pair SET m = m + 1 WHERE n = 1");
+    /* who has changed less is chosen */
+    t_sql(other, "START TRANSACTION");
+    t_sql(other, "INSERT INTO pair VALUES (3, 0), (4, 0), (5, 0), (6, 0), (7, 0)");
+    t_sql(other, "UPDATE pair SET m = m + 1 WHERE n = 2");
+    thread = t_thread(other, update_the_other_row, NULL);
+    t_until_waiting(thread);
+    t_int(t_try_sql(handle, "UPDATE pair SET m = m + 1 WHERE n = 2"), 1);
+    t_contains(t_sql_error, "Deadlock");
+    t_fails(rowlock_commit(victim, &t_error), EROLLEDBACK);
+    t_left(GONE);
+    t_ok(t_join(thread));
+    t_ok(rowlock_commit(other, &t_error));
+    t_fails(rowlock_commit(victim, &t_error), ENOTX);
+}
+
+TEST(p11_trap_ddl_that_fails_has_committed)
+{
+    void *handle;
+    struct rowlock_connection *own = t_wrap(&handle, NULL);
+
+    t_ok(t_begin(own, t_x("committed"), -1));
+    t_int(t_try_sql(handle, "CREATE TABLE rowlock_meta (n INTEGER)"), 1);
+    t_fails(rowlock_commit(own, &t_error), ENOTX);
+    t_left(NONE);
+}
+
+TEST(p11_trap_a_result_that_is_not_fetched)
+{
+    void *handle;
+    struct rowlock_connection *own = t_wrap(&handle, NULL);
+    struct rowlock_want want = t_x("pending");
+
+    for (int open = 0; open < 2; open++) {
+        if (open)
+            t_ok(t_begin(own, want, -1));
+        t_int(mysql_query(handle, "SELECT 1"), 0);
+        t_fails(open ? t_lock(own, want, 0) : t_begin(own, want, -1), EINVAL);
+        t_contains(t_error.text, "pending");
+        t_int(t_error.transaction, open ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE);
+        if (!open)
+            t_fails(rowlock_prepare(own, &want, 1, &t_error), EINVAL);
+        if (open) {
+            t_fails(rowlock_commit(own, &t_error), EINVAL);
+            t_fails(rowlock_rollback(own, &t_error), EINVAL);
+        }
+        mysql_free_result(mysql_store_result(handle));
+        t_text(t_native_sql(handle, "SELECT 2"), "2");
+    }
+    t_ok(rowlock_commit(own, &t_error));
+}
+
+TEST(p11_trap_autocommit_off)
+{
+    void *handle;
+    struct rowlock_connection *holder = t_open(), *own = t_wrap(&handle, NULL);
+    struct rowlock_want want = t_x("not committed by itself");
+
+    t_native_sql(handle, "SET autocommit = 0");
+    t_ok(rowlock_prepare(own, &want, 1, &t_error));
+    t_int(t_engine()->in_transaction(handle), 0);
+    t_ok(t_begin(holder, want, -1));
+    for (int i = 0; i < 2; i++) {
+        t_fails(t_begin(own, want, 0), EBUSY);
+        t_int(t_engine()->in_transaction(handle), 0); /* who asked for the holder ended what it began */
+    }
+    t_fails(t_begin(own, want, 50), ETIMEDOUT);
+    t_int(t_engine()->in_transaction(handle), 0);
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(rowlock_vacuum(own, NULL, &t_error));
+    t_ok(t_begin(own, want, -1));
+    t_fails(t_begin(holder, want, 0), EBUSY);
+    t_ok(rowlock_commit(own, &t_error));
+    t_ok(t_begin(holder, want, 0));
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * InnoDB's traps, one test each: what the server does that would hurt a lock, and what becomes of it
+ * here.
+ *
+ * Runs on: mariadb
+ */
+#include <mysql.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/extra.h"
+#include "lib/grants.h"
+#include "lib/house.h"
+#include "lib/lease.h"
+#include "lib/test.h"
+#include "rowlock/mariadb.h"
+
+/* ---- deadlocks and time-outs ------------------------------------------------------------------------ */
+
+TEST(trap_1213_the_transaction_is_gone)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open(), *victim;
+    struct rowlock_want wants[] = {t_x("first"), t_x("second")};
+    struct thread *thread;
+    int codes[2];
+
+    if (t_facts()->code != ROWLOCK_ROW)
+        return;
+    t_sql(one, "CREATE TABLE work (n INTEGER) ENGINE = InnoDB");
+    t_ok(rowlock_prepare(one, wants, 2, &t_error));
+    t_ok(t_begin(one, wants[0], 0));
+    t_ok(t_begin(two, wants[1], 0));
+    t_sql(one, "INSERT INTO work VALUES (1)");
+    t_sql(two, "INSERT INTO work VALUES (2)");
+    thread = t_lock_thread(one, wants[1], -1);
+    t_until_waiting(thread);
+    codes[1] = t_lock(two, wants[0], -1);
+    if (codes[1]) {
+        t_int(t_error.native, 1213);
+        t_left(GONE);
+    }
+    codes[0] = t_join(thread);
+    if (codes[0]) {
+        t_int(t_error.native, 1213);
+        t_left(GONE);
+    }
+    t_true((codes[0] == ROWLOCK_EROLLEDBACK && codes[1] == 0) ||
+           (codes[1] == ROWLOCK_EROLLEDBACK && codes[0] == 0));
+    victim = codes[0] ? one : two;
+    t_int(t_engine()->in_transaction(t_handle(victim)), 0);
+    t_true(rowlock_commit(victim, &t_error) != 0); /* a plain COMMIT would say OK */
+    t_ok(rowlock_commit(codes[0] ? two : one, &t_error));
+    t_text(t_sql(one, "SELECT count(*) FROM work"), "1");
+}
+
+/* What is said of the transaction must be so: another session tries what it should hold. */
+static void expect_truth(struct rowlock_connection *waiter, struct rowlock_connection *other,
+                         struct rowlock_want earlier, int code)
+{
+    enum rowlock_transaction left = t_error.transaction;
+    int held = rowlock_begin(other, &earlier, 1, 0, NULL) == ROWLOCK_EBUSY;
+
+    rowlock_rollback(other, NULL);
+    if (code == ROWLOCK_EROLLEDBACK || left == ROWLOCK_TX_GONE) {
+        t_int(held, 0);
+        t_int(left, ROWLOCK_TX_GONE);
+        return;
+    }
+    /* technique insert cannot try without a time-out there, and says so */
+    t_true(code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EBUSY ||
+           (code == ROWLOCK_EMODE && t_facts()->code == ROWLOCK_INSERT));
+    t_true(left == ROWLOCK_TX_KEPT || left == ROWLOCK_TX_KEPT_LOCKED);
+    t_int(held, 1);
+    t_int(t_engine()->in_transaction(t_handle(waiter)), 1);
+}
+
+TEST(p11_trap_innodb_rollback_on_timeout)
+{
+    static const rowlock_duration waits[] = {0, 300, 1200};
+    struct rowlock_plan plan = {.technique = t_facts()->code};
+    struct rowlock_connection *session[3];
+    const char *name = extra_name("rollback-on-timeout");
+    char url[200];
+
+    snprintf(
+        url, sizeof url, "%stest_1",
+        extra_shell("start_mariadb %s --innodb-rollback-on-timeout=ON && mariadb --no-defaults "
+                    "--socket=$server_socket/socket -u root -e 'CREATE DATABASE test_1' && "
+                    "echo $server_url",
+                    name));
+    for (int i = 0; i < 3; i++) {
+        t_ok(rowlock_open(url, NULL, &session[i], &t_error));
+        t_adopt(session[i]);
+    }
+    t_ok(rowlock_install(session[0], &plan, &t_error));
+    for (int i = 0; i < 3; i++) {
+        /* new names each time: under technique insert a used one is locked with its neighbours */
+        static const char *const names[] = {"held 1",    "earlier 1", "held 2",
+                                            "earlier 2", "held 3",    "earlier 3"};
+        struct rowlock_want held = t_x(names[2 * i]), earlier = t_x(names[2 * i + 1]);
+        int code;
+
+        t_ok(t_begin(session[0], held, 0));
+        t_ok(t_begin(session[1], earlier, 0));
+        code = t_lock(session[1], held, waits[i]);
+        expect_truth(session[1], session[2], earlier, code);
+        t_ok(rowlock_rollback(session[1], &t_error));
+        t_int(t_begin(session[1], held, waits[i]),
+              waits[i] == 0 ? ROWLOCK_EBUSY : ROWLOCK_ETIMEDOUT);
+        t_left(NONE);
+        t_ok(rowlock_commit(session[0], &t_error));
+        t_ok(t_begin(session[1], held, 0));
+        t_ok(rowlock_commit(session[1], &t_error));
+    }
+    for (int i = 0; i < 3; i++)
+        t_close(session[i]);
+    extra_stop(name);
+}
+
+static void expect_settings(struct rowlock_connection *connection)
+{
+    t_text(
+        t_sql(connection, "SELECT CONCAT(@@innodb_lock_wait_timeout, ' ', @@max_statement_time)"),
+        "7 8.500000");
+}
+
+/* New names each time: under technique insert a used one is locked with its neighbours. */
+static void settings_stay(struct rowlock_connection *connection, int first)
+{
+    struct rowlock_connection *holder = t_open();
+    struct rowlock_want wants[] = {t_x(t_name(first)), t_x(t_name(first + 1)),
+                                   t_x(t_name(first + 2))};
+
+    t_sql(connection, "SET SESSION innodb_lock_wait_timeout = 7, max_statement_time = 8.5");
+    t_ok(rowlock_prepare(connection, wants, 3, &t_error));
+    expect_settings(connection);
+    t_ok(t_begin(holder, wants[2], 0));
+    t_ok(t_begin(connection, wants[0], 20000));
+    expect_settings(connection);
+    t_ok(t_lock(connection, wants[1], 20000));
+    expect_settings(connection);
+    t_fails(t_lock(connection, wants[2], 0), EBUSY);
+    expect_settings(connection);
+    t_fails(t_lock(connection, wants[2], 140), ETIMEDOUT);
+    expect_settings(connection);
+    t_ok(rowlock_commit(connection, &t_error));
+    t_fails(t_begin(connection, wants[2], 140), ETIMEDOUT);
+    expect_settings(connection);
+    t_ok(rowlock_commit(holder, &t_error));
+}
+
+TEST(trap_the_sessions_settings_are_as_they_were)
+{
+    void *handle;
+
+    settings_stay(t_open(), 1);
+    settings_stay(t_wrap(&handle, NULL), 4);
+}
+
+TEST(trap_the_sessions_own_time_outs)
+{
+    struct rowlock_connection *holder = t_open(), *own = t_open();
+    struct rowlock_want want = t_x("limited"), before = t_x("before");
+
+    t_ok(rowlock_prepare(own, &want, 1, &t_error));
+    t_ok(t_begin(holder, want, 0));
+    t_sql(own, "SET SESSION max_statement_time = 0.3");
+    t_fails(t_begin(own, want, -1), ETIMEDOUT);
+    t_left(NONE);
+    t_ok(t_begin(own, before, 0));
+    t_fails(t_lock(own, want, -1), ETIMEDOUT);
+    t_true(t_error.transaction == ROWLOCK_TX_KEPT || t_error.transaction == ROWLOCK_TX_KEPT_LOCKED);
+    t_ok(rowlock_commit(own, &t_error));
+}
+
+/* ---- what a savepoint gives back ---------------------------------------------------------------------- */
+
+TEST(p11_trap_rollback_to_a_savepoint_keeps_row_locks)
+{
+    struct rowlock_connection *one, *two = t_open();
+    struct rowlock_want want = t_x("savepoint");
+    void *handle;
+
+    if (t_facts()->code != ROWLOCK_ROW)
+        return;
+    one = t_wrap(&handle, NULL);
+    t_ok(rowlock_prepare(one, &want, 1, &t_error));
+    t_sql(two, "CREATE TABLE part (n INTEGER) ENGINE = InnoDB");
+    t_own_begin(handle, t_engine()->begin);
+    t_native_sql(handle, "INSERT INTO part VALUES (1)"); /* InnoDB has a part in it before */
+    t_native_sql(handle, "SAVEPOINT earlier");
+    t_ok(t_lock(one, want, 0));
+    t_native_sql(handle, "ROLLBACK TO SAVEPOINT earlier");
+    t_fails(t_begin(two, want, 0), EBUSY);
+    t_native_sql(handle, "COMMIT");
+    t_ok(t_begin(two, want, 0));
+}
+
+/* ---- isolation levels ------------------------------------------------------------------------------------ */
+
+TEST(p2_trap_innodbs_default_level_on_a_borrowed_handle)
+{
+    static const char *const levels[] = {"REPEATABLE READ", "SERIALIZABLE"};
+    struct rowlock_connection *borrowed, *holder = t_open();
+    struct rowlock_want want = t_x("level");
+    void *handle;
+
+    for (int i = 0; i < 2; i++) {
+        borrowed = t_wrap(&handle, NULL);
+        t_native_sql(handle, "SET SESSION TRANSACTION ISOLATION LEVEL %s", levels[i]);
+        t_ok(rowlock_prepare(borrowed, &want, 1, &t_error));
+        t_native_sql(handle, "START TRANSACTION");
+        t_fails(t_lock(borrowed, want, 0), ESNAPSHOT);
+        t_contains(t_error.text, "READ COMMITTED");
+        t_int(t_engine()->in_transaction(handle), 1);
+        t_native_sql(handle, "SELECT count(*) FROM %s", lease_table());
+        t_fails(t_lock(borrowed, want, 500), ESNAPSHOT);
+        t_native_sql(handle, "ROLLBACK");
+        t_ok(t_begin(borrowed, want, 0));
+        t_text(t_native_sql(handle, "SELECT @@tx_isolation"), "READ-COMMITTED");
+        t_fails(t_begin(holder, want, 0), EBUSY);
+        t_ok(rowlock_commit(borrowed, &t_error));
+        t_native_sql(handle, "SET SESSION TRANSACTION ISOLATION LEVEL %s", levels[i]);
+        t_native_sql(handle, "START TRANSACTION");
+        t_int(t_try_sql(handle, "CALL rowlock_exclusive('level')"), 1);
+        t_native_sql(handle, "ROLLBACK");
+    }
+}
+
+TEST(trap_a_read_only_transaction)
+{
+    struct rowlock_connection *borrowed, *other = t_open();
+    struct rowlock_want want = t_x("read only");
+    void *hand = t_native(), *handle;
+    int code;
+
+    borrowed = t_wrap(&handle, NULL);
+    t_ok(rowlock_prepare(borrowed, &want, 1, &t_error));
+    lease_put(hand, 9101, want.name, "exclusive", -1000);
+    t_native_sql(handle, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    t_native_sql(handle, "START TRANSACTION READ ONLY");
+    code = t_lock(borrowed, want, 0);
+    t_true(code == ROWLOCK_EBUSY || code == ROWLOCK_ESERVER);
+    t_int(t_engine()->in_transaction(handle), 1); /* P11 */
+    t_native_sql(handle, "SELECT 1");
+    t_native_sql(handle, "COMMIT");
+    t_int(lease_rows(hand, 9101), 1);
+    t_ok(t_begin(other, want, 0));
+}
+
+/* ---- the client library's flags ---------------------------------------------------------------------------- */
+
+TEST(trap_client_found_rows_is_off_on_a_borrowed_handle)
+{
+    struct rowlock_connection *borrowed, *other = t_open();
+    void *hand = t_native(), *handle;
+    struct rowlock_want want = t_x("found rows");
+
+    borrowed = t_wrap(&handle, NULL);
+    for (int i = 0; i < 3; i++) {
+        t_ok(rowlock_prepare(borrowed, &want, 1, &t_error));
+        t_ok(rowlock_prepare(borrowed, &want, 1, &t_error));
+        lease_put(hand, 9200 + i, want.name, "exclusive", -1000);
+        t_own_begin(handle, t_engine()->begin);
+        t_ok(t_lock(borrowed, want, 10000));
+        t_ok(t_lock(borrowed, want, 10000));
+        t_fails(t_begin(other, want, 0), EBUSY);
+        t_ok(rowlock_commit(borrowed, &t_error));
+        t_int(lease_rows(hand, 9200 + i), 0);
+    }
+}
+
+TEST(trap_nothing_is_left_prepared_on_a_borrowed_handle)
+{
+    struct rowlock_connection *borrowed;
+    void *handle;
+
+    borrowed = t_wrap(&handle, NULL);
+    for (int i = 0; i < 5; i++) {
+        t_ok(t_begin(borrowed, t_x("not prepared"), 20000));
+        t_ok(t_lock(borrowed, t_x("not prepared"), 0));
+        t_ok(rowlock_commit(borrowed, &t_error));
+    }
+    t_text(t_native_sql(handle, "SELECT SUM(IF(variable_name = 'COM_STMT_PREPARE', 1, -1) * "
+                                "variable_value) FROM information_schema.session_status WHERE "
+                                "variable_name IN ('COM_STMT_PREPARE', 'COM_STMT_CLOSE')"),
+           "0");
+    for (int i = 0; i < 5; i++) {
+        t_int(mysql_reset_connection(handle), 0);
+        t_ok(t_begin(borrowed, t_x("not prepared"), 20000));
+        t_ok(rowlock_commit(borrowed, &t_error));
+    }
+}
+
+/* ---- vacuum ---------------------------------------------------------------------------------------------- */
+
+TEST(p1_trap_the_row_that_vacuum_took)
+{
+    struct rowlock_connection *waiter = t_open(), *other = t_open();
+    void *vacuum = t_native();
+    struct rowlock_want want = t_x("vanished");
+    struct thread *thread;
+
+    if (t_facts()->code != ROWLOCK_ROW)
+        return;
+    for (int later = 0; later < 2; later++) {
+        t_ok(rowlock_prepare(other, &want, 1, &t_error));
+        t_native_sql(vacuum, "START TRANSACTION");
+        t_native_sql(vacuum, "DELETE FROM rowlock_name WHERE name = 'vanished'");
+        if (later)
+            t_own_begin(t_handle(waiter), t_engine()->begin);
+        thread = later ? t_lock_thread(waiter, want, 60000) : t_begin_thread(waiter, want, 60000);
+        t_until_waiting(thread);
+        t_native_sql(vacuum, "COMMIT");
+        t_ok(t_join(thread));
+        t_fails(t_begin(other, want, 0), EBUSY);
+        t_ok(rowlock_commit(waiter, &t_error));
+    }
+}
+
+/* Without the privilege PROCESS the first answer is empty, and a second one comes. */
+TEST(trap_the_holder_is_named_when_the_wait_was_too_short_to_look)
+{
+    struct rowlock_connection *own = t_open();
+    void *hand = t_native();
+
+    lease_put(hand, 9301, "too short", "exclusive", 600000);
+    for (int i = 0; i < 20; i++) {
+        t_fails(t_begin(own, t_x("too short"), 1), ETIMEDOUT);
+        t_contains(t_error.text, "elsewhere");
+        t_contains(t_error.text, "4711");
+    }
+}
+
+/* ---- servers that cannot keep a lock --------------------------------------------------------------------- */
+
+static void refused(const char *url)
+{
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_lease *none = NULL;
+    void *handle;
+
+    t_fails(rowlock_open(url, NULL, &connection, &t_error), ESERVER);
+    handle = t_engine()->open(url);
+    t_true(handle != NULL);
+    t_ok(rowlock_mariadb_wrap(handle, NULL, &connection, &t_error));
+    t_adopt(connection);
+    t_fails(t_begin(connection, t_x("refused"), 0), ESERVER);
+    t_fails(t_acquire(connection, t_x("refused"), 0, 0, &none), ESERVER);
+    t_fails(t_acquire(connection, t_x("refused"), 0, 60000, &none), ESERVER); /* not waited for */
+    t_true(none == NULL);
+    t_own_begin(handle, t_engine()->begin);
+    t_fails(t_lock(connection, t_x("refused"), 0), ESERVER);
+    t_fails(rowlock_fence(connection, "refused", 1, &t_error), ESERVER);
+    t_close(connection);
+    t_engine()->close(handle);
+}
+
+static void install_at(const char *url)
+{
+    struct rowlock_plan plan = {.technique = t_facts()->code};
+    struct rowlock_connection *connection = NULL;
+
+    t_ok(rowlock_open(url, NULL, &connection, &t_error));
+    t_adopt(connection);
+    t_ok(rowlock_install(connection, &plan, &t_error));
+    t_close(connection);
+}
+
+TEST(trap_a_read_only_server)
+{
+    const char *name = extra_name("read-only");
+    char url[200];
+
+    snprintf(url, sizeof url, "%stest_1",
+             extra_shell("start_mariadb %s && mariadb --no-defaults --socket=$server_socket/socket "
+                         "-u root -e 'CREATE DATABASE test_1' && echo $server_url",
+                         name));
+    install_at(url);
+    extra_shell("mariadb --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
+                "-e 'SET GLOBAL read_only = 1'",
+                name);
+    refused(url);
+    extra_stop(name);
+}
+
+/* What a killed server had written of a transaction it rolls back when it is there again, beside its work;
+   until then the rows are locked. */
+static const char *start_again(const char *name)
+{
+    return extra_shell("start_mariadb %s && tries=0 && while mariadb --no-defaults "
+                       "--socket=$server_socket/socket -u root -e 'SHOW ENGINE INNODB STATUS' | "
+                       "grep -q 'recovered trx'; do tries=$((tries + 1)); [ $tries -lt 1000 ] || "
+                       "exit 1; sleep 0.02; done; echo $server_url",
+                       name);
+}
+
+TEST(p2_a_server_killed_is_a_lost_transaction)
+{
+    static const char *const how[] = {"TERM", "KILL"};
+    struct rowlock_connection *session[3];
+    struct rowlock_want want = t_x("there");
+    const char *name = extra_name("killed");
+    struct thread *thread;
+    char url[200];
+
+    snprintf(url, sizeof url, "%stest_1",
+             extra_shell("start_mariadb %s && mariadb --no-defaults --socket=$server_socket/socket "
+                         "-u root -e 'CREATE DATABASE test_1' && echo $server_url",
+                         name));
+    install_at(url);
+    for (int i = 0; i < 2; i++) {
+        for (int j = 0; j < 3; j++) {
+            t_ok(rowlock_open(url, NULL, &session[j], &t_error));
+            t_adopt(session[j]);
+        }
+        t_ok(rowlock_prepare(session[2], &want, 1, &t_error));
+        t_ok(t_begin(session[0], want, 0));
+        thread = t_begin_thread(session[1], want, -1);
+        extra_shell("until mariadb --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
+                    "-e 'SHOW ENGINE INNODB STATUS' | grep -q 'LOCK WAIT'; do sleep 0.01; done; "
+                    "stop_server %s %s",
+                    name, name, how[i]);
+        t_fails(t_join(thread), ECONN);
+        t_left(DEAD);
+        t_fails(t_lock(session[0], t_x("another"), 0), ECONN);
+        t_left(DEAD);
+        t_fails(rowlock_commit(session[0], &t_error), ECONN);
+        t_fails(t_begin(session[2], want, 0), ECONN);
+        for (int j = 0; j < 3; j++)
+            t_close(session[j]);
+        snprintf(url, sizeof url, "%stest_1", start_again(name));
+        t_ok(rowlock_open(url, NULL, &session[0], &t_error));
+        t_adopt(session[0]);
+        t_ok(t_begin(session[0], want, 0)); /* no lock has stayed */
+        t_close(session[0]);
+    }
+    extra_stop(name);
+}
+
+TEST(trap_a_galera_node)
+{
+    const char *name = extra_name("galera");
+    char url[200];
+
+    if (strcmp(extra_shell("test -e /usr/lib/galera/libgalera_smm.so && echo yes || echo no"),
+               "yes") != 0)
+        t_fail(__FILE__, __LINE__, "package galera-4 is not installed");
+    snprintf(url, sizeof url, "%stest_1",
+             extra_shell("start_mariadb %s && mariadb --no-defaults --socket=$server_socket/socket "
+                         "-u root -e 'CREATE DATABASE test_1' && echo $server_url",
+                         name));
+    install_at(url);
+    snprintf(url, sizeof url, "%stest_1",
+             extra_shell("stop_server %s; port=$(free_port); start_mariadb %s --wsrep-on=ON "
+                         "--binlog-format=ROW --wsrep-provider=/usr/lib/galera/libgalera_smm.so "
+                         "--wsrep-cluster-address=gcomm:// --wsrep-node-address=127.0.0.1:$port "
+                         "--wsrep-new-cluster --wsrep-provider-options=\"gmcast.listen_addr=tcp://"
+                         "127.0.0.1:$port;base_port=$port;gcache.size=16M\" && echo $server_url",
+                         name, name));
+    refused(url);
+    extra_stop(name);
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The queue for leases on PostgreSQL, function by function: who comes first, who is dead, who is
+ * overtaken; and permits, which have a limit.
+ *
+ * Runs on: postgresql
+ */
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/house.h"
+#include "lib/postgresql_hand.h"
+#include "lib/test.h"
+
+#define X "a:x:0:0"
+#define S "a:s:0:0"
+
+static const char *say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static const char *say(const char *format, ...)
+{
+    static char text[4][200];
+    static unsigned turn;
+    char *out = text[turn++ % 4];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(out, sizeof text[0], format, arguments);
+    va_end(arguments);
+    return out;
+}
+
+static const char *try_wants(void *hand, const char *wants)
+{
+    return hand_try(hand, (struct hand_terms){.wants = wants});
+}
+
+static const char *try_ticket(void *hand, const char *wants, long long ticket)
+{
+    return hand_try(hand, (struct hand_terms){.wants = wants, .ticket = ticket});
+}
+
+static void release(void *hand, long long token)
+{
+    t_int(hand_number(hand, "SELECT rowlock.release(%lld)", token), 0);
+}
+
+static long waiters(void *hand)
+{
+    return (long)hand_number(hand, "SELECT count(*) FROM rowlock.waiter");
+}
+
+/* A session of the test's own, which it may end. */
+static void *mortal(void)
+{
+    void *hand = t_engine()->open(t_url());
+
+    t_true(hand != NULL);
+    return hand;
+}
+
+static void kill_it(void *hand)
+{
+    t_engine()->kill(t_admin(), PQbackendPID(hand));
+    PQfinish(hand);
+}
+
+TEST(p7_first_come_first_served_whatever_the_mode)
+{
+    void *holder = hand_fresh(), *one = hand_open(), *two = hand_open(), *three = hand_open();
+    long long token = hand_lease(holder, S), first = hand_queue(one, X, 1),
+              second = hand_queue(two, S, 1), third = hand_queue(three, X, 1);
+
+    t_text(hand_place(one, X, first, 1), say("3|%lld|0|0|0|1", token));
+    t_text(hand_place(two, S, second, 1), say("11|%lld|1|%lld|1|1", first, first));
+    t_text(hand_place(three, X, third, 1), say("11|%lld|2|%lld|0|1", second, first));
+    /* a stream of readers does not starve a writer: nobody comes in between */
+    t_text(try_wants(three, S), say("11|%lld", third));
+    t_text(try_ticket(two, S, second), say("11|%lld", first));
+    release(holder, token);
+    t_text(hand_place(two, S, second, 1), say("11|%lld|1|%lld|1|1", first, first));
+    t_text(hand_place(one, X, first, 1), "0||0|0|1|1");
+    t_text(try_ticket(three, X, third), say("11|%lld", second));
+    token = atoll(try_ticket(one, X, first) + 2);
+    t_true(token > third);
+    t_text(hand_place(two, S, second, 1), say("3|%lld|0|0|0|1", token));
+    release(one, token);
+    t_contains(try_ticket(two, S, second), "0|");
+    t_text(hand_place(three, X, third, 1),
+           say("3|%lld|0|0|0|1", token = hand_number(two, "SELECT max(token) FROM rowlock.lease")));
+    release(two, token);
+    t_contains(try_ticket(three, X, third), "0|");
+    t_int(waiters(one), 0);
+}
+
+TEST(p7_a_ticket_of_several_names_is_first_for_each)
+{
+    void *one = hand_fresh(), *two = hand_open(), *three = hand_open();
+    long long a = hand_queue(one, X, 1), both = hand_queue(two, "a:x:0:0,b:x:0:0", 1),
+              b = hand_queue(three, "b:x:0:0", 1);
+
+    t_text(hand_place(two, "a:x:0:0,b:x:0:0", both, 1), say("11|%lld|1|%lld|1|1", a, a));
+    t_text(hand_place(three, "b:x:0:0", b, 1), say("11|%lld|1|%lld|1|1", both, both));
+    t_text(try_ticket(two, "a:x:0:0,b:x:0:0", both), say("11|%lld", a));
+    hand_row(one, "SELECT rowlock.withdraw(%lld, 'waiter %d')", a, PQbackendPID(one));
+    t_contains(try_ticket(two, "a:x:0:0,b:x:0:0", both), "0|");
+    t_contains(hand_place(three, "b:x:0:0", b, 1), "3|");
+    t_int(waiters(one), 1);
+}
+
+TEST(p7_the_place_of_a_thousandth_is_told_from_sixteen)
+{
+    void *hand = hand_fresh();
+    long long last;
+
+    hand_row(hand, "INSERT INTO rowlock.waiter (ticket, name, mode, owner, seen) SELECT "
+                   "nextval('rowlock.number'), "
+                   "'a', 'exclusive', 'many', clock_timestamp() + interval '60 s' FROM "
+                   "generate_series(1, 1000)");
+    last = hand_queue(hand, X, 1);
+    t_contains(hand_place(hand, X, last, 1), say("11|%lld|16|%lld|1|1", last - 1, last - 16));
+    t_int(hand_number(hand, "SELECT waiting FROM rowlock.holders('a')"), 0); /* nobody holds it */
+    hand_row(hand, "DELETE FROM rowlock.waiter WHERE owner = 'many' AND ticket > %lld", last - 900);
+    t_contains(hand_place(hand, X, last, 1), say("11|%lld|16|", last - 900));
+}
+
+/* ---- the dead ------------------------------------------------------------------------------------------ */
+
+TEST(p6_a_killed_waiter_is_gone_when_its_lock_is)
+{
+    void *one = mortal(), *two = hand_fresh(), *three = hand_open();
+    long long first = hand_queue(one, X, 1), second = hand_queue(two, X, 1);
+
+    hand_start(two, "SELECT rowlock.await(0, %lld, 60000)", first);
+    hand_until_waiting(two);
+    hand_start(three, "SELECT rowlock.await(0, %lld, 60000)", first); /* any number may wait */
+    hand_until_waiting(three);
+    kill_it(one);
+    t_text(hand_finish(two), "1");
+    t_text(hand_finish(three), "1");
+    t_int(waiters(two), 1);
+    t_text(hand_place(two, X, second, 1), "0||0|0|1|1");
+}
+
+TEST(p6_a_try_steps_over_those_who_died_in_the_queue)
+{
+    void *one = mortal(), *two = mortal(), *other = hand_fresh(), *alive = hand_open();
+    long long ticket;
+
+    hand_queue(one, X, 1);
+    hand_queue(two, S, 1);
+    kill_it(one);
+    kill_it(two);
+    ticket = hand_queue(alive, "b:x:0:0", 1);
+    t_contains(try_wants(other, X), "0|");
+    t_int(waiters(other), 1);
+    t_text(try_wants(other, "b:x:0:0"), say("11|%lld", ticket));
+}
+
+TEST(p6_a_waiter_without_a_lock_lives_as_long_as_it_was_seen)
+{
+    void *one = hand_fresh(), *two = hand_open();
+    long long first = hand_queue(one, X, 0), second = hand_queue(two, X, 0);
+
+    t_text(hand_place(one, X, first, 0), "0||0|0|1|0");
+    t_text(hand_place(two, X, second, 0), say("11|%lld|1|%lld|1|0", first, first));
+    t_int(hand_number(two, "SELECT rowlock.await(0, %lld, 1000)", first), 1);
+    t_int(waiters(two), 2); /* no lock: that says nothing of this one */
+    hand_row(two, "UPDATE rowlock.waiter SET seen = clock_timestamp() WHERE ticket = %lld", first);
+    t_text(hand_place(two, X, second, 0), "0||0|0|1|0");
+    t_int(waiters(two), 1);
+    t_text(hand_place(one, X, first, 0), "12||0|0|1|0");
+    t_text(try_ticket(one, X, first), "12|");
+    /* one whose session has come back marks its ticket again */
+    t_text(hand_place(two, X, second, 1), "0||0|0|1|1");
+    t_int(hand_is_marked(one, second), 1);
+    t_text(hand_row(one, "SELECT seen IS NULL FROM rowlock.waiter"), "t");
+}
+
+/* An interrupt rolls back what the server had done already; its session lock is of the session. */
+TEST(p11_what_was_rolled_back_leaves_no_lock_on_the_session)
+{
+    static const char *const work[] = {
+        "rowlock.enqueue('61:x:0:0', 'one', pg_backend_pid(), 1000, 'h', 1, 'c', NULL)",
+        "rowlock.grant_lease('61:x:0:0', 'one', 60000, 1000, 0, pg_backend_pid(), 'h', 1, 'c', "
+        "NULL)"};
+    void *hand = hand_fresh();
+
+    for (int i = 0; i < 2; i++) {
+        hand_row(hand, "BEGIN");
+        hand_row(hand, "SELECT %s", work[i]);
+        hand_row(hand, "ROLLBACK");
+        hand_row(hand, "SELECT rowlock.withdraw(0, 'one')");
+        t_int(hand_number(hand, "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND "
+                                "locktype = 'advisory'"),
+              0);
+    }
+}
+
+TEST(p6_a_second_ticket_of_an_owner_takes_the_first_ones_place)
+{
+    void *hand = hand_fresh();
+    long long first = hand_queue(hand, X, 0), second = hand_queue(hand, X, 0);
+
+    t_int(waiters(hand), 1);
+    t_text(hand_place(hand, X, first, 0), "12||0|0|1|0");
+    t_text(hand_place(hand, X, second, 0), "0||0|0|1|0");
+    hand_row(hand, "SELECT rowlock.withdraw(0, 'waiter %d')", PQbackendPID(hand));
+    t_int(waiters(hand), 0);
+}
+
+/* ---- the frozen ---------------------------------------------------------------------------------------- */
+
+static int overtake(void *hand, const char *wants, long long own, long long suspect, int strike)
+{
+    return (int)hand_number(hand, "SELECT rowlock.overtake('%s', %lld, %lld, %s, 5000)",
+                            hand_wants(wants), own, suspect, strike ? "true" : "false");
+}
+
+TEST(p6_a_frozen_head_is_overtaken_in_two_looks)
+{
+    void *frozen = hand_fresh(), *two = hand_open();
+    long long first = hand_queue(frozen, X, 1), second = hand_queue(two, X, 1);
+
+    t_int(overtake(two, X, second, first, 0), 1);
+    t_int(waiters(two), 2);
+    t_int(overtake(two, X, second, first, 1), 2);
+    t_int(waiters(two), 1);
+    t_int(overtake(two, X, second, first, 1), 0);
+    t_contains(try_ticket(two, X, second), "0|");
+    t_contains(hand_place(frozen, X, first, 1), "12|");
+    t_int(hand_is_marked(two, first), 0);
+}
+
+TEST(p6_only_a_head_that_could_go_on_is_overtaken)
+{
+    void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
+    long long both = hand_queue(head, "a:x:0:0,b:x:0:0", 1), second = hand_queue(two, X, 1),
+              third = hand_queue(three, X, 1), token;
+
+    t_int(overtake(three, X, third, second, 1), 0); /* not first */
+    t_int(overtake(two, X, second, third, 1), 0);   /* behind us */
+    t_int(overtake(two, "b:x:0:0", second, third, 1), 0);
+    hand_row(three, "DELETE FROM rowlock.waiter WHERE ticket = %lld", third);
+    hand_row(two, "INSERT INTO rowlock.beat VALUES (1, clock_timestamp() + interval '60 s'); "
+                  "INSERT INTO rowlock.lease (token, name, mode) VALUES (1, 'b', 'exclusive')");
+    t_int(overtake(two, X, second, both, 1), 0); /* its other name is held */
+    release(two, 1);
+    hand_row(two, "BEGIN");
+    hand_row(three, "BEGIN; SELECT rowlock.exclusive('b')");
+    t_int((int)hand_number(two, "SELECT rowlock.overtake('%s', %lld, %lld, true, 20)",
+                           hand_wants(X), second, both),
+          0);
+    hand_row(three, "COMMIT"); /* it may be waiting for that transaction, as we did */
+    hand_row(two, "COMMIT");
+    t_int(waiters(two), 3);
+    token = atoll(try_ticket(head, "a:x:0:0,b:x:0:0", both) + 2);
+    t_int(overtake(two, X, second, both, 1), 0);
+    release(head, token);
+}
+
+TEST(h6_a_head_that_stands_in_ts_queue_is_not_overtaken)
+{
+    void *locker = hand_fresh(), *head = hand_open(), *two = hand_open();
+    long long first = hand_queue(head, X, 1), second = hand_queue(two, X, 1);
+
+    hand_row(locker, "BEGIN; SELECT rowlock.exclusive('a')");
+    hand_wait(head, (struct hand_terms){.wants = X, .ticket = first}, 60000);
+    hand_until_waiting(head);
+    hand_start(two, "SELECT rowlock.overtake('%s', %lld, %lld, true, 60000)", hand_wants(X), second,
+               first);
+    hand_until_waiting(two);
+    hand_row(locker, "COMMIT");
+    if (t_facts()->first_come) {
+        t_contains(hand_finish(head), "0||");
+        hand_row(head, "COMMIT");
+        t_text(hand_finish(two), "0");
+        t_int((int)hand_number(two, "SELECT count(*) FROM rowlock.lease"), 1);
+        return;
+    }
+    /* where T goes to anybody: if the head was not first it has lost its place, and no more */
+    if (hand_finish(two)[0] == '2') {
+        const char *answer = hand_finish(head);
+
+        /* or a grant whose transaction stood idle until the server ended it */
+        t_true(strncmp(answer, "12|", 3) == 0 || strncmp(answer, "0||", 3) == 0);
+        t_int((int)hand_number(two, "SELECT count(*) FROM rowlock.lease"), 0);
+        return;
+    }
+    t_contains(hand_finish(head), "0||");
+    hand_row(head, "COMMIT");
+}
+
+/* ---- permits ------------------------------------------------------------------------------------------- */
+
+TEST(p1_permits_up_to_the_limit)
+{
+    void *hand = hand_fresh(), *other = hand_open();
+    long long two = hand_lease(hand, "a:p:3:2"), one;
+
+    t_text(try_wants(other, "a:p:3:2"), say("3|%lld", two));
+    one = hand_lease(other, "a:p:3:1");
+    t_text(try_wants(other, "a:p:3:1"), say("3|%lld", two));
+    t_text(try_wants(other, S), say("3|%lld", two));
+    t_text(try_wants(other, X), say("3|%lld", two));
+    hand_expire(hand, two);
+    t_true(hand_lease(other, "a:p:3:2") > one); /* sweeps what it needs */
+    t_int(hand_number(hand, "SELECT count(*) FROM rowlock.lease WHERE token = %lld", two), 0);
+    release(hand, one);
+    t_text(hand_row(hand,
+                    "SELECT state, lock_name, mode, \"limit\", \"count\" FROM rowlock.list('a')"),
+           "held|a|permit|3|2");
+    hand_forget(hand);
+    one = hand_lease(hand, S);
+    t_text(try_wants(other, "a:p:3:1"), say("3|%lld", one));
+    release(hand, one);
+    one = hand_lease(hand, X);
+    t_text(try_wants(other, "a:p:3:1"), say("3|%lld", one));
+}
+
+TEST(p1_permits_of_two_limits_are_refused)
+{
+    void *hand = hand_fresh(), *other = hand_open();
+    long long token = hand_lease(hand, "a:p:3:1"), ticket;
+
+    t_text(try_wants(other, "a:p:2:1"), say("13|%lld", token));
+    t_text(
+        hand_row(
+            other,
+            "SELECT status, name, detail FROM rowlock.enqueue('%s', 'o', 0, 1000, '', 0, '', '')",
+            hand_wants("a:p:2:1")),
+        "13|a|it is held with limit 3, and limit 2 is asked for");
+    release(hand, token);
+    ticket = hand_queue(hand, "a:p:3:1", 1);
+    t_text(
+        hand_row(
+            other,
+            "SELECT status, name, detail FROM rowlock.enqueue('%s', 'o', 0, 1000, '', 0, '', '')",
+            hand_wants("a:p:2:1")),
+        "13|a|it is waited for with limit 3, and limit 2 is asked for");
+    hand_row(hand, "SELECT rowlock.withdraw(%lld, 'waiter %d')", ticket, PQbackendPID(hand));
+    hand_lease(other, "a:p:2:1");
+    /* an expired lease has no limit any more */
+    hand_expire(other, hand_number(other, "SELECT token FROM rowlock.lease"));
+    hand_lease(hand, "a:p:5:5");
+}
+
+TEST(p1_leases_and_transactions_exclude_each_other)
+{
+    void *hand = hand_fresh(), *other = hand_open();
+    long long token;
+
+    hand_row(hand, "BEGIN; SELECT rowlock.exclusive('a')");
+    t_text(try_wants(other, X), "1|");
+    t_text(try_wants(other, S), "1|");
+    t_text(try_wants(other, "a:p:3:1"), "1|");
+    hand_row(hand, "COMMIT");
+    token = hand_lease(other, "a:p:3:1");
+    t_text(hand_row(hand, "SELECT rowlock.try_exclusive('a')"), "f");
+    if (t_facts()->shared == SHARED_TOGETHER) {
+        t_text(hand_row(hand, "SELECT rowlock.try_shared('a')"), "f");
+        release(other, token);
+        hand_row(hand, "BEGIN; SELECT rowlock.shared('a')");
+        t_contains(try_wants(other, S), "0|");
+        t_text(try_wants(other, X), "1|");
+        t_text(try_wants(other, "a:p:3:1"), "1|");
+        hand_row(hand, "COMMIT");
+    }
+}
+
+/* ---- who holds, who waits ------------------------------------------------------------------------------- */
+
+TEST(list_names_the_holder_the_waiters_and_the_transaction)
+{
+    void *holder = hand_fresh(), *one = hand_open(), *two = hand_open(), *dead = mortal();
+    long long token = hand_lease(holder, X), first, second;
+
+    hand_queue(dead, X, 1);
+    kill_it(dead);
+    first = hand_queue(one, X, 1);
+    second = hand_queue(two, S, 0);
+    hand_row(one, "BEGIN; SELECT rowlock.exclusive('b')");
+    t_text(hand_row(two, "SELECT string_agg(concat_ws(' ', state, mode, token, ticket, host, pid, "
+                         "command, note), "
+                         "', ') FROM rowlock.list('a')"),
+           say("held exclusive %lld 0 here 4711 work a note, waiting exclusive 0 %lld here 4711 "
+               "work a note, "
+               "waiting shared 0 %lld here 4711 work a note",
+               token, first, second));
+    t_text(hand_row(two, "SELECT state, mode, pid FROM rowlock.list('b')"),
+           say("transaction|exclusive|%d", PQbackendPID(one)));
+    hand_row(one, "COMMIT");
+    t_contains(hand_row(two, "SELECT rowlock.holder('a')"),
+               "a lease, pid 4711 on here (work), since 2");
+    t_contains(hand_row(two, "SELECT rowlock.holder('a')"), "note: a note, ");
+    t_contains(hand_row(two, "SELECT rowlock.holder('a')"), " waiting");
+    hand_expire(two, token);
+    t_int(hand_number(two, "SELECT count(*) FROM rowlock.list(NULL)"), 2);
+}

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The grant of a lease on PostgreSQL against whatever may happen meanwhile: renewals and fences under
+ * way, sweeps that do not succeed, lost replies, frozen clients. The functions of the schema are
+ * called step by step from plain sessions.
+ *
+ * Runs on: postgresql
+ */
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/house.h"
+#include "lib/postgresql_hand.h"
+#include "lib/test.h"
+
+#define X(name) ((struct hand_terms){.wants = name ":x:0:0"})
+#define BEGIN "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+
+static const char *rows_of(void *hand, long long token)
+{
+    return hand_row(hand,
+                    "SELECT (SELECT count(*) FROM rowlock.beat WHERE token = %lld), "
+                    "(SELECT count(*) FROM rowlock.lease WHERE token = %lld)",
+                    token, token);
+}
+
+static const char *in_the_way(int status, long long number)
+{
+    static char text[60];
+
+    snprintf(text, sizeof text, "%d|%lld", status, number);
+    return text;
+}
+
+/* A grant that waits for T with all its time, and for a sweep 1.5 s. */
+static void start_waiting(void *hand, const char *wants)
+{
+    hand_wait(hand, (struct hand_terms){.wants = wants}, 60000);
+}
+
+/* ---- renewals under way (R1, R2, R5) ------------------------------------------------------------------ */
+
+TEST(a1_renewal_in_flight_keeps_its_lease)
+{
+    void *renewer = hand_fresh(), *other = hand_open(), *third = hand_open();
+    long long token = hand_lease(renewer, "a:x:0:0");
+
+    hand_expire(renewer, token);
+    hand_row(renewer, BEGIN "; SELECT rowlock.renew(%lld, 60000)", token);
+    /* the old row says expired; a try waits a moment, a grant longer, and neither steps over it */
+    t_text(hand_try(other, X("a")), in_the_way(3, token));
+    start_waiting(other, "a:s:0:0");
+    hand_until_waiting(other);
+    hand_row(renewer, "COMMIT");
+    t_contains(hand_finish(other), "3|a|");
+    hand_row(other, "ROLLBACK");
+    t_text(rows_of(third, token), "1|1");
+    t_text(hand_try(third, X("a")), in_the_way(3, token));
+}
+
+TEST(a1_an_expired_lease_is_in_the_way_until_it_is_deleted)
+{
+    void *renewer = hand_fresh(), *other = hand_open();
+    long long token = hand_lease(renewer, "a:x:0:0");
+
+    /* its renewal is stuck for longer than any patience: the clock alone gives nobody the name */
+    hand_expire(renewer, token);
+    hand_row(renewer, BEGIN "; SELECT rowlock.renew(%lld, 60000)", token);
+    start_waiting(other, "a:x:0:0");
+    t_contains(hand_finish(other), "3|a|");
+    hand_row(other, "ROLLBACK");
+    hand_row(renewer, "ROLLBACK");
+    t_text(rows_of(other, token), "1|1");
+    t_true(hand_lease(other, "a:x:0:0") > token);
+    t_text(rows_of(other, token), "0|0");
+    t_int(hand_number(renewer, "SELECT rowlock.renew(%lld, 60000)", token), 8);
+    t_int(hand_number(renewer, "SELECT rowlock.release(%lld)", token), 8);
+}
+
+TEST(a1_a_renewal_neither_shortens_nor_revives)
+{
+    void *hand = hand_fresh();
+    long long token = hand_lease(hand, "a:x:0:0");
+
+    t_int(hand_number(hand, "SELECT rowlock.renew(%lld, 1000)", token), 0);
+    t_true(hand_number(hand, "SELECT left_ms FROM rowlock.check_lease('a', %lld)", token) > 30000);
+    t_int(hand_number(hand, "SELECT rowlock.break('a', 0, false)"), 1);
+    t_int(hand_number(hand, "SELECT rowlock.renew(%lld, 60000)", token), 14);
+    t_text(hand_row(hand, "SELECT status, mode FROM rowlock.check_lease('a', %lld)", token),
+           "14|x");
+    t_int(hand_number(hand, "SELECT rowlock.release(%lld)", token), 0);
+    t_int(hand_number(hand, "SELECT rowlock.renew(%lld, 60000)", token), 8);
+    t_text(rows_of(hand, token), "0|0");
+    t_int(hand_number(hand, "SELECT rowlock.release(%lld)", token), 8);
+}
+
+TEST(a2_a3_no_grant_in_a_frozen_snapshot)
+{
+    void *hand = hand_fresh();
+
+    hand_row(hand, "SET default_transaction_isolation = 'repeatable read'");
+    hand_row(hand, "BEGIN");
+    hand_start(hand, "SELECT * FROM rowlock.grant_lease('%s', 'o', 1000, 0, 0, 0, '', 0, '', '')",
+               hand_wants("a:x:0:0"));
+    t_text(hand_finish(hand), "RL001");
+    hand_row(hand, "ROLLBACK");
+    hand_forget(hand);
+    hand_lease(hand, "a:x:0:0"); /* its BEGIN says it in full */
+}
+
+/* ---- fences ------------------------------------------------------------------------------------------------ */
+
+/* The takeover's statements one by one; a fence before, between and after them. */
+TEST(a4_a_fence_at_every_step_of_a_takeover)
+{
+    static const char *const steps[] = {
+        "SELECT rowlock.take('a', false)",
+        "DELETE FROM rowlock.beat WHERE token = %lld AND expires <= clock_timestamp()",
+        "DELETE FROM rowlock.lease WHERE token = %lld",
+        "SELECT rowlock.next_number()",
+        "COMMIT",
+    };
+    int n = (int)(sizeof steps / sizeof *steps);
+    void *taker = hand_fresh(), *holder = hand_open();
+
+    for (int before = 0; before <= n; before++) {
+        long long token = hand_lease(holder, "a:x:0:0");
+        int at = 0;
+
+        hand_expire(holder, token);
+        hand_row(taker, BEGIN);
+        for (; at < before; at++)
+            hand_row(taker, steps[at], token);
+        hand_row(holder, BEGIN);
+        hand_start(holder, "SELECT status FROM rowlock.fence('a', %lld, 60000)", token);
+        if (before <= 2) { /* the lease's row stands: the fence holds, and the takeover waits */
+            t_text(hand_finish(holder), "0");
+            for (; at < 2; at++)
+                hand_row(taker, steps[at], token);
+            hand_start(taker, steps[2], token);
+            hand_until_waiting(taker);
+            hand_row(holder, "COMMIT");
+            hand_finish(taker);
+            at++;
+        } else if (before < n) { /* it is being deleted: the fence waits, and is lost */
+            hand_until_waiting(holder);
+        }
+        for (; at < n; at++)
+            hand_row(taker, steps[at], token);
+        if (before > 2) {
+            t_text(hand_finish(holder), "8");
+            hand_row(holder, "COMMIT");
+        }
+        t_text(rows_of(taker, token), "0|0");
+    }
+}
+
+TEST(p4_no_grant_before_a_fence_has_ended)
+{
+    void *holder = hand_fresh(), *other = hand_open();
+    long long token = hand_lease(holder, "a:x:0:0");
+
+    hand_row(holder, BEGIN);
+    t_int(hand_number(holder, "SELECT status FROM rowlock.fence('a', %lld, 100)", token), 0);
+    hand_expire(other, token); /* beside the fence: as a renewal passes */
+    t_text(hand_try(other, X("a")), in_the_way(3, token));
+    t_text(rows_of(other, token), "1|1");
+    start_waiting(other, "a:x:0:0");
+    hand_until_waiting(other);
+    hand_row(holder, "COMMIT");
+    t_contains(hand_finish(other), "0||");
+    hand_row(other, "COMMIT");
+    t_int(hand_number(holder, "SELECT status FROM rowlock.fence('a', %lld, 100)", token), 8);
+}
+
+TEST(p4_p11_a_fence_leaves_the_transaction_usable)
+{
+    void *holder = hand_fresh(), *other = hand_open();
+    long long token = hand_lease(holder, "a:x:0:0");
+
+    hand_row(other, BEGIN "; DELETE FROM rowlock.lease WHERE token = %lld", token);
+    hand_row(holder, BEGIN);
+    t_int(hand_number(holder, "SELECT status FROM rowlock.fence('a', %lld, 30)", token), 2);
+    t_text(hand_row(holder, "SHOW lock_timeout"), "0");
+    t_int(hand_number(holder, "SELECT status FROM rowlock.fence('b', %lld, 30)", token), 8);
+    hand_row(holder, "COMMIT");
+    /* above READ COMMITTED a row that goes is an error of the server's */
+    hand_row(holder, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM rowlock.lease");
+    hand_row(other, "COMMIT");
+    t_int(hand_number(holder, "SELECT status FROM rowlock.fence('a', %lld, 30)", token), 8);
+    hand_row(holder, "COMMIT");
+    hand_row(holder, "BEGIN READ ONLY");
+    t_text(
+        hand_row(holder, "SELECT status, left(detail, 5) FROM rowlock.fence('a', %lld, 30)", token),
+        "10|25006");
+    hand_row(holder, "COMMIT");
+    hand_row(holder, BEGIN);
+    hand_start(holder, "SELECT rowlock.fence('a', %lld)", token);
+    t_text(hand_finish(holder), "RL005");
+    hand_row(holder, "ROLLBACK");
+}
+
+/* ---- sweeps ---------------------------------------------------------------------------------------------------- */
+
+TEST(h1_a_sweep_that_fails_leaves_every_lease_its_beat)
+{
+    void *one = hand_fresh(), *two = hand_open(), *other = hand_open();
+    long long first = hand_lease(one, "a:s:0:0"), second = hand_lease(two, "a:s:0:0");
+
+    hand_expire(one, first);
+    hand_expire(one, second);
+    hand_row(two, BEGIN "; SELECT rowlock.fence('a', %lld, 100)", second);
+    /* the first is swept, the second cannot be: all as before, also while the grant's transaction lasts */
+    hand_row(other, BEGIN);
+    t_text(hand_row(other,
+                    "SELECT status, token FROM rowlock.grant_lease('%s', 'o', 1000, 0, 0, 0, "
+                    "'', 0, '', '')",
+                    hand_wants("a:x:0:0")),
+           "3|");
+    t_text(rows_of(other, first), "1|1");
+    t_text(rows_of(other, second), "1|1");
+    t_int(hand_number(one, "SELECT rowlock.renew(%lld, 1)", first),
+          0); /* it holds no row of them */
+    hand_row(other, "COMMIT");
+    hand_row(two, "COMMIT");
+    hand_expire(one, first);
+    t_true(hand_lease(other, "a:x:0:0") > second);
+}
+
+TEST(h2_a_live_lease_in_the_way_and_nothing_is_swept)
+{
+    void *one = hand_fresh(), *other = hand_open();
+    long long dead = hand_lease(one, "a:s:0:0"), live = hand_lease(one, "a:s:0:0");
+
+    hand_expire(one, dead);
+    hand_row(other, BEGIN);
+    t_text(hand_row(other,
+                    "SELECT status, number FROM rowlock.grant_lease('%s', 'o', 1000, 0, 0, 0, "
+                    "'', 0, '', '')",
+                    hand_wants("a:x:0:0")),
+           in_the_way(3, live));
+    t_text(
+        hand_row(one, "SELECT token FROM rowlock.beat WHERE token = %lld FOR UPDATE NOWAIT", dead),
+        in_the_way(3, dead) + 2);
+    hand_row(other, "ROLLBACK");
+}
+
+TEST(h3_a_sweep_of_several_names_goes_by_token)
+{
+    void *one = hand_fresh(), *other = hand_open();
+    long long first = hand_lease(one, "b:x:0:0"), second = hand_lease(one, "a:x:0:0");
+
+    hand_expire(one, first);
+    hand_expire(one, second);
+    hand_row(one, BEGIN "; SELECT token FROM rowlock.beat WHERE token = %lld FOR UPDATE", first);
+    start_waiting(other, "a:x:0:0,b:x:0:0");
+    hand_until_waiting(other);
+    /* it waits for the first token, whatever the names' order, and has not touched the second */
+    t_text(hand_row(one, "SELECT token FROM rowlock.beat WHERE token = %lld FOR UPDATE NOWAIT",
+                    second),
+           in_the_way(3, second) + 2);
+    hand_row(one, "COMMIT");
+    t_contains(hand_finish(other), "0||");
+    hand_row(other, "COMMIT");
+    t_int(hand_number(one, "SELECT count(DISTINCT token) FROM rowlock.lease"), 1);
+    t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease"), 2);
+}
+
+/* ---- clients that freeze, die, or hear no reply ---------------------------------------------------------------- */
+
+TEST(h5_a_client_frozen_before_its_commit_gives_way)
+{
+    void *frozen = hand_fresh(), *other = hand_open();
+
+    hand_wait(frozen, X("a"), 1000);
+    t_contains(hand_finish(frozen), "0||"); /* and no COMMIT ever */
+    start_waiting(other, "a:x:0:0");
+    t_contains(hand_finish(other), "0||"); /* once the server has ended that session */
+    hand_row(other, "COMMIT");
+    t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease"), 1);
+    hand_start(frozen, "COMMIT");
+    t_text(hand_finish(frozen), "25P03");
+}
+
+TEST(p6_who_dies_waiting_for_t_gets_no_lease)
+{
+    void *locker = hand_fresh(), *other = hand_open();
+    PGconn *dying = t_engine()->open(t_url());
+
+    hand_row(locker, BEGIN "; SELECT rowlock.exclusive('a')");
+    start_waiting(dying, "a:x:0:0");
+    hand_until_waiting(dying);
+    PQfinish(dying); /* the server does not notice before it answers */
+    start_waiting(other, "a:x:0:0");
+    hand_until_waiting(other);
+    hand_row(locker, "COMMIT");
+    t_contains(hand_finish(other), "0||");
+    hand_row(other, "COMMIT");
+    t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease"), 1);
+}
+
+TEST(b5_b7_a_lost_reply_is_settled_by_the_owner)
+{
+    void *one = hand_fresh(), *again = hand_open();
+    struct hand_terms terms = {.wants = "a:x:0:0,b:x:0:0", .owner = "0123456789abcdef"};
+    char first[60];
+
+    snprintf(first, sizeof first, "%s", hand_try(one, terms));
+    t_int(strncmp(first, "0|", 2), 0);
+    t_text(hand_try(again, terms), first);
+    hand_wait(again, terms, 1000);
+    t_contains(hand_finish(again), first + 2);
+    hand_row(again, "COMMIT");
+    t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease"), 2);
+    /* broken since: it is no answer any more */
+    hand_row(one, "SELECT rowlock.break('a', 0, false)");
+    t_int(strncmp(hand_try(again, terms), "0|", 2), 0);
+    t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease WHERE token > %s", first + 2), 2);
+    t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease"), 2);
+}
+
+/* Shared leases share T: it does not tell that the first call is still on its way to its COMMIT. */
+TEST(b5_b7_a_reply_lost_before_its_commit_grants_no_second_lease)
+{
+    void *zombie = hand_fresh(), *again = hand_open();
+    struct hand_terms terms = {.wants = "a:s:0:0", .owner = "fedcba9876543210"};
+    const char *first;
+    char pid[80], start[60], *bar;
+
+    hand_wait(zombie, terms, 1000);
+    first = hand_finish(zombie);
+    t_contains(first, "0||");
+    t_text(hand_try(again, terms), "1|");
+    hand_row(zombie, "COMMIT");
+    t_contains(first, hand_try(again, terms) + 2);
+    t_int(hand_number(again, "SELECT count(*) FROM rowlock.lease"), 1);
+    hand_forget(again);
+    /* and the orphan can be ended: that very session, by number and start */
+    snprintf(start, sizeof start, "%s",
+             hand_row(zombie, "SELECT pid, (extract(epoch FROM backend_start) * 1000000)::bigint "
+                              "FROM pg_stat_activity WHERE pid = pg_backend_pid()"));
+    bar = strchr(start, '|');
+    t_true(bar != NULL);
+    *bar = '\0';
+    snprintf(pid, sizeof pid, "%s", start);
+    hand_wait(zombie, terms, 1000);
+    hand_finish(zombie);
+    t_text(hand_row(again,
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND "
+                    "(extract(epoch FROM backend_start) * 1000000)::bigint = %s + 1",
+                    pid, bar + 1),
+           "(none)");
+    t_text(hand_row(again,
+                    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE pid = %s "
+                    "AND (extract(epoch FROM backend_start) * 1000000)::bigint = %s",
+                    pid, bar + 1),
+           "t");
+    t_int(hand_number(again, "SELECT count(*) FROM rowlock.lease"), 0);
+    hand_lease(again, "a:x:0:0");
+}
+
+/* ---- hints and commits: each of the four orders ------------------------------------------------------------------ */
+
+static int came(void *hand, int kind, long long number)
+{
+    return (int)hand_number(hand, "SELECT rowlock.await(%d, %lld, 1)", kind, number);
+}
+
+TEST(h7_a_tickets_lock_is_there_before_its_row)
+{
+    void *waiter = hand_fresh(), *other = hand_open();
+    long long ticket;
+
+    hand_row(waiter, BEGIN);
+    ticket = hand_queue(waiter, "a:x:0:0", 1);
+    t_int(hand_is_marked(other, ticket), 1);
+    t_int(came(other, 0, ticket), 0);
+    hand_row(waiter, "COMMIT");
+    t_int(came(other, 0, ticket), 0);
+    t_int(hand_number(other, "SELECT count(*) FROM rowlock.waiter"), 1);
+    hand_row(waiter, BEGIN);
+    hand_row(waiter, "SELECT rowlock.withdraw(%lld, 'waiter %d')", ticket, PQbackendPID(waiter));
+    t_int(came(other, 0, ticket), 0); /* the row still stands for others: so does the lock */
+    hand_row(waiter, "COMMIT");
+    t_int(hand_number(other, "SELECT count(*) FROM rowlock.waiter"), 0);
+    t_int(came(other, 0, ticket), 1);
+    t_int(hand_is_marked(other, ticket), 0);
+}
+
+TEST(h7_a_tokens_lock_is_there_before_and_as_long_as_its_row)
+{
+    void *holder = hand_fresh(), *other = hand_open();
+    long long token;
+
+    hand_row(holder, BEGIN);
+    token = hand_number(holder,
+                        "SELECT token FROM rowlock.grant_lease('%s', 'o', 60000, 0, 0, "
+                        "pg_backend_pid(), '', 0, '', '')",
+                        hand_wants("a:x:0:0"));
+    t_int(came(other, 1, token), 0);
+    hand_row(holder, "COMMIT");
+    t_int(came(other, 1, token), 0);
+    hand_row(holder, BEGIN "; SELECT rowlock.release(%lld)", token);
+    t_int(came(other, 1, token), 0);
+    t_text(rows_of(other, token), "1|1");
+    hand_start(other, "SELECT rowlock.await(1, %lld, 60000)", token);
+    hand_until_waiting(other);
+    hand_row(holder, "COMMIT");
+    t_text(hand_finish(other), "1");
+    t_text(rows_of(other, token), "0|0");
+    t_int(hand_is_marked(other, token), 0);
+}
+
+TEST(h7_a_granted_tickets_lock_goes_after_its_row)
+{
+    void *holder = hand_fresh(), *waiter = hand_open(), *other = hand_open();
+    long long token = hand_lease(holder, "a:x:0:0"), ticket = hand_queue(waiter, "a:x:0:0", 1);
+
+    hand_row(holder, "SELECT rowlock.release(%lld)", token);
+    hand_wait(waiter, (struct hand_terms){.wants = "a:x:0:0", .ticket = ticket}, 1000);
+    t_contains(hand_finish(waiter), "0||");
+    t_int(came(other, 0, ticket), 0);
+    t_int(hand_number(other, "SELECT count(*) FROM rowlock.waiter"), 1);
+    hand_start(other, "SELECT rowlock.await(0, %lld, 60000)", ticket);
+    hand_until_waiting(other);
+    hand_row(waiter, "COMMIT");
+    t_text(hand_finish(other), "1");
+    t_int(hand_number(other, "SELECT count(*) FROM rowlock.waiter"), 0);
+    t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease"), 1);
+}
+
+/* ---- what it costs to be sure ----------------------------------------------------------------------------------------- */
+
+TEST(p6_a_grant_is_durable_whatever_the_role_prefers)
+{
+    void *hand = hand_fresh();
+    long long token;
+
+    hand_row(hand, "SET synchronous_commit = off; " BEGIN);
+    token = hand_number(
+        hand, "SELECT token FROM rowlock.grant_lease('%s', 'o', 60000, 0, 0, 0, '', 0, '', '')",
+        hand_wants("a:x:0:0"));
+    t_text(hand_row(hand, "SHOW synchronous_commit"), "on");
+    hand_row(hand, "COMMIT");
+    t_text(hand_row(hand, "SHOW synchronous_commit"), "off");
+    hand_row(hand, "SET synchronous_commit = local; " BEGIN);
+    hand_row(hand, "SELECT rowlock.renew(%lld, 60000)", token);
+    t_text(hand_row(hand, "SHOW synchronous_commit"), "on");
+    hand_row(hand, "SELECT rowlock.release(%lld)", token);
+    t_text(hand_row(hand, "SHOW synchronous_commit"), "off"); /* a release need not be */
+    hand_row(hand, "COMMIT");
+    t_text(hand_row(hand, "SHOW synchronous_commit"), "local");
+}
+
+/* A time-out of ours is caught where it happens. */
+static long errors_in_log(long session)
+{
+    char path[300], line[600], mark[40];
+    const char *folder = getenv("ROWLOCK_TEST_POSTGRESQL_SOCKET");
+    long n = 0;
+    FILE *log;
+
+    snprintf(path, sizeof path, "%s/log", folder ? folder : "");
+    snprintf(mark, sizeof mark, "[%ld]", session);
+    log = fopen(path, "r");
+    t_true(log != NULL);
+    while (fgets(line, sizeof line, log))
+        n += strstr(line, mark) && (strstr(line, "ERROR") || strstr(line, "WARNING"));
+    fclose(log);
+    return n;
+}
+
+TEST(no_wait_leaves_an_error_in_the_servers_log)
+{
+    void *holder = hand_fresh(), *hand = hand_open();
+    long long token = hand_lease(holder, "a:x:0:0"), ticket = hand_queue(hand, "a:x:0:0", 1), own;
+
+    hand_row(holder, BEGIN "; SELECT rowlock.exclusive('b'), rowlock.fence('a', %lld, 100)", token);
+    hand_wait(hand, X("b"), 20);
+    t_contains(hand_finish(hand), "2|b|");
+    hand_row(hand, "ROLLBACK");
+    t_int(came(hand, 1, token), 0);
+    t_int(came(hand, 0, ticket + 1000), 1);
+    t_text(hand_try(hand, X("a")), in_the_way(3, token));
+    hand_expire(hand, token);
+    t_text(hand_try(hand, X("a")), in_the_way(3, token));
+    hand_row(holder, "COMMIT");
+    own = hand_number(hand,
+                      "SELECT token FROM rowlock.grant_lease('%s', 'o', 60000, 0, %lld, "
+                      "pg_backend_pid(), '', 0, '', '')",
+                      hand_wants("a:x:0:0"), ticket);
+    t_true(own > token);
+    /* nor does giving back what another session has, or what is given back already */
+    t_int(hand_number(hand, "SELECT rowlock.drop_mark(%lld)::int", token), 0);
+    t_int(hand_number(hand, "SELECT rowlock.drop_mark(%lld)::int", ticket), 0);
+    t_int(hand_number(hand, "SELECT rowlock.drop_mark(%lld)::int", own), 1);
+    t_int(hand_number(hand, "SELECT rowlock.drop_mark(%lld)::int", own), 0);
+    t_int(errors_in_log(PQbackendPID(hand)), 0);
+    hand_start(hand, "SELECT 1 / 0");
+    t_text(hand_finish(hand), "22012");
+    t_int(errors_in_log(PQbackendPID(hand)), 1); /* it looks in the right place */
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PostgreSQL behind and beside other things: a hot standby, which keeps no lock; a pooler that gives
+ * a backend to a transaction only; a server that is killed while it is waited for.
+ *
+ * Runs on: postgresql
+ */
+#include <libpq-fe.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/extra.h"
+#include "lib/house.h"
+#include "lib/grants.h"
+#include "lib/test.h"
+#include "rowlock/postgresql.h"
+
+static void install_at(const char *url)
+{
+    struct rowlock_plan plan = {.technique = t_facts()->code};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_want want = t_x("there");
+
+    t_ok(rowlock_open(url, NULL, &connection, &t_error));
+    t_adopt(connection);
+    t_ok(rowlock_install(connection, &plan, &t_error));
+    t_ok(rowlock_prepare(connection, &want, 1, &t_error));
+    t_close(connection);
+}
+
+TEST(trap_a_standby)
+{
+    char primary[40], standby[40], url[200];
+    struct rowlock_connection *connection = NULL;
+    void *handle;
+
+    snprintf(primary, sizeof primary, "%s", extra_name("primary"));
+    snprintf(standby, sizeof standby, "%s", extra_name("standby"));
+    snprintf(url, sizeof url, "%spostgres",
+             extra_shell("start_postgresql %s >&2 && echo $server_admin", primary));
+    install_at(url);
+    snprintf(
+        url, sizeof url, "%spostgres",
+        extra_shell("folder=$(server_folder %s \"$(server_user postgres)\") && "
+                    "cd / && as_postgresql $(postgresql_program pg_basebackup) -D $folder/data "
+                    "-R -X stream -c fast -h $ROWLOCK_TEST_FOLDER/%s "
+                    "-p $(sed -n 4p $ROWLOCK_TEST_FOLDER/%s/data/postmaster.pid) -U postgres && "
+                    "cd - >&2 && start_postgresql %s -c hot_standby=on && echo $server_admin",
+                    standby, primary, primary, standby));
+    t_fails(rowlock_open(url, NULL, &connection, &t_error), ESERVER);
+    handle = t_engine()->open(url);
+    t_true(handle != NULL);
+    t_text(t_native_sql(handle, "SELECT pg_is_in_recovery()"), "t");
+    t_ok(rowlock_postgresql_wrap(handle, NULL, &connection, &t_error));
+    t_adopt(connection);
+    t_fails(t_begin(connection, t_x("there"), 0), ESERVER);
+    t_left(NONE);
+    t_native_sql(handle, "BEGIN");
+    t_fails(t_lock(connection, t_x("there"), 0), ESERVER);
+    t_native_sql(handle, "ROLLBACK");
+    t_int(t_try_sql(handle, "SELECT rowlock.exclusive('there')"), 1);
+    t_close(connection);
+    t_engine()->close(handle);
+    extra_stop(standby);
+    extra_stop(primary);
+}
+
+/* ---- a transaction pooler ------------------------------------------------------------------------------ */
+
+static void exclude_each_other(struct rowlock_connection *one, struct rowlock_connection *two)
+{
+    struct rowlock_want want = t_x("pooled"), later = t_x("pooled later");
+    struct rowlock_want both[] = {want, later};
+    struct thread *thread;
+
+    t_ok(rowlock_prepare(one, both, 2, &t_error));
+    for (int i = 0; i < 12; i++) {
+        struct rowlock_connection *a = i % 2 ? one : two, *b = i % 2 ? two : one;
+
+        t_ok(t_begin(a, want, i % 3 ? -1 : 2000));
+        t_fails(t_begin(b, want, 0), EBUSY);
+        t_fails(t_begin(b, want, 20), ETIMEDOUT);
+        t_ok(t_lock(a, later, 2000));
+        thread = t_begin_thread(b, later, 60000);
+        t_int(t_is_done(thread), 0);
+        t_ok(rowlock_commit(a, &t_error));
+        t_ok(t_join(thread));
+        t_fails(t_begin(a, later, 0), EBUSY);
+        t_ok(rowlock_commit(b, &t_error));
+    }
+}
+
+TEST(trap_a_transaction_pooler)
+{
+    char url[200], name[40];
+    struct rowlock_connection *own[2] = {NULL, NULL}, *borrowed[2] = {NULL, NULL},
+                              *direct = t_open();
+    void *handle[2];
+
+    snprintf(name, sizeof name, "%s", extra_name("pooler"));
+    snprintf(url, sizeof url, "%s", extra_pooler(name));
+    for (int i = 0; i < 2; i++) {
+        t_ok(rowlock_open(url, NULL, &own[i], &t_error));
+        t_adopt(own[i]);
+        handle[i] = t_engine()->open(url);
+        t_true(handle[i] != NULL);
+        t_ok(rowlock_postgresql_wrap(handle[i], NULL, &borrowed[i], &t_error));
+        t_adopt(borrowed[i]);
+    }
+    exclude_each_other(borrowed[0], borrowed[1]);
+    exclude_each_other(borrowed[0], direct);
+    exclude_each_other(own[0], own[1]);
+    exclude_each_other(own[0], borrowed[1]);
+    exclude_each_other(own[1], direct);
+    /* nothing of a session's is left with a backend that others get */
+    t_text(t_sql(borrowed[0], "SHOW lock_timeout"), "0");
+    for (int i = 0; i < 2; i++) {
+        t_close(own[i]);
+        t_close(borrowed[i]);
+        t_engine()->close(handle[i]);
+    }
+    extra_pooler_stop(name);
+}
+
+/* ---- the end of a backend, and of the server --------------------------------------------------------------- */
+
+static void server_ends(const char *how)
+{
+    char name[40], url[200];
+    struct rowlock_connection *holder = NULL, *waiter = NULL, *idle = NULL;
+    struct thread *thread;
+
+    snprintf(name, sizeof name, "%s-%s", extra_name("killed"), how);
+    snprintf(url, sizeof url, "%spostgres",
+             extra_shell("start_postgresql %s >&2 && echo $server_admin", name));
+    install_at(url);
+    t_ok(rowlock_open(url, NULL, &holder, &t_error));
+    t_ok(rowlock_open(url, NULL, &waiter, &t_error));
+    t_ok(rowlock_open(url, NULL, &idle, &t_error));
+    t_adopt(holder);
+    t_adopt(waiter);
+    t_adopt(idle);
+    t_ok(t_begin(holder, t_x("there"), 0));
+    thread = t_begin_thread(waiter, t_x("there"), -1);
+    while (atol(t_sql(idle,
+                      "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")) == 0)
+        t_int(t_is_done(thread), 0);
+    extra_shell("stop_server %s %s", name, how);
+    t_fails(t_join(thread), ECONN);
+    t_left(DEAD);
+    t_fails(t_lock(holder, t_x("another"), 0), ECONN);
+    t_left(DEAD);
+    t_fails(rowlock_commit(holder, &t_error), ECONN); /* sent to nobody: nothing is unknown */
+    t_fails(t_begin(idle, t_x("there"), 0), ECONN);
+    t_fails(rowlock_ping(idle, &t_error), ECONN);
+    /* it comes back, and no lock has stayed */
+    t_close(idle);
+    snprintf(url, sizeof url, "%spostgres",
+             extra_shell("start_postgresql %s >&2 && echo $server_admin", name));
+    t_ok(rowlock_open(url, NULL, &idle, &t_error));
+    t_adopt(idle);
+    t_ok(t_begin(idle, t_x("there"), 0));
+    t_close(idle);
+    extra_stop(name);
+}
+
+TEST(p2_a_server_shut_down_is_a_lost_transaction)
+{
+    server_ends("INT");
+}
+
+TEST(p2_a_server_killed_is_a_lost_transaction)
+{
+    server_ends("QUIT");
+}
+
+TEST(p2_a_backend_killed_is_a_lost_transaction)
+{
+    struct rowlock_connection *holder = t_open(), *waiter = t_open(), *other = t_open();
+    struct thread *thread;
+
+    t_ok(t_begin(holder, t_x("backend"), 0));
+    thread = t_begin_thread(waiter, t_x("backend"), -1);
+    t_until_waiting(thread);
+    t_engine()->kill(t_admin(), t_engine()->session(t_handle(waiter)));
+    t_fails(t_join(thread), ECONN);
+    t_left(DEAD);
+    t_engine()->kill(t_admin(), t_engine()->session(t_handle(holder)));
+    t_ok(t_begin(other, t_x("backend"), 20000));
+    t_fails(rowlock_commit(holder, &t_error), ECONN);
+}
+
+static int wait_for_ever(const void *want, int to)
+{
+    struct rowlock_connection *connection = NULL;
+
+    (void)to;
+    return rowlock_open(t_url(), NULL, &connection, NULL) ||
+           rowlock_begin(connection, want, 1, -1, NULL);
+}
+
+/* By a server that can tell, though the lock does not come. */
+TEST(p6_a_waiter_that_is_killed_is_noticed_while_it_waits)
+{
+    struct rowlock_connection *holder = t_open();
+    struct rowlock_want want = t_x("noticed");
+    struct child child;
+    int sessions;
+
+    t_ok(t_begin(holder, want, 0));
+    sessions = t_sessions();
+    child = t_child(wait_for_ever, &want);
+    t_until_somebody_waits();
+    t_end_child(&child, SIGKILL);
+    t_until_sessions(sessions);
+    t_ok(rowlock_commit(holder, &t_error));
+}

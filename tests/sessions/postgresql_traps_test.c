@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PostgreSQL's traps, one test each: what the server does that would hurt a lock, and what becomes
+ * of it here.
+ *
+ * Runs on: postgresql
+ */
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/house.h"
+#include "lib/lease.h"
+#include "lib/test.h"
+#include "rowlock/postgresql.h"
+
+/* ---- errors and savepoints ------------------------------------------------------------------------ */
+
+TEST(trap_any_error_frees_the_locks_at_once)
+{
+    struct rowlock_connection *own = t_open(), *other = t_open();
+
+    t_ok(t_begin(own, t_x("freed"), 0));
+    t_int(t_try_sql(t_handle(own), "SELECT 1/0"), 1);
+    t_ok(t_begin(other, t_x("freed"), 0)); /* before any ROLLBACK */
+    t_fails(t_lock(own, t_x("another"), 0), EABORTED);
+    t_left(ABORTED);
+    t_fails(rowlock_commit(own, &t_error), EABORTED);
+    t_left(NONE);
+    t_int(t_engine()->in_transaction(t_handle(own)), 0);
+}
+
+TEST(trap_so_every_refusal_is_guarded)
+{
+    struct rowlock_connection *own = t_open(), *holder = t_open(), *other = t_open();
+
+    t_ok(t_begin(holder, t_x("refused"), 0));
+    t_ok(t_begin(own, t_x("guarded"), 0));
+    t_fails(t_lock(own, t_x("refused"), 0), EBUSY);
+    t_fails(t_lock(own, t_x("refused"), 30), ETIMEDOUT);
+    t_fails(t_lock(own, t_x(""), 0), EINVAL);
+    t_fails(t_begin(own, t_x("guarded"), 0), EINTX);
+    t_fails(t_begin(other, t_x("guarded"), 0), EBUSY);
+    t_ok(rowlock_commit(own, &t_error));
+}
+
+TEST(trap_deadlock_the_victim_is_told_and_the_other_goes_on)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_want wants[] = {t_x("first"), t_x("second")};
+    struct thread *thread;
+    int codes[2];
+
+    t_ok(rowlock_prepare(one, wants, 2, &t_error));
+    t_ok(t_begin(one, wants[0], 0));
+    t_ok(t_begin(two, wants[1], 0));
+    thread = t_lock_thread(one, wants[1], -1);
+    t_until_waiting(thread);
+    codes[1] = t_lock(two, wants[0], -1);
+    if (codes[1]) {
+        t_left(ABORTED);
+        t_text(t_error.sqlstate, "40P01");
+    }
+    codes[0] = t_join(thread);
+    if (codes[0]) {
+        t_left(ABORTED);
+        t_text(t_error.sqlstate, "40P01");
+    }
+    t_true((codes[0] == ROWLOCK_EABORTED && codes[1] == 0) ||
+           (codes[1] == ROWLOCK_EABORTED && codes[0] == 0));
+    t_fails(rowlock_commit(codes[0] ? one : two, &t_error), EABORTED);
+    t_ok(rowlock_commit(codes[0] ? two : one, &t_error));
+}
+
+/* ---- settings of the session ---------------------------------------------------------------------- */
+
+static void expect_setting(struct rowlock_connection *connection, const char *wanted)
+{
+    t_text(t_sql(connection, "SHOW lock_timeout"), wanted);
+}
+
+static void lock_timeout_stays(struct rowlock_connection *connection)
+{
+    struct rowlock_connection *holder = t_open();
+    struct rowlock_want wants[] = {t_x("one"), t_x("two"), t_x("held")};
+    void *hand = t_native();
+
+    t_sql(connection, "SET lock_timeout = '7s'");
+    t_ok(rowlock_prepare(connection, wants, 3, &t_error));
+    expect_setting(connection, "7s");
+    t_ok(t_begin(holder, wants[2], 0));
+    t_ok(t_begin(connection, wants[0], 20000));
+    expect_setting(connection, "7s");
+    t_ok(t_lock(connection, wants[1], -1));
+    expect_setting(connection, "7s");
+    t_fails(t_lock(connection, wants[2], 0), EBUSY);
+    expect_setting(connection, "7s");
+    t_fails(t_lock(connection, wants[2], 40), ETIMEDOUT);
+    expect_setting(connection, "7s");
+    t_ok(rowlock_commit(connection, &t_error));
+    expect_setting(connection, "7s");
+    t_fails(t_begin(connection, wants[2], 40), ETIMEDOUT);
+    expect_setting(connection, "7s");
+    lease_put(hand, 9001, "leased", "exclusive", -1000);
+    t_own_begin(t_handle(connection), t_engine()->begin);
+    t_ok(rowlock_lock(connection, wants, 2, 20000, &t_error));
+    expect_setting(connection, "7s");
+    t_ok(rowlock_commit(connection, &t_error));
+    expect_setting(connection, "7s");
+    lease_end(hand, 9001);
+    t_close(holder);
+}
+
+TEST(trap_set_config_outlives_release_savepoint)
+{
+    void *handle;
+
+    lock_timeout_stays(t_open());
+    lock_timeout_stays(t_wrap(&handle, NULL));
+}
+
+TEST(trap_a_lock_timeout_under_half_a_millisecond_means_for_ever)
+{
+    struct rowlock_connection *holder = t_open(), *own = t_open();
+    void *session = t_native();
+    struct rowlock_want want = t_x("short");
+
+    t_ok(rowlock_prepare(own, &want, 1, &t_error));
+    t_ok(t_begin(holder, want, 0));
+    t_fails(t_begin(own, want, 1), ETIMEDOUT);
+    t_native_sql(session, "BEGIN");
+    t_text(t_native_sql(session, "SELECT rowlock.try_exclusive('short', '0.1 ms')"), "f");
+    t_text(t_native_sql(session, "SELECT rowlock.try_exclusive('short', '0')"), "f");
+    t_text(t_native_sql(session, "SELECT rowlock.try_exclusive('short', '-1 s')"), "f");
+    t_native_sql(session, "COMMIT");
+}
+
+/* The caller's own limits: rowlock's wait is the C caller's word; a statement is the session's. */
+TEST(trap_the_sessions_own_time_outs)
+{
+    struct rowlock_connection *holder = t_open(), *own = t_open();
+    struct rowlock_want want = t_x("limited"), before = t_x("before");
+    struct thread *thread;
+    void *session = t_native();
+
+    t_ok(rowlock_prepare(own, &want, 1, &t_error));
+    t_ok(t_begin(holder, want, 0));
+    t_sql(own, "SET statement_timeout = '150ms'");
+    t_fails(t_begin(own, want, -1), ETIMEDOUT);
+    t_left(NONE);
+    t_ok(t_begin(own, before, 0));
+    t_fails(t_lock(own, want, -1), ETIMEDOUT);
+    t_left(KEPT);
+    t_text(t_sql(own, "SHOW lock_timeout"), "0");
+    t_ok(rowlock_commit(own, &t_error));
+    t_sql(own, "SET statement_timeout = 0");
+    t_sql(own, "SET lock_timeout = '50ms'");
+    thread = t_begin_thread(own, want, 60000);
+    t_until_waiting(thread);
+    t_native_sql(session, "SET lock_timeout = '50ms'");
+    t_native_sql(session, "BEGIN");
+    t_int(t_try_sql(session, "SELECT rowlock.exclusive('limited')"), 1); /* SQL: the session's */
+    t_native_sql(session, "ROLLBACK");
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(t_join(thread));
+}
+
+TEST(trap_a_hostile_search_path)
+{
+    struct rowlock_connection *holder = t_open(), *own = t_open();
+    void *session = t_native();
+    struct rowlock_want want = t_x("path");
+
+    t_native_sql(session, "CREATE SCHEMA IF NOT EXISTS evil");
+    t_native_sql(session, "CREATE TABLE IF NOT EXISTS evil.lease (token bigint)");
+    t_native_sql(session, "CREATE TABLE IF NOT EXISTS evil.beat (token bigint)");
+    t_native_sql(session, "CREATE TABLE IF NOT EXISTS evil.meta (version integer)");
+    t_native_sql(session, "CREATE TABLE IF NOT EXISTS evil.name (name text)");
+    t_native_sql(session, "CREATE TABLE IF NOT EXISTS evil.rowlock_object (uuid text)");
+    t_sql(own, "SET search_path = evil");
+    t_ok(rowlock_prepare(own, &want, 1, &t_error));
+    t_ok(t_begin(holder, want, 0));
+    t_fails(t_begin(own, want, 0), EBUSY);
+    t_sql(own, "SET search_path = ''");
+    t_fails(t_begin(own, want, 0), EBUSY);
+    t_fails(t_begin(own, want, 30), ETIMEDOUT);
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(t_begin(own, want, 0));
+    t_fails(t_begin(holder, want, 0), EBUSY);
+    t_ok(rowlock_commit(own, &t_error));
+}
+
+/* Functions and operators of one's own before those of pg_catalog. */
+TEST(trap_a_search_path_that_hides_pg_catalog)
+{
+    struct rowlock_connection *holder = t_open(), *own = t_open();
+    void *session = t_native();
+    struct rowlock_want want = t_x("hidden");
+
+    t_native_sql(session, "CREATE SCHEMA IF NOT EXISTS worse");
+    t_native_sql(session, "CREATE OR REPLACE FUNCTION worse.pg_try_advisory_xact_lock(bigint) "
+                          "RETURNS boolean LANGUAGE sql AS 'SELECT true'");
+    t_native_sql(session, "CREATE OR REPLACE FUNCTION worse.pg_advisory_xact_lock(bigint) "
+                          "RETURNS void LANGUAGE sql AS 'SELECT'");
+    t_native_sql(session, "CREATE OR REPLACE FUNCTION worse.clock_timestamp() RETURNS timestamptz "
+                          "LANGUAGE sql AS $$SELECT 'infinity'::timestamptz$$");
+    t_native_sql(session, "CREATE OR REPLACE FUNCTION worse.sha256(bytea) RETURNS bytea "
+                          "LANGUAGE sql AS $$SELECT '\\x0123456789abcdef'::bytea$$");
+    t_ok(rowlock_prepare(own, &want, 1, &t_error));
+    t_ok(t_begin(holder, want, 0));
+    t_sql(own, "SET search_path = worse, pg_catalog");
+    t_fails(t_begin(own, want, 0), EBUSY);
+    t_fails(t_begin(own, want, 30), ETIMEDOUT);
+}
+
+/* ---- isolation levels ------------------------------------------------------------------------------ */
+
+static void begins_at_read_committed(struct rowlock_connection *own)
+{
+    t_ok(t_begin(own, t_x("level"), 0));
+    t_text(t_sql(own, "SHOW transaction_isolation"), "read committed");
+    t_text(t_sql(own, "SHOW transaction_read_only"), "off");
+    t_ok(rowlock_commit(own, &t_error));
+}
+
+static void refuses_its_level(struct rowlock_connection *own)
+{
+    struct rowlock_want want = t_x("level");
+
+    t_ok(rowlock_prepare(own, &want, 1, &t_error));
+    t_sql(own, "BEGIN READ WRITE");
+    t_fails(t_lock(own, want, 0), ESNAPSHOT);
+    t_sql(own, "ROLLBACK");
+    t_sql(own, "BEGIN READ WRITE");
+    t_sql(own, "SELECT 1");
+    t_fails(t_lock(own, want, 1000), ESNAPSHOT);
+    t_contains(t_error.text, "READ COMMITTED");
+    t_sql(own, "ROLLBACK");
+}
+
+TEST(p2_trap_a_role_whose_default_is_another_level)
+{
+    static const char *const levels[] = {"repeatable read", "serializable"};
+    struct rowlock_options options = {.url = t_url()};
+    void *session = t_native(), *handle;
+
+    for (int i = 0; i < 2; i++) {
+        struct rowlock_connection *own, *borrowed;
+
+        t_native_sql(session,
+                     "ALTER ROLE CURRENT_USER IN DATABASE %s SET "
+                     "default_transaction_isolation = '%s'",
+                     PQdb(session), levels[i]);
+        own = t_open();
+        t_text(t_sql(own, "SHOW default_transaction_isolation"), levels[i]);
+        begins_at_read_committed(own);
+        refuses_its_level(own);
+        borrowed = t_wrap(&handle, NULL);
+        begins_at_read_committed(borrowed);
+        refuses_its_level(borrowed);
+        borrowed = t_wrap(&handle, &options);
+        begins_at_read_committed(borrowed);
+    }
+    t_native_sql(session, "ALTER ROLE CURRENT_USER IN DATABASE %s RESET ALL", PQdb(session));
+}
+
+TEST(p2_trap_default_transaction_read_only)
+{
+    void *session = t_native(), *handle;
+    struct rowlock_connection *own, *borrowed;
+
+    t_native_sql(session,
+                 "ALTER ROLE CURRENT_USER IN DATABASE %s SET "
+                 "default_transaction_read_only = on",
+                 PQdb(session));
+    own = t_open();
+    borrowed = t_wrap(&handle, NULL);
+    begins_at_read_committed(own);
+    begins_at_read_committed(borrowed);
+    t_native_sql(session, "BEGIN READ WRITE");
+    t_native_sql(session, "ALTER ROLE CURRENT_USER IN DATABASE %s RESET ALL", PQdb(session));
+    t_native_sql(session, "COMMIT");
+}
+
+TEST(trap_a_read_only_transaction_cannot_sweep)
+{
+    struct rowlock_options options = {.url = t_url()};
+    struct rowlock_connection *bare, *with_url, *other = t_open();
+    void *hand = t_native(), *first, *second;
+    struct rowlock_want want = t_x("read only");
+
+    if (t_facts()->code != ROWLOCK_NATIVE)
+        return; /* rows cannot be locked in such a transaction at all */
+    bare = t_wrap(&first, NULL);
+    with_url = t_wrap(&second, &options);
+    lease_put(hand, 9101, want.name, "exclusive", -1000);
+    t_native_sql(first, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY");
+    t_fails(t_lock(bare, want, 0), EBUSY);
+    t_left(KEPT);
+    t_fails(t_lock(bare, want, 100), ETIMEDOUT);
+    t_left(KEPT);
+    t_native_sql(first, "SELECT 1");
+    t_native_sql(second, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY");
+    t_ok(t_lock(with_url, want, 10000)); /* swept over the second connection */
+    t_int(lease_rows(hand, 9101), 0);
+    t_fails(t_begin(other, want, 0), EBUSY);
+}
+
+TEST(trap_rows_in_a_read_only_transaction)
+{
+    struct rowlock_connection *bare;
+    struct rowlock_want want = t_x("read only rows");
+    void *handle;
+
+    if (t_facts()->code == ROWLOCK_NATIVE)
+        return;
+    bare = t_wrap(&handle, NULL);
+    t_ok(rowlock_prepare(bare, &want, 1, &t_error));
+    t_native_sql(handle, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY");
+    t_fails(t_lock(bare, want, 0), ESERVER);
+    t_text(t_error.sqlstate, "25006");
+    t_int(PQtransactionStatus(handle) == PQTRANS_INERROR,
+          t_error.transaction == ROWLOCK_TX_ABORTED);
+}
+
+/* ---- prepared statements, vacuum, install ---------------------------------------------------------- */
+
+static void lock_and_unlock(struct rowlock_connection *connection, const char *name)
+{
+    struct rowlock_connection *other = t_open();
+
+    for (int i = 0; i < 10; i++) { /* more often than any library prepares after */
+        t_ok(t_begin(connection, t_x(name), i % 2 ? -1 : 1000));
+        t_fails(t_begin(other, t_x(name), 0), EBUSY);
+        t_ok(rowlock_commit(connection, &t_error));
+    }
+    t_close(other);
+}
+
+TEST(trap_nothing_is_prepared_on_a_borrowed_connection)
+{
+    void *handle;
+    struct rowlock_connection *borrowed = t_wrap(&handle, NULL);
+
+    lock_and_unlock(borrowed, "not prepared");
+    t_own_begin(handle, t_engine()->begin);
+    t_ok(t_lock(borrowed, t_x("not prepared"), 0));
+    t_fails(t_lock(borrowed,
+                   (struct rowlock_want){.name = "lost", .mode = ROWLOCK_EXCLUSIVE, .token = 77},
+                   0),
+            ELOST);
+    t_ok(rowlock_commit(borrowed, &t_error));
+    t_ok(rowlock_ping(borrowed, &t_error));
+    t_text(t_native_sql(handle, "SELECT count(*) FROM pg_prepared_statements"), "0");
+    t_text(t_native_sql(handle, "SELECT count(*) FROM pg_listening_channels()"), "0");
+}
+
+TEST(trap_discard_all)
+{
+    void *handle;
+    struct rowlock_connection *borrowed = t_wrap(&handle, NULL), *own = t_open();
+
+    for (int i = 0; i < 3; i++) {
+        lock_and_unlock(borrowed, "discarded");
+        t_native_sql(handle, "DISCARD ALL");
+        lock_and_unlock(own, "discarded");
+        t_sql(own, "DISCARD ALL");
+        lock_and_unlock(own, "discarded");
+        t_sql(own, "DEALLOCATE ALL");
+    }
+    /* in the middle of a transaction that began well */
+    t_ok(t_begin(own, t_x("before"), 0));
+    t_sql(own, "DEALLOCATE ALL");
+    t_ok(t_lock(own, t_x("after"), 20000));
+    t_ok(rowlock_commit(own, &t_error));
+}
+
+/* Zero rows from the locking read is not the lock. */
+TEST(p1_trap_the_row_that_vacuum_took)
+{
+    struct rowlock_connection *waiter = t_open(), *other = t_open();
+    void *vacuum = t_native();
+    struct rowlock_want want = t_x("vanished");
+    struct thread *thread;
+
+    if (t_facts()->code != ROWLOCK_ROW)
+        return;
+    for (int later = 0; later < 2; later++) {
+        t_ok(rowlock_prepare(other, &want, 1, &t_error));
+        t_native_sql(vacuum, "BEGIN");
+        t_native_sql(vacuum, "DELETE FROM rowlock.name WHERE name = 'vanished'");
+        if (later)
+            t_own_begin(t_handle(waiter), t_engine()->begin);
+        thread = later ? t_lock_thread(waiter, want, 60000) : t_begin_thread(waiter, want, 60000);
+        t_until_waiting(thread);
+        t_native_sql(vacuum, "COMMIT");
+        t_ok(t_join(thread));
+        t_fails(t_begin(other, want, 0), EBUSY);
+        t_ok(rowlock_commit(waiter, &t_error));
+    }
+}
+
+TEST(p1_trap_vacuum_takes_nothing_that_is_held_or_waited_for)
+{
+    struct rowlock_connection *holder = t_open(), *waiter = t_open(), *other = t_open();
+    struct thread *thread;
+    int64_t removed;
+
+    t_ok(t_begin(holder, t_x("held"), 0));
+    thread = t_begin_thread(waiter, t_x("held"), 60000);
+    t_until_waiting(thread);
+    for (int i = 0; i < 3; i++)
+        t_ok(rowlock_vacuum(other, &removed, &t_error));
+    t_fails(t_begin(other, t_x("held"), 0), EBUSY);
+    t_ok(rowlock_commit(holder, &t_error));
+    t_ok(t_join(thread));
+    t_fails(t_begin(other, t_x("held"), 0), EBUSY);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The promises. What the database says is looked at after every COMMIT, what clients believe before
+   every step. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "simulation/sim.h"
+
+#define LONGEST_GOOD_MS 3000
+#define PATIENCE_MS 2000 /* who leaves a name free is noted, and overtaken so much later */
+
+struct whose {
+    int64_t number;
+    unsigned id, call;
+    bool excused;
+};
+
+static struct whose tokens[SIM_TOKENS], tickets[SIM_TOKENS];
+static size_t n_tokens, n_tickets;
+static int64_t greatest;
+static struct sim_rows was, is;
+
+void check_reset(void)
+{
+    n_tokens = n_tickets = 0;
+    greatest = 0;
+    was = is = (struct sim_rows){.leases = 0};
+}
+
+void sim_fail(const char *format, ...)
+{
+    va_list arguments;
+
+    if (*sim.failure)
+        return;
+    va_start(arguments, format);
+    vsnprintf(sim.failure, sizeof sim.failure, format, arguments);
+    va_end(arguments);
+    tell("*** %s", sim.failure);
+}
+
+/* ---- whose is it? --------------------------------------------------------------------------------- */
+
+static struct whose *find(struct whose *all, size_t n, int64_t number)
+{
+    for (size_t i = n; i-- > 0;)
+        if (all[i].number == number)
+            return &all[i];
+    return NULL;
+}
+
+unsigned check_whose_token(int64_t token)
+{
+    const struct whose *whose = find(tokens, n_tokens, token);
+
+    return whose ? whose->id : 0;
+}
+
+unsigned check_whose_ticket(int64_t ticket)
+{
+    const struct whose *whose = find(tickets, n_tickets, ticket);
+
+    return whose ? whose->id : 0;
+}
+
+void check_ticket(int64_t ticket, unsigned id)
+{
+    if (n_tickets < SIM_TOKENS)
+        tickets[n_tickets++] = (struct whose){ticket, id, 0, false};
+}
+
+const char *check_name_client(unsigned id, char *out, size_t size)
+{
+    if (id == SIM_CLIENTS)
+        return "the newcomer";
+    snprintf(out, size, "client %u", id);
+    return out;
+}
+
+/* ---- conflicts ------------------------------------------------------------------------------------- */
+
+static bool modes_conflict(enum rowlock_mode a, enum rowlock_mode b)
+{
+    return a != b || a == ROWLOCK_EXCLUSIVE;
+}
+
+bool sim_conflict(const struct sim_claim *a, const struct sim_claim *b)
+{
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t j = 0; j < b->n; j++)
+            if (strcmp(a->want[i].name, b->want[j].name) == 0 &&
+                modes_conflict(a->want[i].mode, b->want[j].mode))
+                return true;
+    return false;
+}
+
+/* ---- what clients believe ----------------------------------------------------------------------------- */
+
+static bool believes(const struct sim_client *client)
+{
+    const struct whose *whose;
+
+    if (!client->believes || !client->honest || sim_own_ms(client) >= client->end_ms)
+        return false;
+    whose = find(tokens, n_tokens, client->token);
+    return whose && !whose->excused;
+}
+
+static void check_pair(const struct sim_client *a, const struct sim_client *b)
+{
+    if (believes(b) && sim_conflict(&a->asks, &b->asks))
+        sim_fail("P1: client %u and client %u both %s what excludes the other's: %s", a->id, b->id,
+                 a->locks ? "have or believe to have" : "believe to have", story_claim(&a->asks));
+}
+
+/* Permits: what all who believe hold of a name. */
+static void check_sum(const struct sim_client *client)
+{
+    for (size_t k = 0; k < client->asks.n; k++) {
+        const struct rowlock_want *want = &client->asks.want[k];
+        int sum = 0;
+
+        if (want->mode != ROWLOCK_PERMIT)
+            continue;
+        for (unsigned i = 0; i < SIM_CLIENTS; i++)
+            for (size_t j = 0; believes(&sim.client[i]) && j < sim.client[i].asks.n; j++)
+                if (strcmp(sim.client[i].asks.want[j].name, want->name) == 0)
+                    sum += sim.client[i].asks.want[j].count;
+        if (sum > want->limit)
+            sim_fail("P1: %d permits of %s are believed in, of %d", sum, want->name, want->limit);
+    }
+}
+
+void check_step(void)
+{
+    for (unsigned i = 0; i < SIM_CLIENTS; i++) {
+        const struct sim_client *a = &sim.client[i];
+
+        if (!a->locks && !believes(a))
+            continue;
+        for (unsigned j = 0; j < SIM_CLIENTS; j++)
+            if (j != i && (a->locks || j > i))
+                check_pair(a, &sim.client[j]);
+        if (believes(a))
+            check_sum(a);
+    }
+}
+
+/* P5: the holder's own end is never later than the database's. */
+static void check_end(const struct sim_client *client)
+{
+    int64_t end = sim_database_ms() - sim.now + sim_true_ms(client, client->end_ms);
+
+    for (size_t i = 0; i < is.leases; i++)
+        if (is.lease[i].token == client->token) {
+            if (end > is.lease[i].expires)
+                sim_fail("P5: client %u believes in its lease for %" PRId64
+                         " ms longer than the database",
+                         client->id, end - is.lease[i].expires);
+            return;
+        }
+    sim_fail("P1: client %u believes in a lease of %s that is gone", client->id,
+             story_claim(&client->asks));
+}
+
+/* ---- the database's rows -------------------------------------------------------------------------------- */
+
+static void check_lease_rows(void)
+{
+    size_t tokens_seen = 0;
+
+    for (size_t i = 0; i < is.leases; i++) {
+        const struct sim_row *a = &is.lease[i];
+        int held = a->count;
+
+        tokens_seen += i == 0 || is.lease[i - 1].token != a->token;
+        if (!a->beat)
+            sim_fail("rows: a lease of %s without its beat", a->name);
+        for (size_t j = 0; j < is.leases; j++) {
+            const struct sim_row *b = &is.lease[j];
+
+            if (j == i || strcmp(a->name, b->name) != 0)
+                continue;
+            if (modes_conflict(a->mode, b->mode))
+                sim_fail("P1: two conflicting leases of %s in the database, of client %u and "
+                         "client %u",
+                         a->name, check_whose_token(a->token), check_whose_token(b->token));
+            held += b->count;
+        }
+        if (a->mode == ROWLOCK_PERMIT && held > a->limit)
+            sim_fail("P1: %d permits of %s in the database, of %d", held, a->name, a->limit);
+    }
+    if (tokens_seen != is.beats)
+        sim_fail("rows: %zu beats for %zu leases", is.beats, tokens_seen);
+}
+
+static void check_waiter_rows(void)
+{
+    for (size_t i = 0; i < is.waiters; i++)
+        if (is.waiter[i].seen < 0 || is.waiter[i].seen > sim_database_ms() + LONGEST_GOOD_MS)
+            sim_fail("P6: the ticket of client %u is good for too long",
+                     check_whose_ticket(is.waiter[i].ticket));
+}
+
+/* Who was broken is not renewed any more. */
+static void check_stopped(const struct sim_row *before)
+{
+    for (size_t i = 0; before->stop && i < is.leases; i++)
+        if (is.lease[i].token == before->token && is.lease[i].expires > before->expires)
+            sim_fail("stop: the lease of client %u was broken, and is renewed",
+                     check_whose_token(before->token));
+}
+
+/* P7, in the instant of a grant: nobody who came before, and lives, waits for a name of it. */
+static void check_order(const struct sim_client *client, const struct sim_row *granted)
+{
+    int64_t mine = client->step ? client->step->ticket : 0;
+
+    for (size_t i = 0; i < is.waiters; i++) {
+        const struct sim_waiter *waiter = &is.waiter[i];
+
+        if (strcmp(waiter->name, granted->name) == 0 && waiter->seen > sim_database_ms() &&
+            strcmp(waiter->owner, granted->owner) != 0 && (!mine || waiter->ticket < mine))
+            sim_fail("P7: client %u is granted %s before client %u, who came first", client->id,
+                     granted->name, check_whose_ticket(waiter->ticket));
+    }
+}
+
+/* One acquire call, one grant: whatever was lost on the way. */
+static void check_once(const struct sim_client *client, int64_t token)
+{
+    for (size_t i = 0; i < is.leases; i++) {
+        const struct whose *whose = find(tokens, n_tokens, is.lease[i].token);
+
+        if (whose && whose->number != token && whose->id == client->id &&
+            whose->call == client->call)
+            sim_fail("B5: client %u is granted a second lease by one call", client->id);
+    }
+}
+
+static void check_granted(const struct sim_client *client, const struct sim_row *row)
+{
+    check_order(client, row);
+    if (find(tokens, n_tokens, row->token))
+        return; /* another name of the same token */
+    if (row->token <= greatest)
+        sim_fail("P3: client %u is granted a token that is not greater than an earlier one",
+                 client->id);
+    greatest = row->token;
+    check_once(client, row->token);
+    if (n_tokens < SIM_TOKENS)
+        tokens[n_tokens++] = (struct whose){row->token, client->id, client->call, false};
+}
+
+static bool had_lease(const struct sim_rows *rows, int64_t token)
+{
+    for (size_t i = 0; i < rows->leases; i++)
+        if (rows->lease[i].token == token)
+            return true;
+    return false;
+}
+
+static bool had_ticket(const struct sim_rows *rows, int64_t ticket)
+{
+    for (size_t i = 0; i < rows->waiters; i++)
+        if (rows->waiter[i].ticket == ticket)
+            return true;
+    return false;
+}
+
+/* Whose lease goes by break --now may believe in it a little longer: that was asked for. */
+static void excuse(int64_t token)
+{
+    struct whose *whose = find(tokens, n_tokens, token);
+
+    if (whose)
+        whose->excused = true;
+}
+
+/* A ticket is dead when a row of it is: they are stamped one after another. */
+static int64_t good_until(const struct sim_rows *rows, int64_t ticket)
+{
+    int64_t until = INT64_MAX;
+
+    for (size_t i = 0; i < rows->waiters; i++)
+        if (rows->waiter[i].ticket == ticket && rows->waiter[i].seen < until)
+            until = rows->waiter[i].seen;
+    return until;
+}
+
+/* Who lost a ticket must have given others a reason. */
+static void check_unqueued(const struct sim_client *by, int64_t ticket)
+{
+    unsigned id = check_whose_ticket(ticket);
+    const struct sim_client *client = id ? &sim.client[id - 1] : NULL;
+
+    if (!client || client == by || client->ticket != ticket ||
+        good_until(&was, ticket) <= sim_database_ms())
+        return;
+    if (!by->step || by->step->act != ROWLOCK_ACT_OVERTAKE)
+        sim_fail("P7: client %u removes the ticket of client %u, who lives", by->id, id);
+    else if (by->noted != ticket || sim_own_ms(by) - by->noted_ms < PATIENCE_MS)
+        sim_fail("P7: client %u overtakes client %u at once", by->id, id);
+}
+
+void check_committed(struct sim_client *client)
+{
+    if (!client || !rows_read(&is))
+        return;
+    for (size_t i = 0; i < is.leases; i++)
+        if (!had_lease(&was, is.lease[i].token))
+            check_granted(client, &is.lease[i]);
+    for (size_t i = 0; i < was.leases; i++)
+        check_stopped(&was.lease[i]);
+    for (size_t i = 0; i < was.leases; i++)
+        if (client->breaking_now && !had_lease(&is, was.lease[i].token))
+            excuse(was.lease[i].token);
+    for (size_t i = 0; i < was.waiters; i++)
+        if (!had_ticket(&is, was.waiter[i].ticket))
+            check_unqueued(client, was.waiter[i].ticket);
+    check_lease_rows();
+    check_waiter_rows();
+    for (unsigned i = 0; i < SIM_CLIENTS; i++)
+        if (believes(&sim.client[i]))
+            check_end(&sim.client[i]);
+    was = is;
+}
+
+/* Who has just looked has removed the dead before it, but if it was taken for dead itself meanwhile. */
+void check_placed(struct sim_client *client, const struct rowlock_reply *reply)
+{
+    if (reply->code || reply->status == ROWLOCK_STATUS_UNQUEUED || !rows_read(&is) ||
+        !had_ticket(&is, client->ticket))
+        return;
+    for (size_t i = 0; i < is.waiters; i++)
+        for (size_t k = 0; k < client->asks.n; k++)
+            if (strcmp(is.waiter[i].name, client->asks.want[k].name) == 0 &&
+                is.waiter[i].ticket < client->ticket && is.waiter[i].seen <= client->asked)
+                sim_fail("P6: client %u looked, and left a dead ticket of client %u before it",
+                         client->id, check_whose_ticket(is.waiter[i].ticket));
+}

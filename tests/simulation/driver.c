@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The product's SQLite driver with a network in front of it: batches are late, connections are lost on
+   the way there, or on the way back, when the database has done what it was told. */
+#include <sqlite3.h>
+#include <stdlib.h>
+
+#include "driver/driver.h"
+#include "simulation/sim.h"
+#include "util/error.h"
+
+const struct rowlock_driver *__real_rowlock__driver_for_url(const char *url,
+                                                            struct rowlock_error *error);
+const struct rowlock_driver *__wrap_rowlock__driver_for_url(const char *url,
+                                                            struct rowlock_error *error);
+
+static const struct rowlock_driver *real;
+
+struct rowlock_link {
+    struct rowlock_link *link;
+    struct sim_client *client; /* NULL: the simulation's own */
+    bool dead;
+    int changes; /* total_changes() at the last look */
+};
+
+static struct rowlock_link *links[SIM_MOST + 1]; /* the last one each client opened */
+
+static sqlite3 *handle_of(const struct rowlock_link *link)
+{
+    return real->handle(link->link);
+}
+
+static int gone(const struct rowlock_link *link, struct rowlock_error *error)
+{
+    (void)link;
+    rowlock__fail(error, ROWLOCK_ECONN, "the connection was cut");
+    rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
+    return ROWLOCK_ECONN;
+}
+
+/* The server notices at once; that it may notice late is the business of a server's own tests. */
+static void cut(struct rowlock_link *link)
+{
+    if (link->dead)
+        return;
+    link->dead = true;
+    sqlite3_exec(handle_of(link), "ROLLBACK", NULL, NULL, NULL);
+}
+
+void sim_cut(struct sim_client *client)
+{
+    if (links[client->id])
+        cut(links[client->id]);
+}
+
+bool sim_holds_file(const struct sim_client *client)
+{
+    const struct rowlock_link *link = links[client->id];
+
+    return link && !link->dead && !sqlite3_get_autocommit(handle_of(link));
+}
+
+/* ---- sessions of SQLite are used again: to compile the statements costs more than a history ------------- */
+
+#define POOL (SIM_MOST + 9)
+
+static struct rowlock_link *pool[POOL];
+static size_t pooled;
+
+static int open_real(const struct rowlock_source *source, const struct rowlock_budget *budget,
+                     struct rowlock_link **out, const struct rowlock_dialect **dialect,
+                     struct rowlock_error *error)
+{
+    if (!pooled)
+        return real->open(source, budget, out, dialect, error);
+    *out = pool[--pooled];
+    *dialect = &rowlock__dialect_sqlite;
+    return ROWLOCK_OK;
+}
+
+static void close_real(struct rowlock_link *link)
+{
+    sqlite3_exec(real->handle(link), "ROLLBACK", NULL, NULL, NULL);
+    if (pooled < POOL)
+        pool[pooled++] = link;
+    else
+        real->close(link);
+}
+
+void sim_close_pool(void)
+{
+    while (pooled)
+        real->close(pool[--pooled]);
+}
+
+/* What a batch needs on its way. */
+static int64_t latency(void)
+{
+    if (sim.calm)
+        return 0;
+    if (sim_chance(sim.temper.slow))
+        return sim_between(20, 4000);
+    return sim_below(3) ? 0 : sim_between(0, 3);
+}
+
+/* ---- a link --------------------------------------------------------------------------------------- */
+
+static int open_link(const struct rowlock_source *source, const struct rowlock_budget *budget,
+                     struct rowlock_link **out, const struct rowlock_dialect **dialect,
+                     struct rowlock_error *error)
+{
+    struct rowlock_link *link;
+    int code;
+
+    sim_pass(latency());
+    if (sim.running && (sim.running->dying || sim_chance(sim.temper.lose)))
+        return rowlock__fail(error, ROWLOCK_ECONN, "nobody answers");
+    link = calloc(1, sizeof *link);
+    if (!link)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    code = open_real(source, budget, &link->link, dialect, error);
+    if (code) {
+        free(link);
+        return code;
+    }
+    link->client = sim.running;
+    link->changes = sqlite3_total_changes(handle_of(link));
+    if (link->client)
+        links[link->client->id] = link;
+    *out = link;
+    return ROWLOCK_OK;
+}
+
+static void close_link(struct rowlock_link *link)
+{
+    if (!link)
+        return;
+    for (unsigned i = 0; i <= SIM_MOST; i++)
+        if (links[i] == link)
+            links[i] = NULL;
+    close_real(link->link);
+    free(link);
+}
+
+static void committed(struct rowlock_link *link)
+{
+    int changes = sqlite3_total_changes(handle_of(link));
+
+    if (changes == link->changes || !sqlite3_get_autocommit(handle_of(link)))
+        return;
+    link->changes = changes;
+    sim.kind->check_committed(link->client);
+}
+
+/* The same calls, with the statements of a mistaken program where one is simulated. */
+static int run_real(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls,
+                    size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+                    struct rowlock_error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        calls[i].statement = wrong_statement(calls[i].statement);
+    return real->run(link->link, bracket, calls, n, budget, outcome, error);
+}
+
+static bool is_scripted(struct sim_client *client, unsigned bracket)
+{
+    if (!client->next_reply_lost || !(bracket & ROWLOCK_COMMIT))
+        return false;
+    client->next_reply_lost = false;
+    return true;
+}
+
+static int run(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls, size_t n,
+               const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+               struct rowlock_error *error)
+{
+    int code;
+
+    if (!link->client)
+        return run_real(link, bracket, calls, n, budget, outcome, error);
+    *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD};
+    sim_pass(latency());
+    if (!link->dead && sim_chance(sim.temper.lose)) {
+        tell("%s loses its connection", story_client(link->client->id));
+        cut(link);
+    }
+    if (link->dead)
+        return gone(link, error);
+    code = run_real(link, bracket, calls, n, budget, outcome, error);
+    if (link->dead) /* while it waited */
+        return gone(link, error);
+    committed(link);
+    if (!code && (sim_chance(sim.temper.lose_reply) || is_scripted(link->client, bracket))) {
+        tell("%s loses its connection before the answer comes", story_client(link->client->id));
+        cut(link);
+    }
+    sim_pass(latency());
+    if (!link->dead)
+        return code;
+    *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD,
+                                        .sent_commit = (bracket & ROWLOCK_COMMIT) != 0};
+    return gone(link, error);
+}
+
+static int rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
+                    struct rowlock_error *error)
+{
+    return link->dead ? gone(link, error) : real->rollback(link->link, budget, error);
+}
+
+static enum rowlock_state state(const struct rowlock_link *link)
+{
+    return link->dead ? ROWLOCK_STATE_DEAD : real->state(link->link);
+}
+
+static int script(struct rowlock_link *link, const char *text, const struct rowlock_budget *budget,
+                  struct rowlock_error *error)
+{
+    return link->dead ? gone(link, error) : real->script(link->link, text, budget, error);
+}
+
+static int no_socket(const struct rowlock_link *link)
+{
+    (void)link;
+    return -1;
+}
+
+static int64_t no_number(const struct rowlock_link *link)
+{
+    (void)link;
+    return 0;
+}
+
+static void *handle(const struct rowlock_link *link)
+{
+    return handle_of(link);
+}
+
+static const struct rowlock_driver simulated = {
+    .name = "sqlite",
+    .schemes = "sqlite",
+    .open = open_link,
+    .close = close_link,
+    .run = run,
+    .rollback = rollback,
+    .state = state,
+    .script = script,
+    .socket = no_socket,
+    .number = no_number,
+    .handle = handle,
+};
+
+const struct rowlock_driver *__wrap_rowlock__driver_for_url(const char *url,
+                                                            struct rowlock_error *error)
+{
+    real = __real_rowlock__driver_for_url(url, error);
+    return real ? &simulated : NULL;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A farm: up to 25 nodes that are told the same jobs, and an operator who starts dead nodes anew, breaks
+ * runs and holds names. Nodes ask as a daemon does (when they were told to ask again), as a line of a
+ * crontab does (at each instant, up to half a second early or late), or every few minutes.
+ */
+#ifndef FARM_H
+#define FARM_H
+
+#include "schedule/schedule.h"
+#include "simulation/sim.h"
+
+#define FARM_JOBS 6
+#define FARM_YEARS 1000 /* seeds that are a multiple of this: a whole year */
+#define FARM_OPERATOR (SIM_NODES + 1)
+#define FARM_NEWCOMER (SIM_NODES + 2)
+
+enum farm_habit { FARM_DAEMON, FARM_LINES, FARM_POLLS, FARM_HABITS };
+
+struct farm_job {
+    char name[8], lock[16];
+    struct rowlock_job told;   /* early_ms is the node's own */
+    unsigned fails, times_out; /* in 100 */
+    int64_t usual_ms;          /* what a run takes */
+};
+
+struct farm_node {
+    enum farm_habit habit;
+    int64_t call_ms[FARM_JOBS];    /* when it asks for a job; since the start */
+    int64_t instant_ms[FARM_JOBS]; /* the line that it called last */
+    unsigned job;                  /* that it runs */
+    int64_t finishes;              /* the token of the run that it ends at the moment */
+    int64_t asked_ms;              /* by the database's clock; and then: */
+    bool was_free;                 /* nobody had the name, */
+    int64_t comings;               /* so often it had been taken, */
+    int64_t token;                 /* of the last run */
+};
+
+struct farm {
+    unsigned nodes, jobs;
+    int64_t length_ms;
+    unsigned breaks, holds; /* in 100 visits of the operator */
+    int64_t visit_ms;
+    struct farm_job job[FARM_JOBS];
+    struct farm_node node[SIM_MOST];
+};
+extern struct farm farm;
+
+/* ---- farm_draw.c */
+void farm_draw(uint64_t seed);
+void farm_free(void); /* schedules */
+int64_t farm_early_ms(const struct farm_node *node);
+
+/* ---- farm_life.c */
+void farm_live(struct sim_client *client);
+void farm_operate(struct sim_client *client);
+void farm_come_new(struct sim_client *client); /* settles every job: everybody else is gone */
+
+/* ---- farm_rows.c: the tables as an observer reads them */
+enum farm_outcome {
+    FARM_NO_RUN,
+    FARM_RUNNING,
+    FARM_DONE,
+    FARM_FAILED,
+    FARM_TIMED_OUT,
+    FARM_BROKEN,
+    FARM_LOST,
+    FARM_LATE
+};
+struct farm_event { /* a row of a run was written (`was` NO_RUN), or written again */
+    int64_t token, due, started, taken_until;
+    unsigned job;
+    int repeats;
+    enum farm_outcome was, is;
+};
+struct farm_row { /* of a job */
+    bool known;
+    int64_t version, due, last, failed, running;
+    int repeats;
+    enum farm_outcome outcome; /* of the run that `running` names */
+};
+struct farm_lease {
+    unsigned job;
+    int64_t token, expires, taken_until;
+    bool beat, stop;
+    enum farm_outcome outcome; /* of its run */
+};
+void farm_rows_open(void);
+void farm_rows_close(void);
+void farm_rows_reset(void);
+bool farm_next_event(struct farm_event *event); /* false: that was all */
+void farm_read_jobs(struct farm_row *rows);     /* of each job */
+size_t farm_read_leases(struct farm_lease *leases, size_t most);
+enum farm_outcome farm_outcome_of(int64_t token);
+int64_t farm_count_running(void); /* runs that nobody has ended */
+const char *farm_outcome_name(enum farm_outcome outcome);
+
+/* ---- farm_check.c */
+struct farm_counts {
+    unsigned long calls, runs, repeats, made_up, skipped, ended[FARM_LATE + 1];
+};
+extern struct farm_counts farm_counts;
+void farm_check_reset(void);
+void farm_asks(struct sim_client *client, unsigned job);
+void farm_told(struct sim_client *client, unsigned job, const struct rowlock_claim *claim);
+void farm_finished(struct sim_client *client, int64_t token, enum farm_outcome outcome, int code);
+void farm_check_end(void);
+void farm_check_step(void);
+void farm_check_committed(struct sim_client *client);
+
+#endif

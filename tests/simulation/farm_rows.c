@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulation/farm.h"
+
+/* What becomes of a run is written down by triggers: nothing escapes between two looks. */
+#define EVENTS                                                                             \
+    "CREATE TABLE event (id INTEGER PRIMARY KEY, token INTEGER, job TEXT, due INTEGER,"    \
+    " repeats INTEGER, started INTEGER, taken_until INTEGER, was TEXT, became TEXT);"      \
+    "CREATE TRIGGER run_begins AFTER INSERT ON rowlock_run BEGIN"                          \
+    " INSERT INTO event (token, job, due, repeats, started, taken_until, was, became)"     \
+    " VALUES (NEW.token, NEW.job, NEW.due, NEW.repeats, NEW.started, NEW.taken_until, ''," \
+    " NEW.outcome); END;"                                                                  \
+    "CREATE TRIGGER run_ends AFTER UPDATE ON rowlock_run BEGIN"                            \
+    " INSERT INTO event (token, job, due, repeats, started, taken_until, was, became)"     \
+    " VALUES (NEW.token, NEW.job, NEW.due, NEW.repeats, NEW.started, NEW.taken_until,"     \
+    " OLD.outcome, NEW.outcome); END;"
+
+static sqlite3 *observer;
+static sqlite3_stmt *events, *jobs, *leases, *outcome, *running;
+static int64_t seen;
+
+static void must(int code, const char *what)
+{
+    if (code == SQLITE_OK)
+        return;
+    fprintf(stderr, "simulation: %s: %s\n", what, sqlite3_errmsg(observer));
+    exit(1);
+}
+
+static sqlite3_stmt *prepare(const char *text)
+{
+    sqlite3_stmt *stmt = NULL;
+
+    must(sqlite3_prepare_v3(observer, text, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL), text);
+    return stmt;
+}
+
+void farm_rows_open(void)
+{
+    must(sqlite3_open(strchr(rows_url(), ':') + 1, &observer), "open");
+    must(sqlite3_exec(observer, EVENTS, NULL, NULL, NULL), EVENTS);
+    events = prepare("SELECT id, token, job, due, repeats, started, taken_until, was, became"
+                     "  FROM event WHERE id > ?1 ORDER BY id LIMIT 1");
+    jobs = prepare("SELECT name, version, job.due, last, failed, running, job.repeats, outcome"
+                   "  FROM rowlock_job job LEFT JOIN rowlock_run ON token = running");
+    leases =
+        prepare("SELECT l.name, l.token, expires, taken_until, b.token IS NOT NULL, stop, outcome"
+                "  FROM rowlock_lease l LEFT JOIN rowlock_beat b USING (token)"
+                "  LEFT JOIN rowlock_run r USING (token) WHERE l.name LIKE 'job:%'");
+    outcome = prepare("SELECT outcome FROM rowlock_run WHERE token = ?1");
+    running = prepare("SELECT count(*) FROM rowlock_run WHERE outcome = 'running'");
+}
+
+void farm_rows_close(void)
+{
+    sqlite3_finalize(events);
+    sqlite3_finalize(jobs);
+    sqlite3_finalize(leases);
+    sqlite3_finalize(outcome);
+    sqlite3_finalize(running);
+    sqlite3_close(observer);
+}
+
+void farm_rows_reset(void)
+{
+    seen = 0;
+    must(sqlite3_exec(observer,
+                      "BEGIN; DELETE FROM rowlock_job; DELETE FROM rowlock_run;"
+                      "DELETE FROM event; COMMIT",
+                      NULL, NULL, NULL),
+         "emptying the tables");
+}
+
+/* ---- columns --------------------------------------------------------------------------------------- */
+
+static const char *const outcomes[] = {[FARM_NO_RUN] = "",
+                                       [FARM_RUNNING] = "running",
+                                       [FARM_DONE] = "done",
+                                       [FARM_FAILED] = "failed",
+                                       [FARM_TIMED_OUT] = "timed out",
+                                       [FARM_BROKEN] = "broken",
+                                       [FARM_LOST] = "lost",
+                                       [FARM_LATE] = "late"};
+
+const char *farm_outcome_name(enum farm_outcome of)
+{
+    return of == FARM_NO_RUN ? "no run" : outcomes[of];
+}
+
+static enum farm_outcome outcome_of(sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+    for (size_t i = 0; text && i < sizeof outcomes / sizeof *outcomes; i++)
+        if (strcmp(text, outcomes[i]) == 0)
+            return (enum farm_outcome)i;
+    return FARM_NO_RUN;
+}
+
+/* "job:3", "3": jobs are called by their number. */
+static unsigned job_of(sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    const char *colon = strrchr(text, ':');
+    unsigned job = (unsigned)strtoul(colon ? colon + 1 : text, NULL, 10);
+
+    if (job >= FARM_JOBS)
+        abort();
+    return job;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------ */
+
+bool farm_next_event(struct farm_event *event)
+{
+    bool found;
+
+    sqlite3_bind_int64(events, 1, seen);
+    found = sqlite3_step(events) == SQLITE_ROW;
+    if (found) {
+        seen = sqlite3_column_int64(events, 0);
+        *event = (struct farm_event){.token = sqlite3_column_int64(events, 1),
+                                     .job = job_of(events, 2),
+                                     .due = sqlite3_column_int64(events, 3),
+                                     .repeats = sqlite3_column_int(events, 4),
+                                     .started = sqlite3_column_int64(events, 5),
+                                     .taken_until = sqlite3_column_int64(events, 6),
+                                     .was = outcome_of(events, 7),
+                                     .is = outcome_of(events, 8)};
+    }
+    sqlite3_reset(events);
+    return found;
+}
+
+void farm_read_jobs(struct farm_row *rows)
+{
+    for (unsigned i = 0; i < FARM_JOBS; i++)
+        rows[i] = (struct farm_row){.known = false};
+    while (sqlite3_step(jobs) == SQLITE_ROW)
+        rows[job_of(jobs, 0)] = (struct farm_row){.known = true,
+                                                  .version = sqlite3_column_int64(jobs, 1),
+                                                  .due = sqlite3_column_int64(jobs, 2),
+                                                  .last = sqlite3_column_int64(jobs, 3),
+                                                  .failed = sqlite3_column_int64(jobs, 4),
+                                                  .running = sqlite3_column_int64(jobs, 5),
+                                                  .repeats = sqlite3_column_int(jobs, 6),
+                                                  .outcome = outcome_of(jobs, 7)};
+    sqlite3_reset(jobs);
+}
+
+size_t farm_read_leases(struct farm_lease *out, size_t most)
+{
+    size_t n = 0;
+
+    while (n < most && sqlite3_step(leases) == SQLITE_ROW)
+        out[n++] = (struct farm_lease){.job = job_of(leases, 0),
+                                       .token = sqlite3_column_int64(leases, 1),
+                                       .expires = sqlite3_column_int64(leases, 2),
+                                       .taken_until = sqlite3_column_int64(leases, 3),
+                                       .beat = sqlite3_column_int(leases, 4) != 0,
+                                       .stop = sqlite3_column_int(leases, 5) != 0,
+                                       .outcome = outcome_of(leases, 6)};
+    sqlite3_reset(leases);
+    return n;
+}
+
+enum farm_outcome farm_outcome_of(int64_t token)
+{
+    enum farm_outcome is = FARM_NO_RUN;
+
+    sqlite3_bind_int64(outcome, 1, token);
+    if (sqlite3_step(outcome) == SQLITE_ROW)
+        is = outcome_of(outcome, 0);
+    sqlite3_reset(outcome);
+    return is;
+}
+
+int64_t farm_count_running(void)
+{
+    int64_t n = sqlite3_step(running) == SQLITE_ROW ? sqlite3_column_int64(running, 0) : -1;
+
+    sqlite3_reset(running);
+    return n;
+}

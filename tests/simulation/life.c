@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a client does with its days: leases, transaction locks, fenced work, now and then a break. */
+#include <sqlite3.h>
+#include <string.h>
+
+#include "rowlock/sqlite.h"
+#include "session/reconnect.h"
+#include "simulation/sim.h"
+
+#define LIMIT 2
+
+static const char *const names[SIM_NAMES] = {"A", "B", "C"};
+
+static bool is_dead(const struct sim_client *client)
+{
+    return client->connection->driver->state(client->connection->link) == ROWLOCK_STATE_DEAD;
+}
+
+void sim_check_code(const struct sim_client *client, const char *what, int code,
+                    const struct rowlock_error *error)
+{
+    switch (code) {
+    case ROWLOCK_OK:
+    case ROWLOCK_EBUSY:
+    case ROWLOCK_ETIMEDOUT:
+    case ROWLOCK_ELOST:
+    case ROWLOCK_ELIMIT:
+    case ROWLOCK_ECONN:
+    case ROWLOCK_EUNKNOWN:
+        return;
+    default:
+        if (!client->dying)
+            sim_fail("%s of client %u fails unexpectedly: %s: %s", what, client->id,
+                     rowlock_error_name(code), error->text);
+    }
+}
+
+/* Opens, or opens again, as long as it lives. */
+bool sim_connect(struct sim_client *client)
+{
+    struct rowlock_error error;
+
+    while (!client->dying) {
+        int code;
+
+        if (client->connection && !is_dead(client))
+            return true;
+        code = client->connection ? rowlock__reconnect(client->connection, ROWLOCK_NEVER, &error)
+                                  : rowlock_open(rows_url(), NULL, &client->connection, &error);
+        sim_check_code(client, "connecting", code, &error);
+        if (code)
+            sim_pass(100);
+    }
+    return false;
+}
+
+/* ---- a lease ---------------------------------------------------------------------------------------- */
+
+int sim_acquire(struct sim_client *client, const struct sim_claim *claim, int64_t ttl_ms,
+                int64_t wait_ms, struct rowlock_lease **out)
+{
+    struct rowlock_terms terms = {.ttl_ms = ttl_ms, .wait_ms = wait_ms};
+    struct rowlock_error error;
+    int code;
+
+    client->asks = *claim;
+    client->call++;
+    client->ticket = 0;
+    tell("%s asks for %s, %s", story_client(client->id), story_claim(claim),
+         wait_ms == 0  ? "now or never"
+         : wait_ms < 0 ? "and waits"
+                       : "and waits a while");
+    code = rowlock_acquire(client->connection, claim->want, claim->n, &terms, out, &error);
+    client->ticket = 0;
+    sim_check_code(client, "acquiring", code, &error);
+    if (client->dying)
+        return code;
+    if (code) {
+        tell("%s gives up: %s", story_client(client->id), rowlock_strerror(code));
+        return code;
+    }
+    client->token = rowlock_token(*out);
+    client->end_ms = sim_own_ms(client) + rowlock_left(*out);
+    client->believes = true;
+    return ROWLOCK_OK;
+}
+
+/* It says that it lost the lease, or its own clock does. */
+static bool lose(struct sim_client *client, enum rowlock_status status)
+{
+    client->believes = false;
+    tell(status == ROWLOCK_STATUS_STOPPED ? "%s is told to stop"
+         : status == ROWLOCK_STATUS_LOST  ? "%s is told that its lease is lost"
+                                          : "%s could not renew in time, and stops",
+         story_client(client->id));
+    return false;
+}
+
+/* A transaction under the fence: what it writes is exact, however late it is. */
+static void work_fenced(struct sim_client *client, struct rowlock_lease *lease)
+{
+    sqlite3 *db = rowlock_sqlite_handle(client->connection);
+    const char *name = client->asks.want[0].name;
+    int64_t token = rowlock_token(lease);
+    struct rowlock_error error;
+    int code;
+
+    if (is_dead(client) || sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
+        return;
+    code = rowlock_fence(client->connection, name, token, &error);
+    sim_check_code(client, "the fence", code, &error);
+    if (code) {
+        rowlock_rollback(client->connection, NULL);
+        return;
+    }
+    sim_pass(sim_between(0, sim_below(4) ? 50 : 2500));
+    if (client->dying || is_dead(client))
+        return;
+    if (!rows_ask(client->connection, 0,
+                  "SELECT 1 FROM rowlock_lease WHERE name = ?1 AND token = ?2", name, token))
+        sim_fail("P4: the lease of client %u ended while its fence was open", client->id);
+    if (client->asks.want[0].mode == ROWLOCK_EXCLUSIVE &&
+        rows_ask(client->connection, 0, "SELECT token FROM work WHERE name = ?1", name, 0) > token)
+        sim_fail("P4: client %u writes under the fence after a later holder has", client->id);
+    rows_ask(client->connection, 0,
+             "INSERT INTO work VALUES (?1, ?2) ON CONFLICT DO UPDATE SET token = excluded.token",
+             name, token);
+    tell("%s writes under the fence", story_client(client->id));
+    code = rowlock_commit(client->connection, &error);
+    sim_check_code(client, "commit", code, &error);
+    if (code)
+        rowlock_rollback(client->connection, NULL);
+}
+
+/* The library's keeper without its thread. false: lost. */
+bool sim_hold(struct sim_client *client, struct rowlock_lease *lease, int64_t ms)
+{
+    struct rowlock_keep_machine keep = {.ttl_ms = lease->ttl_ms, .statement_ms = 10000};
+    int64_t until = sim_own_ms(client) + ms;
+    enum rowlock_status status = ROWLOCK_STATUS_OK;
+    struct rowlock_keep_step step = rowlock__keep_start(&keep, lease->sent_ms, sim_own_ms(client));
+
+    while (!client->dying && !*sim.failure) {
+        int code = ROWLOCK_OK;
+
+        client->end_ms = sim_own_ms(client) + rowlock_left(lease);
+        if (client->end_ms < keep.end_ms)
+            client->end_ms = keep.end_ms;
+        if (sim_own_ms(client) >= until)
+            return true;
+        if (step.act == ROWLOCK_KEEP_LOST)
+            return lose(client, keep.code == ROWLOCK_ELOST ? status : ROWLOCK_STATUS_OK);
+        if (step.act == ROWLOCK_KEEP_SLEEP) {
+            if (sim_chance(sim.temper.fences * 100))
+                work_fenced(client, lease);
+            sim_until(step.until_ms < until ? step.until_ms : until);
+            if (sim_own_ms(client) >= until && step.until_ms > until)
+                continue;
+        } else if (step.act == ROWLOCK_KEEP_RENEW) {
+            code = rowlock__renew_once(lease, client->connection, lease->ttl_ms, step.until_ms,
+                                       &status, NULL);
+        } else {
+            code = rowlock__reconnect(client->connection, step.until_ms, NULL);
+        }
+        step = rowlock__keep_next(&keep, sim_own_ms(client), code, status, sim_dice());
+    }
+    return true;
+}
+
+void sim_release(struct sim_client *client, struct rowlock_lease *lease)
+{
+    struct rowlock_error error;
+    bool believed = client->believes;
+    int code;
+
+    client->believes = false;
+    if (believed)
+        tell("%s releases %s", story_client(client->id), story_claim(&client->asks));
+    code = rowlock_release(lease, &error);
+    sim_check_code(client, "release", code, &error);
+    if (!client->dying && believed && code)
+        tell("%s: release: %s", story_client(client->id), rowlock_strerror(code));
+}
+
+/* ---- a lock in a transaction --------------------------------------------------------------------------- */
+
+static void check_locked(const struct sim_client *client)
+{
+    for (size_t i = 0; i < client->asks.n; i++) {
+        const struct rowlock_want *want = &client->asks.want[i];
+
+        if (rows_ask(client->connection, 0,
+                     "SELECT 1 FROM rowlock_lease JOIN rowlock_beat USING (token)"
+                     " WHERE name = ?1 AND (NOT ?2 OR mode <> 'shared')",
+                     want->name, want->mode == ROWLOCK_SHARED))
+            sim_fail("P1: client %u locks %s in a transaction, and it is leased", client->id,
+                     want->name);
+    }
+}
+
+void sim_lock(struct sim_client *client, const struct sim_claim *claim, int64_t wait_ms, int64_t ms)
+{
+    struct rowlock_error error;
+    int code;
+
+    client->asks = *claim;
+    code = rowlock_begin(client->connection, claim->want, claim->n, wait_ms, &error);
+    sim_check_code(client, "rowlock_begin", code, &error);
+    if (code)
+        return;
+    tell("%s locks %s in a transaction", story_client(client->id), story_claim(claim));
+    client->locks = true;
+    check_locked(client);
+    sim_pass(ms);
+    client->locks = false;
+    if (client->dying || is_dead(client))
+        return;
+    code = rowlock_commit(client->connection, &error);
+    sim_check_code(client, "commit", code, &error);
+    if (code)
+        rowlock_rollback(client->connection, NULL);
+    tell("%s ends its transaction", story_client(client->id));
+}
+
+void sim_break(struct sim_client *client, const char *name, bool now)
+{
+    struct rowlock_error error;
+    int64_t broken = 0;
+    int code;
+
+    client->breaking_now = now;
+    code = rowlock_break(client->connection, name, 0, now, &broken, &error);
+    client->breaking_now = false;
+    sim_check_code(client, "rowlock_break", code, &error);
+    if (!code && broken)
+        tell("%s breaks the lease of %s%s", story_client(client->id), name, now ? ", now" : "");
+}
+
+/* ---- lives -------------------------------------------------------------------------------------------- */
+
+struct sim_claim sim_one(unsigned name, enum rowlock_mode mode)
+{
+    struct sim_claim claim = {
+        .n = 1, .want = {{.name = names[name], .mode = mode, .count = 1, .limit = LIMIT}}};
+
+    if (mode != ROWLOCK_PERMIT)
+        claim.want[0].count = claim.want[0].limit = 0;
+    return claim;
+}
+
+static enum rowlock_mode draw_mode(bool permits)
+{
+    if (permits && sim_below(100) < sim.temper.permits)
+        return ROWLOCK_PERMIT;
+    return sim_below(100) < sim.temper.shared ? ROWLOCK_SHARED : ROWLOCK_EXCLUSIVE;
+}
+
+static struct sim_claim draw_claim(bool permits)
+{
+    struct sim_claim claim = sim_one(sim_below(sim.temper.names), draw_mode(permits));
+
+    if (claim.want[0].mode == ROWLOCK_PERMIT && sim_below(3) == 0)
+        claim.want[0].count = 2;
+    if (claim.want[0].mode == ROWLOCK_PERMIT && sim_below(50) == 0)
+        claim.want[0].limit = LIMIT + 1; /* somebody's configuration is another */
+    for (unsigned i = 0; i < sim.temper.names && sim_below(3) == 0; i++)
+        if (strcmp(claim.want[0].name, names[i]) != 0 && claim.n == 1)
+            claim.want[claim.n++] = sim_one(i, draw_mode(permits)).want[0];
+    return claim;
+}
+
+static void spend_lease(struct sim_client *client)
+{
+    static const int64_t waits[] = {-1, -1, 0, 500, 3000, 20000};
+    struct sim_claim claim = draw_claim(true);
+    struct rowlock_lease *lease = NULL;
+
+    if (sim_acquire(client, &claim, sim_between(1000, 5000),
+                    waits[sim_below(sizeof waits / sizeof *waits)], &lease) == ROWLOCK_OK) {
+        bool kept =
+            client->dying || sim_hold(client, lease, sim_between(0, sim_below(3) ? 800 : 9000));
+
+        if (kept || sim_below(2))
+            sim_release(client, lease);
+        rowlock_lease_free(lease);
+    }
+    client->believes = false;
+}
+
+static void spend_lock(struct sim_client *client)
+{
+    struct sim_claim claim = draw_claim(false);
+
+    sim_lock(client, &claim, sim_below(3) ? 5000 : 0, sim_between(0, sim_below(4) ? 100 : 3000));
+}
+
+void sim_live(struct sim_client *client)
+{
+    for (unsigned i = 0; i < sim.temper.episodes && sim_connect(client); i++) {
+        unsigned kind = sim_below(100);
+
+        sim_pass(sim_between(0, sim_below(2) ? 5 : 1500));
+        if (client->dying || *sim.failure)
+            return;
+        if (kind < sim.temper.breaks)
+            sim_break(client, names[sim_below(sim.temper.names)], sim_below(2));
+        else if (kind < sim.temper.breaks + sim.temper.transactions)
+            spend_lock(client);
+        else
+            spend_lease(client);
+    }
+}
+
+/* Whatever the others left behind is gone by then: ttl 5 s, and what the queue needs. */
+void sim_come_new(struct sim_client *client)
+{
+    for (unsigned i = 0; i < sim.temper.names; i++) {
+        struct sim_claim claim = sim_one(i, ROWLOCK_EXCLUSIVE);
+        struct rowlock_lease *lease = NULL;
+        int64_t began = sim.now;
+
+        if (sim_acquire(client, &claim, 30000, 20000, &lease) != ROWLOCK_OK)
+            sim_fail("P6: everybody is gone, and %s cannot be had", names[i]);
+        else if (sim.now - began > 8000)
+            sim_fail("P6: everybody was gone, and %s was free only after %.1f s", names[i],
+                     (double)(sim.now - began) / 1000);
+        if (lease)
+            sim_release(client, lease);
+        rowlock_lease_free(lease);
+    }
+}

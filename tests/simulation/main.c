@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulation as a test, in TAP: stories whose text is known, some thousands of histories that keep
+ * every promise, and a few mistakes that do not. `simulation jobs`: the same of farms and their jobs.
+ * As a soak (`make soak`, `make soak KIND=jobs`): histories until one fails.
+ *
+ * Environment: SEED (of the first history), HISTORIES, WRONG (the number of a mistake), KIND (jobs; else
+ * leases). HISTORIES=1 tells the story.
+ */
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulation/farm.h"
+#include "simulation/sim.h"
+#include "simulation/stories.h"
+#include "simulation/vfs.h"
+
+#define FIRST_SEED 1
+
+static unsigned test_number, failures;
+
+static void result(bool good, const char *name)
+{
+    printf("%sok %u - %s\n", good ? "" : "not ", ++test_number, name);
+    fflush(stdout);
+    failures += !good;
+}
+
+/* As comments of TAP. */
+static void print_story(const char *story)
+{
+    while (*story) {
+        size_t length = strcspn(story, "\n");
+
+        printf("# %.*s\n", (int)length, story);
+        story += length + (story[length] == '\n');
+    }
+}
+
+static uint64_t environment(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void tell_failure(uint64_t seed)
+{
+    print_story(story_text(true));
+    printf("# SEED=%" PRIu64 " HISTORIES=1 tells it again: %s\n", seed, sim.failure);
+}
+
+/* How many were kept before one was not; `wanted` if all were. */
+static uint64_t kept_of(uint64_t seed, uint64_t wanted)
+{
+    for (uint64_t i = 0; i < wanted; i++)
+        if (!sim.kind->history(seed + i))
+            return i;
+    return wanted;
+}
+
+static void run_stories(void)
+{
+    for (const struct story *story = stories; story->name; story++) {
+        unsigned n = 0;
+        bool good;
+
+        while (n < SIM_CLIENTS && story->script[n])
+            n++;
+        good = sim_scripted(story->script, n) && strcmp(story_text(false), story->text) == 0;
+        result(good, story->name);
+        if (!good) {
+            printf("# was told:\n");
+            print_story(story_text(false));
+            printf("# instead of:\n");
+            print_story(story->text);
+        }
+    }
+}
+
+static void run_right(uint64_t seed, uint64_t histories)
+{
+    char name[120];
+    uint64_t kept = kept_of(seed, histories);
+
+    snprintf(name, sizeof name, "%s_%" PRIu64 "_histories",
+             sim.kind == &sim_farm ? "jobs_keep_their_promises_in" : "p1_p3_p4_p5_p6_p7_hold_in",
+             histories);
+    result(kept == histories, name);
+    if (kept < histories)
+        tell_failure(seed + kept);
+}
+
+static void run_wrong(uint64_t seed, uint64_t histories)
+{
+    for (int wrong = SIM_RIGHT + 1; wrong < SIM_WRONGS; wrong++) {
+        char name[160];
+        uint64_t kept;
+
+        if (wrong_kind((enum sim_wrong)wrong) != sim.kind)
+            continue;
+        sim.wrong = (enum sim_wrong)wrong;
+        kept = kept_of(seed, histories);
+        snprintf(name, sizeof name, "found: %s", wrong_name(sim.wrong));
+        result(kept < histories, name);
+        if (kept < histories)
+            printf("# after %" PRIu64 " histories: %s\n", kept + 1, sim.failure);
+    }
+    sim.wrong = SIM_RIGHT;
+}
+
+/* The same seed, the same story. */
+static void run_again(uint64_t seed)
+{
+    char *first;
+    bool same = true;
+
+    for (uint64_t i = 0; same && i < (sim.kind == &sim_farm ? 3 : 20); i++) {
+        sim.kind->history(seed + i);
+        first = strdup(story_text(true));
+        sim.kind->history(seed + i);
+        same = first && strcmp(first, story_text(true)) == 0;
+        free(first);
+    }
+    result(same, "a seed tells the same story again");
+}
+
+/* The farm of a whole year: every node in its place, now and then a misfortune. */
+static void run_year(uint64_t seed)
+{
+    const struct farm_counts *counts = &farm_counts;
+    bool good = sim.kind->history(seed);
+
+    result(good, "a farm of 25 nodes keeps every promise for a year");
+    if (!good)
+        tell_failure(seed);
+    printf("# %lu calls, %lu runs: %lu done, %lu failed, %lu timed out, %lu lost, %lu late, %lu "
+           "broken; "
+           "%lu repeats, %lu for several instants, %lu instants skipped\n",
+           counts->calls, counts->runs, counts->ended[FARM_DONE], counts->ended[FARM_FAILED],
+           counts->ended[FARM_TIMED_OUT], counts->ended[FARM_LOST], counts->ended[FARM_LATE],
+           counts->ended[FARM_BROKEN], counts->repeats, counts->made_up, counts->skipped);
+}
+
+static int check_leases(uint64_t seed)
+{
+    run_stories();
+    run_again(seed);
+    run_right(seed, CHECKED_HISTORIES);
+    run_wrong(seed, CHECKED_HISTORIES);
+    return failures != 0;
+}
+
+static int check_jobs(uint64_t seed)
+{
+    run_again(seed);
+    run_right(seed, CHECKED_FARMS);
+    run_wrong(seed, CHECKED_FARMS);
+    if (CHECKED_YEARS)
+        run_year(FARM_YEARS);
+    return failures != 0;
+}
+
+static int soak(uint64_t seed, uint64_t histories)
+{
+    uint64_t kept;
+
+    sim.wrong = (enum sim_wrong)(environment("WRONG", SIM_RIGHT) % SIM_WRONGS);
+    for (uint64_t done = 0; done < histories; done += kept) {
+        uint64_t part = histories - done < 10000 ? histories - done : 10000;
+
+        kept = kept_of(seed + done, part);
+        if (kept < part || histories == 1) {
+            if (kept == part)
+                print_story(story_text(true));
+            else
+                tell_failure(seed + done + kept);
+            return kept < part;
+        }
+        printf("%" PRIu64 " histories from seed %" PRIu64 " kept every promise\n", done + part,
+               seed);
+        fflush(stdout);
+    }
+    return 0;
+}
+
+static bool wants_jobs(const char *argument, const char *kind)
+{
+    return strcmp(argument, "jobs") == 0 || (kind && strcmp(kind, "jobs") == 0) ||
+           wrong_kind((enum sim_wrong)(environment("WRONG", SIM_RIGHT) % SIM_WRONGS)) == &sim_farm;
+}
+
+int main(int argc, char **argv)
+{
+    const char *folder = getenv("ROWLOCK_TEST_TEMP"), *kind = getenv("KIND");
+    bool soaks = argc > 1 && strcmp(argv[1], "soak") == 0;
+    uint64_t seed = environment("SEED", FIRST_SEED), histories = environment("HISTORIES", 0);
+    int code = 0;
+
+    mallopt(M_TRIM_THRESHOLD, 1 << 28); /* histories come and go: memory is kept for the next */
+    mallopt(M_MMAP_THRESHOLD, 1 << 28);
+    vfs_install();
+    rows_open(folder && *folder ? folder : "/tmp");
+    if (wants_jobs(argc > 1 ? argv[1] : "", kind)) {
+        sim.kind = &sim_farm;
+        farm_rows_open();
+    }
+    if (soaks || histories)
+        code = soak(seed, histories ? histories : 1000000);
+    else
+        code = sim.kind == &sim_farm ? check_jobs(seed) : check_leases(seed);
+    if (!soaks && !histories)
+        printf("1..%u\n", test_number);
+    wrong_free();
+    for (unsigned i = 0; i < SIM_MOST; i++)
+        fiber_free(sim.client[i].fiber);
+    sim_close_pool();
+    if (sim.kind == &sim_farm)
+        farm_rows_close();
+    rows_close();
+    return code;
+}

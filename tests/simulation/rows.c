@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rowlock/sqlite.h"
+#include "simulation/sim.h"
+
+#define WORK "CREATE TABLE work (name TEXT PRIMARY KEY, token INTEGER NOT NULL)"
+
+static sqlite3 *observer;
+static sqlite3_stmt *leases, *waiters, *beats;
+static char url[300];
+
+static void must(int code, const char *what)
+{
+    if (code == SQLITE_OK)
+        return;
+    fprintf(stderr, "simulation: %s: %s\n", what, sqlite3_errmsg(observer));
+    exit(1);
+}
+
+static sqlite3_stmt *prepare(const char *text)
+{
+    sqlite3_stmt *stmt = NULL;
+
+    must(sqlite3_prepare_v3(observer, text, -1, SQLITE_PREPARE_PERSISTENT, &stmt, NULL), text);
+    return stmt;
+}
+
+const char *rows_url(void)
+{
+    return url;
+}
+
+void rows_open(const char *folder)
+{
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error;
+
+    snprintf(url, sizeof url, "sqlite:%s/simulation.db", folder);
+    must(sqlite3_open(strchr(url, ':') + 1, &observer), "open");
+    if (rowlock_open(url, NULL, &connection, &error) || rowlock_install(connection, NULL, &error)) {
+        fprintf(stderr, "simulation: %s\n", error.text);
+        exit(1);
+    }
+    rowlock_close(connection);
+    must(sqlite3_exec(observer, WORK, NULL, NULL, NULL), WORK);
+    leases = prepare(
+        "SELECT l.token, l.name, l.mode, l.owner, count(*), max(l.\"limit\"), b.expires, b.stop"
+        "  FROM rowlock_lease l LEFT JOIN rowlock_beat b USING (token)"
+        " GROUP BY l.token, l.name ORDER BY l.token, l.name");
+    waiters = prepare("SELECT ticket, name, mode, owner, seen FROM rowlock_waiter");
+    beats = prepare("SELECT count(*) FROM rowlock_beat");
+}
+
+void rows_close(void)
+{
+    sqlite3_finalize(leases);
+    sqlite3_finalize(waiters);
+    sqlite3_finalize(beats);
+    sqlite3_close(observer);
+    unlink(strchr(url, ':') + 1); /* the driver makes the file, and nobody writes it */
+}
+
+/* Rows only: connections keep what they have compiled from history to history. */
+void rows_reset(void)
+{
+    must(sqlite3_exec(observer,
+                      "BEGIN; DELETE FROM rowlock_lease; DELETE FROM rowlock_beat;"
+                      "DELETE FROM rowlock_waiter; UPDATE rowlock_number SET last = 0;"
+                      "DELETE FROM work; COMMIT",
+                      NULL, NULL, NULL),
+         "emptying the tables");
+}
+
+static enum rowlock_mode mode_of(const unsigned char *text)
+{
+    return *text == 'e' ? ROWLOCK_EXCLUSIVE : *text == 's' ? ROWLOCK_SHARED : ROWLOCK_PERMIT;
+}
+
+static void read_lease(sqlite3_stmt *s, struct sim_row *row)
+{
+    row->token = sqlite3_column_int64(s, 0);
+    snprintf(row->name, sizeof row->name, "%s", (const char *)sqlite3_column_text(s, 1));
+    row->mode = mode_of(sqlite3_column_text(s, 2));
+    snprintf(row->owner, sizeof row->owner, "%s", (const char *)sqlite3_column_text(s, 3));
+    row->count = sqlite3_column_int(s, 4);
+    row->limit = sqlite3_column_int(s, 5);
+    row->beat = sqlite3_column_type(s, 6) != SQLITE_NULL;
+    row->expires = sqlite3_column_int64(s, 6);
+    row->stop = sqlite3_column_int(s, 7) != 0;
+}
+
+static void read_waiter(sqlite3_stmt *s, struct sim_waiter *row)
+{
+    row->ticket = sqlite3_column_int64(s, 0);
+    snprintf(row->name, sizeof row->name, "%s", (const char *)sqlite3_column_text(s, 1));
+    row->mode = mode_of(sqlite3_column_text(s, 2));
+    snprintf(row->owner, sizeof row->owner, "%s", (const char *)sqlite3_column_text(s, 3));
+    row->seen = sqlite3_column_type(s, 4) == SQLITE_NULL ? -1 : sqlite3_column_int64(s, 4);
+}
+
+bool rows_read(struct sim_rows *rows)
+{
+    int code;
+
+    rows->leases = rows->waiters = rows->beats = 0;
+    while ((code = sqlite3_step(leases)) == SQLITE_ROW && rows->leases < SIM_ROWS)
+        read_lease(leases, &rows->lease[rows->leases++]);
+    sqlite3_reset(leases);
+    if (code != SQLITE_DONE)
+        return false;
+    while ((code = sqlite3_step(waiters)) == SQLITE_ROW && rows->waiters < SIM_ROWS)
+        read_waiter(waiters, &rows->waiter[rows->waiters++]);
+    sqlite3_reset(waiters);
+    if (code == SQLITE_DONE && sqlite3_step(beats) == SQLITE_ROW)
+        rows->beats = (size_t)sqlite3_column_int64(beats, 0);
+    sqlite3_reset(beats);
+    return code == SQLITE_DONE;
+}
+
+int64_t rows_ask(struct rowlock_connection *connection, int64_t otherwise, const char *text,
+                 const char *name, int64_t number)
+{
+    sqlite3_stmt *stmt = NULL;
+    int64_t answer = otherwise;
+
+    if (sqlite3_prepare_v2(rowlock_sqlite_handle(connection), text, -1, &stmt, NULL) != SQLITE_OK)
+        return otherwise;
+    sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(stmt, 2, number);
+    if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+        answer = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    return answer;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the library asks for time, pauses and dice, and where its steps can be seen: the linker sends
+   these calls here first (simulation_test.mk). */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "job/decide.h"
+#include "lease/request.h"
+#include "simulation/sim.h"
+#include "util/clock.h"
+#include "util/pause.h"
+
+/* ---- time ------------------------------------------------------------------------------------------- */
+
+int64_t __wrap_rowlock__now_ms(void);
+int64_t __wrap_rowlock__now_ms(void)
+{
+    return sim.running ? sim_own_ms(sim.running) : sim.now;
+}
+
+static enum rowlock_wake wait_until(int64_t deadline_ms)
+{
+    if (!sim.running)
+        return ROWLOCK_WAKE_DEADLINE;
+    if (sim.running->dying)
+        return ROWLOCK_WAKE_INTERRUPT;
+    sim_until(deadline_ms);
+    return sim.running->dying ? ROWLOCK_WAKE_INTERRUPT : ROWLOCK_WAKE_DEADLINE;
+}
+
+enum rowlock_wake __wrap_rowlock__wait_fd(int fd, short events, int interrupt_fd,
+                                          int64_t deadline_ms);
+enum rowlock_wake __wrap_rowlock__wait_fd(int fd, short events, int interrupt_fd,
+                                          int64_t deadline_ms)
+{
+    (void)fd, (void)events, (void)interrupt_fd;
+    return wait_until(deadline_ms);
+}
+
+/* As the real one, but its jitter comes from the seed. */
+enum rowlock_wake __wrap_rowlock__pause(struct rowlock_pause *pause, int interrupt_fd,
+                                        int64_t deadline_ms);
+enum rowlock_wake __wrap_rowlock__pause(struct rowlock_pause *pause, int interrupt_fd,
+                                        int64_t deadline_ms)
+{
+    int64_t now = __wrap_rowlock__now_ms(), until;
+
+    (void)interrupt_fd;
+    if (now >= deadline_ms)
+        return ROWLOCK_WAKE_DEADLINE;
+    until = now + pause->next_ms - (int64_t)(sim_dice() % (uint32_t)(pause->next_ms / 2 + 1));
+    pause->next_ms = pause->next_ms * 3 / 2 + 1;
+    if (pause->next_ms > pause->most_ms)
+        pause->next_ms = pause->most_ms;
+    if (wait_until(until < deadline_ms ? until : deadline_ms) == ROWLOCK_WAKE_INTERRUPT)
+        return ROWLOCK_WAKE_INTERRUPT;
+    return ROWLOCK_WAKE_READY;
+}
+
+uint32_t __wrap_rowlock__dice(void);
+uint32_t __wrap_rowlock__dice(void)
+{
+    return sim_dice();
+}
+
+/* ---- acquiring --------------------------------------------------------------------------------------- */
+
+struct rowlock_step __real_rowlock__acquire_start(struct rowlock_acquire_machine *machine,
+                                                  int64_t now_ms);
+struct rowlock_step __wrap_rowlock__acquire_start(struct rowlock_acquire_machine *machine,
+                                                  int64_t now_ms);
+struct rowlock_step __wrap_rowlock__acquire_start(struct rowlock_acquire_machine *machine,
+                                                  int64_t now_ms)
+{
+    machine->remote |= sim.temper.pooled;
+    machine->reconnect_ms = 20000; /* as if the file were far away */
+    return __real_rowlock__acquire_start(machine, now_ms);
+}
+
+/* Nobody is there any more to take another step. */
+struct rowlock_step __real_rowlock__acquire_next(struct rowlock_acquire_machine *machine,
+                                                 int64_t now_ms, const struct rowlock_reply *reply,
+                                                 uint32_t dice);
+struct rowlock_step __wrap_rowlock__acquire_next(struct rowlock_acquire_machine *machine,
+                                                 int64_t now_ms, const struct rowlock_reply *reply,
+                                                 uint32_t dice);
+struct rowlock_step __wrap_rowlock__acquire_next(struct rowlock_acquire_machine *machine,
+                                                 int64_t now_ms, const struct rowlock_reply *reply,
+                                                 uint32_t dice)
+{
+    if (!sim.running || !sim.running->dying)
+        return __real_rowlock__acquire_next(machine, now_ms, reply, dice);
+    machine->code = ROWLOCK_ECONN;
+    return (struct rowlock_step){.act = ROWLOCK_ACT_DONE};
+}
+
+static void follow(struct sim_client *client, const struct rowlock_step *step,
+                   const struct rowlock_reply *reply)
+{
+    if (reply->code)
+        return;
+    if (step->act == ROWLOCK_ACT_ENQUEUE && reply->status == ROWLOCK_STATUS_OK) {
+        client->ticket = reply->number;
+        check_ticket(reply->number, client->id);
+    }
+    if (step->act == ROWLOCK_ACT_OVERTAKE && reply->number == 1) {
+        client->noted = step->number;
+        client->noted_ms = sim_own_ms(client);
+    }
+}
+
+int __real_rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
+                            int64_t deadline_ms, struct rowlock_reply *reply,
+                            struct rowlock_refused *refused, struct rowlock_error *error);
+int __wrap_rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
+                            int64_t deadline_ms, struct rowlock_reply *reply,
+                            struct rowlock_refused *refused, struct rowlock_error *error);
+int __wrap_rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
+                            int64_t deadline_ms, struct rowlock_reply *reply,
+                            struct rowlock_refused *refused, struct rowlock_error *error)
+{
+    struct sim_client *client = sim.running;
+    int code;
+
+    if (!client)
+        return __real_rowlock__execute(request, step, deadline_ms, reply, refused, error);
+    client->request = request;
+    client->step = step;
+    client->asked = sim_database_ms();
+    code = __real_rowlock__execute(request, step, deadline_ms, reply, refused, error);
+    client->step = NULL;
+    client->met_busy |= step->act == ROWLOCK_ACT_GRANT && reply->status == ROWLOCK_STATUS_BUSY;
+    follow(client, step, reply);
+    story_reply(client, step, reply);
+    if (sim.wrong == SIM_NEW_OWNER && code == ROWLOCK_ECONN && step->act == ROWLOCK_ACT_GRANT)
+        snprintf(request->owner, sizeof request->owner, "%032x", sim_below(1u << 30));
+    return code;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------------------ */
+
+struct rowlock_job_decision __real_rowlock__job_decide(const struct rowlock_job_state *state,
+                                                       const struct rowlock_job_rules *rules);
+struct rowlock_job_decision __wrap_rowlock__job_decide(const struct rowlock_job_state *state,
+                                                       const struct rowlock_job_rules *rules);
+struct rowlock_job_decision __wrap_rowlock__job_decide(const struct rowlock_job_state *state,
+                                                       const struct rowlock_job_rules *rules)
+{
+    struct rowlock_job_rules told = *rules;
+    struct rowlock_job_decision decision;
+
+    told.skips_missed |= sim.wrong == SIM_SKIPS_ALWAYS;
+    if (sim.wrong == SIM_REPEATS_FOR_EVER)
+        told.retry = INT_MAX;
+    decision = __real_rowlock__job_decide(state, &told);
+    if (sim.wrong == SIM_COUNTS_FROM_CALL)
+        decision.due_ms = rowlock__schedule_next(rules->schedule, state->now_ms);
+    return decision;
+}
+
+/* ---- keeping ------------------------------------------------------------------------------------------ */
+
+struct rowlock_keep_step __real_rowlock__keep_start(struct rowlock_keep_machine *machine,
+                                                    int64_t granted_ms, int64_t now_ms);
+struct rowlock_keep_step __wrap_rowlock__keep_start(struct rowlock_keep_machine *machine,
+                                                    int64_t granted_ms, int64_t now_ms);
+struct rowlock_keep_step __wrap_rowlock__keep_start(struct rowlock_keep_machine *machine,
+                                                    int64_t granted_ms, int64_t now_ms)
+{
+    if (sim.wrong == SIM_COUNTS_FROM_ANSWER)
+        granted_ms = now_ms;
+    return __real_rowlock__keep_start(machine, granted_ms, now_ms);
+}
+
+struct rowlock_keep_step __real_rowlock__keep_next(struct rowlock_keep_machine *machine,
+                                                   int64_t now_ms, int code,
+                                                   enum rowlock_status status, uint32_t dice);
+struct rowlock_keep_step __wrap_rowlock__keep_next(struct rowlock_keep_machine *machine,
+                                                   int64_t now_ms, int code,
+                                                   enum rowlock_status status, uint32_t dice);
+struct rowlock_keep_step __wrap_rowlock__keep_next(struct rowlock_keep_machine *machine,
+                                                   int64_t now_ms, int code,
+                                                   enum rowlock_status status, uint32_t dice)
+{
+    struct rowlock_keep_step step = __real_rowlock__keep_next(machine, now_ms, code, status, dice);
+
+    if (sim.wrong == SIM_COUNTS_FROM_ANSWER && !code && status == ROWLOCK_STATUS_OK &&
+        machine->end_ms < now_ms + machine->ttl_ms && step.act == ROWLOCK_KEEP_SLEEP)
+        machine->end_ms = now_ms + machine->ttl_ms;
+    return step;
+}

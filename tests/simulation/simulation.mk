@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# The simulation: one program of several files, without the test house, for it has a house of its own.
+# `make soak SEED=7 HISTORIES=5000000`; SEED=7 HISTORIES=1 tells one story; WRONG=1 makes a mistake.
+# KIND=jobs: farms and their jobs.
+
+ifneq ($(filter sqlite,$(DRIVERS)),)
+
+SIMULATION_SOURCES := $(wildcard tests/simulation/*.c)
+SIMULATION_OBJECTS := $(SIMULATION_SOURCES:%.c=$(BUILD)/obj/%.o)
+SIMULATION := $(BUILD)/tests/simulation/simulation
+SIMULATION_SEAMS := rowlock__now_ms rowlock__dice rowlock__pause rowlock__wait_fd rowlock__driver_for_url \
+  rowlock__execute rowlock__acquire_start rowlock__acquire_next rowlock__keep_start rowlock__keep_next \
+  rowlock__job_decide
+
+$(SIMULATION): $(SIMULATION_OBJECTS) $(BUILD)/librowlock.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(SIMULATION_SEAMS:%=-Wl,--wrap=%) -o $@ $^ \
+	  $(shell $(PKG_CONFIG) --libs sqlite3) $(LIBS)
+
+# Under a sanitizer each history costs ten times as much.
+$(SIMULATION_OBJECTS): tests/simulation/simulation.mk
+$(SIMULATION_OBJECTS): TEST_CFLAGS += -DCHECKED_HISTORIES=$(if $(SANITIZE),300,3000) \
+  -DCHECKED_FARMS=$(if $(SANITIZE),10,60) -DCHECKED_YEARS=$(if $(SANITIZE),0,1)
+
+test-programs: $(SIMULATION)
+
+.PHONY: soak
+soak: $(SIMULATION)
+	@SEED='$(SEED)' KIND='$(KIND)' HISTORIES='$(HISTORIES)' WRONG='$(WRONG)' $(SIMULATION) soak
+
+-include $(SIMULATION_OBJECTS:.o=.d)
+
+endif

@@ -1,0 +1,5 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs on: once
+# Histories of a farm on a made-up clock: see tests/simulation/sim.h, and `make soak`.
+exec "$ROWLOCK_TEST_BIN/tests/simulation/simulation"

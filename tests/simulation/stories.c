@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "simulation/stories.h"
+
+#define A 0
+#define B 1
+#define TTL_MS 5000
+
+/* ---- what a client of a script does ------------------------------------------------------------------ */
+
+static void hold(struct sim_client *client, int64_t after_ms, struct sim_claim claim, int64_t ms)
+{
+    struct rowlock_lease *lease = NULL;
+
+    sim_pass(after_ms);
+    if (sim_acquire(client, &claim, TTL_MS, -1, &lease) == ROWLOCK_OK) {
+        sim_hold(client, lease, ms);
+        if (!client->dying)
+            sim_release(client, lease);
+    }
+    rowlock_lease_free(lease);
+}
+
+static void hold_a(struct sim_client *client)
+{
+    hold(client, 100 * client->id, sim_one(A, ROWLOCK_EXCLUSIVE), 1000);
+}
+
+static void read_a(struct sim_client *client)
+{
+    hold(client, 100 * client->id, sim_one(A, ROWLOCK_SHARED), 1000);
+}
+
+static void try_a(struct sim_client *client)
+{
+    struct sim_claim claim = sim_one(A, ROWLOCK_EXCLUSIVE);
+    struct rowlock_lease *lease = NULL;
+
+    sim_pass(100 * client->id);
+    sim_acquire(client, &claim, TTL_MS, 0, &lease);
+    rowlock_lease_free(lease);
+}
+
+static void hold_a_and_b(struct sim_client *client)
+{
+    struct sim_claim claim = sim_one(A, ROWLOCK_EXCLUSIVE);
+
+    claim.want[claim.n++] = sim_one(B, ROWLOCK_SHARED).want[0];
+    hold(client, 100 * client->id, claim, 1000);
+}
+
+static void permit_a(struct sim_client *client)
+{
+    hold(client, 100 * client->id, sim_one(A, ROWLOCK_PERMIT), 1000);
+}
+
+static void die_holding_a(struct sim_client *client)
+{
+    struct sim_claim claim = sim_one(A, ROWLOCK_EXCLUSIVE);
+    struct rowlock_lease *lease = NULL;
+
+    sim_pass(100 * client->id);
+    sim_acquire(client, &claim, TTL_MS, -1, &lease);
+    tell("%s dies", story_client(client->id));
+    sim_kill(client);
+    rowlock_lease_free(lease);
+}
+
+/* Kills client 2 while it waits. */
+static void kill_the_second(struct sim_client *client)
+{
+    (void)client;
+    sim_pass(500);
+    tell("client 2 dies");
+    sim_kill(&sim.client[1]);
+}
+
+/* Stops client 2 while it waits: it is the head of the queue, and does not look. */
+static void stop_the_second(struct sim_client *client)
+{
+    (void)client;
+    sim_pass(500);
+    tell("client 2 is stopped");
+    sim.client[1].wake += 4000;
+}
+
+static void lose_the_grants_reply(struct sim_client *client)
+{
+    client->next_reply_lost = true;
+    hold_a(client);
+}
+
+static void break_a(struct sim_client *client)
+{
+    sim_pass(500);
+    sim_break(client, "A", false);
+}
+
+static void keep_a_long(struct sim_client *client)
+{
+    hold(client, 0, sim_one(A, ROWLOCK_EXCLUSIVE), 60000);
+}
+
+static void lock_a(struct sim_client *client)
+{
+    struct sim_claim claim = sim_one(A, ROWLOCK_EXCLUSIVE);
+
+    sim_pass(100 * client->id);
+    sim_lock(client, &claim, -1, 1000);
+}
+
+/* Holds the file's write lock for longer than a lease can do without renewal. */
+static void lock_b_long(struct sim_client *client)
+{
+    struct sim_claim claim = sim_one(B, ROWLOCK_EXCLUSIVE);
+
+    sim_pass(500);
+    sim_lock(client, &claim, -1, TTL_MS + 2000);
+}
+
+/* ---- and what is told of it ---------------------------------------------------------------------------- */
+
+const struct story stories[] = {
+    {"p7_first_come_first_served_whatever_the_mode",
+     {hold_a, read_a, hold_a, read_a},
+     "client 1 asks for A, and waits\n"
+     "client 1 is granted A\n"
+     "client 2 asks for A, shared, and waits\n"
+     "client 2: refused, client 1 holds it\n"
+     "client 2 takes a ticket\n"
+     "client 2 is first: waits for client 1, who holds it\n"
+     "client 3 asks for A, and waits\n"
+     "client 3: refused, client 1 holds it\n"
+     "client 3 takes a ticket\n"
+     "client 3: queued behind client 2, 1 before it\n"
+     "client 4 asks for A, shared, and waits\n"
+     "client 4: refused, client 1 holds it\n"
+     "client 4 takes a ticket\n"
+     "client 4: queued behind client 3, 2 before it\n"
+     "client 1 releases A\n"
+     "client 2 is first, and nothing is in the way\n"
+     "client 2 is granted A, shared\n"
+     "client 3 is first: waits for client 2, who holds it\n"
+     "client 4: queued behind client 3, 1 before it\n"
+     "client 2 releases A, shared\n"
+     "client 3 is first, and nothing is in the way\n"
+     "client 3 is granted A\n"
+     "client 4 is first: waits for client 3, who holds it\n"
+     "client 3 releases A\n"
+     "client 4 is first, and nothing is in the way\n"
+     "client 4 is granted A, shared\n"
+     "client 4 releases A, shared\n"},
+    {"p1_readers_share",
+     {read_a, read_a, hold_a},
+     "client 1 asks for A, shared, and waits\n"
+     "client 1 is granted A, shared\n"
+     "client 2 asks for A, shared, and waits\n"
+     "client 2 is granted A, shared\n"
+     "client 3 asks for A, and waits\n"
+     "client 3: refused, client 1 holds it\n"
+     "client 3 takes a ticket\n"
+     "client 3 is first: waits for client 1, who holds it\n"
+     "client 1 releases A, shared\n"
+     "client 3 is first: waits for client 2, who holds it\n"
+     "client 2 releases A, shared\n"
+     "client 3 is first, and nothing is in the way\n"
+     "client 3 is granted A\n"
+     "client 3 releases A\n"},
+    {"p1_two_permits_and_a_third",
+     {permit_a, permit_a, permit_a},
+     "client 1 asks for 1 of 2 permits of A, and waits\n"
+     "client 1 is granted 1 of 2 permits of A\n"
+     "client 2 asks for 1 of 2 permits of A, and waits\n"
+     "client 2 is granted 1 of 2 permits of A\n"
+     "client 3 asks for 1 of 2 permits of A, and waits\n"
+     "client 3: refused, client 1 holds it\n"
+     "client 3 takes a ticket\n"
+     "client 3 is first: waits for client 1, who holds it\n"
+     "client 1 releases 1 of 2 permits of A\n"
+     "client 3 is first, and nothing is in the way\n"
+     "client 3 is granted 1 of 2 permits of A\n"
+     "client 2 releases 1 of 2 permits of A\n"
+     "client 3 releases 1 of 2 permits of A\n"},
+    {"several_names_all_or_none",
+     {read_a, hold_a_and_b, hold_a},
+     "client 1 asks for A, shared, and waits\n"
+     "client 1 is granted A, shared\n"
+     "client 2 asks for A and B, shared, and waits\n"
+     "client 2: refused, client 1 holds it\n"
+     "client 2 takes a ticket\n"
+     "client 2 is first: waits for client 1, who holds it\n"
+     "client 3 asks for A, and waits\n"
+     "client 3: refused, client 1 holds it\n"
+     "client 3 takes a ticket\n"
+     "client 3: queued behind client 2, 1 before it\n"
+     "client 1 releases A, shared\n"
+     "client 2 is first, and nothing is in the way\n"
+     "client 2 is granted A and B, shared\n"
+     "client 3 is first: waits for client 2, who holds it\n"
+     "client 2 releases A and B, shared\n"
+     "client 3 is first, and nothing is in the way\n"
+     "client 3 is granted A\n"
+     "client 3 releases A\n"},
+    {"a_try_behind_a_waiter",
+     {hold_a, hold_a, try_a},
+     "client 1 asks for A, and waits\n"
+     "client 1 is granted A\n"
+     "client 2 asks for A, and waits\n"
+     "client 2: refused, client 1 holds it\n"
+     "client 2 takes a ticket\n"
+     "client 2 is first: waits for client 1, who holds it\n"
+     "client 3 asks for A, now or never\n"
+     "client 3: refused, client 1 holds it\n"
+     "client 3 gives up: held by another\n"
+     "client 1 releases A\n"
+     "client 2 is first, and nothing is in the way\n"
+     "client 2 is granted A\n"
+     "client 2 releases A\n"},
+    {"p6_a_dead_holders_lease_passes_on_at_its_expiry",
+     {die_holding_a, hold_a},
+     "client 1 asks for A, and waits\n"
+     "client 1 is granted A\n"
+     "client 1 dies\n"
+     "client 2 asks for A, and waits\n"
+     "client 2: refused, client 1 holds it\n"
+     "client 2 takes a ticket\n"
+     "client 2 is first: waits for client 1, who holds it\n"
+     "client 2 is first, and nothing is in the way\n"
+     "client 2 is granted A\n"
+     "client 2 releases A\n"},
+    {"p6_a_dead_waiter_delays_nobody",
+     {hold_a, hold_a, hold_a, kill_the_second},
+     "client 1 asks for A, and waits\n"
+     "client 1 is granted A\n"
+     "client 2 asks for A, and waits\n"
+     "client 2: refused, client 1 holds it\n"
+     "client 2 takes a ticket\n"
+     "client 2 is first: waits for client 1, who holds it\n"
+     "client 3 asks for A, and waits\n"
+     "client 3: refused, client 1 holds it\n"
+     "client 3 takes a ticket\n"
+     "client 3: queued behind client 2, 1 before it\n"
+     "client 2 dies\n"
+     "client 1 releases A\n"
+     "client 3 is first, and nothing is in the way\n"
+     "client 3 is granted A\n"
+     "client 3 releases A\n"},
+    {"p7_a_stopped_waiter_is_passed_and_queues_again",
+     {hold_a, hold_a, hold_a, stop_the_second},
+     "client 1 asks for A, and waits\n"
+     "client 1 is granted A\n"
+     "client 2 asks for A, and waits\n"
+     "client 2: refused, client 1 holds it\n"
+     "client 2 takes a ticket\n"
+     "client 2 is first: waits for client 1, who holds it\n"
+     "client 3 asks for A, and waits\n"
+     "client 3: refused, client 1 holds it\n"
+     "client 3 takes a ticket\n"
+     "client 3: queued behind client 2, 1 before it\n"
+     "client 2 is stopped\n"
+     "client 1 releases A\n"
+     "client 3 is first, and nothing is in the way\n"
+     "client 3 is granted A\n"
+     "client 3 releases A\n"
+     "client 2 was taken for dead: its ticket is gone\n"
+     "client 2 takes a ticket\n"
+     "client 2 is first, and nothing is in the way\n"
+     "client 2 is granted A\n"
+     "client 2 releases A\n"},
+    {"a_lost_reply_is_settled_by_the_owner_id",
+     {lose_the_grants_reply, hold_a},
+     "client 1 asks for A, and waits\n"
+     "client 1 loses its connection before the answer comes\n"
+     "client 1 is granted A\n"
+     "client 2 asks for A, and waits\n"
+     "client 2: refused, client 1 holds it\n"
+     "client 2 takes a ticket\n"
+     "client 2 is first: waits for client 1, who holds it\n"
+     "client 1 releases A\n"
+     "client 2 is first, and nothing is in the way\n"
+     "client 2 is granted A\n"
+     "client 2 releases A\n"},
+    {"a_broken_lease_is_given_up_and_the_name_is_free",
+     {keep_a_long, hold_a, break_a},
+     "client 1 asks for A, and waits\n"
+     "client 1 is granted A\n"
+     "client 2 asks for A, and waits\n"
+     "client 2: refused, client 1 holds it\n"
+     "client 2 takes a ticket\n"
+     "client 2 is first: waits for client 1, who holds it\n"
+     "client 3 breaks the lease of A\n"
+     "client 1 is told to stop\n"
+     "client 2 is first, and nothing is in the way\n"
+     "client 2 is granted A\n"
+     "client 2 releases A\n"},
+    {"p1_a_transaction_waits_for_a_lease",
+     {hold_a, lock_a},
+     "client 1 asks for A, and waits\n"
+     "client 1 is granted A\n"
+     "client 1 releases A\n"
+     "client 2 locks A in a transaction\n"
+     "client 2 ends its transaction\n"},
+    {"p1_a_lease_waits_for_a_transaction",
+     {lock_a, hold_a, lock_a},
+     "client 1 locks A in a transaction\n"
+     "client 2 asks for A, and waits\n"
+     "client 1 ends its transaction\n"
+     "client 2 is granted A\n"
+     "client 2 releases A\n"
+     "client 3 locks A in a transaction\n"
+     "client 3 ends its transaction\n"},
+    {"p5_who_cannot_renew_stops_in_time",
+     {keep_a_long, lock_b_long},
+     "client 1 asks for A, and waits\n"
+     "client 1 is granted A\n"
+     "client 2 locks B in a transaction\n"
+     "client 1 could not renew in time, and stops\n"
+     "client 2 ends its transaction\n"},
+    {.name = NULL},
+};

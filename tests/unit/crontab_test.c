@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Crontabs: every kind of line, every setting, and every mistake with its line and column. */
+#include <stdio.h>
+#include <string.h>
+
+#include "command/crontab.h"
+#include "lib/test.h"
+
+#define SOME_INSTANT INT64_C(1767225600000) /* 2026-01-01 00:00 UTC */
+
+static struct crontab crontab;
+
+static void read_text(const char *text)
+{
+    struct crontab_mistake mistake = {0};
+
+    if (crontab_read(text, strlen(text), &crontab, &mistake))
+        t_fail(__FILE__, __LINE__, "%zu:%zu: %s", mistake.line, mistake.column, mistake.text);
+}
+
+/* ---- what is understood ----------------------------------------------------------------------------- */
+
+TEST(lines_of_every_kind)
+{
+    read_text("# a comment\n"
+              "\n"
+              "  \t \n"
+              "0 4 * * * nightly -- ./nightly report\n"
+              "   # another\n"
+              "\t@hourly\tmail\t--\tsend  mail \n"
+              "every 5m poll -- poll");
+    t_int((long long)crontab.n, 3);
+    t_text(crontab.entries[0].name, "nightly");
+    t_text(crontab.entries[0].command, "./nightly report");
+    t_text(rowlock_schedule_text(crontab.entries[0].schedule), "cron 0 4 * * * UTC");
+    t_int((long long)crontab.entries[0].line, 4);
+    t_text(crontab.entries[1].name, "mail");
+    t_text(crontab.entries[1].command, "send  mail ");
+    t_text(crontab.entries[2].name, "poll");
+    t_text(crontab.entries[2].command, "poll");
+    t_text(rowlock_schedule_text(crontab.entries[2].schedule), "every 5m");
+    t_int((long long)crontab.entries[2].line, 7);
+    crontab_free(&crontab);
+    t_int((long long)crontab.n, 0);
+}
+
+TEST(a_file_without_jobs_is_one)
+{
+    read_text("");
+    t_int((long long)crontab.n, 0);
+    crontab_free(&crontab);
+    read_text("# nothing\n\n");
+    t_int((long long)crontab.n, 0);
+    crontab_free(&crontab);
+}
+
+TEST(the_command_stands_as_it_is)
+{
+    read_text("@daily a -- echo 100% 'a b' \"$HOME\" # no comment -- x\\\n"
+              "@daily b -- -- x\r\n"
+              "@daily c --   # x\n");
+    t_text(crontab.entries[0].command, "echo 100% 'a b' \"$HOME\" # no comment -- x\\");
+    t_text(crontab.entries[1].command, "-- x");
+    t_text(crontab.entries[2].command, "# x");
+    crontab_free(&crontab);
+}
+
+TEST(words_may_be_quoted)
+{
+    read_text("@daily 'two words' --note \"it's \"'so' -- x\n"
+              "@daily 'na''me' -- x\n"
+              "@daily \"#b\" --note=a'b c'd -- x\n");
+    t_text(crontab.entries[0].name, "two words");
+    t_text(crontab.entries[0].settings.note, "it's so");
+    t_text(crontab.entries[1].name, "name");
+    t_text(crontab.entries[2].name, "#b");
+    crontab_free(&crontab);
+}
+
+TEST(every_setting)
+{
+    const struct job_settings *settings;
+
+    read_text("@daily a -- x\n"
+              "@daily b --tz Europe/Berlin --at-least 5m --max-run=1h30m --retry 3 --backoff 90 "
+              "--missed skip --history 7 --ttl 1m --kill-after 500ms --note hello -- x\n"
+              "@daily c --retry 0 --missed once --ttl 8s --kill-after 5s --at-least 0 -- x\n");
+    settings = &crontab.entries[0].settings;
+    t_true(!settings->zone && !settings->note);
+    t_int(settings->max_run_ms, -1);
+    t_int(settings->at_least_ms + settings->backoff_ms + settings->retry + settings->history, 0);
+    t_int(settings->missed, ROWLOCK_MISSED_ONCE);
+    t_int(settings->ttl_ms, 30000);
+    t_int(settings->kill_after_ms, 5000);
+    settings = &crontab.entries[1].settings;
+    t_text(settings->zone, "Europe/Berlin");
+    t_int(settings->at_least_ms, 300000);
+    t_int(settings->max_run_ms, 5400000);
+    t_int(settings->retry, 3);
+    t_int(settings->backoff_ms, 90000);
+    t_int(settings->missed, ROWLOCK_MISSED_SKIP);
+    t_int(settings->history, 7);
+    t_int(settings->ttl_ms, 60000);
+    t_int(settings->kill_after_ms, 500);
+    t_text(settings->note, "hello");
+    settings = &crontab.entries[2].settings;
+    t_int(settings->retry, -1); /* the library's word for none */
+    t_int(settings->kill_after_ms, 2000);
+    crontab_free(&crontab);
+}
+
+TEST(zones)
+{
+    read_text("0 4 * * * a -- x\n"
+              "CRON_TZ=Europe/Berlin\n"
+              "0 4 * * * b -- x\n"
+              "0 4 * * * c --tz America/New_York -- x\n"
+              "every 1h d -- x\n"
+              " CRON_TZ = 'UTC' \n"
+              "0 4 * * * e -- x\n");
+    t_text(rowlock_schedule_text(crontab.entries[0].schedule), "cron 0 4 * * * UTC");
+    t_text(rowlock_schedule_text(crontab.entries[1].schedule), "cron 0 4 * * * Europe/Berlin");
+    t_text(rowlock_schedule_text(crontab.entries[2].schedule), "cron 0 4 * * * America/New_York");
+    t_text(rowlock_schedule_text(crontab.entries[3].schedule), "every 1h");
+    t_text(rowlock_schedule_text(crontab.entries[4].schedule), "cron 0 4 * * * UTC");
+    t_int(rowlock_schedule_next(crontab.entries[0].schedule, SOME_INSTANT),
+          SOME_INSTANT + 4 * 3600000);
+    t_int(rowlock_schedule_next(crontab.entries[1].schedule, SOME_INSTANT),
+          SOME_INSTANT + 3 * 3600000);
+    t_int(rowlock_schedule_next(crontab.entries[2].schedule, SOME_INSTANT),
+          SOME_INSTANT + 9 * 3600000);
+    crontab_free(&crontab);
+}
+
+/* ---- mistakes ----------------------------------------------------------------------------------------- */
+
+struct mistake {
+    const char *text;
+    size_t line, column;
+    const char *says;
+};
+
+static void refused_bytes(const char *text, size_t length, size_t line, size_t column,
+                          const char *says)
+{
+    struct crontab_mistake mistake = {0};
+    struct crontab untouched = {.n = 7};
+
+    if (crontab_read(text, length, &untouched, &mistake) == 0)
+        t_fail(__FILE__, __LINE__, "\"%s\": taken", text);
+    if (mistake.line != line || mistake.column != column)
+        t_fail(__FILE__, __LINE__, "\"%s\": %zu:%zu, not %zu:%zu (%s)", text, mistake.line,
+               mistake.column, line, column, mistake.text);
+    t_contains(mistake.text, says);
+    t_int((long long)untouched.n, 7);
+}
+
+#define REFUSED(...)                                                                    \
+    do {                                                                                \
+        static const struct mistake mistakes[] = {__VA_ARGS__};                         \
+        for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)                 \
+            refused_bytes(mistakes[i].text, strlen(mistakes[i].text), mistakes[i].line, \
+                          mistakes[i].column, mistakes[i].says);                        \
+    } while (0)
+
+TEST(mistakes_of_schedules)
+{
+    REFUSED({"60 4 * * * a -- x", 1, 1, "minute: \"60\" is none"},
+            {"# x\n\n  0 24 * * * a -- x", 3, 5, "hour: \"24\" is none"},
+            {"0 4 * * nightly -- x", 1, 9, "day of week: \"nightly\" is none"},
+            {"@dayly a -- x", 1, 1, "@dayly is not known"}, {"@reboot a -- x", 1, 1, "@reboot"},
+            {"every 5x a -- x", 1, 7, "\"5x\" is no period"}, {"every", 1, 6, "no period"},
+            {"0 0 30 2 * a -- x", 1, 5, "never comes"},
+            {"nightly -- x", 1, 1, "minute: \"nightly\" is none"},
+            {"0 4 * *", 1, 8, "day of week"});
+}
+
+TEST(mistakes_of_names)
+{
+    REFUSED({"@daily", 1, 7, "NAME is missing"}, {"@daily  ", 1, 9, "NAME is missing"},
+            {"@daily -- x", 1, 8, "NAME is missing"},
+            {"@daily --retry 3 a -- x", 1, 8, "NAME is missing"},
+            {"@daily '' -- x", 1, 8, "must not be empty"},
+            {"@daily '-a' -- x", 1, 8, "begins with '-'"},
+            {"@daily \xff -- x", 1, 8, "is not UTF-8"},
+            {"@daily a -- x\n@hourly b -- x\n @hourly a -- y", 3, 10,
+             "'a' is a job already, in line 1"});
+}
+
+TEST(a_name_leaves_room_for_that_of_its_lock)
+{
+    char name[253] = "", text[300];
+
+    memset(name, 'n', 251);
+    snprintf(text, sizeof text, "@daily %s -- x", name);
+    read_text(text);
+    crontab_free(&crontab);
+    name[251] = 'n';
+    snprintf(text, sizeof text, "@daily %s -- x", name);
+    refused_bytes(text, strlen(text), 1, 8, "more than 251 bytes");
+}
+
+TEST(mistakes_of_options)
+{
+    REFUSED({"@daily a --nosuch 3 -- x", 1, 10, "no such option: '--nosuch'"},
+            {"@daily a --nosuch=3 -- x", 1, 10, "no such option: '--nosuch'"},
+            {"@daily a --every 5m -- x", 1, 10, "no such option"},
+            {"@daily a --retry", 1, 17, "'--retry' wants a value"},
+            {"@daily a --retry many -- x", 1, 18, "--retry: 'many' is no number"},
+            {"@daily a --retry=-1 -- x", 1, 10, "--retry: '-1' is no number"},
+            {"@daily a --max-run 0 -- x", 1, 20, "--max-run: '0' is too short"},
+            {"@daily a --max-run soon -- x", 1, 20, "--max-run: 'soon' is no duration"},
+            {"@daily a --at-least 400d -- x", 1, 21, "too long: it is 366d at most"},
+            {"@daily a --ttl 500ms -- x", 1, 16, "it is 1s at least"},
+            {"@daily a --missed twice -- x", 1, 19, "neither once nor skip"},
+            {"@daily a --history 0 -- x", 1, 20, "no number from 1"},
+            {"@daily a --note \xff -- x", 1, 17, "--note: the text is not UTF-8"},
+            {"@daily a --tz Nowhere -- x", 1, 15, "Nowhere"},
+            {"@daily a --tz '' -- x", 1, 15, "--tz: the value is empty"},
+            {"every 5m a --tz UTC -- x", 1, 17, "it has no time zone"},
+            {"@daily a b -- x", 1, 10, "'b' is no option"}, {"@daily a -n -- x", 1, 10, "'-n'"},
+            {"@daily a --note 'open -- x", 1, 17, "quote (') is not closed"},
+            {"@daily \"a -- x\n\" -- x", 1, 8, "quote (\") is not closed"});
+}
+
+TEST(mistakes_of_commands)
+{
+    REFUSED({"@daily a", 1, 9, "'--' and a command are missing"},
+            {"@daily a '--' x", 1, 10, "no such option"},
+            {"@daily a --retry 3", 1, 19, "'--' and a command are missing"},
+            {"@daily a --", 1, 12, "command is missing"},
+            {"@daily a --  \t", 1, 15, "command is missing"});
+}
+
+TEST(mistakes_of_variables)
+{
+    REFUSED({"PATH=/bin\n", 1, 1, "'PATH=' is not understood"},
+            {"@daily a -- x\n MAILTO = ann", 2, 2, "'MAILTO=' is not understood"},
+            {"cron_tz=UTC", 1, 1, "'cron_tz=' is not understood"},
+            {"CRON_TZ=", 1, 9, "wants a time zone"}, {"CRON_TZ=''", 1, 9, "wants a time zone"},
+            {"CRON_TZ=Nowhere", 1, 9, "Nowhere"},
+            {"CRON_TZ= ../../etc/passwd", 1, 10, "../../etc/passwd"},
+            {"CRON_TZ=UTC UTC", 1, 13, "nothing may follow"});
+}
+
+TEST(what_is_no_text)
+{
+    static const char zero[] = "@daily a -- x\n@daily b\0 -- x\n";
+    static char longer[100100];
+
+    refused_bytes(zero, sizeof zero - 1, 2, 9, "a byte 0");
+    memset(longer, 'x', sizeof longer - 1);
+    memcpy(longer, "@daily a -- ", 12);
+    refused_bytes(longer, strlen(longer), 1, 1, "more than 100000 bytes");
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table from an engine's answer to a code: the answers that were seen, and strange ones. */
+#include <string.h>
+
+#include "driver/failure.h"
+#include "lib/test.h"
+
+static const struct {
+    const char *engine, *sqlstate;
+    int native, code;
+} seen[] = {
+    {"postgresql", "55P03", 0, ROWLOCK_ETIMEDOUT},
+    {"postgresql", "57014", 0, ROWLOCK_ETIMEDOUT},
+    {"postgresql", "40P01", 0, ROWLOCK_EABORTED},
+    {"postgresql", "25P02", 0, ROWLOCK_EABORTED},
+    {"postgresql", "25006", 0, ROWLOCK_ESERVER},
+    {"postgresql", "42883", 0, ROWLOCK_ESCHEMA},
+    {"postgresql", "42501", 0, ROWLOCK_EDENIED},
+    {"postgresql", "28P01", 0, ROWLOCK_EDENIED},
+    {"postgresql", "57P01", 0, ROWLOCK_ECONN},
+    {"postgresql", "57P02", 0, ROWLOCK_ECONN},
+    {"postgresql", "57P03", 0, ROWLOCK_ECONN}, /* starting up, shutting down */
+    {"mariadb", "08S01", 1053, ROWLOCK_ECONN},
+    {"mariadb", "08S01", 1077, ROWLOCK_ECONN},
+    {"mariadb", "08S01", 1079, ROWLOCK_ECONN},
+    {"mariadb", "08S01", 1152, ROWLOCK_ECONN},
+    {"mariadb", "08S01", 1158, ROWLOCK_ECONN},
+    {"mariadb", "08S01", 1159, ROWLOCK_ECONN},
+    {"mariadb", "08S01", 1160, ROWLOCK_ECONN},
+    {"mariadb", "08S01", 1161, ROWLOCK_ECONN},
+    {"postgresql", "08006", 0, ROWLOCK_ECONN},
+    {"postgresql", "22012", 0, ROWLOCK_EDB},
+    {"postgresql", "RL001", 0, ROWLOCK_ESNAPSHOT},
+    {"mariadb", "HY000", 1205, ROWLOCK_ETIMEDOUT},
+    {"mariadb", "70100", 1969, ROWLOCK_ETIMEDOUT},
+    {"mariadb", "70100", 1317, ROWLOCK_ECANCELED},
+    {"mariadb", "40001", 1213, ROWLOCK_EROLLEDBACK},
+    {"mariadb", "42000", 1305, ROWLOCK_ESCHEMA},
+    {"mariadb", "28000", 1045, ROWLOCK_EDENIED},
+    {"mariadb", "HY000", 2006, ROWLOCK_ECONN},
+    {"mariadb", "HY000", 2013, ROWLOCK_ECONN},
+    {"mariadb", "08S01", 1047, ROWLOCK_ESERVER},
+    {"mariadb", "RL006", 1644, ROWLOCK_ENOTX},
+    {"mariadb", "42000", 1064, ROWLOCK_EDB},
+    {"sqlite", "", 5, ROWLOCK_ETIMEDOUT},
+    {"sqlite", "", 261, ROWLOCK_ETIMEDOUT}, /* SQLITE_BUSY_RECOVERY */
+    {"sqlite", "", 517, ROWLOCK_ESNAPSHOT}, /* SQLITE_BUSY_SNAPSHOT */
+    {"sqlite", "", 1032, ROWLOCK_ESERVER},  /* SQLITE_READONLY_DBMOVED */
+    {"sqlite", "", 14, ROWLOCK_ECONN},
+    {"sqlite", "", 26, ROWLOCK_EINVAL},
+    {"sqlite", "", 1, ROWLOCK_EDB},
+};
+
+TEST(what_was_seen_is_judged_as_it_was)
+{
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+        int code =
+            rowlock__failure(&t_error, seen[i].engine, seen[i].sqlstate, seen[i].native, "text");
+
+        t_text(rowlock_error_name(code), rowlock_error_name(seen[i].code));
+        t_int(t_error.code, code);
+        t_int(t_error.native, seen[i].native);
+        t_text(t_error.sqlstate, seen[i].sqlstate);
+        t_contains(t_error.text, "text");
+    }
+}
+
+TEST(another_engines_number_means_nothing)
+{
+    t_fails(rowlock__failure(&t_error, "postgresql", "", 1213, "text"), EDB);
+    t_fails(rowlock__failure(&t_error, "mariadb", "55P03", 5, "text"), EDB);
+    t_fails(rowlock__failure(&t_error, "sqlite", "40P01", 0, "text"), EDB);
+}
+
+TEST(a_strange_answer_does_no_harm)
+{
+    t_int(rowlock__failure(NULL, "mariadb", NULL, 1213, "text"), ROWLOCK_EROLLEDBACK);
+    t_fails(rowlock__failure(&t_error, "mariadb", NULL, 0, "%s%n"), EDB);
+    t_contains(t_error.text, "%s%n");
+    t_fails(rowlock__failure(&t_error, "mariadb", "toolong", 0, "line\nforged"), EDB);
+    t_int((long long)strlen(t_error.sqlstate), 5);
+    t_lacks(t_error.text, "\n");
+}
+
+TEST(what_is_left_of_the_transaction_is_not_the_tables_affair)
+{
+    t_error.transaction = ROWLOCK_TX_GONE;
+    t_fails(rowlock__failure(&t_error, "mariadb", "40001", 1213, "text"), EROLLEDBACK);
+    t_left(GONE);
+}

@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The fuzz targets over their corpus: what was found once stays mended.
+cd "$(dirname "$0")/../.." || exit 125
+. tests/lib/tap.sh
+for program in "$ROWLOCK_TEST_BIN"/fuzz/*; do
+    [ -f "$program" ] && [ -x "$program" ] || continue
+    target=$(basename "$program")
+    check "the corpus of $target" "$program" "fuzz/corpus/$target"/*
+done
+finish_tap

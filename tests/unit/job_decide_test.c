@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What may be done about a job now: each rule by itself, then farms that live for months in an instant. */
+#include <string.h>
+
+#include "job/decide.h"
+#include "lib/instants.h"
+#include "lib/test.h"
+
+static struct rowlock_schedule schedule;
+static struct rowlock_job_rules rules;
+static struct rowlock_job_state job;
+
+static void given(const char *text, const char *now)
+{
+    t_ok(rowlock__schedule_read(text, NULL, &schedule, NULL, &t_error));
+    rules = (struct rowlock_job_rules){.schedule = &schedule, .retry = -1, .backoff_ms = 10000};
+    job = (struct rowlock_job_state){.now_ms = t_utc(now)};
+}
+
+/* Planned by the same schedule; the instant before was `last`. */
+static void known(const char *last, const char *due)
+{
+    job.known = job.same_schedule = true;
+    job.last_ms = t_utc(last);
+    job.due_ms = t_utc(due);
+}
+
+static void waits(const char *until)
+{
+    struct rowlock_job_decision d = rowlock__job_decide(&job, &rules);
+
+    t_int(d.act, ROWLOCK_JOB_WAIT);
+    t_int(d.until_ms, t_utc(until));
+}
+
+static void plans(const char *due)
+{
+    struct rowlock_job_decision d = rowlock__job_decide(&job, &rules);
+
+    t_int(d.act, ROWLOCK_JOB_PLAN);
+    t_int(d.due_ms, t_utc(due));
+}
+
+static struct rowlock_job_decision claims(const char *instant, const char *due, int repeats)
+{
+    struct rowlock_job_decision d = rowlock__job_decide(&job, &rules);
+
+    t_int(d.act, ROWLOCK_JOB_CLAIM);
+    t_int(d.instant_ms, t_utc(instant));
+    t_int(d.due_ms, t_utc(due));
+    t_int(d.repeats, repeats);
+    return d;
+}
+
+static struct rowlock_job_decision settles(const char *due)
+{
+    struct rowlock_job_decision d = rowlock__job_decide(&job, &rules);
+
+    t_int(d.act, ROWLOCK_JOB_SETTLE);
+    t_int(d.due_ms, t_utc(due));
+    return d;
+}
+
+/* ---- when it is due ------------------------------------------------------------------------------- */
+
+TEST(a_period_never_seen_is_due_at_once)
+{
+    given("every 1h", "2026-03-01T10:20Z");
+    claims("2026-03-01T10:00Z", "2026-03-01T11:00Z", 0);
+}
+
+TEST(a_line_never_seen_is_planned)
+{
+    given("0 3 * * *", "2026-03-01T10:20Z");
+    plans("2026-03-02T03:00Z");
+}
+
+TEST(what_was_planned_by_a_clock_that_was_wrong_is_planned_anew)
+{
+    given("every 5m", "2026-03-01T10:21Z");
+    known("2027-03-01T10:20Z", "2027-03-01T10:25Z");
+    plans("2026-03-01T10:25Z");
+    job.running = 7;
+    rules.retry = 0;
+    settles("2026-03-01T10:25Z");
+    known("2026-03-01T10:20Z", "2026-03-01T10:25Z");
+    job.running = 0;
+    waits("2026-03-01T10:25Z");
+}
+
+TEST(a_clock_that_was_put_back_a_little_repeats_nothing)
+{
+    given("0 4 * * *", "2026-03-02T03:30Z");
+    known("2026-03-02T04:00Z", "2026-03-03T04:00Z");
+    waits("2026-03-03T04:00Z");
+    given("every 5m", "2026-03-02T10:31Z");
+    known("2026-03-03T10:30Z", "2026-03-03T10:35Z");
+    waits("2026-03-03T10:35Z");
+}
+
+TEST(what_is_due_is_claimed_once)
+{
+    given("0 3 * * *", "2026-03-02T02:59:59Z");
+    known("2026-03-01T03:00Z", "2026-03-02T03:00Z");
+    waits("2026-03-02T03:00Z");
+    job.now_ms = t_utc("2026-03-02T03:00Z");
+    claims("2026-03-02T03:00Z", "2026-03-03T03:00Z", 0);
+}
+
+TEST(a_call_that_comes_a_little_early_counts)
+{
+    given("every 5m", "2026-03-02T09:59:40Z");
+    rules.early_ms = 30000;
+    known("2026-03-02T09:55Z", "2026-03-02T10:00Z");
+    claims("2026-03-02T10:00Z", "2026-03-02T10:05Z", 0);
+    job.now_ms = t_utc("2026-03-02T09:59:29Z");
+    waits("2026-03-02T09:59:30Z");
+    job.now_ms =
+        t_utc("2026-03-02T10:00:20Z"); /* and the next one a little late, after an early one */
+    known("2026-03-02T10:00Z", "2026-03-02T10:05Z");
+    waits("2026-03-02T10:04:30Z");
+}
+
+TEST(missed_instants_are_made_up_by_one_run)
+{
+    given("every 1h", "2026-03-02T15:20Z");
+    known("2026-03-02T10:00Z", "2026-03-02T11:00Z");
+    claims("2026-03-02T15:00Z", "2026-03-02T16:00Z", 0);
+}
+
+TEST(missed_instants_are_skipped)
+{
+    given("every 1h", "2026-03-02T15:20Z");
+    known("2026-03-02T10:00Z", "2026-03-02T11:00Z");
+    rules.skips_missed = true;
+    plans("2026-03-02T16:00Z");
+    job.now_ms = t_utc("2026-03-02T15:01Z"); /* a minute late is in time */
+    claims("2026-03-02T15:00Z", "2026-03-02T16:00Z", 0);
+}
+
+TEST(an_instant_without_a_next_one)
+{
+    given("0 0 31 12 *", "9999-12-31T12:00Z");
+    known("9998-12-31T00:00Z", "9999-12-31T00:00Z");
+    t_int(rowlock__job_decide(&job, &rules).due_ms, ROWLOCK_NEVER);
+    job.last_ms = job.due_ms;
+    job.due_ms = ROWLOCK_NEVER;
+    t_int(rowlock__job_decide(&job, &rules).until_ms, ROWLOCK_NEVER);
+}
+
+/* ---- another schedule ------------------------------------------------------------------------------ */
+
+TEST(another_schedule_counts_from_now)
+{
+    given("0 5 * * *", "2026-03-02T10:00Z");
+    known("2026-03-02T03:00Z", "2026-03-03T03:00Z");
+    job.same_schedule = false;
+    plans("2026-03-03T05:00Z");
+}
+
+TEST(two_nodes_that_disagree_do_not_put_it_off_for_ever)
+{
+    given("every 10m", "2026-03-02T10:10:05Z");
+    known("2026-03-02T10:00Z", "2026-03-02T10:15Z"); /* by the other, every 5m, a moment ago */
+    job.same_schedule = false;
+    claims("2026-03-02T10:10Z", "2026-03-02T10:20Z", 0);
+}
+
+/* ---- while it runs, and after ------------------------------------------------------------------------ */
+
+TEST(whoever_holds_the_name_is_waited_for)
+{
+    given("every 1h", "2026-03-02T15:20Z");
+    known("2026-03-02T10:00Z", "2026-03-02T11:00Z");
+    job.held = true;
+    job.free_ms = t_utc("2026-03-02T15:20:30Z");
+    waits("2026-03-02T15:20:30Z");
+    job.known = false;
+    waits("2026-03-02T15:20:30Z");
+}
+
+TEST(a_lost_run_is_repeated_once_and_without_a_pause)
+{
+    given("0 3 * * *", "2026-03-02T03:10Z");
+    known("2026-03-02T03:00Z", "2026-03-03T03:00Z");
+    job.running = 77;
+    t_true(claims("2026-03-02T03:00Z", "2026-03-03T03:00Z", 1).lost);
+    job.repeats = 1;
+    t_true(settles("2026-03-03T03:00Z").lost);
+    rules.retry = 3;
+    claims("2026-03-02T03:00Z", "2026-03-03T03:00Z", 2);
+    rules.retry = 0;
+    job.repeats = 0;
+    t_true(settles("2026-03-03T03:00Z").lost);
+}
+
+TEST(a_broken_run_is_not_repeated)
+{
+    struct rowlock_job_decision d;
+
+    given("0 3 * * *", "2026-03-02T03:10Z");
+    known("2026-03-02T03:00Z", "2026-03-03T03:00Z");
+    job.running = 77;
+    job.broken = true;
+    rules.retry = 3;
+    d = settles("2026-03-03T03:00Z");
+    t_true(d.broken && !d.lost);
+}
+
+TEST(a_later_instant_takes_the_place_of_a_lost_run)
+{
+    given("every 1m", "2026-03-02T03:01:20Z");
+    known("2026-03-02T03:00Z", "2026-03-02T03:01Z");
+    job.running = 77;
+    t_true(claims("2026-03-02T03:01Z", "2026-03-02T03:02Z", 0).lost);
+}
+
+TEST(a_failed_run_is_repeated_after_its_backoff_if_that_was_asked_for)
+{
+    given("0 3 * * *", "2026-03-02T03:10:04Z");
+    known("2026-03-02T03:00Z", "2026-03-03T03:00Z");
+    job.failed_ms = t_utc("2026-03-02T03:10Z");
+    waits("2026-03-03T03:00Z");
+    rules.retry = 2;
+    waits("2026-03-02T03:10:10Z");
+    job.now_ms = t_utc("2026-03-02T03:10:10Z");
+    claims("2026-03-02T03:00Z", "2026-03-03T03:00Z", 1);
+    job.repeats = 2;
+    waits("2026-03-03T03:00Z");
+}
+
+TEST(skipping_still_buries_what_was_lost)
+{
+    given("every 1h", "2026-03-02T11:20Z");
+    known("2026-03-02T10:00Z", "2026-03-02T11:00Z");
+    rules.skips_missed = true;
+    job.running = 77;
+    t_true(settles("2026-03-02T12:00Z").lost);
+}
+
+/* ---- farms ----------------------------------------------------------------------------------------------- */
+
+#define TTL_MS 30000
+#define MONTHS_MS (90 * 86400000LL)
+
+struct farm { /* the database's row, and what is to be true of it */
+    struct rowlock_job_state row;
+    int64_t began_ms, ends_ms, tokens; /* of the run; ends_ms: it is done, or its node dies */
+    bool dies;
+    int64_t runs, repeats, lost;
+};
+
+/* The run has come to its end by now. */
+static void pass(struct farm *farm, int64_t now)
+{
+    farm->row.now_ms = now;
+    if (!farm->row.running || now < farm->ends_ms)
+        farm->row.free_ms = now + TTL_MS;
+    else if (!farm->dies) {
+        farm->row.running = 0;
+        farm->row.held = false;
+    } else {
+        farm->row.free_ms = farm->ends_ms + TTL_MS;
+        farm->row.held = now < farm->row.free_ms;
+    }
+}
+
+static void take(struct farm *farm, const struct rowlock_job_decision *d, uint64_t *seed)
+{
+    bool again = farm->row.known && d->instant_ms == farm->row.last_ms;
+
+    t_true(!farm->row.held);
+    t_true(d->instant_ms > farm->row.last_ms || (again && d->repeats == farm->row.repeats + 1));
+    t_true(d->due_ms > d->instant_ms);
+    t_true(d->repeats <= 1);
+    farm->lost += d->lost;
+    farm->runs++;
+    farm->repeats += again;
+    farm->row.known = farm->row.same_schedule = farm->row.held = true;
+    farm->row.last_ms = d->instant_ms;
+    farm->row.due_ms = d->due_ms;
+    farm->row.repeats = d->repeats;
+    farm->row.running = ++farm->tokens;
+    farm->began_ms = farm->row.now_ms;
+    farm->dies = t_random(seed, 20) == 0;
+    farm->ends_ms = farm->began_ms + 1 + t_random(seed, 200000);
+}
+
+static void call(struct farm *farm, uint64_t *seed)
+{
+    struct rowlock_job_decision d = rowlock__job_decide(&farm->row, &rules);
+
+    switch (d.act) {
+    case ROWLOCK_JOB_CLAIM:
+        take(farm, &d, seed);
+        break;
+    case ROWLOCK_JOB_SETTLE:
+        farm->lost += d.lost;
+        farm->row.running = 0;
+        farm->row.due_ms = d.due_ms;
+        break;
+    case ROWLOCK_JOB_PLAN:
+        farm->row.known = farm->row.same_schedule = true;
+        farm->row.due_ms = d.due_ms;
+        break;
+    case ROWLOCK_JOB_WAIT:
+        t_true(d.until_ms > farm->row.now_ms);
+        break;
+    }
+}
+
+/* 25 nodes call at random, a minute apart at most; one run in twenty dies. No instant is run twice but
+   as a repetition; none is left behind by more than the longest run, a ttl and a call. */
+static void a_farm(const char *text, uint64_t seed)
+{
+    struct farm farm = {{0}, 0, 0, 0, false, 0, 0, 0};
+    int64_t begin = t_utc("2026-01-01T00:00Z"), now = begin;
+
+    given(text, "2026-01-01T00:00Z");
+    for (; now < begin + MONTHS_MS; now += 1 + t_random(&seed, 60000)) {
+        int64_t newest = rowlock__schedule_previous(&schedule, now - 200000 - TTL_MS - 60000);
+
+        pass(&farm, now);
+        call(&farm, &seed);
+        t_true(newest < begin || farm.row.last_ms >= newest);
+    }
+    t_true(farm.lost > 0 && farm.repeats > 0);
+}
+
+TEST(farms_that_live_for_months)
+{
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        a_farm("every 5m", seed);
+        a_farm("17 * * * *", seed + 100);
+    }
+}

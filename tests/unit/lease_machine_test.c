@@ -1,0 +1,880 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The decisions of a lease, told as stories: what the database answers, and what is done next. Time is
+ * the story's own, and the dice always fall on 0.
+ * Runs on: once
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lease/machine.h"
+#include "lib/test.h"
+#include "util/clock.h"
+
+#define START 1000
+
+/* ---- telling a story of acquire ------------------------------------------------------------------ */
+
+struct story {
+    struct rowlock_acquire_machine machine;
+    struct rowlock_step step;
+    int64_t now;
+    char text[2000];
+};
+
+static void write_down(struct story *s, const char *what, int64_t number, int64_t limit)
+{
+    size_t at = strlen(s->text);
+    char first[24] = "", second[24] = "";
+
+    if (number)
+        snprintf(first, sizeof first, " %lld", (long long)number);
+    if (limit)
+        snprintf(second, sizeof second, " %lldms", (long long)limit);
+    snprintf(s->text + at, sizeof s->text - at, "%s%s%s%s", at ? ", " : "", what, first, second);
+}
+
+static void write_step(struct story *s)
+{
+    const struct rowlock_step *step = &s->step;
+    char done[40];
+
+    switch (step->act) {
+    case ROWLOCK_ACT_GRANT:
+        write_down(s, step->ticket ? "take" : "try", step->ticket, step->limit_ms);
+        break;
+    case ROWLOCK_ACT_ENQUEUE:
+        write_down(s, "enqueue", 0, 0);
+        break;
+    case ROWLOCK_ACT_PLACE:
+        write_down(s, "place", step->ticket, 0);
+        break;
+    case ROWLOCK_ACT_AWAIT:
+        write_down(s, step->token ? "await token" : "await ticket", step->number, step->limit_ms);
+        break;
+    case ROWLOCK_ACT_PAUSE:
+        write_down(s, "pause", 0, step->limit_ms);
+        break;
+    case ROWLOCK_ACT_OVERTAKE:
+        write_down(s, step->strike ? "strike" : "suspect", step->number, 0);
+        break;
+    case ROWLOCK_ACT_WITHDRAW:
+        write_down(s, "withdraw", step->ticket, 0);
+        break;
+    case ROWLOCK_ACT_UNMARK:
+        write_down(s, "unmark", step->number, 0);
+        break;
+    case ROWLOCK_ACT_RECONNECT:
+        write_down(s, "reconnect", 0, 0);
+        break;
+    case ROWLOCK_ACT_DONE:
+        snprintf(done, sizeof done, s->machine.code ? "done %s" : "done",
+                 rowlock_error_name(s->machine.code));
+        write_down(s, done, s->machine.token, 0);
+        break;
+    }
+}
+
+/* A waiter on a server; the story may change it before the first answer. */
+static void begin_somewhere(struct story *s, int64_t wait_ms, bool remote)
+{
+    memset(s, 0, sizeof *s);
+    s->now = START;
+    s->machine.deadline_ms = rowlock__after(START, wait_ms);
+    s->machine.tries = wait_ms == 0;
+    s->machine.remote = remote;
+    s->machine.reconnect_ms = remote ? 10000 : 0;
+    s->step = rowlock__acquire_start(&s->machine, s->now);
+    write_step(s);
+}
+
+static void begin(struct story *s, int64_t wait_ms)
+{
+    begin_somewhere(s, wait_ms, true);
+}
+
+static void begin_on_sqlite(struct story *s, int64_t wait_ms)
+{
+    begin_somewhere(s, wait_ms, false);
+}
+
+static void tell(struct story *s, int64_t after_ms, struct rowlock_reply reply)
+{
+    s->now += after_ms;
+    s->step = rowlock__acquire_next(&s->machine, s->now, &reply, 0);
+    write_step(s);
+}
+
+/* Checks what was written since the last time. */
+#define t_story(s, wanted)         \
+    do {                           \
+        t_text((s)->text, wanted); \
+        (s)->text[0] = '\0';       \
+    } while (0)
+
+#define SAYS(...) ((struct rowlock_reply){__VA_ARGS__})
+#define FAILS(name) SAYS(.code = ROWLOCK_##name)
+#define NOTHING SAYS(.code = 0)
+#define CAME SAYS(.number = 1)
+#define GRANTED(t) SAYS(.token = (t))
+#define BUSY SAYS(.status = ROWLOCK_STATUS_BUSY)
+#define LEASED(t) SAYS(.status = ROWLOCK_STATUS_LEASED, .number = (t))
+#define QUEUED(t) SAYS(.status = ROWLOCK_STATUS_QUEUED, .number = (t))
+#define UNQUEUED SAYS(.status = ROWLOCK_STATUS_UNQUEUED)
+#define LIMITS SAYS(.status = ROWLOCK_STATUS_LIMIT)
+#define TICKET(t) SAYS(.number = (t))
+/* places */
+#define FIRST SAYS(.locked = true)
+#define HELD(t, expires) \
+    SAYS(.status = ROWLOCK_STATUS_LEASED, .number = (t), .expires_ms = (expires), .locked = true)
+#define BEHIND(last, n, head, is_free)                                                      \
+    SAYS(.status = ROWLOCK_STATUS_QUEUED, .number = (last), .before = (n), .first = (head), \
+         .free = (is_free), .locked = true)
+
+/* ---- a try ---------------------------------------------------------------------------------------- */
+
+TEST(an_uncontended_lease_is_one_step)
+{
+    struct story s;
+
+    begin(&s, -1);
+    tell(&s, 1, GRANTED(70));
+    t_story(&s, "try, done 70");
+}
+
+TEST(a_try_is_told_who_holds_it)
+{
+    struct story s;
+
+    begin(&s, 0);
+    tell(&s, 1, LEASED(70));
+    t_story(&s, "try, done EBUSY");
+    t_int(s.machine.held_by, 70);
+}
+
+TEST(a_try_waits_a_moment_for_another_grant)
+{
+    struct story s;
+
+    begin(&s, 0);
+    tell(&s, 1, BUSY);
+    tell(&s, 30, GRANTED(71));
+    t_story(&s, "try, try 250ms, done 71");
+
+    begin(&s, 0);
+    tell(&s, 1, BUSY);
+    tell(&s, 250, SAYS(.status = ROWLOCK_STATUS_TIMEDOUT));
+    t_story(&s, "try, try 250ms, done EBUSY");
+}
+
+TEST(a_try_on_a_busy_file_is_repeated_for_that_moment)
+{
+    struct story s;
+
+    begin_on_sqlite(&s, 0);
+    tell(&s, 0, FAILS(ETIMEDOUT));
+    tell(&s, 10, NOTHING);
+    tell(&s, 0, GRANTED(5));
+    t_story(&s, "try 250ms, pause 10ms, try 240ms, done 5");
+
+    begin_on_sqlite(&s, 0);
+    tell(&s, 0, BUSY);
+    tell(&s, 250, NOTHING);
+    tell(&s, 0, BUSY);
+    t_story(&s, "try 250ms, pause 10ms, try 1ms, done EBUSY");
+}
+
+TEST(p6_a_try_behind_a_dead_ticket_removes_it)
+{
+    struct story s;
+
+    begin(&s, 0);
+    tell(&s, 1, QUEUED(9));
+    tell(&s, 1, CAME);
+    tell(&s, 1, QUEUED(8));
+    tell(&s, 1, CAME);
+    tell(&s, 1, GRANTED(72));
+    t_story(&s, "try, await ticket 9, try, await ticket 8, try, done 72");
+}
+
+TEST(a_try_does_not_pass_a_living_ticket)
+{
+    struct story s;
+
+    begin(&s, 0);
+    tell(&s, 1, QUEUED(9));
+    tell(&s, 1, NOTHING);
+    t_story(&s, "try, await ticket 9, done EBUSY");
+
+    begin(&s, 0); /* its owner has no session lock: the same ticket stands again */
+    tell(&s, 1, QUEUED(9));
+    tell(&s, 1, CAME);
+    tell(&s, 1, QUEUED(9));
+    t_story(&s, "try, await ticket 9, try, done EBUSY");
+}
+
+TEST(p6_a_try_clears_dead_tickets_for_a_second_at_most)
+{
+    struct story s;
+
+    begin(&s, 0);
+    tell(&s, 1, QUEUED(9));
+    tell(&s, 600, CAME);
+    tell(&s, 1, QUEUED(8));
+    tell(&s, 600, CAME);
+    tell(&s, 1, QUEUED(7));
+    t_story(&s, "try, await ticket 9, try, await ticket 8, try, done EBUSY");
+}
+
+TEST(permits_stated_differently_are_refused)
+{
+    struct story s;
+
+    begin(&s, -1);
+    tell(&s, 1, LIMITS);
+    t_story(&s, "try, done ELIMIT");
+
+    begin(&s, -1);
+    tell(&s, 1, LEASED(70));
+    tell(&s, 1, TICKET(7));
+    tell(&s, 1, LIMITS);
+    tell(&s, 1, NOTHING);
+    t_story(&s, "try, enqueue, place 7, withdraw 7, done ELIMIT");
+}
+
+/* ---- the queue ------------------------------------------------------------------------------------ */
+
+TEST(p7_a_waiter_goes_through_the_queue)
+{
+    struct story s;
+
+    begin(&s, -1);
+    tell(&s, 1, LEASED(70));
+    tell(&s, 1, TICKET(7));
+    tell(&s, 1, BEHIND(5, 2, 4, false));
+    t_story(&s, "try, enqueue, place 7, await ticket 5 4000ms");
+    tell(&s, 900, CAME);
+    tell(&s, 1, HELD(71, 30000));
+    tell(&s, 400, CAME);
+    t_story(&s, "place 7, await token 71 1000ms, place 7");
+    tell(&s, 1, FIRST);
+    tell(&s, 1, GRANTED(72));
+    tell(&s, 1, NOTHING);
+    t_story(&s, "take 7 60000ms, unmark 7, done 72");
+}
+
+static void queue_up(struct story *s, int64_t ticket)
+{
+    tell(s, 1, LEASED(70));
+    tell(s, 1, TICKET(ticket));
+    s->text[0] = '\0';
+}
+
+TEST(a_transaction_that_has_the_name_is_waited_for_in_the_queue)
+{
+    struct story s;
+
+    begin(&s, 5000);
+    tell(&s, 1, BUSY);
+    tell(&s, 1, TICKET(7));
+    tell(&s, 1, FIRST);
+    t_story(&s, "try, enqueue, place 7, take 7 4997ms");
+}
+
+TEST(the_head_looks_again_at_the_expiry_or_after_a_second)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 7);
+    tell(&s, 1, HELD(70, 30000));
+    tell(&s, 1000, NOTHING);
+    tell(&s, 1, HELD(70, 300));
+    tell(&s, 300, NOTHING);
+    tell(&s, 1, FIRST);
+    t_story(&s, "await token 70 1000ms, place 7, await token 70 300ms, place 7, take 7 60000ms");
+}
+
+TEST(a_holder_without_a_session_is_polled_more_and_more_seldom)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 7);
+    tell(&s, 1, HELD(70, 30000));
+    for (int i = 0; i < 5; i++) {
+        tell(&s, 1, CAME); /* of a pause there is nothing to say; the machine must not mind */
+        tell(&s, 1, HELD(70, 30000));
+    }
+    t_story(&s, "await token 70 1000ms, place 7, pause 10ms, place 7, pause 20ms, place 7, "
+                "pause 40ms, place 7, pause 80ms, place 7, pause 100ms");
+    tell(&s, 1, NOTHING);
+    tell(&s, 1, HELD(71, 30000)); /* another holder, whose session may be alive */
+    t_story(&s, "place 7, await token 71 1000ms");
+}
+
+TEST(a_head_that_waits_for_permits_looks_often)
+{
+    struct story s;
+
+    begin(&s, -1);
+    s.machine.permits = true;
+    queue_up(&s, 7);
+    tell(&s, 1, HELD(70, 30000));
+    t_story(&s, "await token 70 250ms");
+}
+
+TEST(a_wait_for_a_ticket_grows_with_the_place_and_ends)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 900);
+    tell(&s, 1, BEHIND(899, 400, 3, false));
+    tell(&s, 30000, NOTHING);
+    tell(&s, 1, BEHIND(899, 1, 899, false));
+    t_story(&s, "await ticket 899 30000ms, place 900, await ticket 899 2000ms");
+}
+
+TEST(without_session_locks_waiters_poll)
+{
+    struct story s;
+    struct rowlock_reply held = HELD(70, 30000), behind = BEHIND(5, 40, 3, false);
+
+    held.locked = behind.locked = false;
+    begin(&s, -1);
+    queue_up(&s, 50);
+    tell(&s, 1, behind);
+    tell(&s, 300, NOTHING);
+    t_int(s.step.good_ms, 1500);
+    behind.before = 2;
+    tell(&s, 1, behind);
+    tell(&s, 30, NOTHING);
+    tell(&s, 1, held);
+    tell(&s, 10, NOTHING);
+    tell(&s, 1, held);
+    t_story(&s, "pause 300ms, place 50, pause 30ms, place 50, pause 10ms, place 50, pause 20ms");
+    tell(&s, 20, NOTHING);
+    tell(&s, 1, SAYS(.locked = false)); /* nobody sees that it lives: it stands in T in slices */
+    t_story(&s, "place 50, take 50 1000ms");
+    tell(&s, 1000, SAYS(.status = ROWLOCK_STATUS_TIMEDOUT));
+    tell(&s, 10, NOTHING);
+    tell(&s, 1, SAYS(.locked = false));
+    tell(&s, 1, GRANTED(73));
+    t_story(&s, "pause 40ms, place 50, take 50 1000ms, done 73");
+}
+
+TEST(on_sqlite_the_head_polls_every_10_ms)
+{
+    struct story s;
+    struct rowlock_reply held = HELD(70, 30000);
+
+    held.locked = false;
+    begin_on_sqlite(&s, -1);
+    queue_up(&s, 7);
+    for (int i = 0; i < 3; i++) {
+        tell(&s, 1, held);
+        t_int(s.step.limit_ms, 10);
+        tell(&s, 10, NOTHING);
+        t_int(s.step.good_ms, 1000);
+    }
+    t_story(&s, "pause 10ms, place 7, pause 10ms, place 7, pause 10ms, place 7");
+}
+
+TEST(a_busy_file_is_asked_again)
+{
+    struct story s;
+
+    begin_on_sqlite(&s, -1);
+    tell(&s, 0, LEASED(70));
+    tell(&s, 0, FAILS(ETIMEDOUT));
+    tell(&s, 10, NOTHING);
+    tell(&s, 0, TICKET(7));
+    tell(&s, 0, FAILS(ETIMEDOUT));
+    tell(&s, 10, NOTHING);
+    t_story(&s, "try 250ms, enqueue, pause 10ms, enqueue, place 7, pause 10ms, place 7");
+}
+
+TEST(who_never_came_into_the_queue_of_a_file_has_nothing_to_withdraw)
+{
+    struct story s;
+
+    begin_on_sqlite(&s, 1000); /* some other program has the write lock all the time */
+    tell(&s, 250, SAYS(.status = ROWLOCK_STATUS_TIMEDOUT));
+    tell(&s, 750, FAILS(ETIMEDOUT));
+    tell(&s, 1, NOTHING);
+    t_story(&s, "try 250ms, enqueue, pause 1ms, done ETIMEDOUT");
+
+    begin(&s, 1000); /* a server may have done it all the same */
+    tell(&s, 1, LEASED(70));
+    tell(&s, 999, FAILS(ETIMEDOUT));
+    tell(&s, 1, NOTHING);
+    t_story(&s, "try, enqueue, pause 1ms, withdraw");
+}
+
+TEST(what_looked_free_and_was_not_is_looked_at_again)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 7);
+    tell(&s, 1, FIRST);
+    tell(&s, 1, LEASED(70)); /* a renewal was under way */
+    tell(&s, 10, NOTHING);
+    tell(&s, 1, FIRST);
+    tell(&s, 1, FAILS(EROLLEDBACK)); /* a deadlock's victim */
+    tell(&s, 10, NOTHING);
+    t_story(&s, "take 7 60000ms, pause 10ms, place 7, take 7 60000ms, pause 10ms, place 7");
+}
+
+TEST(a_ticket_that_others_removed_is_drawn_again)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 7);
+    tell(&s, 1, UNQUEUED);
+    tell(&s, 1, NOTHING);
+    tell(&s, 1, TICKET(9));
+    t_story(&s, "unmark 7, enqueue, place 9");
+    tell(&s, 1, FIRST);
+    tell(&s, 1, UNQUEUED);
+    tell(&s, 1, NOTHING);
+    t_story(&s, "take 9 60000ms, unmark 9, enqueue");
+}
+
+/* ---- a head that does not move --------------------------------------------------------------------- */
+
+TEST(p6_a_frozen_head_is_overtaken_after_two_looks_2_s_apart)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 7);
+    tell(&s, 1, BEHIND(5, 1, 5, true));
+    tell(&s, 2000, NOTHING);
+    tell(&s, 1, BEHIND(5, 1, 5, true));
+    t_story(&s, "await ticket 5 2000ms, place 7, suspect 5");
+    tell(&s, 1, SAYS(.number = 1));
+    tell(&s, 1, BEHIND(5, 1, 5, true));
+    tell(&s, 2000, NOTHING);
+    tell(&s, 1, BEHIND(5, 1, 5, true));
+    t_story(&s, "place 7, await ticket 5 2000ms, place 7, strike 5");
+    tell(&s, 1, SAYS(.number = 2));
+    tell(&s, 1, FIRST);
+    t_story(&s, "place 7, take 7 60000ms");
+}
+
+TEST(p7_a_head_that_moves_or_finds_the_name_held_is_not_suspected)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 7);
+    tell(&s, 1, BEHIND(5, 1, 5, true));
+    tell(&s, 2000, NOTHING);
+    tell(&s, 1, BEHIND(5, 1, 5, false)); /* held again */
+    tell(&s, 2000, NOTHING);
+    tell(&s, 1, BEHIND(5, 1, 5, true));
+    tell(&s, 2000, NOTHING);
+    tell(&s, 1, BEHIND(6, 1, 6, true)); /* another head */
+    t_story(&s, "await ticket 5 2000ms, place 7, await ticket 5 2000ms, place 7, "
+                "await ticket 5 2000ms, place 7, await ticket 6 2000ms");
+}
+
+TEST(p7_a_suspicion_that_is_not_confirmed_begins_anew)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 7);
+    tell(&s, 1, BEHIND(5, 1, 5, true));
+    tell(&s, 2000, NOTHING);
+    tell(&s, 1, BEHIND(5, 1, 5, true));
+    tell(&s, 1, SAYS(.number = 0)); /* under T it was not so */
+    tell(&s, 1, BEHIND(5, 1, 5, true));
+    tell(&s, 2000, NOTHING);
+    tell(&s, 1, BEHIND(5, 1, 5, true));
+    t_story(&s, "await ticket 5 2000ms, place 7, suspect 5, place 7, await ticket 5 2000ms, "
+                "place 7, suspect 5");
+}
+
+TEST(p6_two_frozen_ones_do_not_stop_the_third)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 7);
+    tell(&s, 1, BEHIND(6, 2, 5, true));
+    tell(&s, 4000, NOTHING);
+    tell(&s, 1, BEHIND(6, 2, 5, true));
+    t_story(&s, "await ticket 6 4000ms, place 7, suspect 5");
+}
+
+/* ---- giving up ------------------------------------------------------------------------------------- */
+
+TEST(the_deadline_withdraws_the_ticket)
+{
+    struct story s;
+
+    begin(&s, 3000);
+    queue_up(&s, 7);
+    tell(&s, 1, BEHIND(5, 3, 3, false));
+    tell(&s, 2997, NOTHING);
+    tell(&s, 1, NOTHING);
+    tell(&s, 1, NOTHING);
+    t_story(&s, "await ticket 5 2997ms, withdraw 7, unmark 7, done ETIMEDOUT");
+}
+
+TEST(a_wait_that_is_over_before_the_queue_ends_there)
+{
+    struct story s;
+
+    begin(&s, 5);
+    tell(&s, 5, BUSY);
+    t_story(&s, "try, done ETIMEDOUT");
+}
+
+TEST(an_interrupt_withdraws_the_ticket)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 7);
+    tell(&s, 1, HELD(70, 30000));
+    tell(&s, 1, FAILS(ECANCELED));
+    tell(&s, 1, FAILS(ETIMEDOUT)); /* even if that cannot be done: without its lock it is dead */
+    tell(&s, 1, NOTHING);
+    t_story(&s, "await token 70 1000ms, withdraw 7, unmark 7, done ECANCELED");
+
+    begin(&s, -1);
+    tell(&s, 1, LEASED(70));
+    tell(&s, 1, FAILS(ECANCELED)); /* whether the ticket is there or not */
+    tell(&s, 1, NOTHING);
+    t_story(&s, "try, enqueue, withdraw, done ECANCELED");
+
+    begin(&s, -1);
+    tell(&s, 1, FAILS(ECANCELED));
+    t_story(&s, "try, done ECANCELED");
+}
+
+TEST(what_nobody_can_help_is_told_after_withdrawing)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 7);
+    tell(&s, 1, FAILS(EDENIED));
+    tell(&s, 1, NOTHING);
+    tell(&s, 1, NOTHING);
+    t_story(&s, "withdraw 7, unmark 7, done EDENIED");
+}
+
+/* ---- a lost session --------------------------------------------------------------------------------- */
+
+TEST(a_lost_reply_is_settled_by_the_same_question)
+{
+    struct story s;
+
+    begin(&s, 0);
+    tell(&s, 1, FAILS(EUNKNOWN));
+    t_true(s.machine.unsure);
+    tell(&s, 30, NOTHING);
+    tell(&s, 1, GRANTED(70)); /* the lease of this owner that is there */
+    t_story(&s, "try, reconnect, try, done 70");
+    t_true(!s.machine.unsure);
+}
+
+TEST(a_lost_session_that_was_still_at_work_is_waited_for)
+{
+    struct story s;
+
+    begin(&s, 0);
+    tell(&s, 1, FAILS(ECONN));
+    tell(&s, 30, NOTHING);
+    tell(&s, 1, LEASED(70)); /* is it ours? */
+    tell(&s, 1, GRANTED(70));
+    t_story(&s, "try, reconnect, try, try 2000ms, done 70");
+
+    begin(&s, 0);
+    tell(&s, 1, FAILS(ECONN));
+    tell(&s, 30, NOTHING);
+    tell(&s, 1, LEASED(70));
+    tell(&s, 1, LEASED(70)); /* it is not */
+    t_story(&s, "try, reconnect, try, try 2000ms, done EBUSY");
+
+    begin(&s, -1);
+    tell(&s, 1, FAILS(ECONN));
+    tell(&s, 30, NOTHING);
+    tell(&s, 1, LEASED(69));
+    tell(&s, 1, LEASED(69));
+    tell(&s, 1, TICKET(7));
+    tell(&s, 1, HELD(70, 30000)); /* and this one? */
+    tell(&s, 1, LEASED(70));
+    tell(&s, 10, NOTHING);
+    tell(&s, 1, HELD(70, 30000));
+    t_story(&s, "try, reconnect, try, try 2000ms, enqueue, place 7, take 7 60000ms, pause 10ms, "
+                "place 7, await token 70 1000ms");
+}
+
+TEST(a_session_lost_in_the_queue_begins_anew)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 7);
+    tell(&s, 1, HELD(70, 30000));
+    tell(&s, 1, FAILS(ECONN));
+    tell(&s, 1, NOTHING);
+    tell(&s, 1, QUEUED(8));
+    tell(&s, 1, TICKET(9));
+    t_story(&s, "await token 70 1000ms, reconnect, try, enqueue, place 9");
+}
+
+TEST(reconnecting_is_tried_with_growing_pauses_and_ends)
+{
+    struct story s;
+
+    begin(&s, 0);
+    s.machine.reconnect_ms = 300;
+    tell(&s, 1, FAILS(ECONN));
+    tell(&s, 1, FAILS(ECONN));
+    tell(&s, 50, NOTHING);
+    tell(&s, 1, FAILS(ESERVER)); /* a standby, not promoted yet */
+    tell(&s, 100, NOTHING);
+    tell(&s, 1, FAILS(ETIMEDOUT));
+    tell(&s, 200, NOTHING);
+    t_story(&s, "try, reconnect, pause 50ms, reconnect, pause 100ms, reconnect, pause 200ms, "
+                "done ECONN");
+    t_true(s.machine.unsure);
+}
+
+/* Tells of one that cannot be reached, until `until_ms` after the beginning. */
+static void be_away(struct story *s, int64_t until_ms)
+{
+    while (s->now < START + until_ms && s->step.act != ROWLOCK_ACT_DONE) {
+        s->text[0] = '\0';
+        if (s->step.act == ROWLOCK_ACT_RECONNECT)
+            tell(s, 1, FAILS(ECONN));
+        else
+            tell(s, s->step.limit_ms, NOTHING);
+    }
+}
+
+TEST(who_waits_for_ever_waits_for_the_database_too)
+{
+    struct story s;
+
+    begin(&s, -1);
+    queue_up(&s, 7);
+    tell(&s, 1, FAILS(ECONN));
+    t_story(&s, "reconnect");
+    be_away(&s, 3600000);
+    t_story(&s, s.step.act == ROWLOCK_ACT_PAUSE ? "pause 5000ms" : "reconnect");
+    if (s.step.act == ROWLOCK_ACT_PAUSE)
+        tell(&s, 5000, NOTHING);
+    s.text[0] = '\0';
+    tell(&s, 1, NOTHING);
+    tell(&s, 1, QUEUED(8));
+    tell(&s, 1, TICKET(9));
+    t_story(&s, "try, enqueue, place 9");
+}
+
+TEST(who_waits_for_a_time_waits_for_the_database_until_its_end)
+{
+    struct story s;
+
+    begin(&s, 120000);
+    queue_up(&s, 7);
+    tell(&s, 1, FAILS(ECONN));
+    be_away(&s, 110000);
+    t_true(s.step.act != ROWLOCK_ACT_DONE);
+    be_away(&s, 130000);
+    t_story(&s, "done ECONN");
+    t_true(s.now >= START + 120000 && s.now <= START + 120001);
+}
+
+TEST(a_server_that_hangs_up_again_and_again_is_not_hammered)
+{
+    struct story s;
+
+    begin(&s, -1);
+    tell(&s, 1, FAILS(ECONN));
+    tell(&s, 1, NOTHING);
+    tell(&s, 1, FAILS(ECONN));
+    tell(&s, 50, NOTHING);
+    tell(&s, 1, NOTHING);
+    tell(&s, 1, FAILS(ECONN));
+    t_story(&s, "try, reconnect, try, pause 50ms, reconnect, try, pause 100ms");
+}
+
+TEST(a_session_that_is_not_ours_is_not_replaced)
+{
+    struct story s;
+
+    begin(&s, -1);
+    s.machine.reconnect_ms = 0;
+    tell(&s, 1, FAILS(EUNKNOWN));
+    t_story(&s, "try, done ECONN");
+    t_true(s.machine.unsure);
+}
+
+TEST(an_interrupt_while_reconnecting_ends_it)
+{
+    struct story s;
+
+    begin(&s, -1);
+    tell(&s, 1, FAILS(ECONN));
+    tell(&s, 1, FAILS(ECANCELED));
+    t_story(&s, "try, reconnect, done ECANCELED");
+}
+
+/* ---- jitter ----------------------------------------------------------------------------------------- */
+
+TEST(p10_the_dice_shorten_a_pause_by_half_at_most)
+{
+    for (uint32_t dice = 0; dice < 100; dice++) {
+        struct story s;
+        struct rowlock_reply held = HELD(70, 30000);
+
+        held.locked = false;
+        begin_on_sqlite(&s, -1);
+        queue_up(&s, 7);
+        s.step = rowlock__acquire_next(&s.machine, s.now, &held, dice);
+        t_true(s.step.limit_ms >= 5 && s.step.limit_ms <= 10);
+    }
+}
+
+/* ---- keeping it ---------------------------------------------------------------------------------------- */
+
+#define TTL 30000
+
+struct kept {
+    struct rowlock_keep_machine machine;
+    struct rowlock_keep_step step;
+    int64_t now;
+    char text[2000];
+};
+
+static void write_kept(struct kept *k)
+{
+    static const char *const names[] = {"sleep", "renew", "reconnect", "lost"};
+    size_t at = strlen(k->text);
+
+    snprintf(k->text + at, sizeof k->text - at, "%s%s", at ? ", " : "", names[k->step.act]);
+    at = strlen(k->text);
+    if (k->step.act == ROWLOCK_KEEP_LOST)
+        snprintf(k->text + at, sizeof k->text - at, " %s", rowlock_error_name(k->machine.code));
+    else if (k->step.until_ms != ROWLOCK_NEVER) /* since the beginning */
+        snprintf(k->text + at, sizeof k->text - at, " %lld", (long long)k->step.until_ms - START);
+}
+
+/* Granted at START, answered `took_ms` later. */
+static void keep(struct kept *k, int64_t took_ms)
+{
+    memset(k, 0, sizeof *k);
+    k->machine.ttl_ms = TTL;
+    k->machine.statement_ms = 8000;
+    k->now = START + took_ms;
+    k->step = rowlock__keep_start(&k->machine, START, k->now);
+    write_kept(k);
+}
+
+static void hear(struct kept *k, int64_t at_ms, int code, enum rowlock_status status)
+{
+    k->now = START + at_ms;
+    k->step = rowlock__keep_next(&k->machine, k->now, code, status, 0);
+    write_kept(k);
+}
+
+TEST(p5_a_lease_is_renewed_every_third_of_its_ttl)
+{
+    struct kept k;
+
+    keep(&k, 1);
+    hear(&k, 10000, 0, 0);
+    hear(&k, 10020, 0, ROWLOCK_STATUS_OK);
+    hear(&k, 20000, 0, 0);
+    hear(&k, 20001, 0, ROWLOCK_STATUS_OK);
+    t_story(&k, "sleep 10000, renew 18000, sleep 20000, renew 28000, sleep 30000");
+    t_int(k.machine.end_ms, START + 20000 + TTL); /* from before it was sent */
+}
+
+TEST(p5_a_grant_that_took_long_is_renewed_at_once)
+{
+    struct kept k;
+
+    keep(&k, 3001);
+    hear(&k, 3002, 0, ROWLOCK_STATUS_OK);
+    t_story(&k, "renew 11001, sleep 13001");
+}
+
+TEST(p5_a_lost_connection_is_not_a_lost_lease)
+{
+    struct kept k;
+
+    keep(&k, 1);
+    hear(&k, 10000, 0, 0);
+    hear(&k, 10001, ROWLOCK_ECONN, 0);
+    hear(&k, 10051, 0, 0);
+    hear(&k, 10052, ROWLOCK_ECONN, 0);
+    hear(&k, 10152, 0, 0);
+    hear(&k, 10153, 0, 0); /* connected */
+    hear(&k, 10154, 0, ROWLOCK_STATUS_OK);
+    t_story(&k, "sleep 10000, renew 18000, sleep 10051, reconnect 18051, sleep 10152, "
+                "reconnect 18152, renew 18153, sleep 20153");
+}
+
+TEST(p5_the_end_comes_while_the_database_is_away)
+{
+    struct kept k;
+
+    keep(&k, 1);
+    hear(&k, 10000, 0, 0);
+    hear(&k, 28900, ROWLOCK_ECONN, 0);
+    hear(&k, 28950, 0, 0);
+    hear(&k, 29990, ROWLOCK_ECONN, 0);
+    hear(&k, 30000, 0, 0);
+    hear(&k, 30001, 0, 0);
+    t_story(&k, "sleep 10000, renew 18000, sleep 28950, reconnect 30000, sleep 30000, lost ECONN, "
+                "sleep");
+}
+
+TEST(p5_a_renewal_that_is_not_answered_in_time_is_repeated)
+{
+    struct kept k;
+
+    keep(&k, 1);
+    hear(&k, 10000, 0, 0);
+    hear(&k, 18000, ROWLOCK_ETIMEDOUT, 0);
+    hear(&k, 18050, 0, 0);
+    hear(&k, 18051, 0, ROWLOCK_STATUS_OK);
+    t_story(&k, "sleep 10000, renew 18000, sleep 18050, renew 26050, sleep 28050");
+}
+
+TEST(p5_what_the_database_calls_lost_is_lost_at_once_and_told_once)
+{
+    struct kept k;
+
+    keep(&k, 1);
+    hear(&k, 10000, 0, 0);
+    hear(&k, 10001, 0, ROWLOCK_STATUS_STOPPED);
+    hear(&k, 10002, 0, 0);
+    t_story(&k, "sleep 10000, renew 18000, lost ELOST, sleep");
+
+    keep(&k, 1);
+    hear(&k, 10000, 0, 0);
+    hear(&k, 10001, 0, ROWLOCK_STATUS_LOST);
+    t_story(&k, "sleep 10000, renew 18000, lost ELOST");
+}
+
+TEST(p5_a_renewal_of_a_frozen_process_that_succeeds_is_good)
+{
+    struct kept k;
+
+    keep(&k, 1);
+    hear(&k, 10000, 0, 0);
+    hear(&k, 35000, 0, ROWLOCK_STATUS_OK); /* sent in time, and read late */
+    hear(&k, 35001, 0, ROWLOCK_STATUS_OK);
+    t_story(&k, "sleep 10000, renew 18000, renew 40000, sleep 45000");
+}

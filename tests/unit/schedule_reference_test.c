@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random lines in random zones around a change of the clocks, against a reference that goes minute
+ * by minute and asks the C library what the clocks show.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/instants.h"
+#include "lib/test.h"
+#include "schedule/schedule.h"
+
+#define DAY 86400
+#define WARM_DAYS 2 /* before the window: what the clocks have shown already */
+#define WINDOW_DAYS 5
+#define FOUND_MAX (WINDOW_DAYS * 1440)
+
+static const char *const zones[] = {"Europe/Berlin",
+                                    "Europe/Dublin",
+                                    "Europe/Lisbon",
+                                    "Europe/Moscow",
+                                    "Europe/Istanbul",
+                                    "America/New_York",
+                                    "America/St_Johns",
+                                    "America/Sao_Paulo",
+                                    "America/Santiago",
+                                    "America/Caracas",
+                                    "America/Havana",
+                                    "America/Nuuk",
+                                    "America/Scoresbysund",
+                                    "Asia/Beirut",
+                                    "Asia/Gaza",
+                                    "Asia/Jerusalem",
+                                    "Asia/Pyongyang",
+                                    "Asia/Tehran",
+                                    "Asia/Kathmandu",
+                                    "Asia/Amman",
+                                    "Africa/Cairo",
+                                    "Africa/Casablanca",
+                                    "Africa/Windhoek",
+                                    "Antarctica/Troll",
+                                    "Antarctica/Casey",
+                                    "Australia/Lord_Howe",
+                                    "Australia/Sydney",
+                                    "Pacific/Apia",
+                                    "Pacific/Auckland",
+                                    "Pacific/Chatham",
+                                    "Pacific/Easter",
+                                    "Pacific/Fakaofo",
+                                    "Pacific/Kwajalein",
+                                    "Pacific/Norfolk",
+                                    "UTC"};
+#define ZONES (sizeof zones / sizeof *zones)
+
+static uint64_t seed;
+
+/* ---- a random line, as text and as what it means --------------------------------------------- */
+
+struct line {
+    char text[400];
+    char has[5][64];
+    int starred[5];
+};
+
+static const int low[] = {0, 0, 1, 1, 0}, high[] = {59, 23, 31, 12, 7};
+
+static void add(struct line *line, int field, int first, int last, int step)
+{
+    for (int i = first; i <= last; i += step)
+        line->has[field][field == 4 && i == 7 ? 0 : i] = 1;
+}
+
+static void random_item(struct line *line, int field, char *out, size_t size)
+{
+    int span = high[field] - low[field] + 1;
+    int early = field == 1 && t_random(&seed, 4); /* clocks change before four, mostly */
+    int first = low[field] + (int)t_random(&seed, early ? 4 : (uint32_t)span);
+    int last = first + (int)t_random(&seed, (uint32_t)(high[field] - first + 1));
+    int step = 1 + (int)t_random(&seed, 7);
+
+    switch (t_random(&seed, 4)) {
+    case 0:
+        add(line, field, first, first, 1);
+        snprintf(out, size, "%d", first);
+        break;
+    case 1:
+        add(line, field, first, last, 1);
+        snprintf(out, size, "%d-%d", first, last);
+        break;
+    case 2:
+        add(line, field, first, last, step);
+        snprintf(out, size, "%d-%d/%d", first, last, step);
+        break;
+    default:
+        add(line, field, low[field], high[field], step);
+        snprintf(out, size, "*/%d", step);
+    }
+}
+
+static void random_field(struct line *line, int field)
+{
+    size_t start = strlen(line->text);
+    char *at = line->text + start;
+
+    if (t_random(&seed, field < 2 ? 4 : 2) == 0) {
+        add(line, field, low[field], high[field], 1);
+        strcpy(at, "*");
+    } else {
+        for (uint32_t n = 1 + t_random(&seed, 3); n > 0; n--) {
+            random_item(line, field, at + strlen(at), 20);
+            strcat(at, n > 1 ? "," : "");
+        }
+    }
+    line->starred[field] = *at == '*';
+    strcat(at, field < 4 ? " " : "");
+}
+
+static struct line random_line(void)
+{
+    struct line line = {0};
+
+    for (int field = 0; field < 5; field++)
+        random_field(&line, field);
+    return line;
+}
+
+/* ---- the reference --------------------------------------------------------------------------- */
+
+static int matches(const struct line *line, const struct tm *tm)
+{
+    int date = line->has[2][tm->tm_mday], weekday = line->has[4][tm->tm_wday];
+    int both = line->starred[2] || line->starred[4];
+
+    return line->has[0][tm->tm_min] && line->has[1][tm->tm_hour] && line->has[3][tm->tm_mon + 1] &&
+           (both ? date && weekday : date || weekday);
+}
+
+/* Does one of the wall times after `from`, up to `to`, match? */
+static int matches_between(const struct line *line, time_t from, time_t to)
+{
+    for (time_t wall = from + 60; wall <= to; wall += 60) {
+        struct tm tm;
+
+        gmtime_r(&wall, &tm);
+        if (matches(line, &tm))
+            return 1;
+    }
+    return 0;
+}
+
+static size_t reference(const struct line *line, const char *zone, int64_t start, int64_t *found)
+{
+    int real = line->starred[0] || line->starred[1];
+    time_t latest = 0;
+    size_t n = 0;
+
+    for (int64_t at = start - WARM_DAYS * DAY; at < start + WINDOW_DAYS * DAY; at += 60) {
+        struct tm tm = t_clocks(zone, at);
+        time_t wall = (time_t)(at + tm.tm_gmtoff);
+        int comes = real ? matches(line, &tm) : latest && matches_between(line, latest, wall);
+
+        if (comes && at >= start)
+            found[n++] = at * 1000;
+        latest = wall > latest ? wall : latest;
+    }
+    return n;
+}
+
+/* A whole minute, a day or two before a change of the zone's clocks between 1975 and 2100; where
+   there is none in eight attempts, any. */
+static int64_t before_a_change(const char *zone)
+{
+    int64_t first = t_utc("1975-01-01T00:00Z") / 1000, at = first;
+
+    for (int i = 0; i < 8; i++) {
+        int64_t last;
+
+        at = first + (int64_t)t_random(&seed, t_random(&seed, 2) ? 125 * 365 : 45 * 365) * DAY;
+        last = at + 400 * DAY;
+        while (at < last && t_clocks(zone, at).tm_gmtoff == t_clocks(zone, at + DAY).tm_gmtoff)
+            at += DAY;
+        if (at < last)
+            break;
+    }
+    return at - DAY - 60 * (int64_t)t_random(&seed, 1440);
+}
+
+/* Wherever one asks between two instants. */
+static void lies_between(const struct rowlock_schedule *schedule, int64_t before, int64_t next)
+{
+    int64_t length = next - before < UINT32_MAX ? next - before : UINT32_MAX;
+
+    for (int i = 0; i < 4; i++) {
+        int64_t at = i > 0 ? before + t_random(&seed, (uint32_t)length) : next - 1;
+
+        t_int(rowlock__schedule_next(schedule, at), next);
+        t_int(rowlock__schedule_previous(schedule, at), before);
+    }
+}
+
+static void compare(const struct line *line, const struct rowlock_zone *zone)
+{
+    static int64_t wanted[FOUND_MAX];
+    const char *name = rowlock__zone_name(zone);
+    int64_t start = before_a_change(name), at = start * 1000 - 1;
+    size_t n = reference(line, name, start, wanted);
+    struct rowlock_schedule schedule;
+
+    t_ok(rowlock__schedule_read(line->text, zone, &schedule, NULL, &t_error));
+    for (size_t i = 0; i <= n; i++) {
+        int64_t next = rowlock__schedule_next(&schedule, at);
+        int past = i == n && next >= (start + WINDOW_DAYS * DAY) * 1000;
+
+        if (!past && (i == n || next != wanted[i]))
+            t_fail(__FILE__, __LINE__, "%s, \"%s\", number %zu of %zu since %lld: %s", name,
+                   line->text, i + 1, n, (long long)start, t_shown(name, next));
+        if (i > 0)
+            lies_between(&schedule, wanted[i - 1], next);
+        t_int(rowlock__schedule_previous(&schedule, next), next);
+        at = next;
+    }
+}
+
+static int never_comes(const struct line *line)
+{
+    struct rowlock_schedule schedule;
+
+    return rowlock__schedule_read(line->text, NULL, &schedule, NULL, NULL) != 0;
+}
+
+/* A second look without the library: no day of 28 years matches. */
+static void never_comes_indeed(const struct line *line)
+{
+    for (time_t day = 0; day < 28 * 366 * (time_t)DAY; day += DAY) {
+        struct line any_time = *line;
+        struct tm tm;
+
+        memset(any_time.has, 1, 2 * sizeof any_time.has[0]);
+        gmtime_r(&day, &tm);
+        t_true(!matches(&any_time, &tm));
+    }
+}
+
+TEST(random_lines_in_random_zones)
+{
+    for (int i = 0; i < 300; i++) {
+        struct rowlock_zone *zone;
+        struct line line = random_line();
+
+        if (never_comes(&line)) {
+            never_comes_indeed(&line);
+            continue;
+        }
+        t_ok(rowlock__zone_open(zones[t_random(&seed, ZONES)], &zone, &t_error));
+        compare(&line, zone);
+        rowlock__zone_close(zone);
+    }
+}

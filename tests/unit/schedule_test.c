@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How schedules are written: what is read, what is refused and where, and the instants in UTC. */
+#include <string.h>
+
+#include "lib/instants.h"
+#include "lib/test.h"
+#include "schedule/schedule.h"
+
+static struct rowlock_schedule read_in(const char *text, const struct rowlock_zone *zone)
+{
+    struct rowlock_schedule schedule;
+
+    t_ok(rowlock__schedule_read(text, zone, &schedule, NULL, &t_error));
+    return schedule;
+}
+
+/* The next instants after `after`, in UTC; and each is found again from around it. */
+static void comes(const char *text, const char *after, const char *const wanted[])
+{
+    struct rowlock_schedule schedule = read_in(text, NULL);
+    int64_t before = rowlock__schedule_previous(&schedule, t_utc(after)), at = t_utc(after);
+
+    for (size_t i = 0; wanted[i]; i++, before = at) {
+        at = rowlock__schedule_next(&schedule, at);
+        if (at != t_utc(wanted[i]))
+            t_fail(__FILE__, __LINE__, "\"%s\" after %s, number %zu: %s, not %s", text, after,
+                   i + 1, t_shown("UTC", at), wanted[i]);
+        t_int(rowlock__schedule_next(&schedule, at - 1), at);
+        t_int(rowlock__schedule_previous(&schedule, at), at);
+        t_int(rowlock__schedule_previous(&schedule, at + 999), at);
+        t_int(rowlock__schedule_previous(&schedule, at - 1), before);
+    }
+}
+#define COMES(text, after, ...) comes(text, after, (const char *const[]){__VA_ARGS__, NULL})
+
+/* ---- the fields ------------------------------------------------------------------------------ */
+
+TEST(numbers_lists_ranges_steps)
+{
+    COMES("30 4 * * *", "2025-01-01T04:30Z", "2025-01-02T04:30Z", "2025-01-03T04:30Z");
+    COMES("0,15,45 * * * *", "2025-01-01T00:00Z", "2025-01-01T00:15Z", "2025-01-01T00:45Z",
+          "2025-01-01T01:00Z");
+    COMES("*/25 * * * *", "2025-01-01T00:00Z", "2025-01-01T00:25Z", "2025-01-01T00:50Z",
+          "2025-01-01T01:00Z");
+    COMES("10-30/15 23 * * *", "2025-01-01T00:00Z", "2025-01-01T23:10Z", "2025-01-01T23:25Z",
+          "2025-01-02T23:10Z");
+    COMES("59 23 31 12 *", "2025-01-01T00:00Z", "2025-12-31T23:59Z", "2026-12-31T23:59Z");
+    COMES("5-5,1-3/2,59 8-9 * * *", "2025-01-01T00:00Z", "2025-01-01T08:01Z", "2025-01-01T08:03Z",
+          "2025-01-01T08:05Z", "2025-01-01T08:59Z", "2025-01-01T09:01Z");
+    COMES("*/60 */24 * * *", "2025-01-01T00:00Z", "2025-01-02T00:00Z", "2025-01-03T00:00Z");
+    COMES("* * * * *", "2024-12-31T23:59Z", "2025-01-01T00:00Z", "2025-01-01T00:01Z");
+    COMES(" \t007\t 1  *\t*   * ", "2025-01-01T00:00Z", "2025-01-01T01:07Z", "2025-01-02T01:07Z");
+}
+
+TEST(names_in_any_case)
+{
+    COMES("0 0 1 feb *", "2025-01-01T00:00Z", "2025-02-01T00:00Z", "2026-02-01T00:00Z");
+    COMES("0 0 1 JAN,Dec-dec *", "2025-01-01T00:00Z", "2025-12-01T00:00Z", "2026-01-01T00:00Z");
+    COMES("0 0 * * Mon-WED/2", "2025-01-01T00:00Z", "2025-01-06T00:00Z", "2025-01-08T00:00Z",
+          "2025-01-13T00:00Z");
+    COMES("0 0 * * sat", "2025-01-01T00:00Z", "2025-01-04T00:00Z", "2025-01-11T00:00Z");
+}
+
+TEST(sunday_is_0_and_7_and_may_end_a_week)
+{
+    static const char *const lines[] = {"0 0 * * 0",   "0 0 * * 7",   "0 0 * * sun",
+                                        "0 0 * * 7,0", "0 0 * * 7-7", "0 0 * * Sun-Sun"};
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        COMES(lines[i], "2025-01-01T00:00Z", "2025-01-05T00:00Z", "2025-01-12T00:00Z");
+    COMES("0 0 * * 6-7", "2025-01-01T00:00Z", "2025-01-04T00:00Z", "2025-01-05T00:00Z",
+          "2025-01-11T00:00Z");
+    COMES("0 0 * * fri-sun", "2025-01-01T00:00Z", "2025-01-03T00:00Z", "2025-01-04T00:00Z",
+          "2025-01-05T00:00Z", "2025-01-10T00:00Z");
+    COMES("0 0 * * sun-mon", "2025-01-01T00:00Z", "2025-01-05T00:00Z", "2025-01-06T00:00Z",
+          "2025-01-12T00:00Z");
+    COMES("0 0 * * 0-7", "2025-01-01T00:00Z", "2025-01-02T00:00Z", "2025-01-03T00:00Z");
+    COMES("0 0 * * 1-7/3", "2025-01-01T00:00Z", "2025-01-02T00:00Z", "2025-01-05T00:00Z",
+          "2025-01-06T00:00Z");
+}
+
+TEST(either_day_will_do_where_both_are_restricted)
+{
+    /* Monday the 6th, the 13th, and the 15th, a Wednesday */
+    COMES("0 0 15 * mon", "2025-01-01T00:00Z", "2025-01-06T00:00Z", "2025-01-13T00:00Z",
+          "2025-01-15T00:00Z", "2025-01-20T00:00Z");
+    COMES("0 0 13 * 5", "2025-06-07T00:00Z", "2025-06-13T00:00Z", "2025-06-20T00:00Z");
+    /* a star at the head, though not every day: both must match */
+    COMES("0 0 */2 * mon", "2025-01-01T00:00Z", "2025-01-13T00:00Z", "2025-01-27T00:00Z",
+          "2025-02-03T00:00Z");
+    COMES("0 0 1-7 * */7", "2025-01-01T00:00Z", "2025-01-05T00:00Z", "2025-02-02T00:00Z");
+    COMES("0 0 1-7 * *,1", "2025-01-05T00:00Z", "2025-01-06T00:00Z", "2025-01-07T00:00Z",
+          "2025-02-01T00:00Z");
+}
+
+TEST(names_of_whole_schedules)
+{
+    static const char *const years[] = {"@yearly", "@annually", "@YEARLY", " @annually "};
+    static const char *const days[] = {"@daily", "@midnight"};
+
+    for (size_t i = 0; i < sizeof years / sizeof *years; i++)
+        COMES(years[i], "2025-01-01T00:00Z", "2026-01-01T00:00Z", "2027-01-01T00:00Z");
+    COMES("@monthly", "2025-01-01T00:00Z", "2025-02-01T00:00Z", "2025-03-01T00:00Z");
+    COMES("@weekly", "2025-01-01T00:00Z", "2025-01-05T00:00Z", "2025-01-12T00:00Z");
+    for (size_t i = 0; i < sizeof days / sizeof *days; i++)
+        COMES(days[i], "2025-01-01T00:00Z", "2025-01-02T00:00Z", "2025-01-03T00:00Z");
+    COMES("@hourly", "2025-01-01T00:00Z", "2025-01-01T01:00Z", "2025-01-01T02:00Z");
+}
+
+/* ---- the calendar ---------------------------------------------------------------------------- */
+
+TEST(the_ends_of_months)
+{
+    COMES("0 12 31 * *", "2025-01-01T00:00Z", "2025-01-31T12:00Z", "2025-03-31T12:00Z",
+          "2025-05-31T12:00Z", "2025-07-31T12:00Z", "2025-08-31T12:00Z", "2025-10-31T12:00Z",
+          "2025-12-31T12:00Z", "2026-01-31T12:00Z");
+    COMES("0 12 30 */2 *", "2025-11-30T12:00Z", "2026-01-30T12:00Z", "2026-03-30T12:00Z");
+    COMES("59 23 28-31 2 *", "2024-02-01T00:00Z", "2024-02-28T23:59Z", "2024-02-29T23:59Z",
+          "2025-02-28T23:59Z", "2026-02-28T23:59Z");
+}
+
+TEST(the_leap_day)
+{
+    COMES("0 0 29 2 *", "2023-01-01T00:00Z", "2024-02-29T00:00Z", "2028-02-29T00:00Z");
+    COMES("0 0 29 2 *", "2095-01-01T00:00Z", "2096-02-29T00:00Z", "2104-02-29T00:00Z");
+    COMES("0 0 29 2 *", "1999-01-01T00:00Z", "2000-02-29T00:00Z", "2004-02-29T00:00Z");
+    COMES("0 0 29 2 *", "1895-01-01T00:00Z", "1896-02-29T00:00Z", "1904-02-29T00:00Z");
+    /* either day will do */
+    COMES("0 0 29 2 1", "2024-02-20T00:00Z", "2024-02-26T00:00Z", "2024-02-29T00:00Z",
+          "2025-02-03T00:00Z");
+    /* a leap day that is a Sunday: 28 years apart, 12 or 40 across 2100 */
+    COMES("0 0 29 2 */7", "2004-03-01T00:00Z", "2032-02-29T00:00Z", "2060-02-29T00:00Z",
+          "2088-02-29T00:00Z", "2128-02-29T00:00Z");
+    COMES("*/30 0 29 2 *", "2096-02-29T00:00Z", "2096-02-29T00:30Z", "2104-02-29T00:00Z");
+}
+
+TEST(a_line_ends_with_the_year_9999_and_begins_with_the_year_1)
+{
+    struct rowlock_schedule schedule = read_in("0 0 1 1 *", NULL);
+
+    t_text(t_shown("UTC", rowlock__schedule_next(&schedule, t_utc("9998-06-01T00:00Z"))),
+           "9999-01-01T00:00+0000=00:00Z");
+    t_int(rowlock__schedule_next(&schedule, t_utc("9999-01-01T00:00Z")), ROWLOCK_NEVER);
+    t_int(rowlock__schedule_next(&schedule, INT64_MAX), ROWLOCK_NEVER);
+    t_int(rowlock__schedule_previous(&schedule, INT64_MAX), t_utc("9999-01-01T00:00Z"));
+    t_int(rowlock__schedule_previous(&schedule, INT64_MIN), ROWLOCK_NEVER);
+    t_int(rowlock__schedule_previous(&schedule, t_utc("0001-06-01T00:00Z")), ROWLOCK_NEVER);
+    t_int(rowlock__schedule_next(&schedule, INT64_MIN), t_utc("0002-01-01T00:00Z"));
+}
+
+/* ---- periods --------------------------------------------------------------------------------- */
+
+TEST(a_period_counts_from_1970)
+{
+    COMES("every 5m", "2025-01-01T00:00Z", "2025-01-01T00:05Z", "2025-01-01T00:10Z");
+    COMES("every\t1d ", "2025-01-01T00:00:01Z", "2025-01-02T00:00Z", "2025-01-03T00:00Z");
+    COMES("  every 1w", "2025-01-01T00:00Z", "2025-01-02T00:00Z", "2025-01-09T00:00Z");
+    COMES("every 90", "1970-01-01T00:00Z", "1970-01-01T00:01:30Z", "1970-01-01T00:03Z");
+    COMES("every 1h30m", "1969-12-31T22:00Z", "1969-12-31T22:30Z", "1970-01-01T00:00Z",
+          "1970-01-01T01:30Z");
+}
+
+TEST(a_period_that_leaves_the_numbers_never_comes)
+{
+    struct rowlock_schedule schedule;
+
+    t_ok(rowlock__schedule_every(INT64_MAX, &schedule, &t_error));
+    t_int(rowlock__schedule_next(&schedule, 0), INT64_MAX);
+    t_int(rowlock__schedule_next(&schedule, INT64_MAX), ROWLOCK_NEVER);
+    t_int(rowlock__schedule_previous(&schedule, -1), -INT64_MAX);
+    t_int(rowlock__schedule_previous(&schedule, INT64_MIN), ROWLOCK_NEVER);
+    t_ok(rowlock__schedule_every(1, &schedule, &t_error));
+    t_int(rowlock__schedule_next(&schedule, -1), 0);
+    t_int(rowlock__schedule_previous(&schedule, -1), -1);
+    t_fails(rowlock__schedule_every(0, &schedule, &t_error), EINVAL);
+    t_fails(rowlock__schedule_every(-1, &schedule, &t_error), EINVAL);
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static void normal(const char *text, const char *wanted)
+{
+    struct rowlock_schedule schedule = read_in(text, NULL);
+
+    t_text(schedule.text, wanted);
+}
+
+TEST(the_text_to_compare)
+{
+    struct rowlock_zone *zone;
+    struct rowlock_schedule schedule;
+
+    normal("every 300s", "every 5m");
+    normal(" every  90 ", "every 1m30s");
+    normal("every 788645006ms", "every 1w2d3h4m5s6ms");
+    normal("every 0.1ms", "every 1ms");
+    normal(" \t0  4 *\t* MON ", "cron 0 4 * * mon UTC");
+    normal("@Daily", "cron 0 0 * * * UTC");
+    t_ok(rowlock__zone_open("Europe/Berlin", &zone, &t_error));
+    schedule = read_in("*/5 4 1-31/2 JAN-Mar *", zone);
+    t_text(schedule.text, "cron */5 4 1-31/2 jan-mar * Europe/Berlin");
+    rowlock__zone_close(zone);
+}
+
+TEST(the_longest_text)
+{
+    char text[ROWLOCK_CRON_TEXT_MAX + 3] = "* * * * ";
+    struct rowlock_schedule schedule;
+    size_t column = 0;
+
+    for (size_t i = strlen(text); i < ROWLOCK_CRON_TEXT_MAX; i++)
+        text[i] = i % 2 ? ',' : '1';
+    text[ROWLOCK_CRON_TEXT_MAX] = '\0';
+    schedule = read_in(text, NULL);
+    t_int((long long)strlen(schedule.text), ROWLOCK_CRON_TEXT_MAX + (long long)strlen("cron  UTC"));
+    strcat(text, ",1");
+    t_fails(rowlock__schedule_read(text, NULL, &schedule, &column, &t_error), EINVAL);
+    t_contains(t_error.text, "too long");
+    t_int((long long)column, ROWLOCK_CRON_TEXT_MAX + 1);
+}
+
+TEST(where_a_schedule_ends_in_a_line)
+{
+    t_int((long long)rowlock__schedule_length("0 4 * * * mail -- true"), 9);
+    t_int((long long)rowlock__schedule_length("  0\t4  * * mon\tmail"), 14);
+    t_int((long long)rowlock__schedule_length("@daily mail -- true"), 6);
+    t_int((long long)rowlock__schedule_length("every  5m mail"), 9);
+    t_int((long long)rowlock__schedule_length("every"), 5);
+    t_int((long long)rowlock__schedule_length("everything 1 2 3 4 5"), 18);
+    t_int((long long)rowlock__schedule_length("0 4 *  "), 5);
+    t_int((long long)rowlock__schedule_length(" \t "), 3);
+    t_int((long long)rowlock__schedule_length(""), 0);
+}
+
+TEST(a_year_of_minutes)
+{
+    struct rowlock_zone *zone;
+    struct rowlock_schedule schedule;
+    int64_t at = t_utc("2050-12-31T22:59Z");
+    int n = 0;
+
+    t_ok(rowlock__zone_open("Europe/Berlin", &zone, &t_error));
+    schedule = read_in("* * * * *", zone);
+    while ((at = rowlock__schedule_next(&schedule, at)) < t_utc("2051-12-31T23:00Z"))
+        n++;
+    t_int(n, 365 * 1440);
+    rowlock__zone_close(zone);
+}
