@@ -15,7 +15,9 @@ teardown() {
     [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
 }
 
-# at_terminal COMMAND: what a person sees of it goes to the file screen, what he types comes from 5.
+# at_terminal COMMAND: what a person sees of it goes to the file screen, what he types comes from 5. It is a line
+# of $SHELL, which is here as for tests/run the plainest: it stays in front of what it runs, and a ^C ends it,
+# unless the line says exec.
 at_terminal() {
     mkfifo keys
     start sh -c 'exec script -qefc "$0" screen <keys >/dev/null' "$1"
@@ -46,7 +48,7 @@ counts='$SIG{INT} = sub { open my $seen, ">>", "seen"; print $seen "INT\n" }; $S
 
 @test "^C reaches the command once, and rowlock ends as the command does" {
     echo "$counts" >counts
-    at_terminal "$run_line a -- perl counts"
+    at_terminal "exec $run_line a -- perl counts"
     until_true is_there command
     type_in '\003'
     until_true is_there seen
@@ -100,7 +102,7 @@ ends_at_once='$SIG{INT} = sub { exit 3 };
 @test "^C ends the command before rowlock has looked at it: the lease is released, the status the command's" {
     echo "$shell" >shell
     echo "$ends_at_once" >ends-at-once
-    at_terminal "perl shell $run_line a -- perl ends-at-once"
+    at_terminal "exec perl shell $run_line a -- perl ends-at-once"
     until_true is_there command
     guard=$(parent_of "$(cat command)")
     rowlock=$(parent_of "$guard")
@@ -156,7 +158,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 }
 
 @test "^C ends a shell's loop, because rowlock ends by the signal" {
-    at_terminal "bash -c 'for i in 1 2 3; do $run_line a -- sh -c \"echo \\\$\\\$ >>began; exec sleep 970\"
+    at_terminal "exec bash -c 'for i in 1 2 3; do $run_line a -- sh -c \"echo \\\$\\\$ >>began; exec sleep 970\"
         touch went-on; done'"
     until_true is_there began
     until_true is_held a
@@ -167,7 +169,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 }
 
 @test "^Z stops it, fg and the lease go on, and the exit status is the command's" {
-    at_terminal "bash --norc --noprofile -i"
+    at_terminal "exec bash --norc --noprofile -i"
     type_in "$run_line a -- bash -c '$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 5'\n"
     until_true is_there command
     command=$(cat command)
@@ -188,7 +190,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 }
 
 @test "fg, and the guard is late to say that the command is awake: rowlock stays awake too" {
-    at_terminal "bash --norc --noprofile -i"
+    at_terminal "exec bash --norc --noprofile -i"
     type_in "$run_line a -- bash -c '$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 5'\n"
     until_true is_there command
     command=$(cat command)
@@ -212,7 +214,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 }
 
 @test "p5: suspended with ^Z until the lease runs out: the command is dead, then the next has the lock" {
-    at_terminal "bash --norc --noprofile -i"
+    at_terminal "exec bash --norc --noprofile -i"
     type_in "$run_line --ttl 5s a -- bash -c 'trap \"\" TERM; sleep 970 & $(pid_into command); while :; do wait; done'\n"
     until_true is_there command
     command=$(cat command)
@@ -228,7 +230,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 }
 
 @test "a command that stops itself stops rowlock, and fg wakes both" {
-    at_terminal "bash --norc --noprofile -i"
+    at_terminal "exec bash --norc --noprofile -i"
     type_in "$run_line a -- bash -c '$(pid_into command); kill -STOP \$\$; exit 6'\n"
     until_true is_there command
     until_true is_stopped "$(parent_of "$(parent_of "$(cat command)")")"
@@ -238,7 +240,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 }
 
 @test "a pipe into a pager that reads the keyboard" {
-    at_terminal "sh -c 'echo in the pipe | $run_line a -- sh -c \"cat; read key </dev/tty; echo key=\\\$key >key\"'"
+    at_terminal "exec sh -c 'echo in the pipe | $run_line a -- sh -c \"cat; read key </dev/tty; echo key=\\\$key >key\"'"
     until_true shows 'in the pipe'
     type_in 'x\n'
     ends_with 0 "$terminal"
@@ -246,14 +248,14 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 }
 
 @test "the output goes into a pipe, and a reader that goes away ends the command" {
-    at_terminal "bash -c '$run_line a -- yes | head -n 1; echo \${PIPESTATUS[0]} >status'"
+    at_terminal "exec bash -c '$run_line a -- yes | head -n 1; echo \${PIPESTATUS[0]} >status'"
     until_true is_there status
     [ "$(cat status)" = 141 ]
     is_free a
 }
 
 @test "a full-screen program: the terminal's modes are its own" {
-    at_terminal "$run_line a -- sh -c 'stty raw -echo; touch raw; key=\$(dd bs=1 count=1 2>/dev/null | od -An -tu1)
+    at_terminal "exec $run_line a -- sh -c 'stty raw -echo; touch raw; key=\$(dd bs=1 count=1 2>/dev/null | od -An -tu1)
         stty sane; echo \$key >key'"
     until_true is_there raw
     type_in '\003'
@@ -263,7 +265,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 
 @test "an editor at the keyboard writes its file" {
     echo 'who held it?' >file
-    at_terminal "TERM=vt100 $run_line a -- vi -u NONE file"
+    at_terminal "TERM=vt100 exec $run_line a -- vi -u NONE file"
     until_true shows 'who held it'
     type_in 'onobody\033'
     type_in ':wq\r'
@@ -273,7 +275,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 }
 
 @test "the terminal hangs up: the command ends, the lease is released" {
-    at_terminal "$run_line a -- sh -c '$(pid_into command); exec sleep 970'"
+    at_terminal "exec $run_line a -- sh -c '$(pid_into command); exec sleep 970'"
     until_true is_there command
     kill -s KILL "$terminal"
     until_true is_gone "$(cat command)"
