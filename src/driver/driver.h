@@ -130,5 +130,6 @@ const char *rowlock__driver_list(void);
 int64_t rowlock__value_number(const struct rowlock_value *value);
 struct rowlock_value rowlock__int_value(int64_t number);
 struct rowlock_value rowlock__text_value(const char *text); /* NULL: NULL */
+struct rowlock_value rowlock__bytes_value(const char *bytes, size_t length);
 
 #endif

@@ -98,5 +98,10 @@ struct rowlock_value rowlock__text_value(const char *text)
 {
     if (!text)
         return (struct rowlock_value){.type = ROWLOCK_NULL};
-    return (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = text, .length = strlen(text)};
+    return rowlock__bytes_value(text, strlen(text));
+}
+
+struct rowlock_value rowlock__bytes_value(const char *bytes, size_t length)
+{
+    return (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = bytes, .length = length};
 }

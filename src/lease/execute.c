@@ -30,29 +30,16 @@ struct trip {
     bool stays_open;  /* on success we commit */
 };
 
-static struct rowlock_value number(int64_t n)
-{
-    return (struct rowlock_value){.type = ROWLOCK_INT, .number = n};
-}
-
-static struct rowlock_value text(const char *bytes)
-{
-    if (!bytes)
-        return (struct rowlock_value){.type = ROWLOCK_NULL};
-    return (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = bytes, .length = strlen(bytes)};
-}
-
 static struct rowlock_value packed(const struct rowlock_request *request)
 {
-    return (struct rowlock_value){
-        .type = ROWLOCK_BYTES, .bytes = request->packed, .length = request->length};
+    return rowlock__bytes_value(request->packed, request->length);
 }
 
 static struct rowlock_value session(const struct rowlock_request *request)
 {
     const struct rowlock_connection *connection = request->connection;
 
-    return number(connection->driver->number(connection->link));
+    return rowlock__int_value(connection->driver->number(connection->link));
 }
 
 /* ---- answers ------------------------------------------------------------------------------------ */
@@ -106,7 +93,8 @@ static void number_row(void *data, const struct rowlock_value *columns, unsigned
 
 /* ---- what is asked ------------------------------------------------------------------------------- */
 
-#define RIDER_MS 250 /* a grant that may wait, were it for a moment, is left open for us to commit */
+/* a grant that may wait, were it for a moment, is left open for us to commit */
+#define RIDER_MS 250
 
 /* PostgreSQL's INSERT has no NOWAIT: a try of technique insert waits too, if only for a millisecond. */
 static int64_t wait_of(const struct rowlock_request *r, const struct rowlock_step *step)
@@ -121,7 +109,7 @@ static int64_t wait_of(const struct rowlock_request *r, const struct rowlock_ste
 
 static struct rowlock_value keeper_of(const struct rowlock_request *r)
 {
-    return r->keeper_pid ? number(r->keeper_pid) : text(NULL);
+    return r->keeper_pid ? rowlock__int_value(r->keeper_pid) : rowlock__text_value(NULL);
 }
 
 static struct trip grant(const struct rowlock_request *r, const struct rowlock_step *step)
@@ -129,9 +117,11 @@ static struct trip grant(const struct rowlock_request *r, const struct rowlock_s
     int64_t wait_ms = wait_of(r, step);
 
     return (struct trip){.id = ROWLOCK_SQL_GRANT,
-                         .values = {packed(r), text(r->owner), number(r->ttl_ms), number(wait_ms),
-                                    number(step->ticket), session(r), text(r->host), keeper_of(r),
-                                    text(r->command), text(r->note)},
+                         .values = {packed(r), rowlock__text_value(r->owner),
+                                    rowlock__int_value(r->ttl_ms), rowlock__int_value(wait_ms),
+                                    rowlock__int_value(step->ticket), session(r),
+                                    rowlock__text_value(r->host), keeper_of(r),
+                                    rowlock__text_value(r->command), rowlock__text_value(r->note)},
                          .row = grant_row,
                          .limit_ms = wait_ms,
                          .server_ends = wait_ms > 0,
@@ -141,50 +131,57 @@ static struct trip grant(const struct rowlock_request *r, const struct rowlock_s
 static struct trip enqueue(const struct rowlock_request *r, const struct rowlock_step *step)
 {
     return (struct trip){.id = ROWLOCK_SQL_ENQUEUE,
-                         .values = {packed(r), text(r->owner), session(r), number(step->good_ms),
-                                    text(r->host), number(r->pid), text(r->command), text(r->note)},
+                         .values = {packed(r), rowlock__text_value(r->owner), session(r),
+                                    rowlock__int_value(step->good_ms), rowlock__text_value(r->host),
+                                    rowlock__int_value(r->pid), rowlock__text_value(r->command),
+                                    rowlock__text_value(r->note)},
                          .row = grant_row};
 }
 
 static struct trip place(const struct rowlock_request *r, const struct rowlock_step *step)
 {
-    return (struct trip){
-        .id = ROWLOCK_SQL_PLACE,
-        .values = {packed(r), number(step->ticket), session(r), number(step->good_ms)},
-        .row = place_row};
+    return (struct trip){.id = ROWLOCK_SQL_PLACE,
+                         .values = {packed(r), rowlock__int_value(step->ticket), session(r),
+                                    rowlock__int_value(step->good_ms)},
+                         .row = place_row};
 }
 
 static struct trip await(const struct rowlock_request *r, const struct rowlock_step *step)
 {
-    return (struct trip){
-        .id = ROWLOCK_SQL_AWAIT,
-        .values = {number(step->token), number(step->number), number(step->limit_ms), session(r)},
-        .row = number_row,
-        .limit_ms = step->limit_ms};
+    return (struct trip){.id = ROWLOCK_SQL_AWAIT,
+                         .values = {rowlock__int_value(step->token),
+                                    rowlock__int_value(step->number),
+                                    rowlock__int_value(step->limit_ms), session(r)},
+                         .row = number_row,
+                         .limit_ms = step->limit_ms};
 }
 
 static struct trip overtake(const struct rowlock_request *r, const struct rowlock_step *step)
 {
-    return (struct trip){.id = ROWLOCK_SQL_OVERTAKE,
-                         .values = {packed(r), number(step->ticket), number(step->number),
-                                    number(step->strike), number(step->limit_ms)},
-                         .row = number_row,
-                         .limit_ms = step->limit_ms,
-                         .server_ends = true};
+    return (struct trip){
+        .id = ROWLOCK_SQL_OVERTAKE,
+        .values = {packed(r), rowlock__int_value(step->ticket), rowlock__int_value(step->number),
+                   rowlock__int_value(step->strike), rowlock__int_value(step->limit_ms)},
+        .row = number_row,
+        .limit_ms = step->limit_ms,
+        .server_ends = true};
 }
 
 static struct trip withdraw(const struct rowlock_request *r, const struct rowlock_step *step)
 {
     return (struct trip){
-        .id = ROWLOCK_SQL_WITHDRAW, .values = {number(step->ticket), text(r->owner)}, .deaf = true};
+        .id = ROWLOCK_SQL_WITHDRAW,
+        .values = {rowlock__int_value(step->ticket), rowlock__text_value(r->owner)},
+        .deaf = true};
 }
 
 static struct trip unmark(const struct rowlock_request *r, const struct rowlock_step *step)
 {
-    return (struct trip){.id = ROWLOCK_SQL_UNMARK,
-                         .values = {number(0), number(step->number), session(r)},
-                         .alone = true,
-                         .deaf = true};
+    return (struct trip){
+        .id = ROWLOCK_SQL_UNMARK,
+        .values = {rowlock__int_value(0), rowlock__int_value(step->number), session(r)},
+        .alone = true,
+        .deaf = true};
 }
 
 static int trip_of(const struct rowlock_request *request, const struct rowlock_step *step,
@@ -293,9 +290,8 @@ static bool is_dead(const struct rowlock_connection *connection)
 
 static int ride(const struct rowlock_request *request, int64_t token, struct rowlock_error *error)
 {
-    return request->rider
-               ? request->rider(request->rider_data, request->connection, token, error)
-               : ROWLOCK_OK;
+    return request->rider ? request->rider(request->rider_data, request->connection, token, error)
+                          : ROWLOCK_OK;
 }
 
 static int send_trip(struct rowlock_request *request, const struct trip *trip, int64_t deadline_ms,

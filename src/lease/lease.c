@@ -15,16 +15,6 @@
 #define CANCEL_MS 500 /* what is left of the time for the answer to a cancel */
 #define TIMES 5       /* a victim of a deadlock lost nothing, and asks again so often */
 
-static struct rowlock_value number(int64_t n)
-{
-    return (struct rowlock_value){.type = ROWLOCK_INT, .number = n};
-}
-
-static struct rowlock_value text(const char *bytes)
-{
-    return (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = bytes, .length = strlen(bytes)};
-}
-
 /* ---- small questions ------------------------------------------------------------------------------ */
 
 int64_t rowlock_token(const struct rowlock_lease *lease)
@@ -109,8 +99,9 @@ static int ask(struct rowlock_connection *connection, const struct question *que
 int rowlock__mark_token(struct rowlock_lease *lease, struct rowlock_connection *connection,
                         int64_t deadline_ms)
 {
-    struct rowlock_value values[] = {number(1), number(lease->token),
-                                     number(connection->driver->number(connection->link))};
+    struct rowlock_value values[] = {
+        rowlock__int_value(1), rowlock__int_value(lease->token),
+        rowlock__int_value(connection->driver->number(connection->link))};
     struct question question = {
         ROWLOCK_SQL_MARK, values, NULL, NULL, deadline_ms, atomic_load(&lease->end_ms), false};
 
@@ -213,7 +204,7 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
                         int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
                         struct rowlock_error *error)
 {
-    struct rowlock_value values[] = {number(lease->token), number(ttl_ms)};
+    struct rowlock_value values[] = {rowlock__int_value(lease->token), rowlock__int_value(ttl_ms)};
     int64_t answer = -1, sent_ms = rowlock__now_ms();
     struct question question = {
         ROWLOCK_SQL_RENEW,           values, rowlock__take_number, &answer, deadline_ms,
@@ -372,7 +363,7 @@ int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
 
     if (!lease)
         return rowlock__no_lease(error);
-    value = number(lease->token);
+    value = rowlock__int_value(lease->token);
     return rowlock__end_lease(lease, ROWLOCK_SQL_RELEASE, &value, error);
 }
 
@@ -405,7 +396,7 @@ static void check_row(void *data, const struct rowlock_value *columns, unsigned 
 static int ask_check(struct rowlock_connection *connection, const char *name, int64_t token,
                      struct checked *checked, struct rowlock_error *error)
 {
-    struct rowlock_value values[] = {text(name), number(token)};
+    struct rowlock_value values[] = {rowlock__text_value(name), rowlock__int_value(token)};
     struct question question = {ROWLOCK_SQL_CHECK,  values, check_row, checked,
                                 within(connection), 0,      false};
     int code = not_answered(ask(connection, &question, error), error);
@@ -482,7 +473,8 @@ int rowlock_break(struct rowlock_connection *connection, const char *name, int64
     int code = check(connection, name, 0, token, error);
 
     if (!code) {
-        struct rowlock_value values[] = {text(name), number(token), number(now != 0)};
+        struct rowlock_value values[] = {rowlock__text_value(name), rowlock__int_value(token),
+                                         rowlock__int_value(now != 0)};
         struct question question = {
             ROWLOCK_SQL_BREAK, values, rowlock__take_number, &count, within(connection), 0, false};
 

@@ -26,26 +26,16 @@ struct work {
 
 static const char *const modes[] = {"exclusive", "shared", "permit"};
 
-static struct rowlock_value number(int64_t n)
-{
-    return (struct rowlock_value){.type = ROWLOCK_INT, .number = n};
-}
-
-static struct rowlock_value text(const char *bytes)
-{
-    if (!bytes)
-        return (struct rowlock_value){.type = ROWLOCK_NULL};
-    return (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = bytes, .length = strlen(bytes)};
-}
-
 static struct rowlock_value limit_of(const struct rowlock_want *want)
 {
-    return want->mode == ROWLOCK_PERMIT ? number(want->limit) : text(NULL);
+    return want->mode == ROWLOCK_PERMIT ? rowlock__int_value(want->limit)
+                                        : rowlock__text_value(NULL);
 }
 
 static struct rowlock_value keeper_of(const struct rowlock_request *request)
 {
-    return request->keeper_pid ? number(request->keeper_pid) : text(NULL);
+    return request->keeper_pid ? rowlock__int_value(request->keeper_pid)
+                               : rowlock__text_value(NULL);
 }
 
 static int64_t count_of(const struct rowlock_want *want)
@@ -119,9 +109,12 @@ static int look(struct work *work, bool at_limits_only)
 
     for (size_t i = 0; !code && i < request->n; i++) {
         const struct rowlock_want *want = &request->want[i];
-        struct rowlock_value values[] = {text(want->name),     text(modes[want->mode]),
-                                         limit_of(want),       number(count_of(want)),
-                                         text(request->owner), number(work->step->ticket)};
+        struct rowlock_value values[] = {rowlock__text_value(want->name),
+                                         rowlock__text_value(modes[want->mode]),
+                                         limit_of(want),
+                                         rowlock__int_value(count_of(want)),
+                                         rowlock__text_value(request->owner),
+                                         rowlock__int_value(work->step->ticket)};
 
         code = ask(work, ROWLOCK_SQL_LOOK, values, look_row, work);
         if (at_limits_only && work->reply->status != ROWLOCK_STATUS_LIMIT)
@@ -155,7 +148,7 @@ static int look_for_leftovers(struct work *work)
     if (request->connection->installed.technique != ROWLOCK_INSERT)
         return ROWLOCK_OK;
     for (size_t i = 0; !code && i < request->n; i++) {
-        struct rowlock_value name = text(request->want[i].name);
+        struct rowlock_value name = rowlock__text_value(request->want[i].name);
 
         snprintf(answer.name, sizeof answer.name, "%s", request->want[i].name);
         code = ask(work, ROWLOCK_SQL_LEFTOVER, &name, leftover_row, &answer);
@@ -170,17 +163,24 @@ static int look_for_leftovers(struct work *work)
 static int hold(const struct work *work, const struct rowlock_want *want, int64_t token)
 {
     const struct rowlock_request *request = work->request;
-    struct rowlock_value values[] = {
-        number(token),          text(want->name),     text(modes[want->mode]), limit_of(want),
-        number(count_of(want)), text(request->owner), text(request->host),     keeper_of(request),
-        text(request->command), text(request->note)};
+    struct rowlock_value values[] = {rowlock__int_value(token),
+                                     rowlock__text_value(want->name),
+                                     rowlock__text_value(modes[want->mode]),
+                                     limit_of(want),
+                                     rowlock__int_value(count_of(want)),
+                                     rowlock__text_value(request->owner),
+                                     rowlock__text_value(request->host),
+                                     keeper_of(request),
+                                     rowlock__text_value(request->command),
+                                     rowlock__text_value(request->note)};
 
     return ask(work, ROWLOCK_SQL_HOLD, values, NULL, NULL);
 }
 
 static int withdraw_all(const struct work *work, int64_t ticket)
 {
-    struct rowlock_value values[] = {number(ticket), text(work->request->owner)};
+    struct rowlock_value values[] = {rowlock__int_value(ticket),
+                                     rowlock__text_value(work->request->owner)};
 
     return ask(work, ROWLOCK_SQL_WITHDRAW, values, NULL, NULL);
 }
@@ -193,7 +193,8 @@ static int insert(const struct work *work, int64_t *token)
     for (size_t i = 0; !code && i < request->n; i++)
         code = hold(work, &request->want[i], *token);
     if (!code) {
-        struct rowlock_value values[] = {number(*token), number(request->ttl_ms)};
+        struct rowlock_value values[] = {rowlock__int_value(*token),
+                                         rowlock__int_value(request->ttl_ms)};
 
         code = ask(work, ROWLOCK_SQL_BEGIN_BEAT, values, NULL, NULL);
     }
@@ -203,7 +204,8 @@ static int insert(const struct work *work, int64_t *token)
 static int grant_under_t(struct work *work, int64_t *token)
 {
     const struct rowlock_request *request = work->request;
-    struct rowlock_value values[] = {text(request->want[0].name), text(request->owner)};
+    struct rowlock_value values[] = {rowlock__text_value(request->want[0].name),
+                                     rowlock__text_value(request->owner)};
     int code = ask(work, ROWLOCK_SQL_GRANTED, values, rowlock__take_number, token);
 
     if (code || *token)
@@ -245,11 +247,17 @@ static int grant(struct work *work)
 static int stand(const struct work *work, const struct rowlock_want *want, int64_t ticket)
 {
     const struct rowlock_request *request = work->request;
-    struct rowlock_value values[] = {
-        number(ticket),      text(want->name),           text(modes[want->mode]),
-        limit_of(want),      number(count_of(want)),     text(request->owner),
-        text(request->host), number(request->pid),       text(request->command),
-        text(request->note), number(work->step->good_ms)};
+    struct rowlock_value values[] = {rowlock__int_value(ticket),
+                                     rowlock__text_value(want->name),
+                                     rowlock__text_value(modes[want->mode]),
+                                     limit_of(want),
+                                     rowlock__int_value(count_of(want)),
+                                     rowlock__text_value(request->owner),
+                                     rowlock__text_value(request->host),
+                                     rowlock__int_value(request->pid),
+                                     rowlock__text_value(request->command),
+                                     rowlock__text_value(request->note),
+                                     rowlock__int_value(work->step->good_ms)};
 
     return ask(work, ROWLOCK_SQL_STAND, values, NULL, NULL);
 }
@@ -309,7 +317,8 @@ static void place_row(void *data, const struct rowlock_value *columns, unsigned 
 /* Most looks only read, and so stop nobody's renewal. */
 static int place(struct work *work)
 {
-    struct rowlock_value values[] = {number(work->step->ticket), number(work->step->good_ms)};
+    struct rowlock_value values[] = {rowlock__int_value(work->step->ticket),
+                                     rowlock__int_value(work->step->good_ms)};
     struct position position = {.work = work};
     int code = ask(work, ROWLOCK_SQL_PLACE, values, place_row, &position);
 
@@ -323,7 +332,8 @@ static int place(struct work *work)
 
 static int overtake(struct work *work)
 {
-    struct rowlock_value values[] = {number(work->step->number), number(work->step->ticket)};
+    struct rowlock_value values[] = {rowlock__int_value(work->step->number),
+                                     rowlock__int_value(work->step->ticket)};
     int64_t idle = 0;
     bool strikes;
     int code = take_t(work, work->step->limit_ms, false);

@@ -38,16 +38,6 @@ static struct rowlock_budget budget_of(const struct rowlock_attempt *attempt)
                             ROWLOCK_LATE_MS);
 }
 
-static struct rowlock_value number(int64_t n)
-{
-    return (struct rowlock_value){.type = ROWLOCK_INT, .number = n};
-}
-
-static struct rowlock_value bytes(const char *text, size_t length)
-{
-    return (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = text, .length = length};
-}
-
 static int run(struct rowlock_attempt *attempt, const struct rowlock_statement *statement,
                const struct rowlock_value *values, struct rowlock_error *error)
 {
@@ -69,8 +59,10 @@ static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *err
     struct rowlock_connection *connection = attempt->connection;
     rowlock_duration wait_ms = left_to_wait(attempt);
     rowlock_duration lease_ms = wait_ms < 0 || wait_ms > LEASE_WAIT_MS ? LEASE_WAIT_MS : wait_ms;
-    struct rowlock_value values[] = {bytes(attempt->wants.packed, attempt->wants.length),
-                                     number(wait_ms), number(lease_ms), number(!connection->url)};
+    struct rowlock_value values[] = {
+        rowlock__bytes_value(attempt->wants.packed, attempt->wants.length),
+        rowlock__int_value(wait_ms), rowlock__int_value(lease_ms),
+        rowlock__int_value(!connection->url)};
 
     return run(attempt,
                rowlock__sql(connection, attempt->later ? ROWLOCK_SQL_LOCK : ROWLOCK_SQL_BEGIN_LOCK),
@@ -81,7 +73,8 @@ static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *err
 static int run_one(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     const char *name = attempt->wants.want->name;
-    struct rowlock_value values[] = {bytes(name, strlen(name)), number(left_to_wait(attempt))};
+    struct rowlock_value values[] = {rowlock__bytes_value(name, strlen(name)),
+                                     rowlock__int_value(left_to_wait(attempt))};
 
     snprintf(attempt->answer.name, sizeof attempt->answer.name, "%s", name);
     return run(attempt, rowlock__sql(attempt->connection, ROWLOCK_SQL_BEGIN_ONE), values, error);
@@ -110,9 +103,9 @@ static int run_each(struct rowlock_attempt *attempt, struct rowlock_error *error
 
     for (size_t i = 0; !code && i < attempt->wants.n; i++, bracket = ROWLOCK_INSIDE) {
         const struct rowlock_want *want = &attempt->wants.want[i];
-        struct rowlock_value values[] = {bytes(want->name, strlen(want->name)),
-                                         number(want->mode == ROWLOCK_SHARED), number(want->token),
-                                         number(0)};
+        struct rowlock_value values[] = {rowlock__bytes_value(want->name, strlen(want->name)),
+                                         rowlock__int_value(want->mode == ROWLOCK_SHARED),
+                                         rowlock__int_value(want->token), rowlock__int_value(0)};
         struct rowlock_call call = {.statement = statement,
                                     .values = values,
                                     .row = rowlock__answer_row,
@@ -145,7 +138,7 @@ static int look_for_leftovers(struct rowlock_attempt *attempt, struct rowlock_er
 
     for (size_t i = 0; !code && i < attempt->wants.n; i++) {
         const char *name = attempt->wants.want[i].name;
-        struct rowlock_value value = bytes(name, strlen(name));
+        struct rowlock_value value = rowlock__bytes_value(name, strlen(name));
 
         if (attempt->answer.status != ROWLOCK_STATUS_OK)
             break;
@@ -213,7 +206,7 @@ static int run_alone(struct rowlock_connection *outside, enum rowlock_statement_
 int rowlock__sweep(struct rowlock_attempt *attempt, struct rowlock_connection *outside,
                    struct rowlock_error *error)
 {
-    struct rowlock_value wants = bytes(attempt->wants.packed, attempt->wants.length);
+    struct rowlock_value wants = rowlock__bytes_value(attempt->wants.packed, attempt->wants.length);
     struct tokens tokens = {.n = 0};
     struct rowlock_budget budget = {rowlock__now_ms() + SWEEP_MIN_MS,
                                     attempt->connection->interrupt_fd, 0};
@@ -223,7 +216,7 @@ int rowlock__sweep(struct rowlock_attempt *attempt, struct rowlock_connection *o
         budget.deadline_ms = attempt->deadline_ms;
     budget = rowlock__in_time(outside, budget, SWEEP_MIN_MS);
     for (size_t i = 0; !code && i < tokens.n; i++) {
-        struct rowlock_value token = number(tokens.token[i]);
+        struct rowlock_value token = rowlock__int_value(tokens.token[i]);
 
         code = run_alone(outside, ROWLOCK_SQL_SWEEP, &token, &budget, error);
     }
@@ -233,7 +226,7 @@ int rowlock__sweep(struct rowlock_attempt *attempt, struct rowlock_connection *o
 int rowlock__make_known(struct rowlock_attempt *attempt, struct rowlock_connection *outside,
                         struct rowlock_error *error)
 {
-    struct rowlock_value wants = bytes(attempt->wants.packed, attempt->wants.length);
+    struct rowlock_value wants = rowlock__bytes_value(attempt->wants.packed, attempt->wants.length);
     struct rowlock_budget budget = rowlock__budget(outside);
 
     return run_alone(outside, ROWLOCK_SQL_PREPARE, &wants, &budget, error);
