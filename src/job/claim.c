@@ -158,7 +158,8 @@ static int take(struct claiming *c, struct rowlock_error *error)
     c->claim.instant_ms = c->decision.instant_ms;
     c->claim.repeat = c->decision.repeats;
     c->claim.next_ms = c->decision.due_ms;
-    c->claim.lost = c->decision.lost ? c->state.running : 0;
+    if (c->decision.lost)
+        c->claim.lost = c->state.running; /* else a round before may have laid one to rest */
     return ROWLOCK_OK;
 }
 
