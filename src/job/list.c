@@ -9,6 +9,7 @@
 #include "schema/check.h"
 #include "session/connection.h"
 #include "util/error.h"
+#include "util/rows.h"
 
 enum { TEXTS = 6 };
 
@@ -18,32 +19,11 @@ struct row {
     int texts;
 };
 
-struct rows {
-    struct row *row;
-    size_t n, room;
-    bool failed;
-};
-
 /* ---- a row ---------------------------------------------------------------------------------------- */
 
-static struct row *add(struct rows *rows)
-{
-    if (rows->n == rows->room) {
-        size_t room = rows->room ? 2 * rows->room : 16;
-        struct row *more = realloc(rows->row, room * sizeof *more);
-
-        rows->failed |= !more;
-        if (!more)
-            return NULL;
-        rows->row = more;
-        rows->room = room;
-    }
-    rows->row[rows->n] = (struct row){.texts = 0};
-    return &rows->row[rows->n++];
-}
-
 /* Its copy, which goes with the row; "" for NULL. */
-static const char *keep(struct rows *rows, struct row *row, const struct rowlock_value *column)
+static const char *keep(struct rowlock_rows *rows, struct row *row,
+                        const struct rowlock_value *column)
 {
     char *copy;
 
@@ -79,7 +59,7 @@ static enum rowlock_run_outcome outcome_of(const struct rowlock_value *column)
 }
 
 /* token, node, pid, due, repeats, started */
-static struct rowlock_run run_of(struct rows *rows, struct row *row,
+static struct rowlock_run run_of(struct rowlock_rows *rows, struct row *row,
                                  const struct rowlock_value *columns)
 {
     return (struct rowlock_run){.token = rowlock__value_number(&columns[0]),
@@ -93,7 +73,7 @@ static struct rowlock_run run_of(struct rows *rows, struct row *row,
 }
 
 /* the same, finished, outcome, exit, output */
-static struct rowlock_run ended_run_of(struct rows *rows, struct row *row,
+static struct rowlock_run ended_run_of(struct rowlock_rows *rows, struct row *row,
                                        const struct rowlock_value *columns)
 {
     struct rowlock_run run = run_of(rows, row, columns);
@@ -109,8 +89,8 @@ static struct rowlock_run ended_run_of(struct rows *rows, struct row *row,
    failed_since */
 static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    struct rows *rows = data;
-    struct row *row = n < 24 ? NULL : add(rows);
+    struct rowlock_rows *rows = data;
+    struct row *row = n < 24 ? NULL : rowlock__rows_add(rows);
 
     if (!row)
         return;
@@ -129,8 +109,8 @@ static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
 
 static void run_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    struct rows *rows = data;
-    struct row *row = n < 10 ? NULL : add(rows);
+    struct rowlock_rows *rows = data;
+    struct row *row = n < 10 ? NULL : rowlock__rows_add(rows);
 
     if (row)
         row->job.last = ended_run_of(rows, row, columns);
@@ -139,7 +119,8 @@ static void run_row(void *data, const struct rowlock_value *columns, unsigned n)
 /* ---- the calls -------------------------------------------------------------------------------------- */
 
 static int ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
-               const char *name, rowlock_row *row, struct rows *rows, struct rowlock_error *error)
+               const char *name, rowlock_row *row, struct rowlock_rows *rows,
+               struct rowlock_error *error)
 {
     struct rowlock_value value = rowlock__text_value(name);
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
@@ -155,12 +136,14 @@ static int ask(struct rowlock_connection *connection, enum rowlock_statement_id 
     return code;
 }
 
-static void clear(struct rows *rows)
+static void clear(struct rowlock_rows *rows)
 {
+    struct row *row = rows->row;
+
     for (size_t i = 0; i < rows->n; i++)
-        for (int k = 0; k < rows->row[i].texts; k++)
-            free(rows->row[i].text[k]);
-    free(rows->row);
+        for (int k = 0; k < row[i].texts; k++)
+            free(row[i].text[k]);
+    free(row);
 }
 
 static int no_visitor(struct rowlock_error *error)
@@ -171,12 +154,12 @@ static int no_visitor(struct rowlock_error *error)
 int rowlock_jobs(struct rowlock_connection *connection, const char *name, rowlock_visit_job visit,
                  void *data, struct rowlock_error *error)
 {
-    struct rows rows = {.n = 0};
+    struct rowlock_rows rows = {.size = sizeof(struct row)};
     int code = visit ? ask(connection, ROWLOCK_SQL_JOB_LIST, name, job_row, &rows, error)
                      : no_visitor(error);
 
     for (size_t i = 0; !code && i < rows.n; i++)
-        if (visit(&rows.row[i].job, data))
+        if (visit(&((struct row *)rows.row)[i].job, data))
             break;
     clear(&rows);
     return code;
@@ -185,14 +168,16 @@ int rowlock_jobs(struct rowlock_connection *connection, const char *name, rowloc
 int rowlock_runs(struct rowlock_connection *connection, const char *name, rowlock_visit_run visit,
                  void *data, struct rowlock_error *error)
 {
-    struct rows rows = {.n = 0};
+    struct rowlock_rows rows = {.size = sizeof(struct row)};
     int code = visit
                    ? ask(connection, ROWLOCK_SQL_RUN_LIST, name ? name : "", run_row, &rows, error)
                    : no_visitor(error);
 
     for (size_t i = 0; !code && i < rows.n; i++) {
-        rows.row[i].job.last.job = name;
-        if (visit(&rows.row[i].job.last, data))
+        struct rowlock_run *run = &((struct row *)rows.row)[i].job.last;
+
+        run->job = name;
+        if (visit(run, data))
             break;
     }
     clear(&rows);

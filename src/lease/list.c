@@ -10,6 +10,7 @@
 #include "util/error.h"
 #include "util/pause.h"
 #include "util/random.h"
+#include "util/rows.h"
 
 enum { PROBES = 4 };
 
@@ -17,28 +18,6 @@ struct entry {
     struct rowlock_holder holder;
     char name[ROWLOCK_NAME_MAX + 1], owner[64], host[256], command[1024], note[1100];
 };
-
-struct list {
-    struct entry *entry;
-    size_t n, room;
-    bool failed;
-};
-
-static struct entry *add(struct list *list)
-{
-    if (list->n == list->room) {
-        size_t room = list->room ? 2 * list->room : 16;
-        struct entry *more = realloc(list->entry, room * sizeof *more);
-
-        list->failed |= !more;
-        if (!more)
-            return NULL;
-        list->entry = more;
-        list->room = room;
-    }
-    list->entry[list->n] = (struct entry){0};
-    return &list->entry[list->n++];
-}
 
 static enum rowlock_mode mode_of(const struct rowlock_value *column)
 {
@@ -60,7 +39,7 @@ static enum rowlock_holding holding_of(const struct rowlock_value *column)
    limit, count, stop */
 static void list_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    struct entry *entry = n < 16 ? NULL : add(data);
+    struct entry *entry = n < 16 ? NULL : rowlock__rows_add(data);
 
     if (!entry)
         return;
@@ -96,10 +75,12 @@ static void probe_row(void *data, const struct rowlock_value *columns, unsigned 
     snprintf(data, sizeof mode, "%s", mode);
 }
 
-static bool is_held(const struct list *list)
+static bool is_held(const struct rowlock_rows *list)
 {
+    const struct entry *entry = list->row;
+
     for (size_t i = 0; i < list->n; i++)
-        if (list->entry[i].holder.holding != ROWLOCK_WAITS)
+        if (entry[i].holder.holding != ROWLOCK_WAITS)
             return true;
     return false;
 }
@@ -126,7 +107,8 @@ static int ask_probes(struct rowlock_connection *connection, const struct rowloc
 /* Nobody is seen holding it, where not every transaction is seen: of one that is there no more is
    known. */
 static int probe(struct rowlock_connection *connection, const char *name,
-                 struct rowlock_value *value, struct list *list, struct rowlock_error *error)
+                 struct rowlock_value *value, struct rowlock_rows *list,
+                 struct rowlock_error *error)
 {
     char mode[16] = "";
     struct entry *entry;
@@ -140,7 +122,7 @@ static int probe(struct rowlock_connection *connection, const char *name,
         rowlock__clear_error(error);
         return ROWLOCK_OK;
     }
-    if (code || !mode[0] || !(entry = add(list)))
+    if (code || !mode[0] || !(entry = rowlock__rows_add(list)))
         return code;
     entry->holder = (struct rowlock_holder){
         .holding = ROWLOCK_HOLDS_TX,
@@ -151,11 +133,11 @@ static int probe(struct rowlock_connection *connection, const char *name,
 }
 
 /* Dialects order by name first, or by state; we promise holders before waiters. */
-static void show(struct list *list, rowlock_visit visit, void *data)
+static void show(struct rowlock_rows *list, rowlock_visit visit, void *data)
 {
     for (int waits = 0; waits < 2; waits++)
         for (size_t i = 0; i < list->n; i++) {
-            struct entry *entry = &list->entry[i];
+            struct entry *entry = (struct entry *)list->row + i;
 
             if ((entry->holder.holding == ROWLOCK_WAITS) != waits)
                 continue;
@@ -173,7 +155,7 @@ int rowlock_list(struct rowlock_connection *connection, const char *name, rowloc
                  void *data, struct rowlock_error *error)
 {
     struct rowlock_value value = {.type = ROWLOCK_NULL};
-    struct list list = {0};
+    struct rowlock_rows list = {.size = sizeof(struct entry)};
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code && name)
@@ -186,8 +168,7 @@ int rowlock_list(struct rowlock_connection *connection, const char *name, rowloc
     if (code)
         return code;
     if (name)
-        value =
-            (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = name, .length = strlen(name)};
+        value = rowlock__text_value(name);
     code = rowlock__ask(connection, ROWLOCK_SQL_LIST, &value, list_row, &list, error);
     if (!code && name && !is_held(&list))
         code = probe(connection, name, &value, &list, error);
@@ -195,6 +176,6 @@ int rowlock_list(struct rowlock_connection *connection, const char *name, rowloc
         code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     if (!code)
         show(&list, visit, data);
-    free(list.entry);
+    free(list.row);
     return code;
 }

@@ -8,33 +8,12 @@
 #include "refresh/subject.h"
 #include "schema/check.h"
 #include "util/error.h"
+#include "util/rows.h"
 
 struct entry {
     struct rowlock_subject_view view;
     char name[ROWLOCK_NAME_MAX + 1], description[1100], by[256], host[256], error[2100];
 };
-
-struct list {
-    struct entry *entry;
-    size_t n, room;
-    bool failed;
-};
-
-static struct entry *add(struct list *list)
-{
-    if (list->n == list->room) {
-        size_t room = list->room ? 2 * list->room : 16;
-        struct entry *more = realloc(list->entry, room * sizeof *more);
-
-        list->failed |= !more;
-        if (!more)
-            return NULL;
-        list->entry = more;
-        list->room = room;
-    }
-    list->entry[list->n] = (struct entry){0};
-    return &list->entry[list->n++];
-}
 
 static enum rowlock_subject_status status_of(const struct rowlock_value *column)
 {
@@ -61,7 +40,7 @@ static int64_t number_or(const struct rowlock_value *column, int64_t none)
 /* name, description, status, began, ended, updated, age_ms, program, host, pid, error, exit, made */
 static void list_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    struct entry *entry = n < 13 ? NULL : add(data);
+    struct entry *entry = n < 13 ? NULL : rowlock__rows_add(data);
 
     if (!entry)
         return;
@@ -80,10 +59,10 @@ static void list_row(void *data, const struct rowlock_value *columns, unsigned n
     rowlock__column_text(&columns[10], entry->error, sizeof entry->error);
 }
 
-static void show(struct list *list, rowlock_visit_subject visit, void *data)
+static void show(struct rowlock_rows *list, rowlock_visit_subject visit, void *data)
 {
     for (size_t i = 0; i < list->n; i++) {
-        struct entry *entry = &list->entry[i];
+        struct entry *entry = (struct entry *)list->row + i;
 
         entry->view.name = entry->name;
         entry->view.description = entry->description;
@@ -112,7 +91,7 @@ int rowlock_subjects(struct rowlock_connection *connection, const char *name,
                      rowlock_visit_subject visit, void *data, struct rowlock_error *error)
 {
     struct rowlock_value value = rowlock__text_value(name);
-    struct list list = {0};
+    struct rowlock_rows list = {.size = sizeof(struct entry)};
     int code = check(connection, name, error);
 
     if (!code && !visit)
@@ -125,7 +104,7 @@ int rowlock_subjects(struct rowlock_connection *connection, const char *name,
         code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     if (!code)
         show(&list, visit, data);
-    free(list.entry);
+    free(list.row);
     return code;
 }
 
