@@ -59,7 +59,7 @@ TEST(p1_a_live_lease_is_busy_and_its_holder_is_named)
     t_fails(t_begin(borrowed, t_x("live"), 0), EBUSY);
     names_holder();
     t_left(NONE);
-    t_fails(t_begin(own, t_x("live"), 50), ETIMEDOUT);
+    t_fails(t_begin(own, t_x("live"), 2000), ETIMEDOUT);
     names_holder();
     t_int(t_engine()->in_transaction(handle), 0);
     lease_end(hand, 11);
@@ -178,7 +178,7 @@ TEST(p11_a_lock_taken_later_waits_for_a_lease_for_its_time_only)
         t_left(KEPT);
         return;
     }
-    t_fails(t_lock(own, t_x("bounded"), 200), ETIMEDOUT);
+    t_fails(t_lock(own, t_x("bounded"), 2000), ETIMEDOUT);
     names_holder();
     if (t_facts()->busy_keeps_row)
         t_left(KEPT_LOCKED);
