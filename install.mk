@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make install, make uninstall: DESTDIR, PREFIX and the folders below it. Included by the Makefile.
+# make install-extension, make uninstall-extension: DESTDIR and PG_CONFIG, the pg_config of the server.
 
 INSTALL    ?= install
 DATADIR    ?= $(PREFIX)/share
@@ -43,3 +44,39 @@ uninstall:
 	  '$(DESTDIR)$(MANDIR)/man1/rowlock.1' '$(DESTDIR)$(COMPDIR)/rowlock' \
 	  $(VERB_PAGES:$(BUILD)/man/%='$(DESTDIR)$(MANDIR)/man1/%')
 	rm -rf '$(DESTDIR)$(INCDIR)/rowlock' '$(DESTDIR)$(DOCDIR)'
+
+# ---- the PostgreSQL extension ------------------------------------------------------------------------
+
+PG_CONFIG ?= pg_config
+PGXS = $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+SCHEMA_VERSION := $(shell sed -n 's/^.define ROWLOCK_SCHEMA_VERSION //p' src/session/connection.h)
+EXTENSION_FILES := $(BUILD)/extension/rowlock.control $(BUILD)/extension/rowlock--$(SCHEMA_VERSION).sql
+
+.PHONY: extension install-extension uninstall-extension find-pgxs
+extension: $(EXTENSION_FILES)
+
+$(BUILD)/extension/rowlock.control: sql/postgresql/rowlock.control.in src/session/connection.h install.mk
+	@mkdir -p $(@D)
+	sed 's|@SCHEMA_VERSION@|$(SCHEMA_VERSION)|' $< > $@.tmp && mv $@.tmp $@
+
+# What install runs and what print shows: there is one source of it.
+$(BUILD)/extension/rowlock--$(SCHEMA_VERSION).sql: $(BUILD)/rowlock install.mk
+	@mkdir -p $(@D)
+	$(BUILD)/rowlock schema print postgresql --extension > $@.tmp && mv $@.tmp $@
+
+find-pgxs:
+	@[ -n '$(PGXS)' ] || { echo '$(PG_CONFIG) does not run: install the package postgresql-server-dev-NN of your' \
+	  'server, or say where it is: make install-extension PG_CONFIG=/usr/lib/postgresql/15/bin/pg_config' >&2; exit 1; }
+	@[ -e '$(PGXS)' ] || { echo 'there is no $(PGXS), of which $(PG_CONFIG) speaks: install the package' \
+	  'postgresql-server-dev-NN of your server, or name the pg_config of another one by PG_CONFIG=' >&2; exit 1; }
+
+# PGXS is a makefile of its own, with its own idea of CFLAGS and of what install is.
+run_pgxs = $(MAKE) --no-print-directory -C $(BUILD)/extension -f '$(PGXS)' VPATH=. PGXS='$(PGXS)' \
+             PG_CONFIG='$(PG_CONFIG)' EXTENSION=rowlock DATA=rowlock--$(SCHEMA_VERSION).sql
+
+install-extension: find-pgxs $(EXTENSION_FILES)
+	+$(run_pgxs) install
+
+uninstall-extension: find-pgxs
+	@mkdir -p $(BUILD)/extension
+	+$(run_pgxs) uninstall

@@ -812,11 +812,14 @@ struct rowlock_plan {
     const char *role;  /* rowlock_schema_text: who is granted the use; NULL: "application";
                           MariaDB, MySQL: also "user@host" */
     int grants_only;   /* rowlock_schema_text: the GRANTs alone, for what is installed already */
+    int extension;     /* rowlock_schema_text: what CREATE EXTENSION rowlock runs, without GRANTs;
+                          PostgreSQL, technique native; else EMODE */
 };
 
 /*
  * Creates rowlock's tables, functions and procedures, or says that they are there; any number of
- * nodes may do so at once. An installed schema of another technique is EINVAL: uninstall first.
+ * nodes may do so at once. An installed schema of another technique is EINVAL: uninstall first. On
+ * PostgreSQL an extension rowlock that is there is as good as a schema: nothing is done.
  * Must not run inside a transaction. `plan` may be NULL. Blocks for statement_ms at most, and
  * while another node installs.
  *
@@ -838,6 +841,18 @@ ROWLOCK_API int rowlock_installed(struct rowlock_connection *connection,
                                   enum rowlock_technique *out, struct rowlock_error *error);
 
 /*
+ * Whether CREATE EXTENSION rowlock made what is installed there (PostgreSQL): `*out` is the version of
+ * the extension, or NULL: it belongs to none, or nothing is installed. The extension is changed and
+ * removed in SQL; rowlock_uninstall refuses it. Blocks for statement_ms at most. `*out` is yours:
+ * rowlock_free.
+ *
+ * EINVAL  out is NULL
+ * EINTX, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_extension(struct rowlock_connection *connection, char **out,
+                                  struct rowlock_error *error);
+
+/*
  * Whether a setting of this server is known by which it may forget what it has committed when its
  * machine crashes: `*out` is one line that names the setting and says what to do, or NULL: nothing
  * is known against it. Looked at are fsync and full_page_writes (PostgreSQL) and
@@ -853,7 +868,8 @@ ROWLOCK_API int rowlock_durability(struct rowlock_connection *connection, char *
                                    struct rowlock_error *error);
 
 /*
- * Brings an older schema to this library's version; does nothing to a current one.
+ * Brings an older schema to this library's version; does nothing to a current one. An extension is
+ * brought there in SQL, and is ESCHEMA before that.
  * Errors as rowlock_install, and ESCHEMA where nothing is installed.
  */
 ROWLOCK_API int rowlock_upgrade(struct rowlock_connection *connection,
@@ -861,7 +877,7 @@ ROWLOCK_API int rowlock_upgrade(struct rowlock_connection *connection,
 
 /*
  * Removes what rowlock_install created; a table that was there before (plan->table) stays. Does
- * nothing where nothing is installed. Errors as rowlock_install.
+ * nothing where nothing is installed. An extension is EINVAL. Errors as rowlock_install.
  */
 ROWLOCK_API int rowlock_uninstall(struct rowlock_connection *connection,
                                   struct rowlock_error *error);

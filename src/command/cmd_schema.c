@@ -8,7 +8,7 @@
 #include "command/json.h"
 #include "command/url_lookup.h"
 
-enum { OPTION_TECHNIQUE = OPTION_OWN, OPTION_TABLE, OPTION_ROLE, OPTION_GRANTS };
+enum { OPTION_TECHNIQUE = OPTION_OWN, OPTION_TABLE, OPTION_ROLE, OPTION_GRANTS, OPTION_EXTENSION };
 
 static const char *const techniques[] = {"default", "native", "row", "insert"};
 
@@ -27,6 +27,7 @@ static void read_plan(struct command *command, struct rowlock_plan *plan)
         {"table", required_argument, NULL, OPTION_TABLE},
         {"role", required_argument, NULL, OPTION_ROLE},
         {"grants", no_argument, NULL, OPTION_GRANTS},
+        {"extension", no_argument, NULL, OPTION_EXTENSION},
         {NULL, 0, NULL, 0}};
     int option;
 
@@ -37,8 +38,10 @@ static void read_plan(struct command *command, struct rowlock_plan *plan)
             plan->table = optarg;
         else if (option == OPTION_ROLE)
             plan->role = optarg;
-        else
+        else if (option == OPTION_GRANTS)
             plan->grants_only = 1;
+        else
+            plan->extension = 1;
     }
 }
 
@@ -70,35 +73,50 @@ static void warn(const struct command *command, struct rowlock_connection *conne
     rowlock_free(warning);
 }
 
+struct state {
+    int was_there;
+    enum rowlock_technique technique;
+    char *extension; /* its version; NULL: it is none */
+};
+
 /* A schema in the wrong database looks like one in the right one: so it is said where it is. */
-static void say_installed(const struct command *command, int was_there,
-                          enum rowlock_technique technique)
+static void say_installed(const struct command *command, const struct state *state)
 {
-    const char *name = techniques[technique], *where = database_place();
+    const char *name = techniques[state->technique], *where = database_place();
 
     if (command->json) {
         printf("{\"schema\":\"%s\",\"technique\":\"%s\",\"database\":",
-               was_there ? "present" : "installed", name);
+               state->was_there ? "present" : "installed", name);
         json_text(stdout, where);
+        if (state->extension) {
+            printf(",\"extension\":");
+            json_text(stdout, state->extension);
+        }
         puts("}");
-        return;
+    } else if (state->extension) {
+        printf("rowlock is installed already in %s, technique %s, as an extension (version %s)\n",
+               where, name, state->extension);
+    } else {
+        printf("rowlock is installed%s in %s, technique %s%s\n",
+               state->was_there ? " already" : "", where, name,
+               state->was_there
+                   ? ""
+                   : ": tables, and functions or procedures where the engine has them");
     }
-    printf("rowlock is installed%s in %s, technique %s%s\n", was_there ? " already" : "", where,
-           name,
-           was_there ? "" : ": tables, and functions or procedures where the engine has them");
 }
 
 static int install(const struct command *command, struct rowlock_connection *connection,
                    const struct rowlock_plan *plan)
 {
-    enum rowlock_technique technique;
+    struct state state = {.was_there = is_there(connection)};
     struct rowlock_error error;
-    int there = is_there(connection);
 
     if (rowlock_install(connection, plan, &error) ||
-        rowlock_installed(connection, &technique, &error))
+        rowlock_installed(connection, &state.technique, &error) ||
+        rowlock_extension(connection, &state.extension, &error))
         return report(&error);
-    say_installed(command, there, technique);
+    say_installed(command, &state);
+    rowlock_free(state.extension);
     warn(command, connection);
     return STATUS_OK;
 }
@@ -107,11 +125,16 @@ static int upgrade(const struct command *command, struct rowlock_connection *con
                    const struct rowlock_plan *plan)
 {
     struct rowlock_error error;
+    char *extension = NULL;
 
     (void)plan;
-    if (rowlock_upgrade(connection, &error))
+    if (rowlock_upgrade(connection, &error) || rowlock_extension(connection, &extension, &error))
         return report(&error);
-    say(command, "current", "the schema is current");
+    say(command, "current",
+        extension ? "the schema is current; it is an extension: ALTER EXTENSION rowlock UPDATE "
+                    "brings a newer one"
+                  : "the schema is current");
+    rowlock_free(extension);
     return STATUS_OK;
 }
 
@@ -192,6 +215,8 @@ int cmd_schema(struct command *command)
         return print(command, &plan);
     if (command->n_operands + command->n_rest > 1)
         usage_error(command, "one word too many");
+    if (plan.extension)
+        usage_error(command, "--extension goes with print; in the database it is: CREATE EXTENSION rowlock");
     if (plan.role || plan.grants_only)
         usage_error(command, "--role and --grants go with print: the GRANTs are yours to read and "
                              "run");

@@ -22,6 +22,7 @@
     XX(SERVER, "server")         /* -> one row: why no lock is kept here, or NULL */              \
     XX(DURABILITY, "durability") /* -> one row: what a crash of the machine may undo, or NULL */  \
     XX(INSTALLED, "installed")   /* -> one row: 1 if there is a schema; never fails */            \
+    XX(EXTENSION, "extension")   /* -> one row: version of the extension it belongs to; else none */ \
     XX(META, "meta")             /* -> version, technique, object, id_width[, owned] */                    \
     XX(VACUUM, "vacuum")         /* -> one row: rows removed */                                   \
     XX(LEFTOVER, "leftover")     /* name -> uuid, locked_ts of a committed row of rowlock_object */ \

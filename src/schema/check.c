@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema/extension.h"
 #include "schema/installed.h"
 #include "util/error.h"
 #include "util/utf8.h"
@@ -32,8 +33,10 @@ static int rename_object(struct rowlock_connection *connection, struct rowlock_e
     return ROWLOCK_OK;
 }
 
-static int judge(int version, struct rowlock_error *error)
+static int judge(struct rowlock_connection *connection, struct rowlock_error *error)
 {
+    int version = connection->installed.version;
+
     if (version == ROWLOCK_SCHEMA_VERSION)
         return ROWLOCK_OK;
     if (version == 0)
@@ -42,9 +45,8 @@ static int judge(int version, struct rowlock_error *error)
                              "install");
     if (version < ROWLOCK_SCHEMA_VERSION)
         return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                             "the schema is version %d, this library wants %d; run: rowlock schema "
-                             "upgrade",
-                             version, ROWLOCK_SCHEMA_VERSION);
+                             "the schema is version %d, this library wants %d; run: %s", version,
+                             ROWLOCK_SCHEMA_VERSION, rowlock__upgrade_command(connection));
     return rowlock__fail(error, ROWLOCK_ESCHEMA,
                          "the schema is version %d, newer than this library's %d; update rowlock "
                          "on this node",
@@ -68,7 +70,7 @@ int rowlock__check_installed(struct rowlock_connection *connection, struct rowlo
             code = rowlock__read_installed(connection, &connection->installed, error);
     }
     if (!code)
-        code = judge(connection->installed.version, error);
+        code = judge(connection, error);
     if (!code)
         code = rename_object(connection, error);
     connection->checked = code == ROWLOCK_OK;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "schema/check.h"
+#include "schema/extension.h"
 #include "schema/installed.h"
 #include "schema/text.h"
 #include "session/connection.h"
@@ -106,7 +107,8 @@ static int create(struct rowlock_connection *connection, enum rowlock_technique 
 }
 
 /* What another installed before us is fine if it is what we were asked for. */
-static int accept_installed(const struct rowlock_installed *found, enum rowlock_technique technique,
+static int accept_installed(struct rowlock_connection *connection,
+                            const struct rowlock_installed *found, enum rowlock_technique technique,
                             int stated, const char *table, struct rowlock_error *error)
 {
     const char *dot = strrchr(found->object, '.');
@@ -119,13 +121,14 @@ static int accept_installed(const struct rowlock_installed *found, enum rowlock_
     if (stated && found->technique != technique)
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "installed already with technique %s; to change it, stop what locks "
-                             "and run: rowlock schema uninstall",
-                             rowlock__technique_name(found->technique));
+                             "and run: %s",
+                             rowlock__technique_name(found->technique),
+                             rowlock__uninstall_command(connection));
     if (table && strcmp(table, dot ? dot + 1 : found->object) != 0)
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "installed already with table %s; to change it, stop what locks and "
-                             "run: rowlock schema uninstall",
-                             found->object);
+                             "run: %s",
+                             found->object, rowlock__uninstall_command(connection));
     return ROWLOCK_OK;
 }
 
@@ -147,8 +150,8 @@ int rowlock_install(struct rowlock_connection *connection, const struct rowlock_
     if (!code && found.version == 0)
         code = create(connection, technique, table, error);
     else if (!code)
-        code =
-            accept_installed(&found, technique, plan && (plan->technique || table), table, error);
+        code = accept_installed(connection, &found, technique, plan && (plan->technique || table),
+                                table, error);
     return leave(connection, code, error);
 }
 
@@ -220,6 +223,20 @@ int rowlock_installed(struct rowlock_connection *connection, enum rowlock_techni
     return code;
 }
 
+/* DROP SCHEMA would be refused by the server, and DROP EXTENSION is not ours to say. */
+static int refuse_extension(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    char *version = NULL;
+    int code = rowlock__read_extension(connection, &version, error);
+
+    if (!code && version)
+        code = rowlock__fail(error, ROWLOCK_EINVAL,
+                             "rowlock is here as an extension; its owner removes it in SQL: DROP "
+                             "EXTENSION rowlock");
+    free(version);
+    return code;
+}
+
 static int drop(struct rowlock_connection *connection, const struct rowlock_installed *found,
                 struct rowlock_error *error)
 {
@@ -244,6 +261,8 @@ int rowlock_uninstall(struct rowlock_connection *connection, struct rowlock_erro
     if (code)
         return code;
     code = rowlock__read_installed(connection, &found, error);
+    if (!code && found.version != 0)
+        code = refuse_extension(connection, error);
     if (!code && found.version != 0)
         code = drop(connection, &found, error);
     return leave(connection, code, error);

@@ -108,16 +108,38 @@ static int join(const struct rowlock_dialect *dialect, const char *const *parts,
     return code;
 }
 
-/* "header", then what install runs, then the grants, then "footer": whole when run by hand. */
+/* "header", then what install runs, then the grants, then "footer": whole when run by hand. Or what
+   CREATE EXTENSION runs. */
 static int join_schema(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
-                       const struct rowlock_names *names, char **out, struct rowlock_error *error)
+                       int extension, const struct rowlock_names *names, char **out,
+                       struct rowlock_error *error)
 {
     const char *parts[N_PARTS] = {"header", "install", "lease",
                                   "queue",  "door",    "counter",
                                   "job",    "subject", rowlock__technique_name(technique),
                                   "grants", "footer"};
 
-    return join(dialect, parts, N_PARTS, names, out, error);
+    if (!extension)
+        return join(dialect, parts, N_PARTS, names, out, error);
+    parts[0] = "extension_begin";
+    parts[N_PARTS - 2] = "extension_end"; /* the GRANTs are its owner's, and so is the COMMIT */
+    return join(dialect, parts, N_PARTS - 1, names, out, error);
+}
+
+/* A dump of the database names the extension, not how it was made: there is one technique. */
+static int check_extension(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
+                           struct rowlock_error *error)
+{
+    if (!find_piece(dialect, "extension_begin"))
+        return rowlock__fail(error, ROWLOCK_EMODE, "an extension is for postgresql, not for %s",
+                             dialect->name);
+    if (technique != ROWLOCK_NATIVE)
+        return rowlock__fail(error, ROWLOCK_EMODE,
+                             "the extension is of technique native; for %s run: rowlock schema "
+                             "install --technique %s",
+                             rowlock__technique_name(technique),
+                             rowlock__technique_name(technique));
+    return ROWLOCK_OK;
 }
 
 static int is_host(const char *text)
@@ -164,6 +186,8 @@ int rowlock_schema_text(const char *dialect_name, const struct rowlock_plan *pla
                              "no dialect '%s'; there are postgresql, mariadb, mysql and sqlite",
                              dialect_name ? dialect_name : "");
     code = rowlock__plan_technique(dialect, plan, &technique, error);
+    if (!code && plan && plan->extension)
+        code = check_extension(dialect, technique, error);
     if (code)
         return code;
     code = role_name(dialect, names.role, role, sizeof role, error);
@@ -176,7 +200,7 @@ int rowlock_schema_text(const char *dialect_name, const struct rowlock_plan *pla
     }
     if (plan && plan->grants_only)
         return join(dialect, (const char *const[]){"grants"}, 1, &names, out, error);
-    return join_schema(dialect, technique, &names, out, error);
+    return join_schema(dialect, technique, plan && plan->extension, &names, out, error);
 }
 
 void rowlock_free(char *text)

@@ -1,0 +1,13 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- rowlock's schema as an extension: between this and the end stands what `rowlock schema install` runs.
+\echo Use "CREATE EXTENSION rowlock" to load this file. \quit
+
+SELECT pg_catalog.pg_advisory_xact_lock(8246125620394091379); -- one installer at a time
+DO $$
+BEGIN
+    IF pg_catalog.to_regclass('rowlock.meta') IS NOT NULL THEN
+        RAISE EXCEPTION 'rowlock is in this database already, without the extension'
+            USING ERRCODE = '42P06',
+                  HINT = 'It works as it is. How it becomes an extension and keeps its rows is told in rowlock''s docs/extension.md.';
+    END IF;
+END $$;

@@ -1,0 +1,224 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# CREATE EXTENSION rowlock, on a server of its own: the same objects as `schema install` makes, owned by whoever
+# creates it; what the command says of it; and that it goes without a trace.
+
+bats_require_minimum_version 1.5.0
+load ../command/lib
+load extension
+
+setup_file() { start_server_with_extension extension; }
+teardown_file() { stop_server extension; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    export ROWLOCK_TEST_ENGINE=postgresql
+    fresh_database "e$BATS_TEST_NUMBER"
+}
+
+# Everything in the schema rowlock, by text: functions with their bodies, columns, constraints, indexes, rights, comments.
+objects() {
+    sql "SELECT 'function', p.oid::regprocedure, pg_get_function_result(p.oid), md5(pg_get_functiondef(p.oid)),
+                p.proacl, pg_get_userbyid(p.proowner), obj_description(p.oid, 'pg_proc')
+           FROM pg_proc p WHERE p.pronamespace = 'rowlock'::regnamespace ORDER BY 2::text;
+         SELECT 'relation', c.relname, c.relkind, c.reloptions, c.relacl, pg_get_userbyid(c.relowner),
+                CASE WHEN c.relkind = 'v' THEN pg_get_viewdef(c.oid) END
+           FROM pg_class c WHERE c.relnamespace = 'rowlock'::regnamespace ORDER BY 2;
+         SELECT 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attcollation,
+                pg_get_expr(d.adbin, d.adrelid)
+           FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+           LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+          WHERE c.relnamespace = 'rowlock'::regnamespace AND a.attnum > 0 ORDER BY 2, 3;
+         SELECT 'constraint', conname, pg_get_constraintdef(oid) FROM pg_constraint
+          WHERE connamespace = 'rowlock'::regnamespace ORDER BY 2;
+         SELECT 'index', indexdef FROM pg_indexes WHERE schemaname = 'rowlock' ORDER BY 2;
+         SELECT 'meta', m FROM rowlock.meta m;"
+}
+
+@test "the extension creates, object by object, what schema install creates" {
+    rowlock schema install
+    objects >installed
+    fresh_database "e${BATS_TEST_NUMBER}_b"
+    as_tester 'CREATE EXTENSION rowlock'
+    objects >created
+    diff installed created
+    [ "$(grep -c ^function created)" -gt 50 ]
+    # and all of it belongs to the extension
+    [ "$(sql "SELECT count(*) FROM pg_proc p WHERE p.pronamespace = 'rowlock'::regnamespace AND NOT EXISTS
+              (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')")" = 0 ]
+}
+
+@test "a role that may create schemas creates it and owns it; another may not" {
+    sql 'DROP ROLE IF EXISTS nobody_much' && sql 'CREATE ROLE nobody_much LOGIN'
+    run psql -qX "${ROWLOCK_TEST_URL/tester@/nobody_much@}" -c 'CREATE EXTENSION rowlock'
+    echo "$output"
+    [[ $output == *"permission denied"* ]]
+    sql 'DROP ROLE nobody_much'
+    as_tester 'CREATE EXTENSION rowlock'
+    [ "$(sql "SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace")" = tester ]
+    [ "$(sql "SELECT DISTINCT pg_get_userbyid(proowner) FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace")" = tester ]
+    [ "$(sql "SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = 'rowlock'")" = tester ]
+    run as_tester 'CREATE EXTENSION rowlock SCHEMA public'
+    [ "$status" != 0 ]
+}
+
+@test "locks, leases, counters, jobs and subjects work; psql and the command exclude each other" {
+    as_tester 'CREATE EXTENSION rowlock'
+    hold x
+    [ "$(as_tester "SELECT rowlock.try_exclusive('x')")" = f ]
+    let_go
+    [ "$(as_tester "SELECT rowlock.try_exclusive('x')")" = t ]
+    token=$(rowlock acquire --ttl 10m x)
+    [ "$(as_tester "SELECT rowlock.try_exclusive('x')")" = f ]
+    as_tester "SELECT rowlock.fence('x', $token)"
+    run ! as_tester "SELECT rowlock.fence('x', $token + 1)"
+    run rowlock run -n x -- true
+    [ "$status" = 75 ]
+    rowlock release x --token "$token"
+    run rowlock run -w 20 x -- echo ran
+    [ "$status/$output" = 0/ran ]
+    [ "$(rowlock next invoice)/$(as_tester "SELECT rowlock.next('invoice')")" = 1/2 ]
+    run rowlock job mail --every 50w -- echo sent
+    [ "$status/$output" = 0/sent ]
+    run rowlock refresh rates --max-age 1d -- echo loaded
+    [ "$status/$output" = 0/loaded ]
+    rowlock vacuum
+}
+
+@test "schema install, upgrade and uninstall know the extension, say what to type and change nothing" {
+    as_tester 'CREATE EXTENSION rowlock'
+    objects >before
+    run --separate-stderr rowlock schema install
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "$output" = "rowlock is installed already in postgresql://${ROWLOCK_TEST_URL#*@}, technique native, as an extension (version 1)" ]
+    run --separate-stderr rowlock --json schema install
+    [ "$status" = 0 ]
+    [ "$(json '$.schema' <<<"$output")/$(json '$.technique' <<<"$output")/$(json '$.extension' <<<"$output")" = present/native/1 ]
+    run rowlock schema install --technique row
+    echo "$output"
+    [ "$status" = 64 ]
+    [[ $output == *"technique native"*"run: DROP EXTENSION rowlock" ]]
+    run rowlock schema upgrade
+    [ "$status" = 0 ]
+    [[ $output == *"is current"*"ALTER EXTENSION rowlock UPDATE"* ]]
+    run rowlock schema uninstall
+    echo "$output"
+    [ "$status" = 64 ]
+    [[ $output == *"DROP EXTENSION rowlock" ]]
+    objects >after
+    diff before after
+    as_tester 'UPDATE rowlock.meta SET version = -1' # as it were, an older one
+    for verb in 'schema upgrade' 'run -n x -- true'; do
+        # shellcheck disable=SC2086
+        run rowlock $verb
+        echo "$output"
+        [ "$status" = 69 ]
+        [[ $output == *"run: ALTER EXTENSION rowlock UPDATE"* ]]
+    done
+}
+
+@test "where the extension could be created but is not, schema install installs" {
+    [ "$(sql "SELECT count(*) FROM pg_available_extensions WHERE name = 'rowlock'")" = 1 ]
+    run --separate-stderr rowlock schema install
+    [ "$status" = 0 ]
+    [[ $output == "rowlock is installed in "* && $output != *extension* ]]
+    [ "$(sql "SELECT count(*) FROM pg_extension WHERE extname = 'rowlock'")" = 0 ]
+    run rowlock schema upgrade
+    [ "$output" = "the schema is current" ]
+    rowlock schema uninstall
+}
+
+@test "CREATE EXTENSION beside a schema that install made is refused, with a hint, and changes nothing" {
+    rowlock schema install
+    rowlock next invoice
+    objects >before
+    run as_tester 'CREATE EXTENSION rowlock'
+    echo "$output"
+    [ "$status" != 0 ]
+    [[ $output == *"in this database already"*HINT*"docs/extension.md"* ]]
+    objects >after
+    diff before after
+    [ "$(rowlock next invoice)" = 2 ]
+}
+
+@test "an installer and CREATE EXTENSION at once: one of them makes it, the other finds it" {
+    as_tester "CREATE FUNCTION tries() RETURNS text LANGUAGE plpgsql AS \$\$
+               BEGIN CREATE EXTENSION rowlock; RETURN 'created'; EXCEPTION WHEN duplicate_schema THEN RETURN 'refused'; END \$\$"
+    rowlock schema install >installer 2>&1 3>&- &
+    installer=$!
+    run as_tester 'SELECT tries()'
+    wait $installer
+    cat installer
+    echo "$output"
+    if [ "$output" = created ]; then
+        grep -q 'already.*as an extension' installer
+    else
+        [ "$output" = refused ]
+        grep -q 'is installed in' installer
+    fi
+    rowlock run x -- true
+}
+
+@test "DROP EXTENSION leaves nothing, and spares what others have put into its schema" {
+    as_tester 'CREATE EXTENSION rowlock'
+    rowlock run x -- true
+    as_tester 'CREATE TABLE rowlock.own (n integer)'
+    run as_tester 'DROP EXTENSION rowlock'
+    echo "$output"
+    [[ $output == *"table rowlock.own depends on schema rowlock"* ]]
+    as_tester 'ALTER TABLE rowlock.own SET SCHEMA public'
+    as_tester 'DROP EXTENSION rowlock'
+    [ "$(sql "SELECT count(*) FROM pg_namespace WHERE nspname = 'rowlock'")" = 0 ]
+    [ "$(sql "SELECT count(*) FROM pg_class WHERE relname IN ('number', 'lease', 'beat', 'counter', 'origin')")" = 0 ]
+    run rowlock run -n x -- true
+    [ "$status" = 69 ]
+    as_tester 'CREATE EXTENSION rowlock'
+    rowlock run -w 20 x -- true
+}
+
+@test "the printed GRANTs let a role of the least rights use it" {
+    as_tester 'CREATE EXTENSION rowlock'
+    sql 'CREATE ROLE least LOGIN'
+    run "$ROWLOCK" --db "${ROWLOCK_TEST_URL/tester@/least@}" run -n x -- true
+    [ "$status" = 69 ]
+    rowlock schema print --grants --role least >grants.sql
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -f grants.sql
+    run "$ROWLOCK" --db "${ROWLOCK_TEST_URL/tester@/least@}" run -w 20 x -- echo ran
+    echo "$output"
+    [ "$status/$output" = 0/ran ]
+    run "$ROWLOCK" --db "${ROWLOCK_TEST_URL/tester@/least@}" next invoice
+    [ "$status/$output" = 0/1 ]
+    sql 'DROP OWNED BY least; DROP ROLE least'
+}
+
+@test "schema print --extension: what make installs; of PostgreSQL and technique native alone" {
+    "$ROWLOCK" schema print postgresql --extension >printed
+    cmp printed "$stage$(pg pg_config --sharedir)/extension/rowlock--1.sql"
+    run ! grep -qE '^(BEGIN;|COMMIT;|GRANT )' printed
+    run psql -qX "$ROWLOCK_TEST_URL" -f printed # by mistake
+    [[ $output == *"CREATE EXTENSION rowlock"* ]]
+    [ "$(sql "SELECT count(*) FROM pg_namespace WHERE nspname = 'rowlock'")" = 0 ]
+    run "$ROWLOCK" schema print postgresql --extension --technique row
+    [[ $status -ne 0 && $output == *"schema install --technique row"* ]]
+    run "$ROWLOCK" schema print mariadb --extension
+    [[ $status -ne 0 && $output == *"not for mariadb"* ]]
+    run rowlock schema install --extension
+    [[ $status = 64 && $output == *"CREATE EXTENSION rowlock"* ]]
+}
+
+@test "make uninstall-extension leaves no file; without PGXS make says what is missing" {
+    make_extension install-extension DESTDIR="$PWD/there"
+    [ "$(find there -type f | wc -l)" = 2 ]
+    [ "$(find there -name rowlock.control -perm 644)" = "there$(pg pg_config --sharedir)/extension/rowlock.control" ]
+    make_extension uninstall-extension DESTDIR="$PWD/there"
+    [ "$(find there -type f)" = "" ]
+    run make_extension install-extension PG_CONFIG=/nowhere/pg_config DESTDIR="$PWD/there"
+    echo "$output"
+    [[ $status -ne 0 && $output == *"/nowhere/pg_config does not run: install the package postgresql-server-dev-NN"* ]]
+    printf '#!/bin/sh\necho /nowhere/pgxs.mk\n' >client_only
+    chmod +x client_only
+    run make_extension install-extension PG_CONFIG="$PWD/client_only" DESTDIR="$PWD/there"
+    echo "$output"
+    [[ $status -ne 0 && $output == *"there is no /nowhere/pgxs.mk"*"postgresql-server-dev-NN"* ]]
+    [ "$(find there -type f)" = "" ]
+}
