@@ -51,7 +51,7 @@ DRIVERS_IN   := $(foreach d,$(DRIVERS),$(wildcard src/driver/$(d)*.c))
 LIB_SOURCES  := $(wildcard src/util/*.c src/schedule/*.c src/dialect/*.c src/session/*.c src/lock/*.c src/counter/*.c \
                   src/lease/*.c src/job/*.c src/refresh/*.c src/schema/*.c) \
                 $(filter-out $(DRIVER_FILES),$(wildcard src/driver/*.c)) $(DRIVERS_IN)
-DIALECTS     := postgresql mariadb mysql sqlite
+DIALECTS     := postgresql yugabytedb mariadb mysql sqlite
 GEN_SOURCES  := $(DIALECTS:%=$(BUILD)/gen/dialect_%.c)
 .SECONDARY: $(GEN_SOURCES)
 LIB_OBJECTS  := $(LIB_SOURCES:%.c=$(BUILD)/obj/%.o) $(GEN_SOURCES:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
@@ -85,10 +85,12 @@ $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags
 	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS) -c $< -o $@
 
 procedural_postgresql := 1
+procedural_yugabytedb := 1
 procedural_mariadb := 1
 procedural_mysql := 1
 procedural_sqlite := 0
 base_mysql := mariadb
+base_yugabytedb := postgresql
 sql_of = $(wildcard sql/$(1)/*.sql sql/$(1)/schema/*.sql sql/$(1)/from_*/*)
 .SECONDEXPANSION:
 $(BUILD)/gen/dialect_%.c: tools/embed-sql tools/derive-schema src/dialect/dialect.h $$(call sql_of,$$*) $$(call sql_of,$$(base_$$*))

@@ -233,6 +233,7 @@ struct rowlock_dialect {
 };
 
 extern const struct rowlock_dialect rowlock__dialect_postgresql;
+extern const struct rowlock_dialect rowlock__dialect_yugabytedb;
 extern const struct rowlock_dialect rowlock__dialect_mariadb;
 extern const struct rowlock_dialect rowlock__dialect_mysql;
 extern const struct rowlock_dialect rowlock__dialect_sqlite;

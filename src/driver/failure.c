@@ -107,6 +107,15 @@ static const struct failure failures[] = {
     {"sqlite", NULL, 3, ROWLOCK_EDENIED, NULL}, /* SQLITE_PERM */
 };
 
+/* Errors whose state says too little: the message has these words. */
+static const struct {
+    struct failure failure;
+    const char *words;
+} worded[] = {
+    /* YugabyteDB: statement_timeout, or the cluster's own limit, ended the wait for a row */
+    {{"postgresql", "XX000", 0, ROWLOCK_ETIMEDOUT, NULL}, "timed out after"},
+};
+
 static int matches(const struct failure *row, const char *engine, const char *sqlstate, int native)
 {
     if (row->engine && strcmp(row->engine, engine) != 0)
@@ -119,10 +128,15 @@ static int matches(const struct failure *row, const char *engine, const char *sq
     return strcmp(engine, "sqlite") == 0 && row->native < 256 && (native & 0xff) == row->native;
 }
 
-static const struct failure *find(const char *engine, const char *sqlstate, int native)
+static const struct failure *find(const char *engine, const char *sqlstate, int native,
+                                  const char *message)
 {
     const struct failure *general = NULL;
 
+    for (size_t i = 0; i < sizeof worded / sizeof *worded; i++)
+        if (matches(&worded[i].failure, engine, sqlstate, native) &&
+            strstr(message, worded[i].words))
+            return &worded[i].failure;
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
         if (!matches(&failures[i], engine, sqlstate, native))
             continue;
@@ -137,7 +151,7 @@ static const struct failure *find(const char *engine, const char *sqlstate, int 
 int rowlock__failure(struct rowlock_error *error, const char *engine, const char *sqlstate,
                      int native, const char *message)
 {
-    const struct failure *found = find(engine, sqlstate ? sqlstate : "", native);
+    const struct failure *found = find(engine, sqlstate ? sqlstate : "", native, message);
     int code = found ? found->code : ROWLOCK_EDB;
     enum rowlock_transaction left = error ? error->transaction : ROWLOCK_TX_NONE;
 

@@ -163,7 +163,7 @@ static int pack(struct rowlock_link *link, unsigned bracket, struct rowlock_call
                 struct rowlock_error *error)
 {
     const struct rowlock_statement *begin =
-        &rowlock__dialect_postgresql.statements[ROWLOCK_SQL_BEGIN];
+        &link->dialect->statements[ROWLOCK_SQL_BEGIN];
     int code = ROWLOCK_OK;
 
     link->n_steps = 0;
@@ -268,6 +268,15 @@ static void pg_close(struct rowlock_link *link)
     free(link);
 }
 
+/* What the server said of itself when the handle was connected: nothing is sent on it yet. */
+static const struct rowlock_dialect *dialect_of(PGconn *conn)
+{
+    const char *version = PQ.PQparameterStatus(conn, "server_version");
+
+    return version && strstr(version, YUGABYTEDB) ? &rowlock__dialect_yugabytedb
+                                              : &rowlock__dialect_postgresql;
+}
+
 static int pg_open(const struct rowlock_source *source, const struct rowlock_budget *budget,
                    struct rowlock_link **out, const struct rowlock_dialect **dialect,
                    struct rowlock_error *error)
@@ -282,14 +291,17 @@ static int pg_open(const struct rowlock_source *source, const struct rowlock_bud
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     link->borrowed = source->handle != NULL;
     link->conn = source->handle;
+    link->dialect = &rowlock__dialect_postgresql;
     code = link->borrowed ? rowlock__pg_usable(link, error)
                           : rowlock__pg_connect(link, source->url, budget, error);
     if (code) {
         pg_close(link);
         return code;
     }
+    if (link->borrowed)
+        link->dialect = dialect_of(link->conn);
     *out = link;
-    *dialect = &rowlock__dialect_postgresql;
+    *dialect = link->dialect;
     return ROWLOCK_OK;
 }
 

@@ -17,14 +17,18 @@
 
 /* The waits are ours: a role's default time-outs must not end them. But a client that died while it
    waited is to be noticed (PostgreSQL 14, where the server's system can tell). Whether we speak to the
-   backend itself decides if anything may be prepared: behind a pooler it may be another one each time. */
+   backend itself decides if anything may be prepared: behind a pooler it may be another one each time.
+   The server's version tells PostgreSQL from YugabyteDB. */
 static const struct rowlock_statement set_up = {
     "set_up",
-    "SELECT pg_backend_pid() = $1::integer, CASE WHEN pg_backend_pid() = $1::integer THEN "
-    "set_config('lock_timeout', '0', false) || set_config('statement_timeout', '0', false) || "
-    "CASE WHEN current_setting('server_version_num')::integer >= 140000 "
-    "AND version() LIKE '%-linux-%' "
-    "THEN set_config('client_connection_check_interval', '1s', false) ELSE '' END END",
+    "SELECT pg_catalog.pg_backend_pid() = $1::integer, "
+    "CASE WHEN pg_catalog.pg_backend_pid() = $1::integer THEN "
+    "pg_catalog.set_config('lock_timeout', '0', false) || "
+    "pg_catalog.set_config('statement_timeout', '0', false) || "
+    "CASE WHEN pg_catalog.current_setting('server_version_num')::integer >= 140000 "
+    "AND pg_catalog.version() LIKE '%-linux-%' "
+    "THEN pg_catalog.set_config('client_connection_check_interval', '1s', false) ELSE '' END END, "
+    "pg_catalog.version()",
     1};
 
 /* Where host and @ were forgotten the password stands in the port's place, and libpq would quote it. */
@@ -143,19 +147,23 @@ static int poll_connection(struct rowlock_link *link, const struct rowlock_budge
     return status == PGRES_POLLING_OK ? ROWLOCK_OK : refused(link, error);
 }
 
-static void direct_row(void *data, const struct rowlock_value *columns, unsigned n)
+static void set_up_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    *(bool *)data = n > 0 && columns[0].type == ROWLOCK_BYTES && columns[0].length == 1 &&
-                    columns[0].bytes[0] == 't';
+    struct rowlock_link *link = data;
+
+    if (n < 3)
+        return;
+    link->prepares = columns[0].length == 1 && columns[0].bytes[0] == 't';
+    if (memmem(columns[2].bytes, columns[2].length, YUGABYTEDB, strlen(YUGABYTEDB)))
+        link->dialect = &rowlock__dialect_yugabytedb;
 }
 
 static int set_session_up(struct rowlock_link *link, const struct rowlock_budget *budget,
                           struct rowlock_error *error)
 {
     struct rowlock_value pid = {.type = ROWLOCK_INT, .number = PQ.PQbackendPID(link->conn)};
-    bool direct = false;
     struct rowlock_call call = {
-        .statement = &set_up, .values = &pid, .row = direct_row, .data = &direct};
+        .statement = &set_up, .values = &pid, .row = set_up_row, .data = link};
     struct rowlock_trip trip;
     int code;
 
@@ -170,7 +178,6 @@ static int set_session_up(struct rowlock_link *link, const struct rowlock_budget
         return trip.sqlstate[0] && !trip.reason
                    ? rowlock__failure(error, "postgresql", trip.sqlstate, 0, trip.text)
                    : rowlock__fail(error, ROWLOCK_ECONN, "%s", trip.text);
-    link->prepares = direct;
     return ROWLOCK_OK;
 }
 

@@ -10,6 +10,8 @@
 
 #define PQ rowlock__postgresql
 
+#define YUGABYTEDB "-YB-" /* stands in the version, as in 15.2-YB-2025.1.0.0-b1 */
+
 #define ROWLOCK_PATIENCE_MS 2000    /* for the answer to a cancel request */
 #define ROWLOCK_CANCEL_AGAIN_MS 300 /* and when it is sent once more */
 
@@ -29,6 +31,7 @@ struct rowlock_step {
 
 struct rowlock_link {
     PGconn *conn;
+    const struct rowlock_dialect *dialect; /* YugabyteDB speaks by libpq too */
     bool borrowed;
     bool prepares; /* own, and not behind a pooler */
     bool dead;     /* given up, whatever libpq thinks */
@@ -64,7 +67,7 @@ void rowlock__pg_travel(struct rowlock_link *link, const struct rowlock_budget *
 void rowlock__pg_script(struct rowlock_link *link, const char *text,
                         const struct rowlock_budget *budget, struct rowlock_trip *trip);
 
-/* Connects by URL and sets the session up. */
+/* Connects by URL, sets the session up, and learns what is spoken there. */
 int rowlock__pg_connect(struct rowlock_link *link, const char *url,
                         const struct rowlock_budget *budget, struct rowlock_error *error);
 

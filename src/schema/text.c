@@ -13,8 +13,8 @@
 #define HOST_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_%:"
 
 static const struct rowlock_dialect *const dialects[] = {
-    &rowlock__dialect_postgresql, &rowlock__dialect_mariadb, &rowlock__dialect_mysql,
-    &rowlock__dialect_sqlite};
+    &rowlock__dialect_postgresql, &rowlock__dialect_yugabytedb, &rowlock__dialect_mariadb,
+    &rowlock__dialect_mysql, &rowlock__dialect_sqlite};
 
 int rowlock__is_identifier(const char *text)
 {
@@ -37,6 +37,19 @@ static const char *find_piece(const struct rowlock_dialect *dialect, const char 
     return NULL;
 }
 
+static int not_offered(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
+                       struct rowlock_error *error)
+{
+    char offered[40] = "";
+
+    for (int t = ROWLOCK_NATIVE; t <= ROWLOCK_INSERT; t++)
+        if (find_piece(dialect, rowlock__technique_name(t)))
+            snprintf(offered + strlen(offered), sizeof offered - strlen(offered), "%s%s",
+                     offered[0] ? ", " : "", rowlock__technique_name(t));
+    return rowlock__fail(error, ROWLOCK_EMODE, "%s does not offer technique %s; it has %s",
+                         dialect->name, rowlock__technique_name(technique), offered);
+}
+
 int rowlock__plan_technique(const struct rowlock_dialect *dialect, const struct rowlock_plan *plan,
                             enum rowlock_technique *out, struct rowlock_error *error)
 {
@@ -49,8 +62,7 @@ int rowlock__plan_technique(const struct rowlock_dialect *dialect, const struct 
     if (technique == ROWLOCK_DEFAULT)
         technique = find_piece(dialect, "native") ? ROWLOCK_NATIVE : ROWLOCK_ROW;
     if (!find_piece(dialect, rowlock__technique_name(technique)))
-        return rowlock__fail(error, ROWLOCK_EMODE, "%s does not offer technique %s", dialect->name,
-                             rowlock__technique_name(technique));
+        return not_offered(dialect, technique, error);
     if (plan && plan->table && technique != ROWLOCK_INSERT)
         return rowlock__fail(error, ROWLOCK_EINVAL, "a table goes with technique insert only");
     if (plan && plan->table && !rowlock__is_identifier(plan->table))
@@ -183,7 +195,8 @@ int rowlock_schema_text(const char *dialect_name, const struct rowlock_plan *pla
     rowlock__clear_error(error);
     if (!dialect)
         return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "no dialect '%s'; there are postgresql, mariadb, mysql and sqlite",
+                             "no dialect '%s'; there are postgresql, yugabytedb, mariadb, mysql and "
+                             "sqlite",
                              dialect_name ? dialect_name : "");
     code = rowlock__plan_technique(dialect, plan, &technique, error);
     if (!code && plan && plan->extension)

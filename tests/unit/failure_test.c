@@ -65,6 +65,23 @@ TEST(what_was_seen_is_judged_as_it_was)
     }
 }
 
+TEST(yugabytedbs_message_that_a_wait_was_ended_is_a_time_out)
+{
+    static const char *const messages[] = {
+        "Perform RPC (request call id 102) to 10.0.0.39:9100 timed out after 4.000s",
+        "Timed out: Perform RPC (request call id 71) to 172.151.28.116:9100 timed out after "
+        "120.000s"};
+
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+        t_fails(rowlock__failure(&t_error, "postgresql", "XX000", 0, messages[i]), ETIMEDOUT);
+        t_contains(t_error.text, messages[i]);
+        t_text(t_error.sqlstate, "XX000");
+        t_fails(rowlock__failure(&t_error, "postgresql", "XX001", 0, messages[i]), EDB);
+        t_fails(rowlock__failure(&t_error, "mariadb", "XX000", 0, messages[i]), EDB);
+    }
+    t_fails(rowlock__failure(&t_error, "postgresql", "XX000", 0, "cache lookup failed"), EDB);
+}
+
 TEST(another_engines_number_means_nothing)
 {
     t_fails(rowlock__failure(&t_error, "postgresql", "", 1213, "text"), EDB);

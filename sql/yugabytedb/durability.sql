@@ -1,0 +1,2 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- None: what is committed is kept by several servers; PostgreSQL's settings mean nothing there.

@@ -1,0 +1,26 @@
+# What PostgreSQL's text becomes for YugabyteDB wherever it stands. The functions for which this is not
+# enough are in functions.sql.
+
+1,3s/on PostgreSQL/on YugabyteDB (not tested)/
+
+# No dead rows, no pages: its tables are made of other stuff.
+/^-- These come and go with every lease/,/^DELETE FROM rowlock\.beat;$/d
+
+# Its sequences hand out numbers by the hundred to each session, and so not in order: tokens come from a row.
+/^-- Tokens and tickets\. A restored dump/,/^INSERT INTO rowlock\.origin DEFAULT VALUES;$/c\
+-- Tokens and tickets: the last that was drawn (see rowlock.next_number).\
+CREATE TABLE rowlock.origin (\
+    only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),\
+    floor    bigint NOT NULL\
+);\
+INSERT INTO rowlock.origin (floor) VALUES (0);
+/ON SEQUENCE rowlock\.number/d
+
+# Its transactions have no number that PostgreSQL's functions would tell.
+s/^( *)writer xid8/\1writer text/
+s/pg_catalog\.pg_current_xact_id\(\)/rowlock.transaction()/
+
+# Its pg_locks knows no advisory locks: who waits says himself until when he counts as alive.
+/^ *WITH marked AS MATERIALIZED/,/current_database\(\)\)\)/d
+/^ *ELSE \(\(\(rowlock\.session_key/,/ IN \(SELECT m\.classid/c\
+                    ELSE false END

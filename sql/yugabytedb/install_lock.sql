@@ -1,0 +1,2 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- None: every statement that creates something is a transaction by itself.
