@@ -43,7 +43,7 @@ static const char *try_ticket(void *hand, const char *wants, long long ticket)
 
 static void release(void *hand, long long token)
 {
-    t_int(hand_number(hand, "SELECT rowlock.release(%lld)", token), 0);
+    t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", token), 0);
 }
 
 static long waiters(void *hand)

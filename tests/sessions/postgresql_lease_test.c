@@ -48,7 +48,7 @@ TEST(a1_renewal_in_flight_keeps_its_lease)
     long long token = hand_lease(renewer, "a:x:0:0");
 
     hand_expire(renewer, token);
-    hand_row(renewer, BEGIN "; SELECT rowlock.renew(%lld, 60000)", token);
+    hand_row(renewer, BEGIN "; SELECT rowlock.renew_lease(%lld, 60000)", token);
     /* the old row says expired; a try waits a moment, a grant longer, and neither steps over it */
     t_text(hand_try(other, X("a")), in_the_way(3, token));
     start_waiting(other, "a:s:0:0");
@@ -67,7 +67,7 @@ TEST(a1_an_expired_lease_is_in_the_way_until_it_is_deleted)
 
     /* its renewal is stuck for longer than any patience: the clock alone gives nobody the name */
     hand_expire(renewer, token);
-    hand_row(renewer, BEGIN "; SELECT rowlock.renew(%lld, 60000)", token);
+    hand_row(renewer, BEGIN "; SELECT rowlock.renew_lease(%lld, 60000)", token);
     start_waiting(other, "a:x:0:0");
     t_contains(hand_finish(other), "3|a|");
     hand_row(other, "ROLLBACK");
@@ -75,8 +75,8 @@ TEST(a1_an_expired_lease_is_in_the_way_until_it_is_deleted)
     t_text(rows_of(other, token), "1|1");
     t_true(hand_lease(other, "a:x:0:0") > token);
     t_text(rows_of(other, token), "0|0");
-    t_int(hand_number(renewer, "SELECT rowlock.renew(%lld, 60000)", token), 8);
-    t_int(hand_number(renewer, "SELECT rowlock.release(%lld)", token), 8);
+    t_int(hand_number(renewer, "SELECT rowlock.renew_lease(%lld, 60000)", token), 8);
+    t_int(hand_number(renewer, "SELECT rowlock.release_lease(%lld)", token), 8);
 }
 
 TEST(a1_a_renewal_neither_shortens_nor_revives)
@@ -84,16 +84,16 @@ TEST(a1_a_renewal_neither_shortens_nor_revives)
     void *hand = hand_fresh();
     long long token = hand_lease(hand, "a:x:0:0");
 
-    t_int(hand_number(hand, "SELECT rowlock.renew(%lld, 1000)", token), 0);
+    t_int(hand_number(hand, "SELECT rowlock.renew_lease(%lld, 1000)", token), 0);
     t_true(hand_number(hand, "SELECT left_ms FROM rowlock.check_lease('a', %lld)", token) > 30000);
     t_int(hand_number(hand, "SELECT rowlock.break('a', 0, false)"), 1);
-    t_int(hand_number(hand, "SELECT rowlock.renew(%lld, 60000)", token), 14);
+    t_int(hand_number(hand, "SELECT rowlock.renew_lease(%lld, 60000)", token), 14);
     t_text(hand_row(hand, "SELECT status, mode FROM rowlock.check_lease('a', %lld)", token),
            "14|x");
-    t_int(hand_number(hand, "SELECT rowlock.release(%lld)", token), 0);
-    t_int(hand_number(hand, "SELECT rowlock.renew(%lld, 60000)", token), 8);
+    t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", token), 0);
+    t_int(hand_number(hand, "SELECT rowlock.renew_lease(%lld, 60000)", token), 8);
     t_text(rows_of(hand, token), "0|0");
-    t_int(hand_number(hand, "SELECT rowlock.release(%lld)", token), 8);
+    t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", token), 8);
 }
 
 TEST(a2_a3_no_grant_in_a_frozen_snapshot)
@@ -221,7 +221,7 @@ TEST(h1_a_sweep_that_fails_leaves_every_lease_its_beat)
            "3|");
     t_text(rows_of(other, first), "1|1");
     t_text(rows_of(other, second), "1|1");
-    t_int(hand_number(one, "SELECT rowlock.renew(%lld, 1)", first),
+    t_int(hand_number(one, "SELECT rowlock.renew_lease(%lld, 1)", first),
           0); /* it holds no row of them */
     hand_row(other, "COMMIT");
     hand_row(two, "COMMIT");
@@ -402,7 +402,7 @@ TEST(h7_a_tokens_lock_is_there_before_and_as_long_as_its_row)
     t_int(came(other, 1, token), 0);
     hand_row(holder, "COMMIT");
     t_int(came(other, 1, token), 0);
-    hand_row(holder, BEGIN "; SELECT rowlock.release(%lld)", token);
+    hand_row(holder, BEGIN "; SELECT rowlock.release_lease(%lld)", token);
     t_int(came(other, 1, token), 0);
     t_text(rows_of(other, token), "1|1");
     hand_start(other, "SELECT rowlock.await(1, %lld, 60000)", token);
@@ -418,7 +418,7 @@ TEST(h7_a_granted_tickets_lock_goes_after_its_row)
     void *holder = hand_fresh(), *waiter = hand_open(), *other = hand_open();
     long long token = hand_lease(holder, "a:x:0:0"), ticket = hand_queue(waiter, "a:x:0:0", 1);
 
-    hand_row(holder, "SELECT rowlock.release(%lld)", token);
+    hand_row(holder, "SELECT rowlock.release_lease(%lld)", token);
     hand_wait(waiter, (struct hand_terms){.wants = "a:x:0:0", .ticket = ticket}, 1000);
     t_contains(hand_finish(waiter), "0||");
     t_int(came(other, 0, ticket), 0);
@@ -446,9 +446,9 @@ TEST(p6_a_grant_is_durable_whatever_the_role_prefers)
     hand_row(hand, "COMMIT");
     t_text(hand_row(hand, "SHOW synchronous_commit"), "off");
     hand_row(hand, "SET synchronous_commit = local; " BEGIN);
-    hand_row(hand, "SELECT rowlock.renew(%lld, 60000)", token);
+    hand_row(hand, "SELECT rowlock.renew_lease(%lld, 60000)", token);
     t_text(hand_row(hand, "SHOW synchronous_commit"), "on");
-    hand_row(hand, "SELECT rowlock.release(%lld)", token);
+    hand_row(hand, "SELECT rowlock.release_lease(%lld)", token);
     t_text(hand_row(hand, "SHOW synchronous_commit"), "off"); /* a release need not be */
     hand_row(hand, "COMMIT");
     t_text(hand_row(hand, "SHOW synchronous_commit"), "local");

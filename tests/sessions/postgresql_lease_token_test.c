@@ -21,7 +21,7 @@ static long long next_token(void *hand)
 {
     long long token = hand_lease(hand, "a:x:0:0");
 
-    t_int(hand_number(hand, "SELECT rowlock.release(%lld)", token), 0);
+    t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", token), 0);
     return token;
 }
 
@@ -192,7 +192,7 @@ TEST(p3_tokens_grow_when_the_server_is_killed)
     hand = reopened(start(name, ""));
     /* a lease that was granted is there */
     t_text(hand_row(hand, "SELECT status FROM rowlock.check_lease('a', %lld)", held), "0");
-    t_int(hand_number(hand, "SELECT rowlock.release(%lld)", held), 0);
+    t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", held), 0);
     last = next_token(hand);
     t_true(last > held);
     t_true(many_tokens(hand) > last);
@@ -241,7 +241,7 @@ TEST(p3_tokens_grow_when_a_standby_that_lagged_is_promoted)
     /* it is cut off; the primary goes on, then dies */
     extra_shell("stop_server %s", standby);
     t_engine()->close(other);
-    t_int(hand_number(hand, "SELECT rowlock.release(%lld)", held), 0);
+    t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", held), 0);
     last = many_tokens(hand);
     extra_shell("stop_server %s QUIT", primary);
     t_engine()->close(hand);

@@ -196,7 +196,7 @@ DECLARE
 BEGIN
     IF own IS NULL THEN
         RETURN NULL;
-    ELSIF rowlock.renew(own, ttl_ms) = 0 THEN
+    ELSIF rowlock.renew_lease(own, ttl_ms) = 0 THEN
         RETURN own;
     END IF;
     PERFORM rowlock.remove_lease(own);
@@ -315,16 +315,16 @@ END $$;
 
 -- 0, 8 lost, 14 broken. By existence, whatever the clock says: whoever takes it over must delete the
 -- beat. Never a new row, never earlier than it was.
-CREATE FUNCTION rowlock.renew(token bigint, ttl_ms bigint) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.renew_lease(token bigint, ttl_ms bigint) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.make_durable();
     UPDATE rowlock.beat b
        SET expires = greatest(b.expires, pg_catalog.clock_timestamp() + ttl_ms * interval '1 ms')
-     WHERE b.token = renew.token AND NOT b.stop;
+     WHERE b.token = renew_lease.token AND NOT b.stop;
     IF FOUND THEN
         RETURN 0;
     END IF;
-    RETURN CASE WHEN EXISTS (SELECT FROM rowlock.beat b WHERE b.token = renew.token) THEN 14 ELSE 8 END;
+    RETURN CASE WHEN EXISTS (SELECT FROM rowlock.beat b WHERE b.token = renew_lease.token) THEN 14 ELSE 8 END;
 END $$;
 
 -- Ends a lease, expired or not; false if it had ended. The beat goes first, as in a sweep.
@@ -336,11 +336,11 @@ BEGIN
 END $$;
 
 -- 0, 8 lost before. Need not be on disk: after a crash of the server the lease expires.
-CREATE FUNCTION rowlock.release(token bigint) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.release_lease(token bigint) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
-    DELETE FROM rowlock.beat b WHERE b.token = release.token;
-    DELETE FROM rowlock.lease l WHERE l.token = release.token;
+    DELETE FROM rowlock.beat b WHERE b.token = release_lease.token;
+    DELETE FROM rowlock.lease l WHERE l.token = release_lease.token;
     RETURN CASE WHEN FOUND THEN 0 ELSE 8 END
         + CASE WHEN rowlock.drop_mark(token) THEN 0 ELSE 0 END;
 END $$;
