@@ -1,5 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Locks in a transaction for psql and every other client; who holds a name; vacuum.
+--
+-- A key of type bigint is the name of its decimal text. Both kinds are there, so that no call is
+-- ambiguous: PostgreSQL takes an untyped literal or parameter for text, and a number for no text.
 
 -- Who holds the name, as the end of a sentence; NULL if nobody is found. It must not fail: the
 -- transaction that was refused a lock goes on.
@@ -105,7 +108,15 @@ BEGIN
     PERFORM rowlock.lock_one(name COLLATE "default", false, token);
 END $$;
 COMMENT ON FUNCTION rowlock.exclusive(text, bigint) IS
-    'Locks a name until the transaction ends; waits. Outside BEGIN it holds for the one statement only. token: of a lease of your own on that name.';
+    'Locks a name until the transaction ends; waits as lock_timeout and statement_timeout say, for a lease 30 s at most. Outside BEGIN it holds for the one statement only. token: of a lease of your own on that name.';
+
+CREATE FUNCTION rowlock.exclusive(key bigint, token bigint DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.lock_one(key::text, false, token);
+END $$;
+COMMENT ON FUNCTION rowlock.exclusive(bigint, bigint) IS
+    'As rowlock.exclusive of a name: the decimal text of the key.';
 
 CREATE FUNCTION rowlock.shared(name text, token bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
@@ -114,6 +125,14 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowlock.shared(text, bigint) IS
     'As rowlock.exclusive, together with other shared locks.';
+
+CREATE FUNCTION rowlock.shared(key bigint, token bigint DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.lock_one(key::text, true, token);
+END $$;
+COMMENT ON FUNCTION rowlock.shared(bigint, bigint) IS
+    'As rowlock.shared of a name: the decimal text of the key.';
 
 -- The same within `wait`. False: nothing is locked, and the transaction goes on.
 CREATE FUNCTION rowlock.try_exclusive(name text, wait interval DEFAULT '0') RETURNS boolean
@@ -124,6 +143,14 @@ END $$;
 COMMENT ON FUNCTION rowlock.try_exclusive(text, interval) IS
     'As rowlock.exclusive, within a time: true if locked; false: not, and the transaction goes on.';
 
+CREATE FUNCTION rowlock.try_exclusive(key bigint, wait interval DEFAULT '0') RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN rowlock.try(key::text, false, wait);
+END $$;
+COMMENT ON FUNCTION rowlock.try_exclusive(bigint, interval) IS
+    'As rowlock.try_exclusive of a name: the decimal text of the key.';
+
 CREATE FUNCTION rowlock.try_shared(name text, wait interval DEFAULT '0') RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -131,6 +158,29 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowlock.try_shared(text, interval) IS
     'As rowlock.shared, within a time: true if locked; false: not, and the transaction goes on.';
+
+CREATE FUNCTION rowlock.try_shared(key bigint, wait interval DEFAULT '0') RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN rowlock.try(key::text, true, wait);
+END $$;
+COMMENT ON FUNCTION rowlock.try_shared(bigint, interval) IS
+    'As rowlock.try_shared of a name: the decimal text of the key.';
+
+-- What the technique does for names: see there.
+CREATE FUNCTION rowlock.prepare(key bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.prepare(key::text);
+END $$;
+COMMENT ON FUNCTION rowlock.prepare(bigint) IS
+    'As rowlock.prepare of a name: the decimal text of the key.';
+
+CREATE FUNCTION rowlock.unlock(key bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.unlock(key::text);
+END $$;
+COMMENT ON FUNCTION rowlock.unlock(bigint) IS
+    'As rowlock.unlock of a name: the decimal text of the key.';
 
 -- Removes what nobody holds: expired leases, tickets of waiters that died, and what the technique
 -- leaves. Waits for nobody. Counts the rows of names and leases, those left behind, and the tickets; not

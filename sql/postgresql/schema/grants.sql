@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The least that the role application needs in order to lock, lease, prepare and vacuum.
+-- The least that the role application needs in order to lock, lease, prepare, vacuum and look.
 -- FOR UPDATE and FOR SHARE ask for the right to update a column: nothing ever does update n, uuid, or
 -- a name.
 GRANT USAGE ON SCHEMA rowlock TO application;
@@ -13,10 +13,20 @@ GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.job, rowlock.run TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock.subject, rowlock.expiry TO application;
 GRANT SELECT, UPDATE ON rowlock.origin TO application;
 GRANT SELECT, USAGE, UPDATE ON SEQUENCE rowlock.number TO application;
+GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, rowlock.subjects TO application;
+
+-- Whoever monitors the server may look at the views: the members of pg_monitor, who see all sessions.
+GRANT USAGE ON SCHEMA rowlock TO pg_monitor;
+GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, rowlock.subjects TO pg_monitor;
+GRANT SELECT ON rowlock.meta, rowlock.beat, rowlock.lease, rowlock.waiter, rowlock.subject, rowlock.expiry TO pg_monitor;
+GRANT EXECUTE ON FUNCTION rowlock.key(text), rowlock.names(), rowlock.blocked(), rowlock.session_key(bigint),
+    rowlock.session_keys(), rowlock.subjects(text), rowlock.now_ms() TO pg_monitor;
+
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM rowlock.meta WHERE technique = 'row') THEN
         GRANT SELECT, INSERT, DELETE, UPDATE (name) ON rowlock.name TO application;
+        GRANT SELECT ON rowlock.name TO pg_monitor;
     ELSIF EXISTS (SELECT FROM rowlock.meta WHERE technique = 'insert') THEN
         GRANT SELECT, INSERT, DELETE, UPDATE (uuid) ON rowlock_object TO application;
     END IF;

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Technique insert: INSERT, then DELETE, of the name as a unique key, in the caller's transaction;
 -- whoever inserts the same key meanwhile waits until that transaction ends. Any program that does
--- the two statements on the table rowlock_object takes part. Exclusive only.
+-- the two statements on the table rowlock_object takes part; a trigger makes it wait for leases too.
+-- Exclusive only.
 
 UPDATE rowlock.meta SET technique = 'insert', object = 'rowlock_object',
                         owned = pg_catalog.to_regclass('rowlock_object') IS NULL;
@@ -22,6 +23,13 @@ BEGIN
                       AND a.atttypid IN ('varchar'::regtype, 'text'::regtype) AND c.collisdeterministic)
     THEN
         RAISE EXCEPTION 'rowlock: rowlock_object needs a column id of type varchar or text that tells all names apart'
+            USING ERRCODE = 'RL003';
+    ELSIF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a
+                       WHERE a.attrelid = 'rowlock_object'::regclass AND a.attname = 'uuid'
+                         AND a.atttypid IN ('varchar'::regtype, 'text'::regtype, 'char(1)'::regtype)
+                         AND (a.atttypmod < 0 OR a.atttypmod >= 32 + 4))
+    THEN
+        RAISE EXCEPTION 'rowlock: rowlock_object needs a column uuid of type varchar, char or text, of 32 characters at least'
             USING ERRCODE = 'RL003';
     ELSIF NOT EXISTS (SELECT FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
                        WHERE i.indrelid = 'rowlock_object'::regclass AND i.indisunique AND i.indisvalid
@@ -55,11 +63,12 @@ CREATE FUNCTION rowlock.can_share() RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- T: waits as lock_timeout says. 0, or 6. Nothing inserted means that a row is in the way: one that
--- is committed stays, any other went in between.
+-- is committed stays, any other went in between. The uuid says whose the row is: see the trigger.
 CREATE FUNCTION rowlock.take(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    mine constant text := pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', '');
+    mine constant text := 'rowlock:' || pg_catalog.right(
+        pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', ''), 24);
 BEGIN
     IF shared THEN
         RAISE EXCEPTION 'rowlock: technique insert has no shared locks' USING ERRCODE = 'RL004';
@@ -81,6 +90,30 @@ BEGIN
     PERFORM pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.key(name));
     RETURN 0;
 END $$;
+
+-- Who knows the two statements alone waits for a lease of that name as well: after the INSERT, for by
+-- then the unique key is won, and whoever grants a lease needs it. As rowlock.wait_lease: 30 s at most,
+-- or lock_timeout if that is less.
+--
+-- The one function with the rights of its owner: such a program may know nothing of rowlock, nor have a
+-- right in its schema. Everything it calls is qualified, and its search_path is fixed; what it tells the
+-- caller is who holds the name that he has just inserted.
+CREATE FUNCTION rowlock.respect_leases() RETURNS trigger
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF pg_catalog.current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+        PERFORM rowlock.check_use(NEW.id); -- an earlier snapshot would not show the lease
+    END IF;
+    IF rowlock.look(NEW.id, false) <> 0 THEN
+        PERFORM rowlock.wait_lease(NEW.id, false);
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER rowlock_respect_leases AFTER INSERT ON rowlock_object
+    FOR EACH ROW WHEN ((NEW.uuid LIKE 'rowlock:%') IS NOT TRUE) -- rowlock.take looks by itself
+    EXECUTE FUNCTION rowlock.respect_leases();
+COMMENT ON TRIGGER rowlock_respect_leases ON rowlock_object IS
+    'Whoever inserts a name waits for a lease of that name: 30 s, or lock_timeout if that is less; then 55P03.';
 
 -- T at once or not at all: 0, 1 or 6. An INSERT has no NOWAIT: the shortest time-out stands for it.
 CREATE FUNCTION rowlock.try_take(name text, shared boolean) RETURNS integer
@@ -117,6 +150,28 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION rowlock.prepare(text) IS
     'Makes a name known, where the technique wants that before the first lock later in a transaction. Before BEGIN.';
+
+-- Removes what a lock of the name leaves behind; here that is nothing.
+CREATE FUNCTION rowlock.unlock(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.check_use(name);
+END $$;
+COMMENT ON FUNCTION rowlock.unlock(text) IS
+    'Removes what a lock of the name leaves behind: under this technique nothing. The name stays locked until the transaction ends.';
+
+-- Which sessions wait, by the key of a name: those that wait for a transaction which is marked as its holder.
+CREATE FUNCTION rowlock.blocked() RETURNS TABLE (key bigint, pid integer, mode text)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY
+        SELECT DISTINCT h.classid::bigint << 32 | h.objid::bigint, w.pid, 'exclusive'
+          FROM pg_catalog.pg_locks h
+          JOIN pg_catalog.pg_locks x ON x.pid = h.pid AND x.locktype = 'transactionid' AND x.granted
+          JOIN pg_catalog.pg_locks w ON w.locktype = 'transactionid' AND NOT w.granted
+                         AND w.transactionid = x.transactionid
+         WHERE h.locktype = 'advisory' AND h.granted AND h.objsubid = 1
+           AND h.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database());
+END $$;
 
 -- How many wait: for the transactions that are marked as holders of the name.
 CREATE FUNCTION rowlock.waiting(name text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- rowlock on PostgreSQL: the tables, and the functions that are the same for every technique.
--- Run as one script in one transaction, followed by lease.sql, queue.sql, door.sql and one of
--- native.sql, row.sql, insert.sql.
+-- Run as one script in one transaction, followed by lease.sql, queue.sql, door.sql, lease_door.sql,
+-- counter.sql, job.sql, subject.sql, one of native.sql, row.sql, insert.sql, and views.sql.
 --
--- Every function runs with the rights of its caller (SECURITY INVOKER, nothing dynamic) and is
--- VOLATILE: each of its statements has a snapshot of its own, so that what is read after a lock was
+-- Every function runs with the rights of its caller (SECURITY INVOKER but for one trigger of insert.sql,
+-- nothing dynamic) and is VOLATILE: each of its statements has a snapshot of its own, so that what is read after a lock was
 -- got is what the holder before committed. Where a status is returned: 0 locked, 1 busy, 2 timed
 -- out, 3 leased, 4 only expired leases, 5 not prepared, 6 left-over row, 7 canceled, 8 lease lost.
 
@@ -101,6 +101,8 @@ CREATE FUNCTION rowlock.key(name text) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
     SELECT pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)
 $$;
+COMMENT ON FUNCTION rowlock.key(text) IS
+    'The number of a name, as it stands in pg_locks: locktype advisory, objsubid 1, classid::bigint << 32 | objid::bigint.';
 
 -- Says why no lock can be had here, or returns: a standby's locks exclude nobody; a transaction
 -- above READ COMMITTED may not see what the lock waited for; names are 1 to 255 bytes.

@@ -63,10 +63,30 @@ END $$;
 COMMENT ON FUNCTION rowlock.prepare(text) IS
     'Makes a name known, where the technique wants that before the first lock later in a transaction. Before BEGIN.';
 
+-- Removes what a lock of the name leaves behind; here that is nothing.
+CREATE FUNCTION rowlock.unlock(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.check_use(name);
+END $$;
+COMMENT ON FUNCTION rowlock.unlock(text) IS
+    'Removes what a lock of the name leaves behind: under this technique nothing. The name stays locked until the transaction ends.';
+
 -- The committed row that holds the name, for people; this technique knows none.
 CREATE FUNCTION rowlock.leftover(name text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN NULL;
+END $$;
+
+-- Which sessions wait, by the key of a name.
+CREATE FUNCTION rowlock.blocked() RETURNS TABLE (key bigint, pid integer, mode text)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY
+        SELECT w.classid::bigint << 32 | w.objid::bigint, w.pid,
+               CASE w.mode WHEN 'ShareLock' THEN 'shared' ELSE 'exclusive' END
+          FROM pg_catalog.pg_locks w
+         WHERE w.locktype = 'advisory' AND NOT w.granted AND w.objsubid = 1
+           AND w.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database());
 END $$;
 
 -- How many wait for the name.

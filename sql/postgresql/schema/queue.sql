@@ -12,6 +12,13 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
     SELECT pg_catalog.hashint8extended(number, 8386112019297791602)
 $$;
 
+-- The keys of those who hold and wait: advisory locks that are no names.
+CREATE FUNCTION rowlock.session_keys() RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY SELECT rowlock.session_key(l.token) FROM rowlock.lease l
+                  UNION SELECT rowlock.session_key(w.ticket) FROM rowlock.waiter w;
+END $$;
+
 -- Is this the session that the client means? Behind a pooler it is not, and a lock of the session
 -- would stay with whoever gets it next.
 CREATE FUNCTION rowlock.is_own(session bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
@@ -335,22 +342,17 @@ BEGIN
 END $$;
 
 -- Which names do transactions hold? The server tells of a lock its key alone, so it can be said only of a
--- name that stands in some table: the technique's own, the counters', or as leased or waited for.
+-- name that stands in some table.
 CREATE FUNCTION rowlock.locked_names() RETURNS TABLE (name text) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN QUERY
-        WITH locked AS MATERIALIZED (SELECT k.classid, k.objid FROM pg_catalog.pg_locks k
+        WITH locked AS MATERIALIZED (SELECT k.classid::bigint << 32 | k.objid::bigint AS key
+                          FROM pg_catalog.pg_locks k
                          WHERE k.locktype = 'advisory' AND k.granted AND k.objsubid = 1
                            AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d
-                                              WHERE d.datname = pg_catalog.current_database())),
-             known AS (SELECT n.name FROM rowlock.names() n (name)
-                       UNION SELECT 'counter:' || c.name FROM rowlock.counter c
-                       UNION SELECT l.name FROM rowlock.lease l
-                       UNION SELECT w.name FROM rowlock.waiter w)
-        SELECT n.name::text FROM known n
-         WHERE EXISTS (SELECT FROM locked)
-           AND (((rowlock.key(n.name) >> 32) & 4294967295)::oid, (rowlock.key(n.name) & 4294967295)::oid)
-               IN (SELECT k.classid, k.objid FROM locked k);
+                                              WHERE d.datname = pg_catalog.current_database()))
+        SELECT n.name FROM rowlock.names n
+         WHERE EXISTS (SELECT FROM locked) AND n.key IN (SELECT k.key FROM locked k);
 END $$;
 
 -- Everybody who holds and waits, of one name or (NULL) of all; who is dead is left out.

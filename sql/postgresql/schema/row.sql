@@ -87,10 +87,35 @@ END $$;
 COMMENT ON FUNCTION rowlock.prepare(text) IS
     'Makes a name known, where the technique wants that before the first lock later in a transaction. Before BEGIN.';
 
+-- Removes the row of a name, unless another holds it or waits for it: who waits would find it gone.
+-- Whoever comes between this and COMMIT does, and is told 5.
+CREATE FUNCTION rowlock.unlock(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.check_use(name);
+    DELETE FROM rowlock.name r
+     USING (SELECT u.name FROM rowlock.name u WHERE u.name = unlock.name COLLATE "C" FOR UPDATE SKIP LOCKED) unheld
+     WHERE r.name = unheld.name AND rowlock.waiting(unlock.name) = 0;
+END $$;
+COMMENT ON FUNCTION rowlock.unlock(text) IS
+    'Removes the row of the name when the transaction commits, unless another holds or waits for it; call it last. The name stays locked until then, and is not prepared (RL008) afterwards. Waits for nobody.';
+
 -- The committed row that holds the name, for people; this technique knows none.
 CREATE FUNCTION rowlock.leftover(name text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN NULL;
+END $$;
+
+-- Which sessions wait, by the key of a name: each of them has, or waits for, the lock of the row's place.
+CREATE FUNCTION rowlock.blocked() RETURNS TABLE (key bigint, pid integer, mode text)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY
+        SELECT DISTINCT rowlock.key(r.name), w.pid,
+               CASE w.mode WHEN 'RowShareLock' THEN 'shared' ELSE 'exclusive' END
+          FROM pg_catalog.pg_locks w
+          JOIN rowlock.name r ON r.ctid = ('(' || w.page || ',' || w.tuple || ')')::tid
+         WHERE w.locktype = 'tuple' AND w.relation = 'rowlock.name'::regclass
+           AND w.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database());
 END $$;
 
 -- How many wait for the name: each of them has, or waits for, the lock of the row's place.

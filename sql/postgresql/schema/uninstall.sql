@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Removes what install created, but for the table of technique insert: see drop_object.sql. The
+-- Removes what install created, but for the table of technique insert: see drop_object.sql. (Its trigger
+-- goes with the function, whoever owns the table.) The
 -- schema may hold tables of others: a role named rowlock creates its own there, because "$user"
 -- comes first in the search path. They are not dropped with it: move them, then uninstall.
 DO $$
@@ -10,7 +11,8 @@ BEGIN
      WHERE c.relnamespace = 'rowlock'::pg_catalog.regnamespace
        AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
        AND c.relname NOT IN ('meta', 'lease', 'beat', 'waiter', 'number', 'origin', 'name', 'counter',
-                             'job', 'run', 'subject', 'expiry')
+                             'job', 'run', 'subject', 'expiry',
+                             'holders', 'waiters', 'names', 'jobs', 'subjects')
        AND c.oid IS DISTINCT FROM (SELECT pg_catalog.to_regclass(m.object) FROM rowlock.meta m WHERE m.owned)
      LIMIT 1;
     IF FOUND THEN

@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# For the tests of the SQL door: statements by psql, and sessions of psql that stay open.
+
+load ../command/lib
+
+db() { # STATEMENT...: each a transaction of its own unless it says BEGIN; errors with their SQLSTATE
+    local each
+    for each; do
+        printf '%s;\n' "$each"
+    done | psql -qXAt -v ON_ERROR_STOP=1 -v VERBOSITY=verbose "$ROWLOCK_TEST_URL" 2>&1
+}
+fails_with() { # SQLSTATE STATEMENT...: and says more in $output
+    local state=$1
+    shift
+    run db "$@"
+    echo "$output"
+    [ "$status" != 0 ] && [[ $output == *"ERROR:  $state: "* ]]
+}
+
+# A session is a psql that reads a fifo; what it says goes to the file NAME. `ask` sends statements,
+# `answer` waits for a line of the file.
+declare -gA session_fd=()
+open_session() { # NAME [URL]
+    local fd
+    mkfifo "$1.in"
+    psql -qXAt -v VERBOSITY=verbose "${2:-$ROWLOCK_TEST_URL}" <"$1.in" >"$1" 2>&1 3>&- &
+    exec {fd}>"$1.in"
+    session_fd[$1]=$fd
+}
+close_sessions() {
+    local name fd
+    for name in "${!session_fd[@]}"; do
+        fd=${session_fd[$name]}
+        exec {fd}>&-
+    done
+    session_fd=()
+    wait
+}
+ask() { # NAME STATEMENT
+    echo "$2;" >&"${session_fd[$1]}"
+}
+said() { grep -q -- "$2" "$1"; } # NAME REGULAR-EXPRESSION
+answer() {
+    until_true said "$@" || {
+        cat "$1"
+        return 1
+    }
+}
+asleep() { # in pg_sleep: who waits for a lease inside a transaction
+    [ "$(sql "SELECT count(*) FROM pg_stat_activity
+              WHERE datname = current_database() AND wait_event = 'PgSleep'")" != 0 ]
+}

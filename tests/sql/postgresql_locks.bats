@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# exclusive, shared, their tries, unlock and vacuum, as psql and every driver may call them.
+# Runs on: postgresql
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    db "SELECT rowlock.prepare(n) FROM unnest('{x,7,a,b}'::text[]) n"
+}
+teardown() {
+    close_sessions
+    end_sessions
+}
+
+is_locked() { # NAME: as another session sees it
+    [ "$(db "SELECT rowlock.try_exclusive('$1')")" = f ]
+}
+
+# How drivers send a parameter: without a type (libpq, psycopg, node), as varchar (JDBC), as a number.
+@test "a name or a number, literal or parameter of any driver's type: no call is ambiguous" {
+    shared=exclusive # what the technique has
+    [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || shared=shared
+    calls=("exclusive('7')" "exclusive(7)" "exclusive(7::bigint)" "exclusive(7::smallint)"
+        "exclusive('7', NULL)" "exclusive(7, 0)" "exclusive('7', 0::bigint)" "exclusive('7'::varchar)"
+        "$shared('7')" "$shared(7)" "$shared(7, 0)"
+        "try_exclusive('7')" "try_exclusive(7)" "try_exclusive(7, '1 s')" "try_exclusive('7', interval '1 s')"
+        "try_$shared('7')" "try_$shared(7)" "try_$shared(7, '1 s')")
+    types=(unknown text varchar integer bigint smallint)
+    locked="SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'advisory'
+            AND (classid::bigint << 32 | objid::bigint) = rowlock.key('7')"
+    statements=()
+    for call in "${calls[@]}"; do
+        statements+=("BEGIN" "DO \$\$ BEGIN PERFORM rowlock.$call; END \$\$" "$locked" "ROLLBACK")
+    done
+    for type in "${types[@]}"; do
+        statements+=("BEGIN" "PREPARE p_$type($type) AS SELECT FROM (SELECT rowlock.exclusive(\$1)) l" \
+            "EXECUTE p_$type(7)" "$locked" "ROLLBACK")
+    done
+    run db "${statements[@]}"
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "$(grep -c '^1$' <<<"$output")" = $((${#calls[@]} + ${#types[@]})) ]
+    run ! grep -vE '^1?$' <<<"$output"
+}
+
+@test "a null, an empty and a too long name are refused, and so is every call above READ COMMITTED" {
+    for name in "NULL" "''" "repeat('x', 256)" "NULL::bigint"; do
+        for call in exclusive try_exclusive unlock prepare; do
+            fails_with RL003 "SELECT rowlock.$call($name)"
+        done
+    done
+    fails_with RL001 "BEGIN ISOLATION LEVEL REPEATABLE READ" "SELECT rowlock.exclusive(7)"
+    [[ $output == *'READ COMMITTED'* ]]
+}
+
+@test "statement_timeout and lock_timeout end a wait for a transaction" {
+    open_session a
+    ask a "BEGIN"
+    ask a "SELECT rowlock.exclusive('x'), 'done'"
+    answer a 'done$'
+    for call in "exclusive('x')" "shared('x')"; do
+        [[ $ROWLOCK_TEST_TECHNIQUE/$call != insert/shared* ]] || continue
+        fails_with 57014 "SET statement_timeout = '1s'" "SELECT rowlock.$call"
+        fails_with 55P03 "SET lock_timeout = '1s'" "SELECT rowlock.$call"
+    done
+}
+
+@test "statement_timeout and lock_timeout end a wait for a lease, whose holder the error names" {
+    token=$(rowlock hold --for 5m --note 'ask Ann' x)
+    for call in "exclusive('x')" "shared('x')"; do
+        [[ $ROWLOCK_TEST_TECHNIQUE/$call != insert/shared* ]] || continue
+        fails_with 57014 "SET statement_timeout = '1s'" "SELECT rowlock.$call"
+        fails_with 55P03 "SET lock_timeout = '1s'" "SELECT rowlock.$call"
+        [[ $output == *'"x" is held by a lease'*'ask Ann'* ]]
+    done
+    rowlock release x --token "$token"
+    db "SELECT rowlock.exclusive('x')"
+}
+
+@test "who waits for a lease gets the name when it is released, and the time-outs are as they were" {
+    token=$(rowlock hold --for 5m --note 'ask Ann' x)
+    open_session a
+    ask a "SET lock_timeout = '20s'"
+    ask a "BEGIN"
+    ask a "SELECT rowlock.exclusive('x'), 'done'"
+    until_true asleep
+    run ! said a 'done$'
+    rowlock release x --token "$token"
+    answer a 'done$'
+    is_locked x
+    ask a "SHOW lock_timeout"
+    answer a '^20s$'
+}
+
+@test "unlock removes what the lock left behind, at COMMIT, and not what others hold or wait for" {
+    kept=0
+    [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || kept=1
+    count="SELECT count(*) FROM rowlock.names() n WHERE n = 'x'"
+    [ "$(db "$count")" = $kept ]
+    open_session a
+    ask a "BEGIN"
+    ask a "SELECT rowlock.exclusive('x')"
+    ask a "SELECT rowlock.unlock('x'), 'done'"
+    answer a 'done$'
+    [ "$(db "$count")" = $kept ] # still there for others,
+    is_locked x                  # and locked
+    ask a "COMMIT"
+    ask a "SELECT 'ended'"
+    answer a ended
+    [ "$(db "$count")" = 0 ]
+
+    db "SELECT rowlock.prepare('x')"
+    ask a "BEGIN"
+    ask a "SELECT rowlock.exclusive('x'), 'again'"
+    answer a again
+    db "SELECT rowlock.unlock('x')" # another's: untouched, without a wait
+    [ "$(db "$count")" = $kept ]
+    open_session b
+    ask b "BEGIN"
+    ask b "SELECT rowlock.exclusive('x'), 'got it'"
+    until_true somebody_waits
+    ask a "SELECT rowlock.unlock('x')"
+    ask a "COMMIT"
+    answer b 'got it'
+    is_locked x
+    ask b "SELECT rowlock.unlock('x')"
+    ask b "COMMIT"
+    ask b "SELECT 'ended'"
+    answer b ended
+    [ "$(db "$count")" = 0 ]
+    db "SELECT rowlock.unlock(7)"
+    [ "$(db "SELECT count(*) FROM rowlock.names() n WHERE n = '7'")" = 0 ]
+}
+
+@test "vacuum says how many it removed, and keeps what is locked" {
+    db "SELECT rowlock.vacuum()"
+    [ "$(db "SELECT rowlock.vacuum()")" = 0 ]
+    db "SELECT rowlock.prepare(n) FROM unnest('{shared,exclusive,free}'::text[]) n"
+    expired=$(db "SELECT rowlock.acquire('e', '1 s')")
+    [ "$expired" -gt 0 ]
+    until_true is_free e
+    open_session a
+    ask a "BEGIN"
+    ask a "SELECT rowlock.exclusive('exclusive')"
+    [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || ask a "SELECT rowlock.shared('shared')"
+    ask a "SELECT 'done'"
+    answer a done
+    case $ROWLOCK_TEST_TECHNIQUE in
+    row) # the rows free and e, and the lease
+        [ "$(db "SELECT rowlock.vacuum()")" = 3 ]
+        [ "$(db "SELECT string_agg(n, ' ' ORDER BY n) FROM rowlock.names() n")" = 'exclusive shared' ]
+        ;;
+    native) [ "$(db "SELECT rowlock.vacuum()")" = 1 ] ;;
+    insert) # a row that was committed between the two statements
+        db "INSERT INTO rowlock_object VALUES ('0', 'left', now())"
+        [ "$(db "SELECT rowlock.vacuum()")" = 2 ]
+        ;;
+    esac
+    is_locked exclusive
+    ask a "COMMIT"
+    ask a "SELECT 'ended'"
+    answer a ended
+    removed=$(db "SELECT rowlock.vacuum()")
+    [ "$removed" = "$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo 2 || echo 0)" ]
+}
+
+@test "every function of rowlock's is VOLATILE where it touches anything, and nobody's by default" {
+    [ "$(sql "SELECT count(*) FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace
+              AND provolatile <> 'v' AND proname NOT IN ('key', 'session_key', 'rank', 'can_share')")" = 0 ]
+    [ "$(sql "SELECT count(*) FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner))) a
+              WHERE pronamespace = 'rowlock'::regnamespace AND a.grantee = 0")" = 0 ]
+    [ "$(sql "SELECT count(*) FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace AND relkind = 'v'
+              AND obj_description(oid, 'pg_class') <> ''")" = 5 ]
+    definers=$(sql "SELECT proname FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace AND prosecdef")
+    [ "$definers" = "$([ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || echo respect_leases)" ]
+}
