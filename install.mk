@@ -48,19 +48,20 @@ uninstall:
 # ---- the PostgreSQL extension ------------------------------------------------------------------------
 
 PG_CONFIG ?= pg_config
+EXTENSION_BUILD ?= $(BUILD)/extension
 PGXS = $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 SCHEMA_VERSION := $(shell sed -n 's/^.define ROWLOCK_SCHEMA_VERSION //p' src/session/connection.h)
-EXTENSION_FILES := $(BUILD)/extension/rowlock.control $(BUILD)/extension/rowlock--$(SCHEMA_VERSION).sql
+EXTENSION_FILES := $(EXTENSION_BUILD)/rowlock.control $(EXTENSION_BUILD)/rowlock--$(SCHEMA_VERSION).sql
 
 .PHONY: extension install-extension uninstall-extension find-pgxs
 extension: $(EXTENSION_FILES)
 
-$(BUILD)/extension/rowlock.control: sql/postgresql/rowlock.control.in src/session/connection.h install.mk
+$(EXTENSION_BUILD)/rowlock.control: sql/postgresql/rowlock.control.in src/session/connection.h install.mk
 	@mkdir -p $(@D)
 	sed 's|@SCHEMA_VERSION@|$(SCHEMA_VERSION)|' $< > $@.tmp && mv $@.tmp $@
 
 # What install runs and what print shows: there is one source of it.
-$(BUILD)/extension/rowlock--$(SCHEMA_VERSION).sql: $(BUILD)/rowlock install.mk
+$(EXTENSION_BUILD)/rowlock--$(SCHEMA_VERSION).sql: $(BUILD)/rowlock install.mk
 	@mkdir -p $(@D)
 	$(BUILD)/rowlock schema print postgresql --extension > $@.tmp && mv $@.tmp $@
 
@@ -71,12 +72,12 @@ find-pgxs:
 	  'postgresql-server-dev-NN of your server, or name the pg_config of another one by PG_CONFIG=' >&2; exit 1; }
 
 # PGXS is a makefile of its own, with its own idea of CFLAGS and of what install is.
-run_pgxs = $(MAKE) --no-print-directory -C $(BUILD)/extension -f '$(PGXS)' VPATH=. PGXS='$(PGXS)' \
+run_pgxs = $(MAKE) --no-print-directory -C $(EXTENSION_BUILD) -f '$(PGXS)' VPATH=. PGXS='$(PGXS)' \
              PG_CONFIG='$(PG_CONFIG)' EXTENSION=rowlock DATA=rowlock--$(SCHEMA_VERSION).sql
 
 install-extension: find-pgxs $(EXTENSION_FILES)
 	+$(run_pgxs) install
 
 uninstall-extension: find-pgxs
-	@mkdir -p $(BUILD)/extension
+	@mkdir -p $(EXTENSION_BUILD)
 	+$(run_pgxs) uninstall

@@ -12,8 +12,9 @@ pg() { # PROGRAM ARGUMENT...: of the version of the server
     program=$(postgresql_program "$1")
     "$program" "${@:2}"
 }
-make_extension() { # TARGET [VARIABLE=VALUE...]: with the command that is built already
+make_extension() { # TARGET [VARIABLE=VALUE...]: anew, with the command that is built already
     make -C "$BATS_TEST_DIRNAME/../.." --no-print-directory -o "$ROWLOCK" BUILD="$(dirname "$ROWLOCK")" \
+        EXTENSION_BUILD="$(mktemp -d "$BATS_FILE_TMPDIR/made.XXXXXX")" \
         PG_CONFIG="$(postgresql_program pg_config)" "$@"
 }
 

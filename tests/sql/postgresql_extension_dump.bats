@@ -1,0 +1,188 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What pg_dump carries of the extension: counters, jobs, subjects, leases and the numbers, as of a schema that
+# install made. Tokens never go back.
+
+bats_require_minimum_version 1.5.0
+load ../command/lib
+load extension
+
+setup_file() { start_server_with_extension dumps; }
+teardown_file() { stop_server dumps; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    export ROWLOCK_TEST_ENGINE=postgresql
+    fresh_database "d$BATS_TEST_NUMBER"
+}
+
+fill() { # rows in every table, but those of waiters, who are there while they wait
+    rowlock next --start 2024001 invoice
+    rowlock job mail --every 50w -- echo sent
+    rowlock refresh rates --max-age 1d -- true
+    rowlock expire rates
+    token=$(rowlock acquire --ttl 1h --note 'new disks' x)
+}
+contents() { # every row of every table, but the two that installing itself writes
+    local table
+    for table in $(sql "SELECT relname FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace
+                        AND relkind = 'r' AND relname NOT IN ('meta', 'origin') ORDER BY 1"); do
+        echo "-- $table"
+        sql "SELECT t FROM rowlock.$table t ORDER BY t::text"
+    done
+}
+draw() { sql 'SELECT rowlock.next_number()'; }
+
+# p3 token by token: each is greater than the one given, and than the one before
+rise_above() {
+    local number last=$1
+    for _ in 1 2 3; do
+        number=$(draw)
+        echo "$last < $number"
+        [ "$number" -gt "$last" ]
+        last=$number
+    done
+}
+
+@test "a dump restored elsewhere: every row is there, counters go on, jobs and leases stand, tokens rise" {
+    as_tester 'CREATE EXTENSION rowlock'
+    fill
+    # further than any clock would lift them: only the dump can tell
+    sql "SELECT setval('rowlock.number', 4000000000000000000)" >/dev/null
+    far=$(draw)
+    [ "$far" -gt 4000000000000000000 ]
+    contents >before
+    for table in lease beat counter job run subject expiry; do
+        [ "$(sql "SELECT count(*) > 0 FROM rowlock.$table")" = t ]
+    done
+    pg pg_dump -Fc -f dump "$ROWLOCK_TEST_URL"
+    fresh_database "d${BATS_TEST_NUMBER}_b"
+    pg pg_restore --exit-on-error -d "$ROWLOCK_TEST_URL" dump
+    contents >after
+    diff before after
+    [ "$(sql "SELECT extversion FROM pg_extension WHERE extname = 'rowlock'")" = 1 ]
+    rise_above "$far"
+    [ "$(rowlock next invoice)" = 2024002 ]
+    run rowlock job mail --every 50w -- echo again
+    [ "$status/$output" = 0/ ] # it is not due
+    run rowlock run -n x -- true
+    [ "$status" = 75 ]
+    [[ $output == *"new disks"* ]]
+    as_tester "SELECT rowlock.fence('x', $token)"
+    rowlock release x --token "$token"
+    rowlock run -w 20 x -- true
+}
+
+@test "a dump carries all that a schema's dump carries" {
+    rowlock schema install
+    fill
+    contents >before
+    pg pg_dump --data-only --column-inserts "$ROWLOCK_TEST_URL" >schema.sql
+    fresh_database "d${BATS_TEST_NUMBER}_b"
+    as_tester 'CREATE EXTENSION rowlock'
+    fill
+    pg pg_dump --data-only --column-inserts "$ROWLOCK_TEST_URL" >extension.sql
+    tables() { grep -oE '^INSERT INTO [a-z_.]+|^SELECT pg_catalog.setval\([^,]*' "$1" | grep -vE ' rowlock\.(meta|origin)$' | sort -u; }
+    tables schema.sql >in_schema
+    tables extension.sql >in_extension
+    cat in_schema
+    grep -q rowlock.number in_schema
+    [ "$(wc -l <in_schema)" -ge 8 ]
+    diff in_schema in_extension
+    # of a table that no test fills, too
+    [ "$(sql "SELECT count(*) FROM pg_class c WHERE relnamespace = 'rowlock'::regnamespace AND relkind IN ('r', 'S')
+              AND relname NOT IN ('meta', 'origin')
+              AND NOT EXISTS (SELECT FROM pg_extension e WHERE extname = 'rowlock' AND c.oid = ANY (e.extconfig))")" = 0 ]
+}
+
+@test "p3 an older dump restored into the same database: tokens rise all the same" {
+    as_tester 'CREATE EXTENSION rowlock'
+    fill
+    pg pg_dump "$ROWLOCK_TEST_URL" >dump.sql
+    for _ in 1 2 3 4 5; do last=$(draw); done
+    as_tester 'DROP EXTENSION rowlock'
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -f dump.sql >/dev/null
+    rise_above "$last"
+    pg pg_dump -Fc -f dump "$ROWLOCK_TEST_URL"
+    for _ in 1 2 3 4 5; do last=$(draw); done
+    pg pg_restore --clean --exit-on-error -d "$ROWLOCK_TEST_URL" dump
+    rise_above "$last"
+}
+
+@test "p3 numbers drawn between two statements of a restore, which then sets them back" {
+    as_tester 'CREATE EXTENSION rowlock'
+    fill
+    pg pg_dump -Fc -f dump "$ROWLOCK_TEST_URL"
+    fresh_database "d${BATS_TEST_NUMBER}_b"
+    pg pg_restore --exit-on-error --section=pre-data -d "$ROWLOCK_TEST_URL" dump
+    last=$(draw)
+    pg pg_restore --exit-on-error --section=data --section=post-data -d "$ROWLOCK_TEST_URL" dump
+    rise_above "$last"
+}
+
+@test "grants are carried: a role of the least rights goes on" {
+    as_tester 'CREATE EXTENSION rowlock'
+    sql 'CREATE ROLE carried LOGIN'
+    rowlock schema print --grants --role carried | psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL"
+    pg pg_dump "$ROWLOCK_TEST_URL" >dump.sql
+    fresh_database "d${BATS_TEST_NUMBER}_b"
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -f dump.sql >/dev/null
+    export ROWLOCK_TEST_URL=${ROWLOCK_TEST_URL/tester@/carried@}
+    run rowlock run -w 20 x -- echo ran
+    echo "$output"
+    [ "$status/$output" = 0/ran ]
+    [ "$(rowlock next invoice)" = 1 ]
+    rowlock vacuum
+    # and nobody else
+    [ "$(sql "SELECT count(*) FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace
+              AND has_function_privilege('public', oid, 'EXECUTE')")" = 0 ]
+    fresh_database "d${BATS_TEST_NUMBER}" && sql 'SELECT 1' >/dev/null
+    fresh_database "d${BATS_TEST_NUMBER}_b" && sql 'DROP ROLE carried'
+}
+
+@test "it belongs to whoever restores it: --role says who" {
+    as_tester 'CREATE EXTENSION rowlock'
+    pg pg_dump -Fc -f dump "$ROWLOCK_TEST_URL"
+    fresh_database "d${BATS_TEST_NUMBER}_b"
+    pg pg_restore --exit-on-error --role tester -d "$ROWLOCK_TEST_ADMIN" dump
+    [ "$(sql "SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace")" = tester ]
+    rowlock run -w 20 x -- true
+    as_tester 'DROP EXTENSION rowlock'
+}
+
+@test "a dump of some schemas carries it if -e asks for it" {
+    as_tester 'CREATE EXTENSION rowlock'
+    rowlock next invoice
+    as_tester 'CREATE SCHEMA app' && as_tester 'CREATE TABLE app.bond (id integer)'
+    pg pg_dump -Fc -n app -e rowlock -f dump "$ROWLOCK_TEST_URL"
+    fresh_database "d${BATS_TEST_NUMBER}_b"
+    pg pg_restore --exit-on-error -d "$ROWLOCK_TEST_URL" dump
+    [ "$(rowlock next invoice)" = 2 ]
+}
+
+@test "a schema that install made becomes an extension, and one that install makes again; the rows stay" {
+    rowlock schema install
+    fill
+    last=$(draw)
+    contents >before
+    # as docs/extension.md has it
+    pg pg_dump -Fc --data-only -n rowlock -T rowlock.meta -T rowlock.origin -f rowlock.dump "$ROWLOCK_TEST_URL"
+    rowlock schema uninstall
+    as_tester 'CREATE EXTENSION rowlock'
+    pg pg_restore --data-only --exit-on-error -d "$ROWLOCK_TEST_URL" rowlock.dump
+    contents >after
+    diff before after
+    rise_above "$last"
+    [ "$(rowlock next invoice)" = 2024002 ]
+    as_tester "SELECT rowlock.fence('x', $token)"
+    # and back
+    last=$(draw)
+    contents >before
+    pg pg_dump -Fc --data-only -n rowlock -e rowlock -f rowlock.dump "$ROWLOCK_TEST_URL"
+    as_tester 'DROP EXTENSION rowlock'
+    rowlock schema install
+    pg pg_restore --data-only --exit-on-error -d "$ROWLOCK_TEST_URL" rowlock.dump
+    contents >after
+    diff before after
+    rise_above "$last"
+    as_tester "SELECT rowlock.fence('x', $token)"
+}
