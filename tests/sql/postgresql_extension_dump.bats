@@ -15,17 +15,17 @@ setup() {
     fresh_database "d$BATS_TEST_NUMBER"
 }
 
-fill() { # rows in every table, but those of waiters, who are there while they wait
+fill() { # rows in every table, but that of waiters, who are there while they wait
     rowlock next --start 2024001 invoice
     rowlock job mail --every 50w -- echo sent
     rowlock refresh rates --max-age 1d -- true
     rowlock expire rates
     token=$(rowlock acquire --ttl 1h --note 'new disks' x)
 }
-contents() { # every row of every table, but the two that installing itself writes
+contents() { # every row of every table, but the two that installing itself writes, and the names of technique row
     local table
     for table in $(sql "SELECT relname FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace
-                        AND relkind = 'r' AND relname NOT IN ('meta', 'origin') ORDER BY 1"); do
+                        AND relkind = 'r' AND relname NOT IN ('meta', 'origin', 'name') ORDER BY 1"); do
         echo "-- $table"
         sql "SELECT t FROM rowlock.$table t ORDER BY t::text"
     done
@@ -46,12 +46,14 @@ rise_above() {
 @test "a dump restored elsewhere: every row is there, counters go on, jobs and leases stand, tokens rise" {
     as_tester 'CREATE EXTENSION rowlock'
     fill
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- true
+    until_true is_waited_for x
     # further than any clock would lift them: only the dump can tell
     sql "SELECT setval('rowlock.number', 4000000000000000000)" >/dev/null
     far=$(draw)
     [ "$far" -gt 4000000000000000000 ]
     contents >before
-    for table in lease beat counter job run subject expiry; do
+    for table in lease beat waiter counter job run subject expiry; do
         [ "$(sql "SELECT count(*) > 0 FROM rowlock.$table")" = t ]
     done
     pg pg_dump -Fc -f dump "$ROWLOCK_TEST_URL"
@@ -69,7 +71,7 @@ rise_above() {
     [[ $output == *"new disks"* ]]
     as_tester "SELECT rowlock.fence('x', $token)"
     rowlock release x --token "$token"
-    rowlock run -w 20 x -- true
+    rowlock run -w 20 x -- true # who waited there is not here
 }
 
 @test "a dump carries all that a schema's dump carries" {
@@ -159,13 +161,11 @@ rise_above() {
     [ "$(rowlock next invoice)" = 2 ]
 }
 
-@test "a schema that install made becomes an extension, and one that install makes again; the rows stay" {
-    rowlock schema install
+becomes_an_extension() { # [OPTION...] of pg_dump; as docs/extension.md has it
     fill
     last=$(draw)
     contents >before
-    # as docs/extension.md has it
-    pg pg_dump -Fc --data-only -n rowlock -T rowlock.meta -T rowlock.origin -f rowlock.dump "$ROWLOCK_TEST_URL"
+    pg pg_dump -Fc --data-only -n rowlock -T rowlock.meta -T rowlock.origin "$@" -f rowlock.dump "$ROWLOCK_TEST_URL"
     rowlock schema uninstall
     as_tester 'CREATE EXTENSION rowlock'
     pg pg_restore --data-only --exit-on-error -d "$ROWLOCK_TEST_URL" rowlock.dump
@@ -174,6 +174,11 @@ rise_above() {
     rise_above "$last"
     [ "$(rowlock next invoice)" = 2024002 ]
     as_tester "SELECT rowlock.fence('x', $token)"
+}
+
+@test "a schema that install made becomes an extension, and one that install makes again; the rows stay" {
+    rowlock schema install
+    becomes_an_extension
     # and back
     last=$(draw)
     contents >before
@@ -185,4 +190,9 @@ rise_above() {
     diff before after
     rise_above "$last"
     as_tester "SELECT rowlock.fence('x', $token)"
+}
+
+@test "a schema of technique row becomes an extension, without the names that it keeps" {
+    rowlock schema install --technique row
+    becomes_an_extension -T rowlock.name
 }
