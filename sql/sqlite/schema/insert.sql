@@ -13,3 +13,6 @@ CREATE TABLE IF NOT EXISTS rowlock_object (
 UPDATE rowlock_meta SET id_width = coalesce(
     (SELECT nullif(CAST(substr(type, instr(type, '(') + 1) AS INTEGER), 0)
        FROM pragma_table_info('rowlock_object') WHERE name = 'id'), 255);
+
+-- Committed rows that hold a name.
+CREATE VIEW IF NOT EXISTS rowlock_leftover AS SELECT id AS name FROM rowlock_object;

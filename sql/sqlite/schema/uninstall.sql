@@ -1,6 +1,18 @@
--- Removes rowlock's own tables. A table of technique insert that was there before stays; one that we
+-- Removes rowlock's own views and tables. A table of technique insert that was there before stays; one that we
 -- created is dropped by drop_object.sql.
 
+DROP VIEW IF EXISTS rowlock_acquire;
+DROP VIEW IF EXISTS rowlock_fence;
+DROP VIEW IF EXISTS rowlock_shared;
+DROP VIEW IF EXISTS rowlock_exclusive;
+DROP VIEW IF EXISTS rowlock_lock;
+DROP VIEW IF EXISTS rowlock_leftover;
+DROP VIEW IF EXISTS rowlock_subjects;
+DROP VIEW IF EXISTS rowlock_jobs;
+DROP VIEW IF EXISTS rowlock_names;
+DROP VIEW IF EXISTS rowlock_waiters;
+DROP VIEW IF EXISTS rowlock_holders;
+DROP VIEW IF EXISTS rowlock_clock;
 DROP TABLE IF EXISTS rowlock_run;
 DROP TABLE IF EXISTS rowlock_job;
 DROP TABLE IF EXISTS rowlock_expiry;
