@@ -72,7 +72,7 @@ TAB
 }
 
 @test "a daemon dies with all it runs: another takes its job over after the lease" {
-    echo "every 50w taken --ttl 2s -- $(lives_on taken)" >tab
+    echo "every 50w taken --ttl 8s -- $(lives_on taken)" >tab
     start_cron
     until_true is_there taken.pid
     command=$(cat taken.pid) guard=$(parent_of "$(cat taken.pid)")

@@ -167,7 +167,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "a lost run is repeated once only, unless --retry says otherwise: it may be what kills the nodes" {
     for _ in 1 2; do
-        start_node poison --ttl 2s
+        start_node poison --ttl 5s
         all_of_node KILL
         until_true is_free job:poison
     done
@@ -180,7 +180,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 }
 
 @test "a node stands still, guard and all: it is replaced, and what it does when it wakes touches nobody" {
-    start_node frozen --ttl 2s
+    start_node frozen --ttl 5s
     first=$node first_guard=$(guard_of "$node") first_command=$(cat command)
     token=$(view frozen running_token)
     all_of_node STOP

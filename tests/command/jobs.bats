@@ -123,7 +123,7 @@ checked() { # STATUS PATTERN [NAME]
 
 @test "--check: lost before and after a node has recorded it, until a run begins; the worst counts" {
     job failing "${rarely[@]}" -- false || true
-    start_node lost --ttl 2s
+    start_node lost --ttl 5s
     all_of_node KILL
     until_true is_free job:lost
     checked 2 "failing: 'failing' since *; lost: 'lost' since 20* on $(hostname)"

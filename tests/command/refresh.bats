@@ -210,11 +210,11 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
 }
 
 @test "p6: of a rowlock that was killed it is an error when its lease is over, and the next one makes it" {
-    enter refresh --ttl 1s --max-age 1h -- ./gate
+    enter refresh --ttl 4s --max-age 1h -- ./gate
     kill -9 "$started"
     here refresh --max-age 1h --verbose -- ./fill
     [ "$(filled)" = 1 ]
-    enter refresh --ttl 1s --max-age 0 -- ./gate
+    enter refresh --ttl 4s --max-age 0 -- ./gate
     kill -9 "$started"
     died() { [ "$(of_subject status)" = ERROR ] && [[ $(of_subject error) == *died* ]]; }
     until_true died
