@@ -55,6 +55,27 @@ BEGIN
     RETURN 0;
 END $$;
 
+-- The door's most frequent call, as door.sql has it, but written out in one function: a name that no lease
+-- is in the way of. On whatever else it finds (a token, a standby, another isolation level, a bad name,
+-- a lease) it goes the long way, which takes the lock once more, at no cost, and says what is wrong.
+-- What is said of begin_one is true here, too; CASE keeps the order.
+CREATE OR REPLACE FUNCTION rowlock.exclusive(name text, token bigint DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF (CASE WHEN token IS NULL AND NOT pg_catalog.pg_is_in_recovery()
+                  AND pg_catalog.current_setting('transaction_isolation') = 'read committed'
+                  AND pg_catalog.octet_length(pg_catalog.convert_to(name, 'UTF8')) BETWEEN 1 AND 255
+             THEN pg_catalog.pg_advisory_xact_lock(
+                     pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) IS NOT NULL
+        END) THEN
+        PERFORM FROM rowlock.lease l WHERE l.name = exclusive.name COLLATE "C";
+        IF NOT FOUND THEN
+            RETURN;
+        END IF;
+    END IF;
+    PERFORM rowlock.lock_one(name COLLATE "default", false, token);
+END $$;
+
 -- Makes a name known, in a transaction of its own before it is locked; here there is nothing to do.
 CREATE FUNCTION rowlock.prepare(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
