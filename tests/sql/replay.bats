@@ -1,0 +1,45 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The YugabyteDB article, replayed: what it typed at its psql is typed at PostgreSQL's and at MariaDB's own
+# client, and what is answered is compared with what is written down beside it. Where that differs from the
+# article a comment in the transcript says why.
+# Runs on: postgresql/native postgresql/row mariadb/row
+
+bats_require_minimum_version 1.5.0
+load ../command/lib
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+# The transcript starts clients of its own (\!), and they find the database by themselves, as at home.
+play() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        printf '\\set VERBOSITY verbose\n\\set SHOW_CONTEXT never\n' >psqlrc
+        PSQLRC=$PWD/psqlrc PGSYSCONFDIR=$PWD PGHOST=127.0.0.1 PGPORT=$ROWLOCK_TEST_POSTGRESQL_PORT PGUSER=tester \
+            PGDATABASE=${ROWLOCK_TEST_URL##*/} psql -X -a -v VERBOSITY=verbose -v SHOW_CONTEXT=never
+        ;;
+    mariadb)
+        printf '[client]\nsocket=%s/socket\nuser=rowlock\npassword=secret\n[mysql]\ndatabase=%s\n' \
+            "$ROWLOCK_TEST_MARIADB_SOCKET" "${ROWLOCK_TEST_URL##*/}" >my.cnf
+        mkdir bin
+        printf '#!/bin/sh\nexec %s --defaults-file=%s/my.cnf "$@"\n' "$(command -v mariadb)" "$PWD" >bin/mariadb
+        chmod +x bin/mariadb
+        # a line at a time, or errors come first; --force goes on after them, and fails at the end
+        PATH=$PWD/bin:$PATH stdbuf -oL mariadb --table -vv --force || true
+        ;;
+    esac
+}
+# Where in the server's source an error was raised, how many rows a procedure wrote on its way, in which line
+# of the transcript that was; and what the mariadb client draws around statements.
+without_what_varies() {
+    sed -E -e 's/[[:space:]]+$//' -e '/^LOCATION:  /d' -e 's/^Query OK, [0-9]+ rows? affected$/Query OK/' \
+        -e 's/^(ERROR [0-9]+ \([^)]*\)) at line [0-9]+:/\1:/' |
+        if [ "$ROWLOCK_TEST_ENGINE" = mariadb ]; then sed -E '/^(-{14}|Bye|)$/d'; else cat; fi
+}
+
+@test "every transcript of the article: known and new keys, shared and exclusive, unlock, vacuum" {
+    transcript=$BATS_TEST_DIRNAME/replay/${ROWLOCK_TEST_ENGINE}_$ROWLOCK_TEST_TECHNIQUE
+    play <"$transcript.sql" 2>&1 | without_what_varies >said
+    diff -u "$transcript.out" said
+}

@@ -1,0 +1,82 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The article's transcript at the mariadb client, technique row. What differs from the article:
+--   * Procedures: rowlock_begin_exclusive and rowlock_begin_shared begin the transaction themselves, because a new
+--     key must be a committed row before that. So new keys need nothing here either; a lock later in
+--     the transaction (rowlock_exclusive) is refused where its name is not known.
+--   * MariaDB's statement_timeout is max_statement_time, in seconds; SET STATEMENT says it for one statement.
+--     Who is to get the lock may take 20 seconds, so that a machine that stands still fails nothing; who
+--     is to be cancelled waits one. A wait that is cancelled is 1205, as any lock that was not to be had.
+--   * No table shows a lock that nobody waits for; but a second client sees which rows it could not lock.
+--   * Every key remains, whoever locked it and how.
+--   * What follows \! must have no semicolon.
+
+-- ---- the locks -----------------------------------------------------------------------------------
+call rowlock_begin_shared(1);
+commit;
+select * from rowlock_name;
+select @@tx_isolation;
+
+-- test shared: lock in share mode on the row
+call rowlock_prepare(2);
+call rowlock_prepare(3);
+call rowlock_begin_shared(1);
+call rowlock_shared(2);
+\! mariadb -t -vv -e 'select name as to_share from rowlock_name order by name lock in share mode skip locked'
+\! mariadb -t -vv -e 'select name as to_have from rowlock_name order by name for update skip locked'
+rollback;
+
+-- test exclusive: for update
+call rowlock_begin_exclusive(1);
+call rowlock_exclusive(3);
+\! mariadb -t -vv -e 'select name as to_share from rowlock_name order by name lock in share mode skip locked'
+\! mariadb -t -vv -e 'select name as to_have from rowlock_name order by name for update skip locked'
+rollback;
+
+-- ---- the wait ------------------------------------------------------------------------------------
+-- test shared / shared: not blocking; a key that is known, then a new one
+call rowlock_begin_shared(1);
+\! mariadb -t -vv -e 'set statement max_statement_time=20 for call rowlock_begin_shared(1)'
+rollback;
+call rowlock_begin_shared(4);
+\! mariadb -t -vv -e 'set statement max_statement_time=20 for call rowlock_begin_shared(4)'
+rollback;
+-- test shared / exclusive: blocking
+call rowlock_begin_shared(1);
+\! mariadb -t -vv -e 'set statement max_statement_time=1 for call rowlock_begin_exclusive(1)'
+rollback;
+call rowlock_begin_shared(5);
+\! mariadb -t -vv -e 'set statement max_statement_time=1 for call rowlock_begin_exclusive(5)'
+rollback;
+-- test exclusive / shared: blocking
+call rowlock_begin_exclusive(1);
+\! mariadb -t -vv -e 'set statement max_statement_time=1 for call rowlock_begin_shared(1)'
+rollback;
+call rowlock_begin_exclusive(6);
+\! mariadb -t -vv -e 'set statement max_statement_time=1 for call rowlock_begin_shared(6)'
+rollback;
+-- test exclusive / exclusive: blocking
+call rowlock_begin_exclusive(1);
+\! mariadb -t -vv -e 'set statement max_statement_time=1 for call rowlock_begin_exclusive(1)'
+rollback;
+call rowlock_begin_exclusive(7);
+\! mariadb -t -vv -e 'set statement max_statement_time=1 for call rowlock_begin_exclusive(7)'
+-- later in the transaction a new key is refused
+call rowlock_exclusive(8);
+rollback;
+select * from rowlock_name order by name;
+
+-- ---- unlock --------------------------------------------------------------------------------------
+-- removes the row, but it is unlocked, and gone, only when the transaction ends
+call rowlock_begin_exclusive(1);
+call rowlock_unlock(1);
+\! mariadb -t -vv -e 'set statement max_statement_time=1 for call rowlock_begin_exclusive(1)'
+\! mariadb -t -vv -e 'select * from rowlock_name order by name'
+commit;
+select * from rowlock_name order by name;
+
+-- ---- vacuum --------------------------------------------------------------------------------------
+-- test vacuum: removes all but what is locked, and waits for nobody
+call rowlock_begin_shared(4);
+\! mariadb -t -vv -e 'set statement max_statement_time=20 for call rowlock_vacuum()'
+commit;
+select * from rowlock_name;
