@@ -1,0 +1,21 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What does not hold on MariaDB: nothing makes the first article's two statements wait for a lease there. A trigger
+# cannot: all its reads see what its statement began with, so that a lease would never end for it; and a locking read
+# would keep the lease's row from the release that it waits for.
+# Runs on: mariadb/insert
+
+bats_require_minimum_version 1.5.0
+load ../command/lib
+load raw.bash
+
+setup_file() { install_on_the_article_s_table; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+@test "a lease keeps no program waiting that knows the two statements only; run --tx does" {
+    hold_lease "$NAME"
+    raw_begin client
+    until_true raw_says locked
+    raw_commit
+    let_go
+}

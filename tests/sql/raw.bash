@@ -1,0 +1,56 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# For the tests of the first article: its table, used by technique insert, and its two statements by programs
+# that know nothing of rowlock. They are told to commit by a line on their standard input.
+
+NAME=BondBO:DK0015966592
+
+install_on_the_article_s_table() {
+    client <"$BATS_TEST_DIRNAME/businessobjectlock.sql"
+    rowlock schema install --technique insert --table businessobjectlock
+}
+client() { # the database's own, with statements on its standard input
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) psql -qXAt "$ROWLOCK_TEST_URL" ;;
+    mariadb) as_root_of_mariadb -N -B --unbuffered "${ROWLOCK_TEST_URL##*/}" ;;
+    esac
+}
+
+# raw_begin PROGRAM: in the background; what it says goes into the file raw.
+raw_begin() {
+    rm -f raw raw.in
+    mkfifo raw.in
+    exec 4>&-
+    "raw_$1" <raw.in >raw 2>&1 3>&- 4>&- &
+    raw=$!
+    exec 4>raw.in
+    [ "$1" != client ] || two_statements >&4
+}
+raw_client() { client; }
+raw_python() { /usr/bin/python3 "$BATS_TEST_DIRNAME/businessobjectlock.py" "$ROWLOCK_TEST_URL" "$NAME"; }
+two_statements() {
+    echo "START TRANSACTION;
+          INSERT INTO businessobjectlock (uuid,id,locked_ts) VALUES ('0123456789abcdef0123456789abcdef','$NAME',now());
+          DELETE FROM businessobjectlock WHERE uuid='0123456789abcdef0123456789abcdef';
+          SELECT 'locked';"
+}
+raw_commit() {
+    echo 'COMMIT;' >&4
+    exec 4>&-
+    wait "$raw"
+}
+raw_says() { grep -qx "$1" raw; }
+raw_inserts() { # busy with its INSERT, whatever that waits for
+    [ "$(sql "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+              AND query LIKE 'INSERT INTO businessobjectlock%' AND wait_event_type IN ('Lock', 'Timeout')")" = 1 ]
+}
+is_waited_for_by() { [ "$(waiters)" = "$1" ]; } # COUNT: of sessions, for a lock
+
+# hold_lease NAME: as hold, by a lease.
+hold_lease() {
+    rm -f holding let-go
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$@" -- \
+        sh -c 'touch holding; until [ -e let-go ]; do sleep 0.02; done'
+    holder=$started
+    until_true is_there holding
+}

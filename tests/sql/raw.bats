@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The first article's two statements, by hand and by a program, neither of which knows rowlock, on the article's
+# own table: they and `rowlock run` keep each other waiting.
+# Runs on: postgresql/insert mariadb/insert
+
+bats_require_minimum_version 1.5.0
+load ../command/lib
+load raw.bash
+
+setup_file() { install_on_the_article_s_table; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    programs="client python"
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || programs=client
+}
+
+@test "p1 what the two statements hold, rowlock run waits for: in a transaction, and with a lease" {
+    for program in $programs; do
+        raw_begin "$program"
+        until_true raw_says locked
+        for kind in --tx --exclusive; do
+            run rowlock run $kind -n "$NAME" -- touch passed
+            [ "$status" = 75 ]
+        done
+        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 60 "$NAME" -- touch passed
+        transaction=$started
+        until_true is_waited_for_by 1
+        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 60 "$NAME" -- touch passed-too
+        lease=$started
+        until_true is_waited_for_by 2
+        [ ! -e passed ]
+        [ ! -e passed-too ]
+        raw_commit
+        wait "$transaction"
+        wait "$lease"
+        [ -e passed ]
+        [ -e passed-too ]
+        rm passed passed-too
+    done
+}
+
+@test "p1 what rowlock run --tx holds, the two statements wait for" {
+    for program in $programs; do
+        hold "$NAME"
+        raw_begin "$program"
+        until_true is_waited_for_by 1
+        run ! raw_says locked
+        let_go
+        until_true raw_says locked
+        run rowlock run --tx -n "$NAME" -- true
+        [ "$status" = 75 ]
+        raw_commit
+    done
+}
+
+@test "p10 what the two statements leave in the table is nothing" {
+    for program in $programs; do
+        raw_begin "$program"
+        until_true raw_says locked
+        raw_commit
+        [ "$(sql "SELECT count(*) FROM businessobjectlock")" = 0 ]
+    done
+}
