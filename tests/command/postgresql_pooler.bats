@@ -98,3 +98,47 @@ expires_later_than() { [[ $(item a '$[0].expires') > $1 ]]; }
     rowlock run --tx -n b -- true
     rowlock vacuum
 }
+
+# What a transaction locks is let go by its COMMIT, not by its client, so that it is nothing to a lock which backend
+# the next transaction gets.
+psql_session() { # NAME DESCRIPTOR: through the pooler; its answers go to the file NAME
+    mkfifo "$1.in"
+    psql -qXAt "$POOLED" <"$1.in" >"$1" 2>&1 3>&- 4>&- 5>&- &
+    eval "exec $2>$1.in"
+}
+said() { grep -qx "$2" "$1"; }
+backends_that_hold() {
+    sql "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND database =
+         (SELECT oid FROM pg_database WHERE datname = current_database())
+         AND (classid::bigint << 32 | objid::bigint) = rowlock.key('$1')"
+}
+@test "p1: psql locks by rowlock.exclusive and .shared until COMMIT, for those who come directly too" {
+    psql_session a 4
+    psql_session b 5
+    echo "BEGIN; SELECT rowlock.exclusive('c'); SELECT 'locked';" >&4
+    until_true said a locked
+    for way in "$POOLED" "$direct"; do
+        [ "$(psql -qXAt "$way" -c "SELECT rowlock.try_exclusive('c')")" = f ]
+        [ "$(psql -qXAt "$way" -c "SELECT rowlock.try_shared('c')")" = f ]
+    done
+    run rowlock run -n c -- true
+    [ "$status" = 75 ]
+    echo "BEGIN; SELECT rowlock.shared('c'); SELECT 'locked';" >&5
+    until_true somebody_waits
+    run ! said b locked
+    echo "COMMIT; SELECT 'committed';" >&4
+    until_true said b locked
+    # the backend that had it has let go, though its client is there, and serves others meanwhile
+    until_true said a committed
+    [ "$(backends_that_hold c)" = 1 ]
+    [ "$(psql -qXAt "$POOLED" -c "SELECT rowlock.try_shared('c')")" = t ]
+    echo "COMMIT; SELECT 'committed';" >&5
+    until_true said b committed
+    [ "$(backends_that_hold c)" = 0 ]
+    exec 4>&- 5>&-
+}
+@test "p1: what psql locks outside BEGIN stays with no backend" {
+    for _ in 1 2 3 4; do psql -qXAt "$POOLED" -c "SELECT rowlock.exclusive('d')"; done
+    [ "$(backends_that_hold d)" = 0 ]
+    [ "$(psql -qXAt "$direct" -c "SELECT rowlock.try_exclusive('d')")" = t ]
+}
