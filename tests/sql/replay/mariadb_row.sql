@@ -8,12 +8,12 @@
 --     is to be cancelled waits one. A wait that is cancelled is 1205, as any lock that was not to be had.
 --   * No table shows a lock that nobody waits for; but a second client sees which rows it could not lock.
 --   * Every key remains, whoever locked it and how.
---   * What follows \! must have no semicolon.
+--   * What follows \! ends at the delimiter.
 
 -- ---- the locks -----------------------------------------------------------------------------------
 call rowlock_begin_shared(1);
 commit;
-select * from rowlock_name;
+select name from rowlock_names;
 select @@tx_isolation;
 
 -- test shared: lock in share mode on the row
@@ -63,20 +63,22 @@ call rowlock_begin_exclusive(7);
 -- later in the transaction a new key is refused
 call rowlock_exclusive(8);
 rollback;
-select * from rowlock_name order by name;
+select name from rowlock_names order by name;
 
 -- ---- unlock --------------------------------------------------------------------------------------
 -- removes the row, but it is unlocked, and gone, only when the transaction ends
 call rowlock_begin_exclusive(1);
 call rowlock_unlock(1);
 \! mariadb -t -vv -e 'set statement max_statement_time=1 for call rowlock_begin_exclusive(1)'
-\! mariadb -t -vv -e 'select * from rowlock_name order by name'
+\! mariadb -t -vv -e 'select name from rowlock_names order by name'
 commit;
-select * from rowlock_name order by name;
+select name from rowlock_names order by name;
 
 -- ---- vacuum --------------------------------------------------------------------------------------
 -- test vacuum: removes all but what is locked, and waits for nobody
 call rowlock_begin_shared(4);
-\! mariadb -t -vv -e 'set statement max_statement_time=20 for call rowlock_vacuum()'
+delimiter //
+\! mariadb -t -vv -e 'set statement max_statement_time=20 for call rowlock_vacuum(@removed); select @removed'
+delimiter ;
 commit;
-select * from rowlock_name;
+select name from rowlock_names;

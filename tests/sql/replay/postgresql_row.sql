@@ -6,14 +6,14 @@
 --     whoever prepares that name. So a new key is prepared, in a transaction of its own, and a lock of
 --     one that is not is refused, not granted.
 --   * Hence every key that was prepared remains, whoever locked it and how.
---   * pg_locks shows a locked row to nobody; but a second psql sees which rows it could not lock, and the
---     holder marks its name, for all to see, in rowlock.holders.
+--   * pg_locks shows a row's lock only while somebody waits for it; but a second psql sees which rows it could not
+--     lock, and the holder leaves a mark, which rowlock.holders shows.
 
 -- ---- the locks -----------------------------------------------------------------------------------
 select rowlock.shared(1);
 select rowlock.prepare(1);
 select rowlock.shared(1);
-select name, kept from rowlock.names order by name;
+select name from rowlock.names order by name;
 show transaction_isolation;
 
 -- test shared: for share on the row
@@ -23,6 +23,7 @@ select rowlock.shared(1);
 select rowlock.shared(2);
 \! psql -c 'select name as to_share from rowlock.name order by name for share skip locked'
 \! psql -c 'select name as to_have from rowlock.name order by name for update skip locked'
+\! psql -c 'select name, kind from rowlock.holders order by name'
 rollback;
 
 -- test exclusive: for update
@@ -31,6 +32,7 @@ select rowlock.exclusive(1);
 select rowlock.exclusive(3);
 \! psql -c 'select name as to_share from rowlock.name order by name for share skip locked'
 \! psql -c 'select name as to_have from rowlock.name order by name for update skip locked'
+\! psql -c 'select name, kind from rowlock.holders order by name'
 rollback;
 
 -- ---- the wait ------------------------------------------------------------------------------------
@@ -77,7 +79,7 @@ begin transaction;
 select rowlock.exclusive(7);
 \! psql -c 'set statement_timeout=1000' -c 'select rowlock.exclusive(7)'
 rollback;
-select name, kept from rowlock.names order by name;
+select name from rowlock.names order by name;
 
 -- ---- unlock --------------------------------------------------------------------------------------
 -- removes the row, but it is unlocked, and gone, only when the transaction ends
@@ -85,9 +87,9 @@ begin transaction;
 select rowlock.exclusive(1);
 select rowlock.unlock(1);
 \! psql -c 'set statement_timeout=1000' -c 'select rowlock.exclusive(1)'
-\! psql -c 'select name, kept from rowlock.names order by name'
+\! psql -c 'select name from rowlock.names order by name'
 commit;
-select name, kept from rowlock.names order by name;
+select name from rowlock.names order by name;
 
 -- ---- vacuum --------------------------------------------------------------------------------------
 -- test vacuum: removes all but what is locked, and waits for nobody
@@ -95,4 +97,4 @@ begin transaction;
 select rowlock.shared(4);
 \! psql -c 'set statement_timeout=20000' -c 'select rowlock.vacuum()'
 commit;
-select name, kept from rowlock.names order by name;
+select name from rowlock.names order by name;
