@@ -1,17 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-# The measurements; never part of make check. BENCH=postgresql|mariadb|leases|jobs|documents|start|idle for one.
+# The measurements; never part of make check.
+#
+#   make bench           side by side with what a user would pick instead (bench/run): build/bench.json, build/bench.md, plots
+#     BENCH_PEERS="postgres-advisory etcd" BENCH_SECONDS=1    less of it; bench/run tells the rest
+#   make bench-parts     what single parts cost against the same by hand (bench/parts/run)
+#     BENCH=postgresql|mariadb|leases|jobs|documents|start|idle
+
+.PHONY: bench bench-installed bench-parts bench-publish
+bench:
+	@tools/install-packages bench || echo "bench: goes on without what is missing" >&2
+	@+$(MAKE) --no-print-directory bench-installed
+
+# A peer whose client library is here is compiled in; the others are told to be absent.
+BENCH_TRY = $(shell echo 'int main(void) { return 0; }' | $(CC) $(1) -x c - -o /dev/null $(2) 2>/dev/null && echo yes)
+BENCH_REDIS     = $(call have,hiredis)
+BENCH_ETCD      = $(call have,libcurl)
+BENCH_ZOOKEEPER = $(call BENCH_TRY,-include zookeeper/zookeeper.h,-lzookeeper_mt)
+
+bench_flags = $(DRIVER_CFLAGS) -Ibench $(if $(BENCH_REDIS),-DBENCH_WITH_REDIS $(shell $(PKG_CONFIG) --cflags hiredis)) \
+              $(if $(BENCH_ETCD),-DBENCH_WITH_ETCD) $(if $(BENCH_ZOOKEEPER),-DBENCH_WITH_ZOOKEEPER)
+bench_libs  = -ljansson -lm $(CLIENTS) $(if $(BENCH_REDIS),$(shell $(PKG_CONFIG) --libs hiredis)) \
+              $(if $(BENCH_ETCD),$(shell $(PKG_CONFIG) --libs libcurl)) $(if $(BENCH_ZOOKEEPER),-lzookeeper_mt) $(LIBS)
+
+# The harness knows no peer, and is tested without any (tests/unit/bench.mk).
+BENCH_HARNESS := overlap statistics crew cpu result run $(patsubst bench/%.c,%,$(wildcard bench/workloads/*.c))
+BENCH_PEER_FILES = list rowlock flock $(filter $(DRIVERS),postgresql mariadb) $(if $(BENCH_REDIS),redis) \
+                   $(if $(BENCH_ETCD),etcd protobuf) $(if $(BENCH_ZOOKEEPER),zookeeper)
+BENCH_OBJECTS = $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) main $(addprefix peers/,$(BENCH_PEER_FILES)))
+
+bench-installed: all examples bench-programs
+	@BUILD='$(BUILD)' bench/run
+
+.PHONY: bench-programs
+bench-programs:
+	@+$(MAKE) --no-print-directory $(BUILD)/bench/bench $(BUILD)/bench/report
+
+$(BUILD)/obj/bench/%.o: bench/%.c Makefile bench/bench.mk $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(bench_flags) -MMD -MP -c $< -o $@
+
+# Which clients there are decides what is linked.
+$(BUILD)/bench/clients: FORCE
+	@mkdir -p $(@D)
+	@echo '$(bench_flags)' | cmp -s - $@ || echo '$(bench_flags)' > $@
+$(BUILD)/obj/bench/peers/list.o: $(BUILD)/bench/clients
+
+$(BUILD)/bench/bench: $$(BENCH_OBJECTS) $(BUILD)/librowlock.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(bench_libs)
+
+BENCH_REPORT := $(patsubst %,$(BUILD)/obj/bench/%.o,report report_markdown report_plots)
+$(BUILD)/bench/report: $(BENCH_REPORT)
+	@mkdir -p $(@D)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -ljansson
+
+-include $(wildcard $(BUILD)/obj/bench/*.d $(BUILD)/obj/bench/*/*.d)
+
+# What the run has found becomes the generated part of docs/benchmarks.md.
+bench-publish: $(BUILD)/bench.md
+	@mkdir -p docs/benchmarks
+	@cp $(BUILD)/bench/*.svg docs/benchmarks/
+	@sed -i -e '/^<!-- generated -->$$/,$$d' docs/benchmarks.md
+	@{ echo '<!-- generated -->'; echo; cat $(BUILD)/bench.md; } >> docs/benchmarks.md
+
+# ---- the parts -------------------------------------------------------------------------------------
 
 BENCH ?=
-BENCH_PROGRAMS := $(BUILD)/bench/start $(BUILD)/bench/handover $(BUILD)/bench/job \
-                  $(foreach d,$(filter-out sqlite,$(DRIVERS)),$(BUILD)/bench/$(d) $(BUILD)/bench/lease_$(d))
+BENCH_PARTS := $(addprefix $(BUILD)/bench/parts/,start handover job $(foreach d,$(filter-out sqlite,$(DRIVERS)),$(d) lease_$(d)))
 
-.PHONY: bench
-bench: all examples $(BENCH_PROGRAMS)
-	@BUILD='$(BUILD)' bench/run $(BENCH)
+bench-parts: all examples $(BENCH_PARTS)
+	@BUILD='$(BUILD)' bench/parts/run $(BENCH)
 
 client_of_postgresql := pq
 client_of_mariadb := mariadb
-$(BUILD)/bench/%: bench/%.c bench/rate.c bench/rate.h $(BUILD)/librowlock.a
+$(BUILD)/bench/parts/%: bench/parts/%.c bench/parts/rate.c bench/parts/rate.h $(BUILD)/librowlock.a
 	@mkdir -p $(@D)
-	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) -o $@ $< bench/rate.c \
+	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) -o $@ $< bench/parts/rate.c \
 	  $(BUILD)/librowlock.a $(addprefix -l,$(client_of_$(*:lease_%=%))) $(LIBS)

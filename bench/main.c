@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The measurements of `make bench`, against servers that run: bench/run starts them and calls this, and says
+ * where they are. Writes bench.json to the standard output, progress to the standard error.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+#define MOST 40
+
+struct word { /* NAME=VALUE */
+    char name[64];
+    const char *value;
+    int pid;
+};
+struct words {
+    struct word word[MOST];
+    int n;
+};
+static struct words servers, absent, facts;
+static const char *wanted = ""; /* peers, with spaces between; "": all */
+
+enum {
+    SECONDS = 1,
+    REPETITIONS,
+    NAMES,
+    QUICK,
+    FOLDER,
+    ROWLOCK,
+    PSQL,
+    LOADER,
+    DOCUMENTS,
+    LOADER_OPTIONS,
+    MADE_UP,
+    SERVER,
+    ABSENT,
+    FACT,
+    PEERS,
+    MEMORY,
+    LIST
+};
+static const struct option long_options[] = {
+    {"seconds", 1, NULL, SECONDS},     {"repetitions", 1, NULL, REPETITIONS},
+    {"names", 1, NULL, NAMES},         {"quick", 0, NULL, QUICK},
+    {"folder", 1, NULL, FOLDER},       {"rowlock", 1, NULL, ROWLOCK},
+    {"psql", 1, NULL, PSQL},           {"loader", 1, NULL, LOADER},
+    {"documents", 1, NULL, DOCUMENTS}, {"loader-options", 1, NULL, LOADER_OPTIONS},
+    {"made-up", 1, NULL, MADE_UP},     {"server", 1, NULL, SERVER},
+    {"absent", 1, NULL, ABSENT},       {"fact", 1, NULL, FACT},
+    {"peers", 1, NULL, PEERS},         {"memory", 0, NULL, MEMORY},
+    {"list", 0, NULL, LIST},           {NULL, 0, NULL, 0}};
+
+static void usage(void)
+{
+    fprintf(stderr, "usage: bench --list | bench --server NAME=URL,PID ... (see bench/run)\n");
+    exit(64);
+}
+
+static void add(struct words *words, char *text)
+{
+    char *equals = strchr(text, '=');
+
+    if (!equals || words->n == MOST || equals - text >= (long)sizeof words->word[0].name)
+        usage();
+    memcpy(words->word[words->n].name, text, (size_t)(equals - text));
+    words->word[words->n++].value = equals + 1;
+}
+
+static void add_server(char *text)
+{
+    char *comma = strrchr(text, ',');
+
+    if (comma)
+        *comma = 0;
+    add(&servers, text);
+    servers.word[servers.n - 1].pid = comma ? atoi(comma + 1) : 0;
+}
+
+static const char *find(const struct words *words, const char *name, int *pid)
+{
+    for (int i = 0; i < words->n; i++)
+        if (strcmp(words->word[i].name, name) == 0) {
+            if (pid)
+                *pid = words->word[i].pid;
+            return words->word[i].value;
+        }
+    return NULL;
+}
+
+static const char *url_of(const char *server, int *pid)
+{
+    *pid = 0;
+    return *server ? find(&servers, server, pid) : "";
+}
+
+static void parse(int argc, char **argv, struct bench_options *options, int *memory, int *list)
+{
+    struct bench_place *place = &options->place;
+
+    for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+        switch (option) {
+        case SECONDS:
+            options->seconds = atof(optarg);
+            break;
+        case REPETITIONS:
+            options->repetitions = atoi(optarg);
+            break;
+        case NAMES:
+            place->names = (unsigned)atol(optarg);
+            break;
+        case QUICK:
+            options->quick = 1;
+            break;
+        case FOLDER:
+            place->folder = optarg;
+            break;
+        case ROWLOCK:
+            place->rowlock = optarg;
+            break;
+        case PSQL:
+            place->psql = optarg;
+            break;
+        case LOADER:
+            place->loader = optarg;
+            break;
+        case DOCUMENTS:
+            place->documents = optarg;
+            break;
+        case LOADER_OPTIONS:
+            place->loader_options = optarg;
+            break;
+        case MADE_UP:
+            place->made_up = atoi(optarg);
+            break;
+        case SERVER:
+            add_server(optarg);
+            break;
+        case ABSENT:
+            add(&absent, optarg);
+            break;
+        case FACT:
+            add(&facts, optarg);
+            break;
+        case PEERS:
+            wanted = optarg;
+            break;
+        case MEMORY:
+            *memory = 1;
+            break;
+        case LIST:
+            *list = 1;
+            break;
+        default:
+            usage();
+        }
+    }
+    if (options->seconds <= 0 || options->repetitions < 1 ||
+        options->repetitions > BENCH_REPETITIONS || place->names < 2000)
+        usage();
+}
+
+/* ---- who takes part ------------------------------------------------------------------------------ */
+
+static int is_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *found = words; (found = strstr(found, word)); found += length)
+        if ((found == words || found[-1] == ' ') && (found[length] == ' ' || found[length] == 0))
+            return 1;
+    return 0;
+}
+
+/* Who stands first in the table with that peer. */
+static const char *first_of_ours(const char *peer)
+{
+    for (int i = 0; bench_pairs[i].ours; i++)
+        if (strcmp(bench_pairs[i].peer, peer) == 0)
+            return bench_pairs[i].ours;
+    return "";
+}
+
+/* A peer that was asked for, and what of rowlock's is first compared with it. */
+static int takes_part(const struct bench_peer *peer)
+{
+    if (!*wanted || is_word(wanted, peer->name))
+        return 1;
+    for (int i = 0; bench_pairs[i].ours; i++)
+        if (is_word(wanted, bench_pairs[i].peer) &&
+            strcmp(first_of_ours(bench_pairs[i].peer), peer->name) == 0)
+            return 1;
+    return 0;
+}
+
+static void absent_because(json_t *list, const char *name, const char *why)
+{
+    fprintf(stderr, "absent: %s: %s\n", name, why);
+    json_array_append_new(list, json_pack("{s:s, s:s}", "peer", name, "why", why));
+}
+
+/* One that is wanted, and whose server or client is not here, is told. */
+static json_t *choose(struct bench_results *results)
+{
+    json_t *missing = json_array();
+    int pid;
+
+    for (int f = 0; bench_peer_files[f]; f++)
+        for (const struct bench_peer *peer = bench_peer_files[f]; peer->name; peer++) {
+            const char *why = find(&absent, peer->server, NULL);
+
+            if (!takes_part(peer))
+                continue;
+            if (url_of(peer->server, &pid))
+                results->contestant[results->contestants++] = peer;
+            else
+                absent_because(missing, peer->name, why ? why : "its server was not started");
+        }
+    for (int i = 0; i < absent.n; i++)
+        if (strncmp(absent.word[i].name, "client-", 7) == 0)
+            absent_because(missing, absent.word[i].name + 7, absent.word[i].value);
+    return missing;
+}
+
+static void list_peers(void)
+{
+    for (int f = 0; bench_peer_files[f]; f++)
+        for (const struct bench_peer *peer = bench_peer_files[f]; peer->name; peer++)
+            if (takes_part(peer))
+                printf("%s %s\n", peer->name, *peer->server ? peer->server : "-");
+}
+
+/* ---- telling -------------------------------------------------------------------------------------- */
+
+static void progress(const char *workload, const char *contestant, int repetition,
+                     const struct bench_cell *cell)
+{
+    if (cell->failed)
+        fprintf(stderr, "%2d  %-15s %-32s failed: %s\n", repetition + 1, workload, contestant,
+                cell->why);
+    else
+        fprintf(stderr, "%2d  %-15s %-32s %12.3f%s\n", repetition + 1, workload, contestant,
+                cell->values[0][cell->taken - 1], cell->overlaps ? "  OVERLAPS" : "");
+}
+
+static json_t *facts_json(void)
+{
+    json_t *object = json_object();
+
+    for (int i = 0; i < facts.n; i++)
+        json_object_set_new(object, facts.word[i].name, json_string(facts.word[i].value));
+    return object;
+}
+
+static int overlapped(const struct bench_results *results)
+{
+    for (int w = 0; results->workloads[w].name; w++)
+        for (int i = 0; i < results->contestants; i++)
+            if (results->contestant[i]->ours && bench_cell_of(results, w, i)->overlaps)
+                return 1;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench_options options = {.place = {.url = "",
+                                              .folder = ".",
+                                              .rowlock = "",
+                                              .psql = "psql",
+                                              .loader = "",
+                                              .documents = "",
+                                              .loader_options = "",
+                                              .made_up = 20000,
+                                              .names = 1000000,
+                                              .ttl_ms = 300000},
+                                    .seconds = 3,
+                                    .repetitions = 5,
+                                    .takeover_ttl_ms = 5000,
+                                    .url_of = url_of,
+                                    .progress = progress};
+    struct bench_results *results = bench_results_new(bench_workloads, bench_pairs);
+    json_t *document, *missing;
+    int list = 0;
+
+    parse(argc, argv, &options, &results->volatile_storage, &list);
+    if (list) {
+        list_peers();
+        return 0;
+    }
+    missing = choose(results);
+    if (options.quick)
+        options.takeover_ttl_ms = 2000;
+    if (bench_run(&options, results))
+        return 1;
+    document = bench_results_json(results);
+    json_object_set_new(document, "facts", facts_json());
+    json_object_set_new(document, "absent", missing);
+    json_object_set_new(document, "seconds", json_real(options.seconds));
+    json_object_set_new(document, "repetitions", json_integer(options.repetitions));
+    json_object_set_new(document, "quick", json_boolean(options.quick));
+    json_object_set_new(document, "takeover_ttl_s", json_real(options.takeover_ttl_ms / 1000.0));
+    json_object_set_new(document, "names", json_integer(options.place.names));
+    json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    putchar('\n');
+    json_decref(document);
+    return overlapped(results) ? 1 : 0;
+}

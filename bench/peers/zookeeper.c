@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ZooKeeper's recipe for locks: an ephemeral sequential node below the node of the name; whose number is
+ * the smallest has the lock; who has not watches its predecessor, and looks again when that is gone.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define THREADED
+#include <zookeeper/zookeeper.h>
+
+#include "peers/list.h"
+
+#define ROOT "/bench"
+#define PATH_SIZE 128
+
+struct session {
+    zhandle_t *handle;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    int connected, gone;
+    char own[PATH_SIZE]; /* the node that is our place in the queue */
+};
+
+static void notify(struct session *session, int *what)
+{
+    pthread_mutex_lock(&session->mutex);
+    *what = 1;
+    pthread_cond_broadcast(&session->changed);
+    pthread_mutex_unlock(&session->mutex);
+}
+
+static void await(struct session *session, const int *what, int seconds)
+{
+    struct timespec until;
+    int failed = 0;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += seconds;
+    pthread_mutex_lock(&session->mutex);
+    while (!*what && !failed)
+        failed = pthread_cond_timedwait(&session->changed, &session->mutex, &until);
+    pthread_mutex_unlock(&session->mutex);
+    if (failed)
+        bench_die("ZooKeeper: no answer in %d s", seconds);
+}
+
+static void on_session(zhandle_t *handle, int type, int state, const char *path, void *context)
+{
+    (void)handle;
+    (void)path;
+    if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE)
+        notify(context, &((struct session *)context)->connected);
+}
+
+static void on_gone(zhandle_t *handle, int type, int state, const char *path, void *context)
+{
+    (void)handle;
+    (void)state;
+    (void)path;
+    if (type != ZOO_SESSION_EVENT)
+        notify(context, &((struct session *)context)->gone);
+}
+
+static void check(int code, const char *what)
+{
+    if (code != ZOK)
+        bench_die("ZooKeeper: %s: %s", what, zerror(code));
+}
+
+static void make_node(struct session *session, const char *path)
+{
+    int code = zoo_create(session->handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0);
+
+    if (code != ZNODEEXISTS)
+        check(code, path);
+}
+
+static void *open_session(const struct bench_place *place, int client)
+{
+    struct session *session = calloc(1, sizeof *session);
+
+    (void)client;
+    zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
+    pthread_mutex_init(&session->mutex, NULL);
+    pthread_cond_init(&session->changed, NULL);
+    session->handle = zookeeper_init(
+        place->url, on_session, place->ttl_ms < 30000 ? place->ttl_ms : 30000, NULL, session, 0);
+    if (!session->handle)
+        bench_die("ZooKeeper: no handle");
+    await(session, &session->connected, 60);
+    return session;
+}
+
+static void setup(const struct bench_place *place)
+{
+    struct session *session = open_session(place, 0);
+
+    make_node(session, ROOT);
+    zookeeper_close(session->handle);
+    free(session);
+}
+
+/* ---- the recipe ------------------------------------------------------------------------------------ */
+
+/* The node of a name is made when the name is first locked. */
+static void queue_up(struct session *session, const char *parent)
+{
+    char path[PATH_SIZE + 8];
+    int code;
+
+    snprintf(path, sizeof path, "%s/lock-", parent);
+    for (int tries = 0;; tries++) {
+        code = zoo_create(session->handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE,
+                          ZOO_EPHEMERAL | ZOO_SEQUENCE, session->own, sizeof session->own);
+        if (code != ZNONODE || tries > 0)
+            break;
+        make_node(session, parent);
+    }
+    check(code, "create");
+}
+
+/* Who stands just before us; "" nobody. The numbers have ten digits, so texts compare as they do. */
+static void find_predecessor(struct session *session, const char *parent, char *out)
+{
+    const char *own = strrchr(session->own, '/') + 1, *best = "";
+    struct String_vector children;
+
+    check(zoo_get_children(session->handle, parent, 0, &children), "get children");
+    for (int i = 0; i < children.count; i++)
+        if (strcmp(children.data[i], own) < 0 && strcmp(children.data[i], best) > 0)
+            best = children.data[i];
+    out[0] = 0;
+    if (*best)
+        snprintf(out, PATH_SIZE, "%.60s/%.60s", parent, best);
+    deallocate_String_vector(&children);
+}
+
+static void acquire(void *data, unsigned name)
+{
+    struct session *session = data;
+    char parent[64], text[BENCH_NAME], before[PATH_SIZE];
+    int code;
+
+    bench_name(name, text);
+    snprintf(parent, sizeof parent, ROOT "/%s", text);
+    queue_up(session, parent);
+    for (;;) {
+        find_predecessor(session, parent, before);
+        if (!before[0])
+            return;
+        session->gone = 0;
+        code = zoo_wexists(session->handle, before, on_gone, session, NULL);
+        if (code == ZNONODE)
+            continue;
+        check(code, "exists");
+        await(session, &session->gone, 600);
+    }
+}
+
+static void release(void *data, unsigned name)
+{
+    struct session *session = data;
+
+    (void)name;
+    check(zoo_delete(session->handle, session->own, -1), "delete");
+}
+
+static void close_session(void *data)
+{
+    struct session *session = data;
+
+    zookeeper_close(session->handle);
+    free(session);
+}
+
+const struct bench_peer bench_peers_zookeeper[] = {
+    {"zookeeper", "zookeeper", 0, BENCH_BOTH, "ZooKeeper, the recipe with the C client", setup,
+     open_session, acquire, release, close_session, NULL, NULL, 1},
+    {.name = NULL},
+};

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include <string.h>
+
+const char *report_text(json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+double report_number(json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+json_t *report_find(json_t *bench, const char *workload, const char *contestant)
+{
+    json_t *measurement;
+    size_t i;
+
+    json_array_foreach(
+        json_object_get(bench, "measurements"), i,
+        measurement) if (strcmp(report_text(measurement, "workload"), workload) == 0 &&
+                         strcmp(report_text(measurement, "contestant"), contestant) ==
+                             0) return measurement;
+    return NULL;
+}
+
+json_t *report_spread(json_t *measurement, const char *metric)
+{
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(measurement, "metrics"), i,
+                       one) if (strcmp(report_text(one, "metric"), metric) == 0 &&
+                                json_array_size(json_object_get(one, "values")) >
+                                    0) return json_object_get(one, "spread");
+    return NULL;
+}
+
+/* Three digits that count, none that do not. */
+static void print_number(FILE *out, double value)
+{
+    double size = value < 0 ? -value : value;
+
+    fprintf(out, size >= 100 ? "%.0f" : size >= 10 ? "%.1f" : size >= 1 ? "%.2f" : "%.3f", value);
+}
+
+/* ---- the run --------------------------------------------------------------------------------------- */
+
+static void print_run(json_t *bench, FILE *out)
+{
+    json_t *value;
+    const char *key;
+
+    fprintf(out, "    %s\n\n", report_text(json_object_get(bench, "facts"), "command"));
+    fprintf(
+        out,
+        "%g repetitions, slices of %g s%s; what expires was granted for %g s where its holder was "
+        "killed; %g names.\n\n",
+        report_number(bench, "repetitions"), report_number(bench, "seconds"),
+        json_is_true(json_object_get(bench, "quick"))
+            ? " halved: **a short run, good for seeing that it works and for nothing else**"
+            : "",
+        report_number(bench, "takeover_ttl_s"), report_number(bench, "names"));
+    fprintf(out, "| | |\n|---|---|\n");
+    json_object_foreach(json_object_get(bench, "facts"), key,
+                        value) if (strcmp(key, "command") != 0)
+        fprintf(out, "| %s | %s |\n", key, json_string_value(value));
+    fputc('\n', out);
+}
+
+static void print_contestants(json_t *bench, FILE *out)
+{
+    json_t *one;
+    size_t i;
+
+    fprintf(out, "| contestant | what it is | on disk when its call returns |\n|---|---|---|\n");
+    json_array_foreach(json_object_get(bench, "contestants"), i, one)
+        fprintf(out, "| %s | %s | %s |\n", report_text(one, "name"), report_text(one, "what"),
+                report_text(one, "on_disk"));
+    fputc('\n', out);
+    json_array_foreach(json_object_get(bench, "absent"), i, one)
+        fprintf(out, "**Absent: %s**: %s\n\n", report_text(one, "peer"), report_text(one, "why"));
+}
+
+/* ---- the rows --------------------------------------------------------------------------------------- */
+
+static void print_row(json_t *row, FILE *out)
+{
+    json_t *ratio = json_object_get(row, "ratio");
+    double a = report_number(row, "rowlock_overlaps"), b = report_number(row, "peer_overlaps");
+
+    fprintf(out, "| %s | %s | ", report_text(row, "rowlock"), report_text(row, "peer"));
+    print_number(out, report_number(row, "rowlock_value"));
+    fprintf(out, " | ");
+    print_number(out, report_number(row, "peer_value"));
+    fprintf(out, " | **%.2f** (%.2f to %.2f) | %s | ", report_number(ratio, "median"),
+            report_number(ratio, "low"), report_number(ratio, "high"),
+            report_text(row, "durability"));
+    if (a > 0 || b > 0)
+        fprintf(out, "**%.0f / %.0f** |\n", a, b);
+    else
+        fprintf(out, "none |\n");
+}
+
+static void print_heading(json_t *row, FILE *out)
+{
+    fprintf(
+        out,
+        "\n### %s: %s, %s\n\n| rowlock | peer | rowlock %s | peer %s | ratio (lowest to highest) | "
+        "on disk | overlaps |\n|---|---|---:|---:|---:|---|---|\n",
+        report_text(row, "title"), report_text(row, "metric"), report_text(row, "unit"),
+        report_text(row, "unit"), report_text(row, "unit"));
+}
+
+/* They stand in order: what belongs into one table comes together. */
+static void print_rows(json_t *bench, FILE *out)
+{
+    json_t *row, *last = NULL;
+    size_t i;
+
+    json_array_foreach(json_object_get(bench, "rows"), i, row)
+    {
+        if (!last || strcmp(report_text(last, "workload"), report_text(row, "workload")) != 0 ||
+            strcmp(report_text(last, "metric"), report_text(row, "metric")) != 0)
+            print_heading(row, out);
+        print_row(row, out);
+        last = row;
+    }
+    fputc('\n', out);
+}
+
+/* ---- what is no ratio -------------------------------------------------------------------------------- */
+
+/* A table of what some metrics of a workload were, for all contestants. */
+static void print_metrics(json_t *bench, const char *workload, const char *const *metrics,
+                          const char *heading, FILE *out)
+{
+    json_t *one, *spread;
+    size_t i;
+
+    fprintf(out, "%s", heading);
+    json_array_foreach(json_object_get(bench, "measurements"), i, one)
+    {
+        if (strcmp(report_text(one, "workload"), workload) != 0 || *report_text(one, "failed"))
+            continue;
+        fprintf(out, "| %s |", report_text(one, "contestant"));
+        for (const char *const *metric = metrics; *metric; metric++) {
+            spread = report_spread(one, *metric);
+            fputc(' ', out);
+            print_number(out, spread ? report_number(spread, "median") : 0);
+            fprintf(out, " |");
+        }
+        fputc('\n', out);
+    }
+    fputc('\n', out);
+}
+
+static void print_fairness(json_t *bench, FILE *out)
+{
+    static const char *const shares[] = {"luckiest", "unluckiest", NULL};
+    static const char *const crowd[] = {"served", NULL};
+    static const char *const names[] = {"names", NULL};
+
+    print_metrics(bench, "hot", shares,
+                  "### Fairness: who got how much of one hot name, 8 clients (fair: 12.5)\n\n"
+                  "| | luckiest, % | unluckiest, % |\n|---|---:|---:|\n",
+                  out);
+    print_metrics(bench, "crowd", crowd,
+                  "### How many waiters of the crowd were served within a minute\n\n"
+                  "| | waiters |\n|---|---:|\n",
+                  out);
+    print_metrics(bench, "names", names,
+                  "### How many names of the pool a slice touched\n\n| | names |\n|---|---:|\n",
+                  out);
+}
+
+static void print_cpu(json_t *bench, FILE *out)
+{
+    json_t *one;
+    size_t i;
+
+    fprintf(out, "### CPU time of one acquire and release, 8 clients\n\n"
+                 "| | client, µs | server, µs |\n|---|---:|---:|\n");
+    json_array_foreach(json_object_get(bench, "measurements"), i, one)
+    {
+        if (strcmp(report_text(one, "workload"), "uncontended-8") != 0 ||
+            *report_text(one, "failed"))
+            continue;
+        fprintf(out, "| %s | ", report_text(one, "contestant"));
+        print_number(out, report_number(one, "client_cpu_us"));
+        fprintf(out, " | ");
+        print_number(out, report_number(one, "server_cpu_us"));
+        fprintf(out, " |\n");
+    }
+    fputc('\n', out);
+}
+
+static void print_failures(json_t *bench, FILE *out)
+{
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(bench, "measurements"), i,
+                       one) if (*report_text(one, "failed"))
+        fprintf(out, "**Failed: %s in %s**: %s\n\n", report_text(one, "contestant"),
+                report_text(one, "workload"), report_text(one, "failed"));
+}
+
+void report_markdown(json_t *bench, FILE *out)
+{
+    print_run(bench, out);
+    print_contestants(bench, out);
+    print_failures(bench, out);
+    print_rows(bench, out);
+    print_fairness(bench, out);
+    print_cpu(bench, out);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run.h"
+
+#include <string.h>
+
+#include "statistics.h"
+
+#define QUICK_NAMES 8 /* of each client */
+
+struct run {
+    const struct bench_options *options;
+    struct bench_results *results;
+    struct bench_crew *crew;
+    struct bench_overlap *overlap;
+    unsigned hot; /* measurements so far: each has a hot name of its own */
+};
+
+static struct bench_place place_of(const struct run *run, const struct bench_peer *peer)
+{
+    struct bench_place place = run->options->place;
+    const char *url = run->options->url_of(peer->server, &place.pid);
+
+    place.url = url ? url : "";
+    return place;
+}
+
+/* A contestant that cannot be prepared fails in everything, and says why. */
+static void prepare(struct run *run)
+{
+    struct bench_results *results = run->results;
+
+    for (int i = 0; i < results->contestants; i++) {
+        struct bench_place place = place_of(run, results->contestant[i]);
+
+        if (bench_guarded(run->crew, results->contestant[i]->setup, &place) == 0)
+            continue;
+        for (int w = 0; results->workloads[w].name; w++)
+            if (bench_can(results->contestant[i], results->workloads[w].need))
+                bench_cell_fail(bench_cell_of(results, w, i), run->crew->why);
+    }
+}
+
+static void measure(struct run *run, const struct bench_workload *workload,
+                    const struct bench_peer *peer, int repetition, struct bench_cell *cell)
+{
+    const struct bench_options *options = run->options;
+    struct bench_place place = place_of(run, peer);
+    struct bench_measurement measurement = {
+        .peer = peer,
+        .place = &place,
+        .overlap = run->overlap,
+        .crew = run->crew,
+        .clients =
+            options->quick && workload->quick_clients ? workload->quick_clients : workload->clients,
+        .repetition = repetition,
+        .seconds = options->quick ? options->seconds / 2 : options->seconds,
+        .names = options->quick && workload->names > QUICK_NAMES ? QUICK_NAMES : workload->names,
+        .hold_us = workload->hold_us,
+        .hot = place.names + run->hot++ % BENCH_HOT};
+    double values[BENCH_METRICS] = {0};
+    int failed;
+
+    bench_guarded(run->crew, NULL, &place); /* forgets the last measurement */
+    if (workload->measure == bench_takeover)
+        place.ttl_ms = options->takeover_ttl_ms;
+    failed = workload->measure(&measurement, values);
+    bench_crew_dismiss(&measurement);
+    if (failed)
+        bench_cell_fail(cell, run->crew->why);
+    else
+        bench_cell_take(cell, run->crew, values, atomic_load(&run->overlap->found),
+                        bench_total(&measurement));
+}
+
+static void repeat(struct run *run, int w, int repetition)
+{
+    struct bench_results *results = run->results;
+    const struct bench_workload *workload = &results->workloads[w];
+    size_t n = (size_t)results->contestants;
+
+    for (size_t turn = 0; turn < n; turn++) {
+        int i = (int)bench_turn(repetition, turn, n);
+        struct bench_cell *cell = bench_cell_of(results, w, i);
+
+        if (cell->failed || !bench_can(results->contestant[i], workload->need))
+            continue;
+        measure(run, workload, results->contestant[i], repetition, cell);
+        if (run->options->progress)
+            run->options->progress(workload->name, results->contestant[i]->name, repetition, cell);
+    }
+}
+
+static int is_left_out(const struct run *run, const struct bench_workload *workload)
+{
+    return run->options->quick && workload->need == BENCH_LOAD;
+}
+
+int bench_run(const struct bench_options *options, struct bench_results *results)
+{
+    struct run run = {.options = options, .results = results};
+
+    run.crew = bench_crew_new();
+    run.overlap = bench_overlap_new(options->place.names + BENCH_HOT);
+    if (!run.crew || !run.overlap)
+        return -1;
+    prepare(&run);
+    for (int w = 0; results->workloads[w].name; w++)
+        for (int i = 0; i < options->repetitions && !is_left_out(&run, &results->workloads[w]); i++)
+            repeat(&run, w, i);
+    bench_crew_free(run.crew);
+    bench_overlap_free(run.overlap);
+    return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All contestants in all workloads, alternated. */
+#ifndef BENCH_RUN_H
+#define BENCH_RUN_H
+
+#include "result.h"
+
+struct bench_options {
+    struct bench_place place; /* without url and pid */
+    double seconds;           /* of a slice; a short run takes half of it */
+    int repetitions, quick;
+    int takeover_ttl_ms;
+    /* Where the server of that name is; *pid of it. NULL: it is not there. */
+    const char *(*url_of)(const char *server, int *pid);
+    /* A line of progress; may be NULL. */
+    void (*progress)(const char *workload, const char *contestant, int repetition,
+                     const struct bench_cell *cell);
+};
+
+/* Fills the cells of results->contestant. 0, or -1: no memory for the clients. */
+int bench_run(const struct bench_options *options, struct bench_results *results);
+
+#endif

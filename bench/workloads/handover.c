@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the call that releases to the return of the call that acquires, of another client: the holder
+ * holds for a moment, so that the others wait, stamps the time, releases, and queues again. Who gets the
+ * lock twice in a row has handed it over to nobody.
+ */
+#include "workloads/workload.h"
+
+#include "statistics.h"
+
+#include <stdio.h>
+
+/* Under the lock; crew->step is who released, from 1. */
+static void take(const struct bench_measurement *measurement, int client)
+{
+    struct bench_crew *crew = measurement->crew;
+    int last = atomic_load(&crew->step);
+
+    if (last != 0 && last != client + 1 && bench_working(crew))
+        bench_sample(crew, (double)(bench_now() - atomic_load(&crew->stamp)) / 1e6);
+}
+
+static void work(const struct bench_measurement *measurement, int client, void *session)
+{
+    struct bench_crew *crew = measurement->crew;
+
+    while (bench_working(crew)) {
+        measurement->peer->acquire(session, measurement->hot);
+        take(measurement, client);
+        bench_hold(measurement, measurement->hot, client);
+        atomic_store(&crew->step, client + 1);
+        atomic_store(&crew->stamp, bench_now());
+        measurement->peer->release(session, measurement->hot);
+    }
+}
+
+int bench_handover(const struct bench_measurement *measurement, double values[BENCH_METRICS])
+{
+    struct bench_crew *crew = measurement->crew;
+    unsigned n;
+
+    if (bench_crew_assemble(measurement, NULL, work))
+        return -1;
+    bench_crew_go(crew);
+    if (bench_crew_await(measurement, measurement->seconds) < 0 || bench_crew_stop(measurement))
+        return -1;
+    n = atomic_load(&crew->sampled);
+    n = n < BENCH_SAMPLES ? n : BENCH_SAMPLES;
+    if (n == 0) {
+        snprintf(crew->why, sizeof crew->why, "no hand-over in %g s", measurement->seconds);
+        return -1;
+    }
+    values[0] = bench_quantile(crew->sample, n, 0.5);
+    values[1] = bench_quantile(crew->sample, n, 0.99);
+    values[2] = n;
+    return 0;
+}

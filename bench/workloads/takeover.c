@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The holder is killed by SIGKILL while another waits: how long until that one has the lock. A session
+ * that the server sees die gives it up at once; what expires was granted for the ttl a third of a second before.
+ */
+#include "workloads/workload.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MOST_S 60
+
+enum { NOBODY, HELD, WAITING, TAKEN }; /* crew->step */
+
+static void hold(const struct bench_measurement *measurement)
+{
+    void *session;
+
+    bench_reports_to = measurement->crew;
+    session = measurement->peer->open(measurement->place, 0);
+    measurement->peer->acquire(session, measurement->hot);
+    bench_enter(measurement->overlap, measurement->hot, 0);
+    atomic_store(&measurement->crew->step, HELD);
+    for (;;)
+        pause();
+}
+
+static void wait_for_it(const struct bench_measurement *measurement)
+{
+    struct bench_crew *crew = measurement->crew;
+    void *session;
+
+    bench_reports_to = crew;
+    session = measurement->peer->open(measurement->place, 1);
+    while (atomic_load(&crew->step) != HELD)
+        bench_rest(500);
+    atomic_store(&crew->step, WAITING);
+    measurement->peer->acquire(session, measurement->hot);
+    atomic_store(&crew->stamp, bench_now());
+    bench_enter(measurement->overlap, measurement->hot, 1);
+    atomic_store(&crew->step, TAKEN);
+    bench_leave(measurement->overlap, measurement->hot, 1);
+    measurement->peer->release(session, measurement->hot);
+    measurement->peer->close(session);
+    _exit(0);
+}
+
+static int until(struct bench_crew *crew, int step)
+{
+    long long end = bench_now() + MOST_S * 1000000000LL;
+
+    while (atomic_load(&crew->step) < step) {
+        if (atomic_load(&crew->failed))
+            return -1;
+        if (bench_now() > end) {
+            snprintf(crew->why, sizeof crew->why, "not taken over in %d s", MOST_S);
+            return -1;
+        }
+        bench_rest(500);
+    }
+    return 0;
+}
+
+static void bury(int pid)
+{
+    if (pid > 0) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
+}
+
+static int race(const struct bench_measurement *measurement, int *holder, double *seconds)
+{
+    struct bench_crew *crew = measurement->crew;
+    long long killed;
+
+    if (until(crew, WAITING))
+        return -1;
+    bench_rest(300000); /* it is in the queue by now */
+    /* Dead when kill returns, but for its last instruction: it may be inside no more. */
+    killed = bench_now();
+    kill(*holder, SIGKILL);
+    bench_buried(measurement->overlap, measurement->hot, 0);
+    if (until(crew, TAKEN))
+        return -1;
+    *seconds = (double)(atomic_load(&crew->stamp) - killed) / 1e9;
+    return 0;
+}
+
+int bench_takeover(const struct bench_measurement *measurement, double values[BENCH_METRICS])
+{
+    int holder, waiter, result;
+
+    if (bench_guarded(measurement->crew, NULL, measurement->place))
+        return -1;
+    bench_overlap_reset(measurement->overlap);
+    holder = bench_fork();
+    if (holder == 0)
+        hold(measurement);
+    waiter = bench_fork();
+    if (waiter == 0)
+        wait_for_it(measurement);
+    result = race(measurement, &holder, &values[0]);
+    bury(holder);
+    if (result == 0 && waiter > 0) /* it releases */
+        waitpid(waiter, NULL, 0);
+    else
+        bury(waiter);
+    return result;
+}
