@@ -24,6 +24,7 @@ bench_libs  = -ljansson -lm $(CLIENTS) $(if $(BENCH_REDIS),$(shell $(PKG_CONFIG)
 
 # The harness knows no peer, and is tested without any (tests/unit/bench.mk).
 BENCH_HARNESS := overlap statistics crew cpu result run $(patsubst bench/%.c,%,$(wildcard bench/workloads/*.c))
+BENCH_TESTED := $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) report_markdown peers/protobuf)
 BENCH_PEER_FILES = list rowlock flock $(filter $(DRIVERS),postgresql mariadb) $(if $(BENCH_REDIS),redis) \
                    $(if $(BENCH_ETCD),etcd protobuf) $(if $(BENCH_ZOOKEEPER),zookeeper)
 BENCH_OBJECTS = $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) main $(addprefix peers/,$(BENCH_PEER_FILES)))

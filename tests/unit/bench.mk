@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+# The benchmark's harness, which knows no peer: linked into its tests, with peers of their own.
+$(BUILD)/tests/libbench.a: $$(BENCH_TESTED)
+	@mkdir -p $(@D)
+	rm -f $@ && $(AR) rcs $@ $^
+BENCH_TESTS := $(BUILD)/tests/unit/bench_numbers_test $(BUILD)/tests/unit/bench_run_test $(BUILD)/tests/unit/bench_report_test
+$(BENCH_TESTS): $(BUILD)/tests/libbench.a
+$(BENCH_TESTS): TEST_LIBS += -ljansson -lm
+$(BENCH_TESTS:$(BUILD)/%=$(BUILD)/obj/%.o): TEST_CFLAGS += -Ibench
