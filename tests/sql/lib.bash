@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: Apache-2.0
 # For the tests of the SQL door: statements by psql, and sessions of psql that stay open.
 

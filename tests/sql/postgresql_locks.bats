@@ -148,7 +148,7 @@ is_locked() { # NAME: as another session sees it
     ask a "SELECT rowlock.exclusive('exclusive')"
     [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || ask a "SELECT rowlock.shared('shared')"
     ask a "SELECT 'done'"
-    answer a done
+    answer a 'done$'
     case $ROWLOCK_TEST_TECHNIQUE in
     row) # the rows free and e, and the lease
         [ "$(db "SELECT rowlock.vacuum()")" = 3 ]

@@ -7,13 +7,19 @@
 UPDATE rowlock.meta SET technique = 'insert', object = 'rowlock_object',
                         owned = pg_catalog.to_regclass('rowlock_object') IS NULL;
 
-CREATE TABLE IF NOT EXISTS rowlock_object (
-    uuid      VARCHAR(32)  NOT NULL,
-    id        VARCHAR(255) NOT NULL,
-    locked_ts TIMESTAMP    NOT NULL,
-    PRIMARY KEY (uuid),
-    UNIQUE (id)
-);
+-- (IF NOT EXISTS would ask for the right to create it, though it is there.)
+DO $$
+BEGIN
+    IF (SELECT m.owned FROM rowlock.meta m) THEN
+        CREATE TABLE rowlock_object (
+            uuid      VARCHAR(32)  NOT NULL,
+            id        VARCHAR(255) NOT NULL,
+            locked_ts TIMESTAMP    NOT NULL,
+            PRIMARY KEY (uuid),
+            UNIQUE (id)
+        );
+    END IF;
+END $$;
 
 -- A table that was there must tell any two names apart, and be able to make one wait for another.
 DO $$
@@ -100,7 +106,7 @@ END $$;
 -- caller is who holds the name that he has just inserted.
 CREATE FUNCTION rowlock.respect_leases() RETURNS trigger
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
+BEGIN -- whoever inserts a name waits for a lease of it: man rowlock-schema
     IF pg_catalog.current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         PERFORM rowlock.check_use(NEW.id); -- an earlier snapshot would not show the lease
     END IF;
@@ -112,8 +118,6 @@ END $$;
 CREATE TRIGGER rowlock_respect_leases AFTER INSERT ON rowlock_object
     FOR EACH ROW WHEN ((NEW.uuid LIKE 'rowlock:%') IS NOT TRUE) -- rowlock.take looks by itself
     EXECUTE FUNCTION rowlock.respect_leases();
-COMMENT ON TRIGGER rowlock_respect_leases ON rowlock_object IS
-    'Whoever inserts a name waits for a lease of that name: 30 s, or lock_timeout if that is less; then 55P03.';
 
 -- T at once or not at all: 0, 1 or 6. An INSERT has no NOWAIT: the shortest time-out stands for it.
 CREATE FUNCTION rowlock.try_take(name text, shared boolean) RETURNS integer

@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# acquire, renew, release: leases by SQL alone are leases like the command's.
+# Runs on: postgresql
+
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+teardown() {
+    close_sessions
+    end_sessions
+    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.beat; DELETE FROM rowlock.waiter"
+}
+
+is_refused() { # NAME [OPTION...]: to rowlock run, as busy
+    run rowlock run -n "$@" -- true
+    echo "$output"
+    [ "$status" = 75 ]
+}
+
+@test "a lease by SQL keeps the command, transactions and other leases out, until it is released" {
+    token=$(db "SELECT rowlock.acquire('x', '5 min')")
+    [ "$token" -gt 0 ]
+    [ "$(db "SELECT coalesce(rowlock.acquire('x', '5 min')::text, 'busy')")" = busy ]
+    [ "$(db "SELECT coalesce(rowlock.acquire('x', '5 min', 'shared')::text, 'busy')")" = busy ]
+    [ "$(db "SELECT rowlock.try_exclusive('x')")" = f ]
+    is_refused x
+    is_refused --tx x
+    [ "$(item x '$[0].token')" = "$token" ]
+    [ "$(item x '$[0].state')/$(item x '$[0].mode')" = held/exclusive ]
+    [ "$(item x '$[0].host')/$(item x '$[0].command')" = 127.0.0.1/psql ]
+    rowlock check x --token "$token"
+    [ "$(db "SELECT rowlock.release($token)")" = t ]
+    [ "$(db "SELECT rowlock.release($token)")" = f ]
+    rowlock run -w 20 x -- true
+    next=$(db "SELECT rowlock.acquire('x', '5 min')")
+    [ "$next" -gt "$token" ]
+}
+
+@test "its token fences, and locks beneath the lease" {
+    token=$(db "SELECT rowlock.acquire('x', '5 min')")
+    db "BEGIN" "SELECT rowlock.fence('x', $token)" "SELECT rowlock.exclusive('x', $token)" "COMMIT"
+    fails_with RL005 "SELECT rowlock.fence('x', $token - 1)"
+    db "SELECT rowlock.release($token)"
+    fails_with RL005 "SELECT rowlock.fence('x', $token)"
+    fails_with RL005 "SELECT rowlock.exclusive('x', $token)"
+}
+
+@test "the command renews, breaks and releases it" {
+    token=$(db "SELECT rowlock.acquire('x', '1 min')")
+    rowlock renew x --token "$token" --ttl 10m
+    [ "$(db "SELECT expires > now() + interval '5 min' FROM rowlock.beat WHERE token = $token")" = t ]
+    rowlock break x
+    fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
+    [[ $output == *broken* ]]
+    is_refused x # until its holder lets go
+    [ "$(db "SELECT rowlock.release($token)")" = t ]
+    token=$(db "SELECT rowlock.acquire('x', '1 min')")
+    rowlock release x --token "$token"
+    fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
+}
+
+@test "renew prolongs and never shortens; a lease that has expired and was swept is lost" {
+    token=$(db "SELECT rowlock.acquire('x', '10 min')")
+    expires="SELECT expires - now() FROM rowlock.beat WHERE token = $token"
+    db "SELECT rowlock.renew($token, '1 s')"
+    [ "$(db "SELECT ($expires) > interval '5 min'")" = t ]
+    db "SELECT rowlock.renew($token, '1 day')"
+    [ "$(db "SELECT ($expires) > interval '23 h'")" = t ]
+    token=$(db "SELECT rowlock.acquire('y', '1 s')")
+    until_true is_free y
+    rowlock vacuum
+    fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
+    fails_with RL005 "SELECT rowlock.renew(NULL, '1 min')"
+    [ "$(db "SELECT rowlock.release($token)")$(db "SELECT rowlock.release(NULL)")" = ff ]
+}
+
+@test "shared leases go together, and permits up to their limit, which all must state alike" {
+    one=$(db "SELECT rowlock.acquire('s', '5 min', 'shared')")
+    two=$(db "SELECT rowlock.acquire('s', '5 min', 'shared')")
+    [ "$two" -gt "$one" ]
+    rowlock run -n -s s -- true
+    is_refused s
+    for n in 1 2; do [ "$(db "SELECT rowlock.acquire('p', '5 min', 'permit', 3)")" -gt 0 ]; done
+    rowlock run -n --limit 3 p -- true
+    [ "$(db "SELECT rowlock.acquire('p', '5 min', limit_ => 3, mode => 'permit')")" -gt 0 ]
+    is_refused --limit 3 p
+    [ "$(db "SELECT coalesce(rowlock.acquire('p', '5 min', 'permit', 3)::text, 'busy')")" = busy ]
+    fails_with 22023 "SELECT rowlock.acquire('p', '5 min', 'permit', 4)"
+    [[ $output == *'limit 3'*'limit 4'* ]]
+}
+
+@test "a busy name is no error, whoever holds it: a transaction, the command, one who waits before us" {
+    db "SELECT rowlock.prepare('x')"
+    open_session a
+    ask a "BEGIN"
+    ask a "SELECT rowlock.exclusive('x'), 'done'"
+    answer a 'done$'
+    busy="SELECT coalesce(rowlock.acquire('x', '5 min')::text, 'busy')"
+    [ "$(db "$busy")" = busy ]
+    [ "$(db "BEGIN" "$busy" "SELECT 'goes on'" "COMMIT")" = $'busy\ngoes on' ]
+    ask a "COMMIT"
+    ask a "SELECT 'ended'"
+    answer a ended
+    token=$(db "SELECT rowlock.acquire('x', '5 min')")
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- sh -c 'echo >held; until [ -e let-go ]; do sleep 0.02; done'
+    until_true is_waited_for x
+    [ "$(db "$busy")" = busy ]
+    db "SELECT rowlock.release($token)"
+    until_true is_there held # without any session lock of ours that would wake it
+    [ "$(db "$busy")" = busy ]
+    touch let-go
+    wait "$started"
+    [ "$(db "SELECT rowlock.acquire('x', '5 min') > $token")" = t ]
+}
+
+@test "bad input is refused before anything is written" {
+    for call in "'x', NULL" "'x', '0.999 s'" "'x', '-1 h'" "'x', '101 years'" "'x', '1 min', 'alone'" "'x', '1 min', NULL" \
+        "'x', '1 min', 'permit'" "'x', '1 min', 'permit', 0" "'x', '1 min', 'shared', 3" "'x', '1 min', 'exclusive', 1"; do
+        fails_with 22023 "SELECT rowlock.acquire($call)"
+    done
+    for name in NULL "''" "repeat('x', 256)"; do
+        fails_with RL003 "SELECT rowlock.acquire($name, '1 min')"
+    done
+    fails_with RL001 "BEGIN ISOLATION LEVEL SERIALIZABLE" "SELECT rowlock.acquire('x', '1 min')"
+    token=$(db "SELECT rowlock.acquire('x', '1 min')")
+    for ttl in NULL "'0.999 s'" "'101 years'"; do
+        fails_with 22023 "SELECT rowlock.renew($token, $ttl)"
+    done
+    [ "$(db "SELECT count(*) FROM rowlock.lease")" = 1 ]
+}
+
+@test "in a transaction it is a lease from COMMIT on, and none after ROLLBACK; no setting is left changed" {
+    settings="SELECT string_agg(current_setting(s), ' ') FROM unnest('{lock_timeout,synchronous_commit,
+              idle_in_transaction_session_timeout,transaction_isolation}'::text[]) s"
+    open_session a
+    ask a "BEGIN"
+    ask a "SET LOCAL lock_timeout = '7s'"
+    ask a "SET LOCAL idle_in_transaction_session_timeout = '70s'"
+    ask a "SELECT 'token=' || rowlock.acquire('x', '5 min')"
+    answer a '^token='
+    ask a "SELECT 'busy' WHERE rowlock.acquire('x', '5 min') IS NULL"
+    answer a '^busy'
+    ask a "$settings"
+    answer a '^7s on 70s read committed$'
+    [ "$(db "SELECT count(*) FROM rowlock.lease")" = 0 ] # and yet nobody gets the name
+    [ "$(db "SELECT coalesce(rowlock.acquire('x', '5 min')::text, 'busy')")" = busy ]
+    ask a "COMMIT"
+    ask a "SELECT 'ended'"
+    answer a ended
+    token=$(sed -n 's/^token=//p' a)
+    rowlock check x --token "$token"
+    db "BEGIN" "SELECT rowlock.release($token)" "ROLLBACK"
+    rowlock check x --token "$token"
+    [[ $(db "BEGIN" "SELECT rowlock.release($token)" "$settings" "COMMIT") == *"0 on 0 read committed" ]]
+    token=$(db "BEGIN" "SELECT rowlock.acquire('x', '5 min')" "ROLLBACK")
+    fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
+    rowlock run -n x -- true
+}
+
+# As a transaction lock becomes a lease without a gap.
+@test "who has locked the name in his transaction may acquire it there" {
+    db "SELECT rowlock.prepare('x')"
+    token=$(db "BEGIN" "SELECT 't' FROM rowlock.exclusive('x')" "SELECT rowlock.acquire('x', '5 min')" "COMMIT" | tail -n 1)
+    rowlock check x --token "$token"
+}
+
+@test "twenty sessions at once, and one gets it" {
+    for n in $(seq 20); do
+        db "SELECT 'got ' || rowlock.acquire('crowd', '5 min')" >"crowd-$n" 3>&- &
+    done
+    wait
+    [ "$(cat crowd-* | grep -c '^got ')" = 1 ]
+    [ "$(cat crowd-* | grep -c ERROR)" = 0 ]
+    for n in $(seq 12); do
+        db "SELECT 'got ' || rowlock.acquire('permits', '5 min', 'permit', 12)" >"permits-$n" 3>&- &
+    done
+    wait
+    run ! grep -h ERROR permits-*
+    got=$(cat permits-* | grep -c '^got ')
+    [ "$got" = "$(db "SELECT count(*) FROM rowlock.lease WHERE name = 'permits'")" ]
+    [ "$got" -ge 1 ]
+}

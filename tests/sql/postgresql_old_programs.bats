@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Technique insert: programs that know only INSERT and DELETE, on a table of the article's DDL that was there
+# before rowlock, wait for leases, unmodified. They have rights on that table alone.
+# Runs on: postgresql/insert
+
+bats_require_minimum_version 1.5.0
+load lib
+
+schema='Locks of "old" programs'
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    old_role=old_${ROWLOCK_TEST_URL##*_}
+    old_url=postgresql://$old_role@${ROWLOCK_TEST_URL#*@}
+    owner=owner_${ROWLOCK_TEST_URL##*_}
+    sql "CREATE ROLE $old_role LOGIN" >/dev/null
+    sql "CREATE ROLE $owner" >/dev/null
+    path="\"${schema//\"/\"\"}\""
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" <<SQL
+CREATE SCHEMA $path AUTHORIZATION $owner;
+SET ROLE $owner;
+CREATE TABLE $path.businessobjectlock (
+    uuid VARCHAR(32) NOT NULL, id VARCHAR(100) NOT NULL, locked_ts TIMESTAMP NOT NULL,
+    PRIMARY KEY (uuid), UNIQUE (id)
+);
+GRANT USAGE ON SCHEMA $path TO tester, $old_role;
+GRANT SELECT, INSERT, UPDATE, DELETE, TRIGGER ON $path.businessobjectlock TO tester;
+GRANT SELECT, INSERT, DELETE ON $path.businessobjectlock TO $old_role;
+RESET ROLE;
+DO \$\$ BEGIN
+    EXECUTE format('ALTER ROLE tester IN DATABASE %I SET search_path = %L', current_database(), '$schema');
+    EXECUTE format('ALTER ROLE $old_role IN DATABASE %I SET search_path = %L', current_database(), '$schema');
+END \$\$;
+SQL
+    rowlock schema install --technique insert --table businessobjectlock
+}
+teardown() {
+    close_sessions
+    end_sessions
+    rowlock schema uninstall
+    sql "DROP SCHEMA $path CASCADE; DROP OWNED BY $old_role; DROP ROLE $old_role; DROP ROLE $owner" >/dev/null
+    sql "ALTER ROLE tester IN DATABASE ${ROWLOCK_TEST_URL##*/} RESET search_path"
+}
+
+old() { # STATEMENT...: as the old program
+    ROWLOCK_TEST_URL=$old_url db "$@"
+}
+insert="INSERT INTO businessobjectlock (uuid, id, locked_ts) VALUES (md5(random()::text), 'x', now())"
+delete="DELETE FROM businessobjectlock WHERE id = 'x'"
+
+@test "an old program waits for a lease, holding the key, until it is released" {
+    token=$(rowlock hold --for 5m --note 'ask Ann' x)
+    open_session a "$old_url"
+    ask a "BEGIN"
+    ask a "$insert"
+    ask a "$delete"
+    ask a "SELECT 'locked'"
+    until_true asleep
+    run ! said a locked
+    run rowlock run --tx -n x -- true
+    [ "$status" = 75 ]
+    rowlock renew x --token "$token" --ttl 5m # which the waiting holds up as little
+    rowlock release x --token "$token"
+    answer a '^locked$'
+    run rowlock run -n x -- true
+    [ "$status" = 75 ]
+    ask a "COMMIT"
+    ask a "SELECT 'ended'"
+    answer a ended
+    rowlock run -w 20 x -- true
+    rowlock run -w 20 --tx x -- true
+    [ "$(old "SELECT count(*) FROM businessobjectlock")" = 0 ]
+}
+
+@test "lock_timeout and statement_timeout end its wait; the error names the holder, and the key is free" {
+    token=$(rowlock hold --for 5m --note 'ask Ann' x)
+    run old "SET lock_timeout = '1s'" "BEGIN" "$insert" "$delete" "COMMIT"
+    echo "$output"
+    [ "$status" != 0 ]
+    [[ $output == *"ERROR:  55P03: "*'"x" is held by a lease'*'ask Ann'* ]]
+    run old "SET statement_timeout = '1s'" "BEGIN" "$insert" "$delete" "COMMIT"
+    [[ $output == *"ERROR:  57014: "* ]]
+    run old "$insert" # in autocommit: nothing is left behind
+    [[ $output == *"ERROR:  55P03: "* ]]
+    [ "$(old "SELECT count(*) FROM businessobjectlock")" = 0 ]
+    rowlock release x --token "$token"
+    old "BEGIN" "$insert" "$delete" "COMMIT"
+}
+
+@test "shared leases and permits are in its way too; other names and expired leases are not" {
+    for options in "'5 min', 'shared'" "'5 min', 'permit', 3"; do
+        token=$(db "SELECT rowlock.acquire('x', $options)")
+        run old "SET lock_timeout = '1s'" "$insert"
+        [[ $output == *"ERROR:  55P03: "* ]]
+        db "SELECT rowlock.release($token)"
+    done
+    db "SELECT rowlock.acquire('X', '5 min')" "SELECT rowlock.acquire('x ', '5 min')"
+    expired=$(db "SELECT rowlock.acquire('x', '1 s')")
+    until_true is_free x
+    old "SET lock_timeout = '20s'" "BEGIN" "$insert" "$delete" "COMMIT"
+    [ "$(db "SELECT count(*) FROM rowlock.lease WHERE token = $expired")" = 0 ]
+}
+
+@test "two old programs and rowlock keep each other waiting as before" {
+    open_session a "$old_url"
+    open_session b "$old_url"
+    ask a "BEGIN"
+    ask a "$insert"
+    ask a "$delete"
+    ask a "SELECT 'locked'"
+    answer a locked
+    ask b "BEGIN"
+    ask b "$insert"
+    ask b "SELECT 'locked'"
+    until_true somebody_waits
+    run ! said b locked
+    run rowlock run -n x -- true
+    [ "$status" = 75 ]
+    ask a "COMMIT"
+    answer b locked
+    ask b "ROLLBACK"
+    ask b "SELECT 'ended'"
+    answer b ended
+    rowlock run -n x -- true
+}
+
+@test "above READ COMMITTED its INSERT is refused: an earlier snapshot would not show the lease" {
+    for level in 'REPEATABLE READ' SERIALIZABLE; do
+        run old "BEGIN ISOLATION LEVEL $level" "$insert"
+        echo "$output"
+        [[ $output == *"ERROR:  RL001: "*'READ COMMITTED'* ]]
+    done
+}
+
+@test "rowlock's own rows are known by their uuid, and no setting switches the trigger off" {
+    sql "CREATE TABLE public.seen (uuid text);
+         CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+         'BEGIN INSERT INTO public.seen VALUES (NEW.uuid); RETURN NEW; END';
+         CREATE TRIGGER note BEFORE INSERT ON $path.businessobjectlock FOR EACH ROW EXECUTE FUNCTION note();
+         ALTER FUNCTION note() SET search_path = public"
+    rowlock run --tx x -- true
+    rowlock run x -- true
+    db "SELECT rowlock.try_exclusive('x')"
+    [ "$(sql "SELECT count(*) FILTER (WHERE uuid ~ '^rowlock:[0-9a-f]{24}$') >= 3, bool_and(uuid LIKE 'rowlock:%') FROM public.seen")" = 't|t' ]
+    sql "DROP TRIGGER note ON $path.businessobjectlock; DROP FUNCTION note(); DROP TABLE seen"
+    token=$(rowlock hold --for 5m --note 'ask Ann' x)
+    sql "ALTER TABLE $path.businessobjectlock DROP CONSTRAINT businessobjectlock_pkey;
+         ALTER TABLE $path.businessobjectlock ALTER uuid DROP NOT NULL"
+    run old "SET lock_timeout = '1s'" "INSERT INTO businessobjectlock VALUES (NULL, 'x', now())"
+    [[ $output == *"ERROR:  55P03: "* ]]
+    rowlock release x --token "$token"
+}
+
+@test "nobody calls the trigger's function, or anything else in the schema, by himself" {
+    run old "SELECT rowlock.respect_leases()"
+    [[ $output == *"ERROR:  42501: "* ]]
+    run old "SELECT rowlock.exclusive('x')"
+    [[ $output == *"ERROR:  42501: "* ]]
+    token=$(rowlock hold --for 5m --note 'ask Ann' x)
+    run old "SET lock_timeout = '1s'" "SET search_path = pg_temp, public" "CREATE TEMP TABLE lease (name text)" \
+        "CREATE FUNCTION pg_temp.look(text, boolean) RETURNS integer LANGUAGE sql AS 'SELECT 0'" \
+        "CREATE FUNCTION pg_temp.current_setting(text) RETURNS text LANGUAGE sql AS 'SELECT NULL::text'" \
+        "INSERT INTO $path.businessobjectlock VALUES (md5('1'), 'x', now())"
+    echo "$output"
+    [[ $output == *"ERROR:  55P03: "* ]]
+    rowlock release x --token "$token"
+}
+
+@test "uninstall takes the trigger away from a table that is another's, and leaves the table" {
+    triggers="SELECT count(*) FROM pg_trigger WHERE tgrelid = '$path.businessobjectlock'::regclass AND NOT tgisinternal"
+    [ "$(sql "$triggers")" = 1 ]
+    rowlock schema uninstall
+    [ "$(sql "$triggers")" = 0 ]
+    old "BEGIN" "$insert" "$delete" "COMMIT"
+    rowlock schema install --technique insert --table businessobjectlock
+    [ "$(sql "$triggers")" = 1 ]
+}
+
+@test "a table whose uuid cannot hold rowlock's is refused" {
+    rowlock schema uninstall
+    sql "ALTER TABLE $path.businessobjectlock ALTER uuid TYPE varchar(31)"
+    run rowlock schema install --technique insert --table businessobjectlock
+    echo "$output"
+    [ "$status" != 0 ]
+    [[ $output == *'column uuid'* ]]
+}

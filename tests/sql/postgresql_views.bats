@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The views: who holds and who waits, names, jobs, subjects; and who may look.
+# Runs on: postgresql
+
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+teardown() {
+    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    close_sessions
+    end_sessions
+    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.beat; DELETE FROM rowlock.waiter"
+}
+
+@test "a lease in holders, and who waits for it in waiters, in their order" {
+    token=$(rowlock hold --for 5m --note 'ask Ann' x)
+    [ "$(db "SELECT name, kind, mode, token, permits, note, broken, waiting, expires > now() + interval '1 min', since <= clock_timestamp(),
+             host <> '', key = rowlock.key('x') FROM rowlock.holders")" = "x|lease|exclusive|$token|1|ask Ann|f|0|t|t|t|t" ]
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --note first x -- true
+    until_true is_waited_for x
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s --note second x -- true
+    two() { [ "$(db "SELECT count(*) FROM rowlock.waiters")" = 2 ]; }
+    until_true two
+    [ "$(db "SELECT name, kind, mode, place, permits, note, program, pid > 0, ticket > $token, since <= clock_timestamp()
+             FROM rowlock.waiters ORDER BY place")" = $'x|lease|exclusive|1|1|first|true|t|t|t\nx|lease|shared|2|1|second|true|t|t|t' ]
+    [ "$(db "SELECT waiting FROM rowlock.holders WHERE name = 'x' AND kind = 'lease'")" = 2 ]
+    rowlock break x
+    [ "$(db "SELECT broken FROM rowlock.holders WHERE token = $token")" = t ]
+}
+
+@test "an expired lease and a dead waiter are not shown" {
+    db "SELECT rowlock.acquire('e', '1 s')"
+    shown() { [ "$(db "SELECT count(*) FROM rowlock.holders WHERE name = 'e'")" = 1 ]; }
+    not_shown() { ! shown; }
+    until_true not_shown
+    [ "$(db "SELECT leased FROM rowlock.names WHERE name = 'e'")" = f ]
+    sql "INSERT INTO rowlock.waiter (ticket, name, mode, seen) VALUES (5, 'e', 'exclusive', NULL),
+         (6, 'e', 'exclusive', now() - interval '1 s'), (7, 'e', 'exclusive', now() + interval '1 h')"
+    [ "$(db "SELECT ticket, place FROM rowlock.waiters")" = '7|1' ]
+}
+
+@test "permits are one row a token" {
+    db "SELECT rowlock.acquire('p', '5 min', 'permit', 3)" "SELECT rowlock.acquire('p', '5 min', 'permit', 3)"
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --limit 3 p -- sh -c 'echo >held; until [ -e let-go ]; do sleep 0.02; done'
+    until_true is_there held
+    [ "$(db "SELECT count(*), count(DISTINCT token), sum(permits), max(\"limit\") FROM rowlock.holders WHERE mode = 'permit'")" = '3|3|3|3' ]
+    touch let-go
+}
+
+@test "transactions by name where the name is known, else as unknown, with their key; and who waits for them" {
+    db "SELECT rowlock.prepare(n) FROM unnest('{x,counter:c}'::text[]) n" "SELECT rowlock.next('c')"
+    open_session a
+    ask a "BEGIN"
+    ask a "SELECT rowlock.next('c')"
+    ask a "SELECT rowlock.exclusive('x')"
+    ask a "SELECT 'pid=' || pg_backend_pid()"
+    answer a '^pid='
+    pid=$(sed -n 's/^pid=//p' a)
+    mode=exclusive
+    [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || mode=
+    [ "$(db "SELECT kind, mode, pid, host, program, token IS NULL, since <= clock_timestamp(), waiting FROM rowlock.holders
+             WHERE name = 'counter:c'")" = "transaction|$mode|$pid|127.0.0.1|psql|t|t|0" ]
+    kind=unknown name=
+    [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || kind=transaction name=x
+    [ "$(db "SELECT name, kind, pid FROM rowlock.holders WHERE key = rowlock.key('x')")" = "$name|$kind|$pid" ]
+    open_session b
+    ask b "SELECT 'pid=' || pg_backend_pid()"
+    answer b '^pid='
+    ask b "SELECT rowlock.exclusive('counter:c')"
+    until_true somebody_waits
+    waiter=$(sed -n 's/^pid=//p' b)
+    [[ $(db "SELECT name, kind, mode, pid, program, since <= clock_timestamp() FROM rowlock.waiters WHERE name = 'counter:c'") \
+        == "counter:c|transaction|exclusive|$waiter|psql|t" ]]
+    [ "$(db "SELECT waiting FROM rowlock.holders WHERE name = 'counter:c'")" = 1 ]
+    ask a "COMMIT"
+    ask a "SELECT 'ended'"
+    answer a ended
+    ask b "SELECT 'ended'"
+    answer b ended
+    [ "$(db "SELECT count(*) FROM rowlock.holders")" = 0 ]
+}
+
+@test "another program's advisory lock is shown as what it is" {
+    open_session a
+    ask a "SELECT pg_advisory_lock(4711), 'done'"
+    answer a 'done$'
+    [ "$(db "SELECT name IS NULL, kind, mode, key FROM rowlock.holders")" = 't|unknown|exclusive|4711' ]
+}
+
+@test "names tells where each is from, jobs and subjects what became of them" {
+    rowlock job nightly --every 1d -- true
+    run rowlock job broken --every 1d -- sh -c 'exit 3'
+    rowlock refresh rates --max-age 1d -- true
+    run rowlock refresh wrong --max-age 1d -- false
+    db "SELECT rowlock.prepare('counter:c')" "SELECT rowlock.next('c')" "SELECT rowlock.acquire('leased', '5 min')"
+    names=$(db "SELECT name FROM rowlock.names WHERE key = rowlock.key(name) ORDER BY name COLLATE \"C\"")
+    for name in counter:c job:broken job:nightly leased subject:rates subject:wrong; do grep -qx "$name" <<<"$names"; done
+    [ "$(db "SELECT leased, kept FROM rowlock.names WHERE name = 'leased'")" = "t|$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo t || echo f)" ]
+    [ "$(db "SELECT name, schedule, state, exit, started <= finished, due > now(), token IS NULL, failed IS NOT NULL, node <> ''
+             FROM rowlock.jobs ORDER BY name")" = $'broken|every 1d|failed|3|t|t|t|t|t\nnightly|every 1d|done|0|t|t|t|f|t' ]
+    [ "$(db "SELECT name, status, made, updated <= clock_timestamp(), age >= '0', began <= ended FROM rowlock.subjects ORDER BY name")" \
+        = $'rates|COMPLETE|t|t|t|t\nwrong|ERROR|f|||t' ]
+    rowlock expire rates
+    [ "$(db "SELECT updated IS NULL FROM rowlock.subjects WHERE name = 'rates'")" = t ]
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job nightly2 --every 1d -- sh -c 'echo >runs; until [ -e let-go ]; do sleep 0.02; done'
+    until_true is_there runs
+    [ "$(db "SELECT j.state, h.name FROM rowlock.jobs j JOIN rowlock.holders h USING (token)")" = 'running|job:nightly2' ]
+    touch let-go
+    wait "$started"
+}
+
+@test "after the printed GRANTs pg_monitor reads the views and no more, the application reads them too" {
+    monitor=monitor_${ROWLOCK_TEST_URL##*_}
+    application=application_${ROWLOCK_TEST_URL##*_}
+    sql "CREATE ROLE $monitor LOGIN IN ROLE pg_monitor; CREATE ROLE $application LOGIN" >/dev/null
+    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants --role "$application" >grants.sql
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants.sql
+    db "SELECT rowlock.prepare('x')"
+    token=$(db "SELECT rowlock.acquire('x', '5 min')")
+    wrong=0
+    for role in "$monitor" "$application"; do
+        url=postgresql://$role@${ROWLOCK_TEST_URL#*@}
+        for view in holders waiters names jobs subjects; do
+            ROWLOCK_TEST_URL=$url db "SELECT * FROM rowlock.$view" || wrong=1
+        done
+        [ "$(ROWLOCK_TEST_URL=$url db "SELECT token FROM rowlock.holders")" = "$token" ] || wrong=1
+    done
+    for attempt in "SELECT rowlock.exclusive('y')" "SELECT rowlock.vacuum()" "SELECT rowlock.release($token)" \
+        "DELETE FROM rowlock.lease" "SELECT rowlock.acquire('y', '1 min')" "SELECT rowlock.break('x', 0, true)"; do
+        ROWLOCK_TEST_URL=postgresql://$monitor@${ROWLOCK_TEST_URL#*@} fails_with 42501 "$attempt" || wrong=1
+    done
+    sql "DROP OWNED BY $application; DROP ROLE $monitor; DROP ROLE $application"
+    [ $wrong = 0 ]
+}
+
+@test "uninstall drops the views, and keeps a stranger's" {
+    sql "CREATE VIEW rowlock.mine AS SELECT 1 AS one"
+    run rowlock schema uninstall
+    [ "$status" != 0 ]
+    [[ $output == *mine* ]]
+    sql "DROP VIEW rowlock.mine"
+    rowlock schema uninstall
+    install_technique
+}
