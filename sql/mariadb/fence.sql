@@ -1,2 +1,2 @@
 -- The fence, in the caller's transaction: name, token, limit_ms -> status row.
-CALL rowlock_fence(?, ?, ?);
+CALL rowlock_fence_row(?, ?, ?);

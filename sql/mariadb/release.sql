@@ -1,2 +1,2 @@
 -- Releases: token -> status.
-CALL rowlock_release(?);
+CALL rowlock_release_lease(?);

@@ -1,2 +1,2 @@
 -- Renews: token, ttl_ms -> status.
-CALL rowlock_renew(?, ?);
+CALL rowlock_renew_lease(?, ?);

@@ -1,2 +1,2 @@
 -- Removes what nobody holds: -> rows removed.
-CALL rowlock_vacuum();
+CALL rowlock_vacuum_row();

@@ -218,7 +218,7 @@ struct rowlock_statement {
 
 /* The schema's pieces, each a .sql file a DBA can read: sql/<dialect>/schema/. */
 struct rowlock_piece {
-    const char *name; /* of the file: "header", "install", "lease", "queue", "door", "counter", "job", "subject",
+    const char *name; /* of the file: "header", "install", "lease", "queue", "door", "counter", "job", "subject", "views",
                          "native", "row",
                          "insert", "grants", "footer" in the order of schema print;
                          "uninstall", "drop_object" */

@@ -97,7 +97,7 @@ static int create(struct rowlock_connection *connection, enum rowlock_technique 
     const char *pieces[] = {"install", "lease",      "queue",
                             "door",    "lease_door", "counter",
                             "job",     "subject",    rowlock__technique_name(technique),
-                            "views"};
+                            "views",   "finish"};
     char object[200];
     struct rowlock_names names = {object, "application"};
     int code =

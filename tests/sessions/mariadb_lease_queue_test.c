@@ -32,7 +32,7 @@ TEST(h7_locks_are_there_as_long_as_their_rows)
     /* it waits on the holder's, without having it afterwards */
     my_start(waiter, "CALL rowlock_await(1, %lld, 30000, CONNECTION_ID())", token);
     my_until_waiting(waiter);
-    t_int(my_number(holder, "CALL rowlock_release(%lld)", token), 0);
+    t_int(my_number(holder, "CALL rowlock_release_lease(%lld)", token), 0);
     t_text(my_finish(waiter), "1");
     t_int(my_marker(other, token), 0);
     t_text(my_field(my_grant(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 0, ticket}), 0), "0");
@@ -79,10 +79,10 @@ TEST(p6_vacuum_removes_dead_waiters_only)
     my_queue(alive, "a:x:0:0", 1);
     my_queue(holder, "c:x:0:0", 0);
     t_engine()->kill(t_admin(), (long)mysql_thread_id(dead));
-    my_row(holder, "CALL rowlock_vacuum()");
+    my_row(holder, "CALL rowlock_vacuum_row()");
     t_int(my_number(holder, "SELECT count(*) FROM rowlock_waiter"), 2);
     my_row(holder, "UPDATE rowlock_waiter SET seen = utc_timestamp(6) WHERE name = 'c'");
-    my_row(holder, "CALL rowlock_vacuum()");
+    my_row(holder, "CALL rowlock_vacuum_row()");
     t_int(my_number(holder, "SELECT count(*) FROM rowlock_waiter"), 1);
 }
 
@@ -316,11 +316,11 @@ TEST(gl5_two_databases_of_a_server_know_nothing_of_each_other)
     next = my_queue(waiter, "a:x:0:0", 1);
     my_start(waiter, "CALL rowlock_await(1, %lld, 30000, CONNECTION_ID())", token);
     my_until_waiting(waiter);
-    t_int(my_number(there, "CALL rowlock_release(%lld)", token), 0);
+    t_int(my_number(there, "CALL rowlock_release_lease(%lld)", token), 0);
     t_int(my_number(there, "SELECT count(*) FROM rowlock_waiter"), 0);
     t_true(my_lease(there, "a:x:0:0") > token);
     my_until_waiting(waiter);
-    t_int(my_number(here, "CALL rowlock_release(%lld)", token), 0);
+    t_int(my_number(here, "CALL rowlock_release_lease(%lld)", token), 0);
     t_text(my_finish(waiter), "1");
     t_text(my_field(my_grant(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 0, next}), 0), "0");
     t_native_sql(there, "DROP DATABASE %s", strrchr(url, '/') + 1);

@@ -33,15 +33,15 @@ TEST(h1_a_sweep_that_fails_leaves_every_lease_its_beat)
     my_expire(one, second);
     my_row(two, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
     my_row(two, "START TRANSACTION");
-    t_text(my_field(my_row(two, "CALL rowlock_fence('a', %lld, 30000)", second), 0), "0");
+    t_text(my_field(my_row(two, "CALL rowlock_fence_row('a', %lld, 30000)", second), 0), "0");
     /* the second cannot be swept: nothing of it is gone, whatever became of the first */
     t_text(my_grant(other, X("a")), in_the_way("a", second));
     t_text(my_rows(other, second), "1|1");
     t_int(t_odd_rows(other), 0);
-    t_int(my_number(one, "CALL rowlock_renew(%lld, 60000)", second), 0);
+    t_int(my_number(one, "CALL rowlock_renew_lease(%lld, 60000)", second), 0);
     my_row(two, "COMMIT");
     t_text(my_grant(other, X("a")), in_the_way("a", second));
-    t_int(my_number(two, "CALL rowlock_release(%lld)", second), 0);
+    t_int(my_number(two, "CALL rowlock_release_lease(%lld)", second), 0);
     t_true(my_lease(other, "a:x:0:0") > second);
 }
 
@@ -53,7 +53,7 @@ TEST(h2_a_live_lease_in_the_way_and_nothing_is_swept)
     my_expire(one, dead);
     t_text(my_grant(other, X("a")), in_the_way("a", live));
     t_text(my_rows(one, dead), "1|1");
-    t_int(my_number(one, "CALL rowlock_renew(%lld, 60000)", dead), 0); /* it was only late */
+    t_int(my_number(one, "CALL rowlock_renew_lease(%lld, 60000)", dead), 0); /* it was only late */
 }
 
 /* Two who sweep the same leases, and name them in another order, cannot wait for each other. */
@@ -93,7 +93,7 @@ TEST(own_lease_siblings_by_the_procedures)
     t_text(lock_beneath(two, 'x', token), "1");
     t_text(lock_beneath(two, 's', token), "1");
     t_text(lock_beneath(two, 'x', 0), "3");
-    t_int(my_number(holder, "CALL rowlock_renew(%lld, 60000)", token), 0);
+    t_int(my_number(holder, "CALL rowlock_renew_lease(%lld, 60000)", token), 0);
     my_row(one, "COMMIT");
     t_text(lock_beneath(two, 'x', token), "0");
     my_row(two, "COMMIT");
@@ -104,7 +104,7 @@ TEST(own_lease_siblings_by_the_procedures)
     my_row(two, "COMMIT");
     t_text(lock_beneath(holder, 'x', token), "0");
     my_row(holder, "COMMIT");
-    t_int(my_number(holder, "CALL rowlock_release(%lld)", token), 0);
+    t_int(my_number(holder, "CALL rowlock_release_lease(%lld)", token), 0);
     token = my_lease(holder, "a:s:0:0");
     t_text(lock_beneath(one, 'x', token), "8");
     t_text(lock_beneath(one, 's', token), "0");

@@ -42,6 +42,9 @@ CREATE OR REPLACE PROCEDURE rowlock_next(IN name LONGTEXT CHARACTER SET utf8mb4,
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'The next number of a counter, without a gap: ROLLBACK takes it back, and until COMMIT the next caller waits.'
 BEGIN
+    DECLARE v_want LONGTEXT CHARACTER SET ascii;
+
+    CALL rowlock_pack(name, 0, v_want);
     CALL rowlock_exclusive(CONCAT('counter:', name));
     CALL rowlock_advance(name, 1, 1, number);
 END//

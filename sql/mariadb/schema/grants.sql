@@ -2,6 +2,24 @@
 -- rowlock's database, after the technique's piece.
 -- The procedures run with the caller's rights, hence the rights to the tables. Nobody who only locks
 -- needs CREATE, ALTER or DROP; PROCESS is optional and shows which session holds a row.
+--
+-- Who only looks needs the views and the tables beneath them, and no EXECUTE. For an account monitoring:
+--   GRANT SELECT ON rowlock_holders TO monitoring;
+--   GRANT SELECT ON rowlock_waiters TO monitoring;
+--   GRANT SELECT ON rowlock_names TO monitoring;
+--   GRANT SELECT ON rowlock_jobs TO monitoring;
+--   GRANT SELECT ON rowlock_subjects TO monitoring;
+--   GRANT SELECT ON rowlock_transactions TO monitoring;
+--   GRANT SELECT ON rowlock_meta TO monitoring;
+--   GRANT SELECT ON rowlock_name TO monitoring;
+--   GRANT SELECT ON rowlock_lease TO monitoring;
+--   GRANT SELECT ON rowlock_beat TO monitoring;
+--   GRANT SELECT ON rowlock_waiter TO monitoring;
+--   GRANT SELECT ON rowlock_job TO monitoring;
+--   GRANT SELECT ON rowlock_run TO monitoring;
+--   GRANT SELECT ON rowlock_subject TO monitoring;
+--   GRANT SELECT ON rowlock_expiry TO monitoring;
+--   GRANT PROCESS ON *.* TO monitoring;         -- to see transactions; not through a role
 
 GRANT EXECUTE ON PROCEDURE rowlock_begin_exclusive TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_begin_shared TO application;
@@ -9,11 +27,17 @@ GRANT EXECUTE ON PROCEDURE rowlock_exclusive TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_shared TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_try_exclusive TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_try_shared TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_unlock TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_prepare TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_vacuum TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_acquire TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_renew TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_release TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_fence TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_sweep TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_check_server TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_pack TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_misuse TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_next_want TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_look TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_who TO application;
@@ -29,6 +53,8 @@ GRANT EXECUTE ON PROCEDURE rowlock_begin_lock TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_lock TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_holder TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_refuse TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_refuse_within TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_pause TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_begin_name TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_sweep_wants TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_lock_name TO application;
@@ -36,9 +62,14 @@ GRANT EXECUTE ON PROCEDURE rowlock_try_name TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_ensure TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_take TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_may_try TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_remove TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_vacuum_row TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_vacuum_names TO application;
 
 -- leases
+GRANT EXECUTE ON PROCEDURE rowlock_check_ttl TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_pack_lease TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_try_grant TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_draw TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_alone TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_idle_limit TO application;
@@ -55,13 +86,16 @@ GRANT EXECUTE ON PROCEDURE rowlock_judge TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_insert_lease TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_grant_once TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_judge_busy TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_grant_answer TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_grant_wants TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_renew TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_extend TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_renew_lease TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_end TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_release TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_release_lease TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_check TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_break TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_fence TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_take_fence TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_fence_row TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_bury_ticket TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_bury TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_vacuum_queue TO application;
@@ -122,7 +156,13 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_run TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock_subject TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock_expiry TO application;
 GRANT SELECT, INSERT ON rowlock_token TO application;
+GRANT SELECT ON rowlock_listed TO application;
+GRANT SELECT ON rowlock_transactions TO application;
 GRANT SELECT ON rowlock_holders TO application;
+GRANT SELECT ON rowlock_waiters TO application;
+GRANT SELECT ON rowlock_names TO application;
+GRANT SELECT ON rowlock_jobs TO application;
+GRANT SELECT ON rowlock_subjects TO application;
 
 -- technique insert: its table
 DELIMITER //

@@ -136,6 +136,12 @@ CREATE OR REPLACE PROCEDURE rowlock_grant(
     CALL rowlock_grant_wants(p_wants, p_owner, p_ttl_ms, p_wait_ms, p_ticket, p_session,
                              p_host, p_pid, p_command, p_note)//
 
+-- The lock has deleted its row itself.
+CREATE OR REPLACE PROCEDURE rowlock_remove(IN p_name VARBINARY(255))
+    SQL SECURITY INVOKER NO SQL
+BEGIN
+END//
+
 CREATE OR REPLACE PROCEDURE rowlock_vacuum_names(OUT p_removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -172,8 +178,4 @@ DELIMITER ;
 
 SET SESSION sql_mode = @rowlock_sql_mode;
 
--- The last statement: with this row the schema counts as installed.
-INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
-    VALUES (1, 'insert', 'rowlock_object', COALESCE(@rowlock_width, 255), @rowlock_owned)
-    ON DUPLICATE KEY UPDATE version = VALUES(version), technique = VALUES(technique),
-        object = VALUES(object), id_width = VALUES(id_width), owned = VALUES(owned);
+SET @rowlock_technique = 'insert', @rowlock_table = 'rowlock_object', @rowlock_width = COALESCE(@rowlock_width, 255);

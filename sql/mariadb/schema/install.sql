@@ -1,14 +1,10 @@
 -- rowlock on MariaDB: tables and procedures, in the database that is current. Run it with the
--- mariadb client (DELIMITER lines are the client's), then the piece of one technique: row.sql or
--- insert.sql. Both may be run any number of times. MariaDB commits after each CREATE; the last
+-- mariadb client (DELIMITER lines are the client's), then the other pieces, and that of one technique:
+-- row.sql or insert.sql. All may be run any number of times. MariaDB commits after each CREATE; the last
 -- statement of the technique writes rowlock_meta, and without that row nothing counts as installed.
 --
--- For everybody:
---   rowlock_begin_exclusive(name), rowlock_begin_shared(name)   begin at READ COMMITTED and lock
---   rowlock_exclusive(name), rowlock_shared(name)               lock in the open transaction
---   rowlock_try_exclusive(name, wait_ms, got), rowlock_try_shared(...)
---   rowlock_prepare(name), rowlock_vacuum(), rowlock_sweep(token)
--- The others are what these and the C library are made of.
+-- What is for everybody is in door.sql, counter.sql and views.sql; the other procedures are what these
+-- and the C library are made of.
 --
 -- They run with the caller's rights: no account owns them whose removal would stop every lock, and
 -- nobody gains a right by them. Read values with SELECT ... INTO only: InnoDB reads the subquery
@@ -84,6 +80,27 @@ BEGIN
         SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = 'rowlock: a name has 1 to 255 bytes of UTF-8';
     END IF;
     SET p_want = CONCAT(HEX(p_name), IF(p_shared, ':s:0', ':x:0'));
+END//
+
+-- Where the caller's transaction is none in which to lock: why, and what to do. p_code: 1 another level
+-- than READ COMMITTED, 6 none is open, 7 one is.
+CREATE OR REPLACE PROCEDURE rowlock_misuse(IN p_wants LONGTEXT CHARACTER SET ascii, IN p_code TINYINT)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
+
+    SET v_text = LEFT(CONCAT('rowlock: \'',
+        LEFT(CONVERT(UNHEX(SUBSTRING_INDEX(p_wants, ':', 1)) USING utf8mb4), 100),
+        CASE p_code
+            WHEN 1 THEN '\' is not locked: not at READ COMMITTED the lock would not see what it waited for; roll back and use rowlock_begin_exclusive'
+            WHEN 6 THEN '\' is not locked, for no transaction is open: begin with rowlock_begin_exclusive'
+            ELSE '\' is not locked, for a transaction is open: COMMIT or ROLLBACK first, or lock in it with rowlock_exclusive'
+        END), 500);
+    CASE p_code
+        WHEN 1 THEN SIGNAL SQLSTATE 'RL001' SET MESSAGE_TEXT = v_text;
+        WHEN 6 THEN SIGNAL SQLSTATE 'RL006' SET MESSAGE_TEXT = v_text;
+        ELSE SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT = v_text;
+    END CASE;
 END//
 
 -- Takes the first want off p_rest.
@@ -228,6 +245,39 @@ BEGIN
     RELEASE SAVEPOINT rowlock_sweep_point;
 END//
 
+-- Sweeps what is expired, one short transaction each.
+CREATE OR REPLACE PROCEDURE rowlock_sweep_wants(IN p_wants LONGTEXT CHARACTER SET ascii)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_end TINYINT DEFAULT 0;
+    DECLARE v_token BIGINT;
+    DECLARE c_tokens CURSOR FOR
+        SELECT DISTINCT l.token
+          FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+         WHERE (b.token IS NULL OR b.expires <= utc_timestamp(6))
+           AND (p_wants IS NULL
+                OR LOCATE(CONCAT(',', HEX(l.name), ':'), CONCAT(',', p_wants)) > 0)
+        UNION                   -- beats alone, which nobody meets: for vacuum
+        SELECT b.token
+          FROM rowlock_beat b LEFT JOIN rowlock_lease l ON l.token = b.token
+         WHERE p_wants IS NULL AND l.token IS NULL AND b.expires <= utc_timestamp(6)
+         ORDER BY token;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
+
+    OPEN c_tokens;
+    tokens: LOOP
+        FETCH c_tokens INTO v_token;
+        IF v_end THEN
+            LEAVE tokens;
+        END IF;
+        IF NOT @@autocommit THEN
+            COMMIT;             -- the cursor's own read
+        END IF;
+        CALL rowlock_sweep(v_token);
+    END LOOP;
+    CLOSE c_tokens;
+END//
+
 -- ---- locking -------------------------------------------------------------------------------------
 
 -- p_seconds here and in rowlock_take: 0 do not wait, < 0 as long as the session's
@@ -319,8 +369,7 @@ BEGIN
     DECLARE v_all, v_live, v_seconds INT;
 
     IF @@in_transaction THEN
-        SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
-            'rowlock: a transaction is open; lock in it with rowlock_exclusive or rowlock_shared';
+        CALL rowlock_misuse(p_wants, 7);
     END IF;
     IF @@read_only OR @@wsrep_on THEN
         CALL rowlock_check_server();
@@ -420,19 +469,24 @@ whole: BEGIN
     DECLARE v_shared TINYINT;
     DECLARE v_token BIGINT;
     DECLARE v_seconds INT;
+    DECLARE v_slept TINYINT;
     DECLARE v_pause DOUBLE DEFAULT 0.01;
-    DECLARE v_end DATETIME(6);
+    DECLARE v_end DATETIME(6);              -- set while a lease is waited for
     DECLARE EXIT HANDLER FOR 1317 SET p_status = 7;
-    DECLARE EXIT HANDLER FOR 1205, 1969 SET p_status = 2;
+    DECLARE EXIT HANDLER FOR 1205, 1969
+    BEGIN
+        SET p_status = IF(v_end IS NULL, 2, 3);
+        IF v_end IS NOT NULL THEN
+            CALL rowlock_who(p_name, p_detail);
+        END IF;
+    END;
 
     SET p_stays = 0;
     IF NOT @@in_transaction AND @@autocommit THEN
-        SIGNAL SQLSTATE 'RL006' SET MESSAGE_TEXT =
-            'rowlock: no transaction is open: START TRANSACTION, or use rowlock_begin_exclusive';
+        CALL rowlock_misuse(p_wants, 6);
     END IF;
     IF @@tx_isolation <> 'READ-COMMITTED' THEN
-        SIGNAL SQLSTATE 'RL001' SET MESSAGE_TEXT =
-            'rowlock: not at READ COMMITTED the lock would not see what it waited for; roll back and use rowlock_begin_exclusive';
+        CALL rowlock_misuse(p_wants, 1);
     END IF;
     IF @@read_only OR @@wsrep_on THEN
         CALL rowlock_check_server();
@@ -477,7 +531,7 @@ whole: BEGIN
             SET p_status = 3;
             LEAVE looks;
         END IF;
-        DO SLEEP(v_pause);
+        SELECT SLEEP(v_pause) INTO v_slept;     -- DO SLEEP would swallow a KILL QUERY, and 1969
         SET v_pause = LEAST(v_pause * 1.5, 0.25);
     END LOOP;
     IF p_status = 0 THEN
@@ -534,225 +588,6 @@ BEGIN
            AND k.lock_data = CONCAT('0x', LOWER(HEX(p_name)))
          GROUP BY t.trx_mysql_thread_id, p.host, p.user, t.trx_started
     ) h ORDER BY h.kind, h.expires DESC, h.since;
-END//
-
--- ---- the SQL door --------------------------------------------------------------------------------
-
--- Says in one sentence, with the engine's own number, why the door stays shut.
-CREATE OR REPLACE PROCEDURE rowlock_refuse(
-    IN p_status TINYINT, IN p_name VARBINARY(255), IN p_stays TINYINT,
-    IN p_detail VARCHAR(400) CHARACTER SET utf8mb4)
-    SQL SECURITY INVOKER READS SQL DATA
-BEGIN
-    DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
-
-    SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(CONVERT(p_name USING utf8mb4), 100), '\' ',
-        CASE p_status WHEN 3 THEN CONCAT('is held by ', COALESCE(p_detail, 'a lease'))
-                      WHEN 4 THEN 'has an expired lease that is still being used'
-                      WHEN 5 THEN 'is not prepared: CALL rowlock_prepare before the transaction'
-                      WHEN 6 THEN CONCAT('is held by a committed row: ', COALESCE(p_detail, ''))
-                      WHEN 7 THEN 'was not locked: the statement was cancelled'
-                      ELSE 'is held by another transaction' END,
-        IF(p_stays, '; rows locked on the way stay so until your transaction ends', '')), 500);
-    CASE p_status
-        WHEN 5 THEN SIGNAL SQLSTATE 'RL008' SET MESSAGE_TEXT = v_text;
-        WHEN 6 THEN SIGNAL SQLSTATE 'RL009' SET MESSAGE_TEXT = v_text;
-        WHEN 7 THEN SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = v_text;
-        ELSE SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = v_text;
-    END CASE;
-END//
-
--- Begins and locks; row and lease are waited for no longer than innodb_lock_wait_timeout each.
-CREATE OR REPLACE PROCEDURE rowlock_begin_name(
-    IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-BEGIN
-    DECLARE v_want LONGTEXT CHARACTER SET ascii;
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
-    DECLARE v_status TINYINT;
-    DECLARE v_pause DOUBLE DEFAULT 0.01;
-    DECLARE v_end DATETIME(6);
-
-    CALL rowlock_pack(p_name, p_shared, v_want);
-    waiting: LOOP
-        CALL rowlock_begin_wants(v_want, -2, v_status, v_name, v_detail);
-        IF v_status = 0 THEN
-            LEAVE waiting;
-        END IF;
-        IF v_end IS NULL THEN
-            SET v_end = utc_timestamp(6) + INTERVAL @@innodb_lock_wait_timeout SECOND;
-        END IF;
-        IF v_status NOT IN (3, 4) OR utc_timestamp(6) >= v_end THEN
-            CALL rowlock_refuse(v_status, v_name, 0, v_detail);
-        END IF;
-        IF v_status = 4 THEN
-            CALL rowlock_sweep_wants(v_want);
-        END IF;
-        DO SLEEP(v_pause);
-        SET v_pause = LEAST(v_pause * 1.5, 0.25);
-    END LOOP;
-END//
-
--- Sweeps what is expired, one short transaction each.
-CREATE OR REPLACE PROCEDURE rowlock_sweep_wants(IN p_wants LONGTEXT CHARACTER SET ascii)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-BEGIN
-    DECLARE v_end TINYINT DEFAULT 0;
-    DECLARE v_token BIGINT;
-    DECLARE c_tokens CURSOR FOR
-        SELECT DISTINCT l.token
-          FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
-         WHERE (b.token IS NULL OR b.expires <= utc_timestamp(6))
-           AND (p_wants IS NULL
-                OR LOCATE(CONCAT(',', HEX(l.name), ':'), CONCAT(',', p_wants)) > 0)
-        UNION                   -- beats alone, which nobody meets: for vacuum
-        SELECT b.token
-          FROM rowlock_beat b LEFT JOIN rowlock_lease l ON l.token = b.token
-         WHERE p_wants IS NULL AND l.token IS NULL AND b.expires <= utc_timestamp(6)
-         ORDER BY token;
-    DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
-
-    OPEN c_tokens;
-    tokens: LOOP
-        FETCH c_tokens INTO v_token;
-        IF v_end THEN
-            LEAVE tokens;
-        END IF;
-        IF NOT @@autocommit THEN
-            COMMIT;             -- the cursor's own read
-        END IF;
-        CALL rowlock_sweep(v_token);
-    END LOOP;
-    CLOSE c_tokens;
-END//
-
-CREATE OR REPLACE PROCEDURE rowlock_begin_exclusive(IN name LONGTEXT CHARACTER SET utf8mb4)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Begins a transaction at READ COMMITTED with the name locked; waits. It is unlocked when the transaction ends.'
-    CALL rowlock_begin_name(name, 0)//
-
-CREATE OR REPLACE PROCEDURE rowlock_begin_shared(IN name LONGTEXT CHARACTER SET utf8mb4)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'As rowlock_begin_exclusive, together with other shared locks.'
-    CALL rowlock_begin_name(name, 1)//
-
--- Locks in the open transaction: the row as long as innodb_lock_wait_timeout says, a lease as long
--- but 30 s at most, for its holder may be waiting for your rows.
-CREATE OR REPLACE PROCEDURE rowlock_lock_name(
-    IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-BEGIN
-    DECLARE v_want LONGTEXT CHARACTER SET ascii;
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
-    DECLARE v_status, v_stays TINYINT;
-
-    CALL rowlock_pack(p_name, p_shared, v_want);
-    CALL rowlock_lock_wants(v_want, -2, LEAST(30, @@innodb_lock_wait_timeout) * 1000, 1,
-                            v_status, v_name, v_stays, v_detail);
-    IF v_status IN (1, 2) AND NOT @@in_transaction AND @@autocommit THEN
-        SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT =
-            'rowlock: not locked in time, and innodb_rollback_on_timeout is set: the server rolled your whole transaction back';
-    ELSEIF v_status <> 0 THEN
-        CALL rowlock_refuse(v_status, v_name, v_stays, v_detail);
-    END IF;
-END//
-
-CREATE OR REPLACE PROCEDURE rowlock_exclusive(IN name LONGTEXT CHARACTER SET utf8mb4)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Locks a name until the open transaction ends; waits.'
-    CALL rowlock_lock_name(name, 0)//
-
-CREATE OR REPLACE PROCEDURE rowlock_shared(IN name LONGTEXT CHARACTER SET utf8mb4)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'As rowlock_exclusive, together with other shared locks.'
-    CALL rowlock_lock_name(name, 1)//
-
--- got: 1 locked; 0 not, and nothing is held; 2 not, but the row stays locked until the end. Whole
--- seconds are waited in InnoDB's queue, the rest (and everything, where a time-out would roll your
--- transaction back) by looking again every 10 to 50 ms.
-CREATE OR REPLACE PROCEDURE rowlock_try_name(
-    IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT, IN p_wait_ms BIGINT,
-    OUT p_got TINYINT)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-BEGIN
-    DECLARE v_want LONGTEXT CHARACTER SET ascii;
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
-    DECLARE v_status, v_stays TINYINT;
-    DECLARE v_left_ms BIGINT;
-    DECLARE v_pause DOUBLE DEFAULT 0.01;
-    DECLARE v_end DATETIME(6);
-
-    SET p_wait_ms = LEAST(GREATEST(COALESCE(p_wait_ms, 0), 0), 31536000000);  -- a year
-    SET v_end = utc_timestamp(6) + INTERVAL p_wait_ms * 1000 MICROSECOND;
-    CALL rowlock_pack(p_name, p_shared, v_want);
-    tries: LOOP
-        CALL rowlock_lock_wants(v_want, 0, 0, 1, v_status, v_name, v_stays, v_detail);
-        SET v_left_ms = TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_end) DIV 1000;
-        IF v_status = 1 AND v_left_ms >= 1000 AND NOT @@innodb_rollback_on_timeout THEN
-            SET v_left_ms = v_left_ms DIV 1000 * 1000;
-            CALL rowlock_lock_wants(v_want, v_left_ms, v_left_ms, 1,
-                                    v_status, v_name, v_stays, v_detail);
-            SET v_left_ms = TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_end) DIV 1000;
-        END IF;
-        IF v_status IN (0, 5, 6, 7) OR v_left_ms <= 0 THEN
-            LEAVE tries;
-        END IF;
-        DO SLEEP(LEAST(v_pause, v_left_ms / 1000));
-        SET v_pause = LEAST(v_pause * 1.5, 0.05);
-    END LOOP;
-    IF v_status IN (5, 6, 7) THEN
-        CALL rowlock_refuse(v_status, v_name, v_stays, v_detail);
-    END IF;
-    SET p_got = IF(v_status = 0, 1, IF(v_stays, 2, 0));
-END//
-
-CREATE OR REPLACE PROCEDURE rowlock_try_exclusive(
-    IN name LONGTEXT CHARACTER SET utf8mb4, IN wait_ms BIGINT, OUT got TINYINT)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'As rowlock_exclusive, within wait_ms. got: 1 locked; 0 not; 2 not, but a row stays locked until the transaction ends.'
-    CALL rowlock_try_name(name, 0, wait_ms, got)//
-
-CREATE OR REPLACE PROCEDURE rowlock_try_shared(
-    IN name LONGTEXT CHARACTER SET utf8mb4, IN wait_ms BIGINT, OUT got TINYINT)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'As rowlock_shared, within wait_ms. got: 1 locked; 0 not; 2 not, but a row stays locked until the transaction ends.'
-    CALL rowlock_try_name(name, 1, wait_ms, got)//
-
-CREATE OR REPLACE PROCEDURE rowlock_prepare(IN name LONGTEXT CHARACTER SET utf8mb4)
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Makes a name known, as rowlock_exclusive wants it where none was locked before. Before the transaction begins.'
-BEGIN
-    DECLARE v_want LONGTEXT CHARACTER SET ascii;
-
-    CALL rowlock_pack(name, 0, v_want);
-    CALL rowlock_prepare_wants(v_want);
-END//
-
--- Removes what nobody holds: rows of names or left-over rows, expired leases, dead waiters. Waits for nobody.
--- Counts the rows of names and leases, those left over, and the waiters; not the beats.
-CREATE OR REPLACE PROCEDURE rowlock_vacuum()
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Removes what nobody holds: expired leases, dead waiters, rows of names. Answers how many. Waits for nobody.'
-BEGIN
-    DECLARE v_before, v_after, v_waiters, v_removed BIGINT DEFAULT 0;
-
-    IF @@in_transaction THEN
-        SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
-            'rowlock: vacuum makes transactions of its own, but one is open';
-    END IF;
-    CALL rowlock_check_server();
-    SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
-    SELECT count(*) INTO v_before FROM rowlock_lease;
-    COMMIT;
-    CALL rowlock_sweep_wants(NULL);
-    SELECT count(*) INTO v_after FROM rowlock_lease;
-    COMMIT;
-    CALL rowlock_vacuum_queue(v_waiters);
-    CALL rowlock_vacuum_names(v_removed);
-    SELECT v_removed + v_waiters + GREATEST(v_before - v_after, 0) AS removed;
 END//
 
 DELIMITER ;

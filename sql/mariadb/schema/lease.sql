@@ -3,7 +3,7 @@
 --
 -- The parameters and answers of the procedures without a comment of their own are those of the
 -- statements of the same name in src/dialect/dialect.h; lease wants: HEX(name):mode:limit:count, by
--- comma, mode x, s or p. None of them runs in a transaction of the caller's but rowlock_fence.
+-- comma, mode x, s or p. None of them runs in a transaction of the caller's but the fence.
 --
 -- The rules: existence of its row is what makes a lease, the clock only tells which may be swept. T,
 -- the transaction lock of the name, is held by a grant from its look to its COMMIT. A sweep is a short
@@ -64,7 +64,7 @@ CREATE OR REPLACE PROCEDURE rowlock_alone()
 BEGIN
     IF @@in_transaction THEN
         SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
-            'rowlock: a lease is a transaction of its own, but one is open';
+            'rowlock: a lease is a transaction of its own, but one is open: COMMIT or ROLLBACK first';
     END IF;
     IF @@read_only OR @@wsrep_on THEN
         CALL rowlock_check_server();
@@ -466,18 +466,18 @@ BEGIN
     END IF;
 END//
 
--- Any number of names, any wait; the technique has a shorter way for what most calls are.
-CREATE OR REPLACE PROCEDURE rowlock_grant_wants(
+-- Any number of names, any wait.
+CREATE OR REPLACE PROCEDURE rowlock_grant_answer(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
     IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
-    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4)
+    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4,
+    OUT p_status TINYINT, OUT p_name VARBINARY(255), OUT p_token BIGINT, OUT p_number BIGINT,
+    OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_status, v_gone TINYINT;
-    DECLARE v_name VARBINARY(255);
-    DECLARE v_token, v_number, v_swept BIGINT DEFAULT 0;
-    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_gone TINYINT;
+    DECLARE v_swept BIGINT DEFAULT 0;
     DECLARE v_end DATETIME(6);
 
     CALL rowlock_alone();
@@ -487,17 +487,17 @@ BEGIN
     again: LOOP
         CALL rowlock_grant_once(p_wants, p_owner, p_ttl_ms, p_wait_ms = 0, v_end, p_ticket,
                                 p_session, p_host, p_pid, p_command, p_note,
-                                v_status, v_name, v_token, v_number, v_detail);
+                                p_status, p_name, p_token, p_number, p_detail);
         SET v_gone = 0;
-        IF v_status IS NULL THEN
+        IF p_status IS NULL THEN
             DO SLEEP(RAND() * 0.02);            -- two victims that come back together meet again
-        ELSEIF v_status = 5 THEN
+        ELSEIF p_status = 5 THEN
             CALL rowlock_ensure_leases(p_wants);
-        ELSEIF v_status = 4 AND v_number <> v_swept THEN
-            SET v_swept = v_number;
+        ELSEIF p_status = 4 AND p_number <> v_swept THEN
+            SET v_swept = p_number;
             CALL rowlock_sweep_leases(p_wants);
-        ELSEIF v_status = 11 OR (v_status = 13 AND v_number <> 0) THEN
-            CALL rowlock_bury(p_wants, p_ticket, v_number, v_gone);
+        ELSEIF p_status = 11 OR (p_status = 13 AND p_number <> 0) THEN
+            CALL rowlock_bury(p_wants, p_ticket, p_number, v_gone);
             IF NOT v_gone THEN
                 LEAVE again;
             END IF;
@@ -505,22 +505,40 @@ BEGIN
             LEAVE again;
         END IF;
     END LOOP;
-    IF v_status = 0 AND p_wait_ms = 0 THEN
+    IF p_status = 0 AND p_wait_ms = 0 THEN
         COMMIT;
         IF p_ticket <> 0 THEN
             DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket));
         END IF;
-    ELSEIF v_status = 0 AND p_session = CONNECTION_ID() THEN
+    ELSEIF p_status = 0 AND p_session = CONNECTION_ID() THEN
         CALL rowlock_idle_limit();
     END IF;
-    SELECT IF(v_status = 4, 3, v_status) AS status, IF(v_status = 0, NULL, v_name) AS name,
-           v_token AS token, v_number AS number, v_detail AS detail;
+    SET p_status = IF(p_status = 4, 3, p_status), p_name = IF(p_status = 0, NULL, p_name);
+END//
+
+-- The same as a result; the technique has a shorter way for what most calls are.
+CREATE OR REPLACE PROCEDURE rowlock_grant_wants(
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
+    IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
+    IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
+    IN p_command VARCHAR(255) CHARACTER SET utf8mb4, IN p_note VARCHAR(1024) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_status TINYINT;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_token, v_number BIGINT;
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+
+    CALL rowlock_grant_answer(p_wants, p_owner, p_ttl_ms, p_wait_ms, p_ticket, p_session, p_host, p_pid,
+                              p_command, p_note, v_status, v_name, v_token, v_number, v_detail);
+    SELECT v_status AS status, v_name AS name, v_token AS token, v_number AS number, v_detail AS detail;
 END//
 
 -- ---- keeping and ending ----------------------------------------------------------------------------
 
--- By existence, not by the clock: nobody has it as long as the row is there. Never shorter than it was.
-CREATE OR REPLACE PROCEDURE rowlock_renew(IN p_token BIGINT, IN p_ttl_ms BIGINT)
+-- p_status: 0, 8 lost, 14 broken. By existence, not by the clock: nobody has it as long as the row is
+-- there. Never shorter than it was.
+CREATE OR REPLACE PROCEDURE rowlock_extend(IN p_token BIGINT, IN p_ttl_ms BIGINT, OUT p_status TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_stop TINYINT DEFAULT 0;
@@ -548,7 +566,16 @@ BEGIN
         END IF;
         COMMIT;
     END;
-    SELECT CASE v_stop WHEN 0 THEN 0 WHEN -1 THEN 8 ELSE 14 END AS number;
+    SET p_status = CASE v_stop WHEN 0 THEN 0 WHEN -1 THEN 8 ELSE 14 END;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_renew_lease(IN p_token BIGINT, IN p_ttl_ms BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_status TINYINT;
+
+    CALL rowlock_extend(p_token, p_ttl_ms, v_status);
+    SELECT v_status AS number;
 END//
 
 -- Both rows or none. A KILL QUERY that comes in the middle of a DELETE may end it with no row and no
@@ -588,7 +615,7 @@ BEGIN
 END//
 
 -- As rowlock_end, written out: with every lease it comes once.
-CREATE OR REPLACE PROCEDURE rowlock_release(IN p_token BIGINT)
+CREATE OR REPLACE PROCEDURE rowlock_release_lease(IN p_token BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_again INT;
@@ -684,20 +711,18 @@ BEGIN
     SELECT v_broken AS number;
 END//
 
--- The fence: who ends the lease has to DELETE this row, and waits. In the caller's transaction.
-CREATE OR REPLACE PROCEDURE rowlock_fence(
-    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_limit_ms BIGINT)
+-- The fence: who ends the lease has to DELETE this row, and waits. In the caller's transaction. p_seconds
+-- as in rowlock_take. p_status: 0, 2, 7, 8 lost, 10 a read-only transaction.
+CREATE OR REPLACE PROCEDURE rowlock_take_fence(
+    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_seconds INT,
+    OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'In the open transaction: status 0, and the token stays a valid lease of that name until it ends; 8: the lease is lost.'
 BEGIN
-    DECLARE v_row, v_seconds INT DEFAULT 0;
-    DECLARE EXIT HANDLER FOR 1205, 1969
-        SELECT 2 AS status, p_name AS name, 0 AS stays, NULL AS detail;
-    DECLARE EXIT HANDLER FOR 1317
-        SELECT 7 AS status, p_name AS name, 0 AS stays, NULL AS detail;
+    DECLARE v_row INT DEFAULT 0;
+    DECLARE EXIT HANDLER FOR 1205, 1969 SET p_status = 2;
+    DECLARE EXIT HANDLER FOR 1317 SET p_status = 7;
     DECLARE EXIT HANDLER FOR 1792
-        SELECT 10 AS status, p_name AS name, 0 AS stays,
-               '25006 rowlock: a fence in a read-only transaction would guard nothing' AS detail;
+        SET p_status = 10, p_detail = '25006 rowlock: a fence in a read-only transaction would guard nothing';
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     IF NOT @@in_transaction AND @@autocommit THEN
@@ -711,16 +736,27 @@ BEGIN
         CALL rowlock_idle_back();
     END IF;
     UPDATE rowlock_beat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
-    CALL rowlock_seconds(GREATEST(p_limit_ms, 1), NOT @@innodb_rollback_on_timeout, v_seconds);
-    SET STATEMENT innodb_lock_wait_timeout = v_seconds FOR
+    SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
+    SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
         SELECT 1 INTO v_row FROM rowlock_lease
          WHERE token = p_token AND name = p_name LIMIT 1 LOCK IN SHARE MODE;
-    IF v_row THEN
-        SELECT 0 AS status, NULL AS name, 0 AS stays, NULL AS detail;
-    ELSE
-        SELECT 8 AS status, p_name AS name, @@tx_isolation IN ('REPEATABLE-READ', 'SERIALIZABLE') AS stays,
-               NULL AS detail;
-    END IF;
+    SET p_status = IF(v_row, 0, 8);
+END//
+
+-- What the C library calls: with a limit, and the status row as a result.
+CREATE OR REPLACE PROCEDURE rowlock_fence_row(
+    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_limit_ms BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_seconds INT;
+    DECLARE v_status TINYINT;
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+
+    CALL rowlock_seconds(GREATEST(p_limit_ms, 1), NOT @@innodb_rollback_on_timeout, v_seconds);
+    CALL rowlock_take_fence(p_name, p_token, v_seconds, v_status, v_detail);
+    SELECT v_status AS status, IF(v_status = 0, NULL, p_name) AS name,
+           v_status = 8 AND @@tx_isolation IN ('REPEATABLE-READ', 'SERIALIZABLE') AS stays,
+           v_detail AS detail;
 END//
 
 DELIMITER ;

@@ -454,9 +454,10 @@ END//
 
 -- ---- who holds, who waits ------------------------------------------------------------------------------
 
--- Expired leases and dead waiters are left out. From within rowlock's database only: the names of
+-- For rowlock_list; people have rowlock_holders and rowlock_waiters. Expired leases and dead waiters are
+-- left out. From within rowlock's database only: the names of
 -- session locks hold its name.
-CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_holders AS
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_listed AS
     SELECT 'held' AS state, l.name, MAX(l.mode) AS mode, l.token, 0 AS ticket, MAX(l.owner) AS owner,
            MAX(l.host) AS host, MAX(l.pid) AS pid, MAX(l.command) AS command, MAX(l.note) AS note,
            TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MAX(l.acquired)) DIV 1000 AS since_ms,
@@ -482,7 +483,7 @@ CREATE OR REPLACE PROCEDURE rowlock_list(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     DECLARE EXIT HANDLER FOR 1227
-        SELECT * FROM rowlock_holders WHERE p_name IS NULL OR name = p_name
+        SELECT * FROM rowlock_listed WHERE p_name IS NULL OR name = p_name
          ORDER BY state, name, ticket, token;
 
     IF @rowlock_idle IS NOT NULL THEN
@@ -490,7 +491,7 @@ BEGIN
     END IF;
     IF p_name IS NULL THEN
         SELECT h.* FROM (
-            SELECT * FROM rowlock_holders
+            SELECT * FROM rowlock_listed
             UNION ALL
             SELECT 'transaction', UNHEX(SUBSTRING(k.lock_data, 3)),
                    IF(k.lock_mode LIKE 'S%', 'shared', 'exclusive'), 0, 0, NULL,
@@ -508,7 +509,7 @@ BEGIN
         ) h ORDER BY h.state, h.name, h.ticket, h.token;
     ELSE
         SELECT h.* FROM (
-            SELECT * FROM rowlock_holders WHERE name = p_name
+            SELECT * FROM rowlock_listed WHERE name = p_name
             UNION ALL
             SELECT 'transaction', p_name, IF(k.lock_mode LIKE 'S%', 'shared', 'exclusive'), 0, 0, NULL,
                    SUBSTRING_INDEX(p.host, ':', 1), t.trx_mysql_thread_id, p.user, NULL,

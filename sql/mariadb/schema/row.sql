@@ -203,6 +203,19 @@ BEGIN
     END IF;
 END//
 
+-- In the caller's transaction; nothing where another shares the row or waits for it.
+CREATE OR REPLACE PROCEDURE rowlock_remove(IN p_name VARBINARY(255))
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_row TINYINT DEFAULT 0;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    SELECT 1 INTO v_row FROM rowlock_name WHERE name = p_name FOR UPDATE SKIP LOCKED;
+    IF v_row THEN
+        DELETE FROM rowlock_name WHERE name = p_name;
+    END IF;
+END//
+
 -- A hundred rows a transaction, each only if nobody has it: a locker who comes meanwhile finds no
 -- row and makes it again.
 CREATE OR REPLACE PROCEDURE rowlock_vacuum_names(OUT p_removed BIGINT)
@@ -244,7 +257,4 @@ DELIMITER ;
 
 SET SESSION sql_mode = @rowlock_sql_mode;
 
--- The last statement: with this row the schema counts as installed.
-INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
-    VALUES (1, 'row', NULL, NULL, 0)
-    ON DUPLICATE KEY UPDATE version = 1, technique = 'row', object = NULL, id_width = NULL, owned = 0;
+SET @rowlock_technique = 'row', @rowlock_table = NULL, @rowlock_width = NULL, @rowlock_owned = 0;

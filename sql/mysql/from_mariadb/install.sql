@@ -1,5 +1,5 @@
 -- MySQL's own of what sql/mariadb/schema/install.sql makes: without SET STATEMENT ... FOR, Galera,
--- information_schema.innodb_locks; an error's text has 128 characters. rowlock_in_transaction, which
+-- information_schema.innodb_locks. rowlock_in_transaction, which
 -- MariaDB does not need, comes with rowlock_check_server: no empty line between them.
 
 -- Only a server that can write keeps a lock: a replica's lock excludes nobody.
@@ -127,29 +127,4 @@ BEGIN
       FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
      WHERE l.name = p_name
      ORDER BY b.expires DESC, l.token;
-END//
-
--- Says in one sentence, with the engine's own number, why the door stays shut.
-DROP PROCEDURE IF EXISTS rowlock_refuse//
-CREATE PROCEDURE rowlock_refuse(
-    IN p_status TINYINT, IN p_name VARBINARY(255), IN p_stays TINYINT,
-    IN p_detail VARCHAR(400) CHARACTER SET utf8mb4)
-    SQL SECURITY INVOKER READS SQL DATA
-BEGIN
-    DECLARE v_text VARCHAR(128) CHARACTER SET utf8mb4;
-
-    SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(CONVERT(p_name USING utf8mb4), 60), '\' ',
-        CASE p_status WHEN 3 THEN CONCAT('is held by ', COALESCE(p_detail, 'a lease'))
-                      WHEN 4 THEN 'has an expired lease that is still being used'
-                      WHEN 5 THEN 'is not prepared: CALL rowlock_prepare before the transaction'
-                      WHEN 6 THEN CONCAT('is held by a committed row: ', COALESCE(p_detail, ''))
-                      WHEN 7 THEN 'was not locked: the statement was cancelled'
-                      ELSE 'is held by another transaction' END,
-        IF(p_stays, '; rows locked on the way stay so', '')), 128);
-    CASE p_status
-        WHEN 5 THEN SIGNAL SQLSTATE 'RL008' SET MESSAGE_TEXT = v_text;
-        WHEN 6 THEN SIGNAL SQLSTATE 'RL009' SET MESSAGE_TEXT = v_text;
-        WHEN 7 THEN SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = v_text;
-        ELSE SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = v_text;
-    END CASE;
 END//

@@ -30,27 +30,28 @@ DROP PROCEDURE IF EXISTS rowlock_idle_limit//
 
 DROP PROCEDURE IF EXISTS rowlock_idle_back//
 
--- The fence: who ends the lease has to DELETE this row, and waits. In the caller's transaction.
-DROP PROCEDURE IF EXISTS rowlock_fence//
-CREATE PROCEDURE rowlock_fence(
-    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_limit_ms BIGINT)
+-- The fence: who ends the lease has to DELETE this row, and waits. In the caller's transaction. p_seconds
+-- as in rowlock_take. p_status: 0, 2, 7, 8 lost, 10 a read-only transaction.
+DROP PROCEDURE IF EXISTS rowlock_take_fence//
+CREATE PROCEDURE rowlock_take_fence(
+    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_seconds INT,
+    OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_row, v_seconds INT DEFAULT 0;
+    DECLARE v_row INT DEFAULT 0;
     DECLARE v_limit INT DEFAULT @@innodb_lock_wait_timeout;
     DECLARE EXIT HANDLER FOR 1205
     BEGIN
         SET SESSION innodb_lock_wait_timeout = v_limit;
-        SELECT 2 AS status, p_name AS name, 0 AS stays, NULL AS detail;
+        SET p_status = 2;
     END;
     DECLARE EXIT HANDLER FOR 1317
     BEGIN
         SET SESSION innodb_lock_wait_timeout = v_limit;
-        SELECT 7 AS status, p_name AS name, 0 AS stays, NULL AS detail;
+        SET p_status = 7;
     END;
     DECLARE EXIT HANDLER FOR 1792
-        SELECT 10 AS status, p_name AS name, 0 AS stays,
-               '25006 rowlock: a fence in a read-only transaction would guard nothing' AS detail;
+        SET p_status = 10, p_detail = '25006 rowlock: a fence in a read-only transaction would guard nothing';
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         SET SESSION innodb_lock_wait_timeout = v_limit;
@@ -67,15 +68,9 @@ BEGIN
         CALL rowlock_check_server();
     END IF;
     UPDATE rowlock_beat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
-    CALL rowlock_seconds(GREATEST(p_limit_ms, 1), NOT @@innodb_rollback_on_timeout, v_seconds);
-    SET SESSION innodb_lock_wait_timeout = v_seconds;
+    SET SESSION innodb_lock_wait_timeout = IF(p_seconds < 0, v_limit, p_seconds);
     SELECT 1 INTO v_row FROM rowlock_lease
      WHERE token = p_token AND name = p_name LIMIT 1 FOR SHARE;
     SET SESSION innodb_lock_wait_timeout = v_limit;
-    IF v_row THEN
-        SELECT 0 AS status, NULL AS name, 0 AS stays, NULL AS detail;
-    ELSE
-        SELECT 8 AS status, p_name AS name, @@transaction_isolation IN ('REPEATABLE-READ', 'SERIALIZABLE') AS stays,
-               NULL AS detail;
-    END IF;
+    SET p_status = IF(v_row, 0, 8);
 END//

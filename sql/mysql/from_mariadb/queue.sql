@@ -71,6 +71,6 @@ DROP PROCEDURE IF EXISTS rowlock_list//
 CREATE PROCEDURE rowlock_list(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    SELECT * FROM rowlock_holders WHERE p_name IS NULL OR name = p_name
+    SELECT * FROM rowlock_listed WHERE p_name IS NULL OR name = p_name
      ORDER BY state, name, ticket, token;
 END//

@@ -1,0 +1,424 @@
+-- rowlock on MariaDB, the SQL door: what people at the mariadb client and programs in any language call.
+-- Run install.sql, lease.sql and queue.sql first. (rowlock_next is in counter.sql, the views are in views.sql.)
+--
+--   rowlock_begin_exclusive(name), rowlock_begin_shared(name)   begin at READ COMMITTED and lock; wait
+--   rowlock_exclusive(name), rowlock_shared(name)               lock in the open transaction; wait
+--   rowlock_try_exclusive(name, wait_ms, got), rowlock_try_shared(name, wait_ms, got)
+--   rowlock_unlock(name)                                        removes what the lock will leave behind
+--   rowlock_prepare(name), rowlock_vacuum(removed)              outside a transaction
+--   rowlock_acquire(name, ttl_ms, mode, limit, token), rowlock_renew(token, ttl_ms),
+--   rowlock_release(token, released)                            leases, outside a transaction
+--   rowlock_fence(name, token)                                  in the open transaction
+--
+-- What a procedure has to say it says in its last parameter, OUT; none of them answers with a result set.
+-- So a CALL is one plain statement everywhere: after a result set mysqli says "Commands out of sync" and
+-- a Python connector "Unread result found" until the caller has also read the end of the CALL; an event
+-- could do nothing with it, and another procedure could not read it. At the client, and from Python or PHP:
+--     CALL rowlock_acquire('import', 60000, 'exclusive', NULL, @token); SELECT @token;
+-- With JDBC: a CallableStatement with registerOutParameter. Times are milliseconds.
+--
+-- What is refused is an error, whose text says what happened to which name, and what to do:
+--     HY000, 1205: not locked in time      70100, 1317: interrupted      40001: rolled back, begin again
+--     RL001 not at READ COMMITTED   RL002 no lock is kept on this server   RL003 a bad name or argument
+--     RL004 not with this technique   RL005 the lease is lost   RL006 no transaction is open   RL007 one is
+--     RL008 not prepared   RL009 a committed row is in the way
+--
+-- Who waits, waits as the session's innodb_lock_wait_timeout says, for a row as well as for a lease.
+-- max_statement_time holds, too. Both can be said for one call:
+--     SET STATEMENT innodb_lock_wait_timeout = 5 FOR CALL rowlock_begin_exclusive('import');
+
+SET @rowlock_sql_mode = @@SESSION.sql_mode;
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+
+DELIMITER //
+
+-- ---- what is refused -------------------------------------------------------------------------------
+
+-- Says in one sentence, with the engine's own number, why the door stays shut.
+CREATE OR REPLACE PROCEDURE rowlock_refuse(
+    IN p_status TINYINT, IN p_name VARBINARY(255), IN p_stays TINYINT,
+    IN p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
+
+    SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(CONVERT(p_name USING utf8mb4), 100), '\' ',
+        CASE p_status WHEN 3 THEN CONCAT('is held by ', COALESCE(p_detail, 'a lease'))
+                      WHEN 4 THEN 'has an expired lease that a transaction is still using: try again'
+                      WHEN 5 THEN 'is not prepared: CALL rowlock_prepare before the transaction'
+                      WHEN 6 THEN CONCAT('is held by a committed row, which rowlock_vacuum deletes: ',
+                                         COALESCE(p_detail, ''))
+                      WHEN 7 THEN 'was not locked: the statement was interrupted'
+                      WHEN 8 THEN 'is not, or no longer, leased to this token: roll back, and stop what is done under it'
+                      WHEN 10 THEN 'cannot be fenced in a read-only transaction, which guards nothing'
+                      ELSE CONCAT('is held by ', COALESCE(p_detail, 'another transaction')) END,
+        IF(p_status IN (1, 2, 3), '; try again, or wait longer (innodb_lock_wait_timeout)', ''),
+        IF(p_stays, '; rows locked on the way stay so until your transaction ends', '')), 500);
+    CASE p_status
+        WHEN 5 THEN SIGNAL SQLSTATE 'RL008' SET MESSAGE_TEXT = v_text;
+        WHEN 6 THEN SIGNAL SQLSTATE 'RL009' SET MESSAGE_TEXT = v_text;
+        WHEN 7 THEN SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = v_text;
+        WHEN 8 THEN SIGNAL SQLSTATE 'RL005' SET MESSAGE_TEXT = v_text;
+        WHEN 10 THEN SIGNAL SQLSTATE '25006' SET MYSQL_ERRNO = 1792, MESSAGE_TEXT = v_text;
+        ELSE SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = v_text;
+    END CASE;
+END//
+
+-- The same in a transaction that was open: it may have been rolled back by the time-out.
+CREATE OR REPLACE PROCEDURE rowlock_refuse_within(
+    IN p_status TINYINT, IN p_name VARBINARY(255), IN p_stays TINYINT,
+    IN p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
+
+    IF NOT @@in_transaction AND @@autocommit AND p_status IN (1, 2) THEN
+        SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(CONVERT(p_name USING utf8mb4), 100), '\' was not locked in ',
+            'time, and innodb_rollback_on_timeout is set: the server rolled your whole transaction back; begin again'), 500);
+        SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = v_text;
+    END IF;
+    CALL rowlock_refuse(p_status, p_name, p_stays, p_detail);
+END//
+
+-- Sleeps, and makes the next pause longer. p_cut: 0; 7 if a KILL QUERY, 3 if max_statement_time ended it.
+-- (DO SLEEP swallows either, and after SET v = SLEEP() no handler is asked.)
+CREATE OR REPLACE PROCEDURE rowlock_pause(INOUT p_seconds DOUBLE, IN p_most DOUBLE, OUT p_cut TINYINT)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_slept TINYINT;
+    DECLARE EXIT HANDLER FOR 1317 SET p_cut = 7;
+    DECLARE EXIT HANDLER FOR 1969 SET p_cut = 3;
+
+    SET p_cut = 0;
+    SELECT SLEEP(p_seconds) INTO v_slept;
+    SET p_seconds = LEAST(p_seconds * 1.5, p_most);
+END//
+
+-- ---- locks in a transaction ------------------------------------------------------------------------
+
+-- Begins and locks; row and lease are waited for no longer than innodb_lock_wait_timeout each.
+CREATE OR REPLACE PROCEDURE rowlock_begin_name(
+    IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_want LONGTEXT CHARACTER SET ascii;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_status, v_cut TINYINT DEFAULT 0;
+    DECLARE v_pause DOUBLE DEFAULT 0.01;
+    DECLARE v_end DATETIME(6);
+
+    CALL rowlock_pack(p_name, p_shared, v_want);
+    waiting: LOOP
+        CALL rowlock_begin_wants(v_want, -2, v_status, v_name, v_detail);
+        IF v_status = 0 THEN
+            LEAVE waiting;
+        END IF;
+        IF v_end IS NULL THEN
+            SET v_end = utc_timestamp(6) + INTERVAL @@innodb_lock_wait_timeout SECOND;
+        END IF;
+        IF v_cut = 7 THEN
+            CALL rowlock_refuse(7, v_name, 0, NULL);
+        ELSEIF v_status NOT IN (3, 4) OR v_cut <> 0 OR utc_timestamp(6) >= v_end THEN
+            CALL rowlock_refuse(v_status, v_name, 0, v_detail);
+        END IF;
+        IF v_status = 4 THEN
+            CALL rowlock_sweep_wants(v_want);
+        END IF;
+        CALL rowlock_pause(v_pause, 0.25, v_cut);
+    END LOOP;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_begin_exclusive(IN name LONGTEXT CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'Begins a transaction at READ COMMITTED with the name locked; waits. It is unlocked when the transaction ends.'
+    CALL rowlock_begin_name(name, 0)//
+
+CREATE OR REPLACE PROCEDURE rowlock_begin_shared(IN name LONGTEXT CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'As rowlock_begin_exclusive, together with other shared locks.'
+    CALL rowlock_begin_name(name, 1)//
+
+-- Locks in the open transaction: the row as long as innodb_lock_wait_timeout says, a lease as long
+-- but 30 s at most, for its holder may be waiting for your rows.
+CREATE OR REPLACE PROCEDURE rowlock_lock_name(
+    IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_want LONGTEXT CHARACTER SET ascii;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_status, v_stays TINYINT;
+
+    CALL rowlock_pack(p_name, p_shared, v_want);
+    CALL rowlock_lock_wants(v_want, -2, LEAST(30, @@innodb_lock_wait_timeout) * 1000, 1,
+                            v_status, v_name, v_stays, v_detail);
+    IF v_status <> 0 THEN
+        CALL rowlock_refuse_within(v_status, v_name, v_stays, v_detail);
+    END IF;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_exclusive(IN name LONGTEXT CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'Locks a name until the open transaction, at READ COMMITTED, ends; waits.'
+    CALL rowlock_lock_name(name, 0)//
+
+CREATE OR REPLACE PROCEDURE rowlock_shared(IN name LONGTEXT CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'As rowlock_exclusive, together with other shared locks.'
+    CALL rowlock_lock_name(name, 1)//
+
+-- got: 1 locked; 0 not, and nothing is held; 2 not, but the row stays locked until the end. Whole
+-- seconds are waited in InnoDB's queue, the rest (and everything, where a time-out would roll your
+-- transaction back) by looking again every 10 to 50 ms.
+CREATE OR REPLACE PROCEDURE rowlock_try_name(
+    IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT, IN p_wait_ms BIGINT,
+    OUT p_got TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_want LONGTEXT CHARACTER SET ascii;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_status, v_stays, v_cut TINYINT DEFAULT 0;
+    DECLARE v_left_ms BIGINT;
+    DECLARE v_pause DOUBLE DEFAULT 0.01;
+    DECLARE v_end DATETIME(6);
+
+    SET p_wait_ms = LEAST(GREATEST(COALESCE(p_wait_ms, 0), 0), 31536000000);  -- a year
+    SET v_end = utc_timestamp(6) + INTERVAL p_wait_ms * 1000 MICROSECOND;
+    CALL rowlock_pack(p_name, p_shared, v_want);
+    tries: LOOP
+        CALL rowlock_lock_wants(v_want, 0, 0, 1, v_status, v_name, v_stays, v_detail);
+        SET v_left_ms = TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_end) DIV 1000;
+        IF v_status = 1 AND v_left_ms >= 1000 AND NOT @@innodb_rollback_on_timeout THEN
+            SET v_left_ms = v_left_ms DIV 1000 * 1000;
+            CALL rowlock_lock_wants(v_want, v_left_ms, v_left_ms, 1,
+                                    v_status, v_name, v_stays, v_detail);
+            SET v_left_ms = TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_end) DIV 1000;
+            SET v_cut = IF(v_status IN (2, 3) AND v_left_ms >= 1000, 3, 0);    -- by max_statement_time
+        END IF;
+        IF v_status IN (0, 5, 6, 7) OR v_cut <> 0 OR v_left_ms <= 0 THEN
+            LEAVE tries;
+        END IF;
+        SET v_pause = LEAST(v_pause, v_left_ms / 1000);
+        CALL rowlock_pause(v_pause, 0.05, v_cut);
+    END LOOP;
+    IF v_status IN (5, 6, 7) OR (v_status <> 0 AND v_cut = 7) THEN
+        CALL rowlock_refuse(IF(v_cut = 7, 7, v_status), v_name, v_stays, v_detail);
+    END IF;
+    SET p_got = IF(v_status = 0, 1, IF(v_stays, 2, 0));
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_try_exclusive(
+    IN name LONGTEXT CHARACTER SET utf8mb4, IN wait_ms BIGINT, OUT got TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'As rowlock_exclusive, within wait_ms. got: 1 locked; 0 not; 2 not, but a row stays locked until the transaction ends.'
+    CALL rowlock_try_name(name, 0, wait_ms, got)//
+
+CREATE OR REPLACE PROCEDURE rowlock_try_shared(
+    IN name LONGTEXT CHARACTER SET utf8mb4, IN wait_ms BIGINT, OUT got TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'As rowlock_shared, within wait_ms. got: 1 locked; 0 not; 2 not, but a row stays locked until the transaction ends.'
+    CALL rowlock_try_name(name, 1, wait_ms, got)//
+
+-- Technique row: the row of the name goes with the COMMIT, unless another shares or awaits the lock; the
+-- name stays locked until then. Who comes to wait after that finds no row: rowlock_begin_* makes it
+-- again, in an open transaction it is not prepared (RL008). Nothing under technique insert.
+CREATE OR REPLACE PROCEDURE rowlock_unlock(IN name LONGTEXT CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'Removes, with the COMMIT of the open transaction, the row that its lock leaves behind: call it last. The name stays locked until then. Waits for nobody.'
+BEGIN
+    DECLARE v_want LONGTEXT CHARACTER SET ascii;
+
+    CALL rowlock_pack(name, 0, v_want);
+    IF NOT @@in_transaction AND @@autocommit THEN
+        CALL rowlock_misuse(v_want, 6);
+    END IF;
+    IF @@tx_isolation <> 'READ-COMMITTED' THEN
+        CALL rowlock_misuse(v_want, 1);
+    END IF;
+    CALL rowlock_remove(CONVERT(name USING utf8mb4));
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_prepare(IN name LONGTEXT CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'Makes a name known, as rowlock_exclusive wants it where none was locked before. Before the transaction begins.'
+BEGIN
+    DECLARE v_want LONGTEXT CHARACTER SET ascii;
+
+    CALL rowlock_pack(name, 0, v_want);
+    CALL rowlock_prepare_wants(v_want);
+END//
+
+-- Counts the rows of names and leases, those left over, and the waiters; not the beats.
+CREATE OR REPLACE PROCEDURE rowlock_vacuum(OUT removed BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'Removes what nobody holds: expired leases, dead waiters, rows of names. removed: how many. Waits for nobody.'
+BEGIN
+    DECLARE v_before, v_after, v_waiters, v_names BIGINT DEFAULT 0;
+
+    IF @@in_transaction THEN
+        SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
+            'rowlock: vacuum makes transactions of its own, but one is open: COMMIT or ROLLBACK first';
+    END IF;
+    CALL rowlock_check_server();
+    SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SELECT count(*) INTO v_before FROM rowlock_lease;
+    COMMIT;
+    CALL rowlock_sweep_wants(NULL);
+    SELECT count(*) INTO v_after FROM rowlock_lease;
+    COMMIT;
+    CALL rowlock_vacuum_queue(v_waiters);
+    CALL rowlock_vacuum_names(v_names);
+    SET removed = v_names + v_waiters + GREATEST(v_before - v_after, 0);
+END//
+
+-- What the C library calls: the same as a result.
+CREATE OR REPLACE PROCEDURE rowlock_vacuum_row()
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_removed BIGINT;
+
+    CALL rowlock_vacuum(v_removed);
+    SELECT v_removed AS removed;
+END//
+
+-- ---- leases ----------------------------------------------------------------------------------------
+
+CREATE OR REPLACE PROCEDURE rowlock_check_ttl(IN p_ttl_ms BIGINT)
+    SQL SECURITY INVOKER NO SQL
+BEGIN
+    IF p_ttl_ms IS NULL OR p_ttl_ms NOT BETWEEN 1000 AND 3162240000000 THEN
+        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT =
+            'rowlock: a ttl is from 1000 ms, a second, to 3162240000000 ms, a hundred years';
+    END IF;
+END//
+
+-- The lease want of one name: see the top of lease.sql.
+CREATE OR REPLACE PROCEDURE rowlock_pack_lease(
+    IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_mode VARCHAR(255) CHARACTER SET utf8mb4, IN p_limit INT,
+    OUT p_want LONGTEXT CHARACTER SET ascii)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    CALL rowlock_pack(p_name, 0, p_want);
+    IF p_mode IS NULL OR p_mode NOT IN ('exclusive', 'shared', 'permit') THEN
+        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = 'rowlock: the mode of a lease is exclusive, shared or permit';
+    ELSEIF p_mode = 'permit' AND (p_limit IS NULL OR p_limit < 1) THEN
+        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT =
+            'rowlock: for a permit the limit is needed: how many permits the name has in all, 1 or more';
+    ELSEIF p_mode <> 'permit' AND p_limit IS NOT NULL THEN
+        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = 'rowlock: a limit goes with mode permit only; else NULL';
+    END IF;
+    SET p_want = CONCAT(HEX(p_name), CASE p_mode WHEN 'exclusive' THEN ':x:0:0' WHEN 'shared' THEN ':s:0:0'
+                                          ELSE CONCAT(':p:', p_limit, ':1') END);
+END//
+
+-- One try, as the library makes it; a grant or a look of another's that has the name for a moment is no
+-- answer. Whose client this is the server knows, not which process. No session lock is taken: the session
+-- may be a pool's, and the lease be released in another; waiters look every few seconds instead.
+CREATE OR REPLACE PROCEDURE rowlock_try_grant(
+    IN p_want LONGTEXT CHARACTER SET ascii, IN p_ttl_ms BIGINT,
+    OUT p_status TINYINT, OUT p_name VARBINARY(255), OUT p_token BIGINT,
+    OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_owner VARBINARY(255) DEFAULT REPLACE(UUID(), '-', '');
+    DECLARE v_host VARCHAR(255) CHARACTER SET utf8mb4 DEFAULT SUBSTRING_INDEX(USER(), '@', -1);
+    DECLARE v_tries INT DEFAULT 5;
+    DECLARE v_number BIGINT;
+    DECLARE v_pause DOUBLE DEFAULT 0.01;
+    DECLARE v_cut TINYINT DEFAULT 0;
+
+    SET v_host = IF(v_host = 'localhost', @@hostname, v_host);
+    tries: LOOP
+        CALL rowlock_grant_answer(p_want, v_owner, p_ttl_ms, 0, 0, 0, v_host, NULL,
+                                  CONCAT('session ', CONNECTION_ID(), ' of ', SUBSTRING_INDEX(USER(), '@', 1)),
+                                  NULL, p_status, p_name, p_token, v_number, p_detail);
+        SET v_tries = v_tries - 1;
+        IF p_status <> 1 OR v_tries = 0 OR v_cut <> 0 THEN
+            LEAVE tries;
+        END IF;
+        CALL rowlock_pause(v_pause, 0.05, v_cut);
+    END LOOP;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_acquire(
+    IN name LONGTEXT CHARACTER SET utf8mb4, IN ttl_ms BIGINT, IN mode VARCHAR(255) CHARACTER SET utf8mb4,
+    IN limit_ INT, OUT token BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'A lease of a name, once tried; token: NULL if it is held or waited for. mode: exclusive, shared, or permit, of which the name has limit_ (else NULL). Outside a transaction; it ends by rowlock_release, or ttl_ms after its last renewal.'
+BEGIN
+    DECLARE v_want LONGTEXT CHARACTER SET ascii;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
+    DECLARE v_status TINYINT;
+
+    SET token = NULL;
+    CALL rowlock_pack_lease(name, mode, limit_, v_want);
+    CALL rowlock_check_ttl(ttl_ms);
+    CALL rowlock_try_grant(v_want, ttl_ms, v_status, v_name, token, v_detail);
+    IF v_status <> 0 THEN
+        SET token = NULL;
+    END IF;
+    IF v_status = 13 THEN
+        SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(name, 100), '\': ', v_detail), 500);
+        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = v_text;
+    ELSEIF v_status IN (6, 7) THEN
+        CALL rowlock_refuse(v_status, v_name, 0, v_detail);
+    END IF;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_renew(IN token BIGINT, IN ttl_ms BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'The lease shall last ttl_ms from now, and no shorter than it did. An error (RL005) if it is lost or broken: stop what is done under it. Outside a transaction.'
+BEGIN
+    DECLARE v_status TINYINT;
+    DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
+
+    CALL rowlock_check_ttl(ttl_ms);
+    CALL rowlock_extend(COALESCE(token, 0), ttl_ms, v_status);
+    IF v_status <> 0 THEN
+        SET v_text = LEFT(CONCAT('rowlock: the lease ', COALESCE(token, 'NULL'),
+            IF(v_status = 14, ' was broken', ' has expired, or was broken or released'),
+            ': stop what is done under it, another may have it'), 500);
+        SIGNAL SQLSTATE 'RL005' SET MESSAGE_TEXT = v_text;
+    END IF;
+END//
+
+CREATE OR REPLACE PROCEDURE rowlock_release(IN token BIGINT, OUT released TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'Ends a lease. released: 1; 0 if it had been lost or ended before. Outside a transaction.'
+BEGIN
+    DECLARE v_rows INT DEFAULT 0;
+
+    CALL rowlock_alone();
+    CALL rowlock_end(COALESCE(token, 0), v_rows);
+    SET released = v_rows > 0;
+END//
+
+-- Waits only for whoever is just ending that lease, and ends himself after innodb_lock_wait_timeout.
+CREATE OR REPLACE PROCEDURE rowlock_fence(IN name LONGTEXT CHARACTER SET utf8mb4, IN token BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+    COMMENT 'In the open transaction: the token stays a valid lease of that name until it ends. An error (RL005) if the lease is lost: roll back.'
+BEGIN
+    DECLARE v_want LONGTEXT CHARACTER SET ascii;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_status TINYINT;
+
+    CALL rowlock_pack(name, 0, v_want);
+    IF NOT @@in_transaction AND @@autocommit THEN
+        CALL rowlock_misuse(v_want, 6);
+    END IF;
+    SET v_name = UNHEX(SUBSTRING_INDEX(v_want, ':', 1));
+    CALL rowlock_take_fence(v_name, COALESCE(token, 0), -1, v_status, v_detail);
+    IF v_status <> 0 THEN
+        CALL rowlock_refuse_within(v_status, v_name, 0,
+                                   IF(v_status = 2, 'somebody who is ending the lease', v_detail));
+    END IF;
+END//
+
+DELIMITER ;
+
+SET SESSION sql_mode = @rowlock_sql_mode;

@@ -1,0 +1,5 @@
+-- The last statement of all: with this row the schema counts as installed. What it says was settled by the technique.
+INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
+    VALUES (1, @rowlock_technique, @rowlock_table, @rowlock_width, @rowlock_owned)
+    ON DUPLICATE KEY UPDATE version = VALUES(version), technique = VALUES(technique),
+        object = VALUES(object), id_width = VALUES(id_width), owned = VALUES(owned);

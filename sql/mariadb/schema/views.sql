@@ -1,0 +1,121 @@
+-- rowlock on MariaDB, views: who holds, who waits, what is known. Run subject.sql first. To be read from
+-- within rowlock's database: the names of session locks and tables by which they look hold its name.
+--
+-- They show what the caller may see (SQL SECURITY INVOKER). Leases, jobs and subjects: all of them, live.
+-- Transactions that hold a name or wait for one: only where somebody waits, for InnoDB tells of no other
+-- lock, and only to an account to which PROCESS is granted itself (not through a role): to others none is
+-- shown. Instants are UTC; names compare byte by byte.
+
+SET @rowlock_sql_mode = @@SESSION.sql_mode;
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+
+-- The transactions that are in the way of others, and those others. The server's tables of locks refuse a
+-- reader without PROCESS with an error; so they stand in a subquery that is not executed for him, and come
+-- out of it as a document. Under technique insert the index of the table in use tells the name.
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
+    SELECT DISTINCT CONVERT(UNHEX(j.name) USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name,
+           j.mode, j.waits, j.host, j.pid, j.program, j.since
+      FROM (SELECT (
+                SELECT JSON_ARRAYAGG(JSON_OBJECT(
+                           'name', IF(k.lock_data LIKE '0x%', SUBSTRING_INDEX(SUBSTRING(k.lock_data, 3), ',', 1),
+                                      HEX(REPLACE(SUBSTRING(REGEXP_SUBSTR(k.lock_data, '^''([^'']|'''')*(?='')'), 2),
+                                                  '''''', ''''))),
+                           'mode', IF(m.technique <> 'insert' AND k.lock_mode LIKE 'S%', 'shared', 'exclusive'),
+                           'waits', t.trx_requested_lock_id <=> k.lock_id,
+                           'host', SUBSTRING_INDEX(p.host, ':', 1), 'pid', p.id, 'program', p.user,
+                           'since', CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00'))
+                       LIMIT 1000)
+                  FROM information_schema.innodb_locks k
+                  JOIN information_schema.innodb_trx t ON t.trx_id = k.lock_trx_id
+                  JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+                  JOIN rowlock_meta m ON REPLACE(k.lock_table, '`', '') =
+                       CASE WHEN m.technique <> 'insert' THEN CONCAT(DATABASE(), '.rowlock_name')
+                            WHEN LOCATE('.', m.object) > 0 THEN REPLACE(m.object, '`', '')
+                            ELSE CONCAT(DATABASE(), '.', REPLACE(m.object, '`', '')) END
+                 WHERE k.lock_data LIKE '0x%' OR k.lock_data LIKE '''%'     -- a name; else a gap
+            ) AS document
+              FROM (SELECT 1 AS one FROM information_schema.user_privileges
+                     WHERE privilege_type = 'PROCESS'
+                       AND grantee = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''') LIMIT 1) may
+           ) d, JSON_TABLE(d.document, '$[*]' COLUMNS (
+               name VARCHAR(510) PATH '$.name', mode VARCHAR(16) PATH '$.mode', waits TINYINT PATH '$.waits',
+               host VARCHAR(255) PATH '$.host', pid BIGINT PATH '$.pid', program VARCHAR(255) PATH '$.program',
+               since DATETIME PATH '$.since')) j;
+
+-- kind: lease or transaction. pid: of the program, where it told; of a transaction its session's number,
+-- as KILL takes it. broken: it was asked to end, and gets no renewal.
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_holders AS
+    SELECT CONVERT(l.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, 'lease' AS kind,
+           CAST(MAX(l.mode) AS CHAR(16)) AS mode, l.token, IF(MAX(l.mode) = 'permit', count(*), NULL) AS permits,
+           MAX(l.`limit`) AS limit_, MAX(l.host) AS host, MAX(l.pid) AS pid, MAX(l.command) AS program,
+           MAX(l.note) AS note, MAX(l.acquired) AS since, MAX(b.expires) AS expires, MAX(b.stop) AS broken
+      FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+     WHERE b.expires > utc_timestamp(6)
+     GROUP BY l.token, l.name
+    UNION ALL
+    SELECT t.name, 'transaction', t.mode, NULL, NULL, NULL, t.host, t.pid, t.program, NULL, t.since, NULL, 0
+      FROM rowlock_transactions t WHERE NOT t.waits;
+
+-- kind: what it wants to have. place: of a ticket, 1 is next; transactions have none.
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_waiters AS
+    SELECT CONVERT(w.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, 'lease' AS kind,
+           CAST(w.mode AS CHAR(16)) AS mode, w.ticket,
+           (SELECT count(*) FROM rowlock_waiter b WHERE b.name = w.name AND b.ticket <= w.ticket) AS place,
+           IF(w.mode = 'permit', w.`count`, NULL) AS permits, w.`limit` AS limit_, w.host, w.pid,
+           w.command AS program, w.note, w.since
+      FROM rowlock_waiter w
+     WHERE IF(w.seen IS NULL, NOT IS_FREE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', w.ticket)),
+              w.seen > utc_timestamp(6))
+    UNION ALL
+    SELECT t.name, 'transaction', t.mode, NULL, NULL, NULL, NULL, t.host, t.pid, t.program, NULL, t.since
+      FROM rowlock_transactions t WHERE t.waits;
+
+-- The names that anything is known of. known: it has a row that technique row locks, and keeps until
+-- rowlock_unlock or rowlock_vacuum.
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_names AS
+    SELECT CONVERT(n.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, MAX(n.known) AS known,
+           SUM(n.leases) AS leases, SUM(n.waiters) AS waiters
+      FROM (SELECT name, 1 AS known, 0 AS leases, 0 AS waiters FROM rowlock_name
+            UNION ALL
+            SELECT l.name, 0, 1, 0 FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+             WHERE l.n = 0 AND b.expires > utc_timestamp(6)
+            UNION ALL
+            SELECT w.name, 0, 0, 1 FROM rowlock_waiter w) n
+     GROUP BY n.name;
+
+-- state: running; lost, its node died and left the run; broken; or idle. due NULL: never again.
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_jobs AS
+    SELECT CONVERT(j.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, j.schedule,
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.due, 9223372036854775807) * 1000 MICROSECOND AS due,
+           CASE WHEN j.running = 0 THEN 'idle' WHEN b.token IS NOT NULL THEN 'running'
+                WHEN c.outcome = 'broken' THEN 'broken' ELSE 'lost' END AS state,
+           c.node, c.pid, NULLIF(j.running, 0) AS token,
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL c.started * 1000 MICROSECOND AS since,
+           CAST(l.outcome AS CHAR(16)) AS last_outcome, l.`exit` AS last_exit, l.node AS last_node,
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL l.started * 1000 MICROSECOND AS last_started,
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(l.finished, 0) * 1000 MICROSECOND AS last_finished
+      FROM rowlock_job j
+      LEFT JOIN rowlock_run c ON c.token = j.running
+      LEFT JOIN rowlock_beat b ON b.token = j.running AND b.expires > utc_timestamp(6)
+      LEFT JOIN rowlock_run l ON l.token = (SELECT MAX(e.token) FROM rowlock_run e
+                                             WHERE e.job = j.name AND e.token <> j.running);
+
+-- updated NULL: nothing is there, or it has expired. PROCESSING that nobody does any more is an ERROR.
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_subjects AS
+    SELECT CONVERT(s.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, s.description,
+           IF(s.died, 'ERROR', CAST(s.status AS CHAR(16))) AS status,
+           IF(s.basis > COALESCE(s.expired, -1),
+              TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.updated * 1000 MICROSECOND, NULL) AS updated,
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.began * 1000 MICROSECOND AS began,
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.ended * 1000 MICROSECOND AS ended,
+           s.host, s.pid, s.program, NULLIF(s.token, 0) AS token,
+           CASE WHEN s.died AND s.token = 0 THEN 'its transaction was committed before it was done'
+                WHEN s.died THEN 'its holder died' ELSE s.error END AS error,
+           s.`exit` AS exit_status
+      FROM (SELECT r.*, e.expired,
+                   r.status = 'PROCESSING' AND NOT EXISTS (
+                       SELECT 1 FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+                        WHERE l.token = r.token AND b.expires > utc_timestamp(6)) AS died
+              FROM rowlock_subject r LEFT JOIN rowlock_expiry e ON e.name = r.name) s;
+
+SET SESSION sql_mode = @rowlock_sql_mode;

@@ -1,0 +1,63 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# For the tests of MariaDB's SQL door: sessions of the mariadb client that are told what to do, statement
+# by statement, and what they said.
+
+# shellcheck source=tests/command/lib.bash
+. "${BASH_SOURCE[0]%/*}/../command/lib.bash"
+
+bats_require_minimum_version 1.5.0
+database=${ROWLOCK_TEST_URL##*/}
+
+client() { # [OPTION...]: reads statements from its standard input; errors do not end it
+    mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -N -B --unbuffered --force \
+        "$@" "$database" 2>&1
+}
+# say STATEMENTS: what a new session answers; fails only where the client hangs, after 40 s (the server's
+# own limit for a wait is 50 s).
+say() { say_as root "$1"; }
+say_as() { # USER STATEMENTS
+    echo "$2" | mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u "$1" -N -B --force \
+        --unbuffered "$database" >said 2>&1 3>&- &
+    until_ended 40 $!
+    sed '/^--------------$/,/^--------------$/d; /^$/d' said
+}
+until_ended() { # SECONDS PID
+    local tries=0
+    until is_gone "$2"; do
+        tries=$((tries + 1))
+        if [ $tries -gt $(($1 * 50)) ]; then
+            kill -s KILL "$2"
+            echo "it hangs"
+            return 1
+        fi
+        sleep 0.02
+    done
+}
+open_session() { # NAME DESCRIPTOR: a client whose answers go to the file NAME
+    mkfifo "$1.in"
+    client <"$1.in" >"$1" 3>&- 4>&- 5>&- 6>&- &
+    all_started+=($!)
+    eval "exec $2>$1.in"
+    echo "SELECT CONCAT('session ', CONNECTION_ID());" >&"$2"
+    until_true said "$1" 'session [0-9]*'
+}
+said() { grep -qx -- "$2" "$1"; } # FILE PATTERN: is it a whole line of the answers?
+session_of() { sed -n 's/^session //p' "$1"; }
+# A test that failed leaves neither a lock nor a process to the next one.
+close_sessions() {
+    exec 4>&- 5>&- 6>&-
+    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    wait
+}
+# The session of that file waits for a row, as the server says.
+waits_for_a_row() {
+    sql 'SHOW ENGINE INNODB STATUS' | sed 's/\\n/\n/g' |
+        awk '/^---TRANSACTION/ { waits = 0 } /^LOCK WAIT/ { waits = 1 }
+             waits && /thread id/ { sub(/.*thread id /, ""); print $0 + 0 }' | grep -qx "$(session_of "$1")"
+}
+sleeps() { # FILE: its session looks at a lease again and again
+    [ "$(sql "SELECT count(*) FROM information_schema.processlist
+              WHERE id = $(session_of "$1") AND state = 'User sleep'")" = 1 ]
+}
+committed_level='SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'

@@ -1,0 +1,300 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Transaction locks through MariaDB's procedures, from the mariadb client: what each waits for, what it
+# leaves behind, and what it says where it refuses.
+# Runs on: mariadb
+
+load mariadb
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+teardown() { close_sessions; }
+
+is_row() { [ "$ROWLOCK_TEST_TECHNIQUE" = row ]; }
+known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]; }
+
+@test "rowlock_begin_exclusive begins a transaction at READ COMMITTED, locks, and says nothing" {
+    run say "CALL rowlock_begin_exclusive('quiet'); SELECT @@in_transaction, @@tx_isolation; COMMIT"
+    [ "$output" = $'1\tREAD-COMMITTED' ]
+}
+
+@test "in an open transaction rowlock_begin_exclusive refuses, and leaves it as it was" {
+    run say "CREATE TABLE IF NOT EXISTS mine (n INT) ENGINE = InnoDB; START TRANSACTION; INSERT INTO mine VALUES (1);
+             CALL rowlock_begin_exclusive('begun'); SELECT @@in_transaction, count(*) FROM mine; ROLLBACK; DROP TABLE mine"
+    [[ ${lines[0]} == "ERROR 1644 (RL007)"*"'begun' is not locked, for a transaction is open: COMMIT or ROLLBACK"* ]]
+    [ "${lines[1]}" = $'1\t1' ]
+}
+
+@test "outside a transaction what locks in one refuses" {
+    for call in "exclusive('none')" "shared('none')" "try_exclusive('none', 0, @got)" "try_shared('none', 0, @got)" \
+        "unlock('none')" "fence('none', 1)"; do
+        run say "CALL rowlock_$call"
+        [[ $output == "ERROR 1644 (RL006)"*"'none' is not locked, for no transaction is open: begin"* ]]
+    done
+    run say "CALL rowlock_next('none', @n)"
+    [[ $output == "ERROR 1644 (RL006)"*"'counter:none'"* ]]
+}
+
+@test "at REPEATABLE READ, the server's default, they refuse, and nothing is locked" {
+    sql "CALL rowlock_prepare('level')"
+    for call in "exclusive('level')" "shared('level')" "try_exclusive('level', 0, @got)" "unlock('level')"; do
+        run say "START TRANSACTION; CALL rowlock_$call; SELECT 'open', @@in_transaction;
+                 CALL rowlock_prepare('x'); ROLLBACK"
+        [[ ${lines[0]} == "ERROR 1644 (RL001)"*"'level' is not locked: not at READ COMMITTED"*"rowlock_begin_exclusive" ]]
+        [ "${lines[1]}" = $'open\t1' ]
+        rowlock run --tx -n level -- true
+    done
+}
+
+@test "a name is 1 to 255 bytes; what is none is refused everywhere" {
+    long=$(printf 'ä%.0s' {1..128})
+    for name in NULL "''" "'$long'"; do
+        for call in "begin_exclusive($name)" "begin_shared($name)" "exclusive($name)" "shared($name)" \
+            "try_exclusive($name, 0, @x)" "try_shared($name, 0, @x)" "unlock($name)" "prepare($name)" \
+            "fence($name, 1)" "acquire($name, 60000, 'exclusive', NULL, @x)" "next($name, @x)"; do
+            run say "CALL rowlock_$call"
+            [[ $output == "ERROR 1644 (RL003)"*"a name has 1 to 255 bytes of UTF-8" ]]
+        done
+    done
+    whole=$(printf 'ä%.0s' {1..127})x
+    run say "CALL rowlock_begin_exclusive('$whole'); SELECT 'locked'; COMMIT"
+    [ "$output" = locked ]
+}
+
+@test "p1 exclusive excludes exclusive and shared until COMMIT" {
+    open_session a 4
+    echo "CALL rowlock_begin_exclusive('both'); SELECT 'locked';" >&4
+    until_true said a locked
+    tries="CALL rowlock_begin_exclusive('other'); CALL rowlock_try_exclusive('both', 0, @x);
+           CALL rowlock_try_exclusive('both', 50, @y); SELECT @x, @y; ROLLBACK"
+    sql "CALL rowlock_prepare('other')"
+    run say "$tries"
+    [ "$output" = $'0\t0' ]
+    if is_row; then
+        run say "CALL rowlock_begin_exclusive('other'); CALL rowlock_try_shared('both', 0, @x); SELECT @x; ROLLBACK"
+        [ "$output" = 0 ]
+    fi
+    echo "COMMIT; SELECT 'over';" >&4
+    until_true said a over
+    run say "$tries"
+    [ "$output" = $'1\t1' ]
+}
+
+@test "p1 shared locks go together, and keep exclusive ones away" {
+    if ! is_row; then
+        run say "CALL rowlock_begin_shared('shared')"
+        [[ $output == "ERROR 1644 (RL004)"*"technique insert has exclusive locks only" ]]
+        return
+    fi
+    open_session a 4
+    open_session b 5
+    echo "CALL rowlock_begin_shared('shared'); SELECT 'locked';" >&4
+    until_true said a locked
+    echo "CALL rowlock_begin_shared('shared'); SELECT 'locked';" >&5
+    until_true said b locked
+    run say "CALL rowlock_begin_shared('shared'); CALL rowlock_shared('shared'); SELECT 'third'; COMMIT"
+    [ "$output" = third ]
+    run rowlock run --tx -n shared -- true
+    [ "$status" = 75 ]
+    echo "COMMIT; SELECT 'over';" >&4
+    echo "COMMIT; SELECT 'over';" >&5
+    until_true said a over
+    until_true said b over
+    rowlock run --tx -n shared -- true
+}
+
+@test "a wait for a row ends by innodb_lock_wait_timeout, of the session or of the one call" {
+    sql "CALL rowlock_prepare('other')"
+    hold patience
+    for first in "SET innodb_lock_wait_timeout = 1; CALL" "SET STATEMENT innodb_lock_wait_timeout = 1 FOR CALL"; do
+        run say "$first rowlock_begin_exclusive('patience'); SELECT @@in_transaction"
+        [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'patience' is held by another transaction; try again, or wait longer"* ]]
+        [ "${lines[1]}" = 0 ]
+    done
+    run say "CALL rowlock_begin_exclusive('other'); SET innodb_lock_wait_timeout = 1;
+             CALL rowlock_exclusive('patience'); SELECT @@in_transaction; ROLLBACK"
+    [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'patience' is held by another transaction"* ]]
+    [ "${lines[1]}" = 1 ]
+    let_go
+}
+
+@test "a wait for a lease ends by innodb_lock_wait_timeout as well" {
+    sql "CALL rowlock_prepare('other'); CALL rowlock_prepare('leased')"
+    token=$(rowlock hold --for 10m --note 'ask Ann' leased)
+    run say "SET innodb_lock_wait_timeout = 1; CALL rowlock_begin_exclusive('leased'); SELECT @@in_transaction"
+    [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'leased' is held by a lease on "*"ask Ann; try again"* ]]
+    [ "${lines[1]}" = 0 ]
+    run say "CALL rowlock_begin_exclusive('other'); SET innodb_lock_wait_timeout = 1;
+             CALL rowlock_exclusive('leased'); SELECT @@in_transaction; ROLLBACK"
+    [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'leased' is held by a lease"*"ask Ann"*"stay so until your transaction ends" ]]
+    [ "${lines[1]}" = 1 ]
+    rowlock release leased --token "$token"
+}
+
+# So long that only max_statement_time can end it.
+endless='SET innodb_lock_wait_timeout = 100000'
+
+@test "every wait ends by max_statement_time" {
+    sql "CALL rowlock_prepare('other'); CALL rowlock_prepare('leased')"
+    token=$(rowlock hold --for 10m --note test leased)
+    hold locked
+    for name in leased locked; do
+        run say "$endless; SET max_statement_time = 1; CALL rowlock_begin_exclusive('$name'); SELECT @@in_transaction"
+        [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'$name' is held by "* ]]
+        [ "${lines[1]}" = 0 ]
+        run say "$endless; SET STATEMENT max_statement_time = 1 FOR CALL rowlock_begin_exclusive('$name'); SELECT 'next'"
+        [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'$name' is held by "* ]]
+        run say "CALL rowlock_begin_exclusive('other'); $endless; SET max_statement_time = 1;
+                 CALL rowlock_exclusive('$name'); SELECT @@in_transaction; ROLLBACK"
+        [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'$name' is held by "* ]]
+        [ "${lines[1]}" = 1 ]
+        run say "CALL rowlock_begin_exclusive('other'); SET max_statement_time = 1;
+                 CALL rowlock_try_exclusive('$name', 600000, @got); SELECT @got IN (0, 2); ROLLBACK"
+        [ "$output" = 1 ]
+    done
+    let_go
+    rowlock release leased --token "$token"
+}
+
+@test "KILL QUERY ends a wait for a lease, in begin and in an open transaction" {
+    sql "CALL rowlock_prepare('other'); CALL rowlock_prepare('leased')"
+    token=$(rowlock hold --for 10m --note test leased)
+    open_session a 4
+    echo "$endless; CALL rowlock_begin_exclusive('leased'); SELECT 'one', @@in_transaction;" >&4
+    until_true sleeps a
+    sql "KILL QUERY $(session_of a)"
+    until_true said a $'one\t0'
+    grep "^ERROR 1317 (70100).*'leased' was not locked: the statement was interrupted" a
+    echo "CALL rowlock_begin_exclusive('other'); CALL rowlock_exclusive('leased'); SELECT 'two', @@in_transaction;" >&4
+    until_true sleeps a
+    sql "KILL QUERY $(session_of a)"
+    until_true said a $'two\t1'
+    [ "$(grep -c "^ERROR 1317 (70100).*'leased' was not locked" a)" = 2 ]
+    echo "CALL rowlock_try_exclusive('leased', 6000000, @got); SELECT 'three', @@in_transaction;" >&4
+    until_true sleeps a
+    sql "KILL QUERY $(session_of a)"
+    until_true said a $'three\t1'
+    [ "$(grep -c "^ERROR 1317 (70100)" a)" = 3 ]
+    rowlock release leased --token "$token"
+}
+
+@test "what nobody has prepared is refused in an open transaction, and begin_exclusive prepares it" {
+    run say "CALL rowlock_begin_exclusive('first'); CALL rowlock_exclusive('unknown'); SELECT @@in_transaction;
+             COMMIT; CALL rowlock_prepare('unknown'); CALL rowlock_begin_exclusive('first');
+             CALL rowlock_exclusive('unknown'); SELECT 'locked'; COMMIT"
+    if is_row; then
+        [[ ${lines[0]} == "ERROR 1644 (RL008)"*"'unknown' is not prepared: CALL rowlock_prepare"* ]]
+        [ "${lines[1]}" = 1 ]
+        [ "${lines[2]}" = locked ]
+    else
+        [ "$output" = $'1\nlocked' ]
+    fi
+}
+
+@test "rowlock_unlock takes the row away with the COMMIT, and not with a ROLLBACK" {
+    run say "CALL rowlock_begin_exclusive('gone'); CALL rowlock_unlock('gone'); ROLLBACK"
+    [ -z "$output" ]
+    ! is_row || known gone
+    run say "CALL rowlock_begin_exclusive('gone'); CALL rowlock_unlock('gone'); COMMIT"
+    [ -z "$output" ]
+    run ! known gone
+}
+
+@test "p1 a name that is unlocked stays locked until COMMIT; who waits for it gets it then" {
+    open_session a 4
+    open_session b 5
+    echo "CALL rowlock_begin_exclusive('waited'); CALL rowlock_unlock('waited'); SELECT 'unlocked';" >&4
+    until_true said a unlocked
+    run rowlock run --tx -n waited -- true
+    [ "$status" = 75 ]
+    echo "CALL rowlock_begin_exclusive('waited'); SELECT 'locked';" >&5
+    until_true waits_for_a_row b
+    run ! said b locked
+    echo 'COMMIT;' >&4
+    until_true said b locked
+    ! is_row || known waited
+    run rowlock run --tx -n waited -- true
+    [ "$status" = 75 ]
+    echo "COMMIT; SELECT 'over';" >&5
+    until_true said b over
+    rowlock run --tx waited -- true
+}
+
+@test "who waits in an open transaction for a name that is unlocked is told that it is not prepared" {
+    sql "CALL rowlock_prepare('open'); CALL rowlock_prepare('other')"
+    open_session a 4
+    open_session b 5
+    echo "CALL rowlock_begin_exclusive('open'); SELECT 'locked';" >&4
+    until_true said a locked
+    echo "CALL rowlock_begin_exclusive('other'); SELECT 'begun'; CALL rowlock_exclusive('open'); SELECT 'answered';" >&5
+    until_true waits_for_a_row b
+    # a row that somebody waits for is left alone; so this is somebody who deletes it by hand
+    echo "CALL rowlock_unlock('open'); DELETE FROM rowlock_name WHERE name = 'open'; COMMIT; SELECT 'over';" >&4
+    until_true said b answered
+    if is_row; then
+        grep "^ERROR 1644 (RL008).*'open' is not prepared" b
+    else
+        run ! grep ERROR b
+    fi
+    echo 'ROLLBACK;' >&5
+}
+
+@test "rowlock_unlock leaves alone what another shares, and waits for nobody" {
+    if ! is_row; then return; fi
+    open_session a 4
+    open_session b 5
+    for n in 4 5; do
+        echo "CALL rowlock_begin_shared('several'); SELECT 'locked';" >&$n
+    done
+    until_true said a locked
+    until_true said b locked
+    echo "CALL rowlock_unlock('several'); SELECT 'unlocked'; COMMIT; SELECT 'over';" >&4
+    until_true said a over
+    known several
+    echo "CALL rowlock_unlock('several'); COMMIT; SELECT 'over';" >&5
+    until_true said b over
+    run ! known several
+}
+
+@test "rowlock_vacuum says how many it has removed, keeps what is locked, and refuses inside a transaction" {
+    run say "START TRANSACTION; CALL rowlock_vacuum(@n)"
+    [[ $output == "ERROR 1644 (RL007)"*"COMMIT or ROLLBACK first" ]]
+    sql "CALL rowlock_vacuum(@n)"
+    rows=0
+    if is_row; then
+        sql "CALL rowlock_prepare('a'); CALL rowlock_prepare('b'); CALL rowlock_prepare('kept')"
+        rows=2
+    else
+        sql "INSERT INTO rowlock_object (uuid, id) VALUES ('left', 'left over')"
+        rows=1
+    fi
+    hold kept
+    run say "CALL rowlock_vacuum(@n); SELECT @n, @@in_transaction; CALL rowlock_vacuum(@n); SELECT @n"
+    [ "$output" = "$rows"$'\t0\n0' ]
+    ! is_row || known kept
+    let_go
+}
+
+@test "technique insert: a committed row is in the way, and the error says who can remove it" {
+    if is_row; then return; fi
+    sql "INSERT INTO rowlock_object (uuid, id) VALUES ('forgotten', 'left')"
+    run say "CALL rowlock_begin_exclusive('left')"
+    [[ $output == "ERROR 1644 (RL009)"*"'left' is held by a committed row, which rowlock_vacuum deletes: uuid forgotten"* ]]
+    run say "CALL rowlock_vacuum(@n); SELECT @n; CALL rowlock_begin_exclusive('left'); SELECT 'locked'; COMMIT"
+    [ "$output" = $'1\nlocked' ]
+}
+
+@test "rowlock_next answers in its OUT parameter, without a gap" {
+    sql "CALL rowlock_prepare('counter:bill')"
+    run say "CALL rowlock_begin_exclusive('bills'); CALL rowlock_next('bill', @a); ROLLBACK;
+             CALL rowlock_begin_exclusive('bills'); CALL rowlock_next('bill', @b); CALL rowlock_next('bill', @c);
+             COMMIT; SELECT @a, @b, @c"
+    [ "$output" = $'1\t1\t2' ]
+}
+
+@test "a name may hold quotes, and what looks like SQL" {
+    sql "CALL rowlock_prepare('it''s; DROP TABLE rowlock_meta -- \\\\ \"')"
+    run say "CALL rowlock_begin_exclusive('it''s; DROP TABLE rowlock_meta -- \\\\ \"'); SELECT 'locked'; COMMIT;
+             SELECT count(*) FROM rowlock_meta"
+    [ "$output" = $'locked\n1' ]
+}
