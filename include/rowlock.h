@@ -884,7 +884,7 @@ ROWLOCK_API int rowlock_uninstall(struct rowlock_connection *connection,
 
 /*
  * The text that rowlock_install would run, with the GRANTs for plan->role: a DBA can read it and
- * run it. `dialect` is "postgresql", "mariadb", "mysql" or "sqlite". Needs no connection.
+ * run it. `dialect` is "postgresql", "yugabytedb", "mariadb", "mysql" or "sqlite". Needs no connection.
  * `*out` is yours: rowlock_free.
  *
  * EINVAL, EMODE, ENOMEM
