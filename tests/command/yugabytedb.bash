@@ -1,0 +1,24 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# A stand-in between the tests and PostgreSQL: what is asked for by ROWLOCK_TEST_URL says that it is YugabyteDB.
+
+setup_file() {
+    export STANDIN=$BATS_FILE_TMPDIR/port
+    sql "CREATE SCHEMA standin; GRANT USAGE ON SCHEMA standin TO PUBLIC;
+         CREATE FUNCTION standin.version() RETURNS text LANGUAGE sql AS
+         \$\$ SELECT 'PostgreSQL 15.2-YB-2025.1.0.0-b0 on x86_64-pc-linux-gnu, compiled by clang'::text \$\$"
+    perl "$BATS_TEST_DIRNAME/../lib/yugabytedb.pl" "$ROWLOCK_TEST_POSTGRESQL_PORT" "$STANDIN" \
+        </dev/null >"$BATS_FILE_TMPDIR/log" 2>&1 3>&- &
+    echo $! >"$BATS_FILE_TMPDIR/pid"
+    until_true is_there "$STANDIN"
+}
+teardown_file() { kill "$(cat "$BATS_FILE_TMPDIR/pid")"; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    direct=$ROWLOCK_TEST_URL
+    export ROWLOCK_TEST_URL=${direct/:$ROWLOCK_TEST_POSTGRESQL_PORT/:$(cat "$STANDIN")}
+    rowlock schema install >/dev/null 2>&1
+}
+
+
+run_psql() { psql -qXAt -v ON_ERROR_STOP=1 -v VERBOSITY=verbose "$ROWLOCK_TEST_URL" "$@"; }

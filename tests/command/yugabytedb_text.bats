@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# YugabyteDB's schema as a text, run by psql on PostgreSQL: the article's combinations of locks.
+# Runs on: postgresql/row
+
+bats_require_minimum_version 1.5.0
+load lib
+load yugabytedb.bash
+
+# ---- the text -------------------------------------------------------------------------------------------
+
+@test "what is printed uses nothing that YugabyteDB has not" {
+    rowlock schema print yugabytedb | sed 's/--.*//' >text
+    [ "$(wc -l <text)" -gt 1000 ]
+    grep -qF yb_disable_transactional_writes text
+    run ! grep -nE 'xmin|ctid|xid8|xact_id|pg_locks|advisory|nextval|currval|setval|SEQUENCE|postmaster|MATERIALIZED|autovacuum' text
+    for technique in native insert; do
+        run rowlock schema print yugabytedb --technique $technique
+        [[ $output == *"does not offer technique $technique"* ]]
+    done
+}
+
+@test "a function that PostgreSQL's schema has no more is noticed" {
+    cp -r "$BATS_TEST_DIRNAME/../../sql" "$BATS_TEST_DIRNAME/../../tools" .
+    tools/derive-schema yugabytedb postgresql row >/dev/null
+    sed -i 's/^CREATE FUNCTION rowlock.mark(name text)/CREATE FUNCTION rowlock.mark(label text)/' sql/postgresql/schema/row.sql
+    run tools/derive-schema yugabytedb postgresql row
+    echo "$output"
+    [ "$status" != 0 ]
+    [[ $output == *"has no CREATE FUNCTION rowlock.mark(name text)"* ]]
+}
+
+# ---- the article's combinations, by psql ------------------------------------------------------------------
+
+install_printed() { # the text that a person runs, but for the settings that PostgreSQL has not
+    rowlock schema uninstall
+    rowlock schema print yugabytedb --role tester | sed 's/\byb_/yb./' >schema.sql
+    run_psql -f schema.sql >/dev/null
+}
+second_gets() { # FIRST SECOND NAME LIMIT_MS: what a second session gets while a first has the name
+    export second="SET statement_timeout = $4; SELECT 'got ' || (rowlock.$2('$3') IS NOT NULL)" url=$ROWLOCK_TEST_URL
+    run_psql <<SQL
+BEGIN;
+SELECT rowlock.$1('$3');
+\! psql -qXAt -v VERBOSITY=verbose "\$url" -c "\$second" 2>&1
+ROLLBACK;
+SQL
+}
+
+@test "the article: sharers share, all others wait until their statement_timeout" {
+    install_printed
+    run_psql -c "SELECT rowlock.shared('1')" # autocommit: gone at once, and known
+    run second_gets shared shared 1 20000
+    echo "$output"
+    [[ $output == *"got true"* ]]
+    local first second
+    for first in shared exclusive; do
+        for second in shared exclusive; do
+            [ $first$second != sharedshared ] || continue
+            for name in 1 $first$second; do # known and new
+                run second_gets $first $second $name 1000
+                echo "$first $second $name: $output"
+                [[ $output == *57014* ]]
+                [[ $output != *got* ]]
+            done
+        done
+    done
+}
+
+@test "the article: lock_timeout, which the server does not know for rows, is kept all the same" {
+    install_printed
+    run_psql -c "SELECT rowlock.prepare('1')"
+    run run_psql <<'SQL'
+BEGIN;
+SELECT rowlock.exclusive('1');
+\! psql -qXAt -v VERBOSITY=verbose "$ROWLOCK_TEST_URL" -c "SET lock_timeout = 1000; SELECT rowlock.exclusive('1')" 2>&1
+\! psql -qXAt "$ROWLOCK_TEST_URL" -c "BEGIN; SELECT 'tried ' || rowlock.try_shared('1', '1 s')" 2>&1
+COMMIT;
+SQL
+    echo "$output"
+    [[ $output == *"55P03: rowlock: not locked within lock_timeout"* ]]
+    [[ $output == *"tried false"* ]]
+}
+
+@test "the article: vacuum removes all names but those that are locked" {
+    install_printed
+    for name in 1 2 4; do run_psql -c "SELECT rowlock.shared('$name')"; done
+    run run_psql <<'SQL'
+BEGIN;
+SELECT rowlock.shared('4');
+\! psql -qXAt "$ROWLOCK_TEST_URL" -c "SELECT 'removed ' || rowlock.vacuum()"
+COMMIT;
+SELECT 'left ' || name FROM rowlock.name;
+SQL
+    echo "$output"
+    [[ $output == *"removed 2"*"left 4" ]]
+}
