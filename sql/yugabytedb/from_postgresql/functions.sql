@@ -320,3 +320,42 @@ BEGIN
     GET DIAGNOSTICS removed = ROW_COUNT;
     RETURN removed;
 END $$;
+
+-- Removes the row of a name, as the article does: who holds it is the caller, so it waits for nobody. Whoever waits for
+-- it makes it known anew.
+CREATE FUNCTION rowlock.unlock(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM rowlock.check_use(name);
+    DELETE FROM rowlock.name r
+     USING (SELECT u.name FROM rowlock.name u WHERE u.name = unlock.name COLLATE "C" FOR UPDATE SKIP LOCKED) unheld
+     WHERE r.name = unheld.name;
+END $$;
+COMMENT ON FUNCTION rowlock.unlock(text) IS
+    'Removes the row of the name when the transaction commits, unless another holds it; call it last. Waits for nobody.';
+
+-- Which sessions wait: nobody is told.
+CREATE FUNCTION rowlock.blocked() RETURNS TABLE (key bigint, pid integer, mode text)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+END $$;
+
+-- Tickets, each alive as rowlock.list judges it; who waits in a transaction is not known.
+CREATE VIEW rowlock.waiters AS
+SELECT w.name, 'lease' AS kind, w.mode, w.ticket,
+       pg_catalog.row_number() OVER (PARTITION BY w.name ORDER BY w.ticket) AS place,
+       w."count" AS permits, w."limit", w.pid, w.host, w.command AS program, w.note, w.since, rowlock.key(w.name) AS key
+  FROM rowlock.waiter w
+ WHERE w.seen > pg_catalog.clock_timestamp();
+COMMENT ON VIEW rowlock.waiters IS
+    'Who waits in the queue for a lease (place 1 is next). Who waits in a transaction, nobody is told.';
+
+-- Leases; who holds in a transaction is not known.
+CREATE VIEW rowlock.holders AS
+SELECT l.name, 'lease' AS kind, l.mode, l.token, pg_catalog.count(*) AS permits, l."limit", l.pid, l.host,
+       l.command AS program, l.note, l.acquired AS since, b.expires, b.stop AS broken,
+       (SELECT pg_catalog.count(*) FROM rowlock.waiters w WHERE w.name = l.name) AS waiting, rowlock.key(l.name) AS key
+  FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
+ WHERE b.expires > pg_catalog.clock_timestamp()
+ GROUP BY l.name, l.mode, l.token, l."limit", l.pid, l.host, l.command, l.note, l.acquired, b.expires, b.stop;
+COMMENT ON VIEW rowlock.holders IS
+    'Who holds a lease: pid is that of its program on host, broken: it will stop at its next renewal. Who holds a name in a transaction, nobody is told.';

@@ -21,6 +21,9 @@ s/^( *)writer xid8/\1writer text/
 s/pg_catalog\.pg_current_xact_id\(\)/rowlock.transaction()/
 
 # Its pg_locks knows no advisory locks: who waits says himself until when he counts as alive.
-/^ *WITH marked AS MATERIALIZED/,/current_database\(\)\)\)/d
+/^        WITH marked AS MATERIALIZED/,/current_database\(\)\)\)/d
 /^ *ELSE \(\(\(rowlock\.session_key/,/ IN \(SELECT m\.classid/c\
                     ELSE false END
+
+s/ key: its number in pg_locks\. Names that transactions lock stand nowhere else\./ Names that transactions lock stand nowhere else./
+s/'The number of a name, as it stands in pg_locks: .*';/'The number of a name.';/
