@@ -95,3 +95,16 @@ SQL
     echo "$output"
     [[ $output == *"removed 2"*"left 4" ]]
 }
+
+@test "the door: leases from SQL, the views, and unlock, which is done at COMMIT" {
+    install_printed
+    token=$(run_psql -c "SELECT rowlock.acquire('import', interval '60 s')")
+    [ "$(run_psql -c "SELECT name, kind, mode, token, waiting FROM rowlock.holders")" = "import|lease|exclusive|$token|0" ]
+    [ "$(run_psql -c "SELECT count(*) FROM rowlock.waiters")" = 0 ]
+    [ "$(run_psql -c "SELECT leased FROM rowlock.names WHERE name = 'import'")" = t ]
+    run_psql -c "SELECT rowlock.renew($token, interval '90 s')"
+    [ "$(run_psql -c "SELECT rowlock.release($token)")" = t ]
+    [ "$(run_psql -c "SELECT count(*) FROM rowlock.holders")" = 0 ]
+    run_psql -c "BEGIN" -c "SELECT rowlock.exclusive('1')" -c "SELECT rowlock.unlock('1')" -c "COMMIT"
+    [ "$(run_psql -c "SELECT count(*) FROM rowlock.name WHERE name = '1'")" = 0 ]
+}
