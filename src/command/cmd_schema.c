@@ -97,8 +97,8 @@ static void say_installed(const struct command *command, const struct state *sta
         printf("rowlock is installed already in %s, technique %s, as an extension (version %s)\n",
                where, name, state->extension);
     } else {
-        printf("rowlock is installed%s in %s, technique %s%s\n",
-               state->was_there ? " already" : "", where, name,
+        printf("rowlock is installed%s in %s, technique %s%s\n", state->was_there ? " already" : "",
+               where, name,
                state->was_there
                    ? ""
                    : ": tables, and functions or procedures where the engine has them");
@@ -216,7 +216,8 @@ int cmd_schema(struct command *command)
     if (command->n_operands + command->n_rest > 1)
         usage_error(command, "one word too many");
     if (plan.extension)
-        usage_error(command, "--extension goes with print; in the database it is: CREATE EXTENSION rowlock");
+        usage_error(command,
+                    "--extension goes with print; in the database it is: CREATE EXTENSION rowlock");
     if (plan.role || plan.grants_only)
         usage_error(command, "--role and --grants go with print: the GRANTs are yours to read and "
                              "run");

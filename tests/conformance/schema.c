@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Installing, by any number of nodes at once, and everything that can be wrong with a schema. */
+#include <string.h>
+
 #include "lib/test.h"
 
 static struct rowlock_connection *bare(void)
@@ -53,6 +55,40 @@ TEST(what_is_installed_is_told)
     t_fails(rowlock_installed(connection, &technique, &t_error), ESCHEMA);
     t_int(technique, ROWLOCK_DEFAULT);
     t_ok(install(connection, t_facts()->code));
+}
+
+/* A server that has the extension: tests/sql. */
+TEST(what_install_made_belongs_to_no_extension)
+{
+    struct rowlock_connection *connection = t_open();
+    char *version = NULL;
+
+    t_ok(rowlock_extension(connection, &version, &t_error));
+    t_true(version == NULL);
+    t_fails(rowlock_extension(connection, NULL, &t_error), EINVAL);
+    t_fails(rowlock_extension(NULL, &version, &t_error), EINVAL);
+    t_ok(t_begin(connection, t_x(t_name(1)), 0));
+    t_fails(rowlock_extension(connection, &version, &t_error), EINTX);
+    t_ok(rowlock_rollback(connection, &t_error));
+    t_ok(rowlock_uninstall(connection, &t_error));
+    t_ok(rowlock_extension(connection, &version, &t_error));
+    t_true(version == NULL);
+    t_ok(install(connection, t_facts()->code));
+}
+
+TEST(the_text_of_the_extension_is_of_postgresql_and_native)
+{
+    struct rowlock_plan plan = {.extension = 1};
+    char *text = NULL;
+
+    t_ok(rowlock_schema_text("postgresql", &plan, &text, &t_error));
+    t_contains(text, "pg_extension_config_dump");
+    t_true(strstr(text, "\nCOMMIT;") == NULL && strstr(text, "\nGRANT ") == NULL);
+    rowlock_free(text);
+    t_fails(rowlock_schema_text("sqlite", &plan, &text, &t_error), EMODE);
+    plan.technique = ROWLOCK_ROW;
+    t_fails(rowlock_schema_text("postgresql", &plan, &text, &t_error), EMODE);
+    t_contains(t_error.text, "--technique row");
 }
 
 TEST(another_technique_is_refused_by_name)
