@@ -150,7 +150,7 @@ static struct bench_results *run(const char *workload, int clients, int repetiti
         .repetitions = repetitions,
         .takeover_ttl_ms = 1000,
         .url_of = no_server};
-    struct bench_results *results = bench_results_new(table, no_pairs);
+    struct bench_results *results;
 
     if (!diary)
         diary =
@@ -160,6 +160,7 @@ static struct bench_results *run(const char *workload, int clients, int repetiti
         if (strcmp(one->name, workload) == 0)
             table[0] = *one;
     t_text(table[0].name, workload);
+    results = bench_results_new(table, no_pairs);
     table[0].clients = clients;
     for (; *peers; peers++)
         results->contestant[results->contestants++] = *peers;
