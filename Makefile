@@ -3,7 +3,8 @@
 #
 #   make                     build/rowlock, build/librowlock.a, build/librowlock.so
 #   make demo, make check    install what is missing, build, then demonstrate or test
-#   make examples bench      build/examples/*; the measurements (never part of check)
+#   make examples            build/examples/*
+#   make bench               side by side with etcd, ZooKeeper, Redis...; bench-parts, bench-publish (never part of check)
 #   make install             DESTDIR, PREFIX
 #
 #   DRIVERS="sqlite"         only these drivers (default: all whose client library is here)

@@ -34,6 +34,8 @@ install: all $(BUILD)/rowlock.pc
 	$(INSTALL) -m 644 $(BUILD)/completion/rowlock '$(DESTDIR)$(COMPDIR)/rowlock'
 	$(INSTALL) -m 644 $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)/'
 	$(INSTALL) -m 644 $(wildcard docs/*.md) '$(DESTDIR)$(DOCDIR)/docs/'
+	$(if $(wildcard docs/benchmarks/*.svg),$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/benchmarks' && \
+	  $(INSTALL) -m 644 $(wildcard docs/benchmarks/*.svg) '$(DESTDIR)$(DOCDIR)/docs/benchmarks/')
 	@[ -n '$(DESTDIR)' ] || $(PKG_CONFIG) --exists rowlock 2>/dev/null || \
 	  echo 'pkg-config does not look there: export PKG_CONFIG_PATH=$(PKGCONFDIR)'
 

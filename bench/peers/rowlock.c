@@ -6,6 +6,11 @@
 
 #include "peers/list.h"
 #include "rowlock.h"
+#ifdef ROWLOCK_WITH_POSTGRESQL
+#include <libpq-fe.h>
+
+#include "rowlock/postgresql.h"
+#endif
 
 struct session {
     struct rowlock_connection *connection;
@@ -85,6 +90,22 @@ static void release(void *data, unsigned name)
     rowlock_lease_free(session->lease);
 }
 
+/* For comparison with those whose release is on disk: one more commit, which waits for the disk, and so for
+   all that was written before it. An application has no use for it. */
+static void release_to_disk(void *data, unsigned name)
+{
+    release(data, name);
+#ifdef ROWLOCK_WITH_POSTGRESQL
+    struct session *session = data;
+    PGconn *conn = rowlock_postgresql_handle(session->connection);
+    PGresult *result = PQexec(conn, "SELECT pg_logical_emit_message(true, 'bench', '')");
+
+    if (PQresultStatus(result) != PGRES_TUPLES_OK)
+        bench_die("PostgreSQL: %s", PQerrorMessage(conn));
+    PQclear(result);
+#endif
+}
+
 static void close_session(void *data)
 {
     struct session *session = data;
@@ -162,6 +183,9 @@ static void load_unlocked(const struct bench_place *place, struct bench_command 
 
 const struct bench_peer bench_peers_rowlock[] = {
     {"rowlock-postgresql-lease", "postgresql", 1, BENCH_GRANT, "a lease on PostgreSQL", LEASE},
+    {"rowlock-postgresql-lease-sync", "postgresql", 1, BENCH_BOTH,
+     "the same, and a commit after the release that waits for the disk", SESSION, acquire,
+     release_to_disk, close_session, NULL, NULL, 1},
     {"rowlock-postgresql-lease-nosync", "postgresql-nosync", 1, BENCH_NOTHING,
      "a lease on PostgreSQL with fsync=off", LEASE},
     {"rowlock-postgresql-lock", "postgresql", 1, BENCH_NOTHING,
@@ -170,7 +194,7 @@ const struct bench_peer bench_peers_rowlock[] = {
      "a lock in a transaction on PostgreSQL with fsync=off", LOCK, NULL, 0},
     {"postgres-no-lock", "postgresql", 0, BENCH_NOTHING,
      "the loader without locks: it loses updates", .setup = setup, .load = load_unlocked},
-    {"rowlock-mariadb-lease", "mariadb", 1, BENCH_GRANT, "a lease on MariaDB", LEASE},
+    {"rowlock-mariadb-lease", "mariadb", 1, BENCH_BOTH, "a lease on MariaDB", LEASE},
     {"rowlock-mariadb-lock", "mariadb", 1, BENCH_NOTHING, "a lock in a transaction on MariaDB",
      LOCK, load_locked, 0},
     {"mariadb-no-lock", "mariadb", 0, BENCH_NOTHING, "the loader without locks: it loses updates",
