@@ -170,7 +170,7 @@ static void print_fairness(json_t *bench, FILE *out)
                   "| | luckiest, % | unluckiest, % |\n|---|---:|---:|\n",
                   out);
     print_metrics(bench, "crowd", crowd,
-                  "### How many waiters of the crowd were served within a minute\n\n"
+                  "### How many waiters of the crowd were served within half a minute\n\n"
                   "| | waiters |\n|---|---:|\n",
                   out);
     print_metrics(bench, "names", names,

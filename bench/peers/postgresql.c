@@ -34,6 +34,7 @@ static void create_rows(const struct bench_place *place)
              "INSERT INTO bench_row SELECT i FROM generate_series(0, %u) i WHERE NOT EXISTS "
              "(SELECT FROM bench_row)",
              place->names + BENCH_HOT - 1);
+    check(conn, PQexec(conn, "SET client_min_messages = warning"));
     check(conn, PQexec(conn, "CREATE TABLE IF NOT EXISTS bench_row (id integer PRIMARY KEY, owner "
                              "integer, expires timestamptz) WITH (fillfactor = 50)"));
     check(conn, PQexec(conn, insert));

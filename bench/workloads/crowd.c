@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A thousand wait for one name, each once. Client 0 holds it until all others wait, and then lets go:
- * how fast does it go from hand to hand. After a minute it is enough: who was not served by then is told.
+ * how fast does it go from hand to hand. After half a minute it is enough: who was not served by then is told.
  */
 #include "workloads/workload.h"
 
 #include <stdio.h>
 
-#define MOST_S 60
+#define MOST_S 30
 #define SETTLE_US 500000
 
 static void hold_first(const struct bench_measurement *measurement, int client, void *session)
