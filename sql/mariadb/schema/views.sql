@@ -3,8 +3,8 @@
 --
 -- They show what the caller may see (SQL SECURITY INVOKER). Leases, jobs and subjects: all of them, live.
 -- Transactions that hold a name or wait for one: only where somebody waits, for InnoDB tells of no other
--- lock, and only to an account to which PROCESS is granted itself (not through a role): to others none is
--- shown. Instants are UTC; names compare byte by byte.
+-- lock, as of the last time that nobody had looked for 0.1 s, and only to an account to which PROCESS is
+-- granted itself (not through a role): to others none is shown. Instants are UTC; names compare byte by byte.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';

@@ -1,0 +1,169 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# MariaDB's views for people, and what an account may see and do that has the printed GRANTs and no more.
+# Runs on: mariadb
+
+load mariadb
+
+setup_file() {
+    install_technique
+    # this test's own accounts: the server is shared
+    sql "DROP USER IF EXISTS app_$ROWLOCK_TEST_TECHNIQUE@localhost, eye_$ROWLOCK_TEST_TECHNIQUE@localhost;
+         CREATE USER app_$ROWLOCK_TEST_TECHNIQUE@localhost, eye_$ROWLOCK_TEST_TECHNIQUE@localhost"
+    rowlock schema print mariadb --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
+        --role "app_$ROWLOCK_TEST_TECHNIQUE@localhost" >"$BATS_FILE_TMPDIR/grants"
+    client <"$BATS_FILE_TMPDIR/grants"
+    sed -n "s/^--   \(GRANT SELECT ON .* TO \)monitoring;.*/\1eye_$ROWLOCK_TEST_TECHNIQUE@localhost;/p" \
+        "$BATS_FILE_TMPDIR/grants" | client
+}
+teardown_file() {
+    sql "DROP USER app_$ROWLOCK_TEST_TECHNIQUE@localhost, eye_$ROWLOCK_TEST_TECHNIQUE@localhost"
+}
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    app=app_$ROWLOCK_TEST_TECHNIQUE
+    eye=eye_$ROWLOCK_TEST_TECHNIQUE
+}
+teardown() { close_sessions; }
+
+quoted="it''s; \\\\ \"ä\""
+one_row() { # STATEMENT: it answers with 1
+    [ "$(sql "$1")" = 1 ]
+}
+# InnoDB's tables of locks are taken anew only if nobody has looked for 100 ms.
+until_seen() { until_true unhurried "$@"; }
+unhurried() {
+    sleep 0.2
+    "$@"
+}
+# Session a holds the name, b waits for it.
+let_b_wait_for() { # NAME
+    open_session a 4
+    open_session b 5
+    echo "CALL rowlock_begin_exclusive('$1'); SELECT 'locked';" >&4
+    until_true said a locked
+    echo "CALL rowlock_begin_exclusive('$1'); SELECT 'locked';" >&5
+    until_true waits_for_a_row b
+}
+
+@test "holders shows leases as they are, not the expired ones" {
+    sql "CALL rowlock_acquire('$quoted', 600000, 'exclusive', NULL, @t)"
+    sql "CALL rowlock_acquire('permits', 600000, 'permit', 3, @t)"
+    note=$(rowlock hold --for 10m --note 'ask Ann' shown)
+    one_row "SELECT count(*) FROM rowlock_holders WHERE name = '$quoted' AND kind = 'lease' AND mode = 'exclusive'
+             AND program LIKE 'session % of root' AND pid IS NULL AND host = @@hostname AND NOT broken
+             AND since <= utc_timestamp(6) AND expires > since + INTERVAL 9 MINUTE"
+    one_row "SELECT count(*) FROM rowlock_holders WHERE name = 'permits' AND mode = 'permit' AND permits = 1 AND limit_ = 3"
+    one_row "SELECT count(*) FROM rowlock_holders WHERE name = 'shown' AND note = 'ask Ann' AND token = $note"
+    rowlock break shown
+    one_row "SELECT broken FROM rowlock_holders WHERE name = 'shown'"
+    sql "UPDATE rowlock_beat SET expires = utc_timestamp(6) - INTERVAL 1 SECOND WHERE token = $note"
+    [ "$(sql "SELECT count(*) FROM rowlock_holders WHERE name = 'shown'")" = 0 ]
+    [ "$(sql "SELECT leases FROM rowlock_names WHERE name = 'permits'")" = 1 ]
+}
+
+@test "waiters shows who waits for a lease, in the order of the queue" {
+    token=$(say "CALL rowlock_acquire('queue', 600000, 'exclusive', NULL, @t); SELECT @t")
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 600s queue -- true
+    first() { one_row "SELECT count(*) FROM rowlock_waiters WHERE name = 'queue' AND kind = 'lease' AND place = 1"; }
+    until_true first
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 600s queue -- true
+    second() { one_row "SELECT count(*) FROM rowlock_waiters WHERE name = 'queue' AND place = 2 AND pid IS NOT NULL"; }
+    until_true second
+    [ "$(sql "SELECT leases, waiters FROM rowlock_names WHERE name = 'queue'")" = $'1\t2' ]
+    sql "CALL rowlock_release($token, @x)"
+}
+
+@test "holders and waiters show the transactions where one waits for another" {
+    let_b_wait_for "$quoted waited"
+    there() {
+        one_row "SELECT count(*) FROM rowlock_holders WHERE name = '$quoted waited' AND kind = 'transaction'
+                 AND mode = 'exclusive' AND pid = $(session_of a) AND program = 'root'" &&
+            one_row "SELECT count(*) FROM rowlock_waiters WHERE name = '$quoted waited' AND kind = 'transaction'
+                     AND pid = $(session_of b)"
+    }
+    until_seen there
+    echo 'COMMIT;' >&4
+    until_true said b locked
+    gone() { [ "$(sql 'SELECT count(*) FROM rowlock_transactions')" = 0 ]; }
+    until_seen gone
+}
+
+@test "transactions on a table of one's own are shown by the names in it" {
+    [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || return 0
+    other=${database}_own
+    sql "DROP DATABASE IF EXISTS $other; CREATE DATABASE $other"
+    database=$other
+    sql_there() { as_root_of_mariadb -N -B "$other" -e "$1"; }
+    sql_there "CREATE TABLE businessobjectlock (uuid VARCHAR(32) NOT NULL PRIMARY KEY, id VARCHAR(200) NOT NULL,
+               locked_ts TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, UNIQUE KEY (id))
+               ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+    "$ROWLOCK" --db "${ROWLOCK_TEST_URL}_own" schema install --technique insert --table businessobjectlock
+    let_b_wait_for "''it''s'' ä"
+    there() { [ "$(sql_there "SELECT group_concat(pid ORDER BY waits) FROM rowlock_transactions WHERE name = '''it''s'' ä'")" = \
+        "$(session_of a),$(session_of b)" ]; }
+    until_seen there
+    close_sessions
+    sql "DROP DATABASE $other"
+}
+
+@test "names shows what technique row keeps; jobs and subjects what they are" {
+    sql "CALL rowlock_prepare('plain')"
+    known=$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo $'1\t0\t0' || true)
+    [ "$(sql "SELECT known, leases, waiters FROM rowlock_names WHERE name = 'plain'")" = "$known" ]
+    rowlock job nightly --every 1d -- true
+    one_row "SELECT count(*) FROM rowlock_jobs WHERE name = 'nightly' AND state = 'idle' AND last_outcome = 'done'
+             AND last_exit = 0 AND due > utc_timestamp() AND last_finished >= last_started AND token IS NULL"
+    rowlock refresh rates --max-age 1h -- true
+    one_row "SELECT count(*) FROM rowlock_subjects WHERE name = 'rates' AND status = 'COMPLETE' AND exit_status = 0
+             AND updated BETWEEN began AND ended AND ended <= utc_timestamp(6)"
+    rowlock expire rates
+    one_row "SELECT updated IS NULL FROM rowlock_subjects WHERE name = 'rates'"
+}
+
+@test "the printed grants are enough for every procedure and view" {
+    run say_as "$app" "CALL rowlock_prepare('granted'); CALL rowlock_prepare('counter:granted');
+        CALL rowlock_acquire('by app', 60000, 'exclusive', NULL, @t); CALL rowlock_renew(@t, 60000);
+        CALL rowlock_begin_exclusive('begun'); CALL rowlock_exclusive('granted');
+        CALL rowlock_try_exclusive('granted', 0, @x); CALL rowlock_next('granted', @n); CALL rowlock_fence('by app', @t);
+        CALL rowlock_unlock('granted'); COMMIT;
+        CALL rowlock_release(@t, @x); CALL rowlock_vacuum(@x); CALL rowlock_acquire('by app', 1, 'exclusive', NULL, @t);
+        SELECT count(*) >= 0 FROM rowlock_holders; SELECT count(*) >= 0 FROM rowlock_waiters;
+        SELECT count(*) >= 0 FROM rowlock_names; SELECT count(*) >= 0 FROM rowlock_jobs; SELECT count(*) >= 0 FROM rowlock_subjects"
+    [[ ${lines[0]} == "ERROR 1644 (RL003)"*ttl* ]] # and nothing was denied before
+    [ "${#lines[@]}" = 6 ]
+    [ "${lines[*]:1}" = '1 1 1 1 1' ]
+    run say_as "$app" "DELETE FROM rowlock_meta"
+    [[ $output == "ERROR 1142 "* ]]
+}
+
+@test "who only looks sees every lease and locks nothing; transactions with PROCESS alone" {
+    sql "CALL rowlock_acquire('seen', 600000, 'exclusive', NULL, @t)"
+    let_b_wait_for contended
+    seen() { say_as "$eye" "SELECT name, kind FROM rowlock_holders WHERE name IN ('seen', 'contended') ORDER BY 1"; }
+    [ "$(seen)" = $'seen\tlease' ]
+    run say_as "$eye" "SELECT count(*) >= 0 FROM rowlock_waiters; SELECT count(*) >= 0 FROM rowlock_names;
+                       SELECT count(*) >= 0 FROM rowlock_jobs; SELECT count(*) >= 0 FROM rowlock_subjects"
+    [ "$output" = $'1\n1\n1\n1' ]
+    for call in "CALL rowlock_begin_exclusive('x')" "CALL rowlock_vacuum(@n)" "CALL rowlock_acquire('x', 60000, 'exclusive', NULL, @t)"; do
+        run say_as "$eye" "$call"
+        [[ $output == "ERROR 1370 (42000)"*"execute command denied"* ]]
+    done
+    run say_as "$eye" "DELETE FROM rowlock_lease"
+    [[ $output == "ERROR 1142 "* ]]
+    sql "GRANT PROCESS ON *.* TO $eye@localhost"
+    both() { [ "$(seen)" = $'contended\ttransaction\nseen\tlease' ]; }
+    until_seen both
+}
+
+@test "every view runs with its reader's rights, and uninstall leaves nothing" {
+    [ "$(sql "SELECT count(*) FROM information_schema.views WHERE table_schema = database() AND security_type <> 'INVOKER'")" = 0 ]
+    [ "$(sql "SELECT count(*) FROM information_schema.views WHERE table_schema = database()")" -ge 5 ]
+    other=${database}_bare
+    sql "DROP DATABASE IF EXISTS $other; CREATE DATABASE $other"
+    "$ROWLOCK" --db "${ROWLOCK_TEST_URL}_bare" schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
+    "$ROWLOCK" --db "${ROWLOCK_TEST_URL}_bare" schema uninstall
+    [ "$(sql "SELECT (SELECT count(*) FROM information_schema.tables WHERE table_schema = '$other') +
+                     (SELECT count(*) FROM information_schema.routines WHERE routine_schema = '$other')")" = 0 ]
+    sql "DROP DATABASE $other"
+}
