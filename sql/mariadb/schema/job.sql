@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS rowlock_run (
     due BIGINT NOT NULL,                    -- the instant it is for
     repeats INT NOT NULL,
     started BIGINT NOT NULL,
-    taken_until BIGINT NOT NULL,                  -- the name stays taken until then, though it ends before
+    taken_until BIGINT NOT NULL,            -- the name stays taken until then, though it ends before
     finished BIGINT NOT NULL DEFAULT 0,
     outcome ENUM('running', 'done', 'failed', 'timed out', 'broken', 'lost', 'late') NOT NULL DEFAULT 'running',
     `exit` INT NOT NULL DEFAULT 0,          -- 128 + N: ended by signal N
