@@ -78,13 +78,19 @@ static int run_piece(struct rowlock_connection *connection, const char *name,
     return code ? rowlock__wrap_error(error, code, "schema/%s.sql", name) : ROWLOCK_OK;
 }
 
-/* Where the article's own statements will find it: the default schema of whoever installs. */
+/* Where the article's own statements will find it: the default schema of whoever installs. Its name gets into
+   texts, and into the bodies of functions. */
 static int object_name(struct rowlock_connection *connection, const char *table, char *out,
                        size_t size, struct rowlock_error *error)
 {
     char *home = NULL;
     int code = rowlock__ask(connection, ROWLOCK_SQL_HOME, NULL, rowlock__take_text, &home, error);
 
+    if (!code && home && (strchr(home, '\'') || strstr(home, "$$")))
+        code = rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the schema %s that the table would be in has a quote, or $$, in its "
+                             "name; choose another search_path",
+                             home);
     if (!code)
         snprintf(out, size, "%s%s", home ? home : "", table);
     free(home);

@@ -184,3 +184,16 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     [ "$status" != 0 ]
     [[ $output == *'column uuid'* ]]
 }
+
+@test "a schema whose name would end a text is refused" {
+    rowlock schema uninstall
+    for name in "it's" 'a$$b'; do
+        sql "CREATE SCHEMA \"$name\" AUTHORIZATION tester"
+        url="$ROWLOCK_TEST_URL?options=-csearch_path%3D%22${name/\'/%27}%22"
+        run "$ROWLOCK" --db "$url" schema install --technique insert
+        echo "$output"
+        [ "$status" = 64 ]
+        [[ $output == *"$name"* ]]
+        sql "DROP SCHEMA \"$name\""
+    done
+}
