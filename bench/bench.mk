@@ -4,7 +4,7 @@
 #   make bench           side by side with what a user would pick instead (bench/run): build/bench.json, build/bench.md, plots
 #     BENCH_PEERS="postgres-advisory etcd" BENCH_SECONDS=1    less of it; bench/run tells the rest
 #   make bench-parts     what single parts cost against the same by hand (bench/parts/run)
-#     BENCH=postgresql|mariadb|leases|jobs|documents|start|idle
+#     BENCH=postgresql|door|mariadb|leases|jobs|documents|start|idle
 
 .PHONY: bench bench-installed bench-parts bench-publish
 bench:
