@@ -1,0 +1,16 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The programs that docs/sql.md shows, against a server, while another session holds the name.
+# Runs on: mariadb/row
+
+bats_require_minimum_version 1.5.0
+load ../command/lib
+load snippets.bash
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+@test "the mariadb client waits, and goes on" { waits_and_goes_on mariadb_lock.sql; }
+@test "Python waits, and goes on" { waits_and_goes_on mariadb_lock.py; }
+@test "Node waits, and goes on" { waits_and_goes_on mariadb_lock.js; }
+@test "Java waits, and goes on" { waits_and_goes_on MariadbLock.java; }

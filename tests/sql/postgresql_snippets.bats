@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The programs that docs/sql.md shows, against a server, while another session holds the name.
+# Runs on: postgresql/native
+
+bats_require_minimum_version 1.5.0
+load ../command/lib
+load snippets.bash
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+@test "psql waits, and goes on" { waits_and_goes_on lock.sql; }
+@test "Python waits, and goes on" { waits_and_goes_on lock.py; }
+@test "Node waits, and goes on" { waits_and_goes_on lock.js; }
+@test "Java waits, and goes on" { waits_and_goes_on Lock.java; }
+
+@test "try: does something else where the name is busy, and the work where it is free" {
+    create_bond
+    sql 'CREATE TABLE IF NOT EXISTS later (id TEXT); DELETE FROM later; GRANT ALL ON later TO tester'
+    hold "$NAME"
+    snippet try.sql
+    wait "$snippet"
+    let_go
+    [ "$(handled)|$(sql 'SELECT count(*) FROM later')" = '0|1' ]
+    snippet try.sql
+    wait "$snippet"
+    [ "$(handled)|$(sql 'SELECT count(*) FROM later')" = '1|1' ]
+}
+
+@test "a lease from Python: refused while another has it, then had, renewed, fenced and given back" {
+    create_bond
+    token=$(rowlock hold --for 1h --note 'ask Ann' import)
+    snippet lease.py
+    status=0
+    wait "$snippet" || status=$?
+    [ "$status" = 1 ]
+    says 'somebody else imports'
+    [ "$(handled)" = 0 ]
+    rowlock release import --token "$token"
+    snippet lease.py
+    wait "$snippet"
+    says leased
+    [ "$(handled)" = 1 ]
+    is_free import
+}
+
+pid_of_holder() { sql "SELECT pid FROM rowlock.holders WHERE kind <> 'lease'"; }
+@test "from a name to its lock, and from the lock to its name" {
+    create_bond
+    hold "$NAME"
+    pid=$(pid_of_holder)
+    snippet who_has.sql
+    wait "$snippet"
+    cat said
+    [ "$(cut -d'|' -f1-3 said)" = "$pid|ExclusiveLock|t" ]
+    snippet which_name.sql
+    wait "$snippet"
+    cat said
+    grep -qx "$pid|ExclusiveLock|t|$(sql "SELECT rowlock.key('$NAME')")|$NAME" said
+    let_go
+    snippet who_has.sql
+    wait "$snippet"
+    [ ! -s said ]
+}

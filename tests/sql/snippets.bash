@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# For the tests of examples/sql: each of its programs locks NAME, says `locked`, and counts in the table bond.
+
+NAME=BondBO:DK0015966592
+SNIPPETS=$BATS_TEST_DIRNAME/../../examples/sql
+JARS=/usr/share/java
+# Debian's python3 has Debian's drivers; node's stand in one folder if Debian's, in another if npm's.
+PATH=/usr/bin:$PATH
+NODE_PATH=/usr/share/nodejs:$(npm root -g 2>/dev/null || true)
+export NODE_PATH
+
+create_bond() {
+    sql "CREATE TABLE IF NOT EXISTS bond (id VARCHAR(99) PRIMARY KEY, handled INTEGER NOT NULL)"
+    sql "DELETE FROM bond"
+    sql "INSERT INTO bond (id, handled) VALUES ('DK0015966592', 0)"
+    [ "$ROWLOCK_TEST_ENGINE" = mariadb ] || sql "GRANT ALL ON bond TO tester"
+}
+handled() { sql 'SELECT handled FROM bond'; }
+jdbc_url() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) echo "jdbc:postgresql://${ROWLOCK_TEST_URL#*@}?user=tester" ;;
+    mariadb) echo "jdbc:mariadb://${ROWLOCK_TEST_URL#*@}?user=rowlock&password=secret" ;;
+    esac
+}
+option_file() {
+    printf '[client]\nhost=127.0.0.1\nport=%s\nuser=rowlock\npassword=secret\ndatabase=%s\n' \
+        "$ROWLOCK_TEST_MARIADB_PORT" "${ROWLOCK_TEST_URL##*/}" >my.cnf
+}
+
+# snippet FILE: runs it in the background; $snippet is its process, what it says goes into the file said.
+snippet() {
+    "run_${1##*.}" "$SNIPPETS/$1" >said 2>&1 3>&- 4>&- &
+    snippet=$!
+}
+run_sql() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) exec psql -qXAt -v ON_ERROR_STOP=1 -v "name=$NAME" "$ROWLOCK_TEST_URL" -f "$1" ;;
+    mariadb) option_file && exec mariadb --defaults-file=my.cnf -N -B --unbuffered "${ROWLOCK_TEST_URL##*/}" <"$1" ;;
+    esac
+}
+run_py() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) exec python3 "$1" "$ROWLOCK_TEST_URL" ;;
+    mariadb) option_file && exec python3 "$1" my.cnf ;;
+    esac
+}
+run_js() { exec node "$1" "${ROWLOCK_TEST_URL/#mariadb:/mysql:}"; }
+run_java() { exec java -cp "$JARS/postgresql.jar:$JARS/mariadb-java-client.jar" "$1" "$(jdbc_url)"; }
+says() { grep -qx "$1" said; }
+
+# waits_and_goes_on FILE: while another session holds the name it waits; then it does its work, once.
+waits_and_goes_on() {
+    create_bond
+    hold "$NAME"
+    snippet "$1"
+    until_true somebody_waits
+    run ! says locked
+    [ "$(handled)" = 0 ]
+    let_go
+    wait "$snippet" || { cat said; return 1; }
+    says locked
+    [ "$(handled)" = 1 ]
+}
