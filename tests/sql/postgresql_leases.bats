@@ -136,6 +136,11 @@ is_refused() { # NAME [OPTION...]: to rowlock run, as busy
 @test "in a transaction it is a lease from COMMIT on, and none after ROLLBACK; no setting is left changed" {
     settings="SELECT string_agg(current_setting(s), ' ') FROM unnest('{lock_timeout,synchronous_commit,
               idle_in_transaction_session_timeout,transaction_isolation}'::text[]) s"
+    db "SELECT rowlock.prepare('held')"
+    open_session b
+    ask b "BEGIN"
+    ask b "SELECT rowlock.exclusive('held'), 'done'"
+    answer b 'done$'
     open_session a
     ask a "BEGIN"
     ask a "SET LOCAL lock_timeout = '7s'"
@@ -144,6 +149,8 @@ is_refused() { # NAME [OPTION...]: to rowlock run, as busy
     answer a '^token='
     ask a "SELECT 'busy' WHERE rowlock.acquire('x', '5 min') IS NULL"
     answer a '^busy'
+    ask a "SELECT 'held' WHERE rowlock.acquire('held', '5 min') IS NULL" # for a moment it waits, under time-outs of its own
+    answer a '^held'
     ask a "$settings"
     answer a '^7s on 70s read committed$'
     [ "$(db "SELECT count(*) FROM rowlock.lease")" = 0 ] # and yet nobody gets the name

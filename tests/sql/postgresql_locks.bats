@@ -65,7 +65,7 @@ is_locked() { # NAME: as another session sees it
     for call in "exclusive('x')" "shared('x')"; do
         [[ $ROWLOCK_TEST_TECHNIQUE/$call != insert/shared* ]] || continue
         fails_with 57014 "SET statement_timeout = '1s'" "SELECT rowlock.$call"
-        fails_with 55P03 "SET lock_timeout = '1s'" "SELECT rowlock.$call"
+        fails_with 55P03 "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" "SELECT rowlock.$call"
     done
 }
 
@@ -74,7 +74,7 @@ is_locked() { # NAME: as another session sees it
     for call in "exclusive('x')" "shared('x')"; do
         [[ $ROWLOCK_TEST_TECHNIQUE/$call != insert/shared* ]] || continue
         fails_with 57014 "SET statement_timeout = '1s'" "SELECT rowlock.$call"
-        fails_with 55P03 "SET lock_timeout = '1s'" "SELECT rowlock.$call"
+        fails_with 55P03 "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" "SELECT rowlock.$call"
         [[ $output == *'"x" is held by a lease'*'ask Ann'* ]]
     done
     rowlock release x --token "$token"

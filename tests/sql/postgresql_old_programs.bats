@@ -74,7 +74,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
 
 @test "lock_timeout and statement_timeout end its wait; the error names the holder, and the key is free" {
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
-    run old "SET lock_timeout = '1s'" "BEGIN" "$insert" "$delete" "COMMIT"
+    run old "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" "BEGIN" "$insert" "$delete" "COMMIT"
     echo "$output"
     [ "$status" != 0 ]
     [[ $output == *"ERROR:  55P03: "*'"x" is held by a lease'*'ask Ann'* ]]
@@ -187,6 +187,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
 
 @test "a schema whose name would end a text is refused" {
     rowlock schema uninstall
+    # shellcheck disable=SC2016
     for name in "it's" 'a$$b'; do
         sql "CREATE SCHEMA \"$name\" AUTHORIZATION tester"
         url="$ROWLOCK_TEST_URL?options=-csearch_path%3D%22${name/\'/%27}%22"
