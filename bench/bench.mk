@@ -13,9 +13,10 @@ bench:
 
 # A peer whose client library is here is compiled in; the others are told to be absent.
 BENCH_TRY = $(shell echo 'int main(void) { return 0; }' | $(CC) $(1) -x c - -o /dev/null $(2) 2>/dev/null && echo yes)
-BENCH_REDIS     = $(call have,hiredis)
-BENCH_ETCD      = $(call have,libcurl)
-BENCH_ZOOKEEPER = $(call BENCH_TRY,-include zookeeper/zookeeper.h,-lzookeeper_mt)
+# Asked when first needed, and once.
+BENCH_REDIS     = $(eval BENCH_REDIS := $(call have,hiredis))$(BENCH_REDIS)
+BENCH_ETCD      = $(eval BENCH_ETCD := $(call have,libcurl))$(BENCH_ETCD)
+BENCH_ZOOKEEPER = $(eval BENCH_ZOOKEEPER := $(call BENCH_TRY,-include zookeeper/zookeeper.h,-lzookeeper_mt))$(BENCH_ZOOKEEPER)
 
 bench_flags = $(DRIVER_CFLAGS) -Ibench $(if $(BENCH_REDIS),-DBENCH_WITH_REDIS $(shell $(PKG_CONFIG) --cflags hiredis)) \
               $(if $(BENCH_ETCD),-DBENCH_WITH_ETCD) $(if $(BENCH_ZOOKEEPER),-DBENCH_WITH_ZOOKEEPER)
