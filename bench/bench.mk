@@ -63,7 +63,9 @@ bench-publish: $(BUILD)/bench.md
 	@mkdir -p docs/benchmarks
 	@cp $(BUILD)/bench/*.svg docs/benchmarks/
 	@sed -i -e '/^<!-- generated -->$$/,$$d' docs/benchmarks.md
-	@{ echo '<!-- generated -->'; echo; cat $(BUILD)/bench.md; } >> docs/benchmarks.md
+	@{ echo '<!-- generated -->'; echo; \
+	   for plot in throughput contended handover; do echo "![$$plot](benchmarks/$$plot.svg)"; done; \
+	   echo; cat $(BUILD)/bench.md; } >> docs/benchmarks.md
 
 # ---- the parts -------------------------------------------------------------------------------------
 
