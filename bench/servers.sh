@@ -24,7 +24,8 @@ start_peer() { # NAME USER TEST COMMAND...: words @PORT@ @PORT2@ @DATA@ are fill
             command+=("${word//@DATA@/$folder/data}")
         done
         launch "$user" "$folder" "${command[@]}"
-        if await_server "$folder" bash -c "${test//@PORT@/$server_port}"; then return 0; fi
+        # One that takes the connection before it can answer is asked again.
+        if await_server "$folder" timeout 5 bash -c "${test//@PORT@/$server_port}"; then return 0; fi
         if is_running "$server_pid"; then stop_server "$name" TERM; fi
     done
     why="it did not start: $(tail -n 1 "$folder/log" | cut -c 1-200)"
