@@ -28,6 +28,8 @@ BEGIN
         GRANT SELECT, INSERT, DELETE, UPDATE (name) ON rowlock.name TO application;
         GRANT SELECT ON rowlock.name TO pg_monitor;
     ELSIF EXISTS (SELECT FROM rowlock.meta WHERE technique = 'insert') THEN
-        GRANT SELECT, INSERT, DELETE, UPDATE (uuid) ON rowlock_object TO application;
+        -- the table that was chosen at the install; a plain name of the schema public
+        EXECUTE 'GRANT SELECT, INSERT, DELETE, UPDATE (uuid) ON ' || (SELECT object FROM rowlock.meta)
+             || ' TO application';
     END IF;
 END $$;
