@@ -78,6 +78,18 @@ teardown() { drop_role; }
     [ "$status" = 0 ]
 }
 
+@test "technique insert on a table of one's own: the printed GRANTs alone find it" {
+    create_role
+    [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || return 0
+    as_owner_of_all schema uninstall
+    rowlock schema install --technique insert --table businessobjectlock
+    rowlock schema print --grants --role "$(role)" >grants.sql
+    run_script grants.sql
+    run "$ROWLOCK" --db "$(url_of_role)" run -n --tx a -- true
+    echo "$output"
+    [ "$status" = 0 ]
+}
+
 @test "the dialect is the URL's, or the one that is named; no connection is made" {
     create_role
     rowlock schema print >by-url
