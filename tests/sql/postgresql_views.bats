@@ -113,7 +113,7 @@ teardown() {
     wait "$started"
 }
 
-@test "after the printed GRANTs pg_monitor reads the views and no more, the application reads them too" {
+@test "after the printed GRANTs pg_monitor looks, by the views and by the command, and no more; so does the application" {
     monitor=monitor_${ROWLOCK_TEST_URL##*_}
     application=application_${ROWLOCK_TEST_URL##*_}
     sql "CREATE ROLE $monitor LOGIN IN ROLE pg_monitor; CREATE ROLE $application LOGIN" >/dev/null
@@ -121,6 +121,7 @@ teardown() {
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants.sql
     db "SELECT rowlock.prepare('x')"
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
+    rowlock job seen --every 50w -- true
     wrong=0
     for role in "$monitor" "$application"; do
         url=postgresql://$role@${ROWLOCK_TEST_URL#*@}
@@ -128,6 +129,10 @@ teardown() {
             ROWLOCK_TEST_URL=$url db "SELECT * FROM rowlock.$view" || wrong=1
         done
         [ "$(ROWLOCK_TEST_URL=$url db "SELECT token FROM rowlock.holders")" = "$token" ] || wrong=1
+        [ "$(ROWLOCK_TEST_URL=$url rowlock ls x | grep -c "$token")" = 1 ] || wrong=1
+        [ "$(ROWLOCK_TEST_URL=$url rowlock jobs seen | grep -c done)" = 1 ] || wrong=1
+        ROWLOCK_TEST_URL=$url rowlock jobs --check seen || wrong=1
+        ROWLOCK_TEST_URL=$url rowlock subjects || wrong=1
     done
     for attempt in "SELECT rowlock.exclusive('y')" "SELECT rowlock.vacuum()" "SELECT rowlock.release($token)" \
         "DELETE FROM rowlock.lease" "SELECT rowlock.acquire('y', '1 min')" "SELECT rowlock.break('x', 0, true)"; do

@@ -15,12 +15,15 @@ GRANT SELECT, UPDATE ON rowlock.origin TO application;
 GRANT SELECT, USAGE, UPDATE ON SEQUENCE rowlock.number TO application;
 GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, rowlock.subjects TO application;
 
--- Whoever monitors the server may look at the views: the members of pg_monitor, who see all sessions.
+-- Whoever monitors the server may look, at the views and by ls, jobs and subjects: the members of pg_monitor, who
+-- see all sessions.
 GRANT USAGE ON SCHEMA rowlock TO pg_monitor;
 GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, rowlock.subjects TO pg_monitor;
-GRANT SELECT ON rowlock.meta, rowlock.beat, rowlock.lease, rowlock.waiter, rowlock.subject, rowlock.expiry TO pg_monitor;
+GRANT SELECT ON rowlock.meta, rowlock.beat, rowlock.lease, rowlock.waiter, rowlock.job, rowlock.run, rowlock.subject,
+    rowlock.expiry TO pg_monitor;
 GRANT EXECUTE ON FUNCTION rowlock.key(text), rowlock.names(), rowlock.blocked(), rowlock.session_key(bigint),
-    rowlock.session_keys(), rowlock.subjects(text), rowlock.now_ms() TO pg_monitor;
+    rowlock.session_keys(), rowlock.subjects(text), rowlock.now_ms(), rowlock.list(text), rowlock.transactions(text)
+    TO pg_monitor;
 
 DO $$
 BEGIN
@@ -28,8 +31,8 @@ BEGIN
         GRANT SELECT, INSERT, DELETE, UPDATE (name) ON rowlock.name TO application;
         GRANT SELECT ON rowlock.name TO pg_monitor;
     ELSIF EXISTS (SELECT FROM rowlock.meta WHERE technique = 'insert') THEN
-        -- the table that was chosen at the install; a plain name of the schema public
-        EXECUTE 'GRANT SELECT, INSERT, DELETE, UPDATE (uuid) ON ' || (SELECT object FROM rowlock.meta)
-             || ' TO application';
+        -- the table that was chosen at the install
+        EXECUTE pg_catalog.format('GRANT SELECT, INSERT, DELETE, UPDATE (uuid) ON %s TO application',
+                                  (SELECT object::pg_catalog.regclass FROM rowlock.meta));
     END IF;
 END $$;
