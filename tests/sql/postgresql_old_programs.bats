@@ -38,7 +38,7 @@ teardown() {
     close_sessions
     end_sessions
     rowlock schema uninstall
-    sql "DROP SCHEMA $path CASCADE; DROP OWNED BY $old_role; DROP ROLE $old_role; DROP ROLE $owner" >/dev/null
+    sql "DROP SCHEMA IF EXISTS own CASCADE; DROP SCHEMA $path CASCADE; DROP OWNED BY $old_role; DROP ROLE $old_role; DROP ROLE $owner" >/dev/null
     sql "ALTER ROLE tester IN DATABASE ${ROWLOCK_TEST_URL##*/} RESET search_path"
 }
 
@@ -197,4 +197,35 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
         [[ $output == *"$name"* ]]
         sql "DROP SCHEMA \"$name\""
     done
+}
+
+stranger() { # SCHEMA: with a table of the old program's own, whose id becomes text by a function of its own
+    echo "CREATE SCHEMA $1 AUTHORIZATION $old_role; SET ROLE $old_role;
+        CREATE TYPE $1.kind AS ENUM ('a');
+        CREATE FUNCTION $1.told($1.kind) RETURNS text LANGUAGE plpgsql AS
+            \$\$ BEGIN RAISE EXCEPTION 'it ran as %', current_user USING ERRCODE = 'ZZ001'; END \$\$;
+        CREATE CAST ($1.kind AS text) WITH FUNCTION $1.told($1.kind) AS IMPLICIT;
+        CREATE TABLE $1.t (uuid text, id $1.kind); RESET ROLE;"
+}
+
+@test "the trigger's function lends its rights to no type of a program's own" {
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" <<SQL
+$(stranger own)
+CREATE TRIGGER t AFTER INSERT ON own.t FOR EACH ROW EXECUTE FUNCTION rowlock.respect_leases();
+SQL
+    run old "INSERT INTO own.t VALUES ('x', 'a')"
+    echo "$output"
+    [ "$status" != 0 ]
+    [[ $output == *"ERROR:  RL003: "* ]]
+}
+
+@test "who is granted the use of rowlock cannot put the trigger on a table of its own" {
+    rowlock schema print --technique insert --table businessobjectlock --role "$old_role" --grants |
+        sed "s/public\.businessobjectlock/$path.businessobjectlock/" >grants
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants -c "$(stranger own)"
+    ROWLOCK_TEST_URL=$old_url fails_with 42501 \
+        "CREATE TRIGGER t AFTER INSERT ON own.t FOR EACH ROW EXECUTE FUNCTION rowlock.respect_leases()"
+    old "$insert" "$delete" # the trigger fires
+    token=$(old "SELECT rowlock.acquire('x', '1 min')")
+    [ "$(old "SELECT rowlock.release($token)")" = t ]
 }

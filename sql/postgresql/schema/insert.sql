@@ -103,10 +103,14 @@ END $$;
 --
 -- The one function with the rights of its owner: such a program may know nothing of rowlock, nor have a
 -- right in its schema. Everything it calls is qualified, and its search_path is fixed; what it tells the
--- caller is who holds the name that he has just inserted.
+-- caller is who holds the name that he has just inserted. Of a type of the caller's own, NEW.id would become
+-- text by a function of his, run with the owner's rights: so the types are those of install, none else.
 CREATE FUNCTION rowlock.respect_leases() RETURNS trigger
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN -- whoever inserts a name waits for a lease of it: man rowlock-schema
+    IF pg_catalog.pg_typeof(NEW.id) NOT IN ('text'::regtype, 'varchar'::regtype) THEN
+        RAISE EXCEPTION 'rowlock: a name is of type varchar or text' USING ERRCODE = 'RL003';
+    END IF;
     IF pg_catalog.current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         PERFORM rowlock.check_use(NEW.id); -- an earlier snapshot would not show the lease
     END IF;
