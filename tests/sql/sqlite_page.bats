@@ -159,15 +159,26 @@ SQL
 
 @test "lock: a name that is none, and a row that another program left" {
     run sql "BEGIN IMMEDIATE; INSERT INTO rowlock_exclusive (name) VALUES ('')"
-    [[ $output == *"1 to 255 bytes"* ]]
+    [[ $output == *"of 1 to 255 bytes"* ]]
     run sql "BEGIN IMMEDIATE; INSERT INTO rowlock_exclusive (name) VALUES (NULL)"
-    [[ $output == *"1 to 255 bytes"* ]]
+    [[ $output == *"of 1 to 255 bytes"* ]]
     if [ "$ROWLOCK_TEST_TECHNIQUE" = insert ]; then
         sql "INSERT INTO rowlock_object (uuid, id, locked_ts) VALUES ('u', '$BOND', '2026-01-01')"
         refused "a committed row holds the name" lock
         sql "DELETE FROM rowlock_object"
     fi
     do_block lock
+}
+
+@test "p1 lock, acquire: a BLOB of the same bytes, as some drivers bind them, is refused and no second name" {
+    acquire a
+    for each in "rowlock_exclusive (name) VALUES (x'61')" "rowlock_acquire (name, ttl_ms) VALUES (x'61', 60000)"; do
+        run sqlite3 -batch "${ROWLOCK_TEST_URL#sqlite:}" "INSERT INTO $each"
+        echo "$output"
+        [ "$status" != 0 ]
+        [[ $output == *"a name is text"* ]]
+    done
+    [ "$(sql 'SELECT count(*) FROM rowlock_lease')" = 1 ]
 }
 
 @test "p4 lock beneath a lease, and fence: with the token of a live lease only" {

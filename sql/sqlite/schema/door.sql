@@ -79,8 +79,8 @@ SELECT subject.name, subject.description,
 -- begin_lock.sql does. token: of a lease of one's own on that name; NULL: none.
 CREATE VIEW IF NOT EXISTS rowlock_lock AS SELECT NULL AS name, NULL AS shared, NULL AS token WHERE 0;
 CREATE TRIGGER IF NOT EXISTS rowlock_lock_it INSTEAD OF INSERT ON rowlock_lock BEGIN
-    SELECT RAISE(ABORT, 'rowlock: a name has 1 to 255 bytes')
-     WHERE coalesce(length(CAST(NEW.name AS BLOB)), 0) NOT BETWEEN 1 AND 255;
+    SELECT RAISE(ABORT, 'rowlock: a name is text, of 1 to 255 bytes') -- a BLOB equals no text: it would be another name
+     WHERE typeof(NEW.name) = 'blob' OR coalesce(length(CAST(NEW.name AS BLOB)), 0) NOT BETWEEN 1 AND 255;
     DELETE FROM rowlock_beat
      WHERE expires <= (SELECT now FROM rowlock_clock)
        AND token IN (SELECT token FROM rowlock_lease
@@ -128,8 +128,8 @@ END;
 CREATE VIEW IF NOT EXISTS rowlock_acquire AS
 SELECT NULL AS name, NULL AS ttl_ms, NULL AS mode, NULL AS "limit", NULL AS host, NULL AS note WHERE 0;
 CREATE TRIGGER IF NOT EXISTS rowlock_acquire_it INSTEAD OF INSERT ON rowlock_acquire BEGIN
-    SELECT RAISE(ABORT, 'rowlock: a name has 1 to 255 bytes')
-     WHERE coalesce(length(CAST(NEW.name AS BLOB)), 0) NOT BETWEEN 1 AND 255;
+    SELECT RAISE(ABORT, 'rowlock: a name is text, of 1 to 255 bytes') -- a BLOB equals no text: it would be another name
+     WHERE typeof(NEW.name) = 'blob' OR coalesce(length(CAST(NEW.name AS BLOB)), 0) NOT BETWEEN 1 AND 255;
     SELECT RAISE(ABORT, 'rowlock: ttl_ms is a number of milliseconds, 1000 to 3162240000000')
      WHERE typeof(NEW.ttl_ms) <> 'integer' OR NEW.ttl_ms NOT BETWEEN 1000 AND 3162240000000;
     SELECT RAISE(ABORT, 'rowlock: mode is exclusive or shared, or it is permit with a limit of 1 or more')
