@@ -81,7 +81,7 @@ start_fence() {
     exec 8>statements
     case $ROWLOCK_TEST_ENGINE in
     postgresql) echo "BEGIN; SELECT rowlock.fence('$1', $2);" >&8 ;;
-    mariadb) echo "START TRANSACTION; CALL rowlock_fence('$1', $2, 10000);" >&8 ;;
+    mariadb) echo "START TRANSACTION; CALL rowlock_fence('$1', $2);" >&8 ;;
     esac
     echo "SELECT 'is fenced';" >&8
     until_true grep -q 'is fenced' out
