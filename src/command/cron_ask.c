@@ -144,8 +144,8 @@ static const struct {
     int code;
     int64_t pause_ms;
 } refusals[] = {{ROWLOCK_EINVAL, CRON_LOOK_MS}, {ROWLOCK_EDB, HELD_MS},
-                {ROWLOCK_EROLLEDBACK, HELD_MS},  {ROWLOCK_EABORTED, HELD_MS},
-                {ROWLOCK_ELEFTOVER, HELD_MS},    {ROWLOCK_ELOST, LEAST_MS}};
+                {ROWLOCK_EROLLEDBACK, HELD_MS}, {ROWLOCK_EABORTED, HELD_MS},
+                {ROWLOCK_ELEFTOVER, HELD_MS},   {ROWLOCK_ELOST, LEAST_MS}};
 
 static void refused(struct cron *cron, struct cron_job *job, const struct rowlock_error *error)
 {

@@ -162,8 +162,7 @@ static int still_wanted(struct rowlock_link *link, unsigned bracket,
 static int pack(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls, size_t n,
                 struct rowlock_error *error)
 {
-    const struct rowlock_statement *begin =
-        &link->dialect->statements[ROWLOCK_SQL_BEGIN];
+    const struct rowlock_statement *begin = &link->dialect->statements[ROWLOCK_SQL_BEGIN];
     int code = ROWLOCK_OK;
 
     link->n_steps = 0;
@@ -274,7 +273,7 @@ static const struct rowlock_dialect *dialect_of(PGconn *conn)
     const char *version = PQ.PQparameterStatus(conn, "server_version");
 
     return version && strstr(version, YUGABYTEDB) ? &rowlock__dialect_yugabytedb
-                                              : &rowlock__dialect_postgresql;
+                                                  : &rowlock__dialect_postgresql;
 }
 
 static int pg_open(const struct rowlock_source *source, const struct rowlock_budget *budget,

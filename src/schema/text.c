@@ -194,10 +194,11 @@ int rowlock_schema_text(const char *dialect_name, const struct rowlock_plan *pla
 
     rowlock__clear_error(error);
     if (!dialect)
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "no dialect '%s'; there are postgresql, yugabytedb, mariadb, mysql and "
-                             "sqlite",
-                             dialect_name ? dialect_name : "");
+        return rowlock__fail(
+            error, ROWLOCK_EINVAL,
+            "no dialect '%s'; there are postgresql, yugabytedb, mariadb, mysql and "
+            "sqlite",
+            dialect_name ? dialect_name : "");
     code = rowlock__plan_technique(dialect, plan, &technique, error);
     if (!code && plan && plan->extension)
         code = check_extension(dialect, technique, error);
