@@ -34,7 +34,7 @@ BEGIN
         -- the table that was chosen at the install
         EXECUTE pg_catalog.format('GRANT SELECT, INSERT, DELETE, UPDATE (uuid) ON %s TO application',
                                   (SELECT object::pg_catalog.regclass FROM rowlock.meta));
-        -- A trigger needs no such right to fire: only to be put on a table, and none of application's.
+        -- A trigger fires without this right: it takes it to put one on a table, and nobody else is to do that.
         REVOKE EXECUTE ON FUNCTION rowlock.respect_leases() FROM application;
     END IF;
 END $$;
