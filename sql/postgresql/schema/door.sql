@@ -10,11 +10,11 @@ CREATE FUNCTION rowlock.holder(name text) RETURNS text LANGUAGE plpgsql VOLATILE
 BEGIN
     RETURN (SELECT pg_catalog.concat_ws(', ', 'a ' || h.kind,
                        nullif(pg_catalog.concat_ws(' ',
-                           CASE h.kind WHEN 'lease' THEN 'pid ' ELSE 'server session ' END || h.pid,
+                           CASE h.kind WHEN 'lease' THEN 'pid ' ELSE 'server session ' END || h.pid::text,
                            CASE h.kind WHEN 'lease' THEN 'on ' ELSE 'of a client on ' END || h.host,
                            '(' || h.program || ')'), ''),
                        'since ' || h.since, 'expires ' || h.expires, 'note: ' || h.note,
-                       h.waiting || ' waiting')
+                       h.waiting::text || ' waiting')
               FROM rowlock.holders(name) h LIMIT 1);
 EXCEPTION WHEN OTHERS OR query_canceled THEN
     RETURN NULL;
@@ -66,7 +66,7 @@ BEGIN
             PERFORM rowlock.fail(3, name);
         END IF;
         PERFORM pg_catalog.pg_sleep(least(pause, extract(epoch FROM until - pg_catalog.clock_timestamp())));
-        pause := least(pause * 2, 0.25);
+        pause := least(pause * 2::double precision, 0.25);
     END LOOP;
 END $$;
 
@@ -92,7 +92,7 @@ BEGIN
     PERFORM rowlock.check_use(name);
     SELECT l.status INTO status FROM rowlock.lock(
         pg_catalog.encode(pg_catalog.convert_to(name, 'UTF8'), 'hex') || CASE WHEN shared THEN ':s:0' ELSE ':x:0' END,
-        greatest(0, least(2147483647, pg_catalog.ceil(extract(epoch FROM coalesce(wait, '0')) * 1000)))::bigint, 30000, 1) l;
+        greatest(0, least(2147483647, pg_catalog.ceil(extract(epoch FROM coalesce(wait, '0'))::numeric * 1000.0)))::bigint, 30000, 1) l;
     IF status > 4 THEN
         PERFORM rowlock.fail(status, name);
     END IF;

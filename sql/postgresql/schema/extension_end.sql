@@ -8,7 +8,7 @@ DECLARE
 BEGIN
     FOR carried IN
         SELECT c.oid FROM pg_catalog.pg_class c
-         WHERE c.relnamespace = 'rowlock'::pg_catalog.regnamespace
+         WHERE c.relnamespace = 'rowlock'::pg_catalog.regnamespace::oid
            AND c.relkind IN ('r', 'S') AND c.relname NOT IN ('meta', 'origin')
          ORDER BY c.relname COLLATE "C" LOOP
         PERFORM pg_catalog.pg_extension_config_dump(carried, '');

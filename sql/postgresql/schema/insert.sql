@@ -25,20 +25,20 @@ END $$;
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a LEFT JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation
-                    WHERE a.attrelid = 'rowlock_object'::regclass AND a.attname = 'id'
-                      AND a.atttypid IN ('varchar'::regtype, 'text'::regtype) AND c.collisdeterministic)
+                    WHERE a.attrelid = 'rowlock_object'::regclass::oid AND a.attname = 'id'
+                      AND a.atttypid IN ('varchar'::regtype::oid, 'text'::regtype::oid) AND c.collisdeterministic)
     THEN
         RAISE EXCEPTION 'rowlock: rowlock_object needs a column id of type varchar or text that tells all names apart'
             USING ERRCODE = 'RL003';
     ELSIF NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a
-                       WHERE a.attrelid = 'rowlock_object'::regclass AND a.attname = 'uuid'
-                         AND a.atttypid IN ('varchar'::regtype, 'text'::regtype, 'char(1)'::regtype)
+                       WHERE a.attrelid = 'rowlock_object'::regclass::oid AND a.attname = 'uuid'
+                         AND a.atttypid IN ('varchar'::regtype::oid, 'text'::regtype::oid, 'char(1)'::regtype::oid)
                          AND (a.atttypmod < 0 OR a.atttypmod >= 32 + 4))
     THEN
         RAISE EXCEPTION 'rowlock: rowlock_object needs a column uuid of type varchar, char or text, of 32 characters at least'
             USING ERRCODE = 'RL003';
     ELSIF NOT EXISTS (SELECT FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid
-                       WHERE i.indrelid = 'rowlock_object'::regclass AND i.indisunique AND i.indisvalid
+                       WHERE i.indrelid = 'rowlock_object'::regclass::oid AND i.indisunique AND i.indisvalid
                          AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
                          AND i.indnkeyatts = 1 AND i.indkey[0] = a.attnum AND a.attname = 'id')
     THEN
@@ -49,7 +49,7 @@ END $$;
 
 UPDATE rowlock.meta SET id_width = (
     SELECT CASE WHEN a.atttypmod > 4 THEN a.atttypmod - 4 END FROM pg_catalog.pg_attribute a
-     WHERE a.attrelid = 'rowlock_object'::regclass AND a.attname = 'id');
+     WHERE a.attrelid = 'rowlock_object'::regclass::oid AND a.attname = 'id');
 
 -- The order in which several names are locked: that of their bytes.
 CREATE FUNCTION rowlock.rank(name text) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS $$
@@ -60,7 +60,7 @@ $$;
 CREATE FUNCTION rowlock.leftover(name text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT pg_catalog.format('uuid %s, locked_ts %s', o.uuid, o.locked_ts)
-              FROM rowlock_object o WHERE o.id = leftover.name);
+              FROM rowlock_object o WHERE o.id::text = leftover.name);
 END $$;
 
 -- Has this technique a shared T?
@@ -91,7 +91,7 @@ BEGIN
             RETURN 6;
         END IF;
     END LOOP;
-    DELETE FROM rowlock_object o WHERE o.uuid = mine;
+    DELETE FROM rowlock_object o WHERE o.uuid::text = mine;
     -- shows to rowlock.holders who has it; blocks nobody, decides nothing
     PERFORM pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.key(name));
     RETURN 0;
@@ -108,7 +108,7 @@ END $$;
 CREATE FUNCTION rowlock.respect_leases() RETURNS trigger
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN -- whoever inserts a name waits for a lease of it: man rowlock-schema
-    IF pg_catalog.pg_typeof(NEW.id) NOT IN ('text'::regtype, 'varchar'::regtype) THEN
+    IF pg_catalog.pg_typeof(NEW.id)::oid NOT IN ('text'::regtype::oid, 'varchar'::regtype::oid) THEN
         RAISE EXCEPTION 'rowlock: a name is of type varchar or text' USING ERRCODE = 'RL003';
     END IF;
     IF pg_catalog.current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
@@ -120,7 +120,7 @@ BEGIN -- whoever inserts a name waits for a lease of it: man rowlock-schema
     RETURN NULL;
 END $$;
 CREATE TRIGGER rowlock_respect_leases AFTER INSERT ON rowlock_object
-    FOR EACH ROW WHEN ((NEW.uuid LIKE 'rowlock:%') IS NOT TRUE) -- rowlock.take looks by itself
+    FOR EACH ROW WHEN ((NEW.uuid::text LIKE 'rowlock:%') IS NOT TRUE) -- rowlock.take looks by itself
     EXECUTE FUNCTION rowlock.respect_leases();
 
 -- T at once or not at all: 0, 1 or 6. An INSERT has no NOWAIT: the shortest time-out stands for it.
@@ -207,7 +207,7 @@ DECLARE
 BEGIN
     DELETE FROM rowlock_object o
      USING (SELECT u.uuid FROM rowlock_object u FOR UPDATE SKIP LOCKED) left_over
-     WHERE o.uuid = left_over.uuid;
+     WHERE o.uuid::text = left_over.uuid::text;
     GET DIAGNOSTICS removed = ROW_COUNT;
     RETURN removed;
 END $$;

@@ -247,14 +247,14 @@ BEGIN
     PERFORM pg_catalog.set_config('lock_timeout',
         CASE WHEN until IS NULL THEN '0'
              ELSE greatest(1, least(2147483647,
-                      pg_catalog.ceil(extract(epoch FROM until - pg_catalog.clock_timestamp()) * 1000)))::bigint::text END,
+                      pg_catalog.ceil(extract(epoch FROM until - pg_catalog.clock_timestamp())::numeric * 1000.0)))::bigint::text END,
         true);
 END $$;
 
 CREATE FUNCTION rowlock.after(wait_ms bigint) RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN CASE WHEN wait_ms >= 0 THEN
-        pg_catalog.clock_timestamp() + least(wait_ms, 2147483647) * interval '1 ms' END;
+        pg_catalog.clock_timestamp() + least(wait_ms, 2147483647)::double precision * interval '1 ms' END;
 END $$;
 
 -- Locks more names in the transaction that is open, all or none: whatever but 0 comes back, the
@@ -304,7 +304,7 @@ BEGIN
             END IF;
             PERFORM pg_catalog.pg_sleep(greatest(0, least(pause, coalesce(
                 extract(epoch FROM until - pg_catalog.clock_timestamp()), pause))));
-            pause := least(pause * 2, 0.25);
+            pause := least(pause * 2::double precision, 0.25);
         END LOOP;
         name := NULL;
         PERFORM pg_catalog.set_config('lock_timeout', saved, true);

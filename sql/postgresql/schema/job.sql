@@ -33,7 +33,7 @@ CREATE TABLE rowlock.run (
 CREATE INDEX run_job ON rowlock.run (job, token);
 
 CREATE FUNCTION rowlock.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$
-    SELECT pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint
+    SELECT pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())::numeric * 1000.0)::bigint
 $$;
 
 -- The run before left no lease: `former` is its token, 0: there is none; `outcome`: what became of it.
@@ -139,7 +139,7 @@ BEGIN
         RETURN 0;                        -- the reply was lost; the name stays taken for a time
     END IF;
     IF ended.taken_until > now_ms AND NOT stop THEN
-        UPDATE rowlock.beat b SET expires = pg_catalog.to_timestamp(ended.taken_until / 1000.0)
+        UPDATE rowlock.beat b SET expires = pg_catalog.to_timestamp(ended.taken_until::numeric / 1000.0)
          WHERE b.token = finish_job.token;
     ELSE
         PERFORM rowlock.remove_lease(finish_job.token);

@@ -16,7 +16,7 @@ DECLARE
     lifted constant bigint := greatest(
         (SELECT s.last_value + 1 FROM rowlock.number s),
         (SELECT o.floor + 1 FROM rowlock.origin o),
-        (extract(epoch FROM pg_catalog.clock_timestamp()) * 1048576)::bigint);
+        (extract(epoch FROM pg_catalog.clock_timestamp())::numeric * 1048576.0)::bigint);
 BEGIN
     PERFORM FROM rowlock.origin o FOR UPDATE;
     UPDATE rowlock.origin o
@@ -209,7 +209,7 @@ CREATE FUNCTION rowlock.insert_lease(token bigint, wants text, owner text, ttl_m
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     INSERT INTO rowlock.beat (token, expires)
-    VALUES (insert_lease.token, pg_catalog.clock_timestamp() + ttl_ms * interval '1 ms');
+    VALUES (insert_lease.token, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms');
     INSERT INTO rowlock.lease (token, name, n, mode, "limit", owner, host, pid, command, note)
     SELECT insert_lease.token, w.name, n, w.mode, w."limit", insert_lease.owner, insert_lease.host,
            insert_lease.pid, insert_lease.command, insert_lease.note
@@ -299,7 +299,7 @@ BEGIN
                 PERFORM rowlock.make_durable();
             END IF;
             INSERT INTO rowlock.beat (token, expires)
-            VALUES (grant_lease.token, pg_catalog.clock_timestamp() + ttl_ms * interval '1 ms');
+            VALUES (grant_lease.token, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms');
             INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
             VALUES (grant_lease.token, one, 'exclusive', grant_lease.owner, grant_lease.host, grant_lease.pid,
                     grant_lease.command, grant_lease.note);
@@ -319,7 +319,7 @@ CREATE FUNCTION rowlock.renew_lease(token bigint, ttl_ms bigint) RETURNS integer
 BEGIN
     PERFORM rowlock.make_durable();
     UPDATE rowlock.beat b
-       SET expires = greatest(b.expires, pg_catalog.clock_timestamp() + ttl_ms * interval '1 ms')
+       SET expires = greatest(b.expires, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms')
      WHERE b.token = renew_lease.token AND NOT b.stop;
     IF FOUND THEN
         RETURN 0;
@@ -350,7 +350,7 @@ CREATE FUNCTION rowlock.check_lease(name text, token bigint, OUT status integer,
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     SELECT CASE WHEN b.stop THEN 14 ELSE 0 END,
-           pg_catalog.floor(extract(epoch FROM b.expires - pg_catalog.clock_timestamp()) * 1000),
+           pg_catalog.floor(extract(epoch FROM b.expires - pg_catalog.clock_timestamp())::numeric * 1000.0),
            CASE l.mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' ELSE 'p' END
       INTO status, left_ms, mode
       FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token

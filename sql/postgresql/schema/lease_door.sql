@@ -5,9 +5,9 @@
 -- Milliseconds, as every lease may last.
 CREATE FUNCTION rowlock.check_ttl(ttl interval) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    ms constant double precision := pg_catalog.floor(extract(epoch FROM ttl) * 1000);
+    ms constant double precision := pg_catalog.floor(extract(epoch FROM ttl)::numeric * 1000.0);
 BEGIN
-    IF ms IS NULL OR ms NOT BETWEEN 1000 AND 3162240000000 THEN
+    IF ms IS NULL OR ms NOT BETWEEN 1000::double precision AND 3162240000000::double precision THEN
         RAISE EXCEPTION 'rowlock: a ttl must be from 1 second to 100 years, not %', coalesce(ttl::text, 'NULL')
             USING ERRCODE = '22023';
     END IF;
@@ -29,7 +29,7 @@ BEGIN
             USING ERRCODE = '22023';
     END IF;
     RETURN pg_catalog.encode(pg_catalog.convert_to(name, 'UTF8'), 'hex') || CASE mode
-        WHEN 'exclusive' THEN ':x:0:0' WHEN 'shared' THEN ':s:0:0' ELSE ':p:' || limit_ || ':1' END;
+        WHEN 'exclusive' THEN ':x:0:0' WHEN 'shared' THEN ':s:0:0' ELSE ':p:' || limit_::text || ':1' END;
 END $$;
 
 -- Technique row: makes the name known. False: another is just doing so, and does not commit.

@@ -32,9 +32,9 @@ CREATE FUNCTION rowlock.add_mark(number bigint) RETURNS boolean LANGUAGE plpgsql
 DECLARE
     marks constant text := coalesce(nullif(pg_catalog.current_setting('rowlock.marks', true), ''), ',');
 BEGIN
-    RETURN CASE WHEN pg_catalog.strpos(marks, ',' || number || ',') > 0 THEN true
+    RETURN CASE WHEN pg_catalog.strpos(marks, ',' || number::text || ',') > 0 THEN true
                 WHEN pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(number, 8386112019297791602))
-                THEN pg_catalog.set_config('rowlock.marks', marks || number || ',', false) IS NOT NULL
+                THEN pg_catalog.set_config('rowlock.marks', marks || number::text || ',', false) IS NOT NULL
                 ELSE false END;
 END $$;
 
@@ -45,12 +45,12 @@ DECLARE
     marks constant text := coalesce(pg_catalog.current_setting('rowlock.marks', true), '');
     key bigint;
 BEGIN
-    IF pg_catalog.strpos(marks, ',' || number || ',') = 0 THEN
+    IF pg_catalog.strpos(marks, ',' || number::text || ',') = 0 THEN
         RETURN false;
     END IF;
     key := rowlock.session_key(number);
     PERFORM pg_catalog.pg_advisory_xact_lock(key), pg_catalog.pg_advisory_unlock(key),
-            pg_catalog.set_config('rowlock.marks', pg_catalog.replace(marks, ',' || number || ',', ','), false);
+            pg_catalog.set_config('rowlock.marks', pg_catalog.replace(marks, ',' || number::text || ',', ','), false);
     RETURN true;
 END $$;
 
@@ -63,7 +63,7 @@ DECLARE
 BEGIN
     last := pg_catalog.currval('rowlock.number');
     key := rowlock.session_key(last);
-    IF pg_catalog.strpos(coalesce(pg_catalog.current_setting('rowlock.marks', true), ''), ',' || last || ',') = 0
+    IF pg_catalog.strpos(coalesce(pg_catalog.current_setting('rowlock.marks', true), ''), ',' || last::text || ',') = 0
        AND EXISTS (SELECT FROM pg_catalog.pg_locks k
                     WHERE k.locktype = 'advisory' AND k.pid = pg_catalog.pg_backend_pid() AND k.objsubid = 1
                       AND k.mode = 'ExclusiveLock' AND k.granted
@@ -165,7 +165,7 @@ BEGIN
     INSERT INTO rowlock.waiter (ticket, name, mode, "limit", "count", owner, host, pid, command, note, seen)
     SELECT enqueue.number, w.name, w.mode, w."limit", w."count", enqueue.owner, enqueue.host, enqueue.pid,
            enqueue.command, enqueue.note,
-           CASE WHEN NOT marked THEN pg_catalog.clock_timestamp() + good_ms * interval '1 ms' END
+           CASE WHEN NOT marked THEN pg_catalog.clock_timestamp() + good_ms::double precision * interval '1 ms' END
       FROM rowlock.unpack_lease(wants) w;
     status := 0;
 END $$;
@@ -180,7 +180,7 @@ BEGIN
         RETURN true;
     END IF;
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
-    UPDATE rowlock.waiter w SET seen = pg_catalog.clock_timestamp() + good_ms * interval '1 ms'
+    UPDATE rowlock.waiter w SET seen = pg_catalog.clock_timestamp() + good_ms::double precision * interval '1 ms'
      WHERE w.ticket = stay_alive.ticket;
     RETURN false;
 END $$;
@@ -259,7 +259,7 @@ BEGIN
     ELSIF way.status = 3 THEN
         status := 3;
         number := way.number;
-        expires_ms := greatest(0, pg_catalog.ceil(extract(epoch FROM way.expires - pg_catalog.clock_timestamp()) * 1000));
+        expires_ms := greatest(0, pg_catalog.ceil(extract(epoch FROM way.expires - pg_catalog.clock_timestamp())::numeric * 1000.0));
         name := way.name;
     ELSE
         status := 0;
@@ -273,11 +273,11 @@ END $$;
 CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    allowed constant interval := pg_catalog.current_setting('statement_timeout')::interval * 0.8;
+    allowed constant interval := pg_catalog.current_setting('statement_timeout')::interval * 0.8::double precision;
     patience bigint := least(greatest(limit_ms, 1), 30000);
 BEGIN
     IF allowed > interval '0' THEN
-        patience := greatest(1, least(patience, (extract(epoch FROM allowed) * 1000)::bigint));
+        patience := greatest(1, least(patience, (extract(epoch FROM allowed)::numeric * 1000.0)::bigint));
     END IF;
     IF NOT pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.session_key(number)) THEN
         IF limit_ms <= 0 THEN
@@ -303,7 +303,7 @@ DECLARE
     theirs text := (SELECT pg_catalog.string_agg(
                                pg_catalog.encode(pg_catalog.convert_to(w.name, 'UTF8'), 'hex')
                                || CASE w.mode WHEN 'exclusive' THEN ':x' WHEN 'shared' THEN ':s' ELSE ':p' END
-                               || ':' || coalesce(w."limit", 0) || ':' || CASE w.mode WHEN 'permit' THEN w."count" ELSE 0 END, ',')
+                               || ':' || coalesce(w."limit", 0)::text || ':' || CASE w.mode WHEN 'permit' THEN w."count"::text ELSE '0' END, ',')
                       FROM rowlock.waiter w WHERE w.ticket = overtake.suspect);
     each text;
 BEGIN
@@ -365,9 +365,9 @@ BEGIN
     RETURN QUERY
         SELECT 'held', l.name::text, pg_catalog.max(l.mode), l.token, 0::bigint, pg_catalog.max(l.owner), pg_catalog.max(l.host),
                pg_catalog.max(l.pid), pg_catalog.max(l.command), pg_catalog.max(l.note),
-               pg_catalog.max((extract(epoch FROM l.acquired) * 1000)::bigint),
-               pg_catalog.max((extract(epoch FROM b.expires) * 1000)::bigint),
-               pg_catalog.max((extract(epoch FROM b.expires - pg_catalog.clock_timestamp()) * 1000)::bigint),
+               pg_catalog.max((extract(epoch FROM l.acquired)::numeric * 1000.0)::bigint),
+               pg_catalog.max((extract(epoch FROM b.expires)::numeric * 1000.0)::bigint),
+               pg_catalog.max((extract(epoch FROM b.expires - pg_catalog.clock_timestamp())::numeric * 1000.0)::bigint),
                pg_catalog.max(l."limit"), pg_catalog.count(*)::integer, pg_catalog.bool_or(b.stop)
           FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
          WHERE (list.name IS NULL OR l.name = list.name COLLATE "C") AND b.expires > pg_catalog.clock_timestamp()
@@ -375,12 +375,12 @@ BEGIN
     IF list.name IS NOT NULL THEN
         RETURN QUERY
             SELECT 'transaction', list.name, t.mode, 0::bigint, 0::bigint, NULL::text, t.host, t.pid, t.program, NULL::text,
-                   (extract(epoch FROM t.since) * 1000)::bigint, NULL::bigint, NULL::bigint, NULL::integer, 1, false
+                   (extract(epoch FROM t.since)::numeric * 1000.0)::bigint, NULL::bigint, NULL::bigint, NULL::integer, 1, false
               FROM rowlock.transactions(list.name) t;
     ELSE
         RETURN QUERY
             SELECT 'transaction', k.name, t.mode, 0::bigint, 0::bigint, NULL::text, t.host, t.pid, t.program, NULL::text,
-                   (extract(epoch FROM t.since) * 1000)::bigint, NULL::bigint, NULL::bigint, NULL::integer, 1, false
+                   (extract(epoch FROM t.since)::numeric * 1000.0)::bigint, NULL::bigint, NULL::bigint, NULL::integer, 1, false
               FROM rowlock.locked_names() k, LATERAL rowlock.transactions(k.name) t ORDER BY k.name;
     END IF;
     RETURN QUERY
@@ -389,7 +389,7 @@ BEGIN
                            AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d
                                               WHERE d.datname = pg_catalog.current_database()))
         SELECT 'waiting', w.name::text, w.mode, 0::bigint, w.ticket, w.owner, w.host, w.pid, w.command, w.note,
-               (extract(epoch FROM w.since) * 1000)::bigint, NULL::bigint, NULL::bigint, w."limit", w."count", false
+               (extract(epoch FROM w.since)::numeric * 1000.0)::bigint, NULL::bigint, NULL::bigint, w."limit", w."count", false
           FROM rowlock.waiter w
          WHERE (list.name IS NULL OR w.name = list.name COLLATE "C")
            AND CASE WHEN w.seen IS NOT NULL THEN w.seen > pg_catalog.clock_timestamp()

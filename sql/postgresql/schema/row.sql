@@ -113,8 +113,8 @@ BEGIN
         SELECT DISTINCT rowlock.key(r.name), w.pid,
                CASE w.mode WHEN 'RowShareLock' THEN 'shared' ELSE 'exclusive' END
           FROM pg_catalog.pg_locks w
-          JOIN rowlock.name r ON r.ctid = ('(' || w.page || ',' || w.tuple || ')')::tid
-         WHERE w.locktype = 'tuple' AND w.relation = 'rowlock.name'::regclass
+          JOIN rowlock.name r ON r.ctid = ('(' || w.page::text || ',' || w.tuple::text || ')')::tid
+         WHERE w.locktype = 'tuple' AND w.relation = 'rowlock.name'::regclass::oid
            AND w.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database());
 END $$;
 
@@ -123,8 +123,8 @@ CREATE FUNCTION rowlock.waiting(name text) RETURNS bigint LANGUAGE plpgsql VOLAT
 BEGIN
     RETURN (SELECT pg_catalog.count(DISTINCT w.pid)
               FROM rowlock.name r
-              JOIN pg_catalog.pg_locks w ON w.locktype = 'tuple' AND w.relation = 'rowlock.name'::regclass
-               AND '(' || w.page || ',' || w.tuple || ')' = r.ctid::text
+              JOIN pg_catalog.pg_locks w ON w.locktype = 'tuple' AND w.relation = 'rowlock.name'::regclass::oid
+               AND '(' || w.page::text || ',' || w.tuple::text || ')' = r.ctid::text
                AND w.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
              WHERE r.name = waiting.name COLLATE "C");
 END $$;

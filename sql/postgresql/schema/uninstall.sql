@@ -8,12 +8,12 @@ DECLARE
     stranger text;
 BEGIN
     SELECT c.relname INTO stranger FROM pg_catalog.pg_class c
-     WHERE c.relnamespace = 'rowlock'::pg_catalog.regnamespace
+     WHERE c.relnamespace = 'rowlock'::pg_catalog.regnamespace::oid
        AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
        AND c.relname NOT IN ('meta', 'lease', 'beat', 'waiter', 'number', 'origin', 'name', 'counter',
                              'job', 'run', 'subject', 'expiry',
                              'holders', 'waiters', 'names', 'jobs', 'subjects')
-       AND c.oid IS DISTINCT FROM (SELECT pg_catalog.to_regclass(m.object) FROM rowlock.meta m WHERE m.owned)
+       AND c.oid IS DISTINCT FROM (SELECT pg_catalog.to_regclass(m.object)::oid FROM rowlock.meta m WHERE m.owned)
      LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'the schema rowlock holds %, which rowlock did not create', stranger

@@ -74,15 +74,15 @@ COMMENT ON VIEW rowlock.holders IS
     'Who holds. kind lease: pid is that of its program on host, broken: it will stop at its next renewal. transaction: pid is the server session, since its beginning, mode NULL where technique row does not tell. unknown: an advisory lock whose name stands in no table (rowlock.names), of a transaction or of another program; key = rowlock.key(name) tells which. Other users'' host and program are shown to pg_read_all_stats only.';
 
 CREATE VIEW rowlock.jobs AS
-SELECT j.name, j.schedule, CASE WHEN j.due < 9223372036854775807 THEN t.zero + j.due * t.ms ELSE 'infinity' END AS due,
+SELECT j.name, j.schedule, CASE WHEN j.due < 9223372036854775807 THEN t.zero + j.due::double precision * t.ms ELSE 'infinity' END AS due,
        CASE WHEN j.running = 0 THEN coalesce(l.outcome, 'never run')
             WHEN b.token IS NOT NULL AND b.stop THEN 'broken'
             WHEN b.token IS NOT NULL THEN 'running'
             WHEN c.outcome = 'broken' THEN 'broken' ELSE 'lost' END AS state,
-       c.token, r.node, r.pid, r.repeats, t.zero + r.started * t.ms AS started,
-       CASE WHEN r.finished > 0 THEN t.zero + r.finished * t.ms END AS finished,
+       c.token, r.node, r.pid, r.repeats, t.zero + r.started::double precision * t.ms AS started,
+       CASE WHEN r.finished > 0 THEN t.zero + r.finished::double precision * t.ms END AS finished,
        CASE WHEN r.finished > 0 THEN r.exit END AS exit, r.output,
-       CASE WHEN j.failed > 0 THEN t.zero + j.failed * t.ms END AS failed
+       CASE WHEN j.failed > 0 THEN t.zero + j.failed::double precision * t.ms END AS failed
   FROM rowlock.job j
  CROSS JOIN (SELECT pg_catalog.to_timestamp(0) AS zero, interval '1 ms' AS ms) t
   LEFT JOIN rowlock.run c ON c.token = j.running
@@ -94,8 +94,8 @@ COMMENT ON VIEW rowlock.jobs IS
     'Jobs: when each is due, and its last run: state is running, done, failed, timed out, broken, lost, late, or never run; token while it runs. failed: when the last run failed, until another begins. The history is in rowlock.run.';
 
 CREATE VIEW rowlock.subjects AS
-SELECT s.subject AS name, s.description, s.status, t.zero + s.began_ms * t.ms AS began, t.zero + s.ended_ms * t.ms AS ended,
-       t.zero + s.updated_ms * t.ms AS updated, s.age_ms * t.ms AS age, s.made, s.program, s.host, s.pid, s.error, s.exit
+SELECT s.subject AS name, s.description, s.status, t.zero + s.began_ms::double precision * t.ms AS began, t.zero + s.ended_ms::double precision * t.ms AS ended,
+       t.zero + s.updated_ms::double precision * t.ms AS updated, s.age_ms::double precision * t.ms AS age, s.made, s.program, s.host, s.pid, s.error, s.exit
   FROM rowlock.subjects() s
  CROSS JOIN (SELECT pg_catalog.to_timestamp(0) AS zero, interval '1 ms' AS ms) t;
 COMMENT ON VIEW rowlock.subjects IS

@@ -45,7 +45,7 @@ DECLARE
     known constant text := nullif(pg_catalog.current_setting('rowlock.transaction', true), '');
 BEGIN
     RETURN coalesce(known, pg_catalog.set_config('rowlock.transaction', pg_catalog.md5(
-        pg_catalog.random()::text || pg_catalog.clock_timestamp() || pg_catalog.pg_backend_pid()), true));
+        pg_catalog.random()::text || pg_catalog.clock_timestamp()::text || pg_catalog.pg_backend_pid()::text), true));
 END $$;
 
 -- Removes the lease of this token if it has expired, or has no beat. Returns the lease rows removed.
@@ -114,7 +114,7 @@ DECLARE
     drawn bigint;
 BEGIN
     UPDATE rowlock.origin o
-       SET floor = greatest(o.floor + 1, (extract(epoch FROM pg_catalog.clock_timestamp()) * 1048576)::bigint)
+       SET floor = greatest(o.floor + 1, (extract(epoch FROM pg_catalog.clock_timestamp())::numeric * 1048576.0)::bigint)
      WHERE o.only_one RETURNING o.floor INTO drawn;
     RETURN drawn;
 END $$;

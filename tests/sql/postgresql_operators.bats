@@ -1,0 +1,72 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Where everybody may create in the schema public, as before PostgreSQL 15, somebody puts operators there.
+# Runs on: postgresql
+
+# shellcheck disable=SC2154
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() {
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f "$BATS_TEST_DIRNAME/operators.sql"
+    install_technique
+}
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+@test "the trap works: an operator of public is found before one of the catalog that fits by a cast" {
+    fails_with P0001 "SELECT 1::bigint * interval '1 s'"
+}
+
+@test "no function of the door uses an operator of public" {
+    db "SELECT rowlock.prepare('x')" "SELECT rowlock.prepare('counter:c')" "SELECT rowlock.prepare(7)"
+    db BEGIN "SELECT rowlock.exclusive('x')" "SELECT rowlock.try_exclusive('x', '1 s')" COMMIT
+    db BEGIN "SELECT rowlock.exclusive(7)" "SELECT rowlock.unlock(7)" COMMIT
+    db "SELECT rowlock.next('c')" "SELECT rowlock.next('c', 3)"
+    if [ "$ROWLOCK_TEST_TECHNIQUE" != insert ]; then
+        db BEGIN "SELECT rowlock.shared('x')" "SELECT rowlock.try_shared('x', '1 s')" COMMIT
+    fi
+    token=$(db "SELECT rowlock.acquire('x', '5 min')")
+    [ -z "$(db "SELECT rowlock.acquire('x', '5 min')")" ]
+    db "SELECT rowlock.renew($token, '5 min')" BEGIN "SELECT rowlock.fence('x', $token)" \
+        "SELECT rowlock.exclusive('x', $token)" COMMIT
+    fails_with 55P03 BEGIN "SET LOCAL lock_timeout = '1s'" "SELECT rowlock.exclusive('x')"
+    fails_with 22023 "SELECT rowlock.acquire('y', '0 s')"
+    for view in holders waiters names jobs subjects; do db "SELECT * FROM rowlock.$view"; done
+    db "SELECT rowlock.release($token)" "SELECT rowlock.acquire('x', '1 s')" "SELECT rowlock.acquire('p', '1 s', 'permit', 2)"
+    until_true db "SELECT rowlock.acquire('x', '5 min')"
+    db "SELECT rowlock.vacuum()"
+}
+
+@test "nor does the command" {
+    rowlock run --tx a -- true
+    rowlock run --limit 2 permits -- true
+    token=$(rowlock acquire --ttl 5m b)
+    run -75 rowlock run -w 2 b -- true
+    [[ $output == *"'b' is held by"* ]]
+    run -75 rowlock run -n --tx b -- true
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run b -- true
+    until_true is_waited_for b
+    rowlock ls
+    rowlock ls b
+    rowlock renew b --token "$token" --ttl 5m
+    rowlock break b
+    rowlock release b --token "$token" || true
+    wait "$started"
+    rowlock job j --every 50w -- true
+    rowlock jobs
+    rowlock jobs j
+    rowlock refresh s --max-age 1h -- true
+    rowlock subjects
+    rowlock expire s
+    rowlock next c
+    rowlock vacuum
+}
+
+@test "nor do GRANTs and uninstall" {
+    application=operators_${ROWLOCK_TEST_URL##*_}
+    sql "CREATE ROLE $application"
+    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants --role "$application" >grants.sql
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants.sql
+    sql "DROP OWNED BY $application; DROP ROLE $application"
+    rowlock schema uninstall
+}
