@@ -40,6 +40,7 @@ enum {
     ABSENT,
     FACT,
     PEERS,
+    WORKLOADS,
     MEMORY,
     LIST
 };
@@ -51,8 +52,9 @@ static const struct option long_options[] = {
     {"documents", 1, NULL, DOCUMENTS}, {"loader-options", 1, NULL, LOADER_OPTIONS},
     {"made-up", 1, NULL, MADE_UP},     {"server", 1, NULL, SERVER},
     {"absent", 1, NULL, ABSENT},       {"fact", 1, NULL, FACT},
-    {"peers", 1, NULL, PEERS},         {"memory", 0, NULL, MEMORY},
-    {"list", 0, NULL, LIST},           {NULL, 0, NULL, 0}};
+    {"peers", 1, NULL, PEERS},         {"workloads", 1, NULL, WORKLOADS},
+    {"memory", 0, NULL, MEMORY},       {"list", 0, NULL, LIST},
+    {NULL, 0, NULL, 0}};
 
 static void usage(void)
 {
@@ -148,6 +150,9 @@ static void parse(int argc, char **argv, struct bench_options *options, int *mem
         case PEERS:
             wanted = optarg;
             break;
+        case WORKLOADS:
+            options->workloads = optarg;
+            break;
         case MEMORY:
             *memory = 1;
             break;
@@ -165,16 +170,6 @@ static void parse(int argc, char **argv, struct bench_options *options, int *mem
 
 /* ---- who takes part ------------------------------------------------------------------------------ */
 
-static int is_word(const char *words, const char *word)
-{
-    size_t length = strlen(word);
-
-    for (const char *found = words; (found = strstr(found, word)); found += length)
-        if ((found == words || found[-1] == ' ') && (found[length] == ' ' || found[length] == 0))
-            return 1;
-    return 0;
-}
-
 /* Who stands first in the table with that peer. */
 static const char *first_of_ours(const char *peer)
 {
@@ -187,10 +182,10 @@ static const char *first_of_ours(const char *peer)
 /* A peer that was asked for, and what of rowlock's is first compared with it. */
 static int takes_part(const struct bench_peer *peer)
 {
-    if (!*wanted || is_word(wanted, peer->name))
+    if (!*wanted || bench_is_word(wanted, peer->name))
         return 1;
     for (int i = 0; bench_pairs[i].ours; i++)
-        if (is_word(wanted, bench_pairs[i].peer) &&
+        if (bench_is_word(wanted, bench_pairs[i].peer) &&
             strcmp(first_of_ours(bench_pairs[i].peer), peer->name) == 0)
             return 1;
     return 0;
@@ -223,6 +218,21 @@ static json_t *choose(struct bench_results *results)
         if (strncmp(absent.word[i].name, "client-", 7) == 0)
             absent_because(missing, absent.word[i].name + 7, absent.word[i].value);
     return missing;
+}
+
+static int knows_workloads(const char *words)
+{
+    char word[64];
+    int n, known = 1;
+
+    for (; known && sscanf(words, "%63s%n", word, &n) == 1; words += n) {
+        known = 0;
+        for (int w = 0; bench_workloads[w].name; w++)
+            known |= strcmp(bench_workloads[w].name, word) == 0;
+        if (!known)
+            fprintf(stderr, "bench: no workload %s\n", word);
+    }
+    return known;
 }
 
 static void list_peers(void)
@@ -276,6 +286,7 @@ int main(int argc, char **argv)
                                               .made_up = 20000,
                                               .names = 1000000,
                                               .ttl_ms = 300000},
+                                    .workloads = "",
                                     .seconds = 3,
                                     .repetitions = 5,
                                     .takeover_ttl_ms = 5000,
@@ -290,6 +301,8 @@ int main(int argc, char **argv)
         list_peers();
         return 0;
     }
+    if (!knows_workloads(options.workloads))
+        return 64;
     missing = choose(results);
     if (options.quick)
         options.takeover_ttl_ms = 2000;

@@ -15,6 +15,16 @@ struct run {
     unsigned hot; /* measurements so far: each has a hot name of its own */
 };
 
+int bench_is_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *found = words; (found = strstr(found, word)); found += length)
+        if ((found == words || found[-1] == ' ') && (found[length] == ' ' || found[length] == 0))
+            return 1;
+    return 0;
+}
+
 static struct bench_place place_of(const struct run *run, const struct bench_peer *peer)
 {
     struct bench_place place = run->options->place;
@@ -92,6 +102,10 @@ static void repeat(struct run *run, int w, int repetition)
 
 static int is_left_out(const struct run *run, const struct bench_workload *workload)
 {
+    const char *wanted = run->options->workloads;
+
+    if (*wanted)
+        return !bench_is_word(wanted, workload->name);
     return run->options->quick && workload->need == BENCH_LOAD;
 }
 

@@ -7,6 +7,7 @@
 
 struct bench_options {
     struct bench_place place; /* without url and pid */
+    const char *workloads;    /* these only, with spaces between; "": all, a short run without documents */
     double seconds;           /* of a slice; a short run takes half of it */
     int repetitions, quick;
     int takeover_ttl_ms;
@@ -16,6 +17,9 @@ struct bench_options {
     void (*progress)(const char *workload, const char *contestant, int repetition,
                      const struct bench_cell *cell);
 };
+
+/* Is it one of the words, with spaces between? */
+int bench_is_word(const char *words, const char *word);
 
 /* Fills the cells of results->contestant. 0, or -1: no memory for the clients. */
 int bench_run(const struct bench_options *options, struct bench_results *results);

@@ -145,6 +145,7 @@ static struct bench_results *run(const char *workload, int clients, int repetiti
 {
     static struct bench_workload table[2];
     struct bench_options options = {
+        .workloads = "",
         .place = {.url = "", .folder = getenv("ROWLOCK_TEST_TEMP"), .names = 2000, .ttl_ms = 60000},
         .seconds = 0.1,
         .repetitions = repetitions,
