@@ -342,6 +342,42 @@ ROWLOCK_API int rowlock_acquire(struct rowlock_connection *connection,
                                 const struct rowlock_terms *terms, struct rowlock_lease **out,
                                 struct rowlock_error *error);
 
+struct rowlock_group; /* sessions that the threads of a process share */
+
+/*
+ * Group commit: opens `sessions` database sessions (0: 2; 16 at most) for threads that acquire and release many
+ * leases. What they ask at the same moment travels together and waits for the disk once, so that
+ * the more threads ask, the less each costs. Nothing is put off to wait for company.
+ *
+ * Together goes what can be answered at once: rowlock_acquire of one name, exclusively, that nobody holds or
+ * waits for, and the rowlock_release of it, which then is on disk too when it returns. All else goes by the
+ * member's own session. PostgreSQL, technique native; elsewhere everything does.
+ *
+ * Blocks, and keeps what it is given, as rowlock_open. Any thread may join. `*out` is yours: rowlock_group_close, after the
+ * members and their leases; in a child of fork it cannot be used.
+ *
+ * EINVAL   as rowlock_open, or so many sessions are not offered
+ * ESCHEMA, EDRIVER, ECONN, EDENIED, ESERVER, ECANCELED, ENOMEM, EDB
+ *
+ * Source: D. DeWitt and others, "Implementation techniques for main memory database systems" (group commit).
+ */
+ROWLOCK_API int rowlock_group_open(const char *url, const struct rowlock_options *options,
+                                   int sessions, struct rowlock_group **out,
+                                   struct rowlock_error *error);
+
+/*
+ * A connection for one thread, to be used as one of rowlock_open: for everything. Its own session is
+ * opened when first needed: when a name is held and is waited for, for several names, permits, transactions, renewals.
+ * Until then it has no native handle and no socket. Does not block. `*out` is yours: rowlock_close.
+ *
+ * EINVAL  no group;  ENOMEM
+ */
+ROWLOCK_API int rowlock_group_join(struct rowlock_group *group, struct rowlock_connection **out,
+                                   struct rowlock_error *error);
+
+/* Closes the sessions; no member may be left. NULL is fine. */
+ROWLOCK_API void rowlock_group_close(struct rowlock_group *group);
+
 /*
  * The lease that another process acquired, by its token. What is left of it counts from now, by
  * what the database says. Blocks for statement_ms at most. `*out` is yours: rowlock_lease_free.

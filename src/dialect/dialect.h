@@ -58,6 +58,7 @@
     XX(AWAIT, "await")                                                                            \
     XX(OVERTAKE, "overtake")                                                                      \
     XX(WITHDRAW, "withdraw")                                                                      \
+    XX(BATCH, "batch")                                                                            \
     XX(MARK, "mark")                                                                              \
     XX(UNMARK, "unmark")                                                                          \
     XX(UNMARK_LOST, "unmark_lost")                                                                \
@@ -126,6 +127,11 @@
  *               suspect's names and of ours and it stands before us, first for all its names: 1, and
  *               if strike, its rows are deleted: 2. Else 0.
  * withdraw      ticket, owner: removes its rows, or all of the owner's; commits
+ * batch         ended, wants, session, host -> gone, granted: several releases and grants that can be answered at
+ *               once, in one transaction, on disk; absent where there is no such function. `ended`: tokens; `wants`:
+ *               HEX(name):owner:ttl_ms:pid:HEX(command):HEX(note), each name once, empty for NULL; `gone`: the tokens
+ *               that were there; `granted`: place in wants (from 1):token. All joined by ','; NULL: none. What is not
+ *               granted is asked for by grant.
  * mark, unmark  kind, number, session: takes (as far as it is free), gives back a session lock of ours
  * unmark_lost   gives back the session lock of the number that this session drew last, where no row is there
  *               for it: what a grant or an enqueue that failed half-way has left

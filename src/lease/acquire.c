@@ -2,7 +2,9 @@
 /* rowlock_acquire: performs what the machine decides, and says how it ended. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "lease/group.h"
 #include "lease/lease.h"
 #include "lease/request.h"
 #include "lock/refusal.h"
@@ -23,6 +25,7 @@ struct acquisition {
     bool cut;                          /* a try was stopped: perhaps when it had committed */
     const struct rowlock_terms *terms; /* the caller's; may be NULL */
     bool told;                         /* of the database that is away */
+    bool unsure; /* the group was asked, and may have been granted it */
 };
 
 /* ---- performing a step --------------------------------------------------------------------------- */
@@ -148,7 +151,7 @@ static void give_back(struct acquisition *a)
     int interrupt_fd = connection->interrupt_fd, code;
 
     if (!a->cut || a->machine.code == ROWLOCK_OK || !connection->dialect->procedural ||
-        connection->driver->state(connection->link) == ROWLOCK_STATE_DEAD)
+        rowlock__state(connection) == ROWLOCK_STATE_DEAD)
         return;
     connection->interrupt_fd = -1;
     code = rowlock__ask(connection, ROWLOCK_SQL_LIST, &value, own_row, &own, NULL);
@@ -178,7 +181,7 @@ static int say_held(struct acquisition *a, struct rowlock_error *error)
     if (answer.status != ROWLOCK_STATUS_QUEUED)
         answer.status = ROWLOCK_STATUS_TIMEDOUT;
     snprintf(answer.name, sizeof answer.name, "%s", a->refused.name);
-    if (connection->driver->state(connection->link) == ROWLOCK_STATE_DEAD)
+    if (rowlock__state(connection) == ROWLOCK_STATE_DEAD)
         connection = NULL;
     if (!answer.name[0])
         rowlock__find_held(&answer, &wants, connection);
@@ -231,7 +234,9 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
 
     if (now - a->sent_ms <= ttl_ms / 10)
         return ROWLOCK_OK;
-    code = rowlock__renew_once(lease, connection, ttl_ms,
+    code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+    if (!code)
+        code = rowlock__renew_once(lease, connection, ttl_ms,
                                rowlock__after(now, connection->statement_ms), &status, error);
     if (!code && status == ROWLOCK_STATUS_OK)
         return ROWLOCK_OK;
@@ -258,9 +263,11 @@ static int take_over(struct acquisition *a, struct rowlock_lease *lease,
 
 /* ---- the call ------------------------------------------------------------------------------------- */
 
-static int check_ready(struct rowlock_connection *connection, struct rowlock_error *error)
+int rowlock__lease_ready(struct rowlock_connection *connection, bool by_group,
+                         struct rowlock_error *error)
 {
-    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+    bool later = by_group && !connection->link && connection->pid == getpid();
+    int code = later ? ROWLOCK_OK : rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
         code = ROWLOCK_OK; /* the first step will find it lost, and the machine replace it */
@@ -274,7 +281,7 @@ static int check_schema(const struct acquisition *a, struct rowlock_error *error
     struct rowlock_connection *connection = a->request.connection;
     int code;
 
-    if (connection->driver->state(connection->link) == ROWLOCK_STATE_DEAD)
+    if (rowlock__state(connection) == ROWLOCK_STATE_DEAD)
         return ROWLOCK_OK;
     code = rowlock__check_installed(connection, error);
     code = rowlock__given_up(connection, code, error);
@@ -297,6 +304,8 @@ static void set_machine(struct acquisition *a, int64_t wait_ms, int64_t deadline
                             ? (connection->connect_ms < 0 ? ROWLOCK_NEVER : connection->connect_ms)
                             : 0,
     };
+    if (a->unsure)
+        a->machine.unsure = a->machine.settles = true;
     for (size_t i = 0; i < a->request.n; i++)
         a->machine.permits |= a->request.want[i].mode == ROWLOCK_PERMIT;
 }
@@ -335,24 +344,64 @@ static int acquire(struct acquisition *a, int64_t wait_ms, struct rowlock_lease 
     return code;
 }
 
+/* What the threads of a group can be answered at once. Out stays NULL where it is not: then it is asked for
+   alone, by the same owner id. */
+static int ask_group(struct acquisition *a, struct rowlock_lease **out, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = a->request.connection;
+    struct rowlock_question question = {.request = &a->request};
+    int lane = rowlock__group_choose(connection->group), code;
+    struct rowlock_lease *lease = NULL;
+
+    code = rowlock__lease_new(connection, a->request.want, a->request.n, &lease, error);
+    if (code)
+        return code;
+    rowlock__group_ask(connection->group, lane, &question);
+    a->sent_ms = question.sent_ms;
+    a->unsure = question.unsure;
+    a->machine.token = question.token;
+    lease->lane = lane + 1;
+    if (question.token && !(code = take_over(a, lease, error)))
+        *out = lease;
+    else
+        rowlock__lease_delete(lease);
+    return code;
+}
+
+static int acquire_alone(struct acquisition *a, struct rowlock_lease **out,
+                         struct rowlock_error *error)
+{
+    int code = rowlock__lease_ready(a->request.connection, false, error);
+
+    return code ? code : acquire(a, a->terms ? a->terms->wait_ms : 0, out, error);
+}
+
 int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
                           size_t n, const struct rowlock_terms *terms, rowlock_rider *rider,
                           void *rider_data, struct rowlock_lease **out, struct rowlock_error *error)
 {
     struct acquisition a = {.terms = terms};
+    struct rowlock_lease *lease = NULL;
     struct rowlock_error unseen;
+    bool by_group = connection && connection->group && !rider &&
+                    rowlock__group_takes(connection->group, wants, n);
     int code;
 
     if (!error)
         error = &unseen;
-    code = check_ready(connection, error);
+    code = rowlock__lease_ready(connection, by_group, error);
     if (code)
         return code;
+    rowlock__clear_error(error);
     code = rowlock__request_init(&a.request, connection, wants, n, terms, error);
     a.request.rider = rider;
     a.request.rider_data = rider_data;
+    if (!code && by_group)
+        code = ask_group(&a, &lease, error);
+    if (!code && !lease)
+        code = acquire_alone(&a, &lease, error);
     if (!code)
-        code = acquire(&a, terms ? terms->wait_ms : 0, out, error);
+        *out = lease;
     rowlock__request_clear(&a.request);
     return code;
 }

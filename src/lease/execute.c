@@ -285,7 +285,7 @@ static int judge(const struct rowlock_request *request, const struct answer *ans
 
 static bool is_dead(const struct rowlock_connection *connection)
 {
-    return connection->driver->state(connection->link) == ROWLOCK_STATE_DEAD;
+    return rowlock__state(connection) == ROWLOCK_STATE_DEAD;
 }
 
 static int ride(const struct rowlock_request *request, int64_t token, struct rowlock_error *error)

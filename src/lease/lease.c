@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "lease/group.h"
 #include "lease/keep.h"
 #include "lock/wants.h"
 #include "schema/check.h"
@@ -74,12 +75,14 @@ static int ask_once(struct rowlock_connection *connection, const struct question
                                 .data = question->data};
     struct rowlock_budget budget = budget_of(question, connection->interrupt_fd);
     struct rowlock_outcome outcome = {0};
+    int code;
     unsigned bracket = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) && !question->reads
                            ? ROWLOCK_BEGIN | ROWLOCK_COMMIT
                            : ROWLOCK_INSIDE;
-    int code =
-        connection->driver->run(connection->link, bracket, &call, 1, &budget, &outcome, error);
 
+    if (!connection->link)
+        return rowlock__fail(error, ROWLOCK_ECONN, "no session is open");
+    code = connection->driver->run(connection->link, bracket, &call, 1, &budget, &outcome, error);
     return code ? rowlock__cleaned_up(connection, &outcome, code, error) : ROWLOCK_OK;
 }
 
@@ -357,14 +360,53 @@ int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id
     return code;
 }
 
+/* Whether the group has answered; `*code` is then what the release ends with. */
+static bool released_by_group(struct rowlock_lease *lease, int *code, struct rowlock_error *error)
+{
+    struct rowlock_question question = {.token = lease->token};
+
+    rowlock__keeper_quiet(lease);
+    if (!lease->release_ms)
+        lease->release_ms = rowlock__now_ms();
+    rowlock__group_ask(lease->connection->group, lease->lane - 1, &question);
+    lease->release_unsure |= question.unsure;
+    if (question.code)
+        return false;
+    rowlock__keeper_end(lease);
+    *code = ended(lease, ROWLOCK_SQL_RELEASE,
+                  question.was_there ? ROWLOCK_STATUS_OK : ROWLOCK_STATUS_LOST, error);
+    return true;
+}
+
+/* It was released alone; the token's lock is the group's session's still. Who waits is told by it. */
+static void give_back_mark(const struct rowlock_lease *lease)
+{
+    struct rowlock_question question = {.token = lease->token};
+
+    rowlock__group_ask(lease->connection->group, lease->lane - 1, &question);
+}
+
 int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
 {
     struct rowlock_value value;
+    bool by_group = lease && lease->lane && !atomic_load(&lease->released);
+    int code;
 
     if (!lease)
         return rowlock__no_lease(error);
     value = rowlock__int_value(lease->token);
-    return rowlock__end_lease(lease, ROWLOCK_SQL_RELEASE, &value, error);
+    if (by_group) {
+        code = rowlock__lease_ready(lease->connection, true, error);
+        if (code && code != ROWLOCK_ECANCELED)
+            return code;
+        rowlock__clear_error(error);
+        if (released_by_group(lease, &code, error))
+            return code;
+    }
+    code = rowlock__end_lease(lease, ROWLOCK_SQL_RELEASE, &value, error);
+    if (by_group)
+        give_back_mark(lease);
+    return code;
 }
 
 void rowlock_lease_free(struct rowlock_lease *lease)
@@ -447,7 +489,7 @@ static int not_broken(const struct rowlock_connection *connection, int code, con
 {
     bool waited = code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED;
 
-    if (waited && connection->driver->state(connection->link) == ROWLOCK_STATE_DEAD)
+    if (waited && rowlock__state(connection) == ROWLOCK_STATE_DEAD)
         return rowlock__fail(
             error, code == ROWLOCK_ETIMEDOUT ? ROWLOCK_ECONN : code,
             "'%.100s': the server was told to stop breaking it, and did not answer: "

@@ -28,6 +28,7 @@ struct rowlock_lease {
     atomic_bool lost;        /* the database said so, or the end came */
     atomic_bool released;
     int64_t release_ms;  /* when it was first to be released; 0: not yet */
+    int lane; /* of the connection's group, from 1: which session has the token's lock; 0: none */
     bool release_unsure; /* one was not answered: the next may find nothing, and nothing was lost */
     pthread_mutex_t mutex; /* the keeper pointer, and one renewal at a time */
     struct rowlock_keeper *keeper;
@@ -43,6 +44,14 @@ void rowlock__lease_delete(struct rowlock_lease *lease);
 
 /* It was granted or renewed by a statement sent at `sent_ms`, for `ttl_ms`: never shortens. */
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);
+
+/*
+ * The connection may be asked a lease's question: as rowlock__ready, IDLE; but a lost session is fine if another
+ * can be opened, and no session is needed if the group is asked first (`by_group`). ECANCELED where interrupt_fd is
+ * readable already.
+ */
+int rowlock__lease_ready(struct rowlock_connection *connection, bool by_group,
+                         struct rowlock_error *error);
 
 /*
  * One question in a transaction of its own, or, if it only reads, in none; within statement_ms. A victim of a

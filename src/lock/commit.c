@@ -19,7 +19,7 @@ int rowlock_commit(struct rowlock_connection *connection, struct rowlock_error *
         return code;
     budget = rowlock__budget(connection);
     budget.interrupt_fd = -1; /* a COMMIT that was broken off would leave its outcome unknown */
-    if (connection->driver->state(connection->link) == ROWLOCK_STATE_IDLE)
+    if (rowlock__state(connection) == ROWLOCK_STATE_IDLE)
         return rowlock__fail(error, ROWLOCK_ENOTX, "no transaction is open");
     code = connection->driver->run(connection->link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome,
                                    error);

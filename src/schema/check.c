@@ -61,7 +61,7 @@ int rowlock__check_installed(struct rowlock_connection *connection, struct rowlo
         return ROWLOCK_OK;
     code = rowlock__read_installed(connection, &connection->installed, error);
     if (!code && connection->installed.version == 0 && !connection->dialect->procedural) {
-        code = connection->driver->state(connection->link) == ROWLOCK_STATE_OPEN
+        code = rowlock__state(connection) == ROWLOCK_STATE_OPEN
                    ? rowlock__fail(error, ROWLOCK_ESCHEMA,
                                    "rowlock's tables are not in this file yet; call "
                                    "rowlock_install, or rowlock_begin once")

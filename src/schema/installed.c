@@ -43,7 +43,7 @@ static int read_meta(struct rowlock_connection *connection, struct rowlock_insta
         {.statement = rowlock__sql(connection, ROWLOCK_SQL_META), .row = meta_row, .data = found}};
     struct rowlock_budget budget = rowlock__budget(connection);
     struct rowlock_outcome outcome = {0};
-    enum rowlock_state before = connection->driver->state(connection->link);
+    enum rowlock_state before = rowlock__state(connection);
     bool both = rowlock__session_question(connection, &calls[1]);
     int code = connection->driver->run(connection->link, ROWLOCK_INSIDE, calls, both ? 2 : 1,
                                        &budget, &outcome, error);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "session/reconnect.h"
 #include "util/error.h"
 
 #define DEFAULT_CONNECT_MS 10000
@@ -113,6 +114,34 @@ int rowlock__connect(const char *driver, void *handle, const char *url,
     else
         *out = connection;
     return code;
+}
+
+int rowlock__connect_later(const struct rowlock_connection *like, struct rowlock_connection **out,
+                           struct rowlock_error *error)
+{
+    struct rowlock_options options = {.connect_ms = like->connect_ms,
+                                      .statement_ms = like->statement_ms,
+                                      .interrupt_fd = like->interrupt_fd,
+                                      .database = like->database};
+    struct rowlock_connection *connection = calloc(1, sizeof *connection);
+    int code;
+
+    if (!connection)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    connection->driver = like->driver;
+    connection->dialect = like->dialect;
+    connection->pid = getpid();
+    code = set_options(connection, like->url, &options, error);
+    if (code)
+        rowlock_close(connection);
+    else
+        *out = connection;
+    return code;
+}
+
+enum rowlock_state rowlock__state(const struct rowlock_connection *connection)
+{
+    return connection->link ? connection->driver->state(connection->link) : ROWLOCK_STATE_DEAD;
 }
 
 /* A standby, a read-only server, a Galera node: said at once, not at the first lock. */
@@ -235,7 +264,7 @@ int rowlock__given_up(const struct rowlock_connection *connection, int code,
                       struct rowlock_error *error)
 {
     if (code != ROWLOCK_ETIMEDOUT ||
-        connection->driver->state(connection->link) != ROWLOCK_STATE_DEAD)
+        rowlock__state(connection) != ROWLOCK_STATE_DEAD)
         return code;
     if (error)
         error->code = ROWLOCK_ECONN;
@@ -255,12 +284,12 @@ static int find_state(struct rowlock_connection *connection, enum rowlock_state 
 {
     int code = ROWLOCK_OK;
 
-    *out = connection->driver->state(connection->link);
+    *out = rowlock__state(connection);
     if (*out != ROWLOCK_STATE_ASK || wanted != ROWLOCK_STATE_IDLE)
         return ROWLOCK_OK;
     code = rowlock__ask(connection, ROWLOCK_SQL_PING, NULL, NULL, NULL, error);
     if (!code)
-        *out = connection->driver->state(connection->link);
+        *out = rowlock__state(connection);
     return code;
 }
 
@@ -273,7 +302,7 @@ int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wan
                    struct rowlock_error *error)
 {
     enum rowlock_state state;
-    int code;
+    int code = ROWLOCK_OK;
 
     rowlock__clear_error(error);
     if (!connection)
@@ -282,7 +311,11 @@ int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wan
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "the connection was opened by process %ld; open one after fork",
                              (long)connection->pid);
-    code = find_state(connection, wanted, &state, error);
+    if (!connection->link)
+        code = rowlock__reconnect(connection,
+                                  rowlock__after(rowlock__now_ms(), connection->connect_ms), error);
+    if (!code)
+        code = find_state(connection, wanted, &state, error);
     if (code)
         return code;
     switch (state) {
@@ -322,11 +355,13 @@ int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_i
         .statement = rowlock__sql(connection, id), .values = values, .row = row, .data = data};
     struct rowlock_budget budget = rowlock__budget(connection);
     struct rowlock_outcome outcome = {0};
-    enum rowlock_state before = connection->driver->state(connection->link);
+    enum rowlock_state before = rowlock__state(connection);
     int code;
 
     if (!call.statement)
         return ROWLOCK_OK;
+    if (!connection->link)
+        return rowlock__fail(error, ROWLOCK_ECONN, "no session is open");
     code = connection->driver->run(connection->link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome,
                                    error);
     /* with autocommit off a mere question opens a transaction, and nobody would end it */
@@ -384,7 +419,7 @@ void rowlock__take_text(void *data, const struct rowlock_value *columns, unsigne
 
 int rowlock_socket(const struct rowlock_connection *connection)
 {
-    return connection ? connection->driver->socket(connection->link) : -1;
+    return connection && connection->link ? connection->driver->socket(connection->link) : -1;
 }
 
 int rowlock_ping(struct rowlock_connection *connection, struct rowlock_error *error)

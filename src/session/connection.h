@@ -19,10 +19,13 @@ struct rowlock_installed {
     int owned;        /* and we created it; told only where uninstall is left to the library */
 };
 
+struct rowlock_group; /* lease/group.h */
+
 struct rowlock_connection {
     const struct rowlock_driver *driver;
     const struct rowlock_dialect *dialect;
-    struct rowlock_link *link;
+    struct rowlock_link *link; /* NULL: a member of a group, whose own session was not needed yet */
+    struct rowlock_group *group; /* NULL: none */
     pid_t pid; /* who opened it: a session must not be used on both sides of a fork */
     int wrapped;
     char *url;      /* where a second one may be opened; NULL: nowhere */
@@ -44,6 +47,14 @@ struct rowlock_connection {
 int rowlock__connect(const char *driver, void *handle, const char *url,
                      const struct rowlock_options *options, struct rowlock_connection **out,
                      struct rowlock_error *error);
+
+/* One of the same kind as `like`, and to the same place, but without a session: rowlock__ready opens it.
+   ENOMEM. */
+int rowlock__connect_later(const struct rowlock_connection *like, struct rowlock_connection **out,
+                           struct rowlock_error *error);
+
+/* The driver's, and DEAD where there is no session. */
+enum rowlock_state rowlock__state(const struct rowlock_connection *connection);
 
 /* ESERVER where no lock can be kept: a standby, a read-only server, a Galera node. */
 int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_error *error);

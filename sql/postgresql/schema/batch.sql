@@ -1,0 +1,86 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Group commit: what several threads of a process ask at the same moment, in one transaction of a session
+-- that they share. Only what can be answered at once is done here. Nobody waits in it, for he would
+-- hold up the others: whatever is not granted is asked for again, alone.
+
+-- The session locks of several numbers, as add_mark takes one.
+CREATE FUNCTION rowlock.add_marks(numbers bigint[]) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    marks constant text := coalesce(nullif(pg_catalog.current_setting('rowlock.marks', true), ''), ',');
+BEGIN
+    PERFORM pg_catalog.set_config('rowlock.marks', marks || pg_catalog.string_agg(u.number::text, ',') || ',', false)
+       FROM pg_catalog.unnest(numbers) u (number)
+      WHERE pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(u.number, 8386112019297791602))
+     HAVING pg_catalog.count(*) > 0;
+END $$;
+
+-- Ends the leases of these tokens; those that were there. The beats go first, as in a sweep, and each
+-- in the order of the tokens. Who holds up one of them (a fence, a renewal) is not waited for longer than a moment.
+CREATE FUNCTION rowlock.release_batch(tokens bigint[]) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    gone text;
+BEGIN
+    PERFORM pg_catalog.set_config('lock_timeout', '20', true);
+    DELETE FROM rowlock.beat b WHERE b.token = ANY (tokens);
+    WITH gone AS (DELETE FROM rowlock.lease l WHERE l.token = ANY (tokens) RETURNING l.token)
+    SELECT pg_catalog.string_agg(g.token::text, ',') INTO gone FROM gone g;
+    PERFORM rowlock.drop_mark(t.token) FROM pg_catalog.unnest(tokens) t (token);
+    RETURN gone;
+END $$;
+
+-- A lease each, exclusive, of one name, for as many as nobody has and nobody waits for: place:token, by
+-- the places in `wants`. As grant_lease, the look is begun after T was got.
+CREATE FUNCTION rowlock.grant_batch(wants text[], session bigint, host text) RETURNS text
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    taken text[];
+    granted text;
+    tokens bigint[];
+BEGIN
+    IF pg_catalog.current_setting('synchronous_commit') <> 'on' THEN
+        PERFORM rowlock.make_durable();
+    END IF;
+    taken := ARRAY(SELECT w.place::text || ':' || w.want
+                     FROM pg_catalog.unnest(wants) WITH ORDINALITY w (want, place)
+                    WHERE rowlock.try_take(pg_catalog.convert_from(pg_catalog.decode(
+                              pg_catalog.split_part(w.want, ':', 1), 'hex'), 'UTF8'), false) = 0);
+    -- OFFSET 0: looked up name by name, never by reading a whole table
+    WITH free AS MATERIALIZED (
+             SELECT pg_catalog.nextval('rowlock.number') AS token, o.floor, w.name, w.part
+               FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(p.part[2], 'hex'), 'UTF8') AS name, p.part
+                       FROM (SELECT pg_catalog.string_to_array(t.want, ':', '') AS part
+                               FROM pg_catalog.unnest(taken) t (want)) p) w, rowlock.origin o
+              WHERE o.boot = pg_catalog.pg_postmaster_start_time() AND o.xid = o.xmin
+                AND o.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
+                AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = w.name OFFSET 0)
+                AND NOT EXISTS (SELECT FROM rowlock.waiter q WHERE q.name = w.name OFFSET 0)),
+         beats AS (
+             INSERT INTO rowlock.beat (token, expires)
+             SELECT f.token, pg_catalog.clock_timestamp() + f.part[4]::double precision * interval '1 ms'
+               FROM free f WHERE f.token > f.floor),
+         leases AS (
+             INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
+             SELECT f.token, f.name, 'exclusive', f.part[3], grant_batch.host, f.part[5]::bigint,
+                    pg_catalog.convert_from(pg_catalog.decode(f.part[6], 'hex'), 'UTF8'),
+                    pg_catalog.convert_from(pg_catalog.decode(f.part[7], 'hex'), 'UTF8')
+               FROM free f WHERE f.token > f.floor)
+    SELECT pg_catalog.string_agg(f.part[1] || ':' || f.token::text, ','), pg_catalog.array_agg(f.token)
+      INTO granted, tokens FROM free f WHERE f.token > f.floor;
+    IF tokens IS NOT NULL AND session = pg_catalog.pg_backend_pid() THEN
+        PERFORM rowlock.add_marks(tokens);
+    END IF;
+    RETURN granted;
+END $$;
+
+-- `ended`: tokens; `wants`: HEX(name):owner:ttl_ms:pid:HEX(command):HEX(note), an empty field NULL; each with commas
+-- between. One transaction, on disk when its COMMIT returns. A name stands in `wants` once.
+CREATE FUNCTION rowlock.batch(ended text, wants text, session bigint, host text, OUT gone text, OUT granted text)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF ended <> '' THEN
+        gone := rowlock.release_batch(pg_catalog.string_to_array(ended, ',')::bigint[]);
+    END IF;
+    IF wants <> '' THEN
+        granted := rowlock.grant_batch(pg_catalog.string_to_array(wants, ','), session, host);
+    END IF;
+END $$;

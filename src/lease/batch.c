@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lease/batch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/reconnect.h"
+#include "util/error.h"
+
+#define ANSWER_MS 2000 /* a batch that takes longer is stopped, and each asks alone */
+
+bool rowlock__batch_offered(const struct rowlock_connection *connection)
+{
+    return rowlock__sql(connection, ROWLOCK_SQL_BATCH) &&
+           connection->installed.technique == ROWLOCK_NATIVE;
+}
+
+/* ---- what is sent --------------------------------------------------------------------------------- */
+
+struct parcel {
+    char *ended, *wants; /* dialect.h, batch */
+    size_t ended_length, wants_length;
+    size_t place[ROWLOCK_BATCH]; /* of a want: whose it is */
+    size_t granted;              /* wants so far */
+};
+
+static size_t put_hex(char *out, const char *text)
+{
+    size_t n = 0;
+
+    for (; text && *text; text++)
+        n += (size_t)sprintf(out + n, "%02x", (unsigned char)*text);
+    return n;
+}
+
+static size_t room_of(const struct rowlock_question *question)
+{
+    const struct rowlock_request *r = question->request;
+
+    if (!r)
+        return 24;
+    return r->length + sizeof r->owner + 50 + 2 * (r->command ? strlen(r->command) : 0) +
+           2 * (r->note ? strlen(r->note) : 0);
+}
+
+/* The name stands in the packed want, as hexadecimal digits, up to the first colon. */
+static size_t put_want(char *out, const struct rowlock_request *r)
+{
+    int digits = (int)((const char *)memchr(r->packed, ':', r->length) - r->packed);
+    size_t n = (size_t)sprintf(out, "%.*s:%s:%" PRId64 ":", digits, r->packed, r->owner, r->ttl_ms);
+
+    if (r->keeper_pid)
+        n += (size_t)sprintf(out + n, "%" PRId64, r->keeper_pid);
+    out[n++] = ':';
+    n += put_hex(out + n, r->command);
+    out[n++] = ':';
+    n += put_hex(out + n, r->note);
+    out[n++] = ',';
+    return n;
+}
+
+static int pack(struct parcel *parcel, struct rowlock_question *const *questions, size_t n)
+{
+    size_t room = 1;
+
+    for (size_t i = 0; i < n; i++)
+        room += room_of(questions[i]);
+    *parcel = (struct parcel){.ended = malloc(room), .wants = malloc(room)};
+    if (!parcel->ended || !parcel->wants)
+        return ROWLOCK_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        if (questions[i]->request) {
+            parcel->place[parcel->granted++] = i;
+            parcel->wants_length +=
+                put_want(parcel->wants + parcel->wants_length, questions[i]->request);
+        } else {
+            parcel->ended_length += (size_t)sprintf(parcel->ended + parcel->ended_length,
+                                                    "%" PRId64 ",", questions[i]->token);
+        }
+    }
+    parcel->wants_length -= parcel->wants_length > 0; /* the last comma */
+    parcel->ended_length -= parcel->ended_length > 0;
+    return ROWLOCK_OK;
+}
+
+static void unpack(struct parcel *parcel)
+{
+    free(parcel->ended);
+    free(parcel->wants);
+}
+
+/* ---- what comes back ------------------------------------------------------------------------------ */
+
+struct answer {
+    struct rowlock_question *const *questions;
+    size_t n;
+    const struct parcel *parcel;
+    bool came;
+};
+
+static char *text_of(const struct rowlock_value *column)
+{
+    return column->type == ROWLOCK_BYTES ? strndup(column->bytes, column->length) : NULL;
+}
+
+/* tokens, with commas between */
+static void take_gone(const struct answer *answer, const char *text)
+{
+    for (char *end; text && *text; text = end + (*end == ',')) {
+        int64_t token = strtoll(text, &end, 10);
+
+        for (size_t i = 0; i < answer->n; i++)
+            if (!answer->questions[i]->request && answer->questions[i]->token == token)
+                answer->questions[i]->was_there = true;
+        if (end == text)
+            return;
+    }
+}
+
+/* place:token, with commas between */
+static void take_granted(const struct answer *answer, const char *text)
+{
+    for (char *end; text && *text; text = end + (*end == ',')) {
+        size_t place = strtoul(text, &end, 10);
+
+        if (end == text || *end != ':' || place == 0 || place > answer->parcel->granted)
+            return;
+        text = end + 1;
+        answer->questions[answer->parcel->place[place - 1]]->token = strtoll(text, &end, 10);
+    }
+}
+
+static void batch_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct answer *answer = data;
+    char *gone, *granted;
+
+    if (n < 2)
+        return;
+    gone = text_of(&columns[0]);
+    granted = text_of(&columns[1]);
+    take_gone(answer, gone);
+    take_granted(answer, granted);
+    answer->came = true;
+    free(gone);
+    free(granted);
+}
+
+/* ---- the trip ------------------------------------------------------------------------------------- */
+
+static int make_ready(struct rowlock_connection *connection)
+{
+    int64_t now = rowlock__now_ms();
+    int64_t patience_ms = connection->connect_ms < 0 || connection->connect_ms > ANSWER_MS
+                              ? ANSWER_MS
+                              : connection->connect_ms;
+    int code = ROWLOCK_OK;
+
+    if (rowlock__state(connection) == ROWLOCK_STATE_DEAD)
+        code = rowlock__reconnect(connection, now + patience_ms, NULL);
+    return code ? code : rowlock__learn_session(connection, NULL);
+}
+
+static int travel(struct rowlock_connection *connection, const struct parcel *parcel,
+                  struct answer *answer, bool *unsure)
+{
+    struct rowlock_value values[4] = {
+        rowlock__bytes_value(parcel->ended, parcel->ended_length),
+        rowlock__bytes_value(parcel->wants, parcel->wants_length),
+        rowlock__int_value(connection->driver->number(connection->link)),
+        rowlock__text_value(NULL)};
+    struct rowlock_call call = {.statement = rowlock__sql(connection, ROWLOCK_SQL_BATCH),
+                                .values = values,
+                                .row = batch_row,
+                                .data = answer};
+    struct rowlock_budget budget = {rowlock__now_ms() + ANSWER_MS, -1, 0};
+    struct rowlock_outcome outcome = {0};
+    int code;
+
+    if (parcel->granted)
+        values[3] = rowlock__text_value(answer->questions[parcel->place[0]]->request->host);
+    code = connection->driver->run(connection->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, 1,
+                                   &budget, &outcome, NULL);
+    *unsure = code && outcome.left == ROWLOCK_TX_DEAD && outcome.sent_commit;
+    rowlock__clean_up(connection, &outcome);
+    return code;
+}
+
+void rowlock__batch_send(struct rowlock_connection *connection,
+                         struct rowlock_question *const *questions, size_t n)
+{
+    struct parcel parcel;
+    struct answer answer = {.questions = questions, .n = n, .parcel = &parcel};
+    int64_t sent_ms = 0;
+    bool unsure = false;
+    int code = pack(&parcel, questions, n);
+
+    if (!code)
+        code = make_ready(connection);
+    if (!code) {
+        sent_ms = rowlock__now_ms();
+        code = travel(connection, &parcel, &answer, &unsure);
+    }
+    if (!code && !answer.came)
+        code = ROWLOCK_EDB;
+    for (size_t i = 0; i < n; i++) {
+        questions[i]->sent_ms = sent_ms;
+        questions[i]->code = code;
+        questions[i]->unsure = unsure;
+        if (code && questions[i]->request)
+            questions[i]->token = 0; /* a row came, but its COMMIT did not */
+    }
+    unpack(&parcel);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lease/group.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "schema/check.h"
+#include "util/error.h"
+
+#define LANES 16
+#define DEFAULT_LANES 2
+#define QUEUE_S 2 /* so long a question waits to be sent at most, then its thread asks alone */
+
+/* A thread and its question. */
+struct waiter {
+    struct rowlock_question *question;
+    pthread_cond_t wake; /* it was answered, or is the next who sends */
+    bool sent, answered;
+    struct waiter *next;
+};
+
+/* A session, and who waits for it. */
+struct lane {
+    struct rowlock_connection *connection; /* of whoever made it busy */
+    pthread_mutex_t mutex;
+    struct waiter *first, **last;
+    bool busy;
+    atomic_int load; /* questions, queued or under way */
+};
+
+struct rowlock_group {
+    struct lane lane[LANES];
+    int lanes;
+    bool batches; /* are they offered by this server? */
+    atomic_uint turn;
+};
+
+/* ---- one lane ------------------------------------------------------------------------------------- */
+
+static bool same_name(const struct rowlock_question *a, const struct rowlock_question *b)
+{
+    return a->request && b->request && a->request->length == b->request->length &&
+           memcmp(a->request->packed, b->request->packed, a->request->length) == 0;
+}
+
+static bool fits(const struct waiter *const *taken, size_t n, const struct waiter *waiter)
+{
+    for (size_t i = 0; i < n; i++)
+        if (same_name(taken[i]->question, waiter->question))
+            return false;
+    return n < ROWLOCK_BATCH;
+}
+
+/* Those at the front of the queue; who wants a name that another wants before him stays for the next. */
+static size_t take(struct lane *lane, struct waiter **out)
+{
+    size_t n = 0;
+
+    for (struct waiter **each = &lane->first; *each;) {
+        struct waiter *waiter = *each;
+
+        if (!fits((const struct waiter *const *)out, n, waiter)) {
+            each = &waiter->next;
+            continue;
+        }
+        *each = waiter->next;
+        if (!*each)
+            lane->last = each;
+        waiter->sent = true;
+        out[n++] = waiter;
+    }
+    return n;
+}
+
+static void send_all(struct lane *lane, struct waiter **taken, size_t n)
+{
+    struct rowlock_question *questions[ROWLOCK_BATCH];
+
+    for (size_t i = 0; i < n; i++)
+        questions[i] = taken[i]->question;
+    rowlock__batch_send(lane->connection, questions, n);
+}
+
+/* Called with the mutex, by the first of the queue, while the lane is idle. */
+static void lead(struct lane *lane)
+{
+    struct waiter *taken[ROWLOCK_BATCH];
+    size_t n = take(lane, taken);
+
+    lane->busy = true;
+    pthread_mutex_unlock(&lane->mutex);
+    send_all(lane, taken, n);
+    pthread_mutex_lock(&lane->mutex);
+    lane->busy = false;
+    if (lane->first)
+        pthread_cond_signal(&lane->first->wake);
+    for (size_t i = 0; i < n; i++) {
+        taken[i]->answered = true;
+        pthread_cond_signal(&taken[i]->wake);
+    }
+}
+
+static void enter(struct lane *lane, struct waiter *waiter)
+{
+    *lane->last = waiter;
+    lane->last = &waiter->next;
+}
+
+static void leave(struct lane *lane, const struct waiter *waiter)
+{
+    struct waiter **each = &lane->first;
+
+    while (*each != waiter)
+        each = &(*each)->next;
+    *each = waiter->next;
+    if (!*each)
+        lane->last = each;
+}
+
+/* Until it is answered, or was not even sent in time. */
+static void wait_in(struct lane *lane, struct waiter *waiter)
+{
+    struct timespec until;
+    int late = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += QUEUE_S;
+    while (!waiter->answered) {
+        if (!lane->busy && lane->first == waiter)
+            lead(lane);
+        else if (waiter->sent || !late)
+            late = waiter->sent ? pthread_cond_wait(&waiter->wake, &lane->mutex)
+                                : pthread_cond_timedwait(&waiter->wake, &lane->mutex, &until);
+        else
+            break;
+    }
+    if (waiter->answered)
+        return;
+    leave(lane, waiter);
+    waiter->question->code = ROWLOCK_ETIMEDOUT;
+}
+
+static void ask(struct lane *lane, struct waiter *waiter)
+{
+    atomic_fetch_add(&lane->load, 1);
+    pthread_mutex_lock(&lane->mutex);
+    enter(lane, waiter);
+    wait_in(lane, waiter);
+    pthread_mutex_unlock(&lane->mutex);
+    atomic_fetch_sub(&lane->load, 1);
+}
+
+void rowlock__group_ask(struct rowlock_group *group, int lane, struct rowlock_question *question)
+{
+    struct waiter waiter = {.question = question};
+    pthread_condattr_t monotonic;
+
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&waiter.wake, &monotonic);
+    ask(&group->lane[lane], &waiter);
+    pthread_cond_destroy(&waiter.wake);
+    pthread_condattr_destroy(&monotonic);
+}
+
+/* ---- the group ------------------------------------------------------------------------------------ */
+
+bool rowlock__group_takes(const struct rowlock_group *group, const struct rowlock_want *wants,
+                          size_t n)
+{
+    return group->batches && n == 1 && wants && wants->mode == ROWLOCK_EXCLUSIVE;
+}
+
+int rowlock__group_choose(struct rowlock_group *group)
+{
+    int turn = (int)(atomic_fetch_add(&group->turn, 1) % (unsigned)group->lanes), best = turn;
+
+    for (int i = 1; i < group->lanes; i++) {
+        int other = (turn + i) % group->lanes;
+
+        if (atomic_load(&group->lane[other].load) < atomic_load(&group->lane[best].load))
+            best = other;
+    }
+    return best;
+}
+
+static int open_lane(struct lane *lane, const char *url, const struct rowlock_options *options,
+                     struct rowlock_error *error)
+{
+    int code = rowlock_open(url, options, &lane->connection, error);
+
+    if (!code)
+        code = rowlock__check_installed(lane->connection, error);
+    return code;
+}
+
+int rowlock_group_open(const char *url, const struct rowlock_options *options, int sessions,
+                       struct rowlock_group **out, struct rowlock_error *error)
+{
+    struct rowlock_group *group;
+    int code = ROWLOCK_OK;
+
+    if (sessions < 0 || sessions > LANES)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "%d sessions; a group has 1 to %d", sessions,
+                             LANES);
+    group = calloc(1, sizeof *group);
+    if (!group)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    group->lanes = sessions ? sessions : DEFAULT_LANES;
+    for (int i = 0; i < group->lanes; i++) {
+        group->lane[i].last = &group->lane[i].first;
+        pthread_mutex_init(&group->lane[i].mutex, NULL);
+    }
+    for (int i = 0; !code && i < group->lanes; i++)
+        code = open_lane(&group->lane[i], url, options, error);
+    if (code) {
+        rowlock_group_close(group);
+        return code;
+    }
+    group->batches = rowlock__batch_offered(group->lane[0].connection);
+    *out = group;
+    return ROWLOCK_OK;
+}
+
+int rowlock_group_join(struct rowlock_group *group, struct rowlock_connection **out,
+                       struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = NULL;
+    int code;
+
+    if (!group)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "the group is NULL: was it opened?");
+    code = rowlock__connect_later(group->lane[0].connection, &connection, error);
+    if (code)
+        return code;
+    connection->group = group;
+    *out = connection;
+    return ROWLOCK_OK;
+}
+
+void rowlock_group_close(struct rowlock_group *group)
+{
+    if (!group)
+        return;
+    for (int i = 0; i < group->lanes; i++) {
+        rowlock_close(group->lane[i].connection);
+        pthread_mutex_destroy(&group->lane[i].mutex);
+    }
+    free(group);
+}
