@@ -2,6 +2,8 @@
 #include "crew.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,19 +22,30 @@
 struct bench_crew *bench_reports_to;
 static pid_t members[BENCH_CLIENTS]; /* 0: none, or buried */
 
+/* The first reason is kept. `failed` says that the text is whole: who sees it may kill who writes it. */
+static void give_reason(struct bench_crew *crew, const char *why)
+{
+    if (atomic_exchange(&crew->failing, 1))
+        return;
+    snprintf(crew->why, sizeof crew->why, "%s", why);
+    atomic_store(&crew->failed, 1);
+}
+
 void bench_die(const char *format, ...)
 {
+    static pthread_mutex_t dying = PTHREAD_MUTEX_INITIALIZER;
     char text[BENCH_WHY];
     va_list arguments;
 
+    pthread_mutex_lock(&dying); /* another thread of this process must not end it in between */
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     text[strcspn(text, "\n")] = 0;
-    if (!bench_reports_to)
+    if (bench_reports_to)
+        give_reason(bench_reports_to, text);
+    else
         fprintf(stderr, "%s\n", text);
-    else if (!atomic_exchange(&bench_reports_to->failed, 1))
-        memcpy(bench_reports_to->why, text, sizeof text);
     _exit(1);
 }
 
@@ -108,28 +121,73 @@ static unsigned long long cpu_us(void)
            (unsigned long long)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-static void be_client(const struct bench_measurement *measurement, int client, bench_work warm,
-                      bench_work work)
-{
-    struct bench_crew *crew = measurement->crew;
-    unsigned long long before;
-    void *session;
+/* ---- the clients ------------------------------------------------------------------------------- */
 
-    bench_reports_to = crew;
-    srandom((unsigned)getpid());
-    session = measurement->peer->open(measurement->place, client);
-    if (warm)
-        warm(measurement, client, session);
-    atomic_fetch_add(&crew->ready, 1);
+struct team { /* the clients of one process */
+    const struct bench_measurement *measurement;
+    bench_work warm, work;
+    int first, size; /* their numbers */
+    atomic_int done;
+    atomic_ullong cpu_us; /* when the first began */
+};
+struct member {
+    struct team *team;
+    pthread_t thread;
+    int client;
+};
+
+/* The process's time, for a client library may have threads of its own: from the first that begins to
+   the last that has done its work. */
+static void work_in_team(struct team *team, int client, void *session)
+{
+    unsigned long long now = cpu_us(), first = atomic_load(&team->cpu_us);
+
+    while (now < first && !atomic_compare_exchange_weak(&team->cpu_us, &first, now))
+        ;
+    team->work(team->measurement, client, session);
+    if (atomic_fetch_add(&team->done, 1) + 1 == team->size)
+        atomic_fetch_add(&team->measurement->crew->cpu_us, cpu_us() - atomic_load(&team->cpu_us));
+}
+
+static void *be_client(void *data)
+{
+    const struct member *member = data;
+    struct team *team = member->team;
+    const struct bench_measurement *measurement = team->measurement;
+    void *session = measurement->peer->open(measurement->place, member->client);
+
+    if (team->warm)
+        team->warm(measurement, member->client, session);
+    atomic_fetch_add(&measurement->crew->ready, 1);
     until_phase(measurement, BENCH_WORK);
-    before = cpu_us();
-    work(measurement, client, session);
-    atomic_fetch_add(&crew->cpu_us, cpu_us() - before);
-    atomic_fetch_add(&crew->done, 1);
+    work_in_team(team, member->client, session);
+    atomic_fetch_add(&measurement->crew->done, 1);
     until_phase(measurement, BENCH_LEAVE);
     measurement->peer->close(session);
+    return NULL;
+}
+
+/* The first of them is the process's own thread: the usual team of one has no other. */
+static void be_team(struct team *team)
+{
+    static struct member members_here[BENCH_CLIENTS];
+
+    bench_reports_to = team->measurement->crew;
+    srandom((unsigned)getpid());
+    for (int i = team->size - 1; i >= 0; i--) {
+        struct member *member = &members_here[i];
+
+        *member = (struct member){.team = team, .client = team->first + i};
+        if (i > 0 && pthread_create(&member->thread, NULL, be_client, member))
+            bench_die("no thread for client %d", member->client);
+    }
+    be_client(&members_here[0]);
+    for (int i = 1; i < team->size; i++)
+        pthread_join(members_here[i].thread, NULL);
     _exit(0);
 }
+
+/* ---- looking after them ------------------------------------------------------------------------ */
 
 static void reset(struct bench_crew *crew)
 {
@@ -141,6 +199,7 @@ static void reset(struct bench_crew *crew)
     atomic_store(&crew->cpu_us, 0);
     crew->server_us = 0;
     atomic_store(&crew->failed, 0);
+    atomic_store(&crew->failing, 0);
     atomic_store(&crew->sampled, 0);
     memset(crew->why, 0, sizeof crew->why);
     memset(crew->client, 0, sizeof crew->client);
@@ -148,8 +207,7 @@ static void reset(struct bench_crew *crew)
 
 static int fail(struct bench_crew *crew, const char *why)
 {
-    if (!atomic_exchange(&crew->failed, 1))
-        snprintf(crew->why, sizeof crew->why, "%s", why);
+    give_reason(crew, why);
     return -1;
 }
 
@@ -186,15 +244,19 @@ int bench_crew_assemble(const struct bench_measurement *measurement, bench_work 
                         bench_work work)
 {
     struct bench_crew *crew = measurement->crew;
+    int size = measurement->peer->threads ? measurement->clients : 1;
+    struct team team = {
+        .measurement = measurement, .warm = warm, .work = work, .size = size, .cpu_us = ULLONG_MAX};
 
     reset(crew);
     bench_overlap_reset(measurement->overlap);
     if (measurement->clients > BENCH_CLIENTS)
         return fail(crew, "too many clients");
-    for (int i = 0; i < measurement->clients; i++) {
+    for (int i = 0; i < measurement->clients; i += size) {
         members[i] = bench_fork();
+        team.first = i;
         if (members[i] == 0)
-            be_client(measurement, i, warm, work);
+            be_team(&team);
         if (members[i] < 0) {
             members[i] = 0;
             return fail(crew, strerror(errno));

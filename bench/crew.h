@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clients of one measurement: processes, each with a session of its own, that begin together, stop
- * together, and are dead afterwards whatever happened.
+ * The clients of one measurement: processes, or threads of one (peer->threads), each with a session of its
+ * own, that begin together, stop together, and are dead afterwards whatever happened.
  */
 #ifndef BENCH_CREW_H
 #define BENCH_CREW_H
@@ -23,7 +23,8 @@ struct bench_crew { /* in shared memory */
     atomic_llong stamp;   /* likewise: nanoseconds */
     atomic_ullong cpu_us; /* of the clients, from WORK to STOP */
     double server_us;     /* of the server meanwhile, where a workload looks */
-    atomic_int failed;    /* 1: `why` is written, or being written */
+    atomic_int failing;   /* 1: `why` is being written, or */
+    atomic_int failed;    /* 1: it is written */
     char why[BENCH_WHY];
     atomic_uint sampled;
     double sample[BENCH_SAMPLES];
@@ -56,7 +57,7 @@ struct bench_crew *bench_crew_new(void);
 void bench_crew_free(struct bench_crew *crew);
 
 /*
- * Forks the clients. Each opens its session, does `warm` (may be NULL), waits for all others, does `work`,
+ * Starts the clients. Each opens its session, does `warm` (may be NULL), waits for all others, does `work`,
  * and waits again before it closes. 0: all of them wait for bench_crew_go.
  */
 int bench_crew_assemble(const struct bench_measurement *measurement, bench_work warm,

@@ -3,6 +3,11 @@
  * A contestant: one way to lock a name, on one server, with one durability. Each file of peers/ holds a
  * few of them, and nothing else knows how they do it. All calls are made in a client process of
  * their own; whoever fails says why by bench_die, which ends that process and fails the measurement.
+ *
+ * Clients are processes, or with `threads` the threads of one process. Then open is called once for each
+ * of them, in any order and at the same time: what they share is a static of the file, made under a mutex by
+ * the first that comes (not always client 0: in a take-over each of the two is alone in its process), and
+ * freed by the last close. What open returns is still that client's own.
  */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
@@ -49,6 +54,7 @@ struct bench_peer {
     /* The document loader; NULL: has nothing to do with it. */
     void (*load)(const struct bench_place *place, struct bench_command *out);
     int expires; /* 1: who was killed holds on until the ttl is over */
+    int threads; /* 1: its clients are threads of one process */
 };
 
 /* What a file of peers/ offers: ends with one that has no name. */

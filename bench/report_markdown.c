@@ -77,10 +77,11 @@ static void print_contestants(json_t *bench, FILE *out)
     json_t *one;
     size_t i;
 
-    fprintf(out, "| contestant | what it is | on disk when its call returns |\n|---|---|---|\n");
+    fprintf(out, "| contestant | what it is | on disk when its call returns | its clients are "
+                 "|\n|---|---|---|---|\n");
     json_array_foreach(json_object_get(bench, "contestants"), i, one)
-        fprintf(out, "| %s | %s | %s |\n", report_text(one, "name"), report_text(one, "what"),
-                report_text(one, "on_disk"));
+        fprintf(out, "| %s | %s | %s | %s |\n", report_text(one, "name"), report_text(one, "what"),
+                report_text(one, "on_disk"), report_text(one, "clients"));
     fputc('\n', out);
     json_array_foreach(json_object_get(bench, "absent"), i, one)
         fprintf(out, "**Absent: %s**: %s\n\n", report_text(one, "peer"), report_text(one, "why"));

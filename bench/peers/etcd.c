@@ -226,7 +226,8 @@ static void run_etcdctl(const struct bench_place *place, struct bench_command *o
 }
 
 const struct bench_peer bench_peers_etcd[] = {
-    {"etcd", "etcd", 0, BENCH_BOTH, "etcd, native gRPC; etcdctl lock as a process", NULL,
-     open_session, acquire, release, close_session, run_etcdctl, NULL, 1},
+    {"etcd", "etcd", 0, BENCH_BOTH, "etcd, native gRPC; etcdctl lock as a process",
+     .open = open_session, .acquire = acquire, .release = release, .close = close_session,
+     .command = run_etcdctl, .expires = 1},
     {.name = NULL},
 };

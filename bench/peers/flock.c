@@ -50,7 +50,8 @@ static void run_flock(const struct bench_place *place, struct bench_command *out
 }
 
 const struct bench_peer bench_peers_flock[] = {
-    {"flock", "", 0, BENCH_NOTHING, "flock(2): open, flock, close; flock(1) as a process", NULL,
-     open_session, acquire, release, free, run_flock, NULL, 0},
+    {"flock", "", 0, BENCH_NOTHING, "flock(2): open, flock, close; flock(1) as a process",
+     .open = open_session, .acquire = acquire, .release = release, .close = free,
+     .command = run_flock},
     {.name = NULL},
 };

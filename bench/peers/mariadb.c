@@ -115,7 +115,8 @@ static void run_client(const struct bench_place *place, struct bench_command *ou
 }
 
 const struct bench_peer bench_peers_mariadb[] = {
-    {"mariadb-get-lock", "mariadb", 0, BENCH_NOTHING, "GET_LOCK and RELEASE_LOCK by hand", NULL,
-     open_session, lock, unlock, close_session, run_client, NULL, 0},
+    {"mariadb-get-lock", "mariadb", 0, BENCH_NOTHING, "GET_LOCK and RELEASE_LOCK by hand",
+     .open = open_session, .acquire = lock, .release = unlock, .close = close_session,
+     .command = run_client},
     {.name = NULL},
 };

@@ -223,25 +223,25 @@ static void run_advisory(const struct bench_place *place, struct bench_command *
     bench_append(out, "\\! true");
 }
 
-#define BY_HAND open_session
+#define BY_HAND(lock, unlock)                                                                      \
+    .open = open_session, .acquire = lock, .release = unlock, .close = close_session
 
 const struct bench_peer bench_peers_postgresql[] = {
     {"postgres-advisory", "postgresql", 0, BENCH_NOTHING,
-     "pg_advisory_lock and pg_advisory_unlock by hand", NULL, BY_HAND, lock, unlock, close_session,
-     run_advisory, NULL, 0},
+     "pg_advisory_lock and pg_advisory_unlock by hand", BY_HAND(lock, unlock),
+     .command = run_advisory},
     {"postgres-advisory-xact", "postgresql", 0, BENCH_NOTHING,
-     "BEGIN, pg_advisory_xact_lock in one trip, COMMIT by hand", NULL, BY_HAND, begin_advisory,
-     commit, close_session, NULL, NULL, 0},
+     "BEGIN, pg_advisory_xact_lock in one trip, COMMIT by hand", BY_HAND(begin_advisory, commit)},
     {"postgres-for-update", "postgresql", 0, BENCH_RELEASE,
-     "BEGIN, SELECT FOR UPDATE in one trip, COMMIT by hand, of rows that are there", create_rows,
-     BY_HAND, begin_row, commit, close_session, NULL, NULL, 0},
+     "BEGIN, SELECT FOR UPDATE in one trip, COMMIT by hand, of rows that are there",
+     .setup = create_rows, BY_HAND(begin_row, commit)},
     {"postgres-for-update-nosync", "postgresql-nosync", 0, BENCH_NOTHING, "the same with fsync=off",
-     create_rows, BY_HAND, begin_row, commit, close_session, NULL, NULL, 0},
+     .setup = create_rows, BY_HAND(begin_row, commit)},
     {"postgres-update", "postgresql", 0, BENCH_BOTH,
      "a conditional UPDATE of a row that is there, by hand; who is refused tries again",
-     create_rows, BY_HAND, take, give, close_session, NULL, NULL, 1},
+     .setup = create_rows, BY_HAND(take, give), .expires = 1},
     {"postgres-update-lazy", "postgresql", 0, BENCH_GRANT,
-     "the same, and the UPDATE that gives it back is not waited for", create_rows, BY_HAND, take,
-     give_lazily, close_session, NULL, NULL, 1},
+     "the same, and the UPDATE that gives it back is not waited for", .setup = create_rows,
+     BY_HAND(take, give_lazily), .expires = 1},
     {.name = NULL},
 };

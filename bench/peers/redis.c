@@ -107,7 +107,9 @@ static void run_client(const struct bench_place *place, struct bench_command *ou
     bench_append(out, out->text);
 }
 
-#define LOCK NULL, open_session, acquire, release, close_session, run_client, NULL, 1
+#define LOCK                                                                                       \
+    .open = open_session, .acquire = acquire, .release = release, .close = close_session,          \
+    .command = run_client, .expires = 1
 
 const struct bench_peer bench_peers_redis[] = {
     {"redis", "redis", 0, BENCH_NOTHING, "Redis in memory: SET NX PX, compare-and-delete", LOCK},

@@ -177,32 +177,32 @@ static void load_unlocked(const struct bench_place *place, struct bench_command 
     load(place, out, "--no-lock");
 }
 
-#define SESSION setup, open_session
-#define LOCK SESSION, begin, commit, close_session, run_lock
-#define LEASE SESSION, acquire, release, close_session, run_lease, NULL, 1
+#define SESSION .setup = setup, .open = open_session, .close = close_session
+#define LOCK SESSION, .acquire = begin, .release = commit
+#define LEASE SESSION, .acquire = acquire, .release = release, .command = run_lease, .expires = 1
 
 const struct bench_peer bench_peers_rowlock[] = {
     {"rowlock-postgresql-lease", "postgresql", 1, BENCH_GRANT, "a lease on PostgreSQL", LEASE},
     {"rowlock-postgresql-lease-sync", "postgresql", 1, BENCH_BOTH,
-     "the same, and a commit after the release that waits for the disk", SESSION, acquire,
-     release_to_disk, close_session, NULL, NULL, 1},
+     "the same, and a commit after the release that waits for the disk", SESSION,
+     .acquire = acquire, .release = release_to_disk, .expires = 1},
     {"rowlock-postgresql-lease-nosync", "postgresql-nosync", 1, BENCH_NOTHING,
      "a lease on PostgreSQL with fsync=off", LEASE},
     {"rowlock-postgresql-lock", "postgresql", 1, BENCH_NOTHING,
-     "a lock in a transaction on PostgreSQL", LOCK, load_locked, 0},
+     "a lock in a transaction on PostgreSQL", LOCK, .command = run_lock, .load = load_locked},
     {"rowlock-postgresql-lock-nosync", "postgresql-nosync", 1, BENCH_NOTHING,
-     "a lock in a transaction on PostgreSQL with fsync=off", LOCK, NULL, 0},
+     "a lock in a transaction on PostgreSQL with fsync=off", LOCK, .command = run_lock},
     {"postgres-no-lock", "postgresql", 0, BENCH_NOTHING,
      "the loader without locks: it loses updates", .setup = setup, .load = load_unlocked},
     {"rowlock-mariadb-lease", "mariadb", 1, BENCH_BOTH, "a lease on MariaDB", LEASE},
     {"rowlock-mariadb-lock", "mariadb", 1, BENCH_NOTHING, "a lock in a transaction on MariaDB",
-     LOCK, load_locked, 0},
+     LOCK, .command = run_lock, .load = load_locked},
     {"mariadb-no-lock", "mariadb", 0, BENCH_NOTHING, "the loader without locks: it loses updates",
      .setup = setup, .load = load_unlocked},
     {"rowlock-sqlite-lease", "sqlite", 1, BENCH_NOTHING,
      "a lease on SQLite (WAL, synchronous=NORMAL)", LEASE},
-    {"rowlock-sqlite-lock", "sqlite", 1, BENCH_NOTHING, "a lock in a transaction on SQLite",
-     SESSION, begin, commit, close_session, NULL, load_locked, 0}, /* no run --tx there */
+    {"rowlock-sqlite-lock", "sqlite", 1, BENCH_NOTHING, "a lock in a transaction on SQLite", LOCK,
+     .load = load_locked}, /* no run --tx there */
     {"sqlite-no-lock", "sqlite", 0, BENCH_NOTHING, "the loader without locks: it loses updates",
      .setup = setup, .load = load_unlocked},
     {.name = NULL},

@@ -178,7 +178,8 @@ static void close_session(void *data)
 }
 
 const struct bench_peer bench_peers_zookeeper[] = {
-    {"zookeeper", "zookeeper", 0, BENCH_BOTH, "ZooKeeper, the recipe with the C client", setup,
-     open_session, acquire, release, close_session, NULL, NULL, 1},
+    {"zookeeper", "zookeeper", 0, BENCH_BOTH, "ZooKeeper, the recipe with the C client",
+     .setup = setup, .open = open_session, .acquire = acquire, .release = release,
+     .close = close_session, .expires = 1},
     {.name = NULL},
 };

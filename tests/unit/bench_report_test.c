@@ -12,8 +12,12 @@ static const struct bench_workload workloads[] = {
     {.name = "delay", .title = "a delay", .metrics = {{"p50", "ms", -1}, {"p99", "ms", -1}}},
     {.name = NULL}};
 static const struct bench_pair pairs[] = {{"we", "peer"}, {"we", "away"}, {NULL, NULL}};
-static const struct bench_peer we = {
-    .name = "we", .server = "", .ours = 1, .durable = BENCH_GRANT, .what = "ourselves"};
+static const struct bench_peer we = {.name = "we",
+                                     .server = "",
+                                     .ours = 1,
+                                     .durable = BENCH_GRANT,
+                                     .what = "ourselves",
+                                     .threads = 1};
 static const struct bench_peer peer = {
     .name = "peer", .server = "s", .durable = BENCH_BOTH, .what = "another"};
 
@@ -110,6 +114,8 @@ TEST(the_table_says_what_was_unequal_who_overlapped_and_who_is_absent)
     t_contains(row, "**0 / 3**");
     row += strlen(row) + 1;
     t_contains(row, "a delay: p99, ms");
+    t_contains(text, "| we | ourselves | grant | threads of one process |");
+    t_contains(text, "| peer | another | grant and release | processes |");
     t_contains(text, "**Absent: away**: not here");
     t_contains(text, "    make bench\n");
     free(text);

@@ -7,11 +7,15 @@
 #include "run.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TRIES 200
@@ -139,6 +143,110 @@ static const char *no_server(const char *server, int *pid)
     return "";
 }
 
+/* ---- clients that are threads: their lock is known in one process only -------------------------- */
+
+static struct {
+    atomic_int opened;
+    pid_t process[8], thread[8];
+    int client[8];
+} * team; /* who opened, in shared memory */
+static pthread_mutex_t in_process = PTHREAD_MUTEX_INITIALIZER;
+
+static void *open_thread(const struct bench_place *place, int client)
+{
+    int place_in_team = atomic_fetch_add(&team->opened, 1);
+
+    (void)place;
+    if (place_in_team < 8) {
+        team->process[place_in_team] = getpid();
+        team->thread[place_in_team] = (pid_t)syscall(SYS_gettid);
+        team->client[place_in_team] = client;
+    }
+    return team;
+}
+
+static double thread_cpu_us(void)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (double)used.tv_sec * 1e6 + (double)used.tv_nsec / 1e3;
+}
+
+/* Needs a millisecond of CPU time. */
+static void lock_in_process(void *session, unsigned name)
+{
+    double until = thread_cpu_us() + 1000;
+
+    (void)session;
+    (void)name;
+    while (thread_cpu_us() < until)
+        ;
+    pthread_mutex_lock(&in_process);
+}
+
+static void unlock_in_process(void *session, unsigned name)
+{
+    (void)session;
+    (void)name;
+    pthread_mutex_unlock(&in_process);
+}
+
+static void *open_third_fails(const struct bench_place *place, int client)
+{
+    if (client == 2)
+        bench_die("no session for client %d", client);
+    return open_thread(place, client);
+}
+
+static void be_killed(void *session, unsigned name)
+{
+    (void)session;
+    (void)name;
+    raise(SIGKILL);
+}
+
+static const struct bench_peer threaded = {.name = "threaded",
+                                           .open = open_thread,
+                                           .acquire = lock_in_process,
+                                           .release = unlock_in_process,
+                                           .close = forget,
+                                           .server = "",
+                                           .threads = 1};
+static const struct bench_peer threaded_right = {.name = "threaded right",
+                                                 .open = open_right,
+                                                 .acquire = lock_right,
+                                                 .release = unlock_right,
+                                                 .close = free,
+                                                 .server = "",
+                                                 .threads = 1};
+static const struct bench_peer threaded_broken = {.name = "threaded broken",
+                                                  .open = open_a,
+                                                  .acquire = let_in,
+                                                  .release = let_in,
+                                                  .close = forget,
+                                                  .server = "",
+                                                  .threads = 1};
+static const struct bench_peer threaded_failing = {.name = "threaded failing",
+                                                   .open = open_third_fails,
+                                                   .acquire = let_in,
+                                                   .release = let_in,
+                                                   .close = forget,
+                                                   .server = "",
+                                                   .threads = 1};
+static const struct bench_peer threaded_killed = {.name = "threaded killed",
+                                                  .open = open_thread,
+                                                  .acquire = be_killed,
+                                                  .release = let_in,
+                                                  .close = forget,
+                                                  .server = "",
+                                                  .threads = 1};
+
+static void *shared(size_t size)
+{
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
 /* One workload of the real table, with fewer clients. */
 static struct bench_results *run(const char *workload, int clients, int repetitions,
                                  const struct bench_peer *const *peers)
@@ -154,9 +262,11 @@ static struct bench_results *run(const char *workload, int clients, int repetiti
     struct bench_results *results;
 
     if (!diary)
-        diary =
-            mmap(NULL, sizeof *diary, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        diary = shared(sizeof *diary);
+    if (!team)
+        team = shared(sizeof *team);
     memset(diary, 0, sizeof *diary);
+    memset(team, 0, sizeof *team);
     for (const struct bench_workload *one = bench_workloads; one->name; one++)
         if (strcmp(one->name, workload) == 0)
             table[0] = *one;
@@ -169,9 +279,9 @@ static struct bench_results *run(const char *workload, int clients, int repetiti
     return results;
 }
 
-TEST(a_broken_peer_is_found_out)
+static void must_be_found_out(const struct bench_peer *peer)
 {
-    static const struct bench_peer *const peers[] = {&broken, NULL};
+    const struct bench_peer *const peers[] = {peer, NULL};
     static const char *const workloads[] = {"hot", "handover", "crowd"};
 
     for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
@@ -185,6 +295,12 @@ TEST(a_broken_peer_is_found_out)
         }
         t_true(overlaps > 0);
     }
+}
+
+TEST(a_broken_peer_is_found_out)
+{
+    must_be_found_out(&broken);
+    must_be_found_out(&threaded_broken);
 }
 
 /* It has the lock while its holder lives. */
@@ -202,9 +318,9 @@ TEST(a_broken_peer_is_found_out_in_the_take_over)
     t_true(overlaps > 0);
 }
 
-TEST(a_right_peer_is_measured_and_overlaps_nowhere)
+static void must_overlap_nowhere(const struct bench_peer *peer)
 {
-    static const struct bench_peer *const peers[] = {&right, NULL};
+    const struct bench_peer *const peers[] = {peer, NULL};
     static const char *const workloads[] = {"uncontended-8", "names",    "hot",
                                             "handover",      "takeover", "crowd"};
 
@@ -221,6 +337,12 @@ TEST(a_right_peer_is_measured_and_overlaps_nowhere)
         }
         t_true(value > 0);
     }
+}
+
+TEST(a_right_peer_is_measured_and_overlaps_nowhere)
+{
+    must_overlap_nowhere(&right);
+    must_overlap_nowhere(&threaded_right);
 }
 
 TEST(the_crowd_is_served_to_the_last)
@@ -258,5 +380,55 @@ TEST(who_fails_says_why_and_the_others_go_on)
     t_text(json_string_value(json_object_get(json_array_get(measured, 0), "failed")),
            "nobody answers at port 1");
     json_decref(json);
+    bench_results_free(results);
+}
+
+/* ---- threads of one process ---------------------------------------------------------------------- */
+
+TEST(clients_may_be_threads_of_one_process)
+{
+    static const struct bench_peer *const peers[] = {&threaded, NULL};
+    struct bench_results *results = run("hot", 4, 1, peers);
+    const struct bench_cell *cell = bench_cell_of(results, 0, 0);
+    int seen = 0;
+
+    t_text(cell->why, "");
+    t_int((int)cell->overlaps,
+          0); /* the mutex is in the process: two processes would not see each other's */
+    t_int(atomic_load(&team->opened), 4);
+    for (int i = 0; i < 4; i++) {
+        t_int(team->process[i], team->process[0]);
+        seen |= 1 << team->client[i];
+        for (int k = 0; k < i; k++)
+            t_true(team->thread[k] != team->thread[i]);
+    }
+    t_int(seen, 0xf);
+    bench_results_free(results);
+}
+
+/* All that its threads have used, of all the operations of its threads. */
+TEST(the_cpu_time_of_threads_is_that_of_their_process)
+{
+    static const struct bench_peer *const peers[] = {&threaded, NULL};
+    double cpu_us = 0;
+
+    for (int tries = 0; tries < TRIES && cpu_us <= 0; tries++) {
+        struct bench_results *results = run("uncontended-8", 4, 1, peers);
+
+        cpu_us = bench_cell_of(results, 0, 0)->client_us;
+        bench_results_free(results);
+    }
+    t_true(cpu_us >= 1000);
+}
+
+TEST(a_thread_that_fails_says_why_and_one_that_is_killed_is_noticed)
+{
+    static const struct bench_peer *const peers[] = {&threaded_failing, &threaded_killed, &threaded,
+                                                     NULL};
+    struct bench_results *results = run("uncontended-8", 4, 1, peers);
+
+    t_text(bench_cell_of(results, 0, 0)->why, "no session for client 2");
+    t_text(bench_cell_of(results, 0, 1)->why, "a client was killed");
+    t_int(bench_cell_of(results, 0, 2)->taken, 1);
     bench_results_free(results);
 }
