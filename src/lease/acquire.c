@@ -25,7 +25,7 @@ struct acquisition {
     bool cut;                          /* a try was stopped: perhaps when it had committed */
     const struct rowlock_terms *terms; /* the caller's; may be NULL */
     bool told;                         /* of the database that is away */
-    bool unsure; /* the group was asked, and may have been granted it */
+    bool unsure;                       /* the group was asked, and may have been granted it */
 };
 
 /* ---- performing a step --------------------------------------------------------------------------- */
@@ -237,7 +237,7 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
     code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
     if (!code)
         code = rowlock__renew_once(lease, connection, ttl_ms,
-                               rowlock__after(now, connection->statement_ms), &status, error);
+                                   rowlock__after(now, connection->statement_ms), &status, error);
     if (!code && status == ROWLOCK_STATUS_OK)
         return ROWLOCK_OK;
     if (code && rowlock_left(lease) > 0)

@@ -27,7 +27,7 @@ struct rowlock_lease {
     _Atomic int64_t end_ms;  /* of the holder's monotonic clock */
     atomic_bool lost;        /* the database said so, or the end came */
     atomic_bool released;
-    int64_t release_ms;  /* when it was first to be released; 0: not yet */
+    int64_t release_ms; /* when it was first to be released; 0: not yet */
     int lane; /* of the connection's group, from 1: which session has the token's lock; 0: none */
     bool release_unsure; /* one was not answered: the next may find nothing, and nothing was lost */
     pthread_mutex_t mutex; /* the keeper pointer, and one renewal at a time */

@@ -263,8 +263,7 @@ struct rowlock_budget rowlock__in_time(const struct rowlock_connection *connecti
 int rowlock__given_up(const struct rowlock_connection *connection, int code,
                       struct rowlock_error *error)
 {
-    if (code != ROWLOCK_ETIMEDOUT ||
-        rowlock__state(connection) != ROWLOCK_STATE_DEAD)
+    if (code != ROWLOCK_ETIMEDOUT || rowlock__state(connection) != ROWLOCK_STATE_DEAD)
         return code;
     if (error)
         error->code = ROWLOCK_ECONN;

@@ -73,9 +73,10 @@ BEGIN
 END $$;
 
 -- `ended`: tokens; `wants`: HEX(name):owner:ttl_ms:pid:HEX(command):HEX(note), an empty field NULL; each with commas
--- between. One transaction, on disk when its COMMIT returns. A name stands in `wants` once.
+-- between. One transaction, on disk when its COMMIT returns. A name stands in `wants` once. A plan of its own for
+-- each length of an array would cost more than all the rest.
 CREATE FUNCTION rowlock.batch(ended text, wants text, session bigint, host text, OUT gone text, OUT granted text)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     IF ended <> '' THEN
         gone := rowlock.release_batch(pg_catalog.string_to_array(ended, ',')::bigint[]);
