@@ -9,7 +9,7 @@
 .PHONY: bench bench-installed bench-parts bench-publish
 bench:
 	@tools/install-packages bench || echo "bench: goes on without what is missing" >&2
-	@+$(MAKE) --no-print-directory bench-installed
+	@+$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN)) bench-installed
 
 # A peer whose client library is here is compiled in; the others are told to be absent.
 BENCH_TRY = $(shell echo 'int main(void) { return 0; }' | $(CC) $(1) -x c - -o /dev/null $(2) 2>/dev/null && echo yes)
@@ -30,11 +30,11 @@ BENCH_PEER_FILES = list rowlock flock $(filter $(DRIVERS),postgresql mariadb) $(
                    $(if $(BENCH_ETCD),etcd protobuf) $(if $(BENCH_ZOOKEEPER),zookeeper)
 BENCH_OBJECTS = $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) main $(addprefix peers/,$(BENCH_PEER_FILES)))
 
-bench-installed: all examples bench-programs
+bench-installed: bench-programs
 	@BUILD='$(BUILD)' bench/run
 
 .PHONY: bench-programs
-bench-programs:
+bench-programs: all examples
 	@+$(MAKE) --no-print-directory $(BUILD)/bench/bench $(BUILD)/bench/report
 
 $(BUILD)/obj/bench/%.o: bench/%.c Makefile bench/bench.mk $(BUILD)/flags

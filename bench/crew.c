@@ -249,7 +249,6 @@ int bench_crew_assemble(const struct bench_measurement *measurement, bench_work 
         .measurement = measurement, .warm = warm, .work = work, .size = size, .cpu_us = ULLONG_MAX};
 
     reset(crew);
-    bench_overlap_reset(measurement->overlap);
     if (measurement->clients > BENCH_CLIENTS)
         return fail(crew, "too many clients");
     for (int i = 0; i < measurement->clients; i += size) {

@@ -23,38 +23,30 @@ struct words {
 };
 static struct words servers, absent, facts;
 static const char *wanted = ""; /* peers, with spaces between; "": all */
+static int list, memory;
 
-enum {
-    SECONDS = 1,
-    REPETITIONS,
-    NAMES,
-    QUICK,
-    FOLDER,
-    ROWLOCK,
-    PSQL,
-    LOADER,
-    DOCUMENTS,
-    LOADER_OPTIONS,
-    MADE_UP,
-    SERVER,
-    ABSENT,
-    FACT,
-    PEERS,
-    WORKLOADS,
-    MEMORY,
-    LIST
-};
-static const struct option long_options[] = {
-    {"seconds", 1, NULL, SECONDS},     {"repetitions", 1, NULL, REPETITIONS},
-    {"names", 1, NULL, NAMES},         {"quick", 0, NULL, QUICK},
-    {"folder", 1, NULL, FOLDER},       {"rowlock", 1, NULL, ROWLOCK},
-    {"psql", 1, NULL, PSQL},           {"loader", 1, NULL, LOADER},
-    {"documents", 1, NULL, DOCUMENTS}, {"loader-options", 1, NULL, LOADER_OPTIONS},
-    {"made-up", 1, NULL, MADE_UP},     {"server", 1, NULL, SERVER},
-    {"absent", 1, NULL, ABSENT},       {"fact", 1, NULL, FACT},
-    {"peers", 1, NULL, PEERS},         {"workloads", 1, NULL, WORKLOADS},
-    {"memory", 0, NULL, MEMORY},       {"list", 0, NULL, LIST},
-    {NULL, 0, NULL, 0}};
+static const char *url_of(const char *server, int *pid);
+static void progress(const char *workload, const char *contestant, int repetition,
+                     const struct bench_cell *cell);
+
+static struct bench_options options = {.place = {.url = "",
+                                                 .folder = ".",
+                                                 .rowlock = "",
+                                                 .psql = "psql",
+                                                 .loader = "",
+                                                 .documents = "",
+                                                 .loader_options = "",
+                                                 .made_up = 5000,
+                                                 .names = 1000000,
+                                                 .ttl_ms = 300000},
+                                       .workloads = "",
+                                       .seconds = 2,
+                                       .repetitions = 5,
+                                       .takeover_ttl_ms = 4000, /* ZooKeeper takes no less */
+                                       .url_of = url_of,
+                                       .progress = progress};
+
+/* ---- the command line ------------------------------------------------------------------------------ */
 
 static void usage(void)
 {
@@ -62,8 +54,30 @@ static void usage(void)
     exit(64);
 }
 
-static void add(struct words *words, char *text)
+static void take_flag(void *target, char *text)
 {
+    (void)text;
+    *(int *)target = 1;
+}
+
+static void take_text(void *target, char *text)
+{
+    *(const char **)target = text;
+}
+
+static void take_seconds(void *target, char *text)
+{
+    *(double *)target = atof(text);
+}
+
+static void take_number(void *target, char *text)
+{
+    *(int *)target = atoi(text);
+}
+
+static void take_word(void *target, char *text)
+{
+    struct words *words = target;
     char *equals = strchr(text, '=');
 
     if (!equals || words->n == MOST || equals - text >= (long)sizeof words->word[0].name)
@@ -72,15 +86,61 @@ static void add(struct words *words, char *text)
     words->word[words->n++].value = equals + 1;
 }
 
-static void add_server(char *text)
+static void take_server(void *target, char *text)
 {
+    struct words *words = target;
     char *comma = strrchr(text, ',');
 
     if (comma)
         *comma = 0;
-    add(&servers, text);
-    servers.word[servers.n - 1].pid = comma ? atoi(comma + 1) : 0;
+    take_word(words, text);
+    words->word[words->n - 1].pid = comma ? atoi(comma + 1) : 0;
 }
+
+static const struct setting {
+    const char *name;
+    void (*take)(void *target, char *text);
+    void *target;
+} settings[] = {
+    {"seconds", take_seconds, &options.seconds},
+    {"repetitions", take_number, &options.repetitions},
+    {"names", take_number, &options.place.names},
+    {"quick", take_flag, &options.quick},
+    {"folder", take_text, &options.place.folder},
+    {"rowlock", take_text, &options.place.rowlock},
+    {"psql", take_text, &options.place.psql},
+    {"loader", take_text, &options.place.loader},
+    {"documents", take_text, &options.place.documents},
+    {"loader-options", take_text, &options.place.loader_options},
+    {"made-up", take_number, &options.place.made_up},
+    {"server", take_server, &servers},
+    {"absent", take_word, &absent},
+    {"fact", take_word, &facts},
+    {"peers", take_text, &wanted},
+    {"workloads", take_text, &options.workloads},
+    {"memory", take_flag, &memory},
+    {"list", take_flag, &list},
+};
+#define SETTINGS (sizeof settings / sizeof *settings)
+
+static void parse(int argc, char **argv)
+{
+    struct option known[SETTINGS + 1] = {{0}};
+
+    for (size_t i = 0; i < SETTINGS; i++)
+        known[i] = (struct option){settings[i].name, settings[i].take != take_flag, NULL, (int)i};
+    for (int i; (i = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (i < 0 || i >= (int)SETTINGS)
+            usage();
+        settings[i].take(settings[i].target, optarg);
+    }
+    if (optind < argc || options.seconds <= 0 || options.repetitions < 1 ||
+        options.repetitions > BENCH_REPETITIONS || options.place.names < 2000 ||
+        options.place.names > 100000000)
+        usage();
+}
+
+/* ---- who takes part ------------------------------------------------------------------------------ */
 
 static const char *find(const struct words *words, const char *name, int *pid)
 {
@@ -98,77 +158,6 @@ static const char *url_of(const char *server, int *pid)
     *pid = 0;
     return *server ? find(&servers, server, pid) : "";
 }
-
-static void parse(int argc, char **argv, struct bench_options *options, int *memory, int *list)
-{
-    struct bench_place *place = &options->place;
-
-    for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-        switch (option) {
-        case SECONDS:
-            options->seconds = atof(optarg);
-            break;
-        case REPETITIONS:
-            options->repetitions = atoi(optarg);
-            break;
-        case NAMES:
-            place->names = (unsigned)atol(optarg);
-            break;
-        case QUICK:
-            options->quick = 1;
-            break;
-        case FOLDER:
-            place->folder = optarg;
-            break;
-        case ROWLOCK:
-            place->rowlock = optarg;
-            break;
-        case PSQL:
-            place->psql = optarg;
-            break;
-        case LOADER:
-            place->loader = optarg;
-            break;
-        case DOCUMENTS:
-            place->documents = optarg;
-            break;
-        case LOADER_OPTIONS:
-            place->loader_options = optarg;
-            break;
-        case MADE_UP:
-            place->made_up = atoi(optarg);
-            break;
-        case SERVER:
-            add_server(optarg);
-            break;
-        case ABSENT:
-            add(&absent, optarg);
-            break;
-        case FACT:
-            add(&facts, optarg);
-            break;
-        case PEERS:
-            wanted = optarg;
-            break;
-        case WORKLOADS:
-            options->workloads = optarg;
-            break;
-        case MEMORY:
-            *memory = 1;
-            break;
-        case LIST:
-            *list = 1;
-            break;
-        default:
-            usage();
-        }
-    }
-    if (options->seconds <= 0 || options->repetitions < 1 ||
-        options->repetitions > BENCH_REPETITIONS || place->names < 2000)
-        usage();
-}
-
-/* ---- who takes part ------------------------------------------------------------------------------ */
 
 /* Who stands first in the table with that peer. */
 static const char *first_of_ours(const char *peer)
@@ -191,10 +180,10 @@ static int takes_part(const struct bench_peer *peer)
     return 0;
 }
 
-static void absent_because(json_t *list, const char *name, const char *why)
+static void absent_because(json_t *missing, const char *name, const char *why)
 {
     fprintf(stderr, "absent: %s: %s\n", name, why);
-    json_array_append_new(list, json_pack("{s:s, s:s}", "peer", name, "why", why));
+    json_array_append_new(missing, json_pack("{s:s, s:s}", "peer", name, "why", why));
 }
 
 /* One that is wanted, and whose server or client is not here, is told. */
@@ -274,41 +263,17 @@ static int overlapped(const struct bench_results *results)
     return 0;
 }
 
-int main(int argc, char **argv)
+/* Seconds, for people. */
+static void tell(const char *what, double seconds)
 {
-    struct bench_options options = {.place = {.url = "",
-                                              .folder = ".",
-                                              .rowlock = "",
-                                              .psql = "psql",
-                                              .loader = "",
-                                              .documents = "",
-                                              .loader_options = "",
-                                              .made_up = 20000,
-                                              .names = 1000000,
-                                              .ttl_ms = 300000},
-                                    .workloads = "",
-                                    .seconds = 3,
-                                    .repetitions = 5,
-                                    .takeover_ttl_ms = 5000,
-                                    .url_of = url_of,
-                                    .progress = progress};
-    struct bench_results *results = bench_results_new(bench_workloads, bench_pairs);
-    json_t *document, *missing;
-    int list = 0;
+    fprintf(stderr, seconds < 100 ? "bench: %s %.0f seconds\n" : "bench: %s %.0f minutes\n", what,
+            seconds < 100 ? seconds : seconds / 60);
+}
 
-    parse(argc, argv, &options, &results->volatile_storage, &list);
-    if (list) {
-        list_peers();
-        return 0;
-    }
-    if (!knows_workloads(options.workloads))
-        return 64;
-    missing = choose(results);
-    if (options.quick)
-        options.takeover_ttl_ms = 2000;
-    if (bench_run(&options, results))
-        return 1;
-    document = bench_results_json(results);
+static json_t *document_of(const struct bench_results *results, json_t *missing, double took_s)
+{
+    json_t *document = bench_results_json(results);
+
     json_object_set_new(document, "facts", facts_json());
     json_object_set_new(document, "absent", missing);
     json_object_set_new(document, "seconds", json_real(options.seconds));
@@ -316,6 +281,35 @@ int main(int argc, char **argv)
     json_object_set_new(document, "quick", json_boolean(options.quick));
     json_object_set_new(document, "takeover_ttl_s", json_real(options.takeover_ttl_ms / 1000.0));
     json_object_set_new(document, "names", json_integer(options.place.names));
+    json_object_set_new(document, "took_s", json_real(took_s));
+    return document;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench_results *results = bench_results_new(bench_workloads, bench_pairs);
+    json_t *document, *missing;
+    long long began;
+    double took_s;
+
+    parse(argc, argv);
+    if (!knows_workloads(options.workloads))
+        return 64;
+    if (list) {
+        list_peers();
+        return 0;
+    }
+    results->volatile_storage = memory;
+    missing = choose(results);
+    if (options.quick)
+        options.takeover_ttl_ms = 2000;
+    tell("this will take about", bench_estimate(&options, results));
+    began = bench_now();
+    if (bench_run(&options, results))
+        return 1;
+    took_s = (double)(bench_now() - began) / 1e9;
+    tell("it took", took_s);
+    document = document_of(results, missing, took_s);
     json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
     putchar('\n');
     json_decref(document);

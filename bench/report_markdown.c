@@ -56,15 +56,16 @@ static void print_run(json_t *bench, FILE *out)
     const char *key;
 
     fprintf(out, "    %s\n\n", report_text(json_object_get(bench, "facts"), "command"));
-    fprintf(
-        out,
-        "%g repetitions, slices of %g s%s; what expires was granted for %g s where its holder was "
-        "killed; %g names.\n\n",
-        report_number(bench, "repetitions"), report_number(bench, "seconds"),
-        json_is_true(json_object_get(bench, "quick"))
-            ? " halved: **a short run, good for seeing that it works and for nothing else**"
-            : "",
-        report_number(bench, "takeover_ttl_s"), report_number(bench, "names"));
+    fprintf(out,
+            "%g repetitions, slices of %g s%s, %.0f minutes in all; what expires was granted for "
+            "%g s where its holder was "
+            "killed; %g names.\n\n",
+            report_number(bench, "repetitions"), report_number(bench, "seconds"),
+            json_is_true(json_object_get(bench, "quick"))
+                ? " quartered: **a short run, good for seeing that it works and for nothing else**"
+                : "",
+            report_number(bench, "took_s") / 60, report_number(bench, "takeover_ttl_s"),
+            report_number(bench, "names"));
     fprintf(out, "| | |\n|---|---|\n");
     json_object_foreach(json_object_get(bench, "facts"), key,
                         value) if (strcmp(key, "command") != 0)
@@ -112,9 +113,9 @@ static void print_heading(json_t *row, FILE *out)
     fprintf(
         out,
         "\n### %s: %s, %s\n\n| rowlock | peer | rowlock %s | peer %s | ratio (lowest to highest) | "
-        "on disk | overlaps |\n|---|---|---:|---:|---:|---|---|\n",
+        "on disk | %s |\n|---|---|---:|---:|---:|---|---|\n",
         report_text(row, "title"), report_text(row, "metric"), report_text(row, "unit"),
-        report_text(row, "unit"), report_text(row, "unit"));
+        report_text(row, "unit"), report_text(row, "unit"), report_text(row, "wrong"));
 }
 
 /* They stand in order: what belongs into one table comes together. */
@@ -165,17 +166,23 @@ static void print_fairness(json_t *bench, FILE *out)
     static const char *const shares[] = {"luckiest", "unluckiest", NULL};
     static const char *const crowd[] = {"served", NULL};
     static const char *const names[] = {"names", NULL};
+    static const char *const documents[] = {"read", "refused", "lost", NULL};
 
     print_metrics(bench, "hot", shares,
                   "### Fairness: who got how much of one hot name, 8 clients (fair: 12.5)\n\n"
                   "| | luckiest, % | unluckiest, % |\n|---|---:|---:|\n",
                   out);
     print_metrics(bench, "crowd", crowd,
-                  "### How many waiters of the crowd were served within half a minute\n\n"
+                  "### How many waiters of the crowd were served within a quarter of a minute\n\n"
                   "| | waiters |\n|---|---:|\n",
                   out);
     print_metrics(bench, "names", names,
                   "### How many names of the pool a slice touched\n\n| | names |\n|---|---:|\n",
+                  out);
+    print_metrics(bench, "documents", documents,
+                  "### What became of the documents of a slice\n\n"
+                  "| | documents read | of these refused (no id, no time) | updates lost |\n"
+                  "|---|---:|---:|---:|\n",
                   out);
 }
 

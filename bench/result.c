@@ -204,14 +204,15 @@ static json_t *row_json(const struct bench_results *results, int w, int m, int o
                          results->volatile_storage, &durability);
 
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:o, s:i, s:b, s:s, s:I, s:I}", "workload",
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:o, s:i, s:b, s:s, s:s, s:I, s:I}", "workload",
         workload->name, "title", workload->title, "metric", workload->metrics[m].name, "unit",
         workload->metrics[m].unit, "rowlock", results->contestant[ours]->name, "peer",
         results->contestant[theirs]->name, "rowlock_value", bench_spread_of(a->values[m], n).median,
         "peer_value", bench_spread_of(b->values[m], n).median, "ratio",
         spread_json(bench_ratio(a->values[m], b->values[m], n, workload->metrics[m].better)),
-        "repetitions", (int)n, "durability_equal", equal, "durability", durability,
-        "rowlock_overlaps", (json_int_t)a->overlaps, "peer_overlaps", (json_int_t)b->overlaps);
+        "repetitions", (int)n, "durability_equal", equal, "durability", durability, "wrong",
+        workload->wrong ? workload->wrong : "overlaps", "rowlock_overlaps", (json_int_t)a->overlaps,
+        "peer_overlaps", (json_int_t)b->overlaps);
 }
 
 /* A row needs both: what failed has no ratio, but stands among the measurements, with its reason. */

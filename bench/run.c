@@ -34,6 +34,14 @@ static struct bench_place place_of(const struct run *run, const struct bench_pee
     return place;
 }
 
+static int takes_part(const struct run *run, int w, int i)
+{
+    const struct bench_peer *peer = run->results->contestant[i];
+
+    return bench_can(peer, run->results->workloads[w].need) &&
+           (!peer->variant || run->results->workloads[w].variants);
+}
+
 /* A contestant that cannot be prepared fails in everything, and says why. */
 static void prepare(struct run *run)
 {
@@ -45,35 +53,46 @@ static void prepare(struct run *run)
         if (bench_guarded(run->crew, results->contestant[i]->setup, &place) == 0)
             continue;
         for (int w = 0; results->workloads[w].name; w++)
-            if (bench_can(results->contestant[i], results->workloads[w].need))
+            if (takes_part(run, w, i))
                 bench_cell_fail(bench_cell_of(results, w, i), run->crew->why);
     }
 }
 
-static void measure(struct run *run, const struct bench_workload *workload,
-                    const struct bench_peer *peer, int repetition, struct bench_cell *cell)
+static struct bench_measurement measurement_of(struct run *run, int w, int i, int repetition,
+                                               struct bench_place *place)
 {
     const struct bench_options *options = run->options;
-    struct bench_place place = place_of(run, peer);
-    struct bench_measurement measurement = {
+    const struct bench_workload *workload = &run->results->workloads[w];
+    const struct bench_peer *peer = run->results->contestant[i];
+
+    *place = place_of(run, peer);
+    if (workload->measure == bench_takeover)
+        place->ttl_ms = options->takeover_ttl_ms;
+    return (struct bench_measurement){
         .peer = peer,
-        .place = &place,
+        .place = place,
         .overlap = run->overlap,
         .crew = run->crew,
         .clients =
             options->quick && workload->quick_clients ? workload->quick_clients : workload->clients,
         .repetition = repetition,
-        .seconds = options->quick ? options->seconds / 2 : options->seconds,
+        .seconds = options->quick ? options->seconds / 4 : options->seconds,
         .names = options->quick && workload->names > QUICK_NAMES ? QUICK_NAMES : workload->names,
         .hold_us = workload->hold_us,
-        .hot = place.names + run->hot++ % BENCH_HOT};
+        .hot = place->names + run->hot++ % BENCH_HOT};
+}
+
+static void measure(struct run *run, int w, int i, int repetition)
+{
+    struct bench_cell *cell = bench_cell_of(run->results, w, i);
+    struct bench_place place;
+    struct bench_measurement measurement = measurement_of(run, w, i, repetition, &place);
     double values[BENCH_METRICS] = {0};
     int failed;
 
     bench_guarded(run->crew, NULL, &place); /* forgets the last measurement */
-    if (workload->measure == bench_takeover)
-        place.ttl_ms = options->takeover_ttl_ms;
-    failed = workload->measure(&measurement, values);
+    bench_overlap_reset(run->overlap);
+    failed = run->results->workloads[w].measure(&measurement, values);
     bench_crew_dismiss(&measurement);
     if (failed)
         bench_cell_fail(cell, run->crew->why);
@@ -85,18 +104,18 @@ static void measure(struct run *run, const struct bench_workload *workload,
 static void repeat(struct run *run, int w, int repetition)
 {
     struct bench_results *results = run->results;
-    const struct bench_workload *workload = &results->workloads[w];
     size_t n = (size_t)results->contestants;
 
     for (size_t turn = 0; turn < n; turn++) {
         int i = (int)bench_turn(repetition, turn, n);
         struct bench_cell *cell = bench_cell_of(results, w, i);
 
-        if (cell->failed || !bench_can(results->contestant[i], workload->need))
+        if (cell->failed || !takes_part(run, w, i))
             continue;
-        measure(run, workload, results->contestant[i], repetition, cell);
+        measure(run, w, i, repetition);
         if (run->options->progress)
-            run->options->progress(workload->name, results->contestant[i]->name, repetition, cell);
+            run->options->progress(results->workloads[w].name, results->contestant[i]->name,
+                                   repetition, cell);
     }
 }
 
@@ -107,6 +126,22 @@ static int is_left_out(const struct run *run, const struct bench_workload *workl
     if (*wanted)
         return !bench_is_word(wanted, workload->name);
     return run->options->quick && workload->need == BENCH_LOAD;
+}
+
+double bench_estimate(const struct bench_options *options, const struct bench_results *results)
+{
+    struct run run = {.options = options, .results = (struct bench_results *)results};
+    struct bench_place place;
+    double sum = 0;
+
+    for (int w = 0; results->workloads[w].name; w++)
+        for (int i = 0; i < results->contestants; i++)
+            if (!is_left_out(&run, &results->workloads[w]) && takes_part(&run, w, i)) {
+                struct bench_measurement measurement = measurement_of(&run, w, i, 0, &place);
+
+                sum += results->workloads[w].about(&measurement) * options->repetitions;
+            }
+    return sum;
 }
 
 int bench_run(const struct bench_options *options, struct bench_results *results)

@@ -7,8 +7,9 @@
 
 struct bench_options {
     struct bench_place place; /* without url and pid */
-    const char *workloads;    /* these only, with spaces between; "": all, a short run without documents */
-    double seconds;           /* of a slice; a short run takes half of it */
+    const char
+        *workloads; /* these only, with spaces between; "": all, a short run without documents */
+    double seconds; /* of a slice; a short run takes a quarter of it */
     int repetitions, quick;
     int takeover_ttl_ms;
     /* Where the server of that name is; *pid of it. NULL: it is not there. */
@@ -20,6 +21,9 @@ struct bench_options {
 
 /* Is it one of the words, with spaces between? */
 int bench_is_word(const char *words, const char *word);
+
+/* About how many seconds bench_run will take. */
+double bench_estimate(const struct bench_options *options, const struct bench_results *results);
 
 /* Fills the cells of results->contestant. 0, or -1: no memory for the clients. */
 int bench_run(const struct bench_options *options, struct bench_results *results);

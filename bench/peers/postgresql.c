@@ -223,7 +223,7 @@ static void run_advisory(const struct bench_place *place, struct bench_command *
     bench_append(out, "\\! true");
 }
 
-#define BY_HAND(lock, unlock)                                                                      \
+#define BY_HAND(lock, unlock) \
     .open = open_session, .acquire = lock, .release = unlock, .close = close_session
 
 const struct bench_peer bench_peers_postgresql[] = {
@@ -236,12 +236,12 @@ const struct bench_peer bench_peers_postgresql[] = {
      "BEGIN, SELECT FOR UPDATE in one trip, COMMIT by hand, of rows that are there",
      .setup = create_rows, BY_HAND(begin_row, commit)},
     {"postgres-for-update-nosync", "postgresql-nosync", 0, BENCH_NOTHING, "the same with fsync=off",
-     .setup = create_rows, BY_HAND(begin_row, commit)},
+     .setup = create_rows, BY_HAND(begin_row, commit), .variant = 1},
     {"postgres-update", "postgresql", 0, BENCH_BOTH,
      "a conditional UPDATE of a row that is there, by hand; who is refused tries again",
      .setup = create_rows, BY_HAND(take, give), .expires = 1},
     {"postgres-update-lazy", "postgresql", 0, BENCH_GRANT,
      "the same, and the UPDATE that gives it back is not waited for", .setup = create_rows,
-     BY_HAND(take, give_lazily), .expires = 1},
+     BY_HAND(take, give_lazily), .expires = 1, .variant = 1},
     {.name = NULL},
 };

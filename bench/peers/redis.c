@@ -107,8 +107,8 @@ static void run_client(const struct bench_place *place, struct bench_command *ou
     bench_append(out, out->text);
 }
 
-#define LOCK                                                                                       \
-    .open = open_session, .acquire = acquire, .release = release, .close = close_session,          \
+#define LOCK                                                                              \
+    .open = open_session, .acquire = acquire, .release = release, .close = close_session, \
     .command = run_client, .expires = 1
 
 const struct bench_peer bench_peers_redis[] = {

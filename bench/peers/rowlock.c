@@ -196,6 +196,7 @@ static void load(const struct bench_place *place, struct bench_command *out, con
     bench_append(out, "--db");
     bench_append(out, place->url);
     bench_append(out, "--empty");
+    bench_append(out, "--verify");
     bench_append(out, "--report");
     bench_append(out, report);
     if (option)
@@ -229,23 +230,25 @@ const struct bench_peer bench_peers_rowlock[] = {
      "the same by threads of one process that share two sessions: group commit", setup, join_group,
      acquire, release, leave_group, NULL, NULL, 1, 1},
     {"rowlock-postgresql-lease-nosync", "postgresql-nosync", 1, BENCH_NOTHING,
-     "a lease on PostgreSQL with fsync=off", LEASE},
+     "a lease on PostgreSQL with fsync=off", LEASE, .variant = 1},
     {"rowlock-postgresql-lock", "postgresql", 1, BENCH_NOTHING,
      "a lock in a transaction on PostgreSQL", LOCK, .command = run_lock, .load = load_locked},
     {"rowlock-postgresql-lock-nosync", "postgresql-nosync", 1, BENCH_NOTHING,
-     "a lock in a transaction on PostgreSQL with fsync=off", LOCK, .command = run_lock},
+     "a lock in a transaction on PostgreSQL with fsync=off", LOCK, .command = run_lock,
+     .variant = 1},
     {"postgres-no-lock", "postgresql", 0, BENCH_NOTHING,
-     "the loader without locks: it loses updates", .setup = setup, .load = load_unlocked},
+     "the loader without locks: it may lose updates", .setup = setup, .load = load_unlocked},
     {"rowlock-mariadb-lease", "mariadb", 1, BENCH_BOTH, "a lease on MariaDB", LEASE},
     {"rowlock-mariadb-lock", "mariadb", 1, BENCH_NOTHING, "a lock in a transaction on MariaDB",
      LOCK, .command = run_lock, .load = load_locked},
-    {"mariadb-no-lock", "mariadb", 0, BENCH_NOTHING, "the loader without locks: it loses updates",
-     .setup = setup, .load = load_unlocked},
+    {"mariadb-no-lock", "mariadb", 0, BENCH_NOTHING,
+     "the loader without locks: it may lose updates", .setup = setup, .load = load_unlocked},
     {"rowlock-sqlite-lease", "sqlite", 1, BENCH_NOTHING,
      "a lease on SQLite (WAL, synchronous=NORMAL)", LEASE},
     {"rowlock-sqlite-lock", "sqlite", 1, BENCH_NOTHING, "a lock in a transaction on SQLite", LOCK,
      .load = load_locked}, /* no run --tx there */
-    {"sqlite-no-lock", "sqlite", 0, BENCH_NOTHING, "the loader without locks: it loses updates",
-     .setup = setup, .load = load_unlocked},
+    {"sqlite-no-lock", "sqlite", 0, BENCH_NOTHING,
+     "the loader without rowlock: BEGIN IMMEDIATE, which locks the whole database", .setup = setup,
+     .load = load_unlocked},
     {.name = NULL},
 };

@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST_S 60
+#define LATE_S 15 /* longer than the ttl is no take-over */
+#define QUEUE_US 300000
 
 enum { NOBODY, HELD, WAITING, TAKEN }; /* crew->step */
 
@@ -47,15 +48,17 @@ static void wait_for_it(const struct bench_measurement *measurement)
     _exit(0);
 }
 
-static int until(struct bench_crew *crew, int step)
+static int until(const struct bench_measurement *measurement, int step)
 {
-    long long end = bench_now() + MOST_S * 1000000000LL;
+    struct bench_crew *crew = measurement->crew;
+    int most_s = measurement->place->ttl_ms / 1000 + LATE_S;
+    long long end = bench_now() + most_s * 1000000000LL;
 
     while (atomic_load(&crew->step) < step) {
         if (atomic_load(&crew->failed))
             return -1;
         if (bench_now() > end) {
-            snprintf(crew->why, sizeof crew->why, "not taken over in %d s", MOST_S);
+            snprintf(crew->why, sizeof crew->why, "not taken over in %d s", most_s);
             return -1;
         }
         bench_rest(500);
@@ -76,17 +79,22 @@ static int race(const struct bench_measurement *measurement, int *holder, double
     struct bench_crew *crew = measurement->crew;
     long long killed;
 
-    if (until(crew, WAITING))
+    if (until(measurement, WAITING))
         return -1;
-    bench_rest(300000); /* it is in the queue by now */
+    bench_rest(QUEUE_US); /* it is in the queue by now */
     /* Dead when kill returns, but for its last instruction: it may be inside no more. */
     killed = bench_now();
     kill(*holder, SIGKILL);
     bench_buried(measurement->overlap, measurement->hot, 0);
-    if (until(crew, TAKEN))
+    if (until(measurement, TAKEN))
         return -1;
     *seconds = (double)(atomic_load(&crew->stamp) - killed) / 1e9;
     return 0;
+}
+
+double bench_about_takeover(const struct bench_measurement *measurement)
+{
+    return 0.4 + (measurement->peer->expires ? measurement->place->ttl_ms / 1000.0 : 0);
 }
 
 int bench_takeover(const struct bench_measurement *measurement, double values[BENCH_METRICS])
@@ -95,7 +103,6 @@ int bench_takeover(const struct bench_measurement *measurement, double values[BE
 
     if (bench_guarded(measurement->crew, NULL, measurement->place))
         return -1;
-    bench_overlap_reset(measurement->overlap);
     holder = bench_fork();
     if (holder == 0)
         hold(measurement);

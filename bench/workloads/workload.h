@@ -22,9 +22,13 @@ struct bench_workload {
     unsigned names;             /* each client's own, or one of the two below */
     unsigned hold_us;           /* how long the lock is held */
     enum bench_need need;       /* of the contestant */
+    int variants;      /* 1: who differs from another only in what is on disk is measured too */
+    const char *wrong; /* what the detector counts; NULL: overlaps */
     struct bench_metric metrics[BENCH_METRICS];
     /* 0, or -1 with the reason in crew->why. */
     int (*measure)(const struct bench_measurement *measurement, double values[BENCH_METRICS]);
+    double (*about)(
+        const struct bench_measurement *measurement); /* seconds that it takes, more or less */
 };
 
 extern const struct bench_workload bench_workloads[]; /* ends with one that has no name */
@@ -36,6 +40,11 @@ int bench_takeover(const struct bench_measurement *measurement, double values[BE
 int bench_crowd(const struct bench_measurement *measurement, double values[BENCH_METRICS]);
 int bench_process(const struct bench_measurement *measurement, double values[BENCH_METRICS]);
 int bench_documents(const struct bench_measurement *measurement, double values[BENCH_METRICS]);
+
+double bench_about_slice(const struct bench_measurement *measurement);
+double bench_about_takeover(const struct bench_measurement *measurement);
+double bench_about_crowd(const struct bench_measurement *measurement);
+double bench_about_documents(const struct bench_measurement *measurement);
 
 /* Whether the contestant has what the workload needs. */
 int bench_can(const struct bench_peer *peer, enum bench_need need);

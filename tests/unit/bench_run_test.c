@@ -247,18 +247,61 @@ static void *shared(size_t size)
     return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
+/* ---- loaders: a script instead ------------------------------------------------------------------- */
+
+static void say(struct bench_command *out, const char *script)
+{
+    out->argv[0] = "/bin/sh";
+    out->argv[1] = "-c";
+    out->argv[2] = script;
+}
+
+static void load_well(const struct bench_place *place, struct bench_command *out)
+{
+    (void)place;
+    say(out, "printf '%s\\n' 'read 90' 'refused 5' 'documents/s 900' 'seconds 0.10' 'verified 7' "
+             "'differs 0'");
+}
+
+static void load_with_losses(const struct bench_place *place, struct bench_command *out)
+{
+    (void)place;
+    say(out,
+        "printf '%s\\n' 'read 90' 'refused 5' 'seconds 0.05' 'verified 7' 'differs 3'; exit 1");
+}
+
+static void load_in_vain(const struct bench_place *place, struct bench_command *out)
+{
+    (void)place;
+    say(out, "printf '%s\\n' 'read 90' 'seconds 0.10' 'verified 7' 'differs 0'; exit 1");
+}
+
+static const struct bench_peer loader = {.name = "loader", .load = load_well, .server = ""};
+static const struct bench_peer losing = {.name = "losing", .load = load_with_losses, .server = ""};
+static const struct bench_peer vain = {.name = "vain", .load = load_in_vain, .server = ""};
+
+/* ---- a run --------------------------------------------------------------------------------------- */
+
+static struct bench_options options_of(int repetitions)
+{
+    return (struct bench_options){.workloads = "",
+                                  .place = {.url = "",
+                                            .folder = getenv("ROWLOCK_TEST_TEMP"),
+                                            .documents = "",
+                                            .names = 2000,
+                                            .ttl_ms = 60000},
+                                  .seconds = 0.1,
+                                  .repetitions = repetitions,
+                                  .takeover_ttl_ms = 1000,
+                                  .url_of = no_server};
+}
+
 /* One workload of the real table, with fewer clients. */
 static struct bench_results *run(const char *workload, int clients, int repetitions,
                                  const struct bench_peer *const *peers)
 {
     static struct bench_workload table[2];
-    struct bench_options options = {
-        .workloads = "",
-        .place = {.url = "", .folder = getenv("ROWLOCK_TEST_TEMP"), .names = 2000, .ttl_ms = 60000},
-        .seconds = 0.1,
-        .repetitions = repetitions,
-        .takeover_ttl_ms = 1000,
-        .url_of = no_server};
+    struct bench_options options = options_of(repetitions);
     struct bench_results *results;
 
     if (!diary)
@@ -430,5 +473,72 @@ TEST(a_thread_that_fails_says_why_and_one_that_is_killed_is_noticed)
     t_text(bench_cell_of(results, 0, 0)->why, "no session for client 2");
     t_text(bench_cell_of(results, 0, 1)->why, "a client was killed");
     t_int(bench_cell_of(results, 0, 2)->taken, 1);
+    bench_results_free(results);
+}
+
+/* ---- documents, variants, the estimate ----------------------------------------------------------- */
+
+/* Until the slice is over: the second needs two turns. What it lost is not counted for the others. */
+TEST(lost_updates_are_counted_and_told)
+{
+    static const struct bench_peer *const peers[] = {&losing, &loader, &vain, NULL};
+    struct bench_results *results = run("documents", 1, 1, peers);
+    const struct bench_cell *cell = bench_cell_of(results, 0, 0);
+    json_t *json = bench_results_json(results);
+
+    t_text(cell->why, "");
+    t_int((int)cell->overlaps, 6);
+    t_int((int)(cell->values[0][0] + 0.5), 1800);
+    t_int((int)cell->values[1][0], 180);
+    t_int((int)cell->values[2][0], 10);
+    t_int((int)cell->values[3][0], 6);
+    cell = bench_cell_of(results, 0, 1);
+    t_int((int)cell->overlaps, 0);
+    t_int((int)(cell->values[0][0] + 0.5), 900);
+    t_contains(bench_cell_of(results, 0, 2)->why, "the loader failed");
+    json_decref(json);
+    bench_results_free(results);
+}
+
+TEST(who_differs_only_on_disk_is_measured_only_where_the_disk_decides)
+{
+    static struct bench_peer variant;
+    static const struct bench_peer *const peers[] = {&variant, &right, NULL};
+    static const char *const without[] = {"takeover", "crowd"};
+    struct bench_results *results;
+
+    variant = right;
+    variant.variant = 1;
+    results = run("uncontended-8", 3, 1, peers);
+    t_int(bench_cell_of(results, 0, 0)->taken, 1);
+    bench_results_free(results);
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        results = run(without[i], 3, 1, peers);
+        t_int(bench_cell_of(results, 0, 0)->taken, 0);
+        t_int(bench_cell_of(results, 0, 0)->failed, 0);
+        t_int(bench_cell_of(results, 0, 1)->taken, 1);
+        bench_results_free(results);
+    }
+}
+
+/* Of the real table: what is left out is not counted, and each repetition is. */
+TEST(the_estimate_knows_what_will_be_measured)
+{
+    struct bench_results *results = bench_results_new(bench_workloads, no_pairs);
+    struct bench_options options = options_of(1);
+    double hot, hot_twice, both;
+
+    results->contestant[results->contestants++] = &right;
+    options.workloads = "hot";
+    hot = bench_estimate(&options, results);
+    t_true(hot >= 0.1 && hot < 10);
+    options.repetitions = 2;
+    hot_twice = bench_estimate(&options, results);
+    t_true(hot_twice > 1.99 * hot && hot_twice < 2.01 * hot);
+    options.workloads = "hot takeover";
+    both = bench_estimate(&options, results);
+    t_true(both > hot_twice);
+    options.workloads = "documents";
+    t_true(bench_estimate(&options, results) <= 0);
     bench_results_free(results);
 }
