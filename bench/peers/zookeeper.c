@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ZooKeeper's recipe for locks: an ephemeral sequential node below the node of the name; whose number is
- * the smallest has the lock; who has not watches its predecessor, and looks again when that is gone.
+ * the smallest has the lock; who has not watches its predecessor, and looks again when that is gone. The
+ * server answers a session in the order of its questions: so the node is created and the queue asked for in one
+ * round trip.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -21,7 +23,8 @@ struct session {
     zhandle_t *handle;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    int connected, gone;
+    int connected, gone, created;
+    int code;            /* of the creation */
     char own[PATH_SIZE]; /* the node that is our place in the queue */
 };
 
@@ -91,6 +94,8 @@ static void *open_session(const struct bench_place *place, int client)
         place->url, on_session, place->ttl_ms < 30000 ? place->ttl_ms : 30000, NULL, session, 0);
     if (!session->handle)
         bench_die("ZooKeeper: no handle");
+    /* Else it asks the resolver for its server's address before each turn of its loop, twice a call. */
+    zoo_set_servers_resolution_delay(session->handle, -1);
     await(session, &session->connected, 60);
     return session;
 }
@@ -106,58 +111,82 @@ static void setup(const struct bench_place *place)
 
 /* ---- the recipe ------------------------------------------------------------------------------------ */
 
-/* The node of a name is made when the name is first locked. */
-static void queue_up(struct session *session, const char *parent)
+static void on_created(int code, const char *path, const void *context)
+{
+    struct session *session = (struct session *)context;
+
+    session->code = code;
+    if (code == ZOK)
+        snprintf(session->own, sizeof session->own, "%s", path);
+    notify(session, &session->created);
+}
+
+/* Our place in the queue, and who else is there. The node of a name is made when the name is first locked. */
+static void queue_up(struct session *session, const char *parent, struct String_vector *queue)
 {
     char path[PATH_SIZE + 8];
     int code;
 
     snprintf(path, sizeof path, "%s/lock-", parent);
     for (int tries = 0;; tries++) {
-        code = zoo_create(session->handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE,
-                          ZOO_EPHEMERAL | ZOO_SEQUENCE, session->own, sizeof session->own);
-        if (code != ZNONODE || tries > 0)
+        session->created = 0;
+        check(zoo_acreate(session->handle, path, NULL, -1, &ZOO_OPEN_ACL_UNSAFE,
+                          ZOO_EPHEMERAL | ZOO_SEQUENCE, on_created, session),
+              "create");
+        code = zoo_get_children(session->handle, parent, 0, queue);
+        await(session, &session->created, 60);
+        if (session->code != ZNONODE || tries > 0)
             break;
+        if (code == ZOK)
+            deallocate_String_vector(queue);
         make_node(session, parent);
     }
-    check(code, "create");
+    check(session->code, "create");
+    check(code, "get children");
 }
 
 /* Who stands just before us; "" nobody. The numbers have ten digits, so texts compare as they do. */
-static void find_predecessor(struct session *session, const char *parent, char *out)
+static void find_predecessor(const struct session *session, const char *parent,
+                             struct String_vector *queue, char *out)
 {
     const char *own = strrchr(session->own, '/') + 1, *best = "";
-    struct String_vector children;
 
-    check(zoo_get_children(session->handle, parent, 0, &children), "get children");
-    for (int i = 0; i < children.count; i++)
-        if (strcmp(children.data[i], own) < 0 && strcmp(children.data[i], best) > 0)
-            best = children.data[i];
+    for (int i = 0; i < queue->count; i++)
+        if (strcmp(queue->data[i], own) < 0 && strcmp(queue->data[i], best) > 0)
+            best = queue->data[i];
     out[0] = 0;
     if (*best)
         snprintf(out, PATH_SIZE, "%.60s/%.60s", parent, best);
-    deallocate_String_vector(&children);
+    deallocate_String_vector(queue);
+}
+
+static void watch_until_gone(struct session *session, const char *path)
+{
+    int code;
+
+    session->gone = 0;
+    code = zoo_wexists(session->handle, path, on_gone, session, NULL);
+    if (code == ZNONODE)
+        return;
+    check(code, "exists");
+    await(session, &session->gone, 600);
 }
 
 static void acquire(void *data, unsigned name)
 {
     struct session *session = data;
     char parent[64], text[BENCH_NAME], before[PATH_SIZE];
-    int code;
+    struct String_vector queue;
 
     bench_name(name, text);
     snprintf(parent, sizeof parent, ROOT "/%s", text);
-    queue_up(session, parent);
+    queue_up(session, parent, &queue);
     for (;;) {
-        find_predecessor(session, parent, before);
+        find_predecessor(session, parent, &queue, before);
         if (!before[0])
             return;
-        session->gone = 0;
-        code = zoo_wexists(session->handle, before, on_gone, session, NULL);
-        if (code == ZNONODE)
-            continue;
-        check(code, "exists");
-        await(session, &session->gone, 600);
+        watch_until_gone(session, before);
+        check(zoo_get_children(session->handle, parent, 0, &queue), "get children");
     }
 }
 
