@@ -67,7 +67,8 @@ static struct thread *start(const struct thread *plan)
     thread->data = plan->data ? plan->data : thread;
     thread->want = plan->want;
     thread->wait_ms = plan->wait_ms;
-    if (t_engine()->session)
+    if (t_engine()->session &&
+        t_handle(thread->connection)) /* a member of a group may have none yet */
         thread->session = t_engine()->session(t_handle(thread->connection));
     t_int(pthread_create(&thread->thread, NULL, body, thread), 0);
     return thread;
@@ -105,8 +106,8 @@ struct thread *t_begin_thread(struct rowlock_connection *connection, struct rowl
 struct thread *t_lock_thread(struct rowlock_connection *connection, struct rowlock_want want,
                              rowlock_duration wait_ms)
 {
-    return start(&(struct thread){
-        .connection = connection, .work = lock, .want = want, .wait_ms = wait_ms});
+    return start(
+        &(struct thread){.connection = connection, .work = lock, .want = want, .wait_ms = wait_ms});
 }
 
 static void await(struct thread *thread, int polling)
@@ -116,8 +117,7 @@ static void await(struct thread *thread, int polling)
     long long end = t_now() + PATIENCE_MS;
 
     for (;;) {
-        if (is_waiting ? is_waiting(t_admin(), thread->session)
-                       : atomic_load(&thread->pauses) > 1)
+        if (is_waiting ? is_waiting(t_admin(), thread->session) : atomic_load(&thread->pauses) > 1)
             return;
         if (atomic_load(&thread->done))
             t_fail(__FILE__, __LINE__, "it does not wait but ended with %d: %s", thread->code,

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Group commit, where there is one: what is asked together is one transaction, nobody in it waits for another's
+ * trouble, and the owner id settles what became of a batch that was cut off.
+ *
+ * Runs on: postgresql/native
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/grants.h"
+#include "lib/house.h"
+#include "lib/lease.h"
+#include "lib/proxy.h"
+
+#define HOUR 3600000
+#define THREADS 6
+#define MOST_MESSAGES 100
+
+static struct rowlock_group *open_group(const char *url, int sessions)
+{
+    struct rowlock_group *group = NULL;
+
+    t_install();
+    t_ok(rowlock_group_open(url, NULL, sessions, &group, &t_error));
+    return group;
+}
+
+static struct rowlock_connection *member(struct rowlock_group *group)
+{
+    struct rowlock_connection *connection = NULL;
+
+    t_ok(rowlock_group_join(group, &connection, &t_error));
+    return connection;
+}
+
+static const char *ask(const char *what)
+{
+    return t_native_sql(t_admin(), "%s", what);
+}
+
+static void until(const char *query, const char *answer)
+{
+    struct timespec pause = {0, 2000000};
+    long long end = t_now() + 20000;
+
+    while (strcmp(ask(query), answer) != 0) {
+        t_true(t_now() < end);
+        nanosleep(&pause, NULL);
+    }
+}
+
+#define BATCHES "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%rowlock.batch(%' "
+#define A_BATCH_WAITS BATCHES "AND pid <> pg_backend_pid() AND wait_event_type = 'Lock'"
+
+/* ---- together ------------------------------------------------------------------------------------- */
+
+struct ask {
+    char name[40];
+    struct rowlock_lease *lease;
+};
+
+static int acquire_it(struct rowlock_connection *connection, void *data,
+                      struct rowlock_error *error)
+{
+    struct ask *ask = data;
+    struct rowlock_want want = t_x(ask->name);
+    struct rowlock_terms terms = {.ttl_ms = HOUR};
+
+    return rowlock_acquire(connection, &want, 1, &terms, &ask->lease, error);
+}
+
+static int release_it(struct rowlock_connection *connection, void *data,
+                      struct rowlock_error *error)
+{
+    struct ask *ask = data;
+
+    (void)connection;
+    return rowlock_release(ask->lease, error);
+}
+
+/* The session stands for a moment; whoever asks meanwhile travels in one batch, and is in one transaction. */
+TEST(p1_what_is_asked_meanwhile_is_one_transaction)
+{
+    struct rowlock_group *group = open_group(t_url(), 1);
+    struct rowlock_connection *members[THREADS];
+    struct thread *threads[THREADS];
+    struct ask asks[THREADS];
+    void *locker = t_native();
+    struct timespec moment = {0, 300000000};
+
+    t_native_sql(locker, "BEGIN; LOCK TABLE rowlock.beat IN SHARE MODE");
+    for (int i = 0; i < THREADS; i++) {
+        members[i] = member(group);
+        asks[i] = (struct ask){.name = ""};
+        snprintf(asks[i].name, sizeof asks[i].name, "together %d", i);
+        threads[i] = t_thread(members[i], acquire_it, &asks[i]);
+        if (i == 0)
+            until(A_BATCH_WAITS, "1");
+    }
+    nanosleep(&moment, NULL); /* they queue in this process: no server can tell */
+    t_native_sql(locker, "COMMIT");
+    for (int i = 0; i < THREADS; i++)
+        t_ok(t_join(threads[i]));
+    t_int(atol(ask("SELECT count(DISTINCT xmin::text) FROM rowlock.beat")) < THREADS, 1);
+    t_text(ask("SELECT count(DISTINCT token) FROM rowlock.beat"), "6");
+    t_text(ask("SELECT count(DISTINCT session_key) FROM (SELECT rowlock.session_key(token) FROM "
+               "rowlock.beat) x (session_key) JOIN pg_locks ON objid::bigint = session_key & "
+               "4294967295 WHERE locktype = 'advisory'"),
+           "6");
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = t_thread(members[i], release_it, &asks[i]);
+    for (int i = 0; i < THREADS; i++) {
+        t_ok(t_join(threads[i]));
+        rowlock_lease_free(asks[i].lease);
+        rowlock_close(members[i]);
+    }
+    t_text(t_all_rows(locker), NO_ROWS);
+    t_text(ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "0");
+    rowlock_group_close(group);
+}
+
+/* A fence holds up the release of one lease: who asks beside it is served, and it is released in the end. */
+TEST(p8_a_release_that_a_fence_holds_up_holds_up_nobody_else)
+{
+    struct rowlock_group *group = open_group(t_url(), 1);
+    struct rowlock_connection *one = member(group), *two = member(group), *writer = t_open();
+    struct ask fenced = {.name = "held up"};
+    struct rowlock_want own = t_x("a transaction");
+    struct thread *thread;
+
+    t_ok(acquire_it(one, &fenced, &t_error));
+    t_ok(rowlock_begin(writer, &own, 1, 0, &t_error));
+    t_ok(rowlock_fence(writer, fenced.name, rowlock_token(fenced.lease), &t_error));
+    thread = t_thread(one, release_it, &fenced);
+    until("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%release_lease%' AND "
+          "wait_event_type = 'Lock' AND pid <> pg_backend_pid()",
+          "1");
+    for (int i = 0; i < 20; i++)
+        t_give(t_granted(two, t_x("beside"), 0));
+    t_int(t_is_done(thread), 0);
+    t_ok(rowlock_commit(writer, &t_error));
+    t_ok(t_join(thread));
+    rowlock_lease_free(fenced.lease);
+    t_text(ask("SELECT count(*) FROM rowlock.lease"), "0");
+    t_text(ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "0");
+    rowlock_close(one);
+    rowlock_close(two);
+    rowlock_group_close(group);
+}
+
+/* Who comes for a name that another of the same batch wants, or that is locked, is told so alone. */
+TEST(p1_a_name_asked_for_twice_at_once_is_granted_once)
+{
+    struct rowlock_group *group = open_group(t_url(), 1);
+    struct rowlock_connection *members[THREADS];
+    struct thread *threads[THREADS];
+    struct ask asks[THREADS];
+    int granted = 0;
+
+    for (int i = 0; i < THREADS; i++) {
+        members[i] = member(group);
+        asks[i] = (struct ask){.name = "twice"};
+        threads[i] = t_thread(members[i], acquire_it, &asks[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        int code = t_join(threads[i]);
+
+        t_true(code == 0 || code == ROWLOCK_EBUSY);
+        granted += code == 0;
+    }
+    t_int(granted, 1);
+    t_text(ask("SELECT count(*) FROM rowlock.lease WHERE name = 'twice'"), "1");
+    for (int i = 0; i < THREADS; i++) {
+        if (asks[i].lease)
+            t_give(asks[i].lease);
+        rowlock_close(members[i]);
+    }
+    rowlock_group_close(group);
+}
+
+/* ---- cut off -------------------------------------------------------------------------------------- */
+
+static struct proxy *proxy;
+
+static struct rowlock_group *through_proxy(void)
+{
+    if (!proxy)
+        proxy = proxy_start(t_port(), 1);
+    proxy_cut_all(proxy);
+    proxy_settle(proxy);
+    proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
+    return open_group(t_url_at(proxy_port(proxy)), 1);
+}
+
+static void close_all(struct rowlock_group *group, struct rowlock_connection *connection)
+{
+    rowlock_close(connection);
+    rowlock_group_close(group);
+    proxy_cut_all(proxy);
+}
+
+/* The lane is warm, so that every message is one of the batch; what is asked again goes by another session. */
+static void cut_batch(enum proxy_direction direction, int release)
+{
+    void *hand = t_native();
+    int n, struck = 1;
+
+    for (n = 0; struck && n < MOST_MESSAGES; n++) {
+        struct rowlock_group *group = through_proxy();
+        struct rowlock_connection *one = member(group);
+        struct rowlock_lease *lease = NULL;
+
+        t_give(t_granted(one, t_x("cut batch"), 0));
+        if (release)
+            lease = t_granted(one, t_x("cut batch"), HOUR);
+        proxy_arm(proxy, PROXY_CUT, direction, n);
+        if (!release)
+            t_ok(t_acquire(one, t_x("cut batch"), HOUR, 0, &lease));
+        else
+            t_ok(rowlock_release(
+                lease, &t_error)); /* never "lost": it was this very holder who ended it */
+        struck = proxy_has_struck(proxy);
+        t_int(leases_of(hand, "cut batch"), release ? 0 : 1);
+        t_int(lease_rows(hand, (long)rowlock_token(lease)), release ? 0 : 1);
+        proxy_arm(proxy, PROXY_NONE, direction, 0);
+        if (!release)
+            t_give(lease);
+        else
+            rowlock_lease_free(lease);
+        close_all(group, one);
+        t_text(t_all_rows(hand), NO_ROWS);
+    }
+    t_true(n > 2 && n < MOST_MESSAGES);
+}
+
+TEST(p1_cut_after_every_message_of_a_grant_sent)
+{
+    cut_batch(PROXY_TO_SERVER, 0);
+}
+
+TEST(p1_cut_after_every_message_of_a_grant_got)
+{
+    cut_batch(PROXY_TO_CLIENT, 0);
+}
+
+TEST(p5_cut_after_every_message_of_a_release_sent)
+{
+    cut_batch(PROXY_TO_SERVER, 1);
+}
+
+TEST(p5_cut_after_every_message_of_a_release_got)
+{
+    cut_batch(PROXY_TO_CLIENT, 1);
+}
+
+/* An operator ends the shared session: the next batch opens another. */
+TEST(p5_the_shared_session_is_replaced)
+{
+    struct rowlock_group *group = open_group(t_url(), 1);
+    struct rowlock_connection *one = member(group);
+    struct rowlock_lease *lease = t_granted(one, t_x("replaced"), HOUR);
+
+    for (int i = 0; i < 3; i++) {
+        t_kill_all_sessions();
+        t_give(lease);
+        lease = t_granted(one, t_x("replaced"), HOUR);
+    }
+    t_give(lease);
+    t_text(ask("SELECT count(*) FROM rowlock.lease"), "0");
+    rowlock_close(one);
+    rowlock_group_close(group);
+}
