@@ -80,7 +80,21 @@ BEGIN
     CALL rowlock_refuse(p_status, p_name, p_stays, p_detail);
 END//
 
--- Sleeps, and makes the next pause longer. p_cut: 0; 7 if a KILL QUERY, 3 if max_statement_time ended it.
+-- What the door's own handlers call. A KILL QUERY or max_statement_time that hits between two statements is an
+-- error of the CALL around them, where no handler of theirs is asked: so each door has one around its one CALL.
+-- p_status: 7, or 2 by max_statement_time. p_open: 1 if the transaction is the caller's; else it ends here.
+CREATE OR REPLACE PROCEDURE rowlock_cut(IN p_status TINYINT, IN p_name VARBINARY(255), IN p_open TINYINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    IF NOT p_open THEN
+        ROLLBACK;
+    END IF;
+    CALL rowlock_refuse(p_status, p_name, p_open, 'a lease or another transaction');
+END//
+
+-- Sleeps, and makes the next pause longer. Who waits by it keeps to max_statement_time by his own clock as
+-- well: the server forgets a time-out, as it does a KILL QUERY, that hits a statement which has just ended.
+-- p_cut: 0; 7 if a KILL QUERY, 3 if max_statement_time ended it.
 -- (DO SLEEP swallows either, and after SET v = SLEEP() no handler is asked.)
 CREATE OR REPLACE PROCEDURE rowlock_pause(INOUT p_seconds DOUBLE, IN p_most DOUBLE, OUT p_cut TINYINT)
     SQL SECURITY INVOKER READS SQL DATA
@@ -89,14 +103,15 @@ BEGIN
     DECLARE EXIT HANDLER FOR 1317 SET p_cut = 7;
     DECLARE EXIT HANDLER FOR 1969 SET p_cut = 3;
 
-    SET p_cut = 0;
     SELECT SLEEP(p_seconds) INTO v_slept;
+    SET p_cut = IF(v_slept, IF(@@max_statement_time > 0, 3, 7), 0);     -- cut as the statement ended: no error
     SET p_seconds = LEAST(p_seconds * 1.5, p_most);
 END//
 
 -- ---- locks in a transaction ------------------------------------------------------------------------
 
--- Begins and locks; row and lease are waited for no longer than innodb_lock_wait_timeout each.
+-- Begins and locks; row and lease are waited for no longer than innodb_lock_wait_timeout each. A lease is
+-- looked at without a transaction as long as it lives.
 CREATE OR REPLACE PROCEDURE rowlock_begin_name(
     IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -105,6 +120,7 @@ BEGIN
     DECLARE v_name VARBINARY(255);
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
     DECLARE v_status, v_cut TINYINT DEFAULT 0;
+    DECLARE v_all, v_live INT;
     DECLARE v_pause DOUBLE DEFAULT 0.01;
     DECLARE v_end DATETIME(6);
 
@@ -115,29 +131,55 @@ BEGIN
             LEAVE waiting;
         END IF;
         IF v_end IS NULL THEN
-            SET v_end = utc_timestamp(6) + INTERVAL @@innodb_lock_wait_timeout SECOND;
+            SET v_end = utc_timestamp(6) + INTERVAL LEAST(@@innodb_lock_wait_timeout,
+                IF(@@max_statement_time > 0, @@max_statement_time, @@innodb_lock_wait_timeout)) SECOND;
         END IF;
-        IF v_cut = 7 THEN
-            CALL rowlock_refuse(7, v_name, 0, NULL);
-        ELSEIF v_status NOT IN (3, 4) OR v_cut <> 0 OR utc_timestamp(6) >= v_end THEN
-            CALL rowlock_refuse(v_status, v_name, 0, v_detail);
+        IF v_status NOT IN (3, 4) OR v_cut <> 0 OR utc_timestamp(6) >= v_end THEN
+            CALL rowlock_refuse(v_status, p_name, 0, v_detail);
         END IF;
         IF v_status = 4 THEN
             CALL rowlock_sweep_wants(v_want);
         END IF;
-        CALL rowlock_pause(v_pause, 0.25, v_cut);
+        REPEAT
+            CALL rowlock_pause(v_pause, 0.25, v_cut);
+            CALL rowlock_look(v_name, p_shared, v_all, v_live);
+            IF NOT @@autocommit THEN
+                COMMIT;             -- what was read
+            END IF;
+        UNTIL v_live = 0 OR v_cut <> 0 OR utc_timestamp(6) >= v_end END REPEAT;
+        IF v_cut = 7 THEN
+            CALL rowlock_refuse(7, p_name, 0, NULL);
+        END IF;
     END LOOP;
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_begin_exclusive(IN name LONGTEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'Begins a transaction at READ COMMITTED with the name locked; waits. It is unlocked when the transaction ends.'
-    CALL rowlock_begin_name(name, 0)//
+BEGIN
+    DECLARE v_open TINYINT DEFAULT 1;
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, v_open);
+    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_cut(2, name, v_open);
+
+    IF NOT @@in_transaction THEN
+        SET v_open = 0;
+    END IF;
+    CALL rowlock_begin_name(name, 0);
+END//
 
 CREATE OR REPLACE PROCEDURE rowlock_begin_shared(IN name LONGTEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'As rowlock_begin_exclusive, together with other shared locks.'
-    CALL rowlock_begin_name(name, 1)//
+BEGIN
+    DECLARE v_open TINYINT DEFAULT 1;
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, v_open);
+    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_cut(2, name, v_open);
+
+    IF NOT @@in_transaction THEN
+        SET v_open = 0;
+    END IF;
+    CALL rowlock_begin_name(name, 1);
+END//
 
 -- Locks in the open transaction: the row as long as innodb_lock_wait_timeout says, a lease as long
 -- but 30 s at most, for its holder may be waiting for your rows.
@@ -154,19 +196,29 @@ BEGIN
     CALL rowlock_lock_wants(v_want, -2, LEAST(30, @@innodb_lock_wait_timeout) * 1000, 1,
                             v_status, v_name, v_stays, v_detail);
     IF v_status <> 0 THEN
-        CALL rowlock_refuse_within(v_status, v_name, v_stays, v_detail);
+        CALL rowlock_refuse_within(v_status, p_name, v_stays, v_detail);
     END IF;
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_exclusive(IN name LONGTEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'Locks a name until the open transaction, at READ COMMITTED, ends; waits.'
-    CALL rowlock_lock_name(name, 0)//
+BEGIN
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, 1);
+    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_cut(2, name, 1);
+
+    CALL rowlock_lock_name(name, 0);
+END//
 
 CREATE OR REPLACE PROCEDURE rowlock_shared(IN name LONGTEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'As rowlock_exclusive, together with other shared locks.'
-    CALL rowlock_lock_name(name, 1)//
+BEGIN
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, 1);
+    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_cut(2, name, 1);
+
+    CALL rowlock_lock_name(name, 1);
+END//
 
 -- got: 1 locked; 0 not, and nothing is held; 2 not, but the row stays locked until the end. Whole
 -- seconds are waited in InnoDB's queue, the rest (and everything, where a time-out would roll your
@@ -184,7 +236,8 @@ BEGIN
     DECLARE v_pause DOUBLE DEFAULT 0.01;
     DECLARE v_end DATETIME(6);
 
-    SET p_wait_ms = LEAST(GREATEST(COALESCE(p_wait_ms, 0), 0), 31536000000);  -- a year
+    SET p_wait_ms = LEAST(GREATEST(COALESCE(p_wait_ms, 0), 0), 31536000000,  -- a year
+                          IF(@@max_statement_time > 0, CEILING(@@max_statement_time * 1000), 31536000000));
     SET v_end = utc_timestamp(6) + INTERVAL p_wait_ms * 1000 MICROSECOND;
     CALL rowlock_pack(p_name, p_shared, v_want);
     tries: LOOP
@@ -204,7 +257,7 @@ BEGIN
         CALL rowlock_pause(v_pause, 0.05, v_cut);
     END LOOP;
     IF v_status IN (5, 6, 7) OR (v_status <> 0 AND v_cut = 7) THEN
-        CALL rowlock_refuse(IF(v_cut = 7, 7, v_status), v_name, v_stays, v_detail);
+        CALL rowlock_refuse(IF(v_cut = 7, 7, v_status), p_name, v_stays, v_detail);
     END IF;
     SET p_got = IF(v_status = 0, 1, IF(v_stays, 2, 0));
 END//
@@ -213,13 +266,23 @@ CREATE OR REPLACE PROCEDURE rowlock_try_exclusive(
     IN name LONGTEXT CHARACTER SET utf8mb4, IN wait_ms BIGINT, OUT got TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'As rowlock_exclusive, within wait_ms. got: 1 locked; 0 not; 2 not, but a row stays locked until the transaction ends.'
-    CALL rowlock_try_name(name, 0, wait_ms, got)//
+BEGIN
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, 1);
+    DECLARE EXIT HANDLER FOR 1969 SET got = 2;
+
+    CALL rowlock_try_name(name, 0, wait_ms, got);
+END//
 
 CREATE OR REPLACE PROCEDURE rowlock_try_shared(
     IN name LONGTEXT CHARACTER SET utf8mb4, IN wait_ms BIGINT, OUT got TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'As rowlock_shared, within wait_ms. got: 1 locked; 0 not; 2 not, but a row stays locked until the transaction ends.'
-    CALL rowlock_try_name(name, 1, wait_ms, got)//
+BEGIN
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, 1);
+    DECLARE EXIT HANDLER FOR 1969 SET got = 2;
+
+    CALL rowlock_try_name(name, 1, wait_ms, got);
+END//
 
 -- Technique row: the row of the name goes with the COMMIT, unless another shares or awaits the lock; the
 -- name stays locked until then. Who comes to wait after that finds no row: rowlock_begin_* makes it
@@ -245,7 +308,18 @@ CREATE OR REPLACE PROCEDURE rowlock_prepare(IN name LONGTEXT CHARACTER SET utf8m
     COMMENT 'Makes a name known, as rowlock_exclusive wants it where none was locked before. Before the transaction begins.'
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
+    DECLARE v_open TINYINT DEFAULT 1;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        IF NOT v_open THEN
+            ROLLBACK;
+        END IF;
+        RESIGNAL;
+    END;
 
+    IF NOT @@in_transaction THEN
+        SET v_open = 0;
+    END IF;
     CALL rowlock_pack(name, 0, v_want);
     CALL rowlock_prepare_wants(v_want);
 END//
@@ -256,8 +330,19 @@ CREATE OR REPLACE PROCEDURE rowlock_vacuum(OUT removed BIGINT)
     COMMENT 'Removes what nobody holds: expired leases, dead waiters, rows of names. removed: how many. Waits for nobody.'
 BEGIN
     DECLARE v_before, v_after, v_waiters, v_names BIGINT DEFAULT 0;
+    DECLARE v_open TINYINT DEFAULT 1;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        IF NOT v_open THEN
+            ROLLBACK;
+        END IF;
+        RESIGNAL;
+    END;
 
-    IF @@in_transaction THEN
+    IF NOT @@in_transaction THEN
+        SET v_open = 0;
+    END IF;
+    IF v_open THEN
         SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
             'rowlock: vacuum makes transactions of its own, but one is open: COMMIT or ROLLBACK first';
     END IF;
@@ -317,12 +402,11 @@ END//
 -- answer. Whose client this is the server knows, not which process. No session lock is taken: the session
 -- may be a pool's, and the lease be released in another; waiters look every few seconds instead.
 CREATE OR REPLACE PROCEDURE rowlock_try_grant(
-    IN p_want LONGTEXT CHARACTER SET ascii, IN p_ttl_ms BIGINT,
+    IN p_want LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     OUT p_status TINYINT, OUT p_name VARBINARY(255), OUT p_token BIGINT,
     OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_owner VARBINARY(255) DEFAULT REPLACE(UUID(), '-', '');
     DECLARE v_host VARCHAR(255) CHARACTER SET utf8mb4 DEFAULT SUBSTRING_INDEX(USER(), '@', -1);
     DECLARE v_tries INT DEFAULT 5;
     DECLARE v_number BIGINT;
@@ -331,7 +415,7 @@ BEGIN
 
     SET v_host = IF(v_host = 'localhost', @@hostname, v_host);
     tries: LOOP
-        CALL rowlock_grant_answer(p_want, v_owner, p_ttl_ms, 0, 0, 0, v_host, NULL,
+        CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, 0, 0, v_host, NULL,
                                   CONCAT('session ', CONNECTION_ID(), ' of ', SUBSTRING_INDEX(USER(), '@', 1)),
                                   NULL, p_status, p_name, p_token, v_number, p_detail);
         SET v_tries = v_tries - 1;
@@ -352,12 +436,31 @@ BEGIN
     DECLARE v_name VARBINARY(255);
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
     DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
+    DECLARE v_owner VARBINARY(255) DEFAULT REPLACE(UUID(), '-', '');
+    DECLARE v_lost BIGINT;
+    DECLARE v_rows INT;
     DECLARE v_status TINYINT;
+    DECLARE v_open TINYINT DEFAULT 1;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        IF NOT v_open THEN
+            ROLLBACK;               -- and a lease whose token nobody will be told is ended
+            SELECT MIN(l.token) INTO v_lost FROM rowlock_lease l
+             WHERE l.name = CONVERT(name USING utf8mb4) AND l.owner = v_owner;
+            IF v_lost IS NOT NULL THEN
+                CALL rowlock_end(v_lost, v_rows);
+            END IF;
+        END IF;
+        RESIGNAL;
+    END;
 
     SET token = NULL;
+    IF NOT @@in_transaction THEN
+        SET v_open = 0;
+    END IF;
     CALL rowlock_pack_lease(name, mode, limit_, v_want);
     CALL rowlock_check_ttl(ttl_ms);
-    CALL rowlock_try_grant(v_want, ttl_ms, v_status, v_name, token, v_detail);
+    CALL rowlock_try_grant(v_want, v_owner, ttl_ms, v_status, v_name, token, v_detail);
     IF v_status <> 0 THEN
         SET token = NULL;
     END IF;
@@ -375,7 +478,18 @@ CREATE OR REPLACE PROCEDURE rowlock_renew(IN token BIGINT, IN ttl_ms BIGINT)
 BEGIN
     DECLARE v_status TINYINT;
     DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
+    DECLARE v_open TINYINT DEFAULT 1;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        IF NOT v_open THEN
+            ROLLBACK;
+        END IF;
+        RESIGNAL;
+    END;
 
+    IF NOT @@in_transaction THEN
+        SET v_open = 0;
+    END IF;
     CALL rowlock_check_ttl(ttl_ms);
     CALL rowlock_extend(COALESCE(token, 0), ttl_ms, v_status);
     IF v_status <> 0 THEN
@@ -391,7 +505,18 @@ CREATE OR REPLACE PROCEDURE rowlock_release(IN token BIGINT, OUT released TINYIN
     COMMENT 'Ends a lease. released: 1; 0 if it had been lost or ended before. Outside a transaction.'
 BEGIN
     DECLARE v_rows INT DEFAULT 0;
+    DECLARE v_open TINYINT DEFAULT 1;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        IF NOT v_open THEN
+            ROLLBACK;
+        END IF;
+        RESIGNAL;
+    END;
 
+    IF NOT @@in_transaction THEN
+        SET v_open = 0;
+    END IF;
     CALL rowlock_alone();
     CALL rowlock_end(COALESCE(token, 0), v_rows);
     SET released = v_rows > 0;

@@ -54,6 +54,7 @@ GRANT EXECUTE ON PROCEDURE rowlock_lock TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_holder TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_refuse TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_refuse_within TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_cut TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_pause TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_begin_name TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_sweep_wants TO application;

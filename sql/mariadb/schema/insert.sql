@@ -69,6 +69,7 @@ CREATE OR REPLACE PROCEDURE rowlock_take(
 whole: BEGIN
     DECLARE v_uuid VARCHAR(32) DEFAULT REPLACE(UUID(), '-', '');
     DECLARE v_width INT;
+    DECLARE v_tries INT DEFAULT 0;
     DECLARE EXIT HANDLER FOR 1062
     BEGIN
         DECLARE CONTINUE HANDLER FOR NOT FOUND SET p_detail = 'a row that is gone by now';
@@ -97,10 +98,14 @@ whole: BEGIN
         INSERT INTO rowlock_object (uuid, id, locked_ts)
             VALUES (v_uuid, CONVERT(p_name USING utf8mb4), CURRENT_TIMESTAMP(6));
     -- A KILL QUERY (an interrupt, a time-out) that comes while a DELETE is being planned ends it with no
-    -- error and no row deleted; left behind, the row would close the name for ever.
+    -- error and no row deleted; left behind, the row would close the name for ever. Then it is told here.
     REPEAT
+        SET v_tries = v_tries + 1;
         DELETE FROM rowlock_object WHERE id = CONVERT(p_name USING utf8mb4) AND uuid = v_uuid;
     UNTIL ROW_COUNT() > 0 END REPEAT;
+    IF v_tries > 1 THEN
+        SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = 'rowlock: the statement was interrupted';
+    END IF;
     SET p_status = 0;
 END//
 

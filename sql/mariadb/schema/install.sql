@@ -525,13 +525,18 @@ whole: BEGIN
             LEAVE looks;
         END IF;
         IF v_end IS NULL THEN
-            SET v_end = utc_timestamp(6) + INTERVAL p_lease_ms * 1000 MICROSECOND;
+            SET v_end = utc_timestamp(6) + INTERVAL LEAST(p_lease_ms * 1000,
+                IF(@@max_statement_time > 0, @@max_statement_time * 1000000, p_lease_ms * 1000)) MICROSECOND;
         END IF;
         IF p_wait_ms = 0 OR utc_timestamp(6) >= v_end THEN
             SET p_status = 3;
             LEAVE looks;
         END IF;
         SELECT SLEEP(v_pause) INTO v_slept;     -- DO SLEEP would swallow a KILL QUERY, and 1969
+        IF v_slept THEN
+            SET p_status = IF(@@max_statement_time > 0, 3, 7);
+            LEAVE looks;
+        END IF;
         SET v_pause = LEAST(v_pause * 1.5, 0.25);
     END LOOP;
     IF p_status = 0 THEN

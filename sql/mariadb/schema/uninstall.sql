@@ -49,6 +49,7 @@ DROP PROCEDURE IF EXISTS rowlock_lock;
 DROP PROCEDURE IF EXISTS rowlock_holder;
 DROP PROCEDURE IF EXISTS rowlock_refuse;
 DROP PROCEDURE IF EXISTS rowlock_refuse_within;
+DROP PROCEDURE IF EXISTS rowlock_cut;
 DROP PROCEDURE IF EXISTS rowlock_pause;
 DROP PROCEDURE IF EXISTS rowlock_begin_name;
 DROP PROCEDURE IF EXISTS rowlock_sweep_wants;
