@@ -37,6 +37,38 @@ acquire() { # NAME [MODE [LIMIT]]: its token, or NULL
     [ "$(acquire both)" -gt "$token" ]
 }
 
+@test "p8 SET timestamp neither ends a lease of another's, nor makes one that is over at once" {
+    token=$(acquire stamped)
+    for instant in 1 2147483000; do
+        run say "SET timestamp = $instant; CALL rowlock_acquire('stamped', 600000, 'exclusive', NULL, @token);
+                 SELECT @token, ABS(UNIX_TIMESTAMP() - $instant) > 86400"
+        [ "$output" = $'NULL\t1' ]
+        name="stamped $instant"
+        mine=$(say "SET timestamp = $instant; CALL rowlock_acquire('$name', 600000, 'exclusive', NULL, @token);
+                    SET timestamp = $instant; CALL rowlock_renew(@token, 600000); SELECT @token")
+        [ "$(acquire "$name")" = NULL ]
+        run say "SELECT expires < utc_timestamp() + INTERVAL 20 MINUTE FROM rowlock_holders WHERE name = '$name'"
+        [ "$output" = 1 ]
+        rowlock release "$name" --token "$mine"
+    done
+    rowlock release stamped --token "$token"
+}
+
+@test "p8 SET timestamp makes no wait endless, and a lease is waited for as long as it lives" {
+    sql "CALL rowlock_prepare('stamped'); CALL rowlock_prepare('other')"
+    token=$(acquire stamped)
+    for instant in 1 2147483000; do
+        run say "SET innodb_lock_wait_timeout = 1; SET timestamp = $instant; CALL rowlock_begin_exclusive('stamped')"
+        [[ $output == "ERROR 1205 (HY000)"*"'stamped' is held by a lease"* ]]
+        run say "SET innodb_lock_wait_timeout = 1; CALL rowlock_begin_exclusive('other'); SET timestamp = $instant;
+                 CALL rowlock_exclusive('stamped'); SET timestamp = $instant;
+                 CALL rowlock_try_exclusive('stamped', 1000, @got); SELECT @got; ROLLBACK"
+        [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'stamped' is held by a lease"* ]]
+        [[ ${lines[1]} == [02] ]]
+    done
+    rowlock release stamped --token "$token"
+}
+
 @test "p1 shared leases go together, permits up to their limit" {
     one=$(acquire read shared)
     two=$(acquire read shared)

@@ -238,6 +238,9 @@ BEGIN
 
     SET p_wait_ms = LEAST(GREATEST(COALESCE(p_wait_ms, 0), 0), 31536000000,  -- a year
                           IF(@@max_statement_time > 0, CEILING(@@max_statement_time * 1000), 31536000000));
+    IF p_wait_ms > 0 THEN
+        CALL rowlock_real_time();
+    END IF;
     SET v_end = utc_timestamp(6) + INTERVAL p_wait_ms * 1000 MICROSECOND;
     CALL rowlock_pack(p_name, p_shared, v_want);
     tries: LOOP
@@ -347,6 +350,7 @@ BEGIN
             'rowlock: vacuum makes transactions of its own, but one is open: COMMIT or ROLLBACK first';
     END IF;
     CALL rowlock_check_server();
+    CALL rowlock_real_time();
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SELECT count(*) INTO v_before FROM rowlock_lease;
     COMMIT;

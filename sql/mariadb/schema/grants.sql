@@ -39,6 +39,7 @@ GRANT EXECUTE ON PROCEDURE rowlock_check_server TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_pack TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_misuse TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_next_want TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_real_time TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_look TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_who TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_expired TO application;

@@ -118,6 +118,17 @@ BEGIN
     SET p_token = SUBSTRING_INDEX(v_want, ':', -1);
 END//
 
+-- SET timestamp makes the server's clock stand still for its session: a lease would be judged by it, and a
+-- wait not end. So before the clock is read that is over, for good: nothing tells whether it was set. Where
+-- it may not be set (secure_timestamp) nobody has. SYSDATE() is local time, an hour of which comes twice.
+CREATE OR REPLACE PROCEDURE rowlock_real_time()
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+
+    SET SESSION timestamp = DEFAULT;
+END//
+
 -- How many leases conflict, and how many of those the clock calls live. Any that is left is a
 -- conflict; the clock only tells whether sweeping is worth the try.
 CREATE OR REPLACE PROCEDURE rowlock_look(
@@ -128,6 +139,7 @@ BEGIN
     SELECT count(*) INTO p_all FROM rowlock_lease
      WHERE name = p_name AND (p_shared = 0 OR mode <> 'shared');
     IF p_all > 0 THEN
+        CALL rowlock_real_time();
         SELECT count(*) INTO p_live FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
          WHERE l.name = p_name AND (p_shared = 0 OR l.mode <> 'shared')
            AND b.expires > utc_timestamp(6);

@@ -72,6 +72,7 @@ BEGIN
     IF @rowlock_idle IS NOT NULL THEN           -- a grant that waited has left a limit: see below
         CALL rowlock_idle_back();
     END IF;
+    CALL rowlock_real_time();
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 END//
 

@@ -34,6 +34,7 @@ DROP PROCEDURE IF EXISTS rowlock_check_server;
 DROP PROCEDURE IF EXISTS rowlock_pack;
 DROP PROCEDURE IF EXISTS rowlock_misuse;
 DROP PROCEDURE IF EXISTS rowlock_next_want;
+DROP PROCEDURE IF EXISTS rowlock_real_time;
 DROP PROCEDURE IF EXISTS rowlock_look;
 DROP PROCEDURE IF EXISTS rowlock_who;
 DROP PROCEDURE IF EXISTS rowlock_expired;
