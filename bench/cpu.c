@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define QUIET_S 30
+#define QUIET_US 200000
+
 /* proc(5): the fields after the name, which may hold anything but is the last in parentheses. */
 static double of_process(int pid, int *parent)
 {
@@ -29,12 +32,14 @@ static double of_process(int pid, int *parent)
     return (double)(user + system) * 1e6 / (double)sysconf(_SC_CLK_TCK);
 }
 
-double bench_cpu_us(int pid)
+/* Of a process and its children: CPU time, and how many they are. */
+static double of_family(int pid, int *count)
 {
     struct dirent *entry;
     double sum = 0;
     DIR *folder = pid > 0 ? opendir("/proc") : NULL;
 
+    *count = 0;
     if (!folder)
         return 0;
     while ((entry = readdir(folder))) {
@@ -42,9 +47,39 @@ double bench_cpu_us(int pid)
         int parent = 0;
         double used = process ? of_process(process, &parent) : 0;
 
-        if (process && (process == pid || parent == pid))
+        if (process && (process == pid || parent == pid)) {
             sum += used;
+            ++*count;
+        }
     }
     closedir(folder);
     return sum;
+}
+
+double bench_cpu_us(int pid)
+{
+    int count;
+
+    return of_family(pid, &count);
+}
+
+int bench_processes(int pid)
+{
+    int count;
+
+    of_family(pid, &count);
+    return count;
+}
+
+void bench_await_quiet(int pid, int processes)
+{
+    long long until = bench_now() + QUIET_S * 1000000000LL;
+    double before, used = bench_cpu_us(pid);
+    int count;
+
+    do {
+        bench_rest(QUIET_US);
+        before = used;
+        used = of_family(pid, &count);
+    } while (bench_now() < until && (count > processes || used - before > QUIET_US / 10.0));
 }

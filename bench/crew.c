@@ -303,18 +303,26 @@ static int any_left(void)
     return 0;
 }
 
-static void kill_rest(void)
+/* All at once: each would get what its predecessor leaves. */
+static int kill_rest(void)
 {
+    int killed = 0;
+
     for (int i = 0; i < BENCH_CLIENTS; i++)
         if (members[i] > 0) {
             kill(members[i], SIGKILL);
+            killed++;
+        }
+    for (int i = 0; i < BENCH_CLIENTS; i++)
+        if (members[i] > 0) {
             waitpid(members[i], NULL, 0);
             members[i] = 0;
         }
+    return killed;
 }
 
 /* Who hangs at its close, or in its work, is not waited for longer than a few seconds. */
-void bench_crew_dismiss(const struct bench_measurement *measurement)
+int bench_crew_dismiss(const struct bench_measurement *measurement)
 {
     struct bench_crew *crew = measurement->crew;
     long long until = bench_now() + 5000000000LL;
@@ -326,7 +334,7 @@ void bench_crew_dismiss(const struct bench_measurement *measurement)
         look_after(crew);
         bench_rest(500);
     }
-    kill_rest();
+    return kill_rest();
 }
 
 int bench_guarded(struct bench_crew *crew, void (*setup)(const struct bench_place *),

@@ -50,6 +50,12 @@ unsigned long bench_total(const struct bench_measurement *measurement);
 /* CPU time of a process and its children, in microseconds; 0: it is not there. */
 double bench_cpu_us(int pid);
 
+/* How many these are. */
+int bench_processes(int pid);
+
+/* Until they are no more than `processes`, and use less than a tenth of a core; half a minute at most. */
+void bench_await_quiet(int pid, int processes);
+
 typedef void (*bench_work)(const struct bench_measurement *measurement, int client, void *session);
 
 /* NULL: no memory. One will do for a whole run. */
@@ -70,8 +76,8 @@ int bench_crew_await(const struct bench_measurement *measurement, double seconds
 /* Ends phase WORK: who looks at bench_working stops. -1: some did not within half a minute. */
 int bench_crew_stop(const struct bench_measurement *measurement);
 
-/* Lets them close their sessions, and kills who does not. */
-void bench_crew_dismiss(const struct bench_measurement *measurement);
+/* Lets them close their sessions, and kills who does not. How many were killed. */
+int bench_crew_dismiss(const struct bench_measurement *measurement);
 
 /* For clients. */
 int bench_working(const struct bench_crew *crew);

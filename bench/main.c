@@ -26,7 +26,7 @@ static const char *wanted = ""; /* peers, with spaces between; "": all */
 static int list, memory;
 
 static const char *url_of(const char *server, int *pid);
-static void progress(const char *workload, const char *contestant, int repetition,
+static void progress(const struct bench_workload *workload, const char *contestant, int repetition,
                      const struct bench_cell *cell);
 
 static struct bench_options options = {.place = {.url = "",
@@ -234,15 +234,17 @@ static void list_peers(void)
 
 /* ---- telling -------------------------------------------------------------------------------------- */
 
-static void progress(const char *workload, const char *contestant, int repetition,
+static void progress(const struct bench_workload *workload, const char *contestant, int repetition,
                      const struct bench_cell *cell)
 {
+    fprintf(stderr, "%2d  %-15s %-32s ", repetition + 1, workload->name, contestant);
     if (cell->failed)
-        fprintf(stderr, "%2d  %-15s %-32s failed: %s\n", repetition + 1, workload, contestant,
-                cell->why);
+        fprintf(stderr, "failed: %s", cell->why);
     else
-        fprintf(stderr, "%2d  %-15s %-32s %12.3f%s\n", repetition + 1, workload, contestant,
-                cell->values[0][cell->taken - 1], cell->overlaps ? "  OVERLAPS" : "");
+        fprintf(stderr, "%12.3f", cell->values[0][cell->taken - 1]);
+    if (cell->overlaps)
+        fprintf(stderr, "  %lu %s so far", cell->overlaps, bench_wrong(workload));
+    fputc('\n', stderr);
 }
 
 static json_t *facts_json(void)

@@ -1,39 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
-# gnuplot -e "folder = 'build/bench'" bench/plots.gp: the plots of what bench/report wrote there.
-set terminal svg size 1000,560 font 'sans-serif,12' background 'white'
-set datafile missing '?'
+# gnuplot -e "folder = 'build/bench'" bench/plots.gp: the plots of what bench/report wrote there, NAME.dat and
+# NAME.gp. A plot of which nothing was measured is not made.
+set terminal svg size 1100,600 font 'sans-serif,13' background 'white'
+set style fill solid 1.0 noborder
+set key autotitle columnhead noenhanced
+set tics noenhanced
 set grid ytics
+set border 3
+set tics nomirror
+colour(i) = word(colours, i + 1)
+
+# Bars: the median; whiskers: the lowest and highest repetition. Each step of the axis is ten times the last.
 set logscale y
-
-# Bars: the median; whiskers: the lowest and highest repetition.
-set style data histograms
-set style histogram errorbars gap 2 lw 1
-set style fill solid 0.7 border -1
-set xtics rotate by -35 noenhanced
-set bmargin 9
+set format y '%.0f'
 set yrange [1:*]
-set key top left
+set key outside top center horizontal maxrows 2
+set xtics rotate by -40
+set lmargin 12
+set rmargin 12
+set bmargin 11
 
-set title 'acquire and release, nobody in the way'
-set ylabel 'per second'
-set output folder . '/throughput.svg'
-plot folder . '/throughput.dat' using 2:3:4:xtic(1) title '1 client', \
-     '' using 5:6:7 title '8 clients', '' using 8:9:10 title '32 clients'
+load folder . '/throughput.gp'
+set title 'acquire and release, nobody in the way (whiskers: lowest and highest repetition)'
+set ylabel 'per second (logarithmic)'
+if (blocks > 0) {
+    set output folder . '/throughput.svg'
+    plot for [i = 0:blocks - 1] folder . '/throughput.dat' index i using 1:2:(width) with boxes lc rgb colour(i), \
+         for [i = 0:blocks - 1] '' index i using 1:3:(0):($4 - $3) with vectors nohead lw 2 lc rgb '#202020' notitle
+}
 
-set title 'one hot name'
-set ylabel 'grants per second'
-set output folder . '/contended.svg'
-plot folder . '/contended.dat' using 2:3:4:xtic(1) title '8 clients', \
-     '' using 5:6:7 title 'a crowd that waits, each once'
+load folder . '/contended.gp'
+set title 'one name that all want (whiskers: lowest and highest repetition)'
+set ylabel 'grants per second (logarithmic)'
+if (blocks > 0) {
+    set output folder . '/contended.svg'
+    plot for [i = 0:blocks - 1] folder . '/contended.dat' index i using 1:2:(width) with boxes lc rgb colour(i), \
+         for [i = 0:blocks - 1] '' index i using 1:3:(0):($4 - $3) with vectors nohead lw 2 lc rgb '#202020' notitle
+}
 
-set title 'hand-over, 8 clients: so many percent are that fast'
-set xlabel 'percent'
-set ylabel 'ms'
-set yrange [*:*]
-set xtics norotate
+# Lines: the distribution.
+load folder . '/handover.gp'
+unset logscale y
+set logscale x
+set format y '%.0f %%'
+set format x '%g'
+set grid xtics ytics
+set title 'hand-over of one name among 8 clients: how many were that fast'
+set xlabel 'ms from the release to the next holder (logarithmic)'
+unset ylabel
+set yrange [0:100]
+set xrange [*:*]
+set xtics norotate auto
+set lmargin 9
+set rmargin 34
 set bmargin 4
-set key outside right noenhanced
-set style data lines
-set output folder . '/handover.svg'
-plot for [i = 0:*] folder . '/handover.dat' index i using 1:2 \
-    with lines lw 2 lt i % 8 + 1 dt i / 8 + 1 title columnheader(1)
+set key outside right center vertical maxrows 30
+if (blocks > 0) {
+    set output folder . '/handover.svg'
+    plot for [i = 0:blocks - 1] folder . '/handover.dat' index i using 1:2 \
+        with lines lw 2 dt value('dash_' . i) lc rgb colour(i)
+}

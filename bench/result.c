@@ -211,8 +211,8 @@ static json_t *row_json(const struct bench_results *results, int w, int m, int o
         "peer_value", bench_spread_of(b->values[m], n).median, "ratio",
         spread_json(bench_ratio(a->values[m], b->values[m], n, workload->metrics[m].better)),
         "repetitions", (int)n, "durability_equal", equal, "durability", durability, "wrong",
-        workload->wrong ? workload->wrong : "overlaps", "rowlock_overlaps", (json_int_t)a->overlaps,
-        "peer_overlaps", (json_int_t)b->overlaps);
+        bench_wrong(workload), "rowlock_overlaps", (json_int_t)a->overlaps, "peer_overlaps",
+        (json_int_t)b->overlaps);
 }
 
 /* A row needs both: what failed has no ratio, but stands among the measurements, with its reason. */

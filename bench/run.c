@@ -88,12 +88,14 @@ static void measure(struct run *run, int w, int i, int repetition)
     struct bench_place place;
     struct bench_measurement measurement = measurement_of(run, w, i, repetition, &place);
     double values[BENCH_METRICS] = {0};
-    int failed;
+    int failed, processes = bench_processes(place.pid);
 
     bench_guarded(run->crew, NULL, &place); /* forgets the last measurement */
     bench_overlap_reset(run->overlap);
     failed = run->results->workloads[w].measure(&measurement, values);
-    bench_crew_dismiss(&measurement);
+    /* What a server still does for clients that were killed would be done at the next one's expense. */
+    if (bench_crew_dismiss(&measurement) > 0)
+        bench_await_quiet(place.pid, processes);
     if (failed)
         bench_cell_fail(cell, run->crew->why);
     else
@@ -114,8 +116,8 @@ static void repeat(struct run *run, int w, int repetition)
             continue;
         measure(run, w, i, repetition);
         if (run->options->progress)
-            run->options->progress(results->workloads[w].name, results->contestant[i]->name,
-                                   repetition, cell);
+            run->options->progress(&results->workloads[w], results->contestant[i]->name, repetition,
+                                   cell);
     }
 }
 

@@ -15,7 +15,7 @@ struct bench_options {
     /* Where the server of that name is; *pid of it. NULL: it is not there. */
     const char *(*url_of)(const char *server, int *pid);
     /* A line of progress; may be NULL. */
-    void (*progress)(const char *workload, const char *contestant, int repetition,
+    void (*progress)(const struct bench_workload *workload, const char *contestant, int repetition,
                      const struct bench_cell *cell);
 };
 

@@ -40,6 +40,7 @@ static void work(const struct bench_measurement *measurement, int client, void *
     }
     atomic_fetch_add(&measurement->crew->step, 1);
     measurement->peer->acquire(session, measurement->hot);
+    atomic_fetch_add(&measurement->crew->client[client].count, 1);
     bench_hold(measurement, measurement->hot, client);
     measurement->peer->release(session, measurement->hot);
 }
@@ -81,7 +82,11 @@ int bench_crowd(const struct bench_measurement *measurement, double values[BENCH
     if (watch(measurement))
         return -1;
     seconds = (double)(bench_now() - atomic_load(&crew->stamp)) / 1e9;
-    values[1] = atomic_load(&crew->done) - 1;
+    values[1] = (double)bench_total(measurement);
+    if (values[1] <= 0) {
+        snprintf(crew->why, sizeof crew->why, "nobody was served within %d s", SERVE_S);
+        return -1;
+    }
     values[0] = values[1] / seconds;
     if (atomic_load(&crew->done) == measurement->clients)
         atomic_store(&crew->phase, BENCH_STOP);

@@ -43,6 +43,7 @@ int bench_documents(const struct bench_measurement *measurement, double values[B
 
 double bench_about_slice(const struct bench_measurement *measurement);
 double bench_about_takeover(const struct bench_measurement *measurement);
+double bench_about_process(const struct bench_measurement *measurement);
 double bench_about_crowd(const struct bench_measurement *measurement);
 double bench_about_documents(const struct bench_measurement *measurement);
 
@@ -52,6 +53,9 @@ int bench_can(const struct bench_peer *peer, enum bench_need need);
 /* Which name a client takes as its i-th: its own in turn, or, of all there are, a part
    that is its alone, scattered, and in a later repetition others. */
 unsigned bench_pick(const struct bench_measurement *measurement, int client, unsigned long i);
+
+/* What the detector counts: "overlaps", or what the workload says. */
+const char *bench_wrong(const struct bench_workload *workload);
 
 /* Under the lock, the detector told. */
 void bench_hold(const struct bench_measurement *measurement, unsigned name, int client);

@@ -13,7 +13,7 @@ const struct bench_workload bench_workloads[] = {
      .names = MANY,
      .metrics = {{PER_SECOND}},
      .measure = bench_throughput,
-     SLICE},
+     .about = bench_about_slice},
     {.name = "uncontended-8",
      .title = "acquire and release, nobody in the way, 8 clients",
      .clients = 8,
@@ -64,7 +64,7 @@ const struct bench_workload bench_workloads[] = {
      .need = BENCH_COMMAND,
      .metrics = {{"time", "ms", -1}},
      .measure = bench_process,
-     .about = bench_about_slice},
+     .about = bench_about_process},
     {.name = "crowd",
      .title = "1,000 waiters on one name (short run: 100)",
      .clients = 1000,
@@ -114,6 +114,11 @@ void bench_hold(const struct bench_measurement *measurement, unsigned name, int 
     if (measurement->hold_us)
         bench_rest((int)measurement->hold_us);
     bench_leave(measurement->overlap, name, client);
+}
+
+const char *bench_wrong(const struct bench_workload *workload)
+{
+    return workload->wrong ? workload->wrong : "overlaps";
 }
 
 int bench_can(const struct bench_peer *peer, enum bench_need need)
