@@ -40,6 +40,7 @@ if (blocks > 0) {
 
 # Lines: the distribution.
 load folder . '/handover.gp'
+set xrange [*:*]
 unset logscale y
 set logscale x
 set format y '%.0f %%'
@@ -49,7 +50,6 @@ set title 'hand-over of one name among 8 clients: how many were that fast'
 set xlabel 'ms from the release to the next holder (logarithmic)'
 unset ylabel
 set yrange [0:100]
-set xrange [*:*]
 set xtics norotate auto
 set lmargin 9
 set rmargin 34

@@ -143,12 +143,13 @@ static void print_metrics(json_t *bench, const char *workload, const char *const
 {
     json_t *one, *spread;
     size_t i;
+    int begun = 0;
 
-    fprintf(out, "%s", heading);
     json_array_foreach(json_object_get(bench, "measurements"), i, one)
     {
         if (strcmp(report_text(one, "workload"), workload) != 0 || *report_text(one, "failed"))
             continue;
+        fprintf(out, "%s", begun++ ? "" : heading);
         fprintf(out, "| %s |", report_text(one, "contestant"));
         for (const char *const *metric = metrics; *metric; metric++) {
             spread = report_spread(one, *metric);
@@ -158,7 +159,7 @@ static void print_metrics(json_t *bench, const char *workload, const char *const
         }
         fputc('\n', out);
     }
-    fputc('\n', out);
+    fprintf(out, "%s", begun ? "\n" : "");
 }
 
 static void print_fairness(json_t *bench, FILE *out)
@@ -188,23 +189,24 @@ static void print_fairness(json_t *bench, FILE *out)
 
 static void print_cpu(json_t *bench, FILE *out)
 {
+    static const char heading[] = "### CPU time of one acquire and release, 8 clients\n\n"
+                                  "| | client, µs | server, µs |\n|---|---:|---:|\n";
     json_t *one;
     size_t i;
+    int begun = 0;
 
-    fprintf(out, "### CPU time of one acquire and release, 8 clients\n\n"
-                 "| | client, µs | server, µs |\n|---|---:|---:|\n");
     json_array_foreach(json_object_get(bench, "measurements"), i, one)
     {
         if (strcmp(report_text(one, "workload"), "uncontended-8") != 0 ||
             *report_text(one, "failed"))
             continue;
-        fprintf(out, "| %s | ", report_text(one, "contestant"));
+        fprintf(out, "%s| %s | ", begun++ ? "" : heading, report_text(one, "contestant"));
         print_number(out, report_number(one, "client_cpu_us"));
         fprintf(out, " | ");
         print_number(out, report_number(one, "server_cpu_us"));
         fprintf(out, " |\n");
     }
-    fputc('\n', out);
+    fprintf(out, "%s", begun ? "\n" : "");
 }
 
 static void print_failures(json_t *bench, FILE *out)

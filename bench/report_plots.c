@@ -94,6 +94,8 @@ static void bars(json_t *bench, const struct series *series, int n, struct plot 
         for (int s = 0; s < n; s++)
             print_series(bench, &series[s], ours, (s - (n - 1) / 2.0) * 0.8 / n, chosen, count,
                          plot);
+    if (count == 0)
+        return;
     fprintf(plot->script, "width = %g\nset xrange [-0.7:%g]\nset xtics (", 0.8 / n, count - 0.3);
     for (int i = 0; i < count; i++)
         fprintf(plot->script, "%s\"%s\" %d", i ? ", " : "", report_text(chosen[i], "name"), i);

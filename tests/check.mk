@@ -22,6 +22,7 @@ check:
 	@+$(MAKE) --no-print-directory check-installed $(if $(WERROR)$(CI),WERROR=1)
 
 check-installed: all examples test-programs
+	@+$(MAKE) --no-print-directory bench-programs
 	@BUILD='$(BUILD)' DRIVERS='$(strip $(DRIVERS))' SANITIZE='$(SANITIZE)' CC='$(CC)' \
 	  tests/run $(PATTERN)
 
