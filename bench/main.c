@@ -293,12 +293,14 @@ int main(int argc, char **argv)
     json_t *document, *missing;
     long long began;
     double took_s;
+    int wrong;
 
     parse(argc, argv);
     if (!knows_workloads(options.workloads))
         return 64;
     if (list) {
         list_peers();
+        bench_results_free(results);
         return 0;
     }
     results->volatile_storage = memory;
@@ -315,5 +317,7 @@ int main(int argc, char **argv)
     json_dumpf(document, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
     putchar('\n');
     json_decref(document);
-    return overlapped(results) ? 1 : 0;
+    wrong = overlapped(results);
+    bench_results_free(results);
+    return wrong;
 }

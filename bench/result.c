@@ -203,6 +203,11 @@ static json_t *row_json(const struct bench_results *results, int w, int m, int o
         bench_durability(results->contestant[ours]->durable, results->contestant[theirs]->durable,
                          results->volatile_storage, &durability);
 
+    if (workload->durability) {
+        durability = workload->durability;
+        equal = 1;
+    }
+
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:o, s:i, s:b, s:s, s:s, s:I, s:I}", "workload",
         workload->name, "title", workload->title, "metric", workload->metrics[m].name, "unit",

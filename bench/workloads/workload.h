@@ -22,8 +22,9 @@ struct bench_workload {
     unsigned names;             /* each client's own, or one of the two below */
     unsigned hold_us;           /* how long the lock is held */
     enum bench_need need;       /* of the contestant */
-    int variants;      /* 1: who differs from another only in what is on disk is measured too */
-    const char *wrong; /* what the detector counts; NULL: overlaps */
+    int variants; /* 1: who differs from another only in what is on disk is measured too */
+    const char *durability; /* of a row, where it is not that of the locks; NULL: it is */
+    const char *wrong;      /* what the detector counts; NULL: overlaps */
     struct bench_metric metrics[BENCH_METRICS];
     /* 0, or -1 with the reason in crew->why. */
     int (*measure)(const struct bench_measurement *measurement, double values[BENCH_METRICS]);

@@ -78,6 +78,7 @@ const struct bench_workload bench_workloads[] = {
      .clients = 1,
      .names = BENCH_ONE,
      .need = BENCH_LOAD,
+     .durability = "equal: the same transactions, with the lock and without",
      .wrong = "lost updates",
      .metrics = {{"rate", "documents per second", 1},
                  {"read", "documents", 0},
