@@ -345,21 +345,24 @@ ROWLOCK_API int rowlock_acquire(struct rowlock_connection *connection,
 struct rowlock_group; /* sessions that the threads of a process share */
 
 /*
- * Group commit: opens `sessions` database sessions (0: 2; 16 at most) for threads that acquire and release many
- * leases. What they ask at the same moment travels together and waits for the disk once, so that
- * the more threads ask, the less each costs. Nothing is put off to wait for company.
+ * Group commit: opens `sessions` database sessions (0: 1; 16 at most) for threads that acquire and
+ * release many leases. What they ask at the same moment travels together and waits for the disk
+ * once, so that the more threads ask, the less each costs. Nothing waits for company.
  *
- * Together goes what can be answered at once: rowlock_acquire of one name, exclusively, that nobody holds or
- * waits for, and the rowlock_release of it, which then is on disk too when it returns. All else goes by the
- * member's own session. PostgreSQL, technique native; elsewhere everything does.
+ * Together goes what can be answered at once: rowlock_acquire of one name, exclusively, that nobody
+ * holds or waits for, and the rowlock_release of it, which then is on disk too when it returns. All
+ * else goes by the member's own session. On PostgreSQL with technique native; elsewhere everything
+ * goes by that session.
  *
- * Blocks, and keeps what it is given, as rowlock_open. Any thread may join. `*out` is yours: rowlock_group_close, after the
- * members and their leases; in a child of fork it cannot be used.
+ * Blocks, and keeps what it is given, as rowlock_open; a batch that is not answered within 2 s is
+ * given up, and each member asks alone. Any thread may join. `*out` is yours: rowlock_group_close,
+ * after the members and their leases. In a child of fork it cannot be used.
  *
  * EINVAL   as rowlock_open, or so many sessions are not offered
  * ESCHEMA, EDRIVER, ECONN, EDENIED, ESERVER, ECANCELED, ENOMEM, EDB
  *
- * Source: D. DeWitt and others, "Implementation techniques for main memory database systems" (group commit).
+ * Source: D. DeWitt and others, "Implementation Techniques for Main Memory Database Systems" (group
+ * commit).
  */
 ROWLOCK_API int rowlock_group_open(const char *url, const struct rowlock_options *options,
                                    int sessions, struct rowlock_group **out,
@@ -367,8 +370,9 @@ ROWLOCK_API int rowlock_group_open(const char *url, const struct rowlock_options
 
 /*
  * A connection for one thread, to be used as one of rowlock_open: for everything. Its own session is
- * opened when first needed: when a name is held and is waited for, for several names, permits, transactions, renewals.
- * Until then it has no native handle and no socket. Does not block. `*out` is yours: rowlock_close.
+ * opened when first needed: by who has to wait, by several names, shared leases and permits, by
+ * transactions, renewals and lists. Until then it has no native handle and no socket. Does not
+ * block. `*out` is yours: rowlock_close.
  *
  * EINVAL  no group;  ENOMEM
  */

@@ -11,7 +11,7 @@
 #include "util/error.h"
 
 #define LANES 16
-#define DEFAULT_LANES 2
+#define DEFAULT_LANES 1
 #define QUEUE_S 2 /* so long a question waits to be sent at most, then its thread asks alone */
 
 /* A thread and its question. */
