@@ -289,7 +289,7 @@ static json_t *document_of(const struct bench_results *results, json_t *missing,
 
 int main(int argc, char **argv)
 {
-    struct bench_results *results = bench_results_new(bench_workloads, bench_pairs);
+    struct bench_results *results;
     json_t *document, *missing;
     long long began;
     double took_s;
@@ -300,9 +300,9 @@ int main(int argc, char **argv)
         return 64;
     if (list) {
         list_peers();
-        bench_results_free(results);
         return 0;
     }
+    results = bench_results_new(bench_workloads, bench_pairs);
     results->volatile_storage = memory;
     missing = choose(results);
     if (options.quick)
