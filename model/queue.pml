@@ -8,7 +8,8 @@
  * WHAT STANDS FOR WHAT.  The steps are those of src/lease/machine.h, the statements those of src/dialect/dialect.h.  fast:
  * rowlock.grant_lease with ticket 0; enqueue: rowlock.enqueue (the ticket's session lock before its COMMIT: rowlock.add_mark); look:
  * rowlock.place; blocking on slock[pred] or tlock[h]: rowlock.await (kind 0, 1), which removes a ticket that stands though its lock is
- * free (rowlock.remove_dead); a first and a second visit of T behind a head: rowlock.overtake, then the same with strike; wantT to
+ * free (rowlock.remove_dead); await, kind 1, and then T with no look between: rowlock.turn, with rowlock.seize for rowlock.grant_any (a turn that waits for
+ * a ticket first looks, and waits for the token: the same steps); a first and a second visit of T behind a head: rowlock.overtake, then the same with strike; wantT to
  * grant: rowlock.grant_any with the ticket and wait_ms, rowlock.look_queue under T, COMMIT in a second trip, which gives the ticket's
  * lock back (rowlock.drop_mark); release: rowlock.release, which does so with the token's; withdraw: rowlock.withdraw.  On SQLite and behind a pooler there are no session
  * locks: every wait ends by itself (BOUND), and a ticket is dead when its `seen` is over.
@@ -135,7 +136,7 @@ again: skip;
   :: row[tk] && !pred && h && paused!=h -> /* await, kind 1: head: block on the holder's token lock */
      if :: tlock[h]==0 -> paused = h :: frozen[h] && (expired || lease!=h) -> skip /* head's 1 s timer, earliest expiry */
         :: ENDWAIT -> skip fi;
-     if :: lease && expired -> goto wantT :: else -> goto again fi
+     if :: goto wantT /* turn */ :: !(lease && expired) -> goto again fi
   :: row[tk] && !pred && h && paused==h -> /* the lock came at once but the lease row stands: pause, or until the expiry */
      if :: expired || (lease!=h && (dead[h] || frozen[h])) -> skip :: ENDWAIT -> skip fi;  /* timer set for the expiry */
      if :: lease && expired -> goto wantT :: else -> goto again fi

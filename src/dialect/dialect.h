@@ -56,6 +56,7 @@
     XX(ENQUEUE, "enqueue")                                                                        \
     XX(PLACE, "place")                                                                            \
     XX(AWAIT, "await")                                                                            \
+    XX(TURN, "turn")                                                                              \
     XX(OVERTAKE, "overtake")                                                                      \
     XX(WITHDRAW, "withdraw")                                                                      \
     XX(BATCH, "batch")                                                                            \
@@ -123,6 +124,11 @@
  *               the way. UNQUEUED, LIMIT.
  * await         kind (0 ticket, 1 token), number, limit_ms, session -> number: 1 the session lock came (and was given
  *               back; a ticket that still stands was dead and is removed), 0 it did not in time
+ * turn          wants, owner, ttl_ms, limit_ms, ticket, session, host, pid, command, note, kind, number -> grant row:
+ *               await, and then the grant with that ticket, of one name and exclusively: OK as grant that has waited.
+ *               TIMEDOUT: the session lock did not come in time. QUEUED: it came, but `number` stands before
+ *               us, dead if it is the one that was awaited. LEASED, BUSY: it came, and place tells what is in the way.
+ *               Absent: await, place and grant do it
  * overtake      wants, ticket, suspect, strike, limit_ms -> number. Takes T; if no live lease is in the way of the
  *               suspect's names and of ours and it stands before us, first for all its names: 1, and
  *               if strike, its rows are deleted: 2. Else 0.

@@ -65,9 +65,11 @@ static int ask(struct acquisition *a, const struct rowlock_step *step, struct ro
         code = rowlock__learn_session(a->request.connection, error);
     if (code)
         return rowlock__given_up(a->request.connection, code, error);
-    if (step->act == ROWLOCK_ACT_GRANT && !a->machine.unsure)
+    if ((step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN) && !a->machine.unsure)
         a->sent_ms = now;
     code = rowlock__execute(&a->request, step, deadline_ms, reply, &refused, error);
+    if (reply->sent_ms)
+        a->sent_ms = reply->sent_ms;
     code = rowlock__given_up(a->request.connection, code, error);
     a->cut |= code && step->act == ROWLOCK_ACT_GRANT && step->limit_ms == 0 && !a->request.rider;
     if (code || reply->status == ROWLOCK_STATUS_OK)
@@ -300,6 +302,8 @@ static void set_machine(struct acquisition *a, int64_t wait_ms, int64_t deadline
         .tries = wait_ms == 0,
         .deadline_ms = deadline_ms,
         .remote = connection->dialect->procedural,
+        .turns = rowlock__sql(connection, ROWLOCK_SQL_TURN) && a->request.n == 1 &&
+                 a->request.want[0].mode == ROWLOCK_EXCLUSIVE,
         .reconnect_ms = rowlock__can_reconnect(connection)
                             ? (connection->connect_ms < 0 ? ROWLOCK_NEVER : connection->connect_ms)
                             : 0,

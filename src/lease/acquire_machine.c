@@ -100,7 +100,7 @@ static step rest(machine *m, int64_t now, int code, uint32_t dice)
 /* Its ticket's lock is gone, so the ticket is as good as dead; but a grant may have been committed. */
 static step lost(machine *m, int64_t now, uint32_t dice)
 {
-    if (m->state == TRYING || m->state == TAKING)
+    if (m->state == TRYING || m->state == TAKING || m->state == TURNING)
         m->unsure = m->settles = true;
     m->asked = false;
     rowlock__queue_forget(m);
@@ -183,6 +183,8 @@ static step answered(machine *m, int64_t now, const reply *r, uint32_t dice)
         if (r->number != 1)
             m->waited_for = 0;
         return rowlock__queue_look(m, now);
+    case TURNING:
+        return rowlock__queue_turned(m, now, r);
     case TAKING:
         return rowlock__queue_took(m, now, r, dice);
     case OVERTAKING:

@@ -55,9 +55,9 @@ step rowlock__queue_look(machine *m, int64_t now)
 
 static step await(machine *m, int64_t now, bool token, int64_t number, int64_t limit)
 {
-    m->state = AWAITING;
+    m->state = m->turns ? TURNING : AWAITING;
     m->waited_for = number;
-    return (step){.act = ROWLOCK_ACT_AWAIT,
+    return (step){.act = m->turns ? ROWLOCK_ACT_TURN : ROWLOCK_ACT_AWAIT,
                   .token = token,
                   .number = number,
                   .ticket = m->ticket,
@@ -191,6 +191,34 @@ step rowlock__queue_took(machine *m, int64_t now, const reply *r, uint32_t dice)
     }
     /* it looked free, and was not: a renewal or a fence was under way, or T is busy */
     return pause(m, now, WAITING, grow(m, STEP_MS, HEAD_PAUSE_MS), dice);
+}
+
+/* Who stands there though his lock came is dead: only an await of its own removes him, for it is committed. */
+static step remove_dead(machine *m, int64_t now, int64_t ticket)
+{
+    m->state = AWAITING;
+    return (step){.act = ROWLOCK_ACT_AWAIT,
+                  .number = ticket,
+                  .ticket = m->ticket,
+                  .limit_ms = within(m, now, STEP_MS)};
+}
+
+step rowlock__queue_turned(machine *m, int64_t now, const reply *r)
+{
+    switch (r->status) {
+    case ROWLOCK_STATUS_OK:
+        return granted(m, r);
+    case ROWLOCK_STATUS_QUEUED:
+        if (r->number == m->waited_for)
+            return remove_dead(m, now, r->number);
+        break;
+    case ROWLOCK_STATUS_LEASED:
+        m->waited_for = r->number;
+        break;
+    default:
+        m->waited_for = 0;
+    }
+    return rowlock__queue_look(m, now);
 }
 
 step rowlock__queue_overtook(machine *m, int64_t now, const reply *r)

@@ -18,6 +18,7 @@ enum state {
     QUEUE_PAUSE, /* PAUSE before ENQUEUE */
     LOOKING,     /* PLACE */
     AWAITING,    /* AWAIT before PLACE */
+    TURNING,     /* TURN */
     WAITING,     /* PAUSE before PLACE */
     TAKING,      /* GRANT with our ticket */
     OVERTAKING,  /* OVERTAKE */
@@ -101,6 +102,7 @@ static inline step granted(machine *m, const reply *r)
 {
     m->token = r->token ? r->token : r->number;
     m->unsure = false;
+    m->locked = m->locked && !r->unmarked;
     return leave(m, ROWLOCK_OK);
 }
 
@@ -111,6 +113,7 @@ step rowlock__queue_enter(machine *m, int64_t now);
 step rowlock__queue_look(machine *m, int64_t now);
 step rowlock__queue_entered(machine *m, int64_t now, const reply *r);
 step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dice);
+step rowlock__queue_turned(machine *m, int64_t now, const reply *r);
 step rowlock__queue_took(machine *m, int64_t now, const reply *r, uint32_t dice);
 step rowlock__queue_overtook(machine *m, int64_t now, const reply *r);
 

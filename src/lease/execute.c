@@ -21,7 +21,7 @@ struct answer {
 /* One call, and how it is to be sent. */
 struct trip {
     enum rowlock_statement_id id;
-    struct rowlock_value values[10];
+    struct rowlock_value values[12];
     rowlock_row *row;
     int64_t limit_ms; /* how long the server may wait; 0: it does not; < 0: for ever */
     bool server_ends; /* and is it to end the whole statement then? */
@@ -156,6 +156,20 @@ static struct trip await(const struct rowlock_request *r, const struct rowlock_s
                          .limit_ms = step->limit_ms};
 }
 
+static struct trip turn(const struct rowlock_request *r, const struct rowlock_step *step)
+{
+    return (struct trip){
+        .id = ROWLOCK_SQL_TURN,
+        .values = {packed(r), rowlock__text_value(r->owner), rowlock__int_value(r->ttl_ms),
+                   rowlock__int_value(step->limit_ms), rowlock__int_value(step->ticket), session(r),
+                   rowlock__text_value(r->host), keeper_of(r), rowlock__text_value(r->command),
+                   rowlock__text_value(r->note), rowlock__int_value(step->token),
+                   rowlock__int_value(step->number)},
+        .row = grant_row,
+        .limit_ms = step->limit_ms,
+        .stays_open = true};
+}
+
 static struct trip overtake(const struct rowlock_request *r, const struct rowlock_step *step)
 {
     return (struct trip){
@@ -199,6 +213,9 @@ static int trip_of(const struct rowlock_request *request, const struct rowlock_s
         return 0;
     case ROWLOCK_ACT_AWAIT:
         *out = await(request, step);
+        return 0;
+    case ROWLOCK_ACT_TURN:
+        *out = turn(request, step);
         return 0;
     case ROWLOCK_ACT_OVERTAKE:
         *out = overtake(request, step);
@@ -246,17 +263,34 @@ static unsigned bracket_of(const struct rowlock_connection *connection, const st
     return trip->stays_open ? ROWLOCK_BEGIN : ROWLOCK_BEGIN | ROWLOCK_COMMIT;
 }
 
-/* Neither an interrupt nor the end of the wait cuts it short: the outcome would be unknown. */
-static int commit(struct rowlock_connection *connection, struct rowlock_error *error)
+/* Neither an interrupt nor the end of the wait cuts it short: the outcome would be unknown. What was sent
+   long ago is renewed by it: it lasts from now, for all that its holder can know. */
+static int commit(const struct rowlock_request *request, int64_t sent_ms, struct answer *granted,
+                  struct rowlock_error *error)
 {
-    struct rowlock_budget budget = {rowlock__after(rowlock__now_ms(), connection->statement_ms), -1,
-                                    0};
+    struct rowlock_connection *connection = request->connection;
+    int64_t now = rowlock__now_ms();
+    struct rowlock_value values[] = {rowlock__int_value(granted->reply->token),
+                                     rowlock__int_value(request->ttl_ms)};
+    struct rowlock_reply renewed = {.number = -1};
+    struct answer answer = {.reply = &renewed};
+    struct rowlock_call call = {.statement = rowlock__sql(connection, ROWLOCK_SQL_RENEW),
+                                .values = values,
+                                .row = number_row,
+                                .data = &answer};
+    struct rowlock_budget budget = {rowlock__after(now, connection->statement_ms), -1, 0};
     struct rowlock_outcome outcome = {0};
+    bool late = now - sent_ms > request->ttl_ms / 10 && rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
     int code;
 
-    code = connection->driver->run(connection->link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome,
+    code = connection->driver->run(connection->link, ROWLOCK_COMMIT, &call, late, &budget, &outcome,
                                    error);
-    return code ? rowlock__cleaned_up(connection, &outcome, code, error) : ROWLOCK_OK;
+    if (code)
+        return rowlock__cleaned_up(connection, &outcome, code, error);
+    if (late && renewed.number == ROWLOCK_STATUS_OK)
+        granted->reply->sent_ms = now;
+    granted->reply->unmarked = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) != NULL;
+    return ROWLOCK_OK;
 }
 
 /* Statuses that no machine can do anything about. */
@@ -305,6 +339,7 @@ static int send_trip(struct rowlock_request *request, const struct trip *trip, i
                                 .limit_ms = trip->server_ends ? trip->limit_ms : 0,
                                 .row = trip->row,
                                 .data = answer};
+    int64_t sent_ms = rowlock__now_ms();
     int code;
 
     if (!call.statement)
@@ -316,7 +351,7 @@ static int send_trip(struct rowlock_request *request, const struct trip *trip, i
     if (!code && trip->stays_open && answer->reply->status == ROWLOCK_STATUS_OK) {
         code = ride(request, answer->reply->token, error);
         if (!code)
-            return commit(connection, error);
+            return commit(request, sent_ms, answer, error);
         outcome.left = is_dead(connection) ? ROWLOCK_TX_DEAD : ROWLOCK_TX_KEPT;
     }
     return rowlock__cleaned_up(connection, &outcome, code, error);
@@ -381,7 +416,8 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
         answer.rows = 0;
         reply->code = send_trip(request, &trip, deadline_ms, &answer, error);
     }
-    if (reply->code && (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_ENQUEUE))
+    if (reply->code && (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN ||
+                        step->act == ROWLOCK_ACT_ENQUEUE))
         rowlock__unmark_lost(request->connection);
     if (trip.stays_open && reply->status == ROWLOCK_STATUS_OK && !step->ticket &&
         !is_dead(request->connection))

@@ -22,6 +22,7 @@ enum rowlock_act {
     ROWLOCK_ACT_ENQUEUE,  /* enqueue */
     ROWLOCK_ACT_PLACE,    /* place: good_ms */
     ROWLOCK_ACT_AWAIT,    /* await: the ticket or the token `number`, limit_ms */
+    ROWLOCK_ACT_TURN,     /* turn: await, and the grant as soon as it is ours to take */
     ROWLOCK_ACT_PAUSE,    /* nothing, for limit_ms */
     ROWLOCK_ACT_OVERTAKE, /* overtake: `number` is the suspect; strike; limit_ms */
     ROWLOCK_ACT_WITHDRAW, /* withdraw */
@@ -32,9 +33,9 @@ enum rowlock_act {
 
 struct rowlock_step {
     enum rowlock_act act;
-    bool token;       /* AWAIT: a token's lock, not a ticket's */
+    bool token;       /* AWAIT, TURN: a token's lock, not a ticket's */
     bool strike;      /* OVERTAKE */
-    int64_t number;   /* AWAIT, OVERTAKE */
+    int64_t number;   /* AWAIT, TURN, OVERTAKE */
     int64_t ticket;   /* ours; 0: none */
     int64_t limit_ms; /* < 0: none */
     int64_t good_ms;  /* ENQUEUE, PLACE: how long we count as alive without a session lock */
@@ -44,11 +45,14 @@ struct rowlock_step {
 struct rowlock_reply {
     int code;                   /* 0, or what the call failed with: ECONN and EUNKNOWN mean that the
                                    session is lost, ECANCELED and ETIMEDOUT that nothing was done */
-    enum rowlock_status status; /* GRANT, ENQUEUE, PLACE */
+    enum rowlock_status status; /* GRANT, ENQUEUE, PLACE, TURN */
     int64_t number;             /* of the row; AWAIT: 1 came; OVERTAKE: 0, 1, 2 */
-    int64_t token;              /* GRANT: granted */
+    int64_t token;              /* GRANT, TURN: granted */
+    int64_t
+        sent_ms; /* GRANT, TURN: when what it lasts from was sent, if that was later than the step; else 0 */
     int64_t before, first, expires_ms; /* PLACE */
     bool free, locked;                 /* PLACE */
+    bool unmarked; /* GRANT, TURN: its COMMIT gave the ticket's session lock back */
 };
 
 struct rowlock_acquire_machine {
@@ -56,6 +60,7 @@ struct rowlock_acquire_machine {
     int64_t deadline_ms;  /* of the holder's monotonic clock; ROWLOCK_NEVER */
     bool tries;           /* wait_ms was 0 */
     bool permits;         /* some want is a permit: a head cannot block on one holder */
+    bool turns;           /* one name, exclusively, and the server has the statement turn */
     bool remote;          /* a server: it has session locks perhaps, and polling is kept slow */
     int64_t reconnect_ms; /* 0: never; for how long a try does so; who waits does it as long */
     /* kept */

@@ -100,10 +100,19 @@ static int object_name(struct rowlock_connection *connection, const char *table,
 static int create(struct rowlock_connection *connection, enum rowlock_technique technique,
                   const char *table, struct rowlock_error *error)
 {
-    const char *pieces[] = {
-        "install",    "lease",   "queue", "batch",   "door",
-        "lease_door", "counter", "job",   "subject", rowlock__technique_name(technique),
-        "views",      "finish"};
+    const char *pieces[] = {"install",
+                            "lease",
+                            "queue",
+                            "turn",
+                            "batch",
+                            "door",
+                            "lease_door",
+                            "counter",
+                            "job",
+                            "subject",
+                            rowlock__technique_name(technique),
+                            "views",
+                            "finish"};
     char object[200];
     struct rowlock_names names = {object, "application"};
     int code =

@@ -96,7 +96,7 @@ static const struct rowlock_dialect *find_dialect(const char *name)
     return NULL;
 }
 
-#define N_PARTS 15
+#define N_PARTS 16
 
 static int join(const struct rowlock_dialect *dialect, const char *const *parts, size_t n,
                 const struct rowlock_names *names, char **out, struct rowlock_error *error)
@@ -126,21 +126,10 @@ static int join_schema(const struct rowlock_dialect *dialect, enum rowlock_techn
                        int extension, const struct rowlock_names *names, char **out,
                        struct rowlock_error *error)
 {
-    const char *parts[N_PARTS] = {"header",
-                                  "install",
-                                  "lease",
-                                  "queue",
-                                  "batch",
-                                  "door",
-                                  "lease_door",
-                                  "counter",
-                                  "job",
-                                  "subject",
-                                  rowlock__technique_name(technique),
-                                  "views",
-                                  "finish",
-                                  "grants",
-                                  "footer"};
+    const char *parts[N_PARTS] = {
+        "header", "install",    "lease",   "queue", "turn",    "batch",
+        "door",   "lease_door", "counter", "job",   "subject", rowlock__technique_name(technique),
+        "views",  "finish",     "grants",  "footer"};
 
     if (!extension)
         return join(dialect, parts, N_PARTS, names, out, error);

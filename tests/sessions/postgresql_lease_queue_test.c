@@ -125,6 +125,93 @@ TEST(p7_the_place_of_a_thousandth_is_told_from_sixteen)
     t_contains(hand_place(hand, X, last, 1), say("11|%lld|16|", last - 900));
 }
 
+/* ---- the turn ------------------------------------------------------------------------------------------- */
+
+static const char *turn(void *hand, long long ticket, int kind, long long awaited)
+{
+    static char text[400];
+
+    snprintf(text, sizeof text,
+             "SELECT status, number FROM rowlock.turn('%s', 'owner of %lld', 600000, 20000, %lld, "
+             "%d, 'host', 1, '', '', "
+             "%d, %lld)",
+             hand_wants(X), ticket, ticket, PQbackendPID(hand), kind, awaited);
+    return text;
+}
+
+TEST(p7_a_turn_waits_for_the_ticket_and_then_for_its_lease)
+{
+    void *holder = hand_fresh(), *one = hand_open(), *two = hand_open();
+    long long token = hand_lease(holder, X), first = hand_queue(one, X, 1),
+              second = hand_queue(two, X, 1);
+
+    hand_start(two, "BEGIN");
+    hand_finish(two);
+    hand_start(two, "%s", turn(two, second, 0, first));
+    hand_until_waiting(two);
+    release(holder, token);
+    t_contains(try_ticket(one, X, first), "0|");
+    hand_until_waiting(two); /* for the lease, now */
+    token = hand_number(one, "SELECT token FROM rowlock.lease");
+    t_int(waiters(one), 1);
+    release(one, token);
+    t_contains(hand_finish(two), "0|");
+    t_int(waiters(one), 1); /* its COMMIT is to come */
+    t_int(hand_is_marked(one, second), 1);
+    hand_row(two, "COMMIT");
+    t_int(waiters(one), 0);
+    t_int(hand_is_marked(one, second), 0);
+    t_int(hand_is_marked(one, hand_number(one, "SELECT token FROM rowlock.lease")), 1);
+}
+
+TEST(p6_who_does_not_commit_his_turn_gets_no_lease)
+{
+    void *holder = hand_fresh(), *one = mortal(), *two = hand_open();
+    long long token = hand_lease(holder, X), first = hand_queue(one, X, 1),
+              second = hand_queue(two, X, 1);
+
+    hand_row(one, "BEGIN");
+    hand_start(one, "%s", turn(one, first, 1, token));
+    hand_until_waiting(one);
+    release(holder, token);
+    t_contains(hand_finish(one), "0|");
+    kill_it(one);
+    t_int(hand_number(two, "SELECT rowlock.await(0, %lld, 20000)", first), 1);
+    hand_row(two, "BEGIN");
+    t_contains(hand_row(two, turn(two, second, 1, token)), "0|");
+    hand_row(two, "COMMIT");
+    t_int(hand_number(two, "SELECT count(*) FROM rowlock.lease"), 1);
+}
+
+TEST(p7_a_turn_takes_nothing_out_of_turn)
+{
+    void *holder = hand_fresh(), *one = hand_open(), *two = hand_open();
+    long long token = hand_lease(holder, X), first = hand_queue(one, X, 1),
+              second = hand_queue(two, X, 1);
+
+    release(holder, token);
+    t_text(hand_row(two, turn(two, second, 1, token)),
+           say("3|%lld", token)); /* another stands before */
+    t_int(hand_number(two, "SELECT count(*) FROM rowlock.lease"), 0);
+    hand_row(one, "SELECT pg_advisory_unlock(rowlock.session_key(%lld))",
+             first); /* as if it had died */
+    t_text(hand_row(two, turn(two, second, 0, first)), say("11|%lld", first));
+    t_int(waiters(two), 2);
+    hand_row(two, "DELETE FROM rowlock.waiter");
+    t_text(hand_row(two, turn(two, second, 0, first)), "3|"); /* its own ticket is gone */
+    t_int(hand_number(two, "SELECT count(*) FROM rowlock.lease"), 0);
+}
+
+TEST(p6_a_grant_removes_whom_nobody_has_seen)
+{
+    void *one = hand_fresh(), *two = hand_open();
+    long long first = hand_queue(one, X, 0);
+
+    hand_row(one, "UPDATE rowlock.waiter SET seen = clock_timestamp() WHERE ticket = %lld", first);
+    t_contains(try_wants(two, X), "0|");
+    t_int(waiters(two), 0);
+}
+
 /* ---- the dead ------------------------------------------------------------------------------------------ */
 
 TEST(p6_a_killed_waiter_is_gone_when_its_lock_is)

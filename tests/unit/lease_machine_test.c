@@ -52,6 +52,10 @@ static void write_step(struct story *s)
     case ROWLOCK_ACT_AWAIT:
         write_down(s, step->token ? "await token" : "await ticket", step->number, step->limit_ms);
         break;
+    case ROWLOCK_ACT_TURN:
+        write_down(s, step->token ? "turn after token" : "turn after ticket", step->number,
+                   step->limit_ms);
+        break;
     case ROWLOCK_ACT_PAUSE:
         write_down(s, "pause", 0, step->limit_ms);
         break;
@@ -268,6 +272,99 @@ static void queue_up(struct story *s, int64_t ticket)
     tell(s, 1, LEASED(70));
     tell(s, 1, TICKET(ticket));
     s->text[0] = '\0';
+}
+
+/* ---- wait and grant in one trip ------------------------------------------------------------------ */
+
+#define TURNED(t) SAYS(.token = (t), .unmarked = true)
+#define ENDED SAYS(.status = ROWLOCK_STATUS_TIMEDOUT)
+
+static void begin_with_turns(struct story *s)
+{
+    begin(s, -1);
+    s->machine.turns = true;
+    queue_up(s, 7);
+}
+
+TEST(a_turn_is_the_last_step)
+{
+    struct story s;
+
+    begin_with_turns(&s);
+    tell(&s, 1, BEHIND(5, 1, 5, false));
+    tell(&s, 900, TURNED(72));
+    t_story(&s, "turn after ticket 5 2000ms, done 72");
+}
+
+TEST(a_head_takes_its_turn_after_the_holder)
+{
+    struct story s;
+
+    begin_with_turns(&s);
+    tell(&s, 1, HELD(70, 30000));
+    tell(&s, 1000, ENDED);
+    tell(&s, 1, HELD(70, 300));
+    tell(&s, 100, TURNED(72));
+    t_story(&s, "turn after token 70 1000ms, place 7, turn after token 70 300ms, done 72");
+}
+
+TEST(a_turn_that_finds_the_dead_removes_him_by_an_await)
+{
+    struct story s;
+
+    begin_with_turns(&s);
+    tell(&s, 1, BEHIND(5, 1, 5, false));
+    tell(&s, 900, QUEUED(5));
+    tell(&s, 1, CAME);
+    tell(&s, 1, HELD(70, 30000));
+    t_story(&s,
+            "turn after ticket 5 2000ms, await ticket 5 10ms, place 7, turn after token 70 1000ms");
+}
+
+TEST(a_turn_that_finds_another_before_it_looks_again)
+{
+    struct story s;
+
+    begin_with_turns(&s);
+    tell(&s, 1, BEHIND(5, 2, 4, false));
+    tell(&s, 900, QUEUED(4));
+    tell(&s, 1, BEHIND(4, 1, 4, false));
+    t_story(&s, "turn after ticket 5 4000ms, place 7, turn after ticket 4 2000ms");
+}
+
+TEST(a_turn_behind_a_holder_without_a_session_is_not_tried_again_at_once)
+{
+    struct story s;
+
+    begin_with_turns(&s);
+    tell(&s, 1, BEHIND(5, 1, 5, false));
+    tell(&s, 900, LEASED(71));
+    tell(&s, 1, HELD(71, 30000));
+    t_story(&s, "turn after ticket 5 2000ms, place 7, pause 10ms");
+}
+
+TEST(a_turn_that_did_not_get_the_name_waits_for_it_as_the_first)
+{
+    struct story s;
+
+    begin_with_turns(&s);
+    tell(&s, 1, HELD(70, 30000));
+    tell(&s, 100, BUSY);
+    tell(&s, 1, FIRST);
+    t_story(&s, "turn after token 70 1000ms, place 7, take 7 60000ms");
+}
+
+TEST(a_turn_whose_reply_is_lost_may_have_been_granted)
+{
+    struct story s;
+
+    begin_with_turns(&s);
+    tell(&s, 1, HELD(70, 30000));
+    tell(&s, 100, FAILS(ECONN));
+    t_true(s.machine.unsure);
+    tell(&s, 1, NOTHING);
+    tell(&s, 1, GRANTED(72));
+    t_story(&s, "turn after token 70 1000ms, reconnect, try, done 72");
 }
 
 TEST(a_transaction_that_has_the_name_is_waited_for_in_the_queue)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- rowlock on PostgreSQL: the tables, and the functions that are the same for every technique.
--- Run as one script in one transaction, followed by lease.sql, queue.sql, batch.sql, door.sql, lease_door.sql,
+-- Run as one script in one transaction, followed by lease.sql, queue.sql, turn.sql, batch.sql, door.sql, lease_door.sql,
 -- counter.sql, job.sql, subject.sql, one of native.sql, row.sql, insert.sql, and views.sql.
 --
 -- Every function runs with the rights of its caller (SECURITY INVOKER but for one trigger of insert.sql,

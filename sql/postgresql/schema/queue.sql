@@ -87,9 +87,19 @@ BEGIN
     RETURN FOUND OR NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = remove_dead.ticket);
 END $$;
 
+-- Ends a ticket whose waiter nobody has seen for too long, unless he is being seen just now.
+CREATE FUNCTION rowlock.remove_unseen(ticket bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    DELETE FROM rowlock.waiter d
+     USING (SELECT e.name, e.ticket FROM rowlock.waiter e
+             WHERE e.ticket = remove_unseen.ticket AND e.seen <= pg_catalog.clock_timestamp()
+               FOR UPDATE SKIP LOCKED) dead
+     WHERE d.name = dead.name AND d.ticket = dead.ticket;
+END $$;
+
 -- The queue as a grant sees it, under T. 0: ours to take; 11: `number` stands directly before; 12: our
 -- ticket is gone; 13. Without a ticket nobody may stand there; then dead ones are removed, for there
--- is nobody behind them who would.
+-- is nobody behind them who would. Whom nobody has seen for too long is removed in any case.
 CREATE FUNCTION rowlock.look_queue(wants text, ticket bigint, OUT status integer, OUT name text,
                                    OUT number bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -108,7 +118,10 @@ BEGIN
         FOR each IN SELECT w.ticket, w.seen FROM rowlock.waiter w
                      WHERE w.name = want.name AND (look_queue.ticket = 0 OR w.ticket < look_queue.ticket)
                      ORDER BY w.ticket LOOP
-            CONTINUE WHEN each.seen <= pg_catalog.clock_timestamp();
+            IF each.seen <= pg_catalog.clock_timestamp() THEN
+                PERFORM rowlock.remove_unseen(each.ticket);
+                CONTINUE;
+            END IF;
             CONTINUE WHEN ticket = 0 AND each.seen IS NULL AND rowlock.remove_dead(each.ticket);
             status := 11;
             number := (SELECT w.ticket FROM rowlock.waiter w
@@ -202,11 +215,7 @@ BEGIN
                      WHERE w.name = want.name AND w.ticket < look_before.ticket
                      ORDER BY w.ticket DESC LIMIT 16 LOOP
             IF each.seen <= pg_catalog.clock_timestamp() THEN
-                DELETE FROM rowlock.waiter d
-                 USING (SELECT e.name, e.ticket FROM rowlock.waiter e
-                         WHERE e.ticket = each.ticket AND e.seen <= pg_catalog.clock_timestamp()
-                           FOR UPDATE SKIP LOCKED) dead
-                 WHERE d.name = dead.name AND d.ticket = dead.ticket;
+                PERFORM rowlock.remove_unseen(each.ticket);
                 CONTINUE;
             END IF;
             found_before := found_before + 1;
@@ -264,26 +273,32 @@ BEGIN
     ELSE
         status := 0;
     END IF;
+    IF locked = 1 AND status <> 0 THEN
+        PERFORM rowlock.rehearse();
+    END IF;
 END $$;
 
--- Blocks until the session lock of a ticket or a token is free: 1, or 0 after limit_ms; 30 s at most,
--- for a statement that waits holds vacuum back. Shared, so that any number may wait, and for a
--- moment. A ticket that still stands then is dead. It is got for the transaction: a cancel that comes
--- just then leaves nothing on the session.
-CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint) RETURNS integer
-LANGUAGE plpgsql VOLATILE AS $$
+-- How many milliseconds of these a statement may wait: 30 s at most, for a statement that waits holds
+-- vacuum back; and not until statement_timeout ends it.
+CREATE FUNCTION rowlock.slice(limit_ms bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     allowed constant interval := pg_catalog.current_setting('statement_timeout')::interval * 0.8::double precision;
-    patience bigint := least(greatest(limit_ms, 1), 30000);
 BEGIN
-    IF allowed > interval '0' THEN
-        patience := greatest(1, least(patience, (extract(epoch FROM allowed)::numeric * 1000.0)::bigint));
-    END IF;
+    RETURN greatest(1, least(limit_ms, 30000, CASE WHEN allowed > interval '0'
+                                                   THEN (extract(epoch FROM allowed)::numeric * 1000.0)::bigint END));
+END $$;
+
+-- Blocks until the session lock of a ticket or a token is free: 1, or 0 after limit_ms. Shared, so that any
+-- number may wait, and for a moment. A ticket that still stands then is dead. It is got for the
+-- transaction: a cancel that comes just then leaves nothing on the session.
+CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint) RETURNS integer
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
     IF NOT pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.session_key(number)) THEN
         IF limit_ms <= 0 THEN
             RETURN 0;
         END IF;
-        PERFORM pg_catalog.set_config('lock_timeout', patience::text, true);
+        PERFORM pg_catalog.set_config('lock_timeout', rowlock.slice(limit_ms)::text, true);
         PERFORM pg_catalog.pg_advisory_xact_lock_shared(rowlock.session_key(number));
     END IF;
     IF kind = 0 THEN

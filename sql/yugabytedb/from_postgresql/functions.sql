@@ -233,6 +233,14 @@ BEGIN
     RETURN 0;
 END $$;
 
+-- Nobody takes a turn: there is no session lock to wait for. Place and grant do it.
+CREATE FUNCTION rowlock.seize(name text, owner text, ttl_ms bigint, ticket bigint, session bigint, host text, pid bigint,
+                              command text, note text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN NULL;
+END $$;
+
 -- Which names do transactions hold? Rows tell nobody who has locked them.
 CREATE FUNCTION rowlock.locked_names() RETURNS TABLE (name text) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
