@@ -12,7 +12,8 @@
    NULL, and the code that would send it says what happens then. */
 #define ROWLOCK_STATEMENTS(XX)                                                                    \
     XX(BEGIN, "begin")           /* no parameters; absent: the locking call begins by itself */   \
-    XX(BEGIN_ONE, "begin_one")   /* name, wait_ms -> status (fast path: exclusive, own token none) */  \
+    XX(BEGIN_ONE, "begin_one")   /* name -> status (fast path: exclusive, own token none) */      \
+    XX(BEGIN_ONE_WITHIN, "begin_one_within") /* name, wait_ms -> status; there is both or none */ \
     XX(BEGIN_LOCK, "begin_lock") /* wants, wait_ms -> status row */                               \
     XX(LOCK, "lock")             /* wants, wait_ms, lease_ms, sweep -> status row */              \
     XX(PREPARE, "prepare")       /* wants */                                                      \

@@ -73,11 +73,15 @@ static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *err
 static int run_one(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     const char *name = attempt->wants.want->name;
-    struct rowlock_value values[] = {rowlock__bytes_value(name, strlen(name)),
+    size_t length = strlen(name);
+    struct rowlock_value values[] = {rowlock__bytes_value(name, length),
                                      rowlock__int_value(left_to_wait(attempt))};
 
-    snprintf(attempt->answer.name, sizeof attempt->answer.name, "%s", name);
-    return run(attempt, rowlock__sql(attempt->connection, ROWLOCK_SQL_BEGIN_ONE), values, error);
+    memcpy(attempt->answer.name, name, length + 1);
+    return run(attempt,
+               rowlock__sql(attempt->connection, attempt->wait_ms < 0 ? ROWLOCK_SQL_BEGIN_ONE
+                                                                      : ROWLOCK_SQL_BEGIN_ONE_WITHIN),
+               values, error);
 }
 
 static int takes_the_fast_path(const struct rowlock_attempt *attempt)

@@ -138,17 +138,21 @@ EXCEPTION WHEN lock_not_available THEN
     RETURN 1;
 END $$;
 
--- Begin-and-lock of one name, exclusively, without a time-out.
-CREATE FUNCTION rowlock.begin_one(name text, wait_ms bigint)
+-- Begin-and-lock of one name, exclusively, however long it takes.
+CREATE FUNCTION rowlock.begin_one(name text)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF wait_ms >= 0 THEN
-        RETURN rowlock.begin_rare(name, wait_ms);
-    END IF;
     IF rowlock.take(name, false) = 6 THEN
         PERFORM rowlock.fail(6, name);
     END IF;
     RETURN rowlock.look(name, false);
+END $$;
+
+-- The same with an end to the wait.
+CREATE FUNCTION rowlock.begin_one(name text, wait_ms bigint)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN rowlock.begin_rare(name, wait_ms);
 END $$;
 
 -- Makes a name known, in a transaction of its own before it is locked; here there is nothing to do.

@@ -34,18 +34,30 @@ BEGIN
     RETURN CASE WHEN pg_catalog.pg_try_advisory_xact_lock(rowlock.key(name)) THEN 0 ELSE 1 END;
 END $$;
 
--- Begin-and-lock of one name, exclusively: the call that every transaction pays. The lock stands in a
--- condition because an expression costs less than a statement; it is never NULL, and its number is
--- rowlock.key(name), written out. A wait with an end tries first, and sets a time-out only if it has
--- to. The look is a statement of its own: it reads what was committed while the lock was waited for.
+-- Begin-and-lock of one name, exclusively, however long it takes: the call that every transaction pays. The
+-- lock stands in a condition because an expression costs less than a statement; it is never NULL, and its
+-- number is rowlock.key(name), written out: each function in an expression is looked up anew in every
+-- transaction. The look is a statement of its own: it reads what was committed while the lock was waited for.
+CREATE FUNCTION rowlock.begin_one(name text)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF pg_catalog.pg_advisory_xact_lock(
+           pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) IS NULL THEN
+        RETURN 1;
+    END IF;
+    PERFORM FROM rowlock.lease l WHERE l.name = begin_one.name;
+    IF FOUND THEN
+        RETURN rowlock.look(name, false);
+    END IF;
+    RETURN 0;
+END $$;
+
+-- The same with an end to the wait: tries first, and sets a time-out only if it has to.
 CREATE FUNCTION rowlock.begin_one(name text, wait_ms bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF (CASE WHEN wait_ms < 0
-             THEN pg_catalog.pg_advisory_xact_lock(
-                     pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) IS NULL
-             ELSE NOT pg_catalog.pg_try_advisory_xact_lock(
-                     pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) END) THEN
+    IF NOT pg_catalog.pg_try_advisory_xact_lock(
+               pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) THEN
         RETURN rowlock.begin_rare(name, wait_ms);
     END IF;
     PERFORM FROM rowlock.lease l WHERE l.name = begin_one.name;
@@ -56,15 +68,16 @@ BEGIN
 END $$;
 
 -- The door's most frequent call, as door.sql has it, but written out in one function: a name that no lease
--- is in the way of. On whatever else it finds (a token, a standby, another isolation level, a bad name,
--- a lease) it goes the long way, which takes the lock once more, at no cost, and says what is wrong.
--- What is said of begin_one is true here, too; CASE keeps the order.
+-- is in the way of. On whatever else it finds (a token, a standby, another isolation level, a bad or a long
+-- name, a lease) it goes the long way, which takes the lock once more, at no cost, and says what is wrong.
+-- 63 bytes are at most 252 of UTF-8 in every encoding. What is said of begin_one is true here, too; CASE
+-- keeps the order.
 CREATE OR REPLACE FUNCTION rowlock.exclusive(name text, token bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF (CASE WHEN token IS NULL AND NOT pg_catalog.pg_is_in_recovery()
                   AND pg_catalog.current_setting('transaction_isolation') = 'read committed'
-                  AND pg_catalog.octet_length(pg_catalog.convert_to(name, 'UTF8')) BETWEEN 1 AND 255
+                  AND pg_catalog.octet_length(name) BETWEEN 1 AND 63
              THEN pg_catalog.pg_advisory_xact_lock(
                      pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) IS NOT NULL
         END) THEN

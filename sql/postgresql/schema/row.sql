@@ -56,15 +56,27 @@ BEGIN
     RETURN CASE WHEN EXISTS (SELECT FROM rowlock.name r WHERE r.name = try_take.name) THEN 1 ELSE 5 END;
 END $$;
 
--- Begin-and-lock of one name, exclusively, without a time-out.
+-- Begin-and-lock of one name, exclusively, however long it takes.
+CREATE FUNCTION rowlock.begin_one(name text)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM FROM rowlock.name r WHERE r.name = begin_one.name FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN rowlock.begin_rare(name, -1);
+    END IF;
+    PERFORM rowlock.mark(name);
+    PERFORM FROM rowlock.lease l WHERE l.name = begin_one.name;
+    IF FOUND THEN
+        RETURN rowlock.look(name, false);
+    END IF;
+    RETURN 0;
+END $$;
+
+-- The same with an end to the wait: tries first, and sets a time-out only if it has to.
 CREATE FUNCTION rowlock.begin_one(name text, wait_ms bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF wait_ms < 0 THEN
-        PERFORM FROM rowlock.name r WHERE r.name = begin_one.name FOR UPDATE;
-    ELSE
-        PERFORM FROM rowlock.name r WHERE r.name = begin_one.name FOR UPDATE SKIP LOCKED;
-    END IF;
+    PERFORM FROM rowlock.name r WHERE r.name = begin_one.name FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN rowlock.begin_rare(name, wait_ms);
     END IF;

@@ -312,6 +312,12 @@ BEGIN
 END $$;
 
 -- Begin-and-lock of one name. The short way of PostgreSQL's would trust BEGIN ISOLATION LEVEL READ COMMITTED.
+CREATE FUNCTION rowlock.begin_one(name text)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN rowlock.begin_rare(name, -1);
+END $$;
+
 CREATE FUNCTION rowlock.begin_one(name text, wait_ms bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
