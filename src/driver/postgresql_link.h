@@ -19,6 +19,7 @@
 struct rowlock_prepared {
     const struct rowlock_statement *statement;
     bool ready;
+    char name[30];
 };
 
 /* What one trip asks, in order. */

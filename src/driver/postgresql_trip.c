@@ -40,7 +40,9 @@ static int find_prepared(struct rowlock_link *link, const struct rowlock_stateme
     if (!more)
         return ROWLOCK_ENOMEM;
     link->cache = more;
-    more[link->cached++] = (struct rowlock_prepared){statement, false};
+    more[link->cached] = (struct rowlock_prepared){.statement = statement};
+    snprintf(more[link->cached].name, sizeof more->name, "rowlock_%zu", link->cached);
+    link->cached++;
     return ROWLOCK_OK;
 }
 
@@ -106,13 +108,13 @@ static void bind(struct parameters *out, const struct rowlock_step *step)
 static bool send_step(struct rowlock_link *link, const struct rowlock_step *step)
 {
     struct parameters p;
-    char name[32];
+    const char *name;
 
     bind(&p, step);
     if (!link->prepares)
         return PQ.PQsendQueryParams(link->conn, step->statement->text, p.n, NULL, p.values,
                                     p.lengths, p.formats, 0);
-    snprintf(name, sizeof name, "rowlock_%zu", step->prepared);
+    name = link->cache[step->prepared].name;
     if (step->parse && !PQ.PQsendPrepare(link->conn, name, step->statement->text, 0, NULL))
         return false;
     return PQ.PQsendQueryPrepared(link->conn, name, p.n, p.values, p.lengths, p.formats, 0);

@@ -294,7 +294,8 @@ static int find_state(struct rowlock_connection *connection, enum rowlock_state 
 
 int rowlock__was_interrupted(const struct rowlock_connection *connection)
 {
-    return rowlock__wait_fd(-1, 0, connection->interrupt_fd, 0) == ROWLOCK_WAKE_INTERRUPT;
+    return connection->interrupt_fd >= 0 &&
+           rowlock__wait_fd(-1, 0, connection->interrupt_fd, 0) == ROWLOCK_WAKE_INTERRUPT;
 }
 
 int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
