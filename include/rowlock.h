@@ -345,9 +345,10 @@ ROWLOCK_API int rowlock_acquire(struct rowlock_connection *connection,
 struct rowlock_group; /* sessions that the threads of a process share */
 
 /*
- * Group commit: opens `sessions` database sessions (0: 1; 16 at most) for threads that acquire and
+ * Group commit: opens `sessions` database sessions (0: 2; 16 at most) for threads that acquire and
  * release many leases. What they ask at the same moment travels together and waits for the disk
- * once, so that the more threads ask, the less each costs. Nothing waits for company.
+ * once, so that the more threads ask, the less each costs. Those who were in the last batch are
+ * waited for, a quarter of the time it took at most.
  *
  * Together goes what can be answered at once: rowlock_acquire of one name, exclusively, that nobody
  * holds or waits for, and the rowlock_release of it, which then is on disk too when it returns. All

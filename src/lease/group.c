@@ -11,8 +11,11 @@
 #include "util/error.h"
 
 #define LANES 16
-#define DEFAULT_LANES 1
+#define DEFAULT_LANES 2
+#define ALONE 16  /* batches */
 #define QUEUE_S 2 /* so long a question waits to be sent at most, then its thread asks alone */
+
+#define SECOND_NS 1000000000L
 
 /* A thread and its question. */
 struct waiter {
@@ -27,8 +30,14 @@ struct lane {
     struct rowlock_connection *connection; /* of whoever made it busy */
     pthread_mutex_t mutex;
     struct waiter *first, **last;
+    size_t queued;
     bool busy;
-    atomic_int load; /* questions, queued or under way */
+    /* company */
+    size_t expected;        /* who was in the last batch, or behind it */
+    int64_t took_ns;        /* that batch */
+    unsigned alone;         /* so many batches more go without it: nobody came for the last */
+    struct waiter *gathers; /* who waits for it */
+    atomic_int load;        /* questions, queued or under way */
 };
 
 struct rowlock_group {
@@ -69,10 +78,19 @@ static size_t take(struct lane *lane, struct waiter **out)
         *each = waiter->next;
         if (!*each)
             lane->last = each;
+        lane->queued--;
         waiter->sent = true;
         out[n++] = waiter;
     }
     return n;
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * (int64_t)SECOND_NS + now.tv_nsec;
 }
 
 static void send_all(struct lane *lane, struct waiter **taken, size_t n)
@@ -84,16 +102,45 @@ static void send_all(struct lane *lane, struct waiter **taken, size_t n)
     rowlock__batch_send(lane->connection, questions, n);
 }
 
+/* A batch costs little more than one question. Threads in a loop come back as soon as they are answered, and are
+   waited for: for a quarter of the time that they were away, and not again soon if nobody came. */
+static void gather(struct lane *lane, struct waiter *waiter)
+{
+    size_t before = lane->queued;
+    struct timespec until;
+
+    if (lane->queued >= lane->expected || (lane->alone && lane->alone--))
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(lane->took_ns / 4);
+    until.tv_sec += until.tv_nsec / SECOND_NS;
+    until.tv_nsec %= SECOND_NS;
+    lane->gathers = waiter;
+    while (lane->queued < lane->expected &&
+           pthread_cond_timedwait(&waiter->wake, &lane->mutex, &until) == 0)
+        ;
+    lane->gathers = NULL;
+    if (lane->queued == before)
+        lane->alone = ALONE;
+}
+
 /* Called with the mutex, by the first of the queue, while the lane is idle. */
-static void lead(struct lane *lane)
+static void lead(struct lane *lane, struct waiter *waiter)
 {
     struct waiter *taken[ROWLOCK_BATCH];
-    size_t n = take(lane, taken);
+    int64_t began;
+    size_t n;
 
     lane->busy = true;
+    gather(lane, waiter);
+    n = take(lane, taken);
     pthread_mutex_unlock(&lane->mutex);
+    began = now_ns();
     send_all(lane, taken, n);
     pthread_mutex_lock(&lane->mutex);
+    lane->took_ns = now_ns() - began;
+    lane->took_ns = lane->took_ns < SECOND_NS / 10 ? lane->took_ns : SECOND_NS / 10;
+    lane->expected = n + lane->queued;
     lane->busy = false;
     if (lane->first)
         pthread_cond_signal(&lane->first->wake);
@@ -107,6 +154,9 @@ static void enter(struct lane *lane, struct waiter *waiter)
 {
     *lane->last = waiter;
     lane->last = &waiter->next;
+    lane->queued++;
+    if (lane->gathers && lane->queued >= lane->expected)
+        pthread_cond_signal(&lane->gathers->wake);
 }
 
 static void leave(struct lane *lane, const struct waiter *waiter)
@@ -118,6 +168,7 @@ static void leave(struct lane *lane, const struct waiter *waiter)
     *each = waiter->next;
     if (!*each)
         lane->last = each;
+    lane->queued--;
 }
 
 /* Until it is answered, or was not even sent in time. */
@@ -130,7 +181,7 @@ static void wait_in(struct lane *lane, struct waiter *waiter)
     until.tv_sec += QUEUE_S;
     while (!waiter->answered) {
         if (!lane->busy && lane->first == waiter)
-            lead(lane);
+            lead(lane, waiter);
         else if (waiter->sent || !late)
             late = waiter->sent ? pthread_cond_wait(&waiter->wake, &lane->mutex)
                                 : pthread_cond_timedwait(&waiter->wake, &lane->mutex, &until);

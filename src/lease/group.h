@@ -2,7 +2,7 @@
 /*
  * A group: sessions that the threads of a process share. Who comes while a session is idle sends at once; who
  * comes while it is busy queues there, and the first of them sends for all as soon as it is back: so the
- * more come, the more travel together, and nobody waits for company.
+ * more come, the more travel together. Whoever was there last time is waited for a little.
  */
 #ifndef ROWLOCK_GROUP_H
 #define ROWLOCK_GROUP_H
