@@ -60,6 +60,7 @@ $(BUILD)/bench/report: $(BENCH_REPORT)
 
 # What the run has found becomes the generated part of docs/benchmarks.md.
 bench-publish: $(BUILD)/bench.md
+	@! grep -q '"quick": true' $(BUILD)/bench.json || { echo "bench: a short run is not published" >&2; exit 1; }
 	@mkdir -p docs/benchmarks
 	@cp $(BUILD)/bench/*.svg docs/benchmarks/
 	@sed -i -e '/^<!-- generated -->$$/,$$d' docs/benchmarks.md

@@ -54,6 +54,7 @@ struct bench_peer {
     /* The document loader; NULL: has nothing to do with it. */
     void (*load)(const struct bench_place *place, struct bench_command *out);
     int expires; /* 1: who was killed holds on until the ttl is over */
+    int alone;   /* 1: not measured where clients meet: there it is, and has on disk, what another is */
     int variant; /* 1: differs from another only in what is on disk: not measured where that decides nothing */
     int threads; /* 1: its clients are threads of one process */
 };

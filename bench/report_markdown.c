@@ -90,22 +90,47 @@ static void print_contestants(json_t *bench, FILE *out)
 
 /* ---- the rows --------------------------------------------------------------------------------------- */
 
-static void print_row(json_t *row, FILE *out)
+/* A process with a session of its own, if nothing is said. */
+static void print_name(json_t *bench, const char *name, FILE *out)
 {
-    json_t *ratio = json_object_get(row, "ratio");
+    json_t *one;
+    size_t i;
+
+    fprintf(out, "%s", name);
+    json_array_foreach(json_object_get(bench, "contestants"), i,
+                       one) if (strcmp(report_text(one, "name"), name) == 0 &&
+                                strcmp(report_text(one, "clients"), "processes") != 0)
+        fprintf(out, " (%s)", report_text(one, "clients"));
+}
+
+static void print_wrong(json_t *row, FILE *out)
+{
     double a = report_number(row, "rowlock_overlaps"), b = report_number(row, "peer_overlaps");
 
-    fprintf(out, "| %s | %s | ", report_text(row, "rowlock"), report_text(row, "peer"));
-    print_number(out, report_number(row, "rowlock_value"));
-    fprintf(out, " | ");
-    print_number(out, report_number(row, "peer_value"));
-    fprintf(out, " | **%.2f** (%.2f to %.2f) | %s | ", report_number(ratio, "median"),
-            report_number(ratio, "low"), report_number(ratio, "high"),
-            report_text(row, "durability"));
-    if (a > 0 || b > 0)
+    if (!*report_text(row, "wrong"))
+        fprintf(out, "not looked for |\n");
+    else if (a > 0 || b > 0)
         fprintf(out, "**%.0f / %.0f** |\n", a, b);
     else
         fprintf(out, "none |\n");
+}
+
+static void print_row(json_t *bench, json_t *row, FILE *out)
+{
+    json_t *ratio = json_object_get(row, "ratio");
+
+    fprintf(out, "| ");
+    print_name(bench, report_text(row, "rowlock"), out);
+    fprintf(out, " | %s | ", report_text(row, "peer"));
+    print_number(out, report_number(row, "rowlock_value"));
+    fprintf(out, " | ");
+    print_number(out, report_number(row, "peer_value"));
+    fprintf(out, " | **%.2f** (%.2f to %.2f)", report_number(ratio, "median"),
+            report_number(ratio, "low"), report_number(ratio, "high"));
+    if (report_number(row, "repetitions") < report_number(bench, "repetitions"))
+        fprintf(out, " **of %.0f repetitions**", report_number(row, "repetitions"));
+    fprintf(out, " | %s | ", report_text(row, "durability"));
+    print_wrong(row, out);
 }
 
 static void print_heading(json_t *row, FILE *out)
@@ -115,7 +140,8 @@ static void print_heading(json_t *row, FILE *out)
         "\n### %s: %s, %s\n\n| rowlock | peer | rowlock %s | peer %s | ratio (lowest to highest) | "
         "on disk | %s |\n|---|---|---:|---:|---:|---|---|\n",
         report_text(row, "title"), report_text(row, "metric"), report_text(row, "unit"),
-        report_text(row, "unit"), report_text(row, "unit"), report_text(row, "wrong"));
+        report_text(row, "unit"), report_text(row, "unit"),
+        *report_text(row, "wrong") ? report_text(row, "wrong") : "overlaps");
 }
 
 /* They stand in order: what belongs into one table comes together. */
@@ -129,7 +155,7 @@ static void print_rows(json_t *bench, FILE *out)
         if (!last || strcmp(report_text(last, "workload"), report_text(row, "workload")) != 0 ||
             strcmp(report_text(last, "metric"), report_text(row, "metric")) != 0)
             print_heading(row, out);
-        print_row(row, out);
+        print_row(bench, row, out);
         last = row;
     }
     fputc('\n', out);

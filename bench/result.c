@@ -203,7 +203,7 @@ static json_t *row_json(const struct bench_results *results, int w, int m, int o
         bench_durability(results->contestant[ours]->durable, results->contestant[theirs]->durable,
                          results->volatile_storage, &durability);
 
-    if (workload->durability) {
+    if (workload->durability && !results->volatile_storage) {
         durability = workload->durability;
         equal = 1;
     }
@@ -220,7 +220,8 @@ static json_t *row_json(const struct bench_results *results, int w, int m, int o
         (json_int_t)b->overlaps);
 }
 
-/* A row needs both: what failed has no ratio, but stands among the measurements, with its reason. */
+/* A row needs both: what failed before its first result has no ratio, but stands among the measurements, with
+   its reason. */
 static void add_rows(const struct bench_results *results, int w, int m, json_t *list)
 {
     for (int p = 0; results->pairs[p].ours; p++) {

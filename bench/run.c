@@ -39,7 +39,8 @@ static int takes_part(const struct run *run, int w, int i)
     const struct bench_peer *peer = run->results->contestant[i];
 
     return bench_can(peer, run->results->workloads[w].need) &&
-           (!peer->variant || run->results->workloads[w].variants);
+           (!peer->variant || run->results->workloads[w].variants) &&
+           (!peer->alone || run->results->workloads[w].names != BENCH_ONE);
 }
 
 /* A contestant that cannot be prepared fails in everything, and says why. */

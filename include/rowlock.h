@@ -350,14 +350,15 @@ struct rowlock_group; /* sessions that the threads of a process share */
  * once, so that the more threads ask, the less each costs. Those who were in the last batch are
  * waited for, a quarter of the time it took at most.
  *
- * Together goes what can be answered at once: rowlock_acquire of one name, exclusively, that nobody
- * holds or waits for, and the rowlock_release of it, which then is on disk too when it returns. All
- * else goes by the member's own session. On PostgreSQL with technique native; elsewhere everything
- * goes by that session.
+ * Batched are rowlock_acquire of one name, exclusively, that nobody holds or waits for, and the
+ * rowlock_release of it, which then is on disk when it returns; on PostgreSQL with technique native
+ * only. Everything else, and on other servers everything, goes by the member's own session.
  *
- * Blocks, and keeps what it is given, as rowlock_open; a batch that is not answered within 2 s is
- * given up, and each member asks alone. Any thread may join. `*out` is yours: rowlock_group_close,
- * after the members and their leases. In a child of fork it cannot be used.
+ * Blocks, and keeps what it is given, as rowlock_open. A question is given up after 2 s in the
+ * queue, or 2 s and a moment without an answer, and 2 s more where the session had to be opened
+ * again; then the member asks alone. interrupt_fd is not looked at meanwhile. Any thread may join.
+ * `*out` is yours: rowlock_group_close, after the members and their leases. In a child of fork it
+ * cannot be used.
  *
  * EINVAL   as rowlock_open, or so many sessions are not offered
  * ESCHEMA, EDRIVER, ECONN, EDENIED, ESERVER, ECANCELED, ENOMEM, EDB
@@ -375,7 +376,7 @@ ROWLOCK_API int rowlock_group_open(const char *url, const struct rowlock_options
  * transactions, renewals and lists. Until then it has no native handle and no socket. Does not
  * block. `*out` is yours: rowlock_close.
  *
- * EINVAL  no group;  ENOMEM
+ * EINVAL  no group, or one of another process;  ENOMEM
  */
 ROWLOCK_API int rowlock_group_join(struct rowlock_group *group, struct rowlock_connection **out,
                                    struct rowlock_error *error);

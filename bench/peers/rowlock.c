@@ -227,8 +227,10 @@ const struct bench_peer bench_peers_rowlock[] = {
      "the same, and a commit after the release that waits for the disk", SESSION,
      .acquire = acquire, .release = release_to_disk, .expires = 1},
     {"rowlock-postgresql-lease-group", "postgresql", 1, BENCH_BOTH,
-     "a lease by threads of one process that share two sessions: group commit", setup, join_group,
-     .acquire = acquire, .release = release, .close = leave_group, .expires = 1, .threads = 1},
+     "a lease by threads of one process that share two sessions: group commit; where they meet it "
+     "is the first",
+     setup, join_group, .acquire = acquire, .release = release, .close = leave_group, .expires = 1,
+     .threads = 1, .alone = 1},
     {"rowlock-postgresql-lease-nosync", "postgresql-nosync", 1, BENCH_NOTHING,
      "a lease on PostgreSQL with fsync=off", LEASE, .variant = 1},
     {"rowlock-postgresql-lock", "postgresql", 1, BENCH_NOTHING,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Acquire, release, and again: on names of one's own, on one of a million, or all on one. */
+#include <stdio.h>
+
 #include "workloads/workload.h"
 
 static void once(const struct bench_measurement *measurement, int client, void *session,
@@ -46,6 +48,11 @@ int bench_throughput(const struct bench_measurement *measurement, double values[
     if (bench_crew_await(measurement, measurement->seconds) < 0)
         return -1;
     values[1] = (double)bench_total(measurement);
+    if (values[1] <= 0) {
+        snprintf(crew->why, sizeof crew->why, "nobody acquired it in %g s", measurement->seconds);
+        bench_crew_stop(measurement);
+        return -1;
+    }
     values[0] = values[1] * 1e9 / (double)(bench_now() - began);
     crew->server_us = bench_cpu_us(measurement->place->pid) - used;
     return bench_crew_stop(measurement);

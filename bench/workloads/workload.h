@@ -55,7 +55,7 @@ int bench_can(const struct bench_peer *peer, enum bench_need need);
    that is its alone, scattered, and in a later repetition others. */
 unsigned bench_pick(const struct bench_measurement *measurement, int client, unsigned long i);
 
-/* What the detector counts: "overlaps", or what the workload says. */
+/* What the detector counts: "overlaps", or what the workload says; "": it does not run. */
 const char *bench_wrong(const struct bench_workload *workload);
 
 /* Under the lock, the detector told. */

@@ -59,6 +59,7 @@ const struct bench_workload bench_workloads[] = {
      .about = bench_about_takeover},
     {.name = "process",
      .title = "run x -- true as a process",
+     .wrong = "",
      .clients = 1,
      .names = BENCH_ONE,
      .need = BENCH_COMMAND,

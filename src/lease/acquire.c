@@ -2,7 +2,6 @@
 /* rowlock_acquire: performs what the machine decides, and says how it ended. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lease/group.h"
 #include "lease/lease.h"
@@ -236,10 +235,10 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
 
     if (now - a->sent_ms <= ttl_ms / 10)
         return ROWLOCK_OK;
-    code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
-    if (!code)
-        code = rowlock__renew_once(lease, connection, ttl_ms,
-                                   rowlock__after(now, connection->statement_ms), &status, error);
+    code = connection->link
+               ? rowlock__renew_once(lease, connection, ttl_ms,
+                                     rowlock__after(now, connection->statement_ms), &status, error)
+               : rowlock_renew(lease, ttl_ms, error); /* which opens a session */
     if (!code && status == ROWLOCK_STATUS_OK)
         return ROWLOCK_OK;
     if (code && rowlock_left(lease) > 0)
@@ -265,17 +264,32 @@ static int take_over(struct acquisition *a, struct rowlock_lease *lease,
 
 /* ---- the call ------------------------------------------------------------------------------------- */
 
-int rowlock__lease_ready(struct rowlock_connection *connection, bool by_group,
-                         struct rowlock_error *error)
+static int check_ready(struct rowlock_connection *connection, struct rowlock_error *error)
 {
-    bool later = by_group && !connection->link && connection->pid == getpid();
-    int code = later ? ROWLOCK_OK : rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+    int code = rowlock__ready_or_lost(connection, error);
 
     if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
         code = ROWLOCK_OK; /* the first step will find it lost, and the machine replace it */
     if (!code && rowlock__was_interrupted(connection))
         code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was asked");
     return code;
+}
+
+/* A member of a group that needs a session of its own now. Whoever waits goes on to connect, as after a loss. */
+static int open_session(struct rowlock_connection *connection, bool tries, int64_t deadline_ms,
+                        struct rowlock_error *error)
+{
+    int64_t until = rowlock__after(rowlock__now_ms(), connection->connect_ms);
+    int code;
+
+    if (connection->link)
+        return ROWLOCK_OK;
+    code =
+        rowlock__reconnect(connection, tries || until < deadline_ms ? until : deadline_ms, error);
+    return tries || code == ROWLOCK_EDENIED || code == ROWLOCK_EDRIVER || code == ROWLOCK_ENOMEM ||
+                   code == ROWLOCK_ECANCELED
+               ? code
+               : ROWLOCK_OK;
 }
 
 static int check_schema(const struct acquisition *a, struct rowlock_error *error)
@@ -321,17 +335,18 @@ static int wait_for_it(struct acquisition *a, struct rowlock_error *error)
     return say(a, error);
 }
 
-static int acquire(struct acquisition *a, int64_t wait_ms, struct rowlock_lease **out,
-                   struct rowlock_error *error)
+static int acquire(struct acquisition *a, int64_t wait_ms, int64_t deadline_ms,
+                   struct rowlock_lease **out, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = a->request.connection;
-    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), wait_ms);
     struct rowlock_lease *lease = NULL;
     int code;
 
     if (wait_ms > 0)
         rowlock__wait_begins(connection, deadline_ms);
-    code = check_schema(a, error);
+    code = open_session(connection, wait_ms == 0, deadline_ms, error);
+    if (!code)
+        code = check_schema(a, error);
     if (!code) /* before there is anything to lose */
         code = rowlock__lease_new(connection, a->request.want, a->request.n, &lease, error);
     if (!code) {
@@ -372,14 +387,6 @@ static int ask_group(struct acquisition *a, struct rowlock_lease **out, struct r
     return code;
 }
 
-static int acquire_alone(struct acquisition *a, struct rowlock_lease **out,
-                         struct rowlock_error *error)
-{
-    int code = rowlock__lease_ready(a->request.connection, false, error);
-
-    return code ? code : acquire(a, a->terms ? a->terms->wait_ms : 0, out, error);
-}
-
 int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
                           size_t n, const struct rowlock_terms *terms, rowlock_rider *rider,
                           void *rider_data, struct rowlock_lease **out, struct rowlock_error *error)
@@ -389,11 +396,13 @@ int rowlock__acquire_with(struct rowlock_connection *connection, const struct ro
     struct rowlock_error unseen;
     bool by_group = connection && connection->group && !rider &&
                     rowlock__group_takes(connection->group, wants, n);
+    int64_t wait_ms = terms ? terms->wait_ms : 0;
+    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), wait_ms);
     int code;
 
     if (!error)
         error = &unseen;
-    code = rowlock__lease_ready(connection, by_group, error);
+    code = check_ready(connection, error);
     if (code)
         return code;
     rowlock__clear_error(error);
@@ -403,7 +412,7 @@ int rowlock__acquire_with(struct rowlock_connection *connection, const struct ro
     if (!code && by_group)
         code = ask_group(&a, &lease, error);
     if (!code && !lease)
-        code = acquire_alone(&a, &lease, error);
+        code = acquire(&a, wait_ms, deadline_ms, &lease, error);
     if (!code)
         *out = lease;
     rowlock__request_clear(&a.request);

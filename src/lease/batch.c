@@ -163,6 +163,11 @@ static int make_ready(struct rowlock_connection *connection)
     return code ? code : rowlock__learn_session(connection, NULL);
 }
 
+static bool in_time(int64_t began_ms)
+{
+    return rowlock__now_ms() - began_ms < ANSWER_MS / 2;
+}
+
 static int travel(struct rowlock_connection *connection, const struct parcel *parcel,
                   struct answer *answer, bool *unsure)
 {
@@ -188,29 +193,61 @@ static int travel(struct rowlock_connection *connection, const struct parcel *pa
     return code;
 }
 
-void rowlock__batch_send(struct rowlock_connection *connection,
-                         struct rowlock_question *const *questions, size_t n)
+static void answer_all(struct rowlock_question *const *questions, size_t n, int64_t sent_ms,
+                       int code, bool unsure)
 {
-    struct parcel parcel;
-    struct answer answer = {.questions = questions, .n = n, .parcel = &parcel};
-    int64_t sent_ms = 0;
-    bool unsure = false;
-    int code = pack(&parcel, questions, n);
-
-    if (!code)
-        code = make_ready(connection);
-    if (!code) {
-        sent_ms = rowlock__now_ms();
-        code = travel(connection, &parcel, &answer, &unsure);
-    }
-    if (!code && !answer.came)
-        code = ROWLOCK_EDB;
     for (size_t i = 0; i < n; i++) {
         questions[i]->sent_ms = sent_ms;
         questions[i]->code = code;
         questions[i]->unsure = unsure;
         if (code && questions[i]->request)
             questions[i]->token = 0; /* a row came, but its COMMIT did not */
+        if (code)
+            questions[i]->was_there = false;
     }
+}
+
+/* One transaction. Its code; `*unsure`: it may have been done all the same. */
+static int send_once(struct rowlock_connection *connection,
+                     struct rowlock_question *const *questions, size_t n, bool *unsure)
+{
+    struct parcel parcel;
+    struct answer answer = {.questions = questions, .n = n, .parcel = &parcel};
+    int64_t sent_ms = 0;
+    int code = pack(&parcel, questions, n);
+
+    *unsure = false;
+    if (!code)
+        code = make_ready(connection);
+    if (!code) {
+        sent_ms = rowlock__now_ms();
+        code = travel(connection, &parcel, &answer, unsure);
+    }
+    if (!code && !answer.came)
+        code = ROWLOCK_EDB;
+    answer_all(questions, n, sent_ms, code, *unsure);
     unpack(&parcel);
+    return code;
+}
+
+void rowlock__batch_send(struct rowlock_connection *connection,
+                         struct rowlock_question *const *questions, size_t n)
+{
+    int64_t began_ms = rowlock__now_ms();
+    bool unsure;
+    int code = send_once(connection, questions, n, &unsure);
+
+    /* nobody heard it: the session had ended while it was idle */
+    if (code && !unsure && rowlock__state(connection) == ROWLOCK_STATE_DEAD && in_time(began_ms))
+        code = send_once(connection, questions, n, &unsure);
+    if (!code)
+        return;
+    if (unsure || !in_time(began_ms)) {
+        /* what it was asked may lie unread in its socket, and what it has taken of session locks is not known */
+        rowlock__reconnect(connection, rowlock__now_ms() + ANSWER_MS, NULL);
+    } else if (n > 1 && rowlock__state(connection) != ROWLOCK_STATE_DEAD) {
+        /* somebody holds up one of them, or it cannot be done: the others need not ask alone for that */
+        rowlock__batch_send(connection, questions, n / 2);
+        rowlock__batch_send(connection, questions + n / 2, n - n / 2);
+    }
 }

@@ -22,8 +22,9 @@ struct rowlock_question {
 bool rowlock__batch_offered(const struct rowlock_connection *connection);
 
 /*
- * Asks at most ROWLOCK_BATCH questions, no name twice, and fills what is out. All or none are answered. A lost
- * session is replaced first. Blocks for a few seconds at most where the server does not answer.
+ * Asks at most ROWLOCK_BATCH questions, no name twice, and fills what is out. What keeps a transaction of all
+ * from its end is found by halves, and is alone not answered. A lost session is replaced. Blocks for a few seconds at
+ * most where the server does not answer: the connection's statement_ms is to be that short.
  */
 void rowlock__batch_send(struct rowlock_connection *connection,
                          struct rowlock_question *const *questions, size_t n);

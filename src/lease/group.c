@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "schema/check.h"
 #include "util/error.h"
 
 #define LANES 16
 #define DEFAULT_LANES 2
-#define ALONE 16  /* batches */
+#define ALONE 16 /* batches */
+#define LANE_MS 2000
 #define QUEUE_S 2 /* so long a question waits to be sent at most, then its thread asks alone */
 
 #define SECOND_NS 1000000000L
@@ -35,12 +37,13 @@ struct lane {
     /* company */
     size_t expected;        /* who was in the last batch, or behind it */
     int64_t took_ns;        /* that batch */
-    unsigned alone;         /* so many batches more go without it: nobody came for the last */
+    unsigned alone;         /* so many batches more are sent without it: nobody came for the last */
     struct waiter *gathers; /* who waits for it */
     atomic_int load;        /* questions, queued or under way */
 };
 
 struct rowlock_group {
+    struct rowlock_connection *like; /* what members are made of; never used */
     struct lane lane[LANES];
     int lanes;
     bool batches; /* are they offered by this server? */
@@ -103,7 +106,7 @@ static void send_all(struct lane *lane, struct waiter **taken, size_t n)
 }
 
 /* A batch costs little more than one question. Threads in a loop come back as soon as they are answered, and are
-   waited for: for a quarter of the time that they were away, and not again soon if nobody came. */
+   waited for: for a quarter of the time that the last batch took, and not again soon if nobody came. */
 static void gather(struct lane *lane, struct waiter *waiter)
 {
     size_t before = lane->queued;
@@ -238,13 +241,24 @@ int rowlock__group_choose(struct rowlock_group *group)
     return best;
 }
 
-static int open_lane(struct lane *lane, const char *url, const struct rowlock_options *options,
-                     struct rowlock_error *error)
+/* Many wait for it: no statement of its own may take long. */
+static void hurry(struct rowlock_connection *connection)
+{
+    if (connection->statement_ms < 0 || connection->statement_ms > LANE_MS)
+        connection->statement_ms = LANE_MS;
+}
+
+static int open_lane(struct rowlock_group *group, struct lane *lane, const char *url,
+                     const struct rowlock_options *options, struct rowlock_error *error)
 {
     int code = rowlock_open(url, options, &lane->connection, error);
 
     if (!code)
         code = rowlock__check_installed(lane->connection, error);
+    if (!code && !group->like)
+        code = rowlock__connect_later(lane->connection, &group->like, error);
+    if (!code)
+        hurry(lane->connection);
     return code;
 }
 
@@ -266,7 +280,7 @@ int rowlock_group_open(const char *url, const struct rowlock_options *options, i
         pthread_mutex_init(&group->lane[i].mutex, NULL);
     }
     for (int i = 0; !code && i < group->lanes; i++)
-        code = open_lane(&group->lane[i], url, options, error);
+        code = open_lane(group, &group->lane[i], url, options, error);
     if (code) {
         rowlock_group_close(group);
         return code;
@@ -284,7 +298,11 @@ int rowlock_group_join(struct rowlock_group *group, struct rowlock_connection **
 
     if (!group)
         return rowlock__fail(error, ROWLOCK_EINVAL, "the group is NULL: was it opened?");
-    code = rowlock__connect_later(group->lane[0].connection, &connection, error);
+    if (group->like->pid != getpid())
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the group was opened by process %ld; open one after fork",
+                             (long)group->like->pid);
+    code = rowlock__connect_later(group->like, &connection, error);
     if (code)
         return code;
     connection->group = group;
@@ -300,5 +318,6 @@ void rowlock_group_close(struct rowlock_group *group)
         rowlock_close(group->lane[i].connection);
         pthread_mutex_destroy(&group->lane[i].mutex);
     }
+    rowlock_close(group->like);
     free(group);
 }

@@ -156,7 +156,7 @@ static int ask_and_wonder(struct rowlock_connection *connection, const struct qu
 static int ask_again(struct rowlock_connection *connection, const struct question *question,
                      bool *unsure, struct rowlock_error *error)
 {
-    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+    int code = rowlock__ready_or_lost(connection, error);
 
     if (!code)
         code = ask_and_wonder(connection, question, unsure, error);
@@ -256,7 +256,7 @@ static int renew_within(struct rowlock_lease *lease, int64_t ttl_ms, enum rowloc
 {
     struct rowlock_connection *connection = lease->connection;
     int64_t deadline_ms = within(connection), end_ms = atomic_load(&lease->end_ms);
-    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+    int code = rowlock__ready_or_lost(connection, error);
 
     if (deadline_ms > end_ms)
         deadline_ms = end_ms;
@@ -327,7 +327,7 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
     int64_t answer = -1;
     struct question question = {id, values, rowlock__take_number, &answer, within(connection),
                                 0,  false};
-    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+    int code = rowlock__ready_or_lost(connection, error);
 
     if (code && code != ROWLOCK_ECONN)
         return code;
@@ -378,12 +378,18 @@ static bool released_by_group(struct rowlock_lease *lease, int *code, struct row
     return true;
 }
 
-/* It was released alone; the token's lock is the group's session's still. Who waits is told by it. */
-static void give_back_mark(const struct rowlock_lease *lease)
+/* Alone it was released, or not; the token's lock is the group's session's still, and who waits is told by that. If it
+   was not, it is now: that is no loss. */
+static int settle_with_group(struct rowlock_lease *lease, int code, struct rowlock_error *error)
 {
     struct rowlock_question question = {.token = lease->token};
 
     rowlock__group_ask(lease->connection->group, lease->lane - 1, &question);
+    lease->release_unsure |= question.unsure;
+    if (!code || atomic_load(&lease->released) || question.code || !question.was_there)
+        return code;
+    rowlock__clear_error(error);
+    return say_released(lease, false, error);
 }
 
 int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
@@ -396,17 +402,15 @@ int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
         return rowlock__no_lease(error);
     value = rowlock__int_value(lease->token);
     if (by_group) {
-        code = rowlock__lease_ready(lease->connection, true, error);
-        if (code && code != ROWLOCK_ECANCELED)
+        code = rowlock__ready_or_lost(lease->connection, error);
+        if (code && code != ROWLOCK_ECONN)
             return code;
         rowlock__clear_error(error);
         if (released_by_group(lease, &code, error))
             return code;
     }
     code = rowlock__end_lease(lease, ROWLOCK_SQL_RELEASE, &value, error);
-    if (by_group)
-        give_back_mark(lease);
-    return code;
+    return by_group ? settle_with_group(lease, code, error) : code;
 }
 
 void rowlock_lease_free(struct rowlock_lease *lease)

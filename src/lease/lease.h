@@ -46,14 +46,6 @@ void rowlock__lease_delete(struct rowlock_lease *lease);
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);
 
 /*
- * The connection may be asked a lease's question: as rowlock__ready, IDLE; but a lost session is fine if another
- * can be opened, and no session is needed if the group is asked first (`by_group`). ECANCELED where interrupt_fd is
- * readable already.
- */
-int rowlock__lease_ready(struct rowlock_connection *connection, bool by_group,
-                         struct rowlock_error *error);
-
-/*
  * One question in a transaction of its own, or, if it only reads, in none; within statement_ms. A victim of a
  * deadlock asks again, and a lost session that was opened by URL is replaced, once: the question may be asked
  * twice.

@@ -7,7 +7,8 @@ int rowlock_commit(struct rowlock_connection *connection, struct rowlock_error *
 {
     struct rowlock_budget budget;
     struct rowlock_outcome outcome = {0};
-    int code = rowlock__ready(connection, ROWLOCK_STATE_ASK, error);
+    bool unused = connection && !connection->link; /* then there is nothing to ask a session for */
+    int code = rowlock__ready(connection, unused ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_ASK, error);
 
     if (code == ROWLOCK_EABORTED) {
         rowlock_rollback(connection, NULL);
@@ -35,8 +36,13 @@ int rowlock_commit(struct rowlock_connection *connection, struct rowlock_error *
 int rowlock_rollback(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     struct rowlock_budget budget;
-    int code = rowlock__ready(connection, ROWLOCK_STATE_ASK, error);
+    bool unused = connection && !connection->link;
+    int code = rowlock__ready(connection, unused ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_ASK, error);
 
+    if (code == ROWLOCK_ENOTX) {
+        rowlock__clear_error(error);
+        return ROWLOCK_OK;
+    }
     if (code && code != ROWLOCK_EABORTED)
         return code;
     budget = rowlock__budget(connection);

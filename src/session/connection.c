@@ -311,6 +311,8 @@ int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wan
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "the connection was opened by process %ld; open one after fork",
                              (long)connection->pid);
+    if (!connection->link && wanted == ROWLOCK_STATE_OPEN)
+        return no_transaction(error);
     if (!connection->link)
         code = rowlock__reconnect(connection,
                                   rowlock__after(rowlock__now_ms(), connection->connect_ms), error);
@@ -345,6 +347,13 @@ int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wan
         break;
     }
     return ROWLOCK_OK;
+}
+
+int rowlock__ready_or_lost(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    if (!connection || connection->link || connection->pid != getpid())
+        return rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+    return rowlock__fail(error, ROWLOCK_ECONN, "no session is open");
 }
 
 int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_id id,

@@ -94,6 +94,10 @@ int rowlock__given_up(const struct rowlock_connection *connection, int code,
 int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
                    struct rowlock_error *error);
 
+/* The same, IDLE; but of a member of a group that has no session yet it says ECONN, as of one that was lost: for who
+   opens another within a time limit of his own. */
+int rowlock__ready_or_lost(struct rowlock_connection *connection, struct rowlock_error *error);
+
 /* One statement without a transaction of ours around it, within the usual limit. */
 int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
                  const struct rowlock_value *values, rowlock_row *row, void *data,

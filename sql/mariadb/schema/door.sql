@@ -472,7 +472,7 @@ BEGIN
         SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(name, 100), '\': ', v_detail), 500);
         SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = v_text;
     ELSEIF v_status IN (6, 7) THEN
-        CALL rowlock_refuse(v_status, v_name, 0, v_detail);
+        CALL rowlock_refuse(v_status, COALESCE(v_name, CONVERT(name USING utf8mb4)), 0, v_detail);
     END IF;
 END//
 

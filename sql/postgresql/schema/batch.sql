@@ -37,9 +37,6 @@ DECLARE
     granted text;
     tokens bigint[];
 BEGIN
-    IF pg_catalog.current_setting('synchronous_commit') <> 'on' THEN
-        PERFORM rowlock.make_durable();
-    END IF;
     taken := ARRAY(SELECT w.place::text || ':' || w.want
                      FROM pg_catalog.unnest(wants) WITH ORDINALITY w (want, place)
                     WHERE rowlock.try_take(pg_catalog.convert_from(pg_catalog.decode(
@@ -78,6 +75,7 @@ END $$;
 CREATE FUNCTION rowlock.batch(ended text, wants text, session bigint, host text, OUT gone text, OUT granted text)
 LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
+    PERFORM rowlock.make_durable();
     IF ended <> '' THEN
         gone := rowlock.release_batch(pg_catalog.string_to_array(ended, ',')::bigint[]);
     END IF;
