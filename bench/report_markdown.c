@@ -128,7 +128,8 @@ static void print_row(json_t *bench, json_t *row, FILE *out)
     fprintf(out, " | **%.2f** (%.2f to %.2f)", report_number(ratio, "median"),
             report_number(ratio, "low"), report_number(ratio, "high"));
     if (report_number(row, "repetitions") < report_number(bench, "repetitions"))
-        fprintf(out, " **of %.0f repetitions**", report_number(row, "repetitions"));
+        fprintf(out, " **(%.0f of %.0f repetitions)**", report_number(row, "repetitions"),
+                report_number(bench, "repetitions"));
     fprintf(out, " | %s | ", report_text(row, "durability"));
     print_wrong(row, out);
 }

@@ -50,6 +50,7 @@ static json_t *example(void)
     bench_results_free(results);
     json_object_set_new(json, "facts",
                         json_pack("{s:s, s:s}", "command", "make bench", "disk", "d"));
+    json_object_set_new(json, "repetitions", json_integer(2));
     json_object_set_new(json, "absent",
                         json_pack("[{s:s, s:s}]", "peer", "away", "why", "not here"));
     return json;
@@ -107,13 +108,15 @@ TEST(the_table_says_what_was_unequal_who_overlapped_and_who_is_absent)
 
     report_markdown(json, out);
     fclose(out);
-    row = strstr(text, "| we | peer | 200 | 150 | **1.75** (0.50 to 3.00) |");
+    row = strstr(text,
+                 "| we (threads of one process) | peer | 200 | 150 | **1.75** (0.50 to 3.00) |");
     t_true(row != NULL);
     *strchr(row, '\n') = 0;
     t_contains(row, "UNEQUAL");
     t_contains(row, "**0 / 3**");
     row += strlen(row) + 1;
     t_contains(row, "a delay: p99, ms");
+    t_contains(row, "**0.50** (0.50 to 0.50) **(1 of 2 repetitions)** |");
     t_contains(text, "| we | ourselves | grant | threads of one process |");
     t_contains(text, "| peer | another | grant and release | processes |");
     t_contains(text, "**Absent: away**: not here");
