@@ -82,10 +82,10 @@ static int race(const struct bench_measurement *measurement, int *holder, double
     if (until(measurement, WAITING))
         return -1;
     bench_rest(QUEUE_US); /* it is in the queue by now */
-    /* Dead when kill returns, but for its last instruction: it may be inside no more. */
+    /* It does nothing more. Not after the kill: the other may be inside before we are on again. */
+    bench_buried(measurement->overlap, measurement->hot, 0);
     killed = bench_now();
     kill(*holder, SIGKILL);
-    bench_buried(measurement->overlap, measurement->hot, 0);
     if (until(measurement, TAKEN))
         return -1;
     *seconds = (double)(atomic_load(&crew->stamp) - killed) / 1e9;
