@@ -84,9 +84,11 @@ END $$;
 -- It is made: in the transaction that began it, else 8: that has been committed or rolled back unseen.
 CREATE FUNCTION rowlock.complete_subject(name text, version bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    now_ms constant bigint := rowlock.now_ms();
 BEGIN
     UPDATE rowlock.subject s
-       SET status = 'COMPLETE', ended = rowlock.now_ms(), updated = rowlock.now_ms(), basis = s.began
+       SET status = 'COMPLETE', ended = now_ms, updated = now_ms, basis = s.began
      WHERE s.name = complete_subject.name COLLATE "C" AND s.version = complete_subject.version
        AND s.status = 'PROCESSING' AND s.token = 0 AND s.writer = pg_catalog.pg_current_xact_id();
     RETURN CASE WHEN FOUND THEN 0 ELSE 8 END;
