@@ -52,8 +52,13 @@ static void until(const char *query, const char *answer)
     }
 }
 
-#define BATCHES "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%rowlock.batch(%' "
-#define A_BATCH_WAITS BATCHES "AND pid <> pg_backend_pid() AND wait_event_type = 'Lock'"
+/* The server has other tests' databases, too. */
+#define WAITING                                                                     \
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND " \
+    "pid <> pg_backend_pid() AND wait_event_type = 'Lock' AND query LIKE "
+#define LOCKS                                                                                    \
+    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM " \
+    "pg_database WHERE datname = current_database())"
 
 /* ---- together ------------------------------------------------------------------------------------- */
 
@@ -98,7 +103,7 @@ TEST(p1_what_is_asked_meanwhile_is_one_transaction)
         snprintf(asks[i].name, sizeof asks[i].name, "together %d", i);
         threads[i] = t_thread(members[i], acquire_it, &asks[i]);
         if (i == 0)
-            until(A_BATCH_WAITS, "1");
+            until(WAITING "'%rowlock.batch(%'", "1");
     }
     nanosleep(&moment, NULL); /* they queue in this process: no server can tell */
     t_native_sql(locker, "COMMIT");
@@ -118,7 +123,7 @@ TEST(p1_what_is_asked_meanwhile_is_one_transaction)
         rowlock_close(members[i]);
     }
     t_text(t_all_rows(locker), NO_ROWS);
-    t_text(ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "0");
+    t_text(ask(LOCKS), "0");
     rowlock_group_close(group);
 }
 
@@ -135,9 +140,7 @@ TEST(p8_a_release_that_a_fence_holds_up_holds_up_nobody_else)
     t_ok(rowlock_begin(writer, &own, 1, 0, &t_error));
     t_ok(rowlock_fence(writer, fenced.name, rowlock_token(fenced.lease), &t_error));
     thread = t_thread(one, release_it, &fenced);
-    until("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%release_lease%' AND "
-          "wait_event_type = 'Lock' AND pid <> pg_backend_pid()",
-          "1");
+    until(WAITING "'%release_lease%'", "1");
     for (int i = 0; i < 20; i++)
         t_give(t_granted(two, t_x("beside"), 0));
     t_int(t_is_done(thread), 0);
@@ -146,7 +149,7 @@ TEST(p8_a_release_that_a_fence_holds_up_holds_up_nobody_else)
     t_ok(t_join(thread));
     rowlock_lease_free(fenced.lease);
     t_text(ask("SELECT count(*) FROM rowlock.lease"), "0");
-    t_text(ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "0");
+    t_text(ask(LOCKS), "0");
     rowlock_close(one);
     rowlock_close(two);
     rowlock_group_close(group);
