@@ -178,7 +178,7 @@ TEST(p6_who_does_not_commit_his_turn_gets_no_lease)
     kill_it(one);
     t_int(hand_number(two, "SELECT rowlock.await(0, %lld, 20000)", first), 1);
     hand_row(two, "BEGIN");
-    t_contains(hand_row(two, turn(two, second, 1, token)), "0|");
+    t_contains(hand_row(two, "%s", turn(two, second, 1, token)), "0|");
     hand_row(two, "COMMIT");
     t_int(hand_number(two, "SELECT count(*) FROM rowlock.lease"), 1);
 }
@@ -190,15 +190,15 @@ TEST(p7_a_turn_takes_nothing_out_of_turn)
               second = hand_queue(two, X, 1);
 
     release(holder, token);
-    t_text(hand_row(two, turn(two, second, 1, token)),
+    t_text(hand_row(two, "%s", turn(two, second, 1, token)),
            say("3|%lld", token)); /* another stands before */
     t_int(hand_number(two, "SELECT count(*) FROM rowlock.lease"), 0);
     hand_row(one, "SELECT pg_advisory_unlock(rowlock.session_key(%lld))",
              first); /* as if it had died */
-    t_text(hand_row(two, turn(two, second, 0, first)), say("11|%lld", first));
+    t_text(hand_row(two, "%s", turn(two, second, 0, first)), say("11|%lld", first));
     t_int(waiters(two), 2);
     hand_row(two, "DELETE FROM rowlock.waiter");
-    t_text(hand_row(two, turn(two, second, 0, first)), "3|"); /* its own ticket is gone */
+    t_text(hand_row(two, "%s", turn(two, second, 0, first)), "3|"); /* its own ticket is gone */
     t_int(hand_number(two, "SELECT count(*) FROM rowlock.lease"), 0);
 }
 
