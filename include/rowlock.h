@@ -543,8 +543,8 @@ struct rowlock_job {  /* what this node was told of it; all but the first two ma
     const struct rowlock_schedule *schedule;
     rowlock_duration ttl_ms; /* of the lease while it runs; 0: 30 s */
     rowlock_duration
-        early_ms; /* an instant counts as reached so much early: for callers that come by a clock
-                                   of their own; 0 to 30 s, at most a quarter of a period is used */
+        early_ms; /* a call this long before the due time answers EARLY: for callers that come by a
+                     clock of their own; 0 to 30 s, at most a quarter of the period is used */
     rowlock_duration
         at_least_ms; /* the name stays taken so long after the start, though it ends before */
     rowlock_duration backoff_ms; /* before a failed run is repeated; 0: 10 s */
@@ -558,15 +558,17 @@ struct rowlock_job {  /* what this node was told of it; all but the first two ma
 enum rowlock_claimed {
     ROWLOCK_JOB_NOT_DUE = 0, /* nothing before next_ms */
     ROWLOCK_JOB_RUNNING, /* it runs, or its name is held: by whom rowlock_jobs and rowlock_list tell */
-    ROWLOCK_JOB_CLAIMED /* it is yours to run */
+    ROWLOCK_JOB_CLAIMED, /* it is yours to run */
+    ROWLOCK_JOB_EARLY    /* due at next_ms, within early_ms: wait until then, and call again */
 };
 
 struct rowlock_claim {
     enum rowlock_claimed claimed;
     int64_t now_ms;     /* the database's clock when it answered; instants are by it */
-    int64_t next_ms;    /* when asking again may find another answer; INT64_MAX: never */
-    int64_t instant_ms; /* CLAIMED: which is run now, the last of those that were missed */
-    int repeat;         /* CLAIMED: 0, or the how manieth repetition of that instant */
+    int64_t next_ms;    /* when asking again may find another answer; INT64_MAX: never. RUNNING: the
+                           end of the lease, or the next instant if that comes first */
+    int64_t instant_ms; /* CLAIMED: the due time of this run, the last of those that were missed */
+    int repeat;         /* CLAIMED: 0, or the number of this repetition of that instant */
     int64_t lost;       /* token of the run before, if this call found it lost; else 0 */
 };
 
@@ -577,6 +579,11 @@ struct rowlock_claim {
  * whose node died leaves no lease after its ttl: whoever asks next records it as lost, and repeats it as
  * `retry` says. A schedule other than the one written down takes effect by being asked for. All nodes must
  * be told the same; the database holds only the state.
+ *
+ * Nothing is claimed before its due time by the database's clock; the transaction of the claim checks that
+ * again. A program that starts by a clock of its own sets early_ms: while the answer is EARLY it sleeps
+ * for next_ms - now_ms milliseconds and calls again. Nothing is held or open in between; another node may
+ * win then.
  *
  * Blocks for a few round trips of statement_ms at most; never waits for a lock longer than a try of
  * rowlock_acquire does. `*lease` is yours as after rowlock_acquire; NULL unless CLAIMED. No transaction may

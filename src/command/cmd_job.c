@@ -22,6 +22,8 @@ enum {
     OPTION_VERBOSE,
     OPTION_ADOPT,
     OPTION_URL_FD,
+    OPTION_DUE,
+    OPTION_ATTEMPT,
     OPTION_SETTING /* and those behind it */
 };
 
@@ -36,6 +38,8 @@ static const struct option own_options[] = {
     {"verbose", no_argument, NULL, OPTION_VERBOSE},
     {"adopt", OF_CRON, NULL, OPTION_ADOPT},
     {"url-fd", OF_CRON, NULL, OPTION_URL_FD},
+    {"adopted-due", OF_CRON, NULL, OPTION_DUE},
+    {"adopted-attempt", OF_CRON, NULL, OPTION_ATTEMPT},
 };
 
 static void list_options(struct option *out)
@@ -95,6 +99,12 @@ static void take(const struct command *command, int option, struct job_run *job,
         break;
     case OPTION_URL_FD:
         job->url = read_url((int)option_number(command, "--url-fd", 3, 1024));
+        break;
+    case OPTION_DUE:
+        job->due_ms = option_number(command, "--adopted-due", 0, LONG_MAX);
+        break;
+    case OPTION_ATTEMPT:
+        job->attempt = (int)option_number(command, "--adopted-attempt", 1, INT_MAX);
         break;
     default:
         take_setting(command, job_setting_names[option - OPTION_SETTING], job);

@@ -73,7 +73,8 @@ int64_t cron_next_ms(const struct cron *cron);
 /* ---- cron_runs.c -------------------------------------------------------------------------------- */
 
 /* A process that runs the job under the lease `token`. 0, or -1: it has been said why not. */
-int cron_start(struct cron *cron, const struct crontab_entry *entry, int64_t token);
+int cron_start(struct cron *cron, const struct crontab_entry *entry,
+               const struct rowlock_claim *claim, int64_t token);
 /* Takes note of the runs that have ended. */
 void cron_reap(struct cron *cron);
 void cron_tell_runs(const struct cron *cron, int number);

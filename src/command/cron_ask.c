@@ -114,7 +114,7 @@ static void run_claimed(struct cron *cron, const struct crontab_entry *entry,
                         const struct rowlock_claim *claim, struct rowlock_lease *lease)
 {
     cron->claimed = 1;
-    if (cron_start(cron, entry, rowlock_token(lease)) == 0)
+    if (cron_start(cron, entry, claim, rowlock_token(lease)) == 0)
         say_claimed(entry, claim, rowlock_token(lease));
     else
         give_up(lease);

@@ -31,17 +31,19 @@ static int url_pipe(const struct cron *cron)
 }
 
 struct arguments {
-    char token[32], fd[32], ttl[32], kill_after[32], max_run[32];
+    char token[32], due[48], attempt[48], fd[32], ttl[32], kill_after[32], max_run[32];
     const char *argv[24];
 };
 
-static void write_arguments(const struct crontab_entry *entry, int64_t token, int fd,
-                            struct arguments *out)
+static void write_arguments(const struct crontab_entry *entry, const struct rowlock_claim *claim,
+                            int64_t token, int fd, struct arguments *out)
 {
     const struct job_settings *settings = &entry->settings;
     size_t n = 0;
 
     snprintf(out->token, sizeof out->token, "--adopt=%" PRId64, token);
+    snprintf(out->due, sizeof out->due, "--adopted-due=%" PRId64, claim->instant_ms);
+    snprintf(out->attempt, sizeof out->attempt, "--adopted-attempt=%d", claim->repeat + 1);
     snprintf(out->fd, sizeof out->fd, "--url-fd=%d", fd);
     snprintf(out->ttl, sizeof out->ttl, "--ttl=%" PRId64 "ms", settings->ttl_ms);
     snprintf(out->kill_after, sizeof out->kill_after, "--kill-after=%" PRId64 "ms",
@@ -51,6 +53,8 @@ static void write_arguments(const struct crontab_entry *entry, int64_t token, in
     out->argv[n++] = "job";
     out->argv[n++] = entry->name;
     out->argv[n++] = out->token;
+    out->argv[n++] = out->due;
+    out->argv[n++] = out->attempt;
     out->argv[n++] = out->fd;
     out->argv[n++] = out->ttl;
     out->argv[n++] = out->kill_after;
@@ -101,14 +105,15 @@ static struct cron_run *new_run(struct cron *cron, const char *name)
     return run->name ? run : NULL;
 }
 
-int cron_start(struct cron *cron, const struct crontab_entry *entry, int64_t token)
+int cron_start(struct cron *cron, const struct crontab_entry *entry,
+               const struct rowlock_claim *claim, int64_t token)
 {
     struct cron_run *run = new_run(cron, entry->name);
     struct arguments arguments;
     int fd = url_pipe(cron);
 
     if (run && fd >= 0) {
-        write_arguments(entry, token, fd, &arguments);
+        write_arguments(entry, claim, token, fd, &arguments);
         run->pid = fork();
         if (run->pid == 0)
             become_job(cron, fd, &arguments);

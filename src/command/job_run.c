@@ -9,7 +9,8 @@
 #include "command/table.h"
 
 #define PAUSE_MS 200
-#define EARLY_MS 30000 /* a crontab's line is called a little early or late, and skips no period */
+#define EARLY_MS \
+    30000 /* a crontab goes by its node's clock, which may be ahead of the database's */
 
 struct run run_of_job(struct job_run *job)
 {
@@ -121,18 +122,43 @@ static void say_claim(const struct job_run *job, struct rowlock_connection *conn
         message("'%s' is run", job->name);
 }
 
+/* -N: signal N ended the wait. Only the connection is held meanwhile. */
+static int wait_until_due(const struct job_run *job, const struct signals *signals,
+                          struct holding *holding, const struct rowlock_claim *claim)
+{
+    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), claim->next_ms - claim->now_ms);
+    char *when = cell_instant(claim->next_ms),
+         *left = cell_duration(deadline_ms - rowlock__now_ms());
+
+    if (job->verbose)
+        message("'%s' is due at %s: waiting %s", job->name, when ? when : "-", left ? left : "-");
+    free(when);
+    free(left);
+    rowlock__wait_fd(-1, 0, signals->wait_fd, deadline_ms);
+    return unless_interrupted(signals, holding, STATUS_OK);
+}
+
 int claim_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
               int *claimed)
 {
     struct rowlock_job what = job_of(&job->settings, job->name, job->schedule, job->argv[0]);
     struct rowlock_error error = {0};
     struct rowlock_claim claim;
+    int status;
 
     *claimed = 0;
     what.early_ms = EARLY_MS;
-    if (rowlock_claim(holding->connection, &what, &claim, &holding->lease, &error))
-        return failed(signals, holding, &error);
+    for (;;) {
+        if (rowlock_claim(holding->connection, &what, &claim, &holding->lease, &error))
+            return failed(signals, holding, &error);
+        if (claim.claimed != ROWLOCK_JOB_EARLY)
+            break;
+        if ((status = wait_until_due(job, signals, holding, &claim)))
+            return status;
+    }
     say_claim(job, holding->connection, &claim);
+    holding->due_ms = claim.instant_ms;
+    holding->attempt = claim.repeat + 1;
     return claim.claimed == ROWLOCK_JOB_CLAIMED ? claimed_run(signals, holding, claimed)
                                                 : job->conflict;
 }
@@ -164,6 +190,8 @@ int adopt_job(const struct job_run *job, const struct signals *signals, struct h
 
     *claimed = 0;
     holding->renew_ms = job->settings.ttl_ms;
+    holding->due_ms = job->due_ms;
+    holding->attempt = job->attempt;
     if (adopt(job, signals, holding, &error))
         return failed(signals, holding, &error);
     return claimed_run(signals, holding, claimed);

@@ -11,7 +11,9 @@ struct job_run {
     struct job_settings settings;
     struct rowlock_schedule *schedule; /* NULL: adopted */
     int64_t token;                     /* of the lease that cron has claimed for us; 0: we claim */
-    char *url;                         /* that cron gave us; NULL: none */
+    int64_t due_ms;                    /* of that run */
+    int attempt;
+    char *url; /* that cron gave us; NULL: none */
     char **argv;
     int conflict; /* exit status if there is nothing to do */
     int verbose;

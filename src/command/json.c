@@ -52,16 +52,25 @@ void json_number(FILE *out, int64_t number)
         fputs("null", out);
 }
 
-void json_instant(FILE *out, int64_t ms)
+int utc_instant(int64_t ms, char *out, size_t size)
 {
     time_t seconds = (time_t)(ms / 1000);
     struct tm utc;
     char text[64];
 
-    if (ms <= 0 || !gmtime_r(&seconds, &utc) ||
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc) == 0) {
+    if (ms < 0 || !gmtime_r(&seconds, &utc) ||
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc) == 0)
+        return -1;
+    snprintf(out, size, "%s.%03dZ", text, (int)(ms % 1000));
+    return 0;
+}
+
+void json_instant(FILE *out, int64_t ms)
+{
+    char text[UTC_INSTANT_SIZE];
+
+    if (ms == 0 || utc_instant(ms, text, sizeof text))
         fputs("null", out);
-        return;
-    }
-    fprintf(out, "\"%s.%03dZ\"", text, (int)(ms % 1000));
+    else
+        fprintf(out, "\"%s\"", text);
 }

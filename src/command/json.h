@@ -13,4 +13,8 @@ void json_number(FILE *out, int64_t number);
 /* Milliseconds since 1970, as UTC, ISO 8601, with milliseconds; 0 is null. */
 void json_instant(FILE *out, int64_t ms);
 
+#define UTC_INSTANT_SIZE 80
+/* The same without quotes. 0, or -1: it is before 1970. */
+int utc_instant(int64_t ms, char *out, size_t size);
+
 #endif

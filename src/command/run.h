@@ -89,6 +89,8 @@ struct holding {
     int64_t waited_ms;
     int said_away;    /* that the database is away */
     int64_t renew_ms; /* for so long; 0: as it was acquired */
+    int64_t due_ms;   /* of a job's run, since 1970 */
+    int attempt;      /* of that due time, from 1; 0: it is no run of a job */
     /* Takes the lease, or says by none that none is needed. NULL: rowlock_acquire, or rowlock_begin. */
     int (*take)(struct holding *holding, const struct rowlock_terms *terms,
                 struct rowlock_error *error);
@@ -111,8 +113,9 @@ int acquire(const struct run *run, const struct signals *signals, struct holding
 int has_holding_ancestor(void);
 int is_token_of_ancestor(int64_t token);
 int held_by_ancestor(const struct rowlock_want *wants, size_t n);
-/* Sets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_OWNER and ROWLOCK_HELD. */
-int set_environment(const struct rowlock_want *wants, size_t n, const struct rowlock_lease *lease);
+/* Sets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_OWNER and ROWLOCK_HELD, and for a run of a job ROWLOCK_DUE
+   and ROWLOCK_ATTEMPT. */
+int set_environment(const struct rowlock_want *wants, size_t n, const struct holding *holding);
 
 /* ---- run_child.c --------------------------------------------------------------------------- */
 

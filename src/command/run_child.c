@@ -87,7 +87,7 @@ int become_command(void *data)
     if (child->output && output_become(child->output))
         return errno;
     hide_ours(child->callers);
-    if (set_environment(run->lock.wants, run->lock.n, child->holding->lease))
+    if (set_environment(run->lock.wants, run->lock.n, child->holding))
         return ENOMEM;
     sigaction(SIGPIPE, &child->signals->broken_pipe, NULL);
     leave_large_files_to_command();

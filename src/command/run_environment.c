@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/json.h"
 #include "command/run.h"
 
 static size_t put_word(char *out, const struct rowlock_want *want)
@@ -126,12 +127,25 @@ static int set_lease(const struct rowlock_lease *lease)
     return setenv("ROWLOCK_TOKEN", token, 1) || setenv("ROWLOCK_OWNER", rowlock_owner(lease), 1);
 }
 
-int set_environment(const struct rowlock_want *wants, size_t n, const struct rowlock_lease *lease)
+/* A lock that the job's command acquires leaves them as they are. */
+static int set_job(const struct holding *holding)
 {
+    char due[UTC_INSTANT_SIZE], attempt[16];
+
+    if (holding->attempt == 0)
+        return 0;
+    snprintf(attempt, sizeof attempt, "%d", holding->attempt);
+    return utc_instant(holding->due_ms, due, sizeof due) || setenv("ROWLOCK_DUE", due, 1) ||
+           setenv("ROWLOCK_ATTEMPT", attempt, 1);
+}
+
+int set_environment(const struct rowlock_want *wants, size_t n, const struct holding *holding)
+{
+    const struct rowlock_lease *lease = holding->lease;
     char *names = names_of(wants, n);
     char *held = held_with(wants, n, lease ? rowlock_token(lease) : 0);
     int failed = !names || !held || setenv("ROWLOCK_NAME", names, 1) ||
-                 setenv("ROWLOCK_HELD", held, 1) || set_lease(lease);
+                 setenv("ROWLOCK_HELD", held, 1) || set_lease(lease) || set_job(holding);
 
     free(names);
     free(held);

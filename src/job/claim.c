@@ -170,7 +170,9 @@ static void met(struct claiming *c)
 {
     c->met++;
     c->claim.claimed = ROWLOCK_JOB_RUNNING;
-    c->claim.next_ms = c->state.now_ms + HELD_MS;
+    c->claim.next_ms = rowlock_schedule_next(c->job->schedule, c->state.now_ms);
+    if (c->claim.next_ms - HELD_MS > c->state.now_ms)
+        c->claim.next_ms = c->state.now_ms + HELD_MS;
 }
 
 /* One round; `*over`: the claim says how it ended. */
@@ -184,7 +186,9 @@ static int go_round(struct claiming *c, bool *over, struct rowlock_error *error)
     c->claim.now_ms = c->state.now_ms;
     c->claim.next_ms = c->decision.until_ms;
     c->claim.claimed = c->state.held ? ROWLOCK_JOB_RUNNING : ROWLOCK_JOB_NOT_DUE;
-    if (c->decision.act == ROWLOCK_JOB_WAIT) {
+    if (c->decision.act == ROWLOCK_JOB_AWAIT)
+        c->claim.claimed = ROWLOCK_JOB_EARLY;
+    if (c->decision.act == ROWLOCK_JOB_WAIT || c->decision.act == ROWLOCK_JOB_AWAIT) {
         *over = true;
         return ROWLOCK_OK;
     }
@@ -245,13 +249,9 @@ static int check(const struct rowlock_job *job, struct rowlock_error *error)
 
 static struct rowlock_job_rules rules_of(const struct rowlock_job *job)
 {
-    int64_t early_ms = job->early_ms, quarter_ms = job->schedule->period_ms / 4;
-
-    if (job->schedule->period_ms && early_ms > quarter_ms)
-        early_ms = quarter_ms;
     return (struct rowlock_job_rules){
         .schedule = job->schedule,
-        .early_ms = early_ms,
+        .early_ms = job->early_ms,
         .retry = job->retry == 0  ? -1
                  : job->retry < 0 ? 0
                                   : job->retry,

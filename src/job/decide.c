@@ -11,20 +11,20 @@ typedef struct rowlock_job_state state;
 typedef struct rowlock_job_rules rules;
 typedef struct rowlock_job_decision decision;
 
-static int64_t reached(const state *s, const rules *r)
-{
-    return s->now_ms + r->early_ms;
-}
-
 static int64_t later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* A period is due at once where it was never seen; a line of cron at its next instant. */
 static int64_t first_due(const state *s, const rules *r)
 {
-    return r->schedule->period_ms ? rowlock__schedule_previous(r->schedule, reached(s, r))
+    return r->schedule->period_ms ? rowlock__schedule_previous(r->schedule, s->now_ms)
                                   : rowlock__schedule_next(r->schedule, s->now_ms);
 }
 
@@ -54,7 +54,7 @@ static int most_repeats(const rules *r, bool lost)
 /* The last instant that has come; the one planned, where the schedule has none of its own there. */
 static int64_t newest(const state *s, const rules *r, int64_t due)
 {
-    int64_t instant = rowlock__schedule_previous(r->schedule, reached(s, r));
+    int64_t instant = rowlock__schedule_previous(r->schedule, s->now_ms);
 
     return instant == ROWLOCK_NEVER ? due : later(instant, due);
 }
@@ -62,7 +62,7 @@ static int64_t newest(const state *s, const rules *r, int64_t due)
 static decision come(const state *s, const rules *r, int64_t due)
 {
     int64_t instant = newest(s, r, due);
-    int64_t next = rowlock__schedule_next(r->schedule, later(instant, s->now_ms));
+    int64_t next = rowlock__schedule_next(r->schedule, s->now_ms);
     bool lost = s->running && !s->broken, broken = s->running && s->broken;
 
     if (r->skips_missed && s->known && s->now_ms - instant > LATE_MS)
@@ -86,13 +86,35 @@ static decision again(const state *s, int64_t due, bool lost)
                       .lost = lost};
 }
 
-/* Its run has left no lease. */
+/* Its run has left no lease. Where the clock was put back, a repetition has its instant still to come. */
 static decision bury(const state *s, const rules *r, int64_t due)
 {
-    if (!s->broken && s->repeats < most_repeats(r, true))
-        return again(s, due, true);
+    if (!s->broken && s->repeats < most_repeats(r, true) && !is_misplanned(s, r))
+        return s->last_ms > s->now_ms
+                   ? (decision){.act = ROWLOCK_JOB_WAIT, .until_ms = s->last_ms, .due_ms = due}
+                   : again(s, due, true);
     return (decision){
         .act = ROWLOCK_JOB_SETTLE, .due_ms = due, .lost = !s->broken, .broken = s->broken};
+}
+
+/* The other node may end its run, or die after it, at any time: every instant is a reason to look. */
+static decision wait_for_holder(const state *s, const rules *r, int64_t due)
+{
+    return (decision){.act = ROWLOCK_JOB_WAIT,
+                      .until_ms =
+                          sooner(s->free_ms, rowlock__schedule_next(r->schedule, s->now_ms)),
+                      .due_ms = due};
+}
+
+/* A quarter of the pause before `due` at most, so that no call waits where another one is to come. */
+static bool is_early(const state *s, const rules *r, int64_t due)
+{
+    int64_t before;
+
+    if (due == ROWLOCK_NEVER || due - s->now_ms > r->early_ms)
+        return false;
+    before = rowlock__schedule_previous(r->schedule, due - 1);
+    return before == ROWLOCK_NEVER || due - s->now_ms <= (due - before) / 4;
 }
 
 decision rowlock__job_decide(const state *s, const rules *r)
@@ -100,18 +122,18 @@ decision rowlock__job_decide(const state *s, const rules *r)
     int64_t due = due_of(s, r), repeat_ms = ROWLOCK_NEVER;
 
     if (s->held)
-        return (decision){.act = ROWLOCK_JOB_WAIT, .until_ms = s->free_ms, .due_ms = due};
-    if (due != ROWLOCK_NEVER && due <= reached(s, r))
+        return wait_for_holder(s, r, due);
+    if (due <= s->now_ms)
         return come(s, r, due);
     if (s->known && s->running)
         return bury(s, r, due);
     if (s->known && s->failed_ms && s->repeats < most_repeats(r, false))
-        repeat_ms = s->failed_ms + r->backoff_ms;
+        repeat_ms = later(s->failed_ms + r->backoff_ms, s->last_ms);
     if (repeat_ms <= s->now_ms)
         return again(s, due, false);
     if (!s->known || !s->same_schedule || is_misplanned(s, r))
         return (decision){.act = ROWLOCK_JOB_PLAN, .due_ms = due};
-    return (decision){.act = ROWLOCK_JOB_WAIT,
-                      .due_ms = due,
-                      .until_ms = repeat_ms < due - r->early_ms ? repeat_ms : due - r->early_ms};
+    if (is_early(s, r, due))
+        return (decision){.act = ROWLOCK_JOB_AWAIT, .until_ms = due, .due_ms = due};
+    return (decision){.act = ROWLOCK_JOB_WAIT, .until_ms = sooner(repeat_ms, due), .due_ms = due};
 }

@@ -4,9 +4,9 @@
  * own configuration: no I/O, no clock. Whoever carries it out must do so under the condition that the
  * row is still the one that was judged (its version); so 25 nodes that wake together give one run.
  *
- * An instant of the schedule is claimed once. Several that were missed are made up by one run, that of
- * the last of them, or skipped. A run that failed or was lost may be repeated; a later instant that has
- * come meanwhile takes its place.
+ * No run begins before its instant, by the database's clock. An instant of the schedule is claimed once.
+ * Several that were missed are made up by one run, that of the last of them, or skipped. A run that failed
+ * or was lost may be repeated; a later instant that has come meanwhile takes its place.
  */
 #ifndef ROWLOCK_JOB_DECIDE_H
 #define ROWLOCK_JOB_DECIDE_H
@@ -19,7 +19,7 @@
 /* What this node was told of the job. */
 struct rowlock_job_rules {
     const struct rowlock_schedule *schedule;
-    int64_t early_ms; /* an instant counts as reached so much early */
+    int64_t early_ms; /* a caller that comes at most this much before the due time waits for it */
     int retry;        /* repeats of one instant, of failed and lost runs; < 0: one, of a lost run */
     int64_t backoff_ms; /* before a failed run is repeated; a lost one has waited its ttl */
     bool skips_missed;
@@ -42,7 +42,8 @@ struct rowlock_job_state {
 };
 
 enum rowlock_job_act {
-    ROWLOCK_JOB_WAIT, /* nothing before until_ms */
+    ROWLOCK_JOB_WAIT,  /* nothing before until_ms */
+    ROWLOCK_JOB_AWAIT, /* the same, and the caller is early: it looks again at until_ms */
     ROWLOCK_JOB_PLAN, /* write down the schedule and due_ms: a job never seen, or planned otherwise */
     ROWLOCK_JOB_CLAIM, /* acquire the lease and write down instant_ms, due_ms, repeats */
     ROWLOCK_JOB_SETTLE /* record how the run ended that left no lease, and plan due_ms */
@@ -50,7 +51,7 @@ enum rowlock_job_act {
 
 struct rowlock_job_decision {
     enum rowlock_job_act act;
-    int64_t until_ms;   /* WAIT */
+    int64_t until_ms;   /* WAIT, AWAIT */
     int64_t instant_ms; /* CLAIM: which is run now */
     int64_t due_ms;     /* the next after it */
     int repeats;        /* CLAIM */

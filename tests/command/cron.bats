@@ -57,6 +57,41 @@ TAB
     stop_cron
 }
 
+# Of two daemons one has claimed the last run, and the other last heard that it runs.
+@test "the daemon that ran a job last is killed while nothing runs: the other runs it at its next due time" {
+    cat >tab <<'TAB'
+every 1s  boom  --ttl 10m  -- echo boom >>ran; until [ -e let-go ]; do sleep 0.02; done
+every 50w asked -- touch asked
+TAB
+    sed 's/asked/asked-by-other/g' tab >other-tab
+    start_cron
+    until_true has_run boom 1
+    until_true is_there asked
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" cron other-tab
+    local other=$started
+    until_true is_there asked-by-other # it asks in the order of the file
+    kill -s STOP "$daemon"
+    touch let-go
+    until_true runs_nowhere boom
+    kill -s KILL "$daemon"
+    until_true has_run boom 3
+    kill -s TERM "$other"
+    ends_with 0 "$other"
+}
+
+@test "no run starts before its due time, and each is given it" {
+    echo 'every 1s timely --retry 1 --backoff 1ms -- echo "$ROWLOCK_DUE $ROWLOCK_ATTEMPT" >>ran; exit 1' >tab
+    start_cron
+    until [ "$(wc -l <ran 2>/dev/null || echo 0)" -ge 6 ]; do sleep 0.1; done
+    stop_cron
+    rowlock --json jobs timely >json
+    [ "$(json_sql "(SELECT count(*) FROM json_each(document, '\$[0].history')
+                    WHERE json_extract(value, '\$.started') < json_extract(value, '\$.due'))" <json)" = 0 ]
+    json_sql "(SELECT group_concat(json_extract(value, '\$.due') || ' ' || (json_extract(value, '\$.repeat') + 1), char(10))
+               FROM json_each(document, '\$[0].history'))" <json | tac | diff - ran
+    grep -q ' 2$' ran
+}
+
 @test "two daemons: one run an instant" {
     echo 'every 1s shared -- echo "$ROWLOCK_TOKEN" >>ran' >tab
     start_cron

@@ -33,5 +33,17 @@ all_of_node() { # SIGNAL: the whole node, as it were: rowlock, guard, command an
     # shellcheck disable=SC2046
     kill -s "$1" "$node" "$guard" $(pgrep -P "$(cat command)") "$(cat command)"
 }
+# is_due_in NAME MS: from now, by the database's clock; what it said of the job's schedule stays
+is_due_in() {
+    local now
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) now="CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)" ;;
+    postgresql) now="rowlock.now_ms()" ;;
+    mariadb) now="TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000" ;;
+    esac
+    sql "UPDATE $(as_table job) SET due = $now + $2 WHERE name = '$1'"
+}
+due_of() { sql "SELECT due FROM $(as_table job) WHERE name = '$1'"; }
+as_utc() { date -u -d "@${1%???}" "+%Y-%m-%dT%H:%M:%S.${1: -3}Z"; } # MS since 1970
 # as_sql TABLE: its name on this engine
 as_table() { [ "$ROWLOCK_TEST_ENGINE" = postgresql ] && echo "rowlock.$1" || echo "rowlock_$1"; }

@@ -65,6 +65,67 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     ends_with 143 "$node"
 }
 
+@test "a call that comes early waits for the due time, and says so; its command is given it" {
+    yearly=(--cron '0 0 1 1 *' --verbose)
+    job early "${yearly[@]}" -- false
+    is_due_in early 3000
+    due=$(due_of early)
+    run job early "${yearly[@]}" -- sh -c 'echo "$ROWLOCK_DUE $ROWLOCK_ATTEMPT"'
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ ${lines[0]} == "rowlock: 'early' is due at "*": waiting "* ]]
+    [ "${lines[1]}" = "rowlock: 'early' is run" ]
+    [ "${lines[2]}" = "$(as_utc "$due") 1" ]
+    run_is early 0 due "$(as_utc "$due")"
+    [[ ! $(view early 'history[0].started') < $(as_utc "$due") ]]
+}
+
+@test "of several that came early one runs it, and the others end with 0" {
+    job herd --cron '0 0 1 1 *' -- false
+    is_due_in herd 3000
+    local pids=() pid
+    for _ in {1..4}; do
+        start_job herd --cron '0 0 1 1 *' -- sh -c 'echo ran >>ran'
+        pids+=("$started")
+    done
+    for pid in "${pids[@]}"; do ends_with 0 "$pid"; done
+    [ "$(wc -l <ran)" = 1 ]
+    [ "$(runs_of herd)" = 1 ]
+    [ ! -s err ]
+}
+
+@test "a signal ends the wait for the due time: nothing was claimed" {
+    job alarm --cron '0 0 1 1 *' -- false
+    is_due_in alarm 29000
+    start_job alarm --cron '0 0 1 1 *' --verbose -- touch ran
+    node=$started
+    until_true grep -q "is due at" err
+    is_free job:alarm
+    runs_nowhere alarm
+    kill -s TERM "$node"
+    ends_with 143 "$node"
+    [ ! -e ran ]
+    [ "$(runs_of alarm)" = 0 ]
+}
+
+@test "who comes earlier than half a minute is not due" {
+    job sooner --cron '0 0 1 1 *' -- false
+    is_due_in sooner 90000
+    run job -E 3 sooner --cron '0 0 1 1 *' --verbose -- touch ran
+    echo "$output"
+    [ "$status" = 3 ]
+    [[ $output == *"'sooner' is not due before "* ]]
+}
+
+@test "a repetition has the due time of the run that failed, and its own number" {
+    for repetition in 1 2; do
+        until job -E 3 attempts "${rarely[@]}" --retry 1 --backoff 1ms -- \
+            sh -c 'echo "$ROWLOCK_DUE $ROWLOCK_ATTEMPT" >>said; exit 4' || [ $? = 4 ]; do sleep 0.1; done
+    done
+    due=$(view attempts 'history[0].due')
+    [ "$(cat said)" = "$due 1"$'\n'"$due 2" ]
+}
+
 # ---- how a run ends ------------------------------------------------------------------------------------
 
 @test "the exit status is the command's, and written down" {

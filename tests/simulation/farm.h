@@ -2,7 +2,7 @@
 /*
  * A farm: up to 25 nodes that are told the same jobs, and an operator who starts dead nodes anew, breaks
  * runs and holds names. Nodes ask as a daemon does (when they were told to ask again), as a line of a
- * crontab does (at each instant, up to half a second early or late), or every few minutes.
+ * crontab does (at each instant, half a second late to 20 seconds early), or every few minutes.
  */
 #ifndef FARM_H
 #define FARM_H

@@ -6,7 +6,6 @@
 #include "simulation/farm.h"
 
 #define LATE_MS 60000 /* so late an instant was missed */
-#define EARLY_MS 30000
 #define LEASES 32
 
 /* Of a job, as told by the events. */
@@ -68,8 +67,6 @@ static void check_instant(const struct memory *m, const struct farm_event *run, 
     if (rowlock__schedule_previous(schedule, run->due) != run->due)
         sim_fail("job %u: %" PRId64 " is no instant of '%s'", run->job, run->due,
                  rowlock_schedule_text(schedule));
-    if (run->due > run->started + EARLY_MS)
-        sim_fail("job %u: runs %" PRId64 " ms early", run->job, run->due - run->started);
     if (farm.job[run->job].told.missed == ROWLOCK_MISSED_SKIP && m->covered != INT64_MIN &&
         asked_ms - run->due > LATE_MS)
         sim_fail("job %u: an instant that was missed is not skipped", run->job);
@@ -96,6 +93,9 @@ static void begin(const struct sim_client *client, const struct farm_event *run)
 
     if (m->run.is == FARM_RUNNING)
         sim_fail("job %u: a run begins, and the one before is recorded as running", run->job);
+    if (run->due > sim_database_ms() || run->due > run->started)
+        sim_fail("job %u: runs %" PRId64 " ms before its due time", run->job,
+                 run->due - sim_database_ms());
     if (run->token <= m->run.token)
         sim_fail("job %u: the token of a run is not greater than the one before", run->job);
     if (run->repeats == 0)
@@ -185,7 +185,7 @@ static void check_buried(const struct memory *m, unsigned job, enum farm_outcome
         m->run.repeats >= most_repeats(job, FARM_LOST))
         return;
     if (told->missed != ROWLOCK_MISSED_SKIP ||
-        rowlock__schedule_previous(told->schedule, sim_database_ms() + EARLY_MS) <= m->covered)
+        rowlock__schedule_previous(told->schedule, sim_database_ms()) <= m->covered)
         sim_fail("job %u: a lost run is not repeated", job);
 }
 
@@ -320,19 +320,15 @@ void farm_asks(struct sim_client *client, unsigned job)
     farm_counts.calls++;
 }
 
-/* Nothing is due: so nothing is forgotten, and a line that was called a little early or late has found its
-   instant claimed. */
+/* Nothing is due: so nothing is forgotten. */
 static void check_not_due(const struct farm_node *node, unsigned job,
                           const struct rowlock_claim *claim)
 {
     const struct rowlock_job *told = &farm.job[job].told;
     struct memory *m = &memories[job];
-    int64_t period_ms = told->schedule->period_ms, early_ms = farm_early_ms(node);
-    int64_t backoff_ms = told->backoff_ms ? told->backoff_ms : 10000, come;
+    int64_t backoff_ms = told->backoff_ms ? told->backoff_ms : 10000;
+    int64_t come = rowlock__schedule_previous(told->schedule, claim->now_ms);
 
-    if (period_ms && early_ms > period_ms / 4)
-        early_ms = period_ms / 4;
-    come = rowlock__schedule_previous(told->schedule, claim->now_ms + early_ms);
     if (come != ROWLOCK_NEVER && come > m->covered) {
         if (told->missed != ROWLOCK_MISSED_SKIP || claim->now_ms - come <= LATE_MS)
             sim_fail("job %u: nothing is due, it says, and the instant %" PRId64 " is forgotten",
@@ -349,6 +345,17 @@ static void check_not_due(const struct farm_node *node, unsigned job,
         sim_fail("job %u: nothing is due, it says, and a failed run is not repeated", job);
 }
 
+static void check_early(const struct farm_node *node, unsigned job,
+                        const struct rowlock_claim *claim)
+{
+    int64_t left_ms = claim->next_ms - claim->now_ms;
+
+    if (left_ms > farm_early_ms(node))
+        sim_fail("job %u: is to wait %" PRId64 " ms for its due time", job, left_ms);
+    if (rowlock__schedule_next(schedule_of(job), claim->now_ms) != claim->next_ms)
+        sim_fail("job %u: is to wait for another instant than the next", job);
+}
+
 void farm_told(struct sim_client *client, unsigned job, const struct rowlock_claim *claim)
 {
     const struct farm_node *node = &farm.node[client->id - 1];
@@ -356,8 +363,10 @@ void farm_told(struct sim_client *client, unsigned job, const struct rowlock_cla
 
     if (claim->claimed != ROWLOCK_JOB_CLAIMED && claim->next_ms <= claim->now_ms)
         sim_fail("job %u: %s is told to ask again at once", job, story_client(client->id));
-    if (claim->claimed == ROWLOCK_JOB_NOT_DUE)
+    if (claim->claimed == ROWLOCK_JOB_NOT_DUE || claim->claimed == ROWLOCK_JOB_EARLY)
         check_not_due(node, job, claim);
+    if (claim->claimed == ROWLOCK_JOB_EARLY)
+        check_early(node, job, claim);
     /* of a transaction that has the file nobody knows whether it means this name */
     if (claim->claimed == ROWLOCK_JOB_RUNNING && node->was_free && !client->met_busy &&
         node->comings == m->comings)

@@ -28,7 +28,10 @@ static int64_t next_line(struct farm_node *node, unsigned j)
     if (after < node->instant_ms[j])
         after = node->instant_ms[j];
     node->instant_ms[j] = rowlock__schedule_next(schedule, after);
-    return since_start(node->instant_ms[j]) + (sim.calm ? 0 : sim_between(-500, 500));
+    if (sim.calm)
+        return since_start(node->instant_ms[j]);
+    return since_start(node->instant_ms[j]) +
+           (sim_below(4) ? sim_between(-500, 500) : sim_between(-20000, 0));
 }
 
 /* `claim` NULL: it got no answer. */
@@ -124,15 +127,20 @@ static void ask(struct sim_client *client, unsigned j)
     int code;
 
     told.early_ms = farm_early_ms(node);
-    farm_asks(client, j);
-    code = rowlock_claim(client->connection, &told, &claim, &lease, &error);
-    if (!client->dying) {
-        sim_check_code(client, "claiming", code, &error);
-        if (!code)
-            farm_told(client, j, &claim);
-        if (!code && lease)
-            run(client, j, lease);
-    }
+    do {
+        sim_pass(claim.next_ms - claim.now_ms); /* it came early, and waits for the due time */
+        if (client->dying)
+            return;
+        farm_asks(client, j);
+        code = rowlock_claim(client->connection, &told, &claim, &lease, &error);
+        if (!client->dying) {
+            sim_check_code(client, "claiming", code, &error);
+            if (!code)
+                farm_told(client, j, &claim);
+        }
+    } while (!code && !client->dying && claim.claimed == ROWLOCK_JOB_EARLY);
+    if (!code && !client->dying && lease)
+        run(client, j, lease);
     rowlock_lease_free(lease);
     plan_call(node, j, code ? NULL : &claim);
 }

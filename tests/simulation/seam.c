@@ -148,15 +148,14 @@ struct rowlock_job_decision __wrap_rowlock__job_decide(const struct rowlock_job_
                                                        const struct rowlock_job_rules *rules)
 {
     struct rowlock_job_rules told = *rules;
-    struct rowlock_job_decision decision;
+    struct rowlock_job_state seen = *state;
 
+    if (sim.wrong == SIM_RUNS_EARLY)
+        seen.now_ms += rules->early_ms;
     told.skips_missed |= sim.wrong == SIM_SKIPS_ALWAYS;
     if (sim.wrong == SIM_REPEATS_FOR_EVER)
         told.retry = INT_MAX;
-    decision = __real_rowlock__job_decide(state, &told);
-    if (sim.wrong == SIM_COUNTS_FROM_CALL)
-        decision.due_ms = rowlock__schedule_next(rules->schedule, state->now_ms);
-    return decision;
+    return __real_rowlock__job_decide(&seen, &told);
 }
 
 /* ---- keeping ------------------------------------------------------------------------------------------ */

@@ -54,7 +54,7 @@ enum sim_wrong {
     SIM_KEEPS_NO_RUN,     /* a claim writes no row of its run */
     SIM_TRUSTS_THE_LATE,  /* who finishes late is believed */
     SIM_LEAVES_THE_LEASE, /* who lays a lost run to rest leaves its lease */
-    SIM_COUNTS_FROM_CALL, /* the next instant is counted from the call, though it came early */
+    SIM_RUNS_EARLY,       /* a node that comes early runs the job before its due time */
     SIM_SKIPS_ALWAYS,     /* missed instants are skipped where they are to be made up */
     SIM_REPEATS_FOR_EVER, /* nobody counts the repeats of a run */
     SIM_WRONGS

@@ -46,7 +46,8 @@ static const struct mistake mistakes[SIM_WRONGS] = {
                              "ELSE ?2 END"},
     [SIM_LEAVES_THE_LEASE] = {"the lease of a lost run stays in the way", "job_plan",
                               "WHERE token = ?5 AND expires <=", "WHERE 0 AND expires <="},
-    [SIM_COUNTS_FROM_CALL] = {.name = "the next instant is counted from the call"},
+    [SIM_RUNS_EARLY] = {"a node that comes early does not wait", "job_claim", "\n   AND ?5 <= CAST",
+                        "\n   AND 0 <= CAST"},
     [SIM_SKIPS_ALWAYS] = {.name = "missed instants are always skipped"},
     [SIM_REPEATS_FOR_EVER] = {.name = "nobody counts the repeats"},
 };

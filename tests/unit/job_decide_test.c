@@ -107,18 +107,70 @@ TEST(what_is_due_is_claimed_once)
     claims("2026-03-02T03:00Z", "2026-03-03T03:00Z", 0);
 }
 
-TEST(a_call_that_comes_a_little_early_counts)
+static void awaits(const char *due)
 {
-    given("every 5m", "2026-03-02T09:59:40Z");
+    struct rowlock_job_decision d = rowlock__job_decide(&job, &rules);
+
+    t_int(d.act, ROWLOCK_JOB_AWAIT);
+    t_int(d.until_ms, t_utc(due));
+}
+
+TEST(a_call_that_comes_early_waits_for_the_due_time)
+{
+    given("every 5m", "2026-03-02T09:59:30Z");
     rules.early_ms = 30000;
     known("2026-03-02T09:55Z", "2026-03-02T10:00Z");
+    awaits("2026-03-02T10:00Z");
+    job.now_ms = t_utc("2026-03-02T09:59:59Z") + 999;
+    awaits("2026-03-02T10:00Z");
+    job.now_ms++;
     claims("2026-03-02T10:00Z", "2026-03-02T10:05Z", 0);
     job.now_ms = t_utc("2026-03-02T09:59:29Z");
-    waits("2026-03-02T09:59:30Z");
-    job.now_ms =
-        t_utc("2026-03-02T10:00:20Z"); /* and the next one a little late, after an early one */
-    known("2026-03-02T10:00Z", "2026-03-02T10:05Z");
-    waits("2026-03-02T10:04:30Z");
+    waits("2026-03-02T10:00Z");
+    rules.early_ms = 0;
+    job.now_ms = t_utc("2026-03-02T09:59:59Z");
+    waits("2026-03-02T10:00Z");
+}
+
+TEST(no_call_waits_for_more_than_a_quarter_of_the_period)
+{
+    given("every 4s", "2026-03-02T09:59:59Z");
+    rules.early_ms = 30000;
+    known("2026-03-02T09:59:56Z", "2026-03-02T10:00Z");
+    awaits("2026-03-02T10:00Z");
+    job.now_ms--;
+    waits("2026-03-02T10:00Z");
+    given("* * * * *", "2026-03-02T09:59:45Z");
+    rules.early_ms = 30000;
+    known("2026-03-02T09:59Z", "2026-03-02T10:00Z");
+    awaits("2026-03-02T10:00Z");
+    job.now_ms--;
+    waits("2026-03-02T10:00Z");
+}
+
+TEST(a_line_never_seen_is_planned_before_it_is_waited_for)
+{
+    given("31 13 * * *", "2026-03-02T13:30:35Z");
+    rules.early_ms = 30000;
+    plans("2026-03-02T13:31Z");
+    job.known = job.same_schedule = true;
+    job.due_ms = t_utc("2026-03-02T13:31Z");
+    awaits("2026-03-02T13:31Z");
+}
+
+/* The clock was put back after the run had begun. */
+TEST(a_repetition_waits_for_its_instant_too)
+{
+    given("0 3 * * *", "2026-03-02T02:50Z");
+    known("2026-03-02T03:00Z", "2026-03-03T03:00Z");
+    job.running = 77;
+    waits("2026-03-02T03:00Z");
+    job.running = 0;
+    job.failed_ms = t_utc("2026-03-02T02:40Z");
+    rules.retry = 1;
+    waits("2026-03-02T03:00Z");
+    job.now_ms = t_utc("2026-03-02T03:00Z");
+    claims("2026-03-02T03:00Z", "2026-03-03T03:00Z", 1);
 }
 
 TEST(missed_instants_are_made_up_by_one_run)
@@ -177,6 +229,21 @@ TEST(whoever_holds_the_name_is_waited_for)
     waits("2026-03-02T15:20:30Z");
     job.known = false;
     waits("2026-03-02T15:20:30Z");
+}
+
+/* Its node may die after it, and nobody else would look before the lease had ended. */
+TEST(while_another_runs_it_each_instant_is_a_reason_to_look)
+{
+    given("every 3s", "2026-03-02T15:20:01Z");
+    known("2026-03-02T15:20:00Z", "2026-03-02T15:20:03Z");
+    job.held = true;
+    job.running = 7;
+    job.free_ms = t_utc("2026-03-02T15:20:31Z");
+    waits("2026-03-02T15:20:03Z");
+    job.now_ms = t_utc("2026-03-02T15:20:29Z");
+    waits("2026-03-02T15:20:30Z");
+    job.free_ms = t_utc("2026-03-02T15:20:29Z") + 500;
+    t_int(rowlock__job_decide(&job, &rules).until_ms, job.free_ms);
 }
 
 TEST(a_lost_run_is_repeated_once_and_without_a_pause)
@@ -270,6 +337,7 @@ static void take(struct farm *farm, const struct rowlock_job_decision *d, uint64
     bool again = farm->row.known && d->instant_ms == farm->row.last_ms;
 
     t_true(!farm->row.held);
+    t_true(d->instant_ms <= farm->row.now_ms);
     t_true(d->instant_ms > farm->row.last_ms || (again && d->repeats == farm->row.repeats + 1));
     t_true(d->due_ms > d->instant_ms);
     t_true(d->repeats <= 1);
@@ -303,6 +371,7 @@ static void call(struct farm *farm, uint64_t *seed)
         farm->row.known = farm->row.same_schedule = true;
         farm->row.due_ms = d.due_ms;
         break;
+    case ROWLOCK_JOB_AWAIT:
     case ROWLOCK_JOB_WAIT:
         t_true(d.until_ms > farm->row.now_ms);
         break;

@@ -69,7 +69,7 @@ BEGIN
 END//
 
 -- In the transaction that grants the lease p_token: 1, the row was still of that version (0: there was
--- none) and is advanced, or this was done before; 0, another was faster.
+-- none) and is advanced, or this was done before; 0, another was faster, or p_instant is still to come.
 CREATE OR REPLACE PROCEDURE rowlock_claim_job(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_version BIGINT, IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4,
     IN p_instant BIGINT, IN p_due BIGINT, IN p_repeats INT, IN p_former BIGINT, IN p_outcome VARCHAR(20),
@@ -82,10 +82,11 @@ BEGIN
     IF p_version = 0 THEN
         INSERT IGNORE INTO rowlock_job (name, version, schedule, due) VALUES (p_name, 0, p_schedule, p_instant);
     END IF;
+    CALL rowlock_clock(v_now_ms);
     UPDATE rowlock_job
        SET version = version + 1, schedule = p_schedule, due = p_due, last = p_instant, repeats = p_repeats,
            failed = 0, running = p_token
-     WHERE name = p_name AND version = p_version;
+     WHERE name = p_name AND version = p_version AND p_instant <= v_now_ms;
     SET v_claimed = ROW_COUNT();
     IF v_claimed THEN
         CALL rowlock_bury_run(p_former, p_outcome);

@@ -44,7 +44,7 @@ BEGIN
 END $$;
 
 -- In the transaction that grants the lease `token`: 1, the row was still of that version (0: there was
--- none) and is advanced, or this was done before; 0, another was faster.
+-- none) and is advanced, or this was done before; 0, another was faster, or `instant` is still to come.
 CREATE FUNCTION rowlock.claim_job(name text, token bigint, version bigint, schedule text, instant bigint,
                                   due bigint, repeats integer, former bigint, outcome text, node text,
                                   pid bigint, at_least bigint, history integer) RETURNS integer
@@ -59,7 +59,8 @@ BEGIN
     UPDATE rowlock.job j
        SET version = j.version + 1, schedule = claim_job.schedule, due = claim_job.due, last = claim_job.instant,
            repeats = claim_job.repeats, failed = 0, running = claim_job.token
-     WHERE j.name = claim_job.name AND j.version = claim_job.version;
+     WHERE j.name = claim_job.name AND j.version = claim_job.version
+       AND claim_job.instant <= rowlock.now_ms();
     IF NOT FOUND THEN
         RETURN (SELECT count(*) FROM rowlock.job j
                  WHERE j.name = claim_job.name AND j.running = claim_job.token);
