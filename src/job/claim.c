@@ -36,7 +36,8 @@ struct claiming {
     char name[ROWLOCK_NAME_MAX + 1]; /* of the lock */
     char host[256];
     bool outrun; /* the row was changed since it was read */
-    int rows, met;
+    int64_t met_version; /* of the row, when the name was held or the run had a lease */
+    int rows, met;       /* met: so often in a row at that version */
 };
 
 /* ---- what the database says ----------------------------------------------------------------------- */
@@ -168,7 +169,8 @@ static int take(struct claiming *c, struct rowlock_error *error)
 /* By another's claim, which the next look will see; if it does not, by a transaction. */
 static void met(struct claiming *c)
 {
-    c->met++;
+    c->met = c->met_version == c->state.version ? c->met + 1 : 1;
+    c->met_version = c->state.version;
     c->claim.claimed = ROWLOCK_JOB_RUNNING;
     c->claim.next_ms = rowlock_schedule_next(c->job->schedule, c->state.now_ms);
     if (c->claim.next_ms - HELD_MS > c->state.now_ms)
