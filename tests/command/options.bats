@@ -246,7 +246,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     for verb in $(verbs | grep -vx help); do grep -q "rowlock-$verb (1)" page; done
     for option in $("$ROWLOCK" help | long_options); do grep -q -- "$option" page; done
     for word in 0 1 64 69 75 123 124 125 126 127 ROWLOCK_URL ROWLOCK_URL_FILE ROWLOCK_NAME \
-        ROWLOCK_TOKEN ROWLOCK_OWNER ROWLOCK_HELD; do
+        ROWLOCK_TOKEN ROWLOCK_OWNER ROWLOCK_HELD ROWLOCK_DUE ROWLOCK_ATTEMPT; do
         grep -q "^\.B.* *$word\b" page || { echo "$word"; false; }
     done
 }
