@@ -128,9 +128,11 @@ struct rowlock_options {           /* all zero: the defaults */
  *
  * EINVAL   the URL or an option cannot be right; nothing was sent
  * EDRIVER  no driver for this scheme, or its client library is not installed
- * ECONN    the server cannot be reached, or did not answer in time
- * EDENIED  the server refused user or password
- * ESERVER  a standby, a read-only server or a Galera node: no lock would exclude anybody there
+ * ECONN    the server cannot be reached, or did not answer in time: it is worth trying again
+ * EDENIED  the server refused user, password or database, TLS cannot be agreed on, or this user may
+ *          not open or create the SQLite file
+ * ESERVER  a standby, a read-only server or a Galera node: no lock would exclude anybody there; or
+ *          a SQLite path that is no file, or whose folder does not exist
  * ECANCELED, ENOMEM, EDB
  */
 ROWLOCK_API int rowlock_open(const char *url, const struct rowlock_options *options,

@@ -14,6 +14,7 @@ int cmd_expire(struct command *command)
     while (next_option(command, NULL, NULL) != -1)
         ;
     subject = one_name(command);
+    command->is_farm_wide = 1;
     status = connect_by_lookup(command, &connection);
     if (!status && rowlock_expire(connection, subject, &known, &error))
         status = report(&error);

@@ -93,6 +93,7 @@ int cmd_next(struct command *command)
     int status;
 
     read_options(command, &drawing);
+    command->is_farm_wide = 1;
     status = connect_until(command, drawing.lock.deadline_ms, &connection);
     if (!status && draw(connection, &drawing, &error))
         status = report(&error);

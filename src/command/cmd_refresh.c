@@ -33,6 +33,7 @@ int cmd_refresh(struct command *command)
 
     read_subject_options(command, SUBJECT_REFRESH, &options);
     options.run.keeps_errors = 1;
+    command->is_farm_wide = 1;
     status = stage_close(&stage, refresh(&stage, command, &options));
     free(options.run.lock.wants);
     return status;

@@ -50,6 +50,7 @@ int cmd_use(struct command *command)
     int status;
 
     read_subject_options(command, SUBJECT_USE, &options);
+    command->is_farm_wide = options.shell != NULL;
     status = stage_close(&stage, use(&stage, command, &options));
     free(options.run.lock.wants);
     return status;

@@ -45,10 +45,11 @@ extern const struct verb_text verb_texts[]; /* ends with a NULL name */
 struct command {
     const struct verb *verb; /* NULL before it is known */
     int argc;
-    char **argv;     /* argv[0] is the verb */
-    char *db;        /* --db, a copy: the original is overwritten */
-    int json;        /* --json */
-    char **operands; /* words before `--` */
+    char **argv;      /* argv[0] is the verb */
+    char *db;         /* --db, a copy: the original is overwritten */
+    int json;         /* --json */
+    int is_farm_wide; /* the default database is refused: it is another one on every machine */
+    char **operands;  /* words before `--` */
     int n_operands;
     char **rest; /* words after `--` */
     int n_rest;

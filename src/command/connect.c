@@ -26,9 +26,11 @@ const char *database_place(void)
 
 void note_database(const struct url *url)
 {
+    const char *source = url->by_default ? "default" : url->source ? url->source : "";
+
     url_place(url, place, sizeof place);
-    snprintf(asked_for, sizeof asked_for, "%.100s%s%s", url->source ? url->source : "",
-             url->source && *place ? ", " : "", place);
+    snprintf(asked_for, sizeof asked_for, "%.100s%s%s", source, *source && *place ? ", " : "",
+             place);
 }
 
 /* What cannot be read as a URL is not shown in part either. */
@@ -118,6 +120,8 @@ int connect_until(const struct command *command, int64_t deadline_ms,
     struct url url;
     int status = url_lookup(command->db, &url);
 
+    if (!status && command->is_farm_wide)
+        status = refuse_default(command, &url);
     if (!status)
         status = connect_database(&url, &approach, out, NULL);
     url_free(&url);

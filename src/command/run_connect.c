@@ -29,6 +29,8 @@ int connect_to_run(const struct command *command, const struct run *run,
     struct url url;
     int status = url_lookup(command->db, &url), code = ROWLOCK_OK;
 
+    if (!status && command->is_farm_wide)
+        status = refuse_default(command, &url);
     if (!status)
         status = refuse_sqlite(run, &url);
     if (!status)

@@ -11,6 +11,7 @@
 
 #define URL_MAX 4096
 #define SYSTEM_FILE "/etc/rowlock/url"
+#define REQUIRE_FILE "/etc/rowlock/require-url"
 #define ROOT_STATE "/var/lib"
 
 static int out_of_memory(void)
@@ -72,6 +73,14 @@ static int set_local(struct url *out)
     return out->text ? STATUS_OK : out_of_memory();
 }
 
+/* 0 if it is there now, else the errno of mkdir(). A folder that exists may be on a read-only disk. */
+static int make_folder(const char *path)
+{
+    int why = mkdir(path, 0700) ? errno : 0;
+
+    return why && why != EEXIST && access(path, F_OK) ? why : 0;
+}
+
 int url_make_folder(const struct url *url)
 {
     char *path = strdup(url->text + strlen("sqlite:"));
@@ -81,9 +90,12 @@ int url_make_folder(const struct url *url)
         return out_of_memory();
     for (char *slash = strchr(path + 1, '/'); slash && !failed; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        failed = mkdir(path, 0700) && errno != EEXIST && access(path, F_OK);
+        failed = make_folder(path);
         if (failed)
-            message("the folder '%s' cannot be created: %s", path, strerror(errno));
+            message(
+                "the folder '%s' cannot be created: %s; name a database (--db, ROWLOCK_URL), or "
+                "set XDG_STATE_HOME to a folder that you can write to",
+                path, strerror(failed));
         *slash = '/';
     }
     free(path);
@@ -92,8 +104,9 @@ int url_make_folder(const struct url *url)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The first line that is neither empty nor a comment. */
-static char *first_line(FILE *file)
+/* The next line that is neither empty nor a comment, without the blanks around it; `*number` counts
+   lines. */
+static char *next_line(FILE *file, size_t *number)
 {
     char *line = NULL;
     size_t size = 0;
@@ -102,6 +115,7 @@ static char *first_line(FILE *file)
     while ((length = getline(&line, &size, file)) >= 0) {
         size_t from = strspn(line, " \t");
 
+        ++*number;
         while (length > 0 && strchr(" \t\r\n", line[length - 1]))
             line[--length] = '\0';
         if ((size_t)length <= from || line[from] == '#')
@@ -111,6 +125,28 @@ static char *first_line(FILE *file)
     }
     free(line);
     return NULL;
+}
+
+/* An exit status. A second URL is refused: which of the two is meant would be a guess. */
+static int read_lines(FILE *file, const char *path, char **out)
+{
+    size_t number = 0, first;
+    char *more;
+
+    *out = next_line(file, &number);
+    first = number;
+    more = *out ? next_line(file, &number) : NULL;
+    if (more) {
+        message("'%s' holds a second URL in line %zu (the first is in line %zu): keep one, and "
+                "make the other a comment with #",
+                path, number, first);
+        free(more);
+        return STATUS_USAGE;
+    }
+    if (*out && strlen(*out) <= URL_MAX)
+        return STATUS_OK;
+    message(*out ? "the URL in '%s' is too long" : "there is no URL in '%s'", path);
+    return STATUS_USAGE;
 }
 
 /* Whom a file is shared with, root decides: a group that may read it is one that root has meant. */
@@ -142,19 +178,19 @@ static int check_file(int fd, const char *path)
 static int read_file(int fd, const char *path, char **out)
 {
     FILE *file = fdopen(fd, "r");
+    int status;
 
     if (!file) {
         close(fd);
         return out_of_memory();
     }
-    *out = first_line(file);
+    status = read_lines(file, path, out);
     fclose(file);
-    if (*out && strlen(*out) <= URL_MAX)
-        return STATUS_OK;
-    message(*out ? "the URL in '%s' is too long" : "there is no URL in '%s'", path);
-    free(*out);
-    *out = NULL;
-    return STATUS_USAGE;
+    if (status) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 /* A file that must be there (it was named), or may. */
@@ -197,6 +233,35 @@ static int try_files(struct url *out)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* The administrator's file, or the environment's switch. A file that cannot be looked for counts. */
+static const char *demands_url(void)
+{
+    const char *value = environment("ROWLOCK_REQUIRE_URL");
+
+    if (value && strcmp(value, "0") != 0)
+        return "ROWLOCK_REQUIRE_URL is set";
+    if (access(REQUIRE_FILE, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
+        return "the file " REQUIRE_FILE " requires one";
+    return NULL;
+}
+
+/* Nothing names a database: this user's own, unless the machine is to have none. */
+static int set_default(struct url *out)
+{
+    const char *why = demands_url();
+
+    free(out->source);
+    out->source = NULL;
+    out->by_default = 1;
+    if (!why)
+        return set_local(out);
+    message(
+        "no database was named, and %s: name one (--db, ROWLOCK_URL, ROWLOCK_URL_FILE, " SYSTEM_FILE
+        "), or 'local' if this machine is all there is",
+        why);
+    return STATUS_USAGE;
+}
+
 int url_lookup(const char *db, struct url *out)
 {
     const char *said = db ? db : environment("ROWLOCK_URL");
@@ -212,8 +277,9 @@ int url_lookup(const char *db, struct url *out)
         status = try_files(out);
     if (status)
         return status;
-    out->by_default = !out->text;
-    if (out->text && strcmp(out->text, "local") != 0)
+    if (!out->text)
+        return set_default(out);
+    if (strcmp(out->text, "local") != 0)
         return STATUS_OK;
     free(out->text);
     out->text = NULL;
@@ -225,8 +291,9 @@ int refuse_default(const struct command *command, const struct url *url)
     if (!url->by_default)
         return STATUS_OK;
     message(
-        "%s: no database was named: every machine would use a file of its own, and run the job; "
-        "name the farm's (--db, ROWLOCK_URL), or 'local' if this machine is all there is",
+        "%s: no database was named: every machine would use a file of its own, and know nothing "
+        "of the others; name the farm's (--db, ROWLOCK_URL), or 'local' if this machine is all "
+        "there is",
         command->verb->name);
     return STATUS_USAGE;
 }

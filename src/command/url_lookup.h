@@ -3,7 +3,7 @@
  * Which database: --db, ROWLOCK_URL, the file ROWLOCK_URL_FILE, $XDG_CONFIG_HOME/rowlock/url,
  * /etc/rowlock/url, else this user's own SQLite file on this machine. The first that is there
  * decides; one that is there and cannot be used ends the search, for another database would be
- * another lock.
+ * another lock. ROWLOCK_REQUIRE_URL and /etc/rowlock/require-url forbid the last.
  */
 #ifndef ROWLOCK_URL_LOOKUP_H
 #define ROWLOCK_URL_LOOKUP_H
@@ -12,9 +12,9 @@
 
 struct url {
     char *text;     /* never to be printed: it may hold a password */
-    char *source;   /* who said so: --db, ROWLOCK_URL, a file's path; NULL: nobody */
+    char *source;   /* --db, ROWLOCK_URL or a file's path; NULL: none of them */
     int is_local;   /* "local", asked for or not */
-    int by_default; /* nobody said which */
+    int by_default; /* nothing names a database */
 };
 
 /* An exit status; what is wrong has been said. url_free() it in any case. */
@@ -25,8 +25,8 @@ void url_free(struct url *url);
    like them might be a piece of a password. */
 void url_place(const struct url *url, char *out, size_t size);
 
-/* For a verb that a whole farm calls: a database that nobody named would be another on every machine. An
-   exit status; it has been said. */
+/* For a verb that a whole farm calls: the default database would be another one on every machine. Returns
+   an exit status, with a message on stderr. */
 int refuse_default(const struct command *command, const struct url *url);
 
 /* Creates the folder of the local file. Exit status. */

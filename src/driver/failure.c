@@ -11,7 +11,7 @@
 
 struct failure {
     const char *engine;   /* NULL: any */
-    const char *sqlstate; /* NULL: any; two characters: the class */
+    const char *sqlstate; /* NULL: any; two characters: the class; "": none */
     int native;           /* 0: any */
     int code;
     const char *advice; /* appended to the engine's own message; NULL: nothing to add */
@@ -62,6 +62,14 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1044, ROWLOCK_EDENIED, NULL},
     {"mariadb", NULL, 1045, ROWLOCK_EDENIED, NULL},
     {"mariadb", NULL, 1698, ROWLOCK_EDENIED, NULL},
+    {"mariadb", NULL, 1130, ROWLOCK_EDENIED, NULL}, /* no account for this host */
+    {"mariadb", NULL, 1129, ROWLOCK_EDENIED, NULL}, /* the host is blocked until FLUSH HOSTS */
+    {"mariadb", NULL, 1251, ROWLOCK_EDENIED, NULL}, /* authentication that the client lacks */
+    {"mariadb", NULL, 1820, ROWLOCK_EDENIED, NULL}, /* the password has expired */
+    {"mariadb", NULL, 1862, ROWLOCK_EDENIED, NULL},
+    {"mariadb", NULL, 2059, ROWLOCK_EDENIED, NULL}, /* a plugin that the client lacks */
+    {"mariadb", NULL, 3118, ROWLOCK_EDENIED, NULL}, /* the account is locked: MySQL, MariaDB */
+    {"mariadb", NULL, 4151, ROWLOCK_EDENIED, NULL},
     {"mariadb", NULL, 1142, ROWLOCK_EDENIED,
      "its owner can grant it: rowlock schema print --grants --role NAME"},
     {"mariadb", NULL, 1227, ROWLOCK_EDENIED, NULL},
@@ -72,6 +80,8 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1836, ROWLOCK_ESERVER, "rowlock needs a server that can write"},
     {"mariadb", NULL, 1047, ROWLOCK_ESERVER, NULL},
     {"mariadb", NULL, 1040, ROWLOCK_ECONN, NULL},
+    {"mariadb", NULL, 1203, ROWLOCK_ECONN, NULL}, /* of this account, too many connections */
+    {"mariadb", NULL, 1226, ROWLOCK_ECONN, NULL},
     {"mariadb", NULL, 1053, ROWLOCK_ECONN, NULL}, /* the server is shutting down */
     {"mariadb", NULL, 1077, ROWLOCK_ECONN, NULL},
     {"mariadb", NULL, 1079, ROWLOCK_ECONN, NULL},
@@ -114,11 +124,19 @@ static const struct {
 } worded[] = {
     /* YugabyteDB: statement_timeout, or the cluster's own limit, ended the wait for a row */
     {{"postgresql", "XX000", 0, ROWLOCK_ETIMEDOUT, NULL}, "timed out after"},
+    /* TLS that cannot be agreed on: the client's errors have no state, or that of any TLS failure */
+    {{"postgresql", "", 0, ROWLOCK_EDENIED, NULL}, "does not support SSL"},
+    {{"postgresql", "", 0, ROWLOCK_EDENIED, NULL}, "certificate"},
+    {{"postgresql", "", 0, ROWLOCK_EDENIED, NULL}, "private key file"},
+    {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "certificate"},
+    {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "server does not support"},
 };
 
 static int matches(const struct failure *row, const char *engine, const char *sqlstate, int native)
 {
     if (row->engine && strcmp(row->engine, engine) != 0)
+        return 0;
+    if (row->sqlstate && !*row->sqlstate && *sqlstate)
         return 0;
     if (row->sqlstate && strncmp(row->sqlstate, sqlstate, strlen(row->sqlstate)) != 0)
         return 0;

@@ -97,7 +97,7 @@ int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *er
         return rowlock__mariadb_query_failure(link, error);
     link->tls = rowlock__mariadb.get_ssl_cipher(link->mysql) != NULL;
     if (link->url->ssl == 1 && !link->tls) /* libmariadb itself does not insist */
-        return rowlock__fail(error, ROWLOCK_ECONN,
+        return rowlock__fail(error, ROWLOCK_EDENIED,
                              "the server offers no TLS, and the URL asks for it");
     rowlock__mariadb_arm(link, &budget);
     link->wait.connecting = true;

@@ -117,13 +117,17 @@ static void take_apart(const char *message, char *state, char *text, size_t size
 static int refused(struct rowlock_link *link, struct rowlock_error *error)
 {
     char state[6], text[400];
+    int code;
 
     take_apart(PQ.PQerrorMessage(link->conn), state, text, sizeof text);
     if (state[0])
         return rowlock__failure(error, "postgresql", state, 0, text);
-    return rowlock__fail(error,
-                         PQ.PQconnectionNeedsPassword(link->conn) ? ROWLOCK_EDENIED : ROWLOCK_ECONN,
-                         "%s", text[0] ? text : "the server cannot be reached");
+    if (PQ.PQconnectionNeedsPassword(link->conn))
+        return rowlock__fail(error, ROWLOCK_EDENIED, "%s", text);
+    code = rowlock__failure(error, "postgresql", "", 0, text);
+    return code == ROWLOCK_EDENIED ? code
+                                   : rowlock__fail(error, ROWLOCK_ECONN, "%s",
+                                                   text[0] ? text : "the server cannot be reached");
 }
 
 static int poll_connection(struct rowlock_link *link, const struct rowlock_budget *budget,

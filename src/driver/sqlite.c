@@ -5,16 +5,14 @@
  * budget ends. A transaction that has read and cannot become a writer is told so at once, because
  * it never will.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "driver/driver.h"
 #include "driver/failure.h"
 #include "driver/sqlite_library.h"
+#include "driver/sqlite_path.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/pause.h"
@@ -51,20 +49,6 @@ static const char *path_of(const char *url)
     return strncmp(path, "///", 3) == 0 ? path + 2 : path;
 }
 
-/* SQLite would create it as the umask says; what decides who may run must not be for everyone. */
-static int create_private(const char *path, struct rowlock_error *error)
-{
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-    if (fd >= 0) {
-        close(fd);
-        return ROWLOCK_OK;
-    }
-    if (errno == EEXIST || errno == EACCES || errno == EROFS)
-        return ROWLOCK_OK; /* SQLite will say what is wrong, if anything is */
-    return rowlock__fail(error, ROWLOCK_ECONN, "'%s' cannot be created: %s", path, strerror(errno));
-}
-
 static int exec_patiently(struct rowlock_link *link, const char *text,
                           const struct rowlock_budget *budget, struct rowlock_error *error)
 {
@@ -99,15 +83,15 @@ static int open_file(struct rowlock_link *link, const char *url,
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "sqlite: wants the path of a file that all programs share, without "
                              "options");
-    code = create_private(path, error);
+    code = rowlock__sqlite_create(path, error);
     if (code)
         return code;
     code = S.sqlite3_open_v2(path, &link->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK) {
         if (!link->db)
             return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-        fail(link, error);
-        return rowlock__wrap_error(error, ROWLOCK_ECONN, "'%s'", path);
+        code = fail(link, error);
+        return rowlock__wrap_error(error, code, "'%s'", path);
     }
     /* WAL survives a crash of the program at NORMAL; who held a lock died with the machine. Who is the
        last to close leaves the log as it is: to empty it waits for the disk, and many who use the file

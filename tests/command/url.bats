@@ -43,9 +43,20 @@ taken() { # NAME: the database NAME.db, and no other
 }
 
 @test "a file's first line that is neither empty nor a comment is the URL" {
-    printf '# ours\n\n  \t sqlite:%s/line.db \r\nsqlite:/nowhere\n' "$here" >config/rowlock/url
+    printf '# ours\n\n  \t sqlite:%s/line.db \r\n \n  # sqlite:/nowhere\n' "$here" >config/rowlock/url
     chmod 600 config/rowlock/url
     taken line
+}
+
+@test "a file with a second URL is refused, with its name and the line" {
+    printf '# ours\nsqlite:%s/one.db\n\nsqlite:%s/two.db\n' "$here" "$here" >config/rowlock/url
+    chmod 600 config/rowlock/url
+    run "$ROWLOCK" vacuum
+    echo "$status: $output"
+    [ "$status" = 64 ]
+    [[ $output == *"config/rowlock/url' holds a second URL in line 4 (the first is in line 2)"* ]]
+    [[ $output != *.db* ]]
+    [ ! -e one.db ] && [ ! -e two.db ] && [ ! -e state ]
 }
 
 @test "a file that group or others can read or write is refused" {
@@ -190,6 +201,16 @@ chmod 644 /etc/rowlock/url
 status=0
 "$ROWLOCK" vacuum || status=$?
 [ "$status" = 64 ]
+rm /etc/rowlock/url system.db
+: >/etc/rowlock/require-url
+status=0
+"$ROWLOCK" run a -- touch ran 2>required || status=$?
+[ "$status" = 64 ]
+grep -q 'no database was named, and the file /etc/rowlock/require-url requires one' required
+[ ! -e ran ]
+[ ! -e /var/lib/rowlock ]
+"$ROWLOCK" --db local run a -- touch ran
+[ -e ran ]
 SH
     private="unshare --user --map-root-user --mount"
     if $private true 2>/dev/null; then
@@ -200,6 +221,81 @@ SH
         "$ROWLOCK" vacuum
         [ -e home/.local/state/rowlock/rowlock.db ]
     fi
+}
+
+@test "ROWLOCK_REQUIRE_URL: without a URL every verb refuses, and leaves no file" {
+    export ROWLOCK_REQUIRE_URL=1
+    for verb in ls vacuum "run a -- touch ran" "run -q a -- touch ran" "acquire --ttl 1m a" "use a -- touch ran" \
+        "next a" "schema install" "jobs" "job a --every 1h -- touch ran"; do
+        # shellcheck disable=SC2086
+        run "$ROWLOCK" $verb
+        echo "$verb: $status: $output"
+        [ "$status" = 64 ]
+        [[ $output == *"no database was named, and ROWLOCK_REQUIRE_URL is set"*"--db"*"'local'"* ]]
+    done
+    [ ! -e ran ]
+    [ ! -e state ]
+    "$ROWLOCK" --db local run a -- touch ran
+    [ -e ran ]
+    put_url config/rowlock/url user
+    taken user
+    rm config/rowlock/url
+    for off in "" 0; do
+        rm -r state
+        ROWLOCK_REQUIRE_URL=$off run "$ROWLOCK" vacuum
+        [ "$status" = 0 ]
+        [ -e state/rowlock/rowlock.db ]
+    done
+}
+
+@test "what counts or refreshes for a whole farm refuses without a URL" {
+    for verb in "next a" "refresh a --max-age 0 -- touch ran" "expire a" \
+        "use a --max-age 0 --refresh true -- touch ran" "job a --every 1h -- touch ran"; do
+        # shellcheck disable=SC2086
+        run "$ROWLOCK" $verb
+        echo "$verb: $status: $output"
+        [ "$status" = 64 ]
+        [[ $output == "rowlock: ${verb%% *}: no database was named"*"--db"*"'local'"* ]]
+        [ ! -e ran ]
+        [ ! -e state ]
+        # shellcheck disable=SC2086
+        run "$ROWLOCK" --db local $verb
+        [ "$status" = 0 ]
+        rm -rf state ran
+    done
+}
+
+@test "-q does not hide that a lock is only local" {
+    for verb in "run -q a -- true" "run --quiet -n a -- true" "acquire -q --ttl 1s a" "use -q a -- true" \
+        "hold -q --for 1s --note x b"; do
+        # shellcheck disable=SC2086
+        run "$ROWLOCK" $verb
+        echo "$verb: $status: $output"
+        [ "$status" = 0 ]
+        [[ $output == *"for this user on this machine only"* ]]
+        rm -rf state
+    done
+}
+
+@test "an error about the default database says that it is the default" {
+    mkdir -p state/rowlock/rowlock.db # a folder in the file's place
+    run "$ROWLOCK" vacuum
+    echo "$status: $output"
+    [ "$status" = 69 ]
+    [[ $output == *"(database: default, sqlite:$here/state/rowlock/rowlock.db)" ]]
+    ROWLOCK_URL=local run "$ROWLOCK" vacuum
+    [[ $output == *"(database: ROWLOCK_URL, sqlite:$here/state/rowlock/rowlock.db)" ]]
+}
+
+@test "a folder that cannot be created: the reason is the right one" {
+    unprivileged=()
+    [ "$(id -u)" != 0 ] || unprivileged=(setpriv --inh-caps=-all --bounding-set=-all --ambient-caps=-all)
+    unset XDG_STATE_HOME
+    chmod 500 home
+    XDG_STATE_HOME=$here/home/state run "${unprivileged[@]}" "$ROWLOCK" vacuum
+    echo "$status: $output"
+    [ "$status" = 69 ]
+    [[ $output == *"the folder '$here/home/state' cannot be created: Permission denied; name a database"* ]]
 }
 
 @test "nowhere to be: 64" {
@@ -257,4 +353,58 @@ fails_naming() { # SOURCE PLACE [ARGUMENT...]
     run "$ROWLOCK" --db redis://h/x ls
     [ "$status" = 69 ]
     [[ $output == *"no driver for 'redis:'"*"postgresql://user@host:port/database"* ]]
+}
+
+# A database that is away is waited for while -w lasts; what waiting does not mend ends at once. Were it
+# waited for, the test's limit would end it.
+does_not_wait() { # TEXT COMMAND...
+    local text=$1
+    shift
+    run "$@" run -w 1d a -- touch ran
+    echo "$status: $output"
+    [ "$status" = 69 ]
+    [[ $output != *"is away"* ]]
+    [[ $output == *"$text"* ]]
+    [ ! -e ran ]
+}
+
+@test "a SQLite path that stays wrong is not waited for" {
+    unprivileged=()
+    [ "$(id -u)" != 0 ] || unprivileged=(setpriv --inh-caps=-all --bounding-set=-all --ambient-caps=-all)
+    mkdir folder sealed closed
+    does_not_wait "'$here/folder' cannot be opened: Is a directory; name a file in it" \
+        "$ROWLOCK" --db "sqlite:$here/folder"
+    does_not_wait "'$here/no/x.db' cannot be created: No such file or directory; its folder must exist" \
+        "$ROWLOCK" --db "sqlite:$here/no/x.db"
+    "$ROWLOCK" --db "sqlite:$here/file.db" vacuum
+    does_not_wait "Not a directory" "$ROWLOCK" --db "sqlite:$here/file.db/x.db"
+    ln -s loop loop
+    does_not_wait "symbolic links" "$ROWLOCK" --db "sqlite:$here/loop"
+    "$ROWLOCK" --db "sqlite:$here/sealed/x.db" vacuum
+    rm -f sealed/x.db-*
+    chmod 500 sealed closed
+    does_not_wait "the file or its folder is read-only" \
+        "${unprivileged[@]}" "$ROWLOCK" --db "sqlite:$here/sealed/x.db"
+    does_not_wait "'$here/closed/x.db' cannot be created: Permission denied" \
+        "${unprivileged[@]}" "$ROWLOCK" --db "sqlite:$here/closed/x.db"
+    chmod 000 file.db
+    does_not_wait "'$here/file.db' cannot be opened: Permission denied" \
+        "${unprivileged[@]}" "$ROWLOCK" --db "sqlite:$here/file.db"
+    chmod 400 file.db
+    does_not_wait "read-only" "${unprivileged[@]}" "$ROWLOCK" --db "sqlite:$here/file.db"
+    head -c 4096 /dev/urandom >noise.db
+    run "$ROWLOCK" --db "sqlite:$here/noise.db" run -w 1d a -- true
+    echo "$status: $output"
+    [ "$status" = 64 ]
+    [[ $output == *"not a"*"database"* ]]
+}
+
+@test "a server that refuses is not waited for: no such database, wrong password, no TLS" {
+    postgresql=${ROWLOCK_TEST_POSTGRESQL%/*} mariadb=${ROWLOCK_TEST_MARIADB%/*}
+    does_not_wait "nosuch" "$ROWLOCK" --db "$postgresql/nosuch"
+    does_not_wait "SSL" "$ROWLOCK" --db "$ROWLOCK_TEST_POSTGRESQL?sslmode=require"
+    does_not_wait "nosuch" "$ROWLOCK" --db "${postgresql/tester/nosuch}/x"
+    does_not_wait "test_nosuch" "$ROWLOCK" --db "$mariadb/test_nosuch"
+    does_not_wait "ccess denied" "$ROWLOCK" --db "${ROWLOCK_TEST_MARIADB/secret/wrong}"
+    does_not_wait "no TLS" "$ROWLOCK" --db "$ROWLOCK_TEST_MARIADB?ssl=true"
 }

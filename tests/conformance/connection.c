@@ -83,9 +83,15 @@ TEST(a_commit_on_a_lost_connection_committed_nothing)
     t_text(t_sql(other, "SELECT count(*) FROM never"), "0");
 }
 
-TEST(where_nothing_is_the_answer_is_econn)
+/* A server may come back. Of SQLite it is a folder that does not exist, which no wait creates. */
+static int absence(void)
 {
-    t_fails(try_open(t_engine()->unreachable, NULL), ECONN);
+    return t_facts()->server ? ROWLOCK_ECONN : ROWLOCK_ESERVER;
+}
+
+TEST(where_nothing_is_the_answer_is_econn_if_it_may_come_back)
+{
+    t_int(try_open(t_engine()->unreachable, NULL), absence());
     t_lacks(t_error.text, t_facts()->server ? "hunter2" : "password");
 }
 
@@ -200,7 +206,7 @@ TEST(an_error_may_be_left_out_everywhere)
     int64_t removed;
 
     t_int(rowlock_open("nonsense", NULL, &none, NULL), ROWLOCK_EINVAL);
-    t_int(rowlock_open(t_engine()->unreachable, NULL, &none, NULL), ROWLOCK_ECONN);
+    t_int(rowlock_open(t_engine()->unreachable, NULL, &none, NULL), absence());
     t_int(rowlock_begin(one, &bad, 1, 0, NULL), ROWLOCK_EINVAL);
     t_int(rowlock_lock(one, &want, 1, 0, NULL), ROWLOCK_ENOTX);
     t_int(rowlock_commit(one, NULL), ROWLOCK_ENOTX);

@@ -42,6 +42,14 @@ static const struct {
     {"mariadb", "08S01", 1047, ROWLOCK_ESERVER},
     {"mariadb", "RL006", 1644, ROWLOCK_ENOTX},
     {"mariadb", "42000", 1064, ROWLOCK_EDB},
+    {"mariadb", "HY000", 1130, ROWLOCK_EDENIED}, /* what no wait mends */
+    {"mariadb", "HY000", 1129, ROWLOCK_EDENIED},
+    {"mariadb", "08004", 1251, ROWLOCK_EDENIED},
+    {"mariadb", "HY000", 1862, ROWLOCK_EDENIED},
+    {"mariadb", "HY000", 2059, ROWLOCK_EDENIED},
+    {"mariadb", "HY000", 4151, ROWLOCK_EDENIED},
+    {"mariadb", "42000", 1203, ROWLOCK_ECONN}, /* and what it does: others disconnect */
+    {"mariadb", "42000", 1226, ROWLOCK_ECONN},
     {"sqlite", "", 5, ROWLOCK_ETIMEDOUT},
     {"sqlite", "", 261, ROWLOCK_ETIMEDOUT}, /* SQLITE_BUSY_RECOVERY */
     {"sqlite", "", 517, ROWLOCK_ESNAPSHOT}, /* SQLITE_BUSY_SNAPSHOT */
@@ -63,6 +71,24 @@ TEST(what_was_seen_is_judged_as_it_was)
         t_text(t_error.sqlstate, seen[i].sqlstate);
         t_contains(t_error.text, "text");
     }
+}
+
+TEST(tls_that_cannot_be_agreed_on_is_refused_and_not_awaited)
+{
+    const char *const words[] = {
+        "server does not support SSL, but SSL was required", "SSL error: certificate verify failed",
+        "root certificate file \"/home/a/.postgresql/root.crt\" does not exist",
+        "server certificate for \"db1\" does not match host name \"127.0.0.1\""};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        t_fails(rowlock__failure(&t_error, "postgresql", "", 0, words[i]), EDENIED);
+        t_fails(rowlock__failure(&t_error, "postgresql", "22012", 0, words[i]), EDB);
+    }
+    t_fails(rowlock__failure(&t_error, "mariadb", "HY000", 2026,
+                             "TLS/SSL error: self-signed certificate in certificate chain"),
+            EDENIED);
+    t_fails(rowlock__failure(&t_error, "mariadb", "HY000", 2026, "TLS/SSL error: Broken pipe"),
+            ECONN);
 }
 
 TEST(yugabytedbs_message_that_a_wait_was_ended_is_a_time_out)
