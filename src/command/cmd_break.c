@@ -8,6 +8,7 @@
 #include "command/lease_argument.h"
 #include "command/run.h"
 #include "command/url_lookup.h"
+#include "util/instant.h"
 
 #define STATUS_NOTHING_HELD 1
 
@@ -57,27 +58,6 @@ static void say_nothing_held(struct rowlock_connection *connection, const struct
         message("nobody holds a lease of '%s': nothing to break", breaking->name);
 }
 
-/* What `hold` and `acquire` say of themselves as command: they have gone. */
-static int count_unattended(const struct rowlock_holder *holder, void *data)
-{
-    if (holder->holding == ROWLOCK_HOLDS &&
-        (strcmp(holder->command, "hold") == 0 || strcmp(holder->command, "acquire") == 0))
-        ++*(int *)data;
-    return 0;
-}
-
-/* Nobody reads the refusal of a renewal that is never sent. */
-static void warn_of_unattended(struct rowlock_connection *connection, const char *name)
-{
-    int unattended = 0;
-
-    rowlock_list(connection, name, count_unattended, &unattended, NULL);
-    if (unattended)
-        message("a lease of hold or acquire has no process that stops: it lasts until it expires, "
-                "or until: rowlock break --now '%s'",
-                name);
-}
-
 static int count_stopping(const struct rowlock_holder *holder, void *data)
 {
     struct breaking *breaking = data;
@@ -87,31 +67,78 @@ static int count_stopping(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-static void say_stopping(const struct breaking *breaking, int64_t broken, const char *name)
-{
-    const char *leases = broken == 1 ? "lease" : "leases";
-    char before[64] = "";
+/* Of the broken leases those that are still there. */
+struct left {
+    const struct breaking *breaking;
+    int kept;         /* a process renews it, and learns of the break */
+    int unattended;   /* of hold, or of acquire: no process does */
+    int64_t until_ms; /* the last of the unattended expires */
+};
 
-    if (breaking->stopping > 0)
-        snprintf(before, sizeof before, " (%d of them before)", breaking->stopping);
-    if (breaking->stopping >= broken)
-        printf("%" PRId64 " %s of '%s' already being stopped: broken before", broken, leases, name);
-    else
-        printf("%" PRId64 " %s of '%s' broken%s", broken, leases, name, before);
-    puts(": the holder learns of it when it renews next, after a third of its ttl at most (10s where "
-         "that is 30s), and stops; the name is free then, or when the lease expires");
+static int see_left(const struct rowlock_holder *holder, void *data)
+{
+    struct left *left = data;
+    int64_t token = left->breaking->token;
+
+    if (holder->holding != ROWLOCK_HOLDS || !holder->stop || (token && token != holder->token))
+        return 0;
+    if (holder->pid) {
+        left->kept++;
+        return 0;
+    }
+    left->unattended++;
+    if (holder->expires_ms > left->until_ms)
+        left->until_ms = holder->expires_ms;
+    return 0;
 }
 
-static int count_held(const struct rowlock_holder *holder, void *data)
+static void say_kept(void)
 {
-    *(int *)data += holder->holding == ROWLOCK_HOLDS;
-    return 0;
+    fputs(
+        "the holder learns of it when it renews next, after a third of its ttl at most (10s where "
+        "that is 30s), and stops; the name is free then, or when the lease expires",
+        stdout);
+}
+
+static void say_unattended(const struct left *left, const char *name)
+{
+    char until[ROWLOCK_INSTANT_SIZE], token[40] = "";
+
+    rowlock__local_time(left->until_ms, until, sizeof until);
+    if (left->breaking->token)
+        snprintf(token, sizeof token, " --token %" PRId64, left->breaking->token);
+    if (left->kept)
+        printf("; no process renews %d of them", left->unattended);
+    else
+        printf("no process renews %s", left->unattended == 1 ? "it" : "them");
+    printf(": the name is taken until %s, or until release; to free it now: rowlock break --now%s "
+           "'%s'",
+           *until ? until : "the lease expires", token, name);
+}
+
+static void say_stopping(const struct left *left, int64_t broken, const char *name)
+{
+    const char *leases = broken == 1 ? "lease" : "leases";
+    int before = left->breaking->stopping;
+
+    if (before >= broken)
+        printf("%" PRId64 " %s of '%s' already being stopped: broken before: ", broken, leases,
+               name);
+    else if (before > 0)
+        printf("%" PRId64 " %s of '%s' broken (%d of them before): ", broken, leases, name, before);
+    else
+        printf("%" PRId64 " %s of '%s' broken: ", broken, leases, name);
+    if (left->kept || !left->unattended)
+        say_kept();
+    if (left->unattended)
+        say_unattended(left, name);
+    putchar('\n');
 }
 
 static void say_broken(struct rowlock_connection *connection, const struct breaking *breaking,
                        int64_t broken)
 {
-    int held = 0;
+    struct left left = {.breaking = breaking};
     const char *leases = broken == 1 ? "lease" : "leases";
     char name[1600];
 
@@ -121,10 +148,11 @@ static void say_broken(struct rowlock_connection *connection, const struct break
                " %s of '%s' ended at once: a holder that has not noticed yet may overlap "
                "with the next one\n",
                broken, leases, name);
-    else if (rowlock_list(connection, breaking->name, count_held, &held, NULL) == 0 && !held)
+    else if (rowlock_list(connection, breaking->name, see_left, &left, NULL) == 0 && !left.kept &&
+             !left.unattended)
         printf("%" PRId64 " %s of '%s' broken: it is free\n", broken, leases, name);
     else
-        say_stopping(breaking, broken, name);
+        say_stopping(&left, broken, name);
 }
 
 static int report_broken(const struct command *command, struct rowlock_connection *connection,
@@ -139,8 +167,6 @@ static int report_broken(const struct command *command, struct rowlock_connectio
     }
     if (broken == 0)
         say_nothing_held(connection, breaking);
-    else if (!breaking->now && !command->json)
-        warn_of_unattended(connection, breaking->name);
     return broken > 0 ? STATUS_OK : STATUS_NOTHING_HELD;
 }
 

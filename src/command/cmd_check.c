@@ -16,7 +16,8 @@ static void print_json(const struct lease_argument *argument, const struct rowlo
 }
 
 static int answer(const struct command *command, const struct lease_argument *argument,
-                  const struct rowlock_lease *lease, const struct rowlock_error *error)
+                  struct rowlock_connection *connection, const struct rowlock_lease *lease,
+                  const struct rowlock_error *error)
 {
     if (!lease && error->code != ROWLOCK_ELOST)
         return report(error);
@@ -25,7 +26,7 @@ static int answer(const struct command *command, const struct lease_argument *ar
     else if (lease)
         printf("valid, %.1f s left\n", (double)rowlock_left(lease) / 1000);
     else
-        report_lease(argument, error);
+        report_lease(connection, argument, error);
     return lease ? STATUS_OK : STATUS_NOT_VALID;
 }
 
@@ -40,7 +41,7 @@ int cmd_check(struct command *command)
     read_lease_argument(command, 0, &argument);
     status = adopt_lease(command, &argument, &connection, &lease, &error);
     if (connection)
-        status = answer(command, &argument, lease, &error);
+        status = answer(command, &argument, connection, lease, &error);
     rowlock_lease_free(lease);
     rowlock_close(connection);
     return status;

@@ -35,11 +35,12 @@ int cmd_release(struct command *command)
     read_lease_argument(command, 0, &argument);
     status = adopt_lease(command, &argument, &connection, &lease, &error);
     if (lease)
-        status = rowlock_release(lease, &error) ? report_lease(&argument, &error) : STATUS_OK;
+        status = rowlock_release(lease, &error) ? report_lease(connection, &argument, &error)
+                                                : STATUS_OK;
     else if (error.code == ROWLOCK_ELOST)
         status = remove_lost(connection, &argument);
     else if (connection)
-        status = report_lease(&argument, &error);
+        status = report_lease(connection, &argument, &error);
     rowlock_lease_free(lease);
     rowlock_close(connection);
     return status;

@@ -31,7 +31,7 @@ int cmd_renew(struct command *command)
         status =
             exit_status(rowlock_renew(lease, argument.ttl_ms ? argument.ttl_ms : TTL_MS, &error));
     if (status && connection)
-        report_lease(&argument, &error);
+        report_lease(connection, &argument, &error);
     else if (!status)
         print(command, &argument, connection, lease);
     rowlock_lease_free(lease);

@@ -75,13 +75,39 @@ int adopt_lease(const struct command *command, const struct lease_argument *argu
     return exit_status(rowlock_adopt(*connection, argument->name, argument->token, lease, error));
 }
 
-int report_lease(const struct lease_argument *argument, const struct rowlock_error *error)
+struct seen {
+    int64_t token;
+    int is_there;
+};
+
+static int see_token(const struct rowlock_holder *holder, void *data)
 {
+    struct seen *seen = data;
+
+    seen->is_there |= holder->token == seen->token;
+    return seen->is_there;
+}
+
+/* A lease that is still listed was broken. Of one that is gone nobody has written down how it ended. */
+int report_lease(struct rowlock_connection *connection, const struct lease_argument *argument,
+                 const struct rowlock_error *error)
+{
+    struct seen seen = {.token = argument->token};
+    const char *name = argument->name;
+
     if (error->code != ROWLOCK_ELOST)
         return report(error);
-    message("%s; what was done under it may overlap with another's work, stop it; 'rowlock ls %s' "
-            "shows who holds the name now",
-            error->text, argument->name);
+    rowlock_list(connection, name, see_token, &seen, NULL);
+    if (seen.is_there)
+        message("%s; what was done under it may overlap with another's work, stop it; 'rowlock ls "
+                "%s' shows who holds the name now",
+                error->text, name);
+    else
+        message(
+            "%s: it was released, or has expired or was broken; if it was not released, what was "
+            "done under it may overlap with another's work, stop it; 'rowlock ls %s' shows who "
+            "holds the name now",
+            error->text, name);
     return STATUS_LOST;
 }
 

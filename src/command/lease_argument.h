@@ -27,8 +27,9 @@ int adopt_lease(const struct command *command, const struct lease_argument *argu
                 struct rowlock_connection **connection, struct rowlock_lease **lease,
                 struct rowlock_error *error);
 
-/* Says what the library said, and of a lost lease what to do. The exit status. */
-int report_lease(const struct lease_argument *argument, const struct rowlock_error *error);
+/* Prints the library's error, and for a lease that is not valid what to do. Returns the exit status. */
+int report_lease(struct rowlock_connection *connection, const struct lease_argument *argument,
+                 const struct rowlock_error *error);
 
 /* When the lease ends by the database's clock: milliseconds since 1970, 0 if it cannot be told. */
 int64_t lease_expires(struct rowlock_connection *connection, const char *name, int64_t token);

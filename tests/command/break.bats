@@ -14,18 +14,46 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run rowlock break one
     echo "$output"
     [ "$status" = 0 ]
-    [[ $output == "1 lease of 'one' broken: "*"a third of its ttl"* ]]
+    [[ $output == "1 lease of 'one' broken: no process renews it: the name is taken until "* ]]
+    [[ $output == *"; to free it now: rowlock break --now 'one'" ]]
     is_held one
     run rowlock break one
     echo "$output"
     [ "$status" = 0 ]
-    [[ $output == "1 lease of 'one' already being stopped: "*"a third of its ttl"* ]]
+    [[ $output == "1 lease of 'one' already being stopped: broken before: no process renews it"* ]]
     run rowlock break --json one
     [ "$output" = '{"name":"one","broken":1}' ]
     run rowlock renew one --token "$token"
     [ "$status" = 123 ]
     run rowlock check one --token "$token"
     [ "$status" = 1 ]
+}
+
+@test "break says one thing of a lease: a holder that renews learns of it, without one it lasts" {
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s kept -- sleep 600
+    until_true is_held kept
+    run rowlock break kept
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "${#lines[@]}" = 1 ]
+    [[ $output == "1 lease of 'kept' broken: the holder learns of it"*"a third of its ttl"* ]]
+    [[ $output != *"no process"* ]]
+    rowlock hold --for 2h --note why alone
+    run rowlock break alone
+    echo "$output"
+    [ "${#lines[@]}" = 1 ]
+    [[ $output == *"no process renews it"*"rowlock break --now 'alone'" ]]
+    [[ $output != *"learns of it"* ]]
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s mixed -- sleep 600
+    until_true is_held mixed
+    token=$(rowlock acquire -s --ttl 1h mixed)
+    run rowlock break mixed
+    echo "$output"
+    [ "${#lines[@]}" = 1 ]
+    [[ $output == "2 leases of 'mixed' broken: the holder learns of it"*"; no process renews 1 of them: "* ]]
+    run rowlock break mixed --token "$token"
+    echo "$output"
+    [[ $output == *"rowlock break --now --token $token 'mixed'" ]]
 }
 
 @test "break --now frees at once, and says that two may overlap" {

@@ -143,6 +143,26 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(json '$.valid' <<<"$output")" = 0 ]
 }
 
+@test "check and renew after one's own release do not say that work overlaps" {
+    token=$(rowlock acquire --ttl 1m ended)
+    rowlock release ended --token "$token"
+    for verb in check renew; do
+        run rowlock "$verb" ended --token "$token"
+        echo "$output"
+        [ "$status" != 0 ]
+        [[ $output == *"it was released, or has expired or was broken; if it was not released, "*"stop it"* ]]
+    done
+    token=$(rowlock acquire --ttl 1m ended)
+    rowlock break ended
+    for verb in check renew; do
+        run rowlock "$verb" ended --token "$token"
+        echo "$output"
+        [ "$status" != 0 ]
+        [[ $output == *"broken lease"*"may overlap with another's work, stop it"* ]]
+        [[ $output != *"it was released"* ]]
+    done
+}
+
 @test "check: what has expired is not valid" {
     token=$(rowlock acquire --ttl 1s passing)
     until_true is_free passing
