@@ -61,6 +61,8 @@ int cmd_acquire(struct command *command)
     int status;
 
     read_options(command, &taking.lock, &pid);
+    if (check_output())
+        return STATUS_FAILED;
     if (pid)
         return end_taking(&taking, acquire_while(&taking, pid));
     if (signals_open(&taking.signals)) {

@@ -50,6 +50,8 @@ int cmd_hold(struct command *command)
     int status;
 
     read_options(command, &taking.lock);
+    if (check_output())
+        return STATUS_FAILED;
     if (signals_open(&taking.signals)) {
         message("no descriptor for signals");
         return STATUS_FAILED;

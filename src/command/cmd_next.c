@@ -51,6 +51,17 @@ static void read_options(struct command *command, struct drawing *drawing)
     drawing->lock.wants->name = drawing->name;
 }
 
+static void say_lost(const struct drawing *drawing, const char *why)
+{
+    int64_t last = drawing->first + drawing->count - 1;
+
+    if (drawing->count == 1)
+        message("%" PRId64 " of '%s' %s", drawing->first, drawing->counter, why);
+    else
+        message("%" PRId64 " to %" PRId64 " of '%s' %s", drawing->first, last, drawing->counter,
+                why);
+}
+
 /* A transaction of its own: the lock first, by which the number is drawn. */
 static int draw(struct rowlock_connection *connection, struct drawing *drawing,
                 struct rowlock_error *error)
@@ -62,9 +73,14 @@ static int draw(struct rowlock_connection *connection, struct drawing *drawing,
         return code;
     code = rowlock_next(connection, drawing->counter, drawing->start, drawing->count,
                         lock_wait_left(lock), &drawing->first, error);
-    if (code)
+    if (code) {
         rowlock_rollback(connection, NULL);
-    return code ? code : rowlock_commit(connection, error);
+        return code;
+    }
+    code = rowlock_commit(connection, error);
+    if (code == ROWLOCK_EUNKNOWN)
+        say_lost(drawing, "may be drawn, or not");
+    return code;
 }
 
 static void print_json(const struct drawing *drawing)
@@ -75,14 +91,17 @@ static void print_json(const struct drawing *drawing)
            drawing->first + drawing->count - 1);
 }
 
-static void print(const struct command *command, const struct drawing *drawing)
+static int print(const struct command *command, const struct drawing *drawing)
 {
-    if (command->json) {
+    if (command->json)
         print_json(drawing);
-        return;
-    }
-    for (int64_t i = 0; i < drawing->count; i++)
+    for (int64_t i = 0; i < drawing->count && !command->json && !ferror(stdout); i++)
         printf("%" PRId64 "\n", drawing->first + i);
+    if (finish_output() == STATUS_OK)
+        return STATUS_OK;
+    say_lost(drawing, drawing->count == 1 ? "is drawn, and was not printed: it is lost"
+                                          : "are drawn, and were not all printed");
+    return STATUS_FAILED;
 }
 
 int cmd_next(struct command *command)
@@ -94,11 +113,13 @@ int cmd_next(struct command *command)
 
     read_options(command, &drawing);
     command->is_farm_wide = 1;
-    status = connect_until(command, drawing.lock.deadline_ms, &connection);
+    status = check_output();
+    if (!status)
+        status = connect_until(command, drawing.lock.deadline_ms, &connection);
     if (!status && draw(connection, &drawing, &error))
         status = report(&error);
     else if (!status)
-        print(command, &drawing);
+        status = print(command, &drawing);
     rowlock_close(connection);
     free(drawing.lock.wants);
     return status == STATUS_NOT_ACQUIRED ? drawing.lock.conflict : status;

@@ -16,6 +16,7 @@
 
 enum status {
     STATUS_OK = 0,
+    STATUS_ANSWER_IS_NO = 1, /* of a verb that asks */
     STATUS_USAGE = 64,
     STATUS_UNAVAILABLE = 69,
     STATUS_NOT_ACQUIRED = 75,
@@ -108,6 +109,16 @@ size_t escape_controls(const char *text, char *out, size_t size);
 
 /* An argument as a message may show it: what looks like a URL might hold a password. */
 const char *shown(const char *argument);
+
+/* ---- standard.c -------------------------------------------------------------------------- */
+
+/* No socket of ours takes the place of a standard descriptor that the caller closed. */
+void keep_standard_places(void);
+/* For a verb that would lose what it took if its result cannot be printed: an exit status, with a message
+   if standard output is closed, or its reader has gone. From then on a reader that goes is an error. */
+int check_output(void);
+/* Writes what is buffered; an exit status, with a message. */
+int finish_output(void);
 
 /* ---- terminal.c -------------------------------------------------------------------------- */
 

@@ -78,10 +78,10 @@ int print_token(struct taking *taking)
             lease_expires(taking->holding.connection, lock->wants[0].name, rowlock_token(lease)));
     else
         printf("%" PRId64 "\n", rowlock_token(lease));
-    if (!fflush(stdout) && !ferror(stdout))
+    if (finish_output() == STATUS_OK)
         return STATUS_OK;
     rowlock_release(lease, NULL);
-    message("cannot write the token to standard output; the lease is given back");
+    message("the token could not be printed: the lease is released");
     return STATUS_FAILED;
 }
 

@@ -46,13 +46,12 @@ int main(int argc, char **argv)
     struct command command = {0};
     int status;
 
+    keep_standard_places();
     be_told_of_large_files();
     read_globals(&command, argc, argv);
     status = command.verb->run(&command);
-    if ((fflush(stdout) || ferror(stdout)) && status == STATUS_OK) {
-        message("cannot write to standard output");
-        status = STATUS_FAILED;
-    }
+    if (status == STATUS_OK || status == STATUS_ANSWER_IS_NO)
+        status = finish_output() ? STATUS_FAILED : status;
     free(command.operands);
     free(command.db);
     return status;

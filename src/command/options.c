@@ -73,13 +73,13 @@ static int take_global(struct command *command, int option)
         return 1;
     case OPTION_VERSION:
         print_version();
-        exit(STATUS_OK);
+        exit(finish_output());
     case 'h':
         if (command->verb)
             print_help(command->verb);
         else
             print_overview();
-        exit(STATUS_OK);
+        exit(finish_output());
     case '?':
     case ':':
         refuse(command, option);

@@ -50,11 +50,14 @@ struct descriptors *descriptors_of_caller(void)
 
 int fill_standard_descriptors(void)
 {
-    int fd = open("/dev/null", O_RDWR);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), failed = null < 0;
 
-    while (fd >= 0 && fd <= STDERR_FILENO)
-        fd = dup(fd);
-    return fd < 0 ? -1 : close(fd);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !failed; fd++)
+        if (fcntl(fd, F_GETFD) != 0) /* closed, or what main put there: exec would close it */
+            failed = dup2(null, fd) < 0;
+    if (null > STDERR_FILENO)
+        close(null);
+    return failed ? -1 : 0;
 }
 
 /* The descriptors from `from` on, before `to`, end with exec. */

@@ -199,6 +199,52 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [[ $output == *"stop it"*"'rowlock ls lost'"* ]]
 }
 
+# ---- standard output ------------------------------------------------------------------------------
+
+exits() { # STATUS COMMAND...
+    local want=$1 got=0
+    shift
+    "$@" || got=$?
+    echo "$*: $got" >>exits # standard output may be closed here
+    [ "$got" = "$want" ]
+}
+
+@test "a result that cannot be printed is an error, of every verb" {
+    for verb in "ls" "ls --json" "ls free --json" "jobs --json" "subjects --json" "vacuum" "schema print sqlite" \
+        "help" "--help" "ls --help" "--version"; do
+        # shellcheck disable=SC2086
+        exits 125 rowlock $verb >/dev/full 2>said
+        grep -q "cannot write to standard output" said
+    done
+    token=$(rowlock acquire --ttl 1m printed)
+    exits 125 rowlock check printed --token "$token" >&- 2>said
+    exits 125 rowlock check --json printed --token "$token" >/dev/full 2>said
+    exits 125 rowlock renew --json printed --token "$token" >/dev/full 2>said
+    exits 125 rowlock ls >&- 2>said
+    grep -q "cannot write to standard output: Bad file descriptor" said
+}
+
+@test "what prints a token takes no lease when standard output is closed" {
+    for verb in "acquire --ttl 1h" "hold --for 1h --note x"; do
+        # shellcheck disable=SC2086
+        exits 125 rowlock $verb silent >&- 2>said
+        grep -q "nobody can read standard output: nothing was done" said
+        is_free silent
+        # shellcheck disable=SC2086
+        exits 125 rowlock $verb silent >/dev/full 2>said
+        is_free silent
+    done
+}
+
+@test "a closed standard descriptor is no place for a connection" {
+    token=$(rowlock acquire --ttl 1m x)
+    exits 0 rowlock release x --token "$token" <&- >&- 2>&-
+    exits 123 rowlock release x --token 1 <&- >&- 2>&- # the error has nowhere to go
+    exits 1 rowlock check x --token 1 <&- 2>&-
+    rowlock run y -- sh -c 'exec >seen; for fd in 0 2; do [ -e /proc/self/fd/$fd ] && echo $fd; done; true' <&- 2>&-
+    [ ! -s seen ] # and stays closed for the command
+}
+
 # ---- release ---------------------------------------------------------------------------------------
 
 @test "release: 0, and 123 if it was lost" {

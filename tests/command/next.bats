@@ -56,6 +56,42 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [[ $output == *"247 bytes"* ]]
 }
 
+@test "next draws no number that nobody can read, and names the one that it could not print" {
+    rowlock() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$@"; }
+    status=0
+    rowlock next unread >&- 2>said || status=$?
+    cat said
+    [ "$status" = 125 ]
+    grep -q "nobody can read standard output: nothing was done" said
+    status=0
+    rowlock next unread 1</dev/null 2>said || status=$?
+    [ "$status" = 125 ]
+    [ "$(rowlock next unread)" = 1 ]
+    status=0
+    rowlock next unread >/dev/full 2>said || status=$?
+    cat said
+    [ "$status" = 125 ]
+    grep -q "^rowlock: cannot write to standard output: No space left on device$" said
+    grep -q "^rowlock: 2 of 'unread' is drawn, and was not printed: it is lost$" said
+    status=0
+    rowlock next --count 20000 unread >/dev/full 2>said || status=$?
+    [ "$status" = 125 ]
+    grep -q "^rowlock: 3 to 20002 of 'unread' are drawn, and were not all printed$" said
+    [ "$(rowlock next unread)" = 20003 ]
+}
+
+@test "next whose reader has gone ends with an error, not by a signal" {
+    mkfifo pipe
+    exec 9<>pipe
+    exec 8>pipe 9>&- # a pipe without a reader
+    status=0
+    rowlock next deaf >&8 2>said || status=$?
+    exec 8>&-
+    cat said
+    [ "$status" = 125 ]
+    [ "$(rowlock next deaf)" = 1 ]
+}
+
 @test "the same number from SQL as from the command" {
     [ "$(rowlock next door)" = 1 ]
     case $ROWLOCK_TEST_ENGINE in

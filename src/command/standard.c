@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The standard descriptors: what was closed stays closed, and a result that nobody can read is an error. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/command.h"
+
+/* Writing to it fails, as it does to a closed one; exec closes it for the caller's command. */
+void keep_standard_places(void)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    while (fd >= 0 && fd <= STDERR_FILENO)
+        fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+static int is_writable(void)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+        return 0;
+    return poll(&output, 1, 0) < 0 || !(output.revents & (POLLERR | POLLNVAL));
+}
+
+int check_output(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    if (is_writable())
+        return STATUS_OK;
+    message("nobody can read standard output: nothing was done");
+    return STATUS_FAILED;
+}
+
+int finish_output(void)
+{
+    int failed;
+
+    errno = 0;
+    failed = fflush(stdout) || ferror(stdout);
+    if (!failed)
+        return STATUS_OK;
+    message("cannot write to standard output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
+    return STATUS_FAILED;
+}
