@@ -4,9 +4,7 @@
 
 setup_file() {
     export STANDIN=$BATS_FILE_TMPDIR/port
-    sql "CREATE SCHEMA standin; GRANT USAGE ON SCHEMA standin TO PUBLIC;
-         CREATE FUNCTION standin.version() RETURNS text LANGUAGE sql AS
-         \$\$ SELECT 'PostgreSQL 15.2-YB-2025.1.0.0-b0 on x86_64-pc-linux-gnu, compiled by clang'::text \$\$"
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f "$BATS_TEST_DIRNAME/../lib/yugabytedb.sql"
     perl "$BATS_TEST_DIRNAME/../lib/yugabytedb.pl" "$ROWLOCK_TEST_POSTGRESQL_PORT" "$STANDIN" \
         </dev/null >"$BATS_FILE_TMPDIR/log" 2>&1 3>&- &
     echo $! >"$BATS_FILE_TMPDIR/pid"

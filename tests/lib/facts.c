@@ -33,6 +33,12 @@ static const struct facts facts[] = {
         .an_error_aborts = 1,
         .deadlock_code = ROWLOCK_EABORTED, .deadlock_left = ROWLOCK_TX_ABORTED,
     },
+    { /* a stand-in (yugabytedb.pl), by tests/command/yugabytedb_conformance.bats: technique row */
+        .engine = "postgresql", .technique = "yugabytedb", .code = ROWLOCK_ROW,
+        .shared = SHARED_TOGETHER, .names_independent = 1, .server = 1, .levels = 1,
+        .an_error_aborts = 1,
+        .deadlock_code = ROWLOCK_EABORTED, .deadlock_left = ROWLOCK_TX_ABORTED,
+    },
     {
         .engine = "mariadb", .technique = "row", .code = ROWLOCK_ROW,
         .shared = SHARED_TOGETHER, .names_independent = 1, .server = 1, .first_come = 1,

@@ -61,12 +61,14 @@ static long session_of(void *handle)
     return PQbackendPID(handle);
 }
 
+/* For YugabyteDB rowlock polls: it sleeps between two tries. */
 static int is_waiting(void *admin, long session)
 {
     char text[200], answer[40];
 
     snprintf(text, sizeof text,
-             "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND wait_event_type = 'Lock'",
+             "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
+             "(wait_event_type = 'Lock' OR wait_event = 'PgSleep')",
              session);
     return sql(admin, text, answer, sizeof answer) == 0 && atol(answer) > 0;
 }

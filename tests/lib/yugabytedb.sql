@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What yugabytedb.pl makes of a client's statements refers to: run by a superuser in the database under test.
+CREATE SCHEMA standin;
+GRANT USAGE ON SCHEMA standin TO PUBLIC;
+CREATE EXTENSION dblink SCHEMA standin;
+
+CREATE FUNCTION standin.version() RETURNS text LANGUAGE sql AS $$
+    SELECT 'PostgreSQL 15.2-YB-2025.1.0.0-b0 on x86_64-pc-linux-gnu, compiled by clang'::text
+$$;
+
+-- The row stays when the caller's transaction is rolled back, and nobody waits for it. A row that the caller has
+-- deleted is in the way of that: then lock_timeout ends the wait.
+CREATE FUNCTION standin.make_known(name text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF 'standin' <> ALL (coalesce(standin.dblink_get_connections(), '{}')) THEN
+        PERFORM standin.dblink_connect('standin', format('host=127.0.0.1 port=%s dbname=%s user=postgres',
+                                                         current_setting('port'), current_database()));
+        PERFORM standin.dblink_exec('standin', 'SET lock_timeout = 2000');
+    END IF;
+    PERFORM standin.dblink_exec('standin', format(
+        'INSERT INTO rowlock.name (name) VALUES (%L) ON CONFLICT DO NOTHING', name), false);
+END $$;
