@@ -49,7 +49,8 @@ enum rowlock_bracket {
 struct rowlock_budget {
     int64_t deadline_ms; /* INT64_MAX: none */
     int interrupt_fd;    /* -1: none; readable: give up */
-    int64_t give_up_ms;  /* 0: 2 s after either; else by then at the latest the session is given up */
+    int64_t
+        give_up_ms; /* 0: 2 s after either; else by then at the latest the session is given up */
 };
 
 struct rowlock_outcome {
@@ -116,7 +117,10 @@ struct rowlock_driver {
     /* May a name be sent as text, or would the session take its bytes for another encoding's? Asked
        before BEGIN_ONE only; NULL where the dialect has none. */
     bool (*speaks_utf8)(const struct rowlock_link *link);
-    int (*socket)(const struct rowlock_link *link); /* -1: none */
+    /* Is what answers no longer the database that was opened? Then what is held there excludes nobody, and every
+       run() fails. NULL: it cannot happen. */
+    bool (*replaced)(struct rowlock_link *link);
+    int (*socket)(const struct rowlock_link *link);     /* -1: none */
     int64_t (*number)(const struct rowlock_link *link); /* of the server session; 0: none */
     void *(*handle)(const struct rowlock_link *link);
 };

@@ -11,6 +11,7 @@
 
 #include "driver/driver.h"
 #include "driver/failure.h"
+#include "driver/sqlite_file.h"
 #include "driver/sqlite_library.h"
 #include "driver/sqlite_path.h"
 #include "util/clock.h"
@@ -31,6 +32,8 @@ struct rowlock_link {
     int caller_timeout; /* borrowed: the busy_timeout to put back */
     struct compiled *cache;
     size_t n;
+    bool replaced; /* the file: for good */
+    struct rowlock_sqlite_files files;
 };
 
 static int fail(struct rowlock_link *link, struct rowlock_error *error)
@@ -103,7 +106,10 @@ static int open_file(struct rowlock_link *link, const char *url,
                           budget, error);
     if (code == ROWLOCK_ESERVER)
         return ROWLOCK_OK; /* a read-only file: the first lock will say so */
-    return code ? rowlock__wrap_error(error, code, "'%s'", path) : ROWLOCK_OK;
+    if (code)
+        return rowlock__wrap_error(error, code, "'%s'", path);
+    rowlock__sqlite_replaced(link->db, false, &link->files); /* from now on they are known */
+    return ROWLOCK_OK;
 }
 
 static void sqlite_close(struct rowlock_link *link);
@@ -377,14 +383,36 @@ static enum rowlock_transaction left_of(struct rowlock_link *link, int was_open)
     return was_open ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
 }
 
+static bool sqlite_replaced(struct rowlock_link *link)
+{
+    link->replaced =
+        link->replaced || rowlock__sqlite_replaced(link->db, link->borrowed != 0, &link->files);
+    return link->replaced;
+}
+
+/* A transaction that is open is left to the caller's ROLLBACK. */
+static int refuse_replaced(struct rowlock_link *link, struct rowlock_outcome *outcome,
+                           struct rowlock_error *error)
+{
+    int code = rowlock__fail(error, ROWLOCK_ESERVER,
+                             "'%.200s' (or its -wal or -shm file) was deleted or replaced while it "
+                             "was open; what was locked in it excludes nobody: open it again",
+                             S.sqlite3_db_filename(link->db, "main"));
+
+    outcome->left = left_of(link, 0);
+    return rowlock__left(error, code, outcome->left);
+}
+
 static int sqlite_run(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls,
                       size_t n, const struct rowlock_budget *budget,
                       struct rowlock_outcome *outcome, struct rowlock_error *error)
 {
     int was_open = !S.sqlite3_get_autocommit(link->db), code = ROWLOCK_OK;
 
-    enter(link);
     outcome->sent_commit = false;
+    if (sqlite_replaced(link))
+        return refuse_replaced(link, outcome, error);
+    enter(link);
     if (bracket & ROWLOCK_BEGIN)
         code = execute(link, &rowlock__dialect_sqlite.statements[ROWLOCK_SQL_BEGIN], NULL, budget,
                        error);
@@ -453,6 +481,7 @@ const struct rowlock_driver rowlock__driver_sqlite = {
     .rollback = sqlite_rollback,
     .state = sqlite_state,
     .script = sqlite_script,
+    .replaced = sqlite_replaced,
     .socket = sqlite_socket,
     .number = no_number,
     .handle = sqlite_handle,

@@ -91,6 +91,8 @@ int rowlock_fence(struct rowlock_connection *connection, const char *name, int64
     code = rowlock__name_check(name, error);
     if (!code && token < 1)
         code = rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': a token is above 0", name);
+    if (!code)
+        code = rowlock__check_replaced(connection, error);
     if (!code && connection->dialect->procedural)
         code = rowlock__check_installed(connection, error);
     /* nothing was asked for yet; but reading the schema may have found the connection lost */

@@ -212,8 +212,12 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
     struct question question = {
         ROWLOCK_SQL_RENEW,           values, rowlock__take_number, &answer, deadline_ms,
         atomic_load(&lease->end_ms), false};
-    int code = ask(connection, &question, error);
+    int code = rowlock__check_replaced(connection, error);
 
+    if (code)
+        atomic_store(&lease->lost, true);
+    else
+        code = ask(connection, &question, error);
     if (code)
         return code;
     if (answer < 0)
@@ -338,6 +342,10 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
     }
     if (!lease->release_ms)
         lease->release_ms = rowlock__now_ms();
+    if (rowlock__check_replaced(connection, NULL)) {
+        rowlock__keeper_end(lease);
+        return say_released(lease, true, error);
+    }
     code = ask_again(connection, &question, &lease->release_unsure, error);
     /* its session gives back the token's lock, if it has it: only now, after the COMMIT */
     rowlock__keeper_end(lease);

@@ -144,6 +144,17 @@ enum rowlock_state rowlock__state(const struct rowlock_connection *connection)
     return connection->link ? connection->driver->state(connection->link) : ROWLOCK_STATE_DEAD;
 }
 
+int rowlock__check_replaced(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    const struct rowlock_driver *driver = connection->driver;
+
+    if (!connection->link || !driver->replaced || !driver->replaced(connection->link))
+        return ROWLOCK_OK;
+    return rowlock__fail(
+        error, ROWLOCK_ELOST,
+        "the database file was deleted or replaced, and every lease in it is lost");
+}
+
 /* A standby, a read-only server, a Galera node: said at once, not at the first lock. */
 int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_error *error)
 {

@@ -55,6 +55,8 @@ int rowlock__connect_later(const struct rowlock_connection *like, struct rowlock
 
 /* The driver's, and DEAD where there is no session. */
 enum rowlock_state rowlock__state(const struct rowlock_connection *connection);
+/* Is the database that was opened gone for good (driver.h, replaced)? Then every lease in it is lost: ELOST. */
+int rowlock__check_replaced(struct rowlock_connection *connection, struct rowlock_error *error);
 
 /* ESERVER where no lock can be kept: a standby, a read-only server, a Galera node. */
 int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_error *error);

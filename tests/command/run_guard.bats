@@ -153,3 +153,33 @@ MEMBER
     ends_with 143 "$holder"
     kill -s KILL "$(cat daemon)" # which outlives its command
 }
+
+# ---- the file of SQLite -----------------------------------------------------------------------------
+
+of_file() { ROWLOCK_TEST_URL=sqlite:$PWD/own.db "$@"; }
+
+@test "p5: the database file is replaced while a command runs: 123, and the command is ended" {
+    of_file start_leased --ttl 3s a -- sh -c "$(pid_into command); exec sleep 970"
+    holder=$started
+    until_true is_there command
+    of_file start_leased a -- touch never
+    waiter=$started
+    until_true of_file is_waited_for a
+    "$ROWLOCK" --db "sqlite:$PWD/new.db" run a -- true
+    mv new.db own.db
+    ends_with 123 "$holder"
+    is_gone "$(cat command)"
+    ends_with 69 "$waiter"
+    [ ! -e never ]
+    grep "^rowlock: the lock on 'a' is lost, stopping the command: .*deleted or replaced" err
+    grep "^rowlock: 'a': .*'$PWD/own.db' .*was deleted or replaced while it was open" err
+}
+
+@test "p5: the database file is deleted while a command runs, and the command ends first: 123" {
+    of_file start_leased --ttl 60s a -- sh -c "$(pid_into command); until [ -e stop ]; do sleep 0.02; done"
+    until_true is_there command
+    rm own.db
+    touch stop
+    ends_with 123 "$started"
+    [ ! -e own.db ]
+}

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,6 +72,108 @@ TEST(memory_is_no_database_that_programs_share)
 
     t_fails(rowlock_open("sqlite::memory:", NULL, &connection, &t_error), EINVAL);
     t_fails(rowlock_open("sqlite:", NULL, &connection, &t_error), EINVAL);
+}
+
+/* ---- the file is replaced ---------------------------------------------------------------------------- */
+
+static struct rowlock_lease *held_in(struct rowlock_connection *connection)
+{
+    struct rowlock_want want = t_x("held");
+    struct rowlock_terms terms = {.ttl_ms = 3600000};
+    struct rowlock_lease *lease = NULL;
+
+    t_ok(rowlock_acquire(connection, &want, 1, &terms, &lease, &t_error));
+    t_ok(rowlock_renew(lease, 0, &t_error));
+    return lease;
+}
+
+/* Whatever is done with a lease of a file that is not there any more says that it is lost, and nothing
+   new is locked in that file. */
+static void nothing_holds(struct rowlock_connection *connection, struct rowlock_lease *lease)
+{
+    struct rowlock_want want = t_x("other");
+    struct rowlock_lease *none = NULL;
+
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
+    t_true(strstr(t_error.text, "deleted or replaced") != NULL);
+    t_int(rowlock_left(lease), 0);
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    t_fails(rowlock_acquire(connection, &want, 1, NULL, &none, &t_error), ESERVER);
+    t_true(strstr(t_error.text, "deleted or replaced") != NULL);
+    t_fails(t_begin(connection, t_x("other"), 0), ESERVER);
+    rowlock_lease_free(lease);
+}
+
+TEST(p1_the_file_is_deleted_and_its_leases_are_lost)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char name[40], path[400], file[420];
+        struct rowlock_connection *connection;
+        struct rowlock_lease *lease;
+
+        snprintf(name, sizeof name, "deleted%zu.db", i);
+        connection = open_new(name, path, sizeof path);
+        lease = held_in(connection);
+        snprintf(file, sizeof file, "%s%s", path, suffixes[i]);
+        t_int(unlink(file), 0);
+        nothing_holds(connection, lease);
+    }
+}
+
+TEST(p1_the_file_is_replaced_and_its_leases_are_lost)
+{
+    char path[400], fresh[400];
+    struct rowlock_connection *connection = open_new("replaced.db", path, sizeof path);
+    struct rowlock_lease *lease = held_in(connection), *second;
+
+    second = held_in(open_new("fresh.db", fresh, sizeof fresh));
+    rowlock_lease_free(second);
+    t_int(rename(fresh, path), 0);
+    nothing_holds(connection, lease);
+}
+
+static void note_loss(struct rowlock_lease *lease, const struct rowlock_error *why, void *data)
+{
+    (void)lease;
+    t_int(write(*(int *)data, &why->code, sizeof why->code), sizeof why->code);
+}
+
+TEST(p5_the_file_is_deleted_while_a_thread_keeps_the_lease)
+{
+    char path[400];
+    struct rowlock_connection *connection = open_new("kept.db", path, sizeof path);
+    struct rowlock_want want = t_x("kept");
+    struct rowlock_terms terms = {.ttl_ms = 3000};
+    struct rowlock_lease *lease = NULL;
+    int fds[2], code = 0;
+
+    t_int(pipe(fds), 0);
+    t_ok(rowlock_acquire(connection, &want, 1, &terms, &lease, &t_error));
+    t_ok(rowlock_keep(lease, note_loss, &fds[1], &t_error));
+    t_int(unlink(path), 0);
+    t_int(read(fds[0], &code, sizeof code), sizeof code);
+    t_int(code, ROWLOCK_ELOST);
+    rowlock_lease_free(lease);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+TEST(p4_the_fence_sees_that_the_file_was_replaced)
+{
+    char path[400];
+    struct rowlock_connection *connection = open_new("fenced.db", path, sizeof path), *writer;
+    struct rowlock_lease *lease = held_in(connection);
+
+    writer = open_new("fenced.db", path, sizeof path);
+    t_ok(t_begin(writer, t_x("data"), 0));
+    t_ok(rowlock_fence(writer, "held", rowlock_token(lease), &t_error));
+    t_int(unlink(path), 0);
+    t_fails(rowlock_fence(writer, "held", rowlock_token(lease), &t_error), ELOST);
+    t_true(rowlock_commit(writer, &t_error) != ROWLOCK_OK);
+    t_ok(rowlock_rollback(writer, &t_error));
+    rowlock_lease_free(lease);
 }
 
 TEST(p11_the_busy_timeout_of_the_handle_is_put_back)

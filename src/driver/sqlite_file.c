@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "driver/sqlite_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define S rowlock__sqlite
+#define PATH_SIZE 4200
+
+/* What cannot be looked at, for want of rights, has not gone. */
+static bool is_another(struct rowlock_sqlite_files *files, int which, const char *path)
+{
+    struct stat now;
+
+    if (stat(path, &now))
+        return files->file[which].inode && (errno == ENOENT || errno == ENOTDIR);
+    if (!files->file[which].inode) {
+        files->file[which].device = now.st_dev;
+        files->file[which].inode = now.st_ino;
+    }
+    return files->file[which].inode != now.st_ino || files->file[which].device != now.st_dev;
+}
+
+/* SQLite compares the inode with that of the file that it opened itself, however long ago. */
+static bool has_moved(sqlite3 *db)
+{
+    int moved = 0;
+
+    return S.sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
+}
+
+/* As long as we have the log open, no other program may remove it or its index: a new log would be
+   written by programs that do not see our locks. */
+bool rowlock__sqlite_replaced(sqlite3 *db, bool borrowed, struct rowlock_sqlite_files *files)
+{
+    static const char *const suffixes[ROWLOCK_SQLITE_FILES] = {"", "-wal", "-shm"};
+    const char *database = S.sqlite3_db_filename(db, "main");
+    char path[PATH_SIZE];
+    int n = borrowed ? 1 : ROWLOCK_SQLITE_FILES;
+
+    if (!database || !*database || strlen(database) + 8 > sizeof path)
+        return false; /* in memory */
+    if (has_moved(db))
+        return true;
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s%s", database, suffixes[i]);
+        if (is_another(files, i, path))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Is the file at the database's path still the one that is open? Locks in another exclude nobody. */
+#ifndef ROWLOCK_SQLITE_FILE_H
+#define ROWLOCK_SQLITE_FILE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "driver/sqlite_library.h"
+
+#define ROWLOCK_SQLITE_FILES 3 /* the database, its log, the log's index */
+
+struct rowlock_sqlite_files {
+    struct {
+        dev_t device;
+        ino_t inode; /* 0: not seen yet */
+    } file[ROWLOCK_SQLITE_FILES];
+};
+
+/* Deleted, renamed or replaced since they were first seen here. A `borrowed` handle's owner may end the
+   log by himself: there only the database counts. */
+bool rowlock__sqlite_replaced(sqlite3 *db, bool borrowed, struct rowlock_sqlite_files *files);
+
+#endif
