@@ -57,20 +57,6 @@ struct said {
     const char *every, *cron;
 };
 
-/* Before we look which descriptors are the caller's: this one is not. */
-static char *read_url(int fd)
-{
-    char text[4097];
-    size_t n = 0;
-    ssize_t got;
-
-    while (n < sizeof text - 1 && (got = read(fd, text + n, sizeof text - 1 - n)) > 0)
-        n += (size_t)got;
-    close(fd);
-    text[n] = '\0';
-    return strdup(text);
-}
-
 static void take_setting(const struct command *command, const char *name, struct job_run *job)
 {
     char why[200];
@@ -98,7 +84,8 @@ static void take(const struct command *command, int option, struct job_run *job,
         job->token = option_number(command, "--adopt", 1, LONG_MAX);
         break;
     case OPTION_URL_FD:
-        job->url = read_url((int)option_number(command, "--url-fd", 3, 1024));
+        /* before we look which descriptors are the caller's: this one is not */
+        job->url = url_receive((int)option_number(command, "--url-fd", 3, 1024));
         break;
     case OPTION_DUE:
         job->due_ms = option_number(command, "--adopted-due", 0, LONG_MAX);

@@ -4,6 +4,7 @@
 
 #include "command/json.h"
 #include "command/lease_argument.h"
+#include "command/run.h"
 
 #define TTL_MS 30000 /* the database does not keep the one it was acquired with */
 
@@ -26,6 +27,8 @@ int cmd_renew(struct command *command)
     int status;
 
     read_lease_argument(command, 1, &argument);
+    if (argument.guard_fd)
+        return stand_in(&argument);
     status = adopt_lease(command, &argument, &connection, &lease, &error);
     if (lease)
         status =

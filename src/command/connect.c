@@ -33,6 +33,19 @@ void note_database(const struct url *url)
              place);
 }
 
+static char *opened;
+
+const char *database_url(void)
+{
+    return opened ? opened : "";
+}
+
+static void note_opened(const struct url *url)
+{
+    free(opened);
+    opened = strdup(url->text);
+}
+
 /* What cannot be read as a URL is not shown in part either. */
 static int refuse_url(const struct url *url, const struct rowlock_error *error)
 {
@@ -110,6 +123,8 @@ int connect_database(const struct url *url, const struct approach *approach,
         return STATUS_FAILED;
     if (ended == ROWLOCK_EINVAL)
         return refuse_url(url, &error);
+    if (!ended)
+        note_opened(url);
     return ended ? report(&error) : STATUS_OK;
 }
 

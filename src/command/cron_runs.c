@@ -14,22 +14,6 @@
 
 /* ---- starting --------------------------------------------------------------------------------------- */
 
-/* The URL may hold a password: neither ps nor the environment shows it. The reading end, or -1. */
-static int url_pipe(const struct cron *cron)
-{
-    size_t length = strlen(cron->url.text);
-    int pair[2];
-
-    if (pipe2(pair, O_CLOEXEC | O_NONBLOCK))
-        return -1;
-    if (write(pair[1], cron->url.text, length) != (ssize_t)length) {
-        close(pair[0]);
-        pair[0] = -1;
-    }
-    close(pair[1]);
-    return pair[0];
-}
-
 struct arguments {
     char token[32], due[48], attempt[48], fd[32], ttl[32], kill_after[32], max_run[32];
     const char *argv[24];
@@ -77,7 +61,6 @@ static _Noreturn void become_job(const struct cron *cron, int fd, const struct a
         dup2(null, STDIN_FILENO);
     hide_ours(cron->callers);
     fcntl(fd, F_SETFD, 0);
-    fcntl(fd, F_SETFL, 0);
     sigaction(SIGPIPE, &cron->broken_pipe, NULL);
     leave_large_files_to_command();
     sigprocmask(SIG_SETMASK, &cron->original, NULL);
@@ -110,7 +93,7 @@ int cron_start(struct cron *cron, const struct crontab_entry *entry,
 {
     struct cron_run *run = new_run(cron, entry->name);
     struct arguments arguments;
-    int fd = url_pipe(cron);
+    int fd = url_send(cron->url.text);
 
     if (run && fd >= 0) {
         write_arguments(entry, claim, token, fd, &arguments);

@@ -60,6 +60,13 @@ void guard_extend(struct guard *guard, int64_t end_ms)
     give(guard, &order);
 }
 
+void guard_ask(struct guard *guard)
+{
+    struct guard_order order = {.kind = GUARD_ASK};
+
+    give(guard, &order);
+}
+
 void guard_signal(struct guard *guard, int number, int to_group)
 {
     struct guard_order order = {.kind = GUARD_SIGNAL, .number = number, .to_group = to_group};

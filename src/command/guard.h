@@ -30,6 +30,9 @@ struct guard_plan {
     int dies_with_rowlock; /* the lock is gone with rowlock: no time for TERM */
     /* Becomes the command, or returns errno. In a child of the guard. */
     int (*become)(void *data);
+    /* Becomes the stand-in, which renews while job control stops the command and rowlock; writes orders
+       to `fd`. Returns if it cannot. In a child of the guard. NULL: there is none. */
+    void (*stand_in)(void *data, int fd);
     void *data;
 };
 
@@ -49,6 +52,7 @@ enum guard_event {
     GUARD_NOT_EXECUTED, /* number: errno of exec */
     GUARD_STOPPED,      /* the command alone was stopped, or with us */
     GUARD_CONTINUED,
+    GUARD_UNTIL,  /* end_ms: the answer to guard_ask() */
     GUARD_ENDING, /* it has begun to end the command; cause */
     GUARD_ENDED,  /* number: wait() status; cause; survivors */
     GUARD_GONE    /* the guard itself was killed */
@@ -67,6 +71,7 @@ struct guard_report {
     enum guard_cause cause;
     struct tree survivors; /* processes that outlived the command, and run on */
     pid_t command;
+    int64_t end_ms; /* of UNTIL: the command is dead by then */
 };
 
 /* Starts guard and command. -1, errno set: there is neither. The command's process takes no signal and does
@@ -75,6 +80,7 @@ struct guard_report {
 int guard_start(struct guard *guard, const struct guard_plan *plan);
 /* None of these blocks, also if the guard is stopped. */
 void guard_extend(struct guard *guard, int64_t end_ms);
+void guard_ask(struct guard *guard); /* is it awake, and until when is the lock certain? */
 void guard_signal(struct guard *guard, int number, int to_group);
 void guard_end(struct guard *guard);  /* the lock is over */
 void guard_stop(struct guard *guard); /* it is not */
@@ -88,7 +94,7 @@ void guard_close(struct guard *guard);
 
 /* ---- between the two ------------------------------------------------------------------------------ */
 
-enum guard_order_kind { GUARD_BEGIN, GUARD_EXTEND, GUARD_SIGNAL, GUARD_END, GUARD_STOP };
+enum guard_order_kind { GUARD_BEGIN, GUARD_EXTEND, GUARD_ASK, GUARD_SIGNAL, GUARD_END, GUARD_STOP };
 
 struct guard_order {
     enum guard_order_kind kind;
@@ -100,6 +106,22 @@ struct guard_order {
 
 _Noreturn void guard_run(const struct guard_plan *plan, int fd);
 
+/* ---- the stand-in: guard_stand_in.c ----------------------------------------------------------------- */
+
+/* A process of the guard's that renews the lease while the command is stopped. Job control stops
+   rowlock together with the command, and neither the guard nor the stand-in. */
+struct stand_in {
+    pid_t pid; /* 0: there is none */
+    int fd;    /* its orders; -1 */
+};
+
+/* Starts it, unless there is one. */
+void stand_in_start(struct stand_in *stand_in, const struct guard_plan *plan);
+/* Its next order: 1. It is gone, or has nothing to say: 0. Never blocks. */
+int stand_in_next(struct stand_in *stand_in, struct guard_order *out);
+/* Ends it, if there is one. */
+void stand_in_end(struct stand_in *stand_in);
+
 /* ---- descendants: guard_tree.c ----------------------------------------------------------------------- */
 
 /* Looks at /proc once; sends `number` (0: none) to every descendant of `root`, but not to the members
@@ -108,5 +130,7 @@ _Noreturn void guard_run(const struct guard_plan *plan, int fd);
 int tree_signal(pid_t root, int number, pid_t but, struct tree *out);
 /* Is this one process stopped, now? */
 int tree_is_stopped(pid_t pid);
+/* 0: it has none, or is gone. */
+pid_t tree_parent(pid_t pid);
 
 #endif

@@ -38,6 +38,8 @@ struct watchman {
     enum guard_cause cause;
     int64_t kill_ms; /* while ending */
     int looks;       /* in vain, since KILL */
+    int stopped;     /* the command */
+    struct stand_in stand_in;
 };
 
 static void report_event(const struct watchman *man, enum guard_event event, int number)
@@ -79,6 +81,7 @@ static void begin_ending(struct watchman *man, enum guard_cause cause)
 {
     if (man->ending)
         return;
+    stand_in_end(&man->stand_in);
     man->ending = 1;
     man->cause = cause;
     man->kill_ms = rowlock__after(rowlock__now_ms(), man->plan->kill_after_ms);
@@ -108,11 +111,15 @@ static void kill_all(struct watchman *man)
 
 static void take_change(struct watchman *man, int how)
 {
-    if (WIFSTOPPED(how)) {
+    man->stopped = WIFSTOPPED(how);
+    if (man->stopped) {
+        if (!man->ending)
+            stand_in_start(&man->stand_in, man->plan);
         report_event(man, GUARD_STOPPED, WSTOPSIG(how));
     } else if (WIFCONTINUED(how)) {
         report_event(man, GUARD_CONTINUED, 0);
     } else {
+        stand_in_end(&man->stand_in);
         man->reaped = 1;
         man->how = how;
     }
@@ -130,6 +137,8 @@ static int reap(struct watchman *man)
     while ((pid = waitpid(-1, &how, WNOHANG | WUNTRACED | WCONTINUED)) > 0)
         if (pid == man->command && !man->reaped)
             take_change(man, how);
+        else if (pid == man->stand_in.pid && (WIFEXITED(how) || WIFSIGNALED(how)))
+            man->stand_in.pid = 0;
     return pid < 0 && errno == ECHILD;
 }
 
@@ -161,6 +170,20 @@ static void pass_on(const struct watchman *man, const struct guard_order *order)
         kill(order->to_group && group ? -group : man->command, order->number);
 }
 
+static void extend(struct watchman *man, const struct guard_order *order)
+{
+    if (!man->ending && order->end_ms > man->end_ms)
+        man->end_ms = order->end_ms;
+}
+
+static void answer(const struct watchman *man)
+{
+    struct guard_report report = {.event = GUARD_UNTIL, .end_ms = man->end_ms};
+
+    send(man->fd, &report, sizeof report, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* The stand-in renews until rowlock itself has renewed again: it may wake later than the command. */
 static void obey(struct watchman *man, const struct guard_order *order)
 {
     switch (order->kind) {
@@ -169,8 +192,12 @@ static void obey(struct watchman *man, const struct guard_order *order)
             close_begin(man);
         break;
     case GUARD_EXTEND:
-        if (!man->ending && order->end_ms > man->end_ms)
-            man->end_ms = order->end_ms;
+        extend(man, order);
+        if (!man->stopped)
+            stand_in_end(&man->stand_in);
+        break;
+    case GUARD_ASK:
+        answer(man);
         break;
     case GUARD_SIGNAL:
         pass_on(man, order);
@@ -201,6 +228,12 @@ static void read_orders(struct watchman *man)
         obey(man, &order);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
         lose_rowlock(man);
+    while (stand_in_next(&man->stand_in, &order)) {
+        if (order.kind == GUARD_EXTEND)
+            extend(man, &order);
+        else
+            begin_ending(man, GUARD_LOCK_OVER);
+    }
 }
 
 /* ---- time -------------------------------------------------------------------------------------------- */
@@ -244,10 +277,11 @@ static void await(const struct watchman *man)
 {
     struct pollfd fds[] = {{.fd = man->child_fd, .events = POLLIN},
                            {.fd = man->timer_fd, .events = POLLIN},
-                           {.fd = man->orphaned ? -1 : man->fd, .events = POLLIN}};
+                           {.fd = man->orphaned ? -1 : man->fd, .events = POLLIN},
+                           {.fd = man->stand_in.fd, .events = POLLIN}};
 
     set_timer(man);
-    poll(fds, 3, -1);
+    poll(fds, sizeof fds / sizeof *fds, -1);
 }
 
 /* Orders count before the clock: a deadline that was extended in time has not passed. So does the
@@ -383,6 +417,7 @@ void guard_run(const struct guard_plan *plan, int fd)
     struct watchman man = {.plan = plan,
                            .fd = fd,
                            .begin_fd = -1,
+                           .stand_in = {.fd = -1},
                            .end_ms = plan->end_ms,
                            .over_ms = rowlock__after(rowlock__now_ms(), plan->max_run_ms)};
     struct guard_report last = {.event = GUARD_ENDED};

@@ -164,3 +164,10 @@ int tree_is_stopped(pid_t pid)
 
     return read_process(pid, &process) && process.state == 'T';
 }
+
+pid_t tree_parent(pid_t pid)
+{
+    struct process process;
+
+    return read_process(pid, &process) ? process.parent : 0;
+}

@@ -40,7 +40,11 @@ int64_t option_token(const struct command *command)
 void read_lease_argument(struct command *command, int with_ttl, struct lease_argument *argument)
 {
     static const struct option options[] = {
-        {"token", required_argument, NULL, OPTION_TOKEN}, LOCK_TTL_LONG_OPTION, {NULL, 0, NULL, 0}};
+        {"token", required_argument, NULL, OPTION_TOKEN},
+        LOCK_TTL_LONG_OPTION,
+        {"url-fd", required_argument, NULL, OPTION_URL_FD}, /* these two are not for people */
+        {"guard-fd", required_argument, NULL, OPTION_GUARD_FD},
+        {NULL, 0, NULL, 0}};
     static const struct option token_only[] = {{"token", required_argument, NULL, OPTION_TOKEN},
                                                {NULL, 0, NULL, 0}};
     struct lock_options lock = lock_options_default();
@@ -50,6 +54,10 @@ void read_lease_argument(struct command *command, int with_ttl, struct lease_arg
     while ((option = next_option(command, NULL, with_ttl ? options : token_only)) != -1)
         if (option == OPTION_TOKEN)
             argument->token = option_token(command);
+        else if (option == OPTION_URL_FD)
+            argument->url_fd = (int)option_number(command, "--url-fd", 3, 1024);
+        else if (option == OPTION_GUARD_FD)
+            argument->guard_fd = (int)option_number(command, "--guard-fd", 3, 1024);
         else
             take_lock_option(command, option, &lock);
     argument->ttl_ms = lock.ttl_ms;

@@ -5,7 +5,7 @@
 
 #include "command/command.h"
 
-enum { OPTION_TOKEN = OPTION_OWN + 1, OPTION_NOW };
+enum { OPTION_TOKEN = OPTION_OWN + 1, OPTION_NOW, OPTION_URL_FD, OPTION_GUARD_FD };
 
 /* NAME, the one operand. Ends the program if it is missing, or not alone. */
 const char *one_name(struct command *command);
@@ -15,7 +15,8 @@ int64_t option_token(const struct command *command);
 struct lease_argument {
     const char *name;
     int64_t token;
-    int64_t ttl_ms; /* 0: not said */
+    int64_t ttl_ms;       /* 0: not said */
+    int url_fd, guard_fd; /* of a stand-in; 0: this is none */
 };
 
 /* Reads NAME --token T, and --ttl where `with_ttl`. Ends the program on wrong usage. */

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/signalfd.h>
 #include <sys/types.h>
 
@@ -56,6 +57,7 @@ struct signals {
     struct sigaction broken_pipe; /* and what SIGPIPE was to the caller: we ignore it */
     int wait_fd;                  /* readable: give up waiting */
     int fd;                       /* while the command runs: the same */
+    int awake_fd;                 /* and then readable: we were stopped, and are awake again */
 };
 
 int signals_open(struct signals *signals);
@@ -63,6 +65,8 @@ int signals_open(struct signals *signals);
 int signals_turn_to_command(struct signals *signals);
 /* And back: they interrupt what is waited for. */
 int signals_turn_to_wait(struct signals *signals);
+/* While the command runs the terminal's stop signals do not stop us: this does, as they would have. */
+void signals_stop(void);
 /* The next one, or 0. */
 int signals_next(int fd, struct signalfd_siginfo *info);
 /* Ends this process as the signal would have. */
@@ -116,6 +120,13 @@ int held_by_ancestor(const struct rowlock_want *wants, size_t n);
 /* Sets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_OWNER and ROWLOCK_HELD, and for a run of a job ROWLOCK_DUE
    and ROWLOCK_ATTEMPT. */
 int set_environment(const struct rowlock_want *wants, size_t n, const struct holding *holding);
+
+/* ---- run_kept.c ---------------------------------------------------------------------------- */
+
+/* Of the keeper of `acquire --while-pid`: what is below `pid` must not wait for this lease. */
+void announce_kept(pid_t pid, int64_t token);
+/* Is this process, or an ancestor, one whose lease `token` is kept so? 0: any lease. */
+int is_kept_for_ancestor(int64_t token);
 
 /* ---- run_child.c --------------------------------------------------------------------------- */
 
@@ -181,7 +192,11 @@ void output_close(struct output *output, const struct signals *signals, int wait
 
 /* The connection's own thread: whatever the server does, signals are passed on in time. */
 struct keeper {
-    const struct holding *holding;
+    struct holding *holding;
+    const char *name; /* the first of the lease's */
+    int64_t ttl_ms;
+    atomic_int
+        overslept; /* the lease's end passed while we were stopped: the database knows more */
     pthread_t thread;
     int fd, thread_fd; /* a socket pair: a question, an answer */
     int started, asking;
@@ -192,7 +207,7 @@ struct keeper {
 
 enum question { KEEPER_KEEP = 'k', KEEPER_END = 'e' };
 
-int keeper_start(struct keeper *keeper, const struct holding *holding);
+int keeper_start(struct keeper *keeper, struct holding *holding, const struct lock_options *lock);
 /* KEEP: renew the lease, or see whether the session lives. END: give back, release, or commit. */
 void keeper_ask(struct keeper *keeper, enum question question);
 /* Takes the answer when keeper->fd is readable: the library's code. */
@@ -204,7 +219,7 @@ void keeper_stop(struct keeper *keeper);
 
 struct watch {
     const struct run *run;
-    const struct holding *holding;
+    struct holding *holding;
     const struct signals *signals;
     struct output *output; /* NULL: not kept */
     struct guard guard;
@@ -214,7 +229,8 @@ struct watch {
     int64_t replace_ms, stop_look_ms; /* ROWLOCK_NEVER: not now */
     int socket_fd, socket_quiet;
     int lost, done;
-    int told;                /* to end the command, by a signal */
+    int stale; /* the question under way was put before we were stopped: its answer means nothing */
+    int told;  /* to end the command, by a signal */
     struct guard_report end; /* how it ended */
 };
 
@@ -242,7 +258,16 @@ int64_t statement_limit(const struct run *run);
 /* Runs the command under the lock, gives the lock back, and says what is to be said: outcome->status, lost,
    stuck. Stuck: holding is in use, end with _exit(). */
 int execute(const struct run *run, struct signals *signals, const struct descriptors *callers,
-            const struct holding *holding, struct outcome *outcome);
+            struct holding *holding, struct outcome *outcome);
+
+/* ---- run_stand_in.c -------------------------------------------------------------------------- */
+
+/* guard_plan.stand_in of a struct child: becomes `rowlock renew` with hidden options. */
+void become_stand_in(void *child, int fd);
+/* What that does: renews the lease, and gives the guard its orders, until the guard ends it. An exit
+   status. */
+struct lease_argument;
+int stand_in(const struct lease_argument *argument);
 
 /* ---- run_report.c ---------------------------------------------------------------------------- */
 

@@ -23,7 +23,13 @@ static int start_threads(struct watch *watch)
 {
     if (watch->output && output_start(watch->output))
         return -1;
-    return keeper_start(&watch->keeper, watch->holding);
+    return keeper_start(&watch->keeper, watch->holding, &watch->run->lock);
+}
+
+/* In the caller's process group job control stops rowlock together with the command. */
+static int has_stand_in(const struct watch *watch)
+{
+    return watch->run->terminal && watch->holding->lease;
 }
 
 static int start(struct watch *watch, struct child *child)
@@ -34,6 +40,7 @@ static int start(struct watch *watch, struct child *child)
                               .own_group = !watch->run->terminal,
                               .dies_with_rowlock = !watch->holding->lease,
                               .become = become_command,
+                              .stand_in = has_stand_in(watch) ? become_stand_in : NULL,
                               .data = child};
 
     if (guard_start(&watch->guard, &plan)) {
@@ -62,7 +69,7 @@ static int watch_command(struct watch *watch, struct child *child, struct outcom
 }
 
 int execute(const struct run *run, struct signals *signals, const struct descriptors *callers,
-            const struct holding *holding, struct outcome *outcome)
+            struct holding *holding, struct outcome *outcome)
 {
     static struct output output; /* of a thread that may outlive us */
     struct output *kept = run->keeps_output || run->keeps_errors ? &output : NULL;

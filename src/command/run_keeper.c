@@ -24,11 +24,33 @@ static int send_byte(int fd, char byte)
     return sent == 1;
 }
 
+/* While we were stopped a stand-in has renewed the lease, or nobody has: the database tells. */
+static int adopt_again(struct keeper *keeper)
+{
+    struct holding *holding = keeper->holding;
+    struct rowlock_lease *fresh = NULL;
+    int code;
+
+    if (!keeper->overslept || !holding->lease || rowlock_left(holding->lease) > 0)
+        return ROWLOCK_OK;
+    code = rowlock_adopt(holding->connection, keeper->name, rowlock_token(holding->lease), &fresh,
+                         &keeper->error);
+    if (code)
+        return code;
+    rowlock_lease_free(holding->lease);
+    holding->lease = fresh;
+    holding->renew_ms = keeper->ttl_ms;
+    return ROWLOCK_OK;
+}
+
 static int answer_to(struct keeper *keeper, char question)
 {
     const struct holding *holding = keeper->holding;
     struct rowlock_error *error = &keeper->error;
+    int code = adopt_again(keeper);
 
+    if (code && question == KEEPER_KEEP)
+        return code;
     if (question == KEEPER_END && holding->give_back)
         return holding->give_back(holding, &keeper->ending, error);
     if (question == KEEPER_END)
@@ -51,11 +73,15 @@ static void *keep(void *data)
     return NULL;
 }
 
-int keeper_start(struct keeper *keeper, const struct holding *holding)
+int keeper_start(struct keeper *keeper, struct holding *holding, const struct lock_options *lock)
 {
     int pair[2];
 
-    *keeper = (struct keeper){.holding = holding, .fd = -1, .thread_fd = -1};
+    *keeper = (struct keeper){.holding = holding,
+                              .name = lock->wants[0].name,
+                              .ttl_ms = lock->ttl_ms,
+                              .fd = -1,
+                              .thread_fd = -1};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return -1;
     keeper->fd = pair[0];

@@ -66,6 +66,7 @@ static void renewed(struct watch *watch)
     int64_t now = rowlock__now_ms();
 
     watch->end_ms = end_of(watch->run, watch->holding);
+    watch->keeper.overslept = 0;
     expect_end(watch);
     guard_extend(&watch->guard, watch->end_ms);
     if (watch->pause_ms && watch->run->verbose)
@@ -86,14 +87,21 @@ static void not_renewed(struct watch *watch)
     watch->next_keep_ms = rowlock__after(rowlock__now_ms(), watch->pause_ms);
 }
 
+/* By our clock; or a stand-in may have renewed it, and then the guard knows when it ends. */
+static int may_be_ours(const struct watch *watch)
+{
+    return watch->keeper.overslept || rowlock_left(watch->holding->lease) > 0;
+}
+
 static void take_answer(struct watch *watch)
 {
     int code = keeper_answer(&watch->keeper);
 
     if (watch->lost)
         return;
-    if (watch->holding->lease && code && code != ROWLOCK_ELOST &&
-        rowlock_left(watch->holding->lease) > 0)
+    if (watch->stale)
+        watch->next_keep_ms = rowlock__now_ms();
+    else if (watch->holding->lease && code && code != ROWLOCK_ELOST && may_be_ours(watch))
         not_renewed(watch);
     else if (code)
         lose(watch, watch->keeper.error.text);
@@ -106,6 +114,7 @@ static void take_answer(struct watch *watch)
 static void ask(struct watch *watch)
 {
     watch->socket_quiet = 0;
+    watch->stale = 0;
     keeper_ask(&watch->keeper, KEEPER_KEEP);
 }
 
@@ -148,8 +157,32 @@ static void stop_too(struct watch *watch)
     watch->stop_look_ms = ROWLOCK_NEVER;
     if (watch->lost || !tree_is_stopped(watch->guard.command))
         return;
-    raise(SIGTSTP);
+    if (watch->keeper.asking) { /* stopped within a transaction we would keep the stand-in out */
+        watch->stop_look_ms = rowlock__after(rowlock__now_ms(), STOP_LOOK_MS);
+        return;
+    }
+    signals_stop();
     guard_signal(&watch->guard, SIGCONT, 0);
+}
+
+/* We may have been stopped for long, by job control or by anybody. The stand-in may have renewed the
+   lease: the guard knows until when, and gets the time to tell. 1: we were. */
+static int wake(struct watch *watch)
+{
+    struct signalfd_siginfo info;
+    int64_t now = rowlock__now_ms();
+
+    if (!signals_next(watch->signals->awake_fd, &info))
+        return 0;
+    if (watch->lost)
+        return 1;
+    watch->keeper.overslept = 1;
+    watch->stale = watch->keeper.asking;
+    watch->next_keep_ms = now;
+    if (now >= watch->replace_ms)
+        watch->replace_ms = now + DEAF_GUARD_MS;
+    guard_ask(&watch->guard);
+    return 1;
 }
 
 /* ---- the guard ------------------------------------------------------------------------------------- */
@@ -197,6 +230,12 @@ static void take_report(struct watch *watch, const struct guard_report *report)
         break;
     case GUARD_CONTINUED:
         watch->stop_look_ms = ROWLOCK_NEVER;
+        break;
+    case GUARD_UNTIL:
+        if (!watch->lost && report->end_ms > watch->end_ms) {
+            watch->end_ms = report->end_ms;
+            expect_end(watch);
+        }
         break;
     case GUARD_ENDING:
         if (report->cause == GUARD_LOCK_OVER)
@@ -252,11 +291,11 @@ static void on_time(struct watch *watch)
 {
     int64_t now = rowlock__now_ms();
 
-    if (now >= watch->replace_ms)
+    if (now >= watch->replace_ms && !wake(watch))
         replace_guard(watch);
     if (now >= watch->stop_look_ms)
         stop_too(watch);
-    if (!watch->keeper.asking && !watch->lost && now >= watch->next_keep_ms)
+    else if (!watch->keeper.asking && !watch->lost && now >= watch->next_keep_ms)
         ask(watch);
 }
 
@@ -268,10 +307,13 @@ static void turn(struct watch *watch)
     struct pollfd fds[] = {{.fd = watch->guard.fd, .events = POLLIN},
                            {.fd = watch->signals->fd, .events = POLLIN},
                            {.fd = watch->keeper.fd, .events = POLLIN},
+                           {.fd = watch->signals->awake_fd, .events = POLLIN},
                            {.fd = listen ? watch->socket_fd : -1, .events = POLLIN}};
 
     if (poll(fds, sizeof fds / sizeof *fds, timeout_of(next_instant(watch))) < 0)
         return;
+    if (fds[3].revents)
+        wake(watch);
     if (fds[1].revents)
         pass_on(watch);
     if (fds[0].revents)
@@ -280,7 +322,7 @@ static void turn(struct watch *watch)
         return;
     if (fds[2].revents)
         take_answer(watch);
-    if (fds[3].revents && !watch->keeper.asking) {
+    if (fds[4].revents && !watch->keeper.asking) {
         ask(watch);
         watch->socket_quiet = 1; /* once: if it was nothing, the next ping is in a second */
     }

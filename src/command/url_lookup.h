@@ -35,8 +35,16 @@ int url_make_folder(const struct url *url);
 /* What fails later says that it was this one. */
 void note_database(const struct url *url);
 
+/* Of the database that connect_database() opened last, for a program that we execute; never to be printed. */
+const char *database_url(void);
+
 /* No core, and no other process of this user, can show the URL's password. */
 void keep_url_secret(const struct url *url);
+
+/* The URL for a program that we execute: neither ps nor the environment shows it. The reading end
+   of a pipe, which ends with exec, or -1. The other side reads it to its end; NULL: out of memory. */
+int url_send(const char *text);
+char *url_receive(int fd);
 
 /* "sqlite", "postgresql", "mariadb", "mysql": the dialect of the URL's scheme, or NULL. */
 const char *url_dialect(const struct url *url);

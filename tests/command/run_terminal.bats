@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run under a terminal: the command is where a shell's own command would be. The terminal is a pty of
 # script(1), whose keyboard is descriptor 5.
-# Runs on: sqlite/native
+# Runs on: sqlite/native postgresql/native
 
 bats_require_minimum_version 1.5.0
 load lib
@@ -213,19 +213,126 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
     ends_with 0 "$terminal"
 }
 
-@test "p5: suspended with ^Z until the lease runs out: the command is dead, then the next has the lock" {
+# An editor, for all that concerns job control: it takes the keyboard in raw mode, and obeys ^Z as nano and mutt
+# do ("group"), as vi does ("term") or as less does ("self"). It writes down how often it was continued.
+editor='use POSIX; my ($how) = @ARGV; system "stty raw -echo"; open my $file, ">", "editor.tmp"; print $file $$;
+    close $file; rename "editor.tmp", "editor"; my $times = 0;
+    while (sysread STDIN, my $key, 1) {
+        last if $key eq "q";
+        next if $key ne "\032";
+        system "stty sane";
+        kill $how eq "term" ? "TSTP" : "STOP", $how eq "self" ? $$ : 0;
+        system "stty raw -echo";
+        open my $seen, ">>", "continued"; print $seen ++$times, "\n"; close $seen;
+    }
+    system "stty sane"; exit 7'
+expiry_of() { item "$1" '$[0].expires'; }
+expires_later_than() { [[ $(expiry_of "$1") > $2 ]]; }
+until_renewed() { # NAME, this many TIMES
+    local n
+    for n in $(seq "$2"); do until_true expires_later_than "$1" "$(expiry_of "$1")"; done
+}
+has_stand_in() { [ -n "$(pgrep -P "$1")" ] && [ "$(pgrep -P "$1" | wc -l)" = 2 ]; } # GUARD
+has_no_stand_in() { ! has_stand_in "$1"; }
+has_line() { grep -qx "$1" "$2" 2>/dev/null; }
+
+survives_suspension() { # HOW
+    echo "$editor" >editor.pl
+    at_terminal "exec bash --norc --noprofile -i"
+    type_in "$run_line --ttl 3s a -- perl editor.pl $1\n"
+    until_true is_there editor
+    editor=$(cat editor)
+    rowlock=$(parent_of "$(parent_of "$editor")")
+    for round in 1 2; do
+        type_in '\032'
+        until_true is_stopped "$editor"
+        until_true is_stopped "$rowlock"
+        until_renewed a 4 # that is longer than the lease lasts
+        is_held a
+        until_true is_stopped "$editor"
+        is_stopped "$rowlock"
+        type_in 'fg; echo status $? >>status\n'
+        until_true has_line "$round" continued
+        until_true is_running "$rowlock"
+        until_renewed a 2
+        until_true has_no_stand_in "$(parent_of "$editor")"
+    done
+    type_in 'q'
+    until_true has_line 'status 7' status
+    type_in 'exit\n'
+    ends_with 0 "$terminal"
+    is_free a
+}
+@test "p5: an editor survives ^Z for longer than its lease, and fg: it stops its group, as nano does" {
+    survives_suspension group
+}
+@test "p5: an editor survives ^Z for longer than its lease, and fg: by TSTP, as vi does" {
+    survives_suspension term
+}
+@test "p5: an editor survives ^Z for longer than its lease, and fg: it stops itself, as less does" {
+    survives_suspension self
+}
+
+@test "p5: suspended with ^Z, and nobody can renew: the command is dead, then the next has the lock" {
     at_terminal "exec bash --norc --noprofile -i"
     type_in "$run_line --ttl 5s a -- bash -c 'trap \"\" TERM; sleep 970 & $(pid_into command); while :; do wait; done'\n"
     until_true is_there command
     command=$(cat command)
+    guard=$(parent_of "$command")
     start_next a command
     type_in '\032'
+    until_true is_stopped "$command"
+    until_true pgrep -P "$guard" -x rowlock-stand-i
+    kill -s STOP "$(pgrep -P "$guard" -x rowlock-stand-i)"
     next_has_passed
     [ ! -e overlap ]
     is_gone "$command"
     type_in 'fg; echo status $? >status; exit\n'
     until_true is_there status
     [ "$(cat status)" = "status 123" ]
+    ends_with 0 "$terminal"
+}
+
+@test "p5: broken while it is suspended with ^Z: the command is ended, and fg tells it" {
+    at_terminal "exec bash --norc --noprofile -i"
+    type_in "$run_line --ttl 5s a -- bash -c '$(pid_into command); exec sleep 970'\n"
+    until_true is_there command
+    type_in '\032'
+    until_true is_stopped "$(cat command)"
+    rowlock break a
+    until_true is_gone "$(cat command)"
+    until_true shows "the lock on 'a' is lost while the command is stopped"
+    type_in 'fg; echo status $? >status; exit\n'
+    until_true is_there status
+    [ "$(cat status)" = "status 123" ]
+}
+
+@test "p5: suspended with ^Z, and rowlock is killed: the command and the stand-in end" {
+    at_terminal "exec bash --norc --noprofile -i"
+    type_in "$run_line a -- bash -c '$(pid_into command); exec sleep 970'\n"
+    until_true is_there command
+    guard=$(parent_of "$(cat command)")
+    rowlock=$(parent_of "$guard")
+    type_in '\032'
+    until_true is_stopped "$rowlock"
+    until_true has_stand_in "$guard"
+    stand_in=$(pgrep -P "$guard" | grep -vx "$(cat command)")
+    kill -s KILL "$rowlock"
+    until_true is_gone "$(cat command)"
+    until_true is_gone "$stand_in"
+    type_in 'exit\nexit\n'
+}
+
+@test "a command that takes no notice of ^Z goes on, and so does rowlock" {
+    at_terminal "exec bash --norc --noprofile -i"
+    type_in "$run_line --ttl 3s a -- perl -e '\$SIG{TSTP} = q(IGNORE); open F, q(>), q(ready); close F;
+        sleep 1 until -e q(stop); exit 4'; echo status \$? >status\n"
+    until_true is_there ready
+    type_in '\032'
+    until_renewed a 4
+    touch stop
+    until_true has_line 'status 4' status
+    type_in 'exit\n'
     ends_with 0 "$terminal"
 }
 
@@ -271,6 +378,26 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
     type_in ':wq\r'
     ends_with 0 "$terminal"
     diff file - <<<$'who held it?\nnobody'
+    is_free a
+}
+
+@test "p5: an editor at the keyboard is suspended for longer than its lease, and writes its file after fg" {
+    echo 'who held it?' >file
+    at_terminal "TERM=vt100 exec bash --norc --noprofile -i"
+    type_in "$run_line --ttl 3s a -- vi -u NONE file\n"
+    until_true shows 'who held it'
+    type_in '\032'
+    rowlock=$(item a '$[0].pid')
+    until_true is_stopped "$rowlock"
+    until_renewed a 4
+    type_in 'fg; echo status $? >status\n'
+    until_true is_asleep "$rowlock"
+    type_in 'onobody\033'
+    type_in ':wq\r'
+    until_true has_line 'status 0' status
+    diff file - <<<$'who held it?\nnobody'
+    type_in 'exit\n'
+    ends_with 0 "$terminal"
     is_free a
 }
 
