@@ -13,7 +13,7 @@ UPDATE rowlock_subject
             AND basis > coalesce((SELECT expired FROM rowlock_expiry WHERE name = ?1), -1)
             AND (?2 < 0 OR
                  max(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) - updated, 0) < ?2
-                 AND updated <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + 86400000));
+                 AND updated - CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) <= ?2));
 SELECT changes() AS stale,
        max(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) - updated, 0) AS age_ms, version
   FROM rowlock_subject WHERE name = ?1;

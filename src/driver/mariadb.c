@@ -11,6 +11,8 @@
 #include "driver/mariadb_link.h"
 #include "util/error.h"
 
+#define INTERRUPTED 1317 /* what a KILL QUERY is answered by */
+
 static int connection_is_lost(struct rowlock_error *error)
 {
     rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before");
@@ -122,6 +124,18 @@ static enum rowlock_state state(const struct rowlock_link *link)
     return rowlock__mariadb_in_transaction(link) ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_IDLE;
 }
 
+/* A KILL QUERY that comes too late for one statement hits the next: which is sent again, unless the
+   time is over. */
+static unsigned insist(struct rowlock_link *link, const char *text)
+{
+    unsigned failed;
+
+    do
+        failed = rowlock__mariadb_query(link, text, NULL, 0);
+    while (failed == INTERRUPTED && link->wait.stage == STAGE_CALM);
+    return failed;
+}
+
 /* Any answer of success says whether a transaction is open: asks for the cheapest. */
 static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool was_open)
 {
@@ -134,7 +148,7 @@ static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool
     if (link->dead)
         return ROWLOCK_TX_DEAD;
     rowlock__mariadb_arm(link, &budget);
-    failed = rowlock__mariadb_query(link, "DO 0", NULL, 0);
+    failed = insist(link, "DO 0");
     rowlock__mariadb_disarm(link);
     if (failed) {
         rowlock__mariadb_query_failure(link, NULL);
@@ -245,7 +259,7 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
     if (refuse_pending(link, error))
         return ROWLOCK_EINVAL;
     rowlock__mariadb_arm(link, budget);
-    failed = rowlock__mariadb_query(link, "ROLLBACK", NULL, 0);
+    failed = insist(link, "ROLLBACK");
     rowlock__mariadb_disarm(link);
     if (!failed)
         return ROWLOCK_OK;

@@ -227,12 +227,16 @@ static int pg_rollback(struct rowlock_link *link, const struct rowlock_budget *b
 
     if (code || pg_state(link) == ROWLOCK_STATE_IDLE)
         return code;
-    link->n_steps = 0;
-    code = rowlock__pg_add(link, &rollback_statement, NULL, error);
-    if (code)
-        return code;
-    rowlock__pg_travel(link, &cleaning, &trip);
-    return conclude(link, &trip, false, &outcome, error);
+    do { /* a cancel that comes too late for one statement hits the next */
+        link->n_steps = 0;
+        code = rowlock__pg_add(link, &rollback_statement, NULL, error);
+        if (code)
+            return code;
+        rowlock__pg_travel(link, &cleaning, &trip);
+        code = conclude(link, &trip, false, &outcome, error);
+    } while (code == ROWLOCK_ETIMEDOUT && pg_state(link) == ROWLOCK_STATE_ABORTED &&
+             rowlock__now_ms() < budget->deadline_ms);
+    return code;
 }
 
 static int pg_script(struct rowlock_link *link, const char *text,

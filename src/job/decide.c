@@ -4,8 +4,9 @@
 /* An instant that is later than this counts as missed; and where the schedule was changed, one that came
    so shortly before counts still, or two nodes that disagree would put the job off for ever. */
 #define LATE_MS 60000
-/* A clock that was put back by more had been wrong: nobody waits for what was planned by it. */
-#define WRONG_MS INT64_C(86400000)
+/* A clock that was set back by more than this, or by a period where that is shorter, had been wrong: no job
+   waits for a time that was planned by it. One that was set back by less repeats no run. */
+#define WRONG_MS 3600000
 
 typedef struct rowlock_job_state state;
 typedef struct rowlock_job_rules rules;
@@ -31,8 +32,13 @@ static int64_t first_due(const state *s, const rules *r)
 /* Planned when the clock showed a time that is still to come. */
 static bool is_misplanned(const state *s, const rules *r)
 {
+    int64_t next = rowlock__schedule_next(r->schedule, s->now_ms);
+    int64_t period_ms = rowlock__schedule_next(r->schedule, next) - next;
+
+    if (period_ms > WRONG_MS)
+        period_ms = WRONG_MS;
     return s->known && s->same_schedule &&
-           s->due_ms > rowlock__schedule_next(r->schedule, s->now_ms + WRONG_MS);
+           s->due_ms > rowlock__schedule_next(r->schedule, s->now_ms + period_ms);
 }
 
 static int64_t due_of(const state *s, const rules *r)

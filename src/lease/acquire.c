@@ -141,6 +141,19 @@ static void own_row(void *data, const struct rowlock_value *columns, unsigned n)
         own->token = rowlock__value_number(&columns[3]);
 }
 
+/* A question that was cancelled is asked again. */
+static int ask_surely(struct rowlock_connection *connection, enum rowlock_statement_id id,
+                      const struct rowlock_value *value, rowlock_row *row, void *data)
+{
+    int64_t deadline_ms = rowlock__budget(connection).deadline_ms;
+    int code;
+
+    do
+        code = rowlock__ask(connection, id, value, row, data, NULL);
+    while (rowlock__was_cancelled(connection, code, deadline_ms));
+    return code;
+}
+
 /* A procedure commits by itself, and may be stopped between its COMMIT and its answer: what nobody
    was told of is given back. */
 static void give_back(struct acquisition *a)
@@ -155,10 +168,10 @@ static void give_back(struct acquisition *a)
         rowlock__state(connection) == ROWLOCK_STATE_DEAD)
         return;
     connection->interrupt_fd = -1;
-    code = rowlock__ask(connection, ROWLOCK_SQL_LIST, &value, own_row, &own, NULL);
+    code = ask_surely(connection, ROWLOCK_SQL_LIST, &value, own_row, &own);
     value = (struct rowlock_value){.type = ROWLOCK_INT, .number = own.token};
     if (!code && own.token)
-        code = rowlock__ask(connection, ROWLOCK_SQL_RELEASE, &value, NULL, NULL, NULL);
+        code = ask_surely(connection, ROWLOCK_SQL_RELEASE, &value, NULL, NULL);
     a->machine.unsure |= code != ROWLOCK_OK;
     connection->interrupt_fd = interrupt_fd;
 }

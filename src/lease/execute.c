@@ -10,6 +10,7 @@
 #include "lease/request.h"
 #include "lock/refusal.h"
 #include "util/error.h"
+#include "util/pause.h"
 
 /* What the row of an answer fills. */
 struct answer {
@@ -236,17 +237,22 @@ static int trip_of(const struct rowlock_request *request, const struct rowlock_s
 #define FAREWELL_MS 2000 /* a ticket of a session that ends is dead anyway */
 #define TRY_MS 2000      /* a try commits: given up too early it leaves a lease to nobody */
 
+static int64_t farewell_ms(const struct rowlock_connection *connection)
+{
+    int64_t most = connection->statement_ms;
+
+    return most < 0 || most > FAREWELL_MS ? FAREWELL_MS : most;
+}
+
 /* The server ends a wait by itself, and is given the time of a statement more to say so, but little more
    than the caller waits. */
 static struct rowlock_budget budget_of(const struct rowlock_connection *connection,
                                        const struct trip *trip, int64_t deadline_ms)
 {
     int64_t now = rowlock__now_ms(), end = rowlock__after(now, trip->limit_ms);
-    int64_t more = connection->statement_ms;
+    int64_t more = trip->deaf ? farewell_ms(connection) : connection->statement_ms;
     struct rowlock_budget budget;
 
-    if (trip->deaf && (more < 0 || more > FAREWELL_MS))
-        more = FAREWELL_MS;
     if (end > deadline_ms)
         end = deadline_ms > now ? deadline_ms : now;
     budget = (struct rowlock_budget){.deadline_ms = rowlock__after(end, more),
@@ -357,6 +363,23 @@ static int send_trip(struct rowlock_request *request, const struct trip *trip, i
     return rowlock__cleaned_up(connection, &outcome, code, error);
 }
 
+/* A ticket or a session lock that is left behind is in everybody's way as long as our session lives: so
+   a farewell that was cancelled is sent again. */
+static int send_farewell(struct rowlock_request *request, const struct trip *trip,
+                         int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
+{
+    const struct rowlock_connection *connection = request->connection;
+    int64_t until_ms = rowlock__after(rowlock__now_ms(), farewell_ms(connection));
+    struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
+    int code;
+
+    do
+        code = send_trip(request, trip, deadline_ms, answer, error);
+    while (rowlock__was_cancelled(connection, code, until_ms) &&
+           rowlock__pause(&pause, -1, until_ms) == ROWLOCK_WAKE_READY);
+    return code;
+}
+
 /* Technique row: makes the names known, in a transaction of its own. */
 static int prepare(const struct rowlock_request *request, struct rowlock_error *error)
 {
@@ -382,7 +405,7 @@ static void restore_session(struct rowlock_request *request, const struct rowloc
     struct answer answer = {.reply = &reply, .refused = &refused};
     struct trip trip = unmark(request, step);
 
-    send_trip(request, &trip, deadline_ms, &answer, NULL);
+    send_farewell(request, &trip, deadline_ms, &answer, NULL);
 }
 
 void rowlock__unmark_lost(struct rowlock_connection *connection)
@@ -394,7 +417,7 @@ void rowlock__unmark_lost(struct rowlock_connection *connection)
     struct trip trip = {.id = ROWLOCK_SQL_UNMARK_LOST, .alone = true, .deaf = true};
 
     if (rowlock__sql(connection, trip.id) && !is_dead(connection))
-        send_trip(&request, &trip, ROWLOCK_NEVER, &answer, NULL);
+        send_farewell(&request, &trip, ROWLOCK_NEVER, &answer, NULL);
 }
 
 int rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
@@ -410,7 +433,8 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
     *refused = (struct rowlock_refused){0};
     if (trip_of(request, step, &trip))
         return reply->code = rowlock__fail(error, ROWLOCK_EINVAL, "no step of the database's");
-    reply->code = send_trip(request, &trip, deadline_ms, &answer, error);
+    reply->code = trip.deaf ? send_farewell(request, &trip, deadline_ms, &answer, error)
+                            : send_trip(request, &trip, deadline_ms, &answer, error);
     if (reply->status == ROWLOCK_STATUS_UNPREPARED && !(reply->code = prepare(request, error))) {
         *reply = (struct rowlock_reply){0};
         answer.rows = 0;

@@ -11,6 +11,7 @@
 #include "schema/check.h"
 #include "session/reconnect.h"
 #include "util/error.h"
+#include "util/pause.h"
 
 #define DEFAULT_TTL_MS 30000
 #define CANCEL_MS 500 /* what is left of the time for the answer to a cancel */
@@ -44,8 +45,9 @@ struct question {
     rowlock_row *row;
     void *data;
     int64_t deadline_ms;
-    int64_t end_ms; /* of the lease that is at stake; 0: none */
-    bool reads;     /* needs no transaction */
+    int64_t end_ms;   /* of the lease that is at stake; 0: none */
+    bool reads;       /* needs no transaction */
+    int64_t until_ms; /* a statement that was cancelled is repeated until then; 0: it is not */
 };
 
 /* About a lease that is held: a server that does not answer is told to stop a little before the lease
@@ -106,7 +108,7 @@ int rowlock__mark_token(struct rowlock_lease *lease, struct rowlock_connection *
         rowlock__int_value(1), rowlock__int_value(lease->token),
         rowlock__int_value(connection->driver->number(connection->link))};
     struct question question = {
-        ROWLOCK_SQL_MARK, values, NULL, NULL, deadline_ms, atomic_load(&lease->end_ms), false};
+        ROWLOCK_SQL_MARK, values, NULL, NULL, deadline_ms, atomic_load(&lease->end_ms), false, 0};
 
     return rowlock__sql(connection, ROWLOCK_SQL_MARK) ? ask_once(connection, &question, NULL)
                                                       : ROWLOCK_OK;
@@ -147,30 +149,49 @@ static int ask_and_wonder(struct rowlock_connection *connection, const struct qu
     bool heard = !has_hung_up(connection) && !rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
     int code = ask(connection, question, error);
 
-    if (code == ROWLOCK_EUNKNOWN || (heard && (code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT)))
+    if (code == ROWLOCK_EUNKNOWN || (heard && (code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT ||
+                                               code == ROWLOCK_ECANCELED)))
         *unsure = true;
     return code;
 }
 
+/* As ask_and_wonder, again after each cancel: each try has the time of a statement. The statements are
+   idempotent. */
+static int ask_in_spite(struct rowlock_connection *connection, struct question *question,
+                        bool *unsure, struct rowlock_error *error)
+{
+    struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
+    int code = ask_and_wonder(connection, question, unsure, error);
+
+    while (rowlock__was_cancelled(connection, code, question->deadline_ms) &&
+           rowlock__pause(&pause, connection->interrupt_fd, question->until_ms) ==
+               ROWLOCK_WAKE_READY) {
+        question->deadline_ms = within(connection);
+        code = ask_and_wonder(connection, question, unsure, error);
+    }
+    return code;
+}
+
 /* A lost session is replaced, once. */
-static int ask_again(struct rowlock_connection *connection, const struct question *question,
-                     bool *unsure, struct rowlock_error *error)
+static int ask_again(struct rowlock_connection *connection, struct question *question, bool *unsure,
+                     struct rowlock_error *error)
 {
     int code = rowlock__ready_or_lost(connection, error);
 
     if (!code)
-        code = ask_and_wonder(connection, question, unsure, error);
+        code = ask_in_spite(connection, question, unsure, error);
     if (!is_gone(code) || !rowlock__can_reconnect(connection))
         return code;
     code = rowlock__reconnect(connection, question->deadline_ms, error);
-    return code ? code : ask_and_wonder(connection, question, unsure, error);
+    return code ? code : ask_in_spite(connection, question, unsure, error);
 }
 
 int rowlock__ask_alone(struct rowlock_connection *connection, enum rowlock_statement_id id,
                        const struct rowlock_value *values, bool reads, rowlock_row *row, void *data,
                        struct rowlock_error *error)
 {
-    struct question question = {id, values, row, data, within(connection), 0, reads};
+    int64_t deadline_ms = within(connection);
+    struct question question = {id, values, row, data, deadline_ms, 0, reads, deadline_ms};
     bool unsure = false;
     int code = ask_again(connection, &question, &unsure, error);
 
@@ -209,9 +230,14 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
 {
     struct rowlock_value values[] = {rowlock__int_value(lease->token), rowlock__int_value(ttl_ms)};
     int64_t answer = -1, sent_ms = rowlock__now_ms();
-    struct question question = {
-        ROWLOCK_SQL_RENEW,           values, rowlock__take_number, &answer, deadline_ms,
-        atomic_load(&lease->end_ms), false};
+    struct question question = {ROWLOCK_SQL_RENEW,
+                                values,
+                                rowlock__take_number,
+                                &answer,
+                                deadline_ms,
+                                atomic_load(&lease->end_ms),
+                                false,
+                                0};
     int code = rowlock__check_replaced(connection, error);
 
     if (code)
@@ -328,9 +354,9 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
                      const struct rowlock_value *values, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = lease->connection;
-    int64_t answer = -1;
-    struct question question = {id, values, rowlock__take_number, &answer, within(connection),
-                                0,  false};
+    int64_t answer = -1, deadline_ms = within(connection), end_ms = atomic_load(&lease->end_ms);
+    struct question question = {id,    values, rowlock__take_number, &answer, deadline_ms, 0,
+                                false, end_ms};
     int code = rowlock__ready_or_lost(connection, error);
 
     if (code && code != ROWLOCK_ECONN)
@@ -452,7 +478,7 @@ static int ask_check(struct rowlock_connection *connection, const char *name, in
 {
     struct rowlock_value values[] = {rowlock__text_value(name), rowlock__int_value(token)};
     struct question question = {ROWLOCK_SQL_CHECK,  values, check_row, checked,
-                                within(connection), 0,      false};
+                                within(connection), 0,      false,     0};
     int code = not_answered(ask(connection, &question, error), error);
 
     if (code || checked->status == ROWLOCK_STATUS_OK)
@@ -529,8 +555,14 @@ int rowlock_break(struct rowlock_connection *connection, const char *name, int64
     if (!code) {
         struct rowlock_value values[] = {rowlock__text_value(name), rowlock__int_value(token),
                                          rowlock__int_value(now != 0)};
-        struct question question = {
-            ROWLOCK_SQL_BREAK, values, rowlock__take_number, &count, within(connection), 0, false};
+        struct question question = {ROWLOCK_SQL_BREAK,
+                                    values,
+                                    rowlock__take_number,
+                                    &count,
+                                    within(connection),
+                                    0,
+                                    false,
+                                    0};
 
         code = not_answered(ask(connection, &question, error), error);
         if (code)

@@ -309,6 +309,15 @@ int rowlock__was_interrupted(const struct rowlock_connection *connection)
            rowlock__wait_fd(-1, 0, connection->interrupt_fd, 0) == ROWLOCK_WAKE_INTERRUPT;
 }
 
+bool rowlock__was_cancelled(const struct rowlock_connection *connection, int code,
+                            int64_t deadline_ms)
+{
+    if ((code != ROWLOCK_ECANCELED && code != ROWLOCK_ETIMEDOUT) ||
+        rowlock__now_ms() >= deadline_ms || rowlock__state(connection) == ROWLOCK_STATE_DEAD)
+        return false;
+    return !rowlock__was_interrupted(connection);
+}
+
 int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
                    struct rowlock_error *error)
 {

@@ -118,6 +118,11 @@ int rowlock__cleaned_up(struct rowlock_connection *connection,
 /* Is interrupt_fd readable now? */
 int rowlock__was_interrupted(const struct rowlock_connection *connection);
 
+/* Whether an operator (KILL QUERY, pg_cancel_backend) or a limit of the server's ended the statement that
+   failed with `code`, not our own `deadline_ms`, nor an interrupt. The session can be used. */
+bool rowlock__was_cancelled(const struct rowlock_connection *connection, int code,
+                            int64_t deadline_ms);
+
 /* Small row callbacks: the first column as a number; as malloc'd text (char *, freed first). */
 void rowlock__take_number(void *data, const struct rowlock_value *columns, unsigned n);
 void rowlock__take_text(void *data, const struct rowlock_value *columns, unsigned n);

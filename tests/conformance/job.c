@@ -130,6 +130,20 @@ TEST(a_period_never_seen_is_due_at_once_and_then_at_its_next_instant)
     t_true(left > 0 && left <= 24 * HOUR);
 }
 
+/* The database's clock was hours ahead, and is right again: nobody waits for what was planned by it. */
+TEST(a_job_planned_by_a_clock_that_was_hours_ahead_is_planned_again)
+{
+    struct rowlock_job job = job_of("every 5m");
+    struct rowlock_connection *one = t_open();
+
+    finish(claimed(one, &job), 0, NULL);
+    t_sql(one,
+          "UPDATE %.8sjob SET due = due + 3 * 3600000, last = last + 3 * 3600000 WHERE name = '%s'",
+          t_engine()->meta, job.name);
+    t_true(refused(one, &job, ROWLOCK_JOB_NOT_DUE) <= 300000);
+    t_true(refused(one, &job, ROWLOCK_JOB_NOT_DUE) <= 300000); /* it was written down */
+}
+
 TEST(a_line_never_seen_is_planned)
 {
     struct rowlock_connection *one = t_open();

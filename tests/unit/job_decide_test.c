@@ -93,9 +93,27 @@ TEST(a_clock_that_was_put_back_a_little_repeats_nothing)
     given("0 4 * * *", "2026-03-02T03:30Z");
     known("2026-03-02T04:00Z", "2026-03-03T04:00Z");
     waits("2026-03-03T04:00Z");
+    given("every 5m", "2026-03-02T10:26Z");
+    known("2026-03-02T10:30Z", "2026-03-02T10:35Z");
+    waits("2026-03-02T10:35Z");
+}
+
+/* By less than a day: no job may wait that long for a time that is wrong. */
+TEST(a_clock_that_was_set_back_by_hours_plans_the_next_time_again)
+{
     given("every 5m", "2026-03-02T10:31Z");
-    known("2026-03-03T10:30Z", "2026-03-03T10:35Z");
-    waits("2026-03-03T10:35Z");
+    known("2026-03-02T13:30Z", "2026-03-02T13:35Z");
+    plans("2026-03-02T10:35Z");
+    known("2026-03-02T10:35Z", "2026-03-02T10:40Z");
+    waits("2026-03-02T10:40Z");
+    known("2026-03-02T10:40Z", "2026-03-02T10:45Z");
+    plans("2026-03-02T10:35Z");
+    given("0 4 * * *", "2026-03-02T10:00Z"); /* by 20 hours */
+    known("2026-03-03T04:00Z", "2026-03-04T04:00Z");
+    plans("2026-03-03T04:00Z");
+    given("*/10 * * * *", "2026-03-02T10:01Z"); /* by 40 minutes */
+    known("2026-03-02T10:40Z", "2026-03-02T10:50Z");
+    plans("2026-03-02T10:10Z");
 }
 
 TEST(what_is_due_is_claimed_once)

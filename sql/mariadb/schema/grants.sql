@@ -84,6 +84,7 @@ GRANT EXECUTE ON PROCEDURE rowlock_sweep_leases TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_ensure_leases TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_take_leases TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_adopt_own TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_check_answer TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_judge TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_insert_lease TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_grant_once TO application;

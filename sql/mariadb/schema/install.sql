@@ -135,7 +135,7 @@ CREATE OR REPLACE PROCEDURE rowlock_look(
     IN p_name VARBINARY(255), IN p_shared TINYINT, OUT p_all INT, OUT p_live INT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    SET p_live = 0;
+    SET p_all = 1, p_live = 0;                  -- in the way, unless the answer says that none is
     SELECT count(*) INTO p_all FROM rowlock_lease
      WHERE name = p_name AND (p_shared = 0 OR mode <> 'shared');
     IF p_all > 0 THEN

@@ -113,8 +113,12 @@ BEGIN
         SELECT count(*) INTO v_lease FROM rowlock_lease WHERE token = p_token FOR UPDATE SKIP LOCKED;
     END IF;
     IF v_lease > 0 THEN
-        DELETE FROM rowlock_beat WHERE token = p_token;
-        DELETE FROM rowlock_lease WHERE token = p_token;
+        REPEAT
+            DELETE FROM rowlock_beat WHERE token = p_token;
+        UNTIL ROW_COUNT() > 0 END REPEAT;       -- see rowlock_end
+        REPEAT
+            DELETE FROM rowlock_lease WHERE token = p_token;
+        UNTIL ROW_COUNT() > 0 END REPEAT;
     END IF;
     SELECT count(*) = 0 INTO p_ended FROM rowlock_lease WHERE token = p_token;
 END//
@@ -169,8 +173,12 @@ BEGIN
     IF v_until > v_now_ms AND NOT p_stop THEN
         UPDATE rowlock_beat SET expires = '1970-01-01' + INTERVAL v_until * 1000 MICROSECOND WHERE token = p_token;
     ELSE
-        DELETE FROM rowlock_beat WHERE token = p_token;
-        DELETE FROM rowlock_lease WHERE token = p_token;
+        REPEAT                                  -- both rows are there, and locked: see rowlock_end
+            DELETE FROM rowlock_beat WHERE token = p_token;
+        UNTIL ROW_COUNT() > 0 END REPEAT;
+        REPEAT
+            DELETE FROM rowlock_lease WHERE token = p_token;
+        UNTIL ROW_COUNT() > 0 END REPEAT;
     END IF;
     UPDATE rowlock_job
        SET version = version + 1, running = 0, failed = IF(p_outcome = 'done' OR p_stop, 0, v_now_ms)
@@ -204,7 +212,7 @@ CREATE OR REPLACE PROCEDURE rowlock_finish_job(
     IN p_token BIGINT, IN p_outcome VARCHAR(20), IN p_exit INT, IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_stop, v_leases, v_status INT;
+    DECLARE v_beats, v_stop, v_leases, v_status INT;
     DECLARE v_outcome VARCHAR(20) DEFAULT '';
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
@@ -215,10 +223,11 @@ BEGIN
 
     CALL rowlock_alone();
     START TRANSACTION READ WRITE;
-    SELECT stop INTO v_stop FROM rowlock_beat WHERE token = p_token FOR UPDATE;
+    SELECT count(*), MAX(stop) INTO v_beats, v_stop FROM rowlock_beat WHERE token = p_token FOR UPDATE;
     SELECT count(*) INTO v_leases FROM rowlock_lease WHERE token = p_token FOR UPDATE;
     SELECT outcome INTO v_outcome FROM rowlock_run WHERE token = p_token;
-    IF v_stop IS NULL OR v_leases = 0 THEN
+    CALL rowlock_check_answer(v_beats + v_leases);
+    IF v_beats = 0 OR v_leases = 0 THEN
         CALL rowlock_end_late(p_token, p_exit, p_output, v_status);
     ELSEIF v_outcome IN ('done', 'failed', 'timed out') THEN
         SET v_status = 0;                       -- the reply was lost; the name stays taken for a time
@@ -235,7 +244,7 @@ END//
 CREATE OR REPLACE PROCEDURE rowlock_forget_job(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_running, v_live BIGINT;
+    DECLARE v_running, v_live, v_left BIGINT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
@@ -248,8 +257,13 @@ BEGIN
     SELECT running INTO v_running FROM rowlock_job WHERE name = p_name FOR UPDATE;
     SELECT count(*) INTO v_live FROM rowlock_beat WHERE token = v_running AND expires > utc_timestamp(6);
     IF v_running IS NOT NULL AND v_live = 0 THEN
-        DELETE FROM rowlock_job WHERE name = p_name;
-        DELETE FROM rowlock_run WHERE job = p_name;
+        REPEAT                                  -- the row is there, and locked: see rowlock_end
+            DELETE FROM rowlock_job WHERE name = p_name;
+        UNTIL ROW_COUNT() > 0 END REPEAT;
+        REPEAT
+            DELETE FROM rowlock_run WHERE job = p_name;
+            SELECT count(*) INTO v_left FROM rowlock_run WHERE job = p_name;
+        UNTIL v_left = 0 END REPEAT;
     END IF;
     COMMIT;
     SELECT CASE WHEN v_running IS NULL THEN 0 WHEN v_live > 0 THEN 2 ELSE 1 END AS number;

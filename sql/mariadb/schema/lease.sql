@@ -96,6 +96,16 @@ BEGIN
     SET @rowlock_idle = NULL;
 END//
 
+-- A read that decides how something ended, and whose variable is still NULL, was not answered. The caller
+-- rolls back, and asks again.
+CREATE OR REPLACE PROCEDURE rowlock_check_answer(IN p_answer BIGINT)
+    SQL SECURITY INVOKER NO SQL
+BEGIN
+    IF p_answer IS NULL THEN
+        SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = 'rowlock: the statement was interrupted';
+    END IF;
+END//
+
 -- Takes the first lease want off p_rest.
 CREATE OR REPLACE PROCEDURE rowlock_next_lease_want(
     INOUT p_rest LONGTEXT CHARACTER SET ascii,
@@ -123,7 +133,7 @@ CREATE OR REPLACE PROCEDURE rowlock_survey_want(
     OUT p_other INT, OUT p_clash BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE v_all, v_live INT DEFAULT 0;
+    DECLARE v_all, v_live INT;                  -- NULL: not answered, which is never taken for free
     DECLARE v_now DATETIME(6) DEFAULT utc_timestamp(6);
     DECLARE v_permits TINYINT DEFAULT 1;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
@@ -143,12 +153,13 @@ BEGIN
              WHERE name = p_name AND mode = 'permit' AND `limit` <> p_limit
                AND (p_ticket = 0 OR ticket < p_ticket) LIMIT 1;
         END IF;
-        SET v_permits = v_all + p_count > p_limit;      -- else the permits are not in the way
+        SET v_permits = COALESCE(v_all + p_count > p_limit, 1);     -- else the permits are not in the way
     END IF;
+    SET v_all = NULL;
     SELECT count(*) INTO v_all FROM rowlock_lease
      WHERE name = p_name AND NOT (p_mode = 's' AND mode = 'shared'
                                   OR v_permits = 0 AND mode = 'permit' AND `limit` = p_limit);
-    IF v_all > 0 THEN
+    IF v_all IS NULL OR v_all > 0 THEN
         IF p_mode = 'p' AND v_live + p_count <= p_limit THEN
             SET v_permits = 0;                          -- the expired ones are: sweeping them helps
         END IF;
@@ -338,7 +349,7 @@ whole: BEGIN
     END IF;
     IF p_ticket <> 0 THEN
         SELECT count(*) INTO v_mine FROM rowlock_waiter WHERE ticket = p_ticket;
-        IF v_mine = 0 THEN
+        IF v_mine IS NULL OR v_mine = 0 THEN
             SET p_status = 12;
             LEAVE whole;
         END IF;
@@ -353,8 +364,8 @@ whole: BEGIN
         LEAVE whole;
     END IF;
     CALL rowlock_queue(p_wants, p_ticket, v_before, v_last, v_first);
-    IF v_before > 0 THEN
-        SET p_status = 11, p_number = v_last;
+    IF v_before IS NULL OR v_before > 0 THEN
+        SET p_status = 11, p_number = COALESCE(v_last, 0);
     ELSEIF v_expired <> 0 THEN
         SET p_status = 4, p_number = v_expired;
     END IF;
@@ -580,20 +591,15 @@ BEGIN
 END//
 
 -- Both rows or none. A KILL QUERY that comes in the middle of a DELETE may end it with no row and no
--- error: where either found nothing, both are said once more.
+-- error: so the rows are looked for after it, and only none that is left is the end.
 CREATE OR REPLACE PROCEDURE rowlock_end(IN p_token BIGINT, OUT p_rows INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_beats, v_leases, v_commits INT DEFAULT 0;
+    DECLARE v_rows, v_leases, v_beats INT;
 
-    SET p_rows = 0;
     again: LOOP
         BEGIN
-            DECLARE EXIT HANDLER FOR 1213
-            BEGIN
-                ROLLBACK;
-                SET v_beats = 0;
-            END;
+            DECLARE EXIT HANDLER FOR 1213 ROLLBACK;
             DECLARE EXIT HANDLER FOR SQLEXCEPTION
             BEGIN
                 ROLLBACK;
@@ -601,16 +607,18 @@ BEGIN
             END;
 
             START TRANSACTION READ WRITE;
-            DELETE FROM rowlock_beat WHERE token = p_token;
-            SET v_beats = ROW_COUNT();
-            DELETE FROM rowlock_lease WHERE token = p_token;
-            SET v_leases = ROW_COUNT();
+            SET v_rows = 0;
+            REPEAT
+                DELETE FROM rowlock_beat WHERE token = p_token;
+                DELETE FROM rowlock_lease WHERE token = p_token;
+                SET v_rows = v_rows + GREATEST(ROW_COUNT(), 0);
+                SELECT count(*) INTO v_leases FROM rowlock_lease WHERE token = p_token;
+                SELECT count(*) INTO v_beats FROM rowlock_beat WHERE token = p_token;
+            UNTIL v_leases = 0 AND v_beats = 0 END REPEAT;
             COMMIT;
-            SET p_rows = p_rows + v_leases, v_commits = v_commits + 1;
-        END;
-        IF (v_beats > 0 AND v_leases > 0) OR v_commits = 2 THEN
+            SET p_rows = v_rows;
             LEAVE again;
-        END IF;
+        END;
         DO SLEEP(RAND() * 0.02);
     END LOOP;
 END//

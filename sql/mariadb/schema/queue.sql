@@ -202,7 +202,7 @@ CREATE OR REPLACE PROCEDURE rowlock_place(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_locked, v_gone TINYINT DEFAULT 0;
-    DECLARE v_mine, v_before, v_leases INT DEFAULT 0;
+    DECLARE v_mine, v_before, v_leases INT;     -- NULL: not answered, which is never taken for free
     DECLARE v_live, v_expired, v_clash, v_last, v_first BIGINT;
     DECLARE v_expires DATETIME(6);
     DECLARE v_name VARBINARY(255);

@@ -71,7 +71,8 @@ CREATE OR REPLACE PROCEDURE rowlock_begin_lock(IN p_wants LONGBLOB, IN p_wait_ms
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
-    DECLARE v_row, v_leases INT DEFAULT 0;
+    DECLARE v_row INT DEFAULT 0;
+    DECLARE v_leases INT;                       -- NULL: not answered, which is never taken for free
     DECLARE v_status TINYINT;
     DECLARE EXIT HANDLER FOR 1205, 1969
     BEGIN
@@ -129,8 +130,9 @@ CREATE OR REPLACE PROCEDURE rowlock_grant(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
-    DECLARE v_row, v_leases INT DEFAULT 0;
-    DECLARE v_token, v_head BIGINT DEFAULT 0;
+    DECLARE v_row INT DEFAULT 0;
+    DECLARE v_leases INT;                       -- NULL: not answered, which is never taken for free:
+    DECLARE v_head, v_token BIGINT;             -- a KILL QUERY in a subquery makes it NULL, without an error
     DECLARE v_status TINYINT;
 
     IF RIGHT(p_wants, 6) = ':x:0:0' AND LOCATE(',', p_wants) = 0 AND @@tx_isolation = 'READ-COMMITTED'

@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS rowlock_expiry (
 DELIMITER //
 
 -- p_stale 1: it is older than p_max_age_ms (< 0: any age is fine), or expired, or was not made, or not to
--- the end, or it is from more than a day to come: the clock that said so has been put back; NULL: there is
+-- the end, or it lies in the future by more than p_max_age_ms: the clock has been set back; NULL: there is
 -- no such subject. p_age_ms NULL: it was never made.
 CREATE OR REPLACE PROCEDURE rowlock_subject_judge(
     IN p_name VARBINARY(255), IN p_max_age_ms BIGINT, OUT p_stale TINYINT, OUT p_age_ms BIGINT)
@@ -45,7 +45,7 @@ BEGIN
     CALL rowlock_clock(v_now_ms);
     SELECT IF(s.status = 'COMPLETE' AND s.basis > COALESCE(e.expired, -1)
               AND (p_max_age_ms < 0 OR GREATEST(v_now_ms - s.updated, 0) < p_max_age_ms
-                  AND s.updated <= v_now_ms + 86400000), 0, 1),
+                  AND s.updated - v_now_ms <= p_max_age_ms), 0, 1),
            GREATEST(v_now_ms - s.updated, 0)
       INTO p_stale, p_age_ms
       FROM rowlock_subject s LEFT JOIN rowlock_expiry e ON e.name = s.name
@@ -170,15 +170,15 @@ BEGIN
 END//
 
 -- Ends the lease under which it was made, and says how that ended: 0; 8, the lease had been lost, so that
--- whatever came of it counts for nothing. A victim of a deadlock begins again; a DELETE that was killed, and
--- said nothing, is said once more (see rowlock_end).
+-- whatever came of it counts for nothing. A victim of a deadlock begins again. A DELETE that was killed may
+-- report no error (see rowlock_end): it is repeated, for its row is there, and locked.
 CREATE OR REPLACE PROCEDURE rowlock_subject_finish(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_failed TINYINT,
     IN p_error VARCHAR(2048) CHARACTER SET utf8mb4, IN p_exit INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_now_ms, v_again BIGINT;
-    DECLARE v_beats, v_rows INT DEFAULT 0;
+    DECLARE v_now_ms BIGINT;
+    DECLARE v_beats, v_rows INT;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         ROLLBACK;
@@ -187,10 +187,18 @@ BEGIN
 
     CALL rowlock_alone();
     START TRANSACTION READ WRITE;
-    DELETE FROM rowlock_beat WHERE token = p_token;
-    SET v_beats = ROW_COUNT();
-    DELETE FROM rowlock_lease WHERE token = p_token;
-    SET v_rows = ROW_COUNT();
+    SELECT count(*) INTO v_beats FROM rowlock_beat WHERE token = p_token FOR UPDATE;
+    SELECT count(*) INTO v_rows FROM rowlock_lease WHERE token = p_token FOR UPDATE;
+    CALL rowlock_check_answer(v_beats + v_rows);
+    WHILE v_beats > 0 DO
+        DELETE FROM rowlock_beat WHERE token = p_token;
+        SET v_beats = v_beats - GREATEST(ROW_COUNT(), 0);
+    END WHILE;
+    IF v_rows > 0 THEN
+        REPEAT
+            DELETE FROM rowlock_lease WHERE token = p_token;
+        UNTIL ROW_COUNT() > 0 END REPEAT;
+    END IF;
     CALL rowlock_clock(v_now_ms);
     UPDATE rowlock_subject
        SET status = IF(v_rows AND NOT p_failed, 'COMPLETE', 'ERROR'), ended = v_now_ms,
@@ -199,9 +207,6 @@ BEGIN
            error = IF(v_rows, p_error, 'its lease was lost before it was done'), `exit` = p_exit
      WHERE name = p_name AND token = p_token AND status = 'PROCESSING';
     COMMIT;
-    IF v_beats = 0 OR v_rows = 0 THEN
-        CALL rowlock_end(p_token, v_again);
-    END IF;
     SELECT IF(v_rows > 0, 0, 8) AS status,
            RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_token)) AS unlocked;
 END//

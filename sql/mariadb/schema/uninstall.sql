@@ -78,6 +78,7 @@ DROP PROCEDURE IF EXISTS rowlock_sweep_leases;
 DROP PROCEDURE IF EXISTS rowlock_ensure_leases;
 DROP PROCEDURE IF EXISTS rowlock_take_leases;
 DROP PROCEDURE IF EXISTS rowlock_adopt_own;
+DROP PROCEDURE IF EXISTS rowlock_check_answer;
 DROP PROCEDURE IF EXISTS rowlock_judge;
 DROP PROCEDURE IF EXISTS rowlock_insert_lease;
 DROP PROCEDURE IF EXISTS rowlock_grant_once;

@@ -30,7 +30,7 @@ CREATE TABLE rowlock.expiry (
 );
 
 -- stale 1: it is older than max_age_ms (< 0: any age is fine), or expired, or was not made, or not to the
--- end; or it is from more than a day to come: the clock that said so has been put back. age_ms NULL: it was never
+-- end; or it lies in the future by more than max_age_ms: the clock has been set back. age_ms NULL: it was never
 -- made.
 CREATE FUNCTION rowlock.judge_subject(name text, max_age_ms bigint, OUT stale integer, OUT age_ms bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -39,7 +39,7 @@ DECLARE
 BEGIN
     SELECT CASE WHEN s.status = 'COMPLETE' AND s.basis > coalesce(e.expired, -1)
                      AND (max_age_ms < 0 OR greatest(now_ms - s.updated, 0) < max_age_ms
-                                        AND s.updated <= now_ms + 86400000) THEN 0 ELSE 1 END,
+                                        AND s.updated - now_ms <= max_age_ms) THEN 0 ELSE 1 END,
            CASE WHEN s.updated IS NOT NULL THEN greatest(now_ms - s.updated, 0) END
       INTO stale, age_ms
       FROM rowlock.subject s LEFT JOIN rowlock.expiry e ON e.name = s.name

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * P5: an operator cancels statements (KILL QUERY, pg_cancel_backend) while the end of a run, of a refresh,
+ * of a lease or of a wait is recorded. The end is recorded all the same, and once.
+ *
+ * Runs on: postgresql mariadb
+ */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "lib/grants.h"
+#include "lib/jobs.h"
+#include "lib/subject.h"
+
+#define MOMENTS 60 /* of each kind of end */
+#define PLACES 400  /* microseconds after the call began, in which the cancel comes */
+
+static int is_postgresql(void)
+{
+    return strcmp(t_facts()->engine, "postgresql") == 0;
+}
+
+static void cancel_text(char *out, size_t size, long session)
+{
+    snprintf(out, size, is_postgresql() ? "SELECT pg_cancel_backend(%ld)" : "KILL QUERY %ld",
+             session);
+}
+
+/* ---- an operator in a process of its own ----------------------------------------------------------- */
+
+static struct aim {
+    atomic_long session; /* 0: none */
+    atomic_int after_us, shots, stop;
+} * aim;
+
+static int shoot(const void *data, int to)
+{
+    char text[80], answer[80];
+    void *hand = t_engine()->open(t_url());
+
+    (void)data;
+    (void)to;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that failed leaves no operator */
+    while (!atomic_load(&aim->stop)) {
+        long session = atomic_load(&aim->session);
+
+        if (session == 0) {
+            usleep(50);
+            continue;
+        }
+        usleep((useconds_t)atomic_load(&aim->after_us));
+        cancel_text(text, sizeof text, session);
+        t_engine()->sql(hand, text, answer, sizeof answer);
+        atomic_fetch_add(&aim->shots, 1);
+        atomic_compare_exchange_strong(&aim->session, &session, 0);
+    }
+    t_engine()->close(hand);
+    return 0;
+}
+
+static struct child operator(void)
+{
+    aim = mmap(NULL, sizeof *aim, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    t_true(aim != MAP_FAILED);
+    t_install();
+    t_forget_leases(t_native());
+    return t_child(shoot, NULL);
+}
+
+static void dismiss(struct child *child)
+{
+    print_message("# %d statements were cancelled\n", atomic_load(&aim->shots));
+    t_true(atomic_load(&aim->shots) >= MOMENTS);
+    atomic_store(&aim->stop, 1);
+    t_int(t_await_child(child), 0);
+    munmap(aim, sizeof *aim);
+}
+
+/* One cancel, at the `i`-th of many moments after now. */
+static void provoke(struct rowlock_connection *connection, int i)
+{
+    atomic_store(&aim->after_us, i * 37 % PLACES);
+    atomic_store(&aim->session, t_engine()->session(t_handle(connection)));
+}
+
+/* It has come: what is asked next is not hit. */
+static void await_shot(void)
+{
+    while (atomic_load(&aim->session) != 0)
+        usleep(50);
+}
+
+static struct rowlock_connection *fresh(void)
+{
+    struct rowlock_connection *connection = NULL;
+    int64_t broken;
+
+    t_ok(rowlock_open(t_url(), NULL, &connection, &t_error));
+    t_ok(
+        rowlock_break(connection, "nobody's", 0, 0, &broken, &t_error)); /* the schema is checked */
+    return connection;
+}
+
+/* Of the subject t_name(0). */
+static const char *subject_says(void *hand, const char *column)
+{
+    return t_native_sql(hand, "SELECT %s FROM %s WHERE name = '%s'", column,
+                        subject_table("subject"), t_name(0));
+}
+
+/* ---- at any moment ----------------------------------------------------------------------------------- */
+
+static void cancel_finish(struct rowlock_connection *one, void *hand, int i)
+{
+    struct rowlock_job job = t_daily_job(t_name(0));
+    struct rowlock_connection *connection = fresh();
+    struct rowlock_claim claim = {.now_ms = 0};
+    struct rowlock_lease *lease = NULL;
+    struct job_seen seen;
+    int code;
+
+    t_ok(rowlock_claim(connection, &job, &claim, &lease, &t_error));
+    t_int(claim.claimed, ROWLOCK_JOB_CLAIMED);
+    provoke(connection, i);
+    code = rowlock_finish(lease, &(struct rowlock_result){.exit = i % 2 * 3}, &t_error);
+    await_shot();
+    t_ok(code);
+    seen = t_job_seen(one, hand, &job);
+    t_int(seen.runs, 1);
+    t_int(seen.running, 0);
+    t_int(seen.token, 0);
+    t_int(seen.outcome, i % 2 ? ROWLOCK_RUN_FAILED : ROWLOCK_RUN_DONE);
+    rowlock_lease_free(lease);
+    rowlock_close(connection);
+    t_text(t_all_rows(hand), NO_ROWS);
+    t_ok(rowlock_forget_job(one, job.name, &t_error));
+}
+
+TEST(p5_a_finish_that_is_cancelled_at_any_moment_is_recorded)
+{
+    struct child child = operator();
+    struct rowlock_connection *one = t_open();
+    void *hand = t_native();
+
+    for (int i = 0; i < MOMENTS; i++)
+        cancel_finish(one, hand, i);
+    dismiss(&child);
+}
+
+/* A lost run that is not repeated gets its outcome. */
+static void cancel_settling(struct rowlock_connection *one, void *hand, int i)
+{
+    struct rowlock_job job = t_daily_job(t_name(0));
+    struct rowlock_connection *connection = fresh();
+    struct rowlock_claim claim = {.now_ms = 0};
+    struct rowlock_lease *dead = NULL, *lease = NULL;
+    int code;
+
+    job.retry = -1;
+    t_ok(rowlock_claim(one, &job, &claim, &dead, &t_error));
+    t_expire(hand, rowlock_token(dead));
+    rowlock_lease_free(dead);
+    provoke(connection, i * 3);
+    code = rowlock_claim(connection, &job, &claim, &lease, &t_error);
+    await_shot();
+    t_ok(code);
+    t_true(lease == NULL);
+    t_int(t_job_seen(one, hand, &job).outcome, ROWLOCK_RUN_LOST);
+    t_text(t_all_rows(hand), NO_ROWS);
+    rowlock_close(connection);
+    t_ok(rowlock_forget_job(one, job.name, &t_error));
+}
+
+TEST(p5_a_lost_run_is_settled_though_that_is_cancelled)
+{
+    struct child child = operator();
+    struct rowlock_connection *one = t_open();
+    void *hand = t_native();
+
+    for (int i = 0; i < MOMENTS; i++)
+        cancel_settling(one, hand, i);
+    dismiss(&child);
+}
+
+static void cancel_release(void *hand, int i)
+{
+    struct rowlock_connection *connection = fresh();
+    struct rowlock_lease *lease = t_granted(connection, t_x(t_name(0)), 0);
+    int code;
+
+    provoke(connection, i);
+    code = rowlock_release(lease, &t_error);
+    await_shot();
+    t_ok(code);
+    t_text(t_all_rows(hand), NO_ROWS);
+    rowlock_lease_free(lease);
+    rowlock_close(connection);
+}
+
+TEST(p5_a_release_that_is_cancelled_at_any_moment_is_done)
+{
+    struct child child = operator();
+    void *hand = t_native();
+
+    for (int i = 0; i < MOMENTS; i++)
+        cancel_release(hand, i);
+    dismiss(&child);
+}
+
+static void cancel_refresh(void *hand, int i)
+{
+    struct rowlock_connection *connection = fresh();
+    struct rowlock_subject subject = subject_here();
+    struct rowlock_refresh refresh;
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_result failure = {.exit = 3};
+    int code;
+
+    subject.max_age_ms = 0;
+    t_ok(rowlock_refresh_acquire(connection, &subject, NULL, &refresh, &lease, &t_error));
+    provoke(connection, i);
+    code = rowlock_refresh_release(lease, i % 2 ? &failure : NULL, &t_error);
+    await_shot();
+    t_ok(code);
+    t_text(subject_says(hand, "status"), i % 2 ? "ERROR" : "COMPLETE");
+    t_text(t_all_rows(hand), NO_ROWS);
+    rowlock_lease_free(lease);
+    rowlock_close(connection);
+}
+
+TEST(p5_the_result_of_a_refresh_is_recorded_though_that_is_cancelled)
+{
+    struct child child = operator();
+    void *hand = t_native();
+
+    for (int i = 0; i < MOMENTS; i++)
+        cancel_refresh(hand, i);
+    dismiss(&child);
+}
+
+/* In a transaction: it is rolled back, and the subject says why. */
+static void cancel_refresh_failed(void *hand, int i)
+{
+    struct rowlock_connection *connection = fresh();
+    struct rowlock_subject subject = subject_here();
+    struct rowlock_refresh refresh;
+    int code;
+
+    subject.max_age_ms = 0;
+    t_ok(rowlock_refresh_begin(connection, &subject, -1, &refresh, &t_error));
+    provoke(connection, i);
+    code = rowlock_refresh_failed(connection, &refresh, "no source", &t_error);
+    await_shot();
+    t_ok(code);
+    t_text(subject_says(hand, "status"), "ERROR");
+    t_text(subject_says(hand, "error"), "no source");
+    rowlock_close(connection);
+}
+
+TEST(p5_the_error_of_a_refresh_is_recorded_though_that_is_cancelled)
+{
+    struct child child = operator();
+    void *hand = t_native();
+
+    for (int i = 0; i < MOMENTS; i++)
+        cancel_refresh_failed(hand, i);
+    dismiss(&child);
+}
+
+/* A waiter that gives up leaves no ticket to stand in the way while its session lives. */
+static void cancel_withdrawal(void *hand, int i)
+{
+    struct rowlock_connection *connection = fresh();
+    struct rowlock_lease *lease = NULL;
+    int code;
+
+    provoke(connection, i * 11);
+    code = t_acquire(connection, t_x(t_name(0)), 0, 1, &lease);
+    await_shot();
+    t_true(code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED || code == ROWLOCK_EBUSY);
+    t_int(waiters_of(hand, t_name(0)), 0);
+    rowlock_close(connection);
+}
+
+TEST(p6_a_waiter_that_gives_up_leaves_no_ticket_though_that_is_cancelled)
+{
+    struct child child = operator();
+    struct rowlock_lease *held = t_granted(t_open(), t_x(t_name(0)), 0);
+    void *hand = t_native();
+
+    for (int i = 0; i < MOMENTS; i++)
+        cancel_withdrawal(hand, i);
+    dismiss(&child);
+    t_give(held);
+}
+
+/* ---- again and again ----------------------------------------------------------------------------------- */
+
+static int finish_it(struct rowlock_connection *connection, void *lease,
+                     struct rowlock_error *error)
+{
+    (void)connection;
+    return rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, error);
+}
+
+/* While it waits for a row: the finish is what is cancelled, each time. */
+TEST(p5_a_finish_that_is_cancelled_again_and_again_is_recorded_once)
+{
+    struct rowlock_job job = t_daily_job(t_name(0));
+    struct rowlock_connection *connection = t_open(), *one = t_open();
+    struct rowlock_claim claim = {.now_ms = 0};
+    struct rowlock_lease *lease = NULL;
+    void *hand = t_native(), *locker = t_native();
+    struct thread *thread;
+    char text[80];
+
+    t_forget_leases(hand);
+    t_ok(rowlock_claim(connection, &job, &claim, &lease, &t_error));
+    cancel_text(text, sizeof text, t_engine()->session(t_handle(connection)));
+    t_native_sql(locker, "BEGIN");
+    t_native_sql(locker, "SELECT count(*) FROM (SELECT token FROM %s FOR UPDATE) locked",
+                 t_run_table());
+    thread = t_thread(connection, finish_it, lease);
+    for (int i = 0; i < 5; i++) {
+        t_until_waiting(thread);
+        t_native_sql(hand, "%s", text);
+    }
+    t_until_waiting(thread);
+    t_native_sql(locker, "ROLLBACK");
+    t_ok(t_join(thread));
+    t_int(t_job_seen(one, hand, &job).runs, 1);
+    t_int(t_job_seen(one, hand, &job).outcome, ROWLOCK_RUN_DONE);
+    t_ok(rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &t_error)); /* a no-op */
+    t_int(t_job_seen(one, hand, &job).outcome, ROWLOCK_RUN_DONE);
+    rowlock_lease_free(lease);
+    t_text(t_all_rows(hand), NO_ROWS);
+}
