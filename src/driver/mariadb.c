@@ -184,7 +184,7 @@ static int send_calls(struct rowlock_link *link, unsigned bracket, struct rowloc
             return rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before COMMIT");
         }
         outcome->sent_commit = true;
-        if (rowlock__mariadb_query(link, "COMMIT", NULL, 0) != 0)
+        if (rowlock__mariadb_query(link, "COMMIT AND NO CHAIN NO RELEASE", NULL, 0) != 0)
             code = rowlock__mariadb_query_failure(link, error);
     }
     return code;
@@ -259,7 +259,7 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
     if (refuse_pending(link, error))
         return ROWLOCK_EINVAL;
     rowlock__mariadb_arm(link, budget);
-    failed = insist(link, "ROLLBACK");
+    failed = insist(link, "ROLLBACK AND NO CHAIN NO RELEASE");
     rowlock__mariadb_disarm(link);
     if (!failed)
         return ROWLOCK_OK;

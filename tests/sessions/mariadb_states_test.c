@@ -8,6 +8,7 @@
 #include <mysql.h>
 #include <string.h>
 
+#include "lib/grants.h"
 #include "lib/house.h"
 #include "lib/test.h"
 #include "rowlock/mariadb.h"
@@ -142,7 +143,8 @@ TEST(p11_trap_autocommit_off)
     t_ok(t_begin(holder, want, -1));
     for (int i = 0; i < 2; i++) {
         t_fails(t_begin(own, want, 0), EBUSY);
-        t_int(t_engine()->in_transaction(handle), 0); /* who asked for the holder ended what it began */
+        t_int(t_engine()->in_transaction(handle),
+              0); /* who asked for the holder ended what it began */
     }
     t_fails(t_begin(own, want, 50), ETIMEDOUT);
     t_int(t_engine()->in_transaction(handle), 0);
@@ -152,4 +154,101 @@ TEST(p11_trap_autocommit_off)
     t_fails(t_begin(holder, want, 0), EBUSY);
     t_ok(rowlock_commit(own, &t_error));
     t_ok(t_begin(holder, want, 0));
+}
+
+/* ---- completion_type ------------------------------------------------------------------------------- */
+
+static void nothing_is_open(void *handle)
+{
+    t_text(t_native_sql(handle, "SELECT @@in_transaction"), "0");
+}
+
+static void use_locks(struct rowlock_connection *own, void *handle)
+{
+    struct rowlock_connection *other = t_open();
+    struct rowlock_want want = t_x("completed");
+
+    t_ok(t_begin(own, want, -1));
+    t_ok(rowlock_commit(own, &t_error));
+    nothing_is_open(handle);
+    t_ok(t_begin(own, want, -1));
+    t_ok(rowlock_rollback(own, &t_error));
+    nothing_is_open(handle);
+    t_ok(t_begin(other, want, -1));
+    t_fails(t_begin(own, want, 0), EBUSY);
+    nothing_is_open(handle);
+    t_ok(rowlock_rollback(other, &t_error));
+    t_ok(rowlock_vacuum(own, NULL, &t_error));
+    nothing_is_open(handle);
+    t_ok(rowlock_prepare(own, &want, 1, &t_error));
+    nothing_is_open(handle);
+}
+
+static void use_leases(struct rowlock_connection *own, void *handle)
+{
+    struct rowlock_lease *lease = NULL, *none = NULL;
+
+    t_ok(t_acquire(own, t_x("completed"), 0, -1, &lease));
+    nothing_is_open(handle);
+    t_fails(t_acquire(own, t_x("completed"), 0, 50, &none), ETIMEDOUT);
+    nothing_is_open(handle);
+    t_ok(rowlock_renew(lease, 0, &t_error));
+    nothing_is_open(handle);
+    t_give(lease);
+    nothing_is_open(handle);
+}
+
+static void use_doors(void *handle)
+{
+    static const char *const calls[] = {
+        "CALL rowlock_prepare('completed')",
+        "CALL rowlock_acquire('completed', 60000, 'exclusive', NULL, @token)",
+        "CALL rowlock_acquire('completed', 60000, 'shared', NULL, @none)",
+        "CALL rowlock_renew(@token, 60000)",
+        "CALL rowlock_release(@token, @released)",
+        "CALL rowlock_vacuum(@removed)",
+    };
+
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        t_native_sql(handle, "%s", calls[i]);
+        nothing_is_open(handle);
+    }
+    t_text(t_native_sql(handle, "SELECT CONCAT(@released, @none IS NULL)"), "11");
+}
+
+/* Else a COMMIT within a procedure begins another transaction, or ends the session. */
+TEST(p11_trap_completion_type_of_the_session)
+{
+    static const char *const types[] = {"CHAIN", "RELEASE"};
+
+    for (size_t i = 0; i < 2; i++) {
+        void *handle;
+        struct rowlock_connection *own = t_wrap(&handle, NULL);
+
+        t_native_sql(handle, "SET SESSION completion_type = '%s'", types[i]);
+        use_locks(own, handle);
+        use_leases(own, handle);
+        use_doors(handle);
+        t_text(t_native_sql(handle, "SELECT @@completion_type"), types[i]);
+        t_native_sql(handle, "SET SESSION completion_type = DEFAULT");
+    }
+}
+
+TEST(p11_trap_completion_type_of_the_server)
+{
+    static const char *const types[] = {"CHAIN", "RELEASE"};
+
+    for (size_t i = 0; i < 2; i++) {
+        void *handle;
+        struct rowlock_connection *own;
+
+        t_install();
+        t_native_sql(t_admin(), "SET GLOBAL completion_type = '%s'", types[i]);
+        own = t_wrap(&handle, NULL);
+        t_native_sql(t_admin(), "SET GLOBAL completion_type = DEFAULT");
+        t_text(t_native_sql(handle, "SELECT @@completion_type"), types[i]);
+        use_leases(own, handle);
+        use_doors(handle);
+        t_native_sql(handle, "SET SESSION completion_type = DEFAULT");
+    }
 }

@@ -87,7 +87,7 @@ CREATE OR REPLACE PROCEDURE rowlock_cut(IN p_status TINYINT, IN p_name VARBINARY
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     IF NOT p_open THEN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
     END IF;
     CALL rowlock_refuse(p_status, p_name, p_open, 'a lease or another transaction');
 END//
@@ -144,7 +144,7 @@ BEGIN
             CALL rowlock_pause(v_pause, 0.25, v_cut);
             CALL rowlock_look(v_name, p_shared, v_all, v_live);
             IF NOT @@autocommit THEN
-                COMMIT;             -- what was read
+                COMMIT AND NO CHAIN NO RELEASE;  -- what was read
             END IF;
         UNTIL v_live = 0 OR v_cut <> 0 OR utc_timestamp(6) >= v_end END REPEAT;
         IF v_cut = 7 THEN
@@ -315,7 +315,7 @@ BEGIN
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         IF NOT v_open THEN
-            ROLLBACK;
+            ROLLBACK AND NO CHAIN NO RELEASE;
         END IF;
         RESIGNAL;
     END;
@@ -337,7 +337,7 @@ BEGIN
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         IF NOT v_open THEN
-            ROLLBACK;
+            ROLLBACK AND NO CHAIN NO RELEASE;
         END IF;
         RESIGNAL;
     END;
@@ -353,10 +353,10 @@ BEGIN
     CALL rowlock_real_time();
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SELECT count(*) INTO v_before FROM rowlock_lease;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     CALL rowlock_sweep_wants(NULL);
     SELECT count(*) INTO v_after FROM rowlock_lease;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     CALL rowlock_vacuum_queue(v_waiters);
     CALL rowlock_vacuum_names(v_names);
     SET removed = v_names + v_waiters + GREATEST(v_before - v_after, 0);
@@ -448,7 +448,8 @@ BEGIN
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         IF NOT v_open THEN
-            ROLLBACK;               -- and a lease whose token nobody will be told is ended
+            -- and a lease whose token nobody will be told is ended
+            ROLLBACK AND NO CHAIN NO RELEASE;
             SELECT MIN(l.token) INTO v_lost FROM rowlock_lease l
              WHERE l.name = CONVERT(name USING utf8mb4) AND l.owner = v_owner;
             IF v_lost IS NOT NULL THEN
@@ -486,7 +487,7 @@ BEGIN
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         IF NOT v_open THEN
-            ROLLBACK;
+            ROLLBACK AND NO CHAIN NO RELEASE;
         END IF;
         RESIGNAL;
     END;
@@ -513,7 +514,7 @@ BEGIN
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         IF NOT v_open THEN
-            ROLLBACK;
+            ROLLBACK AND NO CHAIN NO RELEASE;
         END IF;
         RESIGNAL;
     END;

@@ -158,7 +158,7 @@ BEGIN
 
     SET p_removed = 0;
     OPEN c_rows;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     rows_: LOOP
         FETCH c_rows INTO v_uuid;
         IF v_end THEN
@@ -172,7 +172,7 @@ BEGIN
             DELETE FROM rowlock_object WHERE uuid = v_uuid;
             SET p_removed = p_removed + 1;
         END IF;
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
     END LOOP;
     CLOSE c_rows;
 END//

@@ -178,10 +178,10 @@ BEGIN
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
     BEGIN
         DECLARE v_left INT DEFAULT 0;
-        DECLARE EXIT HANDLER FOR 1205, 1213 ROLLBACK;
+        DECLARE EXIT HANDLER FOR 1205, 1213 ROLLBACK AND NO CHAIN NO RELEASE;
         DECLARE EXIT HANDLER FOR SQLEXCEPTION
         BEGIN
-            ROLLBACK;
+            ROLLBACK AND NO CHAIN NO RELEASE;
             RESIGNAL;
         END;
 
@@ -193,7 +193,7 @@ BEGIN
             SET STATEMENT innodb_lock_wait_timeout = 1 FOR
                 DELETE FROM rowlock_lease WHERE token = p_token;
         END IF;
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
     END;
 END//
 
@@ -283,7 +283,7 @@ BEGIN
             LEAVE tokens;
         END IF;
         IF NOT @@autocommit THEN
-            COMMIT;             -- the cursor's own read
+            COMMIT AND NO CHAIN NO RELEASE;  -- the cursor's own read
         END IF;
         CALL rowlock_sweep(v_token);
     END LOOP;
@@ -395,18 +395,18 @@ BEGIN
         BEGIN
             DECLARE EXIT HANDLER FOR 1205, 1969
             BEGIN
-                ROLLBACK;
+                ROLLBACK AND NO CHAIN NO RELEASE;
                 SET p_status = 2;
             END;
             DECLARE EXIT HANDLER FOR 1317
             BEGIN
-                ROLLBACK;
+                ROLLBACK AND NO CHAIN NO RELEASE;
                 SET p_status = 7;
             END;
             DECLARE EXIT HANDLER FOR 1213 SET p_status = NULL;  -- nothing is lost yet: again
             DECLARE EXIT HANDLER FOR SQLEXCEPTION
             BEGIN
-                ROLLBACK;
+                ROLLBACK AND NO CHAIN NO RELEASE;
                 RESIGNAL;
             END;
 
@@ -428,7 +428,7 @@ BEGIN
                 END IF;
             END WHILE;
             IF p_status <> 0 THEN
-                ROLLBACK;
+                ROLLBACK AND NO CHAIN NO RELEASE;
             END IF;
         END;
         IF p_status = 5 THEN

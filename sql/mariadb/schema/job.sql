@@ -134,7 +134,7 @@ BEGIN
     DECLARE v_ended TINYINT DEFAULT 1;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         RESIGNAL;
     END;
 
@@ -154,7 +154,7 @@ BEGIN
             CALL rowlock_bury_run(p_former, p_outcome);
         END IF;
     END IF;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     SELECT v_planned AS planned;
 END//
 
@@ -217,7 +217,7 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         RESIGNAL;
     END;
 
@@ -235,7 +235,7 @@ BEGIN
         CALL rowlock_end_run(p_token, v_stop, p_outcome, p_exit, p_output);
         SET v_status = IF(v_stop, 14, 0);
     END IF;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     SELECT v_status AS number,
            RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_token)) AS unlocked;
 END//
@@ -248,7 +248,7 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         RESIGNAL;
     END;
 
@@ -265,7 +265,7 @@ BEGIN
             SELECT count(*) INTO v_left FROM rowlock_run WHERE job = p_name;
         UNTIL v_left = 0 END REPEAT;
     END IF;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     SELECT CASE WHEN v_running IS NULL THEN 0 WHEN v_live > 0 THEN 2 ELSE 1 END AS number;
 END//
 
@@ -287,7 +287,7 @@ BEGIN
       LEFT JOIN (SELECT MAX(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', b.expires) DIV 1000) AS free_ms
                    FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
                   WHERE l.name = CONCAT('job:', p_name) AND b.expires > utc_timestamp(6)) h ON 1;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
 END//
 
 -- One job, or all (NULL): dialect.h, job_list.
@@ -319,7 +319,7 @@ BEGIN
                                              WHERE e.job = j.name AND e.token <> j.running)
      WHERE p_name IS NULL OR j.name = p_name
      ORDER BY j.name;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
 END//
 
 -- The history of one job, the latest run first: dialect.h, run_list.
@@ -335,7 +335,7 @@ BEGIN
       FROM rowlock_run r
       LEFT JOIN rowlock_beat b ON b.token = r.token AND b.expires > utc_timestamp(6)
      WHERE r.job = p_name ORDER BY r.token DESC;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
 END//
 
 DELIMITER ;

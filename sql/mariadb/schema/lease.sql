@@ -423,22 +423,22 @@ CREATE OR REPLACE PROCEDURE rowlock_grant_once(
 BEGIN
     DECLARE EXIT HANDLER FOR 1205, 1969
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         SET p_status = 2;
     END;
     DECLARE EXIT HANDLER FOR 1317
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         SET p_status = 7;
     END;
     DECLARE EXIT HANDLER FOR 1213
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         SET p_status = NULL;
     END;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         RESIGNAL;
     END;
 
@@ -456,7 +456,7 @@ BEGIN
                                   p_host, p_pid, p_command, p_note, p_token);
     END IF;
     IF p_status <> 0 THEN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
     END IF;
 END//
 
@@ -518,7 +518,7 @@ BEGIN
         END IF;
     END LOOP;
     IF p_status = 0 AND p_wait_ms = 0 THEN
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
         IF p_ticket <> 0 THEN
             DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket));
         END IF;
@@ -560,7 +560,7 @@ BEGIN
         DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_stop = -1;
         DECLARE EXIT HANDLER FOR SQLEXCEPTION
         BEGIN
-            ROLLBACK;
+            ROLLBACK AND NO CHAIN NO RELEASE;
             RESIGNAL;
         END;
 
@@ -576,7 +576,7 @@ BEGIN
                  WHERE token = p_token AND stop = 0;
             END IF;
         END IF;
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
     END;
     SET p_status = CASE v_stop WHEN 0 THEN 0 WHEN -1 THEN 8 ELSE 14 END;
 END//
@@ -599,10 +599,10 @@ BEGIN
 
     again: LOOP
         BEGIN
-            DECLARE EXIT HANDLER FOR 1213 ROLLBACK;
+            DECLARE EXIT HANDLER FOR 1213 ROLLBACK AND NO CHAIN NO RELEASE;
             DECLARE EXIT HANDLER FOR SQLEXCEPTION
             BEGIN
-                ROLLBACK;
+                ROLLBACK AND NO CHAIN NO RELEASE;
                 RESIGNAL;
             END;
 
@@ -615,7 +615,7 @@ BEGIN
                 SELECT count(*) INTO v_leases FROM rowlock_lease WHERE token = p_token;
                 SELECT count(*) INTO v_beats FROM rowlock_beat WHERE token = p_token;
             UNTIL v_leases = 0 AND v_beats = 0 END REPEAT;
-            COMMIT;
+            COMMIT AND NO CHAIN NO RELEASE;
             SET p_rows = v_rows;
             LEAVE again;
         END;
@@ -635,10 +635,10 @@ BEGIN
         CALL rowlock_alone();
     END IF;
     BEGIN
-        DECLARE EXIT HANDLER FOR 1213 ROLLBACK;
+        DECLARE EXIT HANDLER FOR 1213 ROLLBACK AND NO CHAIN NO RELEASE;
         DECLARE EXIT HANDLER FOR SQLEXCEPTION
         BEGIN
-            ROLLBACK;
+            ROLLBACK AND NO CHAIN NO RELEASE;
             RESIGNAL;
         END;
 
@@ -647,7 +647,7 @@ BEGIN
         SET v_beats = ROW_COUNT();
         DELETE FROM rowlock_lease WHERE token = p_token;
         SET v_rows = ROW_COUNT();
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
     END;
     IF v_beats = 0 OR v_rows = 0 THEN           -- lost, or a DELETE that was killed: see rowlock_end
         CALL rowlock_end(p_token, v_again);
@@ -670,7 +670,7 @@ BEGIN
       INTO v_stop, v_left_ms, v_mode
       FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
      WHERE l.token = p_token AND l.name = p_name AND b.expires > utc_timestamp(6) LIMIT 1;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     SELECT CASE WHEN v_stop IS NULL THEN 8 WHEN v_stop THEN 14 ELSE 0 END AS status,
            COALESCE(v_left_ms, 0) AS left_ms,
            CASE v_mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' WHEN 'permit' THEN 'p' END AS mode;
@@ -693,7 +693,7 @@ BEGIN
 
     CALL rowlock_alone();
     OPEN c_tokens;
-    COMMIT;                                     -- the cursor has read all it wants
+    COMMIT AND NO CHAIN NO RELEASE;             -- the cursor has read all it wants
     tokens: LOOP
         FETCH c_tokens INTO v_token, v_live;
         IF v_end THEN
@@ -705,13 +705,13 @@ BEGIN
         UPDATE rowlock_run SET outcome = 'broken' WHERE token = v_token AND outcome = 'running';
         SELECT count(*) INTO v_over FROM rowlock_run
          WHERE token = v_token AND outcome IN ('done', 'failed', 'timed out');
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
         IF p_now OR v_over THEN
             CALL rowlock_end(v_token, v_rows);
         ELSE
             START TRANSACTION READ WRITE;
             UPDATE rowlock_beat SET stop = 1 WHERE token = v_token;
-            COMMIT;
+            COMMIT AND NO CHAIN NO RELEASE;
             SET v_rows = 1;
         END IF;
         SET v_broken = v_broken + (v_live AND v_rows > 0);

@@ -24,20 +24,20 @@ BEGIN
     -- the row first, then its lock: the other way round a living ticket would look dead
     SELECT count(*), COALESCE(SUM(seen IS NOT NULL), 0), COALESCE(SUM(seen <= utc_timestamp(6)), 0)
       INTO v_rows, v_stamped, v_over FROM rowlock_waiter WHERE ticket = p_ticket;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     SET p_gone = v_rows = 0;
     SET v_dead = v_rows > 0 AND (v_over > 0 OR v_stamped = 0
         AND IS_FREE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket)));
     IF v_dead THEN
         BEGIN
-            DECLARE EXIT HANDLER FOR 1205, 1213 ROLLBACK;
+            DECLARE EXIT HANDLER FOR 1205, 1213 ROLLBACK AND NO CHAIN NO RELEASE;
 
             START TRANSACTION READ WRITE;
             SET STATEMENT innodb_lock_wait_timeout = 1 FOR
                 DELETE FROM rowlock_waiter
                  WHERE ticket = p_ticket AND (seen IS NULL OR seen <= utc_timestamp(6));
             SET p_gone = ROW_COUNT() > 0;
-            COMMIT;
+            COMMIT AND NO CHAIN NO RELEASE;
         END;
     END IF;
 END//
@@ -59,7 +59,7 @@ BEGIN
     END IF;
     heads: LOOP
         CALL rowlock_queue(p_wants, p_ticket, v_before, v_last, v_first);
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
         IF v_before = 0 THEN
             LEAVE heads;
         END IF;
@@ -83,7 +83,7 @@ BEGIN
 
     SET p_removed = 0;
     OPEN c_tickets;
-    COMMIT;                                     -- the cursor has read all it wants
+    COMMIT AND NO CHAIN NO RELEASE;             -- the cursor has read all it wants
     tickets: LOOP
         FETCH c_tickets INTO v_ticket, v_rows;
         IF v_end THEN
@@ -108,7 +108,7 @@ BEGIN
         SET v_ticket = IF(p_ticket = 0, NULL, p_ticket);
         IF p_ticket = 0 THEN
             SELECT MIN(ticket) INTO v_ticket FROM rowlock_waiter WHERE owner = p_owner;
-            COMMIT;
+            COMMIT AND NO CHAIN NO RELEASE;
         END IF;
         IF v_ticket IS NULL THEN
             LEAVE tickets;
@@ -119,7 +119,7 @@ BEGIN
             DELETE FROM rowlock_waiter WHERE ticket = v_ticket;
             SELECT count(*) INTO v_rows FROM rowlock_waiter WHERE ticket = v_ticket;
         END WHILE;
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
         DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', v_ticket));
         IF p_ticket <> 0 THEN
             LEAVE tickets;
@@ -140,7 +140,7 @@ BEGIN
     DECLARE v_limit, v_count INT;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket));
         RESIGNAL;
     END;
@@ -160,7 +160,7 @@ BEGIN
     IF p_session = CONNECTION_ID() THEN
         DO GET_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket), 0);
     END IF;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_enqueue(
@@ -179,7 +179,7 @@ BEGIN
     CALL rowlock_leave_queue(0, p_owner);
     REPEAT
         CALL rowlock_survey(p_wants, 0, v_live, v_expires, v_expired, v_clash, v_name, v_detail);
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
         SET v_gone = 0;
         IF v_detail IS NOT NULL AND v_clash <> 0 THEN
             CALL rowlock_bury_ticket(v_clash, v_gone);
@@ -216,7 +216,7 @@ BEGIN
         START TRANSACTION READ WRITE;
         UPDATE rowlock_waiter SET seen = utc_timestamp(6) + INTERVAL p_good_ms * 1000 MICROSECOND
          WHERE ticket = p_ticket;
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
     END IF;
     -- whoever was just woken finds this: first, and no lease at all
     SELECT (SELECT count(*) FROM rowlock_waiter WHERE ticket = p_ticket),
@@ -233,7 +233,7 @@ BEGIN
         SELECT count(*) INTO v_mine FROM rowlock_waiter WHERE ticket = p_ticket;
         CALL rowlock_survey(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, v_name, v_detail);
         CALL rowlock_queue(p_wants, p_ticket, v_before, v_last, v_first);
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
         SET v_gone = 0;
         IF v_detail IS NOT NULL AND v_clash <> 0 THEN
             CALL rowlock_bury_ticket(v_clash, v_gone);
@@ -247,7 +247,7 @@ BEGIN
             LEAVE looks;
         END IF;
     END LOOP;
-    COMMIT;                                     -- what was read, where autocommit is off
+    COMMIT AND NO CHAIN NO RELEASE;             -- what was read, where autocommit is off
     SET v_status = CASE WHEN v_mine = 0 THEN 12 WHEN v_detail IS NOT NULL THEN 13
                         WHEN v_before > 0 THEN 11 WHEN v_live <> 0 THEN 3 ELSE 0 END;
     SELECT v_status AS status,
@@ -346,12 +346,12 @@ BEGIN
     BEGIN
         DECLARE EXIT HANDLER FOR 1205, 1969, 1213
         BEGIN
-            ROLLBACK;
+            ROLLBACK AND NO CHAIN NO RELEASE;
             SET v_number = 0;
         END;
         DECLARE EXIT HANDLER FOR SQLEXCEPTION
         BEGIN
-            ROLLBACK;
+            ROLLBACK AND NO CHAIN NO RELEASE;
             RESIGNAL;
         END;
 
@@ -376,7 +376,7 @@ BEGIN
                 SET v_number = 2;
             END IF;
         END IF;
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
     END;
     IF v_status = 5 THEN                        -- vacuum took a row: there at the next attempt
         CALL rowlock_ensure_leases(CONCAT_WS(',', p_wants, v_theirs));
@@ -420,7 +420,7 @@ BEGIN
     IF IS_USED_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', v_last)) = CONNECTION_ID() THEN
         SELECT (SELECT count(*) FROM rowlock_lease WHERE token = v_last)
              + (SELECT count(*) FROM rowlock_waiter WHERE ticket = v_last) INTO v_rows;
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
         IF v_rows = 0 THEN
             DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', v_last));
         END IF;
@@ -537,20 +537,20 @@ BEGIN
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         RESIGNAL;
     END;
 
     IF NOT (@@in_transaction OR @@read_only OR @@wsrep_on) THEN
         SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
         SELECT technique INTO v_technique FROM rowlock_meta;
-        COMMIT;                                 -- what was read, where autocommit is off
+        COMMIT AND NO CHAIN NO RELEASE;         -- what was read, where autocommit is off
         START TRANSACTION READ WRITE;
         CALL rowlock_take(p_name, 0, 0, v_exclusive, v_detail);
         IF v_exclusive = 1 AND v_technique <> 'insert' THEN
             CALL rowlock_take(p_name, 1, 0, v_shared, v_detail);
         END IF;
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
     END IF;
     SELECT CASE WHEN v_exclusive <> 1 THEN NULL
                 WHEN v_technique = 'insert' OR v_shared = 1 THEN 'exclusive' ELSE 'shared' END AS mode;

@@ -21,7 +21,7 @@ BEGIN
         SET STATEMENT innodb_lock_wait_timeout = 0 FOR
             INSERT IGNORE INTO rowlock_name (name) VALUES (p_name);
     END IF;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
 END//
 
 -- p_status: 0 locked, 1 busy, 5 there is no such row (zero rows from a locking read lock nothing).
@@ -76,12 +76,12 @@ BEGIN
     DECLARE v_status TINYINT;
     DECLARE EXIT HANDLER FOR 1205, 1969
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         SELECT 2 AS status, v_name AS name, 0 AS stays, NULL AS detail;
     END;
     DECLARE EXIT HANDLER FOR 1317
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         SELECT 7 AS status, v_name AS name, 0 AS stays, NULL AS detail;
     END;
     DECLARE CONTINUE HANDLER FOR 1213 SET v_row = 0;    -- nothing is lost yet
@@ -111,7 +111,7 @@ BEGIN
             DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
 
             IF v_name IS NOT NULL THEN
-                ROLLBACK;
+                ROLLBACK AND NO CHAIN NO RELEASE;
             END IF;
             CALL rowlock_begin_wants(p_wants, p_wait_ms, v_status, v_name, v_detail);
             SELECT v_status AS status, v_name AS name, 0 AS stays, v_detail AS detail;
@@ -143,7 +143,7 @@ BEGIN
             DECLARE EXIT HANDLER FOR 1317 SET v_status = 7;
             DECLARE EXIT HANDLER FOR SQLEXCEPTION
             BEGIN
-                ROLLBACK;
+                ROLLBACK AND NO CHAIN NO RELEASE;
                 RESIGNAL;
             END;
 
@@ -180,7 +180,7 @@ BEGIN
                         SET v_row = GET_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', v_token), 0);
                     END IF;
                     IF p_wait_ms = 0 THEN
-                        COMMIT;
+                        COMMIT AND NO CHAIN NO RELEASE;
                     ELSEIF p_session = CONNECTION_ID() THEN
                         CALL rowlock_idle_limit();
                     END IF;
@@ -190,7 +190,7 @@ BEGIN
         END;
     END IF;
     IF v_name IS NOT NULL AND (v_status IS NULL OR v_status <> 0) THEN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
     END IF;
     IF v_status = 0 THEN
         IF p_wait_ms = 0 AND p_ticket <> 0 THEN
@@ -231,7 +231,7 @@ BEGIN
 
     SET p_removed = 0;
     OPEN c_names;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     START TRANSACTION READ WRITE;
     names: LOOP
         FETCH c_names INTO v_name;
@@ -246,13 +246,13 @@ BEGIN
             SET p_removed = p_removed + 1, v_batch = v_batch + 1;
         END IF;
         IF v_batch = 100 THEN
-            COMMIT;
+            COMMIT AND NO CHAIN NO RELEASE;
             START TRANSACTION READ WRITE;
             SET v_batch = 0;
         END IF;
     END LOOP;
     CLOSE c_names;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
 END//
 
 DELIMITER ;

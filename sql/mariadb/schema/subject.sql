@@ -61,7 +61,7 @@ BEGIN
     DECLARE v_age_ms BIGINT;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         RESIGNAL;
     END;
 
@@ -71,7 +71,7 @@ BEGIN
         INSERT IGNORE INTO rowlock_subject (name) VALUES (p_name);
         SET v_stale = 1;
     END IF;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     SELECT v_stale AS stale, v_age_ms AS age_ms;
 END//
 
@@ -143,7 +143,7 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         RESIGNAL;
     END;
 
@@ -165,7 +165,7 @@ BEGIN
                program = p_program, token = 0, error = p_error, `exit` = NULL
          WHERE name = p_name;
     END IF;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     SELECT v_rows AS number;
 END//
 
@@ -181,7 +181,7 @@ BEGIN
     DECLARE v_beats, v_rows INT;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         RESIGNAL;
     END;
 
@@ -206,7 +206,7 @@ BEGIN
            basis = IF(v_rows AND NOT p_failed, began, basis),
            error = IF(v_rows, p_error, 'its lease was lost before it was done'), `exit` = p_exit
      WHERE name = p_name AND token = p_token AND status = 'PROCESSING';
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     SELECT IF(v_rows > 0, 0, 8) AS status,
            RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_token)) AS unlocked;
 END//
@@ -220,7 +220,7 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_known = 0;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
-        ROLLBACK;
+        ROLLBACK AND NO CHAIN NO RELEASE;
         RESIGNAL;
     END;
 
@@ -231,7 +231,7 @@ BEGIN
         INSERT INTO rowlock_expiry (name, expired) VALUES (p_name, v_began)
             ON DUPLICATE KEY UPDATE expired = GREATEST(expired + 1, v_began);
     END IF;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     SELECT v_known AS number;
 END//
 
@@ -257,7 +257,7 @@ BEGIN
               FROM rowlock_subject r LEFT JOIN rowlock_expiry e ON e.name = r.name
              WHERE p_name IS NULL OR r.name = p_name) s
      ORDER BY s.name;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
 END//
 
 DELIMITER ;

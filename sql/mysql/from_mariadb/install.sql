@@ -42,12 +42,12 @@ BEGIN
         DECLARE EXIT HANDLER FOR 1205, 1213
         BEGIN
             SET SESSION innodb_lock_wait_timeout = v_limit;
-            ROLLBACK;
+            ROLLBACK AND NO CHAIN NO RELEASE;
         END;
         DECLARE EXIT HANDLER FOR SQLEXCEPTION
         BEGIN
             SET SESSION innodb_lock_wait_timeout = v_limit;
-            ROLLBACK;
+            ROLLBACK AND NO CHAIN NO RELEASE;
             RESIGNAL;
         END;
 
@@ -61,7 +61,7 @@ BEGIN
             DELETE FROM rowlock_lease WHERE token = p_token;
             SET SESSION innodb_lock_wait_timeout = v_limit;
         END IF;
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
     END;
 END//
 

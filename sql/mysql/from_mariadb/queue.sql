@@ -12,7 +12,7 @@ BEGIN
     -- the row first, then its lock: the other way round a living ticket would look dead
     SELECT count(*), COALESCE(SUM(seen IS NOT NULL), 0), COALESCE(SUM(seen <= utc_timestamp(6)), 0)
       INTO v_rows, v_stamped, v_over FROM rowlock_waiter WHERE ticket = p_ticket;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
     SET p_gone = v_rows = 0;
     SET v_dead = v_rows > 0 AND (v_over > 0 OR v_stamped = 0
         AND IS_FREE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket)));
@@ -22,7 +22,7 @@ BEGIN
             DECLARE EXIT HANDLER FOR 1205, 1213
             BEGIN
                 SET SESSION innodb_lock_wait_timeout = v_limit;
-                ROLLBACK;
+                ROLLBACK AND NO CHAIN NO RELEASE;
             END;
 
             START TRANSACTION READ WRITE;
@@ -31,7 +31,7 @@ BEGIN
              WHERE ticket = p_ticket AND (seen IS NULL OR seen <= utc_timestamp(6));
             SET p_gone = ROW_COUNT() > 0;
             SET SESSION innodb_lock_wait_timeout = v_limit;
-            COMMIT;
+            COMMIT AND NO CHAIN NO RELEASE;
         END;
     END IF;
 END//

@@ -18,7 +18,7 @@ BEGIN
         INSERT IGNORE INTO rowlock_name (name) VALUES (p_name);
         SET SESSION innodb_lock_wait_timeout = v_limit;
     END IF;
-    COMMIT;
+    COMMIT AND NO CHAIN NO RELEASE;
 END//
 
 -- p_status: 0 locked, 1 busy, 5 there is no such row (zero rows from a locking read lock nothing).
