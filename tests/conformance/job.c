@@ -300,6 +300,33 @@ TEST(a_call_that_comes_early_is_to_wait_and_holds_nothing)
     finish(claimed(one, &job), 0, NULL);
 }
 
+/* As after a step of the clock between the look and the claim: the claim's own transaction looks again. */
+TEST(the_database_refuses_a_claim_before_its_due_time)
+{
+    static const struct {
+        const char *engine, *claim;
+    } words[] = {
+        {"postgresql",
+         "SELECT rowlock.claim_job('%s', %lld, 1, 'cron 0 0 1 1 * UTC', rowlock.now_ms() "
+         "+ (%lld), 9, 0, 0, 'lost', 'node', 1, 0, 1)"},
+        {"mariadb",
+         "CALL rowlock_claim_job('%s', %lld, 1, 'cron 0 0 1 1 * UTC', TIMESTAMPDIFF("
+         "MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000 + (%lld), 9, 0, 0, 'lost', "
+         "'node', 1, 0, 1)"},
+    };
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("0 0 1 1 *");
+
+    refused(one, &job, ROWLOCK_JOB_NOT_DUE);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].engine, t_facts()->engine) == 0) {
+            t_text(t_sql(one, words[i].claim, job.name, 7000000LL, 60000LL), "0");
+            t_int(look(one, &job).runs, 0);
+            t_text(t_sql(one, words[i].claim, job.name, 7000000LL, 0LL), "1");
+            t_int(look(one, &job).runs, 1);
+        }
+}
+
 /* Whatever the node's clock shows: in the history both are by the database's. */
 TEST(no_run_starts_before_its_due_time)
 {

@@ -13,11 +13,8 @@ $$;
 CREATE FUNCTION standin.make_known(name text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF 'standin' <> ALL (coalesce(standin.dblink_get_connections(), '{}')) THEN
-        PERFORM standin.dblink_connect('standin', format('host=127.0.0.1 port=%s dbname=%s user=postgres',
-                                                         current_setting('port'), current_database()));
-        PERFORM standin.dblink_exec('standin', 'SET lock_timeout = 2000');
-    END IF;
-    PERFORM standin.dblink_exec('standin', format(
-        'INSERT INTO rowlock.name (name) VALUES (%L) ON CONFLICT DO NOTHING', name), false);
+    PERFORM standin.dblink_exec(
+        format('host=127.0.0.1 port=%s dbname=%s user=postgres options=''-c lock_timeout=2000''',
+               current_setting('port'), current_database()),
+        format('INSERT INTO rowlock.name (name) VALUES (%L) ON CONFLICT DO NOTHING', name), false);
 END $$;
