@@ -31,6 +31,8 @@ ALL_DRIVERS := sqlite postgresql mariadb
 FOUND := $(if $(call have,sqlite3),sqlite) $(if $(call have,libpq),postgresql) \
          $(if $(call have,libmariadb),mariadb)
 DRIVERS ?= $(FOUND)
+UNKNOWN_DRIVERS := $(filter-out $(ALL_DRIVERS),$(DRIVERS))
+$(if $(UNKNOWN_DRIVERS),$(error no driver '$(UNKNOWN_DRIVERS)'; DRIVERS may name: $(ALL_DRIVERS)))
 
 package_sqlite := sqlite3
 package_postgresql := libpq

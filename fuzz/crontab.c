@@ -37,19 +37,34 @@ static void look_at(const struct crontab *crontab, const char *text, size_t size
     }
 }
 
+struct input {
+    const char *text;
+    size_t size, line, mistakes;
+};
+
+/* Mistakes come in the order of the lines, one a line. */
+static void look_at_mistake(const struct crontab_mistake *mistake, void *data)
+{
+    struct input *input = data;
+
+    fuzz_check(mistake->text[0] && mistake->line > input->line);
+    fuzz_check(is_in_text(mistake, input->text, input->size));
+    input->line = mistake->line;
+    input->mistakes++;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_text(data, size);
     struct crontab crontab = {.n = 7};
-    struct crontab_mistake mistake = {0};
+    struct input input = {.text = text, .size = size};
 
-    if (crontab_read(text, size, &crontab, &mistake) == 0) {
-        fuzz_check(mistake.line == 0 && !mistake.text[0]);
+    if (crontab_read(text, size, &crontab, look_at_mistake, &input) == 0) {
+        fuzz_check(input.mistakes == 0);
         look_at(&crontab, text, size);
         crontab_free(&crontab);
     } else {
-        fuzz_check(crontab.n == 7 && mistake.text[0]);
-        fuzz_check(is_in_text(&mistake, text, size));
+        fuzz_check(crontab.n == 7 && input.mistakes > 0);
     }
     free(text);
     return 0;

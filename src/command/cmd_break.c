@@ -48,12 +48,12 @@ static void say_nothing_held(struct rowlock_connection *connection, const struct
 
     rowlock_list(connection, breaking->name, count_transaction, &transactions, NULL);
     if (breaking->token)
-        message("there is no lease %" PRId64 " of '%s': 'rowlock ls %s' shows what there is",
-                breaking->token, breaking->name, breaking->name);
+        message("there is no lease %" PRId64 " of '%s': 'rowlock ls %s%s' shows what there is",
+                breaking->token, breaking->name, before_name(breaking->name), breaking->name);
     else if (transactions)
         message("'%s' is held by a transaction, which is no lease: end its session in the database "
-                "('rowlock ls %s' shows it)",
-                breaking->name, breaking->name);
+                "('rowlock ls %s%s' shows it)",
+                breaking->name, before_name(breaking->name), breaking->name);
     else
         message("nobody holds a lease of '%s': nothing to break", breaking->name);
 }
@@ -112,8 +112,8 @@ static void say_unattended(const struct left *left, const char *name)
     else
         printf("no process renews %s", left->unattended == 1 ? "it" : "them");
     printf(": the name is taken until %s, or until release; to free it now: rowlock break --now%s "
-           "'%s'",
-           *until ? until : "the lease expires", token, name);
+           "%s'%s'",
+           *until ? until : "the lease expires", token, before_name(name), name);
 }
 
 static void say_stopping(const struct left *left, int64_t broken, const char *name)

@@ -40,8 +40,8 @@ static void say_until(const struct taking *taking)
 
     rowlock__local_time(expires_ms, until, sizeof until);
     if (*until)
-        message("'%s' is held until %s; to end it before: rowlock release '%s' --token %" PRId64,
-                name, until, name, token);
+        message("'%s' is held until %s; to end it before: rowlock release %s'%s' --token %" PRId64,
+                name, until, before_name(name), name, token);
 }
 
 int cmd_hold(struct command *command)

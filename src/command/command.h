@@ -32,6 +32,7 @@ struct command;
 struct verb {
     const char *name;
     int (*run)(struct command *command); /* the exit status */
+    int takes_names;                     /* as operands, and by --name */
 };
 
 /* What is said about a verb: made from man/verbs/NAME.txt, as are its manual page and completion. */
@@ -69,7 +70,7 @@ void leave_large_files_to_command(void);
 /* ---- options.c --------------------------------------------------------------------------- */
 
 /* Values of long options without a letter; the global ones are above what a verb may use. */
-enum { OPTION_OWN = 256, OPTION_DB = 512, OPTION_JSON, OPTION_VERSION };
+enum { OPTION_OWN = 256, OPTION_DB = 512, OPTION_JSON, OPTION_VERSION, OPTION_NAME };
 
 /* Reads the options before the verb, and finds the verb. */
 void read_globals(struct command *command, int argc, char **argv);
@@ -88,6 +89,13 @@ void read_operands(struct command *command, int most);
 int64_t option_duration(const struct command *command, const char *option, int64_t bare_ms);
 long option_number(const struct command *command, const char *option, long least, long most);
 
+/* ---- suggest.c --------------------------------------------------------------------------- */
+
+/* "; did you mean ls?", or "" if nothing is close. Valid until the next call. */
+const char *suggest_verb(const char *word);
+/* Of the options that the verb takes, without "--"; `length`: of the word. */
+const char *suggest_option(const struct option *options, const char *word, size_t length);
+
 /* ---- help.c ------------------------------------------------------------------------------ */
 
 void print_version(void);
@@ -99,13 +107,17 @@ _Noreturn void usage_error(const struct command *command, const char *format, ..
 
 /* ---- message.c --------------------------------------------------------------------------- */
 
-/* "rowlock: ..." on stderr, one line, control characters escaped. */
+/* "rowlock: ..." on stderr, one line, control characters and backslashes escaped. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same to somebody else's descriptor. */
 void message_to(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The text, with control characters escaped, cut to fit; its length. A byte may become six. */
+/* The text, with control characters and backslashes escaped, cut to fit; its length. A byte may become
+   six. */
 size_t escape_controls(const char *text, char *out, size_t size);
+
+/* What stands before a name in a command line that a message recommends: "--name " where it must. */
+const char *before_name(const char *name);
 
 /* An argument as a message may show it: what looks like a URL might hold a password. */
 const char *shown(const char *argument);

@@ -75,25 +75,33 @@ static char *read_file(const char *path, size_t *length)
     return text;
 }
 
+struct reading {
+    const char *path;
+    int status;
+};
+
+static void say_mistake(const struct crontab_mistake *mistake, void *data)
+{
+    struct reading *reading = data;
+
+    if (mistake->line)
+        message("%s:%zu:%zu: %s", reading->path, mistake->line, mistake->column, mistake->text);
+    else
+        message("%s", mistake->text);
+    reading->status = mistake->line ? STATUS_USAGE : STATUS_FAILED;
+}
+
 int cron_file_read(const char *path, struct crontab *out)
 {
-    struct crontab_mistake mistake;
+    struct reading reading = {.path = path};
     size_t length;
     char *text = read_file(path, &length);
-    int wrong;
 
     if (!text)
         return STATUS_USAGE;
-    wrong = crontab_read(text, length, out, &mistake);
+    crontab_read(text, length, out, say_mistake, &reading);
     free(text);
-    if (!wrong)
-        return STATUS_OK;
-    if (!mistake.line) {
-        message("%s", mistake.text);
-        return STATUS_FAILED;
-    }
-    message("%s:%zu:%zu: %s", path, mistake.line, mistake.column, mistake.text);
-    return STATUS_USAGE;
+    return reading.status;
 }
 
 /* ---- printing --------------------------------------------------------------------------------------- */
@@ -149,5 +157,7 @@ void cron_file_print(const struct crontab *crontab, int json)
     }
     if (table.n > 0)
         table_print(&table);
+    else
+        puts("0 jobs");
     table_free(&table);
 }

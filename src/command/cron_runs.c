@@ -35,6 +35,7 @@ static void write_arguments(const struct crontab_entry *entry, const struct rowl
     snprintf(out->max_run, sizeof out->max_run, "--max-run=%" PRId64 "ms", settings->max_run_ms);
     out->argv[n++] = "rowlock";
     out->argv[n++] = "job";
+    out->argv[n++] = "--name"; /* it may begin with '-' */
     out->argv[n++] = entry->name;
     out->argv[n++] = out->token;
     out->argv[n++] = out->due;

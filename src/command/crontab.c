@@ -12,7 +12,7 @@
 
 struct reading {
     struct crontab *crontab;
-    struct crontab_mistake *mistake;
+    struct crontab_mistake mistake; /* of the line */
     size_t line;
     char *start;      /* of the line */
     char *at;         /* what is not read yet */
@@ -24,7 +24,7 @@ struct reading {
 __attribute__((format(printf, 3, 4))) static int wrong(struct reading *r, const char *where,
                                                        const char *format, ...)
 {
-    struct crontab_mistake *mistake = r->mistake;
+    struct crontab_mistake *mistake = &r->mistake;
     va_list arguments;
 
     mistake->line = r->line;
@@ -37,7 +37,7 @@ __attribute__((format(printf, 3, 4))) static int wrong(struct reading *r, const 
 
 static int no_memory(struct reading *r)
 {
-    *r->mistake = (struct crontab_mistake){.text = "out of memory"};
+    r->mistake = (struct crontab_mistake){.text = "out of memory"};
     return -1;
 }
 
@@ -339,28 +339,38 @@ static int cut_line(struct reading *r, char *end, char **next)
     return 0;
 }
 
-static int read_lines(struct reading *r, char *text, char *end)
+/* A mistake does not keep the lines below it from being read: theirs are reported, too. */
+static int read_lines(struct reading *r, char *text, char *end, crontab_visit visit, void *data)
 {
+    int wrong_lines = 0;
+
     for (char *next = text; next && next < end;) {
         r->line++;
         r->start = next;
-        if (cut_line(r, end, &next) || read_line(r))
-            return -1;
+        if (cut_line(r, end, &next) == 0 && read_line(r) == 0)
+            continue;
+        wrong_lines = 1;
+        visit(&r->mistake, data);
+        if (!r->mistake.line)
+            break; /* no memory */
     }
-    return 0;
+    return wrong_lines ? -1 : 0;
 }
 
-int crontab_read(const char *text, size_t length, struct crontab *out,
-                 struct crontab_mistake *mistake)
+int crontab_read(const char *text, size_t length, struct crontab *out, crontab_visit visit,
+                 void *data)
 {
     struct crontab crontab = {.text = malloc(length + 1)};
-    struct reading reading = {.crontab = &crontab, .mistake = mistake};
+    struct reading reading = {.crontab = &crontab};
 
-    if (!crontab.text)
-        return no_memory(&reading);
+    if (!crontab.text) {
+        no_memory(&reading);
+        visit(&reading.mistake, data);
+        return -1;
+    }
     memcpy(crontab.text, text, length);
     crontab.text[length] = '\0';
-    if (read_lines(&reading, crontab.text, crontab.text + length)) {
+    if (read_lines(&reading, crontab.text, crontab.text + length, visit, data)) {
         crontab_free(&crontab);
         return -1;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file of `cron`: text in, jobs out, or the first mistake; pure but for the files of time zones. A line
+ * The file of `cron`: text in, jobs out, or its mistakes; pure but for the files of time zones. A line
  * is empty, a comment that begins with '#', CRON_TZ=ZONE (for the lines below it), or
  *
  *     SCHEDULE NAME [--option value]... -- command line for /bin/sh
@@ -33,9 +33,11 @@ struct crontab_mistake {
     char text[512];
 };
 
-/* 0: `out` is yours: crontab_free. -1: `mistake` says where and what. */
-int crontab_read(const char *text, size_t length, struct crontab *out,
-                 struct crontab_mistake *mistake);
+/* 0: `out` is yours: crontab_free. -1: `visit` was called for the first mistake of each line that has one,
+   in order; the mistake is valid during the call. */
+typedef void (*crontab_visit)(const struct crontab_mistake *mistake, void *data);
+int crontab_read(const char *text, size_t length, struct crontab *out, crontab_visit visit,
+                 void *data);
 void crontab_free(struct crontab *crontab);
 
 #endif

@@ -67,7 +67,8 @@ int cmd_help(struct command *command)
     }
     verb = find_verb(command->operands[0]);
     if (!verb)
-        usage_error(command, "no such verb: '%s'", shown(command->operands[0]));
+        usage_error(command, "no such verb: '%s'%s", shown(command->operands[0]),
+                    suggest_verb(command->operands[0]));
     print_help(verb);
     return STATUS_OK;
 }

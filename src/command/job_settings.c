@@ -169,8 +169,6 @@ int job_name_check(const char *name, char *why, size_t size)
         return wrong(to, "a job's name must not be empty");
     if (length > NAME_MOST)
         return wrong(to, "the name '%.40s...' has more than %zu bytes", shown(name), NAME_MOST);
-    if (*name == '-')
-        return wrong(to, "the name '%.80s' begins with '-', as options do", name);
     if (rowlock__utf8_length(name, length) < 0)
         return wrong(to, "the name '%.80s' is not UTF-8", shown(name));
     return 0;

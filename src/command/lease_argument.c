@@ -64,9 +64,9 @@ void read_lease_argument(struct command *command, int with_ttl, struct lease_arg
     argument->name = one_name(command);
     if (!argument->token)
         usage_error(command,
-                    "--token T is missing: what acquire or hold printed; 'rowlock ls %s' "
+                    "--token T is missing: what acquire or hold printed; 'rowlock ls %s%s' "
                     "shows it",
-                    shown(argument->name));
+                    before_name(argument->name), shown(argument->name));
 }
 
 /* ---- the lease ---------------------------------------------------------------------------------- */
@@ -108,14 +108,14 @@ int report_lease(struct rowlock_connection *connection, const struct lease_argum
     rowlock_list(connection, name, see_token, &seen, NULL);
     if (seen.is_there)
         message("%s; what was done under it may overlap with another's work, stop it; 'rowlock ls "
-                "%s' shows who holds the name now",
-                error->text, name);
+                "%s%s' shows who holds the name now",
+                error->text, before_name(name), name);
     else
         message(
             "%s: it was released, or has expired or was broken; if it was not released, what was "
-            "done under it may overlap with another's work, stop it; 'rowlock ls %s' shows who "
+            "done under it may overlap with another's work, stop it; 'rowlock ls %s%s' shows who "
             "holds the name now",
-            error->text, name);
+            error->text, before_name(name), name);
     return STATUS_LOST;
 }
 

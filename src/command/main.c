@@ -9,13 +9,13 @@
 
 /* In the order of `rowlock help`. */
 const struct verb verbs[] = {
-    {"run", cmd_run},           {"acquire", cmd_acquire}, {"renew", cmd_renew},
-    {"release", cmd_release},   {"check", cmd_check},     {"hold", cmd_hold},
-    {"job", cmd_job},           {"cron", cmd_cron},       {"jobs", cmd_jobs},
-    {"refresh", cmd_refresh},   {"use", cmd_use},         {"expire", cmd_expire},
-    {"subjects", cmd_subjects}, {"next", cmd_next},       {"ls", cmd_ls},
-    {"break", cmd_break},       {"schema", cmd_schema},   {"vacuum", cmd_vacuum},
-    {"demo", cmd_demo},         {"help", cmd_help},       {NULL, NULL},
+    {"run", cmd_run, 1},           {"acquire", cmd_acquire, 1}, {"renew", cmd_renew, 1},
+    {"release", cmd_release, 1},   {"check", cmd_check, 1},     {"hold", cmd_hold, 1},
+    {"job", cmd_job, 1},           {"cron", cmd_cron, 0},       {"jobs", cmd_jobs, 1},
+    {"refresh", cmd_refresh, 1},   {"use", cmd_use, 1},         {"expire", cmd_expire, 1},
+    {"subjects", cmd_subjects, 1}, {"next", cmd_next, 1},       {"ls", cmd_ls, 1},
+    {"break", cmd_break, 1},       {"schema", cmd_schema, 0},   {"vacuum", cmd_vacuum, 0},
+    {"demo", cmd_demo, 0},         {"help", cmd_help, 0},       {NULL, NULL, 0},
 };
 
 const struct verb *find_verb(const char *name)

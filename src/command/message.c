@@ -23,8 +23,8 @@ size_t escape_controls(const char *text, char *out, size_t size)
     for (const unsigned char *at = (const unsigned char *)text; *at && n + 8 < size; at++) {
         if (utf8 && is_c1(at))
             n += (size_t)snprintf(out + n, size - n, "\\u%04x", *++at);
-        else if (*at == '\n')
-            n += (size_t)snprintf(out + n, size - n, "\\n");
+        else if (*at == '\n' || *at == '\\')
+            n += (size_t)snprintf(out + n, size - n, *at == '\n' ? "\\n" : "\\\\");
         else if (*at < 0x20 || *at == 0x7f || (*at >= 0x80 && !utf8))
             n += (size_t)snprintf(out + n, size - n, "\\x%02x", *at);
         else
@@ -63,6 +63,11 @@ void message_to(int fd, const char *format, ...)
     va_start(arguments, format);
     say(fd, format, arguments);
     va_end(arguments);
+}
+
+const char *before_name(const char *name)
+{
+    return *name == '-' ? "--name " : "";
 }
 
 const char *shown(const char *argument)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Options, by getopt_long. The global ones may stand before or after the verb, a verb's own anywhere
- * before `--`; words are collected in order, so that it stays known what stood before `--`.
+ * before `--`; words are collected in order, so that it stays known what stood before `--`. The value of
+ * --name is such a word, whatever it begins with.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 
 #include "command/command.h"
 #include "util/duration.h"
+
+static const struct option name_option = {"name", required_argument, NULL, OPTION_NAME};
 
 static const struct option globals[] = {
     {"db", required_argument, NULL, OPTION_DB},
@@ -35,6 +38,8 @@ static void merge_options(struct command *command, const char *order, const char
 
     for (size_t i = 0; i < sizeof globals / sizeof *globals; i++)
         command->long_options[n++] = globals[i];
+    if (command->verb && command->verb->takes_names)
+        command->long_options[n++] = name_option;
     for (; long_options && long_options->name && n < MAX_LONG_OPTIONS - 1; long_options++)
         command->long_options[n++] = *long_options;
     command->long_options[n] = (struct option){0};
@@ -57,7 +62,8 @@ static _Noreturn void refuse(const struct command *command, int what)
     if (is_long && optopt)
         usage_error(command, "option '%.*s' takes no value", length, word);
     if (is_long)
-        usage_error(command, "no such option: '%.*s'", length, word);
+        usage_error(command, "no such option: '%.*s'%s", length, word,
+                    suggest_option(command->long_options, word + 2, (size_t)length - 2));
     usage_error(command, "no such option: '-%c'", optopt);
 }
 
@@ -102,7 +108,8 @@ void read_globals(struct command *command, int argc, char **argv)
         usage_error(command, "a verb is missing");
     command->verb = find_verb(argv[optind]);
     if (!command->verb)
-        usage_error(command, "no such verb: '%s'", shown(argv[optind]));
+        usage_error(command, "no such verb: '%s'%s", shown(argv[optind]),
+                    suggest_verb(argv[optind]));
     command->argc -= optind;
     command->argv += optind;
 }
@@ -129,7 +136,7 @@ int next_option(struct command *command, const char *short_options,
         begin_scan(command, short_options, long_options);
     while ((option = getopt_long(command->argc, command->argv, command->short_options,
                                  command->long_options, NULL)) != -1) {
-        if (option == 1)
+        if (option == 1 || option == OPTION_NAME)
             command->operands[command->n_operands++] = optarg;
         else if (!take_global(command, option))
             return option;

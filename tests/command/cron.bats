@@ -42,10 +42,12 @@ stop_cron() {
 # jobs
 every 1s  often    -- echo often >>ran
 every 1s  percent  --note 'a note' -- printf '%s%%\n' percent >>ran # no comment of ours
+every 50w '-dash'  -- echo dash >>ran
 every 50w stays    -- $(lives_on stays)
 TAB
     start_cron
     until_true has_run often 3
+    until_true has_run dash 1
     until_true has_run percent% 3
     until_true is_there stays.pid
     said "^rowlock: often: started, token [0-9]*$"

@@ -317,3 +317,94 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
         run ! grep -qE '\b(application|rowlock_object)\b' text
     done
 }
+
+@test "a mistyped verb or option: the close one is suggested, and other programs' words" {
+    for pair in list:ls locks:ls status:ls info:ls "lock:run or acquire" unlock:release install:"schema install" \
+        rnu:run aquire:acquire relase:release lss:ls chek:check refersh:refresh jbos:jobs; do
+        refused "no such verb: '${pair%%:*}'; did you mean ${pair#*:}?" "${pair%%:*}"
+        refused "did you mean ${pair#*:}?" help "${pair%%:*}"
+    done
+    refused "no such option: '--quite'; did you mean --quiet?" run --quite a -- true
+    refused "no such option: '--tll'; did you mean --ttl?" acquire --tll=5m a
+    refused "did you mean --db?" --dbb x ls
+    for far in nosuch x 'sqlite://x' "$(printf 'l%.0s' $(seq 200))"; do
+        refused "no such verb" "$far"
+        [[ $output != *"did you mean"* ]]
+    done
+    refused "no such option" run --xyzzy a -- true
+    [[ $output != *"did you mean"* ]]
+}
+
+@test "a name that begins with - is given by --name, to every verb that takes names" {
+    rowlock run --name -x --name=--y plain -- sh -c 'printf "%s," $ROWLOCK_NAME' >names
+    [ "$(cat names)" = "-x,--y,plain," ]
+    rowlock run --name -n -c 'printf "%s" "$ROWLOCK_NAME" >names'
+    [ "$(cat names)" = -n ]
+    token=$(rowlock acquire --ttl 10m --name -x --name -y)
+    rowlock renew --name -x --token "$token"
+    rowlock check --name -y --token "$token"
+    rowlock ls --name -x | grep -q '^-x '
+    run rowlock run -n --name -y -- true
+    [ "$status" = 75 ]
+    run rowlock break --name -x
+    echo "$output"
+    [[ $output == *"rowlock break --now --name '-x'" ]]
+    rowlock release --name -x --token "$token" || [ $? = 123 ]
+    run rowlock hold --name -h --for 1m --note x
+    [ "$status" = 0 ]
+    [[ $output == *"rowlock release --name '-h' --token "* ]]
+    [ "$(rowlock next --name -c)" = 1 ]
+    rowlock refresh --name -s --max-age 0 -- true
+    rowlock use --name -s -- true
+    rowlock subjects --name -s | grep -q '^-s '
+    rowlock expire --name -s
+    rowlock job --name -j --every 1h -- touch ran
+    [ -e ran ]
+    rowlock jobs --name -j | grep -q done
+    rowlock jobs --name -j --forget
+    refused "too many" ls --name -x y
+    refused "empty" ls --name ""
+    refused "no such option: '--name'" vacuum --name x
+}
+
+@test "a backslash in a name is not taken for an escaped character" {
+    rowlock hold --for 1h --note 'a\nb' 'one\two' 2>/dev/null
+    rowlock hold --for 1h --note $'a\nb' 'three' 2>/dev/null
+    rowlock ls | tee listed
+    grep -q '^one\\\\two .*a\\\\nb$' listed
+    grep -q '^three .*[^\\]a\?\\nb$' listed
+    [ "$(rowlock ls --json 'one\two' | json '$[0].note')" = 'a\nb' ]
+    [ "$(rowlock ls --json 'one\two' | json '$[0].name')" = 'one\two' ]
+    run "$ROWLOCK" 'no\nverb'
+    [ "${lines[0]}" = "rowlock: no such verb: 'no\\\\nverb'" ]
+}
+
+@test "cron --check reports every line that is wrong, and an empty file has 0 jobs" {
+    cat >tab <<'TAB'
+61 * * * * one -- x
+@daily two -- x
+@dayly three -- x
+@daily two -- y
+TAB
+    run "$ROWLOCK" cron --check tab
+    echo "$output"
+    [ "$status" = 64 ]
+    [ "${#lines[@]}" = 3 ]
+    [[ ${lines[0]} == "rowlock: tab:1:1: "*61* ]]
+    [[ ${lines[1]} == "rowlock: tab:3:1: "*dayly* ]]
+    [[ ${lines[2]} == "rowlock: tab:4:8: "*"line 2" ]]
+    for text in "" "# nothing"; do
+        echo "$text" >tab
+        run "$ROWLOCK" cron --check tab
+        [ "$status" = 0 ]
+        [ "$output" = "0 jobs" ]
+        [ "$("$ROWLOCK" --json cron --check tab)" = "[]" ]
+    done
+}
+
+@test "make refuses a driver that it does not know, and lists those it does" {
+    run make -C "$source_folder" BUILD="$BATS_TEST_TMPDIR/build" DRIVERS="sqlite oracle" summary
+    echo "$output"
+    [ "$status" != 0 ]
+    [[ $output == *"no driver 'oracle'; DRIVERS may name: sqlite postgresql mariadb"* ]]
+}

@@ -10,12 +10,29 @@
 
 static struct crontab crontab;
 
+struct mistakes {
+    struct crontab_mistake first;
+    size_t n, lines[8];
+};
+
+static void take_mistake(const struct crontab_mistake *mistake, void *data)
+{
+    struct mistakes *mistakes = data;
+
+    if (mistakes->n == 0)
+        mistakes->first = *mistake;
+    if (mistakes->n < sizeof mistakes->lines / sizeof *mistakes->lines)
+        mistakes->lines[mistakes->n] = mistake->line;
+    mistakes->n++;
+}
+
 static void read_text(const char *text)
 {
-    struct crontab_mistake mistake = {0};
+    struct mistakes mistakes = {0};
 
-    if (crontab_read(text, strlen(text), &crontab, &mistake))
-        t_fail(__FILE__, __LINE__, "%zu:%zu: %s", mistake.line, mistake.column, mistake.text);
+    if (crontab_read(text, strlen(text), &crontab, take_mistake, &mistakes))
+        t_fail(__FILE__, __LINE__, "%zu:%zu: %s", mistakes.first.line, mistakes.first.column,
+               mistakes.first.text);
 }
 
 /* ---- what is understood ----------------------------------------------------------------------------- */
@@ -69,11 +86,13 @@ TEST(words_may_be_quoted)
 {
     read_text("@daily 'two words' --note \"it's \"'so' -- x\n"
               "@daily 'na''me' -- x\n"
-              "@daily \"#b\" --note=a'b c'd -- x\n");
+              "@daily \"#b\" --note=a'b c'd -- x\n"
+              "@daily '-c' -- x\n");
     t_text(crontab.entries[0].name, "two words");
     t_text(crontab.entries[0].settings.note, "it's so");
     t_text(crontab.entries[1].name, "name");
     t_text(crontab.entries[2].name, "#b");
+    t_text(crontab.entries[3].name, "-c");
     crontab_free(&crontab);
 }
 
@@ -143,11 +162,13 @@ struct mistake {
 static void refused_bytes(const char *text, size_t length, size_t line, size_t column,
                           const char *says)
 {
-    struct crontab_mistake mistake = {0};
+    struct mistakes mistakes = {0};
+    struct crontab_mistake mistake;
     struct crontab untouched = {.n = 7};
 
-    if (crontab_read(text, length, &untouched, &mistake) == 0)
+    if (crontab_read(text, length, &untouched, take_mistake, &mistakes) == 0)
         t_fail(__FILE__, __LINE__, "\"%s\": taken", text);
+    mistake = mistakes.first;
     if (mistake.line != line || mistake.column != column)
         t_fail(__FILE__, __LINE__, "\"%s\": %zu:%zu, not %zu:%zu (%s)", text, mistake.line,
                mistake.column, line, column, mistake.text);
@@ -162,6 +183,28 @@ static void refused_bytes(const char *text, size_t length, size_t line, size_t c
             refused_bytes(mistakes[i].text, strlen(mistakes[i].text), mistakes[i].line, \
                           mistakes[i].column, mistakes[i].says);                        \
     } while (0)
+
+TEST(each_line_that_is_wrong_is_reported)
+{
+    const char *text = "60 4 * * * a -- x\n"
+                       "@daily good -- x\n"
+                       "@daily 'open -- x\n"
+                       "# @dayly\n"
+                       "MAILTO=me\n"
+                       "@daily good -- again\n"
+                       "@daily b --nosuch 1 -- x\n"
+                       "@daily c --\n"
+                       "@daily d -- x\n";
+    const size_t wrong[] = {1, 3, 5, 6, 7, 8};
+    struct crontab untouched = {.n = 7};
+    struct mistakes mistakes = {0};
+
+    t_int(crontab_read(text, strlen(text), &untouched, take_mistake, &mistakes), -1);
+    t_int((long long)mistakes.n, sizeof wrong / sizeof *wrong);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        t_int((long long)mistakes.lines[i], (long long)wrong[i]);
+    t_int((long long)untouched.n, 7);
+}
 
 TEST(mistakes_of_schedules)
 {
@@ -181,7 +224,6 @@ TEST(mistakes_of_names)
             {"@daily -- x", 1, 8, "NAME is missing"},
             {"@daily --retry 3 a -- x", 1, 8, "NAME is missing"},
             {"@daily '' -- x", 1, 8, "must not be empty"},
-            {"@daily '-a' -- x", 1, 8, "begins with '-'"},
             {"@daily \xff -- x", 1, 8, "is not UTF-8"},
             {"@daily a -- x\n@hourly b -- x\n @hourly a -- y", 3, 10,
              "'a' is a job already, in line 1"});
