@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <syslog.h>
@@ -31,6 +32,7 @@ struct keeping {
     int caller_fd;  /* the first process: our word, and its end */
     int lost_fd;    /* readable: the lease is lost */
     int timer_fd;   /* readable: its end is near */
+    int log_fd;     /* the process's standard error, if that is a file; or -1 */
     pid_t pid;
     char why[512]; /* it was lost; written before lost_fd */
 };
@@ -126,7 +128,21 @@ static void close_interrupt(const struct keeping *keeping)
     epoll_ctl(keeping->taking->interrupt_fd, EPOLL_CTL_DEL, keeping->caller_fd, NULL);
 }
 
-/* From here on nothing of the caller's is ours but the environment. */
+/* What it writes next comes behind our message only if both share one offset, so of a file we keep the
+   caller's own descriptor. A pipe's reader would wait for us. */
+static int keep_log(const struct keeping *keeping)
+{
+    struct stat ours, log;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/fd/2", (int)keeping->pid);
+    if (fstat(STDERR_FILENO, &ours) || stat(path, &log) || !S_ISREG(log.st_mode) ||
+        ours.st_dev != log.st_dev || ours.st_ino != log.st_ino)
+        return -1;
+    return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+/* From here on nothing of the caller's is ours but the environment, and its log. */
 static int detach(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -175,14 +191,17 @@ static void set_timer(const struct keeping *keeping, int64_t ms)
     timerfd_settime(keeping->timer_fd, 0, &at, NULL);
 }
 
-/* Its own standard error, not one of ours: the keeper holds no descriptor of the caller's, for whoever
-   reads to the end of a pipe would wait for the keeper. Opened by number, and then seen to live: so it
-   was this process's. */
+/* Its own standard error, not one of ours. Opened by number, and then seen to live: so it was this
+   process's. */
 static void tell_process(const struct keeping *keeping, const char *why)
 {
     char path[64];
     int fd;
 
+    if (keeping->log_fd >= 0) {
+        message_to(keeping->log_fd, "process %d gets TERM: %s", (int)keeping->pid, why);
+        return;
+    }
     snprintf(path, sizeof path, "/proc/%d/fd/2", (int)keeping->pid);
     fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
@@ -271,6 +290,7 @@ static int begin_to_keep(struct keeping *keeping)
     struct rowlock_error error = {0};
 
     close_interrupt(keeping);
+    announce_kept(keeping->pid, rowlock_token(keeping->taking->holding.lease));
     keeping->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     keeping->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (keeping->lost_fd < 0 || keeping->timer_fd < 0) {
@@ -288,6 +308,7 @@ static int hand_over(struct keeping *keeping)
     struct signalfd_siginfo info;
     int status = print_token(keeping->taking);
 
+    keeping->log_fd = keep_log(keeping);
     if (!status && detach()) {
         message("the keeper cannot be detached: %s", strerror(errno));
         status = STATUS_FAILED;
@@ -360,7 +381,7 @@ static int hear_word(int fd)
 
 int acquire_while(struct taking *taking, pid_t pid)
 {
-    struct keeping keeping = {.taking = taking, .pid = pid, .lost_fd = -1};
+    struct keeping keeping = {.taking = taking, .pid = pid, .lost_fd = -1, .log_fd = -1};
     int status = find_process(&keeping), pair[2];
     pid_t keeper;
 

@@ -132,5 +132,7 @@ int tree_signal(pid_t root, int number, pid_t but, struct tree *out);
 int tree_is_stopped(pid_t pid);
 /* 0: it has none, or is gone. */
 pid_t tree_parent(pid_t pid);
+/* It has ended, even if nobody has taken note of that. */
+int tree_is_dead(pid_t pid);
 
 #endif

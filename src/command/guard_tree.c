@@ -171,3 +171,12 @@ pid_t tree_parent(pid_t pid)
 
     return read_process(pid, &process) ? process.parent : 0;
 }
+
+int tree_is_dead(pid_t pid)
+{
+    struct process process;
+
+    if (kill(pid, 0) && errno == ESRCH)
+        return 1;
+    return read_process(pid, &process) && (process.state == 'Z' || process.state == 'X');
+}

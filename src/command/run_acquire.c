@@ -65,7 +65,8 @@ static int look_at(const struct rowlock_holder *holder, void *data)
 
     if (holder->holding == ROWLOCK_WAITS) {
         look->conflicting_waiters += excludes;
-    } else if (holder->holding == ROWLOCK_HOLDS && is_token_of_ancestor(holder->token)) {
+    } else if (holder->holding == ROWLOCK_HOLDS &&
+               (is_token_of_ancestor(holder->token) || is_kept_for_ancestor(holder->token))) {
         look->by_ancestor++;
         look->conflicts += excludes;
         look->permits += holder->count ? holder->count : 1;
@@ -158,8 +159,9 @@ static int refused(const struct run *run, const struct rowlock_error *error, int
     if (error->code == ROWLOCK_ECANCELED)
         return STATUS_FAILED; /* by a signal, as a rule, and that is told by the status */
     if (hopeless >= 0) {
-        message("'%s' is held by your own ancestor (ROWLOCK_HELD): waiting would never end",
-                run->lock.wants[hopeless].name);
+        message("'%s' is held by your own ancestor (%s): waiting would never end",
+                run->lock.wants[hopeless].name,
+                has_holding_ancestor() ? "ROWLOCK_HELD" : "acquire --while-pid");
         return run->lock.conflict;
     }
     if (run->lock.quiet && (error->code == ROWLOCK_EBUSY || error->code == ROWLOCK_ETIMEDOUT))
@@ -175,7 +177,7 @@ int acquire(const struct run *run, const struct signals *signals, struct holding
     struct rowlock_error error = {0};
     int hopeless = -1, status = STATUS_OK, code;
 
-    if (has_holding_ancestor())
+    if (has_holding_ancestor() || is_kept_for_ancestor(0))
         code = get_beneath(run, holding, &hopeless, &error);
     else
         code = get(run, lock_wait_left(&run->lock), holding, &error);

@@ -214,3 +214,76 @@ client() { # of the database itself: reads statements
     [ ! -e /here.db ]
     kill "$started"
 }
+
+@test "the keeper's message and the script's own lines stand behind each other in its log" {
+    cat >script <<'END'
+echo "begins, a line that is longer than what comes after the signal"
+rowlock acquire --ttl 15s --while-pid $$ logged >/dev/null
+trap 'echo "a line that is longer than the one which the keeper writes, so that it would cover it: one two three four five six"; exit 3' TERM
+touch ready
+while :; do sleep 0.02; done
+END
+    PATH=$(dirname "$ROWLOCK"):$PATH ROWLOCK_URL=$ROWLOCK_TEST_URL start sh -c 'exec sh script >log 2>&1'
+    until_true is_there ready
+    rowlock break --now logged
+    wait "$started" || [ $? = 3 ]
+    [ "$(wc -l <log)" = 3 ]
+    sed -n 1p log | grep '^begins, .* signal$'
+    sed -n 2p log | grep "^rowlock: process $started gets TERM: the lease of 'logged' (token [0-9]*) has ended$"
+    sed -n 3p log | grep '^a line .* six$'
+}
+
+@test "below the process, a lock that would wait for its own lease is refused at once" {
+    cat >script <<'END'
+set -e
+rowlock acquire --ttl 20s --while-pid $$ mine >/dev/null
+rowlock acquire --ttl 20s -s --while-pid $$ ours >/dev/null
+status() { "$@" && echo 0 || echo $?; }
+status rowlock run mine -- touch ran >>seen
+status sh -c 'rowlock run -w 60 other mine -- touch ran; exit $?' >>seen
+status rowlock acquire --ttl 5s mine >>seen
+status rowlock run -x ours -- touch ran >>seen
+status rowlock run -s ours -- true >>seen
+status rowlock run other -- true >>seen
+touch done
+END
+    PATH=$(dirname "$ROWLOCK"):$PATH ROWLOCK_URL=$ROWLOCK_TEST_URL start sh script
+    until_true is_there done
+    wait "$started"
+    [ "$(paste -sd ' ' seen)" = '75 75 75 75 0 0' ]
+    [ ! -e ran ]
+    [ "$(grep -c "^rowlock: 'mine' is held by your own ancestor (acquire --while-pid): waiting would never end$" err)" = 3 ]
+    grep "^rowlock: 'ours' is held by your own ancestor" err
+}
+
+@test "who is not below the process waits for its lease" {
+    start sleep 300
+    process=$started
+    until_true is_named "$process" sleep
+    acquire_while "$process" theirs
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run theirs -- touch ran
+    until_true is_waited_for theirs
+    kill "$process"
+    wait "$started"
+    [ -e ran ]
+}
+
+@test "the keeper is killed: the next check says that nobody renews, though the lease lasts" {
+    start sleep 300
+    until_true is_named "$started" sleep
+    token=$(acquire_while "$started" orphan --ttl 5m)
+    rowlock check orphan --token "$token"
+    keeper=$(keeper_of orphan)
+    kill -s KILL "$keeper"
+    until_true is_gone "$keeper"
+    run rowlock check orphan --token "$token"
+    [ "$status" = 1 ]
+    [[ $output == *"the lease of 'orphan' (token $token) is not renewed any more: its keeper, process $keeper, has ended; it ends in "* ]]
+    [ "$(rowlock --json check orphan --token "$token" | json '$.valid')" = 0 ]
+    is_held orphan
+    rowlock release orphan --token "$token"
+    # one that no process keeps is as valid as ever
+    token=$(rowlock acquire --ttl 5m plain)
+    rowlock check plain --token "$token"
+    rowlock run run -- sh -c "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' check run --token \$ROWLOCK_TOKEN"
+}
