@@ -9,15 +9,22 @@
  * rowlock.grant_lease with ticket 0; enqueue: rowlock.enqueue (the ticket's session lock before its COMMIT: rowlock.add_mark); look:
  * rowlock.place; blocking on slock[pred] or tlock[h]: rowlock.await (kind 0, 1), which removes a ticket that stands though its lock is
  * free (rowlock.remove_dead); await, kind 1, and then T with no look between: rowlock.turn, with rowlock.seize for rowlock.grant_any (a turn that waits for
- * a ticket first looks, and waits for the token: the same steps); a first and a second visit of T behind a head: rowlock.overtake, then the same with strike; wantT to
+ * a ticket first looks, and waits for the token: the same steps); three visits of T while the name is free: rowlock.overtake. The first is the call: it marks
+ * every ticket before the caller's.  The second only waits for T behind everybody who stood there.  The third strikes the tickets whose waiters did not
+ * answer.  A look answers (rowlock.place clears waiter.called); wantT to
  * grant: rowlock.grant_any with the ticket and wait_ms, rowlock.look_queue under T, COMMIT in a second trip, which gives the ticket's
  * lock back (rowlock.drop_mark); release: rowlock.release, which does so with the token's; withdraw: rowlock.withdraw.  On SQLite and behind a pooler there are no session
  * locks: every wait ends by itself (BOUND), and a ticket is dead when its `seen` is over.
  * Switches: NW waiters, NT transaction lockers, DIE/FREEZE/QUIT how many may die, be stopped for ever, or withdraw,
  *   BOUND  bounded waits exist (else they never end: any lost wake-up is an "invalid end state")
  *   STUCK  a bounded wait may also end while the one I wait for is frozen or stands in T's queue (order/overtaking runs)
- *   ANYTIME  bounded waits may end at any moment (too free: 2 s may pass while a healthy head takes no step)    THAW  frozen ones may wake again
- *   OT_LOOK  a waiter overtakes a head after two looks outside T;  OT_T1  after one look under T;  default: after two under T
+ *   ANYTIME  bounded waits may end at any moment while the name is free   THAW  frozen ones may wake again    NOFAST  nobody tries without a ticket
+ *   QUEUEING  waiters freeze and die in the queue only
+ *   CALLS  how many roll calls there may be: the state space is finite.  Each draws a number, and marks with it what bears no mark; a caller strikes
+ *     what bears a number up to its own.  The time between a call and its strike is `judge` below: every marked waiter in good health has looked in
+ *     between, unless it has stood in T's queue since before the second visit: there it is silent.
+ *   RC_ONCE  the first visit strikes   RC_TWO  the second visit strikes   RC_ANSWERED  a strike ignores answers   RC_EARLY  a strike does not leave the time to answer
+ *   RC_NOT  it does not take T   RC_ANY  it strikes any mark, also a later caller's   RC_KEEP  it strikes only the first of the silent
  *   EXCLGET  a woken waiter really holds the predecessor's lock for a moment (GET_LOCK)
  *   Q1 look before the ticket is committed   Q2 unlock before COMMIT of the release   Q3 token lock taken after COMMIT
  *   Q4 unlock ticket before the grant's COMMIT   Q5 grant without looking for earlier tickets under T
@@ -38,15 +45,18 @@
 #ifndef QUIT
 #define QUIT 0
 #endif
+#ifndef CALLS
+#define CALLS 3
+#endif
 #define NP (NW+NT)
 #define MAXT (NW+NW)                 /* tickets: each waiter may have to queue again once */
 bool row[MAXT+2]; byte slock[MAXT+2], owner[MAXT+2], arr[MAXT+2]; byte seq, arrivals;
 byte lease; bool expired; byte tlock[NP+2]; byte T; chan tq = [NP+1] of { byte };  /* T's queue is first in, first out */
-byte deaths, freezes, quits;
+byte deaths, freezes, quits; byte called[MAXT+2], calls;
 bool frozen[NP+2], inT[NP+2], dead[NP+2], got[NP+2];   /* ghosts */
 
 #ifdef ANYTIME
-#define ENDWAIT (true)
+#define ENDWAIT (!lease || timeout)
 #else
 #ifdef STUCK
 #define ENDWAIT (pred && (frozen[owner[pred]] || inT[owner[pred]]) || timeout)
@@ -58,6 +68,11 @@ bool frozen[NP+2], inT[NP+2], dead[NP+2], got[NP+2];   /* ghosts */
 #endif
 #endif
 #endif
+#ifdef QUEUEING
+#define MISHAP (!got[me] && T != me && !lease)
+#else
+#define MISHAP true
+#endif
 #ifdef THAW
 #define WAKES true
 #else
@@ -68,22 +83,72 @@ bool frozen[NP+2], inT[NP+2], dead[NP+2], got[NP+2];   /* ghosts */
 inline mishap() {
   if
   :: skip
-  :: d_step { deaths  < DIE    -> deaths++; dead[me]=1 } -> goto die
-  :: d_step { freezes < FREEZE -> freezes++; frozen[me]=1 } -> goto ice
+  :: d_step { deaths  < DIE && MISHAP -> deaths++; dead[me]=1 } -> goto die
+  :: d_step { freezes < FREEZE && MISHAP -> freezes++; frozen[me]=1 } -> goto ice
   :: d_step { quits < QUIT && !got[me] -> quits++ } -> goto withdraw
   fi }
 inline look() { d_step {             /* one plain read: the tickets before mine (first, last), the lease */
   pred = 0; first = 0; p = 1;
   do :: p < tk -> if :: row[p] -> pred = p; if :: first==0 -> first = p :: else fi :: else fi; p++ :: else -> break od; p = 0; h = lease } }
 
-proctype Waiter(byte me) { byte tk, pred, first, p, h, seenfree, paused; bool fast, looked;
+/* may the marked tickets be judged? (the time to answer is over) */
+inline judge() { d_step { quiet = 1; p = 1;
+#ifndef RC_EARLY
+  do :: p < tk -> if :: row[p] && called[p] && called[p] <= mycall && !frozen[owner[p]] && !dead[owner[p]] && !(inT[owner[p]] && (stays & (1 << owner[p]))) -> quiet = 0
+                     :: else fi; p++
+     :: else -> break od;
+#endif
+  p = 0 } }
+inline standing() { d_step { stays = 0; p = 1;       /* ghost: who stands in T's queue now */
+  do :: p <= NP -> if :: inT[p] -> stays = stays | (1 << p) :: else fi; p++ :: else -> break od; p = 0 } }
+#if defined(RC_ANSWERED) || defined(RC_ONCE)
+#define SILENT(t) (true)
+#else
+#ifdef RC_ANY
+#define SILENT(t) (called[t])
+#else
+#define SILENT(t) (called[t] && called[t] <= mycall)
+#endif
+#endif
+#ifdef RC_ONCE
+#define FIRST false
+#else
+#define FIRST (!flushed)
+#endif
+#define forget() mycall = 0; flushed = 0; stays = 0; ice_at = 0
+inline visit() { d_step {            /* under T: is the name still free? */
+  h = lease; p = 1;
+  if
+  :: h -> forget()
+  :: !h && FIRST ->                                                          /* the call */
+     if :: mycall -> flushed = 1 :: else -> calls++; mycall = calls; ice_at = 0 fi;
+     do :: p < tk -> if :: row[p] -> if :: !called[p] && !flushed -> called[p] = calls :: else fi;
+                            if :: frozen[owner[p]] && !flushed -> ice_at = ice_at | (1 << p) :: else fi :: else fi; p++ :: else -> break od
+#ifdef RC_TWO
+     ; flushed = 1
+#endif
+  :: !h && !FIRST ->                                                         /* the strike */
+     do :: p < tk -> if :: row[p] && SILENT(p) -> assert(frozen[owner[p]] || dead[owner[p]]); row[p] = 0;
+#ifdef RC_KEEP
+                            break
+#endif
+                        :: else fi; p++ :: else -> break od; p = 1;
+     /* whoever was frozen at the call, and has not answered, is passed */
+     do :: p < tk -> assert(!(row[p] && called[p] && (ice_at & (1 << p)))); p++ :: else -> break od;
+     forget()
+  fi; p = 0 } }
+
+proctype Waiter(byte me) { byte tk, pred, first, p, h, mycall, paused; bool fast, looked, quiet, flushed; byte ice_at, stays;
+#ifdef NOFAST
+  if :: fast = 0; goto enqueue :: false -> skip fi;
+#endif
   if :: fast = 1; tk = MAXT+1; goto wantT      /* grant, ticket 0: first a try without a ticket: T, look: no lease and nobody waiting */
      :: fast = 0
   fi;
 enqueue: skip;
   fast = 0; looked = 0;
   /* enqueue */
-  d_step { seq++; tk = seq; assert(seq <= MAXT); owner[tk] = me; seenfree=0; paused=0 }  /* BEGIN; insert ticket */
+  d_step { seq++; tk = seq; assert(seq <= MAXT); owner[tk] = me; forget(); paused=0 }  /* BEGIN; insert ticket */
 #ifdef Q1
   look(); looked = 1;
 #endif
@@ -97,6 +162,7 @@ enqueue: skip;
 again: skip;
   mishap();
   if :: looked -> looked = 0 :: else -> look() fi;
+  called[tk] = 0;                                                            /* the answer to a roll call */
   if
   :: !row[tk] -> d_step { slock[tk]=0 }; goto enqueue                          /* I was taken for dead: queue again */
   :: row[tk] && pred -> /* await, kind 0: not first: block on my predecessor's ticket */
@@ -106,30 +172,24 @@ again: skip;
         slock[pred]=me; slock[pred]=0;
 #endif
         d_step { if :: row[pred] && slock[pred]==0 -> assert(dead[owner[pred]]); row[pred]=0 :: else fi }; /* row but no lock: dead */
-        seenfree=0
+        forget()
      :: ENDWAIT ->                                                           /* bounded wait over */
         if
-        :: h!=0 || pred!=first -> seenfree=0
-#ifdef OT_LOOK
-        :: h==0 && pred==first && seenfree!=pred -> seenfree=pred             /* free, and the same head, at two looks */
-        :: h==0 && pred==first && seenfree==pred ->
-           d_step { assert(!row[pred] || frozen[owner[pred]] || dead[owner[pred]]); row[pred]=0 }; seenfree=0
+        :: h!=0 -> forget()
+        :: h==0 && !mycall && calls>=CALLS -> skip
+        :: h==0 && (mycall && !flushed || !mycall && calls<CALLS) ->         /* the call, and the wait: take T, behind a head that stands there */
+           atomic { standing(); tq!me }; atomic { T==0 && tq?[eval(me)] -> tq?eval(me); T = me };
+           visit(); T=0
+        :: h==0 && mycall && flushed ->                                      /* the strike */
+           atomic { judge(); if :: !quiet -> goto again
+#ifdef RC_NOT
+                                :: else -> visit(); goto again
 #else
-        :: h==0 && pred==first ->
-           tq!me; atomic { T==0 && tq?[eval(me)] -> tq?eval(me); T = me };     /* overtake: take T, behind a head that stands there */
-           d_step { h = lease; p = 1; first = 0;
-                    do :: p < tk -> if :: row[p] && first==0 -> first = p :: else fi; p++ :: else -> break od; p = 0;
-                    if
-                    :: h || first!=pred -> seenfree=0
-#ifndef OT_T1
-                    :: !h && first==pred && seenfree!=pred -> seenfree=pred    /* a first time: only note it */
-                    :: !h && first==pred && seenfree==pred ->                 /* a second time: overtake */
-#else
-                    :: !h && first==pred ->                                   /* one visit is enough? */
+                                :: else -> tq!me
 #endif
-                       assert(frozen[owner[pred]] || dead[owner[pred]]); row[pred]=0; seenfree=0
-                    fi; T=0 }
-#endif
+                                fi };
+           atomic { T==0 && tq?[eval(me)] -> tq?eval(me); T = me };
+           visit(); T=0
         fi
      fi;
      goto again
@@ -196,7 +256,7 @@ end_ice: (WAKES);
   skip;                                                                      /* it woke; (frozen[me] stays: it was stopped once) */
   if :: got[me] -> goto release :: !got[me] && fast -> if :: T==me -> T=0 :: else fi; goto enqueue
      :: else -> if :: T==me -> T=0 :: else fi; goto again fi;
-over: skip; d_step { tk=0; pred=0; first=0; h=0; seenfree=0; paused=0 } }
+over: skip; d_step { tk=0; pred=0; first=0; h=0; forget(); quiet=0; paused=0 } }
 
 proctype TLocker(byte me) {          /* a transaction lock: T, some work, COMMIT; no tickets */
   tq!me; atomic { T==0 && tq?[eval(me)] -> tq?eval(me); T = me };

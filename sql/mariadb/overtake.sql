@@ -1,2 +1,2 @@
--- A frozen head: wants, ticket, suspect, strike, limit_ms -> 0, 1, 2.
-CALL rowlock_overtake(?, ?, ?, ?, ?);
+-- A roll call of the waiters before us: wants, ticket, called, limit_ms -> its number, or 0.
+CALL rowlock_overtake(?, ?, ?, ?);

@@ -1,5 +1,6 @@
 -- Where a ticket stands, as far as can be read without the write lock: the row of dialect.h, and
--- last whether something is to be written: a sign of life, or the removal of who is dead.
+-- last whether something is to be written: a sign of life, the answer to a roll call, or the removal of
+-- dead tickets.
 -- ?1 ticket, ?2 good_ms
 WITH clock AS (
     SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now),
@@ -27,7 +28,6 @@ SELECT CASE
        coalesce((SELECT max(ticket) FROM ahead WHERE lives),
                 (SELECT token FROM in_the_way ORDER BY expires LIMIT 1)) AS number,
        (SELECT count(*) FROM ahead WHERE lives) AS before,
-       (SELECT min(ticket) FROM ahead WHERE lives) AS first,
        NOT EXISTS (SELECT 1 FROM in_the_way) AS free,
        (SELECT min(expires) FROM in_the_way) - clock.now AS expires_ms,
        0 AS locked,
@@ -38,5 +38,5 @@ SELECT CASE
                 (SELECT min(name) FROM me)) AS name,
        NULL AS detail,
        EXISTS (SELECT 1 FROM ahead WHERE NOT lives) OR
-       EXISTS (SELECT 1 FROM me WHERE seen < clock.now + ?2 / 2) AS stale
+       EXISTS (SELECT 1 FROM me WHERE seen < clock.now + ?2 / 2 OR called IS NOT NULL) AS stale
   FROM clock;

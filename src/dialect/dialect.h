@@ -116,23 +116,25 @@
  * enqueue       wants, owner, session, good_ms, host, pid, command, note -> grant row: OK, number: the ticket.
  *               Removes what this owner had in the queue; takes the ticket's session lock before
  *               COMMIT, or, where there is none, stamps `seen` with now + good_ms. LIMIT.
- * place         wants, ticket, session, good_ms -> place row: status, number, before, first, free,
+ * place         wants, ticket, session, good_ms -> place row: status, number, before, free,
  *               expires_ms, locked, name, detail. Where this session has the ticket's lock, locked is 1;
- *               else `seen` becomes now + good_ms, and it is 0. Removes tickets before it whose `seen` is over.
+ *               else `seen` becomes now + good_ms, and it is 0. Answers a roll call (overtake): removes the ticket's
+ *               mark. Removes tickets before it whose `seen` is over.
  *               OK: first of all, and nothing is in the way. LEASED: first, but leased: number is the
  *               token in the way that ends first, expires_ms until then. QUEUED: number is the last
- *               ticket before, `before` how many, `first` the first of them, `free` 1 if no lease is in
- *               the way. UNQUEUED, LIMIT.
- * await         kind (0 ticket, 1 token), number, limit_ms, session -> number: 1 the session lock came (and was given
- *               back; a ticket that still stands was dead and is removed), 0 it did not in time
+ *               ticket before, `before` how many (from 17 on perhaps fewer), `free` 1 if no lease is in the way. UNQUEUED, LIMIT.
+ * await         kind (0 ticket, 1 token), number, limit_ms, ticket, session -> number: 1 the session lock came (and was
+ *               given back; a ticket that still stands was dead and is removed), 0 it did not in time, or a roll
+ *               call waits for an answer of `ticket`, our own: noticed within 3 s
  * turn          wants, owner, ttl_ms, limit_ms, ticket, session, host, pid, command, note, kind, number -> grant row:
  *               await, and then the grant with that ticket, of one name and exclusively: OK as grant that has waited.
  *               TIMEDOUT: the session lock did not come in time. QUEUED: it came, but `number` stands before
  *               us, dead if it is the one that was awaited. LEASED, BUSY: it came, and place tells what is in the way.
  *               Absent: await, place and grant do it
- * overtake      wants, ticket, suspect, strike, limit_ms -> number. Takes T; if no live lease is in the way of the
- *               suspect's names and of ours and it stands before us, first for all its names: 1, and
- *               if strike, its rows are deleted: 2. Else 0.
+ * overtake      wants, ticket, called, limit_ms -> number. Takes T; 0 if that takes longer, or a live lease is in the way.
+ *               called 0: a roll call. Marks each ticket before ours that bears no mark, by the call's number, which
+ *               is the answer. Else removes the tickets that still bear the mark of that call or of an earlier one,
+ *               but those that another name's T may keep silent; answers `called`.
  * withdraw      ticket, owner: removes its rows, or all of the owner's; commits
  * batch         ended, wants, session, host -> gone, granted: several releases and grants that can be answered at
  *               once, in one transaction, on disk; absent where there is no such function. `ended`: tokens; `wants`:

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Acquiring a lease: from the ticket to the grant, and past a head that does not move. */
+/*
+ * Acquiring a lease: from the ticket to the grant, and past waiters that are frozen.
+ *
+ * A waiter that finds the name free for some time calls the roll: it visits T, the name lock, three
+ * times. The first visit marks every ticket before its own; a live waiter looks in time, and so answers.
+ * The second one only waits for T: a waiter that stands in T's queue is silent, and looks when it has been
+ * refused there. The third one removes the tickets that did not answer.
+ */
 #include "lease/acquire_state.h"
 
-#define SLICE_MS 60000   /* one wait for T: a statement that waits holds back vacuum */
-#define HEAD_MS 1000     /* the head looks again after so long at the latest */
-#define PERMITS_MS 250   /* and one that waits for any of several holders */
-#define PATIENCE_MS 2000 /* behind a head that does not take a free name; times one's place */
-#define PATIENCE_MAX_MS 30000
+#define SLICE_MS 60000 /* one wait for T: a statement that waits holds back vacuum */
+#define HEAD_MS 1000   /* the head looks again after so long at the latest */
+#define PERMITS_MS 250 /* and one that waits for any of several holders */
+#define BEHIND_MS 2000 /* and the others; times one's place, */
+#define NEAR 16        /* but up to this place */
+#define NEAR_MS 4000   /* after so long at the latest, */
+#define FAR_MS 30000   /* and farther back after so long */
+#define FREE_MS 2000   /* before a roll call the name is free for so long, */
+#define FREE_FAR_MS 10000
+#define ANSWER_MS 5000  /* which the others have so long to answer: await sees it within 3 s, */
+#define REFUSED_MS 2000 /* and who was refused in T so long */
+#define LATE_MS 3000    /* a visit that comes later was asleep, perhaps with all the others */
+#define VISIT_MS 2000   /* how long a visit waits for T */
 #define HEAD_PAUSE_MS 100
 #define PAUSE_MAX_MS 300
 #define GOOD_MS 1000 /* a ticket without a session lock is good for so long at least */
@@ -26,12 +41,19 @@ static int64_t good(machine *m)
     return m->good_ms;
 }
 
+static void forget_roll(machine *m)
+{
+    m->visit_ms = m->called = 0;
+    m->waited = false;
+}
+
 /* Whatever it was before, it begins anew at the queue's end. */
 void rowlock__queue_forget(machine *m)
 {
-    m->ticket = m->waited_for = m->suspect = 0;
-    m->locked = m->noted = false;
+    m->ticket = m->waited_for = 0;
+    m->locked = false;
     m->place = 1;
+    forget_roll(m);
 }
 
 step rowlock__queue_enter(machine *m, int64_t now)
@@ -78,14 +100,15 @@ static step take(machine *m, int64_t now)
         .act = ROWLOCK_ACT_GRANT, .ticket = m->ticket, .limit_ms = wait_for_t(m, now, SLICE_MS)};
 }
 
+/* A visit of a roll call. */
 static step overtake(machine *m, int64_t now)
 {
     m->state = OVERTAKING;
     return (step){.act = ROWLOCK_ACT_OVERTAKE,
-                  .strike = m->noted,
-                  .number = m->suspect,
+                  .called = m->waited ? m->called : 0,
                   .ticket = m->ticket,
-                  .limit_ms = wait_for_t(m, now, PATIENCE_MS)};
+                  .limit_ms = wait_for_t(m, now, VISIT_MS),
+                  .good_ms = good(m)};
 }
 
 /* Our ticket was taken for dead: queue again, but give its session lock back first. */
@@ -116,7 +139,7 @@ static step wait_for_holder(machine *m, int64_t now, const reply *r, uint32_t di
     int64_t until = r->expires_ms > 0 ? r->expires_ms : 1;
 
     m->held_by = r->number;
-    m->suspect = 0;
+    forget_roll(m);
     if (m->unsure && !m->asked) { /* it may be ours, granted to a session that was lost */
         m->asked = true;
         return take(m, now);
@@ -129,27 +152,34 @@ static step wait_for_holder(machine *m, int64_t now, const reply *r, uint32_t di
     return await(m, now, true, r->number, least(m->permits ? PERMITS_MS : HEAD_MS, until));
 }
 
-/* The name is free, and its head does not take it: has it been so for long? */
-static bool is_suspect(machine *m, int64_t now, const reply *r)
+/* The name is free, and the waiters before us do not take it: is the next visit due? */
+static bool is_due(machine *m, int64_t now, const reply *r)
 {
-    if (!r->free || r->first != m->suspect) {
-        m->suspect = r->free ? r->first : 0;
-        m->suspect_since_ms = now;
-        m->noted = false;
-        return false;
-    }
-    return m->suspect &&
-           now - m->suspect_since_ms >= least(PATIENCE_MS * r->before, PATIENCE_MAX_MS);
+    if (!r->free)
+        forget_roll(m);
+    else if (!m->visit_ms)
+        m->visit_ms = now + (r->before > NEAR ? FREE_FAR_MS : FREE_MS);
+    return m->visit_ms && now >= m->visit_ms;
+}
+
+static int64_t until_look(const machine *m, int64_t now, int64_t before)
+{
+    int64_t limit = before > NEAR ? FAR_MS : least(BEHIND_MS * before, NEAR_MS);
+
+    return m->visit_ms ? least(limit, most(m->visit_ms - now, 1)) : limit;
 }
 
 static step wait_for_ticket(machine *m, int64_t now, const reply *r, uint32_t dice)
 {
     m->place = r->before + 1;
-    if (is_suspect(m, now, r))
+    if (is_due(m, now, r)) {
+        if (now - m->visit_ms >= LATE_MS)
+            m->called = m->waited = 0;
         return overtake(m, now);
+    }
     if (!m->locked || m->waited_for == r->number)
         return pause(m, now, WAITING, pause_by_place(m), dice);
-    return await(m, now, false, r->number, least(PATIENCE_MS * r->before, PATIENCE_MAX_MS));
+    return await(m, now, false, r->number, until_look(m, now, r->before));
 }
 
 step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dice)
@@ -223,9 +253,16 @@ step rowlock__queue_turned(machine *m, int64_t now, const reply *r)
 
 step rowlock__queue_overtook(machine *m, int64_t now, const reply *r)
 {
-    m->noted = r->number == 1;
-    m->suspect_since_ms = now;
-    if (r->number != 1)
-        m->suspect = 0;
+    if (!r->number) { /* T is busy, or the name is not free any more: the same visit again */
+        m->visit_ms = now + FREE_MS;
+    } else if (!m->called) {
+        m->called = r->number;
+        m->visit_ms = now + ANSWER_MS;
+    } else if (!m->waited) {
+        m->waited = true;
+        m->visit_ms = now + REFUSED_MS;
+    } else {
+        forget_roll(m);
+    }
     return rowlock__queue_look(m, now);
 }

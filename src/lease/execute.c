@@ -65,22 +65,21 @@ static void grant_row(void *data, const struct rowlock_value *columns, unsigned 
     take_name(answer, &columns[1], &columns[4]);
 }
 
-/* status, number, before, first, free, expires_ms, locked, name, detail */
+/* status, number, before, free, expires_ms, locked, name, detail */
 static void place_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct answer *answer = data;
     struct rowlock_reply *reply = answer->reply;
 
-    if (n < 9 || answer->rows++)
+    if (n < 8 || answer->rows++)
         return;
     reply->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
     reply->number = rowlock__value_number(&columns[1]);
     reply->before = rowlock__value_number(&columns[2]);
-    reply->first = rowlock__value_number(&columns[3]);
-    reply->free = rowlock__value_number(&columns[4]) != 0;
-    reply->expires_ms = rowlock__value_number(&columns[5]);
-    reply->locked = rowlock__value_number(&columns[6]) != 0;
-    take_name(answer, &columns[7], &columns[8]);
+    reply->free = rowlock__value_number(&columns[3]) != 0;
+    reply->expires_ms = rowlock__value_number(&columns[4]);
+    reply->locked = rowlock__value_number(&columns[5]) != 0;
+    take_name(answer, &columns[6], &columns[7]);
 }
 
 static void number_row(void *data, const struct rowlock_value *columns, unsigned n)
@@ -152,7 +151,8 @@ static struct trip await(const struct rowlock_request *r, const struct rowlock_s
     return (struct trip){.id = ROWLOCK_SQL_AWAIT,
                          .values = {rowlock__int_value(step->token),
                                     rowlock__int_value(step->number),
-                                    rowlock__int_value(step->limit_ms), session(r)},
+                                    rowlock__int_value(step->limit_ms),
+                                    rowlock__int_value(step->ticket), session(r)},
                          .row = number_row,
                          .limit_ms = step->limit_ms};
 }
@@ -173,13 +173,13 @@ static struct trip turn(const struct rowlock_request *r, const struct rowlock_st
 
 static struct trip overtake(const struct rowlock_request *r, const struct rowlock_step *step)
 {
-    return (struct trip){
-        .id = ROWLOCK_SQL_OVERTAKE,
-        .values = {packed(r), rowlock__int_value(step->ticket), rowlock__int_value(step->number),
-                   rowlock__int_value(step->strike), rowlock__int_value(step->limit_ms)},
-        .row = number_row,
-        .limit_ms = step->limit_ms,
-        .server_ends = true};
+    return (struct trip){.id = ROWLOCK_SQL_OVERTAKE,
+                         .values = {packed(r), rowlock__int_value(step->ticket),
+                                    rowlock__int_value(step->called),
+                                    rowlock__int_value(step->limit_ms)},
+                         .row = number_row,
+                         .limit_ms = step->limit_ms,
+                         .server_ends = true};
 }
 
 static struct trip withdraw(const struct rowlock_request *r, const struct rowlock_step *step)

@@ -24,7 +24,7 @@ enum rowlock_act {
     ROWLOCK_ACT_AWAIT,    /* await: the ticket or the token `number`, limit_ms */
     ROWLOCK_ACT_TURN,     /* turn: await, and the grant as soon as it is ours to take */
     ROWLOCK_ACT_PAUSE,    /* nothing, for limit_ms */
-    ROWLOCK_ACT_OVERTAKE, /* overtake: `number` is the suspect; strike; limit_ms */
+    ROWLOCK_ACT_OVERTAKE, /* overtake: called, limit_ms */
     ROWLOCK_ACT_WITHDRAW, /* withdraw */
     ROWLOCK_ACT_UNMARK,   /* unmark: the ticket's session lock, after the grant's COMMIT */
     ROWLOCK_ACT_RECONNECT, /* end the lost session at the server if it can be done, and open another */
@@ -34,8 +34,8 @@ enum rowlock_act {
 struct rowlock_step {
     enum rowlock_act act;
     bool token;       /* AWAIT, TURN: a token's lock, not a ticket's */
-    bool strike;      /* OVERTAKE */
-    int64_t number;   /* AWAIT, TURN, OVERTAKE */
+    int64_t called;   /* OVERTAKE: the roll call whose silent tickets are removed; 0: call */
+    int64_t number;   /* AWAIT, TURN */
     int64_t ticket;   /* ours; 0: none */
     int64_t limit_ms; /* < 0: none */
     int64_t good_ms;  /* ENQUEUE, PLACE: how long we count as alive without a session lock */
@@ -46,13 +46,13 @@ struct rowlock_reply {
     int code;                   /* 0, or what the call failed with: ECONN and EUNKNOWN mean that the
                                    session is lost, ECANCELED and ETIMEDOUT that nothing was done */
     enum rowlock_status status; /* GRANT, ENQUEUE, PLACE, TURN */
-    int64_t number;             /* of the row; AWAIT: 1 came; OVERTAKE: 0, 1, 2 */
+    int64_t number;             /* of the row; AWAIT: 1 came; OVERTAKE: of the call, 0: not now */
     int64_t token;              /* GRANT, TURN: granted */
     int64_t
         sent_ms; /* GRANT, TURN: when what it lasts from was sent, if that was later than the step; else 0 */
-    int64_t before, first, expires_ms; /* PLACE */
-    bool free, locked;                 /* PLACE */
-    bool unmarked; /* GRANT, TURN: its COMMIT gave the ticket's session lock back */
+    int64_t before, expires_ms; /* PLACE */
+    bool free, locked;          /* PLACE */
+    bool unmarked;              /* GRANT, TURN: its COMMIT gave the ticket's session lock back */
 };
 
 struct rowlock_acquire_machine {
@@ -70,9 +70,10 @@ struct rowlock_acquire_machine {
     bool locked;    /* our ticket may have a session lock */
     int64_t pause_ms, place, good_ms;
     int64_t waited_for; /* whose session lock is awaited, or came: its row may stand */
-    int64_t suspect, suspect_since_ms; /* the head of the queue while the name is free */
-    bool noted;                        /* it was found so once, under T */
-    bool lost;                         /* the session, and nothing was answered since */
+    int64_t visit_ms;   /* the next visit of a roll call is due; 0: none, a lease is in the way */
+    int64_t called;     /* the number of our roll call; 0: it is to be made */
+    bool waited;        /* since then we had T after everybody who stood in its queue */
+    bool lost;          /* the session, and nothing was answered since */
     int64_t lost_since_ms;
     bool settles,
         asked;         /* whether what is in the way is ours: to be asked first, and in the queue */

@@ -295,23 +295,22 @@ struct position {
     bool stale;
 };
 
-/* status, number, before, first, free, expires_ms, locked, name, detail, stale */
+/* status, number, before, free, expires_ms, locked, name, detail, stale */
 static void place_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct position *position = data;
     struct rowlock_reply *reply = position->work->reply;
 
-    if (n < 10)
+    if (n < 9)
         return;
     reply->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
     reply->number = rowlock__value_number(&columns[1]);
     reply->before = rowlock__value_number(&columns[2]);
-    reply->first = rowlock__value_number(&columns[3]);
-    reply->free = rowlock__value_number(&columns[4]) != 0;
-    reply->expires_ms = rowlock__value_number(&columns[5]);
-    rowlock__column_text(&columns[7], position->work->refused->name,
+    reply->free = rowlock__value_number(&columns[3]) != 0;
+    reply->expires_ms = rowlock__value_number(&columns[4]);
+    rowlock__column_text(&columns[6], position->work->refused->name,
                          sizeof position->work->refused->name);
-    position->stale = rowlock__value_number(&columns[9]) != 0;
+    position->stale = rowlock__value_number(&columns[8]) != 0;
 }
 
 /* Most looks only read, and so stop nobody's renewal. */
@@ -330,22 +329,35 @@ static int place(struct work *work)
     return give_t(work, ask(work, ROWLOCK_SQL_SEEN, values, NULL, NULL), true);
 }
 
+/* Draws a number for a call, and marks by it; or removes the tickets that did not answer one. */
+static int call_roll(const struct work *work, int64_t *number)
+{
+    int code = work->step->called ? ROWLOCK_OK
+                                  : ask(work, ROWLOCK_SQL_DRAW, NULL, rowlock__take_number, number);
+    struct rowlock_value values[] = {rowlock__int_value(work->step->ticket),
+                                     rowlock__int_value(work->step->called),
+                                     rowlock__int_value(*number)};
+
+    return code ? code : ask(work, ROWLOCK_SQL_OVERTAKE, values, NULL, NULL);
+}
+
 static int overtake(struct work *work)
 {
-    struct rowlock_value values[] = {rowlock__int_value(work->step->number),
-                                     rowlock__int_value(work->step->ticket)};
-    int64_t idle = 0;
-    bool strikes;
+    struct rowlock_value values[] = {rowlock__int_value(work->step->ticket),
+                                     rowlock__int_value(work->step->good_ms)};
+    struct position position = {.work = work};
+    int64_t number = work->step->called;
     int code = take_t(work, work->step->limit_ms, false);
+    bool calls;
 
     if (code)
         return code;
-    code = ask(work, ROWLOCK_SQL_OVERTAKE, values, rowlock__take_number, &idle);
-    strikes = !code && idle && work->step->strike;
-    if (strikes)
-        code = withdraw_all(work, work->step->number);
-    code = give_t(work, code, strikes);
-    work->reply->number = code || !idle ? 0 : strikes ? 2 : 1;
+    code = ask(work, ROWLOCK_SQL_PLACE, values, place_row, &position);
+    calls = !code && work->reply->status == ROWLOCK_STATUS_QUEUED && work->reply->free;
+    if (calls)
+        code = call_roll(work, &number);
+    code = give_t(work, code, calls);
+    *work->reply = (struct rowlock_reply){.number = !code && calls ? number : 0};
     return code;
 }
 

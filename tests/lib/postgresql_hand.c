@@ -228,7 +228,7 @@ long long hand_queue(void *hand, const char *wants, int locked)
 const char *hand_place(void *hand, const char *wants, long long ticket, int locked)
 {
     return hand_row(hand,
-                    "SELECT status, number, before, first, free, locked "
+                    "SELECT status, number, before, free, locked "
                     "FROM rowlock.place('%s', %lld, %s, 60000)",
                     hand_wants(wants), ticket, locked ? "pg_backend_pid()" : "0");
 }

@@ -28,9 +28,9 @@ TEST(h7_locks_are_there_as_long_as_their_rows)
     name = my_row(other, "SELECT LENGTH(CONCAT('rowlock:', MD5(DATABASE()), ':', %lld))",
                   9223372036854775807LL);
     t_true(atoi(name) <= 64);
-    t_text(my_field(my_place(waiter, "a:x:0:0", ticket, 1), 6), "1");
+    t_text(my_field(my_place(waiter, "a:x:0:0", ticket, 1), 5), "1");
     /* it waits on the holder's, without having it afterwards */
-    my_start(waiter, "CALL rowlock_await(1, %lld, 30000, CONNECTION_ID())", token);
+    my_start(waiter, "CALL rowlock_await(1, %lld, 30000, 0, CONNECTION_ID())", token);
     my_until_waiting(waiter);
     t_int(my_number(holder, "CALL rowlock_release_lease(%lld)", token), 0);
     t_text(my_finish(waiter), "1");
@@ -46,7 +46,7 @@ TEST(h7_a_lock_of_ones_own_is_not_counted_twice)
     long long token = my_lease(hand, "a:x:0:0");
 
     my_row(hand, "CALL rowlock_mark(1, %lld, CONNECTION_ID())", token);
-    t_text(my_row(hand, "CALL rowlock_await(1, %lld, 1000, CONNECTION_ID())", token), "1");
+    t_text(my_row(hand, "CALL rowlock_await(1, %lld, 1000, 0, CONNECTION_ID())", token), "1");
     t_int(my_marker(hand, token), (long long)mysql_thread_id(hand));
     my_row(hand, "CALL rowlock_unmark(1, %lld, CONNECTION_ID())", token);
     t_int(my_marker(hand, token), 0);
@@ -62,7 +62,7 @@ TEST(p6_a_killed_waiter_is_removed_by_whoever_gets_its_lock)
     my_lease(holder, "a:x:0:0");
     ticket = my_queue(dead, "a:x:0:0", 1);
     second = my_queue(next, "a:x:0:0", 1);
-    my_start(next, "CALL rowlock_await(0, %lld, 30000, CONNECTION_ID())", ticket);
+    my_start(next, "CALL rowlock_await(0, %lld, 30000, 0, CONNECTION_ID())", ticket);
     my_until_waiting(next);
     t_engine()->kill(t_admin(), (long)mysql_thread_id(dead));
     t_text(my_finish(next), "1");
@@ -93,11 +93,11 @@ TEST(p6_a_wait_on_a_ticket_ends)
 
     my_lease(holder, "a:x:0:0");
     ticket = my_queue(one, "a:x:0:0", 1);
-    t_text(my_row(two, "CALL rowlock_await(0, %lld, 30, CONNECTION_ID())", ticket), "0");
-    t_text(my_row(two, "CALL rowlock_await(0, %lld, 0, CONNECTION_ID())", ticket), "0");
+    t_text(my_row(two, "CALL rowlock_await(0, %lld, 30, 0, CONNECTION_ID())", ticket), "0");
+    t_text(my_row(two, "CALL rowlock_await(0, %lld, 0, 0, CONNECTION_ID())", ticket), "0");
     t_int(my_number(two, "SELECT count(*) FROM rowlock_waiter"), 1);
     /* its own session has the lock: that makes nobody dead */
-    t_text(my_row(one, "CALL rowlock_await(0, %lld, 30, CONNECTION_ID())", ticket), "1");
+    t_text(my_row(one, "CALL rowlock_await(0, %lld, 30, 0, CONNECTION_ID())", ticket), "1");
     t_int(my_number(two, "SELECT count(*) FROM rowlock_waiter"), 1);
 }
 
@@ -107,9 +107,9 @@ TEST(p6_a_ring_of_session_locks_harms_nobody)
     long long a = my_lease(one, "a:x:0:0"), b = my_lease(two, "b:x:0:0");
 
     /* each waits for a lease of the other's: a deadlock of theirs, which the waits' end unties */
-    my_start(one, "CALL rowlock_await(1, %lld, 1500, CONNECTION_ID())", b);
+    my_start(one, "CALL rowlock_await(1, %lld, 1500, 0, CONNECTION_ID())", b);
     my_until_waiting(one);
-    t_text(my_row(two, "CALL rowlock_await(1, %lld, 200, CONNECTION_ID())", a), "0");
+    t_text(my_row(two, "CALL rowlock_await(1, %lld, 200, 0, CONNECTION_ID())", a), "0");
     t_text(my_finish(one), "0");
     t_int(my_marker(one, a), (long long)mysql_thread_id(one));
     t_int(my_marker(two, b), (long long)mysql_thread_id(two));
@@ -138,7 +138,7 @@ TEST(p6_a_wait_that_is_killed_at_any_moment_leaves_no_lock)
     void *hand = my_fresh(), *other = my_open();
 
     for (int i = 0; i < 2000; i++) {
-        kill_at_any_moment(hand, other, i, "CALL rowlock_await(0, 42, 1000, CONNECTION_ID())");
+        kill_at_any_moment(hand, other, i, "CALL rowlock_await(0, 42, 1000, 0, CONNECTION_ID())");
         t_int(my_marker(other, 42), 0);
     }
 }
@@ -314,7 +314,7 @@ TEST(gl5_two_databases_of_a_server_know_nothing_of_each_other)
     t_int(my_marker(there, token), (long long)mysql_thread_id(there));
     /* whoever waits here is not woken by the one there, nor kept waiting */
     next = my_queue(waiter, "a:x:0:0", 1);
-    my_start(waiter, "CALL rowlock_await(1, %lld, 30000, CONNECTION_ID())", token);
+    my_start(waiter, "CALL rowlock_await(1, %lld, 30000, 0, CONNECTION_ID())", token);
     my_until_waiting(waiter);
     t_int(my_number(there, "CALL rowlock_release_lease(%lld)", token), 0);
     t_int(my_number(there, "SELECT count(*) FROM rowlock_waiter"), 0);

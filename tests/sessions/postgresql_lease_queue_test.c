@@ -72,23 +72,23 @@ TEST(p7_first_come_first_served_whatever_the_mode)
     long long token = hand_lease(holder, S), first = hand_queue(one, X, 1),
               second = hand_queue(two, S, 1), third = hand_queue(three, X, 1);
 
-    t_text(hand_place(one, X, first, 1), say("3|%lld|0|0|0|1", token));
-    t_text(hand_place(two, S, second, 1), say("11|%lld|1|%lld|1|1", first, first));
-    t_text(hand_place(three, X, third, 1), say("11|%lld|2|%lld|0|1", second, first));
+    t_text(hand_place(one, X, first, 1), say("3|%lld|0|0|1", token));
+    t_text(hand_place(two, S, second, 1), say("11|%lld|1|1|1", first));
+    t_text(hand_place(three, X, third, 1), say("11|%lld|2|0|1", second));
     /* a stream of readers does not starve a writer: nobody comes in between */
     t_text(try_wants(three, S), say("11|%lld", third));
     t_text(try_ticket(two, S, second), say("11|%lld", first));
     release(holder, token);
-    t_text(hand_place(two, S, second, 1), say("11|%lld|1|%lld|1|1", first, first));
-    t_text(hand_place(one, X, first, 1), "0||0|0|1|1");
+    t_text(hand_place(two, S, second, 1), say("11|%lld|1|1|1", first));
+    t_text(hand_place(one, X, first, 1), "0||0|1|1");
     t_text(try_ticket(three, X, third), say("11|%lld", second));
     token = atoll(try_ticket(one, X, first) + 2);
     t_true(token > third);
-    t_text(hand_place(two, S, second, 1), say("3|%lld|0|0|0|1", token));
+    t_text(hand_place(two, S, second, 1), say("3|%lld|0|0|1", token));
     release(one, token);
     t_contains(try_ticket(two, S, second), "0|");
     t_text(hand_place(three, X, third, 1),
-           say("3|%lld|0|0|0|1", token = hand_number(two, "SELECT max(token) FROM rowlock.lease")));
+           say("3|%lld|0|0|1", token = hand_number(two, "SELECT max(token) FROM rowlock.lease")));
     release(two, token);
     t_contains(try_ticket(three, X, third), "0|");
     t_int(waiters(one), 0);
@@ -100,8 +100,8 @@ TEST(p7_a_ticket_of_several_names_is_first_for_each)
     long long a = hand_queue(one, X, 1), both = hand_queue(two, "a:x:0:0,b:x:0:0", 1),
               b = hand_queue(three, "b:x:0:0", 1);
 
-    t_text(hand_place(two, "a:x:0:0,b:x:0:0", both, 1), say("11|%lld|1|%lld|1|1", a, a));
-    t_text(hand_place(three, "b:x:0:0", b, 1), say("11|%lld|1|%lld|1|1", both, both));
+    t_text(hand_place(two, "a:x:0:0,b:x:0:0", both, 1), say("11|%lld|1|1|1", a));
+    t_text(hand_place(three, "b:x:0:0", b, 1), say("11|%lld|1|1|1", both));
     t_text(try_ticket(two, "a:x:0:0,b:x:0:0", both), say("11|%lld", a));
     hand_row(one, "SELECT rowlock.withdraw(%lld, 'waiter %d')", a, PQbackendPID(one));
     t_contains(try_ticket(two, "a:x:0:0,b:x:0:0", both), "0|");
@@ -119,10 +119,10 @@ TEST(p7_the_place_of_a_thousandth_is_told_from_sixteen)
                    "'a', 'exclusive', 'many', clock_timestamp() + interval '60 s' FROM "
                    "generate_series(1, 1000)");
     last = hand_queue(hand, X, 1);
-    t_contains(hand_place(hand, X, last, 1), say("11|%lld|16|%lld|1|1", last - 1, last - 16));
+    t_contains(hand_place(hand, X, last, 1), say("11|%lld|17|1|1", last - 1));
     t_int(hand_number(hand, "SELECT waiting FROM rowlock.holders('a')"), 0); /* nobody holds it */
     hand_row(hand, "DELETE FROM rowlock.waiter WHERE owner = 'many' AND ticket > %lld", last - 900);
-    t_contains(hand_place(hand, X, last, 1), say("11|%lld|16|", last - 900));
+    t_contains(hand_place(hand, X, last, 1), say("11|%lld|17|", last - 900));
 }
 
 /* ---- the turn ------------------------------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ TEST(p6_who_does_not_commit_his_turn_gets_no_lease)
     release(holder, token);
     t_contains(hand_finish(one), "0|");
     kill_it(one);
-    t_int(hand_number(two, "SELECT rowlock.await(0, %lld, 20000)", first), 1);
+    t_int(hand_number(two, "SELECT rowlock.await(0, %lld, 20000, 0)", first), 1);
     hand_row(two, "BEGIN");
     t_contains(hand_row(two, "%s", turn(two, second, 1, token)), "0|");
     hand_row(two, "COMMIT");
@@ -219,15 +219,15 @@ TEST(p6_a_killed_waiter_is_gone_when_its_lock_is)
     void *one = mortal(), *two = hand_fresh(), *three = hand_open();
     long long first = hand_queue(one, X, 1), second = hand_queue(two, X, 1);
 
-    hand_start(two, "SELECT rowlock.await(0, %lld, 60000)", first);
+    hand_start(two, "SELECT rowlock.await(0, %lld, 60000, 0)", first);
     hand_until_waiting(two);
-    hand_start(three, "SELECT rowlock.await(0, %lld, 60000)", first); /* any number may wait */
+    hand_start(three, "SELECT rowlock.await(0, %lld, 60000, 0)", first); /* any number may wait */
     hand_until_waiting(three);
     kill_it(one);
     t_text(hand_finish(two), "1");
     t_text(hand_finish(three), "1");
     t_int(waiters(two), 1);
-    t_text(hand_place(two, X, second, 1), "0||0|0|1|1");
+    t_text(hand_place(two, X, second, 1), "0||0|1|1");
 }
 
 TEST(p6_a_try_steps_over_those_who_died_in_the_queue)
@@ -250,17 +250,17 @@ TEST(p6_a_waiter_without_a_lock_lives_as_long_as_it_was_seen)
     void *one = hand_fresh(), *two = hand_open();
     long long first = hand_queue(one, X, 0), second = hand_queue(two, X, 0);
 
-    t_text(hand_place(one, X, first, 0), "0||0|0|1|0");
-    t_text(hand_place(two, X, second, 0), say("11|%lld|1|%lld|1|0", first, first));
-    t_int(hand_number(two, "SELECT rowlock.await(0, %lld, 1000)", first), 1);
+    t_text(hand_place(one, X, first, 0), "0||0|1|0");
+    t_text(hand_place(two, X, second, 0), say("11|%lld|1|1|0", first));
+    t_int(hand_number(two, "SELECT rowlock.await(0, %lld, 1000, 0)", first), 1);
     t_int(waiters(two), 2); /* no lock: that says nothing of this one */
     hand_row(two, "UPDATE rowlock.waiter SET seen = clock_timestamp() WHERE ticket = %lld", first);
-    t_text(hand_place(two, X, second, 0), "0||0|0|1|0");
+    t_text(hand_place(two, X, second, 0), "0||0|1|0");
     t_int(waiters(two), 1);
-    t_text(hand_place(one, X, first, 0), "12||0|0|1|0");
+    t_text(hand_place(one, X, first, 0), "12||0|1|0");
     t_text(try_ticket(one, X, first), "12|");
     /* one whose session has come back marks its ticket again */
-    t_text(hand_place(two, X, second, 1), "0||0|0|1|1");
+    t_text(hand_place(two, X, second, 1), "0||0|1|1");
     t_int(hand_is_marked(one, second), 1);
     t_text(hand_row(one, "SELECT seen IS NULL FROM rowlock.waiter"), "t");
 }
@@ -291,92 +291,129 @@ TEST(p6_a_second_ticket_of_an_owner_takes_the_first_ones_place)
     long long first = hand_queue(hand, X, 0), second = hand_queue(hand, X, 0);
 
     t_int(waiters(hand), 1);
-    t_text(hand_place(hand, X, first, 0), "12||0|0|1|0");
-    t_text(hand_place(hand, X, second, 0), "0||0|0|1|0");
+    t_text(hand_place(hand, X, first, 0), "12||0|1|0");
+    t_text(hand_place(hand, X, second, 0), "0||0|1|0");
     hand_row(hand, "SELECT rowlock.withdraw(0, 'waiter %d')", PQbackendPID(hand));
     t_int(waiters(hand), 0);
 }
 
 /* ---- the frozen ---------------------------------------------------------------------------------------- */
 
-static int overtake(void *hand, const char *wants, long long own, long long suspect, int strike)
+static long long overtake(void *hand, const char *wants, long long own, long long called)
 {
-    return (int)hand_number(hand, "SELECT rowlock.overtake('%s', %lld, %lld, %s, 5000)",
-                            hand_wants(wants), own, suspect, strike ? "true" : "false");
+    return hand_number(hand, "SELECT rowlock.overtake('%s', %lld, %lld, 5000)", hand_wants(wants),
+                       own, called);
 }
 
-TEST(p6_a_frozen_head_is_overtaken_in_two_looks)
+TEST(p6_all_who_do_not_answer_a_roll_call_are_passed_at_once)
 {
-    void *frozen = hand_fresh(), *two = hand_open();
-    long long first = hand_queue(frozen, X, 1), second = hand_queue(two, X, 1);
+    void *frozen = hand_fresh(), *two = hand_open(), *alive = hand_open(), *four = hand_open(),
+         *last = hand_open();
+    long long first = hand_queue(frozen, X, 1), second = hand_queue(two, S, 1),
+              third = hand_queue(alive, X, 1), fourth = hand_queue(four, X, 0),
+              own = hand_queue(last, X, 1), call = overtake(last, X, own, 0);
 
-    t_int(overtake(two, X, second, first, 0), 1);
-    t_int(waiters(two), 2);
-    t_int(overtake(two, X, second, first, 1), 2);
-    t_int(waiters(two), 1);
-    t_int(overtake(two, X, second, first, 1), 0);
-    t_contains(try_ticket(two, X, second), "0|");
+    t_true(call > own);
+    t_int(waiters(last), 5);
+    t_text(hand_place(alive, X, third, 1), say("11|%lld|2|1|1", second));
+    t_true(overtake(last, X, own, call) == call);
+    t_int(waiters(last), 2);
+    t_text(hand_place(alive, X, third, 1), "0||0|1|1");
     t_contains(hand_place(frozen, X, first, 1), "12|");
-    t_int(hand_is_marked(two, first), 0);
+    t_contains(try_ticket(frozen, X, first), "12|");
+    t_contains(try_ticket(four, X, fourth), "12|");
+    t_int(hand_is_marked(last, first), 0);
+    t_contains(try_ticket(alive, X, third), "0|");
 }
 
-TEST(p6_only_a_head_that_could_go_on_is_overtaken)
+/* Several callers: each strikes what was marked before its own call or by it. */
+TEST(p7_a_roll_call_does_not_judge_the_answers_to_a_later_one)
+{
+    void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
+    long long first = hand_queue(head, X, 1), second = hand_queue(two, X, 1),
+              third = hand_queue(three, X, 1), early, late;
+
+    early = overtake(two, X, second, 0);
+    t_contains(hand_place(head, X, first, 1), "0|"); /* answered, */
+    late = overtake(three, X, third, 0);             /* and called again */
+    t_true(late > early);
+    t_true(overtake(two, X, second, early) == early);
+    t_int(waiters(two), 3);
+    t_true(overtake(two, X, second, late) == late);
+    t_int(waiters(two), 2);
+    t_contains(hand_place(two, X, second, 1), "0|");
+    t_true(overtake(three, X, third, late) == late); /* the second has answered the call */
+    t_int(waiters(two), 2);
+}
+
+TEST(p7_a_roll_call_strikes_nobody_who_may_be_blocked)
 {
     void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
     long long both = hand_queue(head, "a:x:0:0,b:x:0:0", 1), second = hand_queue(two, X, 1),
-              third = hand_queue(three, X, 1), token;
+              call = overtake(two, X, second, 0);
 
-    t_int(overtake(three, X, third, second, 1), 0); /* not first */
-    t_int(overtake(two, X, second, third, 1), 0);   /* behind us */
-    t_int(overtake(two, "b:x:0:0", second, third, 1), 0);
-    hand_row(three, "DELETE FROM rowlock.waiter WHERE ticket = %lld", third);
-    hand_row(two, "INSERT INTO rowlock.beat VALUES (1, clock_timestamp() + interval '60 s'); "
-                  "INSERT INTO rowlock.lease (token, name, mode) VALUES (1, 'b', 'exclusive')");
-    t_int(overtake(two, X, second, both, 1), 0); /* its other name is held */
-    release(two, 1);
-    hand_row(two, "BEGIN");
-    hand_row(three, "BEGIN; SELECT rowlock.exclusive('b')");
-    t_int((int)hand_number(two, "SELECT rowlock.overtake('%s', %lld, %lld, true, 20)",
-                           hand_wants(X), second, both),
-          0);
-    hand_row(three, "COMMIT"); /* it may be waiting for that transaction, as we did */
-    hand_row(two, "COMMIT");
+    hand_row(three, "BEGIN; SELECT rowlock.exclusive('b')"); /* for which the head may be waiting */
+    t_true(overtake(two, X, second, call) == call);
     t_int(waiters(two), 3);
-    token = atoll(try_ticket(head, "a:x:0:0,b:x:0:0", both) + 2);
-    t_int(overtake(two, X, second, both, 1), 0);
-    release(head, token);
+    hand_row(three, "COMMIT");
+    hand_row(two, "BEGIN");
+    hand_row(three, "BEGIN; SELECT rowlock.exclusive('a')");
+    t_int(hand_number(two, "SELECT rowlock.overtake('%s', %lld, %lld, 20)", hand_wants(X), second,
+                      call),
+          0);
+    hand_row(two, "COMMIT");
+    hand_row(three, "COMMIT");
+    t_int(waiters(two), 3);
+    t_true(overtake(two, X, second, call) == call);
+    t_int(waiters(two), 1);
+    t_contains(hand_place(head, "a:x:0:0,b:x:0:0", both, 1), "12|");
 }
 
-TEST(h6_a_head_that_stands_in_ts_queue_is_not_overtaken)
+TEST(p7_nobody_is_called_while_the_name_is_held)
 {
-    void *locker = hand_fresh(), *head = hand_open(), *two = hand_open();
-    long long first = hand_queue(head, X, 1), second = hand_queue(two, X, 1);
+    void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
+    long long first = hand_queue(head, X, 1), second = hand_queue(two, X, 1), call, token;
 
-    hand_row(locker, "BEGIN; SELECT rowlock.exclusive('a')");
-    hand_wait(head, (struct hand_terms){.wants = X, .ticket = first}, 60000);
-    hand_until_waiting(head);
-    hand_start(two, "SELECT rowlock.overtake('%s', %lld, %lld, true, 60000)", hand_wants(X), second,
-               first);
-    hand_until_waiting(two);
-    hand_row(locker, "COMMIT");
-    if (t_facts()->first_come) {
-        t_contains(hand_finish(head), "0||");
-        hand_row(head, "COMMIT");
-        t_text(hand_finish(two), "0");
-        t_int((int)hand_number(two, "SELECT count(*) FROM rowlock.lease"), 1);
-        return;
-    }
-    /* where T goes to anybody: if the head was not first it has lost its place, and no more */
-    if (hand_finish(two)[0] == '2') {
-        const char *answer = hand_finish(head);
+    call = overtake(two, X, second, 0);
+    token = atoll(try_ticket(head, X, first) + 2);
+    t_int(overtake(two, X, second, call), 0);
+    t_int(overtake(two, X, second, 0), 0);
+    release(head, token);
+    hand_queue(three, "b:x:0:0", 1);
+    t_true(overtake(two, X, second, 0) > call); /* neither who is behind, nor another name's */
+    t_int(hand_number(two, "SELECT count(*) FROM rowlock.waiter WHERE called IS NOT NULL"), 0);
+}
 
-        /* or a grant whose transaction stood idle until the server ended it */
-        t_true(strncmp(answer, "12|", 3) == 0 || strncmp(answer, "0||", 3) == 0);
-        t_int((int)hand_number(two, "SELECT count(*) FROM rowlock.lease"), 0);
-        return;
-    }
-    t_contains(hand_finish(head), "0||");
-    hand_row(head, "COMMIT");
+/* It noticed within a slice of its wait that it was called. */
+TEST(p7_a_waiter_that_waits_for_long_answers_a_roll_call)
+{
+    void *frozen = hand_fresh(), *alive = hand_open(), *caller = hand_open();
+    long long first = hand_queue(frozen, X, 1), second = hand_queue(alive, X, 1),
+              third = hand_queue(caller, X, 1), call;
+
+    hand_start(alive, "SELECT rowlock.await(0, %lld, 30000, %lld)", first, second);
+    hand_until_waiting(alive);
+    call = overtake(caller, X, third, 0);
+    t_text(hand_finish(alive), "0");
+    t_contains(hand_place(alive, X, second, 1), "11|");
+    t_true(overtake(caller, X, third, call) == call);
+    t_int(waiters(caller), 2);
+}
+
+/* It is being seen just now: its row is locked, and that says no more. */
+TEST(p7_a_grant_passes_nobody_who_is_being_seen)
+{
+    void *one = hand_fresh(), *two = hand_open();
+    long long first = hand_queue(one, X, 0), second = hand_queue(two, X, 1);
+
+    hand_row(two, "UPDATE rowlock.waiter SET seen = clock_timestamp() WHERE ticket = %lld", first);
+    hand_row(one, "BEGIN");
+    hand_place(one, X, first, 0);
+    t_contains(hand_place(two, X, second, 1), say("11|%lld|", first));
+    t_contains(try_ticket(two, X, second), say("11|%lld", first));
+    hand_row(one, "COMMIT");
+    t_contains(try_ticket(two, X, second), say("11|%lld", first));
+    t_contains(try_ticket(one, X, first), "0|");
 }
 
 /* ---- permits ------------------------------------------------------------------------------------------- */

@@ -365,7 +365,7 @@ TEST(b5_b7_a_reply_lost_before_its_commit_grants_no_second_lease)
 
 static int came(void *hand, int kind, long long number)
 {
-    return (int)hand_number(hand, "SELECT rowlock.await(%d, %lld, 1)", kind, number);
+    return (int)hand_number(hand, "SELECT rowlock.await(%d, %lld, 1, 0)", kind, number);
 }
 
 TEST(h7_a_tickets_lock_is_there_before_its_row)
@@ -405,7 +405,7 @@ TEST(h7_a_tokens_lock_is_there_before_and_as_long_as_its_row)
     hand_row(holder, BEGIN "; SELECT rowlock.release_lease(%lld)", token);
     t_int(came(other, 1, token), 0);
     t_text(rows_of(other, token), "1|1");
-    hand_start(other, "SELECT rowlock.await(1, %lld, 60000)", token);
+    hand_start(other, "SELECT rowlock.await(1, %lld, 60000, 0)", token);
     hand_until_waiting(other);
     hand_row(holder, "COMMIT");
     t_text(hand_finish(other), "1");
@@ -423,7 +423,7 @@ TEST(h7_a_granted_tickets_lock_goes_after_its_row)
     t_contains(hand_finish(waiter), "0||");
     t_int(came(other, 0, ticket), 0);
     t_int(hand_number(other, "SELECT count(*) FROM rowlock.waiter"), 1);
-    hand_start(other, "SELECT rowlock.await(0, %lld, 60000)", ticket);
+    hand_start(other, "SELECT rowlock.await(0, %lld, 60000, 0)", ticket);
     hand_until_waiting(other);
     hand_row(waiter, "COMMIT");
     t_text(hand_finish(other), "1");

@@ -9,7 +9,7 @@
 #include "simulation/sim.h"
 
 #define LONGEST_GOOD_MS 3000
-#define PATIENCE_MS 2000 /* who leaves a name free is noted, and overtaken so much later */
+#define ANSWER_MS 7000 /* who is called has so long to answer */
 
 struct whose {
     int64_t number;
@@ -17,14 +17,19 @@ struct whose {
     bool excused;
 };
 
+struct call {
+    int64_t number, own_ms, true_ms;
+};
+
 static struct whose tokens[SIM_TOKENS], tickets[SIM_TOKENS];
-static size_t n_tokens, n_tickets;
+static struct call calls[SIM_TOKENS];
+static size_t n_tokens, n_tickets, n_calls;
 static int64_t greatest;
 static struct sim_rows was, is;
 
 void check_reset(void)
 {
-    n_tokens = n_tickets = 0;
+    n_tokens = n_tickets = n_calls = 0;
     greatest = 0;
     was = is = (struct sim_rows){.leases = 0};
 }
@@ -69,6 +74,19 @@ void check_ticket(int64_t ticket, unsigned id)
 {
     if (n_tickets < SIM_TOKENS)
         tickets[n_tickets++] = (struct whose){ticket, id, 0, false};
+}
+
+void check_called(const struct sim_client *client, int64_t call)
+{
+    calls[n_calls++ % SIM_TOKENS] = (struct call){call, sim_own_ms(client), sim.now};
+}
+
+static const struct call *find_call(int64_t number)
+{
+    for (size_t i = 0; i < n_calls && i < SIM_TOKENS; i++)
+        if (calls[i].number == number)
+            return &calls[i];
+    return NULL;
 }
 
 const char *check_name_client(unsigned id, char *out, size_t size)
@@ -198,7 +216,7 @@ static void check_lease_rows(void)
 
 static void check_waiter_rows(void)
 {
-    for (size_t i = 0; i < is.waiters; i++)
+    for (size_t i = 0; !sim.temper.frozen && i < is.waiters; i++)
         if (is.waiter[i].seen < 0 || is.waiter[i].seen > sim_database_ms() + LONGEST_GOOD_MS)
             sim_fail("P6: the ticket of client %u is good for too long",
                      check_whose_ticket(is.waiter[i].ticket));
@@ -290,6 +308,19 @@ static int64_t good_until(const struct sim_rows *rows, int64_t ticket)
     return until;
 }
 
+/* A roll call removes a ticket: has its waiter looked since the call, or had it no time to? */
+static void check_struck(const struct sim_client *by, const struct sim_client *client)
+{
+    const struct call *call = find_call(by->step->called);
+
+    if (!call)
+        sim_fail("P7: client %u strikes client %u without a call", by->id, client->id);
+    else if (client->looked > call->true_ms)
+        sim_fail("P7: client %u strikes client %u, who has answered", by->id, client->id);
+    else if (sim_own_ms(by) - call->own_ms < ANSWER_MS)
+        sim_fail("P7: client %u strikes client %u at once", by->id, client->id);
+}
+
 /* Who lost a ticket must have given others a reason. */
 static void check_unqueued(const struct sim_client *by, int64_t ticket)
 {
@@ -301,8 +332,8 @@ static void check_unqueued(const struct sim_client *by, int64_t ticket)
         return;
     if (!by->step || by->step->act != ROWLOCK_ACT_OVERTAKE)
         sim_fail("P7: client %u removes the ticket of client %u, who lives", by->id, id);
-    else if (by->noted != ticket || sim_own_ms(by) - by->noted_ms < PATIENCE_MS)
-        sim_fail("P7: client %u overtakes client %u at once", by->id, id);
+    else
+        check_struck(by, client);
 }
 
 void check_committed(struct sim_client *client)

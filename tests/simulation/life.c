@@ -321,7 +321,7 @@ void sim_come_new(struct sim_client *client)
 
         if (sim_acquire(client, &claim, 30000, 20000, &lease) != ROWLOCK_OK)
             sim_fail("P6: everybody is gone, and %s cannot be had", names[i]);
-        else if (sim.now - began > 8000)
+        else if (sim.now - began > (sim.temper.frozen ? 15000 : 8000))
             sim_fail("P6: everybody was gone, and %s was free only after %.1f s", names[i],
                      (double)(sim.now - began) / 1000);
         if (lease)

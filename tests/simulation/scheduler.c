@@ -235,6 +235,7 @@ static struct sim_temper draw_temper(void)
         .fences = PICK(0, 0, 30),
         .wild = sim_below(4) == 0,
         .pooled = sim_below(4) == 0,
+        .frozen = sim_below(4) == 0,
     };
 
     return temper;

@@ -104,10 +104,20 @@ static void follow(struct sim_client *client, const struct rowlock_step *step,
         client->ticket = reply->number;
         check_ticket(reply->number, client->id);
     }
-    if (step->act == ROWLOCK_ACT_OVERTAKE && reply->number == 1) {
-        client->noted = step->number;
-        client->noted_ms = sim_own_ms(client);
-    }
+    if (step->act == ROWLOCK_ACT_OVERTAKE && !step->called && reply->number)
+        check_called(client, reply->number);
+    if (step->act == ROWLOCK_ACT_PLACE)
+        client->looked = sim.now;
+}
+
+/* As a ticket that has a session lock: it says nothing of itself. */
+static struct rowlock_step as_seen(const struct rowlock_step *step)
+{
+    struct rowlock_step seen = *step;
+
+    if (sim.temper.frozen && seen.good_ms)
+        seen.good_ms = 1000000000;
+    return seen;
 }
 
 int __real_rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
@@ -121,8 +131,10 @@ int __wrap_rowlock__execute(struct rowlock_request *request, const struct rowloc
                             struct rowlock_refused *refused, struct rowlock_error *error)
 {
     struct sim_client *client = sim.running;
+    const struct rowlock_step seen = as_seen(step);
     int code;
 
+    step = &seen;
     if (!client)
         return __real_rowlock__execute(request, step, deadline_ms, reply, refused, error);
     client->request = request;

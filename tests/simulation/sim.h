@@ -47,6 +47,9 @@ enum sim_wrong {
     SIM_IGNORES_STOP,       /* a renewal does not look whether the lease was broken */
     SIM_MISCOUNTS,          /* one permit too many */
     SIM_LEAVES_THE_DEAD,    /* a look does not remove dead tickets */
+    SIM_STRIKES_ALL,        /* a roll call removes also the tickets of waiters that answered */
+    SIM_ANSWERS_NOTHING,    /* a look does not answer a roll call */
+    SIM_CALLS_NOBODY,       /* a roll call marks nothing, and so never passes a frozen waiter */
     SIM_LEASE_WRONGS,       /* from here on it is made with jobs */
     SIM_CLAIMS_BLINDLY = SIM_LEASE_WRONGS, /* a claim does not ask whether the row was changed */
     SIM_CLEARS_SUCCESSOR,                  /* a finish ends whatever run the job has */
@@ -67,6 +70,8 @@ struct sim_temper {
     unsigned transactions, breaks, permits, shared, fences; /* in 100 */
     bool wild;                                              /* some clocks run as they like */
     bool pooled; /* waiters behave as behind a pooler: a server, but no session locks */
+    bool
+        frozen; /* a ticket never looks dead, as where a frozen session has its lock: the roll is called */
 };
 
 /* What a client wants or has. */
@@ -89,7 +94,7 @@ struct sim_client {
     struct rowlock_request *request;
     const struct rowlock_step *step;
     int64_t ticket;
-    int64_t noted, noted_ms; /* the ticket it suspects, and since when by its own clock */
+    int64_t looked;        /* its last look that answered a roll call, in true time */
     int64_t asked;         /* when the step that is under way was begun, by the database's clock */
     int64_t behind, place; /* what the story said last */
 
@@ -205,6 +210,7 @@ void check_placed(struct sim_client *client, const struct rowlock_reply *reply);
 unsigned check_whose_token(int64_t token); /* a client's id, 0: unknown */
 unsigned check_whose_ticket(int64_t ticket);
 void check_ticket(int64_t ticket, unsigned id);
+void check_called(const struct sim_client *client, int64_t call); /* it has just called the roll */
 const char *check_name_client(unsigned id, char *out, size_t size);
 bool sim_conflict(const struct sim_claim *a, const struct sim_claim *b);
 __attribute__((format(printf, 1, 2))) void sim_fail(const char *format, ...);

@@ -145,12 +145,9 @@ static void tell_grant(const struct sim_client *client, const struct rowlock_ste
 static void tell_overtake(const struct sim_client *client, const struct rowlock_step *step,
                           const struct rowlock_reply *reply)
 {
-    const char *suspect = story_client(check_whose_ticket(step->number));
-
-    if (reply->number == 1)
-        tell("%s notes that %s does not take what is free", story_client(client->id), suspect);
-    if (reply->number == 2)
-        tell("%s overtakes %s", story_client(client->id), suspect);
+    if (reply->number)
+        tell(step->called ? "%s passes those who did not answer" : "%s calls the roll",
+             story_client(client->id));
 }
 
 void story_reply(struct sim_client *client, const struct rowlock_step *step,

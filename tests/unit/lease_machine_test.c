@@ -60,7 +60,7 @@ static void write_step(struct story *s)
         write_down(s, "pause", 0, step->limit_ms);
         break;
     case ROWLOCK_ACT_OVERTAKE:
-        write_down(s, step->strike ? "strike" : "suspect", step->number, 0);
+        write_down(s, step->called ? "strike" : "call", step->called, 0);
         break;
     case ROWLOCK_ACT_WITHDRAW:
         write_down(s, "withdraw", step->ticket, 0);
@@ -131,9 +131,9 @@ static void tell(struct story *s, int64_t after_ms, struct rowlock_reply reply)
 #define FIRST SAYS(.locked = true)
 #define HELD(t, expires) \
     SAYS(.status = ROWLOCK_STATUS_LEASED, .number = (t), .expires_ms = (expires), .locked = true)
-#define BEHIND(last, n, head, is_free)                                                      \
-    SAYS(.status = ROWLOCK_STATUS_QUEUED, .number = (last), .before = (n), .first = (head), \
-         .free = (is_free), .locked = true)
+#define BEHIND(last, n, is_free)                                                              \
+    SAYS(.status = ROWLOCK_STATUS_QUEUED, .number = (last), .before = (n), .free = (is_free), \
+         .locked = true)
 
 /* ---- a try ---------------------------------------------------------------------------------------- */
 
@@ -255,7 +255,7 @@ TEST(p7_a_waiter_goes_through_the_queue)
     begin(&s, -1);
     tell(&s, 1, LEASED(70));
     tell(&s, 1, TICKET(7));
-    tell(&s, 1, BEHIND(5, 2, 4, false));
+    tell(&s, 1, BEHIND(5, 2, false));
     t_story(&s, "try, enqueue, place 7, await ticket 5 4000ms");
     tell(&s, 900, CAME);
     tell(&s, 1, HELD(71, 30000));
@@ -291,7 +291,7 @@ TEST(a_turn_is_the_last_step)
     struct story s;
 
     begin_with_turns(&s);
-    tell(&s, 1, BEHIND(5, 1, 5, false));
+    tell(&s, 1, BEHIND(5, 1, false));
     tell(&s, 900, TURNED(72));
     t_story(&s, "turn after ticket 5 2000ms, done 72");
 }
@@ -313,7 +313,7 @@ TEST(a_turn_that_finds_the_dead_removes_him_by_an_await)
     struct story s;
 
     begin_with_turns(&s);
-    tell(&s, 1, BEHIND(5, 1, 5, false));
+    tell(&s, 1, BEHIND(5, 1, false));
     tell(&s, 900, QUEUED(5));
     tell(&s, 1, CAME);
     tell(&s, 1, HELD(70, 30000));
@@ -326,9 +326,9 @@ TEST(a_turn_that_finds_another_before_it_looks_again)
     struct story s;
 
     begin_with_turns(&s);
-    tell(&s, 1, BEHIND(5, 2, 4, false));
+    tell(&s, 1, BEHIND(5, 2, false));
     tell(&s, 900, QUEUED(4));
-    tell(&s, 1, BEHIND(4, 1, 4, false));
+    tell(&s, 1, BEHIND(4, 1, false));
     t_story(&s, "turn after ticket 5 4000ms, place 7, turn after ticket 4 2000ms");
 }
 
@@ -337,7 +337,7 @@ TEST(a_turn_behind_a_holder_without_a_session_is_not_tried_again_at_once)
     struct story s;
 
     begin_with_turns(&s);
-    tell(&s, 1, BEHIND(5, 1, 5, false));
+    tell(&s, 1, BEHIND(5, 1, false));
     tell(&s, 900, LEASED(71));
     tell(&s, 1, HELD(71, 30000));
     t_story(&s, "turn after ticket 5 2000ms, place 7, pause 10ms");
@@ -427,16 +427,16 @@ TEST(a_wait_for_a_ticket_grows_with_the_place_and_ends)
 
     begin(&s, -1);
     queue_up(&s, 900);
-    tell(&s, 1, BEHIND(899, 400, 3, false));
+    tell(&s, 1, BEHIND(899, 400, false));
     tell(&s, 30000, NOTHING);
-    tell(&s, 1, BEHIND(899, 1, 899, false));
+    tell(&s, 1, BEHIND(899, 1, false));
     t_story(&s, "await ticket 899 30000ms, place 900, await ticket 899 2000ms");
 }
 
 TEST(without_session_locks_waiters_poll)
 {
     struct story s;
-    struct rowlock_reply held = HELD(70, 30000), behind = BEHIND(5, 40, 3, false);
+    struct rowlock_reply held = HELD(70, 30000), behind = BEHIND(5, 40, false);
 
     held.locked = behind.locked = false;
     begin(&s, -1);
@@ -540,72 +540,110 @@ TEST(a_ticket_that_others_removed_is_drawn_again)
     t_story(&s, "take 9 60000ms, unmark 9, enqueue");
 }
 
-/* ---- a head that does not move --------------------------------------------------------------------- */
+/* ---- waiters that are frozen ------------------------------------------------------------------------ */
 
-TEST(p6_a_frozen_head_is_overtaken_after_two_looks_2_s_apart)
+/* The name has been free for 2 s, and the call, number 90, has been made. */
+static void call_roll(struct story *s)
+{
+    begin(s, -1);
+    queue_up(s, 7);
+    tell(s, 1, BEHIND(5, 1, true));
+    tell(s, 2000, NOTHING);
+    tell(s, 1, BEHIND(5, 1, true));
+    tell(s, 1, SAYS(.number = 90));
+    t_story(s, "await ticket 5 2000ms, place 7, call, place 7");
+}
+
+TEST(p6_frozen_waiters_are_passed_by_three_visits)
 {
     struct story s;
 
-    begin(&s, -1);
-    queue_up(&s, 7);
-    tell(&s, 1, BEHIND(5, 1, 5, true));
+    call_roll(&s);
+    tell(&s, 1, BEHIND(5, 1, true));
     tell(&s, 2000, NOTHING);
-    tell(&s, 1, BEHIND(5, 1, 5, true));
-    t_story(&s, "await ticket 5 2000ms, place 7, suspect 5");
-    tell(&s, 1, SAYS(.number = 1));
-    tell(&s, 1, BEHIND(5, 1, 5, true));
+    tell(&s, 1, BEHIND(5, 1, true));
     tell(&s, 2000, NOTHING);
-    tell(&s, 1, BEHIND(5, 1, 5, true));
-    t_story(&s, "place 7, await ticket 5 2000ms, place 7, strike 5");
-    tell(&s, 1, SAYS(.number = 2));
+    tell(&s, 1, BEHIND(5, 1, true));
+    tell(&s, 997, NOTHING);
+    t_story(&s, "await ticket 5 2000ms, place 7, await ticket 5 2000ms, place 7, "
+                "await ticket 5 997ms, place 7");
+    tell(&s, 1, BEHIND(5, 1, true)); /* only to have T after everybody who stood in its queue */
+    tell(&s, 1, SAYS(.number = 95));
+    tell(&s, 1, BEHIND(5, 1, true));
+    tell(&s, 2000, NOTHING);
+    tell(&s, 1, BEHIND(5, 1, true));
+    t_story(&s, "call, place 7, await ticket 5 1999ms, place 7, strike 90");
+    tell(&s, 1, SAYS(.number = 90));
     tell(&s, 1, FIRST);
     t_story(&s, "place 7, take 7 60000ms");
 }
 
-TEST(p7_a_head_that_moves_or_finds_the_name_held_is_not_suspected)
+TEST(p7_a_name_that_is_held_again_ends_a_roll_call)
 {
     struct story s;
 
     begin(&s, -1);
     queue_up(&s, 7);
-    tell(&s, 1, BEHIND(5, 1, 5, true));
+    tell(&s, 1, BEHIND(5, 1, true));
     tell(&s, 2000, NOTHING);
-    tell(&s, 1, BEHIND(5, 1, 5, false)); /* held again */
+    tell(&s, 1, BEHIND(5, 1, false));
     tell(&s, 2000, NOTHING);
-    tell(&s, 1, BEHIND(5, 1, 5, true));
-    tell(&s, 2000, NOTHING);
-    tell(&s, 1, BEHIND(6, 1, 6, true)); /* another head */
+    tell(&s, 1, BEHIND(5, 1, true));
     t_story(&s, "await ticket 5 2000ms, place 7, await ticket 5 2000ms, place 7, "
-                "await ticket 5 2000ms, place 7, await ticket 6 2000ms");
+                "await ticket 5 2000ms");
+    call_roll(&s);
+    tell(&s, 1, BEHIND(5, 1, false));
+    tell(&s, 2000, NOTHING);
+    tell(&s, 1, BEHIND(5, 1, true));
+    tell(&s, 2000, NOTHING);
+    tell(&s, 1, BEHIND(5, 1, true));
+    t_story(&s, "await ticket 5 2000ms, place 7, await ticket 5 2000ms, place 7, call");
 }
 
-TEST(p7_a_suspicion_that_is_not_confirmed_begins_anew)
+TEST(p7_a_visit_that_did_not_get_t_is_repeated)
+{
+    struct story s;
+
+    call_roll(&s);
+    tell(&s, 4999, BEHIND(5, 1, true));
+    tell(&s, 1, NOTHING);
+    tell(&s, 1, BEHIND(5, 1, true));
+    tell(&s, 1, SAYS(.number = 0));
+    tell(&s, 1, BEHIND(5, 1, true));
+    tell(&s, 2000, NOTHING);
+    tell(&s, 1, BEHIND(5, 1, true));
+    t_story(&s, "await ticket 5 1ms, place 7, call, place 7, await ticket 5 1999ms, place 7, call");
+}
+
+/* With all the others, perhaps, as by suspend: they have not had the time to answer. */
+TEST(p7_a_caller_that_slept_calls_again)
+{
+    struct story s;
+
+    call_roll(&s);
+    tell(&s, 4999, BEHIND(5, 1, true));
+    tell(&s, 1, NOTHING);
+    tell(&s, 1, BEHIND(5, 1, true));
+    tell(&s, 1, SAYS(.number = 95));
+    tell(&s, 60000, BEHIND(5, 1, true));
+    tell(&s, 1, SAYS(.number = 96));
+    tell(&s, 1, BEHIND(5, 1, true));
+    t_story(&s, "await ticket 5 1ms, place 7, call, place 7, call, place 7, await ticket 5 2000ms");
+}
+
+TEST(p6_whoever_is_among_the_first_17_looks_every_4_s)
 {
     struct story s;
 
     begin(&s, -1);
-    queue_up(&s, 7);
-    tell(&s, 1, BEHIND(5, 1, 5, true));
-    tell(&s, 2000, NOTHING);
-    tell(&s, 1, BEHIND(5, 1, 5, true));
-    tell(&s, 1, SAYS(.number = 0)); /* under T it was not so */
-    tell(&s, 1, BEHIND(5, 1, 5, true));
-    tell(&s, 2000, NOTHING);
-    tell(&s, 1, BEHIND(5, 1, 5, true));
-    t_story(&s, "await ticket 5 2000ms, place 7, suspect 5, place 7, await ticket 5 2000ms, "
-                "place 7, suspect 5");
-}
-
-TEST(p6_two_frozen_ones_do_not_stop_the_third)
-{
-    struct story s;
-
-    begin(&s, -1);
-    queue_up(&s, 7);
-    tell(&s, 1, BEHIND(6, 2, 5, true));
+    queue_up(&s, 70);
+    tell(&s, 1, BEHIND(69, 17, false));
+    tell(&s, 30000, NOTHING);
+    tell(&s, 1, BEHIND(69, 16, false));
     tell(&s, 4000, NOTHING);
-    tell(&s, 1, BEHIND(6, 2, 5, true));
-    t_story(&s, "await ticket 6 4000ms, place 7, suspect 5");
+    tell(&s, 1, BEHIND(69, 17, true));
+    t_story(&s, "await ticket 69 30000ms, place 70, await ticket 69 4000ms, place 70, "
+                "await ticket 69 10000ms");
 }
 
 /* ---- giving up ------------------------------------------------------------------------------------- */
@@ -616,7 +654,7 @@ TEST(the_deadline_withdraws_the_ticket)
 
     begin(&s, 3000);
     queue_up(&s, 7);
-    tell(&s, 1, BEHIND(5, 3, 3, false));
+    tell(&s, 1, BEHIND(5, 3, false));
     tell(&s, 2997, NOTHING);
     tell(&s, 1, NOTHING);
     tell(&s, 1, NOTHING);

@@ -16,6 +16,7 @@ SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_S
 
 -- Who waits for a lease: a row a name, all of one call under one ticket. seen NULL: the session lock
 -- of the ticket tells whether its owner lives; else the owner counts as alive until then (UTC).
+-- called: the number of the roll call that the waiter has not answered (see rowlock_overtake).
 CREATE TABLE IF NOT EXISTS rowlock_waiter (
     ticket   BIGINT NOT NULL,
     name     VARBINARY(255) NOT NULL,
@@ -29,6 +30,7 @@ CREATE TABLE IF NOT EXISTS rowlock_waiter (
     note     VARCHAR(1024) NULL,
     since    DATETIME(6) NOT NULL,    -- UTC
     seen     DATETIME(6) NULL,        -- UTC
+    called   BIGINT NULL,
     PRIMARY KEY (ticket, name),
     KEY rowlock_waiter_name (name, ticket),
     KEY rowlock_waiter_owner (owner)

@@ -194,15 +194,15 @@ BEGIN
     END IF;
 END//
 
--- One look. A ticket whose session lock was lost with its session lives on by its stamp, if nobody
--- has found it dead before.
+-- One look, which also answers a roll call. A ticket whose session lock was lost with its session lives on
+-- by its stamp, if nobody has found it dead before.
 CREATE OR REPLACE PROCEDURE rowlock_place(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_session BIGINT,
     IN p_good_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_locked, v_gone TINYINT DEFAULT 0;
-    DECLARE v_mine, v_before, v_leases INT;     -- NULL: not answered, which is never taken for free
+    DECLARE v_mine, v_called, v_before, v_leases INT;   -- NULL: not answered, which is never taken for free
     DECLARE v_live, v_expired, v_clash, v_last, v_first BIGINT;
     DECLARE v_expires DATETIME(6);
     DECLARE v_name VARBINARY(255);
@@ -214,17 +214,25 @@ BEGIN
         IS_USED_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket)) = CONNECTION_ID(), 0);
     IF NOT v_locked THEN
         START TRANSACTION READ WRITE;
-        UPDATE rowlock_waiter SET seen = utc_timestamp(6) + INTERVAL p_good_ms * 1000 MICROSECOND
+        UPDATE rowlock_waiter SET seen = utc_timestamp(6) + INTERVAL p_good_ms * 1000 MICROSECOND,
+                                  called = NULL
          WHERE ticket = p_ticket;
         COMMIT AND NO CHAIN NO RELEASE;
     END IF;
     -- whoever was just woken finds this: first, and no lease at all
     SELECT (SELECT count(*) FROM rowlock_waiter WHERE ticket = p_ticket),
+           (SELECT count(called) FROM rowlock_waiter WHERE ticket = p_ticket),
            (SELECT count(*) FROM rowlock_waiter m JOIN rowlock_waiter w
                 ON w.name = m.name AND w.ticket < m.ticket WHERE m.ticket = p_ticket),
            (SELECT count(*) FROM rowlock_waiter m JOIN rowlock_lease l ON l.name = m.name
              WHERE m.ticket = p_ticket)
-      INTO v_mine, v_before, v_leases;
+      INTO v_mine, v_called, v_before, v_leases;
+    COMMIT;                                     -- what was read, where autocommit is off
+    IF v_called > 0 THEN
+        START TRANSACTION READ WRITE;
+        UPDATE rowlock_waiter SET called = NULL WHERE ticket = p_ticket;
+        COMMIT;
+    END IF;
     looks: LOOP
         IF v_mine > 0 AND v_before = 0 AND v_leases = 0 THEN
             SET v_live = 0, v_first = 0, v_last = 0;
@@ -252,21 +260,24 @@ BEGIN
                         WHEN v_before > 0 THEN 11 WHEN v_live <> 0 THEN 3 ELSE 0 END;
     SELECT v_status AS status,
            CASE v_status WHEN 11 THEN v_last WHEN 3 THEN v_live ELSE 0 END AS number,
-           v_before AS before_, v_first AS first_, v_live = 0 AS free,
+           v_before AS before_, v_live = 0 AS free,
            GREATEST(COALESCE(CEILING(TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_expires) / 1000),
                              0), 0) AS expires_ms,
            v_locked AS locked, v_name AS name, v_detail AS detail;
 END//
 
 -- Blocks until the lock of that ticket or token can be had, for a moment. The session that has it
--- itself gets it at once: its own rows are never dead.
+-- itself gets it at once: its own rows are never dead. A long wait ends early when a roll call waits for
+-- an answer of our own ticket: it looks every 3 s.
 CREATE OR REPLACE PROCEDURE rowlock_await(
-    IN p_kind TINYINT, IN p_number BIGINT, IN p_limit_ms BIGINT, IN p_session BIGINT)
+    IN p_kind TINYINT, IN p_number BIGINT, IN p_limit_ms BIGINT, IN p_ticket BIGINT,
+    IN p_session BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_lock VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONCAT('rowlock:', MD5(DATABASE()), ':', p_number);
     DECLARE v_came, v_gone, v_mine TINYINT DEFAULT 0;
+    DECLARE v_called INT DEFAULT 0;
     DECLARE v_seconds DOUBLE DEFAULT IF(p_limit_ms < 0, 30, p_limit_ms / 1000);
 
     CALL rowlock_alone();
@@ -278,13 +289,26 @@ BEGIN
             DO SLEEP(LEAST(v_seconds, 0.25));
         END;
 
-        -- one expression: a KILL QUERY between two statements would leave the lock to this session
-        SET v_came = COALESCE(IF(GET_LOCK(v_lock, v_seconds), RELEASE_LOCK(v_lock), 0), 0);
+        slices: LOOP
+            -- one expression: a KILL QUERY between two statements would leave the lock to this session.
+            -- NULL: it was killed
+            SET v_came = CASE GET_LOCK(v_lock, LEAST(v_seconds, 3)) WHEN 1 THEN RELEASE_LOCK(v_lock)
+                                                                    WHEN 0 THEN 0 END;
+            SET v_seconds = v_seconds - 3;
+            IF v_came IS NULL OR v_came OR v_seconds <= 0 THEN
+                LEAVE slices;
+            END IF;
+            SELECT count(called) INTO v_called FROM rowlock_waiter WHERE ticket = p_ticket;
+            COMMIT;
+            IF v_called > 0 THEN
+                LEAVE slices;
+            END IF;
+        END LOOP;
     END;
     IF v_came AND p_kind = 0 AND NOT v_mine THEN
         CALL rowlock_bury_ticket(p_number, v_gone);
     END IF;
-    SELECT v_came AS number;
+    SELECT COALESCE(v_came, 0) AS number;
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_withdraw(IN p_ticket BIGINT, IN p_owner VARBINARY(255))
@@ -294,49 +318,91 @@ BEGIN
     CALL rowlock_leave_queue(p_ticket, p_owner);
 END//
 
--- ---- a frozen head -----------------------------------------------------------------------------------
+-- ---- frozen waiters ----------------------------------------------------------------------------------
 
--- T of two sets of wants, in the order of the names; shared where both only share.
-CREATE OR REPLACE PROCEDURE rowlock_take_both(
-    IN p_one LONGTEXT CHARACTER SET ascii, IN p_two LONGTEXT CHARACTER SET ascii,
-    IN p_seconds INT, OUT p_status TINYINT)
+-- May the waiter of a ticket be blocked by the name lock of another name than those of p_mine? Then it is
+-- silent without being frozen. Waits for nobody.
+CREATE OR REPLACE PROCEDURE rowlock_is_blocked(
+    IN p_ticket BIGINT, IN p_mine BIGINT, OUT p_blocked TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_technique VARCHAR(16) CHARACTER SET utf8mb4;
-    DECLARE v_one, v_two LONGTEXT CHARACTER SET ascii;
     DECLARE v_name VARBINARY(255);
-    DECLARE v_mode CHAR(1) CHARACTER SET ascii;
-    DECLARE v_shared TINYINT;
-    DECLARE v_limit, v_count INT;
+    DECLARE v_shared, v_end TINYINT DEFAULT 0;
+    DECLARE v_status TINYINT;
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE c_names CURSOR FOR
+        SELECT name, mode = 'shared' FROM rowlock_waiter
+         WHERE ticket = p_ticket AND name NOT IN (SELECT name FROM rowlock_waiter WHERE ticket = p_mine);
+    DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
 
     SELECT technique INTO v_technique FROM rowlock_meta;
-    SET p_status = 0;
-    WHILE p_status = 0 AND (p_one <> '' OR p_two <> '') DO
-        SET v_one = SUBSTRING_INDEX(p_one, ':', 1), v_two = SUBSTRING_INDEX(p_two, ':', 1);
-        SET v_shared = 1;
-        IF v_two = '' OR (v_one <> '' AND v_one <= v_two) THEN
-            CALL rowlock_next_lease_want(p_one, v_name, v_mode, v_limit, v_count);
-            SET v_shared = v_mode = 's';
+    SET p_blocked = 0;
+    OPEN c_names;
+    names: LOOP
+        FETCH c_names INTO v_name, v_shared;
+        IF v_end OR p_blocked THEN
+            LEAVE names;
         END IF;
-        IF v_one = '' OR (v_two <> '' AND v_two <= v_one) THEN
-            CALL rowlock_next_lease_want(p_two, v_name, v_mode, v_limit, v_count);
-            SET v_shared = v_shared AND v_mode = 's';
-        END IF;
-        CALL rowlock_take(v_name, v_shared AND v_technique <> 'insert', p_seconds, p_status, v_detail);
-    END WHILE;
+        CALL rowlock_take(v_name, v_shared AND v_technique <> 'insert', 0, v_status, v_detail);
+        SET p_blocked = v_status IN (1, 2);
+    END LOOP;
+    CLOSE c_names;
 END//
 
--- Under T of the suspect's names and ours: whoever it is that has not come for a free name, it does not
--- merely stand in the queue for T.
-CREATE OR REPLACE PROCEDURE rowlock_overtake(
-    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_suspect BIGINT,
-    IN p_strike TINYINT, IN p_limit_ms BIGINT)
+-- Under T, of the tickets before ours: call 0 marks with p_number those without a mark. Else those that
+-- bear the mark of that call, or an earlier one, are removed. Each by its primary key, in its order, as their
+-- owners lock them: a scan by name would deadlock with them.
+CREATE OR REPLACE PROCEDURE rowlock_call_roll(
+    IN p_ticket BIGINT, IN p_called BIGINT, IN p_number BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_theirs LONGTEXT CHARACTER SET ascii;
-    DECLARE v_number, v_meet, v_before INT DEFAULT 0;
-    DECLARE v_live, v_their_live, v_expired, v_clash, v_last, v_first BIGINT;
+    DECLARE v_end, v_blocked TINYINT DEFAULT 0;
+    DECLARE v_ticket BIGINT;
+    DECLARE v_name VARBINARY(255);
+    DECLARE v_silent INT;
+    DECLARE c_tickets CURSOR FOR
+        SELECT w.ticket, w.name FROM rowlock_waiter m
+          JOIN rowlock_waiter w ON w.name = m.name AND w.ticket < m.ticket
+         WHERE m.ticket = p_ticket
+           AND IF(p_called = 0, w.called IS NULL, COALESCE(w.called <= p_called, 0))
+         ORDER BY w.ticket, w.name;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
+
+    OPEN c_tickets;
+    tickets: LOOP
+        FETCH c_tickets INTO v_ticket, v_name;
+        IF v_end THEN
+            LEAVE tickets;
+        END IF;
+        IF p_called = 0 THEN
+            UPDATE rowlock_waiter SET called = p_number
+             WHERE ticket = v_ticket AND name = v_name AND called IS NULL;
+        ELSE
+            SELECT COALESCE(SUM(name = v_name AND called <= p_called), 0) INTO v_silent
+              FROM rowlock_waiter WHERE ticket = v_ticket FOR UPDATE;
+            IF v_silent > 0 THEN
+                CALL rowlock_is_blocked(v_ticket, p_ticket, v_blocked);
+                IF NOT v_blocked THEN
+                    DELETE FROM rowlock_waiter WHERE ticket = v_ticket;
+                END IF;
+            END IF;
+        END IF;
+    END LOOP;
+    CLOSE c_tickets;
+END//
+
+-- A roll call, under T of the wants and while no live lease is in the way. p_called 0: marks every ticket
+-- before ours, and answers the number of this call. A live waiter removes its mark at its next look. Else
+-- removes the tickets that still bear the mark of that call or an earlier one; a later mark is another
+-- caller's, and too young.
+CREATE OR REPLACE PROCEDURE rowlock_overtake(
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_called BIGINT,
+    IN p_limit_ms BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_number BIGINT DEFAULT 0;
+    DECLARE v_live, v_expired, v_clash BIGINT;
     DECLARE v_expires DATETIME(6);
     DECLARE v_name VARBINARY(255);
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
@@ -356,30 +422,23 @@ BEGIN
         END;
 
         START TRANSACTION READ WRITE;
-        SELECT GROUP_CONCAT(CONCAT(HEX(name), ':', ELT(mode + 0, 'x', 's', 'p'), ':',
-                                   COALESCE(`limit`, 0), ':', `count`) ORDER BY name)
-          INTO v_theirs FROM rowlock_waiter WHERE ticket = p_suspect;
-        IF v_theirs IS NOT NULL THEN
-            CALL rowlock_take_both(p_wants, v_theirs, GREATEST(CEILING(p_limit_ms / 1000), 1), v_status);
-            SELECT count(*) INTO v_meet
-              FROM rowlock_waiter m JOIN rowlock_waiter w ON w.name = m.name
-             WHERE m.ticket = p_ticket AND w.ticket = p_suspect;
-            CALL rowlock_queue(v_theirs, p_suspect, v_before, v_last, v_first);
+        CALL rowlock_take_leases(p_wants, 0, utc_timestamp(6) + INTERVAL p_limit_ms * 1000 MICROSECOND,
+                                 v_status, v_name, v_detail);
+        IF v_status = 0 THEN
             CALL rowlock_survey(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, v_name,
                                 v_detail);
-            CALL rowlock_survey(v_theirs, p_suspect, v_their_live, v_expires, v_expired, v_clash,
-                                v_name, v_detail);
-            SET v_number = v_status = 0 AND v_meet > 0 AND p_suspect < p_ticket AND v_before = 0
-                AND v_live = 0 AND v_their_live = 0;
-            IF v_number AND p_strike THEN
-                DELETE FROM rowlock_waiter WHERE ticket = p_suspect;
-                SET v_number = 2;
+        END IF;
+        IF v_live = 0 AND v_detail IS NULL THEN
+            SET v_number = p_called;
+            IF p_called = 0 THEN
+                CALL rowlock_draw(v_number);
             END IF;
+            CALL rowlock_call_roll(p_ticket, p_called, v_number);
         END IF;
         COMMIT AND NO CHAIN NO RELEASE;
     END;
     IF v_status = 5 THEN                        -- vacuum took a row: there at the next attempt
-        CALL rowlock_ensure_leases(CONCAT_WS(',', p_wants, v_theirs));
+        CALL rowlock_ensure_leases(p_wants);
     END IF;
     SELECT v_number AS number;
 END//

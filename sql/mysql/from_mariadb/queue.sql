@@ -37,15 +37,18 @@ BEGIN
 END//
 
 -- Blocks until the lock of that ticket or token can be had, for a moment. The session that has it
--- itself gets it at once: its own rows are never dead.
+-- itself gets it at once: its own rows are never dead. A long wait ends early when a roll call waits for
+-- an answer of our own ticket: it looks every 3 s.
 DROP PROCEDURE IF EXISTS rowlock_await//
 CREATE PROCEDURE rowlock_await(
-    IN p_kind TINYINT, IN p_number BIGINT, IN p_limit_ms BIGINT, IN p_session BIGINT)
+    IN p_kind TINYINT, IN p_number BIGINT, IN p_limit_ms BIGINT, IN p_ticket BIGINT,
+    IN p_session BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_lock VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONCAT('rowlock:', MD5(DATABASE()), ':', p_number);
     DECLARE v_came, v_gone, v_mine TINYINT DEFAULT 0;
+    DECLARE v_called INT DEFAULT 0;
     DECLARE v_seconds INT DEFAULT IF(p_limit_ms < 0, 30, CEILING(p_limit_ms / 1000));
 
     CALL rowlock_alone();
@@ -57,13 +60,26 @@ BEGIN
             DO SLEEP(LEAST(v_seconds, 0.25));
         END;
 
-        -- one expression: a KILL QUERY between two statements would leave the lock to this session
-        SET v_came = COALESCE(IF(GET_LOCK(v_lock, v_seconds), RELEASE_LOCK(v_lock), 0), 0);
+        slices: LOOP
+            -- one expression: a KILL QUERY between two statements would leave the lock to this session.
+            -- NULL: it was killed
+            SET v_came = CASE GET_LOCK(v_lock, LEAST(v_seconds, 3)) WHEN 1 THEN RELEASE_LOCK(v_lock)
+                                                                    WHEN 0 THEN 0 END;
+            SET v_seconds = v_seconds - 3;
+            IF v_came IS NULL OR v_came OR v_seconds <= 0 THEN
+                LEAVE slices;
+            END IF;
+            SELECT count(called) INTO v_called FROM rowlock_waiter WHERE ticket = p_ticket;
+            COMMIT;
+            IF v_called > 0 THEN
+                LEAVE slices;
+            END IF;
+        END LOOP;
     END;
     IF v_came AND p_kind = 0 AND NOT v_mine THEN
         CALL rowlock_bury_ticket(p_number, v_gone);
     END IF;
-    SELECT v_came AS number;
+    SELECT COALESCE(v_came, 0) AS number;
 END//
 
 -- (Which transaction holds a row only performance_schema knows.)

@@ -7,7 +7,7 @@ GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA rowlock TO application;
 GRANT SELECT ON rowlock.meta TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (expires, stop) ON rowlock.beat TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (n) ON rowlock.lease TO application;
-GRANT SELECT, INSERT, DELETE, UPDATE (seen) ON rowlock.waiter TO application;
+GRANT SELECT, INSERT, DELETE, UPDATE (seen, called) ON rowlock.waiter TO application;
 GRANT SELECT, INSERT, UPDATE (last) ON rowlock.counter TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.job, rowlock.run TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock.subject, rowlock.expiry TO application;

@@ -44,7 +44,8 @@ CREATE TABLE rowlock.lease (
 CREATE INDEX lease_name ON rowlock.lease (name);
 
 -- Who waits for a lease: one ticket a call, a row a name. seen NULL: the ticket's session lock tells
--- whether the waiter lives; else it counts as alive until that instant.
+-- whether the waiter lives; else it counts as alive until that instant. called: the number of the roll call
+-- that the waiter has not answered (see rowlock.overtake).
 CREATE TABLE rowlock.waiter (
     ticket  bigint NOT NULL,
     name    text COLLATE "C" NOT NULL,
@@ -58,6 +59,7 @@ CREATE TABLE rowlock.waiter (
     note    text,
     since   timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
     seen    timestamptz,
+    called  bigint,
     PRIMARY KEY (name, ticket)
 );
 CREATE INDEX waiter_ticket ON rowlock.waiter (ticket);

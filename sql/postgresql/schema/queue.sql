@@ -87,14 +87,16 @@ BEGIN
     RETURN FOUND OR NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = remove_dead.ticket);
 END $$;
 
--- Ends a ticket whose waiter nobody has seen for too long, unless he is being seen just now.
-CREATE FUNCTION rowlock.remove_unseen(ticket bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+-- Removes a ticket whose waiter has not been seen for too long. False if a row of it is left: another
+-- session has it locked, perhaps because the waiter is being seen just now.
+CREATE FUNCTION rowlock.remove_unseen(ticket bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     DELETE FROM rowlock.waiter d
      USING (SELECT e.name, e.ticket FROM rowlock.waiter e
              WHERE e.ticket = remove_unseen.ticket AND e.seen <= pg_catalog.clock_timestamp()
                FOR UPDATE SKIP LOCKED) dead
      WHERE d.name = dead.name AND d.ticket = dead.ticket;
+    RETURN NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = remove_unseen.ticket);
 END $$;
 
 -- The queue as a grant sees it, under T. 0: ours to take; 11: `number` stands directly before; 12: our
@@ -118,10 +120,7 @@ BEGIN
         FOR each IN SELECT w.ticket, w.seen FROM rowlock.waiter w
                      WHERE w.name = want.name AND (look_queue.ticket = 0 OR w.ticket < look_queue.ticket)
                      ORDER BY w.ticket LOOP
-            IF each.seen <= pg_catalog.clock_timestamp() THEN
-                PERFORM rowlock.remove_unseen(each.ticket);
-                CONTINUE;
-            END IF;
+            CONTINUE WHEN each.seen <= pg_catalog.clock_timestamp() AND rowlock.remove_unseen(each.ticket);
             CONTINUE WHEN ticket = 0 AND each.seen IS NULL AND rowlock.remove_dead(each.ticket);
             status := 11;
             number := (SELECT w.ticket FROM rowlock.waiter w
@@ -183,25 +182,31 @@ BEGIN
     status := 0;
 END $$;
 
--- Says that the ticket's waiter lives: by this session's lock where that is to be had (true), else by
--- an instant until which he counts as alive.
+-- Records that the ticket's waiter lives: by this session's lock where the session can have it (true), else
+-- by an instant until which the waiter counts as alive. It also answers a roll call.
 CREATE FUNCTION rowlock.stay_alive(ticket bigint, session bigint, good_ms bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF rowlock.is_own(session) AND rowlock.add_mark(ticket) THEN
-        UPDATE rowlock.waiter w SET seen = NULL WHERE w.ticket = stay_alive.ticket AND w.seen IS NOT NULL;
+        UPDATE rowlock.waiter w SET seen = NULL, called = NULL
+         WHERE w.ticket = stay_alive.ticket AND (w.seen IS NOT NULL OR w.called IS NOT NULL);
+        IF FOUND THEN
+            PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
+        END IF;
         RETURN true;
     END IF;
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
-    UPDATE rowlock.waiter w SET seen = pg_catalog.clock_timestamp() + good_ms::double precision * interval '1 ms'
+    UPDATE rowlock.waiter w
+       SET seen = pg_catalog.clock_timestamp() + good_ms::double precision * interval '1 ms', called = NULL
      WHERE w.ticket = stay_alive.ticket;
     RETURN false;
 END $$;
 
--- Who stands before a ticket. Reads backwards from it, 16 at most: whose turn it is not needs to know
--- no more, and a thousand waiters cost as much as ten. Removes whom nobody has seen for too long.
+-- Which tickets are before a ticket: the last one, and how many. Reads backwards from it, 17 at most: a
+-- waiter far behind needs to know no more, and a thousand waiters cost as much as ten. Removes the
+-- tickets of waiters that were not seen for too long.
 CREATE FUNCTION rowlock.look_before(wants text, ticket bigint, OUT name text, OUT number bigint,
-                                    OUT before bigint, OUT first bigint)
+                                    OUT before bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     want record;
@@ -213,13 +218,9 @@ BEGIN
         found_before := 0;
         FOR each IN SELECT w.ticket, w.seen FROM rowlock.waiter w
                      WHERE w.name = want.name AND w.ticket < look_before.ticket
-                     ORDER BY w.ticket DESC LIMIT 16 LOOP
-            IF each.seen <= pg_catalog.clock_timestamp() THEN
-                PERFORM rowlock.remove_unseen(each.ticket);
-                CONTINUE;
-            END IF;
+                     ORDER BY w.ticket DESC LIMIT 17 LOOP
+            CONTINUE WHEN each.seen <= pg_catalog.clock_timestamp() AND rowlock.remove_unseen(each.ticket);
             found_before := found_before + 1;
-            first := least(first, each.ticket);
             IF each.ticket > coalesce(number, 0) THEN
                 number := each.ticket;
                 name := want.name;
@@ -233,16 +234,14 @@ END $$;
 -- `number` the token that ends first, in expires_ms; 11: `number` is the last before, free 1: no lease is
 -- in the way; 12: the ticket is gone; 13.
 CREATE FUNCTION rowlock.place(wants text, ticket bigint, session bigint, good_ms bigint,
-                              OUT status integer, OUT number bigint, OUT before bigint, OUT first bigint,
-                              OUT free integer, OUT expires_ms bigint, OUT locked integer, OUT name text,
-                              OUT detail text)
+                              OUT status integer, OUT number bigint, OUT before bigint, OUT free integer,
+                              OUT expires_ms bigint, OUT locked integer, OUT name text, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     way record;
     queue record;
 BEGIN
     before := 0;
-    first := 0;
     expires_ms := 0;
     locked := rowlock.stay_alive(ticket, session, good_ms)::integer;
     SELECT k.* INTO way FROM rowlock.look_lease(wants, true) k;
@@ -263,7 +262,6 @@ BEGIN
         status := 11;
         number := queue.number;
         before := queue.before;
-        first := queue.first;
         name := queue.name;
     ELSIF way.status = 3 THEN
         status := 3;
@@ -291,59 +289,84 @@ END $$;
 -- Blocks until the session lock of a ticket or a token is free: 1, or 0 after limit_ms. Shared, so that any
 -- number may wait, and for a moment. A ticket that still stands then is dead. It is got for the
 -- transaction: a cancel that comes just then leaves nothing on the session.
-CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint) RETURNS integer
+-- A long wait ends early when a roll call waits for an answer of `ticket`, our own: it looks every 3 s.
+CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint, ticket bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    key constant bigint := rowlock.session_key(number);
+    left_ms bigint := CASE WHEN limit_ms > 0 THEN rowlock.slice(limit_ms) ELSE 0 END;
 BEGIN
-    IF NOT pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.session_key(number)) THEN
-        IF limit_ms <= 0 THEN
+    WHILE NOT pg_catalog.pg_try_advisory_xact_lock_shared(key) LOOP
+        IF left_ms <= 0 OR EXISTS (SELECT FROM rowlock.waiter w
+                                    WHERE w.ticket = await.ticket AND w.called IS NOT NULL) THEN
             RETURN 0;
         END IF;
-        PERFORM pg_catalog.set_config('lock_timeout', rowlock.slice(limit_ms)::text, true);
-        PERFORM pg_catalog.pg_advisory_xact_lock_shared(rowlock.session_key(number));
-    END IF;
+        BEGIN
+            PERFORM pg_catalog.set_config('lock_timeout', least(left_ms, 3000)::text, true);
+            PERFORM pg_catalog.pg_advisory_xact_lock_shared(key);
+            EXIT;
+        EXCEPTION
+            WHEN lock_not_available THEN
+                left_ms := left_ms - 3000;
+            WHEN deadlock_detected THEN
+                RETURN 0;
+        END;
+    END LOOP;
     IF kind = 0 THEN
         DELETE FROM rowlock.waiter w WHERE w.ticket = await.number AND w.seen IS NULL;
     END IF;
     RETURN 1;
-EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
-    RETURN 0;
 END $$;
 
--- The head of the queue may be frozen while the name is free. Under T of its names and ours, where it
--- would stand if it were taking its turn: 1 if it is first for all its names, before us, and no live
--- lease is in the way; if strike, its ticket is removed: 2. Else 0.
-CREATE FUNCTION rowlock.overtake(wants text, ticket bigint, suspect bigint, strike boolean, limit_ms bigint)
-RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+-- May the waiter of a ticket be blocked by the name lock of another name than these? Then it is silent
+-- without being frozen. Waits for nobody.
+CREATE FUNCTION rowlock.is_blocked(ticket bigint, wants text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    theirs text := (SELECT pg_catalog.string_agg(
-                               pg_catalog.encode(pg_catalog.convert_to(w.name, 'UTF8'), 'hex')
-                               || CASE w.mode WHEN 'exclusive' THEN ':x' WHEN 'shared' THEN ':s' ELSE ':p' END
-                               || ':' || coalesce(w."limit", 0)::text || ':' || CASE w.mode WHEN 'permit' THEN w."count"::text ELSE '0' END, ',')
-                      FROM rowlock.waiter w WHERE w.ticket = overtake.suspect);
-    each text;
+    each record;
 BEGIN
-    IF theirs IS NULL OR suspect >= ticket THEN
-        RETURN 0;
-    END IF;
-    PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
-    PERFORM pg_catalog.set_config('lock_timeout', greatest(limit_ms, 1)::text, true);
-    FOR each IN SELECT u.name FROM rowlock.unpack_lease(wants || ',' || theirs) u LOOP
-        IF rowlock.take(each, false) <> 0 THEN
-            RETURN 0;
+    FOR each IN SELECT w.name, w.mode FROM rowlock.waiter w
+                 WHERE w.ticket = is_blocked.ticket
+                   AND w.name NOT IN (SELECT u.name FROM rowlock.unpack_lease(wants) u) LOOP
+        IF rowlock.try_take(each.name, each.mode = 'shared' AND rowlock.can_share()) IN (1, 2) THEN
+            RETURN true;
         END IF;
     END LOOP;
-    IF (SELECT k.status FROM rowlock.look_lease(wants, true) k) IN (3, 13)
-       OR (SELECT k.status FROM rowlock.look_lease(theirs, true) k) IN (3, 13)
-       OR NOT EXISTS (SELECT FROM rowlock.unpack_lease(wants) u JOIN rowlock.waiter w ON w.name = u.name
-                       WHERE w.ticket = overtake.suspect)
-       OR (SELECT q.status FROM rowlock.look_queue(theirs, suspect) q) <> 0 THEN
+    RETURN false;
+END $$;
+
+-- Passes frozen waiters by a roll call, under the name locks of wants and while no live lease is in the
+-- way; else 0. called 0: marks every ticket before ours that bears no mark, and returns the number of this
+-- call. A live waiter removes its mark at its next look. called > 0: removes the tickets that still bear the
+-- mark of that call or an earlier one, and returns it. A later mark is another caller's, and too young.
+CREATE FUNCTION rowlock.overtake(wants text, ticket bigint, called bigint, limit_ms bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    number bigint := called;
+    each bigint;
+BEGIN
+    PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
+    IF (SELECT t.status FROM rowlock.wait_all(wants, ticket::text, limit_ms) t) <> 0
+       OR (SELECT k.status FROM rowlock.look_lease(wants, true) k) IN (3, 13) THEN
         RETURN 0;
-    ELSIF strike THEN
-        DELETE FROM rowlock.waiter w WHERE w.ticket = overtake.suspect;
-        RETURN 2;
+    ELSIF called = 0 THEN
+        number := rowlock.next_number();
+        UPDATE rowlock.waiter w SET called = number
+          FROM (SELECT e.name, e.ticket FROM rowlock.unpack_lease(wants) u JOIN rowlock.waiter e ON e.name = u.name
+                 WHERE e.ticket < overtake.ticket AND e.called IS NULL
+                   FOR UPDATE OF e SKIP LOCKED) unmarked
+         WHERE w.name = unmarked.name AND w.ticket = unmarked.ticket;
+        RETURN number;
     END IF;
-    RETURN 1;
-EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+    FOREACH each IN ARRAY ARRAY(
+        SELECT e.ticket FROM rowlock.unpack_lease(wants) u JOIN rowlock.waiter e ON e.name = u.name
+         WHERE e.ticket < overtake.ticket AND e.called <= overtake.called
+           FOR UPDATE OF e SKIP LOCKED) LOOP
+        IF NOT rowlock.is_blocked(each, wants) THEN
+            DELETE FROM rowlock.waiter w WHERE w.ticket = each;
+        END IF;
+    END LOOP;
+    RETURN number;
+EXCEPTION WHEN deadlock_detected OR lock_not_available THEN
     RETURN 0;
 END $$;
 

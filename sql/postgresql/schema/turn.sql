@@ -56,7 +56,7 @@ BEGIN
     number := awaited;
     PERFORM pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true),
             pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true), rowlock.make_durable();
-    IF rowlock.await(1, awaited, limit_ms) = 0 THEN
+    IF rowlock.await(1, awaited, limit_ms, ticket) = 0 THEN
         RETURN;
     ELSIF kind = 0 THEN
         SELECT w.ticket INTO number FROM rowlock.waiter w
@@ -68,7 +68,7 @@ BEGIN
         SELECT l.token, pg_catalog.ceil(extract(epoch FROM b.expires - pg_catalog.clock_timestamp())::numeric * 1000.0)
           INTO number, left_ms FROM rowlock.lease l LEFT JOIN rowlock.beat b ON b.token = l.token
          WHERE l.name = one COLLATE "C" ORDER BY b.expires LIMIT 1;
-        IF FOUND AND rowlock.await(1, number, least(left_ms, rowlock.rest(until))) = 0 THEN
+        IF FOUND AND rowlock.await(1, number, least(left_ms, rowlock.rest(until)), ticket) = 0 THEN
             RETURN;
         END IF;
     END IF;
@@ -89,7 +89,7 @@ CREATE FUNCTION rowlock.rehearse() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.current_setting('rowlock.rehearsed', true) IS DISTINCT FROM '1' THEN
         PERFORM pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true);
-        PERFORM rowlock.make_durable(), rowlock.seize('', '', 0, 0, 0, '', 0, '', ''), rowlock.await(1, 0, 0),
+        PERFORM rowlock.make_durable(), rowlock.seize('', '', 0, 0, 0, '', 0, '', ''), rowlock.await(1, 0, 0, 0),
                 rowlock.release_lease(0), pg_catalog.set_config('rowlock.rehearsed', '1', false);
     END IF;
 END $$;

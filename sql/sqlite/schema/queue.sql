@@ -13,6 +13,7 @@ CREATE TABLE IF NOT EXISTS rowlock_waiter (
     note    TEXT,
     since   INTEGER NOT NULL,
     seen    INTEGER NOT NULL,               -- alive until then; after that anybody may delete it
+    called  INTEGER,                        -- the roll call that the waiter has not answered
     PRIMARY KEY (ticket, name)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS rowlock_waiter_name ON rowlock_waiter (name);

@@ -227,7 +227,7 @@ BEGIN
 END $$;
 
 -- There is nothing to wait for.
-CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint) RETURNS integer
+CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint, ticket bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN 0;
