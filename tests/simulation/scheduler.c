@@ -238,6 +238,8 @@ static struct sim_temper draw_temper(void)
         .frozen = sim_below(4) == 0,
     };
 
+    if (temper.frozen) /* with its session a waiter loses its ticket, and its roll call */
+        temper.lose = temper.lose_reply = 0;
     return temper;
 }
 

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * P6: waiters that are frozen delay a live one by 15 s at most, however many of the first 16 they
+ * are, in every mode; and so do those of a node that is cut off from the network. Live waiters among
+ * them keep their places (P7). Frozen waiters only wait, so all cases of a test run at once.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/grants.h"
+#include "lib/house.h"
+#include "lib/lease.h"
+#include "lib/proxy.h"
+
+#define HOUR 3600000
+#define PROMISE_MS 30000 /* twice what is promised: the machine may be busy */
+#define MOST 16
+#define BEHIND_PROXY 10 /* it carries no more than 16 connections */
+
+/* A node: one process, and so many waiters in it, each with a connection of its own. */
+struct node {
+    struct rowlock_want wants[2];
+    size_t n;
+    int waiters;
+    const char *url;
+};
+
+static void moment(void)
+{
+    struct timespec pause = {0, 2000000};
+
+    nanosleep(&pause, NULL);
+}
+
+static void *wait_on(void *data)
+{
+    const struct node *node = data;
+    struct rowlock_terms terms = {.wait_ms = -1, .ttl_ms = HOUR};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_lease *lease = NULL;
+
+    if (!rowlock_open(node->url ? node->url : t_url(), NULL, &connection, NULL))
+        rowlock_acquire(connection, node->wants, node->n, &terms, &lease, NULL);
+    return NULL;
+}
+
+static int node_body(const void *data, int to)
+{
+    struct node node = *(const struct node *)data;
+    pthread_t thread;
+
+    for (int i = 0; i < node.waiters; i++)
+        if (pthread_create(&thread, NULL, wait_on, &node))
+            return 1;
+    if (write(to, "!", 1) != 1)
+        return 1;
+    for (;;)
+        pause();
+}
+
+static struct child start_node(const struct node *node)
+{
+    struct child child = t_child(node_body, node);
+
+    t_int(t_hear(&child), '!');
+    return child;
+}
+
+static struct rowlock_connection *prober;
+
+/* A process that is stopped while it writes to a SQLite file keeps the file: not this one. */
+static int writes_nothing(void)
+{
+    struct rowlock_want want = t_x("whether the file is free");
+    long long end = t_now() + 1000;
+
+    if (t_facts()->server)
+        return 1;
+    while (t_now() < end) {
+        if (rowlock_begin(prober, &want, 1, 0, NULL) == ROWLOCK_OK)
+            return rowlock_rollback(prober, NULL) == ROWLOCK_OK;
+        moment();
+    }
+    return 0;
+}
+
+static void freeze(const struct child *child)
+{
+    int status;
+
+    for (;;) {
+        t_int(kill(child->pid, SIGSTOP), 0);
+        t_int(waitpid(child->pid, &status, WUNTRACED), child->pid);
+        t_true(WIFSTOPPED(status));
+        if (writes_nothing())
+            return;
+        t_int(kill(child->pid, SIGCONT), 0);
+        moment();
+    }
+}
+
+/* ---- some frozen waiters, and one that lives -------------------------------------------------------- */
+
+struct scene {
+    struct node node;
+    struct rowlock_want first,
+        ours;  /* what is held until all stand there; what the live one wants */
+    int stays; /* it is held on */
+    struct rowlock_lease *held;
+    struct child child;
+    struct acquisition us;
+    struct thread *thread;
+};
+
+static void set_up(struct scene *scene, void *hand)
+{
+    const char *name = scene->first.name;
+
+    scene->held = t_granted(t_open(), scene->first, HOUR);
+    scene->child = start_node(&scene->node);
+    t_until_queued(hand, name, scene->node.waiters);
+    freeze(&scene->child);
+    scene->us = (struct acquisition){.wants = {scene->ours}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
+    scene->thread = t_acquire_thread(t_open(), &scene->us);
+    t_until_queued(hand, name, scene->node.waiters + 1);
+}
+
+static void play(struct scene *scenes, size_t n)
+{
+    void *hand = t_native();
+    long long began;
+
+    prober = t_open();
+    for (size_t i = 0; i < n; i++)
+        set_up(&scenes[i], hand);
+    began = t_now();
+    for (size_t i = 0; i < n; i++)
+        if (!scenes[i].stays)
+            t_give(scenes[i].held);
+    for (size_t i = 0; i < n; i++) {
+        t_ok(t_join(scenes[i].thread));
+        print_message("# %s, %d frozen: %lld ms\n", scenes[i].first.name, scenes[i].node.waiters,
+                      t_now() - began);
+        t_true(t_now() - began < PROMISE_MS);
+    }
+    for (size_t i = 0; i < n; i++)
+        t_end_child(&scenes[i].child, SIGKILL);
+    t_forget_leases(hand);
+}
+
+TEST(p6_frozen_waiters_delay_a_live_one_by_15_s_at_most)
+{
+    struct scene scenes[] = {
+        {.node = {{t_x("x1")}, 1, 1}, .first = t_x("x1"), .ours = t_x("x1")},
+        {.node = {{t_x("x5")}, 1, 5}, .first = t_x("x5"), .ours = t_x("x5")},
+        {.node = {{t_x("x16")}, 1, MOST}, .first = t_x("x16"), .ours = t_x("x16")},
+        {.node = {{t_s("s5")}, 1, 5}, .first = t_x("s5"), .ours = t_s("s5")},
+        {.node = {{t_p("p5", 2, 1)}, 1, 5}, .first = t_p("p5", 2, 2), .ours = t_p("p5", 2, 1)},
+        {.node = {{t_x("a"), t_x("b")}, 2, 5}, .first = t_x("a"), .ours = t_x("a")},
+    };
+
+    play(scenes, sizeof scenes / sizeof *scenes);
+}
+
+TEST(p6_sixteen_frozen_waiters_in_the_other_modes)
+{
+    struct scene scenes[] = {
+        {.node = {{t_s("s16")}, 1, MOST}, .first = t_x("s16"), .ours = t_s("s16")},
+        {.node = {{t_p("p16", 2, 1)}, 1, MOST},
+         .first = t_p("p16", 2, 2),
+         .ours = t_p("p16", 2, 1)},
+        /* a frozen writer keeps no reader from what other readers have */
+        {.node = {{t_x("readers")}, 1, 3},
+         .first = t_s("readers"),
+         .ours = t_s("readers"),
+         .stays = 1},
+    };
+
+    play(scenes, sizeof scenes / sizeof *scenes);
+}
+
+/* ---- live waiters among them -------------------------------------------------------------------------- */
+
+TEST(p7_live_waiters_among_frozen_ones_keep_their_order)
+{
+    struct node node = {{t_x("among")}, 1, 3, NULL};
+    struct rowlock_lease *lease = t_granted(t_open(), t_x("among"), HOUR);
+    struct acquisition live[3];
+    struct thread *threads[3];
+    struct child nodes[3];
+    atomic_int turn = 0;
+    void *hand = t_native();
+    int queued = 0;
+
+    prober = t_open();
+    for (int i = 0; i < 3; i++) {
+        nodes[i] = start_node(&node);
+        t_until_queued(hand, "among", queued += node.waiters);
+        freeze(&nodes[i]);
+        live[i] = (struct acquisition){
+            .wants = {t_x("among")}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR, .turn = &turn};
+        threads[i] = t_acquire_thread(t_open(), &live[i]);
+        t_until_queued(hand, "among", ++queued);
+    }
+    t_give(lease);
+    for (int i = 0; i < 3; i++)
+        t_ok(t_join(threads[i]));
+    for (int i = 0; i < 3; i++)
+        t_int(live[i].order, i + 1);
+    for (int i = 0; i < 3; i++)
+        t_end_child(&nodes[i], SIGKILL);
+    t_forget_leases(hand);
+}
+
+/* ---- a node that is cut off ---------------------------------------------------------------------------- */
+
+static int proxy_body(const void *data, int to)
+{
+    struct proxy *proxy =
+        proxy_start(*(const int *)data, strcmp(t_facts()->engine, "postgresql") == 0);
+    char port[8];
+
+    snprintf(port, sizeof port, "%5d", proxy_port(proxy));
+    if (write(to, port, 5) != 5)
+        return 1;
+    for (;;)
+        pause();
+}
+
+/* Their sessions stay, the holder's too: the server cannot know. Its lease expires. */
+TEST(p6_the_waiters_of_a_node_that_is_cut_off_with_the_holder)
+{
+    struct node node = {{t_x("cut off")}, 1, BEHIND_PROXY, NULL};
+    struct acquisition us = {.wants = {t_x("cut off")}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
+    struct rowlock_lease *lease;
+    struct child network, there;
+    struct thread *thread;
+    char port[6] = "";
+    void *hand = t_native();
+    long long began;
+    int to;
+
+    if (!t_facts()->server)
+        return;
+    lease = t_granted(t_open(), t_x("cut off"), HOUR);
+    to = t_port();
+    network = t_child(proxy_body, &to);
+    for (int i = 0; i < 5; i++)
+        port[i] = t_hear(&network);
+    node.url = t_url_at(atoi(port));
+    there = start_node(&node);
+    t_until_queued(hand, "cut off", BEHIND_PROXY);
+    t_int(kill(network.pid, SIGSTOP), 0);
+    thread = t_acquire_thread(t_open(), &us);
+    t_until_queued(hand, "cut off", BEHIND_PROXY + 1);
+    began = t_now();
+    t_expire(hand, rowlock_token(lease));
+    t_ok(t_join(thread));
+    print_message("# %d waiters cut off: %lld ms\n", BEHIND_PROXY, t_now() - began);
+    t_true(t_now() - began < PROMISE_MS);
+    t_end_child(&there, SIGKILL);
+    t_end_child(&network, SIGKILL);
+    t_forget_leases(hand);
+}
