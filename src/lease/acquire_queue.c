@@ -14,7 +14,7 @@
 #define PERMITS_MS 250 /* and one that waits for any of several holders */
 #define BEHIND_MS 2000 /* and the others; times one's place, */
 #define NEAR 16        /* but up to this place */
-#define NEAR_MS 4000   /* after so long at the latest, */
+#define NEAR_MS 3000   /* after so long at the latest, */
 #define FAR_MS 30000   /* and farther back after so long */
 #define FREE_MS 2000   /* before a roll call the name is free for so long, */
 #define FREE_FAR_MS 10000

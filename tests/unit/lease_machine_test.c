@@ -256,7 +256,7 @@ TEST(p7_a_waiter_goes_through_the_queue)
     tell(&s, 1, LEASED(70));
     tell(&s, 1, TICKET(7));
     tell(&s, 1, BEHIND(5, 2, false));
-    t_story(&s, "try, enqueue, place 7, await ticket 5 4000ms");
+    t_story(&s, "try, enqueue, place 7, await ticket 5 3000ms");
     tell(&s, 900, CAME);
     tell(&s, 1, HELD(71, 30000));
     tell(&s, 400, CAME);
@@ -329,7 +329,7 @@ TEST(a_turn_that_finds_another_before_it_looks_again)
     tell(&s, 1, BEHIND(5, 2, false));
     tell(&s, 900, QUEUED(4));
     tell(&s, 1, BEHIND(4, 1, false));
-    t_story(&s, "turn after ticket 5 4000ms, place 7, turn after ticket 4 2000ms");
+    t_story(&s, "turn after ticket 5 3000ms, place 7, turn after ticket 4 2000ms");
 }
 
 TEST(a_turn_behind_a_holder_without_a_session_is_not_tried_again_at_once)
@@ -631,7 +631,7 @@ TEST(p7_a_caller_that_slept_calls_again)
     t_story(&s, "await ticket 5 1ms, place 7, call, place 7, call, place 7, await ticket 5 2000ms");
 }
 
-TEST(p6_whoever_is_among_the_first_17_looks_every_4_s)
+TEST(p6_whoever_is_among_the_first_17_looks_every_3_s)
 {
     struct story s;
 
@@ -642,7 +642,7 @@ TEST(p6_whoever_is_among_the_first_17_looks_every_4_s)
     tell(&s, 1, BEHIND(69, 16, false));
     tell(&s, 4000, NOTHING);
     tell(&s, 1, BEHIND(69, 17, true));
-    t_story(&s, "await ticket 69 30000ms, place 70, await ticket 69 4000ms, place 70, "
+    t_story(&s, "await ticket 69 30000ms, place 70, await ticket 69 3000ms, place 70, "
                 "await ticket 69 10000ms");
 }
 
