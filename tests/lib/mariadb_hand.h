@@ -38,7 +38,7 @@ const char *my_grant(void *hand, struct my_terms terms);
 long long my_lease(void *hand, const char *wants);
 /* The ticket; `locked`: with a session lock, else it is good for 60 s. */
 long long my_queue(void *hand, const char *wants, int locked);
-/* "status|number|before|first|free|expires_ms|locked|name|detail" */
+/* "status|number|before|free|expires_ms|locked|name|detail" */
 const char *my_place(void *hand, const char *wants, long long ticket, int locked);
 /* Its field, from 0. */
 const char *my_field(const char *row, int n);

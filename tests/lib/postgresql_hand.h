@@ -43,7 +43,7 @@ void hand_wait(void *hand, struct hand_terms terms, long wait_ms);
 long long hand_lease(void *hand, const char *wants);
 /* The ticket; `locked`: with a session lock, else it is good for 60 s. */
 long long hand_queue(void *hand, const char *wants, int locked);
-/* "status|number|before|first|free|locked" */
+/* "status|number|before|free|locked" */
 const char *hand_place(void *hand, const char *wants, long long ticket, int locked);
 /* Are names like "a" packed for the functions: in a buffer of the callee's, in turn. */
 const char *hand_wants(const char *wants);

@@ -115,6 +115,96 @@ TEST(p6_a_ring_of_session_locks_harms_nobody)
     t_int(my_marker(two, b), (long long)mysql_thread_id(two));
 }
 
+/* ---- the frozen ------------------------------------------------------------------------------------------------------ */
+
+static long long overtake(void *hand, const char *wants, long long own, long long called)
+{
+    return my_number(hand, "CALL rowlock_overtake('%s', %lld, %lld, 5000)", my_wants(wants), own,
+                     called);
+}
+
+static long long waiters(void *hand)
+{
+    return my_number(hand, "SELECT count(DISTINCT ticket) FROM rowlock_waiter");
+}
+
+TEST(p6_all_who_do_not_answer_a_roll_call_are_passed_at_once)
+{
+    void *frozen = my_fresh(), *two = my_open(), *alive = my_open(), *last = my_open();
+    long long first = my_queue(frozen, "a:x:0:0,c:x:0:0", 1), second = my_queue(two, "a:s:0:0", 1),
+              third = my_queue(alive, "a:x:0:0", 1), own = my_queue(last, "a:x:0:0", 1), call;
+
+    call = overtake(last, "a:x:0:0", own, 0);
+    t_true(call > own);
+    t_int(waiters(last), 4);
+    t_text(my_field(my_place(alive, "a:x:0:0", third, 1), 0), "11");
+    t_true(overtake(last, "a:x:0:0", own, call) == call);
+    t_int(waiters(last), 2);
+    t_text(my_field(my_place(alive, "a:x:0:0", third, 1), 0), "0");
+    t_text(my_field(my_place(frozen, "a:x:0:0,c:x:0:0", first, 1), 0), "12");
+    t_text(my_field(my_place(two, "a:s:0:0", second, 1), 0), "12");
+}
+
+TEST(p7_a_roll_call_does_not_judge_the_answers_to_a_later_one)
+{
+    void *head = my_fresh(), *two = my_open(), *three = my_open();
+    long long first = my_queue(head, "a:x:0:0", 1), second = my_queue(two, "a:x:0:0", 1),
+              third = my_queue(three, "a:x:0:0", 1), early = overtake(two, "a:x:0:0", second, 0),
+              late;
+
+    t_text(my_field(my_place(head, "a:x:0:0", first, 1), 0), "0"); /* answered, */
+    late = overtake(three, "a:x:0:0", third, 0);                   /* and called again */
+    t_true(late > early);
+    t_true(overtake(two, "a:x:0:0", second, early) == early);
+    t_int(waiters(two), 3);
+    t_true(overtake(two, "a:x:0:0", second, late) == late);
+    t_int(waiters(two), 2);
+}
+
+TEST(p7_a_roll_call_strikes_nobody_who_may_be_blocked)
+{
+    void *head = my_fresh(), *two = my_open(), *three = my_open();
+    long long second, call;
+
+    my_queue(head, "a:x:0:0,b:x:0:0", 1);
+    second = my_queue(two, "a:x:0:0", 1);
+    call = overtake(two, "a:x:0:0", second, 0);
+    my_row(three, "CALL rowlock_begin_exclusive('b')"); /* for which the head may be waiting */
+    t_true(overtake(two, "a:x:0:0", second, call) == call);
+    t_int(waiters(two), 2);
+    my_row(three, "COMMIT");
+    t_true(overtake(two, "a:x:0:0", second, call) == call);
+    t_int(waiters(two), 1);
+}
+
+/* It noticed within a slice of its wait that it was called. */
+TEST(p7_a_waiter_that_waits_for_long_answers_a_roll_call)
+{
+    void *frozen = my_fresh(), *alive = my_open(), *caller = my_open();
+    long long first = my_queue(frozen, "a:x:0:0", 1), second = my_queue(alive, "a:x:0:0", 1),
+              third = my_queue(caller, "a:x:0:0", 1), call;
+
+    my_start(alive, "CALL rowlock_await(0, %lld, 30000, %lld, CONNECTION_ID())", first, second);
+    my_until_waiting(alive);
+    call = overtake(caller, "a:x:0:0", third, 0);
+    t_text(my_finish(alive), "0");
+    t_text(my_field(my_place(alive, "a:x:0:0", second, 1), 0), "11");
+    t_true(overtake(caller, "a:x:0:0", third, call) == call);
+    t_int(waiters(caller), 2);
+}
+
+TEST(p7_nobody_is_called_while_the_name_is_held)
+{
+    void *head = my_fresh(), *two = my_open(), *holder = my_open();
+    long long second;
+
+    my_lease(holder, "a:x:0:0");
+    my_queue(head, "a:x:0:0", 1);
+    second = my_queue(two, "a:x:0:0", 1);
+    t_int(overtake(two, "a:x:0:0", second, 0), 0);
+    t_int(my_number(two, "SELECT count(called) FROM rowlock_waiter"), 0);
+}
+
 /* ---- locks of the session that are left behind ------------------------------------------------------------------------- */
 
 /* Sends the statement, and a KILL QUERY after it at the `i`-th of many moments; then the transaction is
