@@ -403,7 +403,8 @@ ROWLOCK_API int rowlock_adopt(struct rowlock_connection *connection, const char 
  * A lost connection that was opened by URL is opened again. Blocks for statement_ms at most, and
  * not beyond the lease's end.
  *
- * ELOST  it was broken, or has expired and was removed: stop what you do under it
+ * ELOST  it was broken, or has expired and was removed, or its SQLite file was deleted or replaced:
+ *        stop what you do under it. A lock in such a file is refused by ESERVER until it is opened again
  * ECONN, ETIMEDOUT  not renewed; it is yours until rowlock_left says 0: try again
  * ECANCELED, EINTX, EDENIED, ENOMEM, EDB
  */

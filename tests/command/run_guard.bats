@@ -172,7 +172,7 @@ of_file() { ROWLOCK_TEST_URL=sqlite:$PWD/own.db "$@"; }
     ends_with 69 "$waiter"
     [ ! -e never ]
     grep "^rowlock: the lock on 'a' is lost, stopping the command: .*deleted or replaced" err
-    grep "^rowlock: 'a': .*'$PWD/own.db' .*was deleted or replaced while it was open" err
+    grep "^rowlock: .*'$PWD/own.db' .*was deleted or replaced while it was open" err
 }
 
 @test "p5: the database file is deleted while a command runs, and the command ends first: 123" {
