@@ -31,7 +31,7 @@ BENCH_PEER_FILES = list rowlock flock $(filter $(DRIVERS),postgresql mariadb) $(
 BENCH_OBJECTS = $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) main $(addprefix peers/,$(BENCH_PEER_FILES)))
 
 bench-installed: bench-programs
-	@BUILD='$(BUILD)' bench/run
+	@exec env BUILD='$(BUILD)' bench/run
 
 .PHONY: bench-programs
 bench-programs: all examples

@@ -23,7 +23,7 @@ check:
 
 check-installed: all examples test-programs
 	@+$(MAKE) --no-print-directory bench-programs
-	@BUILD='$(BUILD)' DRIVERS='$(strip $(DRIVERS))' SANITIZE='$(SANITIZE)' CC='$(CC)' \
+	@exec env BUILD='$(BUILD)' DRIVERS='$(strip $(DRIVERS))' SANITIZE='$(SANITIZE)' CC='$(CC)' \
 	  tests/run $(PATTERN)
 
 TEST_PACKAGES := cmocka $(foreach d,$(DRIVERS),$(package_$(d)))

@@ -174,7 +174,7 @@ start_postgresql() { # NAME [OPTION...]
         server_port=$(port_of "$folder")
         launch "$user" "$folder" "$(postgresql_program postgres)" -D "$folder/data" \
             -p "$server_port" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$folder" \
-            -c fsync=off -c full_page_writes=off -c max_connections=200 -c shared_buffers=32MB \
+            -c dynamic_shared_memory_type=mmap -c fsync=off -c full_page_writes=off -c max_connections=200 -c shared_buffers=32MB \
             -c deadlock_timeout=200ms -c log_line_prefix='%m [%p] %q%d ' "$@"
         if await_server "$folder" "$(postgresql_program pg_isready)" -h "$folder" -p "$server_port"
         then
@@ -270,9 +270,30 @@ stop_server() { # NAME [SIGNAL]
         done
         wait "$pid" 2>/dev/null || true # another shell's child
     fi
+    # A killed server leaves its segment; the seventh line of the file names it.
+    if [ "$signal" = KILL ] && [ -e "$folder/data/postmaster.pid" ]; then
+        ipcrm -m "$(sed -n '7s/.* //p' "$folder/data/postmaster.pid")" 2>/dev/null || true
+    fi
     # Killed, and by whoever inherited it not reaped yet, it passes for a server that still runs.
     if [ "$signal" = KILL ]; then rm -f "$folder"/.s.PGSQL.*.lock "$folder/data/postmaster.pid"; fi
     rm -f "$folder/pid"
+}
+# Every process that inherited $ROWLOCK_TEST_FOLDER: a test that was ended may have left some. The shell that set
+# it is none of them: the kernel shows the environment with which a program was started.
+remains() {
+    env -u ROWLOCK_TEST_FOLDER grep -lszxF -e "ROWLOCK_TEST_FOLDER=$ROWLOCK_TEST_FOLDER" /proc/[0-9]*/environ |
+        sed -n 's|/proc/\([0-9]*\)/.*|\1|p' | while read -r pid; do
+        if is_running "$pid"; then echo "$pid"; fi
+    done
+}
+end_remains() {
+    local tries=0 signal=TERM pids
+    while pids=$(remains) && [ -n "$pids" ]; do
+        # shellcheck disable=SC2086
+        kill -s $signal $pids 2>/dev/null || true
+        if [ $((tries += 1)) -gt 50 ]; then signal=KILL; fi
+        sleep 0.1
+    done
 }
 stop_servers() { # all below $ROWLOCK_TEST_FOLDER
     local file
