@@ -23,8 +23,12 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     app=app_$ROWLOCK_TEST_TECHNIQUE
     eye=eye_$ROWLOCK_TEST_TECHNIQUE
+    xa=xa_$ROWLOCK_TEST_TECHNIQUE
 }
-teardown() { close_sessions; }
+teardown() {
+    ! sql "XA RECOVER" | grep -q "$xa" || sql "XA ROLLBACK '$xa'"
+    close_sessions
+}
 
 quoted="it''s; \\\\ \"ä\""
 one_row() { # STATEMENT: it answers with 1
@@ -53,13 +57,13 @@ let_b_wait_for() { # NAME
     one_row "SELECT count(*) FROM rowlock_holders WHERE name = '$quoted' AND kind = 'lease' AND mode = 'exclusive'
              AND program LIKE 'session % of root' AND pid IS NULL AND host = @@hostname AND NOT broken
              AND since <= utc_timestamp(6) AND expires > since + INTERVAL 9 MINUTE"
-    one_row "SELECT count(*) FROM rowlock_holders WHERE name = 'permits' AND mode = 'permit' AND permits = 1 AND limit_ = 3"
+    one_row "SELECT count(*) FROM rowlock_holders WHERE name = 'permits' AND mode = 'permit' AND permits = 1 AND \`limit\` = 3"
     one_row "SELECT count(*) FROM rowlock_holders WHERE name = 'shown' AND note = 'ask Ann' AND token = $note"
     rowlock break shown
     one_row "SELECT broken FROM rowlock_holders WHERE name = 'shown'"
     sql "UPDATE rowlock_beat SET expires = utc_timestamp(6) - INTERVAL 1 SECOND WHERE token = $note"
     [ "$(sql "SELECT count(*) FROM rowlock_holders WHERE name = 'shown'")" = 0 ]
-    [ "$(sql "SELECT leases FROM rowlock_names WHERE name = 'permits'")" = 1 ]
+    [ "$(sql "SELECT leased FROM rowlock_names WHERE name = 'permits'")" = 1 ]
 }
 
 @test "waiters shows who waits for a lease, in the order of the queue" {
@@ -70,7 +74,7 @@ let_b_wait_for() { # NAME
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 600s queue -- true
     second() { one_row "SELECT count(*) FROM rowlock_waiters WHERE name = 'queue' AND place = 2 AND pid IS NOT NULL"; }
     until_true second
-    [ "$(sql "SELECT leases, waiters FROM rowlock_names WHERE name = 'queue'")" = $'1\t2' ]
+    [ "$(sql "SELECT waiting FROM rowlock_holders WHERE name = 'queue'")" = 2 ]
     sql "CALL rowlock_release($token, @x)"
 }
 
@@ -87,6 +91,27 @@ let_b_wait_for() { # NAME
     until_true said b locked
     gone() { [ "$(sql 'SELECT count(*) FROM rowlock_transactions')" = 0 ]; }
     until_seen gone
+}
+
+@test "a prepared transaction that holds a name is shown as one, without a session" {
+    sql "CALL rowlock_prepare('prepared'); CALL rowlock_prepare('counter:in xa')"
+    open_session a 4
+    # rowlock_next writes: without a session InnoDB keeps no transaction that wrote nothing
+    echo "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+          XA START '$xa'; CALL rowlock_exclusive('prepared'); CALL rowlock_next('in xa', @n); XA END '$xa'; XA PREPARE '$xa'; SELECT 'prepared';" >&4
+    until_true said a prepared
+    exec 4>&-
+    open_session b 5
+    echo "CALL rowlock_begin_exclusive('prepared'); SELECT 'locked';" >&5
+    until_true waits_for_a_row b
+    there() {
+        one_row "SELECT count(*) FROM rowlock_holders WHERE name = 'prepared' AND kind = 'prepared transaction'
+                 AND mode = 'exclusive' AND pid IS NULL AND note LIKE '%XA RECOVER%' AND since <= utc_timestamp()"
+    }
+    until_seen there
+    [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || [[ $(rowlock ls prepared) == *"prepared transaction"* ]]
+    sql "XA ROLLBACK '$xa'"
+    until_true said b locked
 }
 
 @test "transactions on a table of one's own are shown by the names in it" {
@@ -109,13 +134,14 @@ let_b_wait_for() { # NAME
 
 @test "names shows what technique row keeps; jobs and subjects what they are" {
     sql "CALL rowlock_prepare('plain')"
-    known=$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo $'1\t0\t0' || true)
-    [ "$(sql "SELECT known, leases, waiters FROM rowlock_names WHERE name = 'plain'")" = "$known" ]
+    kept=$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo $'1\t0' || true)
+    [ "$(sql "SELECT kept, leased FROM rowlock_names WHERE name = 'plain'")" = "$kept" ]
     rowlock job nightly --every 1d -- true
-    one_row "SELECT count(*) FROM rowlock_jobs WHERE name = 'nightly' AND state = 'idle' AND last_outcome = 'done'
-             AND last_exit = 0 AND due > utc_timestamp() AND last_finished >= last_started AND token IS NULL"
+    one_row "SELECT count(*) FROM rowlock_jobs WHERE name = 'nightly' AND state = 'done'
+             AND \`exit\` = 0 AND due > utc_timestamp() AND finished >= started AND token IS NULL AND failed IS NULL"
+    one_row "SELECT count(*) FROM rowlock_names WHERE name = 'job:nightly' AND NOT leased"
     rowlock refresh rates --max-age 1h -- true
-    one_row "SELECT count(*) FROM rowlock_subjects WHERE name = 'rates' AND status = 'COMPLETE' AND exit_status = 0
+    one_row "SELECT count(*) FROM rowlock_subjects WHERE name = 'rates' AND status = 'COMPLETE' AND \`exit\` = 0 AND made AND age_ms >= 0
              AND updated BETWEEN began AND ended AND ended <= utc_timestamp(6)"
     rowlock expire rates
     one_row "SELECT updated IS NULL FROM rowlock_subjects WHERE name = 'rates'"

@@ -19,14 +19,14 @@ teardown() {
 @test "a lease in holders, and who waits for it in waiters, in their order" {
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
     [ "$(db "SELECT name, kind, mode, token, permits, note, broken, waiting, expires > now() + interval '1 min', since <= clock_timestamp(),
-             host <> '', key = rowlock.key('x') FROM rowlock.holders")" = "x|lease|exclusive|$token|1|ask Ann|f|0|t|t|t|t" ]
+             host <> '', key = rowlock.key('x') FROM rowlock.holders")" = "x|lease|exclusive|$token||ask Ann|f|0|t|t|t|t" ]
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --note first x -- true
     until_true is_waited_for x
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s --note second x -- true
     two() { [ "$(db "SELECT count(*) FROM rowlock.waiters")" = 2 ]; }
     until_true two
     [ "$(db "SELECT name, kind, mode, place, permits, note, program, pid > 0, ticket > $token, since <= clock_timestamp()
-             FROM rowlock.waiters ORDER BY place")" = $'x|lease|exclusive|1|1|first|true|t|t|t\nx|lease|shared|2|1|second|true|t|t|t' ]
+             FROM rowlock.waiters ORDER BY place")" = $'x|lease|exclusive|1||first|true|t|t|t\nx|lease|shared|2||second|true|t|t|t' ]
     [ "$(db "SELECT waiting FROM rowlock.holders WHERE name = 'x' AND kind = 'lease'")" = 2 ]
     rowlock break x
     [ "$(db "SELECT broken FROM rowlock.holders WHERE token = $token")" = t ]
@@ -102,7 +102,7 @@ teardown() {
     [ "$(db "SELECT leased, kept FROM rowlock.names WHERE name = 'leased'")" = "t|$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo t || echo f)" ]
     [ "$(db "SELECT name, schedule, state, exit, started <= finished, due > now(), token IS NULL, failed IS NOT NULL, node <> ''
              FROM rowlock.jobs ORDER BY name")" = $'broken|every 1d|failed|3|t|t|t|t|t\nnightly|every 1d|done|0|t|t|t|f|t' ]
-    [ "$(db "SELECT name, status, made, updated <= clock_timestamp(), age >= '0', began <= ended FROM rowlock.subjects ORDER BY name")" \
+    [ "$(db "SELECT name, status, made, updated <= clock_timestamp(), age_ms >= 0, began <= ended FROM rowlock.subjects ORDER BY name")" \
         = $'rates|COMPLETE|t|t|t|t\nwrong|ERROR|f|||t' ]
     rowlock expire rates
     [ "$(db "SELECT updated IS NULL FROM rowlock.subjects WHERE name = 'rates'")" = t ]

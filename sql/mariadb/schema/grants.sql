@@ -15,6 +15,7 @@
 --   GRANT SELECT ON rowlock_lease TO monitoring;
 --   GRANT SELECT ON rowlock_beat TO monitoring;
 --   GRANT SELECT ON rowlock_waiter TO monitoring;
+--   GRANT SELECT ON rowlock_counter TO monitoring;
 --   GRANT SELECT ON rowlock_job TO monitoring;
 --   GRANT SELECT ON rowlock_run TO monitoring;
 --   GRANT SELECT ON rowlock_subject TO monitoring;

@@ -594,13 +594,14 @@ BEGIN
           FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
          WHERE l.name = p_name
         UNION ALL
-        SELECT 'transaction', t.trx_mysql_thread_id, SUBSTRING_INDEX(p.host, ':', 1), p.user,
+        SELECT 'transaction', NULLIF(t.trx_mysql_thread_id, 0), SUBSTRING_INDEX(p.host, ':', 1),
+               IF(t.trx_mysql_thread_id = 0, 'prepared transaction (see XA RECOVER)', p.user),
                DATE_FORMAT(CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00'), '%Y-%m-%dT%H:%i:%s.000Z'),
                NULL, NULL, count(DISTINCT w.requesting_trx_id)
           FROM information_schema.innodb_locks k
           JOIN information_schema.innodb_lock_waits w ON w.blocking_lock_id = k.lock_id
           JOIN information_schema.innodb_trx t ON t.trx_id = k.lock_trx_id AND t.trx_state <> 'LOCK WAIT'
-          JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+          LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
          WHERE k.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.`rowlock_name`')
            AND k.lock_data = CONCAT('0x', LOWER(HEX(p_name)))
          GROUP BY t.trx_mysql_thread_id, p.host, p.user, t.trx_started

@@ -554,14 +554,15 @@ BEGIN
             UNION ALL
             SELECT 'transaction', UNHEX(SUBSTRING(k.lock_data, 3)),
                    IF(k.lock_mode LIKE 'S%', 'shared', 'exclusive'), 0, 0, NULL,
-                   SUBSTRING_INDEX(p.host, ':', 1), t.trx_mysql_thread_id, p.user, NULL,
+                   SUBSTRING_INDEX(p.host, ':', 1), NULLIF(t.trx_mysql_thread_id, 0),
+                   IF(t.trx_mysql_thread_id = 0, 'prepared transaction (see XA RECOVER)', p.user), NULL,
                    TIMESTAMPDIFF(MICROSECOND, '1970-01-01',
                                  CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00')) DIV 1000,
                    NULL, NULL, NULL, NULL, 0
               FROM information_schema.innodb_locks k
               JOIN information_schema.innodb_trx t
                 ON t.trx_id = k.lock_trx_id AND t.trx_state <> 'LOCK WAIT'
-              JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+              LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
              WHERE k.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.`rowlock_name`')
                AND k.lock_data LIKE '0x%'       -- a name; else a gap
              GROUP BY t.trx_mysql_thread_id, k.lock_data, k.lock_mode, p.host, p.user, t.trx_started
@@ -571,14 +572,15 @@ BEGIN
             SELECT * FROM rowlock_listed WHERE name = p_name
             UNION ALL
             SELECT 'transaction', p_name, IF(k.lock_mode LIKE 'S%', 'shared', 'exclusive'), 0, 0, NULL,
-                   SUBSTRING_INDEX(p.host, ':', 1), t.trx_mysql_thread_id, p.user, NULL,
+                   SUBSTRING_INDEX(p.host, ':', 1), NULLIF(t.trx_mysql_thread_id, 0),
+                   IF(t.trx_mysql_thread_id = 0, 'prepared transaction (see XA RECOVER)', p.user), NULL,
                    TIMESTAMPDIFF(MICROSECOND, '1970-01-01',
                                  CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00')) DIV 1000,
                    NULL, NULL, NULL, NULL, 0
               FROM information_schema.innodb_locks k
               JOIN information_schema.innodb_trx t
                 ON t.trx_id = k.lock_trx_id AND t.trx_state <> 'LOCK WAIT'
-              JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+              LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
              WHERE k.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.`rowlock_name`')
                AND k.lock_data = CONCAT('0x', LOWER(HEX(p_name)))
              GROUP BY t.trx_mysql_thread_id, k.lock_mode, p.host, p.user, t.trx_started

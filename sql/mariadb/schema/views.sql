@@ -11,10 +11,14 @@ SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_S
 
 -- The transactions that are in the way of others, and those others. The server's tables of locks refuse a
 -- reader without PROCESS with an error; so they stand in a subquery that is not executed for him, and come
--- out of it as a document. Under technique insert the index of the table in use tells the name.
+-- out of it as a document. Under technique insert the index of the table in use tells the name. A prepared
+-- (XA) transaction has no session; its XA id is not in any table.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
     SELECT DISTINCT CONVERT(UNHEX(j.name) USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name,
-           j.mode, j.waits, j.host, j.pid, j.program, j.since
+           IF(j.pid IS NULL, 'prepared transaction', 'transaction') AS kind,
+           j.mode, j.waits, j.host, j.pid, j.program,
+           IF(j.pid IS NULL, 'listed by XA RECOVER, ended by XA COMMIT or XA ROLLBACK', NULL) AS note,
+           j.since
       FROM (SELECT (
                 SELECT JSON_ARRAYAGG(JSON_OBJECT(
                            'name', IF(k.lock_data LIKE '0x%', SUBSTRING_INDEX(SUBSTRING(k.lock_data, 3), ',', 1),
@@ -27,7 +31,7 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
                        LIMIT 1000)
                   FROM information_schema.innodb_locks k
                   JOIN information_schema.innodb_trx t ON t.trx_id = k.lock_trx_id
-                  JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+                  LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
                   JOIN rowlock_meta m ON REPLACE(k.lock_table, '`', '') =
                        CASE WHEN m.technique <> 'insert' THEN CONCAT(DATABASE(), '.rowlock_name')
                             WHEN LOCATE('.', m.object) > 0 THEN REPLACE(m.object, '`', '')
@@ -42,77 +46,87 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
                host VARCHAR(255) PATH '$.host', pid BIGINT PATH '$.pid', program VARCHAR(255) PATH '$.program',
                since DATETIME PATH '$.since')) j;
 
--- kind: lease or transaction. pid: of the program, where it told; of a transaction its session's number,
--- as KILL takes it. broken: it was asked to end, and gets no renewal.
-CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_holders AS
-    SELECT CONVERT(l.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, 'lease' AS kind,
-           CAST(MAX(l.mode) AS CHAR(16)) AS mode, l.token, IF(MAX(l.mode) = 'permit', count(*), NULL) AS permits,
-           MAX(l.`limit`) AS limit_, MAX(l.host) AS host, MAX(l.pid) AS pid, MAX(l.command) AS program,
-           MAX(l.note) AS note, MAX(l.acquired) AS since, MAX(b.expires) AS expires, MAX(b.stop) AS broken
-      FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
-     WHERE b.expires > utc_timestamp(6)
-     GROUP BY l.token, l.name
-    UNION ALL
-    SELECT t.name, 'transaction', t.mode, NULL, NULL, NULL, t.host, t.pid, t.program, NULL, t.since, NULL, 0
-      FROM rowlock_transactions t WHERE NOT t.waits;
+-- The columns of all views below have the same names, order and meaning on every engine (docs/sql.md).
 
--- kind: what it wants to have. place: of a ticket, 1 is next; transactions have none.
+-- kind: what it waits to hold. place: of a ticket, 1 is next; transactions have none.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_waiters AS
     SELECT CONVERT(w.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, 'lease' AS kind,
            CAST(w.mode AS CHAR(16)) AS mode, w.ticket,
            (SELECT count(*) FROM rowlock_waiter b WHERE b.name = w.name AND b.ticket <= w.ticket) AS place,
-           IF(w.mode = 'permit', w.`count`, NULL) AS permits, w.`limit` AS limit_, w.host, w.pid,
+           IF(w.mode = 'permit', w.`count`, NULL) AS permits, w.`limit`, w.pid, w.host,
            w.command AS program, w.note, w.since
       FROM rowlock_waiter w
      WHERE IF(w.seen IS NULL, NOT IS_FREE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', w.ticket)),
               w.seen > utc_timestamp(6))
     UNION ALL
-    SELECT t.name, 'transaction', t.mode, NULL, NULL, NULL, NULL, t.host, t.pid, t.program, NULL, t.since
+    SELECT t.name, t.kind, t.mode, NULL, NULL, NULL, NULL, t.pid, t.host, t.program, t.note, t.since
       FROM rowlock_transactions t WHERE t.waits;
 
--- The names that anything is known of. known: it has a row that technique row locks, and keeps until
+-- kind: lease, transaction or prepared transaction. pid: of the program, where it told; of a transaction its
+-- session's number, as KILL takes it. broken: it was asked to end, and gets no renewal.
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_holders AS
+    SELECT h.name, h.kind, h.mode, h.token, h.permits, h.`limit`, h.pid, h.host, h.program, h.note, h.since,
+           h.expires, h.broken, COALESCE(w.waiting, 0) AS waiting
+      FROM (SELECT CONVERT(l.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, 'lease' AS kind,
+                   CAST(MAX(l.mode) AS CHAR(16)) AS mode, l.token,
+                   IF(MAX(l.mode) = 'permit', count(*), NULL) AS permits, MAX(l.`limit`) AS `limit`,
+                   MAX(l.pid) AS pid, MAX(l.host) AS host, MAX(l.command) AS program, MAX(l.note) AS note,
+                   MAX(l.acquired) AS since, MAX(b.expires) AS expires, MAX(b.stop) AS broken
+              FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+             WHERE b.expires > utc_timestamp(6)
+             GROUP BY l.token, l.name
+            UNION ALL
+            SELECT t.name, t.kind, t.mode, NULL, NULL, NULL, t.pid, t.host, t.program, t.note, t.since, NULL, NULL
+              FROM rowlock_transactions t WHERE NOT t.waits) h
+      LEFT JOIN (SELECT name, count(*) AS waiting FROM rowlock_waiters GROUP BY name) w ON w.name = h.name;
+
+-- Every name that is in some table. kept: it has a row that technique row locks, and keeps until
 -- rowlock_unlock or rowlock_vacuum.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_names AS
-    SELECT CONVERT(n.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, MAX(n.known) AS known,
-           SUM(n.leases) AS leases, SUM(n.waiters) AS waiters
-      FROM (SELECT name, 1 AS known, 0 AS leases, 0 AS waiters FROM rowlock_name
+    SELECT CONVERT(n.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, MAX(n.kept) AS kept,
+           MAX(n.leased) AS leased
+      FROM (SELECT name, 1 AS kept, 0 AS leased FROM rowlock_name
             UNION ALL
-            SELECT l.name, 0, 1, 0 FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
-             WHERE l.n = 0 AND b.expires > utc_timestamp(6)
-            UNION ALL
-            SELECT w.name, 0, 0, 1 FROM rowlock_waiter w) n
+            SELECT l.name, 0, COALESCE(b.expires > utc_timestamp(6), 0)
+              FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+            UNION ALL SELECT w.name, 0, 0 FROM rowlock_waiter w
+            UNION ALL SELECT CONCAT('counter:', c.name), 0, 0 FROM rowlock_counter c
+            UNION ALL SELECT CONCAT('job:', j.name), 0, 0 FROM rowlock_job j
+            UNION ALL SELECT CONCAT('subject:', s.name), 0, 0 FROM rowlock_subject s) n
      GROUP BY n.name;
 
--- state: running; lost, its node died and left the run; broken; or idle. due NULL: never again.
+-- Each with its present run, or its last. due NULL: never again. failed: when the last run failed, until
+-- another begins.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_jobs AS
     SELECT CONVERT(j.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, j.schedule,
            TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.due, 9223372036854775807) * 1000 MICROSECOND AS due,
-           CASE WHEN j.running = 0 THEN 'idle' WHEN b.token IS NOT NULL THEN 'running'
-                WHEN c.outcome = 'broken' THEN 'broken' ELSE 'lost' END AS state,
-           c.node, c.pid, NULLIF(j.running, 0) AS token,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL c.started * 1000 MICROSECOND AS since,
-           CAST(l.outcome AS CHAR(16)) AS last_outcome, l.`exit` AS last_exit, l.node AS last_node,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL l.started * 1000 MICROSECOND AS last_started,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(l.finished, 0) * 1000 MICROSECOND AS last_finished
+           CASE WHEN j.running = 0 THEN COALESCE(CAST(r.outcome AS CHAR(16)), 'never run')
+                WHEN b.token IS NOT NULL THEN IF(b.stop, 'broken', 'running')
+                WHEN r.outcome = 'broken' THEN 'broken' ELSE 'lost' END AS state,
+           NULLIF(j.running, 0) AS token, r.node, r.pid, r.repeats,
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL r.started * 1000 MICROSECOND AS started,
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(r.finished, 0) * 1000 MICROSECOND AS finished,
+           IF(r.finished > 0, r.`exit`, NULL) AS `exit`, r.output,
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.failed, 0) * 1000 MICROSECOND AS failed
       FROM rowlock_job j
-      LEFT JOIN rowlock_run c ON c.token = j.running
       LEFT JOIN rowlock_beat b ON b.token = j.running AND b.expires > utc_timestamp(6)
-      LEFT JOIN rowlock_run l ON l.token = (SELECT MAX(e.token) FROM rowlock_run e
-                                             WHERE e.job = j.name AND e.token <> j.running);
+      LEFT JOIN rowlock_run r ON r.token = COALESCE(NULLIF(j.running, 0),
+                                                    (SELECT MAX(e.token) FROM rowlock_run e WHERE e.job = j.name));
 
--- updated NULL: nothing is there, or it has expired. PROCESSING that nobody does any more is an ERROR.
+-- updated and age_ms: of what is there; NULL: nothing was made, or it has expired. PROCESSING that nobody
+-- does any more is an ERROR.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_subjects AS
     SELECT CONVERT(s.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, s.description,
            IF(s.died, 'ERROR', CAST(s.status AS CHAR(16))) AS status,
-           IF(s.basis > COALESCE(s.expired, -1),
-              TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.updated * 1000 MICROSECOND, NULL) AS updated,
            TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.began * 1000 MICROSECOND AS began,
            TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.ended * 1000 MICROSECOND AS ended,
-           s.host, s.pid, s.program, NULLIF(s.token, 0) AS token,
+           IF(s.counts, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.updated * 1000 MICROSECOND, NULL) AS updated,
+           IF(s.counts, GREATEST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000 - s.updated, 0),
+              NULL) AS age_ms,
+           s.basis IS NOT NULL AS made, s.program, s.host, s.pid,
            CASE WHEN s.died AND s.token = 0 THEN 'its transaction was committed before it was done'
-                WHEN s.died THEN 'its holder died' ELSE s.error END AS error,
-           s.`exit` AS exit_status
-      FROM (SELECT r.*, e.expired,
+                WHEN s.died THEN 'its holder died' ELSE s.error END AS error, s.`exit`
+      FROM (SELECT r.*, r.basis > COALESCE(e.expired, -1) AS counts,
                    r.status = 'PROCESSING' AND NOT EXISTS (
                        SELECT 1 FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
                         WHERE l.token = r.token AND b.expires > utc_timestamp(6)) AS died

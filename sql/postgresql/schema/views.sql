@@ -5,10 +5,10 @@
 -- Every name that stands in some table. Of a transaction's lock the server tells the key alone, and a
 -- name can be made a key, but no key a name.
 CREATE VIEW rowlock.names AS
-SELECT n.name, rowlock.key(n.name) AS key,
-       n.name IN (SELECT k.name FROM rowlock.names() k (name)) AS kept,
+SELECT n.name, n.name IN (SELECT k.name FROM rowlock.names() k (name)) AS kept,
        EXISTS (SELECT FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
-                WHERE l.name = n.name COLLATE "C" AND b.expires > pg_catalog.clock_timestamp()) AS leased
+                WHERE l.name = n.name COLLATE "C" AND b.expires > pg_catalog.clock_timestamp()) AS leased,
+       rowlock.key(n.name) AS key
   FROM (SELECT k.name FROM rowlock.names() k (name)
         UNION SELECT l.name FROM rowlock.lease l
         UNION SELECT w.name FROM rowlock.waiter w
@@ -26,7 +26,8 @@ WITH marked AS MATERIALIZED (
        AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()))
 SELECT w.name, 'lease' AS kind, w.mode, w.ticket,
        pg_catalog.row_number() OVER (PARTITION BY w.name ORDER BY w.ticket) AS place,
-       w."count" AS permits, w."limit", w.pid, w.host, w.command AS program, w.note, w.since, rowlock.key(w.name) AS key
+       CASE WHEN w.mode = 'permit' THEN w."count" END AS permits, w."limit", w.pid, w.host,
+       w.command AS program, w.note, w.since, rowlock.key(w.name) AS key
   FROM rowlock.waiter w
  WHERE CASE WHEN w.seen IS NULL THEN rowlock.session_key(w.ticket) IN (SELECT m.key FROM marked m)
             ELSE w.seen > pg_catalog.clock_timestamp() END
@@ -45,36 +46,46 @@ COMMENT ON VIEW rowlock.waiters IS
 CREATE VIEW rowlock.holders AS
 WITH waiting AS MATERIALIZED (SELECT w.key, pg_catalog.count(*) AS waiting FROM rowlock.waiters w GROUP BY w.key),
      locked AS MATERIALIZED (
-    SELECT k.classid::bigint << 32 | k.objid::bigint AS key, k.pid, pg_catalog.bool_or(k.mode = 'ExclusiveLock') AS alone
+    SELECT k.classid::bigint << 32 | k.objid::bigint AS key, k.pid,
+           CASE WHEN k.pid IS NULL THEN k.virtualtransaction END AS prepared,
+           pg_catalog.bool_or(k.mode = 'ExclusiveLock') AS alone
       FROM pg_catalog.pg_locks k
      WHERE k.locktype = 'advisory' AND k.granted AND k.objsubid = 1
        AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
-     GROUP BY 1, 2),
+     GROUP BY 1, 2, 3),
+     prepared AS (
+    SELECT x.virtualtransaction, p.gid, p.prepared
+      FROM pg_catalog.pg_prepared_xacts p
+      JOIN pg_catalog.pg_locks x ON x.transactionid = p.transaction AND x.locktype = 'transactionid' AND x.pid IS NULL),
      held AS (
-    SELECT l.name, 'lease' AS kind, l.mode, l.token, pg_catalog.count(*) AS permits, l."limit", l.pid, l.host,
+    SELECT l.name, 'lease' AS kind, l.mode, l.token,
+           CASE WHEN l.mode = 'permit' THEN pg_catalog.count(*) END AS permits, l."limit", l.pid, l.host,
            l.command AS program, l.note, l.acquired AS since, b.expires, b.stop AS broken, rowlock.key(l.name) AS key
       FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
      WHERE b.expires > pg_catalog.clock_timestamp()
      GROUP BY l.name, l.mode, l.token, l."limit", l.pid, l.host, l.command, l.note, l.acquired, b.expires, b.stop
     UNION ALL
-    SELECT n.name, CASE WHEN n.name IS NULL THEN 'unknown' ELSE 'transaction' END,
+    SELECT n.name, CASE WHEN n.name IS NULL THEN 'unknown' WHEN k.pid IS NULL THEN 'prepared transaction'
+                        ELSE 'transaction' END,
            CASE WHEN m.technique = 'insert' AND n.name IS NOT NULL THEN 'exclusive'
                 WHEN m.technique = 'row' AND n.name IS NOT NULL THEN NULL
                 WHEN k.alone THEN 'exclusive' ELSE 'shared' END,
            NULL, NULL, NULL, k.pid, coalesce(a.client_hostname, pg_catalog.host(a.client_addr)),
-           nullif(a.application_name, ''), NULL, a.xact_start, NULL, NULL, k.key
+           nullif(a.application_name, ''), 'prepared transaction ' || p.gid, coalesce(a.xact_start, p.prepared),
+           NULL, NULL, k.key
       FROM rowlock.meta m CROSS JOIN locked k
       LEFT JOIN rowlock.names n ON n.key = k.key
       LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = k.pid
+      LEFT JOIN prepared p ON p.virtualtransaction = k.prepared
      WHERE k.key NOT IN (SELECT s.key FROM rowlock.session_keys() s (key)))
 SELECT h.name, h.kind, h.mode, h.token, h.permits, h."limit", h.pid, h.host, h.program, h.note, h.since, h.expires,
        h.broken, coalesce(w.waiting, 0) AS waiting, h.key
   FROM held h LEFT JOIN waiting w ON w.key = h.key;
 COMMENT ON VIEW rowlock.holders IS
-    'Who holds. kind lease: pid is that of its program on host, broken: it will stop at its next renewal. transaction: pid is the server session, since its beginning, mode NULL where technique row does not tell. unknown: an advisory lock whose name stands in no table (rowlock.names), of a transaction or of another program; key = rowlock.key(name) tells which. Other users'' host and program are shown to pg_read_all_stats only.';
+    'Who holds. kind lease: pid is that of its program on host, broken: it will stop at its next renewal. transaction: pid is the server session, since its beginning, mode NULL where technique row does not tell. prepared transaction: no session has it, note shows its identifier for COMMIT PREPARED or ROLLBACK PREPARED. unknown: an advisory lock whose name stands in no table (rowlock.names), of a transaction or of another program; key = rowlock.key(name) tells which. Other users'' host and program are shown to pg_read_all_stats only.';
 
 CREATE VIEW rowlock.jobs AS
-SELECT j.name, j.schedule, CASE WHEN j.due < 9223372036854775807 THEN t.zero + j.due::double precision * t.ms ELSE 'infinity' END AS due,
+SELECT j.name, j.schedule, CASE WHEN j.due < 9223372036854775807 THEN t.zero + j.due::double precision * t.ms END AS due,
        CASE WHEN j.running = 0 THEN coalesce(l.outcome, 'never run')
             WHEN b.token IS NOT NULL AND b.stop THEN 'broken'
             WHEN b.token IS NOT NULL THEN 'running'
@@ -91,12 +102,12 @@ SELECT j.name, j.schedule, CASE WHEN j.due < 9223372036854775807 THEN t.zero + j
                       ORDER BY e.token DESC LIMIT 1) l ON true
   LEFT JOIN rowlock.run r ON r.token = CASE WHEN j.running <> 0 THEN j.running ELSE l.token END;
 COMMENT ON VIEW rowlock.jobs IS
-    'Jobs: when each is due, and its last run: state is running, done, failed, timed out, broken, lost, late, or never run; token while it runs. failed: when the last run failed, until another begins. The history is in rowlock.run.';
+    'Jobs: when each is due (NULL: never again), and its last run: state is running, done, failed, timed out, broken, lost, late, or never run; token while it runs. failed: when the last run failed, until another begins. The history is in rowlock.run.';
 
 CREATE VIEW rowlock.subjects AS
 SELECT s.subject AS name, s.description, s.status, t.zero + s.began_ms::double precision * t.ms AS began, t.zero + s.ended_ms::double precision * t.ms AS ended,
-       t.zero + s.updated_ms::double precision * t.ms AS updated, s.age_ms::double precision * t.ms AS age, s.made, s.program, s.host, s.pid, s.error, s.exit
+       t.zero + s.updated_ms::double precision * t.ms AS updated, s.age_ms, s.made, s.program, s.host, s.pid, s.error, s.exit
   FROM rowlock.subjects() s
  CROSS JOIN (SELECT pg_catalog.to_timestamp(0) AS zero, interval '1 ms' AS ms) t;
 COMMENT ON VIEW rowlock.subjects IS
-    'Subjects, and what became of the last refresh of each. updated and age: of what is there; NULL: nothing was made, or it has expired. made: it was made once.';
+    'Subjects, and what became of the last refresh of each. updated and age_ms: of what is there; NULL: nothing was made, or it has expired. made: it was made once.';

@@ -31,7 +31,7 @@ SELECT waiter.name, 'lease' AS kind, waiter.mode, waiter.ticket,
  WHERE waiter.seen > clock.now;
 
 CREATE VIEW IF NOT EXISTS rowlock_names AS
-SELECT known.name, EXISTS (SELECT 1 FROM rowlock_holders AS holder WHERE holder.name = known.name) AS leased
+SELECT known.name, 0 AS kept, EXISTS (SELECT 1 FROM rowlock_holders AS holder WHERE holder.name = known.name) AS leased
   FROM (SELECT name FROM rowlock_lease UNION SELECT name FROM rowlock_waiter
         UNION SELECT 'counter:' || name FROM rowlock_counter
         UNION SELECT 'job:' || name FROM rowlock_job
@@ -48,7 +48,8 @@ SELECT job.name, job.schedule,
        nullif(job.running, 0) AS token, run.node, run.pid, run.repeats,
        strftime('%Y-%m-%dT%H:%M:%fZ', run.started / 86400000.0 + 2440587.5) AS started,
        strftime('%Y-%m-%dT%H:%M:%fZ', nullif(run.finished, 0) / 86400000.0 + 2440587.5) AS finished,
-       CASE WHEN run.finished > 0 THEN run.exit END AS exit, run.output
+       CASE WHEN run.finished > 0 THEN run.exit END AS exit, run.output,
+       strftime('%Y-%m-%dT%H:%M:%fZ', nullif(job.failed, 0) / 86400000.0 + 2440587.5) AS failed
   FROM rowlock_job AS job, rowlock_clock AS clock
   LEFT JOIN rowlock_run AS run
     ON run.token = coalesce(nullif(job.running, 0),
@@ -64,7 +65,7 @@ SELECT subject.name, subject.description,
        CASE WHEN subject.counts
             THEN strftime('%Y-%m-%dT%H:%M:%fZ', subject.updated / 86400000.0 + 2440587.5) END AS updated,
        CASE WHEN subject.counts THEN max(subject.now - subject.updated, 0) END AS age_ms,
-       subject.program, subject.host, subject.pid,
+       subject.basis IS NOT NULL AS made, subject.program, subject.host, subject.pid,
        CASE WHEN subject.died THEN 'its holder died' ELSE subject.error END AS error, subject.exit
   FROM (SELECT s.*, clock.now, coalesce(s.basis > coalesce(e.expired, -1), 0) AS counts,
                s.status = 'PROCESSING' AND NOT EXISTS (

@@ -357,7 +357,8 @@ END $$;
 CREATE VIEW rowlock.waiters AS
 SELECT w.name, 'lease' AS kind, w.mode, w.ticket,
        pg_catalog.row_number() OVER (PARTITION BY w.name ORDER BY w.ticket) AS place,
-       w."count" AS permits, w."limit", w.pid, w.host, w.command AS program, w.note, w.since, rowlock.key(w.name) AS key
+       CASE WHEN w.mode = 'permit' THEN w."count" END AS permits, w."limit", w.pid, w.host,
+       w.command AS program, w.note, w.since, rowlock.key(w.name) AS key
   FROM rowlock.waiter w
  WHERE w.seen > pg_catalog.clock_timestamp();
 COMMENT ON VIEW rowlock.waiters IS
@@ -365,7 +366,8 @@ COMMENT ON VIEW rowlock.waiters IS
 
 -- Leases; who holds in a transaction is not known.
 CREATE VIEW rowlock.holders AS
-SELECT l.name, 'lease' AS kind, l.mode, l.token, pg_catalog.count(*) AS permits, l."limit", l.pid, l.host,
+SELECT l.name, 'lease' AS kind, l.mode, l.token,
+           CASE WHEN l.mode = 'permit' THEN pg_catalog.count(*) END AS permits, l."limit", l.pid, l.host,
        l.command AS program, l.note, l.acquired AS since, b.expires, b.stop AS broken,
        (SELECT pg_catalog.count(*) FROM rowlock.waiters w WHERE w.name = l.name) AS waiting, rowlock.key(l.name) AS key
   FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
