@@ -109,7 +109,10 @@ let_b_wait_for() { # NAME
                  AND mode = 'exclusive' AND pid IS NULL AND note LIKE '%XA RECOVER%' AND since <= utc_timestamp()"
     }
     until_seen there
-    [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || [[ $(rowlock ls prepared) == *"prepared transaction"* ]]
+    for procedure in rowlock_list rowlock_holder; do # what the command shows to an account with PROCESS
+        [ "$ROWLOCK_TEST_TECHNIQUE" != row ] ||
+            [[ $(sql "CALL $procedure('prepared')") == *"prepared transaction (see XA RECOVER)"* ]]
+    done
     sql "XA ROLLBACK '$xa'"
     until_true said b locked
 }
