@@ -227,11 +227,11 @@ BEGIN
            (SELECT count(*) FROM rowlock_waiter m JOIN rowlock_lease l ON l.name = m.name
              WHERE m.ticket = p_ticket)
       INTO v_mine, v_called, v_before, v_leases;
-    COMMIT;                                     -- what was read, where autocommit is off
+    COMMIT AND NO CHAIN NO RELEASE;             -- what was read, where autocommit is off
     IF v_called > 0 THEN
         START TRANSACTION READ WRITE;
         UPDATE rowlock_waiter SET called = NULL WHERE ticket = p_ticket;
-        COMMIT;
+        COMMIT AND NO CHAIN NO RELEASE;
     END IF;
     looks: LOOP
         IF v_mine > 0 AND v_before = 0 AND v_leases = 0 THEN
@@ -299,7 +299,7 @@ BEGIN
                 LEAVE slices;
             END IF;
             SELECT count(called) INTO v_called FROM rowlock_waiter WHERE ticket = p_ticket;
-            COMMIT;
+            COMMIT AND NO CHAIN NO RELEASE;
             IF v_called > 0 THEN
                 LEAVE slices;
             END IF;

@@ -70,7 +70,7 @@ BEGIN
                 LEAVE slices;
             END IF;
             SELECT count(called) INTO v_called FROM rowlock_waiter WHERE ticket = p_ticket;
-            COMMIT;
+            COMMIT AND NO CHAIN NO RELEASE;
             IF v_called > 0 THEN
                 LEAVE slices;
             END IF;
