@@ -869,14 +869,17 @@ struct rowlock_plan {
 };
 
 /*
- * Creates rowlock's tables, functions and procedures, or says that they are there; any number of
- * nodes may do so at once. An installed schema of another technique is EINVAL: uninstall first. On
+ * Creates rowlock's tables, functions and procedures, or those that are missing, after an install that
+ * was cut off or where one was dropped; any number of nodes may do so at once. An installed schema of another technique is EINVAL: uninstall first. On
  * PostgreSQL an extension rowlock that is there is as good as a schema: nothing is done.
  * Must not run inside a transaction. `plan` may be NULL. Blocks for statement_ms at most, and
  * while another node installs.
  *
  * EMODE    the engine does not offer the technique
- * EINTX, EINVAL, ESCHEMA (a newer schema is there), EDENIED, ECONN, ECANCELED, ENOMEM, EDB
+ * EINVAL   an object of another account is in the way, or a table that would run another's code
+ * ESCHEMA  a newer schema is there, or a table lacks a column or key, which only uninstall can mend
+ * EDENIED  a privilege is missing; the error's text has the GRANT
+ * EINTX, ECONN, ECANCELED, ENOMEM, EDB
  */
 ROWLOCK_API int rowlock_install(struct rowlock_connection *connection,
                                 const struct rowlock_plan *plan, struct rowlock_error *error);
@@ -920,19 +923,46 @@ ROWLOCK_API int rowlock_durability(struct rowlock_connection *connection, char *
                                    struct rowlock_error *error);
 
 /*
- * Brings an older schema to this library's version; does nothing to a current one. An extension is
- * brought there in SQL, and is ESCHEMA before that.
+ * Which objects of an installed schema are missing: `*out` is one line for people ("table waiter, view
+ * waiters"; the first of them, if there are many), or NULL: nothing is. rowlock_install and
+ * rowlock_upgrade create them. An account sees only those that it may use. Blocks for statement_ms at
+ * most. `*out` is yours: rowlock_free.
+ *
+ * ESCHEMA  nothing of rowlock's is there
+ * EINVAL   out is NULL, or the session has no database
+ * EINTX, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_missing(struct rowlock_connection *connection, char **out,
+                                struct rowlock_error *error);
+
+/*
+ * Brings an older schema to this library's version, and creates objects that are missing, as
+ * rowlock_install; does nothing to a current and complete one. An extension is brought there in SQL,
+ * and is ESCHEMA before that.
  * Errors as rowlock_install, and ESCHEMA where nothing is installed.
  */
 ROWLOCK_API int rowlock_upgrade(struct rowlock_connection *connection,
                                 struct rowlock_error *error);
 
 /*
- * Removes what rowlock_install created; a table that was there before (plan->table) stays. Does
- * nothing where nothing is installed. An extension is EINVAL. Errors as rowlock_install.
+ * Removes what rowlock_install created, also what is left of an install that was cut off; a table that
+ * was there before (plan->table) stays. Does nothing where nothing is there. An extension is EINVAL.
+ *
+ * EBUSY    rowlock is in use: a lock is held or awaited, or a counter, a job or a subject exists. The
+ *          error's text lists them. Nothing was removed. Transactions that hold a lock are seen on
+ *          PostgreSQL, on MariaDB with technique row, and on SQLite, where their end is awaited.
+ * ESCHEMA  the schema is damaged, so that this is not known; rowlock_install repairs it
+ * Errors as rowlock_install.
  */
 ROWLOCK_API int rowlock_uninstall(struct rowlock_connection *connection,
                                   struct rowlock_error *error);
+
+/*
+ * Removes it whoever uses it, with all leases, counters, jobs and subjects, and waits for transactions
+ * that hold a lock, statement_ms at most. Also removes a damaged schema. Errors as rowlock_install.
+ */
+ROWLOCK_API int rowlock_uninstall_force(struct rowlock_connection *connection,
+                                        struct rowlock_error *error);
 
 /*
  * The text that rowlock_install would run, with the GRANTs for plan->role: a DBA can read it and

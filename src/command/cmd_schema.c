@@ -8,7 +8,19 @@
 #include "command/json.h"
 #include "command/url_lookup.h"
 
-enum { OPTION_TECHNIQUE = OPTION_OWN, OPTION_TABLE, OPTION_ROLE, OPTION_GRANTS, OPTION_EXTENSION };
+enum {
+    OPTION_TECHNIQUE = OPTION_OWN,
+    OPTION_TABLE,
+    OPTION_ROLE,
+    OPTION_GRANTS,
+    OPTION_EXTENSION,
+    OPTION_FORCE
+};
+
+struct request {
+    struct rowlock_plan plan;
+    int force;
+};
 
 static const char *const techniques[] = {"default", "native", "row", "insert"};
 
@@ -20,14 +32,16 @@ static enum rowlock_technique technique_of(const struct command *command, const 
     usage_error(command, "--technique: '%s' is none of native, row and insert", shown(name));
 }
 
-static void read_plan(struct command *command, struct rowlock_plan *plan)
+static void read_request(struct command *command, struct request *request)
 {
+    struct rowlock_plan *plan = &request->plan;
     static const struct option options[] = {
         {"technique", required_argument, NULL, OPTION_TECHNIQUE},
         {"table", required_argument, NULL, OPTION_TABLE},
         {"role", required_argument, NULL, OPTION_ROLE},
         {"grants", no_argument, NULL, OPTION_GRANTS},
         {"extension", no_argument, NULL, OPTION_EXTENSION},
+        {"force", no_argument, NULL, OPTION_FORCE},
         {NULL, 0, NULL, 0}};
     int option;
 
@@ -40,6 +54,8 @@ static void read_plan(struct command *command, struct rowlock_plan *plan)
             plan->role = optarg;
         else if (option == OPTION_GRANTS)
             plan->grants_only = 1;
+        else if (option == OPTION_FORCE)
+            request->force = 1;
         else
             plan->extension = 1;
     }
@@ -55,10 +71,14 @@ static void say(const struct command *command, const char *state, const char *te
 
 /* ---- what is done ------------------------------------------------------------------------------ */
 
-/* The library's answers that need no connection of their own: is a schema of this version there? */
-static int is_there(struct rowlock_connection *connection)
+/* What is there before the verb: nothing, a whole schema, or one in which `*missing` is missing. */
+enum before { ABSENT, WHOLE, DAMAGED };
+
+static enum before look_before(struct rowlock_connection *connection, char **missing)
 {
-    return rowlock_upgrade(connection, NULL) == ROWLOCK_OK;
+    if (rowlock_missing(connection, missing, NULL))
+        return ABSENT;
+    return *missing ? DAMAGED : WHOLE;
 }
 
 /* Once, and to whom it may concern: whoever sets up the server. It hinders nothing. */
@@ -74,10 +94,29 @@ static void warn(const struct command *command, struct rowlock_connection *conne
 }
 
 struct state {
-    int was_there;
+    enum before before;
+    char *missing;
     enum rowlock_technique technique;
     char *extension; /* its version; NULL: it is none */
 };
+
+static void print_installed_json(const struct state *state)
+{
+    static const char *const words[] = {"installed", "present", "repaired"};
+
+    printf("{\"schema\":\"%s\",\"technique\":\"%s\",\"database\":", words[state->before],
+           techniques[state->technique]);
+    json_text(stdout, database_place());
+    if (state->before == DAMAGED) {
+        printf(",\"missing\":");
+        json_text(stdout, state->missing);
+    }
+    if (state->extension) {
+        printf(",\"extension\":");
+        json_text(stdout, state->extension);
+    }
+    puts("}");
+}
 
 /* A schema in the wrong database looks like one in the right one: so it is said where it is. */
 static void say_installed(const struct command *command, const struct state *state)
@@ -85,69 +124,82 @@ static void say_installed(const struct command *command, const struct state *sta
     const char *name = techniques[state->technique], *where = database_place();
 
     if (command->json) {
-        printf("{\"schema\":\"%s\",\"technique\":\"%s\",\"database\":",
-               state->was_there ? "present" : "installed", name);
-        json_text(stdout, where);
-        if (state->extension) {
-            printf(",\"extension\":");
-            json_text(stdout, state->extension);
-        }
-        puts("}");
+        print_installed_json(state);
+    } else if (state->before == DAMAGED) {
+        printf("rowlock is repaired in %s, technique %s; missing were: %s; grant the use of them "
+               "again: rowlock schema print --grants --role NAME\n",
+               where, name, state->missing);
     } else if (state->extension) {
         printf("rowlock is installed already in %s, technique %s, as an extension (version %s)\n",
                where, name, state->extension);
     } else {
-        printf("rowlock is installed%s in %s, technique %s%s\n", state->was_there ? " already" : "",
-               where, name,
-               state->was_there
+        printf("rowlock is installed%s in %s, technique %s%s\n",
+               state->before == WHOLE ? " already" : "", where, name,
+               state->before == WHOLE
                    ? ""
                    : ": tables, and functions or procedures where the engine has them");
     }
 }
 
 static int install(const struct command *command, struct rowlock_connection *connection,
-                   const struct rowlock_plan *plan)
+                   const struct request *request)
 {
-    struct state state = {.was_there = is_there(connection)};
+    struct state state = {0};
     struct rowlock_error error;
+    int status = STATUS_OK;
 
-    if (rowlock_install(connection, plan, &error) ||
+    state.before = look_before(connection, &state.missing);
+    if (rowlock_install(connection, &request->plan, &error) ||
         rowlock_installed(connection, &state.technique, &error) ||
-        rowlock_extension(connection, &state.extension, &error))
-        return report(&error);
-    say_installed(command, &state);
+        rowlock_extension(connection, &state.extension, &error)) {
+        status = report(&error);
+    } else {
+        say_installed(command, &state);
+        warn(command, connection);
+    }
     rowlock_free(state.extension);
-    warn(command, connection);
-    return STATUS_OK;
+    rowlock_free(state.missing);
+    return status;
 }
 
 static int upgrade(const struct command *command, struct rowlock_connection *connection,
-                   const struct rowlock_plan *plan)
+                   const struct request *request)
 {
+    struct state state = {0};
     struct rowlock_error error;
-    char *extension = NULL;
+    int status = STATUS_OK;
 
-    (void)plan;
-    if (rowlock_upgrade(connection, &error) || rowlock_extension(connection, &extension, &error))
-        return report(&error);
-    say(command, "current",
-        extension ? "the schema is current; it is an extension: ALTER EXTENSION rowlock UPDATE "
-                    "brings a newer one"
-                  : "the schema is current");
-    rowlock_free(extension);
-    return STATUS_OK;
+    (void)request;
+    state.before = look_before(connection, &state.missing);
+    if (rowlock_upgrade(connection, &error) ||
+        rowlock_installed(connection, &state.technique, &error) ||
+        rowlock_extension(connection, &state.extension, &error))
+        status = report(&error);
+    else if (state.before == DAMAGED)
+        say_installed(command, &state);
+    else
+        say(command, "current",
+            state.extension
+                ? "the schema is current; it is an extension: ALTER EXTENSION rowlock UPDATE "
+                  "brings a newer one"
+                : "the schema is current");
+    rowlock_free(state.extension);
+    rowlock_free(state.missing);
+    return status;
 }
 
 static int uninstall(const struct command *command, struct rowlock_connection *connection,
-                     const struct rowlock_plan *plan)
+                     const struct request *request)
 {
     struct rowlock_error error;
-    int there = is_there(connection);
+    char *missing = NULL;
+    enum before before = look_before(connection, &missing);
 
-    (void)plan;
-    if (rowlock_uninstall(connection, &error))
+    rowlock_free(missing);
+    if (request->force ? rowlock_uninstall_force(connection, &error)
+                       : rowlock_uninstall(connection, &error))
         return report(&error);
-    if (there)
+    if (before != ABSENT)
         say(command, "removed",
             "removed: rowlock's tables with all their rows, its functions and "
             "procedures; a table that was there before it stays");
@@ -188,44 +240,48 @@ static int print(const struct command *command, const struct rowlock_plan *plan)
 static const struct {
     const char *name;
     int (*run)(const struct command *command, struct rowlock_connection *connection,
-               const struct rowlock_plan *plan);
+               const struct request *request);
 } actions[] = {{"install", install}, {"upgrade", upgrade}, {"uninstall", uninstall}};
 
-static int act(const struct command *command, size_t action, const struct rowlock_plan *plan)
+static int act(const struct command *command, size_t action, const struct request *request)
 {
     struct rowlock_connection *connection = NULL;
     int status = connect_by_lookup(command, &connection);
 
     if (!status)
-        status = actions[action].run(command, connection, plan);
+        status = actions[action].run(command, connection, request);
     rowlock_close(connection);
     return status;
 }
 
 int cmd_schema(struct command *command)
 {
-    struct rowlock_plan plan = {0};
+    struct request request = {0};
     const char *name;
 
-    read_plan(command, &plan);
+    read_request(command, &request);
     if (command->n_operands == 0)
         usage_error(command, "what? install, upgrade, print or uninstall");
     name = command->operands[0];
+    if (request.force && strcmp(name, "print") == 0)
+        usage_error(command, "--force goes with uninstall");
     if (strcmp(name, "print") == 0 && command->n_operands <= 2 && command->n_rest == 0)
-        return print(command, &plan);
+        return print(command, &request.plan);
     if (command->n_operands + command->n_rest > 1)
         usage_error(command, "one word too many");
-    if (plan.extension)
+    if (request.plan.extension)
         usage_error(command,
                     "--extension goes with print; in the database it is: CREATE EXTENSION rowlock");
-    if (plan.role || plan.grants_only)
+    if (request.plan.role || request.plan.grants_only)
         usage_error(command, "--role and --grants go with print: the GRANTs are yours to read and "
                              "run");
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
         if (strcmp(name, actions[i].name) == 0) {
-            if (strcmp(name, "install") != 0 && (plan.technique || plan.table))
+            if (strcmp(name, "install") != 0 && (request.plan.technique || request.plan.table))
                 usage_error(command, "--technique and --table go with install and print");
-            return act(command, i, &plan);
+            if (strcmp(name, "uninstall") != 0 && request.force)
+                usage_error(command, "--force goes with uninstall");
+            return act(command, i, &request);
         }
     usage_error(command, "'%s' is none of install, upgrade, print and uninstall", shown(name));
 }

@@ -22,7 +22,11 @@
     XX(HOLDER, "holder")         /* name -> one row of text a holder, best first */               \
     XX(SERVER, "server")         /* -> one row: why no lock is kept here, or NULL */              \
     XX(DURABILITY, "durability") /* -> one row: what a crash of the machine may undo, or NULL */  \
-    XX(INSTALLED, "installed")   /* -> one row: 1 if there is a schema; never fails */            \
+    XX(INSTALLED, "installed")   /* -> 1 if there is a schema; NULL: no database */            \
+    XX(PARTS, "parts")           /* table of technique insert -> one row for each object that is there */ \
+    XX(DATABASE, "database")     /* -> its name, for people; absent: the URL says it */           \
+    XX(IN_USE, "in_use")         /* -> one row a kind of what uninstall would destroy: kind, count, some */ \
+    XX(INSTALL_NEEDS, "install_needs") /* technique insert (0, 1) -> what would let this account install */ \
     XX(EXTENSION, "extension")   /* -> one row: version of the extension it belongs to; else none */ \
     XX(META, "meta")             /* -> version, technique, object, id_width[, owned] */                    \
     XX(VACUUM, "vacuum")         /* -> one row: rows removed */                                   \
@@ -233,11 +237,13 @@ struct rowlock_statement {
 
 /* The schema's pieces, each a .sql file a DBA can read: sql/<dialect>/schema/. */
 struct rowlock_piece {
-    const char *name; /* of the file: "header", "install", "lease", "queue", "door", "counter", "job", "subject", "views",
+    const char *name; /* of the file: "header", "adopt", "install", "lease", "queue", "door", "counter", "job", "subject", "views",
                          "native", "row",
                          "insert", "grants", "footer" in the order of schema print;
                          "uninstall", "drop_object" */
     const char *text;
+    const char *parts; /* what it creates, a line each, as PARTS lists it: "table lease", "column lease.token",
+                          "key lease" (the primary key), "key lease.lease_name", "function lock", ... */
 };
 
 struct rowlock_dialect {

@@ -5,6 +5,7 @@
  */
 #include "driver/failure.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "util/error.h"
@@ -37,6 +38,7 @@ static const struct failure failures[] = {
     {"postgresql", "3F000", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
     {"postgresql", "42883", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
     {"postgresql", "42P01", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"postgresql", "42703", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
     {"postgresql", "42501", 0, ROWLOCK_EDENIED,
      "its owner can grant it: rowlock schema print --grants --role NAME"},
     {"postgresql", "28", 0, ROWLOCK_EDENIED, NULL},
@@ -57,6 +59,9 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1020, ROWLOCK_ESNAPSHOT, "roll back and begin again"},
     {"mariadb", NULL, 1305, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
     {"mariadb", NULL, 1146, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"mariadb", NULL, 1054, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"mariadb", NULL, 1356, ROWLOCK_ESCHEMA,
+     "run: rowlock schema install"}, /* a view without its table */
     {"mariadb", NULL, 1049, ROWLOCK_EDENIED, NULL},
     {"mariadb", NULL, 1046, ROWLOCK_EINVAL, "name a database in the URL or choose one by USE"},
     {"mariadb", NULL, 1044, ROWLOCK_EDENIED, NULL},
@@ -130,6 +135,12 @@ static const struct {
     {{"postgresql", "", 0, ROWLOCK_EDENIED, NULL}, "private key file"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "certificate"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "server does not support"},
+    /* no SQLite error has a number for these */
+    {{"sqlite", NULL, 1, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+     "no such table: rowlock_"},
+    {{"sqlite", NULL, 1, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+     "no such table: main.rowlock_"},
+    {{"sqlite", NULL, 1, ROWLOCK_ESCHEMA, "run: rowlock schema install"}, "no such column: "},
 };
 
 static int matches(const struct failure *row, const char *engine, const char *sqlstate, int native)
@@ -187,4 +198,21 @@ int rowlock__failure(struct rowlock_error *error, const char *engine, const char
     if (sqlstate)
         strncpy(error->sqlstate, sqlstate, sizeof error->sqlstate - 1);
     return code;
+}
+
+void rowlock__advise(struct rowlock_error *error, const char *advice)
+{
+    size_t length = error ? strlen(error->text) : 0;
+
+    for (size_t i = 0; error && i < sizeof failures / sizeof *failures; i++) {
+        const char *old = failures[i].advice;
+
+        if (old && strlen(old) + 2 <= length &&
+            strcmp(error->text + length - strlen(old), old) == 0) {
+            length -= strlen(old) + 2;
+            break;
+        }
+    }
+    if (error)
+        snprintf(error->text + length, sizeof error->text - length, "; %s", advice);
 }

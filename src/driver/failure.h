@@ -16,4 +16,7 @@
 int rowlock__failure(struct rowlock_error *error, const char *engine, const char *sqlstate,
                      int native, const char *message);
 
+/* Puts `advice` in the place of the table's, with which the text of `error` may end. NULL: does nothing. */
+void rowlock__advise(struct rowlock_error *error, const char *advice);
+
 #endif

@@ -31,6 +31,21 @@ static const struct rowlock_statement set_up = {
     "pg_catalog.version()",
     1};
 
+/* libpq then takes PGDATABASE, a service's database, or the user's name. */
+static bool names_no_database(const char *url)
+{
+    PQconninfoOption *options = PQ.PQconninfoParse(url, NULL);
+    bool none = options != NULL;
+
+    for (const PQconninfoOption *option = options; option && option->keyword; option++)
+        if ((strcmp(option->keyword, "dbname") == 0 || strcmp(option->keyword, "service") == 0) &&
+            option->val && option->val[0])
+            none = false;
+    if (options)
+        PQ.PQconninfoFree(options);
+    return none && !getenv("PGDATABASE") && !getenv("PGSERVICE");
+}
+
 /* Where host and @ were forgotten the password stands in the port's place, and libpq would quote it. */
 static bool ports_are_numbers(const PQconninfoOption *option)
 {
@@ -202,5 +217,10 @@ int rowlock__pg_connect(struct rowlock_link *link, const char *url,
     code = PQ.PQstatus(link->conn) == CONNECTION_BAD ? refused(link, error)
                                                      : poll_connection(link, budget, error);
     PQ.PQsetErrorVerbosity(link->conn, PQERRORS_DEFAULT);
+    if (code && error && strcmp(error->sqlstate, "3D000") == 0)
+        rowlock__advise(error, names_no_database(url)
+                                   ? "the URL names no database, so the user's name was taken: add "
+                                     "/DATABASE to it"
+                                   : "create it, or name another in the URL");
     return code ? code : set_session_up(link, budget, error);
 }

@@ -33,6 +33,19 @@ static int rename_object(struct rowlock_connection *connection, struct rowlock_e
     return ROWLOCK_OK;
 }
 
+int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    char *name = NULL;
+
+    if (rowlock__sql(connection, ROWLOCK_SQL_DATABASE))
+        rowlock__ask(connection, ROWLOCK_SQL_DATABASE, NULL, rowlock__take_text, &name, NULL);
+    rowlock__fail(error, ROWLOCK_ESCHEMA,
+                  "rowlock is not installed in this database%s%s; run: rowlock schema install",
+                  name ? ", " : "", name ? name : "");
+    free(name);
+    return ROWLOCK_ESCHEMA;
+}
+
 static int judge(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     int version = connection->installed.version;
@@ -40,9 +53,7 @@ static int judge(struct rowlock_connection *connection, struct rowlock_error *er
     if (version == ROWLOCK_SCHEMA_VERSION)
         return ROWLOCK_OK;
     if (version == 0)
-        return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                             "rowlock is not installed in this database; run: rowlock schema "
-                             "install");
+        return rowlock__not_installed(connection, error);
     if (version < ROWLOCK_SCHEMA_VERSION)
         return rowlock__fail(error, ROWLOCK_ESCHEMA,
                              "the schema is version %d, this library wants %d; run: %s", version,
@@ -95,7 +106,7 @@ int rowlock__check_late(struct rowlock_connection *connection, int code,
 {
     struct rowlock_error schema = {0};
 
-    if (code && code != ROWLOCK_EDB)
+    if (code && code != ROWLOCK_EDB && code != ROWLOCK_ESCHEMA)
         return code;
     if (rowlock__check_installed(connection, &schema) == ROWLOCK_OK)
         return code;

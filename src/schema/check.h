@@ -8,6 +8,9 @@
    (ESCHEMA), and prepares the statements that name a table of the installer's choice. */
 int rowlock__check_installed(struct rowlock_connection *connection, struct rowlock_error *error);
 
+/* ESCHEMA, and how to install. */
+int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock_error *error);
+
 /* Technique insert: EINVAL where the name is longer than the table's column. Asked after the above. */
 int rowlock__check_width(const struct rowlock_connection *connection, const char *name,
                          struct rowlock_error *error);

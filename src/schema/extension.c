@@ -51,9 +51,11 @@ const char *rowlock__upgrade_command(struct rowlock_connection *connection)
     return is_extension(connection) ? "ALTER EXTENSION rowlock UPDATE" : "rowlock schema upgrade";
 }
 
-const char *rowlock__uninstall_command(struct rowlock_connection *connection)
+const char *rowlock__uninstall_command(struct rowlock_connection *connection, bool force)
 {
-    return is_extension(connection) ? "DROP EXTENSION rowlock" : "rowlock schema uninstall";
+    if (is_extension(connection))
+        return "DROP EXTENSION rowlock";
+    return force ? "rowlock schema uninstall --force" : "rowlock schema uninstall";
 }
 
 int rowlock_extension(struct rowlock_connection *connection, char **out,

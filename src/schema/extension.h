@@ -12,6 +12,6 @@ int rowlock__read_extension(struct rowlock_connection *connection, char **out,
 
 /* What is to be typed, for a message that has to say something whatever the answer. */
 const char *rowlock__upgrade_command(struct rowlock_connection *connection);
-const char *rowlock__uninstall_command(struct rowlock_connection *connection);
+const char *rowlock__uninstall_command(struct rowlock_connection *connection, bool force);
 
 #endif

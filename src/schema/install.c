@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * install, upgrade, uninstall. Any number of nodes may start them at once: one lock of the engine's
- * own (INSTALL_LOCK; on SQLite the write lock) lets them in one after the other, and who comes
- * later finds the work done.
+ * install and upgrade. Any number of nodes may start them at once: one lock of the engine's own
+ * (INSTALL_LOCK; on SQLite the write lock) lets them in one after the other, and later ones find the
+ * work done. Both create what is missing, whatever is there.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/failure.h"
 #include "schema/check.h"
 #include "schema/extension.h"
+#include "schema/install.h"
 #include "schema/installed.h"
+#include "schema/parts.h"
 #include "schema/text.h"
 #include "session/connection.h"
 #include "util/error.h"
@@ -25,7 +28,7 @@ static void refused_row(void *data, const struct rowlock_value *columns, unsigne
     *(int *)data = n > 0 && (columns[0].type == ROWLOCK_NULL || strcmp(answer, "0") == 0);
 }
 
-static int enter(struct rowlock_connection *connection, struct rowlock_error *error)
+int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     int refused = 0;
     struct rowlock_call lock = {.statement = rowlock__sql(connection, ROWLOCK_SQL_INSTALL_LOCK),
@@ -37,14 +40,15 @@ static int enter(struct rowlock_connection *connection, struct rowlock_error *er
                                        lock.statement ? 1 : 0, &budget, &outcome, error);
 
     if (!code && refused)
-        code = rowlock__fail(error, ROWLOCK_ETIMEDOUT, "the installers' lock was not to be had");
+        code = rowlock__fail(error, ROWLOCK_ETIMEDOUT, "timed out waiting for the install lock");
     if (!code)
         return ROWLOCK_OK;
     rowlock__wrap_error(error, code, "while another node installs");
     return rowlock__cleaned_up(connection, &outcome, code, error);
 }
 
-static int leave(struct rowlock_connection *connection, int code, struct rowlock_error *error)
+int rowlock__leave_install(struct rowlock_connection *connection, int code,
+                           struct rowlock_error *error)
 {
     struct rowlock_call unlock = {.statement =
                                       rowlock__sql(connection, ROWLOCK_SQL_INSTALL_UNLOCK)};
@@ -65,8 +69,8 @@ static int leave(struct rowlock_connection *connection, int code, struct rowlock
     return ended ? rowlock__cleaned_up(connection, &outcome, ended, error) : ROWLOCK_OK;
 }
 
-static int run_piece(struct rowlock_connection *connection, const char *name,
-                     const struct rowlock_names *names, struct rowlock_error *error)
+int rowlock__run_piece(struct rowlock_connection *connection, const char *name,
+                       const struct rowlock_names *names, struct rowlock_error *error)
 {
     struct rowlock_budget budget = rowlock__budget(connection);
     char *text = NULL;
@@ -76,6 +80,21 @@ static int run_piece(struct rowlock_connection *connection, const char *name,
         code = connection->driver->script(connection->link, text, &budget, error);
     free(text);
     return code ? rowlock__wrap_error(error, code, "schema/%s.sql", name) : ROWLOCK_OK;
+}
+
+int rowlock__say_needs(struct rowlock_connection *connection, enum rowlock_technique technique,
+                       int code, struct rowlock_error *error)
+{
+    struct rowlock_value insert[1] = {rowlock__int_value(technique == ROWLOCK_INSERT)};
+    char *needs = NULL;
+
+    if (code == ROWLOCK_EDENIED && rowlock__sql(connection, ROWLOCK_SQL_INSTALL_NEEDS) &&
+        rowlock__ask(connection, ROWLOCK_SQL_INSTALL_NEEDS, insert, rowlock__take_text, &needs,
+                     NULL) == ROWLOCK_OK &&
+        needs)
+        rowlock__advise(error, needs);
+    free(needs);
+    return code;
 }
 
 /* Where the article's own statements will find it: the default schema of whoever installs. Its name gets into
@@ -97,32 +116,6 @@ static int object_name(struct rowlock_connection *connection, const char *table,
     return code;
 }
 
-static int create(struct rowlock_connection *connection, enum rowlock_technique technique,
-                  const char *table, struct rowlock_error *error)
-{
-    const char *pieces[] = {"install",
-                            "lease",
-                            "queue",
-                            "turn",
-                            "batch",
-                            "door",
-                            "lease_door",
-                            "counter",
-                            "job",
-                            "subject",
-                            rowlock__technique_name(technique),
-                            "views",
-                            "finish"};
-    char object[200];
-    struct rowlock_names names = {object, "application"};
-    int code =
-        object_name(connection, table ? table : "rowlock_object", object, sizeof object, error);
-
-    for (size_t i = 0; !code && i < sizeof pieces / sizeof *pieces; i++)
-        code = run_piece(connection, pieces[i], &names, error);
-    return code;
-}
-
 /* What another installed before us is fine if it is what we were asked for. */
 static int accept_installed(struct rowlock_connection *connection,
                             const struct rowlock_installed *found, enum rowlock_technique technique,
@@ -140,68 +133,131 @@ static int accept_installed(struct rowlock_connection *connection,
                              "installed already with technique %s; to change it, stop what locks "
                              "and run: %s",
                              rowlock__technique_name(found->technique),
-                             rowlock__uninstall_command(connection));
+                             rowlock__uninstall_command(connection, false));
     if (table && strcmp(table, dot ? dot + 1 : found->object) != 0)
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "installed already with table %s; to change it, stop what locks and "
                              "run: %s",
-                             found->object, rowlock__uninstall_command(connection));
+                             found->object, rowlock__uninstall_command(connection, false));
     return ROWLOCK_OK;
+}
+
+static int create(struct rowlock_connection *connection, enum rowlock_technique technique,
+                  const char *object, bool again, struct rowlock_error *error)
+{
+    const char *pieces[ROWLOCK_PIECES];
+    size_t n = rowlock__install_pieces(technique, pieces);
+    struct rowlock_names names = {object, "application", again};
+    int code = rowlock__run_piece(connection, "privileges", &names, error);
+
+    for (size_t i = 0; !code && i < n; i++)
+        code = rowlock__run_piece(connection, pieces[i], &names, error);
+    connection->checked = 0;
+    return code;
+}
+
+/* What CREATE EXTENSION made belongs to the extension, and so must all that is put there. */
+static int refuse_extension(struct rowlock_connection *connection, const char *missing,
+                            struct rowlock_error *error)
+{
+    char *version = NULL;
+    int code = rowlock__read_extension(connection, &version, error);
+
+    if (!code && version)
+        code = rowlock__fail(
+            error, ROWLOCK_ESCHEMA,
+            "the schema is damaged: %s missing; it is an extension, which its owner can "
+            "only make again, without its rows: DROP EXTENSION rowlock CASCADE; "
+            "CREATE EXTENSION rowlock",
+            missing);
+    free(version);
+    return code;
+}
+
+static int hopeless(const char *missing, struct rowlock_error *error)
+{
+    return rowlock__fail(
+        error, ROWLOCK_ESCHEMA,
+        "the schema is damaged: %s missing, which cannot be put back; to make all of it "
+        "again, without its rows, run: rowlock schema uninstall --force, then "
+        "rowlock schema install",
+        missing);
+}
+
+/* Creates what is not there: all of it, what an install that was cut off left undone, or what was dropped. */
+static int complete(struct rowlock_connection *connection, enum rowlock_technique technique,
+                    const char *object, int version, struct rowlock_error *error)
+{
+    struct rowlock_parts parts = {0}, after = {0};
+    int code = rowlock__read_parts(connection, technique, object, &parts, error);
+
+    if (!code && version && !parts.missing)
+        return ROWLOCK_OK;
+    if (!code && parts.hopeless)
+        code = hopeless(parts.missing, error);
+    if (!code && parts.any && parts.missing)
+        code = refuse_extension(connection, parts.missing, error);
+    if (!code)
+        code = create(connection, technique, object, parts.any, error);
+    if (!code)
+        code = rowlock__read_parts(connection, technique, object, &after, error);
+    if (!code && after.missing)
+        code = hopeless(after.missing, error);
+    free(parts.missing);
+    free(after.missing);
+    return code;
+}
+
+/* A table meta of another shape is a damage that reading the parts names. */
+static int read_found(struct rowlock_connection *connection, struct rowlock_installed *found,
+                      struct rowlock_error *error)
+{
+    int code = rowlock__read_installed(connection, found, error);
+
+    if (code != ROWLOCK_ESCHEMA)
+        return code;
+    *found = (struct rowlock_installed){0};
+    return ROWLOCK_OK;
+}
+
+static int settle(struct rowlock_connection *connection, const struct rowlock_plan *plan,
+                  enum rowlock_technique technique, struct rowlock_error *error)
+{
+    struct rowlock_installed found;
+    const char *table = plan ? plan->table : NULL;
+    char object[200];
+    int code = read_found(connection, &found, error);
+
+    if (!code && found.version)
+        code = accept_installed(connection, &found, technique, plan && (plan->technique || table),
+                                table, error);
+    if (!code && found.version)
+        technique = found.technique;
+    if (!code && found.version && found.object[0])
+        snprintf(object, sizeof object, "%s", found.object);
+    else if (!code)
+        code =
+            object_name(connection, table ? table : "rowlock_object", object, sizeof object, error);
+    return code ? code : complete(connection, technique, object, found.version, error);
 }
 
 int rowlock_install(struct rowlock_connection *connection, const struct rowlock_plan *plan,
                     struct rowlock_error *error)
 {
-    struct rowlock_installed found;
     enum rowlock_technique technique;
-    const char *table = plan ? plan->table : NULL;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code)
         code = rowlock__plan_technique(connection->dialect, plan, &technique, error);
     if (!code)
-        code = enter(connection, error);
+        code = rowlock__has_database(connection, error);
+    if (!code)
+        code = rowlock__enter_install(connection, error);
     if (code)
         return code;
-    code = rowlock__read_installed(connection, &found, error);
-    if (!code && found.version == 0)
-        code = create(connection, technique, table, error);
-    else if (!code)
-        code = accept_installed(connection, &found, technique, plan && (plan->technique || table),
-                                table, error);
-    return leave(connection, code, error);
-}
-
-struct warning {
-    char *text;
-    bool lost; /* there is one, but no memory for it */
-};
-
-static void warning_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct warning *warning = data;
-
-    rowlock__take_text(&warning->text, columns, n);
-    warning->lost = n > 0 && columns[0].type != ROWLOCK_NULL && !warning->text;
-}
-
-int rowlock_durability(struct rowlock_connection *connection, char **out,
-                       struct rowlock_error *error)
-{
-    struct warning warning = {0};
-    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
-
-    if (!code && !out)
-        code = rowlock__fail(error, ROWLOCK_EINVAL, "where is the warning to be put? out is NULL");
-    if (!code)
-        code = rowlock__ask(connection, ROWLOCK_SQL_DURABILITY, NULL, warning_row, &warning, error);
-    if (!code && warning.lost)
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    if (code)
-        free(warning.text);
-    else
-        *out = warning.text;
-    return code;
+    code = settle(connection, plan, technique, error);
+    code = rowlock__leave_install(connection, code, error);
+    return rowlock__say_needs(connection, technique, code, error);
 }
 
 /* Version 1 is the first: what is there is current or newer. */
@@ -213,18 +269,11 @@ static int find_current(struct rowlock_connection *connection, struct rowlock_er
     if (!code)
         code = rowlock__read_installed(connection, &found, error);
     if (!code && found.version == 0)
-        code = rowlock__fail(error, ROWLOCK_ESCHEMA,
-                             "rowlock is not installed in this database; run: rowlock schema "
-                             "install");
+        code = rowlock__not_installed(connection, error);
     if (code)
         return code;
     connection->checked = 0;
     return rowlock__check_installed(connection, error);
-}
-
-int rowlock_upgrade(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    return find_current(connection, error);
 }
 
 int rowlock_installed(struct rowlock_connection *connection, enum rowlock_technique *out,
@@ -240,47 +289,43 @@ int rowlock_installed(struct rowlock_connection *connection, enum rowlock_techni
     return code;
 }
 
-/* DROP SCHEMA would be refused by the server, and DROP EXTENSION is not ours to say. */
-static int refuse_extension(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    char *version = NULL;
-    int code = rowlock__read_extension(connection, &version, error);
-
-    if (!code && version)
-        code = rowlock__fail(error, ROWLOCK_EINVAL,
-                             "rowlock is here as an extension; its owner removes it in SQL: DROP "
-                             "EXTENSION rowlock");
-    free(version);
-    return code;
-}
-
-static int drop(struct rowlock_connection *connection, const struct rowlock_installed *found,
-                struct rowlock_error *error)
-{
-    struct rowlock_names names = {found->object[0] ? found->object : "rowlock_object",
-                                  "application"};
-
-    int code = run_piece(connection, "uninstall", &names, error);
-
-    connection->checked = 0;
-    if (!code && found->owned)
-        code = run_piece(connection, "drop_object", &names, error);
-    return code;
-}
-
-int rowlock_uninstall(struct rowlock_connection *connection, struct rowlock_error *error)
+int rowlock_missing(struct rowlock_connection *connection, char **out, struct rowlock_error *error)
 {
     struct rowlock_installed found;
+    struct rowlock_parts parts = {0};
+    enum rowlock_technique technique = ROWLOCK_DEFAULT;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
+    if (!code && !out)
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "out must not be NULL");
     if (!code)
-        code = enter(connection, error);
+        code = rowlock__plan_technique(connection->dialect, NULL, &technique, error);
+    if (!code)
+        code = read_found(connection, &found, error);
+    if (!code)
+        code =
+            rowlock__read_parts(connection, found.version ? found.technique : technique,
+                                found.object[0] ? found.object : "rowlock_object", &parts, error);
+    if (!code && !found.version && !parts.any)
+        code = rowlock__not_installed(connection, error);
+    if (!code && !found.version && !parts.missing && !(parts.missing = strdup("the row of meta")))
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     if (code)
-        return code;
-    code = rowlock__read_installed(connection, &found, error);
-    if (!code && found.version != 0)
-        code = refuse_extension(connection, error);
-    if (!code && found.version != 0)
-        code = drop(connection, &found, error);
-    return leave(connection, code, error);
+        free(parts.missing);
+    else
+        *out = parts.missing;
+    return code;
+}
+
+int rowlock_upgrade(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    char *missing = NULL;
+    int code = find_current(connection, error);
+
+    if (!code)
+        code = rowlock_missing(connection, &missing, error);
+    if (!code && missing)
+        code = rowlock_install(connection, NULL, error);
+    free(missing);
+    return code;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "session/reconnect.h"
+#include "util/error.h"
 
 static const char *const techniques[] = {"default", "native", "row", "insert"};
 
@@ -52,18 +53,53 @@ static int read_meta(struct rowlock_connection *connection, struct rowlock_insta
         rowlock__session_answered(connection);
     if (before == ROWLOCK_STATE_IDLE)
         rowlock__clean_up(connection, &outcome);
+    if (both && code == ROWLOCK_ESCHEMA &&
+        before == ROWLOCK_STATE_IDLE) /* an install was cut off */
+        code = rowlock__ask(connection, ROWLOCK_SQL_META, NULL, meta_row, found, error);
     return code;
+}
+
+struct there {
+    bool nowhere; /* the session has no database */
+    int64_t count;
+};
+
+static void there_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct there *there = data;
+
+    there->nowhere = n > 0 && columns[0].type == ROWLOCK_NULL;
+    rowlock__take_number(&there->count, columns, n);
+}
+
+static int read_there(struct rowlock_connection *connection, struct there *there,
+                      struct rowlock_error *error)
+{
+    int code = rowlock__ask(connection, ROWLOCK_SQL_INSTALLED, NULL, there_row, there, error);
+
+    if (!code && there->nowhere)
+        code = rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the URL names no database, and none is chosen: add its name, as in "
+                             "%s://USER@HOST/DATABASE",
+                             connection->dialect->name);
+    return code;
+}
+
+int rowlock__has_database(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    struct there there = {0};
+
+    return read_there(connection, &there, error);
 }
 
 int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
                             struct rowlock_error *error)
 {
     struct rowlock_installed found = {0};
-    int64_t there = 0;
-    int code =
-        rowlock__ask(connection, ROWLOCK_SQL_INSTALLED, NULL, rowlock__take_number, &there, error);
+    struct there there = {0};
+    int code = read_there(connection, &there, error);
 
-    if (!code && there)
+    if (!code && there.count)
         code = read_meta(connection, &found, error);
     if (!code)
         *out = found;

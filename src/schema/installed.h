@@ -9,6 +9,9 @@
 int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
                             struct rowlock_error *error);
 
+/* EINVAL where the session has no database: then nothing can be there, nor be locked. */
+int rowlock__has_database(struct rowlock_connection *connection, struct rowlock_error *error);
+
 /* "row" and the like; DEFAULT for what is unknown. */
 enum rowlock_technique rowlock__technique_of(const char *name);
 const char *rowlock__technique_name(enum rowlock_technique technique);

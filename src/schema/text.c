@@ -29,12 +29,77 @@ int rowlock__is_identifier(const char *text)
     return 1;
 }
 
-static const char *find_piece(const struct rowlock_dialect *dialect, const char *name)
+static const struct rowlock_piece *find_piece(const struct rowlock_dialect *dialect,
+                                              const char *name)
 {
     for (const struct rowlock_piece *piece = dialect->pieces; piece->name; piece++)
         if (strcmp(piece->name, name) == 0)
-            return piece->text;
+            return piece;
     return NULL;
+}
+
+size_t rowlock__install_pieces(enum rowlock_technique technique, const char *out[ROWLOCK_PIECES])
+{
+    const char *const pieces[] = {
+        "adopt", "install",    "lease",   "queue", "turn",    "batch",
+        "door",  "lease_door", "counter", "job",   "subject", rowlock__technique_name(technique),
+        "views", "finish"};
+    size_t n = sizeof pieces / sizeof *pieces;
+
+    memcpy(out, pieces, sizeof pieces);
+    return n;
+}
+
+/* The beginnings of statements that fail where their object is there, and what goes after their first word
+   or at their end. A text that says IF NOT EXISTS or OR REPLACE needs nothing. */
+static const struct {
+    const char *head;
+    size_t at;
+    const char *insert;
+} heads[] = {
+    {"CREATE FUNCTION ", 7, "OR REPLACE "},     {"CREATE VIEW ", 7, "OR REPLACE "},
+    {"CREATE TABLE ", 13, "IF NOT EXISTS "},    {"CREATE INDEX ", 13, "IF NOT EXISTS "},
+    {"CREATE SEQUENCE ", 16, "IF NOT EXISTS "}, {"CREATE UNIQUE INDEX ", 20, "IF NOT EXISTS "},
+};
+
+static const char *insertion(const char *line, size_t *at)
+{
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        size_t length = strlen(heads[i].head);
+
+        *at = heads[i].at;
+        if (strncmp(line, heads[i].head, length) == 0 &&
+            strncmp(line + length, "IF NOT EXISTS ", 14) != 0)
+            return heads[i].insert;
+    }
+    return NULL;
+}
+
+/* Statements begin at the left edge; the text is freed. */
+static char *made_repeatable(char *text)
+{
+    size_t lines = 1, length = strlen(text), at = 0, n;
+    char *out;
+
+    for (const char *c = text; *c; c++)
+        lines += *c == '\n';
+    out = malloc(length + lines * 16 + 1);
+    for (const char *line = text; out && *line; line += n) {
+        size_t head = 0;
+        const char *insert = insertion(line, &head);
+
+        n = strcspn(line, "\n");
+        n += line[n] == '\n';
+        if (!insert)
+            head = 0;
+        at += (size_t)sprintf(out + at, "%.*s%s", (int)head, line, insert ? insert : "");
+        memcpy(out + at, line + head, n - head);
+        at += n - head;
+    }
+    if (out)
+        out[at] = '\0';
+    free(text);
+    return out;
 }
 
 static int not_offered(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
@@ -76,12 +141,15 @@ int rowlock__plan_technique(const struct rowlock_dialect *dialect, const struct 
 int rowlock__piece(const struct rowlock_dialect *dialect, const char *name,
                    const struct rowlock_names *names, char **out, struct rowlock_error *error)
 {
-    const char *text = find_piece(dialect, name);
-    char *with_object = rowlock__replace_word(text ? text : "", "rowlock_object", names->object);
+    const struct rowlock_piece *piece = find_piece(dialect, name);
+    char *with_object =
+        rowlock__replace_word(piece ? piece->text : "", "rowlock_object", names->object);
     char *whole =
         with_object ? rowlock__replace_word(with_object, "application", names->role) : NULL;
 
     free(with_object);
+    if (whole && names->again)
+        whole = made_repeatable(whole);
     if (!whole)
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     *out = whole;
@@ -96,7 +164,7 @@ static const struct rowlock_dialect *find_dialect(const char *name)
     return NULL;
 }
 
-#define N_PARTS 16
+#define N_PARTS (ROWLOCK_PIECES + 3)
 
 static int join(const struct rowlock_dialect *dialect, const char *const *parts, size_t n,
                 const struct rowlock_names *names, char **out, struct rowlock_error *error)
@@ -126,16 +194,36 @@ static int join_schema(const struct rowlock_dialect *dialect, enum rowlock_techn
                        int extension, const struct rowlock_names *names, char **out,
                        struct rowlock_error *error)
 {
-    const char *parts[N_PARTS] = {
-        "header", "install",    "lease",   "queue", "turn",    "batch",
-        "door",   "lease_door", "counter", "job",   "subject", rowlock__technique_name(technique),
-        "views",  "finish",     "grants",  "footer"};
+    const char *parts[N_PARTS] = {extension ? "extension_begin" : "header"};
+    size_t n = 1 + rowlock__install_pieces(technique, parts + 1);
 
-    if (!extension)
-        return join(dialect, parts, N_PARTS, names, out, error);
-    parts[0] = "extension_begin";
-    parts[N_PARTS - 2] = "extension_end"; /* the GRANTs are its owner's, and so is the COMMIT */
-    return join(dialect, parts, N_PARTS - 1, names, out, error);
+    if (extension) { /* the GRANTs are its owner's, and so is the COMMIT */
+        parts[n++] = "extension_end";
+    } else {
+        parts[n++] = "grants";
+        parts[n++] = "footer";
+    }
+    return join(dialect, parts, n, names, out, error);
+}
+
+int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
+                        const char *object, char **out, struct rowlock_error *error)
+{
+    const char *pieces[ROWLOCK_PIECES];
+    size_t n = rowlock__install_pieces(technique, pieces), length = 1, at = 0;
+    const struct rowlock_piece *piece;
+    char *text;
+
+    for (size_t i = 0; i < n; i++)
+        if ((piece = find_piece(dialect, pieces[i])))
+            length += strlen(piece->parts);
+    text = calloc(1, length);
+    for (size_t i = 0; text && i < n; i++)
+        if ((piece = find_piece(dialect, pieces[i])))
+            at += (size_t)sprintf(text + at, "%s", piece->parts);
+    *out = text ? rowlock__replace_word(text, "rowlock_object", object) : NULL;
+    free(text);
+    return *out ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
 }
 
 /* A dump of the database names the extension, not how it was made: there is one technique. */
@@ -187,7 +275,7 @@ int rowlock_schema_text(const char *dialect_name, const struct rowlock_plan *pla
 {
     const struct rowlock_dialect *dialect = find_dialect(dialect_name);
     struct rowlock_names names = {plan && plan->table ? plan->table : "rowlock_object",
-                                  plan && plan->role ? plan->role : "application"};
+                                  plan && plan->role ? plan->role : "application", false};
     enum rowlock_technique technique;
     char object[80], role[160];
     int code;

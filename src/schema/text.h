@@ -3,13 +3,25 @@
 #ifndef ROWLOCK_SCHEMA_TEXT_H
 #define ROWLOCK_SCHEMA_TEXT_H
 
+#include <stdbool.h>
+
 #include "dialect/dialect.h"
 #include "rowlock.h"
 
 struct rowlock_names {
     const char *object; /* technique insert: its table, as it is to stand in statements */
     const char *role;   /* who is granted the use */
+    bool again;         /* in the form that leaves tables as they are and replaces the rest */
 };
+
+#define ROWLOCK_PIECES 15
+
+/* The pieces that install runs, in order; not every dialect has every piece. Returns how many. */
+size_t rowlock__install_pieces(enum rowlock_technique technique, const char *out[ROWLOCK_PIECES]);
+
+/* All that these create, a line each (see dialect.h, parts); malloc'd. */
+int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
+                        const char *object, char **out, struct rowlock_error *error);
 
 /* The technique that `plan` means in this dialect; EMODE if there is no such one. `plan` may be
    NULL. Also refuses a table that is no plain identifier (EINVAL), or goes with another technique. */

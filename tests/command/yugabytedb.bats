@@ -155,7 +155,7 @@ C
     one="$status $output"
     run rowlock run --tx x -- touch ran
     two="$status $output"
-    rowlock schema uninstall
+    rowlock schema uninstall --force
     printf '%s\n' "$one" "$two"
     [[ $one == "75 "*"not acquired in time"* ]]
     [[ $two == "75 "*"not acquired in time"* ]]

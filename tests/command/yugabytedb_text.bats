@@ -33,7 +33,7 @@ load yugabytedb.bash
 # ---- the article's combinations, by psql ------------------------------------------------------------------
 
 install_printed() { # the text that a person runs, but for the settings that PostgreSQL has not
-    rowlock schema uninstall
+    rowlock schema uninstall --force
     rowlock schema print yugabytedb --role tester | sed 's/\byb_/yb./' >schema.sql
     run_psql -f schema.sql >/dev/null
 }

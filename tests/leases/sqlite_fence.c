@@ -41,7 +41,7 @@ TEST(a_first_fence_without_a_schema)
     void *handle;
     struct rowlock_connection *borrowed = t_wrap(&handle, NULL), *other = t_open();
 
-    t_ok(rowlock_uninstall(other, &t_error));
+    t_ok(rowlock_uninstall_force(other, &t_error));
     t_native_sql(handle, "BEGIN");
     t_fails(rowlock_fence(borrowed, "none", 1, &t_error), ESCHEMA);
     t_left(KEPT);

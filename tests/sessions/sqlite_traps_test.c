@@ -148,7 +148,7 @@ TEST(a_first_lock_without_a_schema)
     void *handle;
     struct rowlock_connection *borrowed = t_wrap(&handle, NULL), *other = t_open();
 
-    t_ok(rowlock_uninstall(other, &t_error));
+    t_ok(rowlock_uninstall_force(other, &t_error));
     t_native_sql(handle, "BEGIN");
     t_fails(t_lock(borrowed, t_x("none"), 0), ESCHEMA);
     t_left(KEPT);

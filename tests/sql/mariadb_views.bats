@@ -191,7 +191,7 @@ let_b_wait_for() { # NAME
     other=${database}_bare
     sql "DROP DATABASE IF EXISTS $other; CREATE DATABASE $other"
     "$ROWLOCK" --db "${ROWLOCK_TEST_URL}_bare" schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
-    "$ROWLOCK" --db "${ROWLOCK_TEST_URL}_bare" schema uninstall
+    "$ROWLOCK" --db "${ROWLOCK_TEST_URL}_bare" schema uninstall --force
     [ "$(sql "SELECT (SELECT count(*) FROM information_schema.tables WHERE table_schema = '$other') +
                      (SELECT count(*) FROM information_schema.routines WHERE routine_schema = '$other')")" = 0 ]
     sql "DROP DATABASE $other"

@@ -125,7 +125,7 @@ objects() {
     [ "$(sql "SELECT count(*) FROM pg_extension WHERE extname = 'rowlock'")" = 0 ]
     run rowlock schema upgrade
     [ "$output" = "the schema is current" ]
-    rowlock schema uninstall
+    rowlock schema uninstall --force
 }
 
 @test "CREATE EXTENSION beside a schema that install made is refused, with a hint, and changes nothing" {

@@ -166,7 +166,7 @@ becomes_an_extension() { # [OPTION...] of pg_dump; as docs/extension.md has it
     last=$(draw)
     contents >before
     pg pg_dump -Fc --data-only -n rowlock -T rowlock.meta -T rowlock.origin "$@" -f rowlock.dump "$ROWLOCK_TEST_URL"
-    rowlock schema uninstall
+    rowlock schema uninstall --force
     as_tester 'CREATE EXTENSION rowlock'
     pg pg_restore --data-only --exit-on-error -d "$ROWLOCK_TEST_URL" rowlock.dump
     contents >after

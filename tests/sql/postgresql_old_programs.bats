@@ -37,7 +37,7 @@ SQL
 teardown() {
     close_sessions
     end_sessions
-    rowlock schema uninstall
+    rowlock schema uninstall --force
     sql "DROP SCHEMA IF EXISTS own CASCADE; DROP SCHEMA $path CASCADE; DROP OWNED BY $old_role; DROP ROLE $old_role; DROP ROLE $owner" >/dev/null
     sql "ALTER ROLE tester IN DATABASE ${ROWLOCK_TEST_URL##*/} RESET search_path"
 }
@@ -169,7 +169,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
 @test "uninstall takes the trigger away from a table that is another's, and leaves the table" {
     triggers="SELECT count(*) FROM pg_trigger WHERE tgrelid = '$path.businessobjectlock'::regclass AND NOT tgisinternal"
     [ "$(sql "$triggers")" = 1 ]
-    rowlock schema uninstall
+    rowlock schema uninstall --force
     [ "$(sql "$triggers")" = 0 ]
     old "BEGIN" "$insert" "$delete" "COMMIT"
     rowlock schema install --technique insert --table businessobjectlock
@@ -177,7 +177,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
 }
 
 @test "a table whose uuid cannot hold rowlock's is refused" {
-    rowlock schema uninstall
+    rowlock schema uninstall --force
     sql "ALTER TABLE $path.businessobjectlock ALTER uuid TYPE varchar(31)"
     run rowlock schema install --technique insert --table businessobjectlock
     echo "$output"
@@ -186,7 +186,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
 }
 
 @test "a schema whose name would end a text is refused" {
-    rowlock schema uninstall
+    rowlock schema uninstall --force
     # shellcheck disable=SC2016
     for name in "it's" 'a$$b'; do
         sql "CREATE SCHEMA \"$name\" AUTHORIZATION tester"

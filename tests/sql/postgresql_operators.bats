@@ -68,5 +68,5 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants --role "$application" >grants.sql
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants.sql
     sql "DROP OWNED BY $application; DROP ROLE $application"
-    rowlock schema uninstall
+    rowlock schema uninstall --force
 }

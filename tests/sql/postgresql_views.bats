@@ -144,10 +144,10 @@ teardown() {
 
 @test "uninstall drops the views, and keeps a stranger's" {
     sql "CREATE VIEW rowlock.mine AS SELECT 1 AS one"
-    run rowlock schema uninstall
+    run rowlock schema uninstall --force
     [ "$status" != 0 ]
     [[ $output == *mine* ]]
     sql "DROP VIEW rowlock.mine"
-    rowlock schema uninstall
+    rowlock schema uninstall --force
     install_technique
 }

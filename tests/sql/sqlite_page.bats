@@ -298,6 +298,6 @@ SQL
 
 @test "uninstall removes the views" {
     cp "${ROWLOCK_TEST_URL#sqlite:}" copy.db
-    "$ROWLOCK" --db sqlite:copy.db schema uninstall
+    "$ROWLOCK" --db sqlite:copy.db schema uninstall --force
     [ "$(sqlite3 copy.db "SELECT count(*) FROM sqlite_master WHERE name LIKE 'rowlock%'")" = 0 ]
 }

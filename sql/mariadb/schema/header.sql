@@ -5,7 +5,7 @@ DELIMITER //
 BEGIN NOT ATOMIC
     IF EXISTS (SELECT 1 FROM information_schema.tables
                 WHERE table_schema = DATABASE() AND table_name = 'rowlock_meta') THEN
-        FOR v_row IN (SELECT technique FROM rowlock_meta) DO
+        FOR v_row IN (SELECT technique FROM rowlock_meta WHERE version > 0) DO
             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
                 'rowlock is installed in this database already; to change it, stop what locks and run: rowlock schema uninstall';
         END FOR;

@@ -17,15 +17,32 @@ BEGIN
     DECLARE v_schema VARCHAR(64);
     DECLARE v_table VARCHAR(64);
     DECLARE v_engine VARCHAR(64);
+    DECLARE v_type VARCHAR(64);
+    DECLARE v_reason VARCHAR(500) CHARACTER SET utf8mb4;
     DECLARE v_unique INT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     SET v_schema = IF(LOCATE('.', v_bare) > 0, SUBSTRING_INDEX(v_bare, '.', 1), DATABASE());
     SET v_table = SUBSTRING_INDEX(v_bare, '.', -1);
-    SELECT engine INTO v_engine FROM information_schema.tables
+    SELECT engine, table_type INTO v_engine, v_type FROM information_schema.tables
      WHERE table_schema = v_schema AND table_name = v_table;
+    IF v_type <> 'BASE TABLE' THEN
+        SET v_reason = CONCAT('it is a ', v_type);
+    END IF;
+    SELECT CONCAT('it has the trigger ', trigger_name, ' of ', definer) INTO v_reason FROM information_schema.triggers
+     WHERE event_object_schema = v_schema AND event_object_table = v_table LIMIT 1;
+    SELECT CONCAT('it is tied to others by the foreign key ', constraint_name, ' of the table ', table_name)
+      INTO v_reason FROM information_schema.referential_constraints
+     WHERE (unique_constraint_schema = v_schema AND referenced_table_name = v_table)
+        OR (constraint_schema = v_schema AND table_name = v_table) LIMIT 1;
+    IF v_reason IS NOT NULL THEN
+        SET v_reason = CONCAT('rowlock: ', p_object, ' cannot be used: ', v_reason, '; drop that, or choose another with --table');
+        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = v_reason;
+    END IF;
     SET p_owned = v_engine IS NULL;
-    SELECT owned INTO p_owned FROM rowlock_meta WHERE object = p_object;
+    IF v_engine IS NOT NULL THEN
+        SELECT owned INTO p_owned FROM rowlock_meta WHERE object = p_object;
+    END IF;
     IF v_engine IS NOT NULL THEN
         SELECT character_maximum_length INTO p_width FROM information_schema.columns
          WHERE table_schema = v_schema AND table_name = v_table AND column_name = 'id';
@@ -45,6 +62,11 @@ END//
 DELIMITER ;
 
 CALL rowlock_adopt('rowlock_object', @rowlock_owned, @rowlock_width);
+
+-- Version 0 is not installed yet: if install ends here, the table is known as rowlock's own.
+INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
+    VALUES (0, 'insert', 'rowlock_object', @rowlock_width, @rowlock_owned)
+    ON DUPLICATE KEY UPDATE technique = VALUES(technique), object = VALUES(object), owned = VALUES(owned);
 
 CREATE TABLE IF NOT EXISTS rowlock_object (
     uuid      VARCHAR(32) NOT NULL PRIMARY KEY,

@@ -4,7 +4,7 @@
 DELIMITER //
 BEGIN NOT ATOMIC
     DECLARE v_object VARCHAR(200);
-    DECLARE CONTINUE HANDLER FOR NOT FOUND, 1146 BEGIN END;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND, 1054, 1146 BEGIN END;
 
     SELECT object INTO v_object FROM rowlock_meta WHERE technique = 'insert' AND owned = 1;
     IF v_object IS NOT NULL THEN
@@ -145,6 +145,10 @@ DROP VIEW IF EXISTS rowlock_waiters;
 DROP VIEW IF EXISTS rowlock_names;
 DROP VIEW IF EXISTS rowlock_jobs;
 DROP VIEW IF EXISTS rowlock_subjects;
+-- of an install that was cut off
+DROP PROCEDURE IF EXISTS rowlock_installing;
+DROP VIEW IF EXISTS rowlock_installing;
+DROP TABLE IF EXISTS rowlock_installing;
 DROP TABLE IF EXISTS rowlock_name;
 DROP TABLE IF EXISTS rowlock_beat;
 DROP TABLE IF EXISTS rowlock_lease;

@@ -9,5 +9,10 @@ BEGIN
         RAISE EXCEPTION 'rowlock is in this database already, without the extension'
             USING ERRCODE = '42P06',
                   HINT = 'It works as it is. How it becomes an extension and keeps its rows is told in rowlock''s docs/extension.md.';
+    ELSIF pg_catalog.to_regnamespace('rowlock') IS NOT NULL THEN
+        RAISE EXCEPTION 'the schema rowlock is there already and belongs to %',
+                        (SELECT pg_catalog.pg_get_userbyid(n.nspowner) FROM pg_catalog.pg_namespace n WHERE n.nspname = 'rowlock')
+            USING ERRCODE = '42P06',
+                  HINT = 'The extension must create it itself: DROP SCHEMA rowlock, or ALTER SCHEMA rowlock RENAME TO another name.';
     END IF;
 END $$;

@@ -5,12 +5,13 @@
 -- Exclusive only.
 
 UPDATE rowlock.meta SET technique = 'insert', object = 'rowlock_object',
-                        owned = pg_catalog.to_regclass('rowlock_object') IS NULL;
+                        owned = owned AND object IS NOT DISTINCT FROM 'rowlock_object'
+                                OR pg_catalog.to_regclass('rowlock_object') IS NULL;
 
 -- (IF NOT EXISTS would ask for the right to create it, though it is there.)
 DO $$
 BEGIN
-    IF (SELECT m.owned FROM rowlock.meta m) THEN
+    IF pg_catalog.to_regclass('rowlock_object') IS NULL THEN
         CREATE TABLE rowlock_object (
             uuid      VARCHAR(32)  NOT NULL,
             id        VARCHAR(255) NOT NULL,
@@ -18,6 +19,102 @@ BEGIN
             PRIMARY KEY (uuid),
             UNIQUE (id)
         );
+    END IF;
+END $$;
+
+-- All that lock write to this table and read it. So whatever runs with these statements must come from the
+-- installing role or a superuser: the table itself, and any function, operator or type that a default, a
+-- generated column, a constraint or an index of it uses. Triggers, rules, policies, foreign keys and inheritance have
+-- no place there, whoever made them. The owner of a table that was chosen with --table is trusted by that choice
+-- (its own name is written in two pieces here, for the chosen one takes its place).
+DO $$
+DECLARE
+    object constant oid := 'rowlock_object'::regclass::oid;
+    trusted constant oid[] := ARRAY(SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolsuper OR r.rolname = current_user);
+    owner oid;
+    home oid;
+    kind "char";
+    chosen boolean;
+    reason text;
+    remedy text;
+BEGIN
+    SELECT c.relowner, c.relkind, c.relname <> 'rowlock' || '_object', n.nspowner INTO owner, kind, chosen, home
+      FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = object;
+    IF kind <> 'r' THEN
+        reason := 'it is not a plain table';
+        remedy := 'choose another with --table';
+    ELSIF NOT chosen AND owner <> ALL (trusted) THEN
+        reason := 'its owner could run code with the rights of all that lock';
+        remedy := pg_catalog.format('drop it, or run: ALTER TABLE %s OWNER TO %I', 'rowlock_object', current_user);
+    ELSIF NOT chosen AND home <> ALL (trusted) AND pg_catalog.pg_get_userbyid(home) <> 'pg_database_owner'
+          AND home <> (SELECT d.datdba FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()) THEN
+        reason := pg_catalog.format('%I owns its schema, and could put another in its place', pg_catalog.pg_get_userbyid(home));
+        remedy := 'choose another search_path';
+    END IF;
+    IF reason IS NULL THEN
+        SELECT pg_catalog.format('%I can create a trigger on it', pg_catalog.pg_get_userbyid(a.grantee)),
+               pg_catalog.format('run: REVOKE TRIGGER ON %s FROM %s', 'rowlock_object',
+                   CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END)
+          INTO reason, remedy
+          FROM pg_catalog.pg_class c CROSS JOIN LATERAL pg_catalog.aclexplode(c.relacl) a
+         WHERE c.oid = object AND a.privilege_type = 'TRIGGER' AND a.grantee <> ALL (trusted || c.relowner) LIMIT 1;
+    END IF;
+    IF reason IS NULL THEN
+        SELECT x.what, x.remedy INTO reason, remedy
+          FROM (SELECT pg_catalog.format('it has the trigger %I', t.tgname) AS what,
+                       pg_catalog.format('run: DROP TRIGGER %I ON %s', t.tgname, 'rowlock_object') AS remedy
+                  FROM pg_catalog.pg_trigger t
+                 WHERE t.tgrelid = object AND NOT t.tgisinternal
+                   AND t.tgfoid IS DISTINCT FROM pg_catalog.to_regprocedure('rowlock.respect_leases()')::oid
+                UNION ALL
+                SELECT pg_catalog.format('it has the rule %I', r.rulename),
+                       pg_catalog.format('run: DROP RULE %I ON %s', r.rulename, 'rowlock_object')
+                  FROM pg_catalog.pg_rewrite r WHERE r.ev_class = object
+                UNION ALL
+                SELECT pg_catalog.format('it has the policy %I', p.polname),
+                       pg_catalog.format('run: DROP POLICY %I ON %s', p.polname, 'rowlock_object')
+                  FROM pg_catalog.pg_policy p WHERE p.polrelid = object
+                UNION ALL
+                SELECT 'it has row level security',
+                       pg_catalog.format('run: ALTER TABLE %s DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY', 'rowlock_object')
+                  FROM pg_catalog.pg_class c WHERE c.oid = object AND (c.relrowsecurity OR c.relforcerowsecurity)
+                UNION ALL
+                SELECT pg_catalog.format('it has the foreign key %I, of %s', k.conname, k.conrelid::regclass),
+                       pg_catalog.format('run: ALTER TABLE %s DROP CONSTRAINT %I', k.conrelid::regclass, k.conname)
+                  FROM pg_catalog.pg_constraint k WHERE k.contype = 'f' AND object IN (k.conrelid, k.confrelid)
+                UNION ALL
+                SELECT pg_catalog.format('it inherits from %s', i.inhparent::regclass), 'choose another with --table'
+                  FROM pg_catalog.pg_inherits i WHERE i.inhrelid = object
+                UNION ALL
+                SELECT pg_catalog.format('%s inherits from it', i.inhrelid::regclass), 'choose another with --table'
+                  FROM pg_catalog.pg_inherits i WHERE i.inhparent = object) x
+         LIMIT 1;
+    END IF;
+    -- What is part of the server itself has no row in pg_depend.
+    IF reason IS NULL THEN
+        SELECT pg_catalog.format('%s uses %s', pg_catalog.pg_describe_object(p.classid, p.objid, 0),
+                                 pg_catalog.pg_describe_object(d.refclassid, d.refobjid, 0)),
+               'remove that, or choose another with --table'
+          INTO reason, remedy
+          FROM (SELECT 'pg_catalog.pg_class'::regclass::oid AS classid, object AS objid
+                UNION ALL SELECT 'pg_catalog.pg_class'::regclass::oid, i.indexrelid
+                  FROM pg_catalog.pg_index i WHERE i.indrelid = object
+                UNION ALL SELECT 'pg_catalog.pg_constraint'::regclass::oid, k.oid
+                  FROM pg_catalog.pg_constraint k WHERE k.conrelid = object
+                UNION ALL SELECT 'pg_catalog.pg_attrdef'::regclass::oid, a.oid
+                  FROM pg_catalog.pg_attrdef a WHERE a.adrelid = object) p
+          JOIN pg_catalog.pg_depend d ON d.classid = p.classid AND d.objid = p.objid
+          LEFT JOIN pg_catalog.pg_proc f ON d.refclassid = 'pg_catalog.pg_proc'::regclass::oid AND f.oid = d.refobjid
+          LEFT JOIN pg_catalog.pg_operator o ON d.refclassid = 'pg_catalog.pg_operator'::regclass::oid AND o.oid = d.refobjid
+          LEFT JOIN pg_catalog.pg_opclass c ON d.refclassid = 'pg_catalog.pg_opclass'::regclass::oid AND c.oid = d.refobjid
+          LEFT JOIN pg_catalog.pg_type t ON d.refclassid = 'pg_catalog.pg_type'::regclass::oid AND t.oid = d.refobjid
+         WHERE coalesce(f.proowner, o.oprowner, c.opcowner, t.typowner) <> ALL (trusted)
+         LIMIT 1;
+    END IF;
+    IF reason IS NOT NULL THEN
+        RAISE EXCEPTION 'rowlock: rowlock_object, which belongs to %, cannot be used: %; %',
+                        pg_catalog.pg_get_userbyid(owner), reason, remedy
+            USING ERRCODE = 'RL003';
     END IF;
 END $$;
 
@@ -119,9 +216,15 @@ BEGIN -- whoever inserts a name waits for a lease of it: man rowlock-schema
     END IF;
     RETURN NULL;
 END $$;
-CREATE TRIGGER rowlock_respect_leases AFTER INSERT ON rowlock_object
-    FOR EACH ROW WHEN ((NEW.uuid::text LIKE 'rowlock:%') IS NOT TRUE) -- rowlock.take looks by itself
-    EXECUTE FUNCTION rowlock.respect_leases();
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.tgrelid = 'rowlock_object'::regclass::oid
+                      AND t.tgfoid = 'rowlock.respect_leases'::regproc::oid) THEN
+        CREATE TRIGGER rowlock_respect_leases AFTER INSERT ON rowlock_object
+            FOR EACH ROW WHEN ((NEW.uuid::text LIKE 'rowlock:%') IS NOT TRUE) -- rowlock.take looks by itself
+            EXECUTE FUNCTION rowlock.respect_leases();
+    END IF;
+END $$;
 
 -- T at once or not at all: 0, 1 or 6. An INSERT has no NOWAIT: the shortest time-out stands for it.
 CREATE FUNCTION rowlock.try_take(name text, shared boolean) RETURNS integer

@@ -8,7 +8,12 @@
 -- got is what the holder before committed. Where a status is returned: 0 locked, 1 busy, 2 timed
 -- out, 3 leased, 4 only expired leases, 5 not prepared, 6 left-over row, 7 canceled, 8 lease lost.
 
-CREATE SCHEMA rowlock;
+DO $$ -- IF NOT EXISTS would ask for the right to create it, though it is there: see adopt.sql
+BEGIN
+    IF pg_catalog.to_regnamespace('rowlock') IS NULL THEN
+        CREATE SCHEMA rowlock;
+    END IF;
+END $$;
 
 CREATE TABLE rowlock.meta (
     version   integer NOT NULL,
@@ -79,9 +84,9 @@ SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_s
 INSERT INTO rowlock.waiter (ticket, name, mode, note)
 SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_series(1, 80) n;
 INSERT INTO rowlock.beat (token, expires) SELECT -n, '-infinity' FROM pg_catalog.generate_series(1, 3200) n;
-DELETE FROM rowlock.lease;
-DELETE FROM rowlock.waiter;
-DELETE FROM rowlock.beat;
+DELETE FROM rowlock.lease WHERE token < 0;
+DELETE FROM rowlock.waiter WHERE ticket < 0;
+DELETE FROM rowlock.beat WHERE token < 0;
 
 -- Tokens and tickets. A restored dump, or a standby that is promoted late, would draw old numbers
 -- again: numbers are drawn only while the row of origin tells that this is the server, the
@@ -94,7 +99,7 @@ CREATE TABLE rowlock.origin (
     floor    bigint         -- every number is greater
 );
 CREATE UNIQUE INDEX origin_one_row ON rowlock.origin ((true));
-INSERT INTO rowlock.origin DEFAULT VALUES;
+INSERT INTO rowlock.origin DEFAULT VALUES ON CONFLICT DO NOTHING;
 
 -- The 64-bit number of a name: PostgreSQL's own 64-bit hash of its bytes, with a seed (the bytes
 -- "rowlock" as a number), so that it meets no other program's advisory locks by accident. Technique
@@ -388,4 +393,5 @@ BEGIN
     RETURN answer.status;
 END $$;
 
-INSERT INTO rowlock.meta (version, technique, owned) VALUES (1, 'none', false);
+INSERT INTO rowlock.meta (version, technique, owned) VALUES (1, 'none', false) ON CONFLICT DO NOTHING;
+UPDATE rowlock.meta SET version = 1;

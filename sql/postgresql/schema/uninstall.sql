@@ -6,14 +6,18 @@
 DO $$
 DECLARE
     stranger text;
+    object text;
 BEGIN
+    IF pg_catalog.to_regclass('rowlock.meta') IS NOT NULL THEN -- else the schema is damaged
+        SELECT m.object INTO object FROM rowlock.meta m WHERE m.owned;
+    END IF;
     SELECT c.relname INTO stranger FROM pg_catalog.pg_class c
      WHERE c.relnamespace = 'rowlock'::pg_catalog.regnamespace::oid
        AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
        AND c.relname NOT IN ('meta', 'lease', 'beat', 'waiter', 'number', 'origin', 'name', 'counter',
                              'job', 'run', 'subject', 'expiry',
                              'holders', 'waiters', 'names', 'jobs', 'subjects')
-       AND c.oid IS DISTINCT FROM (SELECT pg_catalog.to_regclass(m.object)::oid FROM rowlock.meta m WHERE m.owned)
+       AND c.oid IS DISTINCT FROM pg_catalog.to_regclass(object)::oid
      LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'the schema rowlock holds %, which rowlock did not create', stranger

@@ -2,9 +2,11 @@
 -- SQLite's write lock by the INSERT, and so excludes rowlock, which takes it by BEGIN IMMEDIATE.
 -- The table is looked at for committed rows that such a program left behind.
 
-INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
-    SELECT 1, 'insert', 'rowlock_object', 255,
-           NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'rowlock_object');
+INSERT INTO rowlock_meta (only_one, version, technique, object, id_width, owned)
+    SELECT 1, 1, 'insert', 'rowlock_object', 255,
+           NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'rowlock_object')
+     WHERE true
+    ON CONFLICT (only_one) DO UPDATE SET version = 1, owned = max(owned, excluded.owned);
 CREATE TABLE IF NOT EXISTS rowlock_object (
     uuid      VARCHAR(32)  NOT NULL PRIMARY KEY,
     id        VARCHAR(255) NOT NULL UNIQUE,

@@ -4,16 +4,16 @@
 1,3s/on PostgreSQL/on YugabyteDB (not tested)/
 
 # No dead rows, no pages: its tables are made of other stuff.
-/^-- These come and go with every lease/,/^DELETE FROM rowlock\.beat;$/d
+/^-- These come and go with every lease/,/^DELETE FROM rowlock\.beat WHERE token < 0;$/d
 
 # Its sequences hand out numbers by the hundred to each session, and so not in order: tokens come from a row.
-/^-- Tokens and tickets\. A restored dump/,/^INSERT INTO rowlock\.origin DEFAULT VALUES;$/c\
+/^-- Tokens and tickets\. A restored dump/,/^INSERT INTO rowlock\.origin DEFAULT VALUES ON CONFLICT DO NOTHING;$/c\
 -- Tokens and tickets: the last that was drawn (see rowlock.next_number).\
 CREATE TABLE rowlock.origin (\
     only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),\
     floor    bigint NOT NULL\
 );\
-INSERT INTO rowlock.origin (floor) VALUES (0);
+INSERT INTO rowlock.origin (floor) VALUES (0) ON CONFLICT DO NOTHING;
 /ON SEQUENCE rowlock\.number/d
 
 # Its transactions have no number that PostgreSQL's functions would tell.

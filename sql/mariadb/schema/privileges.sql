@@ -1,0 +1,35 @@
+-- Before install changes anything, it creates and removes one object of each kind: MariaDB commits after each
+-- CREATE, so a privilege that is missing must not be noticed halfway. The roles of an account cannot be read.
+
+DELIMITER //
+CREATE OR REPLACE PROCEDURE rowlock_installing()
+    SQL SECURITY INVOKER NO SQL
+BEGIN
+END//
+DELIMITER ;
+CALL rowlock_installing();
+DROP PROCEDURE rowlock_installing;
+
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_installing AS SELECT 1 AS one;
+DROP VIEW rowlock_installing;
+
+CREATE TABLE IF NOT EXISTS rowlock_installing (
+    only_one TINYINT NOT NULL PRIMARY KEY
+) ENGINE = InnoDB;
+
+DELIMITER //
+BEGIN NOT ATOMIC
+    DECLARE v_one TINYINT;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        DROP TABLE rowlock_installing;
+        RESIGNAL;
+    END;
+
+    INSERT INTO rowlock_installing (only_one) VALUES (1);
+    UPDATE rowlock_installing SET only_one = 1;
+    SELECT only_one INTO v_one FROM rowlock_installing;
+    DELETE FROM rowlock_installing;
+END//
+DELIMITER ;
+DROP TABLE rowlock_installing;

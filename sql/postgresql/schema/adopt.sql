@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Before anything is created: what is in the way. The functions of the schema rowlock run with the rights of
+-- every role that locks. So all that is there already, empty schema included, must belong to the installing
+-- role or a superuser, and nobody else may create an object there or put a trigger on a table.
+DO $$
+DECLARE
+    way record;
+BEGIN
+    SELECT s.* INTO way
+      FROM (SELECT 'the schema rowlock' AS what, n.nspowner AS owner
+              FROM pg_catalog.pg_namespace n WHERE n.nspname = 'rowlock'
+            UNION ALL
+            SELECT pg_catalog.format('the relation rowlock.%I', c.relname), c.relowner
+              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+             WHERE n.nspname = 'rowlock'
+            UNION ALL
+            SELECT pg_catalog.format('the function %s', p.oid::regprocedure), p.proowner
+              FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+             WHERE n.nspname = 'rowlock'
+            UNION ALL
+            SELECT pg_catalog.format('the type rowlock.%I', t.typname), t.typowner
+              FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+             WHERE n.nspname = 'rowlock' AND t.typrelid = 0 AND t.typcategory <> 'A') s
+     WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles r
+                        WHERE r.oid = s.owner AND (r.rolsuper OR r.rolname = current_user))
+     LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'rowlock: % is there already and belongs to %: its owner could run code with the rights of all that lock; drop or rename it, or make % its owner',
+                        way.what, pg_catalog.pg_get_userbyid(way.owner), pg_catalog.quote_ident(current_user)
+            USING ERRCODE = 'RL003';
+    END IF;
+
+    SELECT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END AS grantee
+      INTO way
+      FROM pg_catalog.pg_namespace n
+     CROSS JOIN LATERAL pg_catalog.aclexplode(coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner))) a
+     WHERE n.nspname = 'rowlock' AND a.privilege_type = 'CREATE'
+       AND NOT EXISTS (SELECT FROM pg_catalog.pg_roles r
+                        WHERE r.oid = a.grantee AND (r.rolsuper OR r.rolname = current_user))
+     LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'rowlock: % may create objects in the schema rowlock, and so run code with the rights of all that lock; run: REVOKE CREATE ON SCHEMA rowlock FROM %',
+                        way.grantee, way.grantee
+            USING ERRCODE = 'RL003';
+    END IF;
+
+    SELECT t.tgname AS name, c.relname AS relation, pg_catalog.pg_get_userbyid(p.proowner) AS owner INTO way
+      FROM pg_catalog.pg_trigger t
+      JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
+      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+     WHERE n.nspname = 'rowlock' AND NOT t.tgisinternal
+     LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'rowlock: a trigger % is on rowlock.%, with a function of %; run: DROP TRIGGER % ON rowlock.%',
+                        pg_catalog.quote_ident(way.name), pg_catalog.quote_ident(way.relation), way.owner,
+                        pg_catalog.quote_ident(way.name), pg_catalog.quote_ident(way.relation)
+            USING ERRCODE = 'RL003';
+    END IF;
+END $$;

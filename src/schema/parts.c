@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schema/parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/text.h"
+#include "util/error.h"
+
+#define MOST_NAMED 6 /* an error has one line */
+
+struct list {
+    char **lines; /* NULL: found in the other list */
+    size_t n, room;
+    bool failed; /* no memory */
+};
+
+static void add(struct list *list, char *line)
+{
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 128;
+        char **lines = realloc(list->lines, room * sizeof *lines);
+
+        list->failed = list->failed || !lines;
+        if (!lines) {
+            free(line);
+            return;
+        }
+        list->lines = lines;
+        list->room = room;
+    }
+    list->failed = list->failed || !line;
+    list->lines[list->n++] = line;
+}
+
+static void free_list(struct list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free(list->lines[i]);
+    free(list->lines);
+}
+
+static void part_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    char *line = NULL;
+
+    rowlock__take_text(&line, columns, n);
+    add(data, line);
+}
+
+static void split(const char *text, struct list *list)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+
+        add(list, strndup(text, length));
+        text += length + (text[length] == '\n');
+    }
+}
+
+/* A function may be there twice, with other parameters: so each line counts once. */
+static bool take(struct list *there, const char *line)
+{
+    for (size_t i = 0; i < there->n; i++)
+        if (there->lines[i] && strcmp(there->lines[i], line) == 0) {
+            free(there->lines[i]);
+            there->lines[i] = NULL;
+            return true;
+        }
+    return false;
+}
+
+static bool has_table(const struct list *missing, const char *name, size_t length)
+{
+    for (size_t i = 0; i < missing->n; i++)
+        if (strncmp(missing->lines[i], "table ", 6) == 0 &&
+            strlen(missing->lines[i] + 6) == length &&
+            strncmp(missing->lines[i] + 6, name, length) == 0)
+            return true;
+    return false;
+}
+
+/* A column or key; it is not worth a word where its whole table is missing. */
+static bool is_piece_of_table(const char *line)
+{
+    return strncmp(line, "column ", 7) == 0 || strncmp(line, "key ", 4) == 0;
+}
+
+static bool goes_with_table(const struct list *missing, const char *line)
+{
+    const char *name = strchr(line, ' ') + 1, *dot = strrchr(name, '.');
+
+    return is_piece_of_table(line) && (has_table(missing, name, strlen(name)) ||
+                                       (dot && has_table(missing, name, (size_t)(dot - name))));
+}
+
+static void describe(const struct list *missing, struct rowlock_parts *out)
+{
+    size_t length = 0, named = 0, all = 0;
+    char text[MOST_NAMED * 80 + 40] = "";
+
+    for (size_t i = 0; i < missing->n; i++) {
+        const char *line = missing->lines[i];
+
+        if (goes_with_table(missing, line))
+            continue;
+        out->hopeless = out->hopeless || is_piece_of_table(line);
+        out->relation = out->relation || is_piece_of_table(line) ||
+                        strncmp(line, "table ", 6) == 0 || strncmp(line, "view ", 5) == 0;
+        if (all++ >= MOST_NAMED)
+            continue;
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%.70s",
+                                   named++ ? ", " : "", line);
+    }
+    if (all > named)
+        snprintf(text + length, sizeof text - length, " and %zu more", all - named);
+    out->missing = all ? strdup(text) : NULL;
+}
+
+static int compare(struct list *expected, struct list *there, const char *object,
+                   struct rowlock_parts *out, struct rowlock_error *error)
+{
+    struct list missing = {0};
+    struct rowlock_parts parts = {0};
+
+    for (size_t i = 0; i < expected->n; i++) {
+        const char *line = expected->lines[i];
+
+        if (!take(there, line))
+            add(&missing, strdup(line));
+        else if (!strstr(line, object))
+            parts.any = true;
+    }
+    if (!missing.failed)
+        describe(&missing, &parts);
+    missing.failed = missing.failed || (missing.n && !parts.missing);
+    free_list(&missing);
+    if (missing.failed)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    *out = parts;
+    return ROWLOCK_OK;
+}
+
+int rowlock__read_parts(struct rowlock_connection *connection, enum rowlock_technique technique,
+                        const char *object, struct rowlock_parts *out, struct rowlock_error *error)
+{
+    struct rowlock_value values[4];
+    struct list there = {0}, expected = {0};
+    char *text = NULL;
+    int code = rowlock__parts_text(connection->dialect, technique, object, &text, error);
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        values[i] = rowlock__text_value(object);
+    if (!code)
+        code = rowlock__ask(connection, ROWLOCK_SQL_PARTS, values, part_row, &there, error);
+    if (!code)
+        split(text, &expected);
+    if (!code && (there.failed || expected.failed))
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    if (!code)
+        code = compare(&expected, &there, object, out, error);
+    free_list(&there);
+    free_list(&expected);
+    free(text);
+    return code;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which objects of the schema are there, and which are missing: those in its text against the catalog's. */
+#ifndef ROWLOCK_PARTS_H
+#define ROWLOCK_PARTS_H
+
+#include "session/connection.h"
+
+struct rowlock_parts {
+    char
+        *missing; /* for people: "table waiter, view waiters"; NULL: nothing is missing; malloc'd */
+    bool any;     /* an object is there, and not only the table of technique insert */
+    bool relation; /* a table or view is missing */
+    bool
+        hopeless; /* a column or key of a table that is there is missing: install cannot create it */
+};
+
+/* `object`: the table of technique insert, as it is in statements. After an error nothing is to be freed. */
+int rowlock__read_parts(struct rowlock_connection *connection, enum rowlock_technique technique,
+                        const char *object, struct rowlock_parts *out, struct rowlock_error *error);
+
+#endif

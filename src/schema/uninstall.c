@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uninstall: removes what install made, whole or not, once nobody has anything there or it is forced. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/extension.h"
+#include "schema/install.h"
+#include "schema/installed.h"
+#include "schema/parts.h"
+#include "util/error.h"
+
+/* "leases: 2 (backup, farm); counters: 1 (invoice)" */
+struct reasons {
+    char text[330]; /* the error has room for it, and for what to do */
+    size_t length;
+};
+
+static void reason_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct reasons *reasons = data;
+    char kind[40], some[100];
+
+    if (n < 3 || reasons->length >= sizeof reasons->text)
+        return;
+    rowlock__column_text(&columns[0], kind, sizeof kind);
+    rowlock__column_text(&columns[2], some, sizeof some);
+    reasons->length += (size_t)snprintf(
+        reasons->text + reasons->length, sizeof reasons->text - reasons->length, "%s%s: %lld%s%s%s",
+        reasons->length ? "; " : "", kind, (long long)rowlock__value_number(&columns[1]),
+        some[0] ? " (" : "", some, some[0] ? ")" : "");
+}
+
+/* What is in use cannot be asked where a table is missing. An install that was never complete has no users. */
+static int refuse_in_use(struct rowlock_connection *connection, const struct rowlock_parts *parts,
+                         int version, struct rowlock_error *error)
+{
+    struct reasons reasons = {0};
+    int code;
+
+    if (parts->relation && !version)
+        return ROWLOCK_OK;
+    if (parts->relation)
+        return rowlock__fail(
+            error, ROWLOCK_ESCHEMA,
+            "the schema is damaged, so it is not known who uses it: %s missing; run: "
+            "rowlock schema install, or remove it as it is: rowlock schema "
+            "uninstall --force",
+            parts->missing);
+    code = rowlock__ask(connection, ROWLOCK_SQL_IN_USE, NULL, reason_row, &reasons, error);
+    if (!code && reasons.length)
+        code =
+            rowlock__fail(error, ROWLOCK_EBUSY,
+                          "rowlock is in use here: %s; to remove all of it nevertheless, run: %s",
+                          reasons.text, rowlock__uninstall_command(connection, true));
+    return code;
+}
+
+/* DROP SCHEMA would be refused by the server, and DROP EXTENSION is for its owner to run. */
+static int refuse_extension(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    char *version = NULL;
+    int code = rowlock__read_extension(connection, &version, error);
+
+    if (!code && version)
+        code = rowlock__fail(error, ROWLOCK_EINVAL,
+                             "rowlock is here as an extension; its owner removes it in SQL: DROP "
+                             "EXTENSION rowlock");
+    free(version);
+    return code;
+}
+
+static int drop(struct rowlock_connection *connection, const struct rowlock_installed *found,
+                struct rowlock_error *error)
+{
+    struct rowlock_names names = {found->object[0] ? found->object : "rowlock_object",
+                                  "application", false};
+    int code = rowlock__run_piece(connection, "uninstall", &names, error);
+
+    connection->checked = 0;
+    if (!code && found->owned)
+        code = rowlock__run_piece(connection, "drop_object", &names, error);
+    return code;
+}
+
+/* With force a table meta that cannot be read is as good as none. */
+static int remove_all(struct rowlock_connection *connection, bool force,
+                      struct rowlock_error *error)
+{
+    struct rowlock_installed found = {0};
+    struct rowlock_parts parts = {0};
+    enum rowlock_technique technique = ROWLOCK_DEFAULT;
+    int code = rowlock__plan_technique(connection->dialect, NULL, &technique, error);
+
+    if (!code)
+        code = rowlock__read_installed(connection, &found, error);
+    if (code == ROWLOCK_ESCHEMA && force)
+        code = ROWLOCK_OK;
+    if (!code)
+        code =
+            rowlock__read_parts(connection, found.version ? found.technique : technique,
+                                found.object[0] ? found.object : "rowlock_object", &parts, error);
+    if (!code && parts.any)
+        code = refuse_extension(connection, error);
+    if (!code && parts.any && !force)
+        code = refuse_in_use(connection, &parts, found.version, error);
+    if (!code && parts.any)
+        code = drop(connection, &found, error);
+    free(parts.missing);
+    return code;
+}
+
+static int uninstall(struct rowlock_connection *connection, bool force, struct rowlock_error *error)
+{
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code)
+        code = rowlock__has_database(connection, error);
+    if (!code)
+        code = rowlock__enter_install(connection, error);
+    if (code)
+        return code;
+    code = remove_all(connection, force, error);
+    code = rowlock__leave_install(connection, code, error);
+    return rowlock__say_needs(connection, ROWLOCK_DEFAULT, code, error);
+}
+
+int rowlock_uninstall(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    return uninstall(connection, false, error);
+}
+
+int rowlock_uninstall_force(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    return uninstall(connection, true, error);
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What install finds in its way and would run with the rights of all that lock is refused: objects of another role, and
+# a table that runs code.
+# Runs on: postgresql/insert
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mallory=mallory_${ROWLOCK_TEST_URL##*_}
+    sql "CREATE ROLE $mallory LOGIN; GRANT ALL ON SCHEMA public TO tester, $mallory"
+}
+teardown() {
+    rowlock schema uninstall --force || true
+    sql "DROP TABLE IF EXISTS child, own, rowlock_object CASCADE; DROP OWNED BY $mallory; DROP ROLE $mallory"
+}
+install() { rowlock schema install --technique insert "$@"; }
+refuses() { # WORDS [OPTION...]: and leaves nothing
+    local words=$1
+    shift
+    run install "$@"
+    echo "$output"
+    [ "$status" = 64 ] && [[ $output == *"$words"* ]] && [ "$(sql "SELECT to_regclass('rowlock.lease') IS NULL")" = t ]
+}
+table() { # ROLE NAME
+    sql "SET ROLE $1; CREATE TABLE public.$2 (uuid varchar(32) NOT NULL PRIMARY KEY, id varchar(255) NOT NULL UNIQUE, locked_ts timestamp NOT NULL)"
+}
+trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN RETURN NEW; END \$\$"
+
+@test "p12_a table rowlock_object of another role is refused, with its owner; the statement that is named helps" {
+    table "$mallory" rowlock_object
+    sql "SET ROLE $mallory; $trap_function; CREATE TRIGGER seize BEFORE INSERT ON public.rowlock_object EXECUTE FUNCTION public.seize()"
+    refuses "rowlock_object, which belongs to $mallory, cannot be used"
+    sql "ALTER TABLE public.rowlock_object OWNER TO tester"
+    refuses "it has the trigger seize; run: DROP TRIGGER seize ON public.rowlock_object"
+    sql "DROP TRIGGER seize ON public.rowlock_object"
+    install
+    rowlock run --tx -n x -- true
+}
+
+@test "p12_a table that runs code of its own is refused, chosen by --table or not" {
+    for name in rowlock_object own; do
+        option=()
+        [ $name = rowlock_object ] || option=(--table $name)
+        for change in "CREATE RULE r AS ON INSERT TO public.$name DO ALSO NOTHING" \
+            "ALTER TABLE public.$name ENABLE ROW LEVEL SECURITY" \
+            "CREATE POLICY p ON public.$name" \
+            "GRANT TRIGGER ON public.$name TO $mallory" \
+            "CREATE TABLE public.child () INHERITS (public.$name)" \
+            "CREATE TABLE public.child (id varchar(255) REFERENCES public.$name (id) ON DELETE CASCADE)" \
+            "ALTER TABLE public.$name ADD more text DEFAULT public.evil()" \
+            "ALTER TABLE public.$name ADD CHECK (public.evil() = 'x')" \
+            "CREATE INDEX ON public.$name ((public.evil()))" \
+            "ALTER TABLE public.$name ADD more text GENERATED ALWAYS AS (public.evil()) STORED" \
+            "ALTER TABLE public.$name ADD more public.evil_type"; do
+            table tester $name
+            sql "SET ROLE $mallory; CREATE FUNCTION public.evil() RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT ''x''::text';
+                 CREATE DOMAIN public.evil_type AS text CHECK (VALUE = public.evil())"
+            sql "$change"
+            echo "$change"
+            refuses "$name, which belongs to tester, cannot be used" "${option[@]}"
+            sql "DROP TABLE IF EXISTS public.child; DROP TABLE public.$name CASCADE; DROP DOMAIN public.evil_type; DROP FUNCTION public.evil()"
+        done
+    done
+    sql "SET ROLE $mallory; CREATE VIEW public.rowlock_object AS SELECT ''::text AS uuid, ''::text AS id, now() AS locked_ts"
+    refuses "cannot be used: it is not a plain table"
+    sql "DROP VIEW public.rowlock_object"
+}
+
+@test "defaults and indexes of the server's own are no hindrance" {
+    table tester own
+    sql "ALTER TABLE public.own ALTER locked_ts SET DEFAULT now(); CREATE INDEX ON public.own (lower(id))"
+    install --table own
+    rowlock run --tx -n x -- true
+}
+
+@test "p12_a schema rowlock of another role, or in which others may create, is refused" {
+    sql "CREATE SCHEMA rowlock AUTHORIZATION $mallory"
+    refuses "the schema rowlock is there already and belongs to $mallory"
+    sql "DROP SCHEMA rowlock; CREATE SCHEMA rowlock AUTHORIZATION tester; GRANT CREATE ON SCHEMA rowlock TO $mallory"
+    refuses "REVOKE CREATE ON SCHEMA rowlock FROM $mallory"
+    sql "SET ROLE $mallory; CREATE FUNCTION rowlock.look(name varchar, shared boolean) RETURNS integer LANGUAGE sql AS 'SELECT 0'"
+    refuses "belongs to $mallory"
+    sql "DROP FUNCTION rowlock.look(varchar, boolean); REVOKE CREATE ON SCHEMA rowlock FROM $mallory"
+    install
+    rowlock run --tx -n x -- true
+}
