@@ -551,7 +551,8 @@ struct rowlock_job {  /* what this node was told of it; all but the first two ma
     rowlock_duration
         at_least_ms; /* the name stays taken so long after the start, though it ends before */
     rowlock_duration backoff_ms; /* before a failed run is repeated; 0: 10 s */
-    int retry; /* repeats of one instant, of failed and lost runs; 0: one, of a lost run; < 0: none */
+    int retry; /* repeats of one instant, of failed and lost runs; 0: one, of a lost run; < 0: none.
+                  A run that was not started does not count */
     enum rowlock_missed
         missed;  /* instants in which nobody called: made up by one run, or skipped */
     int history; /* runs that are kept; 0: 100 */
@@ -608,8 +609,9 @@ enum rowlock_run_outcome {
     ROWLOCK_RUN_FAILED,   /* any other */
     ROWLOCK_RUN_TIMEDOUT, /* stopped, because it took longer than it may */
     ROWLOCK_RUN_BROKEN,   /* stopped by rowlock_break */
-    ROWLOCK_RUN_LOST,     /* its lease ended before it was finished */
-    ROWLOCK_RUN_LATE      /* the same, and it was finished afterwards */
+    ROWLOCK_RUN_LOST,     /* its lease ended before it was finished, or it was ended for that */
+    ROWLOCK_RUN_LATE,     /* the same, and it was finished afterwards */
+    ROWLOCK_RUN_NOTSTARTED /* it was claimed, and never began */
 };
 
 struct rowlock_result {
@@ -617,14 +619,21 @@ struct rowlock_result {
     int timed_out; /* 1: record it as TIMEDOUT */
     const char
         *output; /* the end of what it printed, UTF-8; the last 2048 bytes are kept; may be NULL */
+    enum rowlock_run_outcome outcome; /* 0: DONE if `exit` is 0, else FAILED. Or one of DONE, FAILED,
+                                         TIMEDOUT, LOST, NOTSTARTED, whatever `exit` is. Only work that
+                                         ran to its own end under the lease is DONE. */
 };
 
 /*
  * Ends a run that rowlock_claim began: the lease is given back and the result recorded, in one transaction.
- * It is rowlock_release in all else. Where the lease is lost, the result goes into the history alone, as LATE:
- * the run that follows is not touched.
+ * It is rowlock_release in all else. Where the lease is lost, the result goes into the history alone, as LATE
+ * or NOTSTARTED: the run that follows is not touched. A broken run is BROKEN, whatever the result says.
  *
- * EINVAL  the lease is not of a job
+ * A run that ends as LOST is repeated as `retry` says. One that is NOTSTARTED does not count as a try: it is
+ * claimed again after `backoff_ms`, until it starts or the next instant takes its place. The name of both is
+ * free at once, also before at_least_ms has passed.
+ *
+ * EINVAL  the lease is not of a job; the outcome is one that only the database finds
  * ELOST   it had been lost or broken before; the history says so
  * ETIMEDOUT, EINTX, EDENIED, ECONN, ENOMEM, EDB: not known to be recorded; try again, or it counts as lost
  */
@@ -644,11 +653,13 @@ struct rowlock_job_view { /* as above */
     int64_t now_ms,
         next_ms; /* next_ms: the next instant that nobody has claimed; INT64_MAX: none */
     struct rowlock_run
-        running; /* token 0: it does not run. RUNNING, or LOST, BROKEN: not yet recorded */
+        running; /* token 0: it does not run. RUNNING; else it has ended in another way than by
+                    itself (LOST, BROKEN, LATE, NOTSTARTED), and the next claim settles it */
     struct rowlock_run last;  /* the last one that has ended; token 0: none */
     int64_t runs, average_ms; /* of those in the history that were DONE */
     int64_t
-        failed_since_ms; /* the first of the runs that failed, one after the other, up to the last; 0 */
+        failed_since_ms; /* the first of the runs that failed or did not start, one after the other,
+                            up to the last; 0 */
 };
 
 typedef int (*rowlock_visit_job)(const struct rowlock_job_view *job, void *data);
@@ -796,10 +807,11 @@ ROWLOCK_API int rowlock_refresh_acquire(struct rowlock_connection *connection,
                                         struct rowlock_error *error);
 
 /*
- * Gives the lease of rowlock_refresh_acquire back and says how it went, in one transaction: COMPLETE for exit
- * 0, else ERROR with `output`, or where that is NULL with what `exit` means. All else as rowlock_release.
+ * Gives the lease of rowlock_refresh_acquire back and says how it went, in one transaction: COMPLETE for a
+ * result that is DONE, else ERROR with `output`, or where that is NULL with what the result means. All else as
+ * rowlock_release.
  *
- * EINVAL  the lease is not of a subject
+ * EINVAL  the lease is not of a subject; the outcome is one that only the database finds
  * ELOST   it had been lost before; the subject is in ERROR, unless another has begun it since
  * ETIMEDOUT, EINTX, EDENIED, ECONN, ENOMEM, EDB: not known to be written down; try again, or it counts as
  *         ERROR when the lease has expired

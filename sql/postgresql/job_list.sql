@@ -2,9 +2,10 @@
 -- The job $1, or all (NULL): what is due, what runs where, how the last run ended.
 SELECT pg_catalog.convert_to(j.name, 'UTF8'), pg_catalog.convert_to(j.schedule, 'UTF8'), rowlock.now_ms(), j.due,
        c.token, pg_catalog.convert_to(c.node, 'UTF8'), c.pid, c.due, c.repeats, c.started,
-       CASE WHEN b.token IS NOT NULL THEN 'running' WHEN c.outcome = 'broken' THEN 'broken' ELSE 'lost' END,
+       CASE WHEN b.token IS NOT NULL THEN 'running' WHEN c.outcome = 'running' THEN 'lost' ELSE c.outcome END,
        l.token, pg_catalog.convert_to(l.node, 'UTF8'), l.pid, l.due, l.repeats, l.started, l.finished, l.outcome,
-       l.exit, pg_catalog.convert_to(l.output, 'UTF8'), d.runs, d.average_ms, f.since
+       l.exit, pg_catalog.convert_to(l.output, 'UTF8'), d.runs, d.average_ms, f.since,
+       c.finished, c.exit, pg_catalog.convert_to(c.output, 'UTF8')
   FROM rowlock.job j
   LEFT JOIN rowlock.run c ON c.token = j.running
   LEFT JOIN rowlock.beat b ON b.token = j.running AND b.expires > pg_catalog.clock_timestamp()
@@ -14,6 +15,7 @@ SELECT pg_catalog.convert_to(j.name, 'UTF8'), pg_catalog.convert_to(j.schedule, 
                             coalesce(max(e.token), 0) AS token
                        FROM rowlock.run e WHERE e.job = j.name AND e.outcome = 'done') d
  CROSS JOIN LATERAL (SELECT min(e.started) AS since FROM rowlock.run e
-                      WHERE e.job = j.name AND e.outcome IN ('failed', 'timed out') AND e.token > d.token) f
+                      WHERE e.job = j.name AND e.outcome IN ('failed', 'timed out', 'not started')
+                        AND e.token > d.token) f
  WHERE $1::bytea IS NULL OR j.name = pg_catalog.convert_from($1::bytea, 'UTF8') COLLATE "C"
  ORDER BY j.name;

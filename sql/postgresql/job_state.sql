@@ -3,7 +3,8 @@
 SELECT rowlock.now_ms(), coalesce(j.version, 0), pg_catalog.convert_to(j.schedule, 'UTF8'), coalesce(j.due, 0),
        coalesce(j.last, 0), coalesce(j.failed, 0), coalesce(j.repeats, 0), coalesce(j.running, 0),
        coalesce(r.outcome = 'broken', false)::integer, (h.free IS NOT NULL)::integer,
-       coalesce(pg_catalog.floor(extract(epoch FROM h.free)::numeric * 1000.0), 0)::bigint
+       coalesce(pg_catalog.floor(extract(epoch FROM h.free)::numeric * 1000.0), 0)::bigint,
+       coalesce(r.outcome = 'not started', false)::integer
   FROM (SELECT pg_catalog.convert_from($1::bytea, 'UTF8') AS name) asked
   LEFT JOIN rowlock.job j ON j.name = asked.name COLLATE "C"
   LEFT JOIN rowlock.run r ON r.token = j.running

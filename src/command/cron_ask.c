@@ -101,10 +101,11 @@ static void say_claimed(const struct crontab_entry *entry, const struct rowlock_
         message("%s: started, token %" PRId64, entry->name, token);
 }
 
-/* Nobody can run it here: that is written down, and another repetition is somebody else's. */
+/* It cannot be run here: another claim, by this node or another, may start it. */
 static void give_up(struct rowlock_lease *lease)
 {
-    struct rowlock_result result = {.exit = STATUS_FAILED,
+    struct rowlock_result result = {.outcome = ROWLOCK_RUN_NOTSTARTED,
+                                    .exit = STATUS_FAILED,
                                     .output = "cron could not start a process\n"};
 
     rowlock_finish(lease, &result, NULL);

@@ -113,7 +113,7 @@ static int64_t renew(struct node *node)
 /* Until the sender has ended; how it did, as an exit status. */
 static int attend(struct node *node)
 {
-    int64_t next_ms = node->lease ? rowlock__now_ms() + node->farm->ttl_ms / 6 : ROWLOCK_NEVER;
+    int64_t next_ms = node->lease ? rowlock__now_ms() : ROWLOCK_NEVER; /* it was adopted */
     struct guard_report report;
 
     for (;;) {

@@ -72,6 +72,7 @@ struct guard_report {
     struct tree survivors; /* processes that outlived the command, and run on */
     pid_t command;
     int64_t end_ms; /* of UNTIL: the command is dead by then */
+    int began; /* it was let go to become the command: GUARD_ENDED, GUARD_GONE as far as we know */
 };
 
 /* Starts guard and command. -1, errno set: there is neither. The command's process takes no signal and does

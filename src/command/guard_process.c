@@ -32,6 +32,7 @@ struct watchman {
     int fd, timer_fd, child_fd;
     int begin_fd; /* the command's process waits for a byte from it, or its end */
     pid_t command;
+    int began;       /* it may have executed */
     int reaped, how; /* the command */
     int64_t end_ms, over_ms;
     int ending, orphaned;
@@ -188,8 +189,10 @@ static void obey(struct watchman *man, const struct guard_order *order)
 {
     switch (order->kind) {
     case GUARD_BEGIN:
-        if (man->begin_fd >= 0 && write(man->begin_fd, "", 1) == 1)
+        if (man->begin_fd >= 0 && write(man->begin_fd, "", 1) == 1) {
+            man->began = 1;
             close_begin(man);
+        }
         break;
     case GUARD_EXTEND:
         extend(man, order);
@@ -435,6 +438,7 @@ void guard_run(const struct guard_plan *plan, int fd)
     last.number = man.how;
     last.cause = man.cause;
     last.command = man.command;
+    last.began = man.began;
     send(fd, &last, sizeof last, MSG_NOSIGNAL);
     say_why(&man);
     _exit(STATUS_OK);

@@ -32,22 +32,19 @@ static int give_back(const struct holding *holding, const struct ending *ending,
                      struct rowlock_error *error)
 {
     struct rowlock_result result = {
-        .exit = ending->exit, .timed_out = ending->time_over, .output = ending->output};
+        .outcome = ending->outcome, .exit = ending->exit, .output = ending->output};
 
     return rowlock_finish(holding->lease, &result, error);
 }
 
-/* A signal that came before there was a command: the run has failed. -N, or the status. */
+/* A signal that came before there was a command. -N, or the status. */
 static int unless_interrupted(const struct signals *signals, struct holding *holding, int status)
 {
-    struct rowlock_result result = {.output = "interrupted before it had started\n"};
     struct signalfd_siginfo info;
 
     if (!signals_next(signals->wait_fd, &info))
         return status;
-    result.exit = 128 + (int)info.ssi_signo;
-    if (holding->lease)
-        rowlock_finish(holding->lease, &result, NULL);
+    finish_not_started(holding, 128 + (int)info.ssi_signo, INTERRUPTED);
     rowlock_lease_free(holding->lease);
     holding->lease = NULL;
     return -(int)info.ssi_signo;
@@ -55,9 +52,10 @@ static int unless_interrupted(const struct signals *signals, struct holding *hol
 
 static int claimed_run(const struct signals *signals, struct holding *holding, int *claimed)
 {
-    int status = unless_interrupted(signals, holding, STATUS_OK);
+    int status;
 
     holding->give_back = give_back;
+    status = unless_interrupted(signals, holding, STATUS_OK);
     *claimed = !status;
     return status;
 }
@@ -165,7 +163,8 @@ int claim_job(const struct job_run *job, const struct signals *signals, struct h
 
 /* ---- adopting ------------------------------------------------------------------------------------------- */
 
-/* The database may be away for a moment; the lease lasts meanwhile. */
+/* Renewed at once, for nobody knows how long ago it was claimed. The database may be away for a moment; the lease
+   lasts meanwhile. */
 static int adopt(const struct job_run *job, const struct signals *signals, struct holding *holding,
                  struct rowlock_error *error)
 {
@@ -173,14 +172,31 @@ static int adopt(const struct job_run *job, const struct signals *signals, struc
     struct pollfd interrupt = {.fd = signals->wait_fd, .events = POLLIN};
 
     for (;;) {
-        int code =
-            rowlock_adopt(holding->connection, job->lock, job->token, &holding->lease, error);
+        int code = holding->lease ? ROWLOCK_OK
+                                  : rowlock_adopt(holding->connection, job->lock, job->token,
+                                                  &holding->lease, error);
 
+        if (!code)
+            code = rowlock_renew(holding->lease, holding->renew_ms, error);
         if ((code != ROWLOCK_ECONN && code != ROWLOCK_ETIMEDOUT) || rowlock__now_ms() >= until)
             return code;
         if (poll(&interrupt, 1, PAUSE_MS) > 0)
             return error->code = ROWLOCK_ECANCELED;
     }
+}
+
+/* The daemon that claimed it, or another, claims it again. An interruption is recorded by failed(). */
+static int not_adopted(const struct job_run *job, const struct signals *signals,
+                       struct holding *holding, const struct rowlock_error *error)
+{
+    if (error->code != ROWLOCK_ECANCELED) {
+        message("'%s' is not started", job->name);
+        finish_not_started(holding, exit_status(error->code),
+                           "its lease was not renewed in time\n");
+        rowlock_lease_free(holding->lease);
+        holding->lease = NULL;
+    }
+    return failed(signals, holding, error);
 }
 
 int adopt_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
@@ -192,7 +208,8 @@ int adopt_job(const struct job_run *job, const struct signals *signals, struct h
     holding->renew_ms = job->settings.ttl_ms;
     holding->due_ms = job->due_ms;
     holding->attempt = job->attempt;
+    holding->give_back = give_back;
     if (adopt(job, signals, holding, &error))
-        return failed(signals, holding, &error);
+        return not_adopted(job, signals, holding, &error);
     return claimed_run(signals, holding, claimed);
 }

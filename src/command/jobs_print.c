@@ -14,7 +14,7 @@ static const char *const outcomes[] = {
     [ROWLOCK_RUN_RUNNING] = "running", [ROWLOCK_RUN_DONE] = "done",
     [ROWLOCK_RUN_FAILED] = "failed",   [ROWLOCK_RUN_TIMEDOUT] = "timed out",
     [ROWLOCK_RUN_BROKEN] = "broken",   [ROWLOCK_RUN_LOST] = "lost",
-    [ROWLOCK_RUN_LATE] = "late"};
+    [ROWLOCK_RUN_LATE] = "late",       [ROWLOCK_RUN_NOTSTARTED] = "not started"};
 
 struct rowlock_job_view settled(const struct rowlock_job_view *job)
 {
@@ -80,16 +80,16 @@ static char *result_of(const struct rowlock_run *run)
     return asprintf(&text, "exit %d", run->exit) < 0 ? NULL : text;
 }
 
+/* Only then its duration and its exit status mean something. */
 static int has_ended(const struct rowlock_run *run)
 {
-    return run->token && run->finished_ms > 0;
+    return run->token && run->finished_ms > 0 && run->outcome != ROWLOCK_RUN_LOST &&
+           run->outcome != ROWLOCK_RUN_NOTSTARTED;
 }
 
 static char *took(const struct rowlock_run *run)
 {
-    int counts = has_ended(run) && run->outcome != ROWLOCK_RUN_LOST;
-
-    return counts ? cell_duration(run->finished_ms - run->started_ms) : strdup("-");
+    return has_ended(run) ? cell_duration(run->finished_ms - run->started_ms) : strdup("-");
 }
 
 /* The last line that says something. */
@@ -217,7 +217,7 @@ static void put_number(FILE *out, const char *prefix, const char *name, int is, 
 /* A run that is none, token 0, is all null. Its exit status is known if it came to an end. */
 static void put_members(FILE *out, const char *prefix, const struct rowlock_run *run)
 {
-    int is = run->token != 0, ended = has_ended(run) && run->outcome != ROWLOCK_RUN_LOST;
+    int is = run->token != 0, ended = has_ended(run);
 
     put_instant(out, prefix, "due", is ? run->due_ms : 0);
     put_instant(out, prefix, "started", is ? run->started_ms : 0);

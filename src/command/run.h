@@ -48,6 +48,9 @@ int has_terminal(void);
 int64_t kill_after_of(int64_t said_ms, int64_t ttl_ms);
 /* What is left after KILL before the lease can pass on. */
 int64_t margin_for_kill(int64_t ttl_ms);
+/* How long until the first renewal: a third of the ttl after the grant, so not at all where the lease was granted
+   long ago. left_ms: of the lease. */
+int64_t renewal_due_in(int64_t ttl_ms, int64_t left_ms);
 
 /* ---- run_signals.c ----------------------------------------------------------------------- */
 
@@ -80,11 +83,14 @@ int connect_to_run(const struct command *command, const struct run *run,
 
 /* ---- run_acquire.c ------------------------------------------------------------------------- */
 
-/* How the command ended, for whoever writes that down. */
+#define INTERRUPTED "interrupted before it was started\n"
+
+/* How the command ended, for the record: run_finish.c. */
 struct ending {
-    int exit;           /* the status; 128 + N: by signal N */
-    int time_over;      /* --max-run */
-    const char *output; /* its end, UTF-8; NULL: not kept */
+    enum rowlock_run_outcome outcome; /* DONE: to its own end, with 0, under the lock. Else FAILED,
+                                         TIMEDOUT, LOST or NOTSTARTED */
+    int exit;                         /* the status; 128 + N: by signal N; never 0 but for DONE */
+    const char *output;               /* its end, UTF-8; NULL: not kept */
 };
 
 struct holding {
@@ -243,6 +249,8 @@ void supervise(struct watch *watch);
 
 /* Gives the lock back. The exit status, or -N: signal N ended the command. */
 int finish(struct watch *watch);
+/* Gives the lock back before there was a guard: the command was not started, and `status` is why. */
+void finish_not_started(const struct holding *holding, int status, const char *why);
 
 /* ---- run_execute.c --------------------------------------------------------------------------- */
 

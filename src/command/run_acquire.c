@@ -143,10 +143,7 @@ static int unless_interrupted(const struct signals *signals, struct holding *hol
 
     if (!signals_next(signals->wait_fd, &info))
         return status;
-    if (holding->lease && holding->give_back)
-        holding->give_back(holding, &(struct ending){.exit = 128 + (int)info.ssi_signo}, NULL);
-    else if (holding->lease)
-        rowlock_release(holding->lease, NULL);
+    finish_not_started(holding, 128 + (int)info.ssi_signo, INTERRUPTED);
     rowlock_lease_free(holding->lease);
     holding->lease = NULL; /* a transaction ends with its connection */
     return -(int)info.ssi_signo;

@@ -54,10 +54,16 @@ static int start(struct watch *watch, struct child *child)
     return -1;
 }
 
+static int not_started(const struct holding *holding)
+{
+    finish_not_started(holding, STATUS_FAILED, "no process, thread or descriptor to start it\n");
+    return STATUS_FAILED;
+}
+
 static int watch_command(struct watch *watch, struct child *child, struct outcome *outcome)
 {
     if (start(watch, child))
-        return STATUS_FAILED;
+        return not_started(watch->holding);
     supervise(watch);
     outcome->status = finish(watch);
     outcome->lost = watch->lost;
@@ -83,11 +89,11 @@ int execute(const struct run *run, struct signals *signals, const struct descrip
 
     if (signals_turn_to_command(signals)) {
         message("no descriptor for signals");
-        return STATUS_FAILED;
+        return outcome->status = not_started(holding);
     }
     if (kept && output_open(kept, !run->keeps_output)) {
         message("no pipe for the command's output: %s", strerror(errno));
-        return STATUS_FAILED;
+        return outcome->status = not_started(holding);
     }
     outcome->status = watch_command(&watch, &child, outcome);
     if (kept)

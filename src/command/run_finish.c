@@ -83,6 +83,24 @@ static int give_back(struct watch *watch, int64_t until)
 
 /* ---- writing down ------------------------------------------------------------------------------------- */
 
+/* All ways in which a run can end; `broken` is found by the database. The first that fits counts. */
+static enum rowlock_run_outcome outcome_of(const struct watch *watch)
+{
+    const struct guard_report *end = &watch->end;
+    int ended = end->event == GUARD_ENDED;
+
+    if (ended && end->cause == GUARD_TIME_OVER && !watch->lost)
+        return ROWLOCK_RUN_TIMEDOUT;
+    if (!end->began)
+        return ROWLOCK_RUN_NOTSTARTED;
+    if (watch->lost)
+        return ROWLOCK_RUN_LOST;
+    return ended && end->cause == GUARD_BY_ITSELF && WIFEXITED(end->number) &&
+                   WEXITSTATUS(end->number) == 0
+               ? ROWLOCK_RUN_DONE
+               : ROWLOCK_RUN_FAILED;
+}
+
 static int exit_of(const struct watch *watch)
 {
     int how = watch->end.number;
@@ -96,12 +114,26 @@ static int exit_of(const struct watch *watch)
     return WIFEXITED(how) ? WEXITSTATUS(how) : STATUS_FAILED;
 }
 
+/* A command that was ended and exited with 0 has not done its work. */
 static struct ending ending_of(const struct watch *watch)
 {
-    return (struct ending){.exit = exit_of(watch),
-                           .time_over = watch->end.event == GUARD_ENDED &&
-                                        watch->end.cause == GUARD_TIME_OVER,
-                           .output = watch->output ? output_end(watch->output) : NULL};
+    struct ending ending = {.outcome = outcome_of(watch),
+                            .exit = exit_of(watch),
+                            .output = watch->output ? output_end(watch->output) : NULL};
+
+    if (ending.outcome != ROWLOCK_RUN_DONE && ending.exit == 0)
+        ending.exit = watch->lost ? STATUS_LOST : 128 + SIGTERM;
+    return ending;
+}
+
+void finish_not_started(const struct holding *holding, int status, const char *why)
+{
+    struct ending ending = {.outcome = ROWLOCK_RUN_NOTSTARTED, .exit = status, .output = why};
+
+    if (holding->lease && holding->give_back)
+        holding->give_back(holding, &ending, NULL);
+    else if (holding->lease)
+        rowlock_release(holding->lease, NULL);
 }
 
 /* Not known to be written down, and still ours. */
@@ -199,6 +231,7 @@ static void say_end(struct watch *watch)
         if (!watch->lost)
             message("the process that guards the command was killed: ending the command too");
         watch->end.cause = GUARD_LOCK_OVER;
+        watch->end.began = watch->guard.has_command;
         watch->end.survivors = guard_replace(&watch->guard);
     }
     if (watch->end.event == GUARD_ENDED && watch->end.cause == GUARD_TIME_OVER)
@@ -214,6 +247,8 @@ static int status_of(const struct watch *watch)
     if (watch->end.event == GUARD_ENDED && watch->end.cause != GUARD_TIME_OVER &&
         WIFSIGNALED(watch->end.number))
         return -WTERMSIG(watch->end.number);
+    if (watch->keeper.ending.outcome == ROWLOCK_RUN_FAILED && watch->told && exit_of(watch) == 0)
+        return -SIGTERM; /* as of a command that does not catch it */
     return exit_of(watch);
 }
 
@@ -233,7 +268,8 @@ int finish(struct watch *watch)
     guard_close(&watch->guard);
     if (watch->end.event == GUARD_ENDED && watch->end.cause == GUARD_LOCK_OVER && !watch->lost) {
         watch->lost = 1;
-        message("the lock on '%s' was lost", name_of(watch));
+        message("the lock on '%s' was lost%s", name_of(watch),
+                watch->end.began ? "" : " before the command was started");
     }
     watch->keeper.ending = ending_of(watch);
     number = give_back_surely(watch, patience(watch));

@@ -331,9 +331,10 @@ static void turn(struct watch *watch)
 
 void supervise(struct watch *watch)
 {
-    int64_t period = watch->holding->lease ? watch->run->lock.ttl_ms / 3 : PING_MS;
+    const struct rowlock_lease *lease = watch->holding->lease;
+    int64_t wait = lease ? renewal_due_in(watch->run->lock.ttl_ms, rowlock_left(lease)) : PING_MS;
 
-    watch->next_keep_ms = rowlock__after(rowlock__now_ms(), period);
+    watch->next_keep_ms = rowlock__after(rowlock__now_ms(), wait);
     watch->stop_look_ms = ROWLOCK_NEVER;
     expect_end(watch);
     while (!watch->done)

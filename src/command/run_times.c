@@ -19,3 +19,10 @@ int64_t margin_for_kill(int64_t ttl_ms)
 
     return part < MARGIN_LEAST_MS ? MARGIN_LEAST_MS : part > MARGIN_MOST_MS ? MARGIN_MOST_MS : part;
 }
+
+int64_t renewal_due_in(int64_t ttl_ms, int64_t left_ms)
+{
+    int64_t period = ttl_ms / 3, wait = left_ms - (ttl_ms - period);
+
+    return wait < 0 ? 0 : wait < period ? wait : period;
+}

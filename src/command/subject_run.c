@@ -98,30 +98,42 @@ static void last_line(const char *output, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(end - from), from);
 }
 
+static void say_how(const struct ending *ending, char *out, size_t size)
+{
+    switch (ending->outcome) {
+    case ROWLOCK_RUN_LOST:
+        snprintf(out, size, "the lock was lost");
+        break;
+    case ROWLOCK_RUN_NOTSTARTED:
+        snprintf(out, size, "the command was not started");
+        break;
+    case ROWLOCK_RUN_TIMEDOUT:
+        snprintf(out, size, "it took longer than it may, and was stopped");
+        break;
+    default:
+        snprintf(out, size, ending->exit > 128 ? "killed by signal %d" : "exit %d",
+                 ending->exit > 128 ? ending->exit - 128 : ending->exit);
+    }
+}
+
 static void say_why(const struct ending *ending, char *out, size_t size)
 {
-    char line[OUTPUT_KEPT + 1] = "", how[40];
+    char line[OUTPUT_KEPT + 1] = "", how[80];
 
     if (ending->output)
         last_line(ending->output, line, sizeof line);
-    snprintf(how, sizeof how, ending->exit > 128 ? "killed by signal %d" : "exit %d",
-             ending->exit > 128 ? ending->exit - 128 : ending->exit);
+    say_how(ending, how, sizeof how);
     snprintf(out, size, "%s%s%s", how, *line ? ": " : "", line);
 }
 
-/* What came of it under a lock that was lost counts for nothing, whatever the command says. */
 static int write_down(const struct holding *holding, const struct ending *ending,
                       struct rowlock_error *error)
 {
     char message[MESSAGE_SIZE];
     struct rowlock_result result = {
-        .exit = ending->exit, .timed_out = ending->time_over, .output = message};
+        .outcome = ending->outcome, .exit = ending->exit, .output = message};
 
     say_why(ending, message, sizeof message);
-    if (ending->exit == 0 && rowlock_left(holding->lease) <= 0) {
-        result.exit = STATUS_LOST;
-        snprintf(message, sizeof message, "the lock was lost");
-    }
     return rowlock_refresh_release(holding->lease, &result, error);
 }
 

@@ -169,19 +169,20 @@
  * text in the table run. Who changes a job's row says at which version he read it; 0: there was none.
  *
  * job_state     name -> now_ms, version, schedule, due, last, failed, repeats, running (token; 0: it does not),
- *               broken (its run was), held (a live lease has the name job:NAME), free_ms (when that ends)
+ *               broken (its run was), held (a live lease has the name job:NAME), free_ms (when that ends),
+ *               not_started (its run was)
  * job_claim     name, token, version, schedule, instant, due, repeats, former (token of the run before, that left
  *               no lease; 0), its outcome, node, pid, at_least_ms, history -> number: 1, or 0: another version.
  *               Inside the transaction that grants the lease; done twice, it says 1 again.
  * job_plan      name, version, schedule, due, former, its outcome -> number: 1, or 0: another version, or the lease
  *               of `former` lives (else it goes, for a renewal that is under way must not find it)
  * job_finish    token, outcome, exit, output -> status OK, LOST, STOPPED: the run and its lease, which stays until
- *               at_least is over
+ *               at_least is over. A run that ends as 'lost' or 'not started' stays the job's, until it is claimed again
  * job_forget    name -> number: 0 there was none, 1 it is forgotten, 2 it runs
  * job_list      name or NULL -> name, schedule, now_ms, due; of the run that runs: token (NULL: none), node, pid, due,
- *               repeats, started, outcome ('running', 'lost', 'broken': not recorded yet); of the one that ended
+ *               repeats, started, outcome (not 'running': the next claim settles it); of the one that ended
  *               last: token (NULL: none), node, pid, due, repeats, started, finished, outcome, exit, output; how many
- *               are done, their average in ms, since when it fails
+ *               are done, their average in ms, since when it fails; of the first run finished, exit, output
  * run_list      name -> token, node, pid, due, repeats, started, finished, outcome, exit, output; latest first
  */
 /*

@@ -48,12 +48,12 @@ static bool is_same(const struct rowlock_value *column, const char *text)
            memcmp(column->bytes, text, column->length) == 0;
 }
 
-/* now_ms, version, schedule, due, last, failed, repeats, running, broken, held, free_ms */
+/* now_ms, version, schedule, due, last, failed, repeats, running, broken, held, free_ms, not_started */
 static void state_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct claiming *c = data;
 
-    if (n < 11 || c->rows++)
+    if (n < 12 || c->rows++)
         return;
     c->state = (struct rowlock_job_state){
         .now_ms = rowlock__value_number(&columns[0]),
@@ -67,6 +67,7 @@ static void state_row(void *data, const struct rowlock_value *columns, unsigned 
         .broken = rowlock__value_number(&columns[8]) != 0,
         .held = rowlock__value_number(&columns[9]) != 0,
         .free_ms = rowlock__value_number(&columns[10]),
+        .not_started = rowlock__value_number(&columns[11]) != 0,
     };
     c->state.known = c->state.version != 0;
 }

@@ -65,11 +65,17 @@ static int64_t newest(const state *s, const rules *r, int64_t due)
     return instant == ROWLOCK_NEVER ? due : later(instant, due);
 }
 
+/* Its run left no lease, and nobody has recorded why. */
+static bool is_lost(const state *s)
+{
+    return s->running && !s->broken && !s->not_started;
+}
+
 static decision come(const state *s, const rules *r, int64_t due)
 {
     int64_t instant = newest(s, r, due);
     int64_t next = rowlock__schedule_next(r->schedule, s->now_ms);
-    bool lost = s->running && !s->broken, broken = s->running && s->broken;
+    bool lost = is_lost(s), broken = s->running && s->broken;
 
     if (r->skips_missed && s->known && s->now_ms - instant > LATE_MS)
         return (decision){.act = s->running ? ROWLOCK_JOB_SETTLE : ROWLOCK_JOB_PLAN,
@@ -88,7 +94,7 @@ static decision again(const state *s, int64_t due, bool lost)
     return (decision){.act = ROWLOCK_JOB_CLAIM,
                       .instant_ms = s->last_ms,
                       .due_ms = due,
-                      .repeats = s->repeats + 1,
+                      .repeats = s->not_started ? s->repeats : s->repeats + 1,
                       .lost = lost};
 }
 
@@ -123,21 +129,27 @@ static bool is_early(const state *s, const rules *r, int64_t due)
     return before == ROWLOCK_NEVER || due - s->now_ms <= (due - before) / 4;
 }
 
+/* When the instant claimed last is to be claimed again, after a failure or a run that was not started. */
+static int64_t repeat_of(const state *s, const rules *r)
+{
+    if (!s->known || !(s->not_started || (s->failed_ms && s->repeats < most_repeats(r, false))))
+        return ROWLOCK_NEVER;
+    return later(s->failed_ms + r->backoff_ms, s->last_ms);
+}
+
 decision rowlock__job_decide(const state *s, const rules *r)
 {
-    int64_t due = due_of(s, r), repeat_ms = ROWLOCK_NEVER;
+    int64_t due = due_of(s, r), repeat_ms = repeat_of(s, r);
 
     if (s->held)
         return wait_for_holder(s, r, due);
     if (due <= s->now_ms)
         return come(s, r, due);
-    if (s->known && s->running)
+    if (s->known && s->running && !s->not_started)
         return bury(s, r, due);
-    if (s->known && s->failed_ms && s->repeats < most_repeats(r, false))
-        repeat_ms = later(s->failed_ms + r->backoff_ms, s->last_ms);
     if (repeat_ms <= s->now_ms)
         return again(s, due, false);
-    if (!s->known || !s->same_schedule || is_misplanned(s, r))
+    if (!s->known || (!s->not_started && (!s->same_schedule || is_misplanned(s, r))))
         return (decision){.act = ROWLOCK_JOB_PLAN, .due_ms = due};
     if (is_early(s, r, due))
         return (decision){.act = ROWLOCK_JOB_AWAIT, .until_ms = due, .due_ms = due};

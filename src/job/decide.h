@@ -6,7 +6,8 @@
  *
  * No run begins before its instant, by the database's clock. An instant of the schedule is claimed once.
  * Several that were missed are made up by one run, that of the last of them, or skipped. A run that failed
- * or was lost may be repeated; a later instant that has come meanwhile takes its place.
+ * or was lost may be repeated; one that was not started is claimed again, and does not count as a try. A
+ * later instant that has come meanwhile takes its place.
  */
 #ifndef ROWLOCK_JOB_DECIDE_H
 #define ROWLOCK_JOB_DECIDE_H
@@ -21,7 +22,8 @@ struct rowlock_job_rules {
     const struct rowlock_schedule *schedule;
     int64_t early_ms; /* a caller that comes at most this much before the due time waits for it */
     int retry;        /* repeats of one instant, of failed and lost runs; < 0: one, of a lost run */
-    int64_t backoff_ms; /* before a failed run is repeated; a lost one has waited its ttl */
+    int64_t backoff_ms; /* before a failed run is repeated, or one that was not started; a lost one
+                           has waited its ttl */
     bool skips_missed;
 };
 
@@ -33,12 +35,13 @@ struct rowlock_job_state {
     int64_t version;   /* of the row: every change of it is another */
     int64_t due_ms;    /* the next instant that nobody has claimed */
     int64_t last_ms;   /* the instant claimed last; 0: none */
-    int64_t failed_ms; /* when its run ended in failure; 0: it did not, or is not to be repeated */
+    int64_t failed_ms; /* when its run failed, or was found not to start; 0: neither */
     int repeats;       /* of that instant, so far */
     int64_t running;   /* the token of its run; 0: none */
     bool held;         /* a live lease has the name: of that run, or somebody else's */
     int64_t free_ms;   /* held: when that lease ends, if it is not renewed */
     bool broken;       /* the run was broken on purpose */
+    bool not_started;  /* the run was claimed, and never began */
 };
 
 enum rowlock_job_act {

@@ -45,16 +45,17 @@ static int check(const struct rowlock_lease *lease, const struct rowlock_result 
 int rowlock_finish(struct rowlock_lease *lease, const struct rowlock_result *result,
                    struct rowlock_error *error)
 {
-    const char *outcome;
+    enum rowlock_run_outcome outcome;
     int code = check(lease, result, error);
 
+    if (!code)
+        code = rowlock__result_outcome(result, lease->name[0], &outcome, error);
     if (code)
         return code;
-    outcome = result->timed_out ? "timed out" : result->exit ? "failed" : "done";
-    return rowlock__end_lease(lease, ROWLOCK_SQL_JOB_FINISH,
-                              (struct rowlock_value[]){rowlock__int_value(lease->token),
-                                                       rowlock__text_value(outcome),
-                                                       rowlock__int_value(result->exit),
-                                                       rowlock__text_value(end_of(result->output))},
-                              error);
+    return rowlock__end_lease(
+        lease, ROWLOCK_SQL_JOB_FINISH,
+        (struct rowlock_value[]){
+            rowlock__int_value(lease->token), rowlock__text_value(rowlock__outcome_text(outcome)),
+            rowlock__int_value(result->exit), rowlock__text_value(end_of(result->output))},
+        error);
 }

@@ -11,7 +11,7 @@
 #include "util/error.h"
 #include "util/rows.h"
 
-enum { TEXTS = 6 };
+enum { TEXTS = 7 };
 
 struct row {
     struct rowlock_job_view job; /* or, of a history, job.last */
@@ -39,23 +39,12 @@ static const char *keep(struct rowlock_rows *rows, struct row *row,
     return copy;
 }
 
-static const struct {
-    const char *text;
-    enum rowlock_run_outcome outcome;
-} outcomes[] = {{"running", ROWLOCK_RUN_RUNNING}, {"done", ROWLOCK_RUN_DONE},
-                {"failed", ROWLOCK_RUN_FAILED},   {"timed out", ROWLOCK_RUN_TIMEDOUT},
-                {"broken", ROWLOCK_RUN_BROKEN},   {"lost", ROWLOCK_RUN_LOST},
-                {"late", ROWLOCK_RUN_LATE}};
-
 static enum rowlock_run_outcome outcome_of(const struct rowlock_value *column)
 {
     char text[16];
 
     rowlock__column_text(column, text, sizeof text);
-    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++)
-        if (strcmp(text, outcomes[i].text) == 0)
-            return outcomes[i].outcome;
-    return ROWLOCK_RUN_LOST;
+    return rowlock__outcome_of_text(text);
 }
 
 /* token, node, pid, due, repeats, started */
@@ -86,11 +75,11 @@ static struct rowlock_run ended_run_of(struct rowlock_rows *rows, struct row *ro
 }
 
 /* name, schedule, now_ms, due; 6 of the run that runs, outcome; 10 of the last one; runs, average_ms,
-   failed_since */
+   failed_since; of the first run, if it has ended: finished, exit, output */
 static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_rows *rows = data;
-    struct row *row = n < 24 ? NULL : rowlock__rows_add(rows);
+    struct row *row = n < 27 ? NULL : rowlock__rows_add(rows);
 
     if (!row)
         return;
@@ -104,6 +93,9 @@ static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
                                          .average_ms = rowlock__value_number(&columns[22]),
                                          .failed_since_ms = rowlock__value_number(&columns[23])};
     row->job.running.outcome = outcome_of(&columns[10]);
+    row->job.running.finished_ms = rowlock__value_number(&columns[24]);
+    row->job.running.exit = (int)rowlock__value_number(&columns[25]);
+    row->job.running.output = keep(rows, row, &columns[26]);
     row->job.running.job = row->job.last.job = row->job.name;
 }
 

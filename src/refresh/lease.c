@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "job/job.h"
 #include "lease/lease.h"
 #include "refresh/subject.h"
 #include "schema/check.h"
@@ -85,12 +86,17 @@ int rowlock_refresh_acquire(struct rowlock_connection *connection,
 
 /* ---- the result ------------------------------------------------------------------------------------- */
 
-static void say(const struct rowlock_result *result, char *out, size_t size)
+static void say(const struct rowlock_result *result, enum rowlock_run_outcome outcome, char *out,
+                size_t size)
 {
     if (result->output && *result->output)
         rowlock__utf8_copy(out, size, result->output);
-    else if (result->timed_out)
+    else if (outcome == ROWLOCK_RUN_TIMEDOUT)
         snprintf(out, size, "it took longer than it may, and was stopped");
+    else if (outcome == ROWLOCK_RUN_LOST)
+        snprintf(out, size, "the lock was lost");
+    else if (outcome == ROWLOCK_RUN_NOTSTARTED)
+        snprintf(out, size, "it was not started");
     else if (result->exit > 128)
         snprintf(out, size, "killed by signal %d", result->exit - 128);
     else
@@ -103,7 +109,9 @@ int rowlock_refresh_release(struct rowlock_lease *lease, const struct rowlock_re
     static const struct rowlock_result fine;
     const size_t prefix = strlen(ROWLOCK_SUBJECT_PREFIX);
     char message[MESSAGE_SIZE];
+    enum rowlock_run_outcome outcome;
     bool failed;
+    int code;
 
     if (!lease)
         return rowlock__no_lease(error);
@@ -113,8 +121,11 @@ int rowlock_refresh_release(struct rowlock_lease *lease, const struct rowlock_re
                              lease->name[0]);
     if (!result)
         result = &fine;
-    failed = result->exit != 0 || result->timed_out;
-    say(result, message, sizeof message);
+    code = rowlock__result_outcome(result, lease->name[0], &outcome, error);
+    if (code)
+        return code;
+    failed = outcome != ROWLOCK_RUN_DONE;
+    say(result, outcome, message, sizeof message);
     struct rowlock_value values[] = {rowlock__text_value(lease->name[0] + prefix),
                                      rowlock__int_value(lease->token), rowlock__int_value(failed),
                                      rowlock__text_value(failed ? message : NULL),

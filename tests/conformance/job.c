@@ -412,6 +412,151 @@ TEST(a_lost_run_is_recorded_and_repeated_once)
     rowlock_lease_free(second);
 }
 
+static void finish_as(struct rowlock_lease *lease, enum rowlock_run_outcome outcome)
+{
+    t_ok(rowlock_finish(lease, &(struct rowlock_result){.outcome = outcome, .output = "why"},
+                        &t_error));
+}
+
+/* Its exit status is 0, which alone would mean done. */
+TEST(a_run_that_its_own_node_reports_as_lost_is_repeated_once)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *first, *second;
+    struct rowlock_claim answer;
+    struct seen seen;
+
+    job.at_least_ms = HOUR; /* is for runs that end by themselves */
+    first = claimed(one, &job);
+    finish_as(first, ROWLOCK_RUN_LOST);
+    t_true(t_is_free(t_x(lock_of(&job))));
+    seen = look(two, &job);
+    t_int(seen.job.running.outcome, ROWLOCK_RUN_LOST);
+    t_int(seen.run[0].outcome, ROWLOCK_RUN_LOST);
+    t_true(seen.job.running.finished_ms > 0);
+    answer = claim(two, &job, &second);
+    t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
+    t_int(answer.lost, rowlock_token(first));
+    t_int(answer.repeat, 1);
+    finish_as(second, ROWLOCK_RUN_LOST);
+    refused(one, &job, ROWLOCK_JOB_NOT_DUE);
+    seen = look(two, &job);
+    t_int(seen.job.last.outcome, ROWLOCK_RUN_LOST);
+    t_text(seen.output, "why");
+    t_int(seen.job.runs, 0);
+    rowlock_lease_free(first);
+    rowlock_lease_free(second);
+}
+
+TEST(a_run_that_was_not_started_is_no_try_and_is_claimed_again)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease;
+    struct rowlock_claim first, answer;
+    struct seen seen;
+    int64_t left;
+
+    job.retry = -1;
+    first = claim(one, &job, &lease);
+    for (int i = 0; i < 3; i++) {
+        finish_as(lease, ROWLOCK_RUN_NOTSTARTED);
+        rowlock_lease_free(lease);
+        seen = look(two, &job);
+        t_int(seen.job.running.outcome, ROWLOCK_RUN_NOTSTARTED);
+        t_int(seen.run[0].outcome, ROWLOCK_RUN_NOTSTARTED);
+        t_true(seen.job.failed_since_ms > 0);
+        job.backoff_ms = HOUR;
+        left = refused(two, &job, ROWLOCK_JOB_NOT_DUE);
+        t_true(left > 0 && left <= HOUR);
+        job.backoff_ms = 1;
+        do
+            answer = claim(two, &job, &lease);
+        while (!lease);
+        t_int(answer.instant_ms, first.instant_ms);
+        t_int(answer.repeat, 0);
+        t_int(answer.lost, 0);
+    }
+    finish(lease, 0, NULL);
+    seen = look(one, &job);
+    t_int(seen.run[0].outcome, ROWLOCK_RUN_DONE);
+    t_int(seen.run[1].outcome, ROWLOCK_RUN_NOTSTARTED);
+    t_int(seen.job.runs, 1);
+    t_int(seen.job.failed_since_ms, 0);
+    refused(two, &job, ROWLOCK_JOB_NOT_DUE);
+}
+
+/* As after a lost reply, and where the lease was over before. */
+TEST(what_was_not_started_or_lost_stays_so_when_it_is_reported_again)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    enum rowlock_run_outcome reported[] = {ROWLOCK_RUN_LOST, ROWLOCK_RUN_NOTSTARTED,
+                                           ROWLOCK_RUN_NOTSTARTED};
+
+    for (int i = 0; i < 3; i++) {
+        struct rowlock_job job = job_of("every 1d");
+        struct rowlock_lease *lease, *again = NULL;
+
+        job.name = t_name(i);
+        lease = claimed(one, &job);
+        t_ok(rowlock_adopt(two, lock_of(&job), rowlock_token(lease), &again, &t_error));
+        if (i == 2) {
+            die(two, lease);
+            t_ok(rowlock_vacuum(two, NULL, &t_error));
+        }
+        finish_as(lease, reported[i]);
+        finish_as(again, reported[i]);
+        t_int(look(two, &job).job.running.outcome, reported[i]);
+        rowlock_lease_free(lease);
+        rowlock_lease_free(again);
+        job.backoff_ms = 1;
+        do
+            claim(two, &job, &lease);
+        while (!lease);
+        finish(lease, 0, NULL);
+        t_int(look(two, &job).run[1].outcome, reported[i]);
+    }
+}
+
+TEST(a_broken_run_is_broken_whatever_its_node_reports)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    enum rowlock_run_outcome reported[] = {ROWLOCK_RUN_LOST, ROWLOCK_RUN_NOTSTARTED,
+                                           ROWLOCK_RUN_TIMEDOUT};
+
+    for (int i = 0; i < 3; i++) {
+        struct rowlock_job job = job_of("every 1d");
+        struct rowlock_result result = {.outcome = reported[i]};
+        struct rowlock_lease *lease;
+
+        job.name = t_name(i);
+        lease = claimed(one, &job);
+        t_ok(rowlock_break(two, lock_of(&job), 0, 0, NULL, &t_error));
+        t_fails(rowlock_finish(lease, &result, &t_error), ELOST);
+        rowlock_lease_free(lease);
+        t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
+        refused(two, &job, ROWLOCK_JOB_NOT_DUE);
+    }
+}
+
+TEST(only_an_outcome_that_its_node_can_know_is_reported)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("every 1d");
+    struct rowlock_lease *lease = claimed(one, &job);
+    int wrong[] = {ROWLOCK_RUN_BROKEN, ROWLOCK_RUN_LATE, -1, 99};
+
+    for (int i = 0; i < 4; i++) {
+        struct rowlock_result result = {.outcome = (enum rowlock_run_outcome)wrong[i]};
+
+        t_fails(rowlock_finish(lease, &result, &t_error), EINVAL);
+    }
+    finish_as(lease, ROWLOCK_RUN_TIMEDOUT);
+    rowlock_lease_free(lease);
+    t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_TIMEDOUT);
+}
+
 TEST(who_finishes_late_does_not_clear_the_run_that_follows)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();

@@ -66,6 +66,35 @@ static int acquire_in_thread(struct rowlock_connection *connection, void *data,
     return acquire(connection, making, error);
 }
 
+/* Its exit status is 0, which alone would mean COMPLETE. */
+TEST(what_was_lost_or_not_started_is_an_error_and_the_next_one_makes_it)
+{
+    struct rowlock_connection *one = t_open();
+    static const struct {
+        enum rowlock_run_outcome outcome;
+        const char *error;
+    } ends[] = {{ROWLOCK_RUN_LOST, "the lock was lost"},
+                {ROWLOCK_RUN_NOTSTARTED, "it was not started"},
+                {ROWLOCK_RUN_TIMEDOUT, "it took longer than it may, and was stopped"}};
+    struct making making;
+
+    for (int i = 0; i < 3; i++) {
+        struct rowlock_result result = {.outcome = ends[i].outcome};
+
+        making = begun(one);
+        t_ok(rowlock_refresh_release(making.lease, &result, &t_error));
+        rowlock_lease_free(making.lease);
+        t_int(subject_seen().status, ROWLOCK_SUBJECT_ERROR);
+        t_text(subject_seen().error, ends[i].error);
+    }
+    making = begun(one);
+    t_fails(rowlock_refresh_release(
+                making.lease, &(struct rowlock_result){.outcome = ROWLOCK_RUN_LATE}, &t_error),
+            EINVAL);
+    done(&making);
+    t_int(subject_seen().status, ROWLOCK_SUBJECT_COMPLETE);
+}
+
 TEST(it_is_processing_for_all_to_see_then_complete)
 {
     struct making making = begun(t_open());

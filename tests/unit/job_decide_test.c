@@ -279,6 +279,38 @@ TEST(a_lost_run_is_repeated_once_and_without_a_pause)
     t_true(settles("2026-03-03T03:00Z").lost);
 }
 
+TEST(a_run_that_was_not_started_is_no_try_and_is_claimed_again_after_the_backoff)
+{
+    given("0 3 * * *", "2026-03-02T03:10Z");
+    known("2026-03-02T03:00Z", "2026-03-03T03:00Z");
+    job.running = 77;
+    job.not_started = true;
+    job.repeats = 1;
+    rules.retry = 0;
+    job.failed_ms = t_utc("2026-03-02T03:09:55Z");
+    waits("2026-03-02T03:10:05Z");
+    job.same_schedule = false; /* is written down by the claim, which must not be forgotten */
+    waits("2026-03-02T03:10:05Z");
+    job.same_schedule = true;
+    job.failed_ms = t_utc("2026-03-02T03:09:50Z");
+    t_true(!claims("2026-03-02T03:00Z", "2026-03-03T03:00Z", 1).lost);
+    job.failed_ms = 0; /* its lease had to expire: that was wait enough */
+    t_true(!claims("2026-03-02T03:00Z", "2026-03-03T03:00Z", 1).lost);
+}
+
+TEST(a_later_instant_takes_the_place_of_a_run_that_was_not_started)
+{
+    struct rowlock_job_decision d;
+
+    given("every 1m", "2026-03-02T03:01:20Z");
+    known("2026-03-02T03:00Z", "2026-03-02T03:01Z");
+    job.running = 77;
+    job.not_started = true;
+    job.failed_ms = t_utc("2026-03-02T03:01:19Z");
+    d = claims("2026-03-02T03:01Z", "2026-03-02T03:02Z", 0);
+    t_true(!d.lost && !d.broken);
+}
+
 TEST(a_broken_run_is_not_repeated)
 {
     struct rowlock_job_decision d;

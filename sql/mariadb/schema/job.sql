@@ -14,8 +14,9 @@ CREATE TABLE IF NOT EXISTS rowlock_job (
     due BIGINT NOT NULL,                    -- the next instant that nobody has claimed
     last BIGINT NOT NULL DEFAULT 0,         -- the one that was claimed last,
     repeats INT NOT NULL DEFAULT 0,         -- how often it was repeated,
-    failed BIGINT NOT NULL DEFAULT 0,       -- when its run ended in failure; 0: it did not
-    running BIGINT NOT NULL DEFAULT 0       -- the token of its run; 0: it has ended
+    failed BIGINT NOT NULL DEFAULT 0,       -- when its run failed, or was found not to start; 0: neither
+    running BIGINT NOT NULL DEFAULT 0       -- the token of its run, also of one that was lost or not started,
+                                            -- until the next claim settles it; 0: it has ended
 ) ENGINE = InnoDB;
 
 CREATE TABLE IF NOT EXISTS rowlock_run (
@@ -28,7 +29,8 @@ CREATE TABLE IF NOT EXISTS rowlock_run (
     started BIGINT NOT NULL,
     taken_until BIGINT NOT NULL,            -- the name stays taken until then, though it ends before
     finished BIGINT NOT NULL DEFAULT 0,
-    outcome ENUM('running', 'done', 'failed', 'timed out', 'broken', 'lost', 'late') NOT NULL DEFAULT 'running',
+    outcome ENUM('running', 'done', 'failed', 'timed out', 'broken', 'lost', 'late', 'not started')
+        NOT NULL DEFAULT 'running',
     `exit` INT NOT NULL DEFAULT 0,          -- 128 + N: ended by signal N
     output VARCHAR(2048) CHARACTER SET utf8mb4,
     KEY rowlock_run_job (job, token)
@@ -158,19 +160,21 @@ BEGIN
     SELECT v_planned AS planned;
 END//
 
--- What rowlock_finish_job does where the lease is there; p_stop: it was broken.
+-- What rowlock_finish_job does where the lease is there; p_stop: it was broken. The job keeps the token of a run
+-- that was lost or not started: the next claim repeats it. Its name is free at once.
 CREATE OR REPLACE PROCEDURE rowlock_end_run(
     IN p_token BIGINT, IN p_stop TINYINT, IN p_outcome VARCHAR(20), IN p_exit INT,
     IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_now_ms, v_until BIGINT DEFAULT 0;
+    DECLARE v_pending TINYINT DEFAULT p_outcome IN ('lost', 'not started') AND NOT p_stop;
     DECLARE v_job VARBINARY(255);
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     CALL rowlock_clock(v_now_ms);
     SELECT taken_until, job INTO v_until, v_job FROM rowlock_run WHERE token = p_token;
-    IF v_until > v_now_ms AND NOT p_stop THEN
+    IF v_until > v_now_ms AND NOT p_stop AND NOT v_pending THEN
         UPDATE rowlock_beat SET expires = '1970-01-01' + INTERVAL v_until * 1000 MICROSECOND WHERE token = p_token;
     ELSE
         REPEAT                                  -- both rows are there, and locked: see rowlock_end
@@ -181,7 +185,8 @@ BEGIN
         UNTIL ROW_COUNT() > 0 END REPEAT;
     END IF;
     UPDATE rowlock_job
-       SET version = version + 1, running = 0, failed = IF(p_outcome = 'done' OR p_stop, 0, v_now_ms)
+       SET version = version + 1, running = IF(v_pending, running, 0),
+           failed = IF(p_outcome IN ('done', 'lost') OR p_stop, 0, v_now_ms)
      WHERE name = v_job AND running = p_token;
     UPDATE rowlock_run
        SET outcome = IF(p_stop, 'broken', p_outcome), finished = v_now_ms, `exit` = p_exit, output = p_output
@@ -190,21 +195,31 @@ END//
 
 -- And where it is gone: the history alone says how the run ended.
 CREATE OR REPLACE PROCEDURE rowlock_end_late(
-    IN p_token BIGINT, IN p_exit INT, IN p_output VARCHAR(2048) CHARACTER SET utf8mb4, OUT p_status INT)
+    IN p_token BIGINT, IN p_outcome VARCHAR(20), IN p_exit INT,
+    IN p_output VARCHAR(2048) CHARACTER SET utf8mb4, OUT p_status INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_now_ms BIGINT;
     DECLARE v_outcome VARCHAR(20) DEFAULT '';
+    DECLARE v_pending INT DEFAULT 0;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     CALL rowlock_clock(v_now_ms);
     SELECT outcome INTO v_outcome FROM rowlock_run WHERE token = p_token FOR UPDATE;
+    SELECT count(*) INTO v_pending FROM rowlock_run r JOIN rowlock_job j ON j.name = r.job AND j.running = r.token
+     WHERE r.token = p_token AND r.outcome = 'lost';
     UPDATE rowlock_run
-       SET outcome = IF(v_outcome = 'broken', 'broken', 'late'), finished = v_now_ms, `exit` = p_exit,
-           output = p_output
-     WHERE token = p_token AND v_outcome IN ('running', 'lost', 'broken');
-    SET p_status = CASE WHEN v_outcome IN ('done', 'failed', 'timed out') THEN 0
-                        WHEN v_outcome = 'broken' THEN 14 ELSE 8 END;
+       SET outcome = CASE WHEN v_outcome = 'broken' THEN v_outcome
+                          WHEN p_outcome = 'not started' THEN p_outcome ELSE 'late' END,
+           finished = v_now_ms, `exit` = p_exit, output = p_output
+     WHERE token = p_token AND v_outcome IN ('running', 'lost', 'broken') AND NOT v_pending;
+    UPDATE rowlock_job j JOIN rowlock_run r ON r.job = j.name SET j.version = j.version + 1
+     WHERE p_outcome = 'not started' AND r.token = p_token AND j.running = p_token; -- it is judged again
+    SET p_status = CASE WHEN v_outcome IN ('done', 'failed', 'timed out', 'not started') THEN 0
+                        WHEN v_outcome = 'broken' THEN 14
+                        WHEN v_pending THEN 0          -- recorded before: the reply was lost
+                        WHEN v_outcome IN ('running', 'lost') AND p_outcome = 'not started' THEN 0
+                        ELSE 8 END;
 END//
 
 -- Ends a run and its lease: 0; 8, the lease was gone; 14, it was broken. Done twice it says the same again.
@@ -228,7 +243,7 @@ BEGIN
     SELECT outcome INTO v_outcome FROM rowlock_run WHERE token = p_token;
     CALL rowlock_check_answer(v_beats + v_leases);
     IF v_beats = 0 OR v_leases = 0 THEN
-        CALL rowlock_end_late(p_token, p_exit, p_output, v_status);
+        CALL rowlock_end_late(p_token, p_outcome, p_exit, p_output, v_status);
     ELSEIF v_outcome IN ('done', 'failed', 'timed out') THEN
         SET v_status = 0;                       -- the reply was lost; the name stays taken for a time
     ELSE
@@ -280,7 +295,8 @@ BEGIN
     SELECT v_now_ms AS now_ms, COALESCE(j.version, 0) AS version, j.schedule, COALESCE(j.due, 0) AS due,
            COALESCE(j.last, 0) AS last, COALESCE(j.failed, 0) AS failed, COALESCE(j.repeats, 0) AS repeats,
            COALESCE(j.running, 0) AS running, COALESCE(r.outcome = 'broken', 0) AS broken,
-           h.free_ms IS NOT NULL AS held, COALESCE(h.free_ms, 0) AS free_ms
+           h.free_ms IS NOT NULL AS held, COALESCE(h.free_ms, 0) AS free_ms,
+           COALESCE(r.outcome = 'not started', 0) AS not_started
       FROM (SELECT 1 AS one) o
       LEFT JOIN rowlock_job j ON j.name = p_name
       LEFT JOIN rowlock_run r ON r.token = j.running
@@ -300,8 +316,8 @@ BEGIN
     CALL rowlock_clock(v_now_ms);
     SELECT j.name, j.schedule, v_now_ms AS now_ms, j.due AS next_ms,
            c.token, c.node, c.pid, c.due, c.repeats, c.started,
-           CASE WHEN b.token IS NOT NULL THEN 'running' WHEN c.outcome = 'broken' THEN 'broken' ELSE 'lost' END
-               AS outcome,
+           CASE WHEN b.token IS NOT NULL THEN 'running' WHEN c.outcome = 'running' THEN 'lost'
+                ELSE CAST(c.outcome AS CHAR) END AS outcome,
            l.token AS last_token, l.node AS last_node, l.pid AS last_pid, l.due AS last_due,
            l.repeats AS last_repeats, l.started AS last_started, l.finished AS last_finished,
            CAST(l.outcome AS CHAR) AS last_outcome, l.exit AS last_exit, l.output AS last_output,
@@ -309,9 +325,10 @@ BEGIN
            (SELECT CAST(AVG(d.finished - d.started) AS SIGNED) FROM rowlock_run d
              WHERE d.job = j.name AND d.outcome = 'done') AS average_ms,
            (SELECT min(f.started) FROM rowlock_run f
-             WHERE f.job = j.name AND f.outcome IN ('failed', 'timed out')
+             WHERE f.job = j.name AND f.outcome IN ('failed', 'timed out', 'not started')
                AND f.token > COALESCE((SELECT max(d.token) FROM rowlock_run d
-                                        WHERE d.job = j.name AND d.outcome = 'done'), 0)) AS failed_since
+                                        WHERE d.job = j.name AND d.outcome = 'done'), 0)) AS failed_since,
+           c.finished AS settled, c.exit AS settled_exit, c.output AS settled_output
       FROM rowlock_job j
       LEFT JOIN rowlock_run c ON c.token = j.running
       LEFT JOIN rowlock_beat b ON b.token = j.running AND b.expires > utc_timestamp(6)

@@ -102,7 +102,7 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_jobs AS
            TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.due, 9223372036854775807) * 1000 MICROSECOND AS due,
            CASE WHEN j.running = 0 THEN COALESCE(CAST(r.outcome AS CHAR(16)), 'never run')
                 WHEN b.token IS NOT NULL THEN IF(b.stop, 'broken', 'running')
-                WHEN r.outcome = 'broken' THEN 'broken' ELSE 'lost' END AS state,
+                WHEN r.outcome IN ('broken', 'not started') THEN CAST(r.outcome AS CHAR(16)) ELSE 'lost' END AS state,
            NULLIF(j.running, 0) AS token, r.node, r.pid, r.repeats,
            TIMESTAMP'1970-01-01 00:00:00' + INTERVAL r.started * 1000 MICROSECOND AS started,
            TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(r.finished, 0) * 1000 MICROSECOND AS finished,

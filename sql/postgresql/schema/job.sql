@@ -11,8 +11,9 @@ CREATE TABLE rowlock.job (
     due bigint NOT NULL,                 -- the next instant that nobody has claimed
     last bigint NOT NULL DEFAULT 0,      -- the one that was claimed last,
     repeats integer NOT NULL DEFAULT 0,  -- how often it was repeated,
-    failed bigint NOT NULL DEFAULT 0,    -- when its run ended in failure; 0: it did not
-    running bigint NOT NULL DEFAULT 0    -- the token of its run; 0: it has ended
+    failed bigint NOT NULL DEFAULT 0,    -- when its run failed, or was found not to start; 0: neither
+    running bigint NOT NULL DEFAULT 0    -- the token of its run, also of one that was lost or not started,
+                                         -- until the next claim settles it; 0: it has ended
 );
 
 CREATE TABLE rowlock.run (
@@ -26,7 +27,8 @@ CREATE TABLE rowlock.run (
     taken_until bigint NOT NULL,               -- the name stays taken until then, though it ends before
     finished bigint NOT NULL DEFAULT 0,
     outcome text NOT NULL DEFAULT 'running'
-        CHECK (outcome IN ('running', 'done', 'failed', 'timed out', 'broken', 'lost', 'late')),
+        CHECK (outcome IN ('running', 'done', 'failed', 'timed out', 'broken', 'lost', 'late',
+                           'not started')),
     exit integer NOT NULL DEFAULT 0,     -- 128 + N: ended by signal N
     output text
 );
@@ -117,12 +119,14 @@ BEGIN
 END $$;
 
 -- Ends a run and its lease: 0; 8, the lease was gone, and the history alone says how the run ended; 14, it
--- was broken. Done twice it says the same again.
+-- was broken. Done twice it says the same again. The job keeps the token of a run that was lost or not started:
+-- the next claim repeats it. Its name is free at once.
 CREATE FUNCTION rowlock.finish_job(token bigint, outcome text, exit integer, output text) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     now_ms bigint;
     stop boolean;
+    pending constant boolean := finish_job.outcome IN ('lost', 'not started');
     ended rowlock.run;
 BEGIN
     PERFORM rowlock.make_durable();
@@ -130,24 +134,32 @@ BEGIN
     now_ms := rowlock.now_ms();
     SELECT * INTO ended FROM rowlock.run r WHERE r.token = finish_job.token;
     IF stop IS NULL OR NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = finish_job.token) THEN
+        IF ended.outcome IN ('done', 'failed', 'timed out', 'not started') OR ended.outcome = 'lost'
+           AND EXISTS (SELECT FROM rowlock.job j WHERE j.name = ended.job AND j.running = ended.token) THEN
+            RETURN 0;                    -- recorded before: the reply was lost
+        END IF;
         UPDATE rowlock.run r
-           SET outcome = CASE WHEN r.outcome = 'broken' THEN r.outcome ELSE 'late' END, finished = now_ms,
-               exit = finish_job.exit, output = finish_job.output
+           SET outcome = CASE WHEN r.outcome = 'broken' THEN r.outcome
+                              WHEN finish_job.outcome = 'not started' THEN finish_job.outcome ELSE 'late' END,
+               finished = now_ms, exit = finish_job.exit, output = finish_job.output
          WHERE r.token = finish_job.token AND r.outcome IN ('running', 'lost', 'broken');
-        RETURN CASE WHEN ended.outcome IN ('done', 'failed', 'timed out') THEN 0
-                    WHEN ended.outcome = 'broken' THEN 14 ELSE 8 END;
+        UPDATE rowlock.job j SET version = j.version + 1 -- whoever has judged it before judges again
+         WHERE finish_job.outcome = 'not started' AND j.name = ended.job AND j.running = finish_job.token;
+        RETURN CASE WHEN ended.outcome = 'broken' THEN 14
+                    WHEN ended.outcome IN ('running', 'lost') AND finish_job.outcome = 'not started' THEN 0
+                    ELSE 8 END;
     ELSIF ended.outcome IN ('done', 'failed', 'timed out') THEN
         RETURN 0;                        -- the reply was lost; the name stays taken for a time
     END IF;
-    IF ended.taken_until > now_ms AND NOT stop THEN
+    IF ended.taken_until > now_ms AND NOT stop AND NOT pending THEN
         UPDATE rowlock.beat b SET expires = pg_catalog.to_timestamp(ended.taken_until::numeric / 1000.0)
          WHERE b.token = finish_job.token;
     ELSE
         PERFORM rowlock.remove_lease(finish_job.token);
     END IF;
     UPDATE rowlock.job j
-       SET version = j.version + 1, running = 0,
-           failed = CASE WHEN finish_job.outcome = 'done' OR stop THEN 0 ELSE now_ms END
+       SET version = j.version + 1, running = CASE WHEN pending AND NOT stop THEN j.running ELSE 0 END,
+           failed = CASE WHEN finish_job.outcome IN ('done', 'lost') OR stop THEN 0 ELSE now_ms END
      WHERE j.name = ended.job AND j.running = finish_job.token;
     UPDATE rowlock.run r
        SET outcome = CASE WHEN stop THEN 'broken' ELSE finish_job.outcome END, finished = now_ms,

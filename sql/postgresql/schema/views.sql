@@ -89,7 +89,7 @@ SELECT j.name, j.schedule, CASE WHEN j.due < 9223372036854775807 THEN t.zero + j
        CASE WHEN j.running = 0 THEN coalesce(l.outcome, 'never run')
             WHEN b.token IS NOT NULL AND b.stop THEN 'broken'
             WHEN b.token IS NOT NULL THEN 'running'
-            WHEN c.outcome = 'broken' THEN 'broken' ELSE 'lost' END AS state,
+            WHEN c.outcome IN ('broken', 'not started') THEN c.outcome ELSE 'lost' END AS state,
        c.token, r.node, r.pid, r.repeats, t.zero + r.started::double precision * t.ms AS started,
        CASE WHEN r.finished > 0 THEN t.zero + r.finished::double precision * t.ms END AS finished,
        CASE WHEN r.finished > 0 THEN r.exit END AS exit, r.output,
@@ -102,7 +102,7 @@ SELECT j.name, j.schedule, CASE WHEN j.due < 9223372036854775807 THEN t.zero + j
                       ORDER BY e.token DESC LIMIT 1) l ON true
   LEFT JOIN rowlock.run r ON r.token = CASE WHEN j.running <> 0 THEN j.running ELSE l.token END;
 COMMENT ON VIEW rowlock.jobs IS
-    'Jobs: when each is due (NULL: never again), and its last run: state is running, done, failed, timed out, broken, lost, late, or never run; token while it runs. failed: when the last run failed, until another begins. The history is in rowlock.run.';
+    'Jobs: when each is due (NULL: never again), and its last run: state is running, done, failed, timed out, broken, lost, late, not started, or never run; token while it runs. failed: when the last run failed, until another begins. The history is in rowlock.run.';
 
 CREATE VIEW rowlock.subjects AS
 SELECT s.subject AS name, s.description, s.status, t.zero + s.began_ms::double precision * t.ms AS began, t.zero + s.ended_ms::double precision * t.ms AS ended,

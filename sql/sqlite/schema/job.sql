@@ -8,8 +8,9 @@ CREATE TABLE IF NOT EXISTS rowlock_job (
     due      INTEGER NOT NULL,              -- the next instant that nobody has claimed
     last     INTEGER NOT NULL DEFAULT 0,    -- the one that was claimed last,
     repeats  INTEGER NOT NULL DEFAULT 0,    -- how often it was repeated,
-    failed   INTEGER NOT NULL DEFAULT 0,    -- when its run ended in failure; 0: it did not
-    running  INTEGER NOT NULL DEFAULT 0     -- the token of its run; 0: it has ended
+    failed   INTEGER NOT NULL DEFAULT 0,    -- when its run failed, or was found not to start; 0: neither
+    running  INTEGER NOT NULL DEFAULT 0     -- the token of its run, also of one that was lost or not started,
+                                            -- until the next claim settles it; 0: it has ended
 ) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS rowlock_run (
@@ -23,7 +24,7 @@ CREATE TABLE IF NOT EXISTS rowlock_run (
     taken_until INTEGER NOT NULL,           -- the name stays taken until then, though it ends before
     finished    INTEGER NOT NULL DEFAULT 0,
     outcome     TEXT    NOT NULL DEFAULT 'running'
-        CHECK (outcome IN ('running', 'done', 'failed', 'timed out', 'broken', 'lost', 'late')),
+        CHECK (outcome IN ('running', 'done', 'failed', 'timed out', 'broken', 'lost', 'late', 'not started')),
     exit        INTEGER NOT NULL DEFAULT 0, -- 128 + N: ended by signal N
     output      TEXT
 );
