@@ -205,6 +205,20 @@ TAB
     said "^rowlock: polite: is told to end$"
 }
 
+@test "TERM: a command that exits with 0 when it is ended is not done" {
+    cat >tab <<TAB
+every 50w polite -- exec perl -e '\$SIG{TERM} = sub { exit 0 }; open F, ">polite.pid"; print F \$\$; close F; sleep 1 while 1'
+TAB
+    start_cron --grace 100ms
+    until_true test -s polite.pid
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+    is_gone "$(cat polite.pid)"
+    run_is polite 0 outcome failed
+    run_is polite 0 exit 143
+    run ! said "polite: done"
+}
+
 @test "a second signal ends the grace" {
     echo "every 50w slow -- $(lives_on slow)" >tab
     start_cron --grace 1h

@@ -168,3 +168,62 @@ TAB
     mariadb) own_sql "DROP TRIGGER refuse" ;;
     esac
 }
+
+# ---- sessions are few --------------------------------------------------------------------------------------
+
+few_sessions() { # N: for the account of rowlock's; admin's are not counted
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) own_sql "ALTER ROLE tester CONNECTION LIMIT $1" ;;
+    mariadb) own_sql "ALTER USER rowlock@'%' WITH MAX_USER_CONNECTIONS $((${1/-1/0}));
+                      ALTER USER rowlock@localhost WITH MAX_USER_CONNECTIONS $((${1/-1/0}))" ;;
+    esac
+}
+tokens_of() { # OUTCOME: of the runs that are recorded so, a line each
+    own_sql "SELECT token FROM $(as_table run) WHERE outcome = '$1'" | sort
+}
+jobs_done() { own_sql "SELECT count(DISTINCT job) FROM $(as_table run) WHERE outcome = 'done'"; }
+# Every run that is recorded as done was executed.
+is_honest() {
+    tokens_of done >recorded # first: what is executed in between is in the file
+    sort ran | comm -23 recorded - >untrue
+    [ ! -s untrue ] || { own_sql "SELECT * FROM $(as_table run)"; return 1; }
+}
+until_done() { # N: of the jobs, within minutes
+    local tries=0
+    until [ "$(jobs_done)" = "$1" ]; do
+        is_honest
+        tries=$((tries + 1))
+        [ $tries -lt 1500 ]
+        sleep 0.1
+    done
+}
+
+@test "p5: a run that gets its session late is run, and what is recorded as done was executed" {
+    cat >tab <<'TAB'
+every 50w a --ttl 5s --retry 99 -- sleep 4; echo $ROWLOCK_TOKEN >>ran
+every 50w b --ttl 5s --retry 99 --backoff 1s -- echo $ROWLOCK_TOKEN >>ran; touch X
+TAB
+    touch ran
+    few_sessions 1
+    start_cron
+    until_done 2
+    few_sessions -1
+    [ -e X ]
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+    is_honest
+}
+
+@test "p5: more jobs than sessions: what is recorded as done was executed, and in the end all are done" {
+    for i in {1..24}; do
+        echo "every 50w job$i --ttl 5s --retry 99 --backoff 1s -- sleep 0.5; echo \$ROWLOCK_TOKEN >>ran"
+    done >tab
+    touch ran
+    few_sessions 4
+    start_cron
+    until_done 24
+    few_sessions -1
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+    is_honest
+}

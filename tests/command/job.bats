@@ -263,6 +263,69 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run_is frozen 1 outcome late
 }
 
+# ---- runs that never ran -------------------------------------------------------------------------------
+
+@test "p5: a run whose lease is too old when the command is to start is not started, not done, and no try" {
+    start_too_late job:late job --verbose late "${rarely[@]}" --retry 0 --ttl 4s -- touch ran
+    ends_with 123 "$started"
+    [ ! -e ran ]
+    run_is late 0 outcome "not started"
+    run_is late 0 exit ""
+    [ "$(view late last_outcome)" = "not started" ]
+    [ -z "$(view late running_token)" ]
+    [[ $(rowlock jobs late) == *"not started"* ]]
+    run rowlock jobs --check late
+    echo "$output"
+    [ "$status" = 1 ]
+    [[ $output == "failing: 'late' since "* ]]
+    runs_again() { job late "${rarely[@]}" --retry 0 --backoff 1ms -- touch ran && [ -e ran ]; }
+    until_true runs_again
+    run_is late 0 outcome done
+    run_is late 0 repeat 0
+    run_is late 1 outcome "not started"
+    run rowlock jobs --check late
+    [ "$status" = 0 ]
+}
+
+@test "p5: a command that exits with 0 when it is ended because the lock is lost is not done" {
+    start_job polite "${rarely[@]}" --ttl 6s -- bash -c "trap 'exit 0' TERM
+        $(pid_into command); while :; do sleep 970 & wait; done"
+    node=$started
+    until_true is_there command
+    kill -s STOP "$node" # nothing is renewed; the guard ends the command
+    until_true is_gone "$(cat command)"
+    kill -s CONT "$node"
+    ends_with 123 "$node"
+    # shellcheck disable=SC2030,SC2031
+    [[ $(view polite last_outcome) =~ ^(lost|late)$ ]]
+    run rowlock jobs --check polite
+    [ "$status" = 2 ]
+    until_true is_free job:polite
+    job polite "${rarely[@]}" -- touch again
+    [ -e again ]
+    run_is polite 0 repeat 1
+    run_is polite 0 outcome done
+}
+
+@test "whichever descriptor is missing: what is recorded as done was executed" {
+    local n name outcome not_started=0
+    for n in {4..40}; do
+        prlimit --nofile="$n" "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job "few$n" "${rarely[@]}" -- \
+            sh -c "echo few$n >>ran" >/dev/null 2>&1 || true
+    done
+    rowlock --json jobs >listed
+    for n in {4..40}; do
+        name=few$n
+        outcome=$(json_sql "(SELECT json_extract(value, '\$.last_outcome') FROM json_each(document)
+                             WHERE json_extract(value, '\$.name') = '$name')" <listed)
+        echo "$name: $outcome"
+        if grep -qx "$name" ran; then [ "$outcome" = done ]; else [ "$outcome" != done ]; fi
+        [ "$outcome" != "not started" ] || not_started=1
+    done
+    [ $not_started = 1 ]
+    grep -qx few40 ran
+}
+
 # ---- operators -------------------------------------------------------------------------------------------
 
 @test "hold job:NAME keeps it away; when that is over it is run" {

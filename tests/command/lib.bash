@@ -139,3 +139,21 @@ is_held() { rowlock ls "$1" >/dev/null; }
 is_free() { ! is_held "$1"; }
 is_waited_for() { rowlock ls "$1" | grep -q ' waiting '; }
 nobody_waits_for() { ! is_waited_for "$1"; }
+
+# start_too_late NAME OPTION...: a rowlock that takes the lease NAME, of 4s, and stands before it starts its
+# command, for its standard error is a full pipe, until the lease is too old for a command. Its pid is $started.
+start_too_late() {
+    local name=$1
+    shift
+    mkfifo full
+    exec 7<>full
+    perl -e 'use Fcntl; fcntl STDOUT, F_SETFL, O_NONBLOCK | fcntl(STDOUT, F_GETFL, 0);
+        1 while syswrite STDOUT, "x" x 4096; 1 while syswrite STDOUT, "x"' >&7
+    start sh -c 'exec "$@" 2>full 7>&-' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$@"
+    until_true is_held "$name"
+    until_true is_nearly_over "$(date -d "$(item "$name" '$[0].expires')" +%s%3N)"
+    cat full >/dev/null 3>&- 4>&- 7>&- &
+    all_started+=($!)
+    exec 7>&-
+}
+is_nearly_over() { [ $(($1 - $(date +%s%3N))) -lt 1200 ]; } # MS

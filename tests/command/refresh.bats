@@ -232,6 +232,34 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(of_subject error)" = "the lock was lost" ]
 }
 
+@test "p5: a command that exits with 0 when it is ended because the lock is lost has not made it" {
+    start_here refresh --max-age 1h --ttl 6s -- \
+        perl -e '$SIG{TERM} = sub { exit 0 }; open my $f, ">", "inside.$$"; close $f; sleep 1 while 1'
+    until_true inside 1
+    command=$(echo inside.*)
+    kill -s STOP "$started" # nothing is renewed; the guard ends the command
+    until_true is_gone "${command#inside.}"
+    kill -s CONT "$started"
+    status=0
+    wait "$started" || status=$?
+    [ "$status" = 123 ]
+    [ "$(of_subject status)" = ERROR ]
+    here refresh --max-age 1h -- touch made
+    [ -e made ]
+}
+
+@test "p5: where the lease is too old when the command is to start it is not made, and the next one makes it" {
+    start_too_late "subject:$subject" refresh --verbose --max-age 1h --ttl 4s "$subject" -- touch ran
+    status=0
+    wait "$started" || status=$?
+    [ "$status" = 123 ]
+    [ ! -e ran ]
+    [ "$(of_subject status)" = ERROR ]
+    here refresh --max-age 1h -- touch made
+    [ -e made ]
+    [ "$(of_subject status)" = COMPLETE ]
+}
+
 @test "a signal ends the command and is told; the next one tries again" {
     enter refresh --max-age 1h -- ./gate
     kill -TERM "$started"

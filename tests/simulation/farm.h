@@ -65,7 +65,9 @@ enum farm_outcome {
     FARM_TIMED_OUT,
     FARM_BROKEN,
     FARM_LOST,
-    FARM_LATE
+    FARM_LATE,
+    FARM_NOT_STARTED,
+    FARM_OUTCOMES
 };
 struct farm_event { /* a row of a run was written (`was` NO_RUN), or written again */
     int64_t token, due, started, taken_until;
@@ -97,7 +99,7 @@ const char *farm_outcome_name(enum farm_outcome outcome);
 
 /* ---- farm_check.c */
 struct farm_counts {
-    unsigned long calls, runs, repeats, made_up, skipped, ended[FARM_LATE + 1];
+    unsigned long calls, runs, repeats, made_up, skipped, ended[FARM_OUTCOMES];
 };
 extern struct farm_counts farm_counts;
 void farm_check_reset(void);

@@ -15,6 +15,7 @@ struct memory {
     int64_t covered;       /* up to here every instant was claimed, or missed and skipped */
     struct farm_event run; /* the latest */
     int64_t ended;         /* when it did */
+    bool ended_late;       /* its lease was over by then */
     int64_t live_until;    /* the end of the lease of its name, if there is one */
     int64_t comings;       /* how often the name was taken */
     int64_t hold;          /* the operator's token */
@@ -87,6 +88,17 @@ static void check_repeat(const struct memory *m, const struct farm_event *run)
         sim_fail("job %u: is repeated too soon", run->job);
 }
 
+/* It was no try. */
+static void check_claimed_again(const struct memory *m, const struct farm_event *run)
+{
+    int64_t backoff_ms = farm.job[run->job].told.backoff_ms;
+
+    if (run->repeats != m->run.repeats)
+        sim_fail("job %u: a run that was not started counts as a try", run->job);
+    if (!m->ended_late && run->started < m->ended + (backoff_ms ? backoff_ms : 10000))
+        sim_fail("job %u: a run that was not started is claimed again too soon", run->job);
+}
+
 static void begin(const struct sim_client *client, const struct farm_event *run)
 {
     struct memory *m = &memories[run->job];
@@ -98,7 +110,9 @@ static void begin(const struct sim_client *client, const struct farm_event *run)
                  run->due - sim_database_ms());
     if (run->token <= m->run.token)
         sim_fail("job %u: the token of a run is not greater than the one before", run->job);
-    if (run->repeats == 0)
+    if (m->run.is == FARM_NOT_STARTED && run->due == m->run.due)
+        check_claimed_again(m, run);
+    else if (run->repeats == 0)
         check_instant(m, run, farm.node[client->id - 1].asked_ms);
     else
         check_repeat(m, run);
@@ -118,7 +132,9 @@ static bool may_become(enum farm_outcome was, enum farm_outcome is)
 {
     if (was == FARM_RUNNING)
         return true;
-    return is == was ? was == FARM_BROKEN : was == FARM_LOST && is == FARM_LATE;
+    if (is == was)
+        return was == FARM_BROKEN;
+    return was == FARM_LOST && (is == FARM_LATE || is == FARM_NOT_STARTED);
 }
 
 static void end(const struct farm_event *run)
@@ -133,6 +149,7 @@ static void end(const struct farm_event *run)
         return;
     m->run.is = run->is;
     m->ended = sim_database_ms();
+    m->ended_late = m->live_until <= m->ended;
 }
 
 /* ---- the rows of jobs --------------------------------------------------------------------------------- */
@@ -159,7 +176,8 @@ static void check_running(const struct memory *m, unsigned job, const struct far
     else if (row->running != m->run.token)
         sim_fail("job %u: `running` names another run than the last", job);
     else if (row->outcome != FARM_RUNNING && row->outcome != FARM_BROKEN &&
-             row->outcome != FARM_LATE)
+             row->outcome != FARM_LOST && row->outcome != FARM_LATE &&
+             row->outcome != FARM_NOT_STARTED)
         sim_fail("job %u: `running` names a run that is %s", job, farm_outcome_name(row->outcome));
 }
 
@@ -176,17 +194,19 @@ static void check_late(const struct sim_client *client, unsigned job, const stru
         sim_fail("job %u: %s finishes late, and changes the job", job, story_client(client->id));
 }
 
-/* A lost run of which there are repeats left is repeated, not laid to rest, but for a later instant. */
-static void check_buried(const struct memory *m, unsigned job, enum farm_outcome was)
+/* A lost run of which there are repeats left is repeated, not laid to rest, but for a later instant; and so is
+   one that was not started. */
+static void check_buried(const struct memory *m, unsigned job, const struct farm_row *row)
 {
     const struct rowlock_job *told = &farm.job[job].told;
+    bool repeats = m->run.is == FARM_NOT_STARTED ||
+                   (m->run.is == FARM_LOST && m->run.repeats < most_repeats(job, FARM_LOST));
 
-    if (was == FARM_LOST || m->run.is != FARM_LOST ||
-        m->run.repeats >= most_repeats(job, FARM_LOST))
+    if (!repeats || row->running || m->row.running != m->run.token)
         return;
     if (told->missed != ROWLOCK_MISSED_SKIP ||
         rowlock__schedule_previous(told->schedule, sim_database_ms()) <= m->covered)
-        sim_fail("job %u: a lost run is not repeated", job);
+        sim_fail("job %u: a run that is %s is not repeated", job, farm_outcome_name(m->run.is));
 }
 
 /* ---- leases ----------------------------------------------------------------------------------------------- */
@@ -269,17 +289,14 @@ static void check_leases(struct sim_client *client, unsigned begun)
 void farm_check_committed(struct sim_client *client)
 {
     struct farm_row rows[FARM_JOBS];
-    enum farm_outcome was[FARM_JOBS];
     int64_t token[FARM_JOBS];
     struct farm_event event;
     unsigned begun = 0;
 
     if (!client)
         return;
-    for (unsigned j = 0; j < FARM_JOBS; j++) {
-        was[j] = memories[j].run.is;
+    for (unsigned j = 0; j < FARM_JOBS; j++)
         token[j] = memories[j].run.token;
-    }
     while (farm_next_event(&event)) {
         if (event.was == FARM_NO_RUN)
             begun |= 1u << event.job;
@@ -299,7 +316,7 @@ void farm_check_committed(struct sim_client *client)
         check_running(m, j, &rows[j]);
         check_late(client, j, m, &rows[j]);
         if (token[j] == m->run.token)
-            check_buried(m, j, was[j]);
+            check_buried(m, j, &rows[j]);
         m->row = rows[j];
     }
     check_leases(client, begun);
@@ -343,6 +360,10 @@ static void check_not_due(const struct farm_node *node, unsigned job,
     if (is_failure(m->run.is) && m->run.repeats < most_repeats(job, m->run.is) &&
         claim->now_ms >= m->ended + backoff_ms)
         sim_fail("job %u: nothing is due, it says, and a failed run is not repeated", job);
+    if (m->run.is == FARM_NOT_STARTED && (come == ROWLOCK_NEVER || come <= m->run.due) &&
+        claim->now_ms >= m->ended + backoff_ms)
+        sim_fail("job %u: nothing is due, it says, and a run that was not started is forgotten",
+                 job);
 }
 
 static void check_early(const struct farm_node *node, unsigned job,

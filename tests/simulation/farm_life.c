@@ -70,6 +70,8 @@ static enum farm_outcome draw_outcome(const struct farm_job *job)
 {
     unsigned lot = sim_below(100);
 
+    if (!sim.calm && lot == 99)
+        return FARM_LOST; /* its node ended it, though the database knows the lease still */
     if (sim.calm || lot >= job->fails + job->times_out)
         return FARM_DONE;
     return lot < job->fails ? FARM_FAILED : FARM_TIMED_OUT;
@@ -79,8 +81,11 @@ static enum farm_outcome draw_outcome(const struct farm_job *job)
 static void finish(struct sim_client *client, struct rowlock_lease *lease,
                    enum farm_outcome outcome)
 {
-    struct rowlock_result result = {.exit = outcome == FARM_DONE ? 0 : 1,
-                                    .timed_out = outcome == FARM_TIMED_OUT};
+    static const enum rowlock_run_outcome reported[FARM_OUTCOMES] = {
+        [FARM_LOST] = ROWLOCK_RUN_LOST, [FARM_NOT_STARTED] = ROWLOCK_RUN_NOTSTARTED};
+    struct rowlock_result result = {.exit = outcome == FARM_FAILED,
+                                    .timed_out = outcome == FARM_TIMED_OUT,
+                                    .outcome = reported[outcome]};
     struct rowlock_error error;
     int code = ROWLOCK_ECONN;
 
@@ -106,6 +111,12 @@ static void run(struct sim_client *client, unsigned j, struct rowlock_lease *lea
 
     node_of(client)->job = j;
     client->token = rowlock_token(lease);
+    if (!sim.calm && !sim_below(30)) {
+        sim_pass(sim_between(0, sim_below(2) ? 1000 : 2 * job->told.ttl_ms));
+        if (!client->dying)
+            finish(client, lease, FARM_NOT_STARTED);
+        return;
+    }
     client->end_ms = sim_own_ms(client) + rowlock_left(lease);
     client->believes = true;
     if (sim_hold(client, lease, draw_length(job)) || sim_below(4)) {

@@ -77,14 +77,10 @@ void farm_rows_reset(void)
 
 /* ---- columns --------------------------------------------------------------------------------------- */
 
-static const char *const outcomes[] = {[FARM_NO_RUN] = "",
-                                       [FARM_RUNNING] = "running",
-                                       [FARM_DONE] = "done",
-                                       [FARM_FAILED] = "failed",
-                                       [FARM_TIMED_OUT] = "timed out",
-                                       [FARM_BROKEN] = "broken",
-                                       [FARM_LOST] = "lost",
-                                       [FARM_LATE] = "late"};
+static const char *const outcomes[] = {
+    [FARM_NO_RUN] = "",       [FARM_RUNNING] = "running",     [FARM_DONE] = "done",
+    [FARM_FAILED] = "failed", [FARM_TIMED_OUT] = "timed out", [FARM_BROKEN] = "broken",
+    [FARM_LOST] = "lost",     [FARM_LATE] = "late",           [FARM_NOT_STARTED] = "not started"};
 
 const char *farm_outcome_name(enum farm_outcome of)
 {
