@@ -110,6 +110,18 @@ ok|q|O-shared|owner.pml|
 ok|q|O-exclusive|owner.pml|-DEXCL
 cex|q|o1-owner-not-locked|owner.pml|-DM1
 cex|q|o2-looks-only-before|owner.pml|-DM2
+ok|q|T-base|numbers.pml|-DNS=2
+ok|-|T-two-writes|numbers.pml|-DNS=2 -DNW=2
+ok|-|T-set-back|numbers.pml|-DNS=2 -DBACK
+ok|q|T-set-back-small|numbers.pml|-DNS=2 -DK=1 -DBACK
+ok|-|T-three|numbers.pml|-DNS=3 -DK=1 -DDEATHS=0
+cex|q|t1-computed-before-the-lock|numbers.pml|-DM1
+cex|q|t2-computed-before-but-checked-again|numbers.pml|-DM2
+cex|q|t3-not-checked-again|numbers.pml|-DM3 -DK=5
+cex|q|t4-no-room|numbers.pml|-DM4
+cex|q|t5-noted-before-lifted|numbers.pml|-DM5
+cex|q|t6-no-floor|numbers.pml|-DNS=2 -DBACK -DM6
+cex|q|t7-no-lock|numbers.pml|-DM7 -DK=5
 X
 }
 list | grep -- "^[^|]*|$quick|.*${1:-}" | tr '\n' '\0' | xargs -0 -r -n 1 -P "${JOBS:-2}" ./run1.sh

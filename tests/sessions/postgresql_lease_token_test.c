@@ -7,22 +7,32 @@
  * Runs on: postgresql
  */
 #include <libpq-fe.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib/extra.h"
 #include "lib/house.h"
 #include "lib/postgresql_hand.h"
 #include "lib/test.h"
 
-/* Grants one lease more, and gives it back. */
-static long long next_token(void *hand)
+/* Grants one lease more, and releases it. */
+static long long next_token_of(void *hand, const char *name)
 {
-    long long token = hand_lease(hand, "a:x:0:0");
+    char wants[40];
+    long long token;
 
+    snprintf(wants, sizeof wants, "%s:x:0:0", name);
+    token = hand_lease(hand, wants);
     t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", token), 0);
     return token;
+}
+
+static long long next_token(void *hand)
+{
+    return next_token_of(hand, "a");
 }
 
 /* So many that whatever a server keeps ahead is used up. */
@@ -78,6 +88,204 @@ TEST(p3_tokens_grow_in_subtransactions)
     token = next_token(hand);
     t_true(token > last);
     t_true(token - last < 1000); /* and once lifted, they are */
+}
+
+/* ---- several sessions that lift ------------------------------------------------------------------------- */
+
+#define LIFT_LOCK 8246125620394091380LL /* the advisory lock of rowlock.lift_numbers */
+
+TEST(p3_tokens_grow_when_several_sessions_wait_to_lift)
+{
+    void *hand = hand_fresh(), *one = hand_open(), *two = hand_open();
+    char numbers[2000];
+    long long last;
+
+    /* ahead of the clock, so that a lift which is computed too early lowers the sequence */
+    hand_row(hand, "SELECT setval('rowlock.number', 4000000000000000000)");
+    for (int i = 0; i < 5; i++) {
+        last = hand_number(hand, "SELECT rowlock.next_number()");
+        hand_row(hand, "UPDATE rowlock.origin SET boot = NULL");
+        /* whichever of these two rowlock.lift_numbers waits for */
+        hand_row(hand, "BEGIN; SELECT FROM rowlock.origin FOR UPDATE");
+        hand_row(hand, "SELECT pg_advisory_lock(%lld)", LIFT_LOCK);
+        hand_start(one, "SELECT array_agg(rowlock.next_number()) FROM generate_series(1, 10)");
+        hand_until_waiting(one);
+        hand_start(two, "SELECT array_agg(rowlock.next_number()) FROM generate_series(1, 10)");
+        hand_until_waiting(two);
+        hand_row(hand, "COMMIT");
+        hand_row(hand, "SELECT pg_advisory_unlock(%lld)", LIFT_LOCK);
+        snprintf(numbers, sizeof numbers, "unnest('%s'::bigint[] ||", hand_finish(one));
+        snprintf(numbers + strlen(numbers), sizeof numbers - strlen(numbers), "'%s'::bigint[]) n",
+                 hand_finish(two));
+        t_text(hand_row(hand, "SELECT count(DISTINCT n), min(n) > %lld FROM %s", last, numbers),
+               "20|t");
+        t_true(hand_number(hand, "SELECT rowlock.next_number()") >
+               hand_number(hand, "SELECT max(n) FROM %s", numbers));
+    }
+}
+
+TEST(p3_a_transaction_that_lifted_the_numbers_holds_up_no_grant)
+{
+    void *hand = hand_fresh(), *other = hand_open();
+    long long last = 0, held, token;
+
+    hand_row(other, "SET lock_timeout = '20s'"); /* fails, where it would wait for ever */
+    for (int i = 0; i < 4; i++) {
+        hand_row(hand, "UPDATE rowlock.origin SET boot = NULL");
+        hand_row(hand, i < 2 ? "BEGIN" : "BEGIN; SAVEPOINT one");
+        held = hand_number(hand, "SELECT rowlock.acquire('a', '30 s')");
+        t_true(held > last);
+        token = next_token_of(other, "b");
+        t_true(token > held);
+        last = next_token_of(other, "b");
+        t_true(last > token);
+        t_true(last - held < 1000); /* lifted once, and not once more for each grant */
+        hand_row(hand, i % 2 == 0 ? "COMMIT" : "ROLLBACK");
+        token = next_token_of(other, "b");
+        t_true(token > last);
+        last = token;
+        if (i % 2 == 0)
+            hand_row(hand, "SELECT rowlock.release_lease(%lld)", held);
+    }
+}
+
+/* A session that is cancelled, or ended, while it lifts keeps nobody from lifting. */
+TEST(p3_tokens_grow_when_a_session_ends_while_it_lifts)
+{
+    void *hand = hand_fresh(), *one = hand_open(), *two = NULL;
+    long long last = next_token(hand), token;
+
+    for (int i = 0; i < 2; i++) {
+        hand_row(hand, "UPDATE rowlock.origin SET boot = NULL");
+        hand_row(hand, "SELECT pg_advisory_lock(%lld)", LIFT_LOCK);
+        hand_start(one, "SELECT rowlock.next_number()");
+        hand_until_waiting(one);
+        hand_row(hand, "SELECT %s(%ld)", i ? "pg_terminate_backend" : "pg_cancel_backend",
+                 t_engine()->session(one));
+        t_text(hand_finish(one), i ? "57P01" : "57014");
+        hand_row(hand, "SELECT pg_advisory_unlock(%lld)", LIFT_LOCK);
+        two = two ? two : hand_open();
+        token = next_token(two);
+        t_true(token > last);
+        last = token;
+    }
+}
+
+/* A restore under way may have emptied the table. */
+TEST(h_no_number_is_drawn_without_a_row_of_origin)
+{
+    void *hand = hand_fresh();
+    long long last = next_token(hand);
+
+    hand_row(hand, "DELETE FROM rowlock.origin");
+    hand_start(hand, "SELECT rowlock.next_number()");
+    t_text(hand_finish(hand), "55000");
+    hand_row(hand, "INSERT INTO rowlock.origin DEFAULT VALUES");
+    t_true(next_token(hand) > last);
+}
+
+/* ---- a crowd, while the origin changes ------------------------------------------------------------------- */
+
+#define CROWD 16
+static atomic_llong highest;
+static atomic_int fallen, climbed, crowd_ends;
+
+/* Acquires and releases. Its token is greater than each that was known before the call. */
+static int climb_once(struct rowlock_connection *connection, const char *name,
+                      struct rowlock_error *error)
+{
+    long long before = atomic_load(&highest), token, seen = before;
+    struct rowlock_terms terms = {.ttl_ms = 60000};
+    struct rowlock_want want = {.name = name};
+    struct rowlock_lease *lease = NULL;
+    int code = rowlock_acquire(connection, &want, 1, &terms, &lease, error);
+
+    if (code)
+        return code;
+    token = rowlock_token(lease);
+    if (token <= before)
+        atomic_fetch_add(&fallen, 1);
+    while (seen < token && !atomic_compare_exchange_weak(&highest, &seen, token))
+        ;
+    atomic_fetch_add(&climbed, 1);
+    code = rowlock_release(lease, error);
+    rowlock_lease_free(lease);
+    return code;
+}
+
+/* A server that restarts may end the connection, and leave the lease: the next call takes another name. */
+static int climb(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK;
+    char name[40];
+
+    for (int i = 0; !code && !atomic_load(&crowd_ends);) {
+        snprintf(name, sizeof name, "climb %d %d", *(int *)data, i);
+        code = climb_once(connection, name, error);
+        if (code == ROWLOCK_EBUSY || code == ROWLOCK_ECONN || code == ROWLOCK_ELOST) {
+            code = ROWLOCK_OK;
+            i++;
+        }
+    }
+    return code;
+}
+
+static void until_climbed(int more)
+{
+    int wanted = atomic_load(&climbed) + more;
+    long long end = t_now() + 120000;
+
+    while (atomic_load(&climbed) < wanted && atomic_load(&fallen) == 0 && t_now() < end) {
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    if (atomic_load(&climbed) < wanted) {
+        atomic_store(&crowd_ends, 1);
+        t_fail(__FILE__, __LINE__, "%d grants of %d, %d tokens fell", atomic_load(&climbed), wanted,
+               atomic_load(&fallen));
+    }
+}
+
+static void start_crowd(struct thread **threads, const char *url, int n)
+{
+    static int places[CROWD];
+    const struct rowlock_options options = {.connect_ms = 60000};
+
+    atomic_store(&crowd_ends, 0);
+    atomic_store(&highest, 0);
+    atomic_store(&fallen, 0);
+    atomic_store(&climbed, 0);
+    for (int i = 0; i < n; i++) {
+        struct rowlock_connection *connection = NULL;
+
+        t_ok(rowlock_open(url, &options, &connection, &t_error));
+        t_adopt(connection);
+        places[i] = i;
+        threads[i] = t_thread(connection, climb, &places[i]);
+    }
+}
+
+static void end_crowd(struct thread **threads, int n)
+{
+    atomic_store(&crowd_ends, 1);
+    for (int i = 0; i < n; i++)
+        t_ok(t_join(threads[i]));
+    t_int(atomic_load(&fallen), 0);
+}
+
+TEST(p3_tokens_grow_in_a_crowd_while_the_origin_changes)
+{
+    struct thread *threads[CROWD];
+    void *hand = hand_fresh();
+
+    start_crowd(threads, t_url(), CROWD);
+    for (int i = 0; i < 30; i++) {
+        hand_row(hand, "UPDATE rowlock.origin SET boot = NULL");
+        if (i == 15) /* ahead of the clock from here on */
+            hand_row(hand, "SELECT setval('rowlock.number', last_value + 1000000000000000) "
+                           "FROM rowlock.number");
+        until_climbed(20);
+    }
+    end_crowd(threads, CROWD);
 }
 
 /* ---- an older dump -------------------------------------------------------------------------------------- */
@@ -196,6 +404,36 @@ TEST(p3_tokens_grow_when_the_server_is_killed)
     last = next_token(hand);
     t_true(last > held);
     t_true(many_tokens(hand) > last);
+    t_engine()->close(hand);
+    extra_stop(name);
+}
+
+TEST(p3_tokens_grow_in_a_crowd_while_the_server_restarts)
+{
+    struct thread *threads[CROWD];
+    char name[40], url[200];
+    void *hand;
+
+    snprintf(name, sizeof name, "%s", extra_name("tokens-crowd"));
+    snprintf(url, sizeof url, "%s", start(name, ""));
+    hand = install_at(url);
+    start_crowd(threads, url, CROWD);
+    for (int i = 0; i < 3; i++) {
+        long long held, token;
+
+        until_climbed(50);
+        t_engine()->close(hand);
+        extra_shell("stop_server %s", name);
+        hand = reopened(start(name, ""));
+        /* whoever lifts first may be in a long transaction */
+        hand_row(hand, "BEGIN");
+        held = hand_number(hand, "SELECT rowlock.acquire('a', '30 s')");
+        until_climbed(50);
+        token = hand_number(hand, "SELECT rowlock.next_number()");
+        t_true(token > held);
+        hand_row(hand, "ROLLBACK");
+    }
+    end_crowd(threads, CROWD);
     t_engine()->close(hand);
     extra_stop(name);
 }

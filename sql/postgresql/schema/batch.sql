@@ -46,9 +46,8 @@ BEGIN
              SELECT pg_catalog.nextval('rowlock.number') AS token, o.floor, w.name, w.part
                FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(p.part[2], 'hex'), 'UTF8') AS name, p.part
                        FROM (SELECT pg_catalog.string_to_array(t.want, ':', '') AS part
-                               FROM pg_catalog.unnest(taken) t (want)) p) w, rowlock.origin o
-              WHERE o.boot = pg_catalog.pg_postmaster_start_time() AND o.xid = o.xmin
-                AND o.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
+                               FROM pg_catalog.unnest(taken) t (want)) p) w, rowlock.lift o
+              WHERE o.lifted_for = o.origin
                 AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = w.name OFFSET 0)
                 AND NOT EXISTS (SELECT FROM rowlock.waiter q WHERE q.name = w.name OFFSET 0)),
          beats AS (

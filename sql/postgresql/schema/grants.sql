@@ -11,8 +11,8 @@ GRANT SELECT, INSERT, DELETE, UPDATE (seen, called) ON rowlock.waiter TO applica
 GRANT SELECT, INSERT, UPDATE (last) ON rowlock.counter TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.job, rowlock.run TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock.subject, rowlock.expiry TO application;
-GRANT SELECT, UPDATE ON rowlock.origin TO application;
-GRANT SELECT, USAGE, UPDATE ON SEQUENCE rowlock.number TO application;
+GRANT SELECT ON rowlock.lift TO application;
+GRANT SELECT, USAGE, UPDATE ON SEQUENCE rowlock.number, rowlock.lifted, rowlock.lifted_for TO application;
 GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, rowlock.subjects TO application;
 
 -- Whoever monitors the server may look, at the views and by ls, jobs and subjects: the members of pg_monitor, who

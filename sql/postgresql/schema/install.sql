@@ -88,18 +88,28 @@ DELETE FROM rowlock.lease WHERE token < 0;
 DELETE FROM rowlock.waiter WHERE ticket < 0;
 DELETE FROM rowlock.beat WHERE token < 0;
 
--- Tokens and tickets. A restored dump, or a standby that is promoted late, would draw old numbers
--- again: numbers are drawn only while the row of origin tells that this is the server, the
--- database and the very row that they were last lifted for (see rowlock.next_number).
+-- Tokens and tickets. A restored dump, or a standby that lagged and was promoted, would draw old
+-- numbers again. So numbers are drawn only while lifted_for shows that the sequence was lifted for
+-- this start of the server, this database and this row of origin. A restore writes a new row, and
+-- a sequence keeps its value when a transaction rolls back. See rowlock.lift_numbers.
 CREATE SEQUENCE rowlock.number;
+CREATE SEQUENCE rowlock.lifted;      -- every number is greater
+CREATE SEQUENCE rowlock.lifted_for;  -- the origin, as the view lift computes it
 CREATE TABLE rowlock.origin (
-    boot     timestamptz,   -- when the server was started
-    database oid,
-    xid      xid,           -- of the transaction that wrote this row: a restore writes it anew
-    floor    bigint         -- every number is greater
+    boot timestamptz -- when the row was written; after any UPDATE the next draw lifts the numbers
 );
 CREATE UNIQUE INDEX origin_one_row ON rowlock.origin ((true));
-INSERT INTO rowlock.origin DEFAULT VALUES ON CONFLICT DO NOTHING;
+INSERT INTO rowlock.origin (boot) VALUES (pg_catalog.clock_timestamp()) ON CONFLICT DO NOTHING;
+
+-- One row, which the draws and rowlock.lift_numbers share. The numbers are valid while lifted_for = origin.
+CREATE VIEW rowlock.lift AS
+SELECT pg_catalog.hashint8extended(
+           (extract(epoch FROM pg_catalog.pg_postmaster_start_time())::numeric * 1000000.0)::bigint,
+           (o.xmin::text::bigint << 32)
+               | (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())::bigint)
+           & 9223372036854775807 | 1::bigint AS origin,
+       f.last_value AS lifted_for, l.last_value AS floor
+  FROM rowlock.origin o, rowlock.lifted_for f, rowlock.lifted l;
 
 -- The 64-bit number of a name: PostgreSQL's own 64-bit hash of its bytes, with a seed (the bytes
 -- "rowlock" as a number), so that it meets no other program's advisory locks by accident. Technique

@@ -10,21 +10,31 @@
 -- Numbers -------------------------------------------------------------------------------------------
 
 -- Lifts the sequence over everything that may have been drawn where this database was before. The
--- clock: 2^20 numbers a second are more than any server commits. Others wait for this row.
+-- clock: 2^20 numbers a second are more than any server commits. 65536: a statement that found the
+-- origin valid may still be drawing, and setval must not go back behind it.
+-- No lock outlives this function, however the caller's transaction ends: the rollback of the inner block
+-- gives the lock back, and undoes no setval. The lift is noted last, in case the session ends in between.
 CREATE FUNCTION rowlock.lift_numbers() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    lifted constant bigint := greatest(
-        (SELECT s.last_value + 1 FROM rowlock.number s),
-        (SELECT o.floor + 1 FROM rowlock.origin o),
-        (extract(epoch FROM pg_catalog.clock_timestamp())::numeric * 1048576.0)::bigint);
+    seen record;
+    lifted bigint;
 BEGIN
-    PERFORM FROM rowlock.origin o FOR UPDATE;
-    UPDATE rowlock.origin o
-       SET boot = pg_catalog.pg_postmaster_start_time(), floor = lifted,
-           database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database());
-    -- twice: in a subtransaction the writer's number is not known before the first one
-    UPDATE rowlock.origin o SET xid = o.xmin;
-    PERFORM pg_catalog.setval('rowlock.number', lifted);
+    PERFORM pg_catalog.pg_advisory_xact_lock(8246125620394091380);
+    -- statements after the wait, so that they see what other sessions lifted
+    SELECT o.origin, o.lifted_for, o.floor, n.last_value INTO seen FROM rowlock.lift o, rowlock.number n;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'rowlock: no number can be drawn: the table rowlock.origin is empty'
+            USING ERRCODE = '55000', HINT = 'If no restore is under way: INSERT INTO rowlock.origin DEFAULT VALUES;';
+    ELSIF seen.lifted_for <> seen.origin OR seen.last_value <= seen.floor THEN
+        lifted := greatest(seen.last_value + 65536, seen.floor + 1,
+                           (extract(epoch FROM pg_catalog.clock_timestamp())::numeric * 1048576.0)::bigint);
+        PERFORM pg_catalog.setval('rowlock.number', lifted);
+        PERFORM pg_catalog.setval('rowlock.lifted', lifted);
+        PERFORM pg_catalog.setval('rowlock.lifted_for', seen.origin);
+    END IF;
+    RAISE EXCEPTION 'rowlock: lifted' USING ERRCODE = 'RL100';
+EXCEPTION WHEN SQLSTATE 'RL100' THEN
+    NULL;
 END $$;
 
 -- A token or a ticket, greater than every one before it: through crashes, restored dumps, standbys.
@@ -35,9 +45,8 @@ DECLARE
     lowest bigint;
 BEGIN
     LOOP
-        SELECT pg_catalog.nextval('rowlock.number'), o.floor INTO drawn, lowest FROM rowlock.origin o
-         WHERE o.boot = pg_catalog.pg_postmaster_start_time() AND o.xid = o.xmin
-           AND o.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database());
+        SELECT pg_catalog.nextval('rowlock.number'), o.floor INTO drawn, lowest FROM rowlock.lift o
+         WHERE o.lifted_for = o.origin;
         IF drawn > lowest THEN
             RETURN drawn;
         END IF;
@@ -288,9 +297,8 @@ BEGIN
        AND pg_catalog.current_setting('transaction_isolation') = 'read committed' THEN
         one := pg_catalog.convert_from(pg_catalog.decode(pg_catalog.left(wants, -6), 'hex'), 'UTF8');
         IF rowlock.try_take(one, false) = 0 THEN
-            SELECT pg_catalog.nextval('rowlock.number'), o.floor INTO token, lowest FROM rowlock.origin o
-             WHERE o.boot = pg_catalog.pg_postmaster_start_time() AND o.xid = o.xmin
-               AND o.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
+            SELECT pg_catalog.nextval('rowlock.number'), o.floor INTO token, lowest FROM rowlock.lift o
+             WHERE o.lifted_for = o.origin
                AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = one)
                AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = one);
         END IF;

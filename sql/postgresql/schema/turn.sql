@@ -12,9 +12,8 @@ DECLARE
     drawn bigint;
 BEGIN
     SELECT n.number INTO drawn
-      FROM (SELECT pg_catalog.nextval('rowlock.number') AS number, o.floor FROM rowlock.origin o
-             WHERE o.boot = pg_catalog.pg_postmaster_start_time() AND o.xid = o.xmin
-               AND o.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
+      FROM (SELECT pg_catalog.nextval('rowlock.number') AS number, o.floor FROM rowlock.lift o
+             WHERE o.lifted_for = o.origin
                AND EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = seize.name COLLATE "C" AND w.ticket = seize.ticket)
                AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = seize.name COLLATE "C")
                AND NOT EXISTS (SELECT FROM rowlock.waiter w

@@ -7,7 +7,7 @@
 /^-- These come and go with every lease/,/^DELETE FROM rowlock\.beat WHERE token < 0;$/d
 
 # Its sequences hand out numbers by the hundred to each session, and so not in order: tokens come from a row.
-/^-- Tokens and tickets\. A restored dump/,/^INSERT INTO rowlock\.origin DEFAULT VALUES ON CONFLICT DO NOTHING;$/c\
+/^-- Tokens and tickets\. A restored dump/,/^  FROM rowlock\.origin o, rowlock\.lifted_for f/c\
 -- Tokens and tickets: the last that was drawn (see rowlock.next_number).\
 CREATE TABLE rowlock.origin (\
     only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),\
@@ -15,6 +15,7 @@ CREATE TABLE rowlock.origin (\
 );\
 INSERT INTO rowlock.origin (floor) VALUES (0) ON CONFLICT DO NOTHING;
 /ON SEQUENCE rowlock\.number/d
+s/^GRANT SELECT ON rowlock\.lift TO/GRANT SELECT, UPDATE ON rowlock.origin TO/
 
 # Its transactions have no number that PostgreSQL's functions would tell.
 s/^( *)writer xid8/\1writer text/

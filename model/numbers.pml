@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* numbers.pml - tokens from a sequence that may have been set back (README.md tells how to read it).
+ *
+ * The model starts after a restart, a promotion or a restore: the numbers up to LOST were used before,
+ * the sequence has forgotten the last of them, and nobody has lifted it here.  Nothing is assumed but
+ * that the clock is past them.  Each Session makes K grants, so it calls rowlock.next_number K times.
+ * Sequences are not transactional: a step on one is seen at once, and no rollback takes it back.
+ * The transactions around the draws are therefore not modelled.  A Session that dies in
+ * rowlock.lift_numbers, at any step, gives the advisory lock back.
+ * A Writer replaces the row of the table origin: a restore does, or an administrator by UPDATE.
+ *   NS sessions     K grants of each     NW writes of origin     DEATHS sessions that die while they lift
+ *   BACK the sequence alone is set back once
+ *   Mutations: M1 the new number is computed before the wait for the lock (as the code once did)
+ *   M2 the same, but the origin is checked again after the wait   M3 computed after the wait, but not checked again
+ *   M4 lifts by one: no room for draws under way   M5 notes the origin before it lifts
+ *   M6 no floor (with BACK)   M7 no lock */
+#ifndef NS
+#define NS 3
+#endif
+#ifndef K
+#define K 2
+#endif
+#ifndef NW
+#define NW 1
+#endif
+#ifndef DEATHS
+#define DEATHS 1
+#endif
+#define LOST 3
+#ifdef M4
+#define ROOM 1
+#else
+#define ROOM (NS+1)              /* more than are drawn by statements under way: one a session */
+#endif
+#ifdef BACK
+#define LATER 30
+#else
+#define LATER 4
+#endif
+#define MAX(a, b) ((a) > (b) -> (a) : (b))
+
+byte number = 1, floor, lifted_for;          /* the three sequences */
+byte origin = 1;                             /* the committed row, by its xmin and the start of the server */
+byte clock = LOST + 1, used = LOST, deaths = DEATHS;
+byte L;                                      /* the advisory lock of rowlock.lift_numbers */
+
+/* SELECT greatest(...): one statement.  The clock may have gone on, or not: numbers may be ahead of it. */
+inline compute() {
+  d_step { new = MAX(number + ROOM, MAX(floor + 1, clock)) } }
+
+inline die() { d_step { deaths>0 -> deaths-- }; goto unlock }
+inline lift() {                              /* rowlock.lift_numbers */
+#if defined(M1) || defined(M2)
+  compute();
+#endif
+#ifndef M7
+  atomic { L==0 -> L=me };
+#endif
+  saw = origin;                              /* a statement after the lock was acquired, so with a new snapshot */
+#if !defined(M1) && !defined(M3)
+  if :: lifted_for==saw && number>floor -> goto unlock :: else fi;
+#endif
+#if !defined(M1) && !defined(M2)
+  compute();
+#endif
+#ifdef M5
+  lifted_for = saw;
+#endif
+  if :: number = new :: die() fi;             /* setval; or the session dies, or is cancelled */
+  if :: floor = new :: die() fi;
+#ifndef M5
+  lifted_for = saw;
+#endif
+unlock:
+  if :: L==me -> L=0 :: else fi }
+
+proctype Session(byte me) { byte n, saw, low, new, drawn; bool valid;
+  do
+  :: n==K -> break
+  :: n<K ->
+     /* rowlock.next_number, and the short ways: rowlock.grant_lease, rowlock.seize, rowlock.grant_batch */
+     saw = origin;                           /* the statement's snapshot */
+     if :: lifted_for==saw -> valid = 1 :: else fi;
+     low = floor;
+     if
+     :: valid -> d_step { number++; drawn = number;
+#ifdef M6
+          low = 0;
+#endif
+          if :: drawn>low -> assert(drawn>used); used = drawn; n++ :: else -> valid = 0 fi }
+     :: else
+     fi;
+     if :: valid :: else -> lift() fi;
+     d_step { valid=0; saw=0; low=0; new=0; drawn=0 }
+  od }
+
+proctype Writer() { byte n;
+  do :: n<NW -> d_step { origin++; n++ } :: n==NW -> break od }
+
+proctype Clock() { if :: clock = LOST+LATER :: skip fi }
+
+#ifdef BACK
+proctype Back() { end: atomic { floor>1 && clock>used -> number = 1 } }
+#endif
+
+init { atomic {
+  byte n = 1; do :: n<=NS -> run Session(n); n++ :: else -> break od;
+  run Writer(); run Clock();
+#ifdef BACK
+  run Back();
+#endif
+  n = 0 } }
