@@ -158,6 +158,8 @@ static step failed(machine *m, int64_t now, int code, uint32_t dice)
     case ROWLOCK_EROLLEDBACK:
     case ROWLOCK_EABORTED:
         return not_done(m, now, dice);
+    case ROWLOCK_EUNPREPARED: /* a vacuum removed the name again: a wait lasts until its deadline */
+        return m->tries ? give_up(m, code) : not_done(m, now, dice);
     default:
         return give_up(m, code);
     }

@@ -235,6 +235,7 @@ static int trip_of(const struct rowlock_request *request, const struct rowlock_s
 /* ---- the trip ------------------------------------------------------------------------------------ */
 
 #define FAREWELL_MS 2000 /* a ticket of a session that ends is dead anyway */
+#define PREPARE_MS 2000  /* a vacuum that removes the names again and again is outlasted */
 #define TRY_MS 2000      /* a try commits: given up too early it leaves a lease to nobody */
 
 static int64_t farewell_ms(const struct rowlock_connection *connection)
@@ -395,6 +396,31 @@ static int prepare(const struct rowlock_request *request, struct rowlock_error *
     return rowlock__cleaned_up(connection, &outcome, code, error);
 }
 
+/* The trip, with its names made known where they must be. A vacuum may remove a name between the two. */
+static int send_known(struct rowlock_request *request, const struct trip *trip, int64_t deadline_ms,
+                      struct answer *answer, struct rowlock_error *error)
+{
+    int64_t until = rowlock__now_ms() + PREPARE_MS;
+    int code = send_trip(request, trip, deadline_ms, answer, error);
+
+    if (deadline_ms < until)
+        until = deadline_ms;
+    while (answer->reply->status == ROWLOCK_STATUS_UNPREPARED) {
+        bool last = rowlock__now_ms() >= until;
+
+        code = prepare(request, error);
+        if (code)
+            break;
+        rowlock__clear_error(error);
+        *answer->reply = (struct rowlock_reply){0};
+        answer->rows = 0;
+        code = send_trip(request, trip, deadline_ms, answer, error);
+        if (last)
+            break;
+    }
+    return code;
+}
+
 /* MariaDB has no limit that ends with the transaction: our next call takes back what a grant that
    waited has set. With a ticket that is the call which gives back its lock. */
 static void restore_session(struct rowlock_request *request, const struct rowlock_step *step,
@@ -434,12 +460,7 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
     if (trip_of(request, step, &trip))
         return reply->code = rowlock__fail(error, ROWLOCK_EINVAL, "no step of the database's");
     reply->code = trip.deaf ? send_farewell(request, &trip, deadline_ms, &answer, error)
-                            : send_trip(request, &trip, deadline_ms, &answer, error);
-    if (reply->status == ROWLOCK_STATUS_UNPREPARED && !(reply->code = prepare(request, error))) {
-        *reply = (struct rowlock_reply){0};
-        answer.rows = 0;
-        reply->code = send_trip(request, &trip, deadline_ms, &answer, error);
-    }
+                            : send_known(request, &trip, deadline_ms, &answer, error);
     if (reply->code && (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN ||
                         step->act == ROWLOCK_ACT_ENQUEUE))
         rowlock__unmark_lost(request->connection);

@@ -502,3 +502,53 @@ TEST(no_wait_leaves_an_error_in_the_servers_log)
     t_text(hand_finish(hand), "22012");
     t_int(errors_in_log(PQbackendPID(hand)), 1); /* it looks in the right place */
 }
+
+/* ---- a name that vacuum removes ---------------------------------------------------------------------- */
+
+/* Technique row: as if a vacuum removed each of the next `n` names between prepare and grant. */
+static void vanish(int n)
+{
+    void *admin = t_admin();
+
+    t_native_sql(admin, "DROP TABLE IF EXISTS public.vanishing");
+    t_native_sql(admin, "CREATE TABLE public.vanishing AS SELECT generate_series(1, %d) n", n);
+    t_native_sql(admin, "GRANT SELECT, DELETE ON public.vanishing TO public");
+    t_native_sql(
+        admin,
+        "CREATE OR REPLACE FUNCTION public.vanish() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$BEGIN DELETE FROM public.vanishing WHERE n = (SELECT min(n) FROM public.vanishing); "
+        "IF FOUND THEN DELETE FROM rowlock.name WHERE name = NEW.name; END IF; "
+        "RETURN NULL; END$$");
+    t_native_sql(admin, "CREATE OR REPLACE TRIGGER vanish AFTER INSERT ON rowlock.name "
+                        "FOR EACH ROW EXECUTE FUNCTION public.vanish()");
+}
+
+static void appear(void)
+{
+    t_text(t_native_sql(t_admin(), "SELECT count(*) FROM public.vanishing"), "0");
+    t_native_sql(t_admin(), "DROP TRIGGER vanish ON rowlock.name");
+}
+
+TEST(h_a_vacuum_between_prepare_and_grant_is_outlasted)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_terms waits = {.ttl_ms = 60000, .wait_ms = -1};
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_want want = t_x("vanishing");
+
+    if (t_facts()->code != ROWLOCK_ROW)
+        return;
+    for (int i = 0; i < 3; i++) {
+        t_ok(rowlock_vacuum(two, NULL, &t_error));
+        vanish(4);
+        if (i == 2) {
+            t_ok(t_begin(one, want, 0));
+            t_ok(rowlock_rollback(one, &t_error));
+        } else {
+            t_ok(rowlock_acquire(one, &want, 1, i ? &waits : NULL, &lease, &t_error));
+            t_ok(rowlock_release(lease, &t_error));
+            rowlock_lease_free(lease);
+        }
+        appear();
+    }
+}
