@@ -51,9 +51,10 @@ DELIMITER //
 CREATE OR REPLACE PROCEDURE rowlock_draw(OUT p_number BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_clock BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6));
+    DECLARE v_clock BIGINT;
 
     SELECT NEXTVAL(rowlock_token) INTO p_number;
+    SET v_clock = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)); -- after a wait for the sequence
     IF p_number < v_clock - 10000 THEN
         EXECUTE IMMEDIATE CONCAT('DO SETVAL(rowlock_token, ', v_clock, ')');
         SELECT NEXTVAL(rowlock_token) INTO p_number;

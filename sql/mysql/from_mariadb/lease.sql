@@ -9,11 +9,12 @@ DROP PROCEDURE IF EXISTS rowlock_draw//
 CREATE PROCEDURE rowlock_draw(OUT p_number BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_clock BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6));
+    DECLARE v_clock BIGINT;
 
     INSERT INTO rowlock_token (number) VALUES (NULL);
     SET p_number = LAST_INSERT_ID();
     DELETE FROM rowlock_token WHERE number = p_number;
+    SET v_clock = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6));
     IF p_number < v_clock - 10000 THEN
         INSERT IGNORE INTO rowlock_token (number) VALUES (v_clock);
         DELETE FROM rowlock_token WHERE number = v_clock;
