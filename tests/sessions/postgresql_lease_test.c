@@ -552,3 +552,32 @@ TEST(h_a_vacuum_between_prepare_and_grant_is_outlasted)
         appear();
     }
 }
+
+/* ---- batches -------------------------------------------------------------------------------------------- */
+
+/* The rows of a table, and the tokens of a batch, are in another order than the tokens. */
+TEST(h_a_batch_deletes_rows_in_the_order_of_tokens)
+{
+    void *hand = hand_fresh();
+
+    hand_row(hand, "CREATE TEMP TABLE deleted (at serial, rel text, token bigint)");
+    hand_row(hand, "CREATE FUNCTION pg_temp.note() RETURNS trigger LANGUAGE plpgsql AS "
+                   "$$BEGIN INSERT INTO deleted (rel, token) VALUES (TG_TABLE_NAME, OLD.token); "
+                   "RETURN OLD; END$$");
+    hand_row(hand, "BEGIN");
+    hand_row(hand, "CREATE TRIGGER note BEFORE DELETE ON rowlock.beat FOR EACH ROW "
+                   "EXECUTE FUNCTION pg_temp.note()");
+    hand_row(hand, "CREATE TRIGGER note BEFORE DELETE ON rowlock.lease FOR EACH ROW "
+                   "EXECUTE FUNCTION pg_temp.note()");
+    hand_row(hand, "INSERT INTO rowlock.beat SELECT t, now() + interval '1 h' "
+                   "FROM unnest('{30,10,20}'::bigint[]) t");
+    hand_row(hand, "INSERT INTO rowlock.lease (token, name, mode) SELECT t, 'n' || t, 'exclusive' "
+                   "FROM unnest('{30,10,20}'::bigint[]) t");
+    hand_row(hand, "SET LOCAL enable_indexscan = off");
+    hand_row(hand, "SET LOCAL enable_bitmapscan = off");
+    t_text(hand_row(hand, "SELECT gone FROM rowlock.batch('30,10,40,20', '', 0, '')"), "10,20,30");
+    t_text(hand_row(hand, "SELECT string_agg(rel || token, ' ' ORDER BY at) FROM deleted"),
+           "beat10 lease10 beat20 lease20 beat30 lease30");
+    hand_row(hand, "ROLLBACK");
+    hand_row(hand, "DROP TABLE deleted");
+}

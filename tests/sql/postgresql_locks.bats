@@ -178,3 +178,22 @@ is_locked() { # NAME: as another session sees it
     definers=$(sql "SELECT proname FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace AND prosecdef")
     [ "$definers" = "$([ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || echo respect_leases)" ]
 }
+
+# A database of that encoding checks no text that comes in.
+@test "h3 SQL_ASCII: what is not UTF-8 is no name, short or long" {
+    local name=ascii_$ROWLOCK_TEST_TECHNIQUE url
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -c "DROP DATABASE IF EXISTS $name" \
+        -c "CREATE DATABASE $name OWNER tester ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'" 2>&1
+    url=${ROWLOCK_TEST_URL%/*}/$name
+    rowlock --db "$url" schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
+    for call in "exclusive(n)" "try_exclusive(n)" "acquire(n, '30 s')" "prepare(n)" "next(n)"; do
+        for bad in "E'\\xff'" "repeat(E'\\xc3', 60)" "repeat(E'\\xff', 64)"; do
+            run psql -qXAt -v VERBOSITY=verbose "$url" -c "SELECT rowlock.$call FROM (SELECT $bad AS n) x"
+            echo "$call $bad: $status $output"
+            [ "$status" = 1 ]
+            [[ $output == *"ERROR:  22021: "* ]]
+        done
+    done
+    psql -qXAt "$url" -c "BEGIN; SELECT rowlock.prepare(E'\\xc3\\xa9')" -c "COMMIT" \
+        -c "SELECT rowlock.exclusive(E'\\xc3\\xa9')"
+}

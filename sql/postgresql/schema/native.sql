@@ -70,14 +70,14 @@ END $$;
 -- The door's most frequent call, as door.sql has it, but written out in one function: a name that no lease
 -- is in the way of. On whatever else it finds (a token, a standby, another isolation level, a bad or a long
 -- name, a lease) it goes the long way, which takes the lock once more, at no cost, and says what is wrong.
--- 63 bytes are at most 252 of UTF-8 in every encoding. What is said of begin_one is true here, too; CASE
+-- convert_to refuses what is not UTF-8, which a database of encoding SQL_ASCII lets in. What is said of begin_one is true here, too; CASE
 -- keeps the order.
 CREATE OR REPLACE FUNCTION rowlock.exclusive(name text, token bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF (CASE WHEN token IS NULL AND NOT pg_catalog.pg_is_in_recovery()
                   AND pg_catalog.current_setting('transaction_isolation') = 'read committed'
-                  AND pg_catalog.octet_length(name) BETWEEN 1 AND 63
+                  AND pg_catalog.octet_length(pg_catalog.convert_to(name, 'UTF8')) BETWEEN 1 AND 255
              THEN pg_catalog.pg_advisory_xact_lock(
                      pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) IS NOT NULL
         END) THEN
