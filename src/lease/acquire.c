@@ -205,6 +205,11 @@ static int say_held(struct acquisition *a, struct rowlock_error *error)
     return code;
 }
 
+static void say_unsure(struct rowlock_error *error)
+{
+    add(error, "; it may have been granted all the same, and then ends by itself after its ttl");
+}
+
 static int say(struct acquisition *a, struct rowlock_error *error)
 {
     struct rowlock_answer answer = {.status = ROWLOCK_STATUS_LIMIT};
@@ -230,8 +235,7 @@ static int say(struct acquisition *a, struct rowlock_error *error)
         rowlock__wrap_error(error, error->code, "acquiring '%.100s'", name);
     }
     if (a->machine.unsure)
-        add(error,
-            "; it may have been granted all the same, and then ends by itself after its ttl");
+        say_unsure(error);
     return a->machine.code;
 }
 
@@ -365,6 +369,8 @@ static int acquire(struct acquisition *a, int64_t wait_ms, int64_t deadline_ms,
     if (!code) {
         set_machine(a, wait_ms, deadline_ms);
         code = wait_for_it(a, error);
+    } else if (a->unsure) { /* the group asked, and no session can settle it */
+        say_unsure(error);
     }
     rowlock__wait_ends(connection);
     if (!code)

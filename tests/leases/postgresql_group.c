@@ -19,13 +19,19 @@
 #define THREADS 6
 #define MOST_MESSAGES 100
 
-static struct rowlock_group *open_group(const char *url, int sessions)
+static struct rowlock_group *open_group_with(const char *url, int sessions,
+                                             struct rowlock_options options)
 {
     struct rowlock_group *group = NULL;
 
     t_install();
-    t_ok(rowlock_group_open(url, NULL, sessions, &group, &t_error));
+    t_ok(rowlock_group_open(url, &options, sessions, &group, &t_error));
     return group;
+}
+
+static struct rowlock_group *open_group(const char *url, int sessions)
+{
+    return open_group_with(url, sessions, (struct rowlock_options){0});
 }
 
 static struct rowlock_connection *member(struct rowlock_group *group)
@@ -258,6 +264,60 @@ TEST(p5_cut_after_every_message_of_a_release_sent)
 TEST(p5_cut_after_every_message_of_a_release_got)
 {
     cut_batch(PROXY_TO_CLIENT, 1);
+}
+
+/* No session can be opened to settle what became of the batch. */
+static void cut_batch_for_good(enum proxy_direction direction)
+{
+    void *hand = t_native();
+    int n, struck = 1, granted = 0;
+    char others[200];
+
+    snprintf(others, sizeof others,
+             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+             "backend_type = 'client backend' AND pid NOT IN (pg_backend_pid(), %ld)",
+             t_engine()->session(hand));
+    for (n = 0; struck && n < MOST_MESSAGES; n++) {
+        struct rowlock_options options = {.connect_ms = 300};
+        struct rowlock_group *group;
+        struct rowlock_connection *one;
+        struct rowlock_lease *lease = NULL;
+        int code;
+
+        rowlock_group_close(through_proxy());
+        group = open_group_with(t_url_at(proxy_port(proxy)), 1, options);
+        one = member(group);
+        t_give(t_granted(one, t_x("cut for good"), 0));
+        proxy_arm(proxy, PROXY_DOWN, direction, n);
+        code = t_acquire(one, t_x("cut for good"), HOUR, 0, &lease);
+        struck = proxy_has_struck(proxy);
+        if (code) {
+            t_fails(code, ECONN);
+            t_true(struck);
+            until(others, "0"); /* until then the server may be at it still */
+            if (leases_of(hand, "cut for good") == 1) {
+                granted++;
+                t_contains(t_error.text, "may have been granted");
+            }
+        }
+        proxy_arm(proxy, PROXY_NONE, direction, 0);
+        if (!code)
+            t_give(lease);
+        close_all(group, one);
+        t_forget_leases(hand);
+    }
+    t_true(n > 2 && n < MOST_MESSAGES);
+    t_true(direction == PROXY_TO_SERVER || granted > 0);
+}
+
+TEST(p1_cut_for_good_after_every_message_sent_says_that_it_may_have_been_granted)
+{
+    cut_batch_for_good(PROXY_TO_SERVER);
+}
+
+TEST(p1_cut_for_good_after_every_message_got_says_that_it_may_have_been_granted)
+{
+    cut_batch_for_good(PROXY_TO_CLIENT);
 }
 
 /* An operator ends the shared session: the next batch opens another. */
