@@ -19,7 +19,7 @@
  *   BOUND  bounded waits exist (else they never end: any lost wake-up is an "invalid end state")
  *   STUCK  a bounded wait may also end while the one I wait for is frozen or stands in T's queue (order/overtaking runs)
  *   ANYTIME  bounded waits may end at any moment while the name is free   THAW  frozen ones may wake again    NOFAST  nobody tries without a ticket
- *   QUEUEING  waiters freeze and die in the queue only
+ *   QUEUEING  waiters freeze and die in the queue only    SHORT  a lease ends with its grant, so that the name is always free
  *   CALLS  how many roll calls there may be: the state space is finite.  Each draws a number, and marks with it what bears no mark; a caller strikes
  *     what bears a number up to its own.  The time between a call and its strike is `judge` below: every marked waiter in good health has looked in
  *     between, unless it has stood in T's queue since before the second visit: there it is silent.
@@ -219,6 +219,12 @@ wantT: skip;
   :: else -> skip
   fi;
 grant: skip;
+#ifdef SHORT
+  d_step { p = 1;
+    do :: p < tk -> assert(!(row[p] && slock[p]==owner[p] && arr[p] < arr[tk])); p++ :: else -> break od; p = 0;
+    got[me]=1; row[tk]=0; T=0; slock[tk]=0 }
+  goto over;
+#endif
 #ifdef Q4
   slock[tk]=0;
 #endif
