@@ -19,7 +19,7 @@
 #include "lib/proxy.h"
 
 #define HOUR 3600000
-#define PROMISE_MS 30000 /* twice what is promised: the machine may be busy */
+#define PROMISE_MS 45000 /* three times what is promised: the machine may be busy */
 #define MOST 16
 #define BEHIND_PROXY 10 /* it carries no more than 16 connections */
 
