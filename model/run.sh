@@ -70,15 +70,15 @@ ok|-|Q-freeze-die-T|queue.pml|-DNW=3 -DFREEZE=1 -DDIE=1 -DBOUND -DNT=1
 cex|q|Q-freeze-holding-T|queue.pml|-DNW=3 -DFREEZE=1 -DBOUND -DNOIDLE
 ok|q|Q-roll-2|queue.pml|-DNW=2 -DNT=1 -DFREEZE=1 -DANYTIME
 ok|-|Q-roll-T|queue.pml|-DNW=3 -DNT=1 -DANYTIME -DNOFAST -DSHORT -DCALLS=2
-ok|q|Q-roll-freeze2|queue.pml|-DNW=3 -DFREEZE=2 -DQUEUEING -DANYTIME -DNOFAST -DSHORT -DCALLS=1
+ok|-|Q-roll-freeze2|queue.pml|-DNW=3 -DFREEZE=2 -DQUEUEING -DANYTIME -DNOFAST -DSHORT -DCALLS=1
 ok|-|Q-roll-callers|queue.pml|-DNW=3 -DFREEZE=1 -DQUEUEING -DANYTIME -DNOFAST -DSHORT -DCALLS=2
 ok|-|Q-roll-thaw|queue.pml|-DNW=3 -DFREEZE=1 -DTHAW -DQUEUEING -DANYTIME -DNOFAST -DSHORT -DCALLS=1
 ok|-|Q-roll-die|queue.pml|-DNW=3 -DFREEZE=1 -DDIE=1 -DQUEUEING -DANYTIME -DNOFAST -DSHORT -DCALLS=1
 cex|q|Q-roll-once|queue.pml|-DNW=2 -DNT=1 -DANYTIME -DNOFAST -DSHORT -DRC_ONCE
-cex|q|Q-roll-two-visits|queue.pml|-DNW=3 -DNT=1 -DANYTIME -DNOFAST -DSHORT -DCALLS=2 -DRC_TWO
+cex|-|Q-roll-two-visits|queue.pml|-DNW=3 -DNT=1 -DANYTIME -DNOFAST -DSHORT -DCALLS=2 -DRC_TWO
 cex|q|Q-roll-ignores-answers|queue.pml|-DNW=2 -DNT=1 -DANYTIME -DNOFAST -DSHORT -DRC_ANSWERED
 cex|q|Q-roll-early|queue.pml|-DNW=2 -DANYTIME -DNOFAST -DSHORT -DRC_EARLY
-cex|q|Q-roll-without-T|queue.pml|-DNW=3 -DNT=1 -DANYTIME -DNOFAST -DSHORT -DCALLS=2 -DRC_NOT
+cex|-|Q-roll-without-T|queue.pml|-DNW=3 -DNT=1 -DANYTIME -DNOFAST -DSHORT -DCALLS=2 -DRC_NOT
 cex|q|Q-roll-any-mark|queue.pml|-DNW=3 -DANYTIME -DNOFAST -DSHORT -DCALLS=2 -DRC_ANY
 cex|q|Q-roll-one-by-one|queue.pml|-DNW=3 -DFREEZE=2 -DANYTIME -DNOFAST -DSHORT -DRC_KEEP
 ok|-|Q1-look-first|queue.pml|-DNW=3 -DQ1
