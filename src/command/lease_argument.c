@@ -8,6 +8,8 @@
 #include "command/json.h"
 #include "command/lock_options.h"
 
+#define OF_STAND_IN required_argument /* rowlock passes these to itself: help does not name them */
+
 /* ---- words ----------------------------------------------------------------------------------- */
 
 const char *one_name(struct command *command)
@@ -42,8 +44,8 @@ void read_lease_argument(struct command *command, int with_ttl, struct lease_arg
     static const struct option options[] = {
         {"token", required_argument, NULL, OPTION_TOKEN},
         LOCK_TTL_LONG_OPTION,
-        {"url-fd", required_argument, NULL, OPTION_URL_FD}, /* these two are not for people */
-        {"guard-fd", required_argument, NULL, OPTION_GUARD_FD},
+        {"url-fd", OF_STAND_IN, NULL, OPTION_URL_FD},
+        {"guard-fd", OF_STAND_IN, NULL, OPTION_GUARD_FD},
         {NULL, 0, NULL, 0}};
     static const struct option token_only[] = {{"token", required_argument, NULL, OPTION_TOKEN},
                                                {NULL, 0, NULL, 0}};
