@@ -41,12 +41,11 @@ int64_t option_token(const struct command *command)
 
 void read_lease_argument(struct command *command, int with_ttl, struct lease_argument *argument)
 {
-    static const struct option options[] = {
-        {"token", required_argument, NULL, OPTION_TOKEN},
-        LOCK_TTL_LONG_OPTION,
-        {"url-fd", OF_STAND_IN, NULL, OPTION_URL_FD},
-        {"guard-fd", OF_STAND_IN, NULL, OPTION_GUARD_FD},
-        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"token", required_argument, NULL, OPTION_TOKEN},
+                                            LOCK_TTL_LONG_OPTION,
+                                            {"url-fd", OF_STAND_IN, NULL, OPTION_URL_FD},
+                                            {"guard-fd", OF_STAND_IN, NULL, OPTION_GUARD_FD},
+                                            {NULL, 0, NULL, 0}};
     static const struct option token_only[] = {{"token", required_argument, NULL, OPTION_TOKEN},
                                                {NULL, 0, NULL, 0}};
     struct lock_options lock = lock_options_default();
