@@ -95,7 +95,7 @@ commented() { # what says of itself what it does
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
         sql "SELECT DISTINCT 'rowlock.' || proname FROM pg_proc
-             WHERE pronamespace = 'rowlock'::regnamespace AND obj_description(oid, 'pg_proc') <> ''"
+             WHERE pronamespace = 'rowlock'::regnamespace AND obj_description(oid, 'pg_proc') NOT LIKE 'internal:%'"
         ;;
     mariadb)
         sql "SELECT routine_name FROM information_schema.routines

@@ -11,14 +11,15 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 PAGE=$BATS_TEST_DIRNAME/../../docs/sql.md
 SNIPPETS=$BATS_TEST_DIRNAME/../../examples/sql
 
-signatures() { # as the server knows them, of what has a comment
+signatures() { # as the server knows them, of each function with a comment that is not internal
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
         sql "SELECT format('rowlock.%s(%s) RETURNS %s', p.proname,
                            regexp_replace(pg_get_function_arguments(p.oid), '::[a-z ]+', '', 'g'),
                            pg_get_function_result(p.oid))
                FROM pg_proc p
-              WHERE p.pronamespace = 'rowlock'::regnamespace AND obj_description(p.oid, 'pg_proc') <> ''"
+              WHERE p.pronamespace = 'rowlock'::regnamespace
+                AND obj_description(p.oid, 'pg_proc') NOT LIKE 'internal:%'"
         sql "SELECT format('rowlock.%s(%s)', c.relname, string_agg(a.attname, ', ' ORDER BY a.attnum))
                FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
               WHERE c.relnamespace = 'rowlock'::regnamespace AND c.relkind = 'v'

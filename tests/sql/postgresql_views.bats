@@ -151,3 +151,9 @@ teardown() {
     rowlock schema uninstall --force
     install_technique
 }
+@test "every function has a comment, which marks it unless people call it" {
+    [ "$(sql "SELECT count(*) FROM pg_proc p WHERE p.pronamespace = 'rowlock'::regnamespace
+               AND obj_description(p.oid, 'pg_proc') IS NULL")" = 0 ]
+    [ "$(sql "SELECT obj_description('rowlock.lift_numbers()'::regprocedure, 'pg_proc')")" = \
+        "internal: only rowlock's own functions and library call it" ]
+}

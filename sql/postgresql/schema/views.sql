@@ -111,3 +111,16 @@ SELECT s.subject AS name, s.description, s.status, t.zero + s.began_ms::double p
  CROSS JOIN (SELECT pg_catalog.to_timestamp(0) AS zero, interval '1 ms' AS ms) t;
 COMMENT ON VIEW rowlock.subjects IS
     'Subjects, and what became of the last refresh of each. updated and age_ms: of what is there; NULL: nothing was made, or it has expired. made: it was made once.';
+
+-- Marks every function that is not for callers: \df+ rowlock.* shows the mark.
+DO $$
+DECLARE
+    each pg_catalog.regprocedure;
+BEGIN
+    FOR each IN SELECT p.oid FROM pg_catalog.pg_proc p
+                 WHERE p.pronamespace = 'rowlock'::pg_catalog.regnamespace::oid
+                   AND pg_catalog.obj_description(p.oid, 'pg_proc') IS NULL LOOP
+        EXECUTE pg_catalog.format('COMMENT ON FUNCTION %s IS %L', each,
+                                  'internal: only rowlock''s own functions and library call it');
+    END LOOP;
+END $$;
