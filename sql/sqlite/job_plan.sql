@@ -1,6 +1,6 @@
 -- Under the write lock: writes down the schedule and what is due, where nothing is claimed, and what became of
 -- the run before, whose lease goes first: a renewal that is under way must not find it. 1, or 0: another was
--- faster, or that lease lives.
+-- faster, or that lease lives. A run that was not started stays the job's: it is to be claimed again.
 -- ?1 name, ?2 version, ?3 schedule, ?4 due, ?5 former, ?6 its outcome
 DELETE FROM rowlock_beat
  WHERE token = ?5 AND expires <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER);
@@ -15,6 +15,8 @@ SELECT ?1, ?2 + 1, ?3, ?4
  WHERE (?2 = 0 OR EXISTS (SELECT 1 FROM rowlock_job WHERE name = ?1 AND version = ?2))
    AND NOT EXISTS (SELECT 1 FROM rowlock_lease WHERE token = ?5)
     ON CONFLICT (name) DO UPDATE
-   SET version = excluded.version, schedule = excluded.schedule, due = excluded.due, running = 0
+   SET version = excluded.version, schedule = excluded.schedule, due = excluded.due,
+       running = CASE WHEN EXISTS (SELECT 1 FROM rowlock_run WHERE token = running AND outcome = 'not started')
+                 THEN running ELSE 0 END
  WHERE version = ?2;
 SELECT changes() AS planned;

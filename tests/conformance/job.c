@@ -487,6 +487,34 @@ TEST(a_run_that_was_not_started_is_no_try_and_is_claimed_again)
     refused(two, &job, ROWLOCK_JOB_NOT_DUE);
 }
 
+/* Skipping is for instants in which nobody called. */
+TEST(a_run_that_was_not_started_is_claimed_again_though_a_later_instant_is_skipped)
+{
+    struct rowlock_connection *one = t_open();
+    const char *table =
+        strcmp(t_facts()->engine, "postgresql") == 0 ? "rowlock.job" : "rowlock_job";
+    const long long period_ms = 50LL * 7 * 24 * HOUR;
+    struct rowlock_job job = job_of("every 50w");
+    struct rowlock_lease *lease;
+    struct rowlock_claim first, answer;
+
+    job.missed = ROWLOCK_MISSED_SKIP;
+    job.retry = 5;
+    job.backoff_ms = 1;
+    first = claim(one, &job, &lease);
+    t_true(lease != NULL);
+    finish_as(lease, ROWLOCK_RUN_NOTSTARTED);
+    rowlock_lease_free(lease);
+    /* a period goes by: nobody has called for the next instant */
+    t_sql(one, "UPDATE %s SET due = due - %lld, last = last - %lld", table, period_ms, period_ms);
+    do
+        answer = claim(one, &job, &lease);
+    while (!lease);
+    t_int(answer.instant_ms, first.instant_ms - period_ms);
+    t_int(answer.repeat, 0);
+    finish(lease, 0, NULL);
+}
+
 /* As after a lost reply, and where the lease was over before. */
 TEST(what_was_not_started_or_lost_stays_so_when_it_is_reported_again)
 {

@@ -360,8 +360,9 @@ static void check_not_due(const struct farm_node *node, unsigned job,
     if (is_failure(m->run.is) && m->run.repeats < most_repeats(job, m->run.is) &&
         claim->now_ms >= m->ended + backoff_ms)
         sim_fail("job %u: nothing is due, it says, and a failed run is not repeated", job);
-    if (m->run.is == FARM_NOT_STARTED && (come == ROWLOCK_NEVER || come <= m->run.due) &&
-        claim->now_ms >= m->ended + backoff_ms)
+    /* one that was recorded as lost before, and laid to rest, stays so */
+    if (m->run.is == FARM_NOT_STARTED && m->row.running == m->run.token &&
+        (come == ROWLOCK_NEVER || come <= m->run.due) && claim->now_ms >= m->ended + backoff_ms)
         sim_fail("job %u: nothing is due, it says, and a run that was not started is forgotten",
                  job);
 }

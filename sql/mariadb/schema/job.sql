@@ -125,7 +125,8 @@ BEGIN
     SELECT count(*) = 0 INTO p_ended FROM rowlock_lease WHERE token = p_token;
 END//
 
--- Writes down the schedule and what is due, where nothing is claimed; and what became of the run before.
+-- Writes down the schedule and what is due, where nothing is claimed; and what became of the run before. A run
+-- that was not started stays the job's: it is to be claimed again.
 -- 1, or 0: another was faster, or the lease of that run lives.
 CREATE OR REPLACE PROCEDURE rowlock_plan_job(
     IN p_name VARBINARY(255), IN p_version BIGINT, IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4, IN p_due BIGINT,
@@ -149,7 +150,10 @@ BEGIN
         IF p_former <> 0 THEN
             CALL rowlock_end_expired(p_former, v_ended);
         END IF;
-        UPDATE rowlock_job SET version = version + 1, schedule = p_schedule, due = p_due, running = 0
+        UPDATE rowlock_job
+           SET version = version + 1, schedule = p_schedule, due = p_due,
+               running = IF(EXISTS (SELECT 1 FROM rowlock_run r
+                                     WHERE r.token = running AND r.outcome = 'not started'), running, 0)
          WHERE name = p_name AND version = p_version AND v_ended;
         SET v_planned = ROW_COUNT();
         IF v_planned THEN

@@ -94,7 +94,8 @@ BEGIN
     RETURN NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = end_expired.token);
 END $$;
 
--- Writes down the schedule and what is due, where nothing is claimed; and what became of the run before.
+-- Writes down the schedule and what is due, where nothing is claimed; and what became of the run before. A run
+-- that was not started stays the job's: it is to be claimed again.
 -- 1, or 0: another was faster, or the lease of that run lives.
 CREATE FUNCTION rowlock.plan_job(name text, version bigint, schedule text, due bigint, former bigint,
                                  outcome text) RETURNS integer
@@ -109,7 +110,10 @@ BEGIN
         RETURN 0;
     END IF;
     UPDATE rowlock.job j
-       SET version = j.version + 1, schedule = plan_job.schedule, due = plan_job.due, running = 0
+       SET version = j.version + 1, schedule = plan_job.schedule, due = plan_job.due,
+           running = CASE WHEN EXISTS (SELECT FROM rowlock.run r
+                                        WHERE r.token = j.running AND r.outcome = 'not started')
+                          THEN j.running ELSE 0 END
      WHERE j.name = plan_job.name AND j.version = plan_job.version;
     IF NOT FOUND THEN
         RETURN 0;
