@@ -26,6 +26,7 @@ BEGIN NOT ATOMIC
         RESIGNAL;
     END;
 
+    DELETE FROM rowlock_installing;     -- of an install that was cut off
     INSERT INTO rowlock_installing (only_one) VALUES (1);
     UPDATE rowlock_installing SET only_one = 1;
     SELECT only_one INTO v_one FROM rowlock_installing;
