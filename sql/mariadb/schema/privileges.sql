@@ -10,10 +10,10 @@ DELIMITER ;
 CALL rowlock_installing();
 DROP PROCEDURE rowlock_installing;
 
-CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_installing AS SELECT 1 AS one;
-DROP VIEW rowlock_installing;
+CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_installing_view AS SELECT 1 AS one;
+DROP VIEW rowlock_installing_view;
 
-CREATE TABLE IF NOT EXISTS rowlock_installing (
+CREATE TABLE IF NOT EXISTS rowlock_installing_table (
     only_one TINYINT NOT NULL PRIMARY KEY
 ) ENGINE = InnoDB;
 
@@ -22,15 +22,16 @@ BEGIN NOT ATOMIC
     DECLARE v_one TINYINT;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
-        DROP TABLE rowlock_installing;
+        DROP TABLE rowlock_installing_table;
         RESIGNAL;
     END;
 
-    DELETE FROM rowlock_installing;     -- of an install that was cut off
-    INSERT INTO rowlock_installing (only_one) VALUES (1);
-    UPDATE rowlock_installing SET only_one = 1;
-    SELECT only_one INTO v_one FROM rowlock_installing;
-    DELETE FROM rowlock_installing;
+    -- a row of an install that was cut off
+    DELETE FROM rowlock_installing_table;
+    INSERT INTO rowlock_installing_table (only_one) VALUES (1);
+    UPDATE rowlock_installing_table SET only_one = 1;
+    SELECT only_one INTO v_one FROM rowlock_installing_table;
+    DELETE FROM rowlock_installing_table;
 END//
 DELIMITER ;
-DROP TABLE rowlock_installing;
+DROP TABLE rowlock_installing_table;

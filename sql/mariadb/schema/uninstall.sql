@@ -147,8 +147,8 @@ DROP VIEW IF EXISTS rowlock_jobs;
 DROP VIEW IF EXISTS rowlock_subjects;
 -- of an install that was cut off
 DROP PROCEDURE IF EXISTS rowlock_installing;
-DROP VIEW IF EXISTS rowlock_installing;
-DROP TABLE IF EXISTS rowlock_installing;
+DROP VIEW IF EXISTS rowlock_installing_view;
+DROP TABLE IF EXISTS rowlock_installing_table;
 DROP TABLE IF EXISTS rowlock_name;
 DROP TABLE IF EXISTS rowlock_beat;
 DROP TABLE IF EXISTS rowlock_lease;
