@@ -882,10 +882,11 @@ struct rowlock_plan {
 
 /*
  * Creates rowlock's tables, functions and procedures, or those that are missing, after an install that
- * was cut off or where one was dropped; any number of nodes may do so at once. An installed schema of another technique is EINVAL: uninstall first. On
- * PostgreSQL an extension rowlock that is there is as good as a schema: nothing is done.
- * Must not run inside a transaction. `plan` may be NULL. Blocks for statement_ms at most, and
- * while another node installs.
+ * was cut off or where one was dropped; any number of nodes may do so at once. An installed schema of
+ * another technique is EINVAL: uninstall first. On PostgreSQL an extension rowlock that is there is as
+ * good as a schema: nothing is done. Must not run inside a transaction. `plan` may be NULL. Blocks while
+ * another node installs and while each of the schema's scripts runs, for six times statement_ms at most
+ * each time.
  *
  * EMODE    the engine does not offer the technique
  * EINVAL   an object of another account is in the way, or a table that would run another's code

@@ -28,13 +28,23 @@ static void refused_row(void *data, const struct rowlock_value *columns, unsigne
     *(int *)data = n > 0 && (columns[0].type == ROWLOCK_NULL || strcmp(answer, "0") == 0);
 }
 
+/* A script of many CREATEs counts as one statement, and another installer runs such scripts. */
+static struct rowlock_budget patient_budget(const struct rowlock_connection *connection)
+{
+    struct rowlock_budget budget = rowlock__budget(connection);
+
+    if (budget.deadline_ms != ROWLOCK_NEVER && connection->statement_ms > 0)
+        budget.deadline_ms += 5 * connection->statement_ms;
+    return budget;
+}
+
 int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     int refused = 0;
     struct rowlock_call lock = {.statement = rowlock__sql(connection, ROWLOCK_SQL_INSTALL_LOCK),
                                 .row = refused_row,
                                 .data = &refused};
-    struct rowlock_budget budget = rowlock__budget(connection);
+    struct rowlock_budget budget = patient_budget(connection);
     struct rowlock_outcome outcome = {0};
     int code = connection->driver->run(connection->link, ROWLOCK_BEGIN, &lock,
                                        lock.statement ? 1 : 0, &budget, &outcome, error);
@@ -72,7 +82,7 @@ int rowlock__leave_install(struct rowlock_connection *connection, int code,
 int rowlock__run_piece(struct rowlock_connection *connection, const char *name,
                        const struct rowlock_names *names, struct rowlock_error *error)
 {
-    struct rowlock_budget budget = rowlock__budget(connection);
+    struct rowlock_budget budget = patient_budget(connection);
     char *text = NULL;
     int code = rowlock__piece(connection->dialect, name, names, &text, error);
 
