@@ -31,12 +31,13 @@ SELECT CASE
        WHEN ?2 = 'permit' AND EXISTS (SELECT 1 FROM other) THEN 13
        WHEN EXISTS (SELECT 1 FROM in_the_way) THEN 3
        WHEN EXISTS (SELECT 1 FROM rowlock_waiter
-                     WHERE name = ?1 AND owner <> ?5 AND (?6 = 0 OR ticket < ?6)) THEN 11
+                     WHERE name = ?1 AND owner <> ?5 AND ticket < CASE ?6 WHEN 0 THEN 9223372036854775807 ELSE ?6 END) THEN 11
        ELSE 0 END AS status,
        ?1 AS name,
        (SELECT token FROM in_the_way JOIN rowlock_beat USING (token)
          ORDER BY expires LIMIT 1) AS token,
        (SELECT max(ticket) FROM rowlock_waiter
-         WHERE name = ?1 AND owner <> ?5 AND (?6 = 0 OR ticket < ?6)) AS ticket,
-       'held or waited for with a limit of ' || (SELECT "limit" FROM other LIMIT 1) ||
-           ', asked for with ' || ?3 AS detail;
+         WHERE name = ?1 AND owner <> ?5 AND ticket < CASE ?6 WHEN 0 THEN 9223372036854775807 ELSE ?6 END) AS ticket,
+       CASE ?2 WHEN 'permit' THEN
+           'held or waited for with a limit of ' || (SELECT "limit" FROM other LIMIT 1) ||
+           ', asked for with ' || ?3 END AS detail;

@@ -1,14 +1,19 @@
 -- Where a ticket stands, as far as can be read without the write lock: the row of dialect.h, and
 -- last whether something is to be written: a sign of life, the answer to a roll call, or the removal of
--- dead tickets.
+-- dead tickets. Every waiter asks this often, so it reads few rows: the live ticket directly before ours,
+-- 17 signs of life (the waiters behind each dead ticket remove it), and up to 1000 entries of the index,
+-- which also count dead tickets.
 -- ?1 ticket, ?2 good_ms
 WITH clock AS (
     SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now),
 me AS (
     SELECT * FROM rowlock_waiter WHERE ticket = ?1),
-ahead AS (
-    SELECT DISTINCT waiter.ticket, waiter.seen > clock.now AS lives
-      FROM me JOIN rowlock_waiter AS waiter ON waiter.name = me.name AND waiter.ticket < ?1, clock),
+last_before AS (
+    SELECT max((SELECT waiter.ticket FROM rowlock_waiter AS waiter
+                 WHERE waiter.name = me.name AND waiter.ticket < ?1
+                   AND waiter.seen > (SELECT now FROM clock)
+                 ORDER BY waiter.ticket DESC LIMIT 1)) AS ticket
+      FROM me),
 live AS (
     SELECT me.name, me.mode AS wanted, me."limit", me.count, lease.token, lease.mode, beat.expires
       FROM me JOIN rowlock_lease AS lease ON lease.name = me.name
@@ -22,21 +27,29 @@ in_the_way AS (
                  WHERE held.name = live.name AND held.mode = 'permit') + count > "limit"))
 SELECT CASE
        WHEN NOT EXISTS (SELECT 1 FROM me) THEN 12
-       WHEN EXISTS (SELECT 1 FROM ahead WHERE lives) THEN 11
+       WHEN last_before.ticket IS NOT NULL THEN 11
        WHEN EXISTS (SELECT 1 FROM in_the_way) THEN 3
        ELSE 0 END AS status,
-       coalesce((SELECT max(ticket) FROM ahead WHERE lives),
+       coalesce(last_before.ticket,
                 (SELECT token FROM in_the_way ORDER BY expires LIMIT 1)) AS number,
-       (SELECT count(*) FROM ahead WHERE lives) AS before,
+       CASE WHEN last_before.ticket IS NULL THEN 0 ELSE
+           (SELECT max((SELECT count(*)
+                          FROM (SELECT 1 FROM rowlock_waiter AS waiter
+                                 WHERE waiter.name = me.name AND waiter.ticket < ?1 LIMIT 1000)))
+              FROM me) END AS before,
        NOT EXISTS (SELECT 1 FROM in_the_way) AS free,
        (SELECT min(expires) FROM in_the_way) - clock.now AS expires_ms,
        0 AS locked,
        coalesce((SELECT name FROM in_the_way ORDER BY expires LIMIT 1),
                 (SELECT min(waiter.name) FROM me JOIN rowlock_waiter AS waiter
                     ON waiter.name = me.name
-                 WHERE waiter.ticket = (SELECT max(ticket) FROM ahead WHERE lives)),
+                 WHERE waiter.ticket = last_before.ticket),
                 (SELECT min(name) FROM me)) AS name,
        NULL AS detail,
-       EXISTS (SELECT 1 FROM ahead WHERE NOT lives) OR
-       EXISTS (SELECT 1 FROM me WHERE seen < clock.now + ?2 / 2 OR called IS NOT NULL) AS stale
-  FROM clock;
+       EXISTS (SELECT 1 FROM me
+                WHERE seen < clock.now + ?2 / 2 OR called IS NOT NULL OR
+                      (SELECT min(near.seen)
+                         FROM (SELECT waiter.seen FROM rowlock_waiter AS waiter
+                                WHERE waiter.name = me.name AND waiter.ticket < ?1
+                                ORDER BY waiter.ticket DESC LIMIT 17) AS near) <= clock.now) AS stale
+  FROM clock, last_before;

@@ -23,22 +23,38 @@
 #define LATE_MS 3000    /* a visit that comes later was asleep, perhaps with all the others */
 #define VISIT_MS 2000   /* how long a visit waits for T */
 #define HEAD_PAUSE_MS 100
-#define PAUSE_MAX_MS 300
-#define GOOD_MS 1000 /* a ticket without a session lock is good for so long at least */
+#define PAUSE_MAX_MS 3000 /* shorter than ANSWER_MS: a waiter that polls answers when it looks */
+#define LATE_MOST_MS 2000 /* a look that was later was asleep: its waiter may lose its place */
+#define GOOD_MS 1000 /* how much later than its next look a waiter without a session lock expires */
 #define TRIP_MS 500  /* what a look at a server may take */
 
 /* ---- the steps ---------------------------------------------------------------------------------- */
 
+/* A waiter at place k needs k - 1 hand-overs before its own, so k steps are soon enough. */
 static int64_t pause_by_place(const machine *m)
 {
     return least(STEP_MS * m->place, PAUSE_MAX_MS);
 }
 
-/* About three looks, so that one which is late does not cost the place. */
+/* Twice, because a look writes no sign of life until half of good_ms has gone: after every look the ticket
+   is good for the next pause and GOOD_MS / 2, and for as long as looks are late on a busy machine. */
+static int64_t good_for(const machine *m)
+{
+    return GOOD_MS + 2 * (pause_by_place(m) + m->late_ms) + (m->remote ? TRIP_MS : 0);
+}
+
 static int64_t good(machine *m)
 {
-    m->good_ms = most(GOOD_MS, 3 * pause_by_place(m)) + (m->remote ? TRIP_MS : 0);
+    m->good_ms = good_for(m);
     return m->good_ms;
+}
+
+/* How late looks are answered: the worst of late, for one that is in time halves it. */
+static void measure(machine *m, int64_t now)
+{
+    if (m->due_ms)
+        m->late_ms = most(m->late_ms / 2, least(now - m->due_ms, LATE_MOST_MS));
+    m->due_ms = 0;
 }
 
 static void forget_roll(machine *m)
@@ -61,7 +77,9 @@ step rowlock__queue_enter(machine *m, int64_t now)
     if (is_over(m, now))
         return give_up(m, ROWLOCK_ETIMEDOUT);
     rowlock__queue_forget(m);
-    m->pause_ms = 0;
+    if (m->state != QUEUE_PAUSE)
+        m->pause_ms = 0;
+    m->due_ms = now;
     m->queued = m->queued || m->remote; /* a file's transaction that failed has done nothing */
     m->state = QUEUING;
     return (step){.act = ROWLOCK_ACT_ENQUEUE, .good_ms = good(m)};
@@ -89,7 +107,7 @@ static step await(machine *m, int64_t now, bool token, int64_t number, int64_t l
 /* Without a session lock nobody sees that we live while we stand in T's queue: not too long. */
 static int64_t wait_for_t(const machine *m, int64_t now, int64_t limit)
 {
-    return within(m, now, m->locked ? limit : least(limit, m->good_ms * 2 / 3));
+    return within(m, now, m->locked ? limit : least(limit, m->good_ms / 2));
 }
 
 /* The head blocks in T with all the time it has: short tries starve behind others' locks. */
@@ -152,10 +170,11 @@ static step wait_for_holder(machine *m, int64_t now, const reply *r, uint32_t di
     return await(m, now, true, r->number, least(m->permits ? PERMITS_MS : HEAD_MS, until));
 }
 
-/* The name is free, and the waiters before us do not take it: is the next visit due? */
-static bool is_due(machine *m, int64_t now, const reply *r)
+/* The name is free, and the waiters before us do not take it: is the next visit due? In a long queue that
+   moves they do, though every look may find the name free. */
+static bool is_due(machine *m, int64_t now, const reply *r, bool moves)
 {
-    if (!r->free)
+    if (!r->free || (moves && r->before > NEAR))
         forget_roll(m);
     else if (!m->visit_ms)
         m->visit_ms = now + (r->before > NEAR ? FREE_FAR_MS : FREE_MS);
@@ -169,22 +188,34 @@ static int64_t until_look(const machine *m, int64_t now, int64_t before)
     return m->visit_ms ? least(limit, most(m->visit_ms - now, 1)) : limit;
 }
 
+/* Where the queue moves, the second waiter must be awake when the first one leaves. */
+static step wait_and_look(machine *m, int64_t now, bool moves, uint32_t dice)
+{
+    if (!m->locked && m->good_ms < good_for(m)) /* a new ticket, not good until the next look */
+        return rowlock__queue_look(m, now);
+    m->pause_ms = 0;
+    return pause(m, now, WAITING, pause_by_place(m) / (moves ? 2 : 1), dice);
+}
+
 static step wait_for_ticket(machine *m, int64_t now, const reply *r, uint32_t dice)
 {
+    bool moves = r->before + 1 < m->place;
+
     m->place = r->before + 1;
-    if (is_due(m, now, r)) {
+    if (is_due(m, now, r, moves)) {
         if (now - m->visit_ms >= LATE_MS)
             m->called = m->waited = 0;
         return overtake(m, now);
     }
     if (!m->locked || m->waited_for == r->number)
-        return pause(m, now, WAITING, pause_by_place(m), dice);
+        return wait_and_look(m, now, moves, dice);
     return await(m, now, false, r->number, until_look(m, now, r->before));
 }
 
 step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dice)
 {
     m->locked = r->locked;
+    measure(m, now);
     switch (r->status) {
     case ROWLOCK_STATUS_OK:
         m->place = 1;

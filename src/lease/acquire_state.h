@@ -61,8 +61,9 @@ static inline int64_t within(const machine *m, int64_t now, int64_t limit)
 static inline step pause(machine *m, int64_t now, int state, int64_t ms, uint32_t dice)
 {
     m->state = state;
-    ms -= (int64_t)(dice % (uint32_t)(ms / 2 + 1));
-    return (step){.act = ROWLOCK_ACT_PAUSE, .limit_ms = within(m, now, ms)};
+    ms = within(m, now, ms - (int64_t)(dice % (uint32_t)(ms / 2 + 1)));
+    m->due_ms = now + ms;
+    return (step){.act = ROWLOCK_ACT_PAUSE, .limit_ms = ms};
 }
 
 static inline int64_t grow(machine *m, int64_t first, int64_t limit)

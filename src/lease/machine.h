@@ -69,6 +69,8 @@ struct rowlock_acquire_machine {
     bool queued;    /* rows of ours may stand in the queue */
     bool locked;    /* our ticket may have a session lock */
     int64_t pause_ms, place, good_ms;
+    int64_t due_ms;     /* when the next look is due, after a pause; 0: not known */
+    int64_t late_ms;    /* how much later looks were answered */
     int64_t waited_for; /* whose session lock is awaited, or came: its row may stand */
     int64_t visit_ms;   /* the next visit of a roll call is due; 0: none, a lease is in the way */
     int64_t called;     /* the number of our roll call; 0: it is to be made */

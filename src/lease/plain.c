@@ -12,6 +12,7 @@
 #include "lock/refusal.h"
 #include "util/error.h"
 
+#define BRIEFLY_MS 30 /* how long a waiter asks for the write lock in one piece */
 #define FAREWELL_MS \
     1000 /* a ticket dies by itself after so long: no need to wait longer to remove it */
 
@@ -277,10 +278,20 @@ static int enqueue_under_t(struct work *work, int64_t *ticket)
     return code;
 }
 
+/* Only for a moment: the driver polls quickly, and so a crowd would use up the processor. The machine tries
+   again, less and less often. */
+static int take_t_briefly(const struct work *work)
+{
+    int64_t statement_ms = work->request->connection->statement_ms;
+
+    return take_t(work, statement_ms < 0 || statement_ms > BRIEFLY_MS ? BRIEFLY_MS : statement_ms,
+                  false);
+}
+
 static int enqueue(struct work *work)
 {
     int64_t ticket = 0;
-    int code = take_t(work, work->request->connection->statement_ms, false);
+    int code = take_t_briefly(work);
 
     if (code)
         return code;
@@ -323,7 +334,7 @@ static int place(struct work *work)
 
     if (code || !position.stale || work->reply->status == ROWLOCK_STATUS_UNQUEUED)
         return code;
-    code = take_t(work, work->request->connection->statement_ms, false);
+    code = take_t_briefly(work);
     if (code)
         return code;
     return give_t(work, ask(work, ROWLOCK_SQL_SEEN, values, NULL, NULL), true);

@@ -8,8 +8,8 @@
 
 #include "simulation/sim.h"
 
-#define LONGEST_GOOD_MS 3000
-#define ANSWER_MS 7000 /* who is called has so long to answer */
+#define LONGEST_GOOD_MS 6000 /* of a waiter near the head whose looks are late */
+#define ANSWER_MS 7000       /* who is called has so long to answer */
 
 struct whose {
     int64_t number;

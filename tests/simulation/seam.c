@@ -95,8 +95,9 @@ struct rowlock_step __wrap_rowlock__acquire_next(struct rowlock_acquire_machine 
     return (struct rowlock_step){.act = ROWLOCK_ACT_DONE};
 }
 
+/* A look that began before a call may have read the ticket before it was marked: that is no answer. */
 static void follow(struct sim_client *client, const struct rowlock_step *step,
-                   const struct rowlock_reply *reply)
+                   const struct rowlock_reply *reply, int64_t began)
 {
     if (reply->code)
         return;
@@ -107,7 +108,7 @@ static void follow(struct sim_client *client, const struct rowlock_step *step,
     if (step->act == ROWLOCK_ACT_OVERTAKE && !step->called && reply->number)
         check_called(client, reply->number);
     if (step->act == ROWLOCK_ACT_PLACE)
-        client->looked = sim.now;
+        client->looked = began;
 }
 
 /* As a ticket that has a session lock: it says nothing of itself. */
@@ -132,6 +133,7 @@ int __wrap_rowlock__execute(struct rowlock_request *request, const struct rowloc
 {
     struct sim_client *client = sim.running;
     const struct rowlock_step seen = as_seen(step);
+    int64_t began = sim.now;
     int code;
 
     step = &seen;
@@ -143,7 +145,7 @@ int __wrap_rowlock__execute(struct rowlock_request *request, const struct rowloc
     code = __real_rowlock__execute(request, step, deadline_ms, reply, refused, error);
     client->step = NULL;
     client->met_busy |= step->act == ROWLOCK_ACT_GRANT && reply->status == ROWLOCK_STATUS_BUSY;
-    follow(client, step, reply);
+    follow(client, step, reply, began);
     story_reply(client, step, reply);
     if (sim.wrong == SIM_NEW_OWNER && code == ROWLOCK_ECONN && step->act == ROWLOCK_ACT_GRANT)
         snprintf(request->owner, sizeof request->owner, "%032x", sim_below(1u << 30));

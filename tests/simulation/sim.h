@@ -94,7 +94,7 @@ struct sim_client {
     struct rowlock_request *request;
     const struct rowlock_step *step;
     int64_t ticket;
-    int64_t looked;        /* its last look that answered a roll call, in true time */
+    int64_t looked;        /* when its last look began, in true time */
     int64_t asked;         /* when the step that is under way was begun, by the database's clock */
     int64_t behind, place; /* what the story said last */
 
