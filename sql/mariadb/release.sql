@@ -1,2 +1,2 @@
--- Releases: token -> status.
-CALL rowlock_release_lease(?);
+-- Releases: token, name, owner (NULL: any) -> status.
+CALL rowlock_release_lease(?, ?, ?);

@@ -141,16 +141,18 @@
  *               but those that another name's T may keep silent; answers `called`.
  * withdraw      ticket, owner: removes its rows, or all of the owner's; commits
  * batch         ended, wants, session, host -> gone, granted: several releases and grants that can be answered at
- *               once, in one transaction, on disk; absent where there is no such function. `ended`: tokens; `wants`:
+ *               once, in one transaction, on disk; absent where there is no such function. `ended`:
+ *               TOKEN:HEX(name):owner; `wants`:
  *               HEX(name):owner:ttl_ms:pid:HEX(command):HEX(note), each name once, empty for NULL; `gone`: the tokens
  *               that were there; `granted`: place in wants (from 1):token. All joined by ','; NULL: none. What is not
  *               granted is asked for by grant.
  * mark, unmark  kind, number, session: takes (as far as it is free), gives back a session lock of ours
  * unmark_lost   gives back the session lock of the number that this session drew last, where no row is there
  *               for it: what a grant or an enqueue that failed half-way has left
- * renew         token, ttl_ms -> number: status OK, LOST, STOPPED
- * release       token -> number: OK, LOST. On PostgreSQL it does not wait for the disk.
- * check         name, token -> status (OK, LOST, STOPPED), left_ms, mode letter
+ * renew         token, ttl_ms, name, owner -> number: status OK, LOST, STOPPED. LOST, too, if the token is that of
+ *               a lease without this name (the first of several) or of another owner (NULL: any)
+ * release       token, name, owner -> number: OK, LOST, as renew. On PostgreSQL it does not wait for the disk.
+ * check         name, token -> status (OK, LOST, STOPPED), left_ms, mode letter, owner
  * break         name, token (0: all), now (0, 1) -> number: how many leases; a job that runs gets another version
  * list          name or NULL -> state ('held', 'waiting', 'transaction'), name, mode, token, ticket, owner, host,
  *               pid, command, note, since_ms, expires_ms, left_ms, limit, count, stop (1: broken); holders before

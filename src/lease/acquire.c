@@ -143,13 +143,13 @@ static void own_row(void *data, const struct rowlock_value *columns, unsigned n)
 
 /* A question that was cancelled is asked again. */
 static int ask_surely(struct rowlock_connection *connection, enum rowlock_statement_id id,
-                      const struct rowlock_value *value, rowlock_row *row, void *data)
+                      const struct rowlock_value *values, rowlock_row *row, void *data)
 {
     int64_t deadline_ms = rowlock__budget(connection).deadline_ms;
     int code;
 
     do
-        code = rowlock__ask(connection, id, value, row, data, NULL);
+        code = rowlock__ask(connection, id, values, row, data, NULL);
     while (rowlock__was_cancelled(connection, code, deadline_ms));
     return code;
 }
@@ -160,7 +160,7 @@ static void give_back(struct acquisition *a)
 {
     struct rowlock_connection *connection = a->request.connection;
     const char *name = a->request.want->name;
-    struct rowlock_value value = {ROWLOCK_BYTES, 0, name, strlen(name)};
+    struct rowlock_value text = rowlock__text_value(name), values[3];
     struct own own = {.owner = a->request.owner};
     int interrupt_fd = connection->interrupt_fd, code;
 
@@ -168,10 +168,12 @@ static void give_back(struct acquisition *a)
         rowlock__state(connection) == ROWLOCK_STATE_DEAD)
         return;
     connection->interrupt_fd = -1;
-    code = ask_surely(connection, ROWLOCK_SQL_LIST, &value, own_row, &own);
-    value = (struct rowlock_value){.type = ROWLOCK_INT, .number = own.token};
+    code = ask_surely(connection, ROWLOCK_SQL_LIST, &text, own_row, &own);
+    values[0] = rowlock__int_value(own.token);
+    values[1] = text;
+    values[2] = rowlock__text_value(own.owner);
     if (!code && own.token)
-        code = ask_surely(connection, ROWLOCK_SQL_RELEASE, &value, NULL, NULL);
+        code = ask_surely(connection, ROWLOCK_SQL_RELEASE, values, NULL, NULL);
     a->machine.unsure |= code != ROWLOCK_OK;
     connection->interrupt_fd = interrupt_fd;
 }

@@ -40,7 +40,7 @@ static size_t room_of(const struct rowlock_question *question)
     const struct rowlock_request *r = question->request;
 
     if (!r)
-        return 24;
+        return 26 + 2 * strlen(question->name) + strlen(question->owner);
     return r->length + sizeof r->owner + 50 + 2 * (r->command ? strlen(r->command) : 0) +
            2 * (r->note ? strlen(r->note) : 0);
 }
@@ -61,6 +61,14 @@ static size_t put_want(char *out, const struct rowlock_request *r)
     return n;
 }
 
+static size_t put_ended(char *out, const struct rowlock_question *question)
+{
+    size_t n = (size_t)sprintf(out, "%" PRId64 ":", question->token);
+
+    n += put_hex(out + n, question->name);
+    return n + (size_t)sprintf(out + n, ":%s,", question->owner);
+}
+
 static int pack(struct parcel *parcel, struct rowlock_question *const *questions, size_t n)
 {
     size_t room = 1;
@@ -76,8 +84,7 @@ static int pack(struct parcel *parcel, struct rowlock_question *const *questions
             parcel->wants_length +=
                 put_want(parcel->wants + parcel->wants_length, questions[i]->request);
         } else {
-            parcel->ended_length += (size_t)sprintf(parcel->ended + parcel->ended_length,
-                                                    "%" PRId64 ",", questions[i]->token);
+            parcel->ended_length += put_ended(parcel->ended + parcel->ended_length, questions[i]);
         }
     }
     parcel->wants_length -= parcel->wants_length > 0; /* the last comma */

@@ -7,10 +7,11 @@
 
 #define ROWLOCK_BATCH 64 /* questions at most */
 
-/* A grant or a release. Zero it, and set `request` or `token`. */
+/* A grant or a release. Zero it, and set `request`, or `token`, `name` and `owner`. */
 struct rowlock_question {
     const struct rowlock_request *request; /* a grant: one name, exclusively; NULL: a release */
     int64_t token;   /* of the lease to be released; out: of the grant, 0: not granted */
+    const char *name, *owner; /* of the lease to be released */
     bool was_there;  /* out: the lease that was released */
     int64_t sent_ms; /* out: 0: it was not */
     int code;        /* out: 0, or it was not answered */

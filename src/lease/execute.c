@@ -277,8 +277,9 @@ static int commit(const struct rowlock_request *request, int64_t sent_ms, struct
 {
     struct rowlock_connection *connection = request->connection;
     int64_t now = rowlock__now_ms();
-    struct rowlock_value values[] = {rowlock__int_value(granted->reply->token),
-                                     rowlock__int_value(request->ttl_ms)};
+    struct rowlock_value values[] = {
+        rowlock__int_value(granted->reply->token), rowlock__int_value(request->ttl_ms),
+        rowlock__text_value(request->want[0].name), rowlock__text_value(request->owner)};
     struct rowlock_reply renewed = {.number = -1};
     struct answer answer = {.reply = &renewed};
     struct rowlock_call call = {.statement = rowlock__sql(connection, ROWLOCK_SQL_RENEW),

@@ -26,7 +26,7 @@ int64_t rowlock_token(const struct rowlock_lease *lease)
 
 const char *rowlock_owner(const struct rowlock_lease *lease)
 {
-    return lease ? lease->owner : "";
+    return lease && !lease->adopted ? lease->owner : "";
 }
 
 rowlock_duration rowlock_left(const struct rowlock_lease *lease)
@@ -228,7 +228,8 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
                         int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
                         struct rowlock_error *error)
 {
-    struct rowlock_value values[] = {rowlock__int_value(lease->token), rowlock__int_value(ttl_ms)};
+    struct rowlock_value values[] = {rowlock__int_value(lease->token), rowlock__int_value(ttl_ms),
+                                     rowlock__name_of(lease), rowlock__owner_of(lease)};
     int64_t answer = -1, sent_ms = rowlock__now_ms();
     struct question question = {ROWLOCK_SQL_RENEW,
                                 values,
@@ -397,7 +398,8 @@ int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id
 /* Whether the group has answered; `*code` is then what the release ends with. */
 static bool released_by_group(struct rowlock_lease *lease, int *code, struct rowlock_error *error)
 {
-    struct rowlock_question question = {.token = lease->token};
+    struct rowlock_question question = {
+        .token = lease->token, .name = lease->name[0], .owner = lease->owner};
 
     rowlock__keeper_quiet(lease);
     if (!lease->release_ms)
@@ -416,7 +418,8 @@ static bool released_by_group(struct rowlock_lease *lease, int *code, struct row
    was not, it is now: that is no loss. */
 static int settle_with_group(struct rowlock_lease *lease, int code, struct rowlock_error *error)
 {
-    struct rowlock_question question = {.token = lease->token};
+    struct rowlock_question question = {
+        .token = lease->token, .name = lease->name[0], .owner = lease->owner};
 
     rowlock__group_ask(lease->connection->group, lease->lane - 1, &question);
     lease->release_unsure |= question.unsure;
@@ -428,13 +431,15 @@ static int settle_with_group(struct rowlock_lease *lease, int code, struct rowlo
 
 int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
 {
-    struct rowlock_value value;
+    struct rowlock_value values[3];
     bool by_group = lease && lease->lane && !atomic_load(&lease->released);
     int code;
 
     if (!lease)
         return rowlock__no_lease(error);
-    value = rowlock__int_value(lease->token);
+    values[0] = rowlock__int_value(lease->token);
+    values[1] = rowlock__name_of(lease);
+    values[2] = rowlock__owner_of(lease);
     if (by_group) {
         code = rowlock__ready_or_lost(lease->connection, error);
         if (code && code != ROWLOCK_ECONN)
@@ -443,7 +448,7 @@ int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
         if (released_by_group(lease, &code, error))
             return code;
     }
-    code = rowlock__end_lease(lease, ROWLOCK_SQL_RELEASE, &value, error);
+    code = rowlock__end_lease(lease, ROWLOCK_SQL_RELEASE, values, error);
     return by_group ? settle_with_group(lease, code, error) : code;
 }
 
@@ -460,17 +465,20 @@ void rowlock_lease_free(struct rowlock_lease *lease)
 
 struct checked {
     int64_t status, left_ms;
+    char owner[ROWLOCK_OWNER_SIZE]; /* "": none, or longer than those that the library makes */
 };
 
-/* status, left_ms, mode */
+/* status, left_ms, mode, owner */
 static void check_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct checked *checked = data;
 
-    if (n < 2)
+    if (n < 4)
         return;
     checked->status = rowlock__value_number(&columns[0]);
     checked->left_ms = rowlock__value_number(&columns[1]);
+    if (columns[3].length < sizeof checked->owner)
+        rowlock__column_text(&columns[3], checked->owner, sizeof checked->owner);
 }
 
 static int ask_check(struct rowlock_connection *connection, const char *name, int64_t token,
@@ -512,6 +520,8 @@ int rowlock_adopt(struct rowlock_connection *connection, const char *name, int64
         return code;
     }
     lease->token = token;
+    lease->adopted = true;
+    memcpy(lease->owner, checked.owner, sizeof lease->owner);
     /* by what ttl it was acquired nobody has written down */
     atomic_store(&lease->ttl_ms,
                  checked.left_ms > DEFAULT_TTL_MS ? checked.left_ms : DEFAULT_TTL_MS);

@@ -18,7 +18,8 @@ struct rowlock_keeper; /* keep.c */
 
 struct rowlock_lease {
     struct rowlock_connection *connection; /* the caller's; outlives the lease */
-    char owner[ROWLOCK_OWNER_SIZE];        /* "": adopted */
+    char owner[ROWLOCK_OWNER_SIZE];        /* "": not known */
+    bool adopted;
     int64_t token;
     char **name; /* our copies, by their bytes */
     size_t n;
@@ -41,6 +42,10 @@ int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlo
                        size_t n, struct rowlock_lease **out, struct rowlock_error *error);
 /* The memory; no keeper may be left. NULL is fine. */
 void rowlock__lease_delete(struct rowlock_lease *lease);
+
+/* What identifies a lease to renew and release, beside its token: its first name; its owner, NULL: any. */
+struct rowlock_value rowlock__name_of(const struct rowlock_lease *lease);
+struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
 
 /* It was granted or renewed by a statement sent at `sent_ms`, for `ttl_ms`: never shortens. */
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);

@@ -46,6 +46,16 @@ void rowlock__lease_delete(struct rowlock_lease *lease)
     free(lease);
 }
 
+struct rowlock_value rowlock__name_of(const struct rowlock_lease *lease)
+{
+    return rowlock__text_value(lease->name[0]);
+}
+
+struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease)
+{
+    return rowlock__text_value(lease->owner[0] ? lease->owner : NULL);
+}
+
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms)
 {
     int64_t end_ms = rowlock__after(sent_ms, ttl_ms);

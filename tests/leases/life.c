@@ -238,6 +238,116 @@ TEST(p6_a_release_of_a_lost_lease_says_so)
     t_give(other);
 }
 
+/* ---- a token that is another's ---------------------------------------------------------------------------- */
+
+/* Another lease has the token: its row differs in this column. */
+static void replace(void *hand, const struct rowlock_lease *lease, const char *column)
+{
+    t_native_sql(hand, "UPDATE %s SET %s = 'another' WHERE token = %lld", lease_table(), column,
+                 (long long)rowlock_token(lease));
+}
+
+static void is_untouched(void *hand, long token)
+{
+    t_int(lease_rows(hand, token), 1);
+    t_int(lease_beats(hand, token), 1);
+    t_int(atol(t_native_sql(hand, "SELECT count(*) FROM %s WHERE expires > %s", lease_beat_table(),
+                            lease_instant(HOUR))),
+          0);
+}
+
+static void is_lost_to_another(struct rowlock_lease *lease, void *hand)
+{
+    long token = (long)rowlock_token(lease);
+
+    t_fails(rowlock_renew(lease, 2 * HOUR, &t_error), ELOST);
+    t_int(rowlock_left(lease), 0);
+    is_untouched(hand, token);
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    is_untouched(hand, token);
+    rowlock_lease_free(lease);
+    lease_end(hand, token);
+}
+
+static void renewed_and_released_by_token_alone(const char *column)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x(column), HOUR), *same = NULL;
+    void *hand = t_native();
+    long token = (long)rowlock_token(lease);
+
+    replace(hand, lease, column);
+    is_lost_to_another(lease, hand);
+    lease = t_granted(one, t_x(column), HOUR); /* released without a renewal before */
+    token = (long)rowlock_token(lease);
+    replace(hand, lease, column);
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    is_untouched(hand, token);
+    rowlock_lease_free(lease);
+    lease_end(hand, token);
+    lease = t_granted(one, t_x(column), HOUR);
+    t_ok(rowlock_adopt(two, column, rowlock_token(lease), &same, &t_error));
+    replace(hand, lease, column);
+    is_lost_to_another(same, hand);
+    t_fails(rowlock_release(lease, &t_error), ELOST);
+    rowlock_lease_free(lease);
+}
+
+TEST(p5_a_token_that_is_another_owners_is_neither_renewed_nor_released)
+{
+    renewed_and_released_by_token_alone("owner");
+}
+
+TEST(p5_a_token_that_is_another_names_is_neither_renewed_nor_released)
+{
+    renewed_and_released_by_token_alone("name");
+}
+
+TEST(p5_a_broken_lease_of_another_owner_is_lost)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x("mine"), HOUR);
+    void *hand = t_native();
+
+    t_ok(rowlock_break(one, "mine", 0, 0, NULL, &t_error));
+    replace(hand, lease, "owner");
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
+    t_contains(t_error.text, "has ended");
+    is_lost_to_another(lease, hand);
+}
+
+TEST(p5_a_lease_of_several_names_is_identified_by_them)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_want wants[] = {t_p("several c", 4, 2), t_x("several b"), t_x("several a")};
+    struct rowlock_lease *lease = NULL;
+
+    t_ok(t_acquire_all(one, wants, 3, HOUR, 0, &lease));
+    t_ok(rowlock_renew(lease, 0, &t_error));
+    t_give(lease);
+    t_text(t_all_rows(t_native()), NO_ROWS);
+}
+
+/* By hand, or by another program: any text may be there. */
+TEST(p5_an_owner_of_any_length_is_adopted)
+{
+    static const char *const owners[] = {"",
+                                         "an owner id that is longer than those of the library"};
+    struct rowlock_connection *one = t_open();
+    void *hand = t_native();
+
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
+        struct rowlock_lease *lease = t_granted(one, t_x("by hand"), HOUR), *same = NULL;
+
+        t_native_sql(hand, "UPDATE %s SET owner = '%s'", lease_table(), owners[i]);
+        t_ok(rowlock_adopt(one, "by hand", rowlock_token(lease), &same, &t_error));
+        t_ok(rowlock_renew(same, 0, &t_error));
+        t_give(same);
+        rowlock_lease_free(lease);
+    }
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
 /* ---- adoption ------------------------------------------------------------------------------------------- */
 
 TEST(p5_a_lease_can_be_adopted_by_its_token)

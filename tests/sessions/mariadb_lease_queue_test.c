@@ -32,7 +32,7 @@ TEST(h7_locks_are_there_as_long_as_their_rows)
     /* it waits on the holder's, without having it afterwards */
     my_start(waiter, "CALL rowlock_await(1, %lld, 30000, 0, CONNECTION_ID())", token);
     my_until_waiting(waiter);
-    t_int(my_number(holder, "CALL rowlock_release_lease(%lld)", token), 0);
+    t_int(my_number(holder, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
     t_text(my_finish(waiter), "1");
     t_int(my_marker(other, token), 0);
     t_text(my_field(my_grant(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 0, ticket}), 0), "0");
@@ -407,11 +407,11 @@ TEST(gl5_two_databases_of_a_server_know_nothing_of_each_other)
     next = my_queue(waiter, "a:x:0:0", 1);
     my_start(waiter, "CALL rowlock_await(1, %lld, 30000, 0, CONNECTION_ID())", token);
     my_until_waiting(waiter);
-    t_int(my_number(there, "CALL rowlock_release_lease(%lld)", token), 0);
+    t_int(my_number(there, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
     t_int(my_number(there, "SELECT count(*) FROM rowlock_waiter"), 0);
     t_true(my_lease(there, "a:x:0:0") > token);
     my_until_waiting(waiter);
-    t_int(my_number(here, "CALL rowlock_release_lease(%lld)", token), 0);
+    t_int(my_number(here, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
     t_text(my_finish(waiter), "1");
     t_text(my_field(my_grant(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 0, next}), 0), "0");
     t_native_sql(there, "DROP DATABASE %s", strrchr(url, '/') + 1);

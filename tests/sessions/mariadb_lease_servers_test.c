@@ -50,7 +50,7 @@ static long long pass(void *hand)
 {
     long long token = my_lease(hand, "a:x:0:0");
 
-    t_int(my_number(hand, "CALL rowlock_release_lease(%lld)", token), 0);
+    t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
     return token;
 }
 
@@ -177,7 +177,7 @@ static void *client(void *data)
         enter_name(load, name, shared);
         atomic_fetch_add(&load->granted, 1);
         leave_name(load, name, shared);
-        snprintf(text, sizeof text, "CALL rowlock_release_lease(%s)", token);
+        snprintf(text, sizeof text, "CALL rowlock_release_lease(%s, NULL, NULL)", token);
         if (ask(hand, load, out, sizeof out, text) == 0 && strcmp(out, "0") != 0)
             atomic_fetch_add(&load->overlaps, 1);
     }

@@ -38,10 +38,10 @@ TEST(h1_a_sweep_that_fails_leaves_every_lease_its_beat)
     t_text(my_grant(other, X("a")), in_the_way("a", second));
     t_text(my_rows(other, second), "1|1");
     t_int(t_odd_rows(other), 0);
-    t_int(my_number(one, "CALL rowlock_renew_lease(%lld, 60000)", second), 0);
+    t_int(my_number(one, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", second), 0);
     my_row(two, "COMMIT");
     t_text(my_grant(other, X("a")), in_the_way("a", second));
-    t_int(my_number(two, "CALL rowlock_release_lease(%lld)", second), 0);
+    t_int(my_number(two, "CALL rowlock_release_lease(%lld, NULL, NULL)", second), 0);
     t_true(my_lease(other, "a:x:0:0") > second);
 }
 
@@ -53,7 +53,8 @@ TEST(h2_a_live_lease_in_the_way_and_nothing_is_swept)
     my_expire(one, dead);
     t_text(my_grant(other, X("a")), in_the_way("a", live));
     t_text(my_rows(one, dead), "1|1");
-    t_int(my_number(one, "CALL rowlock_renew_lease(%lld, 60000)", dead), 0); /* it was only late */
+    t_int(my_number(one, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", dead),
+          0); /* it was only late */
 }
 
 /* Two who sweep the same leases, and name them in another order, cannot wait for each other. */
@@ -93,7 +94,7 @@ TEST(own_lease_siblings_by_the_procedures)
     t_text(lock_beneath(two, 'x', token), "1");
     t_text(lock_beneath(two, 's', token), "1");
     t_text(lock_beneath(two, 'x', 0), "3");
-    t_int(my_number(holder, "CALL rowlock_renew_lease(%lld, 60000)", token), 0);
+    t_int(my_number(holder, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
     my_row(one, "COMMIT");
     t_text(lock_beneath(two, 'x', token), "0");
     my_row(two, "COMMIT");
@@ -104,7 +105,7 @@ TEST(own_lease_siblings_by_the_procedures)
     my_row(two, "COMMIT");
     t_text(lock_beneath(holder, 'x', token), "0");
     my_row(holder, "COMMIT");
-    t_int(my_number(holder, "CALL rowlock_release_lease(%lld)", token), 0);
+    t_int(my_number(holder, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
     token = my_lease(holder, "a:s:0:0");
     t_text(lock_beneath(one, 'x', token), "8");
     t_text(lock_beneath(one, 's', token), "0");

@@ -61,7 +61,7 @@ TEST(a1_renewal_in_flight_r5)
     t_text(my_rows(other, token), "1|1");
     my_row(renewer, "COMMIT");
     t_text(my_grant(other, X("a")), in_the_way("a", token));
-    t_int(my_number(renewer, "CALL rowlock_release_lease(%lld)", token), 0);
+    t_int(my_number(renewer, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
     t_true(my_lease(other, "a:x:0:0") > token);
 }
 
@@ -84,15 +84,15 @@ TEST(a1_a_renewal_neither_shortens_nor_revives)
     void *hand = my_fresh();
     long long token = my_lease(hand, "a:x:0:0");
 
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 1000)", token), 0);
+    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 1000, NULL, NULL)", token), 0);
     t_true(atoll(my_field(my_row(hand, "CALL rowlock_check('a', %lld)", token), 1)) > 30000);
     t_int(my_number(hand, "CALL rowlock_break('a', 0, 0)"), 1);
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000)", token), 14);
+    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 14);
     t_text(my_field(my_row(hand, "CALL rowlock_check('a', %lld)", token), 0), "14");
-    t_int(my_number(hand, "CALL rowlock_release_lease(%lld)", token), 0);
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000)", token), 8);
+    t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
+    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 8);
     t_text(my_rows(hand, token), "0|0");
-    t_int(my_number(hand, "CALL rowlock_release_lease(%lld)", token), 8);
+    t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 8);
 }
 
 /* ---- isolation levels (A2, MY3, MY5) ------------------------------------------------------------------- */
@@ -144,8 +144,8 @@ TEST(a2_my5_looking_locks_nothing)
     t_text(my_field(my_place(other, "a:x:0:0", ticket, 1), 0), "3");
     t_text(my_field(my_row(other, "CALL rowlock_check('a', %lld)", token), 0), "0");
     t_int(my_number(other, "SELECT @@in_transaction"), 0);
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000)", token), 0);
-    t_int(my_number(hand, "CALL rowlock_release_lease(%lld)", token), 0);
+    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
+    t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
     my_row(other, "SET autocommit = 1");
     my_row(other, "CALL rowlock_withdraw(%lld, '')", ticket);
 }
@@ -158,7 +158,7 @@ TEST(a2_a_lease_is_a_transaction_of_its_own)
     my_start(hand, "%s", my_grant_call(hand, X("a")));
     t_text(my_finish(hand), "error 1644");
     t_int(my_number(hand, "SELECT @@in_transaction"), 1);
-    my_start(hand, "CALL rowlock_release_lease(1)");
+    my_start(hand, "CALL rowlock_release_lease(1, NULL, NULL)");
     t_text(my_finish(hand), "error 1644");
     t_int(my_number(hand, "SELECT @@in_transaction"), 1);
     my_row(hand, "ROLLBACK");
@@ -173,9 +173,9 @@ TEST(my1_a_renewal_passes_a_fence)
 
     begin(fenced, "READ COMMITTED");
     t_text(my_field(fence(fenced, "a", token), 0), "0");
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000)", token), 0);
+    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
     my_row(fenced, "COMMIT");
-    my_number(hand, "CALL rowlock_release_lease(%lld)", token);
+    my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
 }
 
 TEST(my2_a_takeover_waits_for_a_fence)
@@ -188,7 +188,7 @@ TEST(my2_a_takeover_waits_for_a_fence)
     my_expire(hand, token);
     t_text(my_grant(other, X("a")), in_the_way("a", token));
     t_text(my_rows(other, token), "1|1"); /* what the sweep had removed is there again */
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000)", token), 0);
+    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
     my_expire(hand, token);
     my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
     my_until_waiting(other);
@@ -196,7 +196,7 @@ TEST(my2_a_takeover_waits_for_a_fence)
     t_text(my_field(my_finish(other), 0), "0");
     my_row(other, "COMMIT");
     t_text(my_rows(hand, token), "0|0");
-    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000)", token), 8);
+    t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 8);
 }
 
 TEST(my2b_who_fenced_may_ask_for_the_name_while_it_is_swept)
@@ -272,7 +272,7 @@ TEST(p4_a_fence_that_would_guard_nothing_is_refused)
     my_row(hand, "ROLLBACK");
     my_start(hand, "CALL rowlock_fence_row('a', %lld, 1000)", token);
     t_text(my_finish(hand), "error 1644");
-    my_number(hand, "CALL rowlock_release_lease(%lld)", token);
+    my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
 }
 
 /* ---- the row that vacuum took (MY6) ------------------------------------------------------------------------ */
@@ -319,9 +319,10 @@ TEST(h5_a_client_frozen_before_its_commit_gives_way)
 
 TEST(h5_the_limit_of_a_grant_that_waited_is_taken_back)
 {
-    static const char *const next[] = {
-        "CALL rowlock_renew_lease(1, 1000)", "CALL rowlock_unmark(0, 1, CONNECTION_ID())",
-        "CALL rowlock_list(NULL)", "CALL rowlock_begin_exclusive('b')"};
+    static const char *const next[] = {"CALL rowlock_renew_lease(1, 1000, NULL, NULL)",
+                                       "CALL rowlock_unmark(0, 1, CONNECTION_ID())",
+                                       "CALL rowlock_list(NULL)",
+                                       "CALL rowlock_begin_exclusive('b')"};
     void *hand = my_fresh();
 
     for (int i = 0; i < 4; i++) {
@@ -351,7 +352,7 @@ TEST(h5_behind_a_pooler_a_grant_that_waited_sets_no_limit)
         token = atoll(my_field(row, 2));
         my_row(hand, "COMMIT");
         t_int(my_number(hand, "SELECT @@idle_write_transaction_timeout"), 0);
-        t_int(my_number(hand, "CALL rowlock_release_lease(%lld)", token), 0);
+        t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
     }
 }
 
@@ -398,7 +399,7 @@ TEST(p5_a_release_that_is_killed_at_any_moment_tells_the_truth)
         long long token = my_lease(other, "a:x:0:0");
         const char *answer;
 
-        my_start(hand, "CALL rowlock_release_lease(%lld)", token);
+        my_start(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
         usleep((useconds_t)(i * 37 % 300));
         my_row(other, "KILL QUERY %lu", mysql_thread_id(hand));
         answer = my_finish(hand);
@@ -414,7 +415,7 @@ TEST(p5_a_release_that_is_killed_at_any_moment_tells_the_truth)
             rows = my_rows(other, token);
             t_true(strcmp(rows, "1|1") == 0 || strcmp(rows, "0|0") == 0);
         }
-        my_row(other, "CALL rowlock_release_lease(%lld)", token);
+        my_row(other, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
     }
 }
 

@@ -496,7 +496,7 @@ BEGIN
         SET v_open = 0;
     END IF;
     CALL rowlock_check_ttl(ttl_ms);
-    CALL rowlock_extend(COALESCE(token, 0), ttl_ms, v_status);
+    CALL rowlock_extend(COALESCE(token, 0), ttl_ms, NULL, NULL, v_status);
     IF v_status <> 0 THEN
         SET v_text = LEFT(CONCAT('rowlock: the lease ', COALESCE(token, 'NULL'),
             IF(v_status = 14, ' was broken', ' has expired, or was broken or released'),

@@ -92,6 +92,7 @@ GRANT EXECUTE ON PROCEDURE rowlock_grant_once TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_judge_busy TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_grant_answer TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_grant_wants TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_identify TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_extend TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_renew_lease TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_end TO application;

@@ -551,15 +551,31 @@ END//
 
 -- ---- keeping and ending ----------------------------------------------------------------------------
 
+-- Counts the rows of the token, and those of this name and owner (NULL: any). A plain read: a renewal and a
+-- fence do not wait for each other. A read that was killed leaves NULL, and is an error.
+CREATE OR REPLACE PROCEDURE rowlock_identify(
+    IN p_token BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255), OUT p_all INT, OUT p_own INT)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    SELECT count(*), count(IF(name = p_name AND (p_owner IS NULL OR owner = p_owner), 1, NULL))
+      INTO p_all, p_own FROM rowlock_lease WHERE token = p_token;
+    CALL rowlock_check_answer(p_own);
+END//
+
 -- p_status: 0, 8 lost, 14 broken. By existence, not by the clock: nobody has it as long as the row is
--- there. Never shorter than it was.
-CREATE OR REPLACE PROCEDURE rowlock_extend(IN p_token BIGINT, IN p_ttl_ms BIGINT, OUT p_status TINYINT)
+-- there. Never shorter than it was. A lease of another name or owner is lost; p_name NULL: any.
+CREATE OR REPLACE PROCEDURE rowlock_extend(
+    IN p_token BIGINT, IN p_ttl_ms BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255),
+    OUT p_status TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_stop TINYINT DEFAULT 0;
+    DECLARE v_all, v_own INT;
 
     CALL rowlock_alone();
-    BEGIN
+    renewal: BEGIN
         DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_stop = -1;
         DECLARE EXIT HANDLER FOR SQLEXCEPTION
         BEGIN
@@ -568,6 +584,14 @@ BEGIN
         END;
 
         START TRANSACTION READ WRITE;
+        IF p_name IS NOT NULL THEN
+            CALL rowlock_identify(p_token, p_name, p_owner, v_all, v_own);
+            IF v_own = 0 THEN
+                SET v_stop = -1;
+                COMMIT AND NO CHAIN NO RELEASE;
+                LEAVE renewal;
+            END IF;
+        END IF;
         UPDATE rowlock_beat SET expires = GREATEST(expires,
                 utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
          WHERE token = p_token AND stop = 0;
@@ -584,12 +608,13 @@ BEGIN
     SET p_status = CASE v_stop WHEN 0 THEN 0 WHEN -1 THEN 8 ELSE 14 END;
 END//
 
-CREATE OR REPLACE PROCEDURE rowlock_renew_lease(IN p_token BIGINT, IN p_ttl_ms BIGINT)
+CREATE OR REPLACE PROCEDURE rowlock_renew_lease(
+    IN p_token BIGINT, IN p_ttl_ms BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_status TINYINT;
 
-    CALL rowlock_extend(p_token, p_ttl_ms, v_status);
+    CALL rowlock_extend(p_token, p_ttl_ms, p_name, p_owner, v_status);
     SELECT v_status AS number;
 END//
 
@@ -626,18 +651,20 @@ BEGIN
     END LOOP;
 END//
 
--- As rowlock_end, written out: with every lease it comes once.
-CREATE OR REPLACE PROCEDURE rowlock_release_lease(IN p_token BIGINT)
+-- As rowlock_end, written out: with every lease it comes once. If the token is that of another name or
+-- owner, nothing is deleted; p_name NULL: any. Without a row, a beat that a killed release left is deleted.
+CREATE OR REPLACE PROCEDURE rowlock_release_lease(
+    IN p_token BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_again INT;
+    DECLARE v_again, v_all, v_own INT;
     DECLARE v_beats, v_rows INT DEFAULT 0;
 
     IF @@in_transaction OR @@read_only OR @@wsrep_on OR @rowlock_idle IS NOT NULL
        OR @@tx_isolation <> 'READ-COMMITTED' THEN
         CALL rowlock_alone();
     END IF;
-    BEGIN
+    release_it: BEGIN
         DECLARE EXIT HANDLER FOR 1213 ROLLBACK AND NO CHAIN NO RELEASE;
         DECLARE EXIT HANDLER FOR SQLEXCEPTION
         BEGIN
@@ -646,13 +673,21 @@ BEGIN
         END;
 
         START TRANSACTION READ WRITE;
+        IF p_name IS NOT NULL THEN
+            CALL rowlock_identify(p_token, p_name, p_owner, v_all, v_own);
+            IF v_all > 0 AND v_own = 0 THEN
+                COMMIT AND NO CHAIN NO RELEASE;
+                LEAVE release_it;
+            END IF;
+        END IF;
         DELETE FROM rowlock_beat WHERE token = p_token;
         SET v_beats = ROW_COUNT();
         DELETE FROM rowlock_lease WHERE token = p_token;
         SET v_rows = ROW_COUNT();
         COMMIT AND NO CHAIN NO RELEASE;
     END;
-    IF v_beats = 0 OR v_rows = 0 THEN           -- lost, or a DELETE that was killed: see rowlock_end
+    -- lost, or a DELETE that was killed: see rowlock_end
+    IF (v_beats = 0 OR v_rows = 0) AND (p_name IS NULL OR v_all = 0 OR v_own > 0) THEN
         CALL rowlock_end(p_token, v_again);
         SET v_rows = v_rows + v_again;
     END IF;
@@ -666,17 +701,19 @@ BEGIN
     DECLARE v_stop TINYINT;
     DECLARE v_left_ms BIGINT;
     DECLARE v_mode VARCHAR(16) CHARACTER SET utf8mb4;
+    DECLARE v_owner VARBINARY(255);
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     CALL rowlock_alone();
-    SELECT b.stop, TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), b.expires) DIV 1000, l.mode
-      INTO v_stop, v_left_ms, v_mode
+    SELECT b.stop, TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), b.expires) DIV 1000, l.mode, l.owner
+      INTO v_stop, v_left_ms, v_mode, v_owner
       FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
      WHERE l.token = p_token AND l.name = p_name AND b.expires > utc_timestamp(6) LIMIT 1;
     COMMIT AND NO CHAIN NO RELEASE;
     SELECT CASE WHEN v_stop IS NULL THEN 8 WHEN v_stop THEN 14 ELSE 0 END AS status,
            COALESCE(v_left_ms, 0) AS left_ms,
-           CASE v_mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' WHEN 'permit' THEN 'p' END AS mode;
+           CASE v_mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' WHEN 'permit' THEN 'p' END AS mode,
+           v_owner AS owner;
 END//
 
 -- Counts the leases that had not expired. A job that is over has nobody who renews: what was left of its

@@ -85,6 +85,7 @@ DROP PROCEDURE IF EXISTS rowlock_grant_once;
 DROP PROCEDURE IF EXISTS rowlock_judge_busy;
 DROP PROCEDURE IF EXISTS rowlock_grant_answer;
 DROP PROCEDURE IF EXISTS rowlock_grant_wants;
+DROP PROCEDURE IF EXISTS rowlock_identify;
 DROP PROCEDURE IF EXISTS rowlock_extend;
 DROP PROCEDURE IF EXISTS rowlock_renew_lease;
 DROP PROCEDURE IF EXISTS rowlock_end;

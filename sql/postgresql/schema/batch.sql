@@ -14,21 +14,28 @@ BEGIN
      HAVING pg_catalog.count(*) > 0;
 END $$;
 
--- Ends the leases of these tokens; those that were there. One after the other in the order of the tokens,
+-- Ends these leases, TOKEN:HEX(name):owner each; the tokens of those that were there. In the order of the tokens,
 -- as a sweep does, so that the two never wait for each other. Who holds up one of them (a fence, a renewal)
 -- is not waited for longer than a moment.
-CREATE FUNCTION rowlock.release_batch(tokens bigint[]) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.release_batch(ended text[]) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    ended bigint;
+    each record;
     gone text;
 BEGIN
     PERFORM pg_catalog.set_config('lock_timeout', '20', true);
-    FOR ended IN SELECT t.token FROM pg_catalog.unnest(tokens) t (token) ORDER BY t.token LOOP
-        IF rowlock.remove_lease(ended) THEN
-            gone := pg_catalog.concat_ws(',', gone, ended);
+    FOR each IN
+        SELECT pg_catalog.split_part(t.lease, ':', 1)::bigint AS token,
+               pg_catalog.convert_from(pg_catalog.decode(
+                   nullif(pg_catalog.split_part(t.lease, ':', 2), ''), 'hex'), 'UTF8') AS name,
+               nullif(pg_catalog.split_part(t.lease, ':', 3), '') AS owner
+          FROM pg_catalog.unnest(ended) t (lease) ORDER BY 1
+    LOOP
+        IF rowlock.remove_lease(each.token, each.name, each.owner) THEN
+            gone := pg_catalog.concat_ws(',', gone, each.token);
         END IF;
     END LOOP;
-    PERFORM rowlock.drop_mark(t.token) FROM pg_catalog.unnest(tokens) t (token);
+    PERFORM rowlock.drop_mark(pg_catalog.split_part(t.lease, ':', 1)::bigint)
+       FROM pg_catalog.unnest(ended) t (lease);
     RETURN gone;
 END $$;
 
@@ -72,7 +79,7 @@ BEGIN
     RETURN granted;
 END $$;
 
--- `ended`: tokens; `wants`: HEX(name):owner:ttl_ms:pid:HEX(command):HEX(note), an empty field NULL; each with commas
+-- `ended`: TOKEN:HEX(name):owner; `wants`: HEX(name):owner:ttl_ms:pid:HEX(command):HEX(note), an empty field NULL; each with commas
 -- between. One transaction, on disk when its COMMIT returns. A name stands in `wants` once. A plan of its own for
 -- each length of an array would cost more than all the rest.
 CREATE FUNCTION rowlock.batch(ended text, wants text, session bigint, host text, OUT gone text, OUT granted text)
@@ -80,7 +87,7 @@ LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     PERFORM rowlock.make_durable();
     IF ended <> '' THEN
-        gone := rowlock.release_batch(pg_catalog.string_to_array(ended, ',')::bigint[]);
+        gone := rowlock.release_batch(pg_catalog.string_to_array(ended, ','));
     END IF;
     IF wants <> '' THEN
         granted := rowlock.grant_batch(pg_catalog.string_to_array(wants, ','), session, host);

@@ -322,45 +322,75 @@ END $$;
 -- While it is held -----------------------------------------------------------------------------------------
 
 -- 0, 8 lost, 14 broken. By existence, whatever the clock says: whoever takes it over must delete the
--- beat. Never a new row, never earlier than it was.
-CREATE FUNCTION rowlock.renew_lease(token bigint, ttl_ms bigint) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+-- beat. Never a new row, never earlier than it was. A lease of another name or owner is not the caller's:
+-- lost. NULL: any. The lease row is only read, so that a renewal does not wait for a fence.
+CREATE FUNCTION rowlock.renew_lease(token bigint, ttl_ms bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.make_durable();
     UPDATE rowlock.beat b
        SET expires = greatest(b.expires, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms')
-     WHERE b.token = renew_lease.token AND NOT b.stop;
+     WHERE b.token = renew_lease.token AND NOT b.stop
+       AND (renew_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
+                           WHERE o.token = renew_lease.token AND o.name = renew_lease.name COLLATE "C"
+                             AND (renew_lease.owner IS NULL OR o.owner = renew_lease.owner)));
     IF FOUND THEN
         RETURN 0;
     END IF;
-    RETURN CASE WHEN EXISTS (SELECT FROM rowlock.beat b WHERE b.token = renew_lease.token) THEN 14 ELSE 8 END;
+    RETURN CASE WHEN EXISTS (SELECT FROM rowlock.beat b WHERE b.token = renew_lease.token)
+                 AND (renew_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
+                              WHERE o.token = renew_lease.token AND o.name = renew_lease.name COLLATE "C"
+                                AND (renew_lease.owner IS NULL OR o.owner = renew_lease.owner)))
+                THEN 14 ELSE 8 END;
 END $$;
 
--- Ends a lease, expired or not; false if it had ended. The beat goes first, as in a sweep.
-CREATE FUNCTION rowlock.remove_lease(token bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+-- Ends a lease, expired or not; false if it had ended, or is of another name or owner (NULL: any). The
+-- beat goes first, as in a sweep.
+CREATE FUNCTION rowlock.remove_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    DELETE FROM rowlock.beat b WHERE b.token = remove_lease.token;
-    DELETE FROM rowlock.lease l WHERE l.token = remove_lease.token;
+    DELETE FROM rowlock.beat b
+     WHERE b.token = remove_lease.token
+       AND (remove_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
+                           WHERE o.token = remove_lease.token AND o.name = remove_lease.name COLLATE "C"
+                             AND (remove_lease.owner IS NULL OR o.owner = remove_lease.owner)));
+    DELETE FROM rowlock.lease l
+     WHERE l.token = remove_lease.token
+       AND (remove_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
+                           WHERE o.token = remove_lease.token AND o.name = remove_lease.name COLLATE "C"
+                             AND (remove_lease.owner IS NULL OR o.owner = remove_lease.owner)));
     RETURN FOUND;
 END $$;
 
--- 0, 8 lost before. Need not be on disk: after a crash of the server the lease expires.
-CREATE FUNCTION rowlock.release_lease(token bigint) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+-- 0, 8 lost before. As remove_lease, written out: every lease ends by it. Need not be on disk: after a
+-- crash of the server the lease expires.
+CREATE FUNCTION rowlock.release_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
-    DELETE FROM rowlock.beat b WHERE b.token = release_lease.token;
-    DELETE FROM rowlock.lease l WHERE l.token = release_lease.token;
+    DELETE FROM rowlock.beat b
+     WHERE b.token = release_lease.token
+       AND (release_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
+                           WHERE o.token = release_lease.token AND o.name = release_lease.name COLLATE "C"
+                             AND (release_lease.owner IS NULL OR o.owner = release_lease.owner)));
+    DELETE FROM rowlock.lease l
+     WHERE l.token = release_lease.token
+       AND (release_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
+                           WHERE o.token = release_lease.token AND o.name = release_lease.name COLLATE "C"
+                             AND (release_lease.owner IS NULL OR o.owner = release_lease.owner)));
     RETURN CASE WHEN FOUND THEN 0 ELSE 8 END
         + CASE WHEN rowlock.drop_mark(token) THEN 0 ELSE 0 END;
 END $$;
 
--- By the clock: 0, 8 or 14; what is left; x, s or p.
-CREATE FUNCTION rowlock.check_lease(name text, token bigint, OUT status integer, OUT left_ms bigint, OUT mode text)
+-- By the clock: 0, 8 or 14; what is left; x, s or p; whose it is.
+CREATE FUNCTION rowlock.check_lease(
+    name text, token bigint, OUT status integer, OUT left_ms bigint, OUT mode text, OUT owner text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     SELECT CASE WHEN b.stop THEN 14 ELSE 0 END,
            pg_catalog.floor(extract(epoch FROM b.expires - pg_catalog.clock_timestamp())::numeric * 1000.0),
-           CASE l.mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' ELSE 'p' END
-      INTO status, left_ms, mode
+           CASE l.mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' ELSE 'p' END, l.owner
+      INTO status, left_ms, mode, owner
       FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
      WHERE l.token = check_lease.token AND l.name = check_lease.name COLLATE "C" AND b.expires > pg_catalog.clock_timestamp()
      LIMIT 1;

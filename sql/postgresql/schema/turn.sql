@@ -89,6 +89,6 @@ BEGIN
     IF pg_catalog.current_setting('rowlock.rehearsed', true) IS DISTINCT FROM '1' THEN
         PERFORM pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true);
         PERFORM rowlock.make_durable(), rowlock.seize('', '', 0, 0, 0, '', 0, '', ''), rowlock.await(1, 0, 0, 0),
-                rowlock.release_lease(0), pg_catalog.set_config('rowlock.rehearsed', '1', false);
+                rowlock.release_lease(0, '', ''), pg_catalog.set_config('rowlock.rehearsed', '1', false);
     END IF;
 END $$;
