@@ -393,7 +393,9 @@ void farm_told(struct sim_client *client, unsigned job, const struct rowlock_cla
     if (claim->claimed == ROWLOCK_JOB_RUNNING && node->was_free && !client->met_busy &&
         node->comings == m->comings)
         sim_fail("job %u: it runs, it says, and its name is free", job);
-    if (claim->lost && !is_loss(farm_outcome_of(claim->lost)) && farm_outcome_of(claim->lost))
+    /* its node may have said since then how it ended: late, or not started */
+    if (claim->lost && !is_loss(farm_outcome_of(claim->lost)) &&
+        farm_outcome_of(claim->lost) != FARM_NOT_STARTED && farm_outcome_of(claim->lost))
         sim_fail("job %u: the run before is told to be lost, and is %s", job,
                  farm_outcome_name(farm_outcome_of(claim->lost)));
     if (claim->claimed == ROWLOCK_JOB_CLAIMED)

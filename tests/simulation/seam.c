@@ -144,7 +144,9 @@ int __wrap_rowlock__execute(struct rowlock_request *request, const struct rowloc
     client->asked = sim_database_ms();
     code = __real_rowlock__execute(request, step, deadline_ms, reply, refused, error);
     client->step = NULL;
-    client->met_busy |= step->act == ROWLOCK_ACT_GRANT && reply->status == ROWLOCK_STATUS_BUSY;
+    client->met_busy |=
+        step->act == ROWLOCK_ACT_GRANT &&
+        (reply->status == ROWLOCK_STATUS_BUSY || reply->status == ROWLOCK_STATUS_TIMEDOUT);
     follow(client, step, reply, began);
     story_reply(client, step, reply);
     if (sim.wrong == SIM_NEW_OWNER && code == ROWLOCK_ECONN && step->act == ROWLOCK_ACT_GRANT)
