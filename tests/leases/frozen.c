@@ -50,16 +50,21 @@ static void *wait_on(void *data)
     return NULL;
 }
 
+/* Waits for SIGUSR1 before its waiters queue: see ready_node. */
 static int node_body(const void *data, int to)
 {
     struct node node = *(const struct node *)data;
     pthread_t thread;
+    sigset_t begin;
+    int signal;
 
+    sigemptyset(&begin);
+    sigaddset(&begin, SIGUSR1);
+    if (sigprocmask(SIG_BLOCK, &begin, NULL) || write(to, "!", 1) != 1 || sigwait(&begin, &signal))
+        return 1;
     for (int i = 0; i < node.waiters; i++)
         if (pthread_create(&thread, NULL, wait_on, &node))
             return 1;
-    if (write(to, "!", 1) != 1)
-        return 1;
     for (;;)
         pause();
 }
@@ -76,12 +81,19 @@ static void until_queued(void *hand, const char *name, pid_t pid, int n)
     }
 }
 
-static struct child start_node(const struct node *node)
+/* Forked before this process has a thread in SQLite: the child would inherit a mutex that it has locked. */
+static struct child ready_node(const struct node *node)
 {
     struct child child = t_child(node_body, node);
 
     t_int(t_hear(&child), '!');
     return child;
+}
+
+static void begin_node(const struct child *child, void *hand, const struct node *node)
+{
+    t_int(kill(child->pid, SIGUSR1), 0);
+    until_queued(hand, node->wants[0].name, child->pid, node->waiters);
 }
 
 static struct rowlock_connection *prober;
@@ -135,8 +147,7 @@ static void set_up(struct scene *scene, void *hand)
     const char *name = scene->first.name;
 
     scene->held = t_granted(t_open(), scene->first, HOUR);
-    scene->child = start_node(&scene->node);
-    until_queued(hand, name, scene->child.pid, scene->node.waiters);
+    begin_node(&scene->child, hand, &scene->node);
     freeze(&scene->child);
     scene->us = (struct acquisition){.wants = {scene->ours}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR};
     scene->thread = t_acquire_thread(t_open(), &scene->us);
@@ -148,6 +159,8 @@ static void play(struct scene *scenes, size_t n)
     void *hand = t_native();
     long long began;
 
+    for (size_t i = 0; i < n; i++)
+        scenes[i].child = ready_node(&scenes[i].node);
     prober = t_open();
     for (size_t i = 0; i < n; i++)
         set_up(&scenes[i], hand);
@@ -209,10 +222,11 @@ TEST(p7_live_waiters_among_frozen_ones_keep_their_order)
     atomic_int turn = 0;
     void *hand = t_native();
 
+    for (int i = 0; i < 3; i++)
+        nodes[i] = ready_node(&node);
     prober = t_open();
     for (int i = 0; i < 3; i++) {
-        nodes[i] = start_node(&node);
-        until_queued(hand, "among", nodes[i].pid, node.waiters);
+        begin_node(&nodes[i], hand, &node);
         freeze(&nodes[i]);
         live[i] = (struct acquisition){
             .wants = {t_x("among")}, .n = 1, .wait_ms = -1, .ttl_ms = HOUR, .turn = &turn};
@@ -265,8 +279,8 @@ TEST(p6_the_waiters_of_a_node_that_is_cut_off_with_the_holder)
     for (int i = 0; i < 5; i++)
         port[i] = t_hear(&network);
     node.url = t_url_at(atoi(port));
-    there = start_node(&node);
-    until_queued(hand, "cut off", there.pid, BEHIND_PROXY);
+    there = ready_node(&node);
+    begin_node(&there, hand, &node);
     t_int(kill(network.pid, SIGSTOP), 0);
     thread = t_acquire_thread(t_open(), &us);
     until_queued(hand, "cut off", getpid(), 1);
