@@ -26,6 +26,7 @@
     XX(PARTS, "parts")           /* table of technique insert -> one row for each object that is there */ \
     XX(DATABASE, "database")     /* -> its name, for people; absent: the URL says it */           \
     XX(IN_USE, "in_use")         /* -> one row a kind of what uninstall would destroy: kind, count, some */ \
+    XX(UNINSTALL_LOCK, "uninstall_lock") /* keeps others out between in_use and the removal; absent: nothing does */ \
     XX(INSTALL_NEEDS, "install_needs") /* technique insert (0, 1) -> what would let this account install */ \
     XX(EXTENSION, "extension")   /* -> one row: version of the extension it belongs to; else none */ \
     XX(META, "meta")             /* -> version, technique, object, id_width[, owned] */                    \

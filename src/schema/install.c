@@ -138,6 +138,14 @@ static int accept_installed(struct rowlock_connection *connection,
                              "schema version %d is there already, newer "
                              "than this library's %d",
                              found->version, ROWLOCK_SCHEMA_VERSION);
+    if (!found->version && ((stated && found->technique != technique) ||
+                            (table && strcmp(table, dot ? dot + 1 : found->object) != 0)))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "an install or uninstall with technique %s%s%s was cut off; complete "
+                             "it with: rowlock schema install; or remove it with: %s",
+                             rowlock__technique_name(found->technique),
+                             found->object[0] ? " and table " : "", found->object,
+                             rowlock__uninstall_command(connection, false));
     if (stated && found->technique != technique)
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "installed already with technique %s; to change it, stop what locks "
@@ -194,15 +202,27 @@ static int hopeless(const char *missing, struct rowlock_error *error)
         missing);
 }
 
+/* The technique is part of the protocol: holders that use two of them do not exclude each other. */
+static int refuse_unknown(struct rowlock_error *error)
+{
+    return rowlock__fail(
+        error, ROWLOCK_ESCHEMA,
+        "the schema is damaged: the row of meta is gone, so its technique is not known; "
+        "stop what locks, and run it with the technique T that was installed (and with --table "
+        "if technique insert had a table of yours): rowlock schema install --technique T");
+}
+
 /* Creates what is not there: all of it, what an install that was cut off left undone, or what was dropped. */
 static int complete(struct rowlock_connection *connection, enum rowlock_technique technique,
-                    const char *object, int version, struct rowlock_error *error)
+                    bool known, const char *object, int version, struct rowlock_error *error)
 {
     struct rowlock_parts parts = {0}, after = {0};
     int code = rowlock__read_parts(connection, technique, object, &parts, error);
 
     if (!code && version && !parts.missing)
         return ROWLOCK_OK;
+    if (!code && !known && parts.others)
+        code = refuse_unknown(error);
     if (!code && parts.hopeless)
         code = hopeless(parts.missing, error);
     if (!code && parts.any && parts.missing)
@@ -235,20 +255,22 @@ static int settle(struct rowlock_connection *connection, const struct rowlock_pl
 {
     struct rowlock_installed found;
     const char *table = plan ? plan->table : NULL;
+    bool stated = plan && (plan->technique || table), has_row;
     char object[200];
     int code = read_found(connection, &found, error);
 
-    if (!code && found.version)
-        code = accept_installed(connection, &found, technique, plan && (plan->technique || table),
-                                table, error);
-    if (!code && found.version)
+    has_row = !code && (found.version || found.technique);
+    if (has_row)
+        code = accept_installed(connection, &found, technique, stated, table, error);
+    if (!code && has_row)
         technique = found.technique;
-    if (!code && found.version && found.object[0])
+    if (!code && has_row && found.object[0])
         snprintf(object, sizeof object, "%s", found.object);
     else if (!code)
         code =
             object_name(connection, table ? table : "rowlock_object", object, sizeof object, error);
-    return code ? code : complete(connection, technique, object, found.version, error);
+    return code ? code
+                : complete(connection, technique, stated || has_row, object, found.version, error);
 }
 
 int rowlock_install(struct rowlock_connection *connection, const struct rowlock_plan *plan,
@@ -314,7 +336,7 @@ int rowlock_missing(struct rowlock_connection *connection, char **out, struct ro
         code = read_found(connection, &found, error);
     if (!code)
         code =
-            rowlock__read_parts(connection, found.version ? found.technique : technique,
+            rowlock__read_parts(connection, found.technique ? found.technique : technique,
                                 found.object[0] ? found.object : "rowlock_object", &parts, error);
     if (!code && !found.version && !parts.any)
         code = rowlock__not_installed(connection, error);

@@ -5,7 +5,8 @@
 
 #include "session/connection.h"
 
-/* Reads what is there; version 0: nothing. Safe inside the caller's transaction. */
+/* Reads what is there; version 0: nothing, or with a technique an install or uninstall that was cut off. Safe
+   inside the caller's transaction. */
 int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
                             struct rowlock_error *error);
 

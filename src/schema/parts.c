@@ -95,6 +95,17 @@ static bool goes_with_table(const struct list *missing, const char *line)
                                        (dot && has_table(missing, name, (size_t)(dot - name))));
 }
 
+static bool is_relation(const char *line)
+{
+    return strncmp(line, "table ", 6) == 0 || strncmp(line, "view ", 5) == 0 ||
+           strncmp(line, "sequence ", 9) == 0;
+}
+
+static bool is_meta(const char *line)
+{
+    return strcmp(line, "table meta") == 0 || strcmp(line, "table rowlock_meta") == 0;
+}
+
 static void describe(const struct list *missing, struct rowlock_parts *out)
 {
     size_t length = 0, named = 0, all = 0;
@@ -127,10 +138,12 @@ static int compare(struct list *expected, struct list *there, const char *object
     for (size_t i = 0; i < expected->n; i++) {
         const char *line = expected->lines[i];
 
-        if (!take(there, line))
+        if (!take(there, line)) {
             add(&missing, strdup(line));
-        else if (!strstr(line, object))
+        } else if (!strstr(line, object)) {
             parts.any = true;
+            parts.others = parts.others || (is_relation(line) && !is_meta(line));
+        }
     }
     for (size_t i = 0; i < there->n; i++) /* install was cut off while it tried its privileges */
         if (there->lines[i] && strstr(there->lines[i], " rowlock_installing"))

@@ -9,6 +9,7 @@ struct rowlock_parts {
     char
         *missing; /* for people: "table waiter, view waiters"; NULL: nothing is missing; malloc'd */
     bool any;     /* an object is there, and not only the table of technique insert */
+    bool others;  /* a table, view or sequence other than meta is there */
     bool relation; /* a table or view is missing */
     bool
         hopeless; /* a column or key of a table that is there is missing: install cannot create it */

@@ -40,10 +40,11 @@ static const struct rowlock_piece *find_piece(const struct rowlock_dialect *dial
 
 size_t rowlock__install_pieces(enum rowlock_technique technique, const char *out[ROWLOCK_PIECES])
 {
-    const char *const pieces[] = {
-        "adopt", "install",    "lease",   "queue", "turn",    "batch",
-        "door",  "lease_door", "counter", "job",   "subject", rowlock__technique_name(technique),
-        "views", "finish"};
+    static const char *const begins[] = {"", "native_begin", "row_begin", "insert_begin"};
+    const char *begin = begins[technique], *own = rowlock__technique_name(technique);
+    const char *const pieces[] = {"adopt", begin,     "install", "lease",      "queue",
+                                  "turn",  "batch",   "door",    "lease_door", "counter",
+                                  "job",   "subject", own,       "views",      "finish"};
     size_t n = sizeof pieces / sizeof *pieces;
 
     memcpy(out, pieces, sizeof pieces);

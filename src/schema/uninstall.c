@@ -31,14 +31,32 @@ static void reason_row(void *data, const struct rowlock_value *columns, unsigned
         some[0] ? " (" : "", some, some[0] ? ")" : "");
 }
 
-/* What is in use cannot be asked where a table is missing. An install that was never complete has no users. */
-static int refuse_in_use(struct rowlock_connection *connection, const struct rowlock_parts *parts,
-                         int version, struct rowlock_error *error)
+static int ask_in_use(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     struct reasons reasons = {0};
+    int code = rowlock__ask(connection, ROWLOCK_SQL_IN_USE, NULL, reason_row, &reasons, error);
+
+    if (!code && reasons.length)
+        code =
+            rowlock__fail(error, ROWLOCK_EBUSY,
+                          "rowlock is in use here: %s; to remove all of it nevertheless, run: %s",
+                          reasons.text, rowlock__uninstall_command(connection, true));
+    return code;
+}
+
+/* What is in use cannot be asked where a table is missing. An install that was never complete has no users; its
+   row of meta tells it from a damaged schema. */
+static int refuse_in_use(struct rowlock_connection *connection, const struct rowlock_parts *parts,
+                         const struct rowlock_installed *found, struct rowlock_error *error)
+{
     int code;
 
-    if (parts->relation && !version)
+    if (!found->version && !found->technique && parts->others)
+        return rowlock__fail(error, ROWLOCK_EBUSY,
+                             "the row of meta is gone, so it cannot be seen whether rowlock is in "
+                             "use; to remove all of it nevertheless, run: %s",
+                             rowlock__uninstall_command(connection, true));
+    if (parts->relation && !found->version)
         return ROWLOCK_OK;
     if (parts->relation)
         return rowlock__fail(
@@ -47,12 +65,12 @@ static int refuse_in_use(struct rowlock_connection *connection, const struct row
             "rowlock schema install, or remove it as it is: rowlock schema "
             "uninstall --force",
             parts->missing);
-    code = rowlock__ask(connection, ROWLOCK_SQL_IN_USE, NULL, reason_row, &reasons, error);
-    if (!code && reasons.length)
-        code =
-            rowlock__fail(error, ROWLOCK_EBUSY,
-                          "rowlock is in use here: %s; to remove all of it nevertheless, run: %s",
-                          reasons.text, rowlock__uninstall_command(connection, true));
+    code = ask_in_use(connection, error);
+    if (!code && rowlock__sql(connection, ROWLOCK_SQL_UNINSTALL_LOCK)) {
+        code = rowlock__ask(connection, ROWLOCK_SQL_UNINSTALL_LOCK, NULL, NULL, NULL, error);
+        if (!code) /* somebody may have come before the lock did */
+            code = ask_in_use(connection, error);
+    }
     return code;
 }
 
@@ -98,12 +116,12 @@ static int remove_all(struct rowlock_connection *connection, bool force,
         code = ROWLOCK_OK;
     if (!code)
         code =
-            rowlock__read_parts(connection, found.version ? found.technique : technique,
+            rowlock__read_parts(connection, found.technique ? found.technique : technique,
                                 found.object[0] ? found.object : "rowlock_object", &parts, error);
     if (!code && parts.any)
         code = refuse_extension(connection, error);
     if (!code && parts.any && !force)
-        code = refuse_in_use(connection, &parts, found.version, error);
+        code = refuse_in_use(connection, &parts, &found, error);
     if (!code && parts.any)
         code = drop(connection, &found, error);
     free(parts.missing);

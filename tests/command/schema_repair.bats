@@ -103,7 +103,7 @@ token() { # a lease is granted, and given back
     [ "$output" = "the schema is current" ]
 }
 
-@test "the rows that say what is installed are gone: install completes it, uninstall removes it" {
+@test "the rows that say what is installed are gone: install completes it, uninstall --force removes it" {
     install_technique
     sql "DELETE FROM ${own}meta"
     run rowlock schema upgrade
@@ -112,10 +112,38 @@ token() { # a lease is granted, and given back
     install_technique
     rowlock run -n x -- true
     sql "DELETE FROM ${own}meta"
-    rowlock schema uninstall
+    rowlock schema uninstall --force
     [ "$(n_objects)" = "$([ "$ROWLOCK_TEST_TECHNIQUE" = insert ] && [ "$ROWLOCK_TEST_ENGINE" != postgresql ] && echo 1 || echo 0)" ] ||
         [ "$ROWLOCK_TEST_TECHNIQUE/$(n_objects)" = insert/3 ] # of SQLite, with its two indexes
     sql "DROP TABLE IF EXISTS rowlock_object"
+}
+
+@test "p1_without the row of meta install does not guess the technique, and uninstall refuses" {
+    for damage in DELETE DROP; do
+        install_technique
+        token=$(rowlock hold --for 5m --note test farm)
+        rowlock next "$damage"
+        case $damage in
+        DELETE) sql "DELETE FROM ${own}meta" ;;
+        DROP) drop TABLE "${own}meta" ;;
+        esac
+        run rowlock schema install
+        echo "$output"
+        [ "$status" = 69 ]
+        [[ $output == *"--table"*"rowlock schema install --technique T" ]]
+        run rowlock run -n x -- true # SQLite installs by itself where nothing is
+        [ "$status" = 69 ]
+        run rowlock schema uninstall
+        echo "$output"
+        [ "$status" = 75 ]
+        [[ $output == *"rowlock schema uninstall --force" ]]
+        install_technique
+        run rowlock schema install
+        echo "$output"
+        [[ $output == *"installed already"*"technique $ROWLOCK_TEST_TECHNIQUE"* ]]
+        rowlock release farm --token "$token"
+        [ "$(rowlock next "$damage")" = 2 ]
+    done
 }
 
 @test "a column that is missing is named, and what is advised works" {
@@ -261,7 +289,7 @@ token() { # a lease is granted, and given back
 }
 
 # What an older rowlock left behind: it noticed the missing privilege after the first tables.
-@test "remains without the row in meta: install completes them, uninstall removes them" {
+@test "remains without the row in meta: install --technique completes them, uninstall --force removes them" {
     [ "$ROWLOCK_TEST_ENGINE" = mariadb ] || return 0
     for end in install uninstall; do
         rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" |
@@ -276,8 +304,47 @@ token() { # a lease is granted, and given back
         if [ $end = install ]; then
             install_technique
             rowlock run -n x -- true
+            rowlock schema uninstall
+        else
+            run rowlock schema uninstall
+            echo "$output"
+            [ "$status" = 75 ]
+            rowlock schema uninstall --force
         fi
-        rowlock schema uninstall
         [ "$(n_objects)" = 0 ]
+    done
+}
+
+@test "an install and an uninstall that were cut off: install completes them as they were, uninstall removes the rest" {
+    [ "$ROWLOCK_TEST_ENGINE" = mariadb ] || return 0
+    options=(--technique "$ROWLOCK_TEST_TECHNIQUE")
+    [ "$ROWLOCK_TEST_TECHNIQUE" = row ] || options+=(--table mine)
+    other=insert
+    [ "$ROWLOCK_TEST_TECHNIQUE" = row ] || other=row
+    rowlock schema print "${options[@]}" | awk '/^CREATE TABLE/ && ++n > 4 { exit } { print }' >installing.sql
+    sed '/^DROP PROCEDURE IF EXISTS rowlock_sweep;/q' "$BATS_TEST_DIRNAME/../../sql/mariadb/schema/uninstall.sql" >uninstalling.sql
+    for cut in installing uninstalling; do
+        for end in install uninstall; do
+            [ $cut = installing ] || rowlock schema install "${options[@]}"
+            as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}" <$cut.sql
+            run rowlock run -n x -- true
+            [[ $output == *"is not installed in this database"* ]]
+            if [ $end = install ]; then
+                run rowlock schema install --technique $other
+                echo "$output"
+                [ "$status" = 64 ]
+                [[ $output == *"was cut off"*"rowlock schema uninstall" ]]
+                run rowlock schema install
+                echo "$output"
+                [ "$status" = 0 ]
+                [[ $output == *"technique $ROWLOCK_TEST_TECHNIQUE"* ]]
+                run rowlock schema install "${options[@]}"
+                [ "$status" = 0 ]
+                rowlock run -n x -- true
+            fi
+            rowlock schema uninstall
+            [ "$(n_objects)" = 0 ]
+            [ -z "$(sql "SHOW TABLES LIKE 'mine'")" ]
+        done
     done
 }

@@ -417,3 +417,31 @@ TEST(p1_trap_vacuum_takes_nothing_that_is_held_or_waited_for)
     t_ok(t_join(thread));
     t_fails(t_begin(other, t_x("held"), 0), EBUSY);
 }
+
+/* ---- uninstall ------------------------------------------------------------------------------------- */
+
+static int uninstall_now(struct rowlock_connection *connection, void *data,
+                         struct rowlock_error *error)
+{
+    (void)data;
+    return rowlock_uninstall(connection, error);
+}
+
+/* The row is not committed yet when uninstall looks for the first time. */
+TEST(trap_uninstall_sees_what_came_while_it_waited)
+{
+    struct rowlock_connection *remover = t_open(), *user = t_open();
+    struct rowlock_plan plan = {.technique = t_facts()->code};
+    struct thread *thread;
+
+    t_own_begin(t_handle(user), t_engine()->begin);
+    t_sql(user, "INSERT INTO rowlock.counter (name, last) VALUES ('late', 1)");
+    thread = t_thread(remover, uninstall_now, NULL);
+    t_until_waiting(thread);
+    t_sql(user, "COMMIT");
+    t_int(t_join(thread), ROWLOCK_EBUSY);
+    t_text(t_sql(user, "SELECT last FROM rowlock.counter WHERE name = 'late'"), "1");
+    t_sql(user, "DELETE FROM rowlock.counter WHERE name = 'late'");
+    t_ok(rowlock_uninstall(remover, &t_error));
+    t_ok(rowlock_install(remover, &plan, &t_error));
+}

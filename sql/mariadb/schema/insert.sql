@@ -63,7 +63,7 @@ DELIMITER ;
 
 CALL rowlock_adopt('rowlock_object', @rowlock_owned, @rowlock_width);
 
--- Version 0 is not installed yet: if install ends here, the table is known as rowlock's own.
+-- If install ends here, the table is known as rowlock's own.
 INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
     VALUES (0, 'insert', 'rowlock_object', @rowlock_width, @rowlock_owned)
     ON DUPLICATE KEY UPDATE technique = VALUES(technique), object = VALUES(object), owned = VALUES(owned);

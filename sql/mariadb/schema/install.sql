@@ -1,7 +1,7 @@
 -- rowlock on MariaDB: tables and procedures, in the database that is current. Run it with the
 -- mariadb client (DELIMITER lines are the client's), then the other pieces, and that of one technique:
 -- row.sql or insert.sql. All may be run any number of times. MariaDB commits after each CREATE; the last
--- statement of the technique writes rowlock_meta, and without that row nothing counts as installed.
+-- statement of all sets the version in rowlock_meta; with version 0 nothing counts as installed.
 --
 -- What is for everybody is in door.sql, counter.sql and views.sql; the other procedures are what these
 -- and the C library are made of.
@@ -23,6 +23,10 @@ CREATE TABLE IF NOT EXISTS rowlock_meta (
     id_width  INT NULL,               -- technique insert: bytes that fit into its column id
     owned     TINYINT NOT NULL        -- technique insert: 1 if rowlock made that table
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- Version 0 is not installed yet: if install ends before its last statement, the next one goes on with this technique.
+INSERT IGNORE INTO rowlock_meta (version, technique, object, id_width, owned)
+    VALUES (0, @rowlock_technique, @rowlock_table, NULL, 0);
 
 -- Technique row: one row a name, committed before it is locked, kept until rowlock_vacuum.
 CREATE TABLE IF NOT EXISTS rowlock_name (

@@ -4,17 +4,23 @@
 DELIMITER //
 BEGIN NOT ATOMIC
     DECLARE v_object VARCHAR(200);
+    DECLARE v_technique VARCHAR(16);
+    DECLARE v_owned TINYINT DEFAULT 0;
     DECLARE CONTINUE HANDLER FOR NOT FOUND, 1054, 1146 BEGIN END;
 
-    SELECT object INTO v_object FROM rowlock_meta WHERE technique = 'insert' AND owned = 1;
-    IF v_object IS NOT NULL THEN
+    SELECT technique, object, owned INTO v_technique, v_object, v_owned FROM rowlock_meta;
+    IF v_technique = 'insert' AND v_owned THEN
         EXECUTE IMMEDIATE CONCAT('DROP TABLE IF EXISTS ', v_object);
+    END IF;
+    -- Nothing half removed counts as installed; the table itself goes last, so that the next uninstall knows what it
+    -- removes. TRUNCATE waits for transactions that have read it, UPDATE would not.
+    IF v_technique IS NOT NULL THEN
+        TRUNCATE TABLE rowlock_meta;
+        INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
+            VALUES (0, v_technique, v_object, NULL, v_owned);
     END IF;
 END//
 DELIMITER ;
-
--- first, so that nothing half removed counts as installed
-DROP TABLE IF EXISTS rowlock_meta;
 
 DROP PROCEDURE IF EXISTS rowlock_begin_exclusive;
 DROP PROCEDURE IF EXISTS rowlock_begin_shared;
@@ -160,3 +166,4 @@ DROP TABLE IF EXISTS rowlock_run;
 DROP TABLE IF EXISTS rowlock_subject;
 DROP TABLE IF EXISTS rowlock_expiry;
 DROP SEQUENCE IF EXISTS rowlock_token;
+DROP TABLE IF EXISTS rowlock_meta;

@@ -1,0 +1,2 @@
+-- The technique of this install, before its first table: install.sql writes it down.
+SET @rowlock_technique = 'row', @rowlock_table = NULL;
