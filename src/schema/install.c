@@ -205,11 +205,10 @@ static int hopeless(const char *missing, struct rowlock_error *error)
 /* The technique is part of the protocol: holders that use two of them do not exclude each other. */
 static int refuse_unknown(struct rowlock_error *error)
 {
-    return rowlock__fail(
-        error, ROWLOCK_ESCHEMA,
-        "the schema is damaged: the row of meta is gone, so its technique is not known; "
-        "stop what locks, and run it with the technique T that was installed (and with --table "
-        "if technique insert had a table of yours): rowlock schema install --technique T");
+    return rowlock__fail(error, ROWLOCK_ESCHEMA,
+                         "the row of meta is gone, so the technique is not known; run, with the "
+                         "technique T that it had (insert: and its --table): "
+                         "rowlock schema install --technique T");
 }
 
 /* Creates what is not there: all of it, what an install that was cut off left undone, or what was dropped. */

@@ -14,7 +14,10 @@ setup() {
     *) own=rowlock_ ;;
     esac
 }
-teardown() { rowlock schema uninstall --force || true; }
+teardown() {
+    rowlock schema uninstall --force || true
+    sql "DROP TABLE IF EXISTS rowlock_object" # not known as rowlock's own any more, if the row of meta was gone
+}
 
 drop() { # KIND NAME
     local cascade=
