@@ -133,13 +133,13 @@ token() { # a lease is granted, and given back
         run rowlock schema install
         echo "$output"
         [ "$status" = 69 ]
-        [[ $output == *"--table"*"rowlock schema install --technique T" ]]
+        [[ $output == *"--table"*"rowlock schema install --technique T"* ]]
         run rowlock run -n x -- true # SQLite installs by itself where nothing is
         [ "$status" = 69 ]
         run rowlock schema uninstall
         echo "$output"
         [ "$status" = 75 ]
-        [[ $output == *"rowlock schema uninstall --force" ]]
+        [[ $output == *"rowlock schema uninstall --force"* ]]
         install_technique
         run rowlock schema install
         echo "$output"
@@ -336,7 +336,7 @@ token() { # a lease is granted, and given back
                 run rowlock schema install --technique $other
                 echo "$output"
                 [ "$status" = 64 ]
-                [[ $output == *"was cut off"*"rowlock schema uninstall" ]]
+                [[ $output == *"was cut off"*"rowlock schema uninstall"* ]]
                 run rowlock schema install
                 echo "$output"
                 [ "$status" = 0 ]
