@@ -9,13 +9,19 @@
 #define S rowlock__sqlite
 #define PATH_SIZE 4200
 
-/* What cannot be looked at, for want of rights, has not gone. */
+/* After a failed stat(). What cannot be looked at, for want of rights or because the disk does not answer, has
+   not gone. */
+static bool is_gone(void)
+{
+    return errno == ENOENT || errno == ENOTDIR;
+}
+
 static bool is_another(struct rowlock_sqlite_files *files, int which, const char *path)
 {
     struct stat now;
 
     if (stat(path, &now))
-        return files->file[which].inode && (errno == ENOENT || errno == ENOTDIR);
+        return files->file[which].inode && is_gone();
     if (!files->file[which].inode) {
         files->file[which].device = now.st_dev;
         files->file[which].inode = now.st_ino;
@@ -23,12 +29,15 @@ static bool is_another(struct rowlock_sqlite_files *files, int which, const char
     return files->file[which].inode != now.st_ino || files->file[which].device != now.st_dev;
 }
 
-/* SQLite compares the inode with that of the file that it opened itself, however long ago. */
-static bool has_moved(sqlite3 *db)
+/* SQLite compares the inode with that of the file that it opened itself, however long ago. It takes every file
+   that it cannot look at for moved. */
+static bool has_moved(sqlite3 *db, const char *database)
 {
+    struct stat now;
     int moved = 0;
 
-    return S.sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
+    return S.sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+           moved && (stat(database, &now) == 0 || is_gone());
 }
 
 /* As long as we have the log open, no other program may remove it or its index: a new log would be
@@ -42,7 +51,7 @@ bool rowlock__sqlite_replaced(sqlite3 *db, bool borrowed, struct rowlock_sqlite_
 
     if (!database || !*database || strlen(database) + 8 > sizeof path)
         return false; /* in memory */
-    if (has_moved(db))
+    if (has_moved(db, database))
         return true;
     for (int i = 0; i < n; i++) {
         snprintf(path, sizeof path, "%s%s", database, suffixes[i]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What only SQLite has: the file itself, and the busy time-out of a handle. Runs on: sqlite/native */
+#include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/grants.h"
 #include "lib/test.h"
 #include "rowlock/sqlite.h"
 
@@ -132,6 +134,42 @@ TEST(p1_the_file_is_replaced_and_its_leases_are_lost)
     rowlock_lease_free(second);
     t_int(rename(fresh, path), 0);
     nothing_holds(connection, lease);
+}
+
+/* Opens and acquires, and loses the right to look into the folder. 0: the lease is renewed all the same. */
+static int renew_unseen(const void *data, int to)
+{
+    struct rowlock_want want = t_x("unseen");
+    struct rowlock_terms terms = {.ttl_ms = 3600000};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_lease *lease = NULL;
+    struct stat file;
+    char url[500];
+
+    (void)to;
+    snprintf(url, sizeof url, "sqlite:%s/unseen.db", (const char *)data);
+    if (rowlock_open(url, NULL, &connection, NULL) ||
+        rowlock_acquire(connection, &want, 1, &terms, &lease, NULL))
+        return 1;
+    if (chmod(data, 0) || (geteuid() == 0 && setuid(65534)))
+        return 2;
+    if (stat(url + strlen("sqlite:"), &file) == 0 || errno != EACCES)
+        return 3;
+    if (rowlock_renew(lease, 0, NULL))
+        return 4;
+    return rowlock_release(lease, NULL) ? 5 : 0;
+}
+
+TEST(a_file_that_may_not_be_looked_at_has_not_gone)
+{
+    char folder[400];
+    struct child child;
+
+    snprintf(folder, sizeof folder, "%s/unseen", getenv("ROWLOCK_TEST_TEMP"));
+    t_int(mkdir(folder, 0700), 0);
+    child = t_child(renew_unseen, folder);
+    t_int(t_await_child(&child), 0);
+    t_int(chmod(folder, 0700), 0);
 }
 
 static void note_loss(struct rowlock_lease *lease, const struct rowlock_error *why, void *data)
