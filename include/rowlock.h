@@ -413,8 +413,9 @@ ROWLOCK_API int rowlock_renew(struct rowlock_lease *lease, rowlock_duration ttl_
 
 /*
  * Gives the lease back, and stops its keeper. To do it twice does no harm. Blocks for statement_ms
- * at most, also while a fenced transaction of yours is open; then it is left to expire. It is not
- * interrupted: the signal that ends a program is often why it releases.
+ * at most, also while a fenced transaction of yours is open; then it is left to expire. A statement that
+ * the server cancels is repeated until the lease's end. The call is not interrupted: the signal that ends a
+ * program is often why it releases.
  *
  * ELOST  it had been lost before: what was done under it may have overlapped with another's work
  * ETIMEDOUT, EINTX, EDENIED, ECONN, ENOMEM, EDB
@@ -626,8 +627,9 @@ struct rowlock_result {
 
 /*
  * Ends a run that rowlock_claim began: the lease is given back and the result recorded, in one transaction.
- * It is rowlock_release in all else. Where the lease is lost, the result goes into the history alone, as LATE
- * or NOTSTARTED: the run that follows is not touched. A broken run is BROKEN, whatever the result says.
+ * It is rowlock_release in all else: a statement that the server cancels is repeated until the lease's end. Where
+ * the lease is lost, the result goes into the history alone, as LATE or NOTSTARTED: the run that follows is not
+ * touched. A broken run is BROKEN, whatever the result says.
  *
  * A run that ends as LOST is repeated as `retry` says. One that is NOTSTARTED does not count as a try: it is
  * claimed again after `backoff_ms`, until it starts or the next instant takes its place. The name of both is
@@ -809,7 +811,7 @@ ROWLOCK_API int rowlock_refresh_acquire(struct rowlock_connection *connection,
 /*
  * Gives the lease of rowlock_refresh_acquire back and says how it went, in one transaction: COMPLETE for a
  * result that is DONE, else ERROR with `output`, or where that is NULL with what the result means. All else as
- * rowlock_release.
+ * rowlock_release: a statement that the server cancels is repeated until the lease's end.
  *
  * EINVAL  the lease is not of a subject; the outcome is one that only the database finds
  * ELOST   it had been lost before; the subject is in ERROR, unless another has begun it since
