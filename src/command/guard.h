@@ -120,7 +120,7 @@ struct stand_in {
 void stand_in_start(struct stand_in *stand_in, const struct guard_plan *plan);
 /* Its next order: 1. It is gone, or has nothing to say: 0. Never blocks. */
 int stand_in_next(struct stand_in *stand_in, struct guard_order *out);
-/* Ends it, if there is one. */
+/* Kills it, if there is one, and does not wait for its end. */
 void stand_in_end(struct stand_in *stand_in);
 
 /* ---- descendants: guard_tree.c ----------------------------------------------------------------------- */
