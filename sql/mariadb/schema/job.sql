@@ -172,12 +172,14 @@ CREATE OR REPLACE PROCEDURE rowlock_end_run(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_now_ms, v_until BIGINT DEFAULT 0;
+    DECLARE v_runs INT;
     DECLARE v_pending TINYINT DEFAULT p_outcome IN ('lost', 'not started') AND NOT p_stop;
     DECLARE v_job VARBINARY(255);
-    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     CALL rowlock_clock(v_now_ms);
-    SELECT taken_until, job INTO v_until, v_job FROM rowlock_run WHERE token = p_token;
+    SELECT count(*), COALESCE(MAX(taken_until), 0), MAX(job) INTO v_runs, v_until, v_job
+      FROM rowlock_run WHERE token = p_token;
+    CALL rowlock_check_answer(v_runs);
     IF v_until > v_now_ms AND NOT p_stop AND NOT v_pending THEN
         UPDATE rowlock_beat SET expires = '1970-01-01' + INTERVAL v_until * 1000 MICROSECOND WHERE token = p_token;
     ELSE
@@ -204,14 +206,15 @@ CREATE OR REPLACE PROCEDURE rowlock_end_late(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_now_ms BIGINT;
-    DECLARE v_outcome VARCHAR(20) DEFAULT '';
-    DECLARE v_pending INT DEFAULT 0;
-    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+    DECLARE v_outcome VARCHAR(20);
+    DECLARE v_runs, v_pending INT;
 
     CALL rowlock_clock(v_now_ms);
-    SELECT outcome INTO v_outcome FROM rowlock_run WHERE token = p_token FOR UPDATE;
+    SELECT count(*), COALESCE(MAX(outcome), '') INTO v_runs, v_outcome
+      FROM rowlock_run WHERE token = p_token FOR UPDATE;
     SELECT count(*) INTO v_pending FROM rowlock_run r JOIN rowlock_job j ON j.name = r.job AND j.running = r.token
      WHERE r.token = p_token AND r.outcome = 'lost';
+    CALL rowlock_check_answer(v_runs + v_pending);
     UPDATE rowlock_run
        SET outcome = CASE WHEN v_outcome = 'broken' THEN v_outcome
                           WHEN p_outcome = 'not started' THEN p_outcome ELSE 'late' END,
@@ -231,9 +234,8 @@ CREATE OR REPLACE PROCEDURE rowlock_finish_job(
     IN p_token BIGINT, IN p_outcome VARCHAR(20), IN p_exit INT, IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_beats, v_stop, v_leases, v_status INT;
-    DECLARE v_outcome VARCHAR(20) DEFAULT '';
-    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+    DECLARE v_beats, v_stop, v_leases, v_runs, v_status INT;
+    DECLARE v_outcome VARCHAR(20);
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         ROLLBACK AND NO CHAIN NO RELEASE;
@@ -244,8 +246,9 @@ BEGIN
     START TRANSACTION READ WRITE;
     SELECT count(*), MAX(stop) INTO v_beats, v_stop FROM rowlock_beat WHERE token = p_token FOR UPDATE;
     SELECT count(*) INTO v_leases FROM rowlock_lease WHERE token = p_token FOR UPDATE;
-    SELECT outcome INTO v_outcome FROM rowlock_run WHERE token = p_token;
-    CALL rowlock_check_answer(v_beats + v_leases);
+    SELECT count(*), COALESCE(MAX(outcome), '') INTO v_runs, v_outcome
+      FROM rowlock_run WHERE token = p_token;
+    CALL rowlock_check_answer(v_beats + v_leases + v_runs);
     IF v_beats = 0 OR v_leases = 0 THEN
         CALL rowlock_end_late(p_token, p_outcome, p_exit, p_output, v_status);
     ELSEIF v_outcome IN ('done', 'failed', 'timed out') THEN

@@ -321,13 +321,14 @@ END//
 -- ---- frozen waiters ----------------------------------------------------------------------------------
 
 -- May the waiter of a ticket be blocked by the name lock of another name than those of p_mine? Then it is
--- silent without being frozen. Waits for nobody.
+-- silent without being frozen. Waits for nobody. What is not answered counts as blocked.
 CREATE OR REPLACE PROCEDURE rowlock_is_blocked(
     IN p_ticket BIGINT, IN p_mine BIGINT, OUT p_blocked TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_technique VARCHAR(16) CHARACTER SET utf8mb4;
     DECLARE v_name VARBINARY(255);
+    DECLARE v_names BIGINT;
     DECLARE v_shared, v_end TINYINT DEFAULT 0;
     DECLARE v_status TINYINT;
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
@@ -337,17 +338,24 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
 
     SELECT technique INTO v_technique FROM rowlock_meta;
+    SELECT count(*) INTO v_names FROM rowlock_waiter
+     WHERE ticket = p_ticket AND name NOT IN (SELECT name FROM rowlock_waiter WHERE ticket = p_mine);
     SET p_blocked = 0;
     OPEN c_names;
     names: LOOP
+        SET v_status = NULL;
         FETCH c_names INTO v_name, v_shared;
         IF v_end OR p_blocked THEN
             LEAVE names;
         END IF;
-        CALL rowlock_take(v_name, v_shared AND v_technique <> 'insert', 0, v_status, v_detail);
-        SET p_blocked = v_status IN (1, 2);
+        SET v_names = v_names - 1;
+        CALL rowlock_take(v_name, v_shared AND COALESCE(v_technique, '') <> 'insert', 0, v_status, v_detail);
+        SET p_blocked = COALESCE(v_status IN (1, 2), 1);
     END LOOP;
     CLOSE c_names;
+    IF COALESCE(v_names <> 0, 1) THEN           -- a read was not answered
+        SET p_blocked = 1;
+    END IF;
 END//
 
 -- Under T, of the tickets before ours: call 0 marks with p_number those without a mark. Else those that
@@ -379,6 +387,7 @@ BEGIN
             UPDATE rowlock_waiter SET called = p_number
              WHERE ticket = v_ticket AND name = v_name AND called IS NULL;
         ELSE
+            SET v_silent = 0, v_blocked = 1;    -- only an answer strikes
             SELECT COALESCE(SUM(name = v_name AND called <= p_called), 0) INTO v_silent
               FROM rowlock_waiter WHERE ticket = v_ticket FOR UPDATE;
             IF v_silent > 0 THEN
