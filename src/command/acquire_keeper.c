@@ -28,11 +28,12 @@
 
 struct keeping {
     struct taking *taking;
-    int process_fd; /* the process, whatever becomes of its number */
-    int caller_fd;  /* the first process: our word, and its end */
-    int lost_fd;    /* readable: the lease is lost */
-    int timer_fd;   /* readable: its end is near */
-    int log_fd;     /* the process's standard error, if that is a file; or -1 */
+    int process_fd;            /* the process, whatever becomes of its number */
+    int caller_fd;             /* the first process: our word, and its end */
+    int lost_fd;               /* readable: the lease is lost */
+    int timer_fd;              /* readable: its end is near */
+    int log_fd;                /* the process's standard error, if that is a file; or -1 */
+    int announced[KEPT_NAMES]; /* of run_kept.c */
     pid_t pid;
     char why[512]; /* it was lost; written before lost_fd */
 };
@@ -264,18 +265,22 @@ static enum keeping_end keep(const struct keeping *keeping)
     struct pollfd fds[] = {{.fd = keeping->process_fd, .events = POLLIN},
                            {.fd = keeping->lost_fd, .events = POLLIN},
                            {.fd = keeping->taking->signals.fd, .events = POLLIN},
-                           {.fd = keeping->timer_fd, .events = POLLIN}};
+                           {.fd = keeping->timer_fd, .events = POLLIN},
+                           {.fd = keeping->announced[0], .events = POLLIN},
+                           {.fd = keeping->announced[1], .events = POLLIN}};
     struct signalfd_siginfo info;
     int64_t left;
 
     while ((left = rowlock_left(lease) - margin_of(keeping)) > 0) {
         set_timer(keeping, left);
-        if (poll(fds, 4, -1) < 0)
+        if (poll(fds, sizeof fds / sizeof *fds, -1) < 0)
             continue;
         if (fds[0].revents)
             return PROCESS_ENDED;
         if (fds[1].revents)
             return LEASE_LOST;
+        take_askers(keeping->announced[0]);
+        take_askers(keeping->announced[1]);
         while (signals_next(keeping->taking->signals.fd, &info))
             give_up(keeping, (int)info.ssi_signo); /* and kept until it has ended */
     }
@@ -290,7 +295,7 @@ static int begin_to_keep(struct keeping *keeping)
     struct rowlock_error error = {0};
 
     close_interrupt(keeping);
-    announce_kept(keeping->pid, rowlock_token(keeping->taking->holding.lease));
+    announce_kept(keeping->pid, rowlock_token(keeping->taking->holding.lease), keeping->announced);
     keeping->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     keeping->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (keeping->lost_fd < 0 || keeping->timer_fd < 0) {

@@ -129,9 +129,14 @@ int set_environment(const struct rowlock_want *wants, size_t n, const struct hol
 
 /* ---- run_kept.c ---------------------------------------------------------------------------- */
 
-/* Of the keeper of `acquire --while-pid`: what is below `pid` must not wait for this lease. */
-void announce_kept(pid_t pid, int64_t token);
-/* Is this process, or an ancestor, one whose lease `token` is kept so? 0: any lease. */
+#define KEPT_NAMES 2
+
+/* Of the keeper of `acquire --while-pid`: what is below `pid` must not wait for this lease. `fds` stay open; a
+   readable one is for take_askers(); -1 where the name was bound already. */
+void announce_kept(pid_t pid, int64_t token, int fds[KEPT_NAMES]);
+/* Never blocks. */
+void take_askers(int fd);
+/* Is this process, or an ancestor, one whose lease `token` is kept so, by this user or root? 0: any lease. */
 int is_kept_for_ancestor(int64_t token);
 
 /* ---- run_child.c --------------------------------------------------------------------------- */

@@ -3,7 +3,9 @@
  * A lease of `acquire --while-pid` ends with that process, so nothing below the process may wait for it.
  * The environment of a process that runs already cannot tell, so the keeper binds two abstract sockets:
  * one is named by the process, one by the process and the token. The kernel removes them with the keeper.
+ * Every user may bind such a name: the kernel says to whom connects which user listens there.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -31,38 +33,63 @@ static socklen_t address_of(pid_t pid, int64_t token, struct sockaddr_un *out)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-void announce_kept(pid_t pid, int64_t token)
-{
-    const int64_t tokens[] = {0, token};
-
-    for (int i = 0; i < 2; i++) {
-        struct sockaddr_un address;
-        socklen_t length = address_of(pid, tokens[i], &address);
-        int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-        if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length))
-            close(fd); /* another keeper of this process has bound it */
-    }
-}
-
-static int is_announced(int fd, pid_t pid, int64_t token)
+static int announce(pid_t pid, int64_t token)
 {
     struct sockaddr_un address;
     socklen_t length = address_of(pid, token, &address);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    return connect(fd, (struct sockaddr *)&address, length) == 0;
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, SOMAXCONN) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd); /* another keeper of this process has bound it, or another user */
+    return -1;
+}
+
+void announce_kept(pid_t pid, int64_t token, int fds[KEPT_NAMES])
+{
+    fds[0] = announce(pid, 0);
+    fds[1] = announce(pid, token);
+}
+
+void take_askers(int fd)
+{
+    int asker;
+
+    while ((asker = accept4(fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+        close(asker);
+}
+
+/* Another user's word would make our locks fail. */
+static int listens_for_us(int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           (peer.uid == geteuid() || peer.uid == 0);
+}
+
+static int is_announced(pid_t pid, int64_t token)
+{
+    struct sockaddr_un address;
+    socklen_t length = address_of(pid, token, &address);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int is = fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0 && listens_for_us(fd);
+
+    if (fd >= 0)
+        close(fd);
+    return is;
 }
 
 int is_kept_for_ancestor(int64_t token)
 {
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), found = 0;
     pid_t pid = getpid();
+    int found = 0;
 
-    for (int i = 0; fd >= 0 && pid > 1 && !found && i < MOST_ANCESTORS; i++) {
-        found = is_announced(fd, pid, token);
+    for (int i = 0; pid > 1 && !found && i < MOST_ANCESTORS; i++) {
+        found = is_announced(pid, token);
         pid = i ? tree_parent(pid) : getppid();
     }
-    if (fd >= 0)
-        close(fd);
     return found;
 }

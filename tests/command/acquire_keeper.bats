@@ -268,6 +268,43 @@ END
     [ -e ran ]
 }
 
+# As nobody, what a keeper of process PID binds; SOCK_DGRAM is of versions before.
+announce_as_nobody() { # PID TOKEN
+    rm -f announced
+    start perl -e 'use Socket; use POSIX; open my $ready, ">", "announced" or die; POSIX::setuid(65534) or die;
+        for my $token (0, $ARGV[2]) { for my $type (SOCK_STREAM, SOCK_DGRAM) {
+            socket(my $s, AF_UNIX, $type, 0) or die; push @all, $s;
+            bind($s, pack("S a*", AF_UNIX, "\0rowlock/while/$ARGV[0]/$ARGV[1]/$token")) or die "bind: $!";
+            $type == SOCK_DGRAM or listen($s, 10) or die; } }
+        syswrite $ready, "announced"; sleep 600' "$(stat -Lc %i /proc/self/ns/pid)" "$1" "$2"
+    until_true grep -q announced announced
+}
+
+@test "what another user announces makes no lock fail, and no keeper" {
+    [ "$(id -u)" = 0 ] || skip "two users want root"
+    token=$(rowlock acquire --ttl 10m victim)
+    # shellcheck disable=SC2016
+    start sh -c 'until [ -e go ]; do sleep 0.02; done; "$0" --db "$1" run -w 60 victim -- touch ran; exit $?' \
+        "$ROWLOCK" "$ROWLOCK_TEST_URL"
+    process=$started
+    announce_as_nobody "$process" "$token"
+    liar=$started
+    touch go
+    until_true is_waited_for victim
+    rowlock release victim --token "$token"
+    wait "$process"
+    [ -e ran ]
+    kill "$liar"
+    start sleep 300
+    process=$started
+    until_true is_named "$process" sleep
+    announce_as_nobody "$process" 1
+    rowlock check kept --token "$(acquire_while "$process" kept)"
+    kill "$process"
+    until_true is_free kept
+    kill "$started"
+}
+
 @test "the keeper is killed: the next check says that nobody renews, though the lease lasts" {
     start sleep 300
     until_true is_named "$started" sleep
