@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "command/json.h"
 #include "command/lease_argument.h"
@@ -17,6 +18,7 @@ struct breaking {
     int64_t token; /* 0: all */
     int now;
     int stopping; /* how many were broken before */
+    int holds;    /* how many were of hold, where nobody works under the lease */
 };
 
 static void read_options(struct command *command, struct breaking *breaking)
@@ -58,12 +60,14 @@ static void say_nothing_held(struct rowlock_connection *connection, const struct
         message("nobody holds a lease of '%s': nothing to break", breaking->name);
 }
 
-static int count_stopping(const struct rowlock_holder *holder, void *data)
+static int look_before(const struct rowlock_holder *holder, void *data)
 {
     struct breaking *breaking = data;
 
-    if (holder->stop && (!breaking->token || breaking->token == holder->token))
-        breaking->stopping++;
+    if (holder->holding != ROWLOCK_HOLDS || (breaking->token && breaking->token != holder->token))
+        return 0;
+    breaking->stopping += holder->stop != 0;
+    breaking->holds += holder->pid == 0 && strcmp(holder->command, "hold") == 0;
     return 0;
 }
 
@@ -144,10 +148,10 @@ static void say_broken(struct rowlock_connection *connection, const struct break
 
     escape_controls(breaking->name, name, sizeof name);
     if (breaking->now)
-        printf("%" PRId64
-               " %s of '%s' ended at once: a holder that has not noticed yet may overlap "
-               "with the next one\n",
-               broken, leases, name);
+        printf("%" PRId64 " %s of '%s' ended at once%s\n", broken, leases, name,
+               broken > breaking->holds
+                   ? ": a holder that has not noticed yet may overlap with the next one"
+                   : "");
     else if (rowlock_list(connection, breaking->name, see_left, &left, NULL) == 0 && !left.kept &&
              !left.unattended)
         printf("%" PRId64 " %s of '%s' broken: it is free\n", broken, leases, name);
@@ -187,8 +191,7 @@ static int break_interruptibly(const struct command *command, struct breaking *b
         status = connect_database(&url, &approach, connection, &code);
     url_free(&url);
     if (!status) {
-        if (!breaking->now)
-            rowlock_list(*connection, breaking->name, count_stopping, breaking, NULL);
+        rowlock_list(*connection, breaking->name, look_before, breaking, NULL);
         code = rowlock_break(*connection, breaking->name, breaking->token, breaking->now, &broken,
                              &error);
         status = code ? report(&error) : report_broken(command, *connection, breaking, broken);

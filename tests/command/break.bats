@@ -66,6 +66,15 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     rowlock acquire -n --ttl 1m now
 }
 
+@test "break --now of a hold does not warn of a holder that may overlap: there is none" {
+    rowlock hold --for 2h --note why kept
+    run rowlock break --now kept
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "$output" = "1 lease of 'kept' ended at once" ]
+    is_free kept
+}
+
 @test "break says how many, and can choose one" {
     one=$(rowlock acquire -s --ttl 1m many)
     two=$(rowlock acquire -s --ttl 1m many)
