@@ -20,7 +20,7 @@ static void read_options(struct command *command, struct lock_options *lock)
         else
             take_lock_option(command, option, lock);
     if (command->n_operands + command->n_rest == 0)
-        usage_error(command, "a NAME is missing");
+        name_missing(command);
     if (lock->ttl_ms == 0)
         usage_error(command, "--for DUR is missing: how long the name is held, --for 2h");
     if (!lock->note || !*lock->note)

@@ -119,7 +119,7 @@ static void take_name(const struct command *command, struct job_run *job)
     char why[160];
 
     if (command->n_operands == 0)
-        usage_error(command, "a NAME is missing");
+        name_missing(command);
     if (command->n_operands > 1)
         usage_error(command, "one word too many: '%s'", shown(command->operands[1]));
     if (job_name_check(command->operands[0], why, sizeof why))

@@ -102,6 +102,8 @@ void print_version(void);
 void print_overview(void);
 void print_help(const struct verb *verb);
 int cmd_help(struct command *command);
+/* Of options.c: names --name where an option may have been meant as the name. */
+_Noreturn void name_missing(const struct command *command);
 _Noreturn void usage_error(const struct command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

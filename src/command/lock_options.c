@@ -111,7 +111,7 @@ void finish_lock_options(const struct command *command, struct lock_options *opt
     enum rowlock_mode mode = options->limit ? ROWLOCK_PERMIT : options->mode;
 
     if (command->n_operands == 0)
-        usage_error(command, "a NAME is missing");
+        name_missing(command);
     if (options->tries && options->waits)
         usage_error(command, "-n does not wait, and -w does: one of them only");
     if (options->tries)

@@ -47,10 +47,26 @@ static void merge_options(struct command *command, const char *order, const char
              short_options ? short_options : "");
 }
 
+static const char *name_hint(const struct command *command)
+{
+    return command->verb && command->verb->takes_names
+               ? "; a name that begins with - is given by --name"
+               : "";
+}
+
+void name_missing(const struct command *command)
+{
+    int dashes = 0;
+
+    for (int i = 1; i < command->argc; i++)
+        dashes += command->argv[i][0] == '-' && strcmp(command->argv[i], "--") != 0;
+    usage_error(command, "a NAME is missing%s", dashes ? name_hint(command) : "");
+}
+
 /* getopt leaves 0 or the option's value in optopt for a long option, the letter for a short one. */
 static _Noreturn void refuse(const struct command *command, int what)
 {
-    const char *word = command->argv[optind - 1];
+    const char *word = command->argv[optind - 1], *suggested;
     int length = (int)strcspn(word, "=");
     int is_long =
         optopt == 0 || optopt >= OPTION_OWN || (what == ':' && strncmp(word, "--", 2) == 0);
@@ -61,10 +77,11 @@ static _Noreturn void refuse(const struct command *command, int what)
         usage_error(command, "option '-%c' wants a value", optopt);
     if (is_long && optopt)
         usage_error(command, "option '%.*s' takes no value", length, word);
-    if (is_long)
-        usage_error(command, "no such option: '%.*s'%s", length, word,
-                    suggest_option(command->long_options, word + 2, (size_t)length - 2));
-    usage_error(command, "no such option: '-%c'", optopt);
+    if (!is_long)
+        usage_error(command, "no such option: '-%c'%s", optopt, name_hint(command));
+    suggested = suggest_option(command->long_options, word + 2, (size_t)length - 2);
+    usage_error(command, "no such option: '%.*s'%s", length, word,
+                *suggested ? suggested : name_hint(command));
 }
 
 /* A global option is dealt with here: 1. */

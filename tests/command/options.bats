@@ -363,6 +363,11 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     rowlock jobs --name -j | grep -q done
     rowlock jobs --name -j --forget
     refused "too many" ls --name -x y
+    refused "a NAME is missing; a name that begins with - is given by --name" run -x -- true
+    refused "a NAME is missing; a name that begins with - is given by --name" run -- -x -- true
+    refused "no such option: '-x'; a name that begins with - is given by --name" ls -x
+    refused "a NAME is missing" run
+    [[ ${lines[0]} != *"--name"* ]]
     refused "empty" ls --name ""
     refused "no such option: '--name'" vacuum --name x
 }
