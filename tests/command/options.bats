@@ -287,7 +287,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
         sed -n 's/^CREATE PROCEDURE \(rowlock_[a-z0-9_]*\).*/\1/p' text | sort >created
         grep -vE '^rowlock_(adopt|once)$' created >to-grant # these two are dropped again
         sed -n 's/^GRANT EXECUTE ON PROCEDURE \(rowlock_[a-z0-9_]*\) .*/\1/p' text | sort | diff to-grant -
-        [ "$(uniq -d created)" = "" ]
+        [ "$(uniq -d to-grant)" = "" ]
         [ "$(grep -o 'CALL rowlock_[a-z0-9_]*' text | sed 's/CALL //' | sort -u | comm -23 - created)" = "" ]
     done
 }
