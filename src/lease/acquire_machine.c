@@ -8,7 +8,7 @@
 #define MOMENT_MS 250    /* a try waits so long for T: another grant has it */
 #define SETTLE_MS 2000   /* a lost session that was at work has done it by then */
 #define CLEARING_MS 1000 /* a try spends so long at most on removing dead tickets */
-#define BUSY_MAX_MS 250  /* a busy file is tried again after so long at the latest */
+#define BUSY_MAX_MS 250  /* a ticket in a busy file is tried again after so long at the latest */
 #define RECONNECT_MS 50  /* the first pause before another attempt to connect */
 #define RECONNECT_MAX_MS 5000
 
@@ -145,7 +145,7 @@ static step not_done(machine *m, int64_t now, uint32_t dice)
     case QUEUING:
         return pause(m, now, QUEUE_PAUSE, grow(m, STEP_MS, BUSY_MAX_MS), dice);
     default:
-        return pause(m, now, WAITING, m->place > 1 ? grow(m, STEP_MS, BUSY_MAX_MS) : STEP_MS, dice);
+        return pause(m, now, WAITING, STEP_MS, dice);
     }
 }
 

@@ -193,7 +193,6 @@ static step wait_and_look(machine *m, int64_t now, bool moves, uint32_t dice)
 {
     if (!m->locked && m->good_ms < good_for(m)) /* a new ticket, not good until the next look */
         return rowlock__queue_look(m, now);
-    m->pause_ms = 0;
     return pause(m, now, WAITING, pause_by_place(m) / (moves ? 2 : 1), dice);
 }
 

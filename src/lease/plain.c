@@ -278,8 +278,8 @@ static int enqueue_under_t(struct work *work, int64_t *ticket)
     return code;
 }
 
-/* Only for a moment: the driver polls quickly, and so a crowd would use up the processor. The machine tries
-   again, less and less often. */
+/* Only for a moment: the driver polls quickly, and so a crowd that comes at once would use up the processor.
+   The machine tries again, less and less often. A waiter that stands in the queue has its place to lose. */
 static int take_t_briefly(const struct work *work)
 {
     int64_t statement_ms = work->request->connection->statement_ms;
@@ -334,7 +334,7 @@ static int place(struct work *work)
 
     if (code || !position.stale || work->reply->status == ROWLOCK_STATUS_UNQUEUED)
         return code;
-    code = take_t_briefly(work);
+    code = take_t(work, work->request->connection->statement_ms, false);
     if (code)
         return code;
     return give_t(work, ask(work, ROWLOCK_SQL_SEEN, values, NULL, NULL), true);
