@@ -16,6 +16,7 @@ struct rowlock_attempt {
     int later;        /* in the caller's transaction; else begin-and-lock */
     int unread;       /* the schema is looked at after the first write: rowlock__check_late */
     int the_long_way; /* the fast path obeys the session's lock_timeout; the long way does not */
+    int cleared;      /* the way was cleared outside once: a late try does not clear it again */
     struct rowlock_pause pause;
     struct rowlock_answer answer;
     struct rowlock_outcome outcome;

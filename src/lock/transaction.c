@@ -13,7 +13,7 @@
 #include "session/connection.h"
 #include "util/error.h"
 
-#define MOMENT_MS 1000 /* what a try may spend on clearing its way */
+#define MOMENT_MS 1000 /* so long after its deadline, an attempt clears its way no second time */
 
 /* Where a transaction is open, what must be outside of it goes over a second connection. */
 static int outside_of(struct rowlock_attempt *attempt, struct rowlock_connection **out,
@@ -29,7 +29,7 @@ static int is_over(const struct rowlock_attempt *attempt)
            (attempt->wait_ms > 0 && rowlock__now_ms() >= attempt->deadline_ms);
 }
 
-/* A try does no waiting, but may clear the way once: a moment for it, counted from the start. */
+/* A try does not wait, but it may clear its way a few times. */
 static int is_far_over(const struct rowlock_attempt *attempt)
 {
     return attempt->wait_ms >= 0 &&
@@ -56,8 +56,9 @@ static int do_outside(struct rowlock_attempt *attempt,
     struct rowlock_connection *outside = NULL;
     int code;
 
-    if (is_far_over(attempt))
+    if (attempt->cleared && is_far_over(attempt))
         return ROWLOCK_OK;
+    attempt->cleared = 1;
     code = outside_of(attempt, &outside, error);
     if (!code && outside)
         code = rowlock__given_up(outside, todo(attempt, outside, error), error);

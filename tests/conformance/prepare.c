@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making names known before one's own BEGIN, and forgetting those that nobody holds. */
+#include <string.h>
+#include <time.h>
+
 #include "lib/lease.h"
 #include "lib/test.h"
 
@@ -56,6 +59,28 @@ TEST(a_name_never_seen_is_locked_later_on_a_connection_by_url)
     for (int i = 2; i < 6; i++)
         t_ok(t_lock(own, t_x(t_name(i)), 0));
     t_int(t_is_free(t_x(t_name(5))), 0);
+}
+
+/* A first call on a busy machine takes seconds; then the try must still prepare the name. */
+TEST(p11_a_try_that_took_long_is_granted_a_name_never_seen)
+{
+    struct rowlock_connection *own = t_open();
+    void *locker = t_native();
+    struct timespec long_enough = {1, 200000000};
+    struct thread *thread;
+
+    if (!t_facts()->must_be_known || strcmp(t_facts()->engine, "postgresql") != 0)
+        return;
+    t_ok(t_begin(own, t_x(t_name(1)), 0));
+    t_ok(rowlock_rollback(own, &t_error));
+    t_native_sql(locker, "BEGIN");
+    t_native_sql(locker, "LOCK TABLE rowlock.name");
+    thread = t_begin_thread(own, t_x(t_name(2)), 0);
+    t_until_waiting(thread);
+    nanosleep(&long_enough, NULL); /* more than a try spends on clearing its way again */
+    t_native_sql(locker, "COMMIT");
+    t_ok(t_join(thread));
+    t_int(t_is_free(t_x(t_name(2))), 0);
 }
 
 TEST(preparing_twice_or_what_is_held_does_no_harm)
