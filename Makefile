@@ -58,7 +58,7 @@ DIALECTS     := postgresql yugabytedb mariadb mysql sqlite
 GEN_SOURCES  := $(DIALECTS:%=$(BUILD)/gen/dialect_%.c)
 .SECONDARY: $(GEN_SOURCES)
 LIB_OBJECTS  := $(LIB_SOURCES:%.c=$(BUILD)/obj/%.o) $(GEN_SOURCES:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
-CMD_OBJECTS  := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/command/*.c)) $(BUILD)/obj/gen/verb_texts.o
+CMD_OBJECTS  := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/command/*.c src/command/*/*.c)) $(BUILD)/obj/gen/verb_texts.o
 
 # V=1 shows the commands.
 quiet = $(if $(V),,@echo "  $(1)	$@" &&)

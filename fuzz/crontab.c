@@ -3,7 +3,7 @@
  * Crontabs: a mistake lies in the text; jobs have a name of their own, a schedule, and a command that stands
  * in the text; what was read reads the same again.
  */
-#include "command/crontab.h"
+#include "command/cron/crontab.h"
 #include "fuzz.h"
 
 /* Does the mistake's column lie in its line, or just behind it? */

@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 60
 FUZZ_FLAGS = $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) -Ifuzz
 
 # What a target needs of the command.
-FUZZ_PARTS_crontab := src/command/crontab.c src/command/job_settings.c src/command/message.c src/command/run_times.c
+FUZZ_PARTS_crontab := $(addprefix src/command/,cron/crontab.c job/settings.c output/message.c run/times.c)
 
 .PHONY: fuzz
 fuzz: $(FUZZ_TARGETS:%=$(BUILD)/fuzz/libfuzzer/%)

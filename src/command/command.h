@@ -60,14 +60,14 @@ struct command {
     int scanning;
 };
 
-/* ---- main.c ------------------------------------------------------------------------------ */
+/* ---- main.c -------------------------------------------------------------------------- */
 
 extern const struct verb verbs[]; /* ends with a NULL name */
 const struct verb *find_verb(const char *name);
 /* Before a command of the caller's is executed: SIGXFSZ is what it was to the caller. */
 void leave_large_files_to_command(void);
 
-/* ---- options.c --------------------------------------------------------------------------- */
+/* ---- options.c ----------------------------------------------------------------------- */
 
 /* Values of long options without a letter; the global ones are above what a verb may use. */
 enum { OPTION_OWN = 256, OPTION_DB = 512, OPTION_JSON, OPTION_VERSION, OPTION_NAME };
@@ -89,14 +89,14 @@ void read_operands(struct command *command, int most);
 int64_t option_duration(const struct command *command, const char *option, int64_t bare_ms);
 long option_number(const struct command *command, const char *option, long least, long most);
 
-/* ---- suggest.c --------------------------------------------------------------------------- */
+/* ---- suggest.c ----------------------------------------------------------------------- */
 
 /* "; did you mean ls?", or "" if nothing is close. Valid until the next call. */
 const char *suggest_verb(const char *word);
 /* Of the options that the verb takes, without "--"; `length`: of the word. */
 const char *suggest_option(const struct option *options, const char *word, size_t length);
 
-/* ---- help.c ------------------------------------------------------------------------------ */
+/* ---- help.c -------------------------------------------------------------------------- */
 
 void print_version(void);
 void print_overview(void);
@@ -107,7 +107,7 @@ _Noreturn void name_missing(const struct command *command);
 _Noreturn void usage_error(const struct command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* ---- message.c --------------------------------------------------------------------------- */
+/* ---- output/message.c ---------------------------------------------------------------- */
 
 /* "rowlock: ..." on stderr, one line, control characters and backslashes escaped. */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -124,7 +124,7 @@ const char *before_name(const char *name);
 /* An argument as a message may show it: what looks like a URL might hold a password. */
 const char *shown(const char *argument);
 
-/* ---- standard.c -------------------------------------------------------------------------- */
+/* ---- output/standard.c --------------------------------------------------------------- */
 
 /* No socket of ours takes the place of a standard descriptor that the caller closed. */
 void keep_standard_places(void);
@@ -134,20 +134,20 @@ int check_output(void);
 /* Writes what is buffered; an exit status, with a message. */
 int finish_output(void);
 
-/* ---- terminal.c -------------------------------------------------------------------------- */
+/* ---- output/terminal.c --------------------------------------------------------------- */
 
 /* Standard output is a terminal, and nobody asked for no colours (NO_COLOR, TERM=dumb). */
 int terminal_is_coloured(void);
 /* Of the terminal; 0: it is none, or does not know. */
 size_t terminal_columns(void);
 
-/* ---- exit_status.c ----------------------------------------------------------------------- */
+/* ---- exit_status.c ------------------------------------------------------------------- */
 
 int exit_status(int code);
 /* Says what the library said, and returns the exit status for it. */
 int report(const struct rowlock_error *error);
 
-/* ---- connect.c --------------------------------------------------------------------------- */
+/* ---- connection.c -------------------------------------------------------------------- */
 
 struct approach {
     int64_t deadline_ms;  /* try again until then; 0: one attempt */
@@ -171,7 +171,7 @@ const char *database_asked_for(void);
 /* The second half of it: where that leads. */
 const char *database_place(void);
 
-/* ---- verbs ------------------------------------------------------------------------------- */
+/* ---- verbs --------------------------------------------------------------------------- */
 
 int cmd_schema(struct command *command);
 int cmd_vacuum(struct command *command);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rowlock, the command: a table of verbs. Each has a file of its own, cmd_<verb>.c. */
+/* rowlock, the command: a table of verbs. Each has a file of its own, <verb>.c. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

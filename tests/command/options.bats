@@ -220,7 +220,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
         # shellcheck disable=SC2086
         "$ROWLOCK" help $verb
     done >all
-    for option in $(grep -ohE '\{?"[a-z-]+", (no|required)_argument' "$source_folder"/src/command/*.[ch] |
+    for option in $(grep -rohE '\{?"[a-z-]+", (no|required)_argument' "$source_folder/src/command" |
         sed 's/.*"\(.*\)".*/\1/' | sort -u); do
         grep -qE -- "--$option\b" all || { echo "$option"; false; }
     done

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How `run` divides the time of a lease. */
-#include "command/run.h"
+#include "command/run/run.h"
 #include "lib/test.h"
 
 TEST(from_term_to_kill_5_s_but_a_quarter_of_the_lease_at_most)

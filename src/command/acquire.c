@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "command/lease/take.h"
+
+enum { OPTION_WHILE_PID = OPTION_OWN };
+
+#define KEPT_TTL_MS 30000
+
+/* $PPID is 1 once the parent has ended; and init is deaf to TERM, if the lease were lost. */
+static pid_t option_process(const struct command *command)
+{
+    char *end;
+    long pid = strtol(optarg, &end, 10);
+
+    if (end != optarg && !*end && pid <= 1)
+        usage_error(command,
+                    "--while-pid: %ld is no process that works under a lease; name the one that "
+                    "does, in a script $$",
+                    pid);
+    pid = option_number(command, "--while-pid", 2, INT_MAX);
+    if (pid == getpid())
+        usage_error(command,
+                    "--while-pid: %ld is rowlock itself, which returns with the token; "
+                    "name the process that works, without exec",
+                    pid);
+    return (pid_t)pid;
+}
+
+static void read_options(struct command *command, struct lock_options *lock, pid_t *pid)
+{
+    static const struct option options[] = {
+        {"while-pid", required_argument, NULL, OPTION_WHILE_PID},
+        LOCK_LONG_OPTIONS,
+        {NULL, 0, NULL, 0}};
+    int option;
+
+    *pid = 0;
+    *lock = lock_options_default();
+    while ((option = next_option(command, LOCK_SHORT_OPTIONS, options)) != -1)
+        if (option == OPTION_WHILE_PID)
+            *pid = option_process(command);
+        else
+            take_lock_option(command, option, lock);
+    for (int i = 0; i < command->n_rest; i++)
+        command->operands[command->n_operands++] = command->rest[i];
+    if (command->n_operands > 0 && lock->ttl_ms == 0 && !*pid)
+        usage_error(command, "--ttl DUR is missing: how long the lease lasts if nobody renews it, "
+                             "--ttl 5m");
+    if (lock->ttl_ms == 0)
+        lock->ttl_ms = KEPT_TTL_MS;
+    finish_lock_options(command, lock);
+}
+
+int cmd_acquire(struct command *command)
+{
+    struct taking taking = {.command = command, .holder = "acquire"};
+    pid_t pid;
+    int status;
+
+    read_options(command, &taking.lock, &pid);
+    if (check_output())
+        return STATUS_FAILED;
+    if (pid)
+        return end_taking(&taking, acquire_while(&taking, pid));
+    if (signals_open(&taking.signals)) {
+        message("no descriptor for signals");
+        return STATUS_FAILED;
+    }
+    taking.interrupt_fd = taking.signals.wait_fd;
+    status = take_lease(&taking);
+    if (taking.holding.lease && !status)
+        status = print_token(&taking);
+    return end_taking(&taking, status);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the daemon asks the database. Every answer says when to ask again: between two instants of a job it is
+ * asked for once. All jobs at once are looked at every ten minutes, for clocks drift, and another may have
+ * forgotten a job or changed it.
+ */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/cron/cron.h"
+#include "util/random.h"
+
+#define DAY_MS INT64_C(86400000)
+#define HELD_MS 60000 /* who holds a name may let it go before its lease ends */
+#define SLACK_MS 2    /* a clock that was read in the middle of a millisecond */
+#define LEAST_MS 20   /* between two questions for one job, whatever the answer is */
+#define PAUSE_LEAST_MS 500
+#define PAUSE_MOST_MS 30000
+#define STATEMENT_MS 10000
+
+static int is_told_to_stop(const struct cron *cron)
+{
+    struct pollfd fd = {.fd = cron->stop_fd, .events = POLLIN};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
+/* ---- the database comes and goes ----------------------------------------------------------------------- */
+
+/* Not all nodes at once. */
+static void away(struct cron *cron, const struct rowlock_error *error)
+{
+    if (error->code == ROWLOCK_ECANCELED)
+        return;
+    if (!cron->away)
+        message("the database cannot be asked, trying again: %s", error->text);
+    cron->pause_ms = cron->away ? 2 * cron->pause_ms : PAUSE_LEAST_MS;
+    if (cron->pause_ms > PAUSE_MOST_MS)
+        cron->pause_ms = PAUSE_MOST_MS;
+    cron->away = 1;
+    cron->retry_ms = rowlock__now_ms() + cron->pause_ms +
+                     (int64_t)(rowlock__dice() % (uint32_t)(cron->pause_ms / 4));
+}
+
+static void there(struct cron *cron)
+{
+    cron->answered = 1;
+    if (cron->away)
+        message("the database is there again");
+    cron->away = 0;
+}
+
+/* At first what will not mend itself ends the daemon: somebody looks on. Later nobody does, and a server
+   that is set up anew may refuse for a while what it does not refuse for ever. */
+static void not_answered(struct cron *cron, const struct rowlock_error *error)
+{
+    static const int mend_themselves[] = {ROWLOCK_ECONN, ROWLOCK_ETIMEDOUT, ROWLOCK_ECANCELED};
+    int mends = cron->answered;
+
+    for (size_t i = 0; i < sizeof mend_themselves / sizeof *mend_themselves; i++)
+        mends |= error->code == mend_themselves[i];
+    if (mends)
+        away(cron, error);
+    else
+        cron->status = report(error);
+}
+
+static int reconnect(struct cron *cron)
+{
+    struct rowlock_options options = {.interrupt_fd = cron->stop_fd, .statement_ms = STATEMENT_MS};
+    struct rowlock_error error = {0};
+
+    if (cron->connection || rowlock_open(cron->url.text, &options, &cron->connection, &error) == 0)
+        return 0;
+    cron->connection = NULL;
+    not_answered(cron, &error);
+    return -1;
+}
+
+/* The session keeps a mark of every lease that it was granted; with it they go. The runs have sessions of
+   their own. */
+static void drop_marks(struct cron *cron)
+{
+    if (!cron->claimed)
+        return;
+    cron->claimed = 0;
+    rowlock_close(cron->connection);
+    cron->connection = NULL;
+}
+
+/* ---- one job --------------------------------------------------------------------------------------------- */
+
+static void say_claimed(const struct crontab_entry *entry, const struct rowlock_claim *claim,
+                        int64_t token)
+{
+    if (claim->repeat > 0)
+        message("%s: started, repetition %d, token %" PRId64, entry->name, claim->repeat, token);
+    else
+        message("%s: started, token %" PRId64, entry->name, token);
+}
+
+/* It cannot be run here: another claim, by this node or another, may start it. */
+static void give_up(struct rowlock_lease *lease)
+{
+    struct rowlock_result result = {.outcome = ROWLOCK_RUN_NOTSTARTED,
+                                    .exit = STATUS_FAILED,
+                                    .output = "cron could not start a process\n"};
+
+    rowlock_finish(lease, &result, NULL);
+}
+
+static void run_claimed(struct cron *cron, const struct crontab_entry *entry,
+                        const struct rowlock_claim *claim, struct rowlock_lease *lease)
+{
+    cron->claimed = 1;
+    if (cron_start(cron, entry, claim, rowlock_token(lease)) == 0)
+        say_claimed(entry, claim, rowlock_token(lease));
+    else
+        give_up(lease);
+    rowlock_lease_free(lease);
+}
+
+static int64_t in_time(int64_t now_ms, int64_t delay_ms)
+{
+    return rowlock__after(now_ms, delay_ms < LEAST_MS ? LEAST_MS : delay_ms + SLACK_MS);
+}
+
+static void plan_next(struct cron_job *job, const struct rowlock_claim *claim)
+{
+    int64_t delay_ms = claim->next_ms - claim->now_ms;
+
+    job->runs_somewhere = claim->claimed == ROWLOCK_JOB_RUNNING;
+    if (job->runs_somewhere && delay_ms > HELD_MS)
+        delay_ms = HELD_MS;
+    job->ask_ms = claim->next_ms == INT64_MAX && !job->runs_somewhere
+                      ? ROWLOCK_NEVER
+                      : in_time(rowlock__now_ms(), delay_ms);
+}
+
+/* What the database refuses to one job alone, say because of a trigger on its row, does not keep the others
+   waiting: how long until it is asked for again. */
+static const struct {
+    int code;
+    int64_t pause_ms;
+} refusals[] = {{ROWLOCK_EINVAL, CRON_LOOK_MS}, {ROWLOCK_EDB, HELD_MS},
+                {ROWLOCK_EROLLEDBACK, HELD_MS}, {ROWLOCK_EABORTED, HELD_MS},
+                {ROWLOCK_ELEFTOVER, HELD_MS},   {ROWLOCK_ELOST, LEAST_MS}};
+
+static void refused(struct cron *cron, struct cron_job *job, const struct rowlock_error *error)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (error->code == refusals[i].code) {
+            message("%s: %s", job->entry->name, error->text);
+            job->ask_ms = rowlock__after(rowlock__now_ms(), refusals[i].pause_ms);
+            return;
+        }
+    not_answered(cron, error);
+}
+
+static void ask_for(struct cron *cron, struct cron_job *job)
+{
+    const struct crontab_entry *entry = job->entry;
+    struct rowlock_job what = job_of(&entry->settings, entry->name, entry->schedule, "/bin/sh");
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_error error = {0};
+    struct rowlock_claim claim;
+
+    if (rowlock_claim(cron->connection, &what, &claim, &lease, &error)) {
+        refused(cron, job, &error);
+        return;
+    }
+    there(cron);
+    if (claim.lost)
+        message("%s: the run before (token %" PRId64 ") was lost", entry->name, claim.lost);
+    if (claim.claimed == ROWLOCK_JOB_CLAIMED)
+        run_claimed(cron, entry, &claim, lease);
+    plan_next(job, &claim);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------- */
+
+struct look {
+    struct cron *cron;
+    char *seen; /* one byte a job */
+};
+
+/* What was planned when the database's clock was wrong is planned anew by being asked for. */
+static int was_put_back(const struct crontab_entry *entry, const struct rowlock_job_view *view)
+{
+    return view->next_ms > rowlock_schedule_next(entry->schedule, view->now_ms + DAY_MS);
+}
+
+static void compare(struct cron_job *job, const struct rowlock_job_view *view)
+{
+    int64_t ask_ms = in_time(rowlock__now_ms(), view->next_ms - view->now_ms);
+
+    if (strcmp(view->schedule, rowlock_schedule_text(job->entry->schedule)) != 0 ||
+        was_put_back(job->entry, view) ||
+        (view->running.token && view->running.outcome != ROWLOCK_RUN_RUNNING))
+        job->ask_ms = 0;
+    else if (view->running.token || view->next_ms == INT64_MAX)
+        return; /* the answer that we had says when to ask */
+    else if (ask_ms < job->ask_ms || !view->failed_since_ms)
+        job->ask_ms = ask_ms;
+}
+
+static int look_at(const struct rowlock_job_view *view, void *data)
+{
+    struct look *look = data;
+
+    for (size_t i = 0; i < look->cron->crontab.n; i++)
+        if (strcmp(look->cron->jobs[i].entry->name, view->name) == 0) {
+            look->seen[i] = 1;
+            compare(&look->cron->jobs[i], view);
+        }
+    return 0;
+}
+
+static void look_at_all(struct cron *cron)
+{
+    struct look look = {.cron = cron, .seen = calloc(cron->crontab.n + 1, 1)};
+    struct rowlock_error error = {0};
+
+    cron->look_ms = rowlock__after(rowlock__now_ms(), CRON_LOOK_MS);
+    if (!look.seen)
+        return;
+    if (rowlock_jobs(cron->connection, NULL, look_at, &look, &error)) {
+        cron->look_ms = 0;
+        not_answered(cron, &error);
+    } else {
+        there(cron);
+        for (size_t i = 0; i < cron->crontab.n; i++)
+            if (!look.seen[i])
+                cron->jobs[i].ask_ms = 0;
+    }
+    free(look.seen);
+}
+
+static int may_ask(const struct cron *cron)
+{
+    return !cron->status && !is_told_to_stop(cron) &&
+           (!cron->away || rowlock__now_ms() >= cron->retry_ms);
+}
+
+void cron_ask(struct cron *cron)
+{
+    if (cron->crontab.n == 0 || rowlock__now_ms() < cron_next_ms(cron) || !may_ask(cron) ||
+        reconnect(cron))
+        return;
+    if (rowlock__now_ms() >= cron->look_ms)
+        look_at_all(cron);
+    for (size_t i = 0; i < cron->crontab.n && may_ask(cron); i++)
+        if (rowlock__now_ms() >= cron->jobs[i].ask_ms)
+            ask_for(cron, &cron->jobs[i]);
+    drop_marks(cron);
+}
+
+int64_t cron_next_ms(const struct cron *cron)
+{
+    int64_t next_ms = cron->crontab.n ? cron->look_ms : ROWLOCK_NEVER;
+
+    for (size_t i = 0; i < cron->crontab.n; i++)
+        if (cron->jobs[i].ask_ms < next_ms)
+            next_ms = cron->jobs[i].ask_ms;
+    return cron->away && next_ms < cron->retry_ms ? cron->retry_ms : next_ms;
+}

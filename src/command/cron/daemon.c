@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "command/cron/cron.h"
+
+#define LEAVE_MS 60000 /* a run that was told to end has its own deadlines, which are shorter */
+
+/* ---- the file ---------------------------------------------------------------------------------------- */
+
+static struct cron_job *jobs_of(const struct crontab *crontab)
+{
+    struct cron_job *jobs = calloc(crontab->n + 1, sizeof *jobs);
+
+    for (size_t i = 0; jobs && i < crontab->n; i++)
+        jobs[i].entry = &crontab->entries[i];
+    return jobs;
+}
+
+static int use(struct cron *cron, struct crontab *crontab)
+{
+    struct cron_job *jobs = jobs_of(crontab);
+
+    if (!jobs) {
+        message("out of memory");
+        crontab_free(crontab);
+        return STATUS_FAILED;
+    }
+    free(cron->jobs);
+    crontab_free(&cron->crontab);
+    cron->jobs = jobs;
+    cron->crontab = *crontab;
+    return STATUS_OK;
+}
+
+static void read_again(struct cron *cron)
+{
+    struct crontab crontab;
+    size_t n = cron->crontab.n;
+
+    if (cron_file_read(cron->path, &crontab) == STATUS_OK && use(cron, &crontab) == STATUS_OK)
+        message("'%s' is read again: %zu job%s", cron->path, cron->crontab.n,
+                cron->crontab.n == 1 ? "" : "s");
+    else
+        message("what was read of '%s' before counts on: %zu job%s", cron->path, n,
+                n == 1 ? "" : "s");
+}
+
+/* ---- signals ------------------------------------------------------------------------------------------ */
+
+static int is_ignored(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/* HUP is ours, also under nohup. */
+static int open_signals(struct cron *cron)
+{
+    static const int stops[] = {SIGTERM, SIGINT, SIGQUIT};
+    sigset_t stop, event, both;
+
+    sigaction(SIGPIPE, NULL, &cron->broken_pipe);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+    sigemptyset(&stop);
+    sigemptyset(&event);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        if (!is_ignored(stops[i]))
+            sigaddset(&stop, stops[i]);
+    sigaddset(&event, SIGHUP);
+    sigaddset(&event, SIGCHLD);
+    sigorset(&both, &stop, &event);
+    sigprocmask(SIG_BLOCK, &both, &cron->original);
+    cron->stop_fd = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+    cron->event_fd = signalfd(-1, &event, SFD_CLOEXEC | SFD_NONBLOCK);
+    cron->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    return cron->stop_fd < 0 || cron->event_fd < 0 || cron->timer_fd < 0 ? -1 : 0;
+}
+
+static void take_events(struct cron *cron)
+{
+    struct signalfd_siginfo info;
+    int hup = 0;
+
+    while (signals_next(cron->event_fd, &info))
+        hup |= info.ssi_signo == SIGHUP;
+    cron_reap(cron);
+    if (hup && !cron->stopping)
+        read_again(cron);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------ */
+
+static void begin_to_stop(struct cron *cron)
+{
+    cron->stopping = 1;
+    cron->stop_ms = rowlock__after(rowlock__now_ms(), cron->grace_ms);
+    rowlock_close(cron->connection);
+    cron->connection = NULL;
+    if (cron->n_runs == 0)
+        message("ends; nothing runs");
+    else
+        message("claims nothing more; %zu run%s may take %lld ms", cron->n_runs,
+                cron->n_runs == 1 ? "" : "s", (long long)cron->grace_ms);
+}
+
+static void stop_runs(struct cron *cron)
+{
+    cron->stopped = 1;
+    cron->stop_ms = rowlock__after(rowlock__now_ms(), LEAVE_MS);
+    for (size_t i = 0; i < cron->n_runs; i++)
+        message("%s: is told to end", cron->runs[i].name);
+    cron_tell_runs(cron, SIGTERM);
+}
+
+/* The first signal: no more claims; the second: no more grace; the third: no more patience. */
+static void take_stop(struct cron *cron)
+{
+    struct signalfd_siginfo info;
+
+    while (signals_next(cron->stop_fd, &info)) {
+        if (!cron->stopping)
+            begin_to_stop(cron);
+        else
+            cron->stop_ms = rowlock__now_ms();
+    }
+}
+
+/* 1: all is over. */
+static int go_on_stopping(struct cron *cron)
+{
+    if (cron->n_runs == 0)
+        return 1;
+    if (rowlock__now_ms() < cron->stop_ms)
+        return 0;
+    if (!cron->stopped) {
+        stop_runs(cron);
+        return 0;
+    }
+    for (size_t i = 0; i < cron->n_runs; i++)
+        message("%s: has not ended, and is left to its guard", cron->runs[i].name);
+    return 1;
+}
+
+/* ---- the loop ----------------------------------------------------------------------------------------- */
+
+/* Not poll()'s time-out, which does not count while the machine sleeps. */
+static void sleep_until(const struct cron *cron, int64_t at)
+{
+    struct pollfd fds[] = {{.fd = cron->stop_fd, .events = POLLIN},
+                           {.fd = cron->event_fd, .events = POLLIN},
+                           {.fd = cron->timer_fd, .events = POLLIN}};
+    struct itimerspec when = {0};
+
+    if (at != ROWLOCK_NEVER && at < 1)
+        at = 1; /* 0 would stop the timer */
+    if (at != ROWLOCK_NEVER)
+        when.it_value =
+            (struct timespec){.tv_sec = (time_t)(at / 1000), .tv_nsec = at % 1000 * 1000000};
+    timerfd_settime(cron->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+    poll(fds, 3, -1);
+}
+
+static void live(struct cron *cron)
+{
+    for (;;) {
+        take_stop(cron);
+        take_events(cron);
+        if (cron->stopping) {
+            if (go_on_stopping(cron))
+                return;
+            sleep_until(cron, cron->stop_ms);
+            continue;
+        }
+        cron_ask(cron);
+        if (cron->status)
+            return;
+        sleep_until(cron, cron_next_ms(cron));
+    }
+}
+
+int cron_live(struct cron *cron)
+{
+    struct crontab crontab;
+    int status = cron_file_read(cron->path, &crontab);
+
+    if (!status)
+        status = use(cron, &crontab);
+    if (!status && open_signals(cron)) {
+        message("no descriptors for signals");
+        status = STATUS_FAILED;
+    }
+    if (!status) {
+        cron->look_ms = rowlock__after(rowlock__now_ms(), CRON_LOOK_MS);
+        message("%zu job%s in '%s'", cron->crontab.n, cron->crontab.n == 1 ? "" : "s", cron->path);
+        live(cron);
+        status = cron->status;
+    }
+    rowlock_close(cron->connection);
+    for (size_t i = 0; i < cron->n_runs; i++)
+        free(cron->runs[i].name);
+    free(cron->runs);
+    free(cron->jobs);
+    crontab_free(&cron->crontab);
+    return status;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * demo: two demonstrations. That of the clones is in demo/clones.c; here is the first article's program:
+ * workers start together, wait for one lock, hold it, commit, and the
+ * next takes over. Each is a process with a connection opened after the fork; nothing is printed
+ * until all are done, for printing would disturb.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command/command.h"
+#include "command/demo/demo.h"
+#include "command/demo/clones.h"
+#include "command/url_lookup.h"
+
+enum { OPTION_WORKERS = OPTION_OWN, OPTION_HOLD, OPTION_TTL };
+
+#define MOST_WORKERS 1000
+
+struct demo {
+    int workers;
+    int64_t hold_ms;
+    struct url url;
+    struct demo_log *log;
+    int64_t ttl_ms;      /* of the clones */
+    int ready[2], go[2]; /* pipes */
+};
+
+#define TTL_MS 1000
+#define TTL_MOST_MS 60000 /* somebody is watching */
+
+static int64_t read_ttl(const struct command *command)
+{
+    int64_t ttl_ms = option_duration(command, "--ttl", 1000);
+
+    if (ttl_ms < TTL_MS || ttl_ms > TTL_MOST_MS)
+        usage_error(command, "--ttl is 1s to 60s");
+    return ttl_ms;
+}
+
+/* 1: it is that of the clones. */
+static int read_options(struct command *command, struct demo *demo)
+{
+    static const struct option options[] = {{"workers", required_argument, NULL, OPTION_WORKERS},
+                                            {"hold", required_argument, NULL, OPTION_HOLD},
+                                            {"ttl", required_argument, NULL, OPTION_TTL},
+                                            {NULL, 0, NULL, 0}};
+    int option, clones, of_workers = 0, of_clones = 0;
+
+    while ((option = next_option(command, NULL, options)) != -1) {
+        if (option == OPTION_WORKERS)
+            demo->workers = (int)option_number(command, "--workers", 1, MOST_WORKERS);
+        else if (option == OPTION_HOLD)
+            demo->hold_ms = option_duration(command, "--hold", 1);
+        else
+            demo->ttl_ms = read_ttl(command);
+        *(option == OPTION_TTL ? &of_clones : &of_workers) = 1;
+    }
+    clones = command->n_operands > 0 && strcmp(command->operands[0], "clones") == 0;
+    if (command->n_operands + command->n_rest > clones)
+        usage_error(
+            command, "'%s' is no demonstration: clones, or nothing",
+            shown(command->n_operands > clones ? command->operands[clones] : command->rest[0]));
+    if (clones ? of_workers : of_clones)
+        usage_error(command, clones ? "--workers and --hold are not for demo clones"
+                                    : "--ttl goes with demo clones");
+    return clones;
+}
+
+/* Is all there that the workers need? Better said once than by each of them. */
+static int try_connection(const struct demo *demo)
+{
+    static const struct rowlock_want want = {.name = DEMO_NAME};
+    struct approach approach = {0};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error;
+    int status = connect_database(&demo->url, &approach, &connection, NULL);
+
+    if (!status && rowlock_prepare(connection, &want, 1, &error))
+        status = report(&error);
+    rowlock_close(connection);
+    if (!status)
+        demo_add(demo->log, 0, DEMO_NOTE, "Test connection");
+    return status;
+}
+
+/* ---- workers ------------------------------------------------------------------------------------ */
+
+static _Noreturn void be_worker(const struct demo *demo, int number, pid_t parent)
+{
+    struct demo_worker worker = {number,         demo->url.text, demo->hold_ms,
+                                 demo->ready[1], demo->go[0],    demo->log};
+
+    close(demo->ready[0]);
+    close(demo->go[1]);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    _exit(demo_work(&worker));
+}
+
+static int start_workers(struct demo *demo)
+{
+    pid_t self = getpid();
+    int started = 0;
+
+    fflush(NULL);
+    while (started < demo->workers) {
+        pid_t pid = fork();
+
+        if (pid == 0)
+            be_worker(demo, started + 1, self);
+        if (pid < 0)
+            break;
+        started++;
+    }
+    close(demo->ready[1]);
+    close(demo->go[0]);
+    return started;
+}
+
+/* Each says so, or is gone: the pipe ends when nobody is left to speak. */
+static void await_ready(const struct demo *demo)
+{
+    char byte;
+
+    for (int n = 0; n < demo->workers; n++) {
+        ssize_t got = read(demo->ready[0], &byte, 1);
+
+        if (got == 0)
+            break;
+        if (got < 0)
+            n--;
+    }
+    close(demo->ready[0]);
+}
+
+static int await_end(int workers)
+{
+    int failed = 0, how;
+
+    for (int n = 0; n < workers; n++) {
+        while (wait(&how) < 0 && errno == EINTR)
+            ;
+        failed += !WIFEXITED(how) || WEXITSTATUS(how) != 0;
+    }
+    return failed;
+}
+
+/* How many did not do their part. */
+static int run_workers(struct demo *demo)
+{
+    int started = start_workers(demo), failed;
+
+    demo_add(demo->log, 0, DEMO_NOTE, "Workers created");
+    await_ready(demo);
+    demo_add(demo->log, 0, DEMO_NOTE, "Workers running - waiting...");
+    close(demo->go[1]);
+    failed = await_end(started);
+    demo_add(demo->log, 0, DEMO_NOTE, "Done !");
+    return failed + demo->workers - started;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+static int judge(const struct demo *demo, int json)
+{
+    struct demo_result result;
+
+    if (demo_judge(demo->log, &result)) {
+        message("out of memory");
+        return STATUS_FAILED;
+    }
+    if (!json)
+        printf("%zu hand-overs, median %.1f ms, worst %.1f ms, overlaps %zu\n", result.hand_overs,
+               result.median_ms, result.worst_ms, result.overlaps);
+    if (result.overlaps == 0)
+        return STATUS_OK;
+    message("the lock did not exclude: overlaps %zu", result.overlaps);
+    return STATUS_FAILED;
+}
+
+static int perform(struct demo *demo, int json)
+{
+    int failed = run_workers(demo), status;
+
+    demo_sort(demo->log);
+    demo_print(demo->log, json);
+    status = judge(demo, json);
+    if (failed && demo->log->failed)
+        status = report(&demo->log->error);
+    if (failed)
+        message("%d of %d workers did not do their part", failed, demo->workers);
+    return failed && !status ? STATUS_FAILED : status;
+}
+
+int cmd_demo(struct command *command)
+{
+    struct demo demo = {.workers = 3, .hold_ms = 300, .ttl_ms = TTL_MS};
+    int status;
+
+    if (read_options(command, &demo))
+        return demo_clones(command, demo.ttl_ms);
+    demo.log = demo_log_new(demo.workers);
+    if (!demo.log || pipe2(demo.ready, O_CLOEXEC) || pipe2(demo.go, O_CLOEXEC)) {
+        message("no memory or no pipe for the workers");
+        return STATUS_FAILED;
+    }
+    demo_add(demo.log, 0, DEMO_NOTE, "Started...");
+    status = url_lookup(command->db, &demo.url);
+    if (!status)
+        status = try_connection(&demo);
+    if (!status)
+        status = perform(&demo, command->json);
+    url_free(&demo.url);
+    demo_log_free(demo.log);
+    return status;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `rowlock demo clones`: five clones of a server, one crontab, one mail due; four acts. The parts: the
+ * conductor (demo/clones.c, demo/clones_act.c), which does to the clones what happens to machines; a
+ * clone and its sender (demo/clones_node.c, demo/clones_sender.c), processes that know nothing of the
+ * act that is played; what they write down (demo/clones_log.c); what is made of it (demo/clones_count.c,
+ * demo/clones_draw.c).
+ */
+#ifndef ROWLOCK_DEMO_CLONES_H
+#define ROWLOCK_DEMO_CLONES_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "rowlock.h"
+
+#define CLONES 5
+
+/* ---- what happened: demo/clones_log.c ------------------------------------------------ */
+
+/* Who says so: the process itself, but for KILLED, FROZEN and WOKEN, which nobody says of himself. */
+enum clones_event {
+    CLONES_READY,
+    CLONES_SKIPPED, /* was told that another sends, or that nothing is due */
+    CLONES_CLAIMED,
+    CLONES_SENDING,
+    CLONES_SENT,
+    CLONES_KILLED,
+    CLONES_FROZEN,
+    CLONES_WOKEN,
+    CLONES_REFUSED, /* by the fence */
+    CLONES_LOST,    /* the clone learned that its lease is lost */
+    CLONES_FINISHED
+};
+
+struct clones_item {
+    atomic_int filled; /* a process may be killed before it has written all */
+    int clone;         /* from 0 */
+    enum clones_event event;
+    int64_t at_ms; /* the machine's monotonic clock */
+    int64_t token; /* 0: none */
+    pid_t pid;     /* who says so */
+};
+
+#define CLONES_ITEMS 512
+
+/* One piece of memory for all processes, made before the fork. */
+struct clones_log {
+    atomic_size_t used;
+    atomic_int failed; /* the first that could not do its part, and why */
+    struct rowlock_error error;
+    atomic_int asking[CLONES]; /* the clone is at the database, or on its way */
+    struct clones_item items[CLONES_ITEMS];
+};
+
+/* ---- what the processes of an act share ---------------------------------------------- */
+
+struct clones_farm {
+    const char *url;
+    const char *job;   /* NULL: without rowlock */
+    const char *mails; /* the file that a mail ends in */
+    int64_t ttl_ms;
+    int act;
+    int told_fd;         /* written to after each event */
+    int go[2], over[2];  /* pipes; what they say is their end */
+    int gate[CLONES][2]; /* the mail server: a byte when it has taken the mail of this clone */
+    sigset_t signals;    /* what was blocked when the program began */
+    pid_t conductor;
+    struct clones_log *log;
+};
+
+struct clones_log *clones_log_new(void); /* NULL: no memory */
+void clones_log_free(struct clones_log *log);
+void clones_log_empty(struct clones_log *log);
+void clones_tell(const struct clones_farm *farm, int clone, enum clones_event event, int64_t token);
+/* Keeps the first. */
+void clones_fail(const struct clones_farm *farm, const struct rowlock_error *error);
+/* What is written by now, in the order in which it happened; how many. */
+size_t clones_events(const struct clones_log *log, const struct clones_item **out);
+
+/* ---- a clone, and its sender --------------------------------------------------------- */
+
+/* A clone's whole life. Its exit status. */
+int clones_node(const struct clones_farm *farm, int clone);
+/* Sends the mail, under the token if the farm has a lock: 0, or why not. */
+int clones_send(const struct clones_farm *farm, int clone, int64_t token);
+
+/* ---- what happens to machines: demo/clones_farm.c ------------------------------------ */
+
+/* Starts the clones: 0, or -1, errno set. */
+int clones_start(struct clones_farm *farm, pid_t *pids);
+/* Every process of the clone. */
+void clones_kill(pid_t clone);
+/* 0; or nothing is done: 1, the clone is in the middle of a statement; -1, it does not send any more. */
+int clones_freeze(const struct clones_farm *farm, int clone, pid_t pid);
+void clones_wake(pid_t clone);
+/* Whatever is left of this program's children and theirs. */
+void clones_end_all(void);
+
+/* ---- an act -------------------------------------------------------------------------- */
+
+enum clones_blow { CLONES_NO_BLOW, CLONES_KILL, CLONES_FREEZE };
+
+struct clones_script {
+    const char *title, *name; /* name: in the table of counts */
+    int locked;
+    enum clones_blow blow;
+};
+
+struct clones_counts {
+    int due, sent, twice, refused;
+    int runs, lost; /* of the job's history */
+};
+
+struct clones_act {
+    const struct clones_script *script;
+    struct clones_farm farm;
+    struct rowlock_connection *connection; /* the conductor's own */
+    int number;
+    int signals_fd, children_fd;
+    int live;                   /* draw while it goes on */
+    int64_t began_ms, ended_ms; /* began_ms 0: not yet */
+    pid_t pids[CLONES];         /* 0: ended */
+    int victim, struck;         /* -1: none yet */
+    pid_t sender;               /* the victim's */
+    int64_t token;              /* and the token it holds */
+    int woken, recovered;
+    int finished;
+    int64_t strike_ms, gate_ms[CLONES]; /* ROWLOCK_NEVER: not now */
+    unsigned char seen[CLONES_ITEMS];
+    int signal; /* that ended it early */
+    int late;   /* it did not come to an end */
+    struct clones_counts counts;
+};
+
+/* Plays it to its end: an exit status, or -N: signal N came. All processes have ended then. */
+int clones_play(struct clones_act *act);
+
+/* ---- what is made of it -------------------------------------------------------------- */
+
+/* From the file of mails, the events, and the job's history. 0, or an exit status. */
+int clones_count(struct clones_act *act);
+void clones_print_json(const struct clones_act *act, int64_t start_ms);
+/* One line: what happened in this act. */
+void clones_print_outcome(const struct clones_act *act, int coloured);
+void clones_print_counts(const struct clones_act *acts, int n, int coloured);
+
+void clones_print_legend(int coloured);
+/* May what is drawn be drawn over? */
+int clones_can_be_live(void);
+/* A bar for each clone up to `now_ms`. */
+void clones_draw(FILE *out, const struct clones_act *act, int64_t now_ms, int coloured);
+
+/* ---- the verb's ---------------------------------------------------------------------- */
+
+struct command;
+int demo_clones(struct command *command, int64_t ttl_ms);
+
+#endif

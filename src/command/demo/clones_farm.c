@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The clones as machines: switched on, unplugged, suspended, woken. */
+#include <errno.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command/demo/clones.h"
+#include "command/guard/guard.h"
+
+#define LOOK_AGAIN_MS 5
+
+/* ---- on ------------------------------------------------------------------------------------------- */
+
+static void close_conductors_ends(const struct clones_farm *farm)
+{
+    close(farm->go[1]);
+    close(farm->over[1]);
+    for (int i = 0; i < CLONES; i++)
+        close(farm->gate[i][1]);
+}
+
+/* A group of its own: what is typed at the terminal is for the conductor, who ends all. */
+static _Noreturn void be_clone(const struct clones_farm *farm, int clone)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != farm->conductor)
+        _exit(1);
+    sigprocmask(SIG_SETMASK, &farm->signals, NULL);
+    close_conductors_ends(farm);
+    _exit(clones_node(farm, clone));
+}
+
+int clones_start(struct clones_farm *farm, pid_t *pids)
+{
+    for (int i = 0; i < CLONES; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0)
+            be_clone(farm, i);
+        if (pids[i] < 0) {
+            pids[i] = 0;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- what happens to them ----------------------------------------------------------------------------- */
+
+/* Stopped first, so that none of its processes sees another die. */
+void clones_kill(pid_t clone)
+{
+    struct tree tree;
+
+    kill(clone, SIGSTOP);
+    tree_signal(clone, SIGSTOP, 0, &tree);
+    tree_signal(clone, SIGKILL, 0, &tree);
+    kill(clone, SIGKILL);
+}
+
+/* Who is stopped again and again gets nowhere: so first a look, and one that counts when it is stopped. */
+int clones_freeze(const struct clones_farm *farm, int clone, pid_t pid)
+{
+    const atomic_int *asking = &farm->log->asking[clone];
+    struct tree tree = {0};
+    siginfo_t info;
+    int in_midst;
+
+    if (atomic_load(asking))
+        return 1;
+    kill(pid, SIGSTOP);
+    while (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WEXITED | WNOWAIT) && errno == EINTR)
+        ;
+    in_midst = atomic_load(asking);
+    if (!in_midst && tree_signal(pid, SIGSTOP, 0, &tree) == 0 &&
+        tree_signal(pid, 0, 0, &tree) == 0 && tree.alive == 2) /* the guard, and the sender */
+        return 0;
+    clones_wake(pid);
+    return in_midst ? 1 : -1;
+}
+
+void clones_wake(pid_t clone)
+{
+    struct tree tree;
+
+    tree_signal(clone, SIGCONT, 0, &tree);
+    kill(clone, SIGCONT);
+}
+
+/* ---- off ---------------------------------------------------------------------------------------------- */
+
+static int is_childless(void)
+{
+    pid_t pid;
+
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+        ;
+    return pid < 0 && errno == ECHILD;
+}
+
+/* Orphans come to us. Stopped first, so that no guard says what it thinks of it. */
+void clones_end_all(void)
+{
+    struct tree tree;
+
+    if (is_childless())
+        return;
+    tree_signal(getpid(), SIGSTOP, 0, &tree);
+    while (!is_childless() && tree_signal(getpid(), SIGKILL, 0, &tree) == 0)
+        poll(NULL, 0, LOOK_AGAIN_MS);
+}

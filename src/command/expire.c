@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "command/lease/argument.h"
+
+int cmd_expire(struct command *command)
+{
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error;
+    const char *subject;
+    int status, known = 0;
+
+    while (next_option(command, NULL, NULL) != -1)
+        ;
+    subject = one_name(command);
+    command->is_farm_wide = 1;
+    status = connect_by_lookup(command, &connection);
+    if (!status && rowlock_expire(connection, subject, &known, &error))
+        status = report(&error);
+    else if (!status && command->json)
+        printf("{\"expired\":%s}\n", known ? "true" : "false");
+    else if (!status && !known)
+        message("nobody has made '%s' yet: there is nothing to expire", shown(subject));
+    rowlock_close(connection);
+    return status;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "command/lease/argument.h"
+#include "command/lease/take.h"
+#include "util/instant.h"
+
+enum { OPTION_FOR = OPTION_OWN };
+
+static void read_options(struct command *command, struct lock_options *lock)
+{
+    static const struct option options[] = {
+        {"for", required_argument, NULL, OPTION_FOR}, LOCK_WAIT_LONG_OPTIONS, {NULL, 0, NULL, 0}};
+    int option;
+
+    *lock = lock_options_default();
+    while ((option = next_option(command, LOCK_WAIT_SHORT_OPTIONS, options)) != -1)
+        if (option == OPTION_FOR)
+            lock->ttl_ms = option_lasting(command, "--for");
+        else
+            take_lock_option(command, option, lock);
+    if (command->n_operands + command->n_rest == 0)
+        name_missing(command);
+    if (lock->ttl_ms == 0)
+        usage_error(command, "--for DUR is missing: how long the name is held, --for 2h");
+    if (!lock->note || !*lock->note)
+        usage_error(command, "--note TEXT is missing: whoever is refused reads it, "
+                             "--note 'new disks, ask Ann'");
+    one_name(command);
+    finish_lock_options(command, lock);
+}
+
+/* The database's clock, shown as local time. */
+static void say_until(const struct taking *taking)
+{
+    const char *name = taking->lock.wants[0].name;
+    int64_t token = rowlock_token(taking->holding.lease);
+    int64_t expires_ms = lease_expires(taking->holding.connection, name, token);
+    char until[ROWLOCK_INSTANT_SIZE];
+
+    rowlock__local_time(expires_ms, until, sizeof until);
+    if (*until)
+        message("'%s' is held until %s; to end it before: rowlock release %s'%s' --token %" PRId64,
+                name, until, before_name(name), name, token);
+}
+
+int cmd_hold(struct command *command)
+{
+    struct taking taking = {.command = command, .holder = "hold"};
+    int status;
+
+    read_options(command, &taking.lock);
+    if (check_output())
+        return STATUS_FAILED;
+    if (signals_open(&taking.signals)) {
+        message("no descriptor for signals");
+        return STATUS_FAILED;
+    }
+    taking.interrupt_fd = taking.signals.wait_fd;
+    status = take_lease(&taking);
+    if (taking.holding.lease && !status)
+        status = print_token(&taking);
+    if (taking.holding.lease && !status && !command->json)
+        say_until(&taking);
+    return end_taking(&taking, status);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/job/print.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/command.h"
+#include "command/output/json.h"
+
+#define LATE_MS 60000 /* its instant has passed by more, and nobody has claimed it */
+
+static const char *const outcomes[] = {
+    [ROWLOCK_RUN_RUNNING] = "running", [ROWLOCK_RUN_DONE] = "done",
+    [ROWLOCK_RUN_FAILED] = "failed",   [ROWLOCK_RUN_TIMEDOUT] = "timed out",
+    [ROWLOCK_RUN_BROKEN] = "broken",   [ROWLOCK_RUN_LOST] = "lost",
+    [ROWLOCK_RUN_LATE] = "late",       [ROWLOCK_RUN_NOTSTARTED] = "not started"};
+
+struct rowlock_job_view settled(const struct rowlock_job_view *job)
+{
+    struct rowlock_job_view view = *job;
+
+    if (!view.running.token || view.running.outcome == ROWLOCK_RUN_RUNNING)
+        return view;
+    view.last = view.running;
+    view.running.token = 0;
+    return view;
+}
+
+/* ---- monitoring ----------------------------------------------------------------------------------- */
+
+const char *const job_healths[] = {
+    [JOB_FINE] = "fine", [JOB_LATE] = "late", [JOB_FAILING] = "failing", [JOB_LOST] = "lost"};
+
+enum job_health health_of(const struct rowlock_job_view *job, int64_t *since_ms)
+{
+    const struct rowlock_run *last = &job->last;
+    int runs = job->running.token != 0;
+
+    if (!runs && last->token &&
+        (last->outcome == ROWLOCK_RUN_LOST || last->outcome == ROWLOCK_RUN_LATE)) {
+        *since_ms = last->started_ms;
+        return JOB_LOST;
+    }
+    if (job->failed_since_ms) {
+        *since_ms = job->failed_since_ms;
+        return JOB_FAILING;
+    }
+    if (!runs && job->next_ms < job->now_ms - LATE_MS) {
+        *since_ms = job->next_ms;
+        return JOB_LATE;
+    }
+    *since_ms = 0;
+    return JOB_FINE;
+}
+
+/* ---- cells ---------------------------------------------------------------------------------------- */
+
+static char *where_of(const struct rowlock_run *run)
+{
+    char *plain, *text;
+
+    if (!run->token)
+        return strdup("-");
+    if (asprintf(&plain, "%s:%" PRId64, *run->node ? run->node : "-", run->pid) < 0)
+        return NULL;
+    text = cell_text(plain);
+    free(plain);
+    return text;
+}
+
+static char *result_of(const struct rowlock_run *run)
+{
+    char *text;
+
+    if (!run->token)
+        return strdup("-");
+    if (run->outcome != ROWLOCK_RUN_FAILED)
+        return strdup(outcomes[run->outcome]);
+    return asprintf(&text, "exit %d", run->exit) < 0 ? NULL : text;
+}
+
+/* Only then its duration and its exit status mean something. */
+static int has_ended(const struct rowlock_run *run)
+{
+    return run->token && run->finished_ms > 0 && run->outcome != ROWLOCK_RUN_LOST &&
+           run->outcome != ROWLOCK_RUN_NOTSTARTED;
+}
+
+static char *took(const struct rowlock_run *run)
+{
+    return has_ended(run) ? cell_duration(run->finished_ms - run->started_ms) : strdup("-");
+}
+
+/* The last line that says something. */
+static char *last_line(const char *output)
+{
+    const char *end = output + strlen(output), *start;
+    char *line, *text;
+
+    while (end > output && strchr(" \t\r\n", end[-1]))
+        end--;
+    for (start = end; start > output && start[-1] != '\n'; start--)
+        ;
+    line = strndup(start, (size_t)(end - start));
+    text = line ? cell_text(line) : NULL;
+    free(line);
+    return text;
+}
+
+/* ---- tables --------------------------------------------------------------------------------------- */
+
+static const char *colour_of(const char *result)
+{
+    if (strcmp(result, "done") == 0)
+        return "\033[32m";
+    return strcmp(result, "-") == 0 || strcmp(result, "running") == 0 ? "" : "\033[31m";
+}
+
+enum { NAME, NEXT, RUNNING, SINCE, LAST, ENDED, BY, AVERAGE, SCHEDULE, JOB_COLUMNS };
+
+static const char *const job_titles[] = {
+    [NAME] = "NAME",   [NEXT] = "NEXT",       [RUNNING] = "RUNNING",
+    [SINCE] = "SINCE", [LAST] = "LAST",       [ENDED] = "ENDED",
+    [BY] = "BY",       [AVERAGE] = "AVERAGE", [SCHEDULE] = "SCHEDULE"};
+
+struct table jobs_table(void)
+{
+    return (struct table){
+        .titles = job_titles, .columns = JOB_COLUMNS, .coloured = LAST, .colour = colour_of};
+}
+
+int jobs_table_add(struct table *table, const struct rowlock_job_view *job)
+{
+    const struct rowlock_run *last = &job->last;
+    char *cells[JOB_COLUMNS] = {
+        [NAME] = cell_text(job->name),
+        [NEXT] = cell_instant(job->next_ms),
+        [RUNNING] = where_of(&job->running),
+        [SINCE] = cell_instant(job->running.token ? job->running.started_ms : 0),
+        [LAST] = result_of(last),
+        [ENDED] = cell_instant(last->token ? last->finished_ms : 0),
+        [BY] = cell_text(last->token ? last->node : "-"),
+        [AVERAGE] = job->runs > 0 ? cell_duration(job->average_ms) : strdup("-"),
+        [SCHEDULE] = cell_text(job->schedule)};
+
+    return table_add(table, cells);
+}
+
+enum { STARTED, TOOK, RESULT, NODE, DUE, REPEAT, TOKEN, OUTPUT, RUN_COLUMNS };
+
+static const char *const run_titles[] = {
+    [STARTED] = "STARTED", [TOOK] = "TOOK",     [RESULT] = "RESULT", [NODE] = "NODE",
+    [DUE] = "DUE",         [REPEAT] = "REPEAT", [TOKEN] = "TOKEN",   [OUTPUT] = "OUTPUT"};
+
+struct table runs_table(void)
+{
+    return (struct table){
+        .titles = run_titles, .columns = RUN_COLUMNS, .coloured = RESULT, .colour = colour_of};
+}
+
+int runs_table_add(struct table *table, const struct rowlock_run *run)
+{
+    char *cells[RUN_COLUMNS] = {[STARTED] = cell_instant(run->started_ms),
+                                [TOOK] = took(run),
+                                [RESULT] = result_of(run),
+                                [NODE] = where_of(run),
+                                [DUE] = cell_instant(run->due_ms),
+                                [REPEAT] = cell_number(run->repeat),
+                                [TOKEN] = cell_number(run->token),
+                                [OUTPUT] = last_line(run->output)};
+
+    return table_add(table, cells);
+}
+
+void print_output(const char *output)
+{
+    while (*output) {
+        size_t length = strcspn(output, "\n");
+        char *line = strndup(output, length), *text = line ? cell_text(line) : NULL;
+
+        printf("  %s\n", text ? text : "");
+        free(text);
+        free(line);
+        output += length + (output[length] == '\n');
+    }
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------------- */
+
+static void key(FILE *out, const char *prefix, const char *name)
+{
+    fprintf(out, ",\"%s%s\":", prefix, name);
+}
+
+static void put_instant(FILE *out, const char *prefix, const char *name, int64_t ms)
+{
+    key(out, prefix, name);
+    json_instant(out, ms == INT64_MAX ? 0 : ms);
+}
+
+static void put_text(FILE *out, const char *prefix, const char *name, const char *text)
+{
+    key(out, prefix, name);
+    json_text(out, text);
+}
+
+static void put_number(FILE *out, const char *prefix, const char *name, int is, int64_t number)
+{
+    key(out, prefix, name);
+    if (is)
+        fprintf(out, "%" PRId64, number);
+    else
+        fputs("null", out);
+}
+
+/* A run that is none, token 0, is all null. Its exit status is known if it came to an end. */
+static void put_members(FILE *out, const char *prefix, const struct rowlock_run *run)
+{
+    int is = run->token != 0, ended = has_ended(run);
+
+    put_instant(out, prefix, "due", is ? run->due_ms : 0);
+    put_instant(out, prefix, "started", is ? run->started_ms : 0);
+    put_instant(out, prefix, "finished", is ? run->finished_ms : 0);
+    put_number(out, prefix, "took_ms", ended, run->finished_ms - run->started_ms);
+    put_text(out, prefix, "outcome", is ? outcomes[run->outcome] : "");
+    put_number(out, prefix, "exit", ended, run->exit);
+    put_text(out, prefix, "node", is ? run->node : "");
+    put_number(out, prefix, "pid", is, run->pid);
+    put_number(out, prefix, "token", is, run->token);
+    put_number(out, prefix, "repeat", is, run->repeat);
+    put_text(out, prefix, "output", is ? run->output : "");
+}
+
+void put_job(FILE *out, const struct rowlock_job_view *job)
+{
+    const struct rowlock_run *running = &job->running;
+    int runs = running->token != 0;
+
+    fputs("\"name\":", out);
+    json_text(out, job->name);
+    put_text(out, "", "schedule", job->schedule);
+    put_instant(out, "", "next_run", job->next_ms);
+    put_text(out, "running_", "at", runs ? running->node : "");
+    put_number(out, "running_", "pid", runs, running->pid);
+    put_instant(out, "running_", "since", runs ? running->started_ms : 0);
+    put_number(out, "running_", "token", runs, running->token);
+    put_members(out, "last_", &job->last);
+    put_number(out, "", "average_ms", job->runs > 0, job->average_ms);
+    put_instant(out, "failed_", "since", job->failed_since_ms);
+}
+
+void put_run(FILE *out, const struct rowlock_run *run)
+{
+    fputs("\"job\":", out);
+    json_text(out, run->job);
+    put_members(out, "", run);
+}

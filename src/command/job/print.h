@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs and their runs, as tables for people, JSON for scripts, and one line for monitoring. */
+#ifndef ROWLOCK_JOBS_PRINT_H
+#define ROWLOCK_JOBS_PRINT_H
+
+#include <stdio.h>
+
+#include "command/output/table.h"
+#include "rowlock.h"
+
+/* A run that left no lease does not run: it is the last one, also before a node has recorded it. */
+struct rowlock_job_view settled(const struct rowlock_job_view *job);
+
+struct table jobs_table(void);
+/* Of a settled view. Nonzero: out of memory. */
+int jobs_table_add(struct table *table, const struct rowlock_job_view *job);
+struct table runs_table(void);
+int runs_table_add(struct table *table, const struct rowlock_run *run);
+
+/* The members of a settled view, and of a run, without braces. */
+void put_job(FILE *out, const struct rowlock_job_view *job);
+void put_run(FILE *out, const struct rowlock_run *run);
+
+/* Its lines, indented, without control characters. */
+void print_output(const char *output);
+
+/* ---- monitoring ---------------------------------------------------------------------- */
+
+enum job_health { JOB_FINE, JOB_LATE, JOB_FAILING, JOB_LOST };
+
+extern const char *const job_healths[];
+/* Of a settled view; `*since_ms`: since when it is not fine. */
+enum job_health health_of(const struct rowlock_job_view *job, int64_t *since_ms);
+
+#endif

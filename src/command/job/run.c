@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/job/run.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/output/table.h"
+
+#define PAUSE_MS 200
+#define EARLY_MS \
+    30000 /* a crontab goes by its node's clock, which may be ahead of the database's */
+
+struct run run_of_job(struct job_run *job)
+{
+    snprintf(job->lock, sizeof job->lock, JOB_LOCK_PREFIX "%s", job->name);
+    job->want = (struct rowlock_want){.name = job->lock, .mode = ROWLOCK_EXCLUSIVE};
+    return (struct run){.lock = {.wants = &job->want, .n = 1, .ttl_ms = job->settings.ttl_ms},
+                        .kill_after_ms = job->settings.kill_after_ms,
+                        .max_run_ms = job->settings.max_run_ms,
+                        .terminal = !job->token && has_terminal(),
+                        .verbose = job->verbose,
+                        .keeps_output = 1,
+                        .ends_on_term = job->token != 0,
+                        .argv = job->argv};
+}
+
+/* ---- its end ----------------------------------------------------------------------------------------- */
+
+static int give_back(const struct holding *holding, const struct ending *ending,
+                     struct rowlock_error *error)
+{
+    struct rowlock_result result = {
+        .outcome = ending->outcome, .exit = ending->exit, .output = ending->output};
+
+    return rowlock_finish(holding->lease, &result, error);
+}
+
+/* A signal that came before there was a command. -N, or the status. */
+static int unless_interrupted(const struct signals *signals, struct holding *holding, int status)
+{
+    struct signalfd_siginfo info;
+
+    if (!signals_next(signals->wait_fd, &info))
+        return status;
+    finish_not_started(holding, 128 + (int)info.ssi_signo, INTERRUPTED);
+    rowlock_lease_free(holding->lease);
+    holding->lease = NULL;
+    return -(int)info.ssi_signo;
+}
+
+static int claimed_run(const struct signals *signals, struct holding *holding, int *claimed)
+{
+    int status;
+
+    holding->give_back = give_back;
+    status = unless_interrupted(signals, holding, STATUS_OK);
+    *claimed = !status;
+    return status;
+}
+
+/* The library was interrupted, by a signal as a rule. */
+static int failed(const struct signals *signals, struct holding *holding,
+                  const struct rowlock_error *error)
+{
+    int status;
+
+    if (error->code != ROWLOCK_ECANCELED)
+        return report(error);
+    status = unless_interrupted(signals, holding, STATUS_FAILED);
+    if (status == STATUS_FAILED)
+        message("interrupted");
+    return status;
+}
+
+/* ---- claiming ----------------------------------------------------------------------------------------- */
+
+static int say_holder(const struct rowlock_holder *holder, void *data)
+{
+    const struct job_run *job = data;
+    char *since = cell_instant(holder->since_ms), pid[32] = "";
+
+    if (holder->pid)
+        snprintf(pid, sizeof pid, ":%lld", (long long)holder->pid);
+    message("'%s' is not run: '%s' is held by %s%s since %s%s%s", job->name, job->lock,
+            *holder->host ? holder->host : "-", pid, since ? since : "-", *holder->note ? ", " : "",
+            holder->note);
+    free(since);
+    return 1;
+}
+
+static void say_nothing_due(const struct job_run *job, struct rowlock_connection *connection,
+                            const struct rowlock_claim *claim)
+{
+    char *when = cell_instant(claim->next_ms);
+
+    if (claim->claimed == ROWLOCK_JOB_RUNNING)
+        rowlock_list(connection, job->lock, say_holder, (void *)job, NULL);
+    else if (claim->next_ms == INT64_MAX)
+        message("'%s' is not due any more", job->name);
+    else
+        message("'%s' is not due before %s", job->name, when ? when : "-");
+    free(when);
+}
+
+static void say_claim(const struct job_run *job, struct rowlock_connection *connection,
+                      const struct rowlock_claim *claim)
+{
+    if (claim->lost)
+        message("the run of '%s' before (token %lld) was lost: its node died, or could not renew",
+                job->name, (long long)claim->lost);
+    if (!job->verbose)
+        return;
+    if (claim->claimed != ROWLOCK_JOB_CLAIMED)
+        say_nothing_due(job, connection, claim);
+    else if (claim->repeat > 0)
+        message("'%s' is run again, repetition %d", job->name, claim->repeat);
+    else
+        message("'%s' is run", job->name);
+}
+
+/* -N: signal N ended the wait. Only the connection is held meanwhile. */
+static int wait_until_due(const struct job_run *job, const struct signals *signals,
+                          struct holding *holding, const struct rowlock_claim *claim)
+{
+    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), claim->next_ms - claim->now_ms);
+    char *when = cell_instant(claim->next_ms),
+         *left = cell_duration(deadline_ms - rowlock__now_ms());
+
+    if (job->verbose)
+        message("'%s' is due at %s: waiting %s", job->name, when ? when : "-", left ? left : "-");
+    free(when);
+    free(left);
+    rowlock__wait_fd(-1, 0, signals->wait_fd, deadline_ms);
+    return unless_interrupted(signals, holding, STATUS_OK);
+}
+
+int claim_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
+              int *claimed)
+{
+    struct rowlock_job what = job_of(&job->settings, job->name, job->schedule, job->argv[0]);
+    struct rowlock_error error = {0};
+    struct rowlock_claim claim;
+    int status;
+
+    *claimed = 0;
+    what.early_ms = EARLY_MS;
+    for (;;) {
+        if (rowlock_claim(holding->connection, &what, &claim, &holding->lease, &error))
+            return failed(signals, holding, &error);
+        if (claim.claimed != ROWLOCK_JOB_EARLY)
+            break;
+        if ((status = wait_until_due(job, signals, holding, &claim)))
+            return status;
+    }
+    say_claim(job, holding->connection, &claim);
+    holding->due_ms = claim.instant_ms;
+    holding->attempt = claim.repeat + 1;
+    return claim.claimed == ROWLOCK_JOB_CLAIMED ? claimed_run(signals, holding, claimed)
+                                                : job->conflict;
+}
+
+/* ---- adopting ------------------------------------------------------------------------------------------- */
+
+/* Renewed at once, for nobody knows how long ago it was claimed. The database may be away for a moment; the lease
+   lasts meanwhile. */
+static int adopt(const struct job_run *job, const struct signals *signals, struct holding *holding,
+                 struct rowlock_error *error)
+{
+    int64_t until = rowlock__after(rowlock__now_ms(), job->settings.ttl_ms);
+    struct pollfd interrupt = {.fd = signals->wait_fd, .events = POLLIN};
+
+    for (;;) {
+        int code = holding->lease ? ROWLOCK_OK
+                                  : rowlock_adopt(holding->connection, job->lock, job->token,
+                                                  &holding->lease, error);
+
+        if (!code)
+            code = rowlock_renew(holding->lease, holding->renew_ms, error);
+        if ((code != ROWLOCK_ECONN && code != ROWLOCK_ETIMEDOUT) || rowlock__now_ms() >= until)
+            return code;
+        if (poll(&interrupt, 1, PAUSE_MS) > 0)
+            return error->code = ROWLOCK_ECANCELED;
+    }
+}
+
+/* The daemon that claimed it, or another, claims it again. An interruption is recorded by failed(). */
+static int not_adopted(const struct job_run *job, const struct signals *signals,
+                       struct holding *holding, const struct rowlock_error *error)
+{
+    if (error->code != ROWLOCK_ECANCELED) {
+        message("'%s' is not started", job->name);
+        finish_not_started(holding, exit_status(error->code),
+                           "its lease was not renewed in time\n");
+        rowlock_lease_free(holding->lease);
+        holding->lease = NULL;
+    }
+    return failed(signals, holding, error);
+}
+
+int adopt_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
+              int *claimed)
+{
+    struct rowlock_error error = {0};
+
+    *claimed = 0;
+    holding->renew_ms = job->settings.ttl_ms;
+    holding->due_ms = job->due_ms;
+    holding->attempt = job->attempt;
+    holding->give_back = give_back;
+    if (adopt(job, signals, holding, &error))
+        return not_adopted(job, signals, holding, &error);
+    return claimed_run(signals, holding, claimed);
+}

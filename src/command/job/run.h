@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A claimed run of a job: a command under the job's lease, whose end is written down with it. */
+#ifndef ROWLOCK_JOB_RUN_H
+#define ROWLOCK_JOB_RUN_H
+
+#include "command/job/settings.h"
+#include "command/run/run.h"
+
+struct job_run {
+    const char *name;
+    struct job_settings settings;
+    struct rowlock_schedule *schedule; /* NULL: adopted */
+    int64_t token;                     /* of the lease that cron has claimed for us; 0: we claim */
+    int64_t due_ms;                    /* of that run */
+    int attempt;
+    char *url; /* that cron gave us; NULL: none */
+    char **argv;
+    int conflict; /* exit status if there is nothing to do */
+    int verbose;
+
+    struct rowlock_want want;
+    char lock[256]; /* its name */
+};
+
+/* As execute() wants it. `verbose` and the rest are set. */
+struct run run_of_job(struct job_run *job);
+
+/* Asks whether it is due. An exit status, or -N: signal N came; `*claimed`: holding->lease is the run's. */
+int claim_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
+              int *claimed);
+/* The same for the lease that cron has claimed. */
+int adopt_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
+              int *claimed);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs: what is due, what runs where, how it went. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/command.h"
+#include "command/job/settings.h"
+#include "command/job/print.h"
+#include "command/output/json.h"
+#include "util/instant.h"
+
+enum { OPTION_LIMIT_RUNS = OPTION_OWN, OPTION_CHECK, OPTION_FORGET };
+
+#define STATUS_UNKNOWN 1
+
+static const struct option options[] = {
+    {"limit", required_argument, NULL, OPTION_LIMIT_RUNS},
+    {"check", no_argument, NULL, OPTION_CHECK},
+    {"forget", no_argument, NULL, OPTION_FORGET},
+    {NULL, 0, NULL, 0},
+};
+
+struct asking {
+    const char *name; /* NULL: all */
+    long limit;       /* of runs; < 0: not said */
+    int check, forget, json;
+
+    struct rowlock_connection *connection;
+    FILE *out; /* into text, so that a list that breaks off is not printed */
+    char *text;
+    size_t size, n, n_runs;
+    struct table jobs, runs;
+    char *last_output;
+    int failed; /* no memory */
+};
+
+/* ---- options ---------------------------------------------------------------------------------------- */
+
+static void check_options(const struct command *command, const struct asking *asking)
+{
+    char why[160];
+
+    if (asking->name && job_name_check(asking->name, why, sizeof why))
+        usage_error(command, "%s", why);
+    if (asking->check && asking->forget)
+        usage_error(command, "either --check or --forget");
+    if (asking->limit >= 0 && (asking->check || asking->forget || !asking->name))
+        usage_error(command, "--limit is for the history of one NAME");
+    if (asking->forget && !asking->name)
+        usage_error(command, "--forget: a NAME is missing");
+}
+
+static void read_options(struct command *command, struct asking *asking)
+{
+    int option;
+
+    while ((option = next_option(command, NULL, options)) != -1) {
+        if (option == OPTION_LIMIT_RUNS)
+            asking->limit = option_number(command, "--limit", 0, INT_MAX);
+        else if (option == OPTION_CHECK)
+            asking->check = 1;
+        else
+            asking->forget = 1;
+    }
+    read_operands(command, 1);
+    asking->name = command->n_operands > 0 ? command->operands[0] : NULL;
+    asking->json = command->json;
+    check_options(command, asking);
+}
+
+/* ---- the list --------------------------------------------------------------------------------------- */
+
+static void keep_last_output(struct asking *asking, const struct rowlock_run *last)
+{
+    if (!last->token || !*last->output)
+        return;
+    asking->last_output = strdup(last->output);
+    asking->failed |= !asking->last_output;
+}
+
+static int visit_job(const struct rowlock_job_view *view, void *data)
+{
+    struct asking *asking = data;
+    struct rowlock_job_view job = settled(view);
+
+    if (asking->json) {
+        fputs(asking->n++ ? ",\n {" : "[{", asking->out);
+        put_job(asking->out, &job);
+        fputs(asking->name ? "" : "}", asking->out);
+        return 0;
+    }
+    asking->n++;
+    if (asking->name)
+        keep_last_output(asking, &job.last);
+    asking->failed |= jobs_table_add(&asking->jobs, &job);
+    return asking->failed;
+}
+
+static int visit_run(const struct rowlock_run *run, void *data)
+{
+    struct asking *asking = data;
+
+    if (asking->limit == 0)
+        return 1;
+    asking->limit -= asking->limit > 0;
+    if (asking->json) {
+        fputs(asking->n_runs++ ? ",\n  {" : "{", asking->out);
+        put_run(asking->out, run);
+        fputs("}", asking->out);
+        return 0;
+    }
+    asking->failed |= runs_table_add(&asking->runs, run);
+    return asking->failed;
+}
+
+static int ask_history(struct asking *asking, struct rowlock_error *error)
+{
+    int code;
+
+    if (!asking->name || asking->n == 0)
+        return ROWLOCK_OK;
+    if (asking->json)
+        fputs(",\n  \"history\":[", asking->out);
+    code = rowlock_runs(asking->connection, asking->name, visit_run, asking, error);
+    if (asking->json)
+        fputs("]}", asking->out);
+    return code;
+}
+
+static void print_tables(const struct asking *asking)
+{
+    if (asking->jobs.n > 0)
+        table_print(&asking->jobs);
+    else if (!asking->name && isatty(STDERR_FILENO))
+        message("no node has asked for a job");
+    if (asking->runs.n > 0) {
+        putchar('\n');
+        table_print(&asking->runs);
+    }
+    if (asking->last_output) {
+        puts("\nThe last run printed:");
+        print_output(asking->last_output);
+    }
+}
+
+static int print(const struct asking *asking)
+{
+    if (asking->failed) {
+        message("out of memory");
+        return STATUS_FAILED;
+    }
+    if (asking->json)
+        fwrite(asking->text, 1, asking->size, stdout);
+    else
+        print_tables(asking);
+    if (!asking->name || asking->n > 0)
+        return STATUS_OK;
+    message("no node has asked for a job '%s'", asking->name);
+    return STATUS_UNKNOWN;
+}
+
+static int list(struct asking *asking)
+{
+    struct rowlock_error error;
+    int code = rowlock_jobs(asking->connection, asking->name, visit_job, asking, &error);
+
+    if (!code)
+        code = ask_history(asking, &error);
+    fputs(asking->n ? "]\n" : "[]\n", asking->out);
+    fflush(asking->out);
+    return code ? report(&error) : print(asking);
+}
+
+/* ---- monitoring ---------------------------------------------------------------------------------------- */
+
+struct checking {
+    struct asking *asking;
+    enum job_health worst;
+    size_t n, troubles;
+};
+
+static void put_trouble(struct checking *checking, const struct rowlock_job_view *job,
+                        enum job_health health, int64_t since_ms)
+{
+    FILE *out = checking->asking->out;
+    char *name = cell_text(job->name), *node = cell_text(job->last.node);
+    char since[ROWLOCK_INSTANT_SIZE];
+
+    rowlock__local_time(since_ms, since, sizeof since);
+    fprintf(out, "%s%s: '%s' since %s", checking->troubles++ ? "; " : "", job_healths[health],
+            name ? name : "", since);
+    if (health != JOB_LATE && node && *node)
+        fprintf(out, " on %s", node);
+    free(name);
+    free(node);
+}
+
+static void put_item(struct checking *checking, const struct rowlock_job_view *job,
+                     enum job_health health, int64_t since_ms)
+{
+    FILE *out = checking->asking->out;
+
+    fputs(checking->n ? ",\n {\"name\":" : "[{\"name\":", out);
+    json_text(out, job->name);
+    fprintf(out, ",\"state\":\"%s\",\"since\":", job_healths[health]);
+    json_instant(out, since_ms);
+    fputs("}", out);
+}
+
+static int check_job(const struct rowlock_job_view *view, void *data)
+{
+    struct checking *checking = data;
+    struct rowlock_job_view job = settled(view);
+    int64_t since_ms;
+    enum job_health health = health_of(&job, &since_ms);
+
+    if (checking->asking->json)
+        put_item(checking, &job, health, since_ms);
+    else if (health != JOB_FINE)
+        put_trouble(checking, &job, health, since_ms);
+    checking->n++;
+    if (health > checking->worst)
+        checking->worst = health;
+    return 0;
+}
+
+static void end_check(const struct checking *checking)
+{
+    const struct asking *asking = checking->asking;
+
+    if (asking->json)
+        fputs(checking->n ? "]" : "[]", asking->out);
+    else if (checking->n == 0 && asking->name)
+        fprintf(asking->out, "late: no node has asked for '%s' yet", asking->name);
+    else if (checking->worst == JOB_FINE)
+        fprintf(asking->out, "fine: %zu job%s", checking->n, checking->n == 1 ? "" : "s");
+    putc('\n', asking->out);
+    fflush(asking->out);
+}
+
+static int check(struct asking *asking)
+{
+    struct checking checking = {.asking = asking};
+    struct rowlock_error error;
+
+    if (rowlock_jobs(asking->connection, asking->name, check_job, &checking, &error))
+        return report(&error);
+    end_check(&checking);
+    fwrite(asking->text, 1, asking->size, stdout);
+    if (asking->name && checking.n == 0)
+        return 1;
+    return checking.worst == JOB_LOST ? 2 : checking.worst != JOB_FINE;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------- */
+
+static int is_known(const struct rowlock_job_view *job, void *data)
+{
+    (void)job;
+    *(int *)data = 1;
+    return 1;
+}
+
+static int forget(const struct asking *asking)
+{
+    struct rowlock_error error;
+    int known = 0;
+
+    if (rowlock_jobs(asking->connection, asking->name, is_known, &known, &error))
+        return report(&error);
+    if (!known) {
+        message("no job '%s' is known; `rowlock jobs` lists those that are", asking->name);
+        return 1;
+    }
+    return rowlock_forget_job(asking->connection, asking->name, &error) ? report(&error)
+                                                                        : STATUS_OK;
+}
+
+static int answer(struct asking *asking)
+{
+    if (asking->forget)
+        return forget(asking);
+    asking->out = open_memstream(&asking->text, &asking->size);
+    if (!asking->out) {
+        message("out of memory");
+        return STATUS_FAILED;
+    }
+    return asking->check ? check(asking) : list(asking);
+}
+
+int cmd_jobs(struct command *command)
+{
+    struct asking asking = {.limit = -1, .jobs = jobs_table(), .runs = runs_table()};
+    int status;
+
+    read_options(command, &asking);
+    status = connect_by_lookup(command, &asking.connection);
+    if (!status)
+        status = answer(&asking);
+    if (asking.out)
+        fclose(asking.out);
+    free(asking.text);
+    free(asking.last_output);
+    table_free(&asking.jobs);
+    table_free(&asking.runs);
+    rowlock_close(asking.connection);
+    return status;
+}

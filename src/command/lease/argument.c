@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/lease/argument.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command/output/json.h"
+#include "command/lock_options.h"
+
+#define OF_STAND_IN required_argument /* rowlock passes these to itself: help does not name them */
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+const char *one_name(struct command *command)
+{
+    struct lock_options checked = lock_options_default();
+
+    for (int i = 0; i < command->n_rest; i++)
+        command->operands[command->n_operands++] = command->rest[i];
+    command->n_rest = 0;
+    if (command->n_operands > 1)
+        usage_error(command, "one NAME only: '%s' is too many", shown(command->operands[1]));
+    finish_lock_options(command, &checked);
+    free(checked.wants);
+    return command->operands[0];
+}
+
+int64_t option_token(const struct command *command)
+{
+    char *end;
+    long long token;
+
+    errno = 0;
+    token = strtoll(optarg, &end, 10);
+    if (errno || end == optarg || *end || token <= 0)
+        usage_error(command, "--token: '%s' is no token: acquire and hold print it, ls shows it",
+                    shown(optarg));
+    return token;
+}
+
+void read_lease_argument(struct command *command, int with_ttl, struct lease_argument *argument)
+{
+    static const struct option options[] = {{"token", required_argument, NULL, OPTION_TOKEN},
+                                            LOCK_TTL_LONG_OPTION,
+                                            {"url-fd", OF_STAND_IN, NULL, OPTION_URL_FD},
+                                            {"guard-fd", OF_STAND_IN, NULL, OPTION_GUARD_FD},
+                                            {NULL, 0, NULL, 0}};
+    static const struct option token_only[] = {{"token", required_argument, NULL, OPTION_TOKEN},
+                                               {NULL, 0, NULL, 0}};
+    struct lock_options lock = lock_options_default();
+    int option;
+
+    *argument = (struct lease_argument){0};
+    while ((option = next_option(command, NULL, with_ttl ? options : token_only)) != -1)
+        if (option == OPTION_TOKEN)
+            argument->token = option_token(command);
+        else if (option == OPTION_URL_FD)
+            argument->url_fd = (int)option_number(command, "--url-fd", 3, 1024);
+        else if (option == OPTION_GUARD_FD)
+            argument->guard_fd = (int)option_number(command, "--guard-fd", 3, 1024);
+        else
+            take_lock_option(command, option, &lock);
+    argument->ttl_ms = lock.ttl_ms;
+    argument->name = one_name(command);
+    if (!argument->token)
+        usage_error(command,
+                    "--token T is missing: what acquire or hold printed; 'rowlock ls %s%s' "
+                    "shows it",
+                    before_name(argument->name), shown(argument->name));
+}
+
+/* ---- the lease ---------------------------------------------------------------------------------- */
+
+int adopt_lease(const struct command *command, const struct lease_argument *argument,
+                struct rowlock_connection **connection, struct rowlock_lease **lease,
+                struct rowlock_error *error)
+{
+    int status = connect_by_lookup(command, connection);
+
+    *error = (struct rowlock_error){0};
+    if (status)
+        return status;
+    return exit_status(rowlock_adopt(*connection, argument->name, argument->token, lease, error));
+}
+
+struct seen {
+    int64_t token;
+    int is_there;
+};
+
+static int see_token(const struct rowlock_holder *holder, void *data)
+{
+    struct seen *seen = data;
+
+    seen->is_there |= holder->token == seen->token;
+    return seen->is_there;
+}
+
+/* A lease that is still listed was broken. Of one that is gone nobody has written down how it ended. */
+int report_lease(struct rowlock_connection *connection, const struct lease_argument *argument,
+                 const struct rowlock_error *error)
+{
+    struct seen seen = {.token = argument->token};
+    const char *name = argument->name;
+
+    if (error->code != ROWLOCK_ELOST)
+        return report(error);
+    rowlock_list(connection, name, see_token, &seen, NULL);
+    if (seen.is_there)
+        message("%s; what was done under it may overlap with another's work, stop it; 'rowlock ls "
+                "%s%s' shows who holds the name now",
+                error->text, before_name(name), name);
+    else
+        message(
+            "%s: it was released, or has expired or was broken; if it was not released, what was "
+            "done under it may overlap with another's work, stop it; 'rowlock ls %s%s' shows who "
+            "holds the name now",
+            error->text, before_name(name), name);
+    return STATUS_LOST;
+}
+
+struct wanted {
+    int64_t token, expires_ms;
+};
+
+static int find_expiry(const struct rowlock_holder *holder, void *data)
+{
+    struct wanted *wanted = data;
+
+    if (holder->token == wanted->token)
+        wanted->expires_ms = holder->expires_ms;
+    return wanted->expires_ms != 0;
+}
+
+int64_t lease_expires(struct rowlock_connection *connection, const char *name, int64_t token)
+{
+    struct wanted wanted = {.token = token};
+
+    rowlock_list(connection, name, find_expiry, &wanted, NULL);
+    return wanted.expires_ms;
+}
+
+void print_lease_json(const struct rowlock_want *wants, size_t n, const struct rowlock_lease *lease,
+                      int64_t expires_ms)
+{
+    fputs(n > 1 ? "{\"name\":[" : "{\"name\":", stdout);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            putchar(',');
+        json_text(stdout, wants[i].name);
+    }
+    fputs(n > 1 ? "],\"token\":" : ",\"token\":", stdout);
+    json_number(stdout, rowlock_token(lease));
+    fputs(",\"owner\":", stdout);
+    json_text(stdout, rowlock_owner(lease));
+    fputs(",\"expires\":", stdout);
+    json_instant(stdout, expires_ms);
+    fputs("}\n", stdout);
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * acquire --while-pid: the lease of a process that is not ours to supervise. A process is forked
+ * before anything is opened; it acquires, prints the token, cuts what ties it to the caller, and
+ * keeps the lease until that process has ended. The first process waits for its word, and returns.
+ * So the pid that ls shows is the keeper's, and no connection crosses a fork.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "command/lease/take.h"
+
+#define SAY_WHY_MS 200
+#define MARGIN_MOST_MS 5000 /* what the process gets, from TERM to the end of its lease */
+
+struct keeping {
+    struct taking *taking;
+    int process_fd;            /* the process, whatever becomes of its number */
+    int caller_fd;             /* the first process: our word, and its end */
+    int lost_fd;               /* readable: the lease is lost */
+    int timer_fd;              /* readable: its end is near */
+    int log_fd;                /* the process's standard error, if that is a file; or -1 */
+    int announced[KEPT_NAMES]; /* of run/kept.c */
+    pid_t pid;
+    char why[512]; /* it was lost; written before lost_fd */
+};
+
+/* ---- the process ---------------------------------------------------------------------------- */
+
+static int send_signal(const struct keeping *keeping, int number)
+{
+    return (int)syscall(SYS_pidfd_send_signal, keeping->process_fd, number, NULL, 0);
+}
+
+static int find_process(struct keeping *keeping)
+{
+    keeping->process_fd = (int)syscall(SYS_pidfd_open, keeping->pid, 0);
+    if (keeping->process_fd >= 0 && send_signal(keeping, 0) == 0)
+        return STATUS_OK;
+    if (errno == EPERM)
+        message("--while-pid: you may not signal process %d, and it could not be told that the "
+                "lease is lost",
+                (int)keeping->pid);
+    else if (errno == ENOSYS)
+        message("--while-pid wants Linux 5.3 or later");
+    else
+        message("--while-pid: there is no process %d; in a script it is $$", (int)keeping->pid);
+    return STATUS_USAGE;
+}
+
+static int has_ended(const struct keeping *keeping, int timeout_ms)
+{
+    struct pollfd process = {.fd = keeping->process_fd, .events = POLLIN};
+
+    return poll(&process, 1, timeout_ms) > 0;
+}
+
+/* argv[0], as ls shows it; "acquire" if it cannot be read. */
+static void read_holder(pid_t pid, char *out, size_t size)
+{
+    char path[64];
+    FILE *file;
+    size_t n = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    file = fopen(path, "re");
+    if (file) {
+        n = fread(out, 1, size - 1, file);
+        fclose(file);
+    }
+    out[n] = '\0';
+    if (!*out)
+        snprintf(out, size, "acquire");
+}
+
+/* ---- ties to the caller --------------------------------------------------------------------- */
+
+static void close_others(const struct keeping *keeping)
+{
+    long most = sysconf(_SC_OPEN_MAX);
+
+    fflush(NULL);
+#ifdef SYS_close_range
+    int low = keeping->process_fd < keeping->caller_fd ? keeping->process_fd : keeping->caller_fd;
+    int high = keeping->process_fd + keeping->caller_fd - low;
+
+    if ((low == 3 || syscall(SYS_close_range, 3, low - 1, 0) == 0) &&
+        (high == low + 1 || syscall(SYS_close_range, low + 1, high - 1, 0) == 0) &&
+        syscall(SYS_close_range, high + 1, ~0U, 0) == 0)
+        return;
+#endif
+    for (int fd = 3; fd < most; fd++)
+        if (fd != keeping->process_fd && fd != keeping->caller_fd)
+            close(fd);
+}
+
+/* What ends the waiting: a signal, the end of the process, or of the first process of ours. */
+static int open_interrupt(const struct keeping *keeping)
+{
+    const int fds[] = {keeping->taking->signals.wait_fd, keeping->process_fd, keeping->caller_fd};
+    int all = epoll_create1(EPOLL_CLOEXEC);
+
+    for (size_t i = 0; all >= 0 && i < sizeof fds / sizeof *fds; i++) {
+        struct epoll_event event = {.events = EPOLLIN};
+
+        if (epoll_ctl(all, EPOLL_CTL_ADD, fds[i], &event))
+            return -1;
+    }
+    return all;
+}
+
+/* The lease is there: from here on neither is a reason to interrupt the database. */
+static void close_interrupt(const struct keeping *keeping)
+{
+    epoll_ctl(keeping->taking->interrupt_fd, EPOLL_CTL_DEL, keeping->process_fd, NULL);
+    epoll_ctl(keeping->taking->interrupt_fd, EPOLL_CTL_DEL, keeping->caller_fd, NULL);
+}
+
+/* What it writes next comes behind our message only if both share one offset, so of a file we keep the
+   caller's own descriptor. A pipe's reader would wait for us. */
+static int keep_log(const struct keeping *keeping)
+{
+    struct stat ours, log;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/fd/2", (int)keeping->pid);
+    if (fstat(STDERR_FILENO, &ours) || stat(path, &log) || !S_ISREG(log.st_mode) ||
+        ours.st_dev != log.st_dev || ours.st_ino != log.st_ino)
+        return -1;
+    return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+/* From here on nothing of the caller's is ours but the environment, and its log. */
+static int detach(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0 || setsid() < 0 || chdir("/"))
+        return -1;
+    for (int fd = 0; fd < 3; fd++)
+        if (dup2(null, fd) < 0)
+            return -1;
+    close(null);
+    return 0;
+}
+
+/* Nonzero: nobody is there to take the word, so nobody has the token. */
+static int give_word(const struct keeping *keeping, int status)
+{
+    return send(keeping->caller_fd, &status, sizeof status, MSG_NOSIGNAL) != sizeof status;
+}
+
+/* ---- keeping -------------------------------------------------------------------------------- */
+
+static void on_lost(struct rowlock_lease *lease, const struct rowlock_error *why, void *data)
+{
+    struct keeping *keeping = data;
+    uint64_t one = 1;
+
+    (void)lease;
+    snprintf(keeping->why, sizeof keeping->why, "%s", why->text);
+    if (write(keeping->lost_fd, &one, sizeof one) < 0)
+        abort(); /* an eventfd of ours: cannot be */
+}
+
+static int64_t margin_of(const struct keeping *keeping)
+{
+    int64_t quarter = keeping->taking->lock.ttl_ms / 4;
+
+    return quarter < MARGIN_MOST_MS ? quarter : MARGIN_MOST_MS;
+}
+
+/* Counts through suspend, as the lease does; poll() does not. */
+static void set_timer(const struct keeping *keeping, int64_t ms)
+{
+    const struct itimerspec at = {
+        .it_value = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000 * 1000000 + 1)}};
+
+    timerfd_settime(keeping->timer_fd, 0, &at, NULL);
+}
+
+/* Its own standard error, not one of ours. Opened by number, and then seen to live: so it was this
+   process's. */
+static void tell_process(const struct keeping *keeping, const char *why)
+{
+    char path[64];
+    int fd;
+
+    if (keeping->log_fd >= 0) {
+        message_to(keeping->log_fd, "process %d gets TERM: %s", (int)keeping->pid, why);
+        return;
+    }
+    snprintf(path, sizeof path, "/proc/%d/fd/2", (int)keeping->pid);
+    fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return; /* closed, a socket, or another user's: the log has it */
+    if (!has_ended(keeping, 0))
+        message_to(fd, "process %d gets TERM: %s", (int)keeping->pid, why);
+    close(fd);
+}
+
+static void end_process(const struct keeping *keeping, const char *why)
+{
+    char text[4 * sizeof keeping->why];
+
+    escape_controls(why, text, sizeof text);
+    syslog(LOG_USER | LOG_WARNING, "rowlock: process %d gets TERM: %s", (int)keeping->pid, text);
+    tell_process(keeping, why);
+    send_signal(keeping, SIGTERM);
+}
+
+/* The lease is lost, or as good as lost. If the process ends in time the name is given back. */
+static void lose(struct keeping *keeping, int is_over)
+{
+    const struct lock_options *lock = &keeping->taking->lock;
+
+    if (is_over)
+        snprintf(keeping->why, sizeof keeping->why,
+                 "the lease of '%s'%s could not be renewed in time; is the database away?",
+                 lock->wants[0].name, lock->n > 1 ? " and others" : "");
+    end_process(keeping, keeping->why);
+    if (has_ended(keeping, (int)lock->ttl_ms))
+        rowlock_release(keeping->taking->holding.lease, NULL);
+}
+
+static void give_up(const struct keeping *keeping, int number)
+{
+    char why[512];
+
+    snprintf(why, sizeof why, "the keeper of its lease of '%s' was told to end by signal %d",
+             keeping->taking->lock.wants[0].name, number);
+    end_process(keeping, why);
+}
+
+enum keeping_end { PROCESS_ENDED, LEASE_LOST, TIME_OVER };
+
+/* Nothing is left: of a lease that is lost too, and then on_lost is about to say why. */
+static enum keeping_end how_it_is_over(const struct keeping *keeping)
+{
+    struct pollfd lost = {.fd = keeping->lost_fd, .events = POLLIN};
+
+    if (has_ended(keeping, 0))
+        return PROCESS_ENDED;
+    if (rowlock_left(keeping->taking->holding.lease) > 0)
+        return TIME_OVER;
+    return poll(&lost, 1, SAY_WHY_MS) > 0 ? LEASE_LOST : TIME_OVER;
+}
+
+static enum keeping_end keep(const struct keeping *keeping)
+{
+    const struct rowlock_lease *lease = keeping->taking->holding.lease;
+    struct pollfd fds[] = {{.fd = keeping->process_fd, .events = POLLIN},
+                           {.fd = keeping->lost_fd, .events = POLLIN},
+                           {.fd = keeping->taking->signals.fd, .events = POLLIN},
+                           {.fd = keeping->timer_fd, .events = POLLIN},
+                           {.fd = keeping->announced[0], .events = POLLIN},
+                           {.fd = keeping->announced[1], .events = POLLIN}};
+    struct signalfd_siginfo info;
+    int64_t left;
+
+    while ((left = rowlock_left(lease) - margin_of(keeping)) > 0) {
+        set_timer(keeping, left);
+        if (poll(fds, sizeof fds / sizeof *fds, -1) < 0)
+            continue;
+        if (fds[0].revents)
+            return PROCESS_ENDED;
+        if (fds[1].revents)
+            return LEASE_LOST;
+        take_askers(keeping->announced[0]);
+        take_askers(keeping->announced[1]);
+        while (signals_next(keeping->taking->signals.fd, &info))
+            give_up(keeping, (int)info.ssi_signo); /* and kept until it has ended */
+    }
+    return how_it_is_over(keeping);
+}
+
+/* ---- the two processes ----------------------------------------------------------------------- */
+
+/* In the keeper, once it has the lease. An exit status. */
+static int begin_to_keep(struct keeping *keeping)
+{
+    struct rowlock_error error = {0};
+
+    close_interrupt(keeping);
+    announce_kept(keeping->pid, rowlock_token(keeping->taking->holding.lease), keeping->announced);
+    keeping->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    keeping->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (keeping->lost_fd < 0 || keeping->timer_fd < 0) {
+        message("no descriptor to keep the lease");
+        return STATUS_FAILED;
+    }
+    return rowlock_keep(keeping->taking->holding.lease, on_lost, keeping, &error) ? report(&error)
+                                                                                  : STATUS_OK;
+}
+
+/* Prints the token, and cuts the ties. A signal that came before they were cut was for the caller's
+   whole group: who was to take our word ends by it, and nobody else will. */
+static int hand_over(struct keeping *keeping)
+{
+    struct signalfd_siginfo info;
+    int status = print_token(keeping->taking);
+
+    keeping->log_fd = keep_log(keeping);
+    if (!status && detach()) {
+        message("the keeper cannot be detached: %s", strerror(errno));
+        status = STATUS_FAILED;
+    }
+    if (!status && signals_next(keeping->taking->signals.fd, &info))
+        status = -(int)info.ssi_signo;
+    if (!status && give_word(keeping, STATUS_OK))
+        status = STATUS_FAILED;
+    if (status)
+        return status;
+    close(keeping->caller_fd);
+    keeping->caller_fd = -1;
+    return STATUS_OK;
+}
+
+static int keep_all_along(struct keeping *keeping)
+{
+    enum keeping_end ending = PROCESS_ENDED;
+    int status = begin_to_keep(keeping);
+
+    if (!status)
+        status = hand_over(keeping);
+    if (!status)
+        ending = keep(keeping);
+    if (ending != PROCESS_ENDED)
+        lose(keeping, ending == TIME_OVER);
+    else
+        rowlock_release(keeping->taking->holding.lease, NULL);
+    return status;
+}
+
+static _Noreturn void be_keeper(struct keeping *keeping)
+{
+    struct taking *taking = keeping->taking;
+    char holder[256];
+    int status = STATUS_FAILED;
+
+    close_others(keeping);
+    prctl(PR_SET_DUMPABLE, 0);
+    read_holder(keeping->pid, holder, sizeof holder);
+    taking->holder = holder;
+    taking->is_kept = 1;
+    if (signals_open(&taking->signals) || (taking->interrupt_fd = open_interrupt(keeping)) < 0)
+        message("no descriptor to wait with");
+    else
+        status = take_lease(taking);
+    if (has_ended(keeping, 0) && !taking->holding.lease)
+        message("--while-pid: process %d has ended meanwhile", (int)keeping->pid);
+    if (taking->holding.lease && !status)
+        status = keep_all_along(keeping);
+    rowlock_lease_free(taking->holding.lease);
+    rowlock_close(taking->holding.connection);
+    if (keeping->caller_fd >= 0)
+        give_word(keeping, status);
+    _exit(0);
+}
+
+static int hear_word(int fd)
+{
+    int status;
+    ssize_t got;
+
+    while ((got = recv(fd, &status, sizeof status, 0)) < 0 && errno == EINTR)
+        ;
+    if (got == sizeof status)
+        return status;
+    message("the keeper has ended without a word");
+    return STATUS_FAILED;
+}
+
+int acquire_while(struct taking *taking, pid_t pid)
+{
+    struct keeping keeping = {.taking = taking, .pid = pid, .lost_fd = -1, .log_fd = -1};
+    int status = find_process(&keeping), pair[2];
+    pid_t keeper;
+
+    if (status)
+        return status;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) || (keeper = fork()) < 0) {
+        message("no keeper can be started: %s", strerror(errno));
+        return STATUS_FAILED;
+    }
+    if (keeper == 0) {
+        keeping.caller_fd = pair[1];
+        close(pair[0]);
+        be_keeper(&keeping);
+    }
+    close(pair[1]);
+    close(keeping.process_fd);
+    return hear_word(pair[0]);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/lease/print.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/output/json.h"
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+static const char *const modes[] = {
+    [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
+
+static void put_key(FILE *out, const char *key)
+{
+    fprintf(out, ",\"%s\":", key);
+}
+
+static void put_who(FILE *out, const struct rowlock_holder *holder)
+{
+    put_key(out, "owner");
+    json_text(out, holder->owner);
+    put_key(out, "host");
+    json_text(out, holder->host);
+    put_key(out, "pid");
+    json_number(out, holder->pid);
+    put_key(out, "command");
+    json_text(out, holder->command);
+    put_key(out, "note");
+    json_text(out, holder->note);
+}
+
+int list_json_add(const struct rowlock_holder *holder, void *data)
+{
+    struct list_json *list = data;
+    FILE *out = list->out;
+
+    fputs(list->n++ ? ",\n {\"name\":" : "[{\"name\":", out);
+    json_text(out, holder->name);
+    put_key(out, "state");
+    json_text(out, holder->holding == ROWLOCK_WAITS ? "waiting" : "held");
+    put_key(out, "mode");
+    json_text(out, modes[holder->mode]);
+    put_key(out, "token");
+    json_number(out, holder->token);
+    put_who(out, holder);
+    put_key(out, "since");
+    json_instant(out, holder->since_ms);
+    put_key(out, "expires");
+    json_instant(out, holder->expires_ms);
+    put_key(out, "limit");
+    json_number(out, holder->limit);
+    put_key(out, "stop");
+    fputs(holder->stop ? "true" : "false", out);
+    put_key(out, "kind");
+    json_text(out, holder->holding == ROWLOCK_HOLDS_TX ? "transaction" : "lease");
+    putc('}', out);
+    return 0;
+}
+
+void list_json_end(const struct list_json *list)
+{
+    fputs(list->n ? "]\n" : "[]\n", list->out);
+}
+
+/* ---- the cells ---------------------------------------------------------------------------------- */
+
+enum { NAME, STATE, MODE, SINCE, LEFT, TOKEN, WHO, NOTE, LIST_COLUMNS };
+
+static const char *const titles[LIST_COLUMNS] = {
+    [NAME] = "NAME", [STATE] = "STATE", [MODE] = "MODE", [SINCE] = "SINCE",
+    [LEFT] = "LEFT", [TOKEN] = "TOKEN", [WHO] = "WHO",   [NOTE] = "NOTE"};
+
+static char *state_of(const struct rowlock_holder *holder)
+{
+    static const char *const states[] = {
+        [ROWLOCK_HOLDS] = "held", [ROWLOCK_WAITS] = "waiting", [ROWLOCK_HOLDS_TX] = "held, tx"};
+
+    return strdup(holder->stop ? "held, told to stop" : states[holder->holding]);
+}
+
+static char *mode_of(const struct rowlock_holder *holder)
+{
+    char *text;
+
+    if (holder->mode != ROWLOCK_PERMIT)
+        return strdup(modes[holder->mode]);
+    if (asprintf(&text, "%d of %d permits", holder->count > 0 ? holder->count : 1, holder->limit) <
+        0)
+        return NULL;
+    return text;
+}
+
+/* host:pid command, as far as they are known; of a transaction the number is the server's. */
+static char *who_of(const struct rowlock_holder *holder)
+{
+    int transaction = holder->holding == ROWLOCK_HOLDS_TX;
+    char *plain, *text, pid[32] = "", session[64] = "";
+
+    if (holder->pid && transaction)
+        snprintf(session, sizeof session, ", server session %" PRId64, holder->pid);
+    else if (holder->pid)
+        snprintf(pid, sizeof pid, ":%" PRId64, holder->pid);
+    if (asprintf(&plain, "%s%s%s%s%s", *holder->host ? holder->host : "-", pid,
+                 *holder->command ? " " : "", holder->command, session) < 0)
+        return NULL;
+    text = cell_text(plain);
+    free(plain);
+    return text;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------- */
+
+static const char *colour_of(const char *state)
+{
+    return strcmp(state, "waiting") == 0 ? "\033[33m" : "\033[32m";
+}
+
+struct table list_table(void)
+{
+    return (struct table){
+        .titles = titles, .columns = LIST_COLUMNS, .coloured = STATE, .colour = colour_of};
+}
+
+int list_table_add(const struct rowlock_holder *holder, void *table)
+{
+    char *cells[LIST_COLUMNS] = {[NAME] = cell_text(holder->name),
+                                 [STATE] = state_of(holder),
+                                 [MODE] = mode_of(holder),
+                                 [SINCE] = cell_instant(holder->since_ms),
+                                 [LEFT] = holder->expires_ms ? cell_duration(holder->left_ms)
+                                                             : strdup("-"),
+                                 [TOKEN] = cell_number(holder->token),
+                                 [WHO] = who_of(holder),
+                                 [NOTE] = cell_text(holder->note)};
+
+    return table_add(table, cells);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/lease/take.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/lease/argument.h"
+#include "command/url_lookup.h"
+
+/* A keeper leaves the caller's folder, and may have to open the file again. What is no path is for
+   the library to refuse. */
+static int make_absolute(struct url *url)
+{
+    const char *path = url->text + strlen("sqlite:");
+    char *folder, *text = NULL;
+
+    if (strncmp(url->text, "sqlite:", strlen("sqlite:")) != 0 || strchr("/:", *path) ||
+        strncmp(path, "file:", strlen("file:")) == 0)
+        return STATUS_OK;
+    folder = getcwd(NULL, 0);
+    if (!folder || asprintf(&text, "sqlite:%s/%s", folder, path) < 0) {
+        message("the current folder cannot be told");
+        free(folder);
+        return STATUS_FAILED;
+    }
+    free(folder);
+    free(url->text);
+    url->text = text;
+    return STATUS_OK;
+}
+
+/* An exit status, or -N: signal N came. */
+static int connect_to(struct taking *taking)
+{
+    struct approach approach = {.deadline_ms = taking->lock.deadline_ms,
+                                .interrupt_fd = taking->interrupt_fd};
+    struct signalfd_siginfo info;
+    struct url url;
+    int status = url_lookup(taking->command->db, &url), code = ROWLOCK_OK;
+
+    if (!status)
+        status = make_absolute(&url);
+    if (!status)
+        status = connect_database(&url, &approach, &taking->holding.connection, &code);
+    url_free(&url);
+    if (status && signals_next(taking->signals.wait_fd, &info))
+        return -(int)info.ssi_signo; /* that it came while the attempt failed makes no difference */
+    return status;
+}
+
+int take_lease(struct taking *taking)
+{
+    char *argv[] = {(char *)taking->holder, NULL};
+    struct run run = {.lock = taking->lock, .argv = argv, .no_process = !taking->is_kept};
+    int status = connect_to(taking), acquired = 0;
+
+    if (!status)
+        status = acquire(&run, &taking->signals, &taking->holding, &acquired);
+    if (acquired && signals_turn_to_command(&taking->signals)) {
+        message("no descriptor for signals");
+        rowlock_release(taking->holding.lease, NULL);
+        return STATUS_FAILED;
+    }
+    return status;
+}
+
+int print_token(struct taking *taking)
+{
+    const struct lock_options *lock = &taking->lock;
+    struct rowlock_lease *lease = taking->holding.lease;
+
+    if (taking->command->json)
+        print_lease_json(
+            lock->wants, lock->n, lease,
+            lease_expires(taking->holding.connection, lock->wants[0].name, rowlock_token(lease)));
+    else
+        printf("%" PRId64 "\n", rowlock_token(lease));
+    if (finish_output() == STATUS_OK)
+        return STATUS_OK;
+    rowlock_release(lease, NULL);
+    message("the token could not be printed: the lease is released");
+    return STATUS_FAILED;
+}
+
+int end_taking(struct taking *taking, int status)
+{
+    rowlock_lease_free(taking->holding.lease);
+    rowlock_close(taking->holding.connection);
+    free(taking->lock.wants);
+    if (status < 0)
+        die_by(-status);
+    return status;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command/output/json.h"
+#include "command/lease/argument.h"
+#include "command/lock_options.h"
+
+enum { OPTION_COUNT = OPTION_OWN, OPTION_START };
+
+#define COUNT_MOST 1000000
+#define NUMBER_MOST 1000000000000000000L
+
+struct drawing {
+    const char *counter;
+    char name[300]; /* of its lock */
+    int64_t start, count, first;
+    struct lock_options lock;
+};
+
+static void take_option(const struct command *command, int option, struct drawing *drawing)
+{
+    switch (option) {
+    case OPTION_COUNT:
+        drawing->count = option_number(command, "--count", 1, COUNT_MOST);
+        break;
+    case OPTION_START:
+        drawing->start = option_number(command, "--start", -NUMBER_MOST, NUMBER_MOST);
+        break;
+    default:
+        take_lock_option(command, option, &drawing->lock);
+    }
+}
+
+static void read_options(struct command *command, struct drawing *drawing)
+{
+    static const struct option options[] = {{"count", required_argument, NULL, OPTION_COUNT},
+                                            {"start", required_argument, NULL, OPTION_START},
+                                            LOCK_WAITING_LONG_OPTIONS,
+                                            {NULL, 0, NULL, 0}};
+    int option;
+
+    drawing->lock = lock_options_default();
+    while ((option = next_option(command, LOCK_WAITING_SHORT_OPTIONS, options)) != -1)
+        take_option(command, option, drawing);
+    drawing->counter = one_name(command);
+    finish_lock_options(command, &drawing->lock);
+    if (snprintf(drawing->name, sizeof drawing->name, "counter:%s", drawing->counter) > 255)
+        usage_error(command, "the counter's name has more than 247 bytes");
+    drawing->lock.wants->name = drawing->name;
+}
+
+static void say_lost(const struct drawing *drawing, const char *why)
+{
+    int64_t last = drawing->first + drawing->count - 1;
+
+    if (drawing->count == 1)
+        message("%" PRId64 " of '%s' %s", drawing->first, drawing->counter, why);
+    else
+        message("%" PRId64 " to %" PRId64 " of '%s' %s", drawing->first, last, drawing->counter,
+                why);
+}
+
+/* A transaction of its own: the lock first, by which the number is drawn. */
+static int draw(struct rowlock_connection *connection, struct drawing *drawing,
+                struct rowlock_error *error)
+{
+    const struct lock_options *lock = &drawing->lock;
+    int code = rowlock_begin(connection, lock->wants, 1, lock_wait_left(lock), error);
+
+    if (code)
+        return code;
+    code = rowlock_next(connection, drawing->counter, drawing->start, drawing->count,
+                        lock_wait_left(lock), &drawing->first, error);
+    if (code) {
+        rowlock_rollback(connection, NULL);
+        return code;
+    }
+    code = rowlock_commit(connection, error);
+    if (code == ROWLOCK_EUNKNOWN)
+        say_lost(drawing, "may be drawn, or not");
+    return code;
+}
+
+static void print_json(const struct drawing *drawing)
+{
+    fputs("{\"name\":", stdout);
+    json_text(stdout, drawing->counter);
+    printf(",\"first\":%" PRId64 ",\"last\":%" PRId64 "}\n", drawing->first,
+           drawing->first + drawing->count - 1);
+}
+
+static int print(const struct command *command, const struct drawing *drawing)
+{
+    if (command->json)
+        print_json(drawing);
+    for (int64_t i = 0; i < drawing->count && !command->json && !ferror(stdout); i++)
+        printf("%" PRId64 "\n", drawing->first + i);
+    if (finish_output() == STATUS_OK)
+        return STATUS_OK;
+    say_lost(drawing, drawing->count == 1 ? "is drawn, and was not printed: it is lost"
+                                          : "are drawn, and were not all printed");
+    return STATUS_FAILED;
+}
+
+int cmd_next(struct command *command)
+{
+    struct drawing drawing = {.start = 1, .count = 1};
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error;
+    int status;
+
+    read_options(command, &drawing);
+    command->is_farm_wide = 1;
+    status = check_output();
+    if (!status)
+        status = connect_until(command, drawing.lock.deadline_ms, &connection);
+    if (!status && draw(connection, &drawing, &error))
+        status = report(&error);
+    else if (!status)
+        status = print(command, &drawing);
+    rowlock_close(connection);
+    free(drawing.lock.wants);
+    return status == STATUS_NOT_ACQUIRED ? drawing.lock.conflict : status;
+}

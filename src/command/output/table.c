@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/output/table.h"
+
+#include <inttypes.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <wchar.h>
+
+#include "command/command.h"
+#include "util/instant.h"
+
+#define WIDEST 40     /* a longer cell moves its own row only */
+#define LAST_LEAST 12 /* of the last column, however narrow the terminal is */
+
+/* ---- cells ----------------------------------------------------------------------------------------- */
+
+char *cell_text(const char *text)
+{
+    size_t size = 6 * strlen(text) + 16;
+    char *out = malloc(size);
+
+    if (out)
+        escape_controls(text, out, size);
+    return out;
+}
+
+char *cell_instant(int64_t ms)
+{
+    char text[ROWLOCK_INSTANT_SIZE];
+
+    rowlock__local_time_short(ms, (int64_t)time(NULL) * 1000, text, sizeof text);
+    return strdup(*text ? text : "-");
+}
+
+char *cell_duration(int64_t ms)
+{
+    int64_t s = ms / 1000;
+    char text[64];
+
+    if (s < 1)
+        snprintf(text, sizeof text, "%" PRId64 "ms", ms > 0 ? ms : 0);
+    else if (s < 60)
+        snprintf(text, sizeof text, "%" PRId64 "s", s);
+    else if (s < 3600)
+        snprintf(text, sizeof text, "%" PRId64 "m%02" PRId64 "s", s / 60, s % 60);
+    else if (s < 86400)
+        snprintf(text, sizeof text, "%" PRId64 "h%02" PRId64 "m", s / 3600, s / 60 % 60);
+    else
+        snprintf(text, sizeof text, "%" PRId64 "d%02" PRId64 "h", s / 86400, s / 3600 % 24);
+    return strdup(text);
+}
+
+char *cell_number(int64_t number)
+{
+    char *text;
+
+    if (number == 0)
+        return strdup("-");
+    return asprintf(&text, "%" PRId64, number) < 0 ? NULL : text;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------ */
+
+static int grow(struct table *table)
+{
+    size_t size = table->size ? 2 * table->size : 64;
+    void *rows = realloc(table->rows, size * sizeof *table->rows);
+
+    if (!rows)
+        return -1;
+    table->rows = rows;
+    table->size = size;
+    return 0;
+}
+
+int table_add(struct table *table, char *const *cells)
+{
+    int complete = 1;
+
+    for (size_t i = 0; i < table->columns; i++)
+        complete = complete && cells[i];
+    if (!complete || (table->n == table->size && grow(table))) {
+        for (size_t i = 0; i < table->columns; i++)
+            free(cells[i]);
+        return -1;
+    }
+    table->rows[table->n] = (struct table_row){.number = table->n};
+    memcpy(table->rows[table->n++].cells, cells, table->columns * sizeof *cells);
+    return 0;
+}
+
+void table_free(struct table *table)
+{
+    for (size_t i = 0; i < table->n; i++)
+        for (size_t column = 0; column < table->columns; column++)
+            free(table->rows[i].cells[column]);
+    free(table->rows);
+    table->rows = NULL;
+    table->n = table->size = 0;
+}
+
+static int by_first(const void *left, const void *right)
+{
+    const struct table_row *a = left, *b = right;
+    int order = strcmp(a->cells[0], b->cells[0]);
+
+    return order ? order : a->number < b->number ? -1 : 1;
+}
+
+void table_sort(struct table *table)
+{
+    if (table->n > 0)
+        qsort(table->rows, table->n, sizeof *table->rows, by_first);
+}
+
+/* ---- printing -------------------------------------------------------------------------------------- */
+
+/* Columns of a terminal. */
+static size_t width_of(const char *text)
+{
+    mbstate_t state = {0};
+    size_t width = 0, left = strlen(text);
+
+    while (left > 0) {
+        wchar_t character;
+        size_t length = mbrtowc(&character, text, left, &state);
+        int columns;
+
+        if (length == 0 || length > left) /* no UTF-8: not to happen, it was escaped */
+            return width + left;
+        columns = wcwidth(character);
+        width += columns > 0 ? (size_t)columns : 0;
+        text += length;
+        left -= length;
+    }
+    return width;
+}
+
+static void measure(const struct table *table, size_t *widths)
+{
+    for (size_t column = 0; column < table->columns; column++) {
+        widths[column] = strlen(table->titles[column]);
+        for (size_t i = 0; i < table->n; i++) {
+            size_t width = width_of(table->rows[i].cells[column]);
+
+            if (width > widths[column] && width <= WIDEST)
+                widths[column] = width;
+        }
+    }
+}
+
+/* The bytes of `text` that fill no more than `room` columns. */
+static size_t bytes_within(const char *text, size_t room)
+{
+    mbstate_t state = {0};
+    size_t at = 0, left = strlen(text);
+
+    while (at < left) {
+        wchar_t character;
+        size_t length = mbrtowc(&character, text + at, left - at, &state);
+        int columns = length == 0 || length > left - at ? 1 : wcwidth(character);
+
+        length = length == 0 || length > left - at ? 1 : length;
+        if (columns > 0 && (size_t)columns > room)
+            break;
+        room -= columns > 0 ? (size_t)columns : 0;
+        at += length;
+    }
+    return at;
+}
+
+/* A line that wraps is no row of a table any more. The cell has room: cell_text() gives it. */
+static void cut_last(const struct table *table, char **row, const size_t *widths, size_t columns)
+{
+    size_t before = 0, room, last = table->columns - 1;
+
+    for (size_t column = 0; column < last; column++) {
+        size_t width = width_of(row[column]);
+
+        before += (width > widths[column] ? width : widths[column]) + 2;
+    }
+    room = columns > before + LAST_LEAST ? columns - before : LAST_LEAST;
+    if (width_of(row[last]) > room)
+        strcpy(row[last] + bytes_within(row[last], room - 1), "…");
+}
+
+static const char *colour_of(const struct table *table, const char *const *row)
+{
+    return row == table->titles ? "\033[1m" : table->colour(row[table->coloured]);
+}
+
+static void print_row(const struct table *table, const char *const *row, const size_t *widths,
+                      int coloured)
+{
+    size_t last = table->columns - 1;
+
+    while (last > 0 && !row[last][0])
+        last--;
+    for (size_t column = 0; column <= last; column++) {
+        size_t width = width_of(row[column]);
+        int in_colour = coloured && (row == table->titles || column == table->coloured);
+
+        printf("%s%s%s", in_colour ? colour_of(table, row) : "", row[column],
+               in_colour ? "\033[0m" : "");
+        if (column < last)
+            printf("%*s", (int)(width < widths[column] ? widths[column] - width : 0) + 2, "");
+    }
+    putchar('\n');
+}
+
+void table_print(const struct table *table)
+{
+    size_t widths[TABLE_MOST], columns = terminal_columns();
+    int coloured = terminal_is_coloured();
+
+    setlocale(LC_CTYPE, "C.UTF-8"); /* the texts are UTF-8, whatever the user's locale is */
+    measure(table, widths);
+    print_row(table, table->titles, widths, coloured);
+    for (size_t i = 0; i < table->n; i++) {
+        if (columns)
+            cut_last(table, table->rows[i].cells, widths, columns);
+        print_row(table, (const char *const *)table->rows[i].cells, widths, coloured);
+    }
+}

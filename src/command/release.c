@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "command/lease/argument.h"
+
+/* A lease that was broken, or has expired and still stands there, is no lease that could be adopted:
+   its holder removes it all the same, so that the name is free. */
+static int remove_lost(struct rowlock_connection *connection, const struct lease_argument *argument)
+{
+    int64_t removed = 0;
+
+    if (rowlock_break(connection, argument->name, argument->token, 1, &removed, NULL) == 0 &&
+        removed > 0) {
+        message(
+            "the lease of '%s' had expired or was broken; it is removed, and what was done under "
+            "it may have overlapped with another's work",
+            argument->name);
+        return STATUS_LOST;
+    }
+    message("there is no lease %" PRId64
+            " of '%s' any more: it was released already, or has ended; if "
+            "it was not released, what was done under it may have overlapped with another's work",
+            argument->token, argument->name);
+    return STATUS_LOST;
+}
+
+int cmd_release(struct command *command)
+{
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_lease *lease = NULL;
+    struct lease_argument argument;
+    struct rowlock_error error;
+    int status;
+
+    read_lease_argument(command, 0, &argument);
+    status = adopt_lease(command, &argument, &connection, &lease, &error);
+    if (lease)
+        status = rowlock_release(lease, &error) ? report_lease(connection, &argument, &error)
+                                                : STATUS_OK;
+    else if (error.code == ROWLOCK_ELOST)
+        status = remove_lost(connection, &argument);
+    else if (connection)
+        status = report_lease(connection, &argument, &error);
+    rowlock_lease_free(lease);
+    rowlock_close(connection);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "command/output/json.h"
+#include "command/lease/argument.h"
+#include "command/run/run.h"
+
+#define TTL_MS 30000 /* the database does not keep the one it was acquired with */
+
+static void print(const struct command *command, const struct lease_argument *argument,
+                  struct rowlock_connection *connection, struct rowlock_lease *lease)
+{
+    struct rowlock_want want = {.name = argument->name};
+
+    if (command->json)
+        print_lease_json(&want, 1, lease,
+                         lease_expires(connection, argument->name, argument->token));
+}
+
+int cmd_renew(struct command *command)
+{
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_lease *lease = NULL;
+    struct lease_argument argument;
+    struct rowlock_error error;
+    int status;
+
+    read_lease_argument(command, 1, &argument);
+    if (argument.guard_fd)
+        return stand_in(&argument);
+    status = adopt_lease(command, &argument, &connection, &lease, &error);
+    if (lease)
+        status =
+            exit_status(rowlock_renew(lease, argument.ttl_ms ? argument.ttl_ms : TTL_MS, &error));
+    if (status && connection)
+        report_lease(connection, &argument, &error);
+    else if (!status)
+        print(command, &argument, connection, lease);
+    rowlock_lease_free(lease);
+    rowlock_close(connection);
+    return status;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Getting the lock. What an ancestor holds it holds until we have ended: to wait for that would never
+ * end. So beneath an ancestor's lock the first look is a try, and if something is in the way, the
+ * database is asked who holds it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "command/run/run.h"
+
+#define TRY_MS 12000   /* what a try may take, if the server is slow or dead */
+#define SLICE_MS 10000 /* beneath an ancestor's lock of the same name we look again so often */
+
+static void say_away(const struct rowlock_error *why, void *data)
+{
+    struct holding *holding = data;
+
+    if (!holding->said_away)
+        message("the database is away, waiting for it: %s", why->text);
+    holding->said_away = 1;
+}
+
+static int get(const struct run *run, int64_t wait_ms, struct holding *holding,
+               struct rowlock_error *error)
+{
+    struct rowlock_terms terms = {.ttl_ms = run->lock.ttl_ms,
+                                  .wait_ms = wait_ms,
+                                  .note = run->lock.note,
+                                  .command = run->argv[0],
+                                  .no_process = run->no_process,
+                                  .on_away = say_away,
+                                  .data = holding};
+
+    /* near the end of a wait: a try would wait longer for a dead server */
+    if (run->lock.deadline_ms && wait_ms == 0 && lock_wait_left(&run->lock) < TRY_MS)
+        terms.wait_ms = wait_ms = 1;
+    if (holding->take)
+        return holding->take(holding, &terms, error);
+    if (run->transaction)
+        return rowlock_begin(holding->connection, run->lock.wants, run->lock.n, wait_ms, error);
+    return rowlock_acquire(holding->connection, run->lock.wants, run->lock.n, &terms,
+                           &holding->lease, error);
+}
+
+/* ---- ancestors ------------------------------------------------------------------------------------- */
+
+struct look {
+    const struct rowlock_want *want;
+    int by_ancestor;         /* leases of this name */
+    int conflicts;           /* one of them excludes us */
+    int permits;             /* of an ancestor's */
+    int conflicting_waiters; /* they wait for our ancestor, and we would behind them */
+};
+
+static int conflict(enum rowlock_mode one, enum rowlock_mode other)
+{
+    return one == ROWLOCK_EXCLUSIVE || one != other;
+}
+
+static int look_at(const struct rowlock_holder *holder, void *data)
+{
+    struct look *look = data;
+    int excludes = conflict(look->want->mode, holder->mode);
+
+    if (holder->holding == ROWLOCK_WAITS) {
+        look->conflicting_waiters += excludes;
+    } else if (holder->holding == ROWLOCK_HOLDS &&
+               (is_token_of_ancestor(holder->token) || is_kept_for_ancestor(holder->token))) {
+        look->by_ancestor++;
+        look->conflicts += excludes;
+        look->permits += holder->count ? holder->count : 1;
+    }
+    return 0;
+}
+
+static int is_hopeless(const struct look *look)
+{
+    const struct rowlock_want *want = look->want;
+
+    return look->by_ancestor && (look->conflicts || look->conflicting_waiters ||
+                                 (want->mode == ROWLOCK_PERMIT && look->permits >= want->limit));
+}
+
+/* The index of a name that we would wait for in vain, or -1. `*held`: an ancestor holds one in a way
+   that lets us in too. */
+static int find_hopeless(const struct run *run, struct holding *holding, int *held)
+{
+    int index = held_by_ancestor(run->lock.wants, run->lock.n);
+
+    *held = 0;
+    for (size_t i = 0; index < 0 && i < run->lock.n; i++) {
+        struct look look = {.want = &run->lock.wants[i]};
+
+        if (rowlock_list(holding->connection, look.want->name, look_at, &look, NULL))
+            continue; /* who cannot be asked is waited for */
+        *held |= look.by_ancestor > 0;
+        if (is_hopeless(&look))
+            index = (int)i;
+    }
+    return index;
+}
+
+static int64_t lesser(int64_t wait_ms, int64_t slice_ms)
+{
+    return wait_ms < 0 || wait_ms > slice_ms ? slice_ms : wait_ms;
+}
+
+/* Not to be had as yet: held, or the database is away, and a lease may wait for that too. */
+static int may_come(const struct run *run, int code)
+{
+    return code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT ||
+           (code == ROWLOCK_ECONN && !run->transaction);
+}
+
+/* `*hopeless`: the index of the name that an ancestor keeps from us, or -1. */
+static int get_beneath(const struct run *run, struct holding *holding, int *hopeless,
+                       struct rowlock_error *error)
+{
+    int64_t wait_ms;
+    int held = 1, code = get(run, 0, holding, error);
+
+    while (may_come(run, code)) {
+        if (code != ROWLOCK_ECONN)
+            *hopeless = find_hopeless(run, holding, &held);
+        wait_ms = lock_wait_left(&run->lock);
+        if (*hopeless >= 0 || wait_ms == 0)
+            break;
+        if (!held)
+            return get(run, wait_ms, holding, error);
+        code = get(run, lesser(wait_ms, SLICE_MS), holding, error);
+    }
+    return code;
+}
+
+/* ---- the outcome ----------------------------------------------------------------------------------- */
+
+/* A signal may have come when there was nothing left to wait for: there is no command yet that it could
+   be for. -N, or the status. */
+static int unless_interrupted(const struct signals *signals, struct holding *holding, int status)
+{
+    struct signalfd_siginfo info;
+
+    if (!signals_next(signals->wait_fd, &info))
+        return status;
+    finish_not_started(holding, 128 + (int)info.ssi_signo, INTERRUPTED);
+    rowlock_lease_free(holding->lease);
+    holding->lease = NULL; /* a transaction ends with its connection */
+    return -(int)info.ssi_signo;
+}
+
+static int refused(const struct run *run, const struct rowlock_error *error, int hopeless)
+{
+    int status;
+
+    if (error->code == ROWLOCK_ECANCELED)
+        return STATUS_FAILED; /* by a signal, as a rule, and that is told by the status */
+    if (hopeless >= 0) {
+        message("'%s' is held by your own ancestor (%s): waiting would never end",
+                run->lock.wants[hopeless].name,
+                has_holding_ancestor() ? "ROWLOCK_HELD" : "acquire --while-pid");
+        return run->lock.conflict;
+    }
+    if (run->lock.quiet && (error->code == ROWLOCK_EBUSY || error->code == ROWLOCK_ETIMEDOUT))
+        return run->lock.conflict;
+    status = report(error);
+    return status == STATUS_NOT_ACQUIRED ? run->lock.conflict : status;
+}
+
+int acquire(const struct run *run, const struct signals *signals, struct holding *holding,
+            int *acquired)
+{
+    int64_t began = rowlock__now_ms();
+    struct rowlock_error error = {0};
+    int hopeless = -1, status = STATUS_OK, code;
+
+    if (has_holding_ancestor() || is_kept_for_ancestor(0))
+        code = get_beneath(run, holding, &hopeless, &error);
+    else
+        code = get(run, lock_wait_left(&run->lock), holding, &error);
+    holding->waited_ms = rowlock__now_ms() - began;
+    if (code)
+        status = refused(run, &error, hopeless);
+    else if (run->verbose && (holding->lease || run->transaction))
+        message("'%s'%s acquired after %" PRId64 " ms", run->lock.wants[0].name,
+                run->lock.n > 1 ? " and others" : "", holding->waited_ms);
+    status = unless_interrupted(signals, holding, status);
+    if (code == ROWLOCK_ECANCELED && status == STATUS_FAILED)
+        message("interrupted");
+    *acquired = !code && !status;
+    return status;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command's process, between fork and exec. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#ifdef __has_include
+#if __has_include(<linux/close_range.h>)
+#include <linux/close_range.h>
+#endif
+#endif
+
+#include "command/run/run.h"
+
+#define MOST_DESCRIPTORS 1024
+
+struct descriptors {
+    nfds_t n;
+    unsigned char open[MOST_DESCRIPTORS];
+};
+
+/* One poll() tells which descriptors are open. */
+static void look(struct descriptors *out)
+{
+    struct pollfd fds[MOST_DESCRIPTORS];
+    struct rlimit limit;
+
+    out->n = MOST_DESCRIPTORS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < out->n)
+        out->n = (nfds_t)limit.rlim_cur;
+    for (nfds_t i = 0; i < out->n; i++)
+        fds[i] = (struct pollfd){.fd = (int)i};
+    while (poll(fds, out->n, 0) < 0 && errno == EINTR)
+        ;
+    for (nfds_t i = 0; i < out->n; i++)
+        out->open[i] = !(fds[i].revents & POLLNVAL);
+}
+
+struct descriptors *descriptors_of_caller(void)
+{
+    struct descriptors *descriptors = malloc(sizeof *descriptors);
+
+    if (descriptors)
+        look(descriptors);
+    return descriptors;
+}
+
+int fill_standard_descriptors(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), failed = null < 0;
+
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !failed; fd++)
+        if (fcntl(fd, F_GETFD) != 0) /* closed, or what main put there: exec would close it */
+            failed = dup2(null, fd) < 0;
+    if (null > STDERR_FILENO)
+        close(null);
+    return failed ? -1 : 0;
+}
+
+/* The descriptors from `from` on, before `to`, end with exec. */
+static void hide(nfds_t from, nfds_t to)
+{
+#if defined(SYS_close_range) && defined(CLOSE_RANGE_CLOEXEC)
+    if (syscall(SYS_close_range, (unsigned)from, (unsigned)to - 1, CLOSE_RANGE_CLOEXEC) == 0)
+        return;
+#endif
+    for (; from < to; from++)
+        fcntl((int)from, F_SETFD, FD_CLOEXEC);
+}
+
+/* A client library may open a socket without FD_CLOEXEC: what came later than the caller's ends. */
+void hide_ours(const struct descriptors *callers)
+{
+    for (nfds_t from = 3, to; from < callers->n; from = to + 1) {
+        for (to = from; to < callers->n && !callers->open[to]; to++)
+            ;
+        if (to > from)
+            hide(from, to);
+    }
+}
+
+int become_command(void *data)
+{
+    const struct child *child = data;
+    const struct run *run = child->run;
+
+    if (child->output && output_become(child->output))
+        return errno;
+    hide_ours(child->callers);
+    if (set_environment(run->lock.wants, run->lock.n, child->holding))
+        return ENOMEM;
+    sigaction(SIGPIPE, &child->signals->broken_pipe, NULL);
+    leave_large_files_to_command();
+    sigprocmask(SIG_SETMASK, &child->signals->original, NULL);
+    execvp(run->argv[0], run->argv);
+    return errno;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The database that a command is to be run under the lock of. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/run/run.h"
+#include "command/url_lookup.h"
+
+/* While a command of ours holds the whole file's write lock, nobody else could do anything. */
+static int refuse_sqlite(const struct run *run, const struct url *url)
+{
+    const char *dialect = url_dialect(url);
+
+    if (!run->transaction || !dialect || strcmp(dialect, "sqlite") != 0)
+        return STATUS_OK;
+    message("run --tx is not for SQLite: the file has one write lock, and holding it while a "
+            "command runs stops everybody else; leave out --tx, or use PostgreSQL or MariaDB "
+            "(--db, ROWLOCK_URL)");
+    return STATUS_USAGE;
+}
+
+int connect_to_run(const struct command *command, const struct run *run,
+                   const struct signals *signals, struct rowlock_connection **out)
+{
+    struct approach approach = {.deadline_ms = run->lock.deadline_ms,
+                                .interrupt_fd = signals->wait_fd,
+                                .statement_ms = statement_limit(run)};
+    struct signalfd_siginfo info;
+    struct url url;
+    int status = url_lookup(command->db, &url), code = ROWLOCK_OK;
+
+    if (!status && command->is_farm_wide)
+        status = refuse_default(command, &url);
+    if (!status)
+        status = refuse_sqlite(run, &url);
+    if (!status)
+        status = connect_database(&url, &approach, out, &code);
+    url_free(&url);
+    if (status && signals_next(signals->wait_fd, &info))
+        return -(int)info.ssi_signo; /* that it came while the attempt failed makes no difference */
+    return status;
+}

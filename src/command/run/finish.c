@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command is dead, whichever way: give the lock back, and say what is to be said. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "command/run/run.h"
+
+/* A lost lock's rowlock, and one that gets a signal now, ends within a second, whatever the database
+   does. */
+#define SOON_MS 800
+#define TOLD_MS 5000 /* who was told to end does not wait long for a database that is away */
+#define PAUSE_LEAST_MS 100
+#define PAUSE_MOST_MS 2000
+
+static const char *name_of(const struct watch *watch)
+{
+    return watch->run->lock.wants[0].name;
+}
+
+/* ---- giving back ------------------------------------------------------------------------------------- */
+
+static int time_left(int64_t until)
+{
+    int64_t left = until - rowlock__now_ms();
+
+    return until == ROWLOCK_NEVER ? -1 : left < 0 ? 0 : (int)left;
+}
+
+static int64_t sooner(int64_t one, int64_t other)
+{
+    return one < other ? one : other;
+}
+
+/* What came before the command's end was for the command: a ^C that ended it is no reason to leave the
+   lock behind. */
+static void forget_signals(struct watch *watch)
+{
+    struct signalfd_siginfo info;
+
+    while (signals_next(watch->signals->fd, &info))
+        ;
+}
+
+/* Until the database has answered, or `*until` has come. Who interrupts us does not wait for a database
+   that hangs, but a signal sent twice, or to us as well as to the command, leaves no lease behind. 0, or
+   -N: signal N came. */
+static int await_answer(struct watch *watch, int64_t *until)
+{
+    struct signalfd_siginfo info;
+    int number = 0;
+
+    while (watch->keeper.asking) {
+        struct pollfd fds[] = {{.fd = watch->signals->fd, .events = POLLIN},
+                               {.fd = watch->keeper.fd, .events = POLLIN}};
+        int n = poll(fds, 2, time_left(*until));
+
+        if (n == 0)
+            break;
+        if (n > 0 && signals_next(watch->signals->fd, &info) && !number) {
+            number = -(int)info.ssi_signo;
+            *until = sooner(*until, rowlock__after(rowlock__now_ms(), SOON_MS));
+        }
+        if (n > 0 && fds[1].revents)
+            keeper_answer(&watch->keeper);
+    }
+    return number;
+}
+
+static int give_back(struct watch *watch, int64_t until)
+{
+    int number = await_answer(watch, &until), later;
+
+    if (watch->keeper.asking)
+        return number;
+    keeper_ask(&watch->keeper, KEEPER_END);
+    later = await_answer(watch, &until);
+    return number ? number : later;
+}
+
+/* ---- writing down ------------------------------------------------------------------------------------- */
+
+/* All ways in which a run can end; `broken` is found by the database. The first that fits counts. */
+static enum rowlock_run_outcome outcome_of(const struct watch *watch)
+{
+    const struct guard_report *end = &watch->end;
+    int ended = end->event == GUARD_ENDED;
+
+    if (ended && end->cause == GUARD_TIME_OVER && !watch->lost)
+        return ROWLOCK_RUN_TIMEDOUT;
+    if (!end->began)
+        return ROWLOCK_RUN_NOTSTARTED;
+    if (watch->lost)
+        return ROWLOCK_RUN_LOST;
+    return ended && end->cause == GUARD_BY_ITSELF && WIFEXITED(end->number) &&
+                   WEXITSTATUS(end->number) == 0
+               ? ROWLOCK_RUN_DONE
+               : ROWLOCK_RUN_FAILED;
+}
+
+static int exit_of(const struct watch *watch)
+{
+    int how = watch->end.number;
+
+    if (watch->end.event != GUARD_ENDED)
+        return STATUS_FAILED;
+    if (watch->end.cause == GUARD_TIME_OVER)
+        return STATUS_TIME_OVER;
+    if (WIFSIGNALED(how))
+        return 128 + WTERMSIG(how);
+    return WIFEXITED(how) ? WEXITSTATUS(how) : STATUS_FAILED;
+}
+
+/* A command that was ended and exited with 0 has not done its work. */
+static struct ending ending_of(const struct watch *watch)
+{
+    struct ending ending = {.outcome = outcome_of(watch),
+                            .exit = exit_of(watch),
+                            .output = watch->output ? output_end(watch->output) : NULL};
+
+    if (ending.outcome != ROWLOCK_RUN_DONE && ending.exit == 0)
+        ending.exit = watch->lost ? STATUS_LOST : 128 + SIGTERM;
+    return ending;
+}
+
+void finish_not_started(const struct holding *holding, int status, const char *why)
+{
+    struct ending ending = {.outcome = ROWLOCK_RUN_NOTSTARTED, .exit = status, .output = why};
+
+    if (holding->lease && holding->give_back)
+        holding->give_back(holding, &ending, NULL);
+    else if (holding->lease)
+        rowlock_release(holding->lease, NULL);
+}
+
+/* Not known to be written down, and still ours. */
+static int is_worth_repeating(const struct watch *watch)
+{
+    int code = watch->keeper.code;
+
+    return watch->holding->give_back && !watch->keeper.asking &&
+           (code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EUNKNOWN) &&
+           rowlock_left(watch->holding->lease) > 0;
+}
+
+/* -N: signal N came meanwhile. */
+static int pause_before(const struct watch *watch, int64_t pause_ms)
+{
+    struct pollfd fd = {.fd = watch->signals->fd, .events = POLLIN};
+    struct signalfd_siginfo info;
+
+    if (poll(&fd, 1, (int)pause_ms) > 0 && signals_next(watch->signals->fd, &info))
+        return -(int)info.ssi_signo;
+    return 0;
+}
+
+/* What is to be written down is tried again as long as the lease lasts. */
+static int give_back_surely(struct watch *watch, int64_t until)
+{
+    int64_t pause_ms = PAUSE_LEAST_MS;
+    int number = give_back(watch, until);
+
+    if (!number && is_worth_repeating(watch))
+        message("the end of '%s' could not be written down, trying again: %s", name_of(watch),
+                watch->keeper.error.text);
+    while (!number && is_worth_repeating(watch) && rowlock__now_ms() < until) {
+        number = pause_before(watch, pause_ms);
+        pause_ms = sooner(2 * pause_ms, PAUSE_MOST_MS);
+        if (!number)
+            number = give_back(watch, until);
+    }
+    return number;
+}
+
+/* ---- what is said ------------------------------------------------------------------------------------ */
+
+static void find_lost(struct watch *watch)
+{
+    watch->lost = 1;
+    message("the lock on '%s' was lost before the command had ended: %s", name_of(watch),
+            watch->keeper.error.text);
+}
+
+/* A COMMIT whose answer is lost was sent in a live session: the lock lasted. A lease that cannot be
+   released is not lost: nobody else gets it before it expires. */
+static void judge_release(struct watch *watch)
+{
+    int code = watch->keeper.code;
+
+    if (!code || code == ROWLOCK_EUNKNOWN || watch->lost)
+        return;
+    if (!watch->holding->lease || code == ROWLOCK_ELOST)
+        find_lost(watch);
+    else
+        message("the lease on '%s' could not be released; it expires within %" PRId64 " ms: %s",
+                name_of(watch), watch->run->lock.ttl_ms, watch->keeper.error.text);
+}
+
+/* "4711, 4712"; of many the first. */
+static void list_pids(const struct tree *tree, char *out, size_t size)
+{
+    size_t at = 0;
+
+    for (int i = 0; i < tree->alive && i < TREE_NAMED; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%d", i ? ", " : "", (int)tree->pid[i]);
+    if (tree->alive > TREE_NAMED)
+        snprintf(out + at, size - at, ", ...");
+}
+
+static void say_survivors(const struct watch *watch, const struct tree *tree)
+{
+    char pids[16 * (TREE_NAMED + 1)];
+    int n = tree->alive;
+
+    list_pids(tree, pids, sizeof pids);
+    if (n > 0 && watch->end.cause == GUARD_BY_ITSELF)
+        message("%d process%s that the command started run%s on without the lock on '%s': %s", n,
+                n == 1 ? "" : "es", n == 1 ? "s" : "", name_of(watch), pids);
+    else if (n > 0)
+        message("%d process%s of the command could not be ended: %s", n, n == 1 ? "" : "es", pids);
+}
+
+static void say_end(struct watch *watch)
+{
+    if (watch->end.event == GUARD_NOT_STARTED)
+        message("no process for the command: %s", strerror(watch->end.number));
+    if (watch->end.event == GUARD_GONE) {
+        if (!watch->lost)
+            message("the process that guards the command was killed: ending the command too");
+        watch->end.cause = GUARD_LOCK_OVER;
+        watch->end.began = watch->guard.has_command;
+        watch->end.survivors = guard_replace(&watch->guard);
+    }
+    if (watch->end.event == GUARD_ENDED && watch->end.cause == GUARD_TIME_OVER)
+        message("the command under '%s' ran longer than --max-run allows, and was ended",
+                name_of(watch));
+    say_survivors(watch, &watch->end.survivors);
+}
+
+static int status_of(const struct watch *watch)
+{
+    if (watch->lost)
+        return STATUS_LOST;
+    if (watch->end.event == GUARD_ENDED && watch->end.cause != GUARD_TIME_OVER &&
+        WIFSIGNALED(watch->end.number))
+        return -WTERMSIG(watch->end.number);
+    if (watch->keeper.ending.outcome == ROWLOCK_RUN_FAILED && watch->told && exit_of(watch) == 0)
+        return -SIGTERM; /* as of a command that does not catch it */
+    return exit_of(watch);
+}
+
+static int64_t patience(const struct watch *watch)
+{
+    if (!watch->lost && !watch->told)
+        return ROWLOCK_NEVER;
+    return rowlock__after(rowlock__now_ms(), watch->lost ? SOON_MS : TOLD_MS);
+}
+
+int finish(struct watch *watch)
+{
+    int number;
+
+    forget_signals(watch);
+    say_end(watch);
+    guard_close(&watch->guard);
+    if (watch->end.event == GUARD_ENDED && watch->end.cause == GUARD_LOCK_OVER && !watch->lost) {
+        watch->lost = 1;
+        message("the lock on '%s' was lost%s", name_of(watch),
+                watch->end.began ? "" : " before the command was started");
+    }
+    watch->keeper.ending = ending_of(watch);
+    number = give_back_surely(watch, patience(watch));
+    if (number)
+        return watch->lost ? STATUS_LOST : number;
+    if (!watch->keeper.asking)
+        judge_release(watch);
+    return status_of(watch);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of `run`: its options, its signals, getting the lock, what the environment says of
+   ancestors' locks, the thread that keeps the lock, and the loop that watches all of them. The
+   command's own process and its guard are in guard.h. */
+#ifndef ROWLOCK_RUN_H
+#define ROWLOCK_RUN_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/signalfd.h>
+#include <sys/types.h>
+
+#include "command/command.h"
+#include "command/guard/guard.h"
+#include "command/lock_options.h"
+#include "util/clock.h"
+
+/* ---- run/options.c ------------------------------------------------------------------- */
+
+struct run {
+    struct lock_options lock;
+    int transaction; /* --tx: no lease, but an open transaction */
+    int64_t kill_after_ms;
+    int64_t max_run_ms; /* < 0: no limit */
+    int terminal;       /* stay in the caller's process group */
+    int verbose;
+    int keeps_output;   /* pass the command's output through, and keep its end; or: */
+    int keeps_errors;   /* what it writes to standard error alone */
+    int ends_on_term;   /* TERM is for us: end the command */
+    int no_process;     /* the lease is not kept by a process of ours */
+    const char *report; /* a file, or NULL */
+    char **argv;        /* of the command */
+    char *shell[4];
+};
+
+/* When all is said: times that fit each other, and whether we are under a terminal. */
+void settle_run(struct run *run);
+/* Ends the program on wrong usage. */
+void read_run_options(struct command *command, struct run *run);
+/* Then a command stays in the caller's process group. */
+int has_terminal(void);
+
+/* ---- run/times.c --------------------------------------------------------------------- */
+
+/* From TERM to KILL: what was said (< 0: nothing), else 5 s; of a lease a quarter at most, so that the
+   rest is left to renew it. ttl_ms 0: it has no end. */
+int64_t kill_after_of(int64_t said_ms, int64_t ttl_ms);
+/* What is left after KILL before the lease can pass on. */
+int64_t margin_for_kill(int64_t ttl_ms);
+/* How long until the first renewal: a third of the ttl after the grant, so not at all where the lease was granted
+   long ago. left_ms: of the lease. */
+int64_t renewal_due_in(int64_t ttl_ms, int64_t left_ms);
+
+/* ---- signals.c ----------------------------------------------------------------------- */
+
+struct signals {
+    sigset_t original; /* the mask that the command gets back */
+    sigset_t handled;  /* those that are ours: a signal ignored by the caller stays ignored */
+    struct sigaction broken_pipe; /* and what SIGPIPE was to the caller: we ignore it */
+    int wait_fd;                  /* readable: give up waiting */
+    int fd;                       /* while the command runs: the same */
+    int awake_fd;                 /* and then readable: we were stopped, and are awake again */
+};
+
+int signals_open(struct signals *signals);
+/* From now on nothing is interrupted: signals are the command's. */
+int signals_turn_to_command(struct signals *signals);
+/* And back: they interrupt what is waited for. */
+int signals_turn_to_wait(struct signals *signals);
+/* While the command runs the terminal's stop signals do not stop us: this does, as they would have. */
+void signals_stop(void);
+/* The next one, or 0. */
+int signals_next(int fd, struct signalfd_siginfo *info);
+/* Ends this process as the signal would have. */
+_Noreturn void die_by(int number);
+
+/* ---- run/connect.c ------------------------------------------------------------------- */
+
+/* An exit status, or -N: signal N came. */
+int connect_to_run(const struct command *command, const struct run *run,
+                   const struct signals *signals, struct rowlock_connection **out);
+
+/* ---- run/acquire.c ------------------------------------------------------------------- */
+
+#define INTERRUPTED "interrupted before it was started\n"
+
+/* How the command ended, for the record: run/finish.c. */
+struct ending {
+    enum rowlock_run_outcome outcome; /* DONE: to its own end, with 0, under the lock. Else FAILED,
+                                         TIMEDOUT, LOST or NOTSTARTED */
+    int exit;                         /* the status; 128 + N: by signal N; never 0 but for DONE */
+    const char *output;               /* its end, UTF-8; NULL: not kept */
+};
+
+struct holding {
+    struct rowlock_connection *connection;
+    struct rowlock_lease *lease; /* NULL: the lock of the connection's transaction */
+    int64_t waited_ms;
+    int said_away;    /* that the database is away */
+    int64_t renew_ms; /* for so long; 0: as it was acquired */
+    int64_t due_ms;   /* of a job's run, since 1970 */
+    int attempt;      /* of that due time, from 1; 0: it is no run of a job */
+    /* Takes the lease, or says by none that none is needed. NULL: rowlock_acquire, or rowlock_begin. */
+    int (*take)(struct holding *holding, const struct rowlock_terms *terms,
+                struct rowlock_error *error);
+    /* Gives the lease back and writes the ending down, on the keeper's thread; repeated while the lease
+       lasts. The library's code. NULL: release, or commit. */
+    int (*give_back)(const struct holding *holding, const struct ending *ending,
+                     struct rowlock_error *error);
+    void *data; /* of take and give_back */
+};
+
+/* 0, an exit status, or -N: signal N came; what is wrong has been said. `*acquired` tells, for -E may
+   have made the status 0. */
+int acquire(const struct run *run, const struct signals *signals, struct holding *holding,
+            int *acquired);
+
+/* ---- run/environment.c --------------------------------------------------------------- */
+
+/* Does ROWLOCK_HELD, what our ancestors hold, say anything? Is this token theirs? Is one of the
+   names, by a transaction: its index, or -1. */
+int has_holding_ancestor(void);
+int is_token_of_ancestor(int64_t token);
+int held_by_ancestor(const struct rowlock_want *wants, size_t n);
+/* Sets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_OWNER and ROWLOCK_HELD, and for a run of a job ROWLOCK_DUE
+   and ROWLOCK_ATTEMPT. */
+int set_environment(const struct rowlock_want *wants, size_t n, const struct holding *holding);
+
+/* ---- run/kept.c ---------------------------------------------------------------------- */
+
+#define KEPT_NAMES 2
+
+/* Of the keeper of `acquire --while-pid`: what is below `pid` must not wait for this lease. `fds` stay open; a
+   readable one is for take_askers(); -1 where the name was bound already. */
+void announce_kept(pid_t pid, int64_t token, int fds[KEPT_NAMES]);
+/* Never blocks. */
+void take_askers(int fd);
+/* Is this process, or an ancestor, one whose lease `token` is kept so, by this user or root? 0: any lease. */
+int is_kept_for_ancestor(int64_t token);
+
+/* ---- run/child.c --------------------------------------------------------------------- */
+
+struct descriptors;
+/* Those that the caller gave us, and no other, are the command's too. */
+struct descriptors *descriptors_of_caller(void);
+/* Before we open any: of those three that the caller closed none must become one of ours, and the command's
+   output with it. */
+int fill_standard_descriptors(void);
+/* All but those end with exec. */
+void hide_ours(const struct descriptors *callers);
+
+struct output;
+struct child {
+    const struct run *run;
+    const struct signals *signals;
+    const struct descriptors *callers;
+    const struct holding *holding;
+    const struct output *output; /* NULL: the caller's descriptors are the command's */
+};
+
+/* guard_plan.become of a struct child. */
+int become_command(void *child);
+
+/* ---- run/output.c -------------------------------------------------------------------- */
+
+#define OUTPUT_KEPT 2048
+
+/* From the command's output to ours, by threads: who does not read ours stops none of our own work. */
+struct output {
+    struct stream {
+        struct output *output;
+        int from, into; /* the pipe: -1, closed */
+        int to;
+        pthread_t thread;
+        int started, broken;
+    } streams[2];
+    int n;           /* 1: both are one file, and one pipe keeps the order; or: */
+    int only_errors; /* standard output is the command's */
+    int stop_fd;     /* readable: the command has ended */
+    int done_fd;     /* counts streams that are passed on to their end */
+    pthread_mutex_t lock;
+    pthread_cond_t drained;
+    int undrained; /* streams of which there may be more to read */
+    char tail[OUTPUT_KEPT];
+    size_t total; /* bytes that came */
+    char text[OUTPUT_KEPT + 1];
+};
+
+/* only_errors: of standard output nothing is kept, unless it is the same file. */
+int output_open(struct output *output, int only_errors);
+/* In the command's process: its standard output and error are pipes. */
+int output_become(const struct output *output);
+/* After the fork. */
+int output_start(struct output *output);
+/* The command has ended: the end of what it printed, as UTF-8. What its descendants print now is not
+   read any more. */
+const char *output_end(struct output *output);
+/* Waits until all is passed on, or one of our signals comes, or nothing went on for so long (-1: no limit). */
+void output_close(struct output *output, const struct signals *signals, int wait_ms);
+
+/* ---- run/keeper.c -------------------------------------------------------------------- */
+
+/* The connection's own thread: whatever the server does, signals are passed on in time. */
+struct keeper {
+    struct holding *holding;
+    const char *name; /* the first of the lease's */
+    int64_t ttl_ms;
+    atomic_int
+        overslept; /* the lease's end passed while we were stopped: the database knows more */
+    pthread_t thread;
+    int fd, thread_fd; /* a socket pair: a question, an answer */
+    int started, asking;
+    struct ending ending;       /* for the question END */
+    int code;                   /* of the last answer */
+    struct rowlock_error error; /* of it */
+};
+
+enum question { KEEPER_KEEP = 'k', KEEPER_END = 'e' };
+
+int keeper_start(struct keeper *keeper, struct holding *holding, const struct lock_options *lock);
+/* KEEP: renew the lease, or see whether the session lives. END: give back, release, or commit. */
+void keeper_ask(struct keeper *keeper, enum question question);
+/* Takes the answer when keeper->fd is readable: the library's code. */
+int keeper_answer(struct keeper *keeper);
+/* Ends the thread; must not be called while a question is open. */
+void keeper_stop(struct keeper *keeper);
+
+/* ---- run/supervise.c ----------------------------------------------------------------- */
+
+struct watch {
+    const struct run *run;
+    struct holding *holding;
+    const struct signals *signals;
+    struct output *output; /* NULL: not kept */
+    struct guard guard;
+    struct keeper keeper;
+    int64_t end_ms;                   /* what the guard was told last */
+    int64_t next_keep_ms, pause_ms;   /* the pause grows after failures; 0: there was none */
+    int64_t replace_ms, stop_look_ms; /* ROWLOCK_NEVER: not now */
+    int socket_fd, socket_quiet;
+    int lost, done;
+    int stale; /* the question under way was put before we were stopped: its answer means nothing */
+    int told;  /* to end the command, by a signal */
+    struct guard_report end; /* how it ended */
+};
+
+/* When the guard must have ended the command, if nothing is renewed. */
+int64_t end_of(const struct run *run, const struct holding *holding);
+/* Until the command has ended, whichever way. */
+void supervise(struct watch *watch);
+
+/* ---- run/finish.c -------------------------------------------------------------------- */
+
+/* Gives the lock back. The exit status, or -N: signal N ended the command. */
+int finish(struct watch *watch);
+/* Gives the lock back before there was a guard: the command was not started, and `status` is why. */
+void finish_not_started(const struct holding *holding, int status, const char *why);
+
+/* ---- run/execute.c ------------------------------------------------------------------- */
+
+struct outcome {
+    int acquired, lost;
+    int stuck;                /* the connection's thread hangs in the client library */
+    int64_t waited_ms, token; /* token 0: none */
+    int status;               /* -N: by signal N */
+};
+
+/* statement_ms of a connection that renews in time. */
+int64_t statement_limit(const struct run *run);
+/* Runs the command under the lock, gives the lock back, and says what is to be said: outcome->status, lost,
+   stuck. Stuck: holding is in use, end with _exit(). */
+int execute(const struct run *run, struct signals *signals, const struct descriptors *callers,
+            struct holding *holding, struct outcome *outcome);
+
+/* ---- run/stand_in.c ------------------------------------------------------------------ */
+
+/* guard_plan.stand_in of a struct child: becomes `rowlock renew` with hidden options. */
+void become_stand_in(void *child, int fd);
+/* What that does: renews the lease, and gives the guard its orders, until the guard ends it. An exit
+   status. */
+struct lease_argument;
+int stand_in(const struct lease_argument *argument);
+
+/* ---- run/report.c -------------------------------------------------------------------- */
+
+/* The file of --report: -1, and it has been said why. */
+int report_open(const char *path);
+/* One line of JSON. */
+void report_write(int fd, const struct outcome *outcome, const struct lock_options *lock);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stand-in renews the lease while job control stops the command and rowlock together. It is a
+ * process of its own, by exec, for a client library must not be used on both sides of a fork. The guard
+ * starts it, and ends it by KILL.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "command/lease/argument.h"
+#include "command/run/run.h"
+#include "command/url_lookup.h"
+
+#define PAUSE_LEAST_MS 100
+#define PAUSE_MOST_MS 2000
+
+/* ---- in the guard's child ---------------------------------------------------------------------- */
+
+void become_stand_in(void *data, int fd)
+{
+    const struct child *child = data;
+    const struct lock_options *lock = &child->run->lock;
+    char token[40], ttl[40], urls[40], orders[40];
+    char *argv[] = {"rowlock", "renew", token, ttl, urls, orders, "--", NULL, NULL};
+    int url_fd = url_send(database_url());
+
+    if (url_fd < 0 || fcntl(url_fd, F_SETFD, 0) || fcntl(fd, F_SETFD, 0)) {
+        message("cannot renew the lease on '%s' while the command is stopped: %s",
+                lock->wants[0].name, strerror(errno));
+        return;
+    }
+    snprintf(token, sizeof token, "--token=%" PRId64, rowlock_token(child->holding->lease));
+    snprintf(ttl, sizeof ttl, "--ttl=%" PRId64 "ms", lock->ttl_ms);
+    snprintf(urls, sizeof urls, "--url-fd=%d", url_fd);
+    snprintf(orders, sizeof orders, "--guard-fd=%d", fd);
+    argv[7] = (char *)lock->wants[0].name;
+    execv("/proc/self/exe", argv);
+    message("cannot start this program again (/proc/self/exe): %s", strerror(errno));
+}
+
+/* ---- the process ------------------------------------------------------------------------------- */
+
+struct renewing {
+    const struct lease_argument *argument;
+    struct rowlock_connection *connection;
+    struct rowlock_lease *lease;
+    int64_t pause_ms; /* after a failure; 0: there was none */
+    struct rowlock_error error;
+};
+
+static int connect_again(struct renewing *renewing)
+{
+    struct run run = {.lock = {.ttl_ms = renewing->argument->ttl_ms}};
+    struct approach approach = {.deadline_ms =
+                                    rowlock__after(rowlock__now_ms(), renewing->argument->ttl_ms),
+                                .statement_ms = statement_limit(&run)};
+    struct url url = {.text = url_receive(renewing->argument->url_fd)};
+    int status;
+
+    if (!url.text) {
+        message("cannot read the URL of the database");
+        return STATUS_FAILED;
+    }
+    status = connect_database(&url, &approach, &renewing->connection, NULL);
+    url_free(&url);
+    return status;
+}
+
+/* The library's code. */
+static int renew(struct renewing *renewing)
+{
+    const struct lease_argument *argument = renewing->argument;
+    int code = ROWLOCK_OK;
+
+    if (!renewing->lease)
+        code = rowlock_adopt(renewing->connection, argument->name, argument->token,
+                             &renewing->lease, &renewing->error);
+    if (!code)
+        code = rowlock_renew(renewing->lease, argument->ttl_ms, &renewing->error);
+    return code;
+}
+
+static void give_order(const struct renewing *renewing, enum guard_order_kind kind, int64_t end_ms)
+{
+    struct guard_order order = {.kind = kind, .end_ms = end_ms};
+
+    send(renewing->argument->guard_fd, &order, sizeof order, MSG_NOSIGNAL);
+}
+
+/* How long to sleep; -1: the lease is lost. */
+static int64_t after_renewal(struct renewing *renewing, int code)
+{
+    const struct lease_argument *argument = renewing->argument;
+    int64_t now = rowlock__now_ms();
+
+    if (!code) {
+        renewing->pause_ms = 0;
+        give_order(renewing, GUARD_EXTEND,
+                   now + rowlock_left(renewing->lease) - margin_for_kill(argument->ttl_ms));
+        return argument->ttl_ms / 3;
+    }
+    if (code == ROWLOCK_ELOST) {
+        message("the lock on '%s' is lost while the command is stopped, ending it: %.*s",
+                argument->name, (int)strcspn(renewing->error.text, ";"), renewing->error.text);
+        give_order(renewing, GUARD_END, 0);
+        return -1;
+    }
+    if (!renewing->pause_ms)
+        message("could not renew the lease on '%s' while the command is stopped, trying again: %s",
+                argument->name, renewing->error.text);
+    renewing->pause_ms = renewing->pause_ms ? 2 * renewing->pause_ms : PAUSE_LEAST_MS;
+    if (renewing->pause_ms > PAUSE_MOST_MS)
+        renewing->pause_ms = PAUSE_MOST_MS;
+    return renewing->pause_ms;
+}
+
+int stand_in(const struct lease_argument *argument)
+{
+    struct renewing renewing = {.argument = argument};
+    struct pollfd guard = {.fd = argument->guard_fd};
+    int64_t sleep_ms = 0;
+    int status;
+
+    prctl(PR_SET_NAME, "rowlock-stand-in");
+    status = connect_again(&renewing);
+    while (!status && sleep_ms >= 0 && !guard.revents) {
+        sleep_ms = after_renewal(&renewing, renew(&renewing));
+        if (sleep_ms > 0)
+            poll(&guard, 1, (int)sleep_ms);
+    }
+    rowlock_lease_free(renewing.lease);
+    rowlock_close(renewing.connection);
+    return status;
+}

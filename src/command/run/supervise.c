@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * While the command runs: renew the lease, or see that the session lives; tell the guard until when
+ * the lock is certain; pass signals on; see the command end. One poll() for all of it. A transaction's
+ * session is asked once a second, and at once when its socket speaks unasked: that is how a server
+ * says goodbye, but it may say other things too.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command/run/run.h"
+
+#define PING_MS 1000
+#define PAUSE_LEAST_MS 100
+#define PAUSE_MOST_MS 2000
+#define STOP_LOOK_MS 100 /* whom the terminal stopped with us is awake again before that */
+#define DEAF_GUARD_MS 2000
+
+/* ---- until when ------------------------------------------------------------------------------------ */
+
+/* Our clock is read before what is left: if we are stopped between the two, the end is too early. */
+int64_t end_of(const struct run *run, const struct holding *holding)
+{
+    int64_t now = rowlock__now_ms();
+
+    if (!holding->lease)
+        return ROWLOCK_NEVER;
+    return now + rowlock_left(holding->lease) - margin_for_kill(run->lock.ttl_ms);
+}
+
+/* A guard that somebody stopped must not keep the command alive. */
+static void expect_end(struct watch *watch)
+{
+    watch->replace_ms = watch->end_ms;
+    if (watch->end_ms != ROWLOCK_NEVER)
+        watch->replace_ms += margin_for_kill(watch->run->lock.ttl_ms) / 2;
+}
+
+/* ---- the lock -------------------------------------------------------------------------------------- */
+
+/* What a program should do about a lost lease comes behind the semicolon, and is done here. */
+static int length_of_reason(const struct watch *watch, const char *why)
+{
+    return watch->keeper.code == ROWLOCK_ELOST ? (int)strcspn(why, ";") : (int)strlen(why);
+}
+
+static void lose(struct watch *watch, const char *why)
+{
+    if (watch->lost)
+        return;
+    watch->lost = 1;
+    message("the lock on '%s' is lost, stopping the command: %.*s", watch->run->lock.wants[0].name,
+            length_of_reason(watch, why), why);
+    watch->replace_ms =
+        rowlock__after(rowlock__now_ms(), watch->run->kill_after_ms + DEAF_GUARD_MS);
+    guard_end(&watch->guard);
+}
+
+static void renewed(struct watch *watch)
+{
+    int64_t now = rowlock__now_ms();
+
+    watch->end_ms = end_of(watch->run, watch->holding);
+    watch->keeper.overslept = 0;
+    expect_end(watch);
+    guard_extend(&watch->guard, watch->end_ms);
+    if (watch->pause_ms && watch->run->verbose)
+        message("the lease on '%s' is renewed again", watch->run->lock.wants[0].name);
+    watch->pause_ms = 0;
+    watch->next_keep_ms = rowlock__after(now, watch->run->lock.ttl_ms / 3);
+}
+
+/* The lease is ours as long as its time lasts: say so once, and try again. */
+static void not_renewed(struct watch *watch)
+{
+    if (!watch->pause_ms)
+        message("the lease on '%s' could not be renewed, trying again: %s",
+                watch->run->lock.wants[0].name, watch->keeper.error.text);
+    watch->pause_ms = watch->pause_ms ? 2 * watch->pause_ms : PAUSE_LEAST_MS;
+    if (watch->pause_ms > PAUSE_MOST_MS)
+        watch->pause_ms = PAUSE_MOST_MS;
+    watch->next_keep_ms = rowlock__after(rowlock__now_ms(), watch->pause_ms);
+}
+
+/* By our clock; or a stand-in may have renewed it, and then the guard knows when it ends. */
+static int may_be_ours(const struct watch *watch)
+{
+    return watch->keeper.overslept || rowlock_left(watch->holding->lease) > 0;
+}
+
+static void take_answer(struct watch *watch)
+{
+    int code = keeper_answer(&watch->keeper);
+
+    if (watch->lost)
+        return;
+    if (watch->stale)
+        watch->next_keep_ms = rowlock__now_ms();
+    else if (watch->holding->lease && code && code != ROWLOCK_ELOST && may_be_ours(watch))
+        not_renewed(watch);
+    else if (code)
+        lose(watch, watch->keeper.error.text);
+    else if (watch->holding->lease)
+        renewed(watch);
+    else
+        watch->next_keep_ms = rowlock__after(rowlock__now_ms(), PING_MS);
+}
+
+static void ask(struct watch *watch)
+{
+    watch->socket_quiet = 0;
+    watch->stale = 0;
+    keeper_ask(&watch->keeper, KEEPER_KEEP);
+}
+
+/* ---- signals --------------------------------------------------------------------------------------- */
+
+/* What the terminal sent reached the command too, where it is in our group, unless it came before there
+   was one; but that it hung up is told to the session's leader alone. */
+static int reached_command(const struct watch *watch, const struct signalfd_siginfo *info)
+{
+    return watch->guard.has_command && watch->run->terminal && info->ssi_code == SI_KERNEL &&
+           !(info->ssi_signo == SIGHUP && getsid(0) == getpid());
+}
+
+static void end_as_told(struct watch *watch)
+{
+    watch->told = 1;
+    guard_stop(&watch->guard);
+}
+
+/* A signal that a program gives a meaning of its own is for the command alone, not for what it
+   started. */
+static void pass_on(struct watch *watch)
+{
+    struct signalfd_siginfo info;
+
+    while (signals_next(watch->signals->fd, &info)) {
+        int number = (int)info.ssi_signo;
+
+        if (number == SIGTERM && watch->run->ends_on_term)
+            end_as_told(watch);
+        else if (!reached_command(watch, &info))
+            guard_signal(&watch->guard, number, number != SIGUSR1 && number != SIGUSR2);
+    }
+}
+
+/* The command stopped itself, and the shell that started us waits for us alone. That the command is awake
+   again may be on its way to us yet. */
+static void stop_too(struct watch *watch)
+{
+    watch->stop_look_ms = ROWLOCK_NEVER;
+    if (watch->lost || !tree_is_stopped(watch->guard.command))
+        return;
+    if (watch->keeper.asking) { /* stopped within a transaction we would keep the stand-in out */
+        watch->stop_look_ms = rowlock__after(rowlock__now_ms(), STOP_LOOK_MS);
+        return;
+    }
+    signals_stop();
+    guard_signal(&watch->guard, SIGCONT, 0);
+}
+
+/* We may have been stopped for long, by job control or by anybody. The stand-in may have renewed the
+   lease: the guard knows until when, and gets the time to tell. 1: we were. */
+static int wake(struct watch *watch)
+{
+    struct signalfd_siginfo info;
+    int64_t now = rowlock__now_ms();
+
+    if (!signals_next(watch->signals->awake_fd, &info))
+        return 0;
+    if (watch->lost)
+        return 1;
+    watch->keeper.overslept = 1;
+    watch->stale = watch->keeper.asking;
+    watch->next_keep_ms = now;
+    if (now >= watch->replace_ms)
+        watch->replace_ms = now + DEAF_GUARD_MS;
+    guard_ask(&watch->guard);
+    return 1;
+}
+
+/* ---- the guard ------------------------------------------------------------------------------------- */
+
+/* Why the guard saw the lease's end come nearer. */
+static const char *why_over(const struct watch *watch)
+{
+    if (watch->keeper.asking)
+        return "the database does not answer";
+    return watch->pause_ms ? watch->keeper.error.text : "it was not renewed in time";
+}
+
+/* As a shell says it. Under cron PATH is short, and that is the usual reason. */
+static void say_not_executed(const char *program, int number)
+{
+    const char *path = getenv("PATH");
+
+    if (number == ENOENT && !strchr(program, '/'))
+        message("%s: command not found; PATH is %s", shown(program), path ? path : "not set");
+    else if (number == ENOENT && access(program, F_OK) == 0)
+        message("%s: cannot execute: the interpreter that its first line names is not there",
+                shown(program));
+    else
+        message("%s: %s", shown(program), strerror(number));
+}
+
+static void take_end(struct watch *watch, const struct guard_report *report)
+{
+    watch->end = *report;
+    watch->done = 1;
+}
+
+static void take_report(struct watch *watch, const struct guard_report *report)
+{
+    switch (report->event) {
+    case GUARD_NOTHING:
+    case GUARD_STARTED:
+        break;
+    case GUARD_NOT_EXECUTED:
+        say_not_executed(watch->run->argv[0], report->number);
+        break;
+    case GUARD_STOPPED:
+        if (watch->run->terminal && !watch->lost)
+            watch->stop_look_ms = rowlock__after(rowlock__now_ms(), STOP_LOOK_MS);
+        break;
+    case GUARD_CONTINUED:
+        watch->stop_look_ms = ROWLOCK_NEVER;
+        break;
+    case GUARD_UNTIL:
+        if (!watch->lost && report->end_ms > watch->end_ms) {
+            watch->end_ms = report->end_ms;
+            expect_end(watch);
+        }
+        break;
+    case GUARD_ENDING:
+        if (report->cause == GUARD_LOCK_OVER)
+            lose(watch, why_over(watch));
+        break;
+    case GUARD_NOT_STARTED:
+    case GUARD_ENDED:
+    case GUARD_GONE:
+        take_end(watch, report);
+        break;
+    }
+}
+
+/* All there are: who was stopped for long must not judge by the clock what the next one says. */
+static void take_reports(struct watch *watch)
+{
+    struct guard_report report;
+
+    do {
+        guard_next(&watch->guard, &report);
+        take_report(watch, &report);
+    } while (!watch->done && report.event != GUARD_NOTHING);
+}
+
+static void replace_guard(struct watch *watch)
+{
+    lose(watch, why_over(watch));
+    watch->end = (struct guard_report){.event = GUARD_GONE, .cause = GUARD_LOCK_OVER};
+    watch->done = 1;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------- */
+
+static int64_t next_instant(const struct watch *watch)
+{
+    int64_t next = watch->replace_ms;
+
+    if (!watch->keeper.asking && !watch->lost && watch->next_keep_ms < next)
+        next = watch->next_keep_ms;
+    return watch->stop_look_ms < next ? watch->stop_look_ms : next;
+}
+
+static int timeout_of(int64_t instant)
+{
+    int64_t left = instant - rowlock__now_ms();
+
+    if (instant == ROWLOCK_NEVER)
+        return -1;
+    return left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+}
+
+static void on_time(struct watch *watch)
+{
+    int64_t now = rowlock__now_ms();
+
+    if (now >= watch->replace_ms && !wake(watch))
+        replace_guard(watch);
+    if (now >= watch->stop_look_ms)
+        stop_too(watch);
+    else if (!watch->keeper.asking && !watch->lost && now >= watch->next_keep_ms)
+        ask(watch);
+}
+
+/* Signals before reports: see reached_command(). Reports before the answer: of a command that has ended
+   the release tells whether its lock was lost. */
+static void turn(struct watch *watch)
+{
+    int listen = !watch->lost && !watch->keeper.asking && !watch->socket_quiet;
+    struct pollfd fds[] = {{.fd = watch->guard.fd, .events = POLLIN},
+                           {.fd = watch->signals->fd, .events = POLLIN},
+                           {.fd = watch->keeper.fd, .events = POLLIN},
+                           {.fd = watch->signals->awake_fd, .events = POLLIN},
+                           {.fd = listen ? watch->socket_fd : -1, .events = POLLIN}};
+
+    if (poll(fds, sizeof fds / sizeof *fds, timeout_of(next_instant(watch))) < 0)
+        return;
+    if (fds[3].revents)
+        wake(watch);
+    if (fds[1].revents)
+        pass_on(watch);
+    if (fds[0].revents)
+        take_reports(watch);
+    if (watch->done)
+        return;
+    if (fds[2].revents)
+        take_answer(watch);
+    if (fds[4].revents && !watch->keeper.asking) {
+        ask(watch);
+        watch->socket_quiet = 1; /* once: if it was nothing, the next ping is in a second */
+    }
+    on_time(watch);
+}
+
+void supervise(struct watch *watch)
+{
+    const struct rowlock_lease *lease = watch->holding->lease;
+    int64_t wait = lease ? renewal_due_in(watch->run->lock.ttl_ms, rowlock_left(lease)) : PING_MS;
+
+    watch->next_keep_ms = rowlock__after(rowlock__now_ms(), wait);
+    watch->stop_look_ms = ROWLOCK_NEVER;
+    expect_end(watch);
+    while (!watch->done)
+        turn(watch);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* schema install, upgrade, print, uninstall. Any number of nodes may install at once. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/command.h"
+#include "command/output/json.h"
+#include "command/url_lookup.h"
+
+enum {
+    OPTION_TECHNIQUE = OPTION_OWN,
+    OPTION_TABLE,
+    OPTION_ROLE,
+    OPTION_GRANTS,
+    OPTION_EXTENSION,
+    OPTION_FORCE
+};
+
+struct request {
+    struct rowlock_plan plan;
+    int force;
+};
+
+static const char *const techniques[] = {"default", "native", "row", "insert"};
+
+static enum rowlock_technique technique_of(const struct command *command, const char *name)
+{
+    for (int i = 0; i < 4; i++)
+        if (strcmp(name, techniques[i]) == 0)
+            return (enum rowlock_technique)i;
+    usage_error(command, "--technique: '%s' is none of native, row and insert", shown(name));
+}
+
+static void read_request(struct command *command, struct request *request)
+{
+    struct rowlock_plan *plan = &request->plan;
+    static const struct option options[] = {
+        {"technique", required_argument, NULL, OPTION_TECHNIQUE},
+        {"table", required_argument, NULL, OPTION_TABLE},
+        {"role", required_argument, NULL, OPTION_ROLE},
+        {"grants", no_argument, NULL, OPTION_GRANTS},
+        {"extension", no_argument, NULL, OPTION_EXTENSION},
+        {"force", no_argument, NULL, OPTION_FORCE},
+        {NULL, 0, NULL, 0}};
+    int option;
+
+    while ((option = next_option(command, NULL, options)) != -1) {
+        if (option == OPTION_TECHNIQUE)
+            plan->technique = technique_of(command, optarg);
+        else if (option == OPTION_TABLE)
+            plan->table = optarg;
+        else if (option == OPTION_ROLE)
+            plan->role = optarg;
+        else if (option == OPTION_GRANTS)
+            plan->grants_only = 1;
+        else if (option == OPTION_FORCE)
+            request->force = 1;
+        else
+            plan->extension = 1;
+    }
+}
+
+static void say(const struct command *command, const char *state, const char *text)
+{
+    if (command->json)
+        printf("{\"schema\":\"%s\"}\n", state);
+    else
+        puts(text);
+}
+
+/* ---- what is done ------------------------------------------------------------------------------ */
+
+/* What is there before the verb: nothing, a whole schema, or one in which `*missing` is missing. */
+enum before { ABSENT, WHOLE, DAMAGED };
+
+static enum before look_before(struct rowlock_connection *connection, char **missing)
+{
+    if (rowlock_missing(connection, missing, NULL))
+        return ABSENT;
+    return *missing ? DAMAGED : WHOLE;
+}
+
+/* Once, and to whom it may concern: whoever sets up the server. It hinders nothing. */
+static void warn(const struct command *command, struct rowlock_connection *connection)
+{
+    char *warning = NULL;
+
+    if (command->json || rowlock_durability(connection, &warning, NULL))
+        return;
+    if (warning)
+        message("warning: %s", warning);
+    rowlock_free(warning);
+}
+
+struct state {
+    enum before before;
+    char *missing;
+    enum rowlock_technique technique;
+    char *extension; /* its version; NULL: it is none */
+};
+
+static void print_installed_json(const struct state *state)
+{
+    static const char *const words[] = {"installed", "present", "repaired"};
+
+    printf("{\"schema\":\"%s\",\"technique\":\"%s\",\"database\":", words[state->before],
+           techniques[state->technique]);
+    json_text(stdout, database_place());
+    if (state->before == DAMAGED) {
+        printf(",\"missing\":");
+        json_text(stdout, state->missing);
+    }
+    if (state->extension) {
+        printf(",\"extension\":");
+        json_text(stdout, state->extension);
+    }
+    puts("}");
+}
+
+/* A schema in the wrong database looks like one in the right one: so it is said where it is. */
+static void say_installed(const struct command *command, const struct state *state)
+{
+    const char *name = techniques[state->technique], *where = database_place();
+
+    if (command->json) {
+        print_installed_json(state);
+    } else if (state->before == DAMAGED) {
+        printf("rowlock is repaired in %s, technique %s; missing were: %s; grant the use of them "
+               "again: rowlock schema print --grants --role NAME\n",
+               where, name, state->missing);
+    } else if (state->extension) {
+        printf("rowlock is installed already in %s, technique %s, as an extension (version %s)\n",
+               where, name, state->extension);
+    } else {
+        printf("rowlock is installed%s in %s, technique %s%s\n",
+               state->before == WHOLE ? " already" : "", where, name,
+               state->before == WHOLE
+                   ? ""
+                   : ": tables, and functions or procedures where the engine has them");
+    }
+}
+
+static int install(const struct command *command, struct rowlock_connection *connection,
+                   const struct request *request)
+{
+    struct state state = {0};
+    struct rowlock_error error;
+    int status = STATUS_OK;
+
+    state.before = look_before(connection, &state.missing);
+    if (rowlock_install(connection, &request->plan, &error) ||
+        rowlock_installed(connection, &state.technique, &error) ||
+        rowlock_extension(connection, &state.extension, &error)) {
+        status = report(&error);
+    } else {
+        say_installed(command, &state);
+        warn(command, connection);
+    }
+    rowlock_free(state.extension);
+    rowlock_free(state.missing);
+    return status;
+}
+
+static int upgrade(const struct command *command, struct rowlock_connection *connection,
+                   const struct request *request)
+{
+    struct state state = {0};
+    struct rowlock_error error;
+    int status = STATUS_OK;
+
+    (void)request;
+    state.before = look_before(connection, &state.missing);
+    if (rowlock_upgrade(connection, &error) ||
+        rowlock_installed(connection, &state.technique, &error) ||
+        rowlock_extension(connection, &state.extension, &error))
+        status = report(&error);
+    else if (state.before == DAMAGED)
+        say_installed(command, &state);
+    else
+        say(command, "current",
+            state.extension
+                ? "the schema is current; it is an extension: ALTER EXTENSION rowlock UPDATE "
+                  "brings a newer one"
+                : "the schema is current");
+    rowlock_free(state.extension);
+    rowlock_free(state.missing);
+    return status;
+}
+
+static int uninstall(const struct command *command, struct rowlock_connection *connection,
+                     const struct request *request)
+{
+    struct rowlock_error error;
+    char *missing = NULL;
+    enum before before = look_before(connection, &missing);
+
+    rowlock_free(missing);
+    if (request->force ? rowlock_uninstall_force(connection, &error)
+                       : rowlock_uninstall(connection, &error))
+        return report(&error);
+    if (before != ABSENT)
+        say(command, "removed",
+            "removed: rowlock's tables with all their rows, its functions and "
+            "procedures; a table that was there before it stays");
+    else
+        say(command, "absent", "nothing of rowlock's is left in this database");
+    return STATUS_OK;
+}
+
+/* ---- print ------------------------------------------------------------------------------------- */
+
+static int print(const struct command *command, const struct rowlock_plan *plan)
+{
+    const char *dialect = command->n_operands > 1 ? command->operands[1] : NULL;
+    struct rowlock_error error;
+    struct url url = {0};
+    char *text = NULL;
+    int status = dialect ? STATUS_OK : url_lookup(command->db, &url);
+
+    if (status)
+        return status;
+    if (!dialect)
+        dialect = url_dialect(&url);
+    if (!dialect) {
+        message("no dialect is known for this URL; name one: rowlock schema print postgresql");
+        status = STATUS_USAGE;
+    } else if (rowlock_schema_text(dialect, plan, &text, &error)) {
+        status = report(&error);
+    } else {
+        fputs(text, stdout);
+    }
+    rowlock_free(text);
+    url_free(&url);
+    return status;
+}
+
+/* ---- the verb ------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    int (*run)(const struct command *command, struct rowlock_connection *connection,
+               const struct request *request);
+} actions[] = {{"install", install}, {"upgrade", upgrade}, {"uninstall", uninstall}};
+
+static int act(const struct command *command, size_t action, const struct request *request)
+{
+    struct rowlock_connection *connection = NULL;
+    int status = connect_by_lookup(command, &connection);
+
+    if (!status)
+        status = actions[action].run(command, connection, request);
+    rowlock_close(connection);
+    return status;
+}
+
+int cmd_schema(struct command *command)
+{
+    struct request request = {0};
+    const char *name;
+
+    read_request(command, &request);
+    if (command->n_operands == 0)
+        usage_error(command, "what? install, upgrade, print or uninstall");
+    name = command->operands[0];
+    if (request.force && strcmp(name, "print") == 0)
+        usage_error(command, "--force goes with uninstall");
+    if (strcmp(name, "print") == 0 && command->n_operands <= 2 && command->n_rest == 0)
+        return print(command, &request.plan);
+    if (command->n_operands + command->n_rest > 1)
+        usage_error(command, "one word too many");
+    if (request.plan.extension)
+        usage_error(command,
+                    "--extension goes with print; in the database it is: CREATE EXTENSION rowlock");
+    if (request.plan.role || request.plan.grants_only)
+        usage_error(command, "--role and --grants go with print: the GRANTs are yours to read and "
+                             "run");
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        if (strcmp(name, actions[i].name) == 0) {
+            if (strcmp(name, "install") != 0 && (request.plan.technique || request.plan.table))
+                usage_error(command, "--technique and --table go with install and print");
+            if (strcmp(name, "uninstall") != 0 && request.force)
+                usage_error(command, "--force goes with uninstall");
+            return act(command, i, &request);
+        }
+    usage_error(command, "'%s' is none of install, upgrade, print and uninstall", shown(name));
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Signals are read from a descriptor: no handler, so nothing that could race with one. */
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "command/run/run.h"
+
+static const int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+/* nohup and background jobs have some ignored: that stays so, for us and for the command. */
+static int is_ignored(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+int signals_open(struct signals *signals)
+{
+    sigaction(SIGPIPE, NULL, &signals->broken_pipe);
+    signal(SIGPIPE, SIG_IGN); /* a message that nobody reads must not leave the lock behind */
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would hide how the command ended */
+    sigemptyset(&signals->handled);
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
+        if (!is_ignored(passed_on[i]))
+            sigaddset(&signals->handled, passed_on[i]);
+    sigprocmask(SIG_BLOCK, &signals->handled, &signals->original);
+    signals->fd = signals->awake_fd = -1;
+    signals->wait_fd = signalfd(-1, &signals->handled, SFD_CLOEXEC | SFD_NONBLOCK);
+    return signals->wait_fd < 0 ? -1 : 0;
+}
+
+/* Job control stops the command, and we follow: if we stopped first, or alone, nobody would renew. */
+static sigset_t of_job_control(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTSTP);
+    sigaddset(&set, SIGTTIN);
+    sigaddset(&set, SIGTTOU);
+    return set;
+}
+
+static int open_awake(struct signals *signals)
+{
+    sigset_t stops = of_job_control(), awake;
+
+    sigemptyset(&awake);
+    sigaddset(&awake, SIGCONT);
+    sigprocmask(SIG_BLOCK, &stops, NULL);
+    sigprocmask(SIG_BLOCK, &awake, NULL);
+    signals->awake_fd = signalfd(-1, &awake, SFD_CLOEXEC | SFD_NONBLOCK);
+    return signals->awake_fd < 0 ? -1 : 0;
+}
+
+/* A stop signal that is still pending was the command's to obey. */
+static void close_awake(struct signals *signals)
+{
+    sigset_t stops = of_job_control(), ours = stops;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+
+    for (int number = 1; number < NSIG; number++)
+        if (sigismember(&stops, number) == 1 && sigaction(number, &ignore, &before) == 0)
+            sigaction(number, &before, NULL);
+    sigaddset(&ours, SIGCONT);
+    for (int number = 1; number < NSIG; number++)
+        if (sigismember(&signals->original, number) == 1)
+            sigdelset(&ours, number);
+    sigprocmask(SIG_UNBLOCK, &ours, NULL);
+    close(signals->awake_fd);
+    signals->awake_fd = -1;
+}
+
+void signals_stop(void)
+{
+    sigset_t only;
+
+    sigemptyset(&only);
+    sigaddset(&only, SIGTSTP);
+    raise(SIGTSTP);
+    pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+    pthread_sigmask(SIG_BLOCK, &only, NULL);
+}
+
+int signals_turn_to_command(struct signals *signals)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    signals->fd = signalfd(-1, &signals->handled, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals->fd < 0 || open_awake(signals))
+        return -1;
+    return signalfd(signals->wait_fd, &none, SFD_CLOEXEC | SFD_NONBLOCK) < 0 ? -1 : 0;
+}
+
+int signals_turn_to_wait(struct signals *signals)
+{
+    close(signals->fd);
+    signals->fd = -1;
+    close_awake(signals);
+    return signalfd(signals->wait_fd, &signals->handled, SFD_CLOEXEC | SFD_NONBLOCK) < 0 ? -1 : 0;
+}
+
+int signals_next(int fd, struct signalfd_siginfo *info)
+{
+    return read(fd, info, sizeof *info) == (ssize_t)sizeof *info;
+}
+
+void die_by(int number)
+{
+    static const struct rlimit no_core = {0, 0};
+    sigset_t only;
+
+    setrlimit(RLIMIT_CORE, &no_core); /* the core would be ours, not the command's */
+    signal(number, SIG_DFL);
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    raise(number);
+    _exit(128 + number);
+}

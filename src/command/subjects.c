@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* subjects: what is made anew by refresh, and what became of it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/output/json.h"
+#include "command/lease/argument.h"
+#include "command/output/table.h"
+
+#define STATUS_UNKNOWN 1
+
+static const char *const statuses[] = {[ROWLOCK_SUBJECT_NONE] = "NONE",
+                                       [ROWLOCK_SUBJECT_PROCESSING] = "PROCESSING",
+                                       [ROWLOCK_SUBJECT_COMPLETE] = "COMPLETE",
+                                       [ROWLOCK_SUBJECT_ERROR] = "ERROR"};
+
+struct listing {
+    int json, failed;
+    size_t n;
+    FILE *out; /* into text, so that a list that breaks off is not printed */
+    char *text;
+    size_t size;
+    struct table table;
+};
+
+/* ---- JSON ------------------------------------------------------------------------------------------- */
+
+static void put_text(FILE *out, const char *key, const char *text)
+{
+    fprintf(out, ",\"%s\":", key);
+    json_text(out, text);
+}
+
+static void put_instant(FILE *out, const char *key, int64_t ms)
+{
+    fprintf(out, ",\"%s\":", key);
+    json_instant(out, ms);
+}
+
+/* -1 is null, and 0 a number. */
+static void put_count(FILE *out, const char *key, int64_t number)
+{
+    if (number < 0)
+        fprintf(out, ",\"%s\":null", key);
+    else
+        fprintf(out, ",\"%s\":%" PRId64, key, number);
+}
+
+static void put(FILE *out, const struct rowlock_subject_view *subject)
+{
+    fputs("{\"subject\":", out);
+    json_text(out, subject->name);
+    put_text(out, "description", subject->description);
+    put_text(out, "status", statuses[subject->status]);
+    put_instant(out, "began", subject->began_ms);
+    put_instant(out, "ended", subject->ended_ms);
+    put_instant(out, "updated", subject->updated_ms);
+    put_count(out, "age_ms", subject->age_ms);
+    put_text(out, "by", subject->by);
+    put_text(out, "host", subject->host);
+    put_count(out, "pid", subject->pid ? subject->pid : -1);
+    put_text(out, "error", subject->error);
+    put_count(out, "exit", subject->exit);
+    putc('}', out);
+}
+
+/* ---- the table -------------------------------------------------------------------------------------- */
+
+enum { SUBJECT, STATUS, AGE, ENDED, BY, ABOUT, COLUMNS };
+
+static const char *const titles[COLUMNS] = {
+    [SUBJECT] = "SUBJECT", [STATUS] = "STATUS", [AGE] = "AGE",
+    [ENDED] = "ENDED",     [BY] = "BY",         [ABOUT] = "ABOUT"};
+
+static const char *colour(const char *status)
+{
+    return strcmp(status, "ERROR") == 0        ? "\033[31m"
+           : strcmp(status, "PROCESSING") == 0 ? "\033[33m"
+                                               : "";
+}
+
+static char *who(const struct rowlock_subject_view *subject)
+{
+    char *plain, *text;
+
+    if (!*subject->host)
+        return strdup("-");
+    if (asprintf(&plain, "%s:%" PRId64 " %s", subject->host, subject->pid, subject->by) < 0)
+        return NULL;
+    text = cell_text(plain);
+    free(plain);
+    return text;
+}
+
+static int add(struct table *table, const struct rowlock_subject_view *subject)
+{
+    char *cells[COLUMNS] = {
+        [SUBJECT] = cell_text(subject->name),
+        [STATUS] = strdup(statuses[subject->status]),
+        [AGE] = subject->age_ms < 0 ? strdup("-") : cell_duration(subject->age_ms),
+        [ENDED] = cell_instant(subject->ended_ms),
+        [BY] = who(subject),
+        [ABOUT] = cell_text(*subject->error ? subject->error : subject->description)};
+
+    return table_add(table, cells);
+}
+
+/* ---- the list --------------------------------------------------------------------------------------- */
+
+static int visit(const struct rowlock_subject_view *subject, void *data)
+{
+    struct listing *listing = data;
+
+    listing->n++;
+    if (!listing->json)
+        return listing->failed = add(&listing->table, subject);
+    fputs(listing->n > 1 ? ",\n " : "[", listing->out);
+    put(listing->out, subject);
+    return 0;
+}
+
+static int print(const struct listing *listing, const char *name)
+{
+    if (listing->failed) {
+        message("out of memory");
+        return STATUS_FAILED;
+    }
+    if (listing->json)
+        fwrite(listing->text, 1, listing->size, stdout);
+    else if (listing->n > 0)
+        table_print(&listing->table);
+    else if (name)
+        message("nobody has made '%s' yet, or tried to", shown(name));
+    else if (isatty(STDERR_FILENO))
+        message("nothing was made by refresh yet");
+    return name && listing->n == 0 ? STATUS_UNKNOWN : STATUS_OK;
+}
+
+static int list(const char *name, struct rowlock_connection *connection, struct listing *listing)
+{
+    struct rowlock_error error;
+    int code;
+
+    listing->out = open_memstream(&listing->text, &listing->size);
+    if (!listing->out) {
+        message("out of memory");
+        return STATUS_FAILED;
+    }
+    code = rowlock_subjects(connection, name, visit, listing, &error);
+    fputs(listing->n > 0 ? "]\n" : "[]\n", listing->out);
+    fclose(listing->out);
+    return code ? report(&error) : print(listing, name);
+}
+
+int cmd_subjects(struct command *command)
+{
+    struct listing listing = {
+        .table = {.titles = titles, .columns = COLUMNS, .coloured = STATUS, .colour = colour}};
+    struct rowlock_connection *connection = NULL;
+    const char *name = NULL;
+    int status;
+
+    while (next_option(command, NULL, NULL) != -1)
+        ;
+    if (command->n_operands + command->n_rest > 0)
+        name = one_name(command);
+    listing.json = command->json;
+    status = connect_by_lookup(command, &connection);
+    if (!status)
+        status = list(name, connection, &listing);
+    table_free(&listing.table);
+    free(listing.text);
+    rowlock_close(connection);
+    return status;
+}
