@@ -52,7 +52,7 @@ LIBS := -ldl -pthread
 DRIVER_FILES := $(foreach d,$(ALL_DRIVERS),$(wildcard src/driver/$(d)*.c))
 DRIVERS_IN   := $(foreach d,$(DRIVERS),$(wildcard src/driver/$(d)*.c))
 LIB_SOURCES  := $(wildcard src/util/*.c src/schedule/*.c src/dialect/*.c src/session/*.c src/lock/*.c src/counter/*.c \
-                  src/lease/*.c src/job/*.c src/refresh/*.c src/schema/*.c) \
+                  src/lease/*.c src/lease/*/*.c src/job/*.c src/refresh/*.c src/schema/*.c) \
                 $(filter-out $(DRIVER_FILES),$(wildcard src/driver/*.c)) $(DRIVERS_IN)
 DIALECTS     := postgresql yugabytedb mariadb mysql sqlite
 GEN_SOURCES  := $(DIALECTS:%=$(BUILD)/gen/dialect_%.c)

@@ -5,7 +5,7 @@
  * T = session holding the transaction lock.  Exclusive leases only.  A session's death frees its session locks and T,
  * its committed rows (ticket, lease) stay.  "timeout" = the bounded wait of a waiter ends; SPIN lets it happen only when
  * NOTHING else in the whole farm can move, so whatever needs it is a lost wake-up unless the bounded wait is meant to be its cure.
- * WHAT STANDS FOR WHAT.  The steps are those of src/lease/machine.h, the statements those of src/dialect/dialect.h.  fast:
+ * WHAT STANDS FOR WHAT.  The steps are those of src/lease/machine/machine.h, the statements those of src/dialect/dialect.h.  fast:
  * rowlock.grant_lease with ticket 0; enqueue: rowlock.enqueue (the ticket's session lock before its COMMIT: rowlock.add_mark); look:
  * rowlock.place; blocking on slock[pred] or tlock[h]: rowlock.await (kind 0, 1), which removes a ticket that stands though its lock is
  * free (rowlock.remove_dead); await, kind 1, and then T with no look between: rowlock.turn, with rowlock.seize for rowlock.grant_any (a turn that waits for

@@ -10,6 +10,7 @@
 #include "job/decide.h"
 #include "job/job.h"
 #include "lease/lease.h"
+#include "lease/query.h"
 #include "lease/request.h"
 #include "lock/wants.h"
 #include "schema/check.h"

@@ -6,6 +6,7 @@
 
 #include "job/job.h"
 #include "lease/lease.h"
+#include "lease/query.h"
 #include "schema/check.h"
 #include "session/connection.h"
 #include "util/error.h"

@@ -13,7 +13,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "lease/machine.h"
+#include "lease/machine/machine.h"
+#include "lease/query.h"
 #include "session/reconnect.h"
 #include "util/error.h"
 #include "util/random.h"
@@ -32,12 +33,22 @@ struct rowlock_keeper {
 
 /* ---- the thread --------------------------------------------------------------------------------- */
 
-/* It must not take the time of the next renewal. */
+/* Takes the token's session lock, if it is free. The limit leaves time for the next renewal, which also
+   meets any failure. */
 static void mark(struct rowlock_keeper *keeper)
 {
-    int64_t now = rowlock__now_ms(), limit_ms = keeper->machine.ttl_ms / 6;
+    struct rowlock_connection *connection = keeper->connection;
+    struct rowlock_lease *lease = keeper->lease;
+    struct rowlock_value values[] = {
+        rowlock__int_value(1), rowlock__int_value(lease->token),
+        rowlock__int_value(connection->driver->number(connection->link))};
+    struct rowlock_query query = {.id = ROWLOCK_SQL_MARK,
+                                  .values = values,
+                                  .deadline_ms = rowlock__now_ms() + keeper->machine.ttl_ms / 6,
+                                  .end_ms = atomic_load(&lease->end_ms)};
 
-    rowlock__mark_token(keeper->lease, keeper->connection, now + limit_ms);
+    if (rowlock__sql(connection, ROWLOCK_SQL_MARK))
+        rowlock__query_once(connection, &query, NULL);
 }
 
 static int renew(struct rowlock_keeper *keeper, int64_t until_ms, enum rowlock_status *status)

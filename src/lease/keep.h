@@ -5,11 +5,6 @@
 
 #include "lease/lease.h"
 
-/* Takes the token's session lock on this connection, if it is free. For keep.c; its failure is no
-   news: the next renewal will meet it. */
-int rowlock__mark_token(struct rowlock_lease *lease, struct rowlock_connection *connection,
-                        int64_t deadline_ms);
-
 /* From now on it renews no more and tells no loss; does not wait for it. Nothing without a keeper. */
 void rowlock__keeper_quiet(struct rowlock_lease *lease);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A lease as the library holds it. What other threads read is atomic: the keeper's thread renews
- * while the caller's asks what is left. Nothing but memory is in object.c; what the database is
- * told is in lease.c, and the thread in keep.c.
+ * while the caller's asks what is left. object.c handles its memory, keep.c the thread; renew.c,
+ * release.c, revoke.c and adopt.c send statements by query.h.
  */
 #ifndef ROWLOCK_LEASE_H
 #define ROWLOCK_LEASE_H
@@ -49,15 +49,6 @@ struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
 
 /* It was granted or renewed by a statement sent at `sent_ms`, for `ttl_ms`: never shortens. */
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);
-
-/*
- * One question in a transaction of its own, or, if it only reads, in none; within statement_ms. A victim of a
- * deadlock asks again, and a lost session that was opened by URL is replaced, once: the question may be asked
- * twice.
- */
-int rowlock__ask_alone(struct rowlock_connection *connection, enum rowlock_statement_id id,
-                       const struct rowlock_value *values, bool reads, rowlock_row *row, void *data,
-                       struct rowlock_error *error);
 
 /*
  * rowlock_release by another statement: its answer is a status, where anything but OK says that the lease had

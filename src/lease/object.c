@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A lease in memory, and what can be read from it without the database. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lease/lease.h"
+#include "util/clock.h"
 #include "util/error.h"
 
 static int copy_names(struct rowlock_lease *lease, const struct rowlock_want *want, size_t n)
@@ -64,4 +66,26 @@ void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_
         atomic_store(&lease->sent_ms, sent_ms);
     if (end_ms > atomic_load(&lease->end_ms))
         atomic_store(&lease->end_ms, end_ms);
+}
+
+int rowlock__no_lease(struct rowlock_error *error)
+{
+    return rowlock__fail(error, ROWLOCK_EINVAL, "the lease is NULL: was it acquired?");
+}
+
+int64_t rowlock_token(const struct rowlock_lease *lease)
+{
+    return lease ? lease->token : 0;
+}
+
+const char *rowlock_owner(const struct rowlock_lease *lease)
+{
+    return lease && !lease->adopted ? lease->owner : "";
+}
+
+rowlock_duration rowlock_left(const struct rowlock_lease *lease)
+{
+    int64_t left = lease ? atomic_load(&lease->end_ms) - rowlock__now_ms() : -1;
+
+    return left < 0 || atomic_load(&lease->lost) || atomic_load(&lease->released) ? 0 : left;
 }

@@ -3,7 +3,7 @@
 #ifndef ROWLOCK_REQUEST_H
 #define ROWLOCK_REQUEST_H
 
-#include "lease/machine.h"
+#include "lease/machine/machine.h"
 #include "lock/wants.h"
 #include "session/connection.h"
 

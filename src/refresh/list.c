@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lease/lease.h"
+#include "lease/query.h"
 #include "refresh/subject.h"
 #include "schema/check.h"
 #include "util/error.h"

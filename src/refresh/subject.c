@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lease/lease.h"
+#include "lease/query.h"
 #include "util/error.h"
 #include "util/utf8.h"
 

@@ -27,6 +27,16 @@ int64_t rowlock__after(int64_t from, int64_t duration_ms)
     return from + duration_ms;
 }
 
+int64_t rowlock__least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int64_t rowlock__most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static int poll_timeout(int64_t deadline_ms)
 {
     int64_t left;

@@ -13,6 +13,10 @@ int64_t rowlock__now_ms(void);
 /* `from` + `duration_ms`; < 0 is for ever. Saturates. */
 int64_t rowlock__after(int64_t from, int64_t duration_ms);
 
+/* The smaller, and the larger, of two times or durations. */
+int64_t rowlock__least(int64_t a, int64_t b);
+int64_t rowlock__most(int64_t a, int64_t b);
+
 enum rowlock_wake { ROWLOCK_WAKE_READY, ROWLOCK_WAKE_DEADLINE, ROWLOCK_WAKE_INTERRUPT };
 
 /*

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "lease/lease.h"
-#include "lease/machine.h"
+#include "lease/machine/machine.h"
 #include "rowlock.h"
 #include "simulation/fiber.h"
 

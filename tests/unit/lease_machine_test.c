@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lease/machine.h"
+#include "lease/machine/machine.h"
 #include "lib/test.h"
 #include "util/clock.h"
 

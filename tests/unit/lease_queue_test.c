@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lease/machine.h"
+#include "lease/machine/machine.h"
 #include "lib/test.h"
 #include "util/clock.h"
 

@@ -4,7 +4,7 @@
  * pauses, until the holder's own deadline. That counts from before the last successful renewal was
  * sent, so it comes before the database's.
  */
-#include "lease/machine.h"
+#include "lease/machine/machine.h"
 #include "rowlock.h"
 #include "util/clock.h"
 
@@ -16,11 +16,6 @@ enum state { SLEEPING, RENEWING, RESTING, CONNECTING, LOST };
 typedef struct rowlock_keep_machine machine;
 typedef struct rowlock_keep_step step;
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static step lose(machine *m, int code)
 {
     m->state = LOST;
@@ -31,7 +26,7 @@ static step lose(machine *m, int code)
 static step sleep_until(machine *m, int state, int64_t until)
 {
     m->state = state;
-    return (step){ROWLOCK_KEEP_SLEEP, least(until, m->end_ms)};
+    return (step){ROWLOCK_KEEP_SLEEP, rowlock__least(until, m->end_ms)};
 }
 
 /* What asks the database: not longer than a statement may take, and not beyond the end. */
@@ -45,7 +40,7 @@ static step ask(machine *m, int64_t now, int state)
     if (renews)
         m->sent_ms = now;
     return (step){renews ? ROWLOCK_KEEP_RENEW : ROWLOCK_KEEP_RECONNECT,
-                  least(rowlock__after(now, m->statement_ms), m->end_ms)};
+                  rowlock__least(rowlock__after(now, m->statement_ms), m->end_ms)};
 }
 
 static step renewed(machine *m, int64_t now)
@@ -61,11 +56,11 @@ static step renewed(machine *m, int64_t now)
 
 static step rest(machine *m, int64_t now, int state, uint32_t dice)
 {
-    int64_t longest = least(PAUSE_MAX_MS, m->ttl_ms / 10 + 1), pause;
+    int64_t longest = rowlock__least(PAUSE_MAX_MS, m->ttl_ms / 10 + 1), pause;
 
     if (now >= m->end_ms)
         return lose(m, ROWLOCK_ECONN);
-    m->pause_ms = least(m->pause_ms ? 2 * m->pause_ms : PAUSE_MS, longest);
+    m->pause_ms = rowlock__least(m->pause_ms ? 2 * m->pause_ms : PAUSE_MS, longest);
     pause = m->pause_ms - (int64_t)(dice % (uint32_t)(m->pause_ms / 2 + 1));
     return sleep_until(m, state, now + pause);
 }

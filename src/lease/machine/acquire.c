@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Acquiring a lease: the try without a ticket, the session that was lost, and the way from every state
- * to the next. What happens in the queue is in acquire_queue.c.
+ * to the next. What happens in the queue is in queue.c.
  */
-#include "lease/acquire_state.h"
+#include "lease/machine/state.h"
+#include "util/clock.h"
 
 #define MOMENT_MS 250    /* a try waits so long for T: another grant has it */
 #define SETTLE_MS 2000   /* a lost session that was at work has done it by then */
@@ -30,8 +31,9 @@ static step try_again(machine *m, int64_t now, uint32_t dice)
         return try_once(m, MOMENT_MS);
     }
     if (now >= m->moment_ms)
-        return finish(m, ROWLOCK_EBUSY);
-    return pause(m, now, TRY_PAUSE, least(STEP_MS, m->moment_ms - now), dice);
+        return rowlock__step_finish(m, ROWLOCK_EBUSY);
+    return rowlock__step_pause(m, now, TRY_PAUSE, rowlock__least(STEP_MS, m->moment_ms - now),
+                               dice);
 }
 
 /* A try behind a ticket: if that is dead, its lock comes at once, and its row goes. */
@@ -40,7 +42,7 @@ static step probe(machine *m, int64_t now, const reply *r)
     if (!m->moment_ms)
         m->moment_ms = now + CLEARING_MS;
     if (!m->remote || !r->number || r->number == m->waited_for || now >= m->moment_ms)
-        return finish(m, ROWLOCK_EBUSY);
+        return rowlock__step_finish(m, ROWLOCK_EBUSY);
     m->waited_for = r->number;
     m->state = PROBING;
     return (step){.act = ROWLOCK_ACT_AWAIT, .number = r->number};
@@ -51,16 +53,16 @@ static step probe(machine *m, int64_t now, const reply *r)
 static step settle(machine *m, int64_t now)
 {
     m->settles = false;
-    return try_once(m, within(m, now, SETTLE_MS));
+    return try_once(m, rowlock__step_within(m, now, SETTLE_MS));
 }
 
 static step after_try(machine *m, int64_t now, const reply *r, uint32_t dice)
 {
     switch (r->status) {
     case ROWLOCK_STATUS_OK:
-        return granted(m, r);
+        return rowlock__step_granted(m, r);
     case ROWLOCK_STATUS_LIMIT:
-        return finish(m, ROWLOCK_ELIMIT);
+        return rowlock__step_finish(m, ROWLOCK_ELIMIT);
     default:
         break;
     }
@@ -69,7 +71,7 @@ static step after_try(machine *m, int64_t now, const reply *r, uint32_t dice)
     switch (r->status) {
     case ROWLOCK_STATUS_LEASED:
         m->held_by = r->number;
-        return m->tries ? finish(m, ROWLOCK_EBUSY) : rowlock__queue_enter(m, now);
+        return m->tries ? rowlock__step_finish(m, ROWLOCK_EBUSY) : rowlock__queue_enter(m, now);
     case ROWLOCK_STATUS_QUEUED:
         return m->tries ? probe(m, now, r) : rowlock__queue_enter(m, now);
     default:
@@ -88,14 +90,15 @@ static step reconnect(machine *m)
 /* Who waits for the lock waits for the database too, as long as for that. */
 static bool connecting_is_over(const machine *m, int64_t now)
 {
-    return m->tries ? now - m->lost_since_ms >= m->reconnect_ms : is_over(m, now);
+    return m->tries ? now - m->lost_since_ms >= m->reconnect_ms : rowlock__step_is_late(m, now);
 }
 
 static step rest(machine *m, int64_t now, int code, uint32_t dice)
 {
     if (connecting_is_over(m, now))
-        return finish(m, code);
-    return pause(m, now, CONNECT_PAUSE, grow(m, RECONNECT_MS, RECONNECT_MAX_MS), dice);
+        return rowlock__step_finish(m, code);
+    return rowlock__step_pause(m, now, CONNECT_PAUSE,
+                               rowlock__step_backoff(m, RECONNECT_MS, RECONNECT_MAX_MS), dice);
 }
 
 /* Its ticket's lock is gone, so the ticket is as good as dead; but a grant may have been committed. */
@@ -106,7 +109,7 @@ static step lost(machine *m, int64_t now, uint32_t dice)
     m->asked = false;
     rowlock__queue_forget(m);
     if (!m->reconnect_ms)
-        return finish(m, ROWLOCK_ECONN);
+        return rowlock__step_finish(m, ROWLOCK_ECONN);
     if (m->lost) /* again, and nothing was answered in between */
         return rest(m, now, ROWLOCK_ECONN, dice);
     m->lost = true;
@@ -128,7 +131,7 @@ static step after_connect(machine *m, int64_t now, int code, uint32_t dice)
     case ROWLOCK_ESERVER: /* a standby that is to be promoted */
         return rest(m, now, code, dice);
     default:
-        return finish(m, code);
+        return rowlock__step_finish(m, code);
     }
 }
 
@@ -141,11 +144,12 @@ static step not_done(machine *m, int64_t now, uint32_t dice)
     case TRYING:
         return try_again(m, now, dice);
     case PROBING:
-        return finish(m, ROWLOCK_EBUSY);
+        return rowlock__step_finish(m, ROWLOCK_EBUSY);
     case QUEUING:
-        return pause(m, now, QUEUE_PAUSE, grow(m, STEP_MS, BUSY_MAX_MS), dice);
+        return rowlock__step_pause(m, now, QUEUE_PAUSE,
+                                   rowlock__step_backoff(m, STEP_MS, BUSY_MAX_MS), dice);
     default:
-        return pause(m, now, WAITING, STEP_MS, dice);
+        return rowlock__step_pause(m, now, WAITING, STEP_MS, dice);
     }
 }
 
@@ -160,9 +164,9 @@ static step failed(machine *m, int64_t now, int code, uint32_t dice)
     case ROWLOCK_EABORTED:
         return not_done(m, now, dice);
     case ROWLOCK_EUNPREPARED: /* a vacuum removed the name again: a wait lasts until its deadline */
-        return m->tries ? give_up(m, code) : not_done(m, now, dice);
+        return m->tries ? rowlock__step_give_up(m, code) : not_done(m, now, dice);
     default:
-        return give_up(m, code);
+        return rowlock__step_give_up(m, code);
     }
 }
 
@@ -172,9 +176,9 @@ static step answered(machine *m, int64_t now, const reply *r, uint32_t dice)
     case TRYING:
         return after_try(m, now, r, dice);
     case PROBING:
-        return r->number == 1 ? try_once(m, 0) : finish(m, ROWLOCK_EBUSY);
+        return r->number == 1 ? try_once(m, 0) : rowlock__step_finish(m, ROWLOCK_EBUSY);
     case TRY_PAUSE:
-        return try_once(m, most(m->moment_ms - now, 1));
+        return try_once(m, rowlock__most(m->moment_ms - now, 1));
     case QUEUING:
         return rowlock__queue_entered(m, now, r);
     case QUEUE_PAUSE:
@@ -193,7 +197,7 @@ static step answered(machine *m, int64_t now, const reply *r, uint32_t dice)
     case OVERTAKING:
         return rowlock__queue_overtook(m, now, r);
     case CONNECT_PAUSE:
-        return connecting_is_over(m, now) ? finish(m, ROWLOCK_ECONN) : reconnect(m);
+        return connecting_is_over(m, now) ? rowlock__step_finish(m, ROWLOCK_ECONN) : reconnect(m);
     default:
         return rowlock__queue_look(m, now);
     }
@@ -206,7 +210,7 @@ step rowlock__acquire_start(machine *m, int64_t now_ms)
         return try_once(m, 0);
     /* a file's write lock is some other name's for a moment only */
     m->moment_ms = now_ms + MOMENT_MS;
-    return try_once(m, within(m, now_ms, MOMENT_MS));
+    return try_once(m, rowlock__step_within(m, now_ms, MOMENT_MS));
 }
 
 step rowlock__acquire_next(machine *m, int64_t now_ms, const reply *r, uint32_t dice)
@@ -214,11 +218,12 @@ step rowlock__acquire_next(machine *m, int64_t now_ms, const reply *r, uint32_t 
     switch (m->state) {
     case WITHDRAWING: /* if it failed, without its lock the ticket counts as dead */
     case LEAVING:
-        return m->state == WITHDRAWING ? leave(m, m->result) : finish(m, m->result);
+        return m->state == WITHDRAWING ? rowlock__step_leave(m, m->result)
+                                       : rowlock__step_finish(m, m->result);
     case CONNECTING:
         return after_connect(m, now_ms, r->code, dice);
     case ENDED:
-        return finish(m, m->code);
+        return rowlock__step_finish(m, m->code);
     default:
         if (r->code)
             return failed(m, now_ms, r->code, dice);

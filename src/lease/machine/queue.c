@@ -7,7 +7,8 @@
  * The second one only waits for T: a waiter that stands in T's queue is silent, and looks when it has been
  * refused there. The third one removes the tickets that did not answer.
  */
-#include "lease/acquire_state.h"
+#include "lease/machine/state.h"
+#include "util/clock.h"
 
 #define SLICE_MS 60000 /* one wait for T: a statement that waits holds back vacuum */
 #define HEAD_MS 1000   /* the head looks again after so long at the latest */
@@ -33,7 +34,7 @@
 /* A waiter at place k needs k - 1 hand-overs before its own, so k steps are soon enough. */
 static int64_t pause_by_place(const machine *m)
 {
-    return least(STEP_MS * m->place, PAUSE_MAX_MS);
+    return rowlock__least(STEP_MS * m->place, PAUSE_MAX_MS);
 }
 
 /* Twice, because a look writes no sign of life until half of good_ms has gone: after every look the ticket
@@ -53,7 +54,7 @@ static int64_t good(machine *m)
 static void measure(machine *m, int64_t now)
 {
     if (m->due_ms)
-        m->late_ms = most(m->late_ms / 2, least(now - m->due_ms, LATE_MOST_MS));
+        m->late_ms = rowlock__most(m->late_ms / 2, rowlock__least(now - m->due_ms, LATE_MOST_MS));
     m->due_ms = 0;
 }
 
@@ -74,8 +75,8 @@ void rowlock__queue_forget(machine *m)
 
 step rowlock__queue_enter(machine *m, int64_t now)
 {
-    if (is_over(m, now))
-        return give_up(m, ROWLOCK_ETIMEDOUT);
+    if (rowlock__step_is_late(m, now))
+        return rowlock__step_give_up(m, ROWLOCK_ETIMEDOUT);
     rowlock__queue_forget(m);
     if (m->state != QUEUE_PAUSE)
         m->pause_ms = 0;
@@ -87,8 +88,8 @@ step rowlock__queue_enter(machine *m, int64_t now)
 
 step rowlock__queue_look(machine *m, int64_t now)
 {
-    if (is_over(m, now))
-        return give_up(m, ROWLOCK_ETIMEDOUT);
+    if (rowlock__step_is_late(m, now))
+        return rowlock__step_give_up(m, ROWLOCK_ETIMEDOUT);
     m->state = LOOKING;
     return (step){.act = ROWLOCK_ACT_PLACE, .ticket = m->ticket, .good_ms = good(m)};
 }
@@ -101,13 +102,13 @@ static step await(machine *m, int64_t now, bool token, int64_t number, int64_t l
                   .token = token,
                   .number = number,
                   .ticket = m->ticket,
-                  .limit_ms = within(m, now, limit)};
+                  .limit_ms = rowlock__step_within(m, now, limit)};
 }
 
 /* Without a session lock nobody sees that we live while we stand in T's queue: not too long. */
 static int64_t wait_for_t(const machine *m, int64_t now, int64_t limit)
 {
-    return within(m, now, m->locked ? limit : least(limit, m->good_ms / 2));
+    return rowlock__step_within(m, now, m->locked ? limit : rowlock__least(limit, m->good_ms / 2));
 }
 
 /* The head blocks in T with all the time it has: short tries starve behind others' locks. */
@@ -143,7 +144,7 @@ static step queue_again(machine *m, int64_t now)
 step rowlock__queue_entered(machine *m, int64_t now, const reply *r)
 {
     if (r->status == ROWLOCK_STATUS_LIMIT)
-        return give_up(m, ROWLOCK_ELIMIT);
+        return rowlock__step_give_up(m, ROWLOCK_ELIMIT);
     m->ticket = r->number;
     m->queued = true;
     m->locked = m->remote;
@@ -163,11 +164,13 @@ static step wait_for_holder(machine *m, int64_t now, const reply *r, uint32_t di
         return take(m, now);
     }
     if (!m->remote)
-        return pause(m, now, WAITING, least(STEP_MS, until), dice);
+        return rowlock__step_pause(m, now, WAITING, rowlock__least(STEP_MS, until), dice);
     if (!m->locked || m->waited_for == r->number)
-        return pause(m, now, WAITING, least(grow(m, STEP_MS, HEAD_PAUSE_MS), until), dice);
+        return rowlock__step_pause(
+            m, now, WAITING,
+            rowlock__least(rowlock__step_backoff(m, STEP_MS, HEAD_PAUSE_MS), until), dice);
     m->pause_ms = 0;
-    return await(m, now, true, r->number, least(m->permits ? PERMITS_MS : HEAD_MS, until));
+    return await(m, now, true, r->number, rowlock__least(m->permits ? PERMITS_MS : HEAD_MS, until));
 }
 
 /* The name is free, and the waiters before us do not take it: is the next visit due? In a long queue that
@@ -183,9 +186,9 @@ static bool is_due(machine *m, int64_t now, const reply *r, bool moves)
 
 static int64_t until_look(const machine *m, int64_t now, int64_t before)
 {
-    int64_t limit = before > NEAR ? FAR_MS : least(BEHIND_MS * before, NEAR_MS);
+    int64_t limit = before > NEAR ? FAR_MS : rowlock__least(BEHIND_MS * before, NEAR_MS);
 
-    return m->visit_ms ? least(limit, most(m->visit_ms - now, 1)) : limit;
+    return m->visit_ms ? rowlock__least(limit, rowlock__most(m->visit_ms - now, 1)) : limit;
 }
 
 /* Where the queue moves, the second waiter must be awake when the first one leaves. */
@@ -193,7 +196,7 @@ static step wait_and_look(machine *m, int64_t now, bool moves, uint32_t dice)
 {
     if (!m->locked && m->good_ms < good_for(m)) /* a new ticket, not good until the next look */
         return rowlock__queue_look(m, now);
-    return pause(m, now, WAITING, pause_by_place(m) / (moves ? 2 : 1), dice);
+    return rowlock__step_pause(m, now, WAITING, pause_by_place(m) / (moves ? 2 : 1), dice);
 }
 
 static step wait_for_ticket(machine *m, int64_t now, const reply *r, uint32_t dice)
@@ -218,7 +221,8 @@ step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dic
     switch (r->status) {
     case ROWLOCK_STATUS_OK:
         m->place = 1;
-        return is_over(m, now) ? give_up(m, ROWLOCK_ETIMEDOUT) : take(m, now);
+        return rowlock__step_is_late(m, now) ? rowlock__step_give_up(m, ROWLOCK_ETIMEDOUT)
+                                             : take(m, now);
     case ROWLOCK_STATUS_LEASED:
         m->place = 1;
         return wait_for_holder(m, now, r, dice);
@@ -228,9 +232,9 @@ step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dic
         m->locked = m->remote;
         return queue_again(m, now);
     case ROWLOCK_STATUS_LIMIT:
-        return give_up(m, ROWLOCK_ELIMIT);
+        return rowlock__step_give_up(m, ROWLOCK_ELIMIT);
     default:
-        return pause(m, now, WAITING, STEP_MS, dice);
+        return rowlock__step_pause(m, now, WAITING, STEP_MS, dice);
     }
 }
 
@@ -238,11 +242,11 @@ step rowlock__queue_took(machine *m, int64_t now, const reply *r, uint32_t dice)
 {
     switch (r->status) {
     case ROWLOCK_STATUS_OK:
-        return granted(m, r);
+        return rowlock__step_granted(m, r);
     case ROWLOCK_STATUS_UNQUEUED:
         return queue_again(m, now);
     case ROWLOCK_STATUS_LIMIT:
-        return give_up(m, ROWLOCK_ELIMIT);
+        return rowlock__step_give_up(m, ROWLOCK_ELIMIT);
     case ROWLOCK_STATUS_LEASED:
         m->held_by = r->number;
         break;
@@ -250,7 +254,8 @@ step rowlock__queue_took(machine *m, int64_t now, const reply *r, uint32_t dice)
         break;
     }
     /* it looked free, and was not: a renewal or a fence was under way, or T is busy */
-    return pause(m, now, WAITING, grow(m, STEP_MS, HEAD_PAUSE_MS), dice);
+    return rowlock__step_pause(m, now, WAITING, rowlock__step_backoff(m, STEP_MS, HEAD_PAUSE_MS),
+                               dice);
 }
 
 /* Who stands there though his lock came is dead: only an await of its own removes him, for it is committed. */
@@ -260,14 +265,14 @@ static step remove_dead(machine *m, int64_t now, int64_t ticket)
     return (step){.act = ROWLOCK_ACT_AWAIT,
                   .number = ticket,
                   .ticket = m->ticket,
-                  .limit_ms = within(m, now, STEP_MS)};
+                  .limit_ms = rowlock__step_within(m, now, STEP_MS)};
 }
 
 step rowlock__queue_turned(machine *m, int64_t now, const reply *r)
 {
     switch (r->status) {
     case ROWLOCK_STATUS_OK:
-        return granted(m, r);
+        return rowlock__step_granted(m, r);
     case ROWLOCK_STATUS_QUEUED:
         if (r->number == m->waited_for)
             return remove_dead(m, now, r->number);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The states of an acquire machine, private to this folder. Each is named after the step whose reply
+   the machine awaits. */
+#ifndef ROWLOCK_MACHINE_STATE_H
+#define ROWLOCK_MACHINE_STATE_H
+
+#include "lease/machine/machine.h"
+#include "rowlock.h"
+
+#define STEP_MS 10 /* polling: the head, and times one's place the others */
+
+enum state {
+    TRYING,      /* GRANT without a ticket */
+    PROBING,     /* AWAIT of a ticket in a try's way: is it dead? */
+    TRY_PAUSE,   /* PAUSE before GRANT */
+    QUEUING,     /* ENQUEUE */
+    QUEUE_PAUSE, /* PAUSE before ENQUEUE */
+    LOOKING,     /* PLACE */
+    AWAITING,    /* AWAIT before PLACE */
+    TURNING,     /* TURN */
+    WAITING,     /* PAUSE before PLACE */
+    TAKING,      /* GRANT with our ticket */
+    OVERTAKING,  /* OVERTAKE */
+    DROPPING,    /* UNMARK of a ticket that others removed, before ENQUEUE */
+    CONNECTING,  /* RECONNECT */
+    CONNECT_PAUSE,
+    WITHDRAWING, /* WITHDRAW */
+    LEAVING,     /* UNMARK: the last step */
+    ENDED
+};
+
+typedef struct rowlock_acquire_machine machine;
+typedef struct rowlock_step step;
+typedef struct rowlock_reply reply;
+
+/* ---- step.c: steps that both parts take ----------------------------------------------------- */
+
+/* The deadline has passed. A try has none. */
+bool rowlock__step_is_late(const machine *m, int64_t now);
+/* `limit`, but not beyond the deadline; at least 1, because 0 would be a try. */
+int64_t rowlock__step_within(const machine *m, int64_t now, int64_t limit);
+/* The next pause after one that ended for nothing: doubled, from `first` up to `limit`. */
+int64_t rowlock__step_backoff(machine *m, int64_t first, int64_t limit);
+step rowlock__step_pause(machine *m, int64_t now, int state, int64_t ms, uint32_t dice);
+step rowlock__step_finish(machine *m, int code);
+/* finish, after the ticket's session lock has been released. */
+step rowlock__step_leave(machine *m, int code);
+/* leave, after the ticket has been withdrawn. */
+step rowlock__step_give_up(machine *m, int code);
+step rowlock__step_granted(machine *m, const reply *r);
+
+/* ---- queue.c --------------------------------------------------------------------------------- */
+
+void rowlock__queue_forget(machine *m);
+step rowlock__queue_enter(machine *m, int64_t now);
+step rowlock__queue_look(machine *m, int64_t now);
+step rowlock__queue_entered(machine *m, int64_t now, const reply *r);
+step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dice);
+step rowlock__queue_turned(machine *m, int64_t now, const reply *r);
+step rowlock__queue_took(machine *m, int64_t now, const reply *r, uint32_t dice);
+step rowlock__queue_overtook(machine *m, int64_t now, const reply *r);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps that a try and a queued waiter share: a pause, and the ways to end. */
+#include "lease/machine/state.h"
+#include "util/clock.h"
+
+bool rowlock__step_is_late(const machine *m, int64_t now)
+{
+    return !m->tries && now >= m->deadline_ms;
+}
+
+/* No wait goes beyond the deadline, and none is nothing: that would be a try. */
+int64_t rowlock__step_within(const machine *m, int64_t now, int64_t limit)
+{
+    if (!m->tries && m->deadline_ms != ROWLOCK_NEVER)
+        limit = rowlock__least(limit, m->deadline_ms - now);
+    return rowlock__most(limit, 1);
+}
+
+/* Two that were woken together must not meet again and again: half of it is drawn by lot. */
+step rowlock__step_pause(machine *m, int64_t now, int state, int64_t ms, uint32_t dice)
+{
+    m->state = state;
+    ms = rowlock__step_within(m, now, ms - (int64_t)(dice % (uint32_t)(ms / 2 + 1)));
+    m->due_ms = now + ms;
+    return (step){.act = ROWLOCK_ACT_PAUSE, .limit_ms = ms};
+}
+
+int64_t rowlock__step_backoff(machine *m, int64_t first, int64_t limit)
+{
+    m->pause_ms = m->pause_ms < first ? first : rowlock__least(2 * m->pause_ms, limit);
+    return m->pause_ms;
+}
+
+step rowlock__step_finish(machine *m, int code)
+{
+    m->state = ENDED;
+    m->code = code;
+    return (step){.act = ROWLOCK_ACT_DONE};
+}
+
+/* The session lock goes after the COMMIT that removed the ticket's row, never before: who waits
+   for it would find the row, and take the ticket for dead. */
+step rowlock__step_leave(machine *m, int code)
+{
+    m->result = code;
+    if (!m->locked || !m->ticket)
+        return rowlock__step_finish(m, code);
+    m->state = LEAVING;
+    return (step){.act = ROWLOCK_ACT_UNMARK, .number = m->ticket, .ticket = m->ticket};
+}
+
+step rowlock__step_give_up(machine *m, int code)
+{
+    m->result = code;
+    if (!m->queued)
+        return rowlock__step_finish(m, code);
+    m->state = WITHDRAWING;
+    return (step){.act = ROWLOCK_ACT_WITHDRAW, .ticket = m->ticket};
+}
+
+step rowlock__step_granted(machine *m, const reply *r)
+{
+    m->token = r->token ? r->token : r->number;
+    m->unsure = false;
+    m->locked = m->locked && !r->unmarked;
+    return rowlock__step_leave(m, ROWLOCK_OK);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One statement about a lease, in a transaction of its own. */
+#include "lease/query.h"
+
+#include <poll.h>
+
+#include "lease/lease.h"
+#include "lock/wants.h"
+#include "schema/check.h"
+#include "session/reconnect.h"
+#include "util/error.h"
+#include "util/pause.h"
+
+#define CANCEL_MS 500 /* reserved for the answer to a cancel request */
+#define TIMES 5       /* a deadlock's victim has changed nothing, and repeats its query so often */
+
+/* For a lease that is held: a query that has no answer is cancelled shortly before the lease ends, and
+   its session is abandoned when the lease ends. */
+static struct rowlock_budget budget_of(const struct rowlock_query *query, int interrupt_fd)
+{
+    struct rowlock_budget budget = {query->deadline_ms, interrupt_fd, 0};
+    int64_t left = query->end_ms - rowlock__now_ms();
+    int64_t early = left / 4 < CANCEL_MS ? left / 4 : CANCEL_MS;
+
+    if (left <= 0)
+        return budget;
+    budget.give_up_ms = query->end_ms;
+    if (budget.deadline_ms > query->end_ms - early)
+        budget.deadline_ms = query->end_ms - early;
+    return budget;
+}
+
+/* BEGIN is explicit where it costs no round trip, because the session's defaults may differ. A dialect
+   without BEGIN has procedures that begin and commit by themselves. */
+int rowlock__query_once(struct rowlock_connection *connection, const struct rowlock_query *query,
+                        struct rowlock_error *error)
+{
+    struct rowlock_call call = {.statement = rowlock__sql(connection, query->id),
+                                .values = query->values,
+                                .row = query->row,
+                                .data = query->data};
+    struct rowlock_budget budget = budget_of(query, connection->interrupt_fd);
+    struct rowlock_outcome outcome = {0};
+    int code;
+    unsigned bracket = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) && !query->reads
+                           ? ROWLOCK_BEGIN | ROWLOCK_COMMIT
+                           : ROWLOCK_INSIDE;
+
+    if (!connection->link)
+        return rowlock__fail(error, ROWLOCK_ECONN, "no session is open");
+    code = connection->driver->run(connection->link, bracket, &call, 1, &budget, &outcome, error);
+    return code ? rowlock__cleaned_up(connection, &outcome, code, error) : ROWLOCK_OK;
+}
+
+int rowlock__query(struct rowlock_connection *connection, const struct rowlock_query *query,
+                   struct rowlock_error *error)
+{
+    int code = ROWLOCK_EDB;
+
+    for (int i = 0; i < TIMES; i++) {
+        code = rowlock__query_once(connection, query, error);
+        if (code != ROWLOCK_EROLLEDBACK && code != ROWLOCK_EABORTED)
+            break;
+    }
+    return code;
+}
+
+int64_t rowlock__query_deadline(const struct rowlock_connection *connection)
+{
+    return rowlock__after(rowlock__now_ms(), connection->statement_ms);
+}
+
+int rowlock__query_result(int code, struct rowlock_error *error)
+{
+    if (code != ROWLOCK_EUNKNOWN)
+        return code;
+    if (error)
+        error->code = ROWLOCK_ECONN;
+    return ROWLOCK_ECONN;
+}
+
+bool rowlock__is_gone(int code)
+{
+    return code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN;
+}
+
+/* The server has ended the idle session: it will read nothing more. */
+static bool has_hung_up(const struct rowlock_connection *connection)
+{
+    int fd = rowlock_socket(connection);
+
+    return fd >= 0 && rowlock__wait_fd(fd, POLLIN | POLLRDHUP, -1, 0) == ROWLOCK_WAKE_READY;
+}
+
+/* Sets `*unsure` where the server may have executed the query, but no answer came. */
+static int query_noting(struct rowlock_connection *connection, const struct rowlock_query *query,
+                        bool *unsure, struct rowlock_error *error)
+{
+    bool heard = !has_hung_up(connection) && !rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
+    int code = rowlock__query(connection, query, error);
+
+    if (code == ROWLOCK_EUNKNOWN || (heard && (code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT ||
+                                               code == ROWLOCK_ECANCELED)))
+        *unsure = true;
+    return code;
+}
+
+/* Repeats the query after each cancel, with a new time limit. The statements are idempotent. */
+static int query_past_cancels(struct rowlock_connection *connection, struct rowlock_query *query,
+                              bool *unsure, struct rowlock_error *error)
+{
+    struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
+    int code = query_noting(connection, query, unsure, error);
+
+    while (rowlock__was_cancelled(connection, code, query->deadline_ms) &&
+           rowlock__pause(&pause, connection->interrupt_fd, query->until_ms) ==
+               ROWLOCK_WAKE_READY) {
+        query->deadline_ms = rowlock__query_deadline(connection);
+        code = query_noting(connection, query, unsure, error);
+    }
+    return code;
+}
+
+int rowlock__query_surely(struct rowlock_connection *connection, struct rowlock_query *query,
+                          bool *unsure, struct rowlock_error *error)
+{
+    int code = rowlock__ready_or_lost(connection, error);
+
+    if (!code)
+        code = query_past_cancels(connection, query, unsure, error);
+    if (!rowlock__is_gone(code) || !rowlock__can_reconnect(connection))
+        return code;
+    code = rowlock__reconnect(connection, query->deadline_ms, error);
+    return code ? code : query_past_cancels(connection, query, unsure, error);
+}
+
+int rowlock__ask_alone(struct rowlock_connection *connection, enum rowlock_statement_id id,
+                       const struct rowlock_value *values, bool reads, rowlock_row *row, void *data,
+                       struct rowlock_error *error)
+{
+    int64_t deadline_ms = rowlock__query_deadline(connection);
+    struct rowlock_query query = {.id = id,
+                                  .values = values,
+                                  .row = row,
+                                  .data = data,
+                                  .deadline_ms = deadline_ms,
+                                  .reads = reads,
+                                  .until_ms = deadline_ms};
+    bool unsure = false;
+    int code = rowlock__query_surely(connection, &query, &unsure, error);
+
+    return rowlock__query_result(rowlock__given_up(connection, code, error), error);
+}
+
+int rowlock__query_check(struct rowlock_connection *connection, const char *name,
+                         int64_t least_token, int64_t token, struct rowlock_error *error)
+{
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code)
+        code = rowlock__name_check(name, error);
+    if (!code && token < least_token)
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': a token is above 0", name);
+    return code ? code : rowlock__check_installed(connection, error);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One statement about a lease, in a transaction of its own. The statements are idempotent. */
+#ifndef ROWLOCK_QUERY_H
+#define ROWLOCK_QUERY_H
+
+#include <stdbool.h>
+
+#include "session/connection.h"
+
+struct rowlock_query {
+    enum rowlock_statement_id id;
+    const struct rowlock_value *values;
+    rowlock_row *row;
+    void *data;
+    int64_t deadline_ms;
+    int64_t end_ms;   /* of the lease at stake; 0: none */
+    bool reads;       /* needs no transaction */
+    int64_t until_ms; /* rowlock__query_surely repeats a cancelled query until then; 0: never */
+};
+
+/* The deadline of a query that begins now: statement_ms from here. */
+int64_t rowlock__query_deadline(const struct rowlock_connection *connection);
+
+/* Executes it once, over the session as it is. */
+int rowlock__query_once(struct rowlock_connection *connection, const struct rowlock_query *query,
+                        struct rowlock_error *error);
+/* The same; repeats it for a deadlock's victim. */
+int rowlock__query(struct rowlock_connection *connection, const struct rowlock_query *query,
+                   struct rowlock_error *error);
+/* The same; repeats it after a cancel, and once over a new session if the session was lost. `*unsure`
+   becomes true if the server may have executed it although the answer is missing or a failure. */
+int rowlock__query_surely(struct rowlock_connection *connection, struct rowlock_query *query,
+                          bool *unsure, struct rowlock_error *error);
+
+/*
+ * The same for a query about no lease, within statement_ms, with the result's code. `reads`: it needs no
+ * transaction.
+ */
+int rowlock__ask_alone(struct rowlock_connection *connection, enum rowlock_statement_id id,
+                       const struct rowlock_value *values, bool reads, rowlock_row *row, void *data,
+                       struct rowlock_error *error);
+
+/* The session was lost. */
+bool rowlock__is_gone(int code);
+/* The code for the caller: EUNKNOWN becomes ECONN, because a repetition settles the matter. */
+int rowlock__query_result(int code, struct rowlock_error *error);
+
+/* Before a query by name and token: is the connection idle, are both valid, is the schema there? */
+int rowlock__query_check(struct rowlock_connection *connection, const char *name,
+                         int64_t least_token, int64_t token, struct rowlock_error *error);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rowlock_release: by the connection's group where it has one, else by a statement of its own. */
+#include "lease/group.h"
+#include "lease/keep.h"
+#include "lease/lease.h"
+#include "lease/query.h"
+#include "session/reconnect.h"
+#include "util/error.h"
+
+static int say_released(struct rowlock_lease *lease, bool lost, struct rowlock_error *error)
+{
+    atomic_store(&lease->lost, lost);
+    atomic_store(&lease->released, true);
+    if (!lost)
+        return ROWLOCK_OK;
+    return rowlock__fail(error, ROWLOCK_ELOST,
+                         "the lease of '%.100s' (token %lld) had been lost before it was released: "
+                         "another may have had the name meanwhile",
+                         lease->name[0], (long long)lease->token);
+}
+
+/* The row is gone. Either the lease was lost, or an earlier release whose reply was lost deleted it. For
+   the run of a job the history tells which. */
+static bool was_lost(const struct rowlock_lease *lease)
+{
+    return !lease->release_unsure || atomic_load(&lease->lost) ||
+           lease->release_ms >= atomic_load(&lease->end_ms);
+}
+
+static int ended(struct rowlock_lease *lease, enum rowlock_statement_id id, int64_t status,
+                 struct rowlock_error *error)
+{
+    bool exact = id == ROWLOCK_SQL_JOB_FINISH;
+
+    if (status < 0)
+        return rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer to a release");
+    return say_released(lease, status != ROWLOCK_STATUS_OK && (exact || was_lost(lease)), error);
+}
+
+static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
+                     const struct rowlock_value *values, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = lease->connection;
+    int64_t answer = -1;
+    struct rowlock_query query = {.id = id,
+                                  .values = values,
+                                  .row = rowlock__take_number,
+                                  .data = &answer,
+                                  .deadline_ms = rowlock__query_deadline(connection),
+                                  .until_ms = atomic_load(&lease->end_ms)};
+    int code = rowlock__ready_or_lost(connection, error);
+
+    if (code && code != ROWLOCK_ECONN)
+        return code;
+    rowlock__keeper_quiet(lease);
+    if (atomic_load(&lease->released)) {
+        rowlock__keeper_end(lease);
+        return say_released(lease, atomic_load(&lease->lost), error);
+    }
+    if (!lease->release_ms)
+        lease->release_ms = rowlock__now_ms();
+    if (rowlock__check_replaced(connection, NULL)) {
+        rowlock__keeper_end(lease);
+        return say_released(lease, true, error);
+    }
+    code = rowlock__query_surely(connection, &query, &lease->release_unsure, error);
+    /* Only after the COMMIT: the end of its session releases the token's session lock. */
+    rowlock__keeper_end(lease);
+    if (!code)
+        return ended(lease, id, answer, error);
+    code = rowlock__query_result(code, error);
+    return rowlock__wrap_error(error, code, "releasing '%.100s', which now ends by itself",
+                               lease->name[0]);
+}
+
+/* The signal that interrupted the program is often why it releases, and must not interrupt that too. */
+int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id,
+                       const struct rowlock_value *values, struct rowlock_error *error)
+{
+    int interrupt_fd = lease->connection->interrupt_fd, code;
+
+    lease->connection->interrupt_fd = -1;
+    code = give_back(lease, id, values, error);
+    lease->connection->interrupt_fd = interrupt_fd;
+    return code;
+}
+
+/* True if the group has answered; then `*code` is the result of the release. */
+static bool released_by_group(struct rowlock_lease *lease, int *code, struct rowlock_error *error)
+{
+    struct rowlock_question question = {
+        .token = lease->token, .name = lease->name[0], .owner = lease->owner};
+
+    rowlock__keeper_quiet(lease);
+    if (!lease->release_ms)
+        lease->release_ms = rowlock__now_ms();
+    rowlock__group_ask(lease->connection->group, lease->lane - 1, &question);
+    lease->release_unsure |= question.unsure;
+    if (question.code)
+        return false;
+    rowlock__keeper_end(lease);
+    *code = ended(lease, ROWLOCK_SQL_RELEASE,
+                  question.was_there ? ROWLOCK_STATUS_OK : ROWLOCK_STATUS_LOST, error);
+    return true;
+}
+
+/* The group's session still holds the token's session lock, which wakes the waiters: the group releases
+   it, and the lease too where the query before failed. */
+static int settle_with_group(struct rowlock_lease *lease, int code, struct rowlock_error *error)
+{
+    struct rowlock_question question = {
+        .token = lease->token, .name = lease->name[0], .owner = lease->owner};
+
+    rowlock__group_ask(lease->connection->group, lease->lane - 1, &question);
+    lease->release_unsure |= question.unsure;
+    if (!code || atomic_load(&lease->released) || question.code || !question.was_there)
+        return code;
+    rowlock__clear_error(error);
+    return say_released(lease, false, error);
+}
+
+int rowlock_release(struct rowlock_lease *lease, struct rowlock_error *error)
+{
+    struct rowlock_value values[3];
+    bool by_group = lease && lease->lane && !atomic_load(&lease->released);
+    int code;
+
+    if (!lease)
+        return rowlock__no_lease(error);
+    values[0] = rowlock__int_value(lease->token);
+    values[1] = rowlock__name_of(lease);
+    values[2] = rowlock__owner_of(lease);
+    if (by_group) {
+        code = rowlock__ready_or_lost(lease->connection, error);
+        if (code && code != ROWLOCK_ECONN)
+            return code;
+        rowlock__clear_error(error);
+        if (released_by_group(lease, &code, error))
+            return code;
+    }
+    code = rowlock__end_lease(lease, ROWLOCK_SQL_RELEASE, values, error);
+    return by_group ? settle_with_group(lease, code, error) : code;
+}
+
+void rowlock_lease_free(struct rowlock_lease *lease)
+{
+    if (!lease)
+        return;
+    rowlock__keeper_quiet(lease);
+    rowlock__keeper_end(lease);
+    rowlock__lease_delete(lease);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rowlock_renew, and the renewal that it shares with the keeper's thread. */
+#include "lease/lease.h"
+#include "lease/query.h"
+#include "session/reconnect.h"
+#include "util/error.h"
+
+static int say_lost(struct rowlock_lease *lease, enum rowlock_status status,
+                    struct rowlock_error *error)
+{
+    atomic_store(&lease->lost, true);
+    return rowlock__fail(error, ROWLOCK_ELOST, "the lease of '%.100s' (token %lld) %s",
+                         lease->name[0], (long long)lease->token,
+                         status == ROWLOCK_STATUS_STOPPED
+                             ? "was broken; stop what is done under it, and release it"
+                             : "has ended; stop what is done under it");
+}
+
+int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *connection,
+                        int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
+                        struct rowlock_error *error)
+{
+    struct rowlock_value values[] = {rowlock__int_value(lease->token), rowlock__int_value(ttl_ms),
+                                     rowlock__name_of(lease), rowlock__owner_of(lease)};
+    int64_t answer = -1, sent_ms = rowlock__now_ms();
+    struct rowlock_query query = {.id = ROWLOCK_SQL_RENEW,
+                                  .values = values,
+                                  .row = rowlock__take_number,
+                                  .data = &answer,
+                                  .deadline_ms = deadline_ms,
+                                  .end_ms = atomic_load(&lease->end_ms)};
+    int code = rowlock__check_replaced(connection, error);
+
+    if (code)
+        atomic_store(&lease->lost, true);
+    else
+        code = rowlock__query(connection, &query, error);
+    if (code)
+        return code;
+    if (answer < 0)
+        return rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer to a renewal");
+    *status = (enum rowlock_status)answer;
+    if (answer == ROWLOCK_STATUS_OK)
+        rowlock__lease_renewed(lease, sent_ms, ttl_ms);
+    else
+        atomic_store(&lease->lost, true);
+    return ROWLOCK_OK;
+}
+
+static int check_renewal(struct rowlock_lease *lease, int64_t *ttl_ms, struct rowlock_error *error)
+{
+    int code;
+
+    if (!lease)
+        return rowlock__no_lease(error);
+    if (*ttl_ms == 0)
+        *ttl_ms = atomic_load(&lease->ttl_ms);
+    code = rowlock__ttl_check(*ttl_ms, error);
+    if (code)
+        return code;
+    if (atomic_load(&lease->released))
+        return rowlock__fail(error, ROWLOCK_ELOST, "the lease of '%.100s' was released",
+                             lease->name[0]);
+    if (rowlock_left(lease) > 0)
+        return ROWLOCK_OK;
+    return say_lost(lease, ROWLOCK_STATUS_LOST, error);
+}
+
+static int renew_within(struct rowlock_lease *lease, int64_t ttl_ms, enum rowlock_status *status,
+                        struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = lease->connection;
+    int64_t deadline_ms = rowlock__query_deadline(connection), end_ms = atomic_load(&lease->end_ms);
+    int code = rowlock__ready_or_lost(connection, error);
+
+    if (deadline_ms > end_ms)
+        deadline_ms = end_ms;
+    if (!code)
+        code = rowlock__renew_once(lease, connection, ttl_ms, deadline_ms, status, error);
+    if (!rowlock__is_gone(code) || !rowlock__can_reconnect(connection))
+        return code;
+    code = rowlock__reconnect(connection, deadline_ms, error);
+    if (code)
+        return code;
+    return rowlock__renew_once(lease, connection, ttl_ms, deadline_ms, status, error);
+}
+
+int rowlock_renew(struct rowlock_lease *lease, rowlock_duration ttl_ms, struct rowlock_error *error)
+{
+    enum rowlock_status status = ROWLOCK_STATUS_OK;
+    int code = check_renewal(lease, &ttl_ms, error);
+
+    if (code)
+        return code;
+    rowlock__clear_error(error);
+    code = renew_within(lease, ttl_ms, &status, error);
+    if (!code && status != ROWLOCK_STATUS_OK)
+        return say_lost(lease, status, error);
+    if (!code)
+        return ROWLOCK_OK;
+    code = rowlock__query_result(code, error);
+    rowlock__wrap_error(error, code, "renewing '%.100s'", lease->name[0]);
+    return code;
+}
