@@ -37,28 +37,28 @@ extern "C" {
 /* ---- errors ------------------------------------------------------------------------------ */
 
 /* name, value, text: the one list from which the codes, their names and texts are made */
-#define ROWLOCK_ERRORS(XX)                                                                        \
-    XX(EINVAL, -1, "invalid argument")                                                            \
-    XX(ENOMEM, -2, "out of memory")                                                               \
-    XX(EBUSY, -3, "held by another")                                                              \
-    XX(ETIMEDOUT, -4, "not acquired in time")                                                     \
-    XX(ECANCELED, -5, "interrupted")                                                              \
-    XX(ELOST, -6, "lease is lost")                                                                \
-    XX(EUNPREPARED, -7, "name is not prepared")                                                   \
-    XX(EROLLEDBACK, -8, "the database rolled the whole transaction back")                         \
-    XX(EABORTED, -9, "the transaction can only be rolled back")                                   \
-    XX(ESNAPSHOT, -10, "the transaction may not see what the lock waited for")                    \
-    XX(ENOTX, -11, "no transaction is open")                                                      \
-    XX(EINTX, -12, "a transaction is open")                                                       \
-    XX(EMODE, -13, "not offered by this technique or engine")                                     \
-    XX(ELEFTOVER, -14, "a committed row of another program is in the way")                        \
-    XX(ESCHEMA, -15, "schema is missing, older or newer than the library")                        \
-    XX(EDENIED, -16, "permission denied")                                                         \
-    XX(ECONN, -17, "database unreachable or connection lost")                                     \
-    XX(EUNKNOWN, -18, "connection lost during COMMIT: outcome unknown")                           \
-    XX(EDRIVER, -19, "no driver for this URL")                                                    \
-    XX(ESERVER, -20, "this server cannot keep a lock")                                            \
-    XX(EDB, -21, "database error")                                                                \
+#define ROWLOCK_ERRORS(XX)                                                     \
+    XX(EINVAL, -1, "invalid argument")                                         \
+    XX(ENOMEM, -2, "out of memory")                                            \
+    XX(EBUSY, -3, "held by another")                                           \
+    XX(ETIMEDOUT, -4, "not acquired in time")                                  \
+    XX(ECANCELED, -5, "interrupted")                                           \
+    XX(ELOST, -6, "lease is lost")                                             \
+    XX(EUNPREPARED, -7, "name is not prepared")                                \
+    XX(EROLLEDBACK, -8, "the database rolled the whole transaction back")      \
+    XX(EABORTED, -9, "the transaction can only be rolled back")                \
+    XX(ESNAPSHOT, -10, "the transaction may not see what the lock waited for") \
+    XX(ENOTX, -11, "no transaction is open")                                   \
+    XX(EINTX, -12, "a transaction is open")                                    \
+    XX(EMODE, -13, "not offered by this technique or engine")                  \
+    XX(ELEFTOVER, -14, "a committed row of another program is in the way")     \
+    XX(ESCHEMA, -15, "schema is missing, older or newer than the library")     \
+    XX(EDENIED, -16, "permission denied")                                      \
+    XX(ECONN, -17, "database unreachable or connection lost")                  \
+    XX(EUNKNOWN, -18, "connection lost during COMMIT: outcome unknown")        \
+    XX(EDRIVER, -19, "no driver for this URL")                                 \
+    XX(ESERVER, -20, "this server cannot keep a lock")                         \
+    XX(EDB, -21, "database error")                                             \
     XX(ELIMIT, -22, "the number of permits was stated differently")
 
 enum rowlock_code {
@@ -198,8 +198,8 @@ struct rowlock_want {
  * values as SQL functions; PostgreSQL manual, "Advisory Locks"; MariaDB manual, "InnoDB Locking".
  */
 ROWLOCK_API int rowlock_begin(struct rowlock_connection *connection,
-                              const struct rowlock_want *wants, size_t n,
-                              rowlock_duration wait_ms, struct rowlock_error *error);
+                              const struct rowlock_want *wants, size_t n, rowlock_duration wait_ms,
+                              struct rowlock_error *error);
 
 /*
  * Locks more names in the transaction that is open, all or none. EBUSY, ETIMEDOUT and ECANCELED
@@ -218,8 +218,8 @@ ROWLOCK_API int rowlock_begin(struct rowlock_connection *connection,
  * and all those of rowlock_begin but EINTX
  */
 ROWLOCK_API int rowlock_lock(struct rowlock_connection *connection,
-                             const struct rowlock_want *wants, size_t n,
-                             rowlock_duration wait_ms, struct rowlock_error *error);
+                             const struct rowlock_want *wants, size_t n, rowlock_duration wait_ms,
+                             struct rowlock_error *error);
 
 /*
  * Makes the names known, in a transaction of its own, before you BEGIN by yourself; needed for
@@ -286,8 +286,8 @@ ROWLOCK_API int rowlock_fence(struct rowlock_connection *connection, const char 
  * Source: J. Udby, "Implementing a simple database semaphore", the comments.
  */
 ROWLOCK_API int rowlock_next(struct rowlock_connection *connection, const char *counter,
-                             int64_t start, int64_t count, rowlock_duration wait_ms,
-                             int64_t *first, struct rowlock_error *error);
+                             int64_t start, int64_t count, rowlock_duration wait_ms, int64_t *first,
+                             struct rowlock_error *error);
 
 /* ---- leases: locks that outlive a transaction ----------------------------------------------- */
 
@@ -405,7 +405,7 @@ ROWLOCK_API int rowlock_adopt(struct rowlock_connection *connection, const char 
  *
  * ELOST  it was broken, or has expired and was removed, or its SQLite file was deleted or replaced:
  *        stop what you do under it. A lock in such a file is refused by ESERVER until it is opened again
- * ECONN, ETIMEDOUT  not renewed; it is yours until rowlock_left says 0: try again
+ * ECONN, ETIMEDOUT  not renewed; it is yours until rowlock_remaining says 0: try again
  * ECANCELED, EINTX, EDENIED, ENOMEM, EDB
  */
 ROWLOCK_API int rowlock_renew(struct rowlock_lease *lease, rowlock_duration ttl_ms,
@@ -436,7 +436,7 @@ ROWLOCK_API const char *rowlock_owner(const struct rowlock_lease *lease);
  * Milliseconds that are left by this node's monotonic clock, counted from before the last
  * successful renewal was sent; 0 when it is over or lost. Any thread.
  */
-ROWLOCK_API rowlock_duration rowlock_left(const struct rowlock_lease *lease);
+ROWLOCK_API rowlock_duration rowlock_remaining(const struct rowlock_lease *lease);
 
 /* Called once, on the keeper's thread, when the lease is lost: broken, expired, or its end came
    while the database was away. It must not call rowlock_release or rowlock_lease_free. */
@@ -466,8 +466,7 @@ ROWLOCK_API int rowlock_keep(struct rowlock_lease *lease, rowlock_on_lost on_los
  * EINVAL, EINTX, ESCHEMA, ESERVER, EDENIED, ENOMEM, EDB
  */
 ROWLOCK_API int rowlock_break(struct rowlock_connection *connection, const char *name,
-                              int64_t token, int now, int64_t *broken,
-                              struct rowlock_error *error);
+                              int64_t token, int now, int64_t *broken, struct rowlock_error *error);
 
 enum rowlock_holding { ROWLOCK_HOLDS = 0, ROWLOCK_WAITS = 1, ROWLOCK_HOLDS_TX = 2 };
 
@@ -479,7 +478,7 @@ struct rowlock_holder { /* valid during the callback only; texts are never NULL,
     int64_t pid;                   /* on host; HOLDS_TX: the server's own number of the session; 0:
                                       unknown, or of a lease that no process keeps */
     int64_t since_ms, expires_ms;  /* since 1970 UTC, database's clock; 0: unknown */
-    rowlock_duration left_ms;      /* until it expires, by the database's clock */
+    rowlock_duration remaining_ms; /* until it expires, by the database's clock */
     int limit, count;              /* permits */
     int stop;                      /* 1: broken: told to stop, and its next renewal is refused */
 };
@@ -606,12 +605,12 @@ ROWLOCK_API int rowlock_claim(struct rowlock_connection *connection, const struc
 
 enum rowlock_run_outcome {
     ROWLOCK_RUN_RUNNING = 0,
-    ROWLOCK_RUN_DONE,     /* exit 0 */
-    ROWLOCK_RUN_FAILED,   /* any other */
-    ROWLOCK_RUN_TIMEDOUT, /* stopped, because it took longer than it may */
-    ROWLOCK_RUN_BROKEN,   /* stopped by rowlock_break */
-    ROWLOCK_RUN_LOST,     /* its lease ended before it was finished, or it was ended for that */
-    ROWLOCK_RUN_LATE,     /* the same, and it was finished afterwards */
+    ROWLOCK_RUN_DONE,      /* exit 0 */
+    ROWLOCK_RUN_FAILED,    /* any other */
+    ROWLOCK_RUN_TIMEDOUT,  /* stopped, because it took longer than it may */
+    ROWLOCK_RUN_BROKEN,    /* stopped by rowlock_break */
+    ROWLOCK_RUN_LOST,      /* its lease ended before it was finished, or it was ended for that */
+    ROWLOCK_RUN_LATE,      /* the same, and it was finished afterwards */
     ROWLOCK_RUN_NOTSTARTED /* it was claimed, and never began */
 };
 
@@ -620,7 +619,8 @@ struct rowlock_result {
     int timed_out; /* 1: record it as TIMEDOUT */
     const char
         *output; /* the end of what it printed, UTF-8; the last 2048 bytes are kept; may be NULL */
-    enum rowlock_run_outcome outcome; /* 0: DONE if `exit` is 0, else FAILED. Or one of DONE, FAILED,
+    enum rowlock_run_outcome
+        outcome; /* 0: DONE if `exit` is 0, else FAILED. Or one of DONE, FAILED,
                                          TIMEDOUT, LOST, NOTSTARTED, whatever `exit` is. Only work that
                                          ran to its own end under the lease is DONE. */
 };
@@ -956,8 +956,7 @@ ROWLOCK_API int rowlock_missing(struct rowlock_connection *connection, char **ou
  * and is ESCHEMA before that.
  * Errors as rowlock_install, and ESCHEMA where nothing is installed.
  */
-ROWLOCK_API int rowlock_upgrade(struct rowlock_connection *connection,
-                                struct rowlock_error *error);
+ROWLOCK_API int rowlock_upgrade(struct rowlock_connection *connection, struct rowlock_error *error);
 
 /*
  * Removes what rowlock_install created, also what is left of an install that was cut off; a table that

@@ -16,7 +16,7 @@ static void print_json(const struct lease_argument *argument, const struct rowlo
     fputs("{\"name\":", stdout);
     json_text(stdout, argument->name);
     printf(",\"token\":%" PRId64 ",\"valid\":%s,\"left_ms\":%" PRId64 "}\n", argument->token,
-           lease ? "true" : "false", lease ? rowlock_left(lease) : 0);
+           lease ? "true" : "false", lease ? rowlock_remaining(lease) : 0);
 }
 
 struct keeper_search {
@@ -61,13 +61,13 @@ static int answer(const struct command *command, const struct lease_argument *ar
         message("the lease of '%s' (token %" PRId64
                 ") is not renewed any more: its keeper, process "
                 "%" PRId64 ", has ended; it ends in %.1f s",
-                argument->name, argument->token, dead_pid, (double)rowlock_left(lease) / 1000);
+                argument->name, argument->token, dead_pid, (double)rowlock_remaining(lease) / 1000);
         lease = NULL;
     }
     if (command->json)
         print_json(argument, lease);
     else if (lease)
-        printf("valid, %.1f s left\n", (double)rowlock_left(lease) / 1000);
+        printf("valid, %.1f s left\n", (double)rowlock_remaining(lease) / 1000);
     else if (!dead_pid)
         report_lease(connection, argument, error);
     return lease ? STATUS_OK : STATUS_NOT_VALID;

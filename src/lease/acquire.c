@@ -260,7 +260,7 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
                : rowlock_renew(lease, ttl_ms, error); /* which opens a session */
     if (!code && status == ROWLOCK_STATUS_OK)
         return ROWLOCK_OK;
-    if (code && rowlock_left(lease) > 0)
+    if (code && rowlock_remaining(lease) > 0)
         return ROWLOCK_OK; /* whoever keeps it will try again */
     if (!code)
         code = rowlock__fail(error, ROWLOCK_ELOST,

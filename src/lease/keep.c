@@ -184,7 +184,7 @@ static int check(const struct rowlock_lease *lease, struct rowlock_error *error)
         return rowlock__fail(
             error, ROWLOCK_EINVAL,
             "'%.100s': to keep a lease wants a second connection: give options.url", name);
-    if (rowlock_left(lease) == 0)
+    if (rowlock_remaining(lease) == 0)
         return rowlock__fail(error, ROWLOCK_ELOST, "the lease of '%.100s' has ended", name);
     return ROWLOCK_OK;
 }

@@ -51,7 +51,7 @@ static void list_row(void *data, const struct rowlock_value *columns, unsigned n
         .pid = rowlock__value_number(&columns[7]),
         .since_ms = rowlock__value_number(&columns[10]),
         .expires_ms = rowlock__value_number(&columns[11]),
-        .left_ms = rowlock__value_number(&columns[12]),
+        .remaining_ms = rowlock__value_number(&columns[12]),
         .limit = (int)rowlock__value_number(&columns[13]),
         .count = (int)rowlock__value_number(&columns[14]),
         .stop = rowlock__value_number(&columns[15]) != 0,

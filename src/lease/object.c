@@ -83,7 +83,7 @@ const char *rowlock_owner(const struct rowlock_lease *lease)
     return lease && !lease->adopted ? lease->owner : "";
 }
 
-rowlock_duration rowlock_left(const struct rowlock_lease *lease)
+rowlock_duration rowlock_remaining(const struct rowlock_lease *lease)
 {
     int64_t left = lease ? atomic_load(&lease->end_ms) - rowlock__now_ms() : -1;
 

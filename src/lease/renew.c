@@ -61,7 +61,7 @@ static int check_renewal(struct rowlock_lease *lease, int64_t *ttl_ms, struct ro
     if (atomic_load(&lease->released))
         return rowlock__fail(error, ROWLOCK_ELOST, "the lease of '%.100s' was released",
                              lease->name[0]);
-    if (rowlock_left(lease) > 0)
+    if (rowlock_remaining(lease) > 0)
         return ROWLOCK_OK;
     return say_lost(lease, ROWLOCK_STATUS_LOST, error);
 }

@@ -31,7 +31,7 @@ static int see(const struct rowlock_holder *holder, void *data)
              holder->limit, holder->command, holder->note);
     if (seen->rows < 8) {
         seen->token[seen->rows] = holder->token;
-        seen->left_ms[seen->rows] = holder->left_ms;
+        seen->left_ms[seen->rows] = holder->remaining_ms;
     }
     if (seen->connection && rowlock_ping(seen->connection, NULL))
         return 1;
@@ -152,12 +152,12 @@ TEST(an_adopted_lease_can_be_kept)
     long long end = t_now() + 20000;
 
     t_ok(rowlock_adopt(two, "adopted", rowlock_token(lease), &same, &t_error));
-    t_true(rowlock_left(same) <= 3000);
+    t_true(rowlock_remaining(same) <= 3000);
     rowlock_lease_free(lease);
     t_close(one);
     t_ok(rowlock_keep(same, NULL, NULL, &t_error));
     /* at once, for it has less than a keeper wants */
-    while (rowlock_left(same) <= 3000) {
+    while (rowlock_remaining(same) <= 3000) {
         t_true(t_now() < end);
         nanosleep(&moment, NULL);
     }
@@ -244,7 +244,7 @@ TEST(no_lease_is_no_trouble)
     t_fails(rowlock_release(NULL, &t_error), EINVAL);
     t_contains(t_error.text, "was it acquired");
     t_int(rowlock_token(NULL), 0);
-    t_int(rowlock_left(NULL), 0);
+    t_int(rowlock_remaining(NULL), 0);
     t_text(rowlock_owner(NULL), "");
     rowlock_lease_free(NULL);
     t_int(t_may_have(t_x("nothing")), 1);

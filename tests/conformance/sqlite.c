@@ -98,7 +98,7 @@ static void nothing_holds(struct rowlock_connection *connection, struct rowlock_
 
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
     t_true(strstr(t_error.text, "deleted or replaced") != NULL);
-    t_int(rowlock_left(lease), 0);
+    t_int(rowlock_remaining(lease), 0);
     t_fails(rowlock_release(lease, &t_error), ELOST);
     t_fails(rowlock_acquire(connection, &want, 1, NULL, &none, &t_error), ESERVER);
     t_true(strstr(t_error.text, "deleted or replaced") != NULL);

@@ -57,11 +57,11 @@ static int wrong_client(const char *name)
     say("a");
     for (int i = 0; i < 2; i++) {
         hear();
-        if (rowlock_left(lease) <= 0 || rowlock_left(lease) > TTL_MS)
+        if (rowlock_remaining(lease) <= 0 || rowlock_remaining(lease) > TTL_MS)
             return fails("left", &error);
         if (rowlock_renew(lease, 0, &error))
             return fails("renew", &error);
-        if (rowlock_left(lease) <= 0 || rowlock_left(lease) > TTL_MS)
+        if (rowlock_remaining(lease) <= 0 || rowlock_remaining(lease) > TTL_MS)
             return fails("left", &error);
         say("r");
     }

@@ -73,7 +73,7 @@ TEST(p1_a_waiter_gets_what_a_holder_gives)
     t_int(t_is_done(thread), 0);
     t_give(lease);
     t_ok(t_join(thread));
-    t_true(rowlock_left(next.lease) > 0);
+    t_true(rowlock_remaining(next.lease) > 0);
     t_int(t_may_have(t_x("handed")), 0);
     t_give(next.lease);
 }

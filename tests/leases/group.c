@@ -185,11 +185,11 @@ TEST(a_member_does_all_that_a_connection_does)
     struct rowlock_lease *lease = t_granted(one, t_x("group all"), 2000), *other = NULL;
     int64_t broken = 0;
 
-    t_true(rowlock_left(lease) > 0);
+    t_true(rowlock_remaining(lease) > 0);
     t_text(t_native_sql(t_native(), "SELECT note FROM %s WHERE name = 'group all'", lease_table()),
            "a note");
     t_ok(rowlock_renew(lease, 60000, &t_error));
-    t_true(rowlock_left(lease) > 30000);
+    t_true(rowlock_remaining(lease) > 30000);
     t_ok(t_acquire_all(one, two_names, 2, 0, 0, &other));
     t_give(other);
     t_ok(t_acquire(one, t_p("group permits", 2, 1), 0, 0, &other));

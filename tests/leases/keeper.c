@@ -27,7 +27,7 @@ static void lost(struct rowlock_lease *lease, const struct rowlock_error *why, v
     struct loss *loss = data;
 
     atomic_store(&loss->code, why->code);
-    atomic_store(&loss->left_ms, rowlock_left(lease));
+    atomic_store(&loss->left_ms, rowlock_remaining(lease));
     atomic_store(&loss->when, t_now());
     atomic_fetch_add(&loss->times, 1);
 }
@@ -93,7 +93,7 @@ TEST(p5_a_kept_lease_outlives_its_ttl)
     while (t_now() < began + 4400)
         moment();
     t_int(t_may_have(t_x("kept")), 0);
-    t_true(rowlock_left(lease) > 0);
+    t_true(rowlock_remaining(lease) > 0);
     t_fails(rowlock_keep(lease, lost, &loss, &t_error), EINVAL);
     t_give(lease);
     t_int(atomic_load(&loss.times), 0);
@@ -127,7 +127,7 @@ static void lost_in_the_database(const char *name, int how)
         t_ok(rowlock_break(t_open(), name, token, how, NULL, &t_error));
     until_lost(&loss, 20000);
     t_int(atomic_load(&loss.code), ROWLOCK_ELOST);
-    t_int(rowlock_left(lease), 0);
+    t_int(rowlock_remaining(lease), 0);
     if (how == 0)
         t_ok(rowlock_release(lease, &t_error));
     else
@@ -169,7 +169,7 @@ TEST(p5_a_kept_lease_survives_killed_connections)
     }
     until_renewed(t_admin(), token, 2);
     t_int(atomic_load(&loss.times), 0);
-    t_true(rowlock_left(lease) > 0);
+    t_true(rowlock_remaining(lease) > 0);
     t_give(lease);
     t_text(t_all_rows(t_admin()), NO_ROWS);
 }
@@ -186,7 +186,7 @@ static void hang_by_write_lock(void)
     until_lost(&loss, 20000);
     t_native_sql(hand, "ROLLBACK");
     t_int(atomic_load(&loss.code), ROWLOCK_ECONN);
-    t_int(rowlock_left(lease), 0);
+    t_int(rowlock_remaining(lease), 0);
     rowlock_lease_free(lease);
     t_int(atomic_load(&loss.times), 1);
     t_until_free(t_x("hangs"), 10000);
@@ -230,14 +230,14 @@ static void hang_by_signal(void)
     lease = kept(one, "hangs", 3000, &loss);
     began = t_now();
     signal_server(name, "STOP");
-    deadline = t_now() + rowlock_left(lease);
+    deadline = t_now() + rowlock_remaining(lease);
     until_lost(&loss, 20000);
     signal_server(name, "CONT");
     print_message("# told %lld ms after its end, %lld after the stop\n",
                   atomic_load(&loss.when) - deadline, t_now() - began);
     t_true(atomic_load(&loss.when) <= deadline + 1000);
     t_int(atomic_load(&loss.code), ROWLOCK_ECONN);
-    t_int(rowlock_left(lease), 0);
+    t_int(rowlock_remaining(lease), 0);
     rowlock_lease_free(lease);
     t_int(atomic_load(&loss.times), 1);
     t_close(one);
@@ -285,7 +285,7 @@ TEST(p5_keepers_come_and_go)
             t_ok(rowlock_renew(lease, 0, &t_error));
         if (i % 4 == 0)
             until_renewed(hand, rowlock_token(lease), 1);
-        t_true(rowlock_left(lease) > 0);
+        t_true(rowlock_remaining(lease) > 0);
         t_give(lease);
     }
     t_int(atomic_load(&loss.times), 0);
@@ -301,7 +301,7 @@ TEST(p5_a_break_is_heard_by_the_keeper_and_by_the_caller)
 
     t_ok(rowlock_break(t_open(), "both", 0, 1, NULL, &t_error));
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
-    t_int(rowlock_left(lease), 0);
+    t_int(rowlock_remaining(lease), 0);
     until_lost(&loss, 20000);
     t_fails(rowlock_release(lease, &t_error), ELOST);
     rowlock_lease_free(lease);

@@ -45,7 +45,7 @@ TEST(p5_what_is_left_counts_from_before_the_grant_was_sent)
     struct rowlock_connection *one = t_open();
     long long before = t_now(), after;
     struct rowlock_lease *lease = t_granted(one, t_x("left"), HOUR);
-    long long left = rowlock_left(lease);
+    long long left = rowlock_remaining(lease);
 
     after = t_now();
     t_true(is_between(left, HOUR - (after - before) - 1, HOUR));
@@ -56,7 +56,7 @@ TEST(p5_what_is_left_counts_from_before_the_grant_was_sent)
 
 static int note_left(const struct rowlock_holder *holder, void *data)
 {
-    *(long long *)data = holder->left_ms;
+    *(long long *)data = holder->remaining_ms;
     return 0;
 }
 
@@ -75,7 +75,7 @@ TEST(p5_what_is_left_after_a_wait_is_no_more_than_the_database_gives)
     t_ok(rowlock_commit(one, &t_error));
     t_ok(t_join(thread));
     t_ok(rowlock_list(one, "waited", note_left, &given, &t_error));
-    left = rowlock_left(next.lease);
+    left = rowlock_remaining(next.lease);
     t_true(left <= given + 1);
     t_true(is_between(left, HOUR - 20000 - (t_now() - began), HOUR));
     t_give(next.lease);
@@ -88,13 +88,13 @@ TEST(p5_an_expired_lease_has_nothing_left)
     struct rowlock_lease *lease = t_granted(one, t_x("over"), 1000);
     long long began = t_now(), last = 1001;
 
-    while (rowlock_left(lease) > 0) {
-        t_true(rowlock_left(lease) <= last);
-        last = rowlock_left(lease);
+    while (rowlock_remaining(lease) > 0) {
+        t_true(rowlock_remaining(lease) <= last);
+        last = rowlock_remaining(lease);
         t_true(t_now() < began + 20000);
         nanosleep(&moment, NULL);
     }
-    t_int(rowlock_left(lease), 0);
+    t_int(rowlock_remaining(lease), 0);
     t_until_free(t_x("over"), 5000);
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
     t_fails(rowlock_release(lease, &t_error), ELOST);
@@ -111,7 +111,7 @@ TEST(p5_a_renewal_prolongs_and_never_shortens)
     void *hand = t_native();
 
     t_ok(rowlock_renew(lease, 2 * HOUR, &t_error));
-    t_true(is_between(rowlock_left(lease), 2 * HOUR - 20000, 2 * HOUR));
+    t_true(is_between(rowlock_remaining(lease), 2 * HOUR - 20000, 2 * HOUR));
     t_ok(rowlock_renew(lease, 5000, &t_error));
     t_int(atol(t_native_sql(hand, "SELECT count(*) FROM %s WHERE expires > %s", lease_beat_table(),
                             lease_instant(HOUR))),
@@ -126,7 +126,7 @@ TEST(p5_a_renewal_by_default_is_by_the_ttl_of_the_grant)
     struct rowlock_lease *lease = t_granted(one, t_x("default ttl"), HOUR);
 
     t_ok(rowlock_renew(lease, 0, &t_error));
-    t_true(is_between(rowlock_left(lease), HOUR - 20000, HOUR));
+    t_true(is_between(rowlock_remaining(lease), HOUR - 20000, HOUR));
     t_give(lease);
 }
 
@@ -143,7 +143,7 @@ TEST(p5_an_expired_lease_that_nobody_removed_can_be_renewed_or_is_lost)
         t_give(lease);
     } else {
         t_int(t_error.code, ROWLOCK_ELOST);
-        t_int(rowlock_left(lease), 0);
+        t_int(rowlock_remaining(lease), 0);
         rowlock_lease_free(lease);
         t_int(t_may_have(t_x("slept")), 1);
     }
@@ -160,7 +160,7 @@ TEST(p5_gone_is_lost_for_good)
     other = t_granted(two, t_x("gone"), 0);
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
     t_contains(t_error.text, "gone");
-    t_int(rowlock_left(lease), 0);
+    t_int(rowlock_remaining(lease), 0);
     t_give(other);
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST); /* and is not made again */
     t_int(t_may_have(t_x("gone")), 1);
@@ -196,7 +196,7 @@ TEST(p5_a_lease_on_a_wrapped_connection)
     if (t_facts()->server) { /* nobody can open it again */
         t_engine()->kill(t_admin(), t_engine()->session(handle));
         t_fails(rowlock_renew(lease, 0, &t_error), ECONN);
-        t_true(rowlock_left(lease) > 0);
+        t_true(rowlock_remaining(lease) > 0);
         rowlock_lease_free(lease);
         t_ok(rowlock_break(t_open(), "wrapped", 0, 1, NULL, &t_error));
         return;
@@ -214,7 +214,7 @@ TEST(p6_a_release_is_idempotent_and_leaves_nothing)
 
     t_ok(rowlock_release(lease, &t_error));
     t_text(t_all_rows(hand), NO_ROWS);
-    t_int(rowlock_left(lease), 0);
+    t_int(rowlock_remaining(lease), 0);
     t_ok(rowlock_release(lease, &t_error));
     other = t_granted(one, t_x("released"), 0); /* another's is not released by it */
     t_ok(rowlock_release(lease, &t_error));
@@ -261,7 +261,7 @@ static void is_lost_to_another(struct rowlock_lease *lease, void *hand)
     long token = (long)rowlock_token(lease);
 
     t_fails(rowlock_renew(lease, 2 * HOUR, &t_error), ELOST);
-    t_int(rowlock_left(lease), 0);
+    t_int(rowlock_remaining(lease), 0);
     is_untouched(hand, token);
     t_fails(rowlock_release(lease, &t_error), ELOST);
     is_untouched(hand, token);
@@ -358,7 +358,7 @@ TEST(p5_a_lease_can_be_adopted_by_its_token)
     t_ok(rowlock_adopt(two, "adopted", rowlock_token(lease), &same, &t_error));
     t_true(rowlock_token(same) == rowlock_token(lease));
     t_text(rowlock_owner(same), "");
-    t_true(is_between(rowlock_left(same), HOUR - 20000, HOUR));
+    t_true(is_between(rowlock_remaining(same), HOUR - 20000, HOUR));
     t_ok(rowlock_renew(same, 2 * HOUR, &t_error));
     t_ok(rowlock_renew(lease, 0, &t_error));
     t_give(same);
@@ -516,7 +516,7 @@ TEST(a_list_has_holders_then_waiters_in_their_order)
     t_int(listed.holder[0].limit, 3);
     t_int(listed.holder[0].count, 2);
     t_true(listed.holder[0].token == rowlock_token(lease));
-    t_true(is_between(listed.holder[0].left_ms, HOUR - 20000, HOUR));
+    t_true(is_between(listed.holder[0].remaining_ms, HOUR - 20000, HOUR));
     t_int(listed.holder[1].holding, ROWLOCK_WAITS);
     t_int(listed.holder[1].mode, ROWLOCK_EXCLUSIVE);
     t_int(listed.holder[2].mode, ROWLOCK_SHARED);

@@ -240,7 +240,7 @@ static int file_worker(const void *data, int to)
             break;
         if (work->victim == 2)
             raise(SIGKILL);
-        if (rowlock_left(lease) > ENOUGH_MS) { /* else it was told so late: not now */
+        if (rowlock_remaining(lease) > ENOUGH_MS) { /* else it was told so late: not now */
             if (append_next(file))
                 return 1;
             if (work->victim == 3)

@@ -271,7 +271,7 @@ static void cut_renew_and_release(enum proxy_direction direction)
         proxy_arm(proxy, PROXY_CUT, direction, n);
         code = rowlock_renew(lease, 0, &t_error);
         t_true(code == 0 || code == ROWLOCK_ECONN);
-        t_true(rowlock_left(lease) > HOUR / 2);
+        t_true(rowlock_remaining(lease) > HOUR / 2);
         t_int(leases_of(hand, "cut life"), 1);
         code = rowlock_release(lease, &t_error);
         struck = proxy_has_struck(proxy);
@@ -359,7 +359,7 @@ TEST(p5_silence_ends_every_call_in_time)
     code = rowlock_renew(lease, 0, &t_error);
     t_true(code == 0 || code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT);
     t_true(t_now() - began < 12000);
-    t_true(rowlock_left(lease) > 0);
+    t_true(rowlock_remaining(lease) > 0);
     proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
     began = t_now();
     code = rowlock_release(lease, &t_error);

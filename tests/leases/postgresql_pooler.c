@@ -207,7 +207,7 @@ TEST(p5_a_pooled_lease_can_be_kept)
     t_ok(rowlock_keep(lease, lost, &times, &t_error));
     while (t_now() < began + 4400)
         t_fails(t_acquire(two, t_x("kept"), 0, 0, &none), EBUSY);
-    t_true(rowlock_left(lease) > 0);
+    t_true(rowlock_remaining(lease) > 0);
     t_give(lease);
     t_int(times, 0);
     no_session_locks();

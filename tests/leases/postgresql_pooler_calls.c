@@ -132,7 +132,7 @@ TEST(p5_a_pooled_lease_is_adopted)
     t_ok(rowlock_adopt(two, "adopted", token, &adopted, &t_error));
     rowlock_lease_free(lease);
     t_ok(rowlock_renew(adopted, HOUR, &t_error));
-    t_true(rowlock_left(adopted) > 60000);
+    t_true(rowlock_remaining(adopted) > 60000);
     t_give(adopted);
     t_fails(rowlock_adopt(two, "adopted", token, &adopted, &t_error), ELOST);
     nothing_is_left(t_native());

@@ -68,7 +68,7 @@ int overlap_enter(struct overlap *overlap, int name, struct rowlock_want want,
 
     lock_it(overlap);
     now = t_now();
-    if (rowlock_left(lease) > 0) /* else it was paused for so long that others may be there */
+    if (rowlock_remaining(lease) > 0) /* else it was paused for so long that others may be there */
         look_around(overlap, name, want, now);
     overlap->entered++;
     while (place < MOST_INSIDE - 1 && overlap->inside[place].until > now)
@@ -77,7 +77,7 @@ int overlap_enter(struct overlap *overlap, int name, struct rowlock_want want,
                                              .count = want.count ? want.count : 1,
                                              .mode = want.mode,
                                              .pid = getpid(),
-                                             .until = now + rowlock_left(lease)};
+                                             .until = now + rowlock_remaining(lease)};
     pthread_mutex_unlock(&overlap->mutex);
     return place;
 }

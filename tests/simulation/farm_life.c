@@ -117,7 +117,7 @@ static void run(struct sim_client *client, unsigned j, struct rowlock_lease *lea
             finish(client, lease, FARM_NOT_STARTED);
         return;
     }
-    client->end_ms = sim_own_ms(client) + rowlock_left(lease);
+    client->end_ms = sim_own_ms(client) + rowlock_remaining(lease);
     client->believes = true;
     if (sim_hold(client, lease, draw_length(job)) || sim_below(4)) {
         if (!client->dying)

@@ -80,7 +80,7 @@ int sim_acquire(struct sim_client *client, const struct sim_claim *claim, int64_
         return code;
     }
     client->token = rowlock_token(*out);
-    client->end_ms = sim_own_ms(client) + rowlock_left(*out);
+    client->end_ms = sim_own_ms(client) + rowlock_remaining(*out);
     client->believes = true;
     return ROWLOCK_OK;
 }
@@ -143,7 +143,7 @@ bool sim_hold(struct sim_client *client, struct rowlock_lease *lease, int64_t ms
     while (!client->dying && !*sim.failure) {
         int code = ROWLOCK_OK;
 
-        client->end_ms = sim_own_ms(client) + rowlock_left(lease);
+        client->end_ms = sim_own_ms(client) + rowlock_remaining(lease);
         if (client->end_ms < keep.end_ms)
             client->end_ms = keep.end_ms;
         if (sim_own_ms(client) >= until)

@@ -254,7 +254,7 @@ static enum keeping_end how_it_is_over(const struct keeping *keeping)
 
     if (has_ended(keeping, 0))
         return PROCESS_ENDED;
-    if (rowlock_left(keeping->taking->holding.lease) > 0)
+    if (rowlock_remaining(keeping->taking->holding.lease) > 0)
         return TIME_OVER;
     return poll(&lost, 1, SAY_WHY_MS) > 0 ? LEASE_LOST : TIME_OVER;
 }
@@ -271,7 +271,7 @@ static enum keeping_end keep(const struct keeping *keeping)
     struct signalfd_siginfo info;
     int64_t left;
 
-    while ((left = rowlock_left(lease) - margin_of(keeping)) > 0) {
+    while ((left = rowlock_remaining(lease) - margin_of(keeping)) > 0) {
         set_timer(keeping, left);
         if (poll(fds, sizeof fds / sizeof *fds, -1) < 0)
             continue;

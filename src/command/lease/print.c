@@ -130,7 +130,7 @@ int list_table_add(const struct rowlock_holder *holder, void *table)
                                  [STATE] = state_of(holder),
                                  [MODE] = mode_of(holder),
                                  [SINCE] = cell_instant(holder->since_ms),
-                                 [LEFT] = holder->expires_ms ? cell_duration(holder->left_ms)
+                                 [LEFT] = holder->expires_ms ? cell_duration(holder->remaining_ms)
                                                              : strdup("-"),
                                  [TOKEN] = cell_number(holder->token),
                                  [WHO] = who_of(holder),

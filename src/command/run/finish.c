@@ -143,7 +143,7 @@ static int is_worth_repeating(const struct watch *watch)
 
     return watch->holding->give_back && !watch->keeper.asking &&
            (code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EUNKNOWN) &&
-           rowlock_left(watch->holding->lease) > 0;
+           rowlock_remaining(watch->holding->lease) > 0;
 }
 
 /* -N: signal N came meanwhile. */

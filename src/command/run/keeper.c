@@ -31,7 +31,7 @@ static int adopt_again(struct keeper *keeper)
     struct rowlock_lease *fresh = NULL;
     int code;
 
-    if (!keeper->overslept || !holding->lease || rowlock_left(holding->lease) > 0)
+    if (!keeper->overslept || !holding->lease || rowlock_remaining(holding->lease) > 0)
         return ROWLOCK_OK;
     code = rowlock_adopt(holding->connection, keeper->name, rowlock_token(holding->lease), &fresh,
                          &keeper->error);

@@ -103,7 +103,7 @@ static int64_t after_renewal(struct renewing *renewing, int code)
     if (!code) {
         renewing->pause_ms = 0;
         give_order(renewing, GUARD_EXTEND,
-                   now + rowlock_left(renewing->lease) - margin_for_kill(argument->ttl_ms));
+                   now + rowlock_remaining(renewing->lease) - margin_for_kill(argument->ttl_ms));
         return argument->ttl_ms / 3;
     }
     if (code == ROWLOCK_ELOST) {

@@ -30,7 +30,7 @@ int64_t end_of(const struct run *run, const struct holding *holding)
 
     if (!holding->lease)
         return ROWLOCK_NEVER;
-    return now + rowlock_left(holding->lease) - margin_for_kill(run->lock.ttl_ms);
+    return now + rowlock_remaining(holding->lease) - margin_for_kill(run->lock.ttl_ms);
 }
 
 /* A guard that somebody stopped must not keep the command alive. */
@@ -90,7 +90,7 @@ static void not_renewed(struct watch *watch)
 /* By our clock; or a stand-in may have renewed it, and then the guard knows when it ends. */
 static int may_be_ours(const struct watch *watch)
 {
-    return watch->keeper.overslept || rowlock_left(watch->holding->lease) > 0;
+    return watch->keeper.overslept || rowlock_remaining(watch->holding->lease) > 0;
 }
 
 static void take_answer(struct watch *watch)
@@ -332,7 +332,8 @@ static void turn(struct watch *watch)
 void supervise(struct watch *watch)
 {
     const struct rowlock_lease *lease = watch->holding->lease;
-    int64_t wait = lease ? renewal_due_in(watch->run->lock.ttl_ms, rowlock_left(lease)) : PING_MS;
+    int64_t wait =
+        lease ? renewal_due_in(watch->run->lock.ttl_ms, rowlock_remaining(lease)) : PING_MS;
 
     watch->next_keep_ms = rowlock__after(rowlock__now_ms(), wait);
     watch->stop_look_ms = ROWLOCK_NEVER;
