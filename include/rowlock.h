@@ -296,14 +296,14 @@ struct rowlock_lease; /* one grant, of one or several names */
 /* Called by rowlock_acquire, on its caller's thread, when the connection was lost during a wait and
    the database cannot be reached; once for each time that it is away. It must not use the
    connection. */
-typedef void (*rowlock_on_away)(const struct rowlock_error *why, void *data);
+typedef void (*rowlock_on_disconnect)(const struct rowlock_error *why, void *data);
 
 struct rowlock_terms {          /* all zero: 30 s, tried once */
     rowlock_duration ttl_ms;    /* it ends so long after the last renewal; 0: 30 s; 1 s at least */
     rowlock_duration wait_ms;   /* 0: try, < 0: for ever */
     const char *note, *command; /* shown to whoever asks who holds the name; may be NULL */
-    rowlock_on_away on_away;    /* may be NULL */
-    void *data;                 /* of on_away */
+    rowlock_on_disconnect on_disconnect; /* may be NULL */
+    void *data;                          /* of on_disconnect */
     int no_process; /* 1: this process waits for the lease, and does not keep it: no pid is shown */
 };
 
@@ -449,8 +449,8 @@ typedef void (*rowlock_on_lost)(struct rowlock_lease *lease, const struct rowloc
  *
  * EINVAL  no URL, or kept already;  ELOST, EDRIVER, EDENIED, ECONN, ECANCELED, ENOMEM, EDB
  */
-ROWLOCK_API int rowlock_keep(struct rowlock_lease *lease, rowlock_on_lost on_lost, void *data,
-                             struct rowlock_error *error);
+ROWLOCK_API int rowlock_auto_renew(struct rowlock_lease *lease, rowlock_on_lost on_lost, void *data,
+                                   struct rowlock_error *error);
 
 /*
  * Breaks leases of `name`: all (token 0), or one. Their next renewal is refused, the holders stop,
@@ -579,7 +579,7 @@ struct rowlock_claim {
 /*
  * Asks whether the job is due, and if so claims it: the exclusive lease of "job:NAME" and the job's row,
  * advanced, in one transaction. Of any number of nodes that ask at once exactly one is told CLAIMED, with
- * `*lease`; it runs the job, keeps the lease (rowlock_keep, rowlock_renew), and calls rowlock_finish. A run
+ * `*lease`; it runs the job, keeps the lease (rowlock_auto_renew, rowlock_renew), and calls rowlock_finish. A run
  * whose node died leaves no lease after its ttl: whoever asks next records it as lost, and repeats it as
  * `retry` says. A schedule other than the one written down takes effect by being asked for. All nodes must
  * be told the same; the database holds only the state.

@@ -106,8 +106,8 @@ static void tell_away(struct acquisition *a, const struct rowlock_step *done,
         next->act != ROWLOCK_ACT_PAUSE)
         return;
     a->told = true;
-    if (a->terms && a->terms->on_away)
-        a->terms->on_away(&a->why, a->terms->data);
+    if (a->terms && a->terms->on_disconnect)
+        a->terms->on_disconnect(&a->why, a->terms->data);
 }
 
 static void drive(struct acquisition *a)

@@ -189,8 +189,8 @@ static int check(const struct rowlock_lease *lease, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
-int rowlock_keep(struct rowlock_lease *lease, rowlock_on_lost on_lost, void *data,
-                 struct rowlock_error *error)
+int rowlock_auto_renew(struct rowlock_lease *lease, rowlock_on_lost on_lost, void *data,
+                       struct rowlock_error *error)
 {
     struct rowlock_keeper *keeper;
     int code = check(lease, error);

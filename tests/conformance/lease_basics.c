@@ -155,7 +155,7 @@ TEST(an_adopted_lease_can_be_kept)
     t_true(rowlock_remaining(same) <= 3000);
     rowlock_lease_free(lease);
     t_close(one);
-    t_ok(rowlock_keep(same, NULL, NULL, &t_error));
+    t_ok(rowlock_auto_renew(same, NULL, NULL, &t_error));
     /* at once, for it has less than a keeper wants */
     while (rowlock_remaining(same) <= 3000) {
         t_true(t_now() < end);
@@ -172,7 +172,7 @@ TEST(a_kept_lease_that_is_released_wakes_who_waits)
     struct acquisition next = {.wants = {t_x("kept")}, .n = 1, .ttl_ms = MINUTE, .wait_ms = -1};
     struct thread *thread;
 
-    t_ok(rowlock_keep(lease, NULL, NULL, &t_error));
+    t_ok(rowlock_auto_renew(lease, NULL, NULL, &t_error));
     thread = t_acquire_thread(two, &next);
     t_until_queued(t_native(), "kept", 1);
     t_give(lease);
@@ -239,7 +239,7 @@ TEST(in_a_transaction_only_the_fence_is_at_home)
 
 TEST(no_lease_is_no_trouble)
 {
-    t_fails(rowlock_keep(NULL, NULL, NULL, &t_error), EINVAL);
+    t_fails(rowlock_auto_renew(NULL, NULL, NULL, &t_error), EINVAL);
     t_fails(rowlock_renew(NULL, 0, &t_error), EINVAL);
     t_fails(rowlock_release(NULL, &t_error), EINVAL);
     t_contains(t_error.text, "was it acquired");

@@ -189,7 +189,7 @@ TEST(p5_the_file_is_deleted_while_a_thread_keeps_the_lease)
 
     t_int(pipe(fds), 0);
     t_ok(rowlock_acquire(connection, &want, 1, &terms, &lease, &t_error));
-    t_ok(rowlock_keep(lease, note_loss, &fds[1], &t_error));
+    t_ok(rowlock_auto_renew(lease, note_loss, &fds[1], &t_error));
     t_int(unlink(path), 0);
     t_int(read(fds[0], &code, sizeof code), sizeof code);
     t_int(code, ROWLOCK_ELOST);

@@ -194,7 +194,7 @@ TEST(a_member_does_all_that_a_connection_does)
     t_give(other);
     t_ok(t_acquire(one, t_p("group permits", 2, 1), 0, 0, &other));
     t_give(other);
-    t_ok(rowlock_keep(lease, NULL, NULL, &t_error));
+    t_ok(rowlock_auto_renew(lease, NULL, NULL, &t_error));
     t_ok(rowlock_break(one, "group all", 0, 1, &broken, &t_error));
     t_int(broken, 1);
     t_fails(rowlock_release(lease, &t_error), ELOST);

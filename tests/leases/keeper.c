@@ -77,7 +77,7 @@ static struct rowlock_lease *kept(struct rowlock_connection *connection, const c
 {
     struct rowlock_lease *lease = t_granted(connection, t_x(name), ttl_ms);
 
-    t_ok(rowlock_keep(lease, lost, loss, &t_error));
+    t_ok(rowlock_auto_renew(lease, lost, loss, &t_error));
     return lease;
 }
 
@@ -94,7 +94,7 @@ TEST(p5_a_kept_lease_outlives_its_ttl)
         moment();
     t_int(t_may_have(t_x("kept")), 0);
     t_true(rowlock_remaining(lease) > 0);
-    t_fails(rowlock_keep(lease, lost, &loss, &t_error), EINVAL);
+    t_fails(rowlock_auto_renew(lease, lost, &loss, &t_error), EINVAL);
     t_give(lease);
     t_int(atomic_load(&loss.times), 0);
     t_text(t_all_rows(hand), NO_ROWS);
@@ -316,7 +316,7 @@ TEST(p5_a_keeper_needs_a_url)
     struct rowlock_lease *lease = t_granted(bare, t_x("no url"), 0);
     struct loss loss = {0};
 
-    t_fails(rowlock_keep(lease, lost, &loss, &t_error), EINVAL);
+    t_fails(rowlock_auto_renew(lease, lost, &loss, &t_error), EINVAL);
     t_give(lease);
     lease = kept(known, "a url", 4000, &loss);
     until_renewed(t_native(), rowlock_token(lease), 1);

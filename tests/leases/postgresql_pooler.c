@@ -204,7 +204,7 @@ TEST(p5_a_pooled_lease_can_be_kept)
     long long began = t_now();
     int times = 0;
 
-    t_ok(rowlock_keep(lease, lost, &times, &t_error));
+    t_ok(rowlock_auto_renew(lease, lost, &times, &t_error));
     while (t_now() < began + 4400)
         t_fails(t_acquire(two, t_x("kept"), 0, 0, &none), EBUSY);
     t_true(rowlock_remaining(lease) > 0);

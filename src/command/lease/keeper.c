@@ -302,8 +302,9 @@ static int begin_to_keep(struct keeping *keeping)
         message("no descriptor to keep the lease");
         return STATUS_FAILED;
     }
-    return rowlock_keep(keeping->taking->holding.lease, on_lost, keeping, &error) ? report(&error)
-                                                                                  : STATUS_OK;
+    return rowlock_auto_renew(keeping->taking->holding.lease, on_lost, keeping, &error)
+               ? report(&error)
+               : STATUS_OK;
 }
 
 /* Prints the token, and cuts the ties. A signal that came before they were cut was for the caller's

@@ -29,7 +29,7 @@ static int get(const struct run *run, int64_t wait_ms, struct holding *holding,
                                   .note = run->lock.note,
                                   .command = run->argv[0],
                                   .no_process = run->no_process,
-                                  .on_away = say_away,
+                                  .on_disconnect = say_away,
                                   .data = holding};
 
     /* near the end of a wait: a try would wait longer for a dead server */
