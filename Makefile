@@ -5,6 +5,7 @@
 #   make demo, make check    install what is missing, build, then demonstrate or test
 #   make examples            build/examples/*
 #   make bench               side by side with etcd, ZooKeeper, Redis...; bench-parts, bench-publish (never part of check)
+#   make style               formatting, width, words, rooms; tools/check-words PATH... checks one place
 #   make install             DESTDIR, PREFIX
 #
 #   DRIVERS="sqlite"         only these drivers (default: all whose client library is here)
@@ -121,6 +122,7 @@ include tests/check.mk
 include fuzz/fuzz.mk
 include bench/bench.mk
 include model.mk
+include tools/tools.mk
 include install.mk
 
 .PHONY: clean

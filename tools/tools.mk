@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# make style: formatting, width, words, rooms. Every check runs, so that one call shows all failures.
+
+# Another release of clang-format would format a few lines in another way.
+CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format) clang-format)
+STYLE_C = $(shell find include src tests bench examples fuzz -name '*.[ch]' | sort)
+
+.PHONY: style style-format style-width style-words style-rooms
+style:
+	@$(MAKE) --no-print-directory -k style-format style-width style-words style-rooms
+
+style-format:
+	$(call quiet,STYLE) $(CLANG_FORMAT) --dry-run -Werror $(STYLE_C)
+
+style-width:
+	$(call quiet,STYLE) tools/check-width
+
+style-words:
+	$(call quiet,STYLE) tools/check-words
+
+style-rooms:
+	$(call quiet,STYLE) if [ -x tools/check-rooms ]; then tools/check-rooms; fi
