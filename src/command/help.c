@@ -42,10 +42,11 @@ void print_overview(void)
          "  -h, --help       this, or with a verb its options\n"
          "      --version    version, and the drivers compiled in\n"
          "\n"
-         "Exit status: 0 done; 1 of ls NAME: free, of check: not valid, of break: nothing held;\n"
-         "64 usage, 69 database unreachable or without schema, 75 not acquired, 123 lock lost,\n"
-         "124 its time was over, 125 rowlock failed, 126 cannot execute, 127 not found; of run:\n"
-         "the command's.");
+         "Exit status: 0 success; 1 a negative answer: of ls NAME: free, of check: not valid, of\n"
+         "break: nothing held, of jobs NAME and subjects SUBJECT: not known, of a check of jobs:\n"
+         "overdue or failing, 2: lost; 64 usage, 69 database unreachable or without schema, 75 not\n"
+         "acquired, 123 lock lost, 124 run time exceeded, 125 rowlock failed, 126 cannot execute,\n"
+         "127 not found; of run, job, refresh and use: the command's.");
 }
 
 void print_help(const struct verb *verb)
