@@ -115,7 +115,8 @@ static const struct failure failures[] = {
     {"sqlite", NULL, 8, ROWLOCK_ESERVER, "the file or its folder is read-only"},
     {"sqlite", NULL, 9, ROWLOCK_ECANCELED, NULL}, /* SQLITE_INTERRUPT */
     {"sqlite", NULL, 10, ROWLOCK_EDB,             /* SQLITE_IOERR */
-     "is the disk full, or the size of files limited (df, ulimit -f)? what was committed stays"},
+     "is the disk full, or the size of files limited (df, ulimit -f)? or was the file deleted or "
+     "restored without its -wal and -shm? what was committed stays"},
     {"sqlite", NULL, 13, ROWLOCK_EDB, "the disk is full; what was committed stays"},
     {"sqlite", NULL, 14, ROWLOCK_ECONN, "the file cannot be opened or created"},
     {"sqlite", NULL, 26, ROWLOCK_EINVAL, "the file is not a SQLite database"},

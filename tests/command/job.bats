@@ -139,6 +139,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ -n "$(view status failed_since)" ]
     run -127 job missing "${rarely[@]}" -- ./nosuch
     run_is missing 0 exit 127
+    [[ $output = *"./nosuch: No such file"* && $(view missing last_output) = *"./nosuch: No such file"* ]]
     job good "${rarely[@]}" -- true
     run_is good 0 outcome done
     run_is good 0 exit 0

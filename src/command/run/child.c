@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -82,9 +83,22 @@ void hide_ours(const struct descriptors *callers)
     }
 }
 
-int become_command(void *data)
+/* Like a shell's message. Under cron PATH is short, and that is the usual reason. */
+void say_not_executed(const char *program, int number)
 {
-    const struct child *child = data;
+    const char *path = getenv("PATH");
+
+    if (number == ENOENT && !strchr(program, '/'))
+        message("%s: command not found; PATH is %s", shown(program), path ? path : "not set");
+    else if (number == ENOENT && access(program, F_OK) == 0)
+        message("%s: cannot execute: the interpreter that its first line names is not there",
+                shown(program));
+    else
+        message("%s: %s", shown(program), strerror(number));
+}
+
+static int become(const struct child *child)
+{
     const struct run *run = child->run;
 
     if (child->output && output_become(child->output))
@@ -97,4 +111,15 @@ int become_command(void *data)
     sigprocmask(SIG_SETMASK, &child->signals->original, NULL);
     execvp(run->argv[0], run->argv);
     return errno;
+}
+
+/* The output that is kept also holds the reason why the command did not run. */
+int become_command(void *data)
+{
+    const struct child *child = data;
+    int number = become(child);
+
+    if (child->output)
+        say_not_executed(child->run->argv[0], number);
+    return number;
 }

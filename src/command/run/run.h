@@ -161,6 +161,8 @@ struct child {
 
 /* guard_plan.become of a struct child. */
 int become_command(void *child);
+/* Writes to stderr why `program` could not be executed: errno was `number`. */
+void say_not_executed(const char *program, int number);
 
 /* ---- run/output.c -------------------------------------------------------------------- */
 

@@ -195,20 +195,6 @@ static const char *why_over(const struct watch *watch)
     return watch->pause_ms ? watch->keeper.error.text : "it was not renewed in time";
 }
 
-/* As a shell says it. Under cron PATH is short, and that is the usual reason. */
-static void say_not_executed(const char *program, int number)
-{
-    const char *path = getenv("PATH");
-
-    if (number == ENOENT && !strchr(program, '/'))
-        message("%s: command not found; PATH is %s", shown(program), path ? path : "not set");
-    else if (number == ENOENT && access(program, F_OK) == 0)
-        message("%s: cannot execute: the interpreter that its first line names is not there",
-                shown(program));
-    else
-        message("%s: %s", shown(program), strerror(number));
-}
-
 static void take_end(struct watch *watch, const struct guard_report *report)
 {
     watch->end = *report;
@@ -222,7 +208,8 @@ static void take_report(struct watch *watch, const struct guard_report *report)
     case GUARD_STARTED:
         break;
     case GUARD_NOT_EXECUTED:
-        say_not_executed(watch->run->argv[0], report->number);
+        if (!watch->output) /* else its process has written why to the output that is kept */
+            say_not_executed(watch->run->argv[0], report->number);
         break;
     case GUARD_STOPPED:
         if (watch->run->terminal && !watch->lost)
