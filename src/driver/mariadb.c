@@ -71,6 +71,7 @@ static int open_source(struct rowlock_link *link, const struct rowlock_source *s
     int code = ROWLOCK_OK;
 
     link->own = source->handle == NULL;
+    link->cancel = rowlock__mariadb_cancel;
     if (source->url)
         code = rowlock__mariadb_url(source->url, &link->url, error);
     if (!code)

@@ -46,6 +46,8 @@ struct rowlock_link {
     struct rowlock__mariadb_url *url; /* NULL: a borrowed handle without one */
     char *database;                   /* qualifies statements on a borrowed handle; or NULL */
     const struct rowlock_dialect *dialect;
+    /* Stops the server's statement, by `deadline_ms`; NULL: nothing can. Failures are not reported. */
+    void (*cancel)(struct rowlock_link *link, int64_t deadline_ms);
     struct rowlock__mariadb_wait wait;
     struct rowlock__mariadb_prepared prepared[ROWLOCK_SQL_COUNT];
 };
@@ -75,7 +77,7 @@ bool rowlock__mariadb_in_transaction(const struct rowlock_link *link);
 
 /* Connects link->mysql, which is NULL, as link->url says. Needs link->wait armed. */
 int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *error);
-/* KILL QUERY over a second connection, no later than `deadline_ms`; failures are not reported. */
+/* A link's cancel: KILL QUERY over a second connection. */
 void rowlock__mariadb_cancel(struct rowlock_link *link, int64_t deadline_ms);
 
 /* mariadb_statement.c */

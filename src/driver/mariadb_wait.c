@@ -90,7 +90,8 @@ static void budget_ends(struct rowlock_link *link, enum rowlock_wake why)
     wait->grace_ms = now + ROWLOCK_MARIADB_AGAIN_MS;
     if (wait->grace_ms > wait->give_up_ms)
         wait->grace_ms = wait->give_up_ms;
-    rowlock__mariadb_cancel(link, wait->give_up_ms);
+    if (link->cancel)
+        link->cancel(link, wait->give_up_ms);
 }
 
 int rowlock__mariadb_pump(struct rowlock_link *link, int status)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The drivers compiled in. A new driver is a row here and files of its name beside this one. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "driver/driver.h"
@@ -76,32 +75,4 @@ const struct rowlock_driver *rowlock__driver_named(const char *name, struct rowl
     rowlock__fail(error, ROWLOCK_EDRIVER, "no driver '%s'; this build has: %s", name,
                   rowlock__driver_list());
     return NULL;
-}
-
-int64_t rowlock__value_number(const struct rowlock_value *value)
-{
-    char text[32] = "";
-
-    if (value->type == ROWLOCK_INT)
-        return value->number;
-    if (value->type == ROWLOCK_BYTES && value->length < sizeof text)
-        memcpy(text, value->bytes, value->length);
-    return strtoll(text, NULL, 10);
-}
-
-struct rowlock_value rowlock__int_value(int64_t number)
-{
-    return (struct rowlock_value){.type = ROWLOCK_INT, .number = number};
-}
-
-struct rowlock_value rowlock__text_value(const char *text)
-{
-    if (!text)
-        return (struct rowlock_value){.type = ROWLOCK_NULL};
-    return rowlock__bytes_value(text, strlen(text));
-}
-
-struct rowlock_value rowlock__bytes_value(const char *bytes, size_t length)
-{
-    return (struct rowlock_value){.type = ROWLOCK_BYTES, .bytes = bytes, .length = length};
 }

@@ -105,3 +105,14 @@ int rowlock__read_installed(struct rowlock_connection *connection, struct rowloc
         *out = found;
     return code;
 }
+
+int rowlock__read_found(struct rowlock_connection *connection, struct rowlock_installed *found,
+                        struct rowlock_error *error)
+{
+    int code = rowlock__read_installed(connection, found, error);
+
+    if (code != ROWLOCK_ESCHEMA)
+        return code;
+    *found = (struct rowlock_installed){0};
+    return ROWLOCK_OK;
+}

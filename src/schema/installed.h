@@ -10,6 +10,10 @@
 int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
                             struct rowlock_error *error);
 
+/* The same, but a table meta of another shape counts as none: rowlock__read_parts names that damage. */
+int rowlock__read_found(struct rowlock_connection *connection, struct rowlock_installed *found,
+                        struct rowlock_error *error);
+
 /* EINVAL where the session has no database: then nothing can be there, nor be locked. */
 int rowlock__has_database(struct rowlock_connection *connection, struct rowlock_error *error);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "schema/extension.h"
-#include "schema/install.h"
+#include "schema/change.h"
 #include "schema/installed.h"
 #include "schema/parts.h"
 #include "util/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What install, upgrade and uninstall share. */
-#ifndef ROWLOCK_INSTALL_H
-#define ROWLOCK_INSTALL_H
+/* A change of the schema, as install and uninstall make it. */
+#ifndef ROWLOCK_CHANGE_H
+#define ROWLOCK_CHANGE_H
 
 #include "schema/text.h"
 #include "session/connection.h"

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A change of the schema. Any number of nodes may start one at once: one lock of the engine's own
+ * (INSTALL_LOCK; on SQLite the write lock) admits them one after another.
+ */
+#include "schema/change.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/failure.h"
+#include "util/error.h"
+
+/* An engine whose lock call can end without the lock (GET_LOCK) answers 1 when it was got. */
+static void refused_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    char answer[4];
+
+    if (n > 0)
+        rowlock__column_text(&columns[0], answer, sizeof answer);
+    *(int *)data = n > 0 && (columns[0].type == ROWLOCK_NULL || strcmp(answer, "0") == 0);
+}
+
+/* A script of many CREATEs counts as one statement, and another installer runs such scripts. */
+static struct rowlock_budget patient_budget(const struct rowlock_connection *connection)
+{
+    struct rowlock_budget budget = rowlock__budget(connection);
+
+    if (budget.deadline_ms != ROWLOCK_NEVER && connection->statement_ms > 0)
+        budget.deadline_ms += 5 * connection->statement_ms;
+    return budget;
+}
+
+int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    int refused = 0;
+    struct rowlock_call lock = {.statement = rowlock__sql(connection, ROWLOCK_SQL_INSTALL_LOCK),
+                                .row = refused_row,
+                                .data = &refused};
+    struct rowlock_budget budget = patient_budget(connection);
+    struct rowlock_outcome outcome = {0};
+    int code = connection->driver->run(connection->link, ROWLOCK_BEGIN, &lock,
+                                       lock.statement ? 1 : 0, &budget, &outcome, error);
+
+    if (!code && refused)
+        code = rowlock__fail(error, ROWLOCK_ETIMEDOUT, "timed out waiting for the install lock");
+    if (!code)
+        return ROWLOCK_OK;
+    rowlock__wrap_error(error, code, "while another node installs");
+    return rowlock__cleaned_up(connection, &outcome, code, error);
+}
+
+int rowlock__leave_install(struct rowlock_connection *connection, int code,
+                           struct rowlock_error *error)
+{
+    struct rowlock_call unlock = {.statement =
+                                      rowlock__sql(connection, ROWLOCK_SQL_INSTALL_UNLOCK)};
+    struct rowlock_budget budget = rowlock__budget(connection);
+    struct rowlock_outcome outcome = {0};
+    int ended;
+
+    budget.interrupt_fd = -1; /* to leave nothing half-done matters more */
+    if (code) {
+        connection->driver->rollback(connection->link, &budget, NULL);
+        if (unlock.statement)
+            connection->driver->run(connection->link, ROWLOCK_INSIDE, &unlock, 1, &budget, &outcome,
+                                    NULL);
+        return rowlock__left(error, code, ROWLOCK_TX_NONE);
+    }
+    ended = connection->driver->run(connection->link, ROWLOCK_COMMIT, &unlock,
+                                    unlock.statement ? 1 : 0, &budget, &outcome, error);
+    return ended ? rowlock__cleaned_up(connection, &outcome, ended, error) : ROWLOCK_OK;
+}
+
+int rowlock__run_piece(struct rowlock_connection *connection, const char *name,
+                       const struct rowlock_names *names, struct rowlock_error *error)
+{
+    struct rowlock_budget budget = patient_budget(connection);
+    char *text = NULL;
+    int code = rowlock__piece(connection->dialect, name, names, &text, error);
+
+    if (!code && *text) /* not every dialect has every piece */
+        code = connection->driver->script(connection->link, text, &budget, error);
+    free(text);
+    return code ? rowlock__wrap_error(error, code, "schema/%s.sql", name) : ROWLOCK_OK;
+}
+
+int rowlock__say_needs(struct rowlock_connection *connection, enum rowlock_technique technique,
+                       int code, struct rowlock_error *error)
+{
+    struct rowlock_value insert[1] = {rowlock__int_value(technique == ROWLOCK_INSERT)};
+    char *needs = NULL;
+
+    if (code == ROWLOCK_EDENIED && rowlock__sql(connection, ROWLOCK_SQL_INSTALL_NEEDS) &&
+        rowlock__ask(connection, ROWLOCK_SQL_INSTALL_NEEDS, insert, rowlock__take_text, &needs,
+                     NULL) == ROWLOCK_OK &&
+        needs)
+        rowlock__advise(error, needs);
+    free(needs);
+    return code;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about an installed schema, and its upgrade. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/check.h"
+#include "schema/installed.h"
+#include "schema/parts.h"
+#include "schema/text.h"
+#include "util/error.h"
+
+/* Version 1 is the first: what is there is current or newer. */
+static int find_current(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    struct rowlock_installed found;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code)
+        code = rowlock__read_installed(connection, &found, error);
+    if (!code && found.version == 0)
+        code = rowlock__not_installed(connection, error);
+    if (code)
+        return code;
+    connection->checked = 0;
+    return rowlock__check_installed(connection, error);
+}
+
+int rowlock_installed(struct rowlock_connection *connection, enum rowlock_technique *out,
+                      struct rowlock_error *error)
+{
+    int code = find_current(connection, error);
+
+    if (!code && !out)
+        code =
+            rowlock__fail(error, ROWLOCK_EINVAL, "where is the technique to be put? out is NULL");
+    if (!code)
+        *out = connection->installed.technique;
+    return code;
+}
+
+int rowlock_missing(struct rowlock_connection *connection, char **out, struct rowlock_error *error)
+{
+    struct rowlock_installed found;
+    struct rowlock_parts parts = {0};
+    enum rowlock_technique technique = ROWLOCK_DEFAULT;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code && !out)
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "out must not be NULL");
+    if (!code)
+        code = rowlock__plan_technique(connection->dialect, NULL, &technique, error);
+    if (!code)
+        code = rowlock__read_found(connection, &found, error);
+    if (!code)
+        code =
+            rowlock__read_parts(connection, found.technique ? found.technique : technique,
+                                found.object[0] ? found.object : "rowlock_object", &parts, error);
+    if (!code && !found.version && !parts.any)
+        code = rowlock__not_installed(connection, error);
+    if (!code && !found.version && !parts.missing && !(parts.missing = strdup("the row of meta")))
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    if (code)
+        free(parts.missing);
+    else
+        *out = parts.missing;
+    return code;
+}
+
+int rowlock_upgrade(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    char *missing = NULL;
+    int code = find_current(connection, error);
+
+    if (!code)
+        code = rowlock_missing(connection, &missing, error);
+    if (!code && missing)
+        code = rowlock_install(connection, NULL, error);
+    free(missing);
+    return code;
+}

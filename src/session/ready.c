@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Before a call: is the connection usable, and is its transaction in the wanted state? */
+#include <unistd.h>
+
+#include "session/reconnect.h"
+#include "util/error.h"
+
+static int no_transaction(struct rowlock_error *error)
+{
+    return rowlock__fail(error, ROWLOCK_ENOTX,
+                         "no transaction is open; rowlock_begin opens one and locks");
+}
+
+/* After an error of the caller's own libmariadb cannot tell whether a transaction is open. Who is
+   about to begin one asks first: the refusal would be cleaned up after, and DDL commits. */
+static int find_state(struct rowlock_connection *connection, enum rowlock_state wanted,
+                      enum rowlock_state *out, struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK;
+
+    *out = rowlock__state(connection);
+    if (*out != ROWLOCK_STATE_ASK || wanted != ROWLOCK_STATE_IDLE)
+        return ROWLOCK_OK;
+    code = rowlock__ask(connection, ROWLOCK_SQL_PING, NULL, NULL, NULL, error);
+    if (!code)
+        *out = rowlock__state(connection);
+    return code;
+}
+
+int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
+                   struct rowlock_error *error)
+{
+    enum rowlock_state state;
+    int code = ROWLOCK_OK;
+
+    rowlock__clear_error(error);
+    if (!connection)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "the connection is NULL: was it opened?");
+    if (connection->pid != getpid())
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the connection was opened by process %ld; open one after fork",
+                             (long)connection->pid);
+    if (!connection->link && wanted == ROWLOCK_STATE_OPEN)
+        return no_transaction(error);
+    if (!connection->link)
+        code = rowlock__reconnect(connection,
+                                  rowlock__after(rowlock__now_ms(), connection->connect_ms), error);
+    if (!code)
+        code = find_state(connection, wanted, &state, error);
+    if (code)
+        return code;
+    switch (state) {
+    case ROWLOCK_STATE_DEAD:
+        return rowlock__left(
+            error, rowlock__fail(error, ROWLOCK_ECONN, "the connection is lost; open another"),
+            ROWLOCK_TX_DEAD);
+    case ROWLOCK_STATE_ABORTED:
+        return rowlock__left(error,
+                             rowlock__fail(error, ROWLOCK_EABORTED,
+                                           "an earlier statement of the transaction failed; roll "
+                                           "back"),
+                             ROWLOCK_TX_ABORTED);
+    case ROWLOCK_STATE_OPEN:
+        if (wanted == ROWLOCK_STATE_IDLE)
+            return rowlock__left(error,
+                                 rowlock__fail(error, ROWLOCK_EINTX,
+                                               "a transaction is open; lock in it with "
+                                               "rowlock_lock, or end it before"),
+                                 ROWLOCK_TX_KEPT);
+        break;
+    case ROWLOCK_STATE_IDLE:
+        if (wanted == ROWLOCK_STATE_OPEN)
+            return no_transaction(error);
+        break;
+    case ROWLOCK_STATE_ASK:
+        break;
+    }
+    return ROWLOCK_OK;
+}
+
+int rowlock__ready_or_lost(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    if (!connection || connection->link || connection->pid != getpid())
+        return rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+    return rowlock__fail(error, ROWLOCK_ECONN, "no session is open");
+}
