@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening the database that url_lookup found. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 
 #include "command/command.h"
 #include "command/url_lookup.h"
@@ -11,56 +7,12 @@
 
 #define CONNECT_MS 10000
 
-/* One a program: what fails later says where, too. */
-static char asked_for[512], place[400];
-
-const char *database_asked_for(void)
-{
-    return asked_for;
-}
-
-const char *database_place(void)
-{
-    return place;
-}
-
-void note_database(const struct url *url)
-{
-    const char *source = url->by_default ? "default" : url->source ? url->source : "";
-
-    url_place(url, place, sizeof place);
-    snprintf(asked_for, sizeof asked_for, "%.100s%s%s", source, *source && *place ? ", " : "",
-             place);
-}
-
-static char *opened;
-
-const char *database_url(void)
-{
-    return opened ? opened : "";
-}
-
-static void note_opened(const struct url *url)
-{
-    free(opened);
-    opened = strdup(url->text);
-}
-
 /* What cannot be read as a URL is not shown in part either. */
 static int refuse_url(const struct url *url, const struct rowlock_error *error)
 {
     message("%s%s%s%s", error->text, url->source ? " (the URL is that of " : "",
             url->source ? url->source : "", url->source ? ")" : "");
     return exit_status(error->code);
-}
-
-/* A core, or another process of this user, could show the URL's password. */
-void keep_url_secret(const struct url *url)
-{
-    const char *dialect = url_dialect(url);
-
-    if (!dialect || strcmp(dialect, "sqlite") != 0)
-        prctl(PR_SET_DUMPABLE, 0);
 }
 
 static int open_once(const struct url *url, const struct approach *approach,
@@ -124,7 +76,7 @@ int connect_database(const struct url *url, const struct approach *approach,
     if (ended == ROWLOCK_EINVAL)
         return refuse_url(url, &error);
     if (!ended)
-        note_opened(url);
+        note_opened_database(url);
     return ended ? report(&error) : STATUS_OK;
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the library's code to the exit status that scripts rely on. */
-#include "command/command.h"
+#include "command/exit_status.h"
+
+#include "command/output/output.h"
+#include "command/url_lookup.h"
 
 static const struct {
     int code, status;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rowlock, the command: a table of verbs. Each has a file of its own, <verb>.c. */
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "command/command.h"
+#include "command/signals.h"
 
 /* In the order of `rowlock help`. */
-const struct verb verbs[] = {
+static const struct verb verbs[] = {
     {"run", cmd_run, 1},           {"acquire", cmd_acquire, 1}, {"renew", cmd_renew, 1},
     {"release", cmd_release, 1},   {"check", cmd_check, 1},     {"hold", cmd_hold, 1},
     {"job", cmd_job, 1},           {"cron", cmd_cron, 0},       {"jobs", cmd_jobs, 1},
@@ -18,36 +16,13 @@ const struct verb verbs[] = {
     {"demo", cmd_demo, 0},         {"help", cmd_help, 0},       {NULL, NULL, 0},
 };
 
-const struct verb *find_verb(const char *name)
-{
-    for (const struct verb *verb = verbs; verb->name; verb++)
-        if (strcmp(verb->name, name) == 0)
-            return verb;
-    return NULL;
-}
-
-/* A file that may not grow (ulimit -f) is an error of the write, which says so; not our death. */
-static struct sigaction too_large;
-
-static void be_told_of_large_files(void)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-
-    sigaction(SIGXFSZ, &ignore, &too_large);
-}
-
-void leave_large_files_to_command(void)
-{
-    sigaction(SIGXFSZ, &too_large, NULL);
-}
-
 int main(int argc, char **argv)
 {
-    struct command command = {0};
+    struct command command = {.verbs = verbs};
     int status;
 
     keep_standard_places();
-    be_told_of_large_files();
+    ignore_large_files();
     read_globals(&command, argc, argv);
     status = command.verb->run(&command);
     if (status == STATUS_OK || status == STATUS_ANSWER_IS_NO)

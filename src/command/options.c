@@ -101,13 +101,21 @@ static int take_global(struct command *command, int option)
         if (command->verb)
             print_help(command->verb);
         else
-            print_overview();
+            print_overview(command->verbs);
         exit(finish_output());
     case '?':
     case ':':
         refuse(command, option);
     }
     return 0;
+}
+
+const struct verb *find_verb(const struct verb *verbs, const char *name)
+{
+    for (const struct verb *verb = verbs; verb->name; verb++)
+        if (strcmp(verb->name, name) == 0)
+            return verb;
+    return NULL;
 }
 
 void read_globals(struct command *command, int argc, char **argv)
@@ -123,10 +131,10 @@ void read_globals(struct command *command, int argc, char **argv)
         take_global(command, option);
     if (optind >= argc)
         usage_error(command, "a verb is missing");
-    command->verb = find_verb(argv[optind]);
+    command->verb = find_verb(command->verbs, argv[optind]);
     if (!command->verb)
         usage_error(command, "no such verb: '%s'%s", shown(argv[optind]),
-                    suggest_verb(argv[optind]));
+                    suggest_verb(command->verbs, argv[optind]));
     command->argc -= optind;
     command->argv += optind;
 }

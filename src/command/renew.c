@@ -28,7 +28,8 @@ int cmd_renew(struct command *command)
 
     read_lease_argument(command, 1, &argument);
     if (argument.guard_fd)
-        return stand_in(&argument);
+        return stand_in(&(struct stand_in_argument){argument.name, argument.token, argument.ttl_ms,
+                                                    argument.url_fd, argument.guard_fd});
     status = adopt_lease(command, &argument, &connection, &lease, &error);
     if (lease)
         status =

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signals are read from a descriptor: no handler, so nothing that could race with one. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "command/run/run.h"
+#include "command/signals.h"
 
 static const int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
@@ -120,4 +121,19 @@ void die_by(int number)
     sigprocmask(SIG_UNBLOCK, &only, NULL);
     raise(number);
     _exit(128 + number);
+}
+
+/* With SIGXFSZ ignored a write beyond ulimit -f fails, and reports it. */
+static struct sigaction too_large;
+
+void ignore_large_files(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    sigaction(SIGXFSZ, &ignore, &too_large);
+}
+
+void leave_large_files_to_command(void)
+{
+    sigaction(SIGXFSZ, &too_large, NULL);
 }

@@ -92,7 +92,7 @@ static const char *say(const char *dashes, const char *found)
     return suggestion;
 }
 
-const char *suggest_verb(const char *word)
+const char *suggest_verb(const struct verb *verbs, const char *word)
 {
     struct closest closest = closest_to(word, strlen(word));
 

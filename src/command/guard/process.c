@@ -17,9 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "command/command.h"
+#include "command/exit_status.h"
+#include "command/output/output.h"
 #include "command/guard/guard.h"
-#include "command/run/run.h"
+#include "command/signals.h"
 #include "util/clock.h"
 
 #define MOST_DESCRIPTORS 65536 /* to close one by one on old kernels */

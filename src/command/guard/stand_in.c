@@ -7,7 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "command/command.h"
+#include "command/exit_status.h"
+#include "command/output/output.h"
 #include "command/guard/guard.h"
 
 /* The guard has closed standard input and output: neither a socket of ours nor one of the client library's

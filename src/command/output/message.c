@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command/command.h"
+#include "command/output/output.h"
 #include "util/utf8.h"
 
 /* U+0080 to U+009F are control characters too, and two bytes in UTF-8. */

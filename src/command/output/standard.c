@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command/command.h"
+#include "command/exit_status.h"
+#include "command/output/output.h"
 
 /* Writing to it fails, as it does to a closed one; exec closes it for the caller's command. */
 void keep_standard_places(void)

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <wchar.h>
 
-#include "command/command.h"
+#include "command/output/output.h"
 #include "util/instant.h"
 
 #define WIDEST 40     /* a longer cell moves its own row only */

@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "command/command.h"
+#include "command/output/output.h"
 
 int terminal_is_coloured(void)
 {

@@ -5,20 +5,9 @@
 
 #include "command/run/run.h"
 
-#define STATEMENT_LEAST_MS 1000
-#define STATEMENT_MOST_MS 10000
 #define LOST_MS 200 /* who has lost the lock ends within a second, read or not */
 
 /* A renewal that hangs must leave time for others. */
-int64_t statement_limit(const struct run *run)
-{
-    int64_t limit = run->lock.ttl_ms / 6;
-
-    if (run->transaction || limit > STATEMENT_MOST_MS)
-        return STATEMENT_MOST_MS;
-    return limit < STATEMENT_LEAST_MS ? STATEMENT_LEAST_MS : limit;
-}
-
 static int start_threads(struct watch *watch)
 {
     if (watch->output && output_start(watch->output))

@@ -6,17 +6,16 @@
 #define ROWLOCK_RUN_H
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
-#include <sys/signalfd.h>
 #include <sys/types.h>
 
 #include "command/command.h"
 #include "command/guard/guard.h"
 #include "command/lock_options.h"
+#include "command/signals.h"
 #include "util/clock.h"
 
-/* ---- run/options.c ------------------------------------------------------------------- */
+/* ---- options.c ------------------------------------------------------------------- */
 
 struct run {
     struct lock_options lock;
@@ -41,7 +40,7 @@ void read_run_options(struct command *command, struct run *run);
 /* Then a command stays in the caller's process group. */
 int has_terminal(void);
 
-/* ---- run/times.c --------------------------------------------------------------------- */
+/* ---- times.c --------------------------------------------------------------------- */
 
 /* From TERM to KILL: what was said (< 0: nothing), else 5 s; of a lease a quarter at most, so that the
    rest is left to renew it. ttl_ms 0: it has no end. */
@@ -52,36 +51,16 @@ int64_t margin_for_kill(int64_t ttl_ms);
    long ago. left_ms: of the lease. */
 int64_t renewal_due_in(int64_t ttl_ms, int64_t left_ms);
 
-/* ---- signals.c ----------------------------------------------------------------------- */
+/* statement_ms of a connection that renews in time. */
+int64_t statement_limit(const struct run *run);
 
-struct signals {
-    sigset_t original; /* the mask that the command gets back */
-    sigset_t handled;  /* those that are ours: a signal ignored by the caller stays ignored */
-    struct sigaction broken_pipe; /* and what SIGPIPE was to the caller: we ignore it */
-    int wait_fd;                  /* readable: give up waiting */
-    int fd;                       /* while the command runs: the same */
-    int awake_fd;                 /* and then readable: we were stopped, and are awake again */
-};
-
-int signals_open(struct signals *signals);
-/* From now on nothing is interrupted: signals are the command's. */
-int signals_turn_to_command(struct signals *signals);
-/* And back: they interrupt what is waited for. */
-int signals_turn_to_wait(struct signals *signals);
-/* While the command runs the terminal's stop signals do not stop us: this does, as they would have. */
-void signals_stop(void);
-/* The next one, or 0. */
-int signals_next(int fd, struct signalfd_siginfo *info);
-/* Ends this process as the signal would have. */
-_Noreturn void die_by(int number);
-
-/* ---- run/connect.c ------------------------------------------------------------------- */
+/* ---- connect.c ------------------------------------------------------------------- */
 
 /* An exit status, or -N: signal N came. */
 int connect_to_run(const struct command *command, const struct run *run,
                    const struct signals *signals, struct rowlock_connection **out);
 
-/* ---- run/acquire.c ------------------------------------------------------------------- */
+/* ---- acquire.c ------------------------------------------------------------------- */
 
 #define INTERRUPTED "interrupted before it was started\n"
 
@@ -116,7 +95,7 @@ struct holding {
 int acquire(const struct run *run, const struct signals *signals, struct holding *holding,
             int *acquired);
 
-/* ---- run/environment.c --------------------------------------------------------------- */
+/* ---- environment.c --------------------------------------------------------------- */
 
 /* Does ROWLOCK_HELD, what our ancestors hold, say anything? Is this token theirs? Is one of the
    names, by a transaction: its index, or -1. */
@@ -127,7 +106,7 @@ int held_by_ancestor(const struct rowlock_want *wants, size_t n);
    and ROWLOCK_ATTEMPT. */
 int set_environment(const struct rowlock_want *wants, size_t n, const struct holding *holding);
 
-/* ---- run/kept.c ---------------------------------------------------------------------- */
+/* ---- kept.c ---------------------------------------------------------------------- */
 
 #define KEPT_NAMES 2
 
@@ -139,7 +118,7 @@ void take_askers(int fd);
 /* Is this process, or an ancestor, one whose lease `token` is kept so, by this user or root? 0: any lease. */
 int is_kept_for_ancestor(int64_t token);
 
-/* ---- run/child.c --------------------------------------------------------------------- */
+/* ---- child.c --------------------------------------------------------------------- */
 
 struct descriptors;
 /* Those that the caller gave us, and no other, are the command's too. */
@@ -164,7 +143,7 @@ int become_command(void *child);
 /* Writes to stderr why `program` could not be executed: errno was `number`. */
 void say_not_executed(const char *program, int number);
 
-/* ---- run/output.c -------------------------------------------------------------------- */
+/* ---- output.c -------------------------------------------------------------------- */
 
 #define OUTPUT_KEPT 2048
 
@@ -201,7 +180,7 @@ const char *output_end(struct output *output);
 /* Waits until all is passed on, or one of our signals comes, or nothing went on for so long (-1: no limit). */
 void output_close(struct output *output, const struct signals *signals, int wait_ms);
 
-/* ---- run/keeper.c -------------------------------------------------------------------- */
+/* ---- keeper.c -------------------------------------------------------------------- */
 
 /* The connection's own thread: whatever the server does, signals are passed on in time. */
 struct keeper {
@@ -228,7 +207,7 @@ int keeper_answer(struct keeper *keeper);
 /* Ends the thread; must not be called while a question is open. */
 void keeper_stop(struct keeper *keeper);
 
-/* ---- run/supervise.c ----------------------------------------------------------------- */
+/* ---- supervise.c ----------------------------------------------------------------- */
 
 struct watch {
     const struct run *run;
@@ -252,14 +231,14 @@ int64_t end_of(const struct run *run, const struct holding *holding);
 /* Until the command has ended, whichever way. */
 void supervise(struct watch *watch);
 
-/* ---- run/finish.c -------------------------------------------------------------------- */
+/* ---- finish.c -------------------------------------------------------------------- */
 
 /* Gives the lock back. The exit status, or -N: signal N ended the command. */
 int finish(struct watch *watch);
 /* Gives the lock back before there was a guard: the command was not started, and `status` is why. */
 void finish_not_started(const struct holding *holding, int status, const char *why);
 
-/* ---- run/execute.c ------------------------------------------------------------------- */
+/* ---- execute.c ------------------------------------------------------------------- */
 
 struct outcome {
     int acquired, lost;
@@ -268,23 +247,25 @@ struct outcome {
     int status;               /* -N: by signal N */
 };
 
-/* statement_ms of a connection that renews in time. */
-int64_t statement_limit(const struct run *run);
 /* Runs the command under the lock, gives the lock back, and says what is to be said: outcome->status, lost,
    stuck. Stuck: holding is in use, end with _exit(). */
 int execute(const struct run *run, struct signals *signals, const struct descriptors *callers,
             struct holding *holding, struct outcome *outcome);
 
-/* ---- run/stand_in.c ------------------------------------------------------------------ */
+/* ---- stand_in.c ------------------------------------------------------------------ */
 
 /* guard_plan.stand_in of a struct child: becomes `rowlock renew` with hidden options. */
 void become_stand_in(void *child, int fd);
 /* What that does: renews the lease, and gives the guard its orders, until the guard ends it. An exit
    status. */
-struct lease_argument;
-int stand_in(const struct lease_argument *argument);
+struct stand_in_argument {
+    const char *name;
+    int64_t token, ttl_ms;
+    int url_fd, guard_fd;
+};
+int stand_in(const struct stand_in_argument *argument);
 
-/* ---- run/report.c -------------------------------------------------------------------- */
+/* ---- report.c -------------------------------------------------------------------- */
 
 /* The file of --report: -1, and it has been said why. */
 int report_open(const char *path);

@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "command/lease/argument.h"
 #include "command/run/run.h"
 #include "command/url_lookup.h"
 
@@ -48,7 +47,7 @@ void become_stand_in(void *data, int fd)
 /* ---- the process ------------------------------------------------------------------------------- */
 
 struct renewing {
-    const struct lease_argument *argument;
+    const struct stand_in_argument *argument;
     struct rowlock_connection *connection;
     struct rowlock_lease *lease;
     int64_t pause_ms; /* after a failure; 0: there was none */
@@ -76,7 +75,7 @@ static int connect_again(struct renewing *renewing)
 /* The library's code. */
 static int renew(struct renewing *renewing)
 {
-    const struct lease_argument *argument = renewing->argument;
+    const struct stand_in_argument *argument = renewing->argument;
     int code = ROWLOCK_OK;
 
     if (!renewing->lease)
@@ -97,7 +96,7 @@ static void give_order(const struct renewing *renewing, enum guard_order_kind ki
 /* How long to sleep; -1: the lease is lost. */
 static int64_t after_renewal(struct renewing *renewing, int code)
 {
-    const struct lease_argument *argument = renewing->argument;
+    const struct stand_in_argument *argument = renewing->argument;
     int64_t now = rowlock__now_ms();
 
     if (!code) {
@@ -121,7 +120,7 @@ static int64_t after_renewal(struct renewing *renewing, int code)
     return renewing->pause_ms;
 }
 
-int stand_in(const struct lease_argument *argument)
+int stand_in(const struct stand_in_argument *argument)
 {
     struct renewing renewing = {.argument = argument};
     struct pollfd guard = {.fd = argument->guard_fd};

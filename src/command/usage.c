@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Help is printed from texts that are made, with manual pages and completion, from man/verbs. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/command.h"
+
+void print_version(void)
+{
+    const char *version = rowlock_version(), *drivers = strchr(version, ' ');
+
+    if (!drivers)
+        drivers = version + strlen(version);
+    printf("rowlock %.*s\ndrivers:%s\n", (int)(drivers - version), version, drivers);
+}
+
+static const struct verb_text *text_of(const struct verb *verb)
+{
+    static const struct verb_text none = {"", "", "", ""};
+
+    for (const struct verb_text *text = verb_texts; text->name; text++)
+        if (strcmp(text->name, verb->name) == 0)
+            return text;
+    return &none;
+}
+
+void print_overview(const struct verb *verbs)
+{
+    puts("usage: rowlock [--db URL] [--json] VERB ...\n"
+         "Locks for a farm of servers, on the relational database that the farm already shares.\n");
+    for (const struct verb *verb = verbs; verb->name; verb++)
+        printf("  %-9s %s\n", verb->name, text_of(verb)->summary);
+    puts(
+        "\n"
+        "      --db URL     sqlite:PATH, postgresql://..., mariadb://..., mysql://..., or local;\n"
+        "                   default: ROWLOCK_URL, the file ROWLOCK_URL_FILE,\n"
+        "                   $XDG_CONFIG_HOME/rowlock/url, /etc/rowlock/url, else local: a SQLite\n"
+        "                   file, for this user on this machine (ROWLOCK_REQUIRE_URL=1 or the\n"
+        "                   file /etc/rowlock/require-url: then it is an error)\n"
+        "      --json       results as JSON\n"
+        "  -h, --help       this, or with a verb its options\n"
+        "      --version    version, and the drivers compiled in\n"
+        "\n"
+        "Exit status: 0 success; 1 a negative answer: of ls NAME: free, of check: not valid, of\n"
+        "break: nothing held, of jobs NAME and subjects SUBJECT: not known, of a check of jobs:\n"
+        "overdue or failing, 2: lost; 64 usage, 69 database unreachable or without schema, 75 not\n"
+        "acquired, 123 lock lost, 124 run time exceeded, 125 rowlock failed, 126 cannot execute,\n"
+        "127 not found; of run, job, refresh and use: the command's.");
+}
+
+void print_help(const struct verb *verb)
+{
+    const struct verb_text *text = text_of(verb);
+
+    printf("usage: rowlock %s%s%s\n%s%s", verb->name, *text->synopsis ? " " : "", text->synopsis,
+           *text->help ? "\n" : "", text->help);
+}
+
+void usage_error(const struct command *command, const char *format, ...)
+{
+    const struct verb *verb = command->verb;
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    message("%s%s%s", verb ? verb->name : "", verb ? ": " : "", text);
+    if (verb)
+        fprintf(stderr, "usage: rowlock %s%s%s\n", verb->name, *text_of(verb)->synopsis ? " " : "",
+                text_of(verb)->synopsis);
+    else
+        fprintf(stderr,
+                "usage: rowlock [--db URL] [--json] VERB ...; rowlock help lists the verbs\n");
+    exit(STATUS_USAGE);
+}
