@@ -36,7 +36,6 @@ struct claiming {
     struct rowlock_lease *lease;
     char name[ROWLOCK_NAME_MAX + 1]; /* of the lock */
     char host[256];
-    bool outrun; /* the row was changed since it was read */
     int64_t met_version; /* of the row, when the name was held or the run had a lease */
     int rows, met;       /* met: so often in a row at that version */
 };
@@ -117,7 +116,7 @@ static int plan(struct claiming *c, struct rowlock_error *error)
     return code;
 }
 
-/* The rider of the grant. */
+/* In the transaction of the grant. Declines if another node has changed the row since it was read. */
 static int advance(void *data, struct rowlock_connection *connection, int64_t token,
                    struct rowlock_error *error)
 {
@@ -140,8 +139,7 @@ static int advance(void *data, struct rowlock_connection *connection, int64_t to
     int code = rowlock__ask(connection, ROWLOCK_SQL_JOB_CLAIM, values, rowlock__take_number,
                             &claimed, error);
 
-    c->outrun = !code && !claimed;
-    return c->outrun ? rowlock__fail(error, ROWLOCK_EDB, "another node was faster") : code;
+    return !code && !claimed ? ROWLOCK_DECLINED : code;
 }
 
 static int take(struct claiming *c, struct rowlock_error *error)
@@ -149,13 +147,9 @@ static int take(struct claiming *c, struct rowlock_error *error)
     struct rowlock_want want = {.name = c->name, .mode = ROWLOCK_EXCLUSIVE};
     struct rowlock_terms terms = {
         .ttl_ms = c->job->ttl_ms, .note = c->job->note, .command = c->job->command};
-    int code;
+    int code = rowlock__acquire_with(c->connection, &want, 1, &terms, advance, c, &c->lease, error);
 
-    c->outrun = false;
-    code = rowlock__acquire_with(c->connection, &want, 1, &terms, advance, c, &c->lease, error);
-    if (c->outrun)
-        return ROWLOCK_OK;
-    if (code)
+    if (code || !c->lease)
         return code;
     c->claim.claimed = ROWLOCK_JOB_CLAIMED;
     c->claim.instant_ms = c->decision.instant_ms;

@@ -70,7 +70,7 @@ static int ask(struct acquisition *a, const struct rowlock_step *step, struct ro
     if (reply->sent_ms)
         a->sent_ms = reply->sent_ms;
     code = rowlock__given_up(a->request.connection, code, error);
-    a->cut |= code && step->act == ROWLOCK_ACT_GRANT && step->limit_ms == 0 && !a->request.rider;
+    a->cut |= code && step->act == ROWLOCK_ACT_GRANT && step->limit_ms == 0 && !a->request.hook;
     if (code || reply->status == ROWLOCK_STATUS_OK)
         return code;
     a->status = reply->status;
@@ -219,6 +219,7 @@ static int say(struct acquisition *a, struct rowlock_error *error)
 
     switch (a->machine.code) {
     case ROWLOCK_OK:
+    case ROWLOCK_DECLINED:
         return ROWLOCK_OK;
     case ROWLOCK_EBUSY:
     case ROWLOCK_ETIMEDOUT:
@@ -375,9 +376,9 @@ static int acquire(struct acquisition *a, int64_t wait_ms, int64_t deadline_ms,
         say_unsure(error);
     }
     rowlock__wait_ends(connection);
-    if (!code)
+    if (!code && a->machine.code == ROWLOCK_OK)
         code = take_over(a, lease, error);
-    if (code)
+    if (code || a->machine.code == ROWLOCK_DECLINED)
         rowlock__lease_delete(lease);
     else
         *out = lease;
@@ -409,13 +410,13 @@ static int ask_group(struct acquisition *a, struct rowlock_lease **out, struct r
 }
 
 int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
-                          size_t n, const struct rowlock_terms *terms, rowlock_rider *rider,
-                          void *rider_data, struct rowlock_lease **out, struct rowlock_error *error)
+                          size_t n, const struct rowlock_terms *terms, rowlock_grant_hook *hook,
+                          void *hook_data, struct rowlock_lease **out, struct rowlock_error *error)
 {
     struct acquisition a = {.terms = terms};
     struct rowlock_lease *lease = NULL;
     struct rowlock_error unseen;
-    bool by_group = connection && connection->group && !rider &&
+    bool by_group = connection && connection->group && !hook &&
                     rowlock__group_takes(connection->group, wants, n);
     int64_t wait_ms = terms ? terms->wait_ms : 0;
     int64_t deadline_ms = rowlock__after(rowlock__now_ms(), wait_ms);
@@ -428,8 +429,8 @@ int rowlock__acquire_with(struct rowlock_connection *connection, const struct ro
         return code;
     rowlock__clear_error(error);
     code = rowlock__request_init(&a.request, connection, wants, n, terms, error);
-    a.request.rider = rider;
-    a.request.rider_data = rider_data;
+    a.request.hook = hook;
+    a.request.hook_data = hook_data;
     if (!code && by_group)
         code = ask_group(&a, &lease, error);
     if (!code && !lease)

@@ -94,7 +94,7 @@ static void number_row(void *data, const struct rowlock_value *columns, unsigned
 /* ---- what is asked ------------------------------------------------------------------------------- */
 
 /* a grant that may wait, were it for a moment, is left open for us to commit */
-#define RIDER_MS 250
+#define HOOK_MS 250
 
 /* PostgreSQL's INSERT has no NOWAIT: a try of technique insert waits too, if only for a millisecond. */
 static int64_t wait_of(const struct rowlock_request *r, const struct rowlock_step *step)
@@ -104,7 +104,7 @@ static int64_t wait_of(const struct rowlock_request *r, const struct rowlock_ste
 
     if (step->limit_ms != 0)
         return step->limit_ms;
-    return r->rider ? RIDER_MS : waits;
+    return r->hook ? HOOK_MS : waits;
 }
 
 static struct rowlock_value keeper_of(const struct rowlock_request *r)
@@ -330,10 +330,11 @@ static bool is_dead(const struct rowlock_connection *connection)
     return rowlock__state(connection) == ROWLOCK_STATE_DEAD;
 }
 
-static int ride(const struct rowlock_request *request, int64_t token, struct rowlock_error *error)
+static int call_hook(const struct rowlock_request *request, int64_t token,
+                     struct rowlock_error *error)
 {
-    return request->rider ? request->rider(request->rider_data, request->connection, token, error)
-                          : ROWLOCK_OK;
+    return request->hook ? request->hook(request->hook_data, request->connection, token, error)
+                         : ROWLOCK_OK;
 }
 
 static int send_trip(struct rowlock_request *request, const struct trip *trip, int64_t deadline_ms,
@@ -357,7 +358,7 @@ static int send_trip(struct rowlock_request *request, const struct trip *trip, i
     if (!code && trip->row)
         code = judge(request, answer, error);
     if (!code && trip->stays_open && answer->reply->status == ROWLOCK_STATUS_OK) {
-        code = ride(request, answer->reply->token, error);
+        code = call_hook(request, answer->reply->token, error);
         if (!code)
             return commit(request, sent_ms, answer, error);
         outcome.left = is_dead(connection) ? ROWLOCK_TX_DEAD : ROWLOCK_TX_KEPT;

@@ -235,9 +235,9 @@ static int grant(struct work *work)
     if (code)
         return code;
     code = grant_under_t(work, &token);
-    if (!code && work->reply->status == ROWLOCK_STATUS_OK && work->request->rider)
-        code = work->request->rider(work->request->rider_data, work->request->connection, token,
-                                    work->error);
+    if (!code && work->reply->status == ROWLOCK_STATUS_OK && work->request->hook)
+        code = work->request->hook(work->request->hook_data, work->request->connection, token,
+                                   work->error);
     code = give_t(work, code, work->reply->status == ROWLOCK_STATUS_OK);
     work->reply->token = code ? 0 : token;
     return code;

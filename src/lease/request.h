@@ -9,13 +9,15 @@
 
 #define ROWLOCK_OWNER_SIZE 33 /* 32 hex digits */
 
+#define ROWLOCK_DECLINED (-1)
+
 /*
- * What else is to happen in the transaction of a grant, before its COMMIT. A code other than 0: nothing is
- * granted, and the code is what the call ends with. After a lost reply it may find its own work done: the token
- * tells.
+ * Runs in the transaction of a grant, before its COMMIT. ROWLOCK_OK grants the lease. ROWLOCK_DECLINED
+ * rolls back without an error: the caller needs no lease any more. An error code rolls back, and the call
+ * ends with it. After a lost reply the hook may find its own work done; it recognizes that by the token.
  */
-typedef int rowlock_rider(void *data, struct rowlock_connection *connection, int64_t token,
-                          struct rowlock_error *error);
+typedef int rowlock_grant_hook(void *data, struct rowlock_connection *connection, int64_t token,
+                               struct rowlock_error *error);
 
 struct rowlock_request {
     struct rowlock_connection *connection;
@@ -28,8 +30,8 @@ struct rowlock_request {
     int64_t ttl_ms;
     int64_t pid, keeper_pid;    /* who waits; who holds then, 0: no process */
     const char *command, *note; /* ours; NULL: none */
-    rowlock_rider *rider;       /* NULL: none */
-    void *rider_data;
+    rowlock_grant_hook *hook;   /* NULL: none */
+    void *hook_data;
 };
 
 /* This node's name, as UTF-8; as much of it as there is room for. */
@@ -39,10 +41,10 @@ void rowlock__host(char *out, size_t size);
 int rowlock__request_init(struct rowlock_request *request, struct rowlock_connection *connection,
                           const struct rowlock_want *wants, size_t n,
                           const struct rowlock_terms *terms, struct rowlock_error *error);
-/* rowlock_acquire with a rider (NULL: none). */
+/* rowlock_acquire with a hook (NULL: none). After ROWLOCK_DECLINED it succeeds, and `*out` is NULL. */
 int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
-                          size_t n, const struct rowlock_terms *terms, rowlock_rider *rider,
-                          void *rider_data, struct rowlock_lease **out,
+                          size_t n, const struct rowlock_terms *terms, rowlock_grant_hook *hook,
+                          void *hook_data, struct rowlock_lease **out,
                           struct rowlock_error *error);
 /* 0, or EINVAL with the reason. */
 int rowlock__ttl_check(int64_t ttl_ms, struct rowlock_error *error);

@@ -12,47 +12,42 @@
 
 #define MESSAGE_SIZE 2049
 
-struct ride {
+struct marked {
     struct rowlock_marking marking;
     struct rowlock_refresh found;
-    bool fresh; /* no lease is wanted: somebody has made it while we waited */
 };
 
-static int ride_along(void *data, __attribute__((unused)) struct rowlock_connection *connection,
-                      int64_t token, struct rowlock_error *error)
+/* Declines if another node has refreshed the subject while this one waited. */
+static int mark(void *data, __attribute__((unused)) struct rowlock_connection *connection,
+                int64_t token, struct rowlock_error *error)
 {
-    struct ride *ride = data;
-    int code = rowlock__subject_begin(&ride->marking, token, &ride->found, error);
+    struct marked *marked = data;
+    int code = rowlock__subject_begin(&marked->marking, token, &marked->found, error);
 
-    ride->fresh = !code && !ride->found.stale;
-    return ride->fresh ? rowlock__fail(error, ROWLOCK_EMODE, "it is fresh") : code;
+    return !code && !marked->found.stale ? ROWLOCK_DECLINED : code;
 }
 
-static int acquire(struct ride *ride, const struct rowlock_terms *terms,
+static int acquire(struct marked *marked, const struct rowlock_terms *terms,
                    struct rowlock_lease **lease, struct rowlock_error *error)
 {
-    struct rowlock_want want = {.name = ride->marking.lock, .mode = ROWLOCK_EXCLUSIVE};
-    int code = rowlock__acquire_with(ride->marking.connection, &want, 1, terms, ride_along, ride,
-                                     lease, error);
+    struct rowlock_want want = {.name = marked->marking.lock, .mode = ROWLOCK_EXCLUSIVE};
 
-    if (code != ROWLOCK_EMODE || !ride->fresh)
-        return code;
-    rowlock__clear_error(error);
-    return ROWLOCK_OK;
+    return rowlock__acquire_with(marked->marking.connection, &want, 1, terms, mark, marked, lease,
+                                 error);
 }
 
 /* A lost session is the business of the acquire machine: nothing is decided by the look but that no lock
    is needed. */
-static int look(struct ride *ride, struct rowlock_error *error)
+static int look(struct marked *marked, struct rowlock_error *error)
 {
-    struct rowlock_connection *connection = ride->marking.connection;
+    struct rowlock_connection *connection = marked->marking.connection;
     int code = rowlock__check_installed(connection, error);
 
     if (!code)
-        code = rowlock__subject_look(&ride->marking, &ride->found, error);
+        code = rowlock__subject_look(&marked->marking, &marked->found, error);
     if (code != ROWLOCK_ECONN)
         return code;
-    ride->found.stale = 1;
+    marked->found.stale = 1;
     return ROWLOCK_OK;
 }
 
@@ -61,7 +56,7 @@ int rowlock_refresh_acquire(struct rowlock_connection *connection,
                             const struct rowlock_terms *terms, struct rowlock_refresh *out,
                             struct rowlock_lease **lease, struct rowlock_error *error)
 {
-    struct ride ride = {.fresh = false};
+    struct marked marked = {.found.stale = 0};
     struct rowlock_lease *taken = NULL;
     struct rowlock_subject named = subject ? *subject : (struct rowlock_subject){0};
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
@@ -69,17 +64,17 @@ int rowlock_refresh_acquire(struct rowlock_connection *connection,
     if (terms && terms->command)
         named.command = terms->command;
     if (!code)
-        code = rowlock__marking_init(&ride.marking, connection, &named, error);
+        code = rowlock__marking_init(&marked.marking, connection, &named, error);
     if (!code && named.table)
         code = rowlock__fail(error, ROWLOCK_EMODE,
                              "a table is locked in a transaction; a lease cannot hold it");
     if (!code)
-        code = look(&ride, error);
-    if (!code && ride.found.stale)
-        code = acquire(&ride, terms, &taken, error);
+        code = look(&marked, error);
+    if (!code && marked.found.stale)
+        code = acquire(&marked, terms, &taken, error);
     if (code)
         return code;
-    *out = ride.found;
+    *out = marked.found;
     *lease = taken;
     return ROWLOCK_OK;
 }

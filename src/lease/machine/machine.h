@@ -82,7 +82,7 @@ struct rowlock_acquire_machine {
     int64_t moment_ms; /* until when a try may repeat itself; 0: not yet known */
     int result;        /* what to say once the ticket is withdrawn */
     /* out */
-    int code;
+    int code; /* an error, or ROWLOCK_DECLINED (request.h) */
     int64_t token;
     bool
         unsure; /* the reply to a grant was lost, and never settled: a lease of ours may be there */
