@@ -69,17 +69,10 @@ static void grant_row(void *data, const struct rowlock_value *columns, unsigned 
 static void place_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct answer *answer = data;
-    struct rowlock_reply *reply = answer->reply;
 
     if (n < 8 || answer->rows++)
         return;
-    reply->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
-    reply->number = rowlock__value_number(&columns[1]);
-    reply->before = rowlock__value_number(&columns[2]);
-    reply->free = rowlock__value_number(&columns[3]) != 0;
-    reply->expires_ms = rowlock__value_number(&columns[4]);
-    reply->locked = rowlock__value_number(&columns[5]) != 0;
-    take_name(answer, &columns[6], &columns[7]);
+    rowlock__take_place(answer->reply, answer->refused, columns);
 }
 
 static void number_row(void *data, const struct rowlock_value *columns, unsigned n)

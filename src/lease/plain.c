@@ -126,19 +126,6 @@ static int look(struct work *work, bool at_limits_only)
     return code;
 }
 
-static void leftover_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct rowlock_answer *answer = data;
-    char uuid[40], since[40];
-
-    if (n < 2)
-        return;
-    rowlock__column_text(&columns[0], uuid, sizeof uuid);
-    rowlock__column_text(&columns[1], since, sizeof since);
-    answer->status = ROWLOCK_STATUS_LEFTOVER;
-    snprintf(answer->detail, sizeof answer->detail, "uuid %s, locked_ts %s", uuid, since);
-}
-
 /* Technique insert: to the programs that use its table a committed row is a lock. */
 static int look_for_leftovers(struct work *work)
 {
@@ -152,7 +139,7 @@ static int look_for_leftovers(struct work *work)
         struct rowlock_value name = rowlock__text_value(request->want[i].name);
 
         snprintf(answer.name, sizeof answer.name, "%s", request->want[i].name);
-        code = ask(work, ROWLOCK_SQL_LEFTOVER, &name, leftover_row, &answer);
+        code = ask(work, ROWLOCK_SQL_LEFTOVER, &name, rowlock__leftover_row, &answer);
         if (!code && answer.status != ROWLOCK_STATUS_OK)
             code = rowlock__refuse(&answer, 0, NULL, 0, work->error);
     }
@@ -310,17 +297,10 @@ struct position {
 static void place_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct position *position = data;
-    struct rowlock_reply *reply = position->work->reply;
 
     if (n < 9)
         return;
-    reply->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
-    reply->number = rowlock__value_number(&columns[1]);
-    reply->before = rowlock__value_number(&columns[2]);
-    reply->free = rowlock__value_number(&columns[3]) != 0;
-    reply->expires_ms = rowlock__value_number(&columns[4]);
-    rowlock__column_text(&columns[6], position->work->refused->name,
-                         sizeof position->work->refused->name);
+    rowlock__take_place(position->work->reply, position->work->refused, columns);
     position->stale = rowlock__value_number(&columns[8]) != 0;
 }
 

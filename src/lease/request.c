@@ -107,3 +107,16 @@ void rowlock__request_clear(struct rowlock_request *request)
     free((char *)request->note);
     *request = (struct rowlock_request){0};
 }
+
+void rowlock__take_place(struct rowlock_reply *reply, struct rowlock_refused *refused,
+                         const struct rowlock_value *columns)
+{
+    reply->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
+    reply->number = rowlock__value_number(&columns[1]);
+    reply->before = rowlock__value_number(&columns[2]);
+    reply->free = rowlock__value_number(&columns[3]) != 0;
+    reply->expires_ms = rowlock__value_number(&columns[4]);
+    reply->locked = rowlock__value_number(&columns[5]) != 0;
+    rowlock__column_text(&columns[6], refused->name, sizeof refused->name);
+    rowlock__column_text(&columns[7], refused->detail, sizeof refused->detail);
+}

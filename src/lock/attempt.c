@@ -121,19 +121,6 @@ static int run_each(struct rowlock_attempt *attempt, struct rowlock_error *error
     return code;
 }
 
-static void leftover_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct rowlock_answer *answer = data;
-    char uuid[40], since[40];
-
-    if (n < 2)
-        return;
-    rowlock__column_text(&columns[0], uuid, sizeof uuid);
-    rowlock__column_text(&columns[1], since, sizeof since);
-    answer->status = ROWLOCK_STATUS_LEFTOVER;
-    snprintf(answer->detail, sizeof answer->detail, "uuid %s, locked_ts %s", uuid, since);
-}
-
 /* Technique insert without functions: the functions of other engines look by themselves. */
 static int look_for_leftovers(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
@@ -147,7 +134,7 @@ static int look_for_leftovers(struct rowlock_attempt *attempt, struct rowlock_er
         if (attempt->answer.status != ROWLOCK_STATUS_OK)
             break;
         snprintf(attempt->answer.name, sizeof attempt->answer.name, "%s", name);
-        code = rowlock__ask(connection, ROWLOCK_SQL_LEFTOVER, &value, leftover_row,
+        code = rowlock__ask(connection, ROWLOCK_SQL_LEFTOVER, &value, rowlock__leftover_row,
                             &attempt->answer, error);
     }
     return code;

@@ -30,6 +30,19 @@ void rowlock__answer_row(void *data, const struct rowlock_value *columns, unsign
     rowlock__column_text(&columns[3], answer->detail, sizeof answer->detail);
 }
 
+void rowlock__leftover_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_answer *answer = data;
+    char uuid[40], since[40];
+
+    if (n < 2)
+        return;
+    rowlock__column_text(&columns[0], uuid, sizeof uuid);
+    rowlock__column_text(&columns[1], since, sizeof since);
+    answer->status = ROWLOCK_STATUS_LEFTOVER;
+    snprintf(answer->detail, sizeof answer->detail, "uuid %s, locked_ts %s", uuid, since);
+}
+
 static void local_time(const struct rowlock_value *column, char *out, size_t size)
 {
     char utc[48];

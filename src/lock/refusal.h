@@ -17,6 +17,9 @@ struct rowlock_answer {
    struct rowlock_answer. */
 void rowlock__answer_row(void *data, const struct rowlock_value *columns, unsigned n);
 
+/* A row of the statement leftover: the table of technique insert has a committed row of that name. */
+void rowlock__leftover_row(void *data, const struct rowlock_value *columns, unsigned n);
+
 /*
  * Turns a status that is not OK into the caller's error. `wait_ms` is what the caller was ready to
  * wait. `informant` is asked who holds the name; NULL: nobody can be asked. `interrupted` tells a

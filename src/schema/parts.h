@@ -6,13 +6,13 @@
 #include "session/connection.h"
 
 struct rowlock_parts {
-    char
-        *missing; /* for people: "table waiter, view waiters"; NULL: nothing is missing; malloc'd */
+    /* For people: "table waiter, view waiters"; NULL: nothing is missing; malloc'd. */
+    char *missing;
     bool any;     /* an object is there, and not only the table of technique insert */
     bool others;  /* a table, view or sequence other than meta is there */
     bool relation; /* a table or view is missing */
-    bool
-        hopeless; /* a column or key of a table that is there is missing: install cannot create it */
+    /* An existing table lacks a column or key: install cannot create that. */
+    bool hopeless;
 };
 
 /* `object`: the table of technique insert, as it is in statements. After an error nothing is to be freed. */

@@ -39,8 +39,8 @@ struct rowlock_connection {
     int64_t
         session; /* the server's own number and start of it; 0: not asked, < 0: not to be known */
     char session_start[64];
-    struct rowlock_statement
-        renamed[ROWLOCK_SQL_COUNT]; /* with another table name; text NULL: not */
+    /* With another table name; text NULL: as in the dialect. */
+    struct rowlock_statement renamed[ROWLOCK_SQL_COUNT];
 };
 
 /* Makes a connection of a URL, or of a native handle (`driver` is then its driver's name). */

@@ -84,8 +84,8 @@ struct rowlock_acquire_machine {
     /* out */
     int code; /* an error, or ROWLOCK_DECLINED (request.h) */
     int64_t token;
-    bool
-        unsure; /* the reply to a grant was lost, and never settled: a lease of ours may be there */
+    /* The reply to a grant was lost, and never settled: a lease of ours may exist. */
+    bool unsure;
     int64_t held_by; /* a token in the way, 0: unknown: for the error's text */
 };
 
