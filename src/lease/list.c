@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who holds and who waits. The rows are gathered first: whoever is told may use the connection. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "lease/query.h"
 #include "lock/wants.h"
 #include "schema/check.h"
 #include "session/connection.h"
 #include "util/error.h"
 #include "util/pause.h"
 #include "util/random.h"
-#include "util/rows.h"
 
 enum { PROBES = 4 };
-
-struct entry {
-    struct rowlock_holder holder;
-    char name[ROWLOCK_NAME_MAX + 1], owner[64], host[256], command[1024], note[1100];
-};
 
 static enum rowlock_mode mode_of(const struct rowlock_value *column)
 {
@@ -39,11 +33,12 @@ static enum rowlock_holding holding_of(const struct rowlock_value *column)
    limit, count, stop */
 static void list_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    struct entry *entry = n < 16 ? NULL : rowlock__rows_add(data);
+    struct rowlock_rows *rows = data;
+    struct rowlock_holder *holder = n < 16 ? NULL : rowlock__rows_add(rows);
 
-    if (!entry)
+    if (!holder)
         return;
-    entry->holder = (struct rowlock_holder){
+    *holder = (struct rowlock_holder){
         .holding = holding_of(&columns[0]),
         .mode = mode_of(&columns[2]),
         .token = rowlock__value_number(&columns[3]),
@@ -55,14 +50,14 @@ static void list_row(void *data, const struct rowlock_value *columns, unsigned n
         .limit = (int)rowlock__value_number(&columns[13]),
         .count = (int)rowlock__value_number(&columns[14]),
         .stop = rowlock__value_number(&columns[15]) != 0,
+        .name = rowlock__rows_text(rows, &columns[1]),
+        .owner = rowlock__rows_text(rows, &columns[5]),
+        .host = rowlock__rows_text(rows, &columns[6]),
+        .command = rowlock__rows_text(rows, &columns[8]),
+        .note = rowlock__rows_text(rows, &columns[9]),
     };
-    if (entry->holder.mode != ROWLOCK_PERMIT)
-        entry->holder.limit = entry->holder.count = 0;
-    rowlock__column_text(&columns[1], entry->name, sizeof entry->name);
-    rowlock__column_text(&columns[5], entry->owner, sizeof entry->owner);
-    rowlock__column_text(&columns[6], entry->host, sizeof entry->host);
-    rowlock__column_text(&columns[8], entry->command, sizeof entry->command);
-    rowlock__column_text(&columns[9], entry->note, sizeof entry->note);
+    if (holder->mode != ROWLOCK_PERMIT)
+        holder->limit = holder->count = 0;
 }
 
 static void probe_row(void *data, const struct rowlock_value *columns, unsigned n)
@@ -77,10 +72,10 @@ static void probe_row(void *data, const struct rowlock_value *columns, unsigned 
 
 static bool is_held(const struct rowlock_rows *list)
 {
-    const struct entry *entry = list->row;
+    const struct rowlock_holder *holder = list->row;
 
     for (size_t i = 0; i < list->n; i++)
-        if (entry[i].holder.holding != ROWLOCK_WAITS)
+        if (holder[i].holding != ROWLOCK_WAITS)
             return true;
     return false;
 }
@@ -111,7 +106,7 @@ static int probe(struct rowlock_connection *connection, const char *name,
                  struct rowlock_error *error)
 {
     char mode[16] = "";
-    struct entry *entry;
+    struct rowlock_holder *holder;
     int code = ROWLOCK_OK;
 
     if (rowlock__sql(connection, ROWLOCK_SQL_PROBE) &&
@@ -122,49 +117,42 @@ static int probe(struct rowlock_connection *connection, const char *name,
         rowlock__clear_error(error);
         return ROWLOCK_OK;
     }
-    if (code || !mode[0] || !(entry = rowlock__rows_add(list)))
+    if (code || !mode[0] || !(holder = rowlock__rows_add(list)))
         return code;
-    entry->holder = (struct rowlock_holder){
+    *holder = (struct rowlock_holder){
         .holding = ROWLOCK_HOLDS_TX,
         .mode = mode[0] == 's' ? ROWLOCK_SHARED : ROWLOCK_EXCLUSIVE,
+        .name = rowlock__rows_copy(list, name, strlen(name)),
+        .owner = "",
+        .host = "",
+        .command = "",
+        .note = "",
     };
-    snprintf(entry->name, sizeof entry->name, "%s", name);
     return ROWLOCK_OK;
 }
 
 /* Dialects order by name first, or by state; we promise holders before waiters. */
-static void show(struct rowlock_rows *list, rowlock_visit visit, void *data)
+static void show(const struct rowlock_rows *list, rowlock_visit visit, void *data)
 {
-    for (int waits = 0; waits < 2; waits++)
-        for (size_t i = 0; i < list->n; i++) {
-            struct entry *entry = (struct entry *)list->row + i;
+    const struct rowlock_holder *holder = list->row;
 
-            if ((entry->holder.holding == ROWLOCK_WAITS) != waits)
-                continue;
-            entry->holder.name = entry->name;
-            entry->holder.owner = entry->owner;
-            entry->holder.host = entry->host;
-            entry->holder.command = entry->command;
-            entry->holder.note = entry->note;
-            if (visit(&entry->holder, data))
+    for (int waits = 0; waits < 2; waits++)
+        for (size_t i = 0; i < list->n; i++)
+            if ((holder[i].holding == ROWLOCK_WAITS) == waits && visit(&holder[i], data))
                 return;
-        }
 }
 
 int rowlock_list(struct rowlock_connection *connection, const char *name, rowlock_visit visit,
                  void *data, struct rowlock_error *error)
 {
     struct rowlock_value value = {.type = ROWLOCK_NULL};
-    struct rowlock_rows list = {.size = sizeof(struct entry)};
+    struct rowlock_rows list = {.size = sizeof(struct rowlock_holder)};
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code && name)
         code = rowlock__name_check(name, error);
-    if (!code && !visit)
-        code =
-            rowlock__fail(error, ROWLOCK_EINVAL, "who is to be told of the holders? visit is NULL");
     if (!code)
-        code = rowlock__check_installed(connection, error);
+        code = rowlock__list_check(connection, visit != NULL, error);
     if (code)
         return code;
     if (name)
@@ -172,10 +160,9 @@ int rowlock_list(struct rowlock_connection *connection, const char *name, rowloc
     code = rowlock__ask(connection, ROWLOCK_SQL_LIST, &value, list_row, &list, error);
     if (!code && name && !is_held(&list))
         code = probe(connection, name, &value, &list, error);
-    if (!code && list.failed)
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    code = rowlock__list_result(&list, code, error);
     if (!code)
         show(&list, visit, data);
-    free(list.row);
+    rowlock__rows_clear(&list);
     return code;
 }

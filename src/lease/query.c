@@ -163,3 +163,16 @@ int rowlock__query_check(struct rowlock_connection *connection, const char *name
         code = rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': a token is above 0", name);
     return code ? code : rowlock__check_installed(connection, error);
 }
+
+int rowlock__list_check(struct rowlock_connection *connection, bool has_visitor,
+                        struct rowlock_error *error)
+{
+    if (!has_visitor)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "visit must not be NULL");
+    return rowlock__check_installed(connection, error);
+}
+
+int rowlock__list_result(const struct rowlock_rows *rows, int code, struct rowlock_error *error)
+{
+    return code || !rows->failed ? code : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+}

@@ -45,6 +45,12 @@ bool rowlock__is_gone(int code);
 /* The code for the caller: EUNKNOWN becomes ECONN, because a repetition settles the matter. */
 int rowlock__query_result(int code, struct rowlock_error *error);
 
+/* Before a list is read: is there a visitor, and the schema? */
+int rowlock__list_check(struct rowlock_connection *connection, bool has_visitor,
+                        struct rowlock_error *error);
+/* After the rows were gathered: `code`, or ENOMEM. */
+int rowlock__list_result(const struct rowlock_rows *rows, int code, struct rowlock_error *error);
+
 /* Before a query by name and token: is the connection idle, are both valid, is the schema there? */
 int rowlock__query_check(struct rowlock_connection *connection, const char *name,
                          int64_t least_token, int64_t token, struct rowlock_error *error);

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of subjects, and that one is stale. The rows are gathered first: whoever is told may use the
    connection. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "lease/lease.h"
 #include "lease/query.h"
 #include "refresh/subject.h"
 #include "schema/check.h"
-#include "util/error.h"
-#include "util/rows.h"
-
-struct entry {
-    struct rowlock_subject_view view;
-    char name[ROWLOCK_NAME_MAX + 1], description[1100], by[256], host[256], error[2100];
-};
 
 static enum rowlock_subject_status status_of(const struct rowlock_value *column)
 {
@@ -41,38 +31,24 @@ static int64_t number_or(const struct rowlock_value *column, int64_t none)
 /* name, description, status, began, ended, updated, age_ms, program, host, pid, error, exit, made */
 static void list_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    struct entry *entry = n < 13 ? NULL : rowlock__rows_add(data);
+    struct rowlock_rows *rows = data;
+    struct rowlock_subject_view *view = n < 13 ? NULL : rowlock__rows_add(rows);
 
-    if (!entry)
+    if (!view)
         return;
-    entry->view = (struct rowlock_subject_view){.status = status_of(&columns[2]),
-                                                .began_ms = number_or(&columns[3], 0),
-                                                .ended_ms = number_or(&columns[4], 0),
-                                                .updated_ms = number_or(&columns[5], 0),
-                                                .age_ms = number_or(&columns[6], -1),
-                                                .pid = number_or(&columns[9], 0),
-                                                .exit = (int)number_or(&columns[11], -1),
-                                                .made = number_or(&columns[12], 0) != 0};
-    rowlock__column_text(&columns[0], entry->name, sizeof entry->name);
-    rowlock__column_text(&columns[1], entry->description, sizeof entry->description);
-    rowlock__column_text(&columns[7], entry->by, sizeof entry->by);
-    rowlock__column_text(&columns[8], entry->host, sizeof entry->host);
-    rowlock__column_text(&columns[10], entry->error, sizeof entry->error);
-}
-
-static void show(struct rowlock_rows *list, rowlock_visit_subject visit, void *data)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        struct entry *entry = (struct entry *)list->row + i;
-
-        entry->view.name = entry->name;
-        entry->view.description = entry->description;
-        entry->view.by = entry->by;
-        entry->view.host = entry->host;
-        entry->view.error = entry->error;
-        if (visit(&entry->view, data))
-            return;
-    }
+    *view = (struct rowlock_subject_view){.status = status_of(&columns[2]),
+                                          .began_ms = number_or(&columns[3], 0),
+                                          .ended_ms = number_or(&columns[4], 0),
+                                          .updated_ms = number_or(&columns[5], 0),
+                                          .age_ms = number_or(&columns[6], -1),
+                                          .pid = number_or(&columns[9], 0),
+                                          .exit = (int)number_or(&columns[11], -1),
+                                          .made = number_or(&columns[12], 0) != 0,
+                                          .name = rowlock__rows_text(rows, &columns[0]),
+                                          .description = rowlock__rows_text(rows, &columns[1]),
+                                          .by = rowlock__rows_text(rows, &columns[7]),
+                                          .host = rowlock__rows_text(rows, &columns[8]),
+                                          .error = rowlock__rows_text(rows, &columns[10])};
 }
 
 /* A name that may be none (NULL). */
@@ -92,20 +68,21 @@ int rowlock_subjects(struct rowlock_connection *connection, const char *name,
                      rowlock_visit_subject visit, void *data, struct rowlock_error *error)
 {
     struct rowlock_value value = rowlock__text_value(name);
-    struct rowlock_rows list = {.size = sizeof(struct entry)};
+    struct rowlock_rows list = {.size = sizeof(struct rowlock_subject_view)};
+    const struct rowlock_subject_view *view;
     int code = check(connection, name, error);
 
-    if (!code && !visit)
-        code = rowlock__fail(error, ROWLOCK_EINVAL,
-                             "who is to be told of the subjects? visit is NULL");
+    if (!code)
+        code = rowlock__list_check(connection, visit != NULL, error);
     if (!code)
         code = rowlock__ask_alone(connection, ROWLOCK_SQL_SUBJECT_LIST, &value, true, list_row,
                                   &list, error);
-    if (!code && list.failed)
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    if (!code)
-        show(&list, visit, data);
-    free(list.row);
+    code = rowlock__list_result(&list, code, error);
+    view = list.row;
+    for (size_t i = 0; !code && i < list.n; i++)
+        if (visit(&view[i], data))
+            break;
+    rowlock__rows_clear(&list);
     return code;
 }
 

@@ -7,6 +7,7 @@
 
 #include "driver/driver.h"
 #include "util/clock.h"
+#include "util/rows.h"
 
 #define ROWLOCK_SCHEMA_VERSION 1
 
@@ -129,5 +130,8 @@ void rowlock__take_text(void *data, const struct rowlock_value *columns, unsigne
 
 /* A column as text in the caller's buffer; "" for NULL. */
 void rowlock__column_text(const struct rowlock_value *column, char *out, size_t size);
+
+/* The same as a text of the rows (util/rows.h). */
+const char *rowlock__rows_text(struct rowlock_rows *rows, const struct rowlock_value *column);
 
 #endif

@@ -169,6 +169,16 @@ void rowlock__column_text(const struct rowlock_value *column, char *out, size_t 
         out[0] = '\0';
 }
 
+const char *rowlock__rows_text(struct rowlock_rows *rows, const struct rowlock_value *column)
+{
+    char number[32];
+
+    if (column->type == ROWLOCK_BYTES)
+        return rowlock__rows_copy(rows, column->bytes, column->length);
+    rowlock__column_text(column, number, sizeof number);
+    return *number ? rowlock__rows_copy(rows, number, strlen(number)) : "";
+}
+
 void rowlock__take_text(void *data, const struct rowlock_value *columns, unsigned n)
 {
     char **text = data, buffer[1024];

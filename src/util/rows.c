@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct rowlock_rows_text {
+    struct rowlock_rows_text *next;
+    char bytes[];
+};
+
 void *rowlock__rows_add(struct rowlock_rows *rows)
 {
     if (rows->n == rows->room) {
@@ -17,4 +22,31 @@ void *rowlock__rows_add(struct rowlock_rows *rows)
         rows->room = room;
     }
     return memset((char *)rows->row + rows->n++ * rows->size, 0, rows->size);
+}
+
+const char *rowlock__rows_copy(struct rowlock_rows *rows, const char *bytes, size_t length)
+{
+    struct rowlock_rows_text *text = malloc(sizeof *text + length + 1);
+
+    rows->failed |= !text;
+    if (!text)
+        return "";
+    memcpy(text->bytes, bytes, length);
+    text->bytes[length] = '\0';
+    text->next = rows->texts;
+    rows->texts = text;
+    return text->bytes;
+}
+
+void rowlock__rows_clear(struct rowlock_rows *rows)
+{
+    while (rows->texts) {
+        struct rowlock_rows_text *next = rows->texts->next;
+
+        free(rows->texts);
+        rows->texts = next;
+    }
+    free(rows->row);
+    rows->row = NULL;
+    rows->n = rows->room = 0;
 }
