@@ -3,6 +3,7 @@
 #
 #   make                     build/rowlock, build/librowlock.a, build/librowlock.so
 #   make demo, make check    install what is missing, build, then demonstrate or test
+#   make check-full, smoke   all tests; a few on SQLite alone, without root, network or servers
 #   make examples            build/examples/*
 #   make bench               side by side with etcd, ZooKeeper, Redis...; bench-parts, bench-publish (never part of check)
 #   make style               formatting, width, words, rooms; tools/check-words PATH... checks one place

@@ -5,7 +5,7 @@
 # tests/sessions/*.c and tests/leases/*.c is one program, linked with the house (tests/lib/*.c) and the static library
 # (whose hidden symbols a unit test may call); scripts are found by tests/run itself.
 
-.PHONY: demo check check-installed test-programs
+.PHONY: demo check check-full check-installed smoke smoke-programs test-programs
 
 # What was just installed is seen by pkg-config in a new make only.
 demo:
@@ -17,14 +17,25 @@ demo-installed: all
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	  $(BUILD)/rowlock --db "sqlite:$$folder/demo.db" demo && echo && $(BUILD)/rowlock demo clones
 
+# check proves every promise in a few minutes; check-full runs everything, and so does a PATTERN with
+# what it matches. The scopes: tests/run.
 check:
 	@tools/install-packages check
 	@+$(MAKE) --no-print-directory check-installed $(if $(WERROR)$(CI),WERROR=1)
 
+check-full:
+	@+$(MAKE) --no-print-directory check SCOPE=full
+
+SCOPE ?= $(if $(PATTERN),full,quick)
+run_tests = exec env BUILD='$(BUILD)' DRIVERS='$(strip $(DRIVERS))' SANITIZE='$(SANITIZE)' CC='$(CC)' tests/run
+
 check-installed: all examples test-programs
 	@+$(MAKE) --no-print-directory bench-programs
-	@exec env BUILD='$(BUILD)' DRIVERS='$(strip $(DRIVERS))' SANITIZE='$(SANITIZE)' CC='$(CC)' \
-	  tests/run $(PATTERN)
+	@$(run_tests) --$(SCOPE) $(PATTERN)
+
+# For packagers: SQLite only, a few seconds, without root, network or servers. Needs libcmocka.
+smoke: smoke-programs
+	@$(run_tests) --smoke $(PATTERN)
 
 TEST_PACKAGES := cmocka $(foreach d,$(DRIVERS),$(package_$(d)))
 TEST_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(TEST_PACKAGES) 2>/dev/null) -Itests
@@ -43,6 +54,9 @@ TEST_SOURCES := $(foreach f,$(wildcard tests/unit/*_test.c tests/conformance/*.c
 TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
 
 test-programs: $(TEST_PROGRAMS)
+
+smoke-programs: all $(filter-out $(BUILD)/tests/unit/bench_% %/documents_test,$(filter $(BUILD)/tests/unit/% $(BUILD)/tests/conformance/%,$(TEST_PROGRAMS)))
+	$(if $(filter sqlite,$(DRIVERS)),,$(error make smoke needs the driver sqlite))
 
 $(BUILD)/obj/tests/%.o: tests/%.c Makefile tests/check.mk $(BUILD)/flags
 	@mkdir -p $(@D)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # demo: the first article's program.
 # Runs on: all
+# Quick: first
 
 load lib
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # demo clones: what five clones do about one mail, on the database that --db names.
 # Runs on: all
+# Quick: first
 
 load lib
 

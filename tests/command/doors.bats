@@ -3,6 +3,7 @@
 # One lock, three doors: what a session of psql (or the mariadb client) locks through the functions
 # excludes another session and the C program, and the other way round.
 # Runs on: postgresql mariadb
+# Quick: first
 
 load lib
 

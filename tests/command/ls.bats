@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ls: who holds, who waits, since when, from where.
 # Runs on: sqlite/native postgresql/native postgresql/row mariadb/row
+# Quick: first
 
 bats_require_minimum_version 1.5.0
 load lib

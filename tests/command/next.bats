@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # next: numbers without a gap, for scripts.
 # Runs on: all
+# Quick: first
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -3,6 +3,7 @@
 # refresh, use, expire, subjects: the article's table of what two sessions observed, from the shell, with a real
 # cache table; and what a command may do besides.
 # Runs on: all
+# Quick: first
 
 bats_require_minimum_version 1.5.0
 load lib

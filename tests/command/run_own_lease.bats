@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run: the command locks the name it runs under in transactions of its own, by the token it was given.
 # Runs on: all
+# Quick: first
 
 bats_require_minimum_version 1.5.0
 load lib

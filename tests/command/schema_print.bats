@@ -3,6 +3,7 @@
 # What `schema print` prints, a DBA runs with the engine's own client; then a role of the least
 # rights locks.
 # Runs on: postgresql mariadb
+# Quick: first
 
 load lib
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Which database: each place is tried in turn; the SQLite file that appears tells which was taken.
+# Runs on: once
 
 load lib
 

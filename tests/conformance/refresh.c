@@ -208,6 +208,13 @@ TEST(row_4_a_delete_by_a_program_that_knows_no_rowlock_waits)
     t_contains(cache_seen(), "of 0");
 }
 
+/* The application's own statements wait for a lock no longer than a moment. */
+static void be_impatient(void *handle)
+{
+    t_native_sql(handle, "%s",
+                 t_facts()->server ? "SET lock_timeout = '1ms'" : "PRAGMA busy_timeout = 1");
+}
+
 TEST(row_5_truncate_fails_at_once_under_a_lock_time_out)
 {
     struct rowlock_connection *one = t_open();
@@ -216,8 +223,8 @@ TEST(row_5_truncate_fails_at_once_under_a_lock_time_out)
     cache_create(one);
     if (!can_lock_tables(one))
         return;
+    be_impatient(other);
     if (t_facts()->server) {
-        t_native_sql(other, "SET lock_timeout = '1ms'");
         t_int(t_try_sql(other, "TRUNCATE TABLE data_cache"), 1);
         t_contains(t_sql_error, "lock timeout");
         t_int(t_try_sql(other, "LOCK TABLE data_cache IN ACCESS EXCLUSIVE MODE NOWAIT"), 1);
@@ -294,8 +301,7 @@ TEST(the_table_of_a_refresh_keeps_out_who_writes_without_rowlock)
     t_ok(rowlock_commit(one, &t_error));
     subject.table = "data_cache";
     t_ok(rowlock_refresh_begin(one, &subject, 0, &refresh, &t_error));
-    if (t_facts()->server)
-        t_native_sql(other, "SET lock_timeout = '1ms'");
+    be_impatient(other);
     t_int(t_try_sql(other, "DELETE FROM data_cache"), 1);
     cache_fill(one, 1);
     t_ok(rowlock_refresh_done(one, &refresh, &t_error));

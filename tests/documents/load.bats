@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The document loader on every engine and technique: what must stand in the table afterwards.
 # Runs on: all
+# Quick: first
 
 load lib
 

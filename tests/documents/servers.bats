@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The document loader while its sessions are killed on the server.
 # Runs on: postgresql mariadb
+# Quick: first
 
 load lib
 

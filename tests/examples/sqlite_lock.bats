@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
+# Runs on: once
 
 @test "a lock on your own sqlite3" {
     file=${ROWLOCK_TEST_SQLITE#sqlite:}

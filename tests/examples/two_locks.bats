@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Runs on: all
+# Quick: first
 
 @test "two locks at once" {
     "$ROWLOCK_TEST_BIN/rowlock" --db "$ROWLOCK_TEST_URL" schema install \

@@ -5,6 +5,7 @@
  * waiting for it.
  *
  * Runs on: postgresql mariadb
+ * Quick: first
  */
 #include <signal.h>
 #include <stdio.h>

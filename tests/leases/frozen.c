@@ -3,6 +3,8 @@
  * P6: waiters that are frozen delay a live one by 15 s at most, however many of the first 16 they
  * are, in every mode; and so do those of a node that is cut off from the network. Live waiters among
  * them keep their places (P7). Frozen waiters only wait, so all cases of a test run at once.
+ *
+ * Quick: first
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A group: threads that share sessions exclude each other and everybody else as if each had its own; on an
-   engine without batches too. */
+   engine without batches too.
+   Quick: first */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

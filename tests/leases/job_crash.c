@@ -5,6 +5,7 @@
  * next node, when the lease is over, records it as lost and repeats it, once.
  *
  * Runs on: postgresql mariadb
+ * Quick: first
  */
 #include <signal.h>
 #include <string.h>

@@ -5,6 +5,7 @@
  * not heard is repeated without harm.
  *
  * Runs on: postgresql mariadb
+ * Quick: first
  */
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * succeeds all the same, nobody overlaps, and nothing is left.
  *
  * Runs on: postgresql mariadb
+ * Quick: first
  */
 #include <stdatomic.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * of a lease or of a wait is recorded. The end is recorded all the same, and once.
  *
  * Runs on: postgresql mariadb
+ * Quick: first
  */
 #include <signal.h>
 #include <stdatomic.h>

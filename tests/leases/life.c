@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P5, P6: the life of a lease: renewed, released, adopted, expired, broken. */
+/* P5, P6: the life of a lease: renewed, released, adopted, expired, broken.
+   Quick: first */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* P1, P6 under pressure: clients that acquire and release as fast as they can, in all modes, some of
-   which die, with a detector that notices whoever overlaps. */
+   which die, with a detector that notices whoever overlaps.
+   Quick: first */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>

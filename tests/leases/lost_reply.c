@@ -4,6 +4,7 @@
  * owner id settles what happened: never two grants, and no grant of which its owner does not know.
  *
  * Runs on: postgresql mariadb
+ * Quick: first
  */
 #include <stdio.h>
 #include <stdlib.h>

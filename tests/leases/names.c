@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P9: a lease's name is bytes: what a person would take for the same name is another. */
+/* P9: a lease's name is bytes: what a person would take for the same name is another.
+   Quick: first */
 #include <stdio.h>
 #include <string.h>
 

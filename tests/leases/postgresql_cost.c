@@ -4,6 +4,7 @@
  * waits holds back.
  *
  * Runs on: postgresql/native postgresql/row
+ * Quick: first
  */
 #include <stdio.h>
 #include <stdlib.h>

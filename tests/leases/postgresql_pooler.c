@@ -4,6 +4,7 @@
  * so who waits polls.
  *
  * Runs on: postgresql
+ * Quick: first
  */
 #include <signal.h>
 #include <stdio.h>

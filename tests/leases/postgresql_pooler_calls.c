@@ -3,6 +3,7 @@
  * Every call of the first floor through a pooler that gives a backend to a transaction only.
  *
  * Runs on: postgresql
+ * Quick: first
  */
 #include <signal.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* P7, P10: first come, first served; and whoever died, froze or went away in the queue delays nobody
-   for long. */
+   for long.
+   Quick: first */
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>

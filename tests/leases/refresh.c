@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Made anew under a lease: the mark comes with the grant and the result goes with the release. */
+/* Made anew under a lease: the mark comes with the grant and the result goes with the release.
+   Quick: first */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* P11: a connection is left as it was: its settings, and no lock of the session's own, whatever became of
-   the call. */
+   the call.
+   Quick: first */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * one kind keeps a name, the other gets it.
  *
  * Runs on: postgresql mariadb
+ * Quick: first
  */
 #include <stdatomic.h>
 #include <stdio.h>

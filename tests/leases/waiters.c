@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* P6, P10: who waits far behind hears of the end of whoever stands before it, and not from its own next
-   look; and whoever is refused hears how many wait. */
+   look; and whoever is refused hears how many wait.
+   Quick: first */
 #include <signal.h>
 
 #include "lib/grants.h"

@@ -326,6 +326,13 @@ int t_is_free(struct rowlock_want want)
     return code == ROWLOCK_OK;
 }
 
+int t_effort(int quick, int full)
+{
+    const char *effort = getenv("ROWLOCK_TEST_EFFORT");
+
+    return effort && strcmp(effort, "quick") == 0 ? quick : full;
+}
+
 long long t_now(void)
 {
     struct timespec now;

@@ -10,10 +10,12 @@
 
 static struct CMUnitTest tests[MOST];
 static size_t n;
+static long long begun;
 
 static int setup(void **state)
 {
     (void)state;
+    begun = t_now();
     t_enter_house();
     return 0;
 }
@@ -22,6 +24,7 @@ static int teardown(void **state)
 {
     (void)state;
     t_clean_house();
+    printf("# %lld ms\n", t_now() - begun); /* of the test that the line before or after names */
     return 0;
 }
 

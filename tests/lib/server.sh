@@ -112,7 +112,7 @@ GRANT ALL ON `test\_%`.* TO rowlock@'%';
 GRANT ALL ON `test\_%`.* TO rowlock@localhost;
 SQL
 }
-copy_template() { # ENGINE USER DATA: makes the template on first use
+make_template() { # ENGINE USER: on first use
     local template=$ROWLOCK_TEST_FOLDER/template/$1
     mkdir -p "$ROWLOCK_TEST_FOLDER/template"
     (
@@ -128,7 +128,10 @@ copy_template() { # ENGINE USER DATA: makes the template on first use
             fi
             : >"$template.made"
         fi
-    ) 9>"$template.lock" && cp -a "$template" "$3"
+    ) 9>"$template.lock"
+}
+copy_template() { # ENGINE USER DATA
+    make_template "$1" "$2" && cp -a "$ROWLOCK_TEST_FOLDER/template/$1" "$3"
 }
 
 # ---- starting and stopping --------------------------------------------------------------------
@@ -200,7 +203,7 @@ start_mariadb() { # NAME [OPTION...]
         launch "$user" "$folder" mariadbd --no-defaults --datadir="$folder/data" \
             --tmpdir="$folder/tmp" --socket="$folder/socket" --port="$server_port" \
             --bind-address=127.0.0.1 --pid-file="$folder/mariadbd.pid" --skip-name-resolve \
-            --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 \
+            --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 --loose-debug-no-sync \
             --max-connections=200 "$@"
         if await_server "$folder" mariadb --no-defaults --socket="$folder/socket" -u root -e ''; then
             server_data=$folder/data server_socket=$folder server_log=$folder/log

@@ -132,6 +132,10 @@ int t_is_done(const struct thread *thread);
 /* Joins; the call's code, its error in t_error. */
 int t_join(struct thread *thread);
 
+/* How much of a long history is enough: `quick` in the quick scope, else `full`
+   (ROWLOCK_TEST_EFFORT, see tests/run). */
+int t_effort(int quick, int full);
+
 /* Milliseconds of a monotonic clock. */
 long long t_now(void);
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: once
+# Runs on: alone
 # The protocol's model: what must hold holds in every interleaving of small populations, and each
 # mutation is found. The larger populations: `make model`.
 cd "$(dirname "$0")/../.." || exit 125

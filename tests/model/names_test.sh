@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: once
+# Runs on: alone
 # What the model says it stands for is there: functions of the schema, statements, files.
 cd "$(dirname "$0")/../.." || exit 125
 number=0 bad=0

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P2, P6: a process that is killed frees its lock, leaves none of its work, delays nobody. */
+/* P2, P6: a process that is killed frees its lock, leaves none of its work, delays nobody.
+   Quick: first */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>

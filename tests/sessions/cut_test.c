@@ -5,6 +5,7 @@
  * others soon, and the work is there wholly or not at all.
  *
  * Runs on: postgresql mariadb
+ * Quick: first
  */
 #include <stdio.h>
 #include <stdlib.h>

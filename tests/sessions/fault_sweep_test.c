@@ -4,6 +4,8 @@
  * error, finds the session ended, or loses it afterwards; the Nth piece of memory is not there. Each
  * time: a code that fits, a transaction that is as the error says, names that are free for others,
  * work that is there wholly or not at all, and (under the sanitizers) nothing leaked.
+ *
+ * Quick: first
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
  * before committed, and an exclusive one adds to it.
  *
  * Runs on: postgresql mariadb
+ * Quick: first
  */
 #include <stdio.h>
 #include <string.h>

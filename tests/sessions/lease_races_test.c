@@ -2,6 +2,8 @@
 /*
  * A transaction lock meets a lease that moves: no renewal and no fence that is under way is swept from
  * under; and who presents the token of an exclusive lease locks beneath it.
+ *
+ * Quick: first
  */
 #include <string.h>
 #include <time.h>

@@ -3,6 +3,8 @@
  * A transaction lock meets a lease. A name is one lock: while a lease lives, T of the name is busy
  * for everybody; once it has expired it is swept, by whoever comes first. What moves at the same moment
  * is in lease_races_test.c.
+ *
+ * Quick: first
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,8 @@
 /*
  * P1 under pressure: processes that lock and unlock as fast as they can, with a detector in shared
  * memory that notices two inside at once.
+ *
+ * Quick: first
  */
 #include <stdatomic.h>
 #include <stdio.h>

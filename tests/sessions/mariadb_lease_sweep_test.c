@@ -4,6 +4,7 @@
  * the procedures of the schema are called step by step from plain sessions.
  *
  * Runs on: mariadb
+ * Quick: first
  */
 #include <stdio.h>
 #include <stdlib.h>

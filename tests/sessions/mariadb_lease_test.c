@@ -5,6 +5,7 @@
  * of the schema are called step by step from plain sessions.
  *
  * Runs on: mariadb
+ * Quick: first
  */
 #include <mysql.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * time, not who was met once. What happens between two tries is done by the test's own driver.
  *
  * Runs on: mariadb
+ * Quick: first
  */
 #include <stdio.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * autocommit off a transaction begins where nobody began one.
  *
  * Runs on: mariadb
+ * Quick: first
  */
 #include <mysql.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * here.
  *
  * Runs on: mariadb
+ * Quick: first
  */
 #include <mysql.h>
 #include <stdio.h>

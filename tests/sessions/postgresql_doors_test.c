@@ -4,6 +4,7 @@
  * from a column with a collation, a token that is none.
  *
  * Runs on: postgresql
+ * Quick: first
  */
 #include <libpq-fe.h>
 #include <stdlib.h>

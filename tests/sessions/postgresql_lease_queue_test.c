@@ -4,6 +4,7 @@
  * overtaken; and permits, which have a limit.
  *
  * Runs on: postgresql
+ * Quick: first
  */
 #include <libpq-fe.h>
 #include <stdio.h>

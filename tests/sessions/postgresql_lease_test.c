@@ -5,6 +5,7 @@
  * called step by step from plain sessions.
  *
  * Runs on: postgresql
+ * Quick: first
  */
 #include <libpq-fe.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
  * a database made from an older copy, a standby that lagged and is promoted.
  *
  * Runs on: postgresql
+ * Quick: first
  */
 #include <libpq-fe.h>
 #include <stdatomic.h>

@@ -4,6 +4,7 @@
  * a backend to a transaction only; a server that is killed while it is waited for.
  *
  * Runs on: postgresql
+ * Quick: first
  */
 #include <libpq-fe.h>
 #include <signal.h>

@@ -4,6 +4,7 @@
  * of it here.
  *
  * Runs on: postgresql
+ * Quick: first
  */
 #include <libpq-fe.h>
 #include <stdio.h>

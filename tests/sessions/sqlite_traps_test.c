@@ -3,6 +3,7 @@
  * SQLite's traps, one test each.
  *
  * Runs on: sqlite
+ * Quick: first
  */
 #include <sqlite3.h>
 #include <stdio.h>

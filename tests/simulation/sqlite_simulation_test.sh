@@ -1,5 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: once
+# Runs on: alone
 # Histories of a farm on a made-up clock: see tests/simulation/sim.h, and `make soak`.
 exec "$ROWLOCK_TEST_BIN/tests/simulation/simulation"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Leases through MariaDB's procedures, from the mariadb client, against each other and the command.
 # Runs on: mariadb
+# Quick: first
 
 load mariadb
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # MariaDB's views for people, and what an account may see and do that has the printed GRANTs and no more.
 # Runs on: mariadb
+# Quick: first
 
 load mariadb
 

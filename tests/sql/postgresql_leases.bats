@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # acquire, renew, release: leases by SQL alone are leases like the command's.
 # Runs on: postgresql
+# Quick: first
 
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Where everybody may create in the schema public, as before PostgreSQL 15, somebody puts operators there.
 # Runs on: postgresql
+# Quick: first
 
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0

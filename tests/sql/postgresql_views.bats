@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The views: who holds and who waits, names, jobs, subjects; and who may look.
 # Runs on: postgresql
+# Quick: first
 
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every block of SQL in docs/sqlite.md, in the real shell, against rowlock that holds leases and locks in the same file.
 # Runs on: sqlite
+# Quick: first
 
 bats_require_minimum_version 1.5.0
 load ../command/lib.bash

@@ -3,7 +3,7 @@
  * P6, P7, P10: a crowd of waiters that poll, as on one SQLite file. The waiters are the library's own
  * machines; the file that answers them and time are made up. So the bounds count looks and writes, and a
  * loaded machine does not change them.
- * Runs on: once
+ * Runs on: alone
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * The decisions of a lease, told as stories: what the database answers, and what is done next. Time is
  * the story's own, and the dice always fall on 0.
- * Runs on: once
+ * Runs on: alone
  */
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * P6, P7: how long frozen waiters delay live ones, however many they are. The waiters are the library's own
  * machines; the server that answers them, with its session locks, and time are made up. So an hour of waiting
  * takes a moment, and the bounds are exact.
- * Runs on: once
+ * Runs on: alone
  */
 #include <stdio.h>
 #include <stdlib.h>

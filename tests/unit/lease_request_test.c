@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one call of rowlock_acquire asks for: checked, sorted, packed, with an owner of its own.
- * Runs on: once
+ * Runs on: alone
  */
 #include "lease/request.h"
 

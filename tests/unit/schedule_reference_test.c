@@ -243,7 +243,9 @@ static void never_comes_indeed(const struct line *line)
 
 TEST(random_lines_in_random_zones)
 {
-    for (int i = 0; i < 300; i++) {
+    int lines = t_effort(60, 300);
+
+    for (int i = 0; i < lines; i++) {
         struct rowlock_zone *zone;
         struct line line = random_line();
 
