@@ -74,7 +74,7 @@ start_one_postgresql() { # NAME OPTION...
     local name=$1
     shift
     [ -n "$(postgresql_program postgres)" ] || { why="postgresql is not installed"; return 1; }
-    start_postgresql "$name" -c max_connections=1100 -c shared_buffers=128MB -c deadlock_timeout=1s \
+    start_postgresql "$name" -c jit=on -c max_connections=1100 -c shared_buffers=128MB -c deadlock_timeout=1s \
         -c client_connection_check_interval=1s "$@" ||
         { why="PostgreSQL did not start"; return 1; }
     "$(postgresql_program createdb)" -h "$server_socket" -p "$server_port" -U postgres -O tester bench || return 1

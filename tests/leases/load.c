@@ -182,23 +182,23 @@ static void run_load(const char *prefix, int names, int turns)
 
 TEST(p1_eight_clients_on_one_name)
 {
-    run_load("one", 1, 25);
+    run_load("one", 1, t_effort(12, 25));
 }
 
 TEST(p1_eight_clients_on_three_names)
 {
-    run_load("three", 3, 30);
+    run_load("three", 3, t_effort(15, 30));
 }
 
 TEST(p1_eight_clients_on_a_hundred_names)
 {
-    run_load("hundred", 100, 40);
+    run_load("hundred", 100, t_effort(20, 40));
 }
 
 /* ---- a file under one lock --------------------------------------------------------------------------------- */
 
 #define WORKERS 12
-#define WRITES 25
+#define WRITES t_effort(10, 25)
 #define VICTIMS 3
 
 struct file_work {

@@ -18,9 +18,10 @@
 #include "lib/grants.h"
 #include "lib/lease.h"
 
-#define MANY 1000
+#define MANY t_effort(200, 1000)
 #define FEW 10
-#define HANDOVERS 40
+#define HANDOVERS t_effort(20, 40)
+#define ENOUGH_MS 300000 /* for a thousand sessions to begin, on a busy machine */
 
 struct crowd {
     const char *url;
@@ -110,7 +111,7 @@ static struct cost crowd_of(int n, int handovers, const char *url, void *hand,
     pthread_t *threads = calloc((size_t)n, sizeof *threads);
     pthread_attr_t attributes;
     struct rowlock_lease *lease;
-    long long began, cpu, end = t_now() + 60000;
+    long long began, cpu, end = t_now() + ENOUGH_MS;
     int fds[2], granted;
 
     snprintf(name, sizeof name, "crowd of %d", n);
@@ -164,7 +165,7 @@ static struct cost crowd_of(int n, int handovers, const char *url, void *hand,
     return cost;
 }
 
-TEST(p10_a_hand_over_among_a_thousand_wakes_one)
+TEST(p10_a_hand_over_in_a_crowd_wakes_one)
 {
     char name[40], url[200];
     struct rowlock_plan plan = {.technique = t_facts()->code};

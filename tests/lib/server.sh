@@ -177,7 +177,8 @@ start_postgresql() { # NAME [OPTION...]
         server_port=$(port_of "$folder")
         launch "$user" "$folder" "$(postgresql_program postgres)" -D "$folder/data" \
             -p "$server_port" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$folder" \
-            -c dynamic_shared_memory_type=mmap -c fsync=off -c full_page_writes=off -c max_connections=200 -c shared_buffers=32MB \
+            -c dynamic_shared_memory_type=mmap -c fsync=off -c full_page_writes=off -c jit=off \
+            -c max_connections=200 -c shared_buffers=32MB \
             -c deadlock_timeout=200ms -c log_line_prefix='%m [%p] %q%d ' "$@"
         if await_server "$folder" "$(postgresql_program pg_isready)" -h "$folder" -p "$server_port"
         then

@@ -184,7 +184,9 @@ static int explore_modes(struct model *start)
 {
     int path[MOST_STEPS], sharing = t_facts()->shared == SHARED_TOGETHER;
 
-    for (int modes = 0; modes < (sharing ? 1 << start->n : 1); modes++)
+    /* of three sessions the quick scope has all of them exclusive, and one between two sharers */
+    for (int modes = 0;
+         modes<(sharing ? 1 << start->n : 1); modes += start->n> 2 ? t_effort(5, 1) : 1)
         for (int known = is_row() ? 0 : 1; known <= 1; known++) {
             for (int i = 0; i < start->n; i++)
                 start->actor[i].mode = modes >> i & 1 ? ROWLOCK_SHARED : ROWLOCK_EXCLUSIVE;
@@ -223,11 +225,13 @@ static void run_pair(enum door a, enum door b, const enum step_kind *first,
     run_all(2, (enum door[]){a, b}, (const enum step_kind *[]){first, second});
 }
 
+/* Through every two doors; in the quick scope each door meets another one. */
 static void run_doors(const enum step_kind *first, const enum step_kind *second)
 {
     for (int a = DOOR_OWN; a <= DOOR_SQL; a++)
         for (int b = first == second ? a : DOOR_OWN; b <= DOOR_SQL; b++)
-            run_pair((enum door)a, (enum door)b, first, second);
+            if (t_effort(a != b && (first == second || b == (a + 1) % 3), 1))
+                run_pair((enum door)a, (enum door)b, first, second);
 }
 
 TEST(p1_p2_begin_and_lock_in_every_order)

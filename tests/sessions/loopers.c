@@ -15,7 +15,7 @@
 #include "lib/test.h"
 
 #define LOOPERS 8
-#define HOLDS 200
+#define HOLDS t_effort(50, 200)
 
 struct detector {
     atomic_int writers, readers; /* inside, at this moment */

@@ -229,7 +229,7 @@ TEST(p6_a_wait_that_is_killed_at_any_moment_leaves_no_lock)
 {
     void *hand = my_fresh(), *other = my_open();
 
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < t_effort(400, 2000); i++) {
         kill_at_any_moment(hand, other, i, "CALL rowlock_await(0, 42, 1000, 0, CONNECTION_ID())");
         t_int(my_marker(other, 42), 0);
     }
@@ -254,7 +254,7 @@ TEST(p6_a_grant_or_a_ticket_that_is_killed_at_any_moment_leaves_no_lock)
     snprintf(enqueue, sizeof enqueue,
              "CALL rowlock_enqueue('%s', 'one', CONNECTION_ID(), 1000, '', 1, '', '')",
              my_wants("a:x:0:0"));
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < t_effort(200, 1000); i++) {
         struct my_terms terms = {"a:x:0:0", "one", 0, i % 2 ? 1000 : 0, 0};
 
         kill_at_any_moment(hand, other, i, my_grant_call(hand, terms));
@@ -270,7 +270,7 @@ TEST(p6_a_grant_that_is_killed_at_any_moment_leaves_the_queue_or_stays_in_it)
     static const char *const wants[] = {"a:x:0:0", "a:s:0:0"}; /* the short way, and the long one */
     void *hand = my_fresh(), *other = my_open();
 
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < t_effort(300, 1500); i++) {
         struct my_terms terms = {wants[i % 2], "one", 0, 0, my_queue(hand, wants[i % 2], 1)};
         const char *answer = kill_at_any_moment(hand, other, i, my_grant_call(hand, terms));
 
@@ -289,7 +289,7 @@ TEST(p6_a_withdrawal_that_is_killed_at_any_moment_tells_the_truth)
     void *hand = my_fresh(), *other = my_open();
     char withdraw[100];
 
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < t_effort(300, 1500); i++) {
         long long ticket = my_queue(hand, "a:x:0:0", 1);
 
         snprintf(withdraw, sizeof withdraw, "CALL rowlock_withdraw(%lld, '')", ticket);

@@ -17,11 +17,6 @@ $(SIMULATION): $(SIMULATION_OBJECTS) $(BUILD)/librowlock.a
 	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(SIMULATION_SEAMS:%=-Wl,--wrap=%) -o $@ $^ \
 	  $(shell $(PKG_CONFIG) --libs sqlite3) $(LIBS)
 
-# Under a sanitizer each history costs ten times as much.
-$(SIMULATION_OBJECTS): tests/simulation/simulation.mk
-$(SIMULATION_OBJECTS): TEST_CFLAGS += -DCHECKED_HISTORIES=$(if $(SANITIZE),300,3000) \
-  -DCHECKED_FARMS=$(if $(SANITIZE),10,60) -DCHECKED_YEARS=$(if $(SANITIZE),0,1)
-
 test-programs: $(SIMULATION)
 
 .PHONY: soak
