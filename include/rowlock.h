@@ -568,12 +568,12 @@ enum rowlock_claimed {
 
 struct rowlock_claim {
     enum rowlock_claimed claimed;
-    int64_t now_ms;     /* the database's clock when it answered; instants are by it */
-    int64_t next_ms;    /* when asking again may find another answer; INT64_MAX: never. RUNNING: the
+    int64_t now_ms;   /* the database's clock when it answered; instants are by it */
+    int64_t next_ms;  /* when asking again may find another answer; INT64_MAX: never. RUNNING: the
                            end of the lease, or the next instant if that comes first */
-    int64_t instant_ms; /* CLAIMED: the due time of this run, the last of those that were missed */
-    int repeat;         /* CLAIMED: 0, or the number of this repetition of that instant */
-    int64_t lost;       /* token of the run before, if this call found it lost; else 0 */
+    int64_t due_ms;   /* CLAIMED: the due time of this run, the last of those that were missed */
+    int retry_number; /* CLAIMED: 0, or the number of this repetition of that instant */
+    int64_t lost;     /* token of the run before, if this call found it lost; else 0 */
 };
 
 /*
@@ -647,7 +647,7 @@ struct rowlock_run { /* valid during the callback only; texts are never NULL; in
     enum rowlock_run_outcome outcome;
     int64_t token, pid, due_ms, started_ms, finished_ms; /* database's clock, since 1970 UTC */
     int exit;                                            /* of a finished run */
-    int repeat;
+    int retry_number;
 };
 
 struct rowlock_job_view { /* as above */
@@ -847,8 +847,8 @@ struct
     int64_t updated_ms; /* end of the one that made what is there; 0: nothing is, or it expired */
     rowlock_duration age_ms; /* since then; -1 where that is 0 */
     int64_t pid;
-    int exit; /* of the command; 128 + N: ended by signal N; -1: none */
-    int made; /* 1: there is something, though it may have expired */
+    int exit;     /* of the command; 128 + N: ended by signal N; -1: none */
+    int has_data; /* 1: there is something, though it may have expired */
 };
 
 /* 0: go on; else the list ends. */

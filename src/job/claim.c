@@ -152,8 +152,8 @@ static int take(struct claiming *c, struct rowlock_error *error)
     if (code || !c->lease)
         return code;
     c->claim.claimed = ROWLOCK_JOB_CLAIMED;
-    c->claim.instant_ms = c->decision.instant_ms;
-    c->claim.repeat = c->decision.repeats;
+    c->claim.due_ms = c->decision.instant_ms;
+    c->claim.retry_number = c->decision.repeats;
     c->claim.next_ms = c->decision.due_ms;
     if (c->decision.lost)
         c->claim.lost = c->state.running; /* else a round before may have laid one to rest */

@@ -26,7 +26,7 @@ static struct rowlock_run run_of(struct rowlock_rows *rows, const struct rowlock
                                 .node = rowlock__rows_text(rows, &columns[1]),
                                 .pid = rowlock__value_number(&columns[2]),
                                 .due_ms = rowlock__value_number(&columns[3]),
-                                .repeat = (int)rowlock__value_number(&columns[4]),
+                                .retry_number = (int)rowlock__value_number(&columns[4]),
                                 .started_ms = rowlock__value_number(&columns[5]),
                                 .output = "",
                                 .job = ""};

@@ -43,7 +43,7 @@ static void list_row(void *data, const struct rowlock_value *columns, unsigned n
                                           .age_ms = number_or(&columns[6], -1),
                                           .pid = number_or(&columns[9], 0),
                                           .exit = (int)number_or(&columns[11], -1),
-                                          .made = number_or(&columns[12], 0) != 0,
+                                          .has_data = number_or(&columns[12], 0) != 0,
                                           .name = rowlock__rows_text(rows, &columns[0]),
                                           .description = rowlock__rows_text(rows, &columns[1]),
                                           .by = rowlock__rows_text(rows, &columns[7]),

@@ -122,9 +122,9 @@ TEST(a_period_never_seen_is_due_at_once_and_then_at_its_next_instant)
     int64_t left;
 
     t_int(first.claimed, ROWLOCK_JOB_CLAIMED);
-    t_int(first.instant_ms % (24 * HOUR), 0);
-    t_true(first.instant_ms <= first.now_ms && first.now_ms - first.instant_ms < 24 * HOUR);
-    t_int(first.next_ms, first.instant_ms + 24 * HOUR);
+    t_int(first.due_ms % (24 * HOUR), 0);
+    t_true(first.due_ms <= first.now_ms && first.now_ms - first.due_ms < 24 * HOUR);
+    t_int(first.next_ms, first.due_ms + 24 * HOUR);
     finish(lease, 0, NULL);
     left = refused(one, &job, ROWLOCK_JOB_NOT_DUE);
     t_true(left > 0 && left <= 24 * HOUR);
@@ -400,7 +400,7 @@ TEST(a_lost_run_is_recorded_and_repeated_once)
     answer = claim(two, &job, &second);
     t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
     t_int(answer.lost, rowlock_token(first));
-    t_int(answer.repeat, 1);
+    t_int(answer.retry_number, 1);
     t_int(look(two, &job).run[1].outcome, ROWLOCK_RUN_LOST);
     die(one, second);
     refused(one, &job, ROWLOCK_JOB_NOT_DUE); /* a job that kills its nodes does not go on */
@@ -438,7 +438,7 @@ TEST(a_run_that_its_own_node_reports_as_lost_is_repeated_once)
     answer = claim(two, &job, &second);
     t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
     t_int(answer.lost, rowlock_token(first));
-    t_int(answer.repeat, 1);
+    t_int(answer.retry_number, 1);
     finish_as(second, ROWLOCK_RUN_LOST);
     refused(one, &job, ROWLOCK_JOB_NOT_DUE);
     seen = look(two, &job);
@@ -474,8 +474,8 @@ TEST(a_run_that_was_not_started_is_no_try_and_is_claimed_again)
         do
             answer = claim(two, &job, &lease);
         while (!lease);
-        t_int(answer.instant_ms, first.instant_ms);
-        t_int(answer.repeat, 0);
+        t_int(answer.due_ms, first.due_ms);
+        t_int(answer.retry_number, 0);
         t_int(answer.lost, 0);
     }
     finish(lease, 0, NULL);
@@ -510,8 +510,8 @@ TEST(a_run_that_was_not_started_is_claimed_again_though_a_later_instant_is_skipp
     do
         answer = claim(one, &job, &lease);
     while (!lease);
-    t_int(answer.instant_ms, first.instant_ms - period_ms);
-    t_int(answer.repeat, 0);
+    t_int(answer.due_ms, first.due_ms - period_ms);
+    t_int(answer.retry_number, 0);
     finish(lease, 0, NULL);
 }
 
@@ -728,7 +728,7 @@ TEST(a_failed_run_is_repeated_after_its_backoff)
     job.backoff_ms = 1;
     usleep(2000);
     answer = claim(one, &job, &lease);
-    t_int(answer.repeat, 1);
+    t_int(answer.retry_number, 1);
     finish(lease, 1, NULL);
     usleep(2000);
     refused(one, &job, ROWLOCK_JOB_NOT_DUE);

@@ -383,7 +383,7 @@ TEST(the_very_first_may_fail_and_what_was_never_made_has_no_age)
     t_int(seen.status, ROWLOCK_SUBJECT_ERROR);
     t_int(seen.updated_ms, 0);
     t_int(seen.age_ms, -1);
-    t_int(seen.made, 0);
+    t_int(seen.has_data, 0);
     t_int(seen.exit, -1);
 }
 
@@ -595,7 +595,7 @@ TEST(what_was_expired_is_stale_whatever_its_age_and_has_none)
     t_int(subject_seen().status, ROWLOCK_SUBJECT_COMPLETE);
     t_int(subject_seen().age_ms, -1);
     t_int(subject_seen().updated_ms, 0);
-    t_int(subject_seen().made, 1);
+    t_int(subject_seen().has_data, 1);
     subject.max_age_ms = -1;
     t_ok(rowlock_refresh_begin(one, &subject, 0, &refresh, &t_error));
     t_int(refresh.stale, 1);

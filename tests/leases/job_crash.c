@@ -122,7 +122,7 @@ static void sweep_claim(enum proxy_direction direction)
         }
         finish(claim(next, &plan.job, &answer));
         t_int(answer.lost, token);
-        t_int(answer.repeat, token != 0);
+        t_int(answer.retry_number, token != 0);
         t_int(t_job_seen(next, hand, &plan.job).runs, token ? 2 : 1);
         t_text(t_all_rows(hand), NO_ROWS);
         t_ok(rowlock_forget_job(next, plan.job.name, &t_error));

@@ -80,7 +80,7 @@ static int cut_claim(struct rowlock_connection *one, void *hand, enum proxy_dire
         t_ok(rowlock_claim(one, job, &answer, &lease, &t_error));
     }
     t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
-    t_int(answer.repeat, repeat);
+    t_int(answer.retry_number, repeat);
     t_int(t_job_runs(one, hand, job), 1);
     t_int(t_job_seen(one, hand, job).runs, runs + 1);
     t_int(t_job_seen(one, hand, job).token, rowlock_token(lease));

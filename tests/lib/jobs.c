@@ -40,7 +40,7 @@ static int see_run(const struct rowlock_run *run, void *data)
         seen->newest = run->token;
         seen->outcome = run->outcome;
         seen->exit = run->exit;
-        seen->repeat = run->repeat;
+        seen->retry_number = run->retry_number;
     }
     seen->running += run->outcome == ROWLOCK_RUN_RUNNING;
     return 0;

@@ -16,7 +16,7 @@ struct job_seen {
     int64_t token;                    /* that the job says is running; 0: none */
     int64_t newest;                   /* the token of the latest run */
     enum rowlock_run_outcome outcome; /* of the latest */
-    int exit, repeat;
+    int exit, retry_number;
     long leases; /* of its name */
 };
 struct job_seen t_job_seen(struct rowlock_connection *connection, void *hand,

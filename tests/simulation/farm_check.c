@@ -399,8 +399,8 @@ void farm_told(struct sim_client *client, unsigned job, const struct rowlock_cla
         sim_fail("job %u: the run before is told to be lost, and is %s", job,
                  farm_outcome_name(farm_outcome_of(claim->lost)));
     if (claim->claimed == ROWLOCK_JOB_CLAIMED)
-        tell("%s runs job %u, of %" PRId64 " (%d)", story_client(client->id), job,
-             claim->instant_ms, claim->repeat);
+        tell("%s runs job %u, of %" PRId64 " (%d)", story_client(client->id), job, claim->due_ms,
+             claim->retry_number);
 }
 
 void farm_finished(struct sim_client *client, int64_t token, enum farm_outcome outcome, int code)

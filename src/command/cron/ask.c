@@ -95,8 +95,9 @@ static void drop_marks(struct cron *cron)
 static void say_claimed(const struct crontab_entry *entry, const struct rowlock_claim *claim,
                         int64_t token)
 {
-    if (claim->repeat > 0)
-        message("%s: started, repetition %d, token %" PRId64, entry->name, claim->repeat, token);
+    if (claim->retry_number > 0)
+        message("%s: started, repetition %d, token %" PRId64, entry->name, claim->retry_number,
+                token);
     else
         message("%s: started, token %" PRId64, entry->name, token);
 }

@@ -26,8 +26,8 @@ static void write_arguments(const struct crontab_entry *entry, const struct rowl
     size_t n = 0;
 
     snprintf(out->token, sizeof out->token, "--adopt=%" PRId64, token);
-    snprintf(out->due, sizeof out->due, "--adopted-due=%" PRId64, claim->instant_ms);
-    snprintf(out->attempt, sizeof out->attempt, "--adopted-attempt=%d", claim->repeat + 1);
+    snprintf(out->due, sizeof out->due, "--adopted-due=%" PRId64, claim->due_ms);
+    snprintf(out->attempt, sizeof out->attempt, "--adopted-attempt=%d", claim->retry_number + 1);
     snprintf(out->fd, sizeof out->fd, "--url-fd=%d", fd);
     snprintf(out->ttl, sizeof out->ttl, "--ttl=%" PRId64 "ms", settings->ttl_ms);
     snprintf(out->kill_after, sizeof out->kill_after, "--kill-after=%" PRId64 "ms",

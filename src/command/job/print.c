@@ -166,7 +166,7 @@ int runs_table_add(struct table *table, const struct rowlock_run *run)
                                 [RESULT] = result_of(run),
                                 [NODE] = where_of(run),
                                 [DUE] = cell_instant(run->due_ms),
-                                [REPEAT] = cell_number(run->repeat),
+                                [REPEAT] = cell_number(run->retry_number),
                                 [TOKEN] = cell_number(run->token),
                                 [OUTPUT] = last_line(run->output)};
 
@@ -228,7 +228,7 @@ static void put_members(FILE *out, const char *prefix, const struct rowlock_run 
     put_text(out, prefix, "node", is ? run->node : "");
     put_number(out, prefix, "pid", is, run->pid);
     put_number(out, prefix, "token", is, run->token);
-    put_number(out, prefix, "repeat", is, run->repeat);
+    put_number(out, prefix, "repeat", is, run->retry_number);
     put_text(out, prefix, "output", is ? run->output : "");
 }
 

@@ -114,8 +114,8 @@ static void say_claim(const struct job_run *job, struct rowlock_connection *conn
         return;
     if (claim->claimed != ROWLOCK_JOB_CLAIMED)
         say_nothing_due(job, connection, claim);
-    else if (claim->repeat > 0)
-        message("'%s' is run again, repetition %d", job->name, claim->repeat);
+    else if (claim->retry_number > 0)
+        message("'%s' is run again, repetition %d", job->name, claim->retry_number);
     else
         message("'%s' is run", job->name);
 }
@@ -155,8 +155,8 @@ int claim_job(const struct job_run *job, const struct signals *signals, struct h
             return status;
     }
     say_claim(job, holding->connection, &claim);
-    holding->due_ms = claim.instant_ms;
-    holding->attempt = claim.repeat + 1;
+    holding->due_ms = claim.due_ms;
+    holding->attempt = claim.retry_number + 1;
     return claim.claimed == ROWLOCK_JOB_CLAIMED ? claimed_run(signals, holding, claimed)
                                                 : job->conflict;
 }

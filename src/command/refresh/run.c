@@ -24,7 +24,7 @@ static int see_subject(const struct rowlock_subject_view *subject, void *data)
 {
     struct others *others = data;
 
-    others->made = subject->made;
+    others->made = subject->has_data;
     others->processing = subject->status == ROWLOCK_SUBJECT_PROCESSING;
     return 0;
 }
