@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asserts that show what was found and what was wanted. */
+/* Asserts that show the actual value and the expected one. */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,15 +47,14 @@ void t_int_is(const char *file, int line, const char *what, long long actual, lo
                name_of(t_error.code), t_error.text);
 }
 
-void t_text_is(const char *file, int line, const char *what, const char *actual,
-               const char *wanted)
+void t_text_is(const char *file, int line, const char *what, const char *actual, const char *wanted)
 {
     if (strcmp(actual, wanted) != 0)
         t_fail(file, line, "%s\n  is  '%s'\n  not '%s'", what, actual, wanted);
 }
 
-void t_text_has(const char *file, int line, const char *what, const char *actual,
-                const char *part, int wanted)
+void t_text_has(const char *file, int line, const char *what, const char *actual, const char *part,
+                int wanted)
 {
     if ((strstr(actual, part) != NULL) != wanted)
         t_fail(file, line, "%s\n  is '%s'\n  which %s '%s'", what, actual,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs tests/lib/server.sh from a C test, for servers that one test needs for itself (extra.h). */
 #include "lib/extra.h"
 
 #include <signal.h>
@@ -9,7 +10,7 @@
 
 #include "lib/test.h"
 
-/* BATS_VERSION: a server must not die with the shell that starts it. */
+/* server.sh ties a server to its shell's life unless BATS_VERSION is set. */
 static const char prelude[] = "exec 2>&1; set -u; BATS_VERSION=x; . tests/lib/server.sh; ";
 
 static const char *last_line(char *text)
@@ -70,7 +71,7 @@ void extra_pooler_stop(const char *name)
     extra_shell("stop_pooler %s", name);
 }
 
-/* ---- the program's own pooler ------------------------------------------------------------------- */
+/* ---- the pooler of the test program ---------------------------------------------------------- */
 
 static char pooler_url[200];
 static pid_t pooler;

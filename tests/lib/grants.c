@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Leases acquired through the library, in threads and in child processes (grants.h). */
 #include "lib/grants.h"
 
 #include <poll.h>
@@ -90,7 +91,7 @@ long long t_until_free(struct rowlock_want want, long long limit_ms)
     return t_now() - began;
 }
 
-/* ---- what is in the tables ---------------------------------------------------------------------- */
+/* ---- rows of the tables ---------------------------------------------------------------------- */
 
 const char *waiter_table(void)
 {
@@ -160,7 +161,7 @@ void t_forget_leases(void *hand)
     t_native_sql(hand, "DELETE FROM %s", waiter_table());
 }
 
-/* ---- threads ----------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static int acquire_work(struct rowlock_connection *connection, void *data,
                         struct rowlock_error *error)
@@ -187,7 +188,7 @@ struct thread *t_acquire_thread(struct rowlock_connection *connection,
     return t_thread(connection, acquire_work, acquisition);
 }
 
-/* ---- processes ---------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 struct child t_child(int (*body)(const void *data, int to), const void *data)
 {
@@ -263,7 +264,7 @@ int t_hold_body(const void *data, int to)
         pause();
 }
 
-/* ---- elsewhere ------------------------------------------------------------------------------------ */
+/* ---- sessions on the server ------------------------------------------------------------------ */
 
 static int is_postgresql(void)
 {
@@ -285,7 +286,7 @@ const char *t_url_at(int port)
     return url;
 }
 
-/* Of all sessions of the database under test but the superuser's: the n-th, 0: none. */
+/* The id of the n-th session on the database under test, without the superuser's; 0: none. */
 static long session_number(size_t n)
 {
     return atol(t_native_sql(
@@ -297,7 +298,7 @@ static long session_number(size_t n)
         n));
 }
 
-/* Those that are there now: whoever comes again in place of one is let live. */
+/* Kills the sessions that exist now. A session that reconnects meanwhile survives. */
 void t_kill_all_sessions(void)
 {
     long sessions[64];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions on the database under test: opened on demand, closed when the test ends. */
+/*
+ * The harness's sessions on the database under test: opened on demand, closed when the test ends.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,10 +148,13 @@ void *t_handle(struct rowlock_connection *connection)
     return t_engine()->handle(connection);
 }
 
-/* ---- cleaning up ------------------------------------------------------------------------------ */
+/* ---- cleaning up ----------------------------------------------------------------------------- */
 
-/* Closing one session may be what another's thread waits for, so threads are joined last. A server
-   notices a closed connection a little later: the next test shall not meet this one's locks. */
+/*
+ * Closing a session may be what another session's thread waits for, so threads are joined last. The
+ * server notices a closed connection a little later, and the next test must not meet this test's
+ * locks.
+ */
 static void close_idle_sessions(void)
 {
     for (size_t i = 0; i < n_sessions; i++)
@@ -193,7 +198,7 @@ void t_clean_house(void)
     n_sessions = n_handles = 0;
 }
 
-/* After fork: the sessions are the parent's, and so are the threads. */
+/* After fork the child uses neither the parent's sessions nor its threads. */
 void t_enter_child(void)
 {
     n_sessions = n_handles = 0;
@@ -208,7 +213,7 @@ void t_close_house(void)
     admin = NULL;
 }
 
-/* ---- the application's own statements ------------------------------------------------------------ */
+/* ---- the application's own statements -------------------------------------------------------- */
 
 static _Thread_local char answer[4000];
 
@@ -279,7 +284,7 @@ void t_own_begin(void *handle, const char *const statements[2])
             t_native_sql(handle, "%s", statements[i]);
 }
 
-/* ---- names and locks ------------------------------------------------------------------------------ */
+/* ---- names and locks ------------------------------------------------------------------------- */
 
 const char *t_name(int number)
 {
@@ -321,7 +326,7 @@ int t_is_free(struct rowlock_want want)
 
     if (code != ROWLOCK_OK && code != ROWLOCK_EBUSY)
         t_fail(__FILE__, __LINE__, "t_is_free: %s", t_error.text);
-    rowlock_rollback(other, NULL); /* a server notices a closed connection a little later */
+    rowlock_rollback(other, NULL); /* the server notices a closed connection a little later */
     t_close(other);
     return code == ROWLOCK_OK;
 }

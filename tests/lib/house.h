@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the files of the test house only. */
+/* Functions shared by the files of the test harness; tests do not call them. */
 #ifndef TEST_HOUSE_H
 #define TEST_HOUSE_H
 
-void t_enter_house(void); /* before each test */
-/* After each test: closes every session, joins every thread. After the last one. */
+void t_enter_house(void);
+/* t_clean_house runs after each test: it closes every session and joins every thread.
+   t_close_house runs after the last test. */
 void t_clean_house(void);
 void t_close_house(void);
 
-/* Joins and forgets the threads that have ended; how many still run. `connection` NULL: any. */
+/* Joins and forgets threads that have ended; returns how many still run. `connection` NULL: any. */
 int t_reap(const void *connection);
 void t_free_threads(void);
 void t_forget_threads(void);
 
-/* A session of the superuser, kept for the program's life; NULL where there is no server. */
+/* A session of the superuser, open for the program's life; NULL where there is no server. */
 void *t_admin(void);
 
 #endif

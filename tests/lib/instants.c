@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Instants as text, through the C library's time zones (instants.h). */
 #include "lib/instants.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs for tests of lost replies and of crashes (jobs.h). */
 #include "lib/jobs.h"
 
 #include <stdio.h>

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs as tests of lost replies and of crashes need them: claimed, and looked at in the tables. */
+/*
+ * Jobs for tests of lost replies and of crashes: helpers claim them and read their rows from the
+ * tables.
+ */
 #ifndef TEST_JOBS_H
 #define TEST_JOBS_H
 
 #include "lib/test.h"
 
-/* Due once, at once; its name is `name`, its ttl an hour. The schedule is the house's. */
+/* A job that is due once, now, with an hour's ttl. Its schedule is parsed once and never freed. */
 struct rowlock_job t_daily_job(const char *name);
-/* "job:NAME", in a buffer of the callee's */
+/* "job:NAME", in a static buffer */
 const char *t_job_lock(const struct rowlock_job *job);
 
-/* What the database says of it. */
+/* The state of the job in the database. */
 struct job_seen {
-    int runs, running;                /* rows of its history; those that nobody has ended */
-    int64_t token;                    /* that the job says is running; 0: none */
+    int runs, running;                /* rows of its history; those without an end */
+    int64_t token;                    /* the run that the job's row names as running; 0: none */
     int64_t newest;                   /* the token of the latest run */
-    enum rowlock_run_outcome outcome; /* of the latest */
+    enum rowlock_run_outcome outcome; /* of the latest run */
     int exit, retry_number;
-    long leases; /* of its name */
+    long leases; /* leases on the job's name */
 };
 struct job_seen t_job_seen(struct rowlock_connection *connection, void *hand,
                            const struct rowlock_job *job);
-/* Never a lease without its run, nor a run that lives without its lease; 1: it runs. */
+/* Asserts that no lease exists without its run, and no live run without its lease; returns 1 if
+   it runs. */
 int t_job_runs(struct rowlock_connection *connection, void *hand, const struct rowlock_job *job);
 
 const char *t_run_table(void);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lease rows written directly into the tables, without the library (lease.h). */
 #include "lib/lease.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tests of one program: they add themselves before main() by TEST. */
+/* Runs the tests of one program. TEST registers each test before main() starts. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MariaDB past the library. */
+/* Reaches MariaDB directly, without the library (struct engine in engine.h). */
 #include <mysql.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,8 +78,8 @@ static long session_of(void *handle)
     return (long)mysql_thread_id(handle);
 }
 
-/* Not information_schema.innodb_trx: that is a picture which is not taken anew for a tenth of a
-   second after anybody looked at it, and so never while somebody keeps looking. */
+/* information_schema.innodb_trx does not do: it is a cached snapshot, which is refreshed only
+   when nobody has read it for a tenth of a second. A poll would therefore never see a change. */
 static int is_waiting(void *admin, long session)
 {
     char mark[64];
@@ -110,7 +110,7 @@ static void kill_session(void *admin, long session)
 
     snprintf(text, sizeof text, "KILL %ld", session);
     sql(admin, text, answer, sizeof answer);
-    /* KILL returns before the session is gone and its locks with it */
+    /* KILL returns before the session and its locks are gone */
     snprintf(text, sizeof text,
              "SELECT count(*) FROM information_schema.processlist WHERE id = %ld", session);
     for (int tries = 0; tries < 10000; tries++)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Calls the procedures of rowlock's schema on MariaDB step by step (mariadb_hand.h). */
 #include "lib/mariadb_hand.h"
 
 #include <mysql.h>
@@ -41,7 +42,7 @@ void *my_fresh(void)
     return hand;
 }
 
-/* ---- statements ---------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static void vsend(void *hand, const char *format, va_list arguments)
 {
@@ -64,7 +65,7 @@ static void join(MYSQL_RES *result, char *out)
         at += (size_t)snprintf(out + at, SIZE - at, "%s%s", i ? "|" : "", row[i] ? row[i] : "");
 }
 
-/* All results are read; `failed` becomes the number of an error. */
+/* Reads all results; `failed` is set to the number of an error. */
 static const char *answer(void *hand, unsigned *failed)
 {
     char *out = buffer();
@@ -166,7 +167,7 @@ const char *my_finish(void *hand)
     return error;
 }
 
-/* ---- leases --------------------------------------------------------------------------------------- */
+/* ---- leases ---------------------------------------------------------------------------------- */
 
 const char *my_wants(const char *wants)
 {

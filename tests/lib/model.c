@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The reference model of transaction locks (model.h). */
 #include "lib/model.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ static int passes(const struct model *model, int me, int ahead)
     return 1;
 }
 
-/* Only rows know whether they are there; making one takes a transaction of its own. */
+/* Only technique row must know a name first; preparing one takes a transaction of its own. */
 static int is_unprepared(const struct model *model, const struct actor *actor, enum step_kind kind)
 {
     int begins = kind == STEP_BEGIN_LOCK || kind == STEP_BEGIN_TRY;
@@ -41,7 +42,7 @@ static enum outcome take(struct model *model, int me, enum step_kind kind)
     if (is_unprepared(model, actor, kind))
         return IS_UNPREPARED;
     model->known = 1;
-    /* A late sharer passes a waiting writer where row locks have no queue. */
+    /* Where row locks have no queue, a late sharer passes a waiting writer. */
     if (passes(model, me,
                t_facts()->writer_queues || actor->mode == ROWLOCK_EXCLUSIVE ? model->queued : 0)) {
         actor->holds = 1;
@@ -75,7 +76,7 @@ static void release(struct model *model, int me, int committed)
     model->queued = left;
 }
 
-/* Steps that make no sense after a failure are left out. */
+/* Omits steps that make no sense after a failure. */
 static void leave_out(struct actor *actor, enum step_kind kind, enum outcome outcome)
 {
     if (outcome == IS_BUSY && kind == STEP_BEGIN_TRY && actor->door != DOOR_SQL)

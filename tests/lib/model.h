@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a lock must do, as a model small enough to be read: sessions that take steps, the modes they
- * ask for, the queue of those that wait, and who knows the name.
+ * A reference model of transaction locks, small enough to read: sessions that take steps, the modes
+ * they ask for, the queue of waiters, and whether the name is prepared. The interleaving tests
+ * compare the product with it.
  */
 #ifndef TEST_MODEL_H
 #define TEST_MODEL_H
@@ -17,7 +18,7 @@ struct actor {
     const enum step_kind *steps;
     enum rowlock_mode mode;
     int at, holds, waits;
-    long added; /* to the ledger, not yet committed */
+    long added; /* added to the ledger, not yet committed */
 };
 
 struct model {
@@ -26,7 +27,8 @@ struct model {
     long committed;
 };
 
-/* The next step of actor `me`. Steps that make no sense after a failure are then left out. */
+/* Applies the next step of actor `me`. Steps that make no sense after a failure are omitted from
+   then on. */
 enum outcome model_step(struct model *model, int me);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Detects holders of conflicting leases (overlap.h). */
 #include "lib/overlap.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ void overlap_free(struct overlap *overlap)
     munmap(overlap, sizeof *overlap);
 }
 
-/* Who held it may have been killed. */
+/* The process that held the mutex may have been killed. */
 static void lock_it(struct overlap *overlap)
 {
     if (pthread_mutex_lock(&overlap->mutex) == EOWNERDEAD)
@@ -39,7 +40,7 @@ static int excludes(const struct inside *other, enum rowlock_mode mode)
     return mode == ROWLOCK_EXCLUSIVE || other->mode != mode;
 }
 
-/* Notes a violation, and counts the permits. */
+/* Records a violation, and counts the permits. */
 static void look_around(struct overlap *overlap, int name, struct rowlock_want want, long long now)
 {
     int permits = want.mode == ROWLOCK_PERMIT ? (want.count ? want.count : 1) : 0;
@@ -68,7 +69,8 @@ int overlap_enter(struct overlap *overlap, int name, struct rowlock_want want,
 
     lock_it(overlap);
     now = t_now();
-    if (rowlock_remaining(lease) > 0) /* else it was paused for so long that others may be there */
+    /* else this client was paused past its expiry, and another may hold the name */
+    if (rowlock_remaining(lease) > 0)
         look_around(overlap, name, want, now);
     overlap->entered++;
     while (place < MOST_INSIDE - 1 && overlap->inside[place].until > now)
@@ -85,7 +87,8 @@ int overlap_enter(struct overlap *overlap, int name, struct rowlock_want want,
 void overlap_leave(struct overlap *overlap, int place)
 {
     lock_it(overlap);
-    if (overlap->inside[place].pid == getpid()) /* else its time was over, and the place taken */
+    /* else the lease expired and another client uses the place */
+    if (overlap->inside[place].pid == getpid())
         overlap->inside[place].until = 0;
     pthread_mutex_unlock(&overlap->mutex);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The overlap detector: notices two who hold leases that exclude each other, in memory that processes
-   share. */
+/*
+ * Detects two clients that hold conflicting leases at the same time, in memory that processes
+ * share.
+ */
 #ifndef TEST_OVERLAP_H
 #define TEST_OVERLAP_H
 
@@ -9,32 +11,32 @@
 
 #include "lib/test.h"
 
-/* Who is inside, and until when at most by the monotonic clock: so it may be told of a lease, and
-   then die with it. */
+/* A client inside, with its latest end by the monotonic clock: if it is killed, its place frees
+   itself when its lease expires. */
 struct inside {
     int name, count;
     enum rowlock_mode mode;
     pid_t pid;
-    long long until; /* 0: a free place */
+    long long until; /* 0: the place is free */
 };
 #define MOST_INSIDE 64
 struct overlap {
     pthread_mutex_t mutex;
     struct inside inside[MOST_INSIDE];
-    int limit;      /* of permits */
-    int violations; /* who entered where somebody was that excludes them */
+    int limit;      /* on permits */
+    int violations; /* entries while a conflicting client was inside */
     int entered, most_permits;
-    int code; /* the first call that failed */
+    int code; /* of the first call that failed */
     char text[600];
 };
 
 struct overlap *overlap_new(int limit);
 void overlap_free(struct overlap *overlap);
-/* Enters under the lease; a place to leave with. */
+/* Registers the holder of the lease; returns the place that overlap_leave takes. */
 int overlap_enter(struct overlap *overlap, int name, struct rowlock_want want,
                   const struct rowlock_lease *lease);
 void overlap_leave(struct overlap *overlap, int place);
-/* The first failure is kept. */
+/* Records the failure; the first one is kept. */
 void overlap_failed(struct overlap *overlap, const struct rowlock_error *error);
 /* Asserts that nobody overlapped and no call failed. */
 void overlap_check(struct overlap *overlap);

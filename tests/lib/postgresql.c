@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PostgreSQL past the library. */
+/* Reaches PostgreSQL directly, without the library (struct engine in engine.h). */
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static long session_of(void *handle)
     return PQbackendPID(handle);
 }
 
-/* For YugabyteDB rowlock polls: it sleeps between two tries. */
+/* On YugabyteDB rowlock polls, and sleeps between two tries. */
 static int is_waiting(void *admin, long session)
 {
     char text[200], answer[40];

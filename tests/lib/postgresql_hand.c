@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Calls the functions of rowlock's schema on PostgreSQL step by step (postgresql_hand.h). */
 #include "lib/postgresql_hand.h"
 
 #include <libpq-fe.h>
@@ -56,7 +57,8 @@ static const char *joined(const PGresult *result, char *out)
     return out;
 }
 
-/* Of all statements of a text, the last that has rows; `state`: of the first that failed. */
+/* The last statement of the text that returns rows; `state` is that of the first one that
+   failed. */
 static const char *answer(void *hand, const char **state)
 {
     char *out = buffer(), *why = buffer();
@@ -121,7 +123,7 @@ long long hand_number(void *hand, const char *format, ...)
     return number;
 }
 
-/* ---- what may wait --------------------------------------------------------------------------- */
+/* ---- statements that may wait ---------------------------------------------------------------- */
 
 void hand_start(void *hand, const char *format, ...)
 {
@@ -132,7 +134,7 @@ void hand_start(void *hand, const char *format, ...)
     va_end(arguments);
 }
 
-/* Reads nothing away: whether the answer's end is there. */
+/* Whether the whole answer has arrived; consumes nothing. */
 int hand_is_done(void *hand)
 {
     struct pollfd socket = {PQsocket(hand), POLLIN, 0};
@@ -158,7 +160,7 @@ const char *hand_finish(void *hand)
     return state ? state : row;
 }
 
-/* ---- leases ------------------------------------------------------------------------------------ */
+/* ---- leases ---------------------------------------------------------------------------------- */
 
 const char *hand_wants(const char *wants)
 {

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of the schema on PostgreSQL, called step by step from plain libpq sessions: what the
- * library does in one go, stopped anywhere. Handles are PGconn of t_native().
+ * Calls the functions of rowlock's schema on PostgreSQL step by step from plain libpq sessions: the
+ * sequence that the library sends in one go can so be stopped anywhere. Handles are PGconn from
+ * t_native().
  */
 #ifndef TEST_POSTGRESQL_HAND_H
 #define TEST_POSTGRESQL_HAND_H
 
 #include <stdint.h>
 
-/* A session on the database under test, where rowlock is installed; technique row: the names "a" to
-   "d" are prepared. */
+/* A session on the database under test, where rowlock is installed; with technique row, the
+   names "a" to "d" are prepared. */
 void *hand_open(void);
-/* The same, and no lease and no waiter is left. */
+/* The same, after deleting all leases and waiters. */
 void *hand_fresh(void);
 void hand_forget(void *hand);
 
-/* The columns of the first row joined by '|' ("" for NULL, "(none)" without a row); a failure fails
-   the test. In one of several buffers of the callee's, in turn. */
+/* The columns of the first row joined by '|' ("" for NULL, "(none)" without a row). A failure
+   fails the test. The text is in one of several static buffers, used in turn. */
 const char *hand_row(void *hand, const char *format, ...) __attribute__((format(printf, 2, 3)));
 long long hand_number(void *hand, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same, but only sent: it may wait. Then until the server says that it does wait; fails if it
-   ends first. Then its answer: where it failed, the SQLSTATE. */
+/*
+ * hand_start only sends the statement, which may wait. hand_until_waiting polls until the server
+ * reports that it waits, and fails if the statement ends first. hand_finish returns its answer: the
+ * SQLSTATE if it failed.
+ */
 void hand_start(void *hand, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void hand_until_waiting(void *hand);
 int hand_is_done(void *hand);
@@ -30,27 +34,28 @@ const char *hand_finish(void *hand);
 /* One grant, as the library sends it: BEGIN, grant, COMMIT. */
 struct hand_terms {
     const char *wants; /* "a:x:0:0,b:p:3:1": names in plain letters */
-    const char *owner; /* NULL: one of its own for every call */
+    const char *owner; /* NULL: a new one for every call */
     long ttl_ms;       /* 0: 60 s */
     long long ticket;
 };
-/* "status|number"; on 0 the number is the token, else what is in the way. */
+/* "status|number"; with status 0 the number is the token, otherwise it identifies the conflict. */
 const char *hand_try(void *hand, struct hand_terms terms);
-/* BEGIN and the grant, waiting so long for T: only sent. After hand_finish ("status|name|token|number|detail")
-   the transaction is open. */
+/* Only sends BEGIN and the grant, with a timeout for the name lock. hand_finish returns
+   "status|name|token|number|detail" and leaves the transaction open. */
 void hand_wait(void *hand, struct hand_terms terms, long wait_ms);
-/* The token; not to get it fails the test. */
+/* The token; fails the test if the grant is refused. */
 long long hand_lease(void *hand, const char *wants);
-/* The ticket; `locked`: with a session lock, else it is good for 60 s. */
+/* The ticket. `locked`: it has a session lock; otherwise it is valid for 60 s. */
 long long hand_queue(void *hand, const char *wants, int locked);
 /* "status|number|before|free|locked" */
 const char *hand_place(void *hand, const char *wants, long long ticket, int locked);
-/* Are names like "a" packed for the functions: in a buffer of the callee's, in turn. */
+/* Names like "a", packed as the functions expect them, in one of several static buffers, used in
+   turn. */
 const char *hand_wants(const char *wants);
 
-/* Does the session lock of this number stand? */
+/* Whether a session holds the session lock of this ticket. */
 int hand_is_marked(void *hand, long long number);
-/* Puts the end of a lease into the past, or far away. */
+/* Sets the lease's expiry into the past, or far into the future. */
 void hand_expire(void *hand, long long token);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A proxy that cuts, stalls or counts the messages of a database protocol (proxy.h). */
 #include "lib/proxy.h"
 
 #include <arpa/inet.h>
@@ -14,18 +15,18 @@
 
 #define MOST 16
 
-/* Where in a message one direction is. */
+/* The position within a message, in one direction. */
 struct stream {
     int to, first; /* PostgreSQL: a client's first message has no type */
     unsigned char head[5];
-    unsigned have; /* of the head */
-    uint32_t left; /* of the body */
+    unsigned have; /* bytes of the head still to come */
+    uint32_t left; /* bytes of the body still to come */
 };
 
 struct pair {
-    int fd[2]; /* of the client, of the server; -1: free */
+    int fd[2]; /* sockets of the client and of the server; -1: free */
     struct stream stream[2];
-    int silent, asked; /* asked: the client spoke last */
+    int silent, asked; /* asked: the client sent the last message */
 };
 
 struct proxy {
@@ -100,7 +101,7 @@ static uint32_t body_length(const struct proxy *proxy, const struct stream *stre
            4;
 }
 
-/* One byte more; 1: a message has ended. */
+/* Processes one more byte; returns 1 if a message has ended. */
 static int take_byte(const struct proxy *proxy, struct stream *stream, unsigned char byte)
 {
     if (stream->left > 0)
@@ -114,7 +115,7 @@ static int take_byte(const struct proxy *proxy, struct stream *stream, unsigned 
     return stream->left == 0;
 }
 
-/* The fault is due now, on this connection. */
+/* Whether the fault is due now, on this connection. */
 static int is_due(const struct proxy *proxy, int direction)
 {
     return proxy->fault != PROXY_NONE && !proxy->struck && (int)proxy->direction == direction &&

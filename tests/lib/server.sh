@@ -1,25 +1,26 @@
 # shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: Apache-2.0
-# Database servers for the tests: sourced by tests/run and by any *.bats or *_test.sh that needs a
-# server of its own (a standby, a read-only one, one to be killed). A server lives in a folder below
-# $ROWLOCK_TEST_FOLDER, runs as an unprivileged user, listens on a Unix socket there and on a free
-# port of 127.0.0.1, and is stopped by tests/run at the latest.
+# Starts and stops database servers for the tests. tests/run sources it, and so does any *.bats or
+# *_test.sh that needs a server of its own (a standby, a read-only one, one to be killed). A server
+# has a folder below $ROWLOCK_TEST_FOLDER, runs as an unprivileged user, listens on a Unix socket
+# there and on a free port of 127.0.0.1. tests/run stops it at the latest.
 #
-#   start_postgresql NAME [OPTION...]   a new server, or the one whose data is in NAME/data already,
-#                                       on the port that it had
+#   start_postgresql NAME [OPTION...]   starts a new server, or restarts the one whose data is in
+#                                       NAME/data, on its previous port
 #   start_mariadb NAME [OPTION...]      OPTIONs are appended to the server's command line
 #   start_pooler NAME URL               pgbouncer before the database of a URL; stop_pooler NAME
-#   stop_server NAME                    in order; stop_server NAME KILL: not
-#   as_postgresql, as_mariadb COMMAND...   as the user that the server runs as
+#   stop_server NAME                    shuts it down; stop_server NAME KILL kills it
+#   as_postgresql, as_mariadb COMMAND...   runs a command as the server's user
 #
-# After a start: server_pid, server_port, server_socket (a folder), server_data, server_log,
-# server_admin (URL of a superuser), server_url (URL of the role tester, on MariaDB rowlock; append the database).
+# After a start these are set: server_pid, server_port, server_socket (a folder), server_data,
+# server_log, server_admin (URL of a superuser), server_url (URL of the role tester, on MariaDB
+# rowlock; append the database).
 
 PATH=$PATH:/usr/sbin:/sbin
 : "${ROWLOCK_TEST_FOLDER:=}"
 
 am_root() { [ "$(id -u)" = 0 ]; }
-server_user() { # NAME: who runs a server
+server_user() { # NAME: the user that runs a server
     if ! am_root; then
         id -un
     elif id "$1" >/dev/null 2>&1; then
@@ -28,7 +29,7 @@ server_user() { # NAME: who runs a server
         echo nobody
     fi
 }
-# setpriv, not runuser: it becomes the command, so that $! is the server itself.
+# setpriv, not runuser: setpriv becomes the command, so that $! is the server itself.
 as_user() { # USER COMMAND...
     local user=$1
     shift
@@ -41,20 +42,20 @@ as_user() { # USER COMMAND...
 as_postgresql() { as_user "$(server_user postgres)" "$@"; }
 as_mariadb() { as_user "$(server_user mysql)" "$@"; }
 
-postgresql_program() { # its path: the newest version that has it
+postgresql_program() { # prints its path: the newest version that has it
     local found
     # shellcheck disable=SC2012
     found=$(ls -d "/usr/lib/postgresql/"*"/bin/$1" 2>/dev/null | sort -V | tail -n 1)
     echo "${found:-$(command -v "$1")}"
 }
 
-is_running() { # PID: and no zombie
+is_running() { # PID: runs, and is no zombie
     local state
     state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null) || return 1
     [ -n "$state" ] && [ "$state" != Z ]
 }
 port_is_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-port_of() { # FOLDER: what its server had before, or a free one
+port_of() { # FOLDER: the port that its server had before, or a free one
     cat "$1/port" 2>/dev/null || free_port | tee "$1/port"
 }
 free_port() { # below the range from which the kernel gives ports to clients
@@ -67,7 +68,7 @@ free_port() { # below the range from which the kernel gives ports to clients
     done
 }
 
-server_folder() { # NAME USER: made, and handed to the user
+server_folder() { # NAME USER: creates the folder and gives it to the user
     local folder=$ROWLOCK_TEST_FOLDER/$1
     mkdir -p "$folder/tmp"
     chmod 755 "$folder"
@@ -80,7 +81,7 @@ server_folder() { # NAME USER: made, and handed to the user
     echo "$folder"
 }
 
-# ---- templates: a data folder is made once a run, then copied ---------------------------------
+# ---- templates: a data folder is created once per run, then copied -----------------------------
 
 make_postgresql_template() { # FOLDER
     local initdb postgres
@@ -142,7 +143,7 @@ launch() { # USER FOLDER COMMAND...: sets server_pid
     if am_root; then
         options=(--reuid "$user" --regid "$(id -g "$user")" --clear-groups)
     fi
-    # A server dies with the shell that started it, unless that is one which ends before.
+    # A server ends with the shell that started it, unless that shell is one that ends earlier.
     if [ "$BASHPID" = "$$" ] && [ -z "${BATS_VERSION:-}" ]; then
         options+=(--pdeathsig TERM)
     fi
@@ -150,7 +151,8 @@ launch() { # USER FOLDER COMMAND...: sets server_pid
     server_pid=$!
     echo "$server_pid" >"$folder/pid"
 }
-await_server() { # FOLDER COMMAND...: until the command succeeds; fails when the server is gone
+# FOLDER COMMAND...: repeats the command until it succeeds; fails if the server has ended
+await_server() {
     local folder=$1 tries=0
     shift
     until "$@" >/dev/null 2>&1; do
@@ -218,8 +220,9 @@ start_mariadb() { # NAME [OPTION...]
     explain MariaDB "$folder"
 }
 
-# start_pooler NAME URL: pgbouncer in transaction mode before the database of the URL, with fewer backends
-# than clients, so that each transaction gets whichever is free. server_url is then that database's.
+# start_pooler NAME URL: pgbouncer in transaction mode before the database of the URL, with fewer
+# backends than clients, so that each transaction gets a free one. server_url is then the URL of
+# that database.
 start_pooler() {
     local name=$1 folder role=${2#*//} port=${2##*:} database=${2##*/} try
     role=${role%%[@:]*} port=${port%%/*}
@@ -259,10 +262,11 @@ stop_server() { # NAME [SIGNAL]
     local folder=$ROWLOCK_TEST_FOLDER/$1 signal=${2:-INT} pid children child tries=0
     [ -e "$folder/pid" ] || return 0
     pid=$(cat "$folder/pid")
-    # A number may have been given to another process since.
+    # The kernel may have given the pid to another process since.
     if is_running "$pid" && tr '\0' ' ' <"/proc/$pid/cmdline" | grep -qF "$folder/data"; then
         if [ -e "$folder/mariadbd.pid" ] && [ "$signal" = INT ]; then signal=TERM; fi
-        children=$(pgrep -P "$pid") || true # PostgreSQL's: they outlive a killed server for a moment
+        # PostgreSQL's child processes outlive a killed server for a moment
+        children=$(pgrep -P "$pid") || true
         kill -s CONT "$pid" && kill -s "$signal" "$pid"
         while is_running "$pid"; do
             tries=$((tries + 1))
@@ -272,18 +276,19 @@ stop_server() { # NAME [SIGNAL]
         for child in $children; do
             while is_running "$child" && [ $((tries += 1)) -lt 800 ]; do sleep 0.05; done
         done
-        wait "$pid" 2>/dev/null || true # another shell's child
+        wait "$pid" 2>/dev/null || true # a child of another shell
     fi
-    # A killed server leaves its segment; the seventh line of the file names it.
+    # A killed server leaves its shared memory segment; the seventh line of the file names it.
     if [ "$signal" = KILL ] && [ -e "$folder/data/postmaster.pid" ]; then
         ipcrm -m "$(sed -n '7s/.* //p' "$folder/data/postmaster.pid")" 2>/dev/null || true
     fi
-    # Killed, and by whoever inherited it not reaped yet, it passes for a server that still runs.
+    # A killed server that its parent has not reaped yet looks as if it still ran.
     if [ "$signal" = KILL ]; then rm -f "$folder"/.s.PGSQL.*.lock "$folder/data/postmaster.pid"; fi
     rm -f "$folder/pid"
 }
-# Every process that inherited $ROWLOCK_TEST_FOLDER: a test that was ended may have left some. The shell that set
-# it is none of them: the kernel shows the environment with which a program was started.
+# Every process that inherited $ROWLOCK_TEST_FOLDER: a test that was stopped may have left some. The
+# shell that set it is not among them, because the kernel shows the environment with which a program
+# was started.
 remains() {
     env -u ROWLOCK_TEST_FOLDER grep -lszxF -e "ROWLOCK_TEST_FOLDER=$ROWLOCK_TEST_FOLDER" /proc/[0-9]*/environ |
         sed -n 's|/proc/\([0-9]*\)/.*|\1|p' | while read -r pid; do

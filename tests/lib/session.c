@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions that execute one step at a time, each in a thread (session.h). */
 #include "lib/session.h"
 
 #include <pthread.h>
@@ -22,7 +23,7 @@
 
 struct session {
     enum door door;
-    struct rowlock_connection *connection; /* NULL: DOOR_SQL */
+    struct rowlock_connection *connection; /* NULL with DOOR_SQL */
     void *handle;
     long id;
     pthread_t thread;
@@ -41,7 +42,7 @@ static int is_postgresql(void)
     return strcmp(t_engine()->name, "postgresql") == 0;
 }
 
-/* ---- steps, in the session's thread ----------------------------------------------------------- */
+/* ---- steps, in the session's thread ---------------------------------------------------------- */
 
 static int run_text(struct session *session, const char *text, char *out, size_t size)
 {
@@ -205,7 +206,7 @@ static void *body(void *data)
     }
 }
 
-/* ---- from the test's thread ------------------------------------------------------------------- */
+/* ---- from the test's thread ------------------------------------------------------------------ */
 
 struct session *session_open(enum door door)
 {
@@ -246,7 +247,7 @@ void *session_handle(const struct session *session)
     return session->handle;
 }
 
-/* Until the step ended, for at most that long. */
+/* Waits until the step has ended, for at most that long. */
 static int ends_within(struct session *session, long milliseconds)
 {
     struct timespec until;

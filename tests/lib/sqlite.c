@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SQLite past the library. Nobody can ask it who waits; lib/watch.c sees the library's pauses. */
+/*
+ * Reaches SQLite directly, without the library (struct engine in engine.h). SQLite cannot report
+ * waiters; lib/thread.c observes the library's pauses instead.
+ */
 #include <sqlite3.h>
 #include <stdio.h>
 

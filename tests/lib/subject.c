@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Subjects, and a cache table that the tests refresh (subject.h). */
 #include "lib/subject.h"
 
 #include <stdio.h>

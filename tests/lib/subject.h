@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subjects, and a real cache table that is made anew. */
+/* Subjects of once-only refreshes, and a real cache table that the tests refresh. */
 #ifndef TEST_SUBJECT_H
 #define TEST_SUBJECT_H
 
@@ -7,21 +7,21 @@
 
 #define HOUR 3600000
 
-/* The table of the test house's schema: "subject", "expiry". */
+/* The name of a table of rowlock's schema: "subject" or "expiry". */
 const char *subject_table(const char *which);
-/* The subject t_name(0), as young as HOUR. */
+/* The subject t_name(0), whose data may be up to HOUR old. */
 struct rowlock_subject subject_here(void);
 
-/* A table data_cache (object_name, created), with one row ('old', 0). */
+/* Creates data_cache (object_name, created), with one row ('old', 0). */
 void cache_create(struct rowlock_connection *connection);
 /* Its rows, 'old' or 'new 1', as any other session sees them now. */
 const char *cache_seen(void);
-/* DELETE and INSERT of ('new', number), in the transaction that is open. */
+/* DELETE and INSERT of ('new', number), in the open transaction. */
 void cache_fill(struct rowlock_connection *connection, int number);
 
-/* The subject t_name(0) as rowlock_subjects shows it; its texts are kept until the next call. */
+/* The subject t_name(0) as rowlock_subjects shows it; its texts are valid until the next call. */
 struct rowlock_subject_view subject_seen(void);
-/* It was made so long ago: sets the clock of its row back. */
+/* Makes the data older: moves the time in its row back by that much. */
 void subject_grow_old(struct rowlock_connection *connection, long by_ms);
 
 #endif

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# TAP for scripts: `check NAME COMMAND...` is one test, `finish_tap` ends the script. What a command
-# prints is shown where it failed.
+# TAP for shell scripts: `check NAME COMMAND...` is one test, `finish_tap` ends the script. The
+# output of a command is shown if it fails.
 tap_n=0
 tap_bad=0
 check() {

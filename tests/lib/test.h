@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The test house: cmocka, plus sessions on the database under test, threads that wait in a lock
- * until the server itself says so, and asserts that show both values.
+ * The test harness: cmocka, plus sessions on the database under test, threads that wait for a lock,
+ * and asserts that show both values. The server itself reports whether a thread waits.
  *
- *     TEST(p1_exclusive_excludes_exclusive) { ... }      found by itself; main() is in the house
+ *     TEST(p1_exclusive_excludes_exclusive) { ... }      registers itself; lib/main.c has main()
  *
- * Everything opened or started here is closed or joined when the test ends, however it ends.
- * Asserts are for the test's own thread only.
+ * When a test ends, in whatever way, the harness closes every session and joins every thread opened
+ * here. Only the test's own thread may assert.
  */
 #ifndef TEST_H
 #define TEST_H
@@ -21,82 +21,84 @@
 #include "lib/engine.h"
 #include "rowlock.h"
 
-#define TEST(name)                                                                                \
-    static void name(void **state);                                                               \
-    __attribute__((constructor)) static void add_##name(void)                                     \
-    {                                                                                             \
-        t_add(#name, name);                                                                       \
-    }                                                                                             \
+#define TEST(name)                                            \
+    static void name(void **state);                           \
+    __attribute__((constructor)) static void add_##name(void) \
+    {                                                         \
+        t_add(#name, name);                                   \
+    }                                                         \
     static void name(__attribute__((unused)) void **state)
 
 void t_add(const char *name, void (*function)(void **));
 
 /* ---- asserts ------------------------------------------------------------------------------- */
 
-/* Every call that may fail fills this one; it is cleared before each test. */
+/* The default error of every call that may fail; it is cleared before each test. */
 extern struct rowlock_error t_error;
 
-/* The call's code is 0, or the code given; else its name and text are shown. */
+/* t_ok: the call returns 0; t_fails: it returns the given code. Otherwise the code's name and
+   the error's text are shown. */
 #define t_ok(call) t_code_is(__FILE__, __LINE__, #call, (call), ROWLOCK_OK)
 #define t_fails(call, wanted) t_code_is(__FILE__, __LINE__, #call, (call), ROWLOCK_##wanted)
 #define t_int(actual, wanted) t_int_is(__FILE__, __LINE__, #actual, (actual), (wanted))
 #define t_text(actual, wanted) t_text_is(__FILE__, __LINE__, #actual, (actual), (wanted))
 #define t_contains(actual, part) t_text_has(__FILE__, __LINE__, #actual, (actual), (part), 1)
 #define t_lacks(actual, part) t_text_has(__FILE__, __LINE__, #actual, (actual), (part), 0)
-#define t_true(condition)                                                                         \
-    t_int_is(__FILE__, __LINE__, #condition, (condition) ? 1 : 0, 1)
-/* What t_error says is left of the transaction. */
-#define t_left(wanted)                                                                            \
-    t_int_is(__FILE__, __LINE__, "t_error.transaction", (int)t_error.transaction,                 \
+#define t_true(condition) t_int_is(__FILE__, __LINE__, #condition, (condition) ? 1 : 0, 1)
+/* The state of the transaction as t_error reports it. */
+#define t_left(wanted)                                                            \
+    t_int_is(__FILE__, __LINE__, "t_error.transaction", (int)t_error.transaction, \
              (int)ROWLOCK_TX_##wanted)
 
-/* And that is so: the session is asked. */
+/* Asserts that the session really is in that state. */
 void t_left_is_true(struct rowlock_connection *connection);
 
 void t_code_is(const char *file, int line, const char *what, int code, int wanted);
 void t_int_is(const char *file, int line, const char *what, long long actual, long long wanted);
 void t_text_is(const char *file, int line, const char *what, const char *actual,
                const char *wanted);
-void t_text_has(const char *file, int line, const char *what, const char *actual,
-                const char *part, int wanted);
+void t_text_has(const char *file, int line, const char *what, const char *actual, const char *part,
+                int wanted);
 __attribute__((noreturn, format(printf, 3, 4))) void t_fail(const char *file, int line,
                                                             const char *format, ...);
 
 /* ---- the database under test ----------------------------------------------------------------- */
 
-/* Facts of the engine and technique under test, and the engine's own ways (engine.h). */
+/* Facts about the engine and technique under test, and direct access to the engine (engine.h). */
 const struct facts *t_facts(void);
 const struct engine *t_engine(void);
 const char *t_url(void);
 
-/* A session by URL on the database under test, where rowlock is installed with the technique. */
+/* Opens a session by URL on the database under test, where rowlock is installed with the
+   technique. */
 struct rowlock_connection *t_open(void);
 struct rowlock_connection *t_open_with(const struct rowlock_options *options);
-/* A native handle, and one wrapped: `*handle` is closed by the house too. */
+/* A native handle, and a wrapped one. The harness closes `*handle` too. */
 void *t_native(void);
 struct rowlock_connection *t_wrap(void **handle, const struct rowlock_options *options);
-/* First thing after fork(), in the child; it ends by _exit() and asserts nothing. */
+/* The child calls it first after fork(); the child ends by _exit() and asserts nothing. */
 void t_enter_child(void);
-/* Installs rowlock, if no session was opened yet: before fork(). */
+/* Installs rowlock, unless a session was opened already. Call it before fork(). */
 void t_install(void);
-/* Closes it before the test's end. */
+/* Closes the connection before the test ends. */
 void t_close(struct rowlock_connection *connection);
-/* Gives a connection that the test opened itself to the house. */
+/* The harness will close a connection that the test opened itself. */
 struct rowlock_connection *t_adopt(struct rowlock_connection *connection);
 
-/* A statement of the application's own on the session; its first value as text ("" for NULL). */
+/* Executes a statement of the application on the session; returns its first value as text (""
+   for NULL). */
 const char *t_sql(struct rowlock_connection *connection, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 const char *t_native_sql(void *handle, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* 0, or 1 where it failed; the message is in t_sql_error. */
+/* Returns 0, or 1 on failure with the message in t_sql_error. */
 int t_try_sql(void *handle, const char *format, ...) __attribute__((format(printf, 2, 3)));
 extern _Thread_local char t_sql_error[500];
 void *t_handle(struct rowlock_connection *connection);
 
-/* ---- wants, and the calls that most tests make ------------------------------------------------ */
+/* ---- wants, and the calls that most tests make ----------------------------------------------- */
 
-/* A lock name that no other test has: made of the test's name; `n` tells several apart. */
+/* A lock name unique to the test, made from the test's name; `n` distinguishes several. */
 const char *t_name(int n);
 struct rowlock_want t_x(const char *name); /* exclusive */
 struct rowlock_want t_s(const char *name); /* shared */
@@ -107,29 +109,30 @@ int t_lock(struct rowlock_connection *connection, struct rowlock_want want,
            rowlock_duration wait_ms);
 /* BEGIN of the application's own: engine->begin or engine->begin_repeatable. */
 void t_own_begin(void *handle, const char *const statements[2]);
-/* May another session lock the name now? Both rolled back; tried in a session of its own. */
+/* Whether another session could lock the name now. Tries it in a session of its own, and rolls
+   back. */
 int t_is_free(struct rowlock_want want);
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
 struct thread;
 
-/* Runs rowlock_begin or rowlock_lock in a thread of its own. */
+/* Runs rowlock_begin or rowlock_lock in a thread. */
 struct thread *t_begin_thread(struct rowlock_connection *connection, struct rowlock_want want,
                               rowlock_duration wait_ms);
 struct thread *t_lock_thread(struct rowlock_connection *connection, struct rowlock_want want,
                              rowlock_duration wait_ms);
-/* Anything: `work` must fill `error` where it fails. */
+/* Runs any function in a thread; `work` must fill `error` if it fails. */
 struct thread *t_thread(struct rowlock_connection *connection,
                         int (*work)(struct rowlock_connection *connection, void *data,
                                     struct rowlock_error *error),
                         void *data);
-/* Until the server says that the session waits for a lock (SQLite: until it pauses). */
+/* Polls until the server reports that the session waits for a lock (SQLite: until it pauses). */
 void t_until_waiting(struct thread *thread);
-/* Until the library polls: it waits for a lease. */
+/* Polls until the library polls, which means that it waits for a lease. */
 void t_until_polling(struct thread *thread);
 int t_is_done(const struct thread *thread);
-/* Joins; the call's code, its error in t_error. */
+/* Joins; returns the call's code, with its error in t_error. */
 int t_join(struct thread *thread);
 
 /* How much of a long history is enough: `quick` in the quick scope, else `full`

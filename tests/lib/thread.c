@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that wait in a lock, and how a test learns that they do: from the server, or, where a
- * poll of the library does the waiting, from the library's own pauses, which come by here first
- * (the linker's --wrap=rowlock__pause).
+ * Threads that wait for a lock, and how a test learns that they wait. The server reports it. Where
+ * the library polls, its pauses report it: they pass through this file (the linker's
+ * --wrap=rowlock__pause).
  */
 #include <pthread.h>
 #include <stdatomic.h>

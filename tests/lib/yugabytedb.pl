@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# yugabytedb.pl PORT FILE: stands before the PostgreSQL server at PORT of 127.0.0.1 and makes a client believe that it
-# is YugabyteDB; writes the port at which it listens into FILE. What it changes on the way, and nothing else:
-#   the server's parameter server_version          15.2-YB-2025.1.0.0-b0
-#   pg_catalog.version() in a statement            standin.version( )   which a test creates
-#   settings yb_... in a statement                 yb....               which PostgreSQL takes from anybody
-#   make_known's INSERT in the schema's text       standin.make_known(...)   which writes outside the transaction,
-#                                                  as yb_disable_transactional_writes does
-# tests/lib/yugabytedb.sql creates the functions.
+# yugabytedb.pl PORT FILE: a proxy in front of the PostgreSQL server at PORT of 127.0.0.1. It makes
+# clients believe that the server is YugabyteDB, and writes its own port into FILE. It changes only
+# this:
+#   the server's parameter server_version      15.2-YB-2025.1.0.0-b0
+#   pg_catalog.version() in a statement        standin.version( )   which tests/lib/yugabytedb.sql
+#                                              creates
+#   settings yb_... in a statement             yb....   which PostgreSQL accepts from everybody
+#   make_known's INSERT in the schema's text   standin.make_known(...)   which writes outside the
+#                                              transaction, as yb_disable_transactional_writes does
 use strict;
 use warnings;
 use IO::Select;
@@ -37,7 +38,8 @@ sub put {
     }
 }
 
-# The first message of a client has no letter; one that asks for encryption or for a cancel comes alone.
+# A client's first message has no type letter; a request for encryption or to cancel comes first and
+# alone.
 sub take_messages {
     my ($buffer, $started) = @_;
     my $whole = '';
@@ -48,7 +50,7 @@ sub take_messages {
         last if length $$buffer < $length;
         my $message = substr $$buffer, 0, $length, '';
         $$started = 1 if !$$started && unpack('N', substr $message, 4, 4) == 196608;
-        if ($$started && $message =~ /^[PQ]/) { # each stays as long as it is
+        if ($$started && $message =~ /^[PQ]/) { # each replacement has the length of the original
             $message =~ s/pg_catalog\.version\(\)/standin.version( )  /g;
             $message =~ s/\byb_(disable_transactional_writes|effective_transaction_isolation_level)/yb.$1/g;
             $message =~ s/(INSERT INTO rowlock\.name \(name\) VALUES \(make_known\.name\) ON CONFLICT DO NOTHING);/
@@ -67,14 +69,15 @@ sub serve {
     while (my @readable = $both->can_read) {
         for my $from (@readable) {
             my $n = sysread $from, my $bytes, 65536;
-            put($client, $greeting) if !$n && $from == $server && !$ready; # an error is the end of it
+            # an error ends the greeting
+            put($client, $greeting) if !$n && $from == $server && !$ready;
             exit 0 unless $n;
             if ($from == $client) {
                 $asked .= $bytes;
                 put($server, take_messages(\$asked, \$started));
             } elsif ($ready || !$started) {
                 put($client, $bytes);
-            } else { # up to the first "ready for query", or an error, the greeting is kept together
+            } else { # collects the greeting, up to the first "ready for query" or an error
                 $greeting .= $bytes;
                 next if $greeting =~ /^R\x00{3}\x08\x00{4}/ && $greeting !~ /Z\x00{3}\x05[ITE]\z/;
                 $greeting =~ s/S....server_version\x00[^\x00]*\x00/my $v = "server_version\0" . "15.2-YB-2025.1.0.0-b0\0";

@@ -1,5 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What yugabytedb.pl makes of a client's statements refers to: run by a superuser in the database under test.
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- The functions that yugabytedb.pl puts into a client's statements. A superuser runs this file in
+-- the database under test.
 CREATE SCHEMA standin;
 GRANT USAGE ON SCHEMA standin TO PUBLIC;
 CREATE EXTENSION dblink SCHEMA standin;
@@ -8,8 +11,9 @@ CREATE FUNCTION standin.version() RETURNS text LANGUAGE sql AS $$
     SELECT 'PostgreSQL 15.2-YB-2025.1.0.0-b0 on x86_64-pc-linux-gnu, compiled by clang'::text
 $$;
 
--- The row stays when the caller's transaction is rolled back, and nobody waits for it. A row that the caller has
--- deleted is in the way of that: then lock_timeout ends the wait.
+-- The row must stay when the caller's transaction is rolled back, and no caller waits for it. If
+-- the caller has deleted the row, this would wait for the caller itself: lock_timeout ends that
+-- wait.
 CREATE FUNCTION standin.make_known(name text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
