@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The application's own connection, lent to rowlock and given back as it was. */
+/* An application's own connection, wrapped by rowlock and given back unchanged. */
 #include <string.h>
 
 #include "lib/test.h"
@@ -86,7 +86,7 @@ TEST(wrapped_twice_it_is_one_session)
     t_int(t_is_free(t_x(t_name(1))), 1);
 }
 
-/* Everything a caller may do, and what goes wrong, and his settings are as they were. */
+/* The session's settings are unchanged after every call, successful or not. */
 TEST(p11_the_callers_settings_are_as_they_were)
 {
     char before[4000];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P12: a name is data. Whatever stands in it, it locks and does nothing else. */
+/*
+ * P12: a name is data. Whatever bytes it contains, they only select the lock; no part of a name is
+ * executed.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,13 +15,53 @@ static const char *const hostile[] = {
     "'); DROP TABLE witness; --",
     "\\'; DROP TABLE witness; --",
     "' OR '1'='1",
-    "'", "''", "\"", "\\", "\\\\", "\\'", "`", ";", "--", "/*", "*/", "#",
-    "%", "%s%s%n", "%d", "_", "?", "$1", ":name", "@name", "{x}", "${x}",
-    "$$", "$body$", "E'\\x27'", "x'27'",
-    "\x01", "\t", "\n", "\r\n", "\x1b[2J", "\x7f",
-    "a,b", "a:x:0", "41:x:0,42:x:0", "a|b", "a\tb",
-    "\xf0\x9f\x94\x92", "\xe2\x80\xae", "\xc2\xa0", "\xef\xbb\xbf",
-    "NULL", "null", "0", "-1", "true", "DEFAULT",
+    "'",
+    "''",
+    "\"",
+    "\\",
+    "\\\\",
+    "\\'",
+    "`",
+    ";",
+    "--",
+    "/*",
+    "*/",
+    "#",
+    "%",
+    "%s%s%n",
+    "%d",
+    "_",
+    "?",
+    "$1",
+    ":name",
+    "@name",
+    "{x}",
+    "${x}",
+    "$$",
+    "$body$",
+    "E'\\x27'",
+    "x'27'",
+    "\x01",
+    "\t",
+    "\n",
+    "\r\n",
+    "\x1b[2J",
+    "\x7f",
+    "a,b",
+    "a:x:0",
+    "41:x:0,42:x:0",
+    "a|b",
+    "a\tb",
+    "\xf0\x9f\x94\x92",
+    "\xe2\x80\xae",
+    "\xc2\xa0",
+    "\xef\xbb\xbf",
+    "NULL",
+    "null",
+    "0",
+    "-1",
+    "true",
+    "DEFAULT",
 };
 
 #define N (sizeof hostile / sizeof *hostile)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening, closing, asking, losing: refusal is told apart from loss, and nothing hangs. */
+/*
+ * Opening, closing, asking for the state, and losing a connection: a refusal and a loss have
+ * different codes, and no call hangs.
+ */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdio.h>
@@ -83,7 +86,8 @@ TEST(a_commit_on_a_lost_connection_committed_nothing)
     t_text(t_sql(other, "SELECT count(*) FROM never"), "0");
 }
 
-/* A server may come back. Of SQLite it is a folder that does not exist, which no wait creates. */
+/* The code for an unreachable database: ECONN, because a server may return; on SQLite ESERVER,
+   because the folder does not exist and no wait creates it. */
 static int absence(void)
 {
     return t_facts()->server ? ROWLOCK_ECONN : ROWLOCK_ESERVER;
@@ -118,7 +122,7 @@ TEST(a_database_that_does_not_exist_is_refused)
     t_fails(try_open(url, NULL), EDENIED);
 }
 
-/* A port on which somebody listens who never says a word. */
+/* A port whose listener accepts connections and never answers. */
 static int silent_port(int *fd)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

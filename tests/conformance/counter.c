@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters: no number twice, none missing, on every engine and technique. */
+/* Counters: no number is drawn twice, none is missing, on every engine and technique. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static int draw(struct rowlock_connection *connection, const char *counter, int6
     return rowlock_next(connection, counter, 1, count, -1, first, &t_error);
 }
 
-/* Technique row on a bare handle: names are made known beforehand. */
+/* With technique row, names must be prepared before a bare handle can lock them. */
 static struct rowlock_want lock_of(const char *counter)
 {
     static char names[4][300];
@@ -25,7 +25,7 @@ static struct rowlock_want lock_of(const char *counter)
     return t_x(name);
 }
 
-/* In a transaction that locks something else besides; it is left open. */
+/* Draws in a transaction that also holds another lock, and leaves the transaction open. */
 static int64_t draw_in_new(struct rowlock_connection *connection, int64_t start, int64_t count)
 {
     int64_t first = 0;
@@ -146,11 +146,11 @@ TEST(what_is_no_counter_is_refused_and_the_transaction_goes_on)
     t_ok(rowlock_commit(one, &t_error));
 }
 
-/* ---- many at once --------------------------------------------------------------------------------- */
+/* ---- many at once ---------------------------------------------------------------------------- */
 
 struct drawer {
     const char *counter;
-    char begun[300]; /* a name of its own, to begin with */
+    char begun[300]; /* a name of its own first */
     int64_t numbers[DRAWS];
     int n;
 };

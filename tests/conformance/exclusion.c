@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P1, P2: one exclusive holder per name, until its transaction ends, however it ends. */
+/* P1, P2: a name has one exclusive holder until its transaction ends, in whatever way it ends. */
 #include "lib/test.h"
 
 TEST(p1_exclusive_excludes_exclusive)
@@ -165,7 +165,7 @@ TEST(p2_a_server_that_loses_the_session_unlocks)
     t_ok(t_begin(holder, t_x(t_name(1)), 0));
     thread = t_begin_thread(waiter, t_x(t_name(1)), -1);
     t_until_waiting(thread);
-    if (!t_facts()->server) { /* the session is the process: sessions/crash kills that */
+    if (!t_facts()->server) { /* on SQLite the session is the process; sessions/crash kills that */
         t_ok(rowlock_rollback(holder, &t_error));
         t_ok(t_join(thread));
         return;

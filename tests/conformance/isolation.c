@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P2: who got the lock sees all that the holders before it committed. rowlock's own transactions
- * are READ COMMITTED whatever the default; a lock taken later where that cannot be is refused.
+ * P2: the holder of a lock sees everything that earlier holders committed. rowlock's own
+ * transactions are READ COMMITTED, whatever the default. A later lock in a transaction whose
+ * snapshot is too old is refused.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ TEST(p2_begin_is_read_committed_whatever_the_sessions_default)
     t_ok(rowlock_commit(waiter, &t_error));
     if (!t_facts()->levels)
         return;
-    /* and still sees what is committed while it holds, which only READ COMMITTED does */
+    /* it also sees commits made while it holds the lock, as only READ COMMITTED does */
     t_ok(t_begin(waiter, t_x(t_name(1)), 0));
     t_text(t_sql(waiter, "SELECT n FROM fresh"), "2");
     t_sql(holder, "UPDATE fresh SET n = 3");
@@ -73,7 +74,7 @@ TEST(p2_a_transaction_that_has_read_and_cannot_become_a_writer_is_refused)
     void *handle;
     struct rowlock_connection *own, *writer;
 
-    if (t_facts()->levels) /* an engine with levels says it by them */
+    if (t_facts()->levels) /* on engines with isolation levels, another test checks this */
         return;
     own = t_wrap(&handle, NULL);
     writer = t_open();
@@ -94,7 +95,8 @@ TEST(p2_a_transaction_that_has_read_and_cannot_become_a_writer_is_refused)
     t_native_sql(handle, "COMMIT");
 }
 
-/* Read, add one, write: the count is right only if no two overlap and each sees the one before. */
+/* Read, add one, write: the count is right only if no two holders overlap and each one sees the
+   previous write. */
 #define TURNS 30
 
 static int add_one(struct rowlock_connection *connection, void *data, struct rowlock_error *error)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs: what is due is claimed by one node, and what became of it is known, on every engine and technique. */
+/*
+ * Jobs on every engine and technique: one node claims each run that is due, and the database
+ * records how it ended.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,7 +70,7 @@ static void finish(struct rowlock_lease *lease, int status, const char *output)
     rowlock_lease_free(lease);
 }
 
-/* Its node has died, and its ttl is over. */
+/* The node has died, and the run's lease has expired. */
 static void die(struct rowlock_connection *connection, struct rowlock_lease *lease)
 {
     t_sql(connection, "UPDATE %s SET expires = %s WHERE token = %lld", lease_beat_table(),
@@ -111,7 +114,7 @@ static struct seen look(struct rowlock_connection *connection, const struct rowl
     return seen;
 }
 
-/* ---- a claim ---------------------------------------------------------------------------------------- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 TEST(a_period_never_seen_is_due_at_once_and_then_at_its_next_instant)
 {
@@ -130,7 +133,8 @@ TEST(a_period_never_seen_is_due_at_once_and_then_at_its_next_instant)
     t_true(left > 0 && left <= 24 * HOUR);
 }
 
-/* The database's clock was hours ahead, and is right again: nobody waits for what was planned by it. */
+/* The database's clock was hours ahead, and is right again: a due time planned by the wrong
+   clock delays no run. */
 TEST(a_job_planned_by_a_clock_that_was_hours_ahead_is_planned_again)
 {
     struct rowlock_job job = job_of("every 5m");
@@ -141,7 +145,8 @@ TEST(a_job_planned_by_a_clock_that_was_hours_ahead_is_planned_again)
           "UPDATE %.8sjob SET due = due + 3 * 3600000, last = last + 3 * 3600000 WHERE name = '%s'",
           t_engine()->meta, job.name);
     t_true(refused(one, &job, ROWLOCK_JOB_NOT_DUE) <= 300000);
-    t_true(refused(one, &job, ROWLOCK_JOB_NOT_DUE) <= 300000); /* it was written down */
+    /* the claim has written the new plan */
+    t_true(refused(one, &job, ROWLOCK_JOB_NOT_DUE) <= 300000);
 }
 
 TEST(a_line_never_seen_is_planned)
@@ -256,7 +261,7 @@ TEST(what_cannot_be_right_is_refused)
     t_fails(rowlock_claim(one, &job, &answer, &lease, &t_error), EINVAL);
 }
 
-/* Its row says that it is due so long from now, by the database's clock. */
+/* Sets the job's due time to `ms` from now, by the database's clock. */
 static void is_due_in(struct rowlock_connection *connection, const struct rowlock_job *job,
                       long long ms)
 {
@@ -292,7 +297,7 @@ TEST(a_call_that_comes_early_is_to_wait_and_holds_nothing)
     t_int(look(one, &job).runs, 0);
     is_due_in(one, &job, 40000);
     refused(one, &job, ROWLOCK_JOB_NOT_DUE);
-    job.early_ms = 0; /* a daemon */
+    job.early_ms = 0; /* 0 as in the cron daemon */
     is_due_in(one, &job, 20000);
     left = refused(one, &job, ROWLOCK_JOB_NOT_DUE);
     t_true(left > 0 && left <= 20000);
@@ -300,7 +305,8 @@ TEST(a_call_that_comes_early_is_to_wait_and_holds_nothing)
     finish(claimed(one, &job), 0, NULL);
 }
 
-/* As after a step of the clock between the look and the claim: the claim's own transaction looks again. */
+/* As after a step of the clock between the look and the claim: the claim's own transaction looks
+   again. */
 TEST(the_database_refuses_a_claim_before_its_due_time)
 {
     static const struct {
@@ -327,7 +333,7 @@ TEST(the_database_refuses_a_claim_before_its_due_time)
         }
 }
 
-/* Whatever the node's clock shows: in the history both are by the database's. */
+/* Both times in the history are by the database's clock, whatever the node's clock shows. */
 TEST(no_run_starts_before_its_due_time)
 {
     struct rowlock_connection *one = t_open();
@@ -348,7 +354,7 @@ TEST(no_run_starts_before_its_due_time)
         t_true(look(one, &job).run[i].started_ms >= look(one, &job).run[i].due_ms);
 }
 
-/* ---- how a run ends ------------------------------------------------------------------------------------ */
+/* ---- how a run ends -------------------------------------------------------------------------- */
 
 TEST(what_became_of_it_is_known)
 {
@@ -403,7 +409,7 @@ TEST(a_lost_run_is_recorded_and_repeated_once)
     t_int(answer.retry_number, 1);
     t_int(look(two, &job).run[1].outcome, ROWLOCK_RUN_LOST);
     die(one, second);
-    refused(one, &job, ROWLOCK_JOB_NOT_DUE); /* a job that kills its nodes does not go on */
+    refused(one, &job, ROWLOCK_JOB_NOT_DUE); /* a run that was lost twice is not repeated again */
     t_int(look(two, &job).job.running.token, 0);
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_LOST);
     third = NULL;
@@ -418,7 +424,7 @@ static void finish_as(struct rowlock_lease *lease, enum rowlock_run_outcome outc
                         &t_error));
 }
 
-/* Its exit status is 0, which alone would mean done. */
+/* The exit status is 0, which alone would mean done. */
 TEST(a_run_that_its_own_node_reports_as_lost_is_repeated_once)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
@@ -427,7 +433,7 @@ TEST(a_run_that_its_own_node_reports_as_lost_is_repeated_once)
     struct rowlock_claim answer;
     struct seen seen;
 
-    job.at_least_ms = HOUR; /* is for runs that end by themselves */
+    job.at_least_ms = HOUR; /* the minimum hold is for runs that end by themselves */
     first = claimed(one, &job);
     finish_as(first, ROWLOCK_RUN_LOST);
     t_true(t_is_free(t_x(lock_of(&job))));
@@ -487,7 +493,7 @@ TEST(a_run_that_was_not_started_is_no_try_and_is_claimed_again)
     refused(two, &job, ROWLOCK_JOB_NOT_DUE);
 }
 
-/* Skipping is for instants in which nobody called. */
+/* Only due times without any claim are skipped as missed. */
 TEST(a_run_that_was_not_started_is_claimed_again_though_a_later_instant_is_skipped)
 {
     struct rowlock_connection *one = t_open();
@@ -505,7 +511,7 @@ TEST(a_run_that_was_not_started_is_claimed_again_though_a_later_instant_is_skipp
     t_true(lease != NULL);
     finish_as(lease, ROWLOCK_RUN_NOTSTARTED);
     rowlock_lease_free(lease);
-    /* a period goes by: nobody has called for the next instant */
+    /* a period passes without a claim of the next due time */
     t_sql(one, "UPDATE %s SET due = due - %lld, last = last - %lld", table, period_ms, period_ms);
     do
         answer = claim(one, &job, &lease);
@@ -515,7 +521,7 @@ TEST(a_run_that_was_not_started_is_claimed_again_though_a_later_instant_is_skipp
     finish(lease, 0, NULL);
 }
 
-/* As after a lost reply, and where the lease was over before. */
+/* As after a lost reply, and after the lease had expired. */
 TEST(what_was_not_started_or_lost_stays_so_when_it_is_reported_again)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
@@ -664,7 +670,7 @@ TEST(a_lost_run_that_is_laid_to_rest_does_not_live_again)
     die(two, lease);
     refused(two, &job, ROWLOCK_JOB_NOT_DUE);
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_LOST);
-    t_fails(rowlock_renew(lease, 0, &t_error), ELOST); /* as one that was under way */
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST); /* the lease of a run under way is lost */
     t_fails(rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &t_error), ELOST);
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_LATE);
     rowlock_lease_free(lease);
@@ -684,7 +690,7 @@ TEST(a_run_that_is_broken_when_its_lease_is_over_is_broken)
     refused(two, &job, ROWLOCK_JOB_NOT_DUE);
 }
 
-/* Who has looked at the job before carries out nothing that he decided then. */
+/* A node that looked at the job before the break does not execute its decision. */
 TEST(a_break_is_a_change_of_the_job)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
@@ -747,7 +753,8 @@ TEST(a_name_stays_taken_for_a_time)
     t_int(look(two, &job).job.running.token, 0);
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_DONE);
     left = refused(two, &job,
-                   ROWLOCK_JOB_RUNNING); /* until the next instant: the hold may be broken */
+                   /* until the next due time, because the hold may be broken before */
+                   ROWLOCK_JOB_RUNNING);
     t_true(left > 0 && left <= 1000);
     t_ok(rowlock_break(two, lock_of(&job), 0, 1, NULL, &t_error));
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_DONE);
@@ -766,7 +773,7 @@ TEST(a_run_is_finished_once)
     t_text(look(one, &job).output, "done");
 }
 
-/* As after a lost reply; the name stays taken, and somebody breaks that. */
+/* As after a lost reply. The name stays held; then another session breaks that hold. */
 TEST(a_finish_repeated_changes_nothing)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
@@ -794,7 +801,7 @@ TEST(the_lease_of_no_job_is_not_finished)
     t_give(lease);
 }
 
-/* ---- the history ----------------------------------------------------------------------------------------- */
+/* ---- the history ----------------------------------------------------------------------------- */
 
 TEST(the_history_is_trimmed)
 {

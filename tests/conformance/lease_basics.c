@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lease in the life of a program: acquired, listed, renewed, adopted, kept, fenced, broken, released;
-   and what each of these calls refuses. What they promise under stress is tested in tests/leases. */
+/*
+ * The calls in the life of a lease: acquire, list, renew, adopt, keep, fence, break, release; and
+ * the arguments that each call refuses. tests/leases tests their promises under stress.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -16,7 +18,7 @@ struct seen {
     char text[2000];
     int64_t token[8];
     rowlock_duration left_ms[8];
-    struct rowlock_connection *connection; /* to be used meanwhile; or NULL */
+    struct rowlock_connection *connection; /* used during the visit; or NULL */
 };
 
 static int see(const struct rowlock_holder *holder, void *data)
@@ -156,7 +158,7 @@ TEST(an_adopted_lease_can_be_kept)
     rowlock_lease_free(lease);
     t_close(one);
     t_ok(rowlock_auto_renew(same, NULL, NULL, &t_error));
-    /* at once, for it has less than a keeper wants */
+    /* the first renewal comes at once: less time is left than a keeper needs */
     while (rowlock_remaining(same) <= 3000) {
         t_true(t_now() < end);
         nanosleep(&moment, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only libmariadb has: results that are pending, flags of the handle. Runs on: mariadb/row */
+/* Features of libmariadb alone: pending results, flags of the handle. Runs on: mariadb/row */
 #include <mysql.h>
 #include <stdlib.h>
 
@@ -58,7 +58,8 @@ TEST(the_character_set_of_the_handle_does_not_matter)
 
 TEST(a_strange_sql_mode_does_not_matter)
 {
-    static const char *const modes[] = {"ANSI", "ORACLE", "NO_BACKSLASH_ESCAPES", "", "TRADITIONAL"};
+    static const char *const modes[] = {"ANSI", "ORACLE", "NO_BACKSLASH_ESCAPES", "",
+                                        "TRADITIONAL"};
 
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         void *handle;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P1: shared and exclusive, as far as engine and technique know the difference. */
+/* P1: shared and exclusive locks, on techniques that distinguish them. */
 #include "lib/test.h"
 
-/* Where shared is refused, it is refused before anything happens. 1 if that was all. */
+/* Where shared is unsupported, asserts that it is refused without any effect, and returns 1. */
 static int is_refused(struct rowlock_connection *connection, const char *name)
 {
     if (t_facts()->shared != SHARED_REFUSED)

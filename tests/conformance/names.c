@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P9: a name is its bytes, UTF-8, 1 to 255 of them. */
+/* P9: a name is its bytes: UTF-8, 1 to 255 of them. */
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/test.h"
 
-/* What some collation, padding rule or normal form holds for the same. */
+/* Different names that some collation, padding rule or normal form treats as equal. */
 static const char *const pairs[][2] = {
     {"a", "A"},
     {"a", "a "},
     {"a", " a"},
     {"a", "a\t"},
-    {"a", "\xc3\xa1"},                      /* a with acute */
-    {"\xc3\xa9", "e\xcc\x81"},              /* composed, decomposed */
-    {"ss", "\xc3\x9f"},                     /* sharp s */
-    {"i", "\xc4\xb1"},                      /* dotless i */
+    {"a", "\xc3\xa1"},                        /* a with acute */
+    {"\xc3\xa9", "e\xcc\x81"},                /* composed, decomposed */
+    {"ss", "\xc3\x9f"},                       /* sharp s */
+    {"i", "\xc4\xb1"},                        /* dotless i */
     {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x81"}, /* two faces */
-    {"\xef\xac\x80", "ff"},                 /* ligature */
-    {"a", "a\xe2\x80\x8b"},                 /* zero width */
+    {"\xef\xac\x80", "ff"},                   /* ligature */
+    {"a", "a\xe2\x80\x8b"},                   /* zero width */
     {"1", "01"},
     {"a%", "ab"},
     {"a_", "ab"},
@@ -25,8 +25,15 @@ static const char *const pairs[][2] = {
 };
 
 static const char *const not_utf8[] = {
-    "\x80", "a\xff", "\xc3", "\xc0\x80", "\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80",
-    "\xf8\x88\x80\x80\x80", "good\xc3\x28",
+    "\x80",
+    "a\xff",
+    "\xc3",
+    "\xc0\x80",
+    "\xe2\x82",
+    "\xed\xa0\x80",
+    "\xf4\x90\x80\x80",
+    "\xf8\x88\x80\x80\x80",
+    "good\xc3\x28",
 };
 
 TEST(p9_names_that_look_alike_are_different_locks)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P7: transaction locks stand in the engine's own queue. */
+/* P7: transaction locks wait in the engine's own queue. */
 #include <stdatomic.h>
 
 #include "lib/test.h"
@@ -76,7 +76,7 @@ TEST(p7_a_waiter_whose_session_is_killed_does_not_hold_up_the_next)
         t_engine()->kill(killer, t_engine()->session(t_handle(victim)));
         t_fails(t_join(killed), ECONN);
         t_left(DEAD);
-    } else { /* no server, nobody to kill it: it gives up */
+    } else { /* without a server the wait cannot be killed; it times out */
         t_fails(t_join(killed), ETIMEDOUT);
     }
     t_ok(rowlock_commit(holder, &t_error));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only libpq has: the states of a handle in which it cannot be lent. Runs on: postgresql/native */
+/*
+ * Features of libpq alone: the states of a handle in which rowlock cannot borrow it. Runs on:
+ * postgresql/native
+ */
 #include <libpq-fe.h>
 #include <string.h>
 

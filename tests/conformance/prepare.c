@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making names known before one's own BEGIN, and forgetting those that nobody holds. */
-#include <string.h>
-#include <time.h>
-
+/* Preparing names before an application's own BEGIN, and vacuuming names that nobody holds. */
 #include "lib/lease.h"
 #include "lib/test.h"
 
@@ -140,7 +137,7 @@ TEST(vacuum_forgets_what_nobody_holds_and_nothing_else)
     t_int(t_is_free(t_x(t_name(1))), 0);
 }
 
-/* Such rows can only be somebody's mistake: they are no lease, and nobody would ever meet them. */
+/* Only a mistake leaves such rows: they are no lease, and no other statement finds them. */
 TEST(vacuum_removes_an_expired_beat_without_a_lease)
 {
     struct rowlock_connection *cleaner = t_open();
@@ -156,7 +153,7 @@ TEST(vacuum_removes_an_expired_beat_without_a_lease)
     lease_put(hand, 4, t_name(4), "exclusive", -1000);
     t_native_sql(hand, "DELETE FROM %s WHERE token < 3", lease_table());
     t_ok(rowlock_vacuum(cleaner, &removed, &t_error));
-    t_int(removed, 1); /* beats are not counted, the expired lease's neither */
+    t_int(removed, 1); /* heartbeats are not counted, not even that of the expired lease */
     t_int(lease_rows(hand, 4), 0);
     t_int(lease_beats(hand, 4), 0);
     t_int(lease_beats(hand, 1), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Made anew once, when it is stale: every row of the article's table of what two sessions observed, in the
- * caller's own transaction, with a real cache table.
+ * A refresh of stale data happens once. This covers every row of the article's table of
+ * observations by two sessions, in the caller's own transaction, with a real cache table.
  */
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static struct rowlock_refresh begun(struct rowlock_connection *connection)
     return refresh;
 }
 
-/* prc_Run_Cache_Init, from its beginning to its end; 1: the cache was updated. */
+/* The article's prc_Run_Cache_Init as a whole; returns 1 if it updated the cache. */
 static int make(struct rowlock_connection *connection, int number)
 {
     struct rowlock_refresh refresh;
@@ -66,7 +66,7 @@ static int use_in_thread(struct rowlock_connection *connection, void *data,
                              error);
 }
 
-/* ---- the article's table --------------------------------------------------------------------------- */
+/* ---- the article's table --------------------------------------------------------------------- */
 
 TEST(row_1_of_two_that_refresh_at_once_one_waits_and_finds_it_done)
 {
@@ -145,7 +145,7 @@ TEST(row_3_and_of_two_that_share_it_none_where_the_engine_can)
     t_int(code, t_facts()->shared == SHARED_TOGETHER ? ROWLOCK_OK : ROWLOCK_EBUSY);
 }
 
-/* Programs that know no rowlock: where the table can be named. */
+/* Whether locking the named table also excludes programs that do not use rowlock. */
 static int can_lock_tables(struct rowlock_connection *connection)
 {
     int code = rowlock_use_begin(connection, t_name(0), used(), "data_cache", 0, &t_error);
@@ -171,7 +171,7 @@ struct stranger {
     const char *text;
 };
 
-/* A statement of the engine's own, by a session that knows nothing of us. */
+/* A plain statement by a session that does not use rowlock. */
 static int speak(__attribute__((unused)) struct rowlock_connection *connection, void *data,
                  struct rowlock_error *error)
 {
@@ -194,7 +194,7 @@ TEST(row_4_a_delete_by_a_program_that_knows_no_rowlock_waits)
     if (!can_lock_tables(one))
         return;
     if (!t_facts()->server) {
-        /* the file is locked: SQLite's own wait is busy_timeout */
+        /* the file is locked: busy_timeout applies, SQLite's own wait */
         t_int(t_try_sql(stranger.handle, "DELETE FROM data_cache"), 1);
         t_ok(rowlock_commit(one, &t_error));
         t_int(t_try_sql(stranger.handle, "DELETE FROM data_cache"), 0);
@@ -341,7 +341,7 @@ TEST(a_table_that_is_written_to_is_waited_for_and_no_longer_than_told)
     t_text(cache_seen(), "old 0 of 1");
 }
 
-/* ---- when it goes wrong ------------------------------------------------------------------------------ */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 TEST(an_error_rolls_the_data_back_and_leaves_the_status_with_its_message)
 {
@@ -426,7 +426,7 @@ TEST(a_failure_is_not_written_over_who_makes_it_at_the_moment)
     t_int(subject_seen().status, ROWLOCK_SUBJECT_COMPLETE);
 }
 
-/* ---- the article's warning ----------------------------------------------------------------------------- */
+/* ---- the article's warning ------------------------------------------------------------------- */
 
 static void is_told_lost(struct rowlock_connection *connection,
                          const struct rowlock_refresh *refresh)
@@ -533,7 +533,7 @@ TEST(a_borrowed_session_does_it_all_and_its_settings_stay)
     t_int(subject_seen().status, ROWLOCK_SUBJECT_COMPLETE);
 }
 
-/* ---- age -------------------------------------------------------------------------------------------------- */
+/* ---- age ------------------------------------------------------------------------------------- */
 
 TEST(what_is_fresh_waits_for_nobody)
 {
@@ -586,7 +586,7 @@ TEST(what_was_expired_is_stale_whatever_its_age_and_has_none)
     t_ok(rowlock_expire(one, t_name(0), &known, &t_error));
     t_int(known, 0);
     cache_create(one);
-    for (int i = 1; i <= 20; i++) { /* the clock may not move in between */
+    for (int i = 1; i <= 20; i++) { /* the clock need not move between these calls */
         t_int(make(one, i), 1);
         t_int(make(one, i), 0);
         t_ok(rowlock_expire(one, t_name(0), &known, &t_error));
@@ -599,7 +599,7 @@ TEST(what_was_expired_is_stale_whatever_its_age_and_has_none)
     subject.max_age_ms = -1;
     t_ok(rowlock_refresh_begin(one, &subject, 0, &refresh, &t_error));
     t_int(refresh.stale, 1);
-    t_true(refresh.age_ms >= 0); /* there is something, old as it is */
+    t_true(refresh.age_ms >= 0); /* the data exists, however old */
 }
 
 TEST(expired_while_it_is_made_it_is_stale_when_it_is_done)
@@ -611,7 +611,7 @@ TEST(expired_while_it_is_made_it_is_stale_when_it_is_done)
         return;
     cache_create(one);
     refresh = begun(one);
-    t_ok(rowlock_expire(two, t_name(0), NULL, &t_error)); /* and waits for nobody */
+    t_ok(rowlock_expire(two, t_name(0), NULL, &t_error)); /* and does not wait */
     cache_fill(one, 1);
     t_ok(rowlock_refresh_done(one, &refresh, &t_error));
     t_int(subject_seen().status, ROWLOCK_SUBJECT_COMPLETE);
@@ -666,7 +666,7 @@ TEST(p9_subjects_that_differ_by_case_space_and_quotes_are_different)
     }
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 TEST(who_does_not_wait_is_told_who_has_it_and_nothing_is_open)
 {
@@ -712,7 +712,7 @@ TEST(what_is_no_subject_is_refused)
     t_ok(rowlock_commit(one, &t_error));
 }
 
-/* ---- many at once ------------------------------------------------------------------------------------------- */
+/* ---- many at once ---------------------------------------------------------------------------- */
 
 #define NODES 8
 

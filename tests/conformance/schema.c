@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Installing, by any number of nodes at once, and everything that can be wrong with a schema. */
+/*
+ * Installing the schema, by any number of nodes at once, and every way in which a schema can be
+ * wrong.
+ */
 #include <string.h>
 
 #include "lib/test.h"
@@ -19,7 +22,7 @@ static int install(struct rowlock_connection *connection, enum rowlock_technique
     return rowlock_install(connection, &plan, &t_error);
 }
 
-/* A test leaves the schema as it found it: installed. */
+/* A test leaves the schema installed, as it found it. */
 static struct rowlock_connection *uninstalled(void)
 {
     struct rowlock_connection *connection = t_open();
@@ -57,7 +60,7 @@ TEST(what_is_installed_is_told)
     t_ok(install(connection, t_facts()->code));
 }
 
-/* A server that has the extension: tests/sql. */
+/* tests/sql covers a server with the extension. */
 TEST(what_install_made_belongs_to_no_extension)
 {
     struct rowlock_connection *connection = t_open();
@@ -184,7 +187,7 @@ TEST(a_newer_schema_is_refused_and_an_older_one_too)
     t_left(NONE);
     t_fails(install(other, t_facts()->code), ESCHEMA);
     t_fails(rowlock_upgrade(other, &t_error), ESCHEMA);
-    if (t_facts()->server) { /* elsewhere a version that never was is made anew */
+    if (t_facts()->server) { /* SQLite recreates the schema for a version that never existed */
         t_sql(connection, "UPDATE %s SET version = 0", t_engine()->meta);
         t_fails(t_begin(bare(), t_x(t_name(1)), 0), ESCHEMA);
     }
@@ -272,7 +275,8 @@ TEST(a_committed_row_of_another_program_is_reported_and_vacuumed)
     t_left(NONE);
     t_contains(t_error.text, "u-left");
     t_contains(t_error.text, "2020-02-02");
-    t_fails(t_begin(connection, t_x(name), 20000), ELEFTOVER); /* and does not wait for it */
+    /* and does not wait for the leftover */
+    t_fails(t_begin(connection, t_x(name), 20000), ELEFTOVER);
     t_ok(rowlock_vacuum(connection, NULL, &t_error));
     t_ok(t_begin(connection, t_x(name), 0));
     t_ok(rowlock_commit(connection, &t_error));
@@ -294,7 +298,7 @@ TEST(p12_a_table_that_is_no_plain_name_is_refused)
     }
 }
 
-/* The servers of the tests are fast, and nobody's. */
+/* The servers of the tests run with settings that lose commits in a crash. */
 TEST(durability_names_the_setting_that_is_against_it)
 {
     struct rowlock_connection *connection = t_open();

@@ -31,7 +31,8 @@ TEST(p1_of_several_names_none_is_held_when_one_is_busy)
         t_ok(t_begin(holder, wants[i], 0));
         t_fails(rowlock_begin(other, wants, 3, 0, &t_error), EBUSY);
         t_left(NONE);
-        /* Where neighbours meet, a free name's lock can run into the row of the one that is held. */
+        /* Where index neighbours conflict, locking a free name can run into the row of the held
+           one. */
         t_contains(t_error.text, t_facts()->neighbours_meet ? "name " : wants[i].name);
         t_fails(rowlock_begin(other, wants, 3, 30, &t_error), ETIMEDOUT);
         t_left(NONE);
@@ -62,7 +63,7 @@ TEST(p11_several_names_taken_later_are_given_back_or_the_error_says_which_are_no
     }
     t_int(t_is_free(t_x(t_name(3))), 0);
     t_ok(rowlock_commit(other, &t_error));
-    if (t_facts()->neighbours_meet) /* the next name is held */
+    if (t_facts()->neighbours_meet) /* the neighbouring name is held */
         t_ok(rowlock_commit(holder, &t_error));
     t_int(t_is_free(wants[0]), 1);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only SQLite has: the file itself, and the busy time-out of a handle. Runs on: sqlite/native */
+/*
+ * Features of SQLite alone: the file itself, and the busy timeout of a handle. Runs on:
+ * sqlite/native
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -76,7 +79,7 @@ TEST(memory_is_no_database_that_programs_share)
     t_fails(rowlock_open("sqlite:", NULL, &connection, &t_error), EINVAL);
 }
 
-/* ---- the file is replaced ---------------------------------------------------------------------------- */
+/* ---- the file is replaced -------------------------------------------------------------------- */
 
 static struct rowlock_lease *held_in(struct rowlock_connection *connection)
 {
@@ -89,8 +92,8 @@ static struct rowlock_lease *held_in(struct rowlock_connection *connection)
     return lease;
 }
 
-/* Whatever is done with a lease of a file that is not there any more says that it is lost, and nothing
-   new is locked in that file. */
+/* Every call for a lease in a replaced file reports that the lease is lost, and nothing is
+   locked in that file. */
 static void nothing_holds(struct rowlock_connection *connection, struct rowlock_lease *lease)
 {
     struct rowlock_want want = t_x("other");
@@ -136,7 +139,8 @@ TEST(p1_the_file_is_replaced_and_its_leases_are_lost)
     nothing_holds(connection, lease);
 }
 
-/* Opens and acquires, and loses the right to look into the folder. 0: the lease is renewed all the same. */
+/* Opens and acquires, then loses the permission to read the folder. Returns 0: the lease can
+   still be renewed. */
 static int renew_unseen(const void *data, int to)
 {
     struct rowlock_want want = t_x("unseen");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P11: busy and timed out leave the caller's transaction as it was, with its work and its locks.
- * Where the engine itself ended it, the error says exactly that.
+ * P11: a refusal or a timeout leaves the caller's transaction as it was, with its work and its
+ * locks. If the engine itself ended the transaction, the error says exactly that.
  */
 #include "lib/test.h"
 
-/* Two transactions at once, each with a lock and a row of its own; else the engine has only one. */
+/* Two concurrent transactions, each with a lock and a row of its own. Engines with one writer
+   have no such pair. */
 struct pair {
     struct rowlock_connection *holder, *other;
 };
@@ -111,7 +112,8 @@ TEST(p11_a_deadlock_victim_is_told_what_happened_to_its_transaction)
         t_int((int)t_error.transaction, (int)t_facts()->deadlock_left);
         t_true(t_error.sqlstate[0] != '\0');
         victim = two;
-        /* where it keeps nothing, the other goes on by itself; else only the end frees it */
+        /* where the victim keeps no lock, the other one continues; otherwise the victim must end
+           first */
         t_ok(t_join(thread));
     } else {
         first = t_join(thread);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trying once, waiting for a time, waiting for ever, being interrupted. */
+/* Trying once, waiting with a timeout, waiting without one, being interrupted. */
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,7 +70,7 @@ TEST(a_wait_in_a_transaction_ends_after_its_time)
     struct rowlock_connection *holder = t_open(), *other = t_open();
     long long began;
 
-    if (!t_facts()->names_independent) { /* who has a transaction has the file */
+    if (!t_facts()->names_independent) { /* the holder of a transaction holds the whole file */
         t_ok(t_begin(holder, t_x(t_name(1)), 0));
         t_ok(t_lock(holder, t_x(t_name(2)), 20000));
         return;

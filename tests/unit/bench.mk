@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The benchmark's harness, which knows no peer: linked into its tests, with peers of their own.
+# Links the benchmark's harness, without any peer, into its unit tests, which bring peers of their
+# own.
 $(BUILD)/tests/libbench.a: $$(BENCH_TESTED)
 	@mkdir -p $(@D)
 	rm -f $@ && $(AR) rcs $@ $^

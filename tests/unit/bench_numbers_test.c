@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the benchmark makes of its numbers, and what it finds under a lock. */
+/* The benchmark's statistics, and its detection of two holders of one lock. */
 #include "lib/test.h"
 #include "overlap.h"
 #include "peers/protobuf.h"
@@ -23,7 +23,7 @@ TEST(a_spread_is_the_median_and_the_ends)
     near(spread.high, 30);
     near(bench_spread_of(even, 4).median, 2.5);
     near(bench_spread_of(odd, 0).median, 0);
-    near(odd[0], 30); /* left as they were */
+    near(odd[0], 30); /* the input is unchanged */
 }
 
 TEST(a_quantile_is_a_value_that_occurred)
@@ -37,7 +37,7 @@ TEST(a_quantile_is_a_value_that_occurred)
     near(bench_quantile(values, 0, 0.5), 0);
 }
 
-/* The quotient of the medians would be 2 as well, its ends would not. */
+/* The ratio of the medians is 2 as well, but its extremes would differ. */
 TEST(ratios_are_those_of_the_same_repetition)
 {
     const double ours[] = {10, 20, 30}, theirs[] = {5, 20, 10};
@@ -95,7 +95,7 @@ TEST(two_under_one_lock_are_found)
     bench_enter(overlap, 0, 0);
     bench_enter(overlap, 0, 1);
     t_int((int)overlap->found, 1);
-    bench_leave(overlap, 0, 1); /* it was never inside alone */
+    bench_leave(overlap, 0, 1); /* it was never alone inside */
     t_int((int)overlap->found, 2);
     bench_overlap_reset(overlap);
     t_int((int)overlap->found, 0);
@@ -109,13 +109,13 @@ TEST(who_was_killed_is_inside_no_more)
     bench_enter(overlap, 0, 0);
     bench_buried(overlap, 0, 0);
     bench_enter(overlap, 0, 1);
-    bench_buried(overlap, 0, 0); /* not his any more */
+    bench_buried(overlap, 0, 0); /* the name is free again */
     bench_leave(overlap, 0, 1);
     t_int((int)overlap->found, 0);
     bench_overlap_free(overlap);
 }
 
-/* Each of a pool's names belongs to one client, and none comes twice before all have come. */
+/* Each name of the pool belongs to one client, and every name is used once before any repeats. */
 TEST(names_of_the_pool_are_taken_once_each)
 {
     struct bench_place place = {.names = 4000};
@@ -150,7 +150,7 @@ TEST(names_of_ones_own_meet_nobody_elses)
     t_int(bench_pick(&measurement, 3, 17), 4711);
 }
 
-/* The worked example of the encoding's own description: field 1, 150, is 08 96 01. */
+/* The worked example of the Protocol Buffers specification: field 1 with value 150 is 08 96 01. */
 TEST(protobuf_messages_are_written_and_read)
 {
     static const unsigned char cut[] = {0x12, 0x07, 't', 'e'};

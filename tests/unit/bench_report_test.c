@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench.json: what stands in it, and what people read of it. */
+/* The content of bench.json, and the reports made from it. */
 #include "lib/test.h"
 #include "report.h"
 #include "result.h"
@@ -60,7 +60,7 @@ TEST(each_row_has_both_sides_the_ratio_its_spread_and_the_durability)
 {
     json_t *json = example(), *rows = json_object_get(json, "rows"), *row, *ratio;
 
-    t_int((int)json_array_size(rows), 3); /* what is only told has no row */
+    t_int((int)json_array_size(rows), 3); /* a workload without a measure has no row */
     row = json_array_get(rows, 0);
     ratio = json_object_get(row, "ratio");
     t_text(report_text(row, "workload"), "speed");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The harness with peers that need no server: a right one (flock), one that lets everybody in, one that is
- * not there. What must be found is looked for until it is found, however slow the machine.
+ * The benchmark's harness with peers that need no server: a correct one (flock), one that lets
+ * every client in, one that is absent. The tests repeat until they find the expected defect,
+ * however slow the machine.
  */
 #include "lib/test.h"
 #include "run.h"
@@ -23,7 +24,7 @@
 static struct {
     atomic_int opened;
     char who[64];
-} * diary; /* of who opened a session, in shared memory */
+} * diary; /* the clients that opened a session; shared memory */
 
 static void *opened_by(char who)
 {
@@ -143,13 +144,13 @@ static const char *no_server(const char *server, int *pid)
     return "";
 }
 
-/* ---- clients that are threads: their lock is known in one process only -------------------------- */
+/* ---- clients that are threads: their lock is visible in one process only --------------------- */
 
 static struct {
     atomic_int opened;
     pid_t process[8], thread[8];
     int client[8];
-} * team; /* who opened, in shared memory */
+} * team; /* the clients that opened; shared memory */
 static pthread_mutex_t in_process = PTHREAD_MUTEX_INITIALIZER;
 
 static void *open_thread(const struct bench_place *place, int client)
@@ -173,7 +174,7 @@ static double thread_cpu_us(void)
     return (double)used.tv_sec * 1e6 + (double)used.tv_nsec / 1e3;
 }
 
-/* Needs a millisecond of CPU time. */
+/* Uses a millisecond of CPU time. */
 static void lock_in_process(void *session, unsigned name)
 {
     double until = thread_cpu_us() + 1000;
@@ -247,7 +248,7 @@ static void *shared(size_t size)
     return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
-/* ---- loaders: a script instead ------------------------------------------------------------------- */
+/* ---- loaders: they run a script instead ------------------------------------------------------ */
 
 static void say(struct bench_command *out, const char *script)
 {
@@ -280,7 +281,7 @@ static const struct bench_peer loader = {.name = "loader", .load = load_well, .s
 static const struct bench_peer losing = {.name = "losing", .load = load_with_losses, .server = ""};
 static const struct bench_peer vain = {.name = "vain", .load = load_in_vain, .server = ""};
 
-/* ---- a run --------------------------------------------------------------------------------------- */
+/* ---- a run ----------------------------------------------------------------------------------- */
 
 static struct bench_options options_of(int repetitions)
 {
@@ -296,7 +297,7 @@ static struct bench_options options_of(int repetitions)
                                   .url_of = no_server};
 }
 
-/* One workload of the real table, with fewer clients. */
+/* Runs one workload of the real table, with fewer clients. */
 static struct bench_results *run(const char *workload, int clients, int repetitions,
                                  const struct bench_peer *const *peers)
 {
@@ -346,7 +347,7 @@ TEST(a_broken_peer_is_found_out)
     must_be_found_out(&threaded_broken);
 }
 
-/* It has the lock while its holder lives. */
+/* The broken peer grants the lock while its holder is alive. */
 TEST(a_broken_peer_is_found_out_in_the_take_over)
 {
     static const struct bench_peer *const peers[] = {&broken, NULL};
@@ -409,7 +410,7 @@ TEST(contestants_are_alternated)
     bench_results_free(results);
 }
 
-/* Once is enough: it is not tried in the second repetition. */
+/* It is tried once, not again in the second repetition. */
 TEST(who_fails_says_why_and_the_others_go_on)
 {
     static const struct bench_peer *const peers[] = {&nowhere, &broken, NULL};
@@ -426,7 +427,7 @@ TEST(who_fails_says_why_and_the_others_go_on)
     bench_results_free(results);
 }
 
-/* ---- threads of one process ---------------------------------------------------------------------- */
+/* ---- threads of one process ------------------------------------------------------------------ */
 
 TEST(clients_may_be_threads_of_one_process)
 {
@@ -436,8 +437,7 @@ TEST(clients_may_be_threads_of_one_process)
     int seen = 0;
 
     t_text(cell->why, "");
-    t_int((int)cell->overlaps,
-          0); /* the mutex is in the process: two processes would not see each other's */
+    t_int((int)cell->overlaps, 0); /* the mutex is in the process: two processes would overlap */
     t_int(atomic_load(&team->opened), 4);
     for (int i = 0; i < 4; i++) {
         t_int(team->process[i], team->process[0]);
@@ -449,7 +449,7 @@ TEST(clients_may_be_threads_of_one_process)
     bench_results_free(results);
 }
 
-/* All that its threads have used, of all the operations of its threads. */
+/* The CPU time of the whole process, divided by the operations of all its threads. */
 TEST(the_cpu_time_of_threads_is_that_of_their_process)
 {
     static const struct bench_peer *const peers[] = {&threaded, NULL};
@@ -476,9 +476,10 @@ TEST(a_thread_that_fails_says_why_and_one_that_is_killed_is_noticed)
     bench_results_free(results);
 }
 
-/* ---- documents, variants, the estimate ----------------------------------------------------------- */
+/* ---- documents, variants, the estimate ------------------------------------------------------- */
 
-/* Until the slice is over: the second needs two turns. What it lost is not counted for the others. */
+/* Runs until the slice ends: the second needs two turns. Updates that it lost do not count for
+   the others. */
 TEST(lost_updates_are_counted_and_told)
 {
     static const struct bench_peer *const peers[] = {&losing, &loader, &vain, NULL};
@@ -521,7 +522,7 @@ TEST(who_differs_only_on_disk_is_measured_only_where_the_disk_decides)
     }
 }
 
-/* Of the real table: what is left out is not counted, and each repetition is. */
+/* Of the real table: omitted workloads do not count, and each repetition does. */
 TEST(the_estimate_knows_what_will_be_measured)
 {
     struct bench_results *results = bench_results_new(bench_workloads, no_pairs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deadlines that saturate, descriptors that are waited for, pauses that grow. */
+/* Deadlines that saturate, waits for file descriptors, pauses that grow. */
 #include <poll.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The command's reader of crontabs, linked into its unit test.
-CRONTAB_PARTS := cron/crontab job/settings output/message run/times
+# Links the command's crontab parser into its unit test.
+CRONTAB_PARTS := crontab job_settings message run_times
 $(BUILD)/tests/libcrontab.a: $(CRONTAB_PARTS:%=$(BUILD)/obj/src/command/%.o)
 	@mkdir -p $(@D)
 	rm -f $@ && $(AR) rcs $@ $^

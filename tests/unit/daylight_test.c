@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schedules where clocks change. Instants are written as the zone's clocks show them and as UTC:
- * both are checked, the former by the C library.
+ * Schedules across changes of the clocks. Each expected instant is written as wall time and as UTC;
+ * the test checks both, the wall time with the C library.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void is_shown(const char *line, const char *after, size_t i, int64_t at, 
                line, after, i + 1, shown, wanted);
 }
 
-/* Each instant is the next, and the one before, of whatever lies between. */
+/* From any time between two instants, the search finds the same next and previous instant. */
 static void is_found_again(const struct rowlock_schedule *schedule, int64_t before, int64_t at)
 {
     int64_t step = (at - before) / 97 + 1;
@@ -94,7 +94,7 @@ TEST(berlin_back)
           "2025-10-26T02:30+0100=01:30Z", "2025-10-27T02:00+0100=01:00Z");
     COMES("@hourly", "2025-10-25T23:30Z", "2025-10-26T02:00+0200=00:00Z",
           "2025-10-26T02:00+0100=01:00Z", "2025-10-26T03:00+0100=02:00Z");
-    /* no star: each wall time once, so two hours lie between */
+    /* without a star each wall time counts once, so two hours lie between */
     COMES("0 0-23 * * *", "2025-10-25T23:30Z", "2025-10-26T02:00+0200=00:00Z",
           "2025-10-26T03:00+0100=02:00Z");
     COMES("0 3 * * *", "2025-10-25T12:00Z", "2025-10-26T03:00+0100=02:00Z");
@@ -113,7 +113,7 @@ TEST(new_york_both_ways)
           "2025-11-02T01:40-0500=06:40Z", "2025-11-09T01:00-0500=06:00Z");
     COMES("@daily", "2025-03-08T12:00Z", "2025-03-09T00:00-0500=05:00Z",
           "2025-03-10T00:00-0400=04:00Z");
-    /* by the rule at the end of the file: far from now */
+    /* far from now, by the rule at the end of the file */
     COMES("30 2 * * *", "2450-03-12T12:00Z", "2450-03-13T03:00-0400=07:00Z",
           "2450-03-14T02:30-0400=06:30Z");
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The loader's parts that need no database, linked into their unit test.
+# Links the parts of the document loader that need no database into their unit test.
 DOCUMENTS_PARTS := document timestamp generate sort
 $(BUILD)/tests/libdocuments.a: $(DOCUMENTS_PARTS:%=$(BUILD)/obj/examples/documents/%.o)
 	@mkdir -p $(@D)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The document loader's parts that need no database: times, XML, made-up documents, sorting. */
+/*
+ * The parts of the document loader that need no database: times, XML, generated documents, sorting.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,11 +110,11 @@ TEST(every_day_comes_back)
     t_int(last.day, 31);
 }
 
-/* ---- documents --------------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static struct document document;
 
-/* The id, or why the document is refused. */
+/* Returns the id, or the reason why the document is refused. */
 static const char *id_of(const char *text)
 {
     static char reason[DOCUMENT_REASON];
@@ -205,7 +207,7 @@ TEST(an_entity_bomb_is_refused)
     t_contains(id_of(text), "not well-formed XML: limit on input amplification factor");
 }
 
-/* ---- made-up documents --------------------------------------------------------------------------- */
+/* ---- generated documents --------------------------------------------------------------------- */
 
 TEST(generated_documents_are_documents_and_always_the_same)
 {
@@ -227,7 +229,7 @@ TEST(generated_documents_are_documents_and_always_the_same)
     t_int(same, 0);
 }
 
-/* ---- sorting ------------------------------------------------------------------------------------- */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 static struct entry entry_of(unsigned n)
 {

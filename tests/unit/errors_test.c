@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of codes: each has its own number, name and text; and what the version says. */
+/*
+ * The list of error codes: each has a unique number, name and text. Also the texts of the version.
+ */
 #include <string.h>
 
 #include "lib/test.h"

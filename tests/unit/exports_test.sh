@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the shared library shows to the world is what tests/lib/exports.txt lists, no more, no less;
-# and it needs no client library before a URL asks for one.
+# The shared library exports exactly the symbols that tests/lib/exports.txt lists, and loads no
+# client library before a URL asks for one.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib/tap.sh
 library=$ROWLOCK_TEST_BIN/librowlock.so
@@ -11,7 +11,7 @@ exported() {
         grep -vE '^(__asan_|__ubsan_|__odr_asan)' | sort
 }
 exports_agree() { diff <(sort tests/lib/exports.txt) <(exported); }
-header_agrees() { # every function of the headers is listed, nothing else
+header_agrees() { # every function of the headers is listed, and nothing else
     diff <(sort tests/lib/exports.txt) \
         <(cat include/rowlock.h include/rowlock/*.h | grep -v '^#' | tr '\n' ' ' |
             grep -oE 'ROWLOCK_API [^;(]*\(' | sed 's/.*[ *]\(rowlock_[a-z_]*\)(/\1/' | sort)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table from an engine's answer to a code: the answers that were seen, and strange ones. */
+/* The table that maps an engine's error to a code: errors observed on servers, and unknown ones. */
 #include <string.h>
 
 #include "driver/failure.h"
@@ -42,13 +42,13 @@ static const struct {
     {"mariadb", "08S01", 1047, ROWLOCK_ESERVER},
     {"mariadb", "RL006", 1644, ROWLOCK_ENOTX},
     {"mariadb", "42000", 1064, ROWLOCK_EDB},
-    {"mariadb", "HY000", 1130, ROWLOCK_EDENIED}, /* what no wait mends */
+    {"mariadb", "HY000", 1130, ROWLOCK_EDENIED}, /* a retry cannot help */
     {"mariadb", "HY000", 1129, ROWLOCK_EDENIED},
     {"mariadb", "08004", 1251, ROWLOCK_EDENIED},
     {"mariadb", "HY000", 1862, ROWLOCK_EDENIED},
     {"mariadb", "HY000", 2059, ROWLOCK_EDENIED},
     {"mariadb", "HY000", 4151, ROWLOCK_EDENIED},
-    {"mariadb", "42000", 1203, ROWLOCK_ECONN}, /* and what it does: others disconnect */
+    {"mariadb", "42000", 1203, ROWLOCK_ECONN}, /* a retry can help: other sessions disconnect */
     {"mariadb", "42000", 1226, ROWLOCK_ECONN},
     {"sqlite", "", 5, ROWLOCK_ETIMEDOUT},
     {"sqlite", "", 261, ROWLOCK_ETIMEDOUT}, /* SQLITE_BUSY_RECOVERY */

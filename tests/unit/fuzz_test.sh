@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The fuzz targets over their corpus: what was found once stays mended.
+# Runs the fuzz targets over their corpus, so that every input that once found a bug is tested
+# again.
 cd "$(dirname "$0")/../.." || exit 125
 . tests/lib/tap.sh
 for program in "$ROWLOCK_TEST_BIN"/fuzz/*; do

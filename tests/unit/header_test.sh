@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Each public header alone is C11 and C++ without a warning, in any order and twice.
+# Each public header compiles alone as C11 and as C++ without a warning, in any order and twice.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib/tap.sh
 

@@ -44,7 +44,7 @@ TEST(in_a_column_a_date_is_left_out_where_it_is_today_s)
     rowlock__local_time_short(NOON, NOON + 365LL * DAY, text, sizeof text);
     t_text(text, "2026-11-21 13:00:00");
     rowlock__local_time_short(NOON, NOON + 11LL * 3600000, text,
-                              sizeof text); /* past midnight, here */
+                              sizeof text); /* past midnight in the local zone */
     t_text(text, "2026-11-21 13:00:00");
     rowlock__local_time_short(0, NOON, text, sizeof text);
     t_text(text, "");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be done about a job now: each rule by itself, then farms that live for months in an instant. */
+/*
+ * The decision of what a node may do about a job now: each rule alone, then simulated farms that
+ * live for months.
+ */
 #include <string.h>
 
 #include "job/decide.h"
@@ -17,7 +20,7 @@ static void given(const char *text, const char *now)
     job = (struct rowlock_job_state){.now_ms = t_utc(now)};
 }
 
-/* Planned by the same schedule; the instant before was `last`. */
+/* The job was planned by the same schedule; its previous due time is `last`. */
 static void known(const char *last, const char *due)
 {
     job.known = job.same_schedule = true;
@@ -61,7 +64,7 @@ static struct rowlock_job_decision settles(const char *due)
     return d;
 }
 
-/* ---- when it is due ------------------------------------------------------------------------------- */
+/* ---- when it is due -------------------------------------------------------------------------- */
 
 TEST(a_period_never_seen_is_due_at_once)
 {
@@ -98,7 +101,7 @@ TEST(a_clock_that_was_put_back_a_little_repeats_nothing)
     waits("2026-03-02T10:35Z");
 }
 
-/* By less than a day: no job may wait that long for a time that is wrong. */
+/* A step back by less than a day: no job may wait that long for a wrong due time. */
 TEST(a_clock_that_was_set_back_by_hours_plans_the_next_time_again)
 {
     given("every 5m", "2026-03-02T10:31Z");
@@ -176,7 +179,7 @@ TEST(a_line_never_seen_is_planned_before_it_is_waited_for)
     awaits("2026-03-02T13:31Z");
 }
 
-/* The clock was put back after the run had begun. */
+/* The clock was set back after the run had begun. */
 TEST(a_repetition_waits_for_its_instant_too)
 {
     given("0 3 * * *", "2026-03-02T02:50Z");
@@ -218,7 +221,7 @@ TEST(an_instant_without_a_next_one)
     t_int(rowlock__job_decide(&job, &rules).until_ms, ROWLOCK_NEVER);
 }
 
-/* ---- another schedule ------------------------------------------------------------------------------ */
+/* ---- a changed schedule ---------------------------------------------------------------------- */
 
 TEST(another_schedule_counts_from_now)
 {
@@ -231,12 +234,13 @@ TEST(another_schedule_counts_from_now)
 TEST(two_nodes_that_disagree_do_not_put_it_off_for_ever)
 {
     given("every 10m", "2026-03-02T10:10:05Z");
-    known("2026-03-02T10:00Z", "2026-03-02T10:15Z"); /* by the other, every 5m, a moment ago */
+    /* planned a moment ago by the previous schedule, every 5m */
+    known("2026-03-02T10:00Z", "2026-03-02T10:15Z");
     job.same_schedule = false;
     claims("2026-03-02T10:10Z", "2026-03-02T10:20Z", 0);
 }
 
-/* ---- while it runs, and after ------------------------------------------------------------------------ */
+/* ---- while a run is under way, and after it -------------------------------------------------- */
 
 TEST(whoever_holds_the_name_is_waited_for)
 {
@@ -249,7 +253,7 @@ TEST(whoever_holds_the_name_is_waited_for)
     waits("2026-03-02T15:20:30Z");
 }
 
-/* Its node may die after it, and nobody else would look before the lease had ended. */
+/* The node of that run may die, and no other node would look before the lease expires. */
 TEST(while_another_runs_it_each_instant_is_a_reason_to_look)
 {
     given("every 3s", "2026-03-02T15:20:01Z");
@@ -289,12 +293,12 @@ TEST(a_run_that_was_not_started_is_no_try_and_is_claimed_again_after_the_backoff
     rules.retry = 0;
     job.failed_ms = t_utc("2026-03-02T03:09:55Z");
     waits("2026-03-02T03:10:05Z");
-    job.same_schedule = false; /* is written down by the claim, which must not be forgotten */
+    job.same_schedule = false; /* the claim must still record the new schedule */
     waits("2026-03-02T03:10:05Z");
     job.same_schedule = true;
     job.failed_ms = t_utc("2026-03-02T03:09:50Z");
     t_true(!claims("2026-03-02T03:00Z", "2026-03-03T03:00Z", 1).lost);
-    job.failed_ms = 0; /* its lease had to expire: that was wait enough */
+    job.failed_ms = 0; /* the lease had to expire, which is delay enough */
     t_true(!claims("2026-03-02T03:00Z", "2026-03-03T03:00Z", 1).lost);
 }
 
@@ -355,19 +359,19 @@ TEST(skipping_still_buries_what_was_lost)
     t_true(settles("2026-03-02T12:00Z").lost);
 }
 
-/* ---- farms ----------------------------------------------------------------------------------------------- */
+/* ---- farms ----------------------------------------------------------------------------------- */
 
 #define TTL_MS 30000
 #define MONTHS_MS (90 * 86400000LL)
 
-struct farm { /* the database's row, and what is to be true of it */
+struct farm { /* the row in the database, and the expected state */
     struct rowlock_job_state row;
-    int64_t began_ms, ends_ms, tokens; /* of the run; ends_ms: it is done, or its node dies */
+    int64_t began_ms, ends_ms, tokens; /* ends_ms: the run ends, or its node dies */
     bool dies;
     int64_t runs, repeats, lost;
 };
 
-/* The run has come to its end by now. */
+/* Ends the run if it should have ended by now. */
 static void pass(struct farm *farm, int64_t now)
 {
     farm->row.now_ms = now;
@@ -428,8 +432,10 @@ static void call(struct farm *farm, uint64_t *seed)
     }
 }
 
-/* 25 nodes call at random, a minute apart at most; one run in twenty dies. No instant is run twice but
-   as a repetition; none is left behind by more than the longest run, a ttl and a call. */
+/*
+ * 25 nodes call at random intervals of at most a minute; one run in twenty dies. No due time is run
+ * twice except as a repetition. None is delayed by more than the longest run, a ttl and a call.
+ */
 static void a_farm(const char *text, uint64_t seed)
 {
     struct farm farm = {{0}, 0, 0, 0, false, 0, 0, 0};

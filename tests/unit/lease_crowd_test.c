@@ -13,15 +13,15 @@
 #include "util/clock.h"
 
 #define CROWD 1000
-#define NEAREST 17 /* a look sees which of so many waiters before it are dead */
+#define NEAREST 17 /* a look reports which of the nearest waiters before it are dead */
 #define START 100000
 
 struct waiter {
     struct rowlock_acquire_machine machine;
     struct rowlock_step step;
-    int64_t ready_ms; /* the answer to its step comes then */
+    int64_t ready_ms; /* when the answer to its step arrives */
     int64_t ticket, seen;
-    int granted; /* it was so manieth; 0: not yet */
+    int granted; /* position of its grant, from 1; 0: not yet */
     bool queued, killed;
 };
 
@@ -40,7 +40,7 @@ static unsigned below(unsigned n)
     return (w.random >> 8) % n;
 }
 
-/* ---- the file ------------------------------------------------------------------------------------ */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static void remove_dead(const struct waiter *me)
 {
@@ -59,7 +59,8 @@ static struct rowlock_reply stand(const struct waiter *me, bool *dead)
     struct rowlock_reply reply = {.free = w.now >= w.held_until, .expires_ms = 3600000};
     int near = NEAREST;
 
-    for (int i = (int)(me - w.waiter) - 1; i >= 0; i--) { /* tickets are in the waiters' order */
+    /* tickets are in the order of the waiters */
+    for (int i = (int)(me - w.waiter) - 1; i >= 0; i--) {
         const struct waiter *other = &w.waiter[i];
 
         if (!other->queued)
@@ -131,7 +132,7 @@ static struct rowlock_reply answer(struct waiter *me)
     }
 }
 
-/* ---- the waiters ----------------------------------------------------------------------------------- */
+/* ---- the waiters ----------------------------------------------------------------------------- */
 
 static void begin_step(struct waiter *me)
 {
@@ -151,7 +152,7 @@ static void next_step(struct waiter *me)
     begin_step(me);
 }
 
-/* Plays until then, or until so many were served. */
+/* Runs until a time, or until a number of waiters were served. */
 static void play(int64_t until_ms, int served)
 {
     while (w.served < served) {
@@ -169,7 +170,7 @@ static void play(int64_t until_ms, int served)
         w.now = until_ms;
 }
 
-/* They come one after the other, 1 ms apart, while the name is held; then 10 s pass. */
+/* The waiters arrive 1 ms apart while the name is held; then 10 s pass. */
 static void gather(int n, int64_t late_ms)
 {
     memset(&w, 0, sizeof w);
@@ -252,7 +253,7 @@ TEST(p10_the_first_waiters_are_quick)
     t_true(w.now - began <= 25);
 }
 
-/* Each of them where it delays most: it has just looked. */
+/* Each one is killed where it delays the others most: just after it has looked. */
 TEST(p6_killed_waiters_of_a_crowd_delay_the_others_by_few_seconds)
 {
     int64_t began;
@@ -276,7 +277,7 @@ TEST(p6_killed_waiters_of_a_crowd_delay_the_others_by_few_seconds)
     t_true(w.now - began <= 1200);
 }
 
-/* The machine has too much to do: a waiter does not lose its place as long as its looks are about as late. */
+/* On an overloaded machine a waiter keeps its place if all of its looks are about equally late. */
 TEST(p7_waiters_keep_their_places_though_their_looks_are_late)
 {
     gather(200, 450);

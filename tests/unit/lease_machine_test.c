@@ -13,7 +13,7 @@
 
 #define START 1000
 
-/* ---- telling a story of acquire ------------------------------------------------------------------ */
+/* ---- how a story of acquire is written ------------------------------------------------------- */
 
 struct story {
     struct rowlock_acquire_machine machine;
@@ -79,7 +79,7 @@ static void write_step(struct story *s)
     }
 }
 
-/* A waiter on a server; the story may change it before the first answer. */
+/* A waiter on a server; a story may change its state before the first answer. */
 static void begin_somewhere(struct story *s, int64_t wait_ms, bool remote)
 {
     memset(s, 0, sizeof *s);
@@ -109,7 +109,7 @@ static void tell(struct story *s, int64_t after_ms, struct rowlock_reply reply)
     write_step(s);
 }
 
-/* Checks what was written since the last time. */
+/* Checks the steps recorded since the last check. */
 #define t_story(s, wanted)         \
     do {                           \
         t_text((s)->text, wanted); \
@@ -127,7 +127,7 @@ static void tell(struct story *s, int64_t after_ms, struct rowlock_reply reply)
 #define UNQUEUED SAYS(.status = ROWLOCK_STATUS_UNQUEUED)
 #define LIMITS SAYS(.status = ROWLOCK_STATUS_LIMIT)
 #define TICKET(t) SAYS(.number = (t))
-/* places */
+/* answers of `place` */
 #define FIRST SAYS(.locked = true)
 #define HELD(t, expires) \
     SAYS(.status = ROWLOCK_STATUS_LEASED, .number = (t), .expires_ms = (expires), .locked = true)
@@ -135,7 +135,7 @@ static void tell(struct story *s, int64_t after_ms, struct rowlock_reply reply)
     SAYS(.status = ROWLOCK_STATUS_QUEUED, .number = (last), .before = (n), .free = (is_free), \
          .locked = true)
 
-/* ---- a try ---------------------------------------------------------------------------------------- */
+/* ---- a try ----------------------------------------------------------------------------------- */
 
 TEST(an_uncontended_lease_is_one_step)
 {
@@ -210,7 +210,7 @@ TEST(a_try_does_not_pass_a_living_ticket)
     tell(&s, 1, NOTHING);
     t_story(&s, "try, await ticket 9, done EBUSY");
 
-    begin(&s, 0); /* its owner has no session lock: the same ticket stands again */
+    begin(&s, 0); /* its owner has no session lock: the queue reports the same ticket again */
     tell(&s, 1, QUEUED(9));
     tell(&s, 1, CAME);
     tell(&s, 1, QUEUED(9));
@@ -246,7 +246,7 @@ TEST(permits_stated_differently_are_refused)
     t_story(&s, "try, enqueue, place 7, withdraw 7, done ELIMIT");
 }
 
-/* ---- the queue ------------------------------------------------------------------------------------ */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 TEST(p7_a_waiter_goes_through_the_queue)
 {
@@ -274,7 +274,7 @@ static void queue_up(struct story *s, int64_t ticket)
     s->text[0] = '\0';
 }
 
-/* ---- wait and grant in one trip ------------------------------------------------------------------ */
+/* ---- wait and grant in one round trip -------------------------------------------------------- */
 
 #define TURNED(t) SAYS(.token = (t), .unmarked = true)
 #define ENDED SAYS(.status = ROWLOCK_STATUS_TIMEDOUT)
@@ -400,7 +400,7 @@ TEST(a_holder_without_a_session_is_polled_more_and_more_seldom)
     queue_up(&s, 7);
     tell(&s, 1, HELD(70, 30000));
     for (int i = 0; i < 5; i++) {
-        tell(&s, 1, CAME); /* of a pause there is nothing to say; the machine must not mind */
+        tell(&s, 1, CAME); /* a pause has no answer; the machine must accept any */
         tell(&s, 1, HELD(70, 30000));
     }
     t_story(&s, "await token 70 1000ms, place 7, pause 10ms, place 7, pause 20ms, place 7, "
@@ -441,7 +441,8 @@ TEST(without_session_locks_waiters_poll)
     held.locked = behind.locked = false;
     begin(&s, -1);
     queue_up(&s, 50);
-    tell(&s, 1, behind); /* what was good for the head is not good for so long a pause */
+    /* the validity granted at the head of the queue is too short for this pause */
+    tell(&s, 1, behind);
     t_true(s.step.good_ms >= 1500 + 2 * 410);
     tell(&s, 1, behind);
     tell(&s, 410, NOTHING);
@@ -455,7 +456,8 @@ TEST(without_session_locks_waiters_poll)
     t_story(&s, "place 50, pause 410ms, place 50, pause 15ms, place 50, pause 10ms, place 50, "
                 "pause 20ms");
     tell(&s, 20, NOTHING);
-    tell(&s, 1, SAYS(.locked = false)); /* nobody sees that it lives: it stands in T in slices */
+    /* no session lock shows that it lives: it waits for the name lock in slices */
+    tell(&s, 1, SAYS(.locked = false));
     t_story(&s, "place 50, take 50 761ms");
     tell(&s, 1000, SAYS(.status = ROWLOCK_STATUS_TIMEDOUT));
     tell(&s, 10, NOTHING);
@@ -499,13 +501,13 @@ TEST(who_never_came_into_the_queue_of_a_file_has_nothing_to_withdraw)
 {
     struct story s;
 
-    begin_on_sqlite(&s, 1000); /* some other program has the write lock all the time */
+    begin_on_sqlite(&s, 1000); /* another program holds the write lock all the time */
     tell(&s, 250, SAYS(.status = ROWLOCK_STATUS_TIMEDOUT));
     tell(&s, 750, FAILS(ETIMEDOUT));
     tell(&s, 1, NOTHING);
     t_story(&s, "try 250ms, enqueue, pause 1ms, done ETIMEDOUT");
 
-    begin(&s, 1000); /* a server may have done it all the same */
+    begin(&s, 1000); /* the server may have executed it before the reply was lost */
     tell(&s, 1, LEASED(70));
     tell(&s, 999, FAILS(ETIMEDOUT));
     tell(&s, 1, NOTHING);
@@ -522,7 +524,7 @@ TEST(what_looked_free_and_was_not_is_looked_at_again)
     tell(&s, 1, LEASED(70)); /* a renewal was under way */
     tell(&s, 10, NOTHING);
     tell(&s, 1, FIRST);
-    tell(&s, 1, FAILS(EROLLEDBACK)); /* a deadlock's victim */
+    tell(&s, 1, FAILS(EROLLEDBACK)); /* the victim of a deadlock */
     tell(&s, 10, NOTHING);
     t_story(&s, "take 7 60000ms, pause 10ms, place 7, take 7 60000ms, pause 10ms, place 7");
 }
@@ -543,9 +545,9 @@ TEST(a_ticket_that_others_removed_is_drawn_again)
     t_story(&s, "take 9 60000ms, unmark 9, enqueue");
 }
 
-/* ---- waiters that are frozen ------------------------------------------------------------------------ */
+/* ---- waiters that are frozen ----------------------------------------------------------------- */
 
-/* The name has been free for 2 s, and the call, number 90, has been made. */
+/* The name has been free for 2 s, and the roll call, number 90, has been made. */
 static void call_roll(struct story *s)
 {
     begin(s, -1);
@@ -570,7 +572,7 @@ TEST(p6_frozen_waiters_are_passed_by_three_visits)
     tell(&s, 997, NOTHING);
     t_story(&s, "await ticket 5 2000ms, place 7, await ticket 5 2000ms, place 7, "
                 "await ticket 5 997ms, place 7");
-    tell(&s, 1, BEHIND(5, 1, true)); /* only to have T after everybody who stood in its queue */
+    tell(&s, 1, BEHIND(5, 1, true)); /* to get the name lock after every waiter in its queue */
     tell(&s, 1, SAYS(.number = 95));
     tell(&s, 1, BEHIND(5, 1, true));
     tell(&s, 2000, NOTHING);
@@ -618,7 +620,7 @@ TEST(p7_a_visit_that_did_not_get_t_is_repeated)
     t_story(&s, "await ticket 5 1ms, place 7, call, place 7, await ticket 5 1999ms, place 7, call");
 }
 
-/* With all the others, perhaps, as by suspend: they have not had the time to answer. */
+/* The other waiters may have slept too, as in a suspended machine: they had no time to answer. */
 TEST(p7_a_caller_that_slept_calls_again)
 {
     struct story s;
@@ -649,7 +651,7 @@ TEST(p6_whoever_is_among_the_first_17_looks_every_3_s)
                 "await ticket 69 10000ms");
 }
 
-/* ---- giving up ------------------------------------------------------------------------------------- */
+/* ---- giving up ------------------------------------------------------------------------------- */
 
 TEST(the_deadline_withdraws_the_ticket)
 {
@@ -681,13 +683,14 @@ TEST(an_interrupt_withdraws_the_ticket)
     queue_up(&s, 7);
     tell(&s, 1, HELD(70, 30000));
     tell(&s, 1, FAILS(ECANCELED));
-    tell(&s, 1, FAILS(ETIMEDOUT)); /* even if that cannot be done: without its lock it is dead */
+    /* even if withdrawing fails: without its session lock the ticket is dead */
+    tell(&s, 1, FAILS(ETIMEDOUT));
     tell(&s, 1, NOTHING);
     t_story(&s, "await token 70 1000ms, withdraw 7, unmark 7, done ECANCELED");
 
     begin(&s, -1);
     tell(&s, 1, LEASED(70));
-    tell(&s, 1, FAILS(ECANCELED)); /* whether the ticket is there or not */
+    tell(&s, 1, FAILS(ECANCELED)); /* whether the ticket exists or not */
     tell(&s, 1, NOTHING);
     t_story(&s, "try, enqueue, withdraw, done ECANCELED");
 
@@ -708,7 +711,7 @@ TEST(what_nobody_can_help_is_told_after_withdrawing)
     t_story(&s, "withdraw 7, unmark 7, done EDENIED");
 }
 
-/* ---- a lost session --------------------------------------------------------------------------------- */
+/* ---- a lost session -------------------------------------------------------------------------- */
 
 TEST(a_lost_reply_is_settled_by_the_same_question)
 {
@@ -718,7 +721,7 @@ TEST(a_lost_reply_is_settled_by_the_same_question)
     tell(&s, 1, FAILS(EUNKNOWN));
     t_true(s.machine.unsure);
     tell(&s, 30, NOTHING);
-    tell(&s, 1, GRANTED(70)); /* the lease of this owner that is there */
+    tell(&s, 1, GRANTED(70)); /* the existing lease of this owner */
     t_story(&s, "try, reconnect, try, done 70");
     t_true(!s.machine.unsure);
 }
@@ -730,7 +733,7 @@ TEST(a_lost_session_that_was_still_at_work_is_waited_for)
     begin(&s, 0);
     tell(&s, 1, FAILS(ECONN));
     tell(&s, 30, NOTHING);
-    tell(&s, 1, LEASED(70)); /* is it ours? */
+    tell(&s, 1, LEASED(70)); /* is the lease ours? */
     tell(&s, 1, GRANTED(70));
     t_story(&s, "try, reconnect, try, try 2000ms, done 70");
 
@@ -738,7 +741,7 @@ TEST(a_lost_session_that_was_still_at_work_is_waited_for)
     tell(&s, 1, FAILS(ECONN));
     tell(&s, 30, NOTHING);
     tell(&s, 1, LEASED(70));
-    tell(&s, 1, LEASED(70)); /* it is not */
+    tell(&s, 1, LEASED(70)); /* it is another owner's */
     t_story(&s, "try, reconnect, try, try 2000ms, done EBUSY");
 
     begin(&s, -1);
@@ -747,7 +750,7 @@ TEST(a_lost_session_that_was_still_at_work_is_waited_for)
     tell(&s, 1, LEASED(69));
     tell(&s, 1, LEASED(69));
     tell(&s, 1, TICKET(7));
-    tell(&s, 1, HELD(70, 30000)); /* and this one? */
+    tell(&s, 1, HELD(70, 30000)); /* is this lease ours? */
     tell(&s, 1, LEASED(70));
     tell(&s, 10, NOTHING);
     tell(&s, 1, HELD(70, 30000));
@@ -778,7 +781,7 @@ TEST(reconnecting_is_tried_with_growing_pauses_and_ends)
     tell(&s, 1, FAILS(ECONN));
     tell(&s, 1, FAILS(ECONN));
     tell(&s, 50, NOTHING);
-    tell(&s, 1, FAILS(ESERVER)); /* a standby, not promoted yet */
+    tell(&s, 1, FAILS(ESERVER)); /* a standby that is not promoted yet */
     tell(&s, 100, NOTHING);
     tell(&s, 1, FAILS(ETIMEDOUT));
     tell(&s, 200, NOTHING);
@@ -787,7 +790,7 @@ TEST(reconnecting_is_tried_with_growing_pauses_and_ends)
     t_true(s.machine.unsure);
 }
 
-/* Tells of one that cannot be reached, until `until_ms` after the beginning. */
+/* Answers as if the server could not be reached, until `until_ms` after the start. */
 static void be_away(struct story *s, int64_t until_ms)
 {
     while (s->now < START + until_ms && s->step.act != ROWLOCK_ACT_DONE) {
@@ -867,7 +870,7 @@ TEST(an_interrupt_while_reconnecting_ends_it)
     t_story(&s, "try, reconnect, done ECANCELED");
 }
 
-/* ---- jitter ----------------------------------------------------------------------------------------- */
+/* ---- jitter ---------------------------------------------------------------------------------- */
 
 TEST(p10_the_dice_shorten_a_pause_by_half_at_most)
 {
@@ -883,7 +886,7 @@ TEST(p10_the_dice_shorten_a_pause_by_half_at_most)
     }
 }
 
-/* ---- keeping it ---------------------------------------------------------------------------------------- */
+/* ---- keeping a lease ------------------------------------------------------------------------- */
 
 #define TTL 30000
 
@@ -907,7 +910,7 @@ static void write_kept(struct kept *k)
         snprintf(k->text + at, sizeof k->text - at, " %lld", (long long)k->step.until_ms - START);
 }
 
-/* Granted at START, answered `took_ms` later. */
+/* Granted at START; the answer arrives `took_ms` later. */
 static void keep(struct kept *k, int64_t took_ms)
 {
     memset(k, 0, sizeof *k);
@@ -935,7 +938,7 @@ TEST(p5_a_lease_is_renewed_every_third_of_its_ttl)
     hear(&k, 20000, 0, 0);
     hear(&k, 20001, 0, ROWLOCK_STATUS_OK);
     t_story(&k, "sleep 10000, renew 18000, sleep 20000, renew 28000, sleep 30000");
-    t_int(k.machine.end_ms, START + 20000 + TTL); /* from before it was sent */
+    t_int(k.machine.end_ms, START + 20000 + TTL); /* counted from before the renewal was sent */
 }
 
 TEST(p5_a_grant_that_took_long_is_renewed_at_once)

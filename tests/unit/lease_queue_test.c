@@ -14,17 +14,17 @@
 #include "util/clock.h"
 
 #define TICK_MS 20
-#define SLICE_MS 3000 /* a wait looks so often whether it was called (rowlock.await) */
-#define PLACES 17     /* a look counts so many before it, and no more */
+#define SLICE_MS 3000 /* a wait checks this often whether it was called (rowlock.await) */
+#define PLACES 17     /* a look counts at most this many waiters before it */
 #define MOST 400
-#define SLOWEST_MS 100 /* what a statement may take */
+#define SLOWEST_MS 100 /* the longest duration of a statement */
 #define HOUR 3600000
 
 struct waiter {
     struct rowlock_acquire_machine machine;
     struct rowlock_step step;
-    int64_t ready_ms; /* the answer comes then at the latest, */
-    int64_t slice_ms; /* and it looks then whether it was called */
+    int64_t ready_ms; /* when the answer arrives at the latest */
+    int64_t slice_ms; /* when it next checks whether it was called */
     int64_t ticket;
     int64_t called;
     bool queued, frozen, granted, struck;
@@ -44,7 +44,7 @@ static unsigned below(unsigned n)
     return (w.random >> 8) % n;
 }
 
-/* ---- the server ------------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 static struct rowlock_reply place(struct waiter *me)
 {
@@ -120,7 +120,7 @@ static struct rowlock_reply answer(struct waiter *me, bool came)
     }
 }
 
-/* A frozen waiter keeps the session lock of its ticket, also when that was struck. */
+/* A frozen waiter keeps the session lock of its ticket, also after the ticket was removed. */
 static bool is_locked(int64_t ticket)
 {
     for (int i = 0; i < w.n; i++)
@@ -129,7 +129,7 @@ static bool is_locked(int64_t ticket)
     return w.held;
 }
 
-/* ---- the waiters ------------------------------------------------------------------------------------ */
+/* ---- the waiters ----------------------------------------------------------------------------- */
 
 static void begin_step(struct waiter *me)
 {
@@ -179,8 +179,8 @@ static struct waiter *come(void)
     return me;
 }
 
-/* So many of `n`, all in the queue, are frozen at a moment of their waits; those at `live` are not. They come while
-   the name is held. */
+/* All of the `n` waiters except those at `live` are frozen at random moments of their waits.
+   They arrive while the name is held. */
 static void queue(unsigned seed, int n, const bool *live)
 {
     memset(&w, 0, sizeof w);
@@ -192,7 +192,7 @@ static void queue(unsigned seed, int n, const bool *live)
         w.waiter[i].frozen = !live[i];
 }
 
-/* How long after the release it is granted. */
+/* The time from the release to its grant. */
 static int64_t delay_of(const struct waiter *me)
 {
     int64_t began = w.now;
@@ -214,7 +214,7 @@ static void bound(int frozen, int64_t limit_ms, int seeds)
 
         queue((unsigned)seed, frozen, nobody);
         me = come();
-        pass(below(40000)); /* anywhere in its own waits */
+        pass(below(40000)); /* at a random point in its own waits */
         delay = delay_of(me);
         longest = delay > longest ? delay : longest;
         t_int(me->struck, 0);
@@ -236,7 +236,8 @@ TEST(p6_any_number_of_frozen_waiters_delays_by_60_s_at_most)
     bound(300, 60000, 1);
 }
 
-/* Every other one lives, also far behind, where waits are long and the queue before them has shrunk. */
+/* Every other waiter is alive, also far behind, where waits are long and the queue before them
+   has shrunk. */
 TEST(p7_live_waiters_among_frozen_ones_are_served_in_their_order)
 {
     bool live[60];
@@ -263,7 +264,7 @@ TEST(p7_live_waiters_among_frozen_ones_are_served_in_their_order)
     }
 }
 
-/* The holder lives and works on: nobody is called, and all keep their places. */
+/* The holder is alive: there is no roll call, and all waiters keep their places. */
 TEST(p10_nobody_is_called_while_the_name_is_held)
 {
     static bool all[40];

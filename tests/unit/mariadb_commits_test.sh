@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every COMMIT and ROLLBACK of MariaDB's and MySQL's procedures says what completion_type must not change.
+# Every COMMIT and ROLLBACK in the procedures of MariaDB and MySQL says AND NO CHAIN NO RELEASE, so
+# that the variable completion_type cannot change it.
 cd "$(dirname "$0")/../.." || exit 1
 echo 1..1
 bare=$(grep -rnE '^[^-]*\b(COMMIT|ROLLBACK)( WORK)?;' sql/mariadb sql/mysql)

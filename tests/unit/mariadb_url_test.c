@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mariadb:// and mysql:// taken apart; and no part of a bad one is ever shown. */
+/* Parsing of mariadb:// and mysql:// URLs. No error shows any part of a malformed one. */
 #include "driver/mariadb_url.h"
 #include "lib/test.h"
 
@@ -18,7 +18,8 @@ static void is(const char *actual, const char *wanted)
 
 TEST(a_url_with_everything)
 {
-    struct rowlock__mariadb_url *url = parsed("mariadb://us%40er:p%3Aw%2f%25@db.example:3307/my%20db");
+    struct rowlock__mariadb_url *url =
+        parsed("mariadb://us%40er:p%3Aw%2f%25@db.example:3307/my%20db");
 
     is(url->user, "us@er");
     is(url->password, "p:w/%");
@@ -63,10 +64,14 @@ TEST(sockets_and_addresses)
 TEST(a_bad_url_is_refused_and_not_shown)
 {
     static const char *const bad[] = {
-        "mariadb://me:hunter2@host:port/db",   "mariadb://me:hunter2@host:99999/db",
-        "mariadb://me:hunter2%@host/db",       "mariadb://me:hunter2%zz@host/db",
-        "mariadb://me:hunter2@[::1/db",        "mariadb://me:hunter2@host/db?colour=red",
-        "mariadb://me:hunter2@host/db?ssl=perhaps", "mariadb:me:hunter2@host",
+        "mariadb://me:hunter2@host:port/db",
+        "mariadb://me:hunter2@host:99999/db",
+        "mariadb://me:hunter2%@host/db",
+        "mariadb://me:hunter2%zz@host/db",
+        "mariadb://me:hunter2@[::1/db",
+        "mariadb://me:hunter2@host/db?colour=red",
+        "mariadb://me:hunter2@host/db?ssl=perhaps",
+        "mariadb:me:hunter2@host",
         "mariadb://me:hunter2%00x@host/db",
     };
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: alone
+# Runs on: once
+#
 # The tests that docs/promises.md and tests/README.md name exist.
 cd "$(dirname "$0")/../.." || exit 125
 pages="docs/promises.md tests/README.md"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How `run` divides the time of a lease. */
-#include "command/run/run.h"
+/*
+ * How `rowlock run` divides the time of a lease between renewal, stopping the command, and a safety
+ * margin.
+ */
+#include "command/run.h"
 #include "lib/test.h"
 
 TEST(from_term_to_kill_5_s_but_a_quarter_of_the_lease_at_most)
@@ -21,7 +24,8 @@ TEST(what_was_said_counts_up_to_a_quarter)
     t_int(kill_after_of(3600000, 0), 3600000);
 }
 
-/* The command is dead before the lease passes on, and a renewal that failed is tried again before that. */
+/* The command is dead before the lease can pass on, and there is time for a second renewal
+   before that. */
 TEST(a_renewal_comes_before_the_end_of_the_command_however_short_the_lease)
 {
     for (int64_t ttl_ms = 1000; ttl_ms < 100000; ttl_ms += 7) {
@@ -40,5 +44,5 @@ TEST(p5_what_was_granted_long_ago_is_renewed_at_once)
     t_int(renewal_due_in(5000, 700), 0);
     t_int(renewal_due_in(5000, 0), 0);
     t_int(renewal_due_in(5000, 3600000),
-          1666); /* it was acquired for longer than it is renewed for */
+          1666); /* it was acquired for a longer ttl than it is renewed for */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every mistake in a schedule: where it is, and what is said of it. */
+/* Every mistake in a schedule: its position and its message. */
 #include <string.h>
 
 #include "lib/test.h"

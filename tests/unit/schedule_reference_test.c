@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random lines in random zones around a change of the clocks, against a reference that goes minute
- * by minute and asks the C library what the clocks show.
+ * Random schedules in random zones around a change of the clocks, compared with a reference that
+ * steps minute by minute and asks the C library for the wall time.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "schedule/schedule.h"
 
 #define DAY 86400
-#define WARM_DAYS 2 /* before the window: what the clocks have shown already */
+#define WARM_DAYS 2 /* days before the window, to learn which wall times have already been shown */
 #define WINDOW_DAYS 5
 #define FOUND_MAX (WINDOW_DAYS * 1440)
 
@@ -54,7 +54,7 @@ static const char *const zones[] = {"Europe/Berlin",
 
 static uint64_t seed;
 
-/* ---- a random line, as text and as what it means --------------------------------------------- */
+/* ---- a random line, as text and as its meaning ----------------------------------------------- */
 
 struct line {
     char text[400];
@@ -73,7 +73,7 @@ static void add(struct line *line, int field, int first, int last, int step)
 static void random_item(struct line *line, int field, char *out, size_t size)
 {
     int span = high[field] - low[field] + 1;
-    int early = field == 1 && t_random(&seed, 4); /* clocks change before four, mostly */
+    int early = field == 1 && t_random(&seed, 4); /* most clock changes happen before four */
     int first = low[field] + (int)t_random(&seed, early ? 4 : (uint32_t)span);
     int last = first + (int)t_random(&seed, (uint32_t)(high[field] - first + 1));
     int step = 1 + (int)t_random(&seed, 7);
@@ -135,7 +135,7 @@ static int matches(const struct line *line, const struct tm *tm)
            (both ? date && weekday : date || weekday);
 }
 
-/* Does one of the wall times after `from`, up to `to`, match? */
+/* Whether one of the wall times after `from`, up to `to`, matches. */
 static int matches_between(const struct line *line, time_t from, time_t to)
 {
     for (time_t wall = from + 60; wall <= to; wall += 60) {
@@ -166,8 +166,8 @@ static size_t reference(const struct line *line, const char *zone, int64_t start
     return n;
 }
 
-/* A whole minute, a day or two before a change of the zone's clocks between 1975 and 2100; where
-   there is none in eight attempts, any. */
+/* A whole minute, a day or two before a change of the zone's clocks between 1975 and 2100. Any
+   minute if eight attempts find no change. */
 static int64_t before_a_change(const char *zone)
 {
     int64_t first = t_utc("1975-01-01T00:00Z") / 1000, at = first;
@@ -185,7 +185,7 @@ static int64_t before_a_change(const char *zone)
     return at - DAY - 60 * (int64_t)t_random(&seed, 1440);
 }
 
-/* Wherever one asks between two instants. */
+/* From a random time between two instants, the search finds the same neighbours. */
 static void lies_between(const struct rowlock_schedule *schedule, int64_t before, int64_t next)
 {
     int64_t length = next - before < UINT32_MAX ? next - before : UINT32_MAX;
@@ -228,7 +228,7 @@ static int never_comes(const struct line *line)
     return rowlock__schedule_read(line->text, NULL, &schedule, NULL, NULL) != 0;
 }
 
-/* A second look without the library: no day of 28 years matches. */
+/* A second check without the library: no day in 28 years matches. */
 static void never_comes_indeed(const struct line *line)
 {
     for (time_t day = 0; day < 28 * 366 * (time_t)DAY; day += DAY) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How schedules are written: what is read, what is refused and where, and the instants in UTC. */
+/*
+ * The syntax of schedules: accepted lines, refused lines with the position of the mistake, and due
+ * times in UTC.
+ */
 #include <string.h>
 
 #include "lib/instants.h"
@@ -14,7 +17,7 @@ static struct rowlock_schedule read_in(const char *text, const struct rowlock_zo
     return schedule;
 }
 
-/* The next instants after `after`, in UTC; and each is found again from around it. */
+/* The next instants after `after`, in UTC; the search finds each one again from times around it. */
 static void comes(const char *text, const char *after, const char *const wanted[])
 {
     struct rowlock_schedule schedule = read_in(text, NULL);
@@ -85,7 +88,7 @@ TEST(either_day_will_do_where_both_are_restricted)
     COMES("0 0 15 * mon", "2025-01-01T00:00Z", "2025-01-06T00:00Z", "2025-01-13T00:00Z",
           "2025-01-15T00:00Z", "2025-01-20T00:00Z");
     COMES("0 0 13 * 5", "2025-06-07T00:00Z", "2025-06-13T00:00Z", "2025-06-20T00:00Z");
-    /* a star at the head, though not every day: both must match */
+    /* a field that begins with a star, though not every day: both fields must match */
     COMES("0 0 */2 * mon", "2025-01-01T00:00Z", "2025-01-13T00:00Z", "2025-01-27T00:00Z",
           "2025-02-03T00:00Z");
     COMES("0 0 1-7 * */7", "2025-01-01T00:00Z", "2025-01-05T00:00Z", "2025-02-02T00:00Z");
@@ -125,7 +128,7 @@ TEST(the_leap_day)
     COMES("0 0 29 2 *", "2095-01-01T00:00Z", "2096-02-29T00:00Z", "2104-02-29T00:00Z");
     COMES("0 0 29 2 *", "1999-01-01T00:00Z", "2000-02-29T00:00Z", "2004-02-29T00:00Z");
     COMES("0 0 29 2 *", "1895-01-01T00:00Z", "1896-02-29T00:00Z", "1904-02-29T00:00Z");
-    /* either day will do */
+    /* either day matches */
     COMES("0 0 29 2 1", "2024-02-20T00:00Z", "2024-02-26T00:00Z", "2024-02-29T00:00Z",
           "2025-02-03T00:00Z");
     /* a leap day that is a Sunday: 28 years apart, 12 or 40 across 2100 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TZif files made by hand, hostile ones among them, and the rules they end in. */
+/* Hand-made TZif files, hostile ones among them, and the rules at their end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,7 +178,7 @@ static void put_block(const struct made *made, int time_bytes)
     put(made->leaps, 4);
     put(n, 4);
     put(2, 4); /* types */
-    put(4, 4); /* letters */
+    put(4, 4); /* abbreviations */
     for (int i = 0; i < n; i++)
         put(made->times[i], time_bytes);
     for (int i = 0; i < n; i++)
@@ -194,7 +194,7 @@ static void put_block(const struct made *made, int time_bytes)
 static void make(struct made made)
 {
     static const struct made nothing = {0};
-    struct made first = nothing; /* its times are not to be looked at */
+    struct made first = nothing; /* of a version 2 file, readers ignore the first block */
 
     file_size = 0;
     if (made.version == 0) {
@@ -209,7 +209,7 @@ static void make(struct made made)
     put_text(made.footer);
 }
 
-/* From a copy of its own length, so that a step beyond the end is seen. */
+/* From a copy of exact length, so that sanitizers detect a read beyond the end. */
 static struct rowlock_zone *try(size_t size, const char **what)
 {
     unsigned char *copy = malloc(size > 0 ? size : 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P9: what is a name. Every boundary of RFC 3629. */
+/* P9: which bytes are a valid name. Every boundary of RFC 3629. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +50,8 @@ TEST(p9_ill_formed_text_is_none)
         t_int(length_of(bad[i]), -1);
 }
 
-/* Against the definition, over every pair of bytes and all first bytes of longer sequences. */
+/* Compared with the definition, over every pair of bytes and all first bytes of longer
+   sequences. */
 TEST(p9_every_two_bytes_are_judged_by_the_definition)
 {
     for (int a = 1; a < 256; a++)

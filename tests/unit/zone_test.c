@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zones by name, and every zone of the system against the C library's reading of it. */
+/* Zones by name, and every zone of the system compared with the C library. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,7 +151,7 @@ static int is_zone_file(const char *path)
     return got == 4 && memcmp(magic, "TZif", 4) == 0;
 }
 
-/* posix/ has the same zones once more; right/ counts leap seconds. */
+/* posix/ has the same zones again; right/ counts leap seconds. */
 static void find_zones(const char *folder)
 {
     char path[400];
@@ -190,7 +190,7 @@ static void agrees(const struct rowlock_zone *zone, int64_t at)
                wanted);
 }
 
-/* Every change, and a second before it; and where one ends the next begins. */
+/* Compares at every change and a second before it. Each span begins where the one before ends. */
 static void agrees_at_changes(const struct rowlock_zone *zone, int64_t from, int64_t until)
 {
     while (from < until) {
