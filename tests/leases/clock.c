@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P8: the database's clock decides. A client whose own is an hour off, or jumps, renews, expires and
- * waits as the others do. Such a client is this program once more, under libfaketime, which leaves the
- * monotonic clock alone.
+ * P8: the database's clock decides. A client whose own clock is an hour off, or jumps, renews,
+ * expires and waits like the others. Such a client is this program, started again under
+ * libfaketime, which leaves the monotonic clock unchanged.
  *
  * Runs on: postgresql/native mariadb/row
  */
@@ -21,7 +21,7 @@
 
 #define TTL_MS 2000
 
-/* ---- the client with a wrong clock -------------------------------------------------------------------- */
+/* ---- the client with a wrong clock ----------------------------------------------------------- */
 
 static void say(const char *what)
 {
@@ -41,8 +41,8 @@ static int fails(const char *what, const struct rowlock_error *error)
     return 5;
 }
 
-/* Acquires, says so; renews whenever it is told to; gives it back at the third time, and then waits for
-   it once more, behind somebody else. */
+/* Acquires and reports it. Each byte from the parent makes it renew; the third one makes it
+   release, and wait for the name again behind another waiter. */
 static int wrong_client(const char *name)
 {
     struct rowlock_terms terms = {.ttl_ms = TTL_MS, .wait_ms = -1};
@@ -88,7 +88,7 @@ __attribute__((constructor)) static void run_wrong_client(void)
         _exit(wrong_client(name));
 }
 
-/* ---- its parent ---------------------------------------------------------------------------------------- */
+/* ---- the parent ------------------------------------------------------------------------------ */
 
 struct wrong {
     pid_t pid;
@@ -176,7 +176,7 @@ static void step_the_clock(const char *path, const char *to)
     fclose(file);
 }
 
-/* `stepped`: a file to change the clock by, or NULL. */
+/* `stepped`: a file that changes the client's clock, or NULL. */
 static void with_clock(const char *name, const char *variable, const char *value,
                        const char *stepped)
 {
@@ -209,7 +209,7 @@ static void with_clock(const char *name, const char *variable, const char *value
     expires_by_the_database(hand, name);
     waitpid(wrong.pid, &status, 0);
     t_int(status, 0);
-    t_until_free(t_x(name), 15000); /* at its end */
+    t_until_free(t_x(name), 15000); /* after its lease has expired */
     close(wrong.to);
     close(wrong.from);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P6: a client killed in any phase of an acquisition; between it and the server stands a proxy that
- * holds it up after each message. Who was killed while it waited never gets a lease, and nobody is kept
- * waiting for it.
+ * P6: a client is killed in every phase of an acquisition: a proxy between it and the server stops
+ * it after each message. A client that is killed while it waits is never granted a lease, and
+ * delays no other waiter for long.
  *
  * Runs on: postgresql mariadb
  * Quick: first
@@ -20,7 +20,7 @@
 #define HOUR 3600000
 #define SOON_MS 8000
 #define MOST_MESSAGES 400
-#define MOST_WAITING 48 /* by then it waits, and has looked more than once */
+#define MOST_WAITING 48 /* after this many messages it waits, and has looked more than once */
 
 static struct proxy *proxy;
 
@@ -39,7 +39,8 @@ static const char *proxied(void)
     return t_url_at(proxy_port(proxy));
 }
 
-/* Killed; its sockets are closed, and the server has noticed, whatever is still under way. */
+/* Kills the child, whose sockets close, so that the server notices its end whatever is under
+   way. */
 static void kill_it(struct child *child)
 {
     t_end_child(child, SIGKILL);
@@ -47,8 +48,8 @@ static void kill_it(struct child *child)
     proxy_settle(proxy);
 }
 
-/* Until the client was held up, or is through; 1: held up. Of a client that waits in the queue no more
-   messages may come for a while. */
+/* Waits until the proxy has stopped the client, or the client has finished; returns 1 if it was
+   stopped. A client in the queue may send nothing for a while. */
 static int until_struck(const struct child *child, long long limit_ms)
 {
     long long end = t_now() + limit_ms;
@@ -61,7 +62,7 @@ static int until_struck(const struct child *child, long long limit_ms)
     return 1;
 }
 
-/* The messages of connecting are counted too: that is a phase as well. */
+/* Connecting is a phase too, so its messages count. */
 static int killed_after(int n, enum proxy_direction direction, const struct holder_plan *plan,
                         long long limit_ms)
 {
@@ -77,8 +78,8 @@ static int killed_after(int n, enum proxy_direction direction, const struct hold
     return struck;
 }
 
-/* Nobody is in the way, so the grant is one trip: either the client holds it, as any client that dies
-   just after; or there is nothing of it. */
+/* The name is free, so the grant is one round trip. Afterwards either the dead client holds the
+   lease, as if it had died just after the grant, or it has left nothing. */
 static void sweep_free(enum proxy_direction direction)
 {
     struct holder_plan plan = {.want = t_x("free"), .ttl_ms = HOUR, .url = proxied()};
@@ -86,15 +87,15 @@ static void sweep_free(enum proxy_direction direction)
     void *hand = t_native();
     int n, struck = 1, granted = 0;
 
-    t_give(t_granted(next, t_x("free"), 0)); /* known, in every technique */
+    t_give(t_granted(next, t_x("free"), 0)); /* the name is prepared, in every technique */
     for (n = 0; struck && n < MOST_MESSAGES; n++) {
         struct rowlock_lease *lease = NULL;
 
         struck = killed_after(n, direction, &plan, 20000);
-        t_until_sessions(2); /* ours: what came is done, whatever it was */
+        t_until_sessions(2); /* only our sessions: the server has finished what arrived */
         if (t_acquire(next, t_x("free"), 0, 0, &lease) == 0) {
             t_give(lease);
-            t_int(granted, 0); /* what came sooner cannot have been granted */
+            t_int(granted, 0); /* once a grant was reached, later cuts reach it too */
         } else {
             t_int(t_error.code, ROWLOCK_EBUSY);
             t_int(leases_of(hand, "free"), 1);
@@ -119,9 +120,9 @@ TEST(p6_killed_after_every_message_it_got_for_a_free_name)
     sweep_free(PROXY_TO_CLIENT);
 }
 
-/* ---- killed while it waited ---------------------------------------------------------------------------- */
+/* ---- killed while it waited ------------------------------------------------------------------ */
 
-/* Held up somewhere between connecting and waiting, or while it waits; the name is held the whole time. */
+/* Stopped between connecting and waiting, or while it waits; the name is held all the time. */
 static void sweep_leased(enum proxy_direction direction)
 {
     struct rowlock_connection *one = t_open(), *next = t_open();
@@ -135,7 +136,7 @@ static void sweep_leased(enum proxy_direction direction)
         long long began;
 
         struck = killed_after(n, direction, &plan, 1500);
-        if (waiters_of(hand, "leased") == 0) /* its try may lie unread at the server */
+        if (waiters_of(hand, "leased") == 0) /* its first try may still be unread at the server */
             t_until_sessions(3);
         began = t_now();
         t_give(lease);
@@ -158,7 +159,7 @@ TEST(p6_killed_after_every_message_it_got_while_it_waited)
     sweep_leased(PROXY_TO_CLIENT);
 }
 
-/* It waits for T, in a session that hears nothing of its death. */
+/* Its session waits for the name lock, and does not notice that the client has died. */
 TEST(p6_killed_while_it_waited_for_a_transaction)
 {
     struct rowlock_connection *one = t_open();
@@ -176,7 +177,8 @@ TEST(p6_killed_while_it_waited_for_a_transaction)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* What it sends is swallowed from then on: so its COMMIT cannot come, and no lease can. */
+/* The proxy discards what it sends from then on, so its COMMIT cannot arrive, and no lease can
+   exist. */
 TEST(p6_cut_off_while_it_waited_for_a_transaction)
 {
     struct rowlock_connection *one = t_open();
@@ -197,7 +199,7 @@ TEST(p6_cut_off_while_it_waited_for_a_transaction)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* The name is given back while the client, first in the queue, is held up. */
+/* The name is released while the client, first in the queue, is stopped. */
 static void handed_over(enum proxy_direction direction)
 {
     struct rowlock_connection *one = t_open();
@@ -219,9 +221,9 @@ static void handed_over(enum proxy_direction direction)
         t_give(lease);
         struck = until_struck(&child, 20000);
         kill_it(&child);
-        t_until_sessions(2); /* ours: what came is done */
+        t_until_sessions(2); /* only our sessions: the server has finished what arrived */
         granted = leases_of(hand, "handed") > 0;
-        if (granted) /* its COMMIT had come: it held the name when it died */
+        if (granted) /* its COMMIT arrived: it held the name when it died */
             t_ok(rowlock_break(one, "handed", 0, 1, NULL, &t_error));
         t_until_free(t_x("handed"), SOON_MS);
         t_text(t_all_rows(hand), NO_ROWS);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P1: a name is held by one exclusive lease, or by shared ones, or by permits; by a lease or by a
-   transaction. Several names: all or none. */
+/*
+ * P1: a name has one exclusive holder, or shared holders, or permit holders, whether leases or
+ * transactions. Several names are acquired all or none.
+ */
 #include <string.h>
 
 #include "lib/grants.h"
@@ -12,7 +14,7 @@ static struct rowlock_want want_of(const char *name, char mode)
     return mode == 'x' ? t_x(name) : mode == 's' ? t_s(name) : t_p(name, 2, 1);
 }
 
-/* ---- lease against lease ----------------------------------------------------------------------- */
+/* ---- lease against lease --------------------------------------------------------------------- */
 
 static void pair(char held, char asked, int together)
 {
@@ -78,7 +80,7 @@ TEST(p1_a_waiter_gets_what_a_holder_gives)
     t_give(next.lease);
 }
 
-/* ---- lease against transaction -------------------------------------------------------------------- */
+/* ---- lease against transaction --------------------------------------------------------------- */
 
 static int doors(void)
 {
@@ -93,7 +95,7 @@ static int step(struct session *session, enum step_kind kind, enum rowlock_mode 
     return session_code(session);
 }
 
-/* Begin-and-lock, or a lock in a transaction that is open already. */
+/* Begin-and-lock, or a lock in a transaction that is already open. */
 static int step_in(struct session *session, int later, enum rowlock_mode mode, const char *name)
 {
     t_int(step(session, STEP_PREPARE, mode, name), 0);
@@ -123,7 +125,8 @@ static void leased(enum door door, int later, char held, enum rowlock_mode mode)
     t_close(one);
 }
 
-/* At the doors but our own one mode is enough: each try waits a moment for T. */
+/* Only our own door tries every mode: each try through the others waits a moment for the name
+   lock. */
 static void each_door(void (*test)(enum door, int, char, enum rowlock_mode))
 {
     for (int door = 0; door < doors(); door++)
@@ -215,7 +218,7 @@ TEST(p1_shared_leases_and_shared_transactions_go_together)
     t_int(t_may_have(t_x("readers")), 1);
 }
 
-/* ---- several names: all or none ------------------------------------------------------------------- */
+/* ---- several names: all or none -------------------------------------------------------------- */
 
 TEST(p1_several_names_all_or_none)
 {
@@ -310,7 +313,7 @@ TEST(p1_several_names_in_several_modes)
     t_text(t_all_rows(t_native()), NO_ROWS);
 }
 
-/* ---- permits ------------------------------------------------------------------------------------------ */
+/* ---- permits --------------------------------------------------------------------------------- */
 
 TEST(p1_k_of_n_permits)
 {
@@ -323,7 +326,7 @@ TEST(p1_k_of_n_permits)
     t_fails(t_acquire(two, t_p("permits", 5, 1), 0, 0, &none), EBUSY);
     t_give(first);
     t_fails(t_acquire(one, t_p("permits", 5, 3), 0, 0, &none), EBUSY);
-    first = t_granted(one, t_p("permits", 5, 0), 0); /* 0: one */
+    first = t_granted(one, t_p("permits", 5, 0), 0); /* 0 means one */
     t_int(leases_of(hand, "permits"), 4);
     t_int(t_may_have(t_p("permits", 5, 1)), 1);
     t_int(t_may_have(t_p("permits", 5, 2)), 0);
@@ -357,7 +360,7 @@ TEST(p1_a_waiter_for_permits_gets_them_when_enough_are_free)
 
     t_until_queued(hand, "enough", 1);
     t_give(second);
-    t_int(t_may_have(t_p("enough", 3, 1)), 0); /* it would overtake */
+    t_int(t_may_have(t_p("enough", 3, 1)), 0); /* it would overtake the waiter */
     t_int(t_is_done(thread), 0);
     t_give(first);
     t_ok(t_join(thread));
@@ -383,7 +386,7 @@ TEST(p1_limits_that_differ_are_refused)
     t_fails(t_acquire(two, t_p("limits", 47, 1), 0, 5000, &none), ELIMIT);
     says_both("31", "47");
     t_give(lease);
-    lease = t_granted(one, t_x("limits"), 0); /* of those that wait, too */
+    lease = t_granted(one, t_x("limits"), 0); /* waiters have a limit too */
     thread = t_acquire_thread(three, &waiter);
     t_until_queued(hand, "limits", 1);
     t_fails(t_acquire(two, t_p("limits", 47, 1), 0, 5000, &none), ELIMIT);
@@ -406,7 +409,7 @@ TEST(p1_an_expired_limit_binds_nobody)
     rowlock_lease_free(lease);
 }
 
-/* ---- what cannot be right -------------------------------------------------------------------------------- */
+/* ---- invalid requests ------------------------------------------------------------------------ */
 
 static void refused(struct rowlock_connection *connection, struct rowlock_want want,
                     rowlock_duration ttl_ms)

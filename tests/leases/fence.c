@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P4: a fenced transaction holds its lease against whoever wants to end it; and locks beneath one's own
-   lease exclude each other. */
+/*
+ * P4: a fenced transaction keeps its lease until it ends, whoever tries to end the lease. Also:
+ * locks beneath one's own lease exclude each other.
+ */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,7 @@
 #include "lib/grants.h"
 #include "lib/lease.h"
 
-#define SHORT_MS 300 /* a statement's limit, where it must run out */
+#define SHORT_MS 300 /* a statement's time limit, in cases where it must expire */
 
 static void begin_own(struct rowlock_connection *connection)
 {
@@ -19,7 +21,7 @@ static void begin_own(struct rowlock_connection *connection)
             t_sql(connection, "%s", t_engine()->begin[i]);
 }
 
-/* A transaction fenced by this lease, on a connection of the given kind. */
+/* Fences the lease's token in a transaction of this connection. */
 static void fence_it(struct rowlock_connection *connection, const char *name, int64_t token)
 {
     begin_own(connection);
@@ -92,7 +94,7 @@ TEST(p4_the_fence_of_a_lost_lease)
     rowlock_lease_free(lease);
 }
 
-/* A snapshot from before the takeover shows the lease still. */
+/* A snapshot from before the takeover still shows the lease. */
 TEST(p4_a_frozen_snapshot_does_not_hide_a_loss)
 {
     struct rowlock_connection *one = t_open(), *two = t_open(), *own;
@@ -145,9 +147,10 @@ TEST(p4_a_fence_needs_a_transaction)
     t_give(lease);
 }
 
-/* ---- a takeover, step by step -------------------------------------------------------------------------- */
+/* ---- a takeover, step by step ---------------------------------------------------------------- */
 
-/* The lease has expired by the clock, and somebody who wants the name finds it fenced. */
+/* The lease has expired by the clock, but a fence keeps it: another client that wants the name
+   is refused. */
 TEST(p4_a_fenced_lease_is_not_taken_over)
 {
     struct rowlock_connection *one = t_open(), *own = t_open(), *two = t_open();
@@ -157,7 +160,8 @@ TEST(p4_a_fenced_lease_is_not_taken_over)
     void *hand = t_native();
 
     t_expire(hand,
-             rowlock_token(lease)); /* before the fence: existence is validity, not the clock */
+             /* before the fence: a lease is valid while its row exists, not by the clock */
+             rowlock_token(lease));
     fence_it(own, "fenced", rowlock_token(lease));
     t_fails(t_acquire(two, t_x("fenced"), 0, 0, &none), EBUSY);
     thread = t_acquire_thread(two, &next);
@@ -175,7 +179,7 @@ TEST(p4_a_fenced_lease_is_not_taken_over)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* A transaction lock that steps over it is a takeover as well. */
+/* A transaction lock that removes an expired lease is a takeover too. */
 TEST(p4_a_fenced_lease_is_not_stepped_over_by_a_transaction)
 {
     struct rowlock_connection *one = t_open(), *own = t_open(), *two = t_open();
@@ -199,7 +203,7 @@ static int fence_work(struct rowlock_connection *connection, void *data,
     return rowlock_fence(connection, "steps", *(int64_t *)data, error);
 }
 
-/* Somebody has deleted the beat, or the lease as well, and has not committed yet. */
+/* Another session has deleted the heartbeat, or the lease as well, and has not committed yet. */
 static void fence_meets(int deleted, int commits)
 {
     struct rowlock_connection *one = t_open(), *own = t_open();
@@ -214,7 +218,8 @@ static void fence_meets(int deleted, int commits)
     t_native_sql(taker, "DELETE FROM %s WHERE token = %lld", lease_beat_table(), (long long)token);
     if (deleted == 2)
         t_native_sql(taker, "DELETE FROM %s WHERE token = %lld", lease_table(), (long long)token);
-    if (deleted == 1 && t_facts()->server) { /* it still is: the taker will wait for us */
+    /* the lease still exists: the taker will wait for the fence */
+    if (deleted == 1 && t_facts()->server) {
         t_ok(rowlock_fence(own, "steps", token, &t_error));
         t_native_sql(taker, "ROLLBACK");
     } else if (t_facts()->server) {
@@ -225,7 +230,7 @@ static void fence_meets(int deleted, int commits)
             t_fails(t_join(thread), ELOST);
         else
             t_ok(t_join(thread));
-    } else { /* one writer: the transaction cannot begin meanwhile */
+    } else { /* one writer: the fencing transaction cannot begin meanwhile */
         t_native_sql(taker, commits ? "COMMIT" : "ROLLBACK");
         begin_own(own);
         t_int(rowlock_fence(own, "steps", token, &t_error), commits ? ROWLOCK_ELOST : 0);
@@ -274,7 +279,7 @@ TEST(p4_a_fence_does_not_wait_for_ever)
     t_give(lease);
 }
 
-/* ---- the holder and the operator against a fence ----------------------------------------------------------- */
+/* ---- the holder and the operator against a fence --------------------------------------------- */
 
 TEST(p4_a_renewal_passes_a_fence)
 {
@@ -344,7 +349,7 @@ TEST(p4_vacuum_leaves_what_is_fenced)
     rowlock_lease_free(lease);
 }
 
-/* ---- beneath one's own lease --------------------------------------------------------------------------------- */
+/* ---- beneath one's own lease ----------------------------------------------------------------- */
 
 #define TURNS 50
 

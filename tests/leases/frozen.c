@@ -21,11 +21,11 @@
 #include "lib/proxy.h"
 
 #define HOUR 3600000
-#define PROMISE_MS 45000 /* three times what is promised: the machine may be busy */
+#define PROMISE_MS 45000 /* three times the promised 15 s: the machine may be busy */
 #define MOST 16
-#define BEHIND_PROXY 10 /* it carries no more than 16 connections */
+#define BEHIND_PROXY 10 /* the proxy carries at most 16 connections */
 
-/* A node: one process, and so many waiters in it, each with a connection of its own. */
+/* A node: one process with several waiters, each with a connection of its own. */
 struct node {
     struct rowlock_want wants[2];
     size_t n;
@@ -71,7 +71,8 @@ static int node_body(const void *data, int to)
         pause();
 }
 
-/* Of one process: on SQLite the tickets of frozen ones do not stay. */
+/* Counts the waiters of one process only, because on SQLite the tickets of frozen waiters are
+   deleted. */
 static void until_queued(void *hand, const char *name, pid_t pid, int n)
 {
     long long end = t_now() + 60000;
@@ -83,7 +84,7 @@ static void until_queued(void *hand, const char *name, pid_t pid, int n)
     }
 }
 
-/* Forked before this process has a thread in SQLite: the child would inherit a mutex that it has locked. */
+/* Forked before this process has a thread in SQLite: the child would inherit a locked mutex. */
 static struct child ready_node(const struct node *node)
 {
     struct child child = t_child(node_body, node);
@@ -100,7 +101,8 @@ static void begin_node(const struct child *child, void *hand, const struct node 
 
 static struct rowlock_connection *prober;
 
-/* A process that is stopped while it writes to a SQLite file keeps the file: not this one. */
+/* Whether the SQLite file is unlocked. A process that is stopped while it writes would keep the
+   file locked. */
 static int writes_nothing(void)
 {
     struct rowlock_want want = t_x("whether the file is free");
@@ -131,13 +133,13 @@ static void freeze(const struct child *child)
     }
 }
 
-/* ---- some frozen waiters, and one that lives -------------------------------------------------------- */
+/* ---- some frozen waiters, and a live one ----------------------------------------------------- */
 
 struct scene {
     struct node node;
     struct rowlock_want first,
-        ours;  /* what is held until all stand there; what the live one wants */
-    int stays; /* it is held on */
+        ours;  /* held until all waiters are queued; wanted by the live waiter */
+    int stays; /* the holder keeps it */
     struct rowlock_lease *held;
     struct child child;
     struct acquisition us;
@@ -202,7 +204,7 @@ TEST(p6_sixteen_frozen_waiters_in_the_other_modes)
         {.node = {{t_p("p16", 2, 1)}, 1, MOST},
          .first = t_p("p16", 2, 2),
          .ours = t_p("p16", 2, 1)},
-        /* a frozen writer keeps no reader from what other readers have */
+        /* a frozen writer does not keep a reader from joining other readers */
         {.node = {{t_x("readers")}, 1, 3},
          .first = t_s("readers"),
          .ours = t_s("readers"),
@@ -212,7 +214,7 @@ TEST(p6_sixteen_frozen_waiters_in_the_other_modes)
     play(scenes, sizeof scenes / sizeof *scenes);
 }
 
-/* ---- live waiters among them -------------------------------------------------------------------------- */
+/* ---- live waiters between frozen ones -------------------------------------------------------- */
 
 TEST(p7_live_waiters_among_frozen_ones_keep_their_order)
 {
@@ -245,7 +247,7 @@ TEST(p7_live_waiters_among_frozen_ones_keep_their_order)
     t_forget_leases(hand);
 }
 
-/* ---- a node that is cut off ---------------------------------------------------------------------------- */
+/* ---- a node that is cut off ------------------------------------------------------------------ */
 
 static int proxy_body(const void *data, int to)
 {
@@ -260,7 +262,8 @@ static int proxy_body(const void *data, int to)
         pause();
 }
 
-/* Their sessions stay, the holder's too: the server cannot know. Its lease expires. */
+/* The sessions of the node stay open, the holder's too, because the server cannot notice. The
+   lease expires. */
 TEST(p6_the_waiters_of_a_node_that_is_cut_off_with_the_holder)
 {
     struct node node = {{t_x("cut off")}, 1, BEHIND_PROXY, NULL};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A group: threads that share sessions exclude each other and everybody else as if each had its own; on an
-   engine without batches too.
-   Quick: first */
+/*
+ * A group: threads that share sessions exclude each other, and all other clients, as if each thread
+ * had a session. This also covers engines without batches.
+ */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static struct rowlock_group *t_group(int sessions)
     return group;
 }
 
-/* Not given to the house, which would close it after its group. */
+/* The harness does not adopt it: it would close it after its group. */
 static struct rowlock_connection *t_join_group(struct rowlock_group *group)
 {
     struct rowlock_connection *connection = NULL;
@@ -35,14 +36,14 @@ static struct rowlock_connection *t_join_group(struct rowlock_group *group)
     return connection;
 }
 
-/* ---- many threads --------------------------------------------------------------------------------- */
+/* ---- many threads ---------------------------------------------------------------------------- */
 
 struct work {
     struct overlap *overlap;
     struct rowlock_group *group;
     unsigned seed;
     int turns;
-    _Atomic int64_t *last; /* token, by name */
+    _Atomic int64_t *last; /* the last token of each name */
 };
 
 static void note_token(const struct work *work, int name, const struct rowlock_lease *lease)
@@ -129,7 +130,7 @@ TEST(p1_p2_threads_that_share_three_sessions_exclude_each_other)
     many_threads(3);
 }
 
-/* ---- one member ----------------------------------------------------------------------------------- */
+/* ---- one member ------------------------------------------------------------------------------ */
 
 TEST(p1_members_and_others_exclude_each_other)
 {
@@ -177,7 +178,7 @@ TEST(p6_who_waits_for_a_member_s_lease_gets_it_and_it_for_his)
     rowlock_group_close(group);
 }
 
-/* What ls shows of it is what it shows of any other; and whatever else there is goes by the member too. */
+/* A member can do everything that a connection can, and `ls` shows its leases like any other. */
 TEST(a_member_does_all_that_a_connection_does)
 {
     struct rowlock_group *group = t_group(0);
@@ -219,14 +220,14 @@ TEST(bad_input_is_refused)
     connection = t_join_group(group);
     t_ok(rowlock_rollback(connection, &t_error));
     t_fails(rowlock_commit(connection, &t_error), ENOTX);
-    t_int(rowlock_socket(connection), -1); /* no session of its own yet */
+    t_int(rowlock_socket(connection), -1); /* it has no session of its own yet */
     t_fails(t_acquire(connection, t_x(""), 0, 0, &lease), EINVAL);
     t_fails(t_acquire(connection, t_x("group bad"), 1, 0, &lease), EINVAL);
     rowlock_close(connection);
     rowlock_group_close(group);
 }
 
-/* A transaction that is open there is one's own: no lease beside it, as on every connection. */
+/* As on every connection, no lease can be acquired while a transaction is open. */
 TEST(a_member_with_a_transaction_takes_no_lease)
 {
     struct rowlock_group *group = t_group(1);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P6: a node killed in any phase of rowlock_claim or rowlock_finish; between it and the server stands a
- * proxy that holds it up after each message. Either nothing was claimed, or a run and its lease: then the
- * next node, when the lease is over, records it as lost and repeats it, once.
+ * P6: a node is killed in every phase of rowlock_claim and rowlock_finish: a proxy between it and
+ * the server stops it after each message. Either nothing was claimed, or a run with its lease. In
+ * that case, after the lease has expired, the next node records the run as lost and repeats it
+ * once.
  *
  * Runs on: postgresql mariadb
  * Quick: first
@@ -24,7 +25,7 @@ static struct proxy *proxy;
 
 struct plan {
     struct rowlock_job job;
-    int64_t token; /* of the run that it ends; 0: it claims one */
+    int64_t token; /* of the run that it finishes; 0: it claims one */
     const char *url;
 };
 
@@ -36,7 +37,7 @@ static const char *proxied(void)
     return t_url_at(proxy_port(proxy));
 }
 
-/* Says '!' when it is through, 'x' where that failed. */
+/* Writes '!' when it has finished, 'x' if that failed. */
 static int body(const void *data, int to)
 {
     const struct plan *plan = data;
@@ -58,8 +59,11 @@ static int body(const void *data, int to)
     return 0;
 }
 
-/* Until it was held up, or is through; 1: held up. Killed; its sockets are closed, and the server has
-   noticed, whatever was still under way: `sessions` are there then. */
+/*
+ * Waits until the proxy has stopped the child, or the child has finished; returns 1 if it was
+ * stopped. Then kills it, and waits until only `sessions` sessions are left, so that the server has
+ * finished what arrived.
+ */
 static int killed_after(int n, enum proxy_direction direction, const struct plan *plan,
                         int sessions)
 {
@@ -105,12 +109,13 @@ static void sweep_claim(enum proxy_direction direction)
     void *hand = t_native();
     int n, struck = 1, claimed = 0;
 
-    t_give(t_granted(next, t_x(t_job_lock(&plan.job)), 0)); /* known, in every technique */
+    /* the name is prepared, in every technique */
+    t_give(t_granted(next, t_x(t_job_lock(&plan.job)), 0));
     for (n = 0; struck && n < MOST_MESSAGES && claimed < 2; n++) {
         struct rowlock_claim answer;
         int64_t token;
 
-        struck = killed_after(n, direction, &plan, 2); /* ours */
+        struck = killed_after(n, direction, &plan, 2); /* our two sessions */
         token = t_job_seen(next, hand, &plan.job).token;
         if (t_job_runs(next, hand, &plan.job)) {
             rowlock_lease_free(claim(next, &plan.job, &answer));
@@ -118,7 +123,7 @@ static void sweep_claim(enum proxy_direction direction)
             t_expire(hand, token);
             claimed++;
         } else {
-            t_int(claimed, 0); /* what came sooner cannot have been claimed */
+            t_int(claimed, 0); /* once a claim was reached, later cuts reach it too */
         }
         finish(claim(next, &plan.job, &answer));
         t_int(answer.lost, token);
@@ -141,7 +146,7 @@ TEST(p6_killed_after_every_message_a_claim_got)
     sweep_claim(PROXY_TO_CLIENT);
 }
 
-/* Either it is done and its lease is gone, or it is as if it had never been finished. */
+/* Afterwards the run is done and its lease is gone, or nothing has changed. */
 static void sweep_finish(enum proxy_direction direction)
 {
     struct plan plan = {.job = t_daily_job(t_name(0)), .url = proxied()};

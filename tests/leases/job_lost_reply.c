@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs: the connection is cut after every message of rowlock_claim and rowlock_finish, one after the
- * other. Never two runs, never a lease without its run or the reverse; a finish that was committed and
- * not heard is repeated without harm.
+ * Jobs: the connection is cut after every message of rowlock_claim and rowlock_finish, one after
+ * the other. There are never two runs, and never a lease without its run or a live run without its
+ * lease. A finish whose reply was lost can be repeated without harm.
  *
  * Runs on: postgresql mariadb
  * Quick: first
@@ -21,14 +21,14 @@
 
 static struct proxy *proxy;
 
-/* Not given to the house: there are many. */
+/* The harness does not adopt these connections: there are many. */
 static struct rowlock_connection *through_proxy(void)
 {
     struct rowlock_connection *connection = NULL;
 
     if (!proxy)
         proxy = proxy_start(t_port(), strcmp(t_facts()->engine, "postgresql") == 0);
-    proxy_cut_all(proxy); /* what a test that failed has left */
+    proxy_cut_all(proxy); /* connections left by a test that failed */
     proxy_settle(proxy);
     proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
     t_ok(rowlock_open(t_url_at(proxy_port(proxy)), NULL, &connection, &t_error));
@@ -57,9 +57,10 @@ static struct rowlock_lease *claimed(struct rowlock_connection *connection,
     return lease;
 }
 
-/* ---- claims ---------------------------------------------------------------------------------------- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
-/* One claim, cut after n messages; 1: it was. `repeat`: what it must be. */
+/* One claim, cut after n messages; returns 1 if it was cut. `repeat` is the expected repeat
+   number. */
 static int cut_claim(struct rowlock_connection *one, void *hand, enum proxy_direction direction,
                      int n, const struct rowlock_job *job, int repeat)
 {
@@ -72,7 +73,7 @@ static int cut_claim(struct rowlock_connection *one, void *hand, enum proxy_dire
     code = rowlock_claim(connection, job, &answer, &lease, &t_error);
     struck = proxy_has_struck(proxy);
     proxy_arm(proxy, PROXY_NONE, direction, 0);
-    if (code) { /* only where nothing can remain */
+    if (code) { /* possible only where a lost claim leaves nothing */
         t_int(code, ROWLOCK_ECONN);
         t_int(struck, 1);
         t_int(t_job_seen(one, hand, job).running, 0);
@@ -100,7 +101,7 @@ static void cut_claims(enum proxy_direction direction)
     void *hand = t_native();
     int n, struck = 1;
 
-    t_give(t_granted(one, t_x(t_job_lock(&job)), 0)); /* known, in every technique */
+    t_give(t_granted(one, t_x(t_job_lock(&job)), 0)); /* the name is prepared, in every technique */
     for (n = 0; struck && n < MOST_MESSAGES; n++)
         struck = cut_claim(one, hand, direction, n, &job, 0);
     t_true(n > 2 && n < MOST_MESSAGES);
@@ -116,7 +117,8 @@ TEST(p1_cut_after_every_message_a_claim_got)
     cut_claims(PROXY_TO_CLIENT);
 }
 
-/* The run before was lost: its lease is swept, its row gets its outcome, and its instant is repeated. */
+/* The previous run was lost: the claim sweeps its lease, records the outcome, and repeats its
+   due time. */
 static void cut_repeats(enum proxy_direction direction)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
@@ -144,7 +146,7 @@ TEST(p1_cut_after_every_message_a_claim_after_a_lost_run_got)
     cut_repeats(PROXY_TO_CLIENT);
 }
 
-/* A lost run that is not to be repeated is laid to rest, once, whatever was heard of it. */
+/* A lost run that must not be repeated gets its outcome once, whichever replies were lost. */
 static void cut_settling(enum proxy_direction direction)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
@@ -165,7 +167,7 @@ static void cut_settling(enum proxy_direction direction)
         struck = proxy_has_struck(proxy);
         t_true(code == 0 || (code == ROWLOCK_ECONN && struck));
         t_true(lease == NULL);
-        /* the session that was cut off may be at it still, and is met */
+        /* the session that was cut off may still be working */
         for (long long end = t_now() + 20000;
              code || (answer.claimed == ROWLOCK_JOB_RUNNING && t_now() < end);)
             t_ok(code = rowlock_claim(one, &job, &answer, &lease, &t_error));
@@ -186,7 +188,7 @@ TEST(p1_cut_after_every_message_that_lays_a_lost_run_to_rest)
     cut_settling(PROXY_TO_CLIENT);
 }
 
-/* ---- a session that is lost while it works ----------------------------------------------------------- */
+/* ---- a session that is lost while it works --------------------------------------------------- */
 
 static void until_table_is_waited_for(int n)
 {
@@ -218,7 +220,8 @@ static int claim_it(struct rowlock_connection *connection, void *data, struct ro
     return rowlock_claim(connection, &claiming->job, &claiming->answer, &claiming->lease, error);
 }
 
-/* The server's session has the lease, and stands before the row of the run, when its client is cut off. */
+/* The session on the server has the lease and waits for the row of the run when its client is
+   cut off. */
 TEST(p1_a_session_lost_at_work_claims_nothing_beside_us)
 {
     int postgresql = strcmp(t_facts()->engine, "postgresql") == 0;
@@ -240,7 +243,7 @@ TEST(p1_a_session_lost_at_work_claims_nothing_beside_us)
     proxy_cut_all(proxy);
     t_native_sql(locker, postgresql ? "COMMIT" : "UNLOCK TABLES");
     t_ok(t_join(thread));
-    t_until_sessions(sessions + 1); /* that of until_table_is_waited_for */
+    t_until_sessions(sessions + 1); /* plus the session of until_table_is_waited_for */
     t_int(us.answer.claimed, ROWLOCK_JOB_CLAIMED);
     t_int(t_job_runs(one, hand, &us.job), 1);
     t_int(t_job_seen(one, hand, &us.job).runs, 1);
@@ -250,9 +253,10 @@ TEST(p1_a_session_lost_at_work_claims_nothing_beside_us)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* ---- finishes ------------------------------------------------------------------------------------------ */
+/* ---- finishes -------------------------------------------------------------------------------- */
 
-/* `at_least_ms`: the name stays taken, and the lease is there still when it is finished again. */
+/* With `at_least_ms` the name stays held, so the lease still exists when the run is finished
+   again. */
 static void cut_finishes(enum proxy_direction direction, int64_t at_least_ms)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
@@ -270,7 +274,7 @@ static void cut_finishes(enum proxy_direction direction, int64_t at_least_ms)
         proxy_arm(proxy, PROXY_CUT, direction, n);
         code = finish(lease, 3);
         struck = proxy_has_struck(proxy);
-        /* it is finished, whether the first try or the second was heard: never "lost" */
+        /* it is finished, whether the first or the second try was answered: never "lost" */
         t_true(code == 0 || (code == ROWLOCK_ECONN && struck));
         proxy_arm(proxy, PROXY_NONE, direction, 0);
         if (code)
@@ -302,8 +306,8 @@ TEST(p5_cut_after_every_message_a_finish_got)
     cut_finishes(PROXY_TO_CLIENT, HOUR);
 }
 
-/* The reply is lost, and the database cannot be reached again within the call: the next one finds the run
-   finished, and somebody else may run the job by then. */
+/* The reply is lost, and the database is unreachable for the rest of the call. The next call
+   finds the run finished; by then another node may be running the job. */
 TEST(p5_a_finish_repeated_after_a_lost_reply_harms_nobody)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
@@ -345,7 +349,8 @@ TEST(p5_a_finish_repeated_after_a_lost_reply_harms_nobody)
     t_true(done_unheard > 0);
 }
 
-/* But a finish that never came, and is repeated when another node has found the run lost, says so. */
+/* A finish that never arrived, and is repeated after another node has recorded the run as lost,
+   reports the loss. */
 TEST(p5_a_finish_that_comes_too_late_says_so)
 {
     struct rowlock_job job = t_daily_job(t_name(0));

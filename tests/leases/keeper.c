@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P5: a kept lease lives as long as it is kept, whatever happens to connections; and its loss is told
- * once, in time. How a name is locked has no part in it.
+ * P5: a kept lease lives as long as it is kept, whatever happens to connections. Its loss is
+ * reported once, in time. The technique has no influence on this.
  *
  * Runs on: sqlite/native postgresql/native mariadb/row
  */
@@ -50,7 +50,7 @@ static void until_lost(struct loss *loss, long long limit_ms)
     }
 }
 
-/* So many renewals, as the database sees them. */
+/* Waits until the database has seen `times` renewals. */
 static void until_renewed(void *hand, int64_t token, int times)
 {
     char last[100] = "";
@@ -174,7 +174,7 @@ TEST(p5_a_kept_lease_survives_killed_connections)
     t_text(t_all_rows(t_admin()), NO_ROWS);
 }
 
-/* The file is locked by another beyond the lease's end, as a database that hangs. */
+/* Another process locks the file until after the lease's end, as if the database hung. */
 static void hang_by_write_lock(void)
 {
     struct rowlock_connection *one = t_open();
@@ -192,7 +192,7 @@ static void hang_by_write_lock(void)
     t_until_free(t_x("hangs"), 10000);
 }
 
-/* All processes of the server. */
+/* Sends the signal to all processes of the server. */
 static void signal_server(const char *name, const char *how)
 {
     extra_shell(
@@ -262,7 +262,7 @@ TEST(p5_a_keeper_leaves_signals_to_the_program)
     sigemptyset(&usr1);
     sigaddset(&usr1, SIGUSR1);
     t_int(pthread_sigmask(SIG_BLOCK, &usr1, NULL), 0);
-    kill(getpid(), SIGUSR1); /* would end the process if the keeper took it */
+    kill(getpid(), SIGUSR1); /* would end the process if the keeper's thread received it */
     until_renewed(t_native(), rowlock_token(lease), 1);
     sigpending(&pending);
     t_int(sigismember(&pending, SIGUSR1), 1);
@@ -271,7 +271,7 @@ TEST(p5_a_keeper_leaves_signals_to_the_program)
     t_give(lease);
 }
 
-/* Ended at any moment of its work. */
+/* The keeper is stopped at random points of its work. */
 TEST(p5_keepers_come_and_go)
 {
     struct rowlock_connection *one = t_open();
@@ -292,7 +292,8 @@ TEST(p5_keepers_come_and_go)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* Whoever hears it first: the call is refused, and the callback comes once all the same. */
+/* Whichever of the two notices the loss first: the call fails, and the callback still comes
+   once. */
 TEST(p5_a_break_is_heard_by_the_keeper_and_by_the_caller)
 {
     struct rowlock_connection *one = t_open();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P1, P5: an operator ends sessions at random, while clients acquire, renew and release. Each call
- * succeeds all the same, nobody overlaps, and nothing is left.
+ * P1, P5: an operator kills sessions at random while clients acquire, renew and release. Each call
+ * still succeeds, no holders overlap, and no rows are left.
  *
  * Runs on: postgresql mariadb
  * Quick: first
@@ -22,7 +22,7 @@
 struct work {
     struct overlap *overlap;
     struct common {
-        atomic_int again; /* calls that were made once more by their caller */
+        atomic_int again; /* calls that the caller had to repeat */
         atomic_int stop;
     } * shared;
     int number;
@@ -37,7 +37,7 @@ static int open_it(struct rowlock_connection **connection, struct rowlock_error 
     return code;
 }
 
-/* To be killed twice within one call is its caller's affair. */
+/* If a session is killed twice within one call, the caller must repeat the call. */
 static int give(const struct work *work, struct rowlock_lease *lease, struct rowlock_error *error)
 {
     int code = ROWLOCK_ECONN;

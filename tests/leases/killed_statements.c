@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P5: an operator cancels statements (KILL QUERY, pg_cancel_backend) while the end of a run, of a refresh,
- * of a lease or of a wait is recorded. The end is recorded all the same, and once.
+ * P5: an operator cancels statements (KILL QUERY, pg_cancel_backend) while the end of a run, of a
+ * refresh, of a lease or of a wait is recorded. The end is still recorded, and once.
  *
  * Runs on: postgresql mariadb
  * Quick: first
@@ -32,7 +32,7 @@ static void cancel_text(char *out, size_t size, long session)
              session);
 }
 
-/* ---- an operator in a process of its own ----------------------------------------------------------- */
+/* ---- the operator, in a process of its own --------------------------------------------------- */
 
 static struct aim {
     atomic_long session; /* 0: none */
@@ -46,7 +46,7 @@ static int shoot(const void *data, int to)
 
     (void)data;
     (void)to;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that failed leaves no operator */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the test fails, the operator must not survive it */
     while (!atomic_load(&aim->stop)) {
         long session = atomic_load(&aim->session);
 
@@ -82,14 +82,14 @@ static void dismiss(struct child *child)
     munmap(aim, sizeof *aim);
 }
 
-/* One cancel, at the `i`-th of many moments after now. */
+/* Schedules one cancel, the `i`-th of many delays from now. */
 static void provoke(struct rowlock_connection *connection, int i)
 {
     atomic_store(&aim->after_us, i * 37 % PLACES);
     atomic_store(&aim->session, t_engine()->session(t_handle(connection)));
 }
 
-/* It has come: what is asked next is not hit. */
+/* Waits until the cancel has been sent, so that it does not hit the next statement. */
 static void await_shot(void)
 {
     while (atomic_load(&aim->session) != 0)
@@ -103,7 +103,8 @@ static struct rowlock_connection *fresh(void)
 
     t_ok(rowlock_open(t_url(), NULL, &connection, &t_error));
     t_ok(
-        rowlock_break(connection, "nobody's", 0, 0, &broken, &t_error)); /* the schema is checked */
+        /* makes the connection check the schema */
+        rowlock_break(connection, "nobody's", 0, 0, &broken, &t_error));
     return connection;
 }
 
@@ -114,7 +115,7 @@ static const char *subject_says(void *hand, const char *column)
                         subject_table("subject"), t_name(0));
 }
 
-/* On a busy machine a try may come too late, and says that another has the name. */
+/* On a busy machine a claim can come so late that another node holds the name. */
 static struct rowlock_lease *claimed(struct rowlock_connection *connection,
                                      const struct rowlock_job *job)
 {
@@ -129,7 +130,7 @@ static struct rowlock_lease *claimed(struct rowlock_connection *connection,
     return lease;
 }
 
-/* ---- at any moment ----------------------------------------------------------------------------------- */
+/* ---- cancelled at many points ---------------------------------------------------------------- */
 
 static void cancel_finish(struct rowlock_connection *one, void *hand, int i)
 {
@@ -256,7 +257,7 @@ TEST(p5_the_result_of_a_refresh_is_recorded_though_that_is_cancelled)
     dismiss(&child);
 }
 
-/* In a transaction: it is rolled back, and the subject says why. */
+/* In a transaction: it is rolled back, and the subject records why. */
 static void cancel_refresh_failed(void *hand, int i)
 {
     struct rowlock_connection *connection = fresh();
@@ -285,7 +286,7 @@ TEST(p5_the_error_of_a_refresh_is_recorded_though_that_is_cancelled)
     dismiss(&child);
 }
 
-/* A waiter that gives up leaves no ticket to stand in the way while its session lives. */
+/* A waiter that gives up leaves no ticket that would block others while its session lives. */
 static void cancel_withdrawal(void *hand, int i)
 {
     struct rowlock_connection *connection = fresh();
@@ -312,7 +313,7 @@ TEST(p6_a_waiter_that_gives_up_leaves_no_ticket_though_that_is_cancelled)
     t_give(held);
 }
 
-/* ---- again and again ----------------------------------------------------------------------------------- */
+/* ---- cancelled repeatedly -------------------------------------------------------------------- */
 
 static int finish_it(struct rowlock_connection *connection, void *lease,
                      struct rowlock_error *error)
@@ -321,7 +322,7 @@ static int finish_it(struct rowlock_connection *connection, void *lease,
     return rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, error);
 }
 
-/* While it waits for a row: the finish is what is cancelled, each time. */
+/* The finish waits for a row, so that each cancel hits the finish. */
 TEST(p5_a_finish_that_is_cancelled_again_and_again_is_recorded_once)
 {
     struct rowlock_job job = t_daily_job(t_name(0));

@@ -20,7 +20,7 @@ static int is_between(long long value, long long least, long long most)
     return value >= least && value <= most;
 }
 
-/* ---- given back ------------------------------------------------------------------------------------- */
+/* ---- released -------------------------------------------------------------------------------- */
 
 TEST(a_release_is_deaf_to_what_interrupts_the_program)
 {
@@ -39,7 +39,7 @@ TEST(a_release_is_deaf_to_what_interrupts_the_program)
     close(fds[1]);
 }
 
-/* ---- what is left ----------------------------------------------------------------------------------- */
+/* ---- time left ------------------------------------------------------------------------------- */
 
 TEST(p5_what_is_left_counts_from_before_the_grant_was_sent)
 {
@@ -61,7 +61,7 @@ static int note_left(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-/* The grant waits for T, and was sent long before it was given. */
+/* The grant waits for the name lock, so it was sent long before it was granted. */
 TEST(p5_what_is_left_after_a_wait_is_no_more_than_the_database_gives)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
@@ -103,7 +103,7 @@ TEST(p5_an_expired_lease_has_nothing_left)
     t_text(t_all_rows(t_native()), NO_ROWS);
 }
 
-/* ---- renewal ------------------------------------------------------------------------------------------ */
+/* ---- renewal --------------------------------------------------------------------------------- */
 
 TEST(p5_a_renewal_prolongs_and_never_shortens)
 {
@@ -131,7 +131,7 @@ TEST(p5_a_renewal_by_default_is_by_the_ttl_of_the_grant)
     t_give(lease);
 }
 
-/* Nobody came meanwhile: existence is validity. */
+/* No other client came meanwhile. A lease is valid while its row exists. */
 TEST(p5_an_expired_lease_that_nobody_removed_can_be_renewed_or_is_lost)
 {
     struct rowlock_connection *one = t_open();
@@ -163,7 +163,7 @@ TEST(p5_gone_is_lost_for_good)
     t_contains(t_error.text, "gone");
     t_int(rowlock_remaining(lease), 0);
     t_give(other);
-    t_fails(rowlock_renew(lease, 0, &t_error), ELOST); /* and is not made again */
+    t_fails(rowlock_renew(lease, 0, &t_error), ELOST); /* and does not create it again */
     t_int(t_may_have(t_x("gone")), 1);
     t_fails(rowlock_release(lease, &t_error), ELOST);
     rowlock_lease_free(lease);
@@ -194,7 +194,7 @@ TEST(p5_a_lease_on_a_wrapped_connection)
     t_ok(rowlock_renew(lease, 0, &t_error));
     t_int(t_may_have(t_x("wrapped")), 0);
     t_int(t_engine()->in_transaction(handle), 0);
-    if (t_facts()->server) { /* nobody can open it again */
+    if (t_facts()->server) { /* the library cannot reopen a wrapped handle */
         t_engine()->kill(t_admin(), t_engine()->session(handle));
         t_fails(rowlock_renew(lease, 0, &t_error), ECONN);
         t_true(rowlock_remaining(lease) > 0);
@@ -205,7 +205,7 @@ TEST(p5_a_lease_on_a_wrapped_connection)
     t_give(lease);
 }
 
-/* ---- release -------------------------------------------------------------------------------------------- */
+/* ---- release --------------------------------------------------------------------------------- */
 
 TEST(p6_a_release_is_idempotent_and_leaves_nothing)
 {
@@ -217,7 +217,8 @@ TEST(p6_a_release_is_idempotent_and_leaves_nothing)
     t_text(t_all_rows(hand), NO_ROWS);
     t_int(rowlock_remaining(lease), 0);
     t_ok(rowlock_release(lease, &t_error));
-    other = t_granted(one, t_x("released"), 0); /* another's is not released by it */
+    /* the repeated release does not end another client's lease */
+    other = t_granted(one, t_x("released"), 0);
     t_ok(rowlock_release(lease, &t_error));
     t_int(t_may_have(t_x("released")), 0);
     t_give(other);
@@ -239,9 +240,9 @@ TEST(p6_a_release_of_a_lost_lease_says_so)
     t_give(other);
 }
 
-/* ---- a token that is another's ---------------------------------------------------------------------------- */
+/* ---- a token that another lease has ---------------------------------------------------------- */
 
-/* Another lease has the token: its row differs in this column. */
+/* Gives the token to another lease, which differs from ours in this column. */
 static void replace(void *hand, const struct rowlock_lease *lease, const char *column)
 {
     t_native_sql(hand, "UPDATE %s SET %s = 'another' WHERE token = %lld", lease_table(), column,
@@ -279,7 +280,7 @@ static void renewed_and_released_by_token_alone(const char *column)
 
     replace(hand, lease, column);
     is_lost_to_another(lease, hand);
-    lease = t_granted(one, t_x(column), HOUR); /* released without a renewal before */
+    lease = t_granted(one, t_x(column), HOUR); /* the same, released without an earlier renewal */
     token = (long)rowlock_token(lease);
     replace(hand, lease, column);
     t_fails(rowlock_release(lease, &t_error), ELOST);
@@ -329,7 +330,7 @@ TEST(p5_a_lease_of_several_names_is_identified_by_them)
     t_text(t_all_rows(t_native()), NO_ROWS);
 }
 
-/* By hand, or by another program: any text may be there. */
+/* The row may have been written by hand or by another program, so the owner may be any text. */
 TEST(p5_an_owner_of_any_length_is_adopted)
 {
     static const char *const owners[] = {"",
@@ -349,7 +350,7 @@ TEST(p5_an_owner_of_any_length_is_adopted)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* ---- adoption ------------------------------------------------------------------------------------------- */
+/* ---- adoption -------------------------------------------------------------------------------- */
 
 TEST(p5_a_lease_can_be_adopted_by_its_token)
 {
@@ -385,7 +386,7 @@ TEST(p5_what_is_no_lease_cannot_be_adopted)
     t_give(lease);
 }
 
-/* ---- breaking --------------------------------------------------------------------------------------------- */
+/* ---- breaking -------------------------------------------------------------------------------- */
 
 TEST(p5_a_broken_lease_is_not_renewed_but_kept_until_it_ends)
 {
@@ -398,7 +399,8 @@ TEST(p5_a_broken_lease_is_not_renewed_but_kept_until_it_ends)
     t_int(t_may_have(t_x("broken")), 0);
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
     t_int(t_may_have(t_x("broken")), 0);
-    t_ok(rowlock_release(lease, &t_error)); /* it was the holder's until now */
+    /* the lease is lost, but a release of the holder's still succeeds */
+    t_ok(rowlock_release(lease, &t_error));
     rowlock_lease_free(lease);
     t_int(t_may_have(t_x("broken")), 1);
     t_text(t_all_rows(t_native()), NO_ROWS);
@@ -438,7 +440,7 @@ TEST(p5_one_of_several_leases_is_broken)
     t_give(b);
 }
 
-/* Losing one of the names is losing the lease. */
+/* A lease that loses one of its names is lost. */
 static void one_of_three(int how)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
@@ -472,7 +474,7 @@ TEST(p5_a_token_of_several_names_of_which_one_is_taken_over_ends_for_all)
     one_of_three(1);
 }
 
-/* ---- a list of them ------------------------------------------------------------------------------------------ */
+/* ---- releasing a list ------------------------------------------------------------------------ */
 
 struct listed {
     int n, holds, waits;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P1, P6 under pressure: clients that acquire and release as fast as they can, in all modes, some of
-   which die, with a detector that notices whoever overlaps.
-   Quick: first */
+/*
+ * P1, P6 under load: clients acquire and release as fast as they can, in all modes. Some of them
+ * die. A detector notices holders that overlap.
+ */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -19,9 +20,12 @@
 #include "lib/overlap.h"
 
 #define CLIENTS 8
-#define SHORT_MS 1000 /* of who does nothing under it but die */
-/* Of who writes under it, and what must be left then: without a fence it is as good as its ttl, and a
-   busy machine may pause anybody between the look at the clock and the write. */
+#define SHORT_MS 1000 /* the ttl of clients that only hold the lease, and die */
+/*
+ * The ttl of clients that write under the lease, and how much of it must be left before a write.
+ * Without a fence the ttl is the only protection, and a busy machine may pause a client between its
+ * check of the clock and the write.
+ */
 #define LONG_MS 30000
 #define ENOUGH_MS 20000
 
@@ -43,7 +47,8 @@ static struct rowlock_want random_want(const char *name)
     }
 }
 
-/* One or two names, held for a moment. The last turn of two of the clients is never released. */
+/* Holds one or two names for a moment. Two of the clients die before they release their last
+   lease. */
 static int turn(const struct load *load, struct rowlock_connection *connection, int dies)
 {
     int first = rand() % load->names, second = rand() % load->names, places[2] = {0, 0};
@@ -99,20 +104,20 @@ static int client(const void *data, int to)
     return code != 0;
 }
 
-/* ---- deadlocks: the library tries again, so that nobody would notice ------------------------------------ */
+/* ---- deadlocks: the library retries, so only the server's counters show them ----------------- */
 
 static int is(const char *engine)
 {
     return strcmp(t_facts()->engine, engine) == 0;
 }
 
-/* Technique insert has them by its nature on InnoDB (docs/techniques.md), and SQLite none. */
+/* On InnoDB technique insert cannot avoid them (docs/techniques.md), and SQLite has none. */
 static int may_deadlock(void)
 {
     return !t_facts()->server || t_facts()->begins_meet;
 }
 
-/* MariaDB counts those of all databases together: this program has a server of its own. */
+/* MariaDB counts deadlocks of all databases together, so this program has a server of its own. */
 static void own_server(void)
 {
     static int started;
@@ -129,7 +134,7 @@ static void own_server(void)
     setenv("ROWLOCK_TEST_ADMIN", url, 1);
 }
 
-/* PostgreSQL's sessions tell when they end. */
+/* PostgreSQL's sessions report their statistics when they end. */
 static long deadlocks(void *hand)
 {
     if (may_deadlock())
@@ -173,7 +178,8 @@ static void run_load(const char *prefix, int names, int turns)
     print_message("# %d grants in %lld ms\n", load.overlap->entered, t_now() - began);
     t_int(t_odd_rows(hand), 0);
     t_text(t_native_sql(hand, "SELECT count(*) FROM %s", waiter_table()), "0");
-    while (strcmp(t_all_rows(hand), NO_ROWS) != 0) { /* the dead ones' leases expire */
+    /* until the leases of the dead clients expire */
+    while (strcmp(t_all_rows(hand), NO_ROWS) != 0) {
         t_ok(rowlock_vacuum(one, &removed, &t_error));
         t_true(t_now() < began + 60000);
     }
@@ -195,22 +201,23 @@ TEST(p1_eight_clients_on_a_hundred_names)
     run_load("hundred", 100, t_effort(20, 40));
 }
 
-/* ---- a file under one lock --------------------------------------------------------------------------------- */
+/* ---- a file under one lock ------------------------------------------------------------------- */
 
 #define WORKERS 12
 #define WRITES t_effort(10, 25)
 #define VICTIMS 3
 
 struct file_work {
-    int file; /* descriptor: "1\n2\n3\n" ..., each number of 8 bytes */
+    int file; /* a file of lines "1\n2\n3\n", each padded to 8 bytes */
     struct overlap *overlap;
     atomic_int *done;
-    int victim; /* 1: to be killed; 2, 3: kills itself before, after it has written */
+    int victim; /* 1: the parent kills it; 2, 3: it kills itself before, after it has written */
     pid_t dead[VICTIMS + 1];
     int n_dead;
 };
 
-/* Appends the number after the last one; two who overlap write one number twice. */
+/* Appends the successor of the last number. Two overlapping clients would write one number
+   twice. */
 static int append_next(int file)
 {
     char record[16] = "00000000";
@@ -241,7 +248,7 @@ static int file_worker(const void *data, int to)
             break;
         if (work->victim == 2)
             raise(SIGKILL);
-        if (rowlock_remaining(lease) > ENOUGH_MS) { /* else it was told so late: not now */
+        if (rowlock_remaining(lease) > ENOUGH_MS) { /* else the grant's reply came late: do not write */
             if (append_next(file))
                 return 1;
             if (work->victim == 3)
@@ -258,8 +265,11 @@ static int file_worker(const void *data, int to)
     return write(to, "!", 1) != 1 || code != 0;
 }
 
-/* Until the child has ended or says so. What the dead held is over at once, for nobody shall wait for so
-   long; their last COMMIT may come when they are dead already, and SQLite be busy: so again and again. */
+/*
+ * Waits until the child has ended or reported. The leases of dead clients are expired at once, to
+ * save their ttl. This is repeated, because a dead client's last COMMIT may arrive late, and SQLite
+ * may be busy.
+ */
 static void outlive(const struct child *child, void *hand, const struct file_work *work)
 {
     struct timespec pause = {0, 20000000};
@@ -274,7 +284,7 @@ static void outlive(const struct child *child, void *hand, const struct file_wor
     }
 }
 
-/* Waiters wherever they are by then, and holders. The lease of one expires by itself. */
+/* Kills waiters and holders, wherever they are by then. One lease is left to expire by itself. */
 static void kill_some(struct file_work *work, void *hand)
 {
     struct timespec pause = {0, 0};
@@ -301,7 +311,7 @@ static void kill_some(struct file_work *work, void *hand)
     }
 }
 
-/* How many numbers; each once, in their order. */
+/* Returns how many numbers the file has; checks that each occurs once, in order. */
 static int count_numbers(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -350,11 +360,11 @@ TEST(p1_a_file_under_one_lock_is_exact_though_processes_are_killed)
     overlap_free(work.overlap);
 }
 
-/* ---- a semaphore --------------------------------------------------------------------------------------------- */
+/* ---- a semaphore ----------------------------------------------------------------------------- */
 
 #define PERMITS 3
 
-/* Inside it waits until all permits have once been taken at the same time. */
+/* Inside, it waits until all permits have been taken at the same time once. */
 static int semaphore_worker(const void *data, int to)
 {
     struct overlap *overlap = *(struct overlap *const *)data;

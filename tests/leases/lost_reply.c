@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P1: the connection is cut after every message of acquire, renew and release, one after the other. The
- * owner id settles what happened: never two grants, and no grant of which its owner does not know.
+ * P1: the connection is cut after every message of acquire, renew and release, one after the other.
+ * The owner id settles what happened: there are never two grants, and no grant that its owner does
+ * not know.
  *
  * Runs on: postgresql mariadb
  * Quick: first
@@ -22,7 +23,7 @@
 
 static struct proxy *proxy;
 
-/* So many sessions at least wait for a lock on the table of leases. */
+/* Waits until at least `n` sessions wait for a lock on the table of leases. */
 static void until_table_is_waited_for(int n)
 {
     struct timespec pause = {0, 2000000};
@@ -39,7 +40,7 @@ static void until_table_is_waited_for(int n)
     }
 }
 
-/* Not given to the house: there are many. */
+/* The harness does not adopt these connections: there are many. */
 static struct rowlock_connection *through_proxy(void **handle)
 {
     struct rowlock_connection *connection = NULL;
@@ -47,7 +48,7 @@ static struct rowlock_connection *through_proxy(void **handle)
 
     if (!proxy)
         proxy = proxy_start(t_port(), strcmp(t_facts()->engine, "postgresql") == 0);
-    proxy_cut_all(proxy); /* what a test that failed has left */
+    proxy_cut_all(proxy); /* connections left by a test that failed */
     proxy_settle(proxy);
     proxy_arm(proxy, PROXY_NONE, PROXY_TO_SERVER, 0);
     url = t_url_at(proxy_port(proxy));
@@ -69,7 +70,7 @@ static void close_it(struct rowlock_connection *connection, void *handle)
     proxy_cut_all(proxy);
 }
 
-/* The tables have this lease of the name, and no other. */
+/* Asserts that this lease, and no other, is in the tables for the name. */
 static void is_the_one(void *hand, const char *name, const struct rowlock_lease *lease)
 {
     t_int(leases_of(hand, name), 1);
@@ -98,7 +99,7 @@ static void cut_acquire(enum proxy_direction direction, struct rowlock_want want
             is_the_one(hand, name, lease);
             proxy_arm(proxy, PROXY_NONE, direction, 0);
             t_give(lease);
-        } else { /* only where nothing can remain */
+        } else { /* possible only where a lost call leaves nothing */
             t_int(code, ROWLOCK_ECONN);
             t_int(struck, 1);
         }
@@ -128,7 +129,7 @@ TEST(p1_cut_after_every_message_a_patient_call_got)
     cut_acquire(PROXY_TO_CLIENT, t_x("cut wait"), 10000);
 }
 
-/* No exclusive lock of the name keeps a second grant from coming beside the first. */
+/* For a shared lease no exclusive lock on the name prevents a second grant beside the first. */
 TEST(p1_cut_after_every_message_a_sharer_sent)
 {
     cut_acquire(PROXY_TO_SERVER, t_s("cut share"), 0);
@@ -139,9 +140,10 @@ TEST(p1_cut_after_every_message_a_sharer_got)
     cut_acquire(PROXY_TO_CLIENT, t_s("cut share"), 0);
 }
 
-/* ---- a session that is lost while it works ----------------------------------------------------------- */
+/* ---- a session that is lost while it works --------------------------------------------------- */
 
-/* The server's session stands before its INSERT when its client is cut off, and would go on later. */
+/* The session on the server is about to INSERT when its client is cut off, and would continue
+   later. */
 static void lost_at_work(struct rowlock_want want, rowlock_duration wait_ms)
 {
     int postgresql = strcmp(t_facts()->engine, "postgresql") == 0;
@@ -184,7 +186,7 @@ TEST(p1_a_session_lost_at_work_and_a_patient_call)
     lost_at_work(t_p("patient p", 3, 1), 20000);
 }
 
-/* The client waits in the queue; from then on messages are counted. */
+/* The client waits in the queue; messages are counted from then on. */
 static void cut_waiter(enum proxy_direction direction)
 {
     struct rowlock_connection *one = t_open();
@@ -220,7 +222,8 @@ TEST(p1_cut_after_every_message_a_waiter_got)
     cut_waiter(PROXY_TO_CLIENT);
 }
 
-/* Where nobody can connect again, the answer is ECONN or EUNKNOWN, and a grant may be there, at most one. */
+/* On a wrapped handle the library cannot reconnect: the call returns ECONN or EUNKNOWN, and at
+   most one grant may exist. */
 static void cut_borrowed(enum proxy_direction direction)
 {
     void *hand = t_native(), *handle;
@@ -238,7 +241,7 @@ static void cut_borrowed(enum proxy_direction direction)
         proxy_arm(proxy, PROXY_NONE, direction, 0);
         if (code)
             t_true(code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN);
-        else if (struck) /* after the last message */
+        else if (struck) /* cut after the last message */
             rowlock_lease_free(lease);
         else
             t_give(lease);
@@ -257,7 +260,7 @@ TEST(p1_cut_after_every_message_on_a_wrapped_connection)
     cut_borrowed(PROXY_TO_CLIENT);
 }
 
-/* ---- renewal and release ---------------------------------------------------------------------------------- */
+/* ---- renewal and release --------------------------------------------------------------------- */
 
 static void cut_renew_and_release(enum proxy_direction direction)
 {
@@ -276,7 +279,7 @@ static void cut_renew_and_release(enum proxy_direction direction)
         t_int(leases_of(hand, "cut life"), 1);
         code = rowlock_release(lease, &t_error);
         struck = proxy_has_struck(proxy);
-        /* it is released, whether the first try or the second was heard: never "lost" */
+        /* it is released, whether the first or the second try was answered: never "lost" */
         t_true(code == 0 || code == ROWLOCK_ECONN);
         if (code) {
             proxy_arm(proxy, PROXY_NONE, direction, 0);
@@ -299,8 +302,8 @@ TEST(p5_cut_after_every_message_of_renew_and_release_got)
     cut_renew_and_release(PROXY_TO_CLIENT);
 }
 
-/* The reply is lost, and the database cannot be reached again within the call: the next one finds no
-   lease, but it was this very holder who ended it. */
+/* The reply is lost, and the database is unreachable for the rest of the call. The next call
+   finds no lease, but this holder itself has ended it. */
 TEST(p5_a_release_repeated_after_a_lost_reply_says_nothing_of_loss)
 {
     void *hand = t_native();
@@ -325,7 +328,8 @@ TEST(p5_a_release_repeated_after_a_lost_reply_says_nothing_of_loss)
     t_true(done_unheard > 0);
 }
 
-/* But a loss that its holder knew of is told, whatever became of the first reply. */
+/* If the holder already knew of the loss, every release reports it, whatever happened to the
+   first reply. */
 TEST(p5_a_known_loss_is_told_by_every_release)
 {
     struct rowlock_connection *connection = through_proxy(NULL);
@@ -342,7 +346,7 @@ TEST(p5_a_known_loss_is_told_by_every_release)
     close_it(connection, NULL);
 }
 
-/* ---- silence ------------------------------------------------------------------------------------------------ */
+/* ---- silence --------------------------------------------------------------------------------- */
 
 TEST(p5_silence_ends_every_call_in_time)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P9: a lease's name is bytes: what a person would take for the same name is another.
-   Quick: first */
+/* P9: a lease's name is bytes: names that look the same to people are different names. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +16,7 @@ static const char *const fixed[] = {
 #define FIXED (sizeof fixed / sizeof *fixed)
 #define N (FIXED + 3)
 
-/* Three of full length: the last byte, and the first one's case, tell them apart. */
+/* Three names of full length, which differ in the last byte or in the case of the first. */
 static const char *name_of(size_t i)
 {
     static char longs[3][256];

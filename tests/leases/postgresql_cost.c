@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a lease costs on PostgreSQL: round trips, commits, the disk; and vacuum, which a statement that
- * waits holds back.
+ * The cost of a lease on PostgreSQL: round trips, commits, disk writes, and how long a statement
+ * that waits holds back vacuum.
  *
  * Runs on: postgresql/native postgresql/row
  * Quick: first
@@ -17,9 +17,9 @@
 #include "lib/proxy.h"
 
 #define HOUR 3600000
-#define LONG_MS 120000 /* a test that fails shall end */
+#define LONG_MS 120000 /* long, but a failing test must end */
 
-/* ---- round trips ------------------------------------------------------------------------------------- */
+/* ---- round trips ----------------------------------------------------------------------------- */
 
 static long trips_since(struct proxy *proxy, long *before)
 {
@@ -39,7 +39,7 @@ TEST(an_acquisition_is_one_trip_and_a_release_is_one)
     t_install();
     t_ok(rowlock_open(t_url_at(proxy_port(proxy)), NULL, &one, &t_error));
     t_adopt(one);
-    t_give(t_granted(one, t_x("trips"), HOUR)); /* what only the first call asks for */
+    t_give(t_granted(one, t_x("trips"), HOUR)); /* the first call sends additional statements */
     trips_since(proxy, &before);
     for (int i = 0; i < 3; i++) {
         lease = t_granted(one, i == 1 ? t_s("trips") : t_x("trips"), HOUR);
@@ -53,7 +53,7 @@ TEST(an_acquisition_is_one_trip_and_a_release_is_one)
     proxy_stop(proxy);
 }
 
-/* ---- commits, on a server of the test's own ------------------------------------------------------------ */
+/* ---- commits, on a server of the test's own -------------------------------------------------- */
 
 static const char *own_server(const char *name)
 {
@@ -61,7 +61,7 @@ static const char *own_server(const char *name)
     struct rowlock_plan plan = {.technique = t_facts()->code};
     struct rowlock_connection *connection = NULL;
 
-    /* nobody else commits there, and nobody writes the log but who must */
+    /* no other session commits there, and the log is written only for commits that need it */
     snprintf(url, sizeof url, "%scost",
              extra_shell("start_postgresql %s -c autovacuum=off -c wal_writer_delay=10s "
                          "-c synchronous_commit=off >&2 && "
@@ -92,7 +92,8 @@ static long long number(void *hand, const char *text)
     return atoll(t_native_sql(hand, "%s", text));
 }
 
-/* Those of a session that takes and gives back so many leases; a session tells when it ends. */
+/* The commits of a session that acquires and releases `leases` leases. A session reports its
+   statistics when it ends. */
 static long long commits_of(int leases, const char *url, void *hand)
 {
     static const char gone[] = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'cost'";
@@ -125,15 +126,15 @@ TEST(an_acquisition_is_one_commit_and_a_release_is_one)
     url = own_server(name);
     hand = another_database(url);
     if (number(hand, "SHOW server_version_num") >=
-        150000) {                       /* else they are told some time later */
-        few = commits_of(5, url, hand); /* with those of connecting */
+        150000) {                       /* older servers report statistics later */
+        few = commits_of(5, url, hand); /* includes the commits of connecting */
         t_int(commits_of(15, url, hand) - few, 10 * 2);
     }
     t_engine()->close(hand);
     extra_stop(name);
 }
 
-/* Whatever the database's default: a token is never granted twice. */
+/* Whatever the database's default: otherwise a crash could lead to the same token again. */
 TEST(p3_an_acquisition_is_on_disk_when_it_is_answered)
 {
     char name[60];
@@ -161,9 +162,9 @@ TEST(p3_an_acquisition_is_on_disk_when_it_is_answered)
     extra_stop(name);
 }
 
-/* ---- vacuum -------------------------------------------------------------------------------------------- */
+/* ---- vacuum ---------------------------------------------------------------------------------- */
 
-/* The oldest transaction that the session may still look at; 0: none. */
+/* The oldest transaction whose rows the session may still read; 0: none. */
 static long long horizon(long session)
 {
     return atoll(t_native_sql(t_admin(),
@@ -184,7 +185,7 @@ static void until_horizon_is_not(long long was, long session)
     }
 }
 
-/* It waits in slices: the head of a second, the next one of two. */
+/* Waiters wait in slices: the head of the queue one second, the next one two. */
 TEST(pg3_who_waits_holds_vacuum_back_for_a_slice_only)
 {
     struct rowlock_connection *one = t_open(), *waiting[2] = {t_open(), t_open()};
@@ -205,7 +206,8 @@ TEST(pg3_who_waits_holds_vacuum_back_for_a_slice_only)
         t_until_waiting(threads[i]);
         until_horizon_is_not(0, session);
         was = horizon(session);
-        t_native_sql(hand, "SELECT pg_current_xact_id()"); /* one that is over, and is younger */
+        /* a transaction that has ended, and is younger */
+        t_native_sql(hand, "SELECT pg_current_xact_id()");
         until_horizon_is_not(was, session);
         t_int(t_is_done(threads[i]), 0);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P10: a thousand waiters on one name. One hand-over wakes one of them, and costs the server what it
- * costs with ten.
+ * P10: a thousand waiters on one name. A handover wakes one of them, and costs the server as much
+ * as with ten.
  *
  * Runs on: postgresql/native
  */
@@ -26,7 +26,7 @@
 struct crowd {
     const char *url;
     struct rowlock_want want;
-    int fd; /* to give up */
+    int fd; /* closed to make the waiters give up */
     atomic_int granted, failed, quit;
     char text[500];
 };
@@ -38,7 +38,7 @@ static void moment(void)
     nanosleep(&pause, NULL);
 }
 
-/* Waits, and hands it on: for each session it is the first time, as for each of the thousand. */
+/* Waits for the name and passes it on; each session does so once. */
 static void *wait_once(void *data)
 {
     struct crowd *crowd = data;
@@ -56,7 +56,8 @@ static void *wait_once(void *data)
         code = rowlock_release(lease, &error);
         rowlock_lease_free(lease);
     }
-    while (!code && !atomic_load(&crowd->quit)) /* a backend that is gone is not counted */
+    /* the session stays open, because the CPU time of an ended backend is not counted */
+    while (!code && !atomic_load(&crowd->quit))
         moment();
     if (code && code != ROWLOCK_ECANCELED && !atomic_exchange(&crowd->failed, 1))
         snprintf(crowd->text, sizeof crowd->text, "%s", error.text);
@@ -64,7 +65,8 @@ static void *wait_once(void *data)
     return NULL;
 }
 
-/* Nanoseconds that the server's processes have run; the backends are children of the postmaster. */
+/* CPU time in nanoseconds of the server's processes; the backends are children of the
+   postmaster. */
 static long long cpu_ns(int server)
 {
     DIR *proc = opendir("/proc");
@@ -97,11 +99,12 @@ static long long cpu_ns(int server)
 }
 
 struct cost {
-    double cpu_us, ms; /* a hand-over */
-    long awake;        /* how many sessions began a statement meanwhile */
+    double cpu_us, ms; /* per handover */
+    long awake;        /* sessions that began a statement meanwhile */
 };
 
-/* So many wait, and the first of them hand it on, one to the next; what one hand-over costs. */
+/* Lets `n` sessions wait, and the first `handovers` of them pass the name on. Returns the cost
+   of one handover. */
 static struct cost crowd_of(int n, int handovers, const char *url, void *hand,
                             struct rowlock_connection *one, int server)
 {
@@ -150,9 +153,9 @@ static struct cost crowd_of(int n, int handovers, const char *url, void *hand,
     for (int i = 0; i < n; i++)
         pthread_join(threads[i], NULL);
     t_text(crowd.text, "");
-    /* one may have got it, and was interrupted when it gave it back */
+    /* one waiter may have been granted the name, and interrupted during its release */
     t_ok(rowlock_break(one, name, 0, 1, NULL, &t_error));
-    /* those who had no time to say good-bye are found dead */
+    /* waiters that could not withdraw are found dead */
     t_ok(t_acquire(one, crowd.want, 0, 60000, &lease));
     t_give(lease);
     t_text(t_all_rows(hand), NO_ROWS);
@@ -188,7 +191,7 @@ TEST(p10_a_hand_over_in_a_crowd_wakes_one)
     t_true(hand != NULL);
     few = crowd_of(FEW, FEW, url, hand, one, server);
     many = crowd_of(MANY, HANDOVERS, url, hand, one, server);
-    /* who was granted, and who stands behind; and those whose slice of waiting was over just then */
+    /* the new holder and its successor, plus waiters whose slice of waiting just ended */
     t_true(many.awake < 3 * HANDOVERS + MANY / 5);
     t_true(many.cpu_us < 6 * few.cpu_us + 2000);
     t_engine()->close(hand);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group commit, where there is one: what is asked together is one transaction, nobody in it waits for another's
- * trouble, and the owner id settles what became of a batch that was cut off.
+ * Group commit, where the engine has it: concurrent requests share one transaction, no request
+ * waits because of another's conflict, and the owner id settles the outcome of a batch that was cut
+ * off.
  *
  * Runs on: postgresql/native
  */
@@ -63,7 +64,7 @@ static void until(const char *query, const char *answer)
     }
 }
 
-/* The server has other tests' databases, too. */
+/* The server also has databases of other tests. */
 #define WAITING                                                                     \
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND " \
     "pid <> pg_backend_pid() AND wait_event_type = 'Lock' AND query LIKE "
@@ -71,7 +72,7 @@ static void until(const char *query, const char *answer)
     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM " \
     "pg_database WHERE datname = current_database())"
 
-/* ---- together ------------------------------------------------------------------------------------- */
+/* ---- together -------------------------------------------------------------------------------- */
 
 struct ask {
     char name[40];
@@ -97,7 +98,8 @@ static int release_it(struct rowlock_connection *connection, void *data,
     return rowlock_release(ask->lease, error);
 }
 
-/* The session stands for a moment; whoever asks meanwhile travels in one batch, and is in one transaction. */
+/* The session is blocked for a moment; the requests that arrive meanwhile form one batch, in one
+   transaction. */
 TEST(p1_what_is_asked_meanwhile_is_one_transaction)
 {
     struct rowlock_group *group = open_group(t_url(), 1);
@@ -116,7 +118,8 @@ TEST(p1_what_is_asked_meanwhile_is_one_transaction)
         if (i == 0)
             until(WAITING "'%rowlock.batch(%'", "1");
     }
-    nanosleep(&moment, NULL); /* they queue in this process: no server can tell */
+    /* the requests queue in this process, where no server can report them */
+    nanosleep(&moment, NULL);
     t_native_sql(locker, "COMMIT");
     for (int i = 0; i < THREADS; i++)
         t_ok(t_join(threads[i]));
@@ -138,7 +141,8 @@ TEST(p1_what_is_asked_meanwhile_is_one_transaction)
     rowlock_group_close(group);
 }
 
-/* A fence holds up the release of one lease: who asks beside it is served, and it is released in the end. */
+/* A fence delays the release of one lease. Other requests are served, and the lease is released
+   in the end. */
 TEST(p8_a_release_that_a_fence_holds_up_holds_up_nobody_else)
 {
     struct rowlock_group *group = open_group(t_url(), 1);
@@ -155,7 +159,7 @@ TEST(p8_a_release_that_a_fence_holds_up_holds_up_nobody_else)
     for (int i = 0; i < 20; i++)
         t_give(t_granted(two, t_x("beside"), 0));
     t_int(t_is_done(thread), 0);
-    t_int(rowlock_socket(two), -1); /* by the group: no session of its own was needed */
+    t_int(rowlock_socket(two), -1); /* through the group: no session of its own was needed */
     t_ok(rowlock_commit(writer, &t_error));
     t_ok(t_join(thread));
     rowlock_lease_free(fenced.lease);
@@ -166,7 +170,8 @@ TEST(p8_a_release_that_a_fence_holds_up_holds_up_nobody_else)
     rowlock_group_close(group);
 }
 
-/* Who comes for a name that another of the same batch wants, or that is locked, is told so alone. */
+/* A request for a name that is locked, or wanted by another request of the batch, is refused
+   alone. */
 TEST(p1_a_name_asked_for_twice_at_once_is_granted_once)
 {
     struct rowlock_group *group = open_group(t_url(), 1);
@@ -196,7 +201,7 @@ TEST(p1_a_name_asked_for_twice_at_once_is_granted_once)
     rowlock_group_close(group);
 }
 
-/* ---- cut off -------------------------------------------------------------------------------------- */
+/* ---- cut off --------------------------------------------------------------------------------- */
 
 static struct proxy *proxy;
 
@@ -217,7 +222,8 @@ static void close_all(struct rowlock_group *group, struct rowlock_connection *co
     proxy_cut_all(proxy);
 }
 
-/* The lane is warm, so that every message is one of the batch; what is asked again goes by another session. */
+/* The session is already open, so every message belongs to the batch; a retry uses another
+   session. */
 static void cut_batch(enum proxy_direction direction, int release)
 {
     void *hand = t_native();
@@ -235,8 +241,7 @@ static void cut_batch(enum proxy_direction direction, int release)
         if (!release)
             t_ok(t_acquire(one, t_x("cut batch"), HOUR, 0, &lease));
         else
-            t_ok(rowlock_release(
-                lease, &t_error)); /* never "lost": it was this very holder who ended it */
+            t_ok(rowlock_release(lease, &t_error)); /* never "lost": this holder itself ended it */
         struck = proxy_has_struck(proxy);
         t_int(leases_of(hand, "cut batch"), release ? 0 : 1);
         t_int(lease_rows(hand, (long)rowlock_token(lease)), release ? 0 : 1);
@@ -271,7 +276,7 @@ TEST(p5_cut_after_every_message_of_a_release_got)
     cut_batch(PROXY_TO_CLIENT, 1);
 }
 
-/* No session can be opened to settle what became of the batch. */
+/* No session can be opened to find out the outcome of the batch. */
 static void cut_batch_for_good(enum proxy_direction direction)
 {
     void *hand = t_native();
@@ -299,7 +304,7 @@ static void cut_batch_for_good(enum proxy_direction direction)
         if (code) {
             t_fails(code, ECONN);
             t_true(struck);
-            until(others, "0"); /* until then the server may be at it still */
+            until(others, "0"); /* until then the server may still be working on it */
             if (leases_of(hand, "cut for good") == 1) {
                 granted++;
                 t_contains(t_error.text, "may have been granted");
@@ -325,7 +330,7 @@ TEST(p1_cut_for_good_after_every_message_got_says_that_it_may_have_been_granted)
     cut_batch_for_good(PROXY_TO_CLIENT);
 }
 
-/* An operator ends the shared session: the next batch opens another. */
+/* An operator kills the shared session: the next batch opens another. */
 TEST(p5_the_shared_session_is_replaced)
 {
     struct rowlock_group *group = open_group(t_url(), 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Leases through a pooler that gives a backend to a transaction only: no session lock is of use there,
- * so who waits polls.
+ * Leases through a pooler that assigns a backend to each transaction only. Session locks do not
+ * work there, so waiters poll.
  *
  * Runs on: postgresql
  * Quick: first
@@ -23,8 +23,8 @@ static struct rowlock_connection *pooled(void)
     return extra_pooled(NULL);
 }
 
-/* The lost one, for the table, and the one in its place, for whatever keeps it out; a client that has
-   given up and says so will do as well. */
+/* Waits until the lost session waits for the table, and its replacement for the lock that blocks
+   it. A client that has given up and reported it also counts. */
 static void until_two_wait(const struct thread *thread)
 {
     struct timespec pause = {0, 2000000};
@@ -36,7 +36,7 @@ static void until_two_wait(const struct thread *thread)
         nanosleep(&pause, NULL);
 }
 
-/* The backends' session locks: none may stay with one that others get. */
+/* Asserts that no backend keeps a session lock: another client would get that backend. */
 static void no_session_locks(void)
 {
     t_text(t_native_sql(t_native(), "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING "
@@ -74,7 +74,8 @@ TEST(p7_pooled_and_other_waiters_are_served_in_their_order)
     atomic_int turn = 0;
     void *hand = t_native();
 
-    for (int i = 0; i < WAITERS; i++) { /* more than the pooler has backends, and a direct one */
+    /* more waiters than the pooler has backends, and one without the pooler */
+    for (int i = 0; i < WAITERS; i++) {
         waiters[i] =
             (struct acquisition){.wants = {t_x("queue")}, .n = 1, .wait_ms = -1, .turn = &turn};
         threads[i] = t_acquire_thread(i == 2 ? t_open() : pooled(), &waiters[i]);
@@ -131,8 +132,8 @@ TEST(p6_a_pooled_waiter_that_is_killed_delays_nobody_for_long)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* A ticket that was forgotten, with a session that was lost while it stood in the queue, ends by itself a
-   second and a half after it was last seen; then it is in nobody's way, and vacuum buries it. */
+/* If a session was lost while it queued, its ticket expires one and a half seconds after it was
+   last seen. From then on it blocks no waiter, and vacuum deletes it. */
 static void nothing_is_left(void *hand)
 {
     struct timespec moment = {0, 2000000};
@@ -149,8 +150,8 @@ static void nothing_is_left(void *hand)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* The pooler's session works on when its client is cut off, and no other can end it: nobody knows its
-   number. The owner's id settles it. */
+/* The pooler's backend continues when its client is cut off, and no other session can end it,
+   because none knows its number. The owner id settles the outcome. */
 static void lost_at_work(struct rowlock_want want, rowlock_duration wait_ms)
 {
     struct rowlock_connection *connection = NULL;
@@ -165,7 +166,7 @@ static void lost_at_work(struct rowlock_want want, rowlock_duration wait_ms)
     proxy = proxy_start(atoi(strrchr(url, ':') + 1), 1);
     snprintf(through, sizeof through, "%.*s:%d%s?sslmode=disable&gssencmode=disable",
              (int)(strrchr(url, ':') - url), url, proxy_port(proxy), strrchr(url, '/'));
-    /* it is cut off while it tries, and not in the queue because that took too long */
+    /* it must be cut off during its try, so the try must not time out and join the queue */
     t_ok(rowlock_open(through, &(struct rowlock_options){.statement_ms = 3600000}, &connection,
                       &t_error));
     t_native_sql(locker, "BEGIN");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every call of the first floor through a pooler that gives a backend to a transaction only.
+ * Every call for leases, through a pooler that assigns a backend to each transaction only.
  *
  * Runs on: postgresql
  * Quick: first
@@ -84,7 +84,7 @@ TEST(p5_a_pooled_lease_is_broken_and_its_holder_told)
     t_int(broken, 1);
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST);
     t_fails(t_acquire(two, t_x("broken"), 0, 0, &none), EBUSY);
-    t_give(lease); /* it was the holder's until now */
+    t_give(lease); /* the lease is lost, but a release of the holder's still succeeds */
     t_give(t_granted(two, t_x("broken"), 0));
     nothing_is_left(t_native());
 }

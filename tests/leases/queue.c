@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P7, P10: first come, first served; and whoever died, froze or went away in the queue delays nobody
-   for long.
-   Quick: first */
+/*
+ * P7, P10: waiters are served in the order of their arrival. A waiter that dies, freezes or gives
+ * up delays the others for a short time only.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
@@ -11,8 +12,8 @@
 #include "lib/house.h"
 #include "lib/lease.h"
 
-/* A killed waiter delays by a second or so where it had a session lock; one that polled by as long as it
-   counts as alive. Generous: the machine may be busy. */
+/* A killed waiter delays the others by about a second if it had a session lock; one that polled,
+   by as long as it counts as alive. The limit is generous: the machine may be busy. */
 #define SOON_MS 8000
 #define HOUR 3600000
 
@@ -23,7 +24,7 @@ static void moment(void)
     nanosleep(&pause, NULL);
 }
 
-/* ---- order ------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 #define WAITERS 8
 
@@ -95,7 +96,7 @@ TEST(p7_a_reader_stands_behind_a_writer_who_waits)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* Three of these leave the name hardly ever without a reader. */
+/* With three of these readers, the name almost always has one. */
 static int read_on(const void *data, int to)
 {
     struct rowlock_terms terms = {.wait_ms = -1};
@@ -137,7 +138,7 @@ TEST(p7_a_stream_of_readers_does_not_starve_a_writer)
     t_forget_leases(t_native());
 }
 
-/* ---- who goes away ------------------------------------------------------------------------------------ */
+/* ---- waiters that give up -------------------------------------------------------------------- */
 
 TEST(p7_a_wait_for_a_time_ends_and_leaves_the_queue)
 {
@@ -154,7 +155,8 @@ TEST(p7_a_wait_for_a_time_ends_and_leaves_the_queue)
     t_int(waiters_of(hand, "a time"), 0);
     thread = t_acquire_thread(three, &behind);
     t_until_queued(hand, "a time", 1);
-    t_fails(t_acquire(two, t_x("a time"), 0, 300, &none), ETIMEDOUT); /* not the first */
+    /* not the first in the queue */
+    t_fails(t_acquire(two, t_x("a time"), 0, 300, &none), ETIMEDOUT);
     t_int(waiters_of(hand, "a time"), 1);
     t_give(lease);
     t_ok(t_join(thread));
@@ -202,7 +204,9 @@ TEST(p7_an_interrupt_withdraws_the_ticket)
 TEST(p7_an_interrupt_while_waiting_for_a_transaction_leaves_nothing)
 {
     if (t_facts()
-            ->server) /* SQLite: nobody can be seen to wait, nor withdraw, while the file is locked */
+            /* On SQLite, while the file is locked, a waiter cannot be observed, and cannot
+               withdraw. */
+            ->server)
         interrupted(0);
 }
 
@@ -231,11 +235,12 @@ TEST(p7_a_waiter_in_the_middle_goes_away)
     t_give(c.lease);
 }
 
-/* ---- who dies ----------------------------------------------------------------------------------------- */
+/* ---- waiters that die ------------------------------------------------------------------------ */
 
 #define DEAD 3
 
-/* Three children wait, then we; those whose bit is set are killed, and the rest follow in order. */
+/* Three children wait, then this process. Those whose bit is set are killed, and the rest follow
+   in order. */
 static void killed(unsigned who)
 {
     struct rowlock_connection *one = t_open(), *last = t_open();
@@ -263,7 +268,7 @@ static void killed(unsigned who)
         if (!(who & 1U << i)) {
             t_int(t_hear(&children[i]), '!');
             t_int(t_is_done(thread), 0);
-            t_end_child(&children[i], SIGKILL); /* the holder: its lease is ended by hand */
+            t_end_child(&children[i], SIGKILL); /* it holds the lease, which is then broken */
             t_ok(rowlock_break(one, name, 0, 1, NULL, &t_error));
         }
     t_ok(t_join(thread));
@@ -310,7 +315,7 @@ TEST(p6_a_try_behind_a_dead_waiter_succeeds)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* Nobody else waits who would remove it, and nobody asks for the name. */
+/* No other waiter would remove the ticket, and no client asks for the name. */
 TEST(p6_vacuum_removes_a_killed_waiter_and_no_living_one)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
@@ -359,7 +364,7 @@ TEST(p6_a_waiter_killed_while_the_name_is_in_a_transaction)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* ---- who freezes ------------------------------------------------------------------------------------------ */
+/* ---- waiters that freeze --------------------------------------------------------------------- */
 
 TEST(p6_a_frozen_head_is_overtaken_and_queues_again)
 {
@@ -392,7 +397,7 @@ TEST(p6_a_frozen_head_is_overtaken_and_queues_again)
     t_forget_leases(hand);
 }
 
-/* While somebody holds the name, who waits in front may be as slow as it likes. */
+/* While the name is held, the first waiter may be as slow as it likes. */
 TEST(p7_a_frozen_head_that_wakes_in_time_keeps_its_place)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
@@ -418,7 +423,8 @@ TEST(p7_a_frozen_head_that_wakes_in_time_keeps_its_place)
     t_give(us.lease);
 }
 
-/* It froze in T's queue: T is granted to it, and given back by the server's own limit. */
+/* It froze in the queue for the name lock. It is granted that lock, and the server's time limit
+   releases it. */
 TEST(p6_a_waiter_frozen_while_it_waits_for_a_transaction_closes_no_name)
 {
     struct rowlock_connection *one = t_open();
@@ -441,7 +447,7 @@ TEST(p6_a_waiter_frozen_while_it_waits_for_a_transaction_closes_no_name)
     t_forget_leases(hand);
 }
 
-/* ---- whose connection is lost --------------------------------------------------------------------------------- */
+/* ---- waiters whose connection is lost -------------------------------------------------------- */
 
 TEST(p7_a_wait_survives_killed_connections)
 {

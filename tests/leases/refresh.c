@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Made anew under a lease: the mark comes with the grant and the result goes with the release.
-   Quick: first */
+/*
+ * A refresh under a lease: the grant marks the subject as being refreshed, the release records the
+ * result.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,7 +69,7 @@ static int acquire_in_thread(struct rowlock_connection *connection, void *data,
     return acquire(connection, making, error);
 }
 
-/* Its exit status is 0, which alone would mean COMPLETE. */
+/* The exit status is 0, which alone would mean COMPLETE. */
 TEST(what_was_lost_or_not_started_is_an_error_and_the_next_one_makes_it)
 {
     struct rowlock_connection *one = t_open();
@@ -205,7 +207,7 @@ TEST(a_failure_is_kept_with_its_status_and_the_next_caller_tries_again)
         t_int(subject_seen().status, ROWLOCK_SUBJECT_ERROR);
         t_text(subject_seen().error, cases[i].error);
         t_int(subject_seen().exit, cases[i].exit);
-        t_int(subject_seen().updated_ms, updated - 2 * HOUR); /* what was there still is */
+        t_int(subject_seen().updated_ms, updated - 2 * HOUR); /* the old data still exists */
     }
 }
 
@@ -237,7 +239,7 @@ TEST(p6_of_a_holder_that_died_it_is_an_error_and_the_next_caller_makes_it)
     t_text(subject_seen().error, "its holder died");
     other = begun(two);
     t_int(subject_seen().status, ROWLOCK_SUBJECT_PROCESSING);
-    t_fails(give(making.lease, 0, NULL), ELOST); /* it wakes, and disturbs nothing */
+    t_fails(give(making.lease, 0, NULL), ELOST); /* the frozen holder wakes, and changes nothing */
     rowlock_lease_free(making.lease);
     t_int(subject_seen().status, ROWLOCK_SUBJECT_PROCESSING);
     done(&other);
@@ -314,7 +316,7 @@ TEST(output_that_is_no_utf8_is_kept_as_far_as_it_is_and_cut)
     t_int(strncmp(subject_seen().error, "a?\xc3\xa9x", 5), 0);
 }
 
-/* ---- many at once ------------------------------------------------------------------------------------ */
+/* ---- many at once ---------------------------------------------------------------------------- */
 
 #define NODES 8
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P11: a connection is left as it was: its settings, and no lock of the session's own, whatever became of
-   the call.
-   Quick: first */
+/*
+ * P11: after every call, successful or not, a wrapped connection has its old settings and no
+ * session lock.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static void remember(void *handle)
     snprintf(before, sizeof before, "%s", t_native_sql(handle, "%s", t_engine()->settings));
 }
 
-/* The locks that the session has beyond its transaction. */
+/* The number of locks that the session holds outside of its transaction. */
 static long session_locks(void *handle)
 {
     if (!t_facts()->server)
@@ -47,7 +48,8 @@ static struct rowlock_connection *wrapped(void **handle)
 {
     struct rowlock_connection *connection = t_wrap(handle, NULL);
 
-    t_give(t_granted(connection, t_x("known"), 0)); /* whatever the first call sets up is there */
+    /* creates everything that a first call sets up */
+    t_give(t_granted(connection, t_x("known"), 0));
     remember(*handle);
     return connection;
 }
@@ -131,7 +133,8 @@ TEST(p11_a_lease_waited_for_behind_a_transaction)
     waits_for_a_transaction(-1);
 }
 
-/* A try waits for T a moment: the transaction ends within it, or it is tried again. */
+/* A try waits a moment for the name lock: the transaction ends within it, or the try is
+   repeated. */
 TEST(p11_a_try_that_waited_a_moment_for_a_transaction)
 {
     void *handle;
@@ -217,7 +220,8 @@ TEST(p11_fence_break_list_and_adopt)
     rowlock_lease_free(lease);
 }
 
-/* The grant's transaction says in full what it is, whatever the session's default. */
+/* The grant's BEGIN states all properties of its transaction, so the session's defaults have no
+   effect. */
 static void under_default(const char *statement)
 {
     void *handle;
@@ -250,7 +254,7 @@ TEST(p1_a_default_of_read_only_changes_nothing)
     under_default(t_engine()->default_read_only);
 }
 
-/* Makes grants stop where they have their session lock and no COMMIT yet, until `other` ends its
+/* Makes grants stop after they have their session lock and before COMMIT, until `other` ends its
    transaction. */
 static void make_grants_stop(void *other)
 {
@@ -271,7 +275,7 @@ static void make_grants_stop(void *other)
         t_native_sql(other, "%s", *statement++);
 }
 
-/* Where a try cannot be stopped, it is one that has waited for a transaction. */
+/* Where a try cannot be stopped there, uses one that has waited for a transaction. */
 static struct thread *until_stopped(struct rowlock_connection *one, struct acquisition *us)
 {
     struct rowlock_connection *two = t_open();
@@ -299,7 +303,7 @@ TEST(p11_an_interrupted_grant_that_had_its_session_lock)
 
     if (!t_facts()->server)
         return;
-    /* there a grant has a limit to its waits, and is committed by a trip that nobody interrupts */
+    /* there a grant limits its waits, and a round trip that cannot be interrupted commits it */
     if (t_facts()->code == ROWLOCK_INSERT && strcmp(t_facts()->engine, "postgresql") == 0)
         return;
     t_int(pipe(fds), 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs on: sqlite */
-/* The fence as the first thing that is ever asked of a wrapped handle. */
+/*
+ * The fence as the first call on a wrapped handle. Runs on: sqlite
+ */
 #include "lib/grants.h"
 #include "lib/lease.h"
 
@@ -16,7 +17,8 @@ static int fence(struct rowlock_connection *connection, void *data, struct rowlo
     return rowlock_fence(connection, fenced->name, fenced->token, error);
 }
 
-/* It must not read before it writes: a transaction that has read cannot wait for another writer. */
+/* The fence must write before it reads: in SQLite a transaction that has read cannot wait for
+   another writer. */
 TEST(p4_a_first_fence_waits_for_another_writer)
 {
     struct rowlock_connection *holder = t_open(), *writer = t_open(), *borrowed;

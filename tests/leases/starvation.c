@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P7, O1: transaction locks queue in the engine's own queue, and leases in theirs: however busy the
- * one kind keeps a name, the other gets it.
+ * P7, O1: transaction locks queue in the engine's own queue, and leases in rowlock's. However busy
+ * one kind keeps a name, the other kind acquires it.
  *
  * Runs on: postgresql mariadb
  * Quick: first
@@ -17,9 +17,9 @@
 #include "lib/grants.h"
 #include "lib/house.h"
 
-#define BUSY 5 /* who keep the name busy */
+#define BUSY 5 /* processes that keep the name busy */
 #define TIMES 5
-#define LONG_MS 60000 /* generous: who starves waits for ever */
+#define LONG_MS 60000 /* generous: a starving waiter would wait without end */
 
 struct traffic {
     const char *name;
@@ -41,7 +41,7 @@ static void begin_traffic(struct traffic *traffic, int (*body)(const void *, int
         t_int(t_hear(&children[i]), '!');
 }
 
-/* Nobody of them failed; none had stopped before it was told to. */
+/* Asserts that none of them failed, or stopped before it should. */
 static void end_traffic(struct traffic *traffic, struct child *children)
 {
     atomic_store(&traffic->shared->stop, 1);
@@ -51,7 +51,7 @@ static void end_traffic(struct traffic *traffic, struct child *children)
     t_text(t_all_rows(t_native()), NO_ROWS);
 }
 
-/* Another turn is done; the first one is told. */
+/* Counts a turn; the first one is reported. */
 static int turn_done(const struct traffic *traffic, int turn, int to)
 {
     atomic_fetch_add(&traffic->shared->turns, 1);
@@ -64,15 +64,16 @@ static int said(const struct rowlock_error *error)
     return 1;
 }
 
-/* ---- lockers against a lease ----------------------------------------------------------------------- */
+/* ---- transaction locks against a lease ------------------------------------------------------- */
 
-/* What the engine does to technique insert now and then, and says so. */
+/* With technique insert the engine sometimes ends a transaction as a deadlock's victim, and
+   reports it. */
 static int is_victim(const struct rowlock_error *error)
 {
     return t_facts()->begins_meet && error->code == ROWLOCK_EROLLEDBACK;
 }
 
-/* The name is hardly ever free, and the next one is waiting already when it is. */
+/* Keeps the name almost always locked: another transaction already waits when one ends. */
 static int lock_on(const void *data, int to)
 {
     const struct traffic *traffic = data;
@@ -116,7 +117,7 @@ TEST(o1_lockers_without_a_pause_do_not_starve_a_lease)
     end_traffic(&traffic, children);
 }
 
-/* ---- leases against a locker ----------------------------------------------------------------------- */
+/* ---- leases against a transaction lock ------------------------------------------------------- */
 
 static int lease_on(const void *data, int to)
 {
@@ -162,7 +163,7 @@ TEST(o1_a_stream_of_leases_does_not_starve_a_lock_in_a_transaction)
     end_traffic(&traffic, children);
 }
 
-/* It has T, and looks for the lease again and again. */
+/* Waits until the transaction holds the name lock and polls for the end of the lease. */
 static void until_it_polls(struct rowlock_connection *connection)
 {
     const char *text = strcmp(t_facts()->engine, "postgresql") == 0

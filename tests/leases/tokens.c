@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P3: a grant's number is greater than that of every earlier grant which it excludes, however that one
-   ended. */
+/*
+ * P3: a token is greater than the token of every earlier grant that it excludes, however that grant
+ * ended.
+ */
 #include "lib/grants.h"
 #include "lib/lease.h"
 
 static int64_t last;
 
-/* Its token, greater than all before; the lease stays. */
+/* Acquires and asserts that the token is greater than all before; the lease stays. */
 static int64_t next(struct rowlock_connection *connection, struct rowlock_want want,
                     struct rowlock_lease **out)
 {

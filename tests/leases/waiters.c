@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P6, P10: who waits far behind hears of the end of whoever stands before it, and not from its own next
-   look; and whoever is refused hears how many wait.
-   Quick: first */
+/*
+ * P6, P10: a waiter far behind in the queue learns at once that its predecessor has ended, and not
+ * only from its next look. A refusal reports how many callers wait.
+ */
 #include <signal.h>
 
 #include "lib/grants.h"
 #include "lib/lease.h"
 
 #define HOUR 3600000
-#define LONG_MS 120000 /* a test that fails shall end */
+#define LONG_MS 120000 /* long, but a failing test must end */
 
-/* Who stands so far behind looks again every 30 s by itself; t_until_queued fails after 20 s. */
+/* A waiter this far behind looks only every 30 s by itself; t_until_queued fails after 20 s. */
 #define FAR 16
 
 /* Children that wait one behind the other. */
@@ -46,7 +47,7 @@ TEST(p6_a_waiter_far_behind_is_woken_though_all_before_it_were_killed)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-/* ---- how many wait ------------------------------------------------------------------------------------ */
+/* ---- how many wait --------------------------------------------------------------------------- */
 
 static void is_told(struct rowlock_connection *connection, const char *name, const char *how_many)
 {

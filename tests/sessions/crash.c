@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P2, P6: a process that is killed frees its lock, leaves none of its work, delays nobody.
-   Quick: first */
+/* P2, P6: the lock of a killed process is freed and its work undone; no other client is delayed. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -10,7 +9,7 @@
 
 struct child {
     pid_t pid;
-    int from; /* a byte arrives when it is where it should be */
+    int from; /* the child writes a byte when it has reached its place */
 };
 
 enum place { HOLDING, HOLDING_WITH_WORK, WAITING };
@@ -52,7 +51,7 @@ static struct child start(struct rowlock_want want, enum place place)
     }
     close(fds[1]);
     child.from = fds[0];
-    t_int(read(child.from, &byte, 1), 1); /* 0: it failed and is gone */
+    t_int(read(child.from, &byte, 1), 1); /* 0: the child failed and has ended */
     return child;
 }
 

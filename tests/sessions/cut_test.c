@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The socket is cut, or falls silent, after every message of a locked transaction, one after the
- * other: no call hangs, each says ECONN, or EUNKNOWN where COMMIT was under way, the name is free for
- * others soon, and the work is there wholly or not at all.
+ * The socket is cut, or stalls, after every message of a locked transaction, one after the other.
+ * No call hangs. Each returns ECONN, or EUNKNOWN if COMMIT was under way. The name is free for
+ * others soon, and the transaction's work exists completely or not at all.
  *
  * Runs on: postgresql mariadb
  * Quick: first
@@ -63,7 +63,7 @@ static struct outcome transact(struct rowlock_connection *connection)
     return outcome;
 }
 
-/* Over a connection of its own, past the proxy. */
+/* Over a connection of its own, not through the proxy. */
 static void check_others(struct rowlock_connection *witness, const struct outcome *outcome)
 {
     static const char *const names[] = {"cut", "cut too", "cut later"};
@@ -88,7 +88,7 @@ static void check_outcome(const struct outcome *outcome, int n)
                                    : outcome->commit;
 
     if (outcome->begin == 0 && outcome->work != 0)
-        return; /* the application's own statement had the fault */
+        return; /* the fault hit the application's own statement */
     if (code == 0)
         return;
     t_error = outcome->error;
@@ -113,7 +113,7 @@ static struct rowlock_connection *through_proxy(void **handle,
     } else {
         t_ok(rowlock_open(proxied_url(), options, &connection, &t_error));
     }
-    return connection; /* there will be many: the house does not keep them */
+    return connection; /* the harness does not adopt it: there will be many */
 }
 
 static struct rowlock_connection *set_up(void)
@@ -139,7 +139,7 @@ static void sweep(enum proxy_direction direction, int borrowed, int used)
 
     for (n = 0; n < MOST_MESSAGES; n++) {
         connection = through_proxy(borrowed ? &handle : NULL, NULL);
-        if (used) { /* what is prepared and known is so by now: the batches are short */
+        if (used) { /* statements and names are prepared by now: the batches are short */
             outcome = transact(connection);
             t_int(outcome.commit, 0);
             t_sql(witness, "DELETE FROM cut_work");
@@ -182,7 +182,7 @@ TEST(p2_cut_after_every_message_of_a_borrowed_handle)
     sweep(PROXY_TO_CLIENT, 1, 0);
 }
 
-/* Opening, too: ECONN and nothing else. */
+/* Opening a connection also returns ECONN and nothing else. */
 TEST(cut_after_every_message_while_connecting)
 {
     struct rowlock_options options = {.connect_ms = 5000};
@@ -216,8 +216,8 @@ static const char *remains(void)
                              "DATABASE())";
 }
 
-/* However far an install came, the next one completes it, and uninstall removes all of it. After the first
-   messages one in seventeen is cut, in the quick scope one in 101: an install has hundreds. */
+/* Wherever an install was cut, the next one completes it, and uninstall removes everything.
+   After the first messages only every seventeenth is cut, because an install has hundreds. */
 TEST(cut_after_messages_all_through_an_install)
 {
     struct rowlock_plan plan = {.technique = t_facts()->code};
@@ -248,9 +248,10 @@ TEST(cut_after_messages_all_through_an_install)
     t_true(n > 3 && n < MOST_MESSAGES);
 }
 
-/* ---- silence --------------------------------------------------------------------------------------- */
+/* ---- silence --------------------------------------------------------------------------------- */
 
-/* The waits of the calls, a statement's limit after each, and the grace of 2 s, with room to spare. */
+/* The timeouts of the calls, a statement's limit after each, the grace of 2 s, and a generous
+   reserve. */
 #define STATEMENT_MS 300
 #define LONGEST_MS 9000
 
@@ -265,7 +266,7 @@ TEST(silence_ends_every_call_in_time)
         long long began;
         int code;
 
-        if (n < 3) { /* in begin, at once or after a message or two of the answer */
+        if (n < 3) { /* in begin: before the answer, or after one or two of its messages */
             proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, n);
             began = t_now();
             code = rowlock_begin(connection, wants, 1, 300, &t_error);

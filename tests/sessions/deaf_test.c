@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is not interrupted ends in time all the same: release, commit and rollback on a borrowed handle,
- * with an interrupt_fd and a URL, when the server falls silent.
+ * Release, commit and rollback cannot be interrupted, but still end in time: on a borrowed handle,
+ * with an interrupt_fd and a URL, when the server stops answering.
  *
  * Runs on: postgresql/native mariadb/row
  */
@@ -14,7 +14,7 @@
 #include "lib/proxy.h"
 
 #define HOUR 3600000
-#define HANGS_MS 60000 /* a statement's limit, the grace of 2 s, and a crowded machine */
+#define HANGS_MS 60000 /* a statement's limit, the grace of 2 s, and a reserve for a busy machine */
 
 struct deaf {
     struct proxy *proxy;
@@ -24,7 +24,7 @@ struct deaf {
     int pipe[2];
 };
 
-/* On a handle through a proxy; the interrupt comes when the server does not answer any more. */
+/* A handle through a proxy; the interrupt comes when the server does not answer any more. */
 static struct deaf set_up(rowlock_duration statement_ms)
 {
     struct deaf deaf = {
@@ -52,7 +52,7 @@ static void clean_up(struct deaf *deaf)
     close(deaf->pipe[1]);
 }
 
-/* The code of `work`; where it hangs, the connection is cut before the test fails. */
+/* Returns the code of `work`. If it hangs, cuts the connection, then fails the test. */
 static int in_silence(struct deaf *deaf, int (*work)(struct rowlock_connection *connection,
                                                      void *data, struct rowlock_error *error))
 {
@@ -94,7 +94,7 @@ static int rollback(struct rowlock_connection *connection, void *data, struct ro
 
 TEST(p11_a_release_is_deaf_and_ends_when_the_server_is_silent)
 {
-    struct deaf deaf = set_up(0); /* the server has to answer before */
+    struct deaf deaf = set_up(0); /* acquiring still needs answers, so statements have no limit */
     int code;
 
     deaf.lease = t_granted(deaf.connection, t_x("silent release"), HOUR);

@@ -24,7 +24,7 @@ enum fault { FAULT_NONE, FAULT_REFUSED, FAULT_LOST_BEFORE, FAULT_LOST_AFTER, FAU
 static enum fault fault;
 static int countdown, struck, armed;
 
-/* 1: now */
+/* 1: the next operation */
 static int is_due(void)
 {
     if (!armed || struck || --countdown > 0)
@@ -32,7 +32,7 @@ static int is_due(void)
     return struck = 1;
 }
 
-/* ---- a driver whose Nth batch fails ------------------------------------------------------------------ */
+/* ---- a driver whose Nth batch fails ---------------------------------------------------------- */
 
 const struct rowlock_driver *__real_rowlock__driver_for_url(const char *url,
                                                             struct rowlock_error *error);
@@ -46,7 +46,7 @@ const struct rowlock_driver *__wrap_rowlock__driver_named(const char *name,
 static const struct rowlock_driver *driver;
 static struct rowlock_driver faulty;
 
-/* A statement that the server refuses, in the place of the batch. */
+/* Replaces the batch by a statement that the server refuses. */
 static const struct rowlock_statement refused[] = {
     {"refused", "SELECT 1/0", 0},
     {"refused", "SIGNAL SQLSTATE '45000'", 0},
@@ -111,7 +111,7 @@ const struct rowlock_driver *__wrap_rowlock__driver_named(const char *name,
     return make_faulty(__real_rowlock__driver_named(name, error));
 }
 
-/* ---- memory whose Nth piece is not there --------------------------------------------------------------- */
+/* ---- the Nth allocation fails ---------------------------------------------------------------- */
 
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
@@ -147,7 +147,7 @@ char *__wrap_strdup(const char *text)
     return no_memory() ? NULL : __real_strdup(text);
 }
 
-/* ---- the scenario ------------------------------------------------------------------------------------------ */
+/* ---- the scenario ---------------------------------------------------------------------------- */
 
 static const struct rowlock_want wants[] = {{.name = "sweep one", .mode = ROWLOCK_EXCLUSIVE},
                                             {.name = "sweep two", .mode = ROWLOCK_EXCLUSIVE},
@@ -187,14 +187,15 @@ static int take_step(struct run *run)
         return rowlock_begin(run->connection, wants, 1, -1, &run->error);
     case ROLLBACK:
         return rowlock_rollback(run->connection, &run->error);
-    case TRY: /* a refusal, and what it takes to explain it */
+    case TRY: /* a refusal, with the statements that find the holder */
         code = rowlock_begin(run->connection, &held, 1, 0, &run->error);
-        if (code == ROWLOCK_OK) /* SQLite: nobody holds it, for the file would be held */
+        /* SQLite: a held name would lock the file, so no name is held there */
+        if (code == ROWLOCK_OK)
             return rowlock_rollback(run->connection, &run->error);
         return code == ROWLOCK_EBUSY ? ROWLOCK_OK : code;
     case PING:
         return rowlock_ping(run->connection, &run->error);
-    case WARN: /* the servers of the tests have such settings; no warning would be a lie */
+    case WARN: /* the servers of the tests have such settings, so a missing warning is an error */
         code = rowlock_durability(run->connection, &warning, &run->error);
         if (code == ROWLOCK_OK && t_facts()->server && !warning)
             code = ROWLOCK_EDB;
@@ -205,7 +206,7 @@ static int take_step(struct run *run)
     }
 }
 
-/* The application's own work, which must not meet the fault. */
+/* The application's own work, which must not be hit by the fault. */
 static int work(const struct run *run)
 {
     int failed;
@@ -232,12 +233,12 @@ static void scenario(struct run *run)
     run->unknown = run->step == COMMIT && run->code == ROWLOCK_EUNKNOWN;
 }
 
-/* ---- what must be so afterwards ----------------------------------------------------------------------------- */
+/* ---- the expected state afterwards ----------------------------------------------------------- */
 
 static int fits(const struct run *run)
 {
     switch (fault) {
-    case FAULT_REFUSED: /* the server said no, and said why */
+    case FAULT_REFUSED: /* the server answered with an error */
         return run->code == ROWLOCK_EDB || run->code == ROWLOCK_EABORTED;
     case FAULT_MEMORY:
         return run->code == ROWLOCK_ENOMEM;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two or three sessions, step by step, in every order that is possible: who waits and who passes is
- * computed by a small model of a lock (modes, queue, who knows the name), and compared with what
- * the server says of each session after each step. Whoever holds a name reads what the holders
- * before committed, and an exclusive one adds to it.
+ * Two or three sessions take their steps in every possible order. A small model of a lock (modes,
+ * queue, prepared names) computes which session waits and which proceeds. After each step the
+ * result is compared with what the server reports. Each holder of the name reads what earlier
+ * holders committed, and an exclusive holder adds to it.
  *
  * Runs on: postgresql mariadb
  * Quick: first
@@ -17,7 +17,7 @@
 
 #define MOST_STEPS 16
 
-/* ---- what one session is to do ---------------------------------------------------------------- */
+/* ---- the steps of one session ---------------------------------------------------------------- */
 
 static const enum step_kind begin_lock[] = {STEP_BEGIN_LOCK, STEP_COMMIT, STEP_END};
 static const enum step_kind begin_lock_undo[] = {STEP_BEGIN_LOCK, STEP_ROLLBACK, STEP_END};
@@ -33,7 +33,7 @@ static const enum step_kind undone[] = {STEP_BEGIN,       STEP_SAVEPOINT, STEP_L
 
 static const char *const door_names[] = {"own", "borrowed", "sql"};
 
-/* ---- one order, on real sessions --------------------------------------------------------------- */
+/* ---- one order, on real sessions ------------------------------------------------------------- */
 
 static struct session *sessions[MOST_ACTORS];
 static char complaint[1500], name[100];
@@ -56,7 +56,7 @@ static int complain(const struct model *before, const int *path, int at, int who
     return -1;
 }
 
-/* P2: who holds the name sees all that those before committed under it. */
+/* P2: the holder of the name sees everything that earlier holders committed under it. */
 static const char *look(struct model *model, int me)
 {
     char answer[200], wanted[40];
@@ -92,7 +92,8 @@ static const char *check_outcome(int who, enum outcome wanted, enum session_stat
     return NULL;
 }
 
-/* After the step of another: who was let in has the lock, who was not still waits. */
+/* After another session's step: a session that the model admits has the lock, the others still
+   wait. */
 static const char *check_others(struct model *before, struct model *after, int *who)
 {
     for (int i = 0; i < after->n; i++) {
@@ -140,7 +141,7 @@ static int run_order(const struct model *start, const int *path, int n)
     return 0;
 }
 
-/* ---- all orders -------------------------------------------------------------------------------- */
+/* ---- all orders ------------------------------------------------------------------------------ */
 
 static void new_name(int known)
 {
@@ -276,9 +277,12 @@ TEST(p11_begin_and_try_in_every_order)
     run_doors(begin_try, begin_try);
 }
 
-/* PostgreSQL's row locks go as well, but who waits for one already waits for the whole transaction:
-   the guard's own savepoint inside the caller's had ended well. InnoDB gives all back where it had no
-   part in the transaction before the savepoint, and nothing otherwise (see MariaDB's traps). */
+/*
+ * PostgreSQL undoes its row locks too. But a waiter for one already waits for the whole
+ * transaction, because the guard's savepoint inside the caller's has been released. InnoDB undoes
+ * all locks if the transaction had used InnoDB only after the savepoint, and none otherwise (see
+ * mariadb_traps_test.c).
+ */
 TEST(p1_rollback_to_an_earlier_savepoint_in_every_order)
 {
     if (t_facts()->code == ROWLOCK_NATIVE || (is_row() && strcmp(t_engine()->name, "mariadb") == 0))
@@ -312,7 +316,7 @@ TEST(p1_after_rollback_to_a_savepoint_nobody_waits_beyond_the_end)
     t_int(ends, SESSION_DONE);
 }
 
-/* The engine's queue. Technique insert has none: whoever the engine wakes first is next. */
+/* The order of the engine's own queue. Technique insert has none: the engine wakes any waiter. */
 TEST(p7_three_sessions_in_every_order)
 {
     if (!t_facts()->first_come)
@@ -329,7 +333,7 @@ TEST(p7_three_sessions_lock_and_try_in_every_order)
             (const enum step_kind *[]){begin_lock, begin_lock, begin_try});
 }
 
-/* Without a queue all the same one at a time, and nobody is forgotten. */
+/* Without a queue, sessions still hold the name one at a time, and each gets it in the end. */
 TEST(p1_p2_three_exclusive_sessions_one_after_the_other)
 {
     const enum rowlock_mode mode = ROWLOCK_EXCLUSIVE;

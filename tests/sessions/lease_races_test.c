@@ -21,9 +21,10 @@ static struct rowlock_want with_token(const char *name, int64_t token)
     return (struct rowlock_want){.name = name, .mode = ROWLOCK_EXCLUSIVE, .token = token};
 }
 
-/* ---- renewals and fences under way ---------------------------------------------------------------- */
+/* ---- renewals and fences under way ----------------------------------------------------------- */
 
-/* Longer than a sweep's patience, so that it has come back and looked again. */
+/* Waits longer than a sweep's timeout, so that the sweep has retried; asserts that the thread
+   still waits. */
 static void stays_out(const struct thread *thread, int milliseconds)
 {
     struct timespec moment = {0, 10000000};
@@ -39,11 +40,14 @@ static struct rowlock_connection *wrapped(void)
     return t_wrap(&handle, NULL);
 }
 
-/* On connections of the library's own, and on such as an application has. */
+/* On the library's own connections, and on an application's. */
 static struct rowlock_connection *(*const open_it[])(void) = {t_open, wrapped};
 
-/* A try ends by a cancel what it waits for on its way. A server too busy to answer that within 2 s costs
-   the connection (ECONN): then another one tries; none is ever let in. The one that was told, idle. */
+/*
+ * A try cancels the statements that wait. If the server is too busy to answer the cancel within 2
+ * s, the try loses its connection (ECONN), and a new connection tries again. No try may succeed.
+ * Returns the idle connection that was refused.
+ */
 static struct rowlock_connection *told_busy(struct rowlock_connection *(*open)(void),
                                             struct rowlock_want want)
 {
@@ -75,7 +79,7 @@ static void in_flight_renewal(int later)
     } else {
         thread = t_begin_thread(own, t_x("in flight"), 60000);
     }
-    /* it waits for the renewal by a lock of the server's, or comes again and again: it never passes */
+    /* it waits for the renewal in the server, or retries: it never proceeds */
     stays_out(thread, 1800);
     t_native_sql(renewer, "COMMIT");
     stays_out(thread, 400);
@@ -143,7 +147,7 @@ TEST(p4_a_fence_under_way_is_waited_for)
     t_int(lease_rows(hand, 171), 0);
 }
 
-/* ---- beneath one's own lease ---------------------------------------------------------------------- */
+/* ---- beneath one's own lease ----------------------------------------------------------------- */
 
 static struct rowlock_want sharing(const char *name, int64_t token)
 {
@@ -175,7 +179,7 @@ TEST(own_lease_siblings_under_one_token_exclude_each_other)
         siblings_exclude_each_other(open_it[i], 181 + i);
 }
 
-/* Shared siblings go together where shared locks do; never with an exclusive one. */
+/* With shared modes siblings hold the name together; with an exclusive one they never do. */
 static void shared_siblings(struct rowlock_connection *(*open)(void), long token)
 {
     struct rowlock_connection *one = open(), *two = open(), *writer = open();
@@ -243,7 +247,7 @@ static void a_wrong_token_is_lost(struct rowlock_connection *one)
     t_left(NONE);
     t_fails(t_begin(one, with_token("lost", 999), 1000), ELOST);
     t_fails(t_begin(one, with_token("elsewhere", 201), 0), ELOST);
-    t_fails(t_begin(one, with_token("sharing", 202), 0), ELOST); /* of a shared lease */
+    t_fails(t_begin(one, with_token("sharing", 202), 0), ELOST); /* the token of a shared lease */
     t_ok(t_begin(one, t_x("before"), 0));
     t_fails(t_lock(one, with_token("lost", 999), 0), ELOST);
     t_left(KEPT);

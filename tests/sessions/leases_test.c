@@ -20,7 +20,8 @@ static int is_engine(const char *name)
     return strcmp(t_facts()->engine, name) == 0;
 }
 
-/* T is held and the server's own function polls for the lease: it sleeps between two looks. */
+/* Waits until the server's own function holds the name lock and polls for the lease: it sleeps
+   between two looks. */
 static void until_server_polls(struct rowlock_connection *connection)
 {
     struct timespec moment = {0, 2000000};
@@ -46,7 +47,7 @@ static void names_holder(void)
     t_contains(t_error.text, "maintenance");
 }
 
-/* ---- live leases --------------------------------------------------------------------------------- */
+/* ---- live leases ----------------------------------------------------------------------------- */
 
 TEST(p1_a_live_lease_is_busy_and_its_holder_is_named)
 {
@@ -101,7 +102,7 @@ TEST(p11_a_lease_met_later_is_busy_and_the_transaction_goes_on)
     t_ok(t_begin(own, t_x("first"), 0));
     t_sql(own, "INSERT INTO later VALUES (1)");
     t_fails(t_lock(own, t_x("later"), 0), EBUSY);
-    t_left(KEPT); /* a try looks before it touches T */
+    t_left(KEPT); /* a try looks for leases before it locks anything */
     names_holder();
     if (t_facts()->names_independent)
         t_fails(t_begin(other, t_x("first"), 0), EBUSY);
@@ -131,11 +132,12 @@ TEST(begin_waits_for_a_lease_holding_nothing)
     struct thread *thread;
 
     if (t_facts()->shared == SHARED_REFUSED)
-        return; /* there is no lock of another mode to look through */
+        return; /* there is no second mode to test with */
     lease_put(hand, 51, "nothing", "shared", 600000);
     thread = t_begin_thread(own, t_x("nothing"), 60000);
     t_until_polling(thread);
-    for (int i = 0; i < 5; i++) { /* whoever does not conflict with the lease has T meanwhile */
+    /* callers that do not conflict with the lease acquire the name lock meanwhile */
+    for (int i = 0; i < 5; i++) {
         struct rowlock_want want =
             t_facts()->shared == SHARED_TOGETHER ? t_s("nothing") : t_x("another");
 
@@ -175,7 +177,7 @@ TEST(p11_a_lock_taken_later_waits_for_a_lease_for_its_time_only)
 
     lease_put(hand, 71, "bounded", "exclusive", 600000);
     t_ok(t_begin(own, t_x("kept"), 0));
-    if (!t_facts()->server) { /* a wait would stop every renewal in the file */
+    if (!t_facts()->server) { /* a wait would block every renewal in the file */
         t_fails(t_lock(own, t_x("bounded"), 200), EBUSY);
         t_left(KEPT);
         return;
@@ -191,7 +193,7 @@ TEST(p11_a_lock_taken_later_waits_for_a_lease_for_its_time_only)
     t_ok(t_begin(other, t_x("kept"), 0));
 }
 
-/* ---- expired leases ------------------------------------------------------------------------------ */
+/* ---- expired leases -------------------------------------------------------------------------- */
 
 static void sweeps(struct rowlock_connection *connection, void *hand, long token, int later)
 {
@@ -303,11 +305,11 @@ TEST(p1_sharers_over_an_expired_lease_do_not_exclude_each_other)
     lease_put(hand, 132, "shared over", "exclusive", -1000);
     t_own_begin(t_handle(one), t_engine()->begin);
     t_own_begin(t_handle(two), t_engine()->begin);
-    t_ok(t_lock(one, t_s("shared over"), 10000)); /* swept over the second connection */
+    t_ok(t_lock(one, t_s("shared over"), 10000)); /* the second connection sweeps it */
     t_ok(t_lock(two, t_s("shared over"), 0));
 }
 
-/* The clock is read after the wait: the lease was live when the statement began. */
+/* The clock is read after the wait: the lease was still live when the statement began. */
 TEST(p8_a_clock_read_before_the_wait_is_stale)
 {
     struct rowlock_connection *holder = t_open(), *own = t_open();

@@ -18,7 +18,7 @@
 #define HOLDS t_effort(50, 200)
 
 struct detector {
-    atomic_int writers, readers; /* inside, at this moment */
+    atomic_int writers, readers; /* inside at this moment */
     atomic_int overlaps, holds, retries;
     atomic_int code; /* the first call that failed */
     char text[500];
@@ -26,8 +26,8 @@ struct detector {
 
 static struct detector *detector_new(void)
 {
-    struct detector *detector = mmap(NULL, sizeof *detector, PROT_READ | PROT_WRITE,
-                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct detector *detector =
+        mmap(NULL, sizeof *detector, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     t_true(detector != MAP_FAILED);
     return detector;
@@ -43,7 +43,7 @@ static void enter(struct detector *detector, int writes)
     atomic_fetch_add(&detector->holds, 1);
 }
 
-/* Before the transaction ends: then already another may enter. */
+/* Called before the transaction ends, because then another process may already enter. */
 static void leave(struct detector *detector, int writes)
 {
     atomic_fetch_sub(&detector->writers, writes);
@@ -66,7 +66,8 @@ struct loop {
     int readers_too, own_transaction;
 };
 
-/* What the engine may do to a lock taken later under technique insert, and says so. */
+/* With technique insert the engine may end a later lock's transaction as a deadlock's victim,
+   and reports it. */
 static int is_victim(const struct rowlock_error *error)
 {
     return t_facts()->begins_meet && error->code == ROWLOCK_EROLLEDBACK;
@@ -92,7 +93,7 @@ static int hold_once(const struct loop *loop, struct rowlock_connection *connect
     struct rowlock_want wants[4];
     int writes = !loop->readers_too || (turn + loop->number) % 4 == 0, code;
 
-    for (size_t i = 0; i < loop->n; i++) { /* every looper names them in an order of its own */
+    for (size_t i = 0; i < loop->n; i++) { /* every process names them in a different order */
         wants[i] = loop->wants[(i + (size_t)loop->number) % loop->n];
         wants[i].mode = writes ? ROWLOCK_EXCLUSIVE : ROWLOCK_SHARED;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue for leases on MariaDB: session locks as hints, dead tickets, who is listed. The procedures
- * of the schema are called step by step from plain sessions.
+ * The queue for leases on MariaDB: session locks as hints, dead tickets, listed waiters. The
+ * procedures of the schema are called step by step from plain sessions.
  *
  * Runs on: mariadb
  * Quick: first
@@ -16,7 +16,7 @@
 #include "lib/mariadb_hand.h"
 #include "lib/test.h"
 
-/* ---- session locks, tickets (H7) ----------------------------------------------------------------------------------- */
+/* ---- session locks, tickets (H7) ------------------------------------------------------------- */
 
 TEST(h7_locks_are_there_as_long_as_their_rows)
 {
@@ -30,7 +30,7 @@ TEST(h7_locks_are_there_as_long_as_their_rows)
                   9223372036854775807LL);
     t_true(atoi(name) <= 64);
     t_text(my_field(my_place(waiter, "a:x:0:0", ticket, 1), 5), "1");
-    /* it waits on the holder's, without having it afterwards */
+    /* it waits for the holder's session lock, and does not keep it afterwards */
     my_start(waiter, "CALL rowlock_await(1, %lld, 30000, 0, CONNECTION_ID())", token);
     my_until_waiting(waiter);
     t_int(my_number(holder, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 0);
@@ -51,7 +51,8 @@ TEST(h7_a_lock_of_ones_own_is_not_counted_twice)
     t_int(my_marker(hand, token), (long long)mysql_thread_id(hand));
     my_row(hand, "CALL rowlock_unmark(1, %lld, CONNECTION_ID())", token);
     t_int(my_marker(hand, token), 0);
-    my_row(hand, "CALL rowlock_mark(1, %lld, CONNECTION_ID() + 1)", token); /* behind a pooler */
+    /* the backend is another one, as behind a pooler */
+    my_row(hand, "CALL rowlock_mark(1, %lld, CONNECTION_ID() + 1)", token);
     t_int(my_marker(hand, token), 0);
 }
 
@@ -97,7 +98,7 @@ TEST(p6_a_wait_on_a_ticket_ends)
     t_text(my_row(two, "CALL rowlock_await(0, %lld, 30, 0, CONNECTION_ID())", ticket), "0");
     t_text(my_row(two, "CALL rowlock_await(0, %lld, 0, 0, CONNECTION_ID())", ticket), "0");
     t_int(my_number(two, "SELECT count(*) FROM rowlock_waiter"), 1);
-    /* its own session has the lock: that makes nobody dead */
+    /* the lock is held by the caller's own session: that proves no waiter dead */
     t_text(my_row(one, "CALL rowlock_await(0, %lld, 30, 0, CONNECTION_ID())", ticket), "1");
     t_int(my_number(two, "SELECT count(*) FROM rowlock_waiter"), 1);
 }
@@ -107,7 +108,8 @@ TEST(p6_a_ring_of_session_locks_harms_nobody)
     void *one = my_fresh(), *two = my_open();
     long long a = my_lease(one, "a:x:0:0"), b = my_lease(two, "b:x:0:0");
 
-    /* each waits for a lease of the other's: a deadlock of theirs, which the waits' end unties */
+    /* each session waits for a lease of the other: a deadlock of their own, which the timeouts
+       end */
     my_start(one, "CALL rowlock_await(1, %lld, 1500, 0, CONNECTION_ID())", b);
     my_until_waiting(one);
     t_text(my_row(two, "CALL rowlock_await(1, %lld, 200, 0, CONNECTION_ID())", a), "0");
@@ -116,7 +118,7 @@ TEST(p6_a_ring_of_session_locks_harms_nobody)
     t_int(my_marker(two, b), (long long)mysql_thread_id(two));
 }
 
-/* ---- the frozen ------------------------------------------------------------------------------------------------------ */
+/* ---- frozen waiters -------------------------------------------------------------------------- */
 
 static long long overtake(void *hand, const char *wants, long long own, long long called)
 {
@@ -153,8 +155,8 @@ TEST(p7_a_roll_call_does_not_judge_the_answers_to_a_later_one)
               third = my_queue(three, "a:x:0:0", 1), early = overtake(two, "a:x:0:0", second, 0),
               late;
 
-    t_text(my_field(my_place(head, "a:x:0:0", first, 1), 0), "0"); /* answered, */
-    late = overtake(three, "a:x:0:0", third, 0);                   /* and called again */
+    t_text(my_field(my_place(head, "a:x:0:0", first, 1), 0), "0"); /* answers the call, */
+    late = overtake(three, "a:x:0:0", third, 0);                   /* and is called again */
     t_true(late > early);
     t_true(overtake(two, "a:x:0:0", second, early) == early);
     t_int(waiters(two), 3);
@@ -170,8 +172,9 @@ TEST(p7_a_roll_call_strikes_nobody_who_may_be_blocked)
     my_queue(head, "a:x:0:0,b:x:0:0", 1);
     second = my_queue(two, "a:x:0:0", 1);
     call = overtake(two, "a:x:0:0", second, 0);
-    my_row(three, "CALL rowlock_begin_exclusive('b')"); /* for which the head may be waiting */
-    overtake(two, "a:x:0:0", second, call);             /* technique insert may give up: 0 */
+    /* a transaction that the head may be waiting for */
+    my_row(three, "CALL rowlock_begin_exclusive('b')");
+    overtake(two, "a:x:0:0", second, call); /* with technique insert it may give up and return 0 */
     t_int(waiters(two), 2);
     my_row(three, "COMMIT");
     for (int i = 0; i < 10 && waiters(two) > 1; i++)
@@ -179,7 +182,7 @@ TEST(p7_a_roll_call_strikes_nobody_who_may_be_blocked)
     t_int(waiters(two), 1);
 }
 
-/* It noticed within a slice of its wait that it was called. */
+/* The waiter notices within a slice of its wait that it was called. */
 TEST(p7_a_waiter_that_waits_for_long_answers_a_roll_call)
 {
     void *frozen = my_fresh(), *alive = my_open(), *caller = my_open();
@@ -207,10 +210,10 @@ TEST(p7_nobody_is_called_while_the_name_is_held)
     t_int(my_number(two, "SELECT count(called) FROM rowlock_waiter"), 0);
 }
 
-/* ---- locks of the session that are left behind ------------------------------------------------------------------------- */
+/* ---- abandoned session locks ----------------------------------------------------------------- */
 
-/* Sends the statement, and a KILL QUERY after it at the `i`-th of many moments; then the transaction is
-   rolled back, as the library does: what came late has hit that. */
+/* Sends the statement, and a KILL QUERY at the `i`-th of many delays. Then rolls back, as the
+   library does, so that a late kill hits the rollback. */
 static const char *kill_at_any_moment(void *hand, void *killer, int i, const char *statement)
 {
     const char *answer;
@@ -235,14 +238,16 @@ TEST(p6_a_wait_that_is_killed_at_any_moment_leaves_no_lock)
     }
 }
 
-/* What the library does when such a call failed; then the session has no lock. */
+/* Calls the procedure that the library calls after such a failure, and asserts that the session
+   has no lock left. */
 static void has_no_lock_after(void *hand, const char *owner)
 {
     my_row(hand, "CALL rowlock_unmark_lost()");
     my_row(hand, "CALL rowlock_withdraw(0, '%s')", owner);
     my_row(hand, "DELETE FROM rowlock_beat");
     my_row(hand, "DELETE FROM rowlock_lease");
-    my_row(hand, "CALL rowlock_unmark_lost()"); /* of a grant that was committed, and released */
+    /* drops the lock of a lease that was granted and is gone */
+    my_row(hand, "CALL rowlock_unmark_lost()");
     t_int(my_number(hand, "SELECT RELEASE_ALL_LOCKS()"), 0);
 }
 
@@ -264,10 +269,11 @@ TEST(p6_a_grant_or_a_ticket_that_is_killed_at_any_moment_leaves_no_lock)
     }
 }
 
-/* A DELETE that is killed while it is planned says nothing, and deletes nothing. */
+/* A DELETE that is killed while it is planned deletes nothing and reports no error. */
 TEST(p6_a_grant_that_is_killed_at_any_moment_leaves_the_queue_or_stays_in_it)
 {
-    static const char *const wants[] = {"a:x:0:0", "a:s:0:0"}; /* the short way, and the long one */
+    /* the fast path, and the general one */
+    static const char *const wants[] = {"a:x:0:0", "a:s:0:0"};
     void *hand = my_fresh(), *other = my_open();
 
     for (int i = 0; i < t_effort(300, 1500); i++) {
@@ -315,7 +321,7 @@ TEST(p6_a_lock_whose_rows_are_there_is_not_lost)
     t_int(my_marker(hand, token), (long long)mysql_thread_id(hand));
 }
 
-/* ---- who is listed ---------------------------------------------------------------------------------------------------- */
+/* ---- listed holders and waiters -------------------------------------------------------------- */
 
 TEST(list_names_the_transaction_for_which_somebody_waits)
 {
@@ -326,7 +332,7 @@ TEST(list_names_the_transaction_for_which_somebody_waits)
     my_row(holder, "CALL rowlock_begin_exclusive('a')");
     my_start(waiter, "%s", my_grant_call(waiter, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
     my_until_waiting(waiter);
-    for (long long end = t_now() + 10000;;) { /* InnoDB's picture is taken anew every 100 ms */
+    for (long long end = t_now() + 10000;;) { /* InnoDB refreshes this snapshot every 100 ms */
         const char *row = my_row(t_admin(), "CALL rowlock_list('a')");
 
         if (strncmp(row, "transaction|a|exclusive|", 24) == 0) {
@@ -355,20 +361,21 @@ TEST(a_probe_tells_of_a_transaction_for_which_nobody_waits)
         t_text(my_row(other, "CALL rowlock_probe('a')"), "shared");
         my_row(holder, "COMMIT");
     }
-    /* it leaves nothing: no name, no lock, and the caller's transaction as it is */
+    /* it leaves no name and no lock, and does not change the caller's transaction */
     t_text(my_row(other, "CALL rowlock_probe('never seen')"), "");
     t_int(my_number(other, "SELECT count(*) FROM rowlock_name WHERE name = 'never seen'"), 0);
     my_row(other, "CALL rowlock_begin_exclusive('b')");
     t_text(my_row(other, "CALL rowlock_probe('a')"), "");
     t_int(my_number(other, "SELECT @@in_transaction"), 1);
-    if (t_facts()->code == ROWLOCK_ROW) { /* neighbours may meet under technique insert */
+    /* neighbouring names may conflict under technique insert */
+    if (t_facts()->code == ROWLOCK_ROW) {
         my_row(holder, "CALL rowlock_begin_exclusive('a')");
         my_row(holder, "COMMIT");
     }
     my_row(other, "ROLLBACK");
 }
 
-/* ---- another database of the same server (GL5) ------------------------------------------------------------ */
+/* ---- another database of the same server (GL5) ----------------------------------------------- */
 
 static void *open_other(char *url, size_t size)
 {
@@ -389,7 +396,7 @@ static void *open_other(char *url, size_t size)
     return hand;
 }
 
-/* Session locks are the server's, and numbers may be the same: here they are. */
+/* Session locks are server-wide, and two databases may draw the same number: here they do. */
 TEST(gl5_two_databases_of_a_server_know_nothing_of_each_other)
 {
     void *here = my_fresh(), *waiter = my_open(), *there;
@@ -404,7 +411,7 @@ TEST(gl5_two_databases_of_a_server_know_nothing_of_each_other)
     t_int(my_lease(there, "a:x:0:0"), token);
     t_int(my_marker(here, token), (long long)mysql_thread_id(here));
     t_int(my_marker(there, token), (long long)mysql_thread_id(there));
-    /* whoever waits here is not woken by the one there, nor kept waiting */
+    /* a waiter here is neither woken nor delayed by a lease there */
     next = my_queue(waiter, "a:x:0:0", 1);
     my_start(waiter, "CALL rowlock_await(1, %lld, 30000, 0, CONNECTION_ID())", token);
     my_until_waiting(waiter);

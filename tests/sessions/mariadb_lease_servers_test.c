@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Leases on a MariaDB server of their own: tokens through a crash and a restored dump, and a load of
- * plain procedures, under which InnoDB may not see one deadlock.
+ * Leases on a MariaDB server of the test's own: tokens through a crash and a restored dump, and a
+ * load of plain procedure calls, under which InnoDB may not report a deadlock.
  *
  * Runs on: mariadb/row
  */
@@ -18,7 +18,7 @@
 
 #define CLIENT "mariadb --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
 
-/* ---- a server of the test's own ----------------------------------------------------------------------- */
+/* ---- a server of the test's own -------------------------------------------------------------- */
 
 static char url[200];
 
@@ -45,7 +45,7 @@ static void *enter(void)
     return hand;
 }
 
-/* A lease of a name, given back at once; its token. */
+/* Acquires a name and releases it at once; returns the token. */
 static long long pass(void *hand)
 {
     long long token = my_lease(hand, "a:x:0:0");
@@ -54,7 +54,7 @@ static long long pass(void *hand)
     return token;
 }
 
-/* ---- tokens ---------------------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 TEST(p3_tokens_grow_through_a_killed_server)
 {
@@ -96,21 +96,21 @@ TEST(p3_tokens_grow_through_an_older_dump)
     extra_shell(CLIENT "test_1 <$ROWLOCK_TEST_FOLDER/%s/dump.sql", name, name);
     t_true(my_number(hand, "SELECT next_not_cached_value FROM rowlock_token") < last);
     t_true(pass(hand) > last);
-    /* and what was restored works: queue, list and all */
+    /* and the restored schema works: queue, list and all */
     my_queue(hand, "a:x:0:0", 1);
     t_contains(my_row(hand, "CALL rowlock_list('a')"), "waiting|a|exclusive|");
     t_engine()->close(hand);
     extra_stop(name);
 }
 
-/* ---- a load ------------------------------------------------------------------------------------------------ */
+/* ---- a load ---------------------------------------------------------------------------------- */
 
 enum { CLIENTS = 8, NAMES = 100 };
 
 struct load {
     int names;
     long long end;
-    atomic_int inside[NAMES]; /* -1 an exclusive holder, else so many shared ones */
+    atomic_int inside[NAMES]; /* -1: an exclusive holder; otherwise the number of shared holders */
     atomic_int overlaps, granted, errors;
     char error[200];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * On InnoDB expired leases are swept in transactions of their own, and siblings lock beneath their lease:
- * the procedures of the schema are called step by step from plain sessions.
+ * On InnoDB expired leases are swept in separate transactions, and siblings lock beneath their
+ * lease. The procedures of the schema are called step by step from plain sessions.
  *
  * Runs on: mariadb
  * Quick: first
@@ -23,7 +23,7 @@ static const char *in_the_way(const char *name, long long number)
     return text;
 }
 
-/* ---- sweeps (H1 to H3) ---------------------------------------------------------------------------------- */
+/* ---- sweeps (H1 to H3) ----------------------------------------------------------------------- */
 
 TEST(h1_a_sweep_that_fails_leaves_every_lease_its_beat)
 {
@@ -35,7 +35,7 @@ TEST(h1_a_sweep_that_fails_leaves_every_lease_its_beat)
     my_row(two, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
     my_row(two, "START TRANSACTION");
     t_text(my_field(my_row(two, "CALL rowlock_fence_row('a', %lld, 30000)", second), 0), "0");
-    /* the second cannot be swept: nothing of it is gone, whatever became of the first */
+    /* the second cannot be swept: none of its rows is gone, whether or not the first was swept */
     t_text(my_grant(other, X("a")), in_the_way("a", second));
     t_text(my_rows(other, second), "1|1");
     t_int(t_odd_rows(other), 0);
@@ -55,10 +55,10 @@ TEST(h2_a_live_lease_in_the_way_and_nothing_is_swept)
     t_text(my_grant(other, X("a")), in_the_way("a", live));
     t_text(my_rows(one, dead), "1|1");
     t_int(my_number(one, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", dead),
-          0); /* it was only late */
+          0); /* its heartbeat was only late */
 }
 
-/* Two who sweep the same leases, and name them in another order, cannot wait for each other. */
+/* Two sessions that sweep the same leases, named in different orders, cannot deadlock. */
 TEST(h3_a_sweep_that_waits_for_one_lease_has_done_with_the_other)
 {
     void *one = my_fresh(), *other = my_open();
@@ -77,9 +77,9 @@ TEST(h3_a_sweep_that_waits_for_one_lease_has_done_with_the_other)
     t_text(my_rows(other, first), "0|0");
 }
 
-/* ---- beneath one's own lease ---------------------------------------------------------------------------- */
+/* ---- beneath one's own lease ----------------------------------------------------------------- */
 
-/* Begins, and locks `a` under the token; its status. */
+/* Begins a transaction and locks `a` under the token; returns the status. */
 static const char *lock_beneath(void *hand, char mode, long long token)
 {
     return my_field(my_row(hand, "CALL rowlock_begin_lock('61:%c:%lld', 0)", mode, token), 0);

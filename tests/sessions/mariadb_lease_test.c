@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grant of a lease on InnoDB against whatever may happen meanwhile: renewals, fences and releases
- * under way, isolation levels, the row that vacuum took, lost replies, frozen clients. The procedures
- * of the schema are called step by step from plain sessions.
+ * The grant of a lease on InnoDB against concurrent events: renewals, fences and releases under
+ * way, isolation levels, a vacuumed row, lost replies, frozen clients. The procedures of the schema
+ * are called step by step from plain sessions.
  *
  * Runs on: mariadb
  * Quick: first
@@ -27,7 +27,7 @@ static const char *in_the_way(const char *name, long long number)
     return text;
 }
 
-/* What rowlock_renew does, stopped before its COMMIT. */
+/* The statements of rowlock_renew, without the COMMIT. */
 static void renew_halfway(void *hand, long long token)
 {
     my_row(hand, "START TRANSACTION");
@@ -48,7 +48,7 @@ static void begin(void *hand, const char *level)
     my_row(hand, "START TRANSACTION");
 }
 
-/* ---- renewals under way (R1, R2, R5) ------------------------------------------------------------------ */
+/* ---- renewals under way (R1, R2, R5) --------------------------------------------------------- */
 
 TEST(a1_renewal_in_flight_r5)
 {
@@ -57,7 +57,8 @@ TEST(a1_renewal_in_flight_r5)
 
     my_expire(renewer, token);
     renew_halfway(renewer, token);
-    /* the old row says expired; a sweep waits a second for the new one, and steps over nothing */
+    /* the old row says expired; a sweep waits a second for the new one, and does not bypass the
+       renewal */
     t_text(my_grant(other, X("a")), in_the_way("a", token));
     t_text(my_rows(other, token), "1|1");
     my_row(renewer, "COMMIT");
@@ -96,15 +97,17 @@ TEST(a1_a_renewal_neither_shortens_nor_revives)
     t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 8);
 }
 
-/* ---- isolation levels (A2, MY3, MY5) ------------------------------------------------------------------- */
+/* ---- isolation levels (A2, MY3, MY5) --------------------------------------------------------- */
 
-/* The level of the session, or of the next transaction only, which the server does not show. */
+/* Sets the level of the session, or of the next transaction only, which the server does not
+   show. */
 static void look_after_a_wait(const char *set)
 {
     void *holder = my_fresh(), *other = my_open();
     long long token;
 
-    /* T by hand, then a lease under it: who waited for T must see it */
+    /* a transaction lock, then a lease under it: a caller that waited for the name lock must see
+       the lease */
     my_row(holder, "CALL rowlock_begin_exclusive('a')");
     my_row(other, "%s", set);
     my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
@@ -165,7 +168,7 @@ TEST(a2_a_lease_is_a_transaction_of_its_own)
     my_row(hand, "ROLLBACK");
 }
 
-/* ---- the fence (MY1, MY2, F1) --------------------------------------------------------------------------- */
+/* ---- the fence (MY1, MY2, F1) ---------------------------------------------------------------- */
 
 TEST(my1_a_renewal_passes_a_fence)
 {
@@ -188,7 +191,7 @@ TEST(my2_a_takeover_waits_for_a_fence)
     t_text(my_field(fence(fenced, "a", token), 0), "0");
     my_expire(hand, token);
     t_text(my_grant(other, X("a")), in_the_way("a", token));
-    t_text(my_rows(other, token), "1|1"); /* what the sweep had removed is there again */
+    t_text(my_rows(other, token), "1|1"); /* the rows that the sweep had deleted exist again */
     t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 0);
     my_expire(hand, token);
     my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
@@ -210,7 +213,7 @@ TEST(my2b_who_fenced_may_ask_for_the_name_while_it_is_swept)
     my_expire(hand, token);
     my_start(other, "%s", my_grant_call(other, (struct my_terms){"a:x:0:0", NULL, 0, 30000, 0}));
     my_until_waiting(other);
-    /* the sweep is outside T: no ring, nobody is the victim of a deadlock */
+    /* the sweep runs outside of the name lock: no cycle, so no deadlock */
     my_row(fenced, "CALL rowlock_try_exclusive('a', 0, @got)");
     t_int(my_number(fenced, "SELECT @@in_transaction"), 1);
     my_row(fenced, "COMMIT");
@@ -218,7 +221,7 @@ TEST(my2b_who_fenced_may_ask_for_the_name_while_it_is_swept)
     my_row(other, "COMMIT");
 }
 
-/* A takeover deletes the beat, then the identity, then commits. */
+/* A takeover deletes the heartbeat, then the lease, then commits. */
 TEST(f1_a_fence_at_every_step_of_a_takeover)
 {
     for (int step = 0; step < 4; step++) {
@@ -276,7 +279,7 @@ TEST(p4_a_fence_that_would_guard_nothing_is_refused)
     my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
 }
 
-/* ---- the row that vacuum took (MY6) ------------------------------------------------------------------------ */
+/* ---- a vacuumed row (MY6) -------------------------------------------------------------------- */
 
 TEST(my6_a_grant_that_waited_for_a_row_that_is_gone)
 {
@@ -294,7 +297,7 @@ TEST(my6_a_grant_that_waited_for_a_row_that_is_gone)
     t_text(my_field(my_grant(vacuum, X("a")), 0), "3");
 }
 
-/* ---- a client that waited for T ------------------------------------------------------------------------------ */
+/* ---- a client that waited for the name lock -------------------------------------------------- */
 
 static int is_waited_out(void *hand, void *frozen)
 {
@@ -336,10 +339,12 @@ TEST(h5_the_limit_of_a_grant_that_waited_is_taken_back)
     }
 }
 
-/* There our next call is another session's, and the limit would stay with whoever gets this one. */
+/* Behind a pooler our next call uses another session, and the time limit would stay with this
+   one's next user. */
 TEST(h5_behind_a_pooler_a_grant_that_waited_sets_no_limit)
 {
-    static const char *const wants[] = {"a:x:0:0", "a:s:0:0"}; /* the short way, and the long one */
+    /* the fast path, and the general one */
+    static const char *const wants[] = {"a:x:0:0", "a:s:0:0"};
     void *hand = my_fresh();
 
     my_row(hand, "CALL rowlock_prepare('a')");
@@ -370,8 +375,8 @@ TEST(p6_who_dies_waiting_for_t_gets_no_lease)
     my_lease(holder, "a:x:0:0");
 }
 
-/* A KILL QUERY that comes while a DELETE is being planned ends it with no error and nothing deleted: a
-   row of technique insert would be committed, and close the name for ever. */
+/* A KILL QUERY during the planning of a DELETE ends it without an error, and nothing is deleted.
+   A row of technique insert would then be committed, and lock the name for ever. */
 TEST(p6_a_lock_that_is_killed_at_any_moment_leaves_no_row)
 {
     void *hand = my_fresh(), *other = my_open();
@@ -381,7 +386,7 @@ TEST(p6_a_lock_that_is_killed_at_any_moment_leaves_no_row)
         usleep((useconds_t)(i * 37 % 400));
         my_row(other, "KILL QUERY %lu", mysql_thread_id(hand));
         my_finish(hand);
-        do /* what was late may hit the next statement */
+        do /* a late kill may hit the next statement */
             my_start(hand, "COMMIT");
         while (strncmp(my_finish(hand), "error", 5) == 0);
         if (i % 10 == 9) {
@@ -391,7 +396,8 @@ TEST(p6_a_lock_that_is_killed_at_any_moment_leaves_no_row)
     }
 }
 
-/* The same of a release: what it says is true, and no row stays without its partner. */
+/* The same for a release: its answer is true, and no lease is left without its heartbeat or the
+   reverse. */
 TEST(p5_a_release_that_is_killed_at_any_moment_tells_the_truth)
 {
     void *hand = my_fresh(), *other = my_open();
@@ -407,7 +413,7 @@ TEST(p5_a_release_that_is_killed_at_any_moment_tells_the_truth)
         if (strncmp(answer, "error", 5) != 0) {
             t_text(my_field(answer, 0), "0");
             t_text(my_rows(other, token), "0|0");
-        } else { /* all of it, or nothing, once the client has rolled back, as the library does */
+        } else { /* complete or undone, once the client has rolled back, as the library does */
             const char *rows;
 
             do
@@ -420,7 +426,7 @@ TEST(p5_a_release_that_is_killed_at_any_moment_tells_the_truth)
     }
 }
 
-/* ---- lost replies ---------------------------------------------------------------------------------------------- */
+/* ---- lost replies ---------------------------------------------------------------------------- */
 
 TEST(b5_a_lost_reply_is_settled_by_the_owner)
 {
@@ -434,12 +440,12 @@ TEST(b5_a_lost_reply_is_settled_by_the_owner)
     t_text(my_grant(again, terms), first);
     my_row(again, "COMMIT");
     terms.wait_ms = 0;
-    /* what is left of it counts from now: the caller believes so */
+    /* its ttl counts from now, because the caller believes so */
     my_expire(hand, atoll(my_field(first, 2)));
     t_text(my_grant(again, terms), first);
     t_true(atoll(my_field(my_row(hand, "CALL rowlock_check('a', %s)", my_field(first, 2)), 1)) >
            30000);
-    /* one that was broken is given up */
+    /* a lease that was broken is not returned again */
     my_number(hand, "CALL rowlock_break('a', 0, 0)");
     t_true(atoll(my_field(my_grant(again, terms), 2)) > atoll(my_field(first, 2)));
     t_int(my_number(hand, "SELECT count(*) FROM rowlock_lease"), 2);
@@ -455,6 +461,7 @@ TEST(b7_a_session_is_ended_if_it_is_the_same_one_still)
            my_field(session, 1));
     t_int(my_marker(hand, token), atoll(my_field(session, 0)));
     my_row(hand, "CALL rowlock_end_session(%s, %s)", my_field(session, 0), my_field(session, 1));
-    t_int(my_marker(hand, token), 0); /* at once: the session is gone when it returns */
+    /* at once: the session has ended when the procedure returns */
+    t_int(my_marker(hand, token), 0);
     my_row(hand, "CALL rowlock_end_session(%s, %s)", my_field(session, 0), my_field(session, 1));
 }

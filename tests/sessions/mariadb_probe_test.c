@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is told to hold a name on MariaDB, where a transaction is seen only by trying: who is there each
- * time, not who was met once. What happens between two tries is done by the test's own driver.
+ * Which session MariaDB's probe reports as the holder. A transaction lock is visible there only by
+ * trying to lock, so the report must name a session that holds the name at each try, not only at
+ * one. The test's own driver acts between two tries.
  *
  * Runs on: mariadb
  * Quick: first
@@ -21,8 +22,8 @@ const struct rowlock_driver *__wrap_rowlock__driver_for_url(const char *url,
 
 static const struct rowlock_driver *driver;
 static struct rowlock_driver watched;
-static void *leaves;     /* this session, which holds the name, */
-static int leaves_after; /* after so many tries */
+static void *leaves;     /* this session, the holder, rolls back */
+static int leaves_after; /* after this many tries */
 static int tries;
 
 static int watched_run(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls,
@@ -64,7 +65,7 @@ static int see(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-/* Of the name "a". */
+/* Lists the holders of the name "a". */
 static struct seen list(struct rowlock_connection *connection)
 {
     struct seen seen = {0};
@@ -106,7 +107,7 @@ TEST(list_tells_of_who_stays)
     t_true(tries > 2);
 }
 
-/* The rights to list, but not to try. */
+/* A user that may list, but not probe. */
 static const char *create_onlooker(char *url, size_t size)
 {
     static const char *const procedures[] = {"list", "session", "idle_back"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What MariaDB's client library does not say of the transaction: after an error nothing, and with
- * autocommit off a transaction begins where nobody began one.
+ * States of the transaction that MariaDB's client library does not report: it reports none after an
+ * error, and with autocommit off any statement begins a transaction.
  *
  * Runs on: mariadb
  * Quick: first
@@ -19,7 +19,7 @@ static const char *rows(void *handle)
     return t_native_sql(handle, "SELECT count(*) FROM work");
 }
 
-/* A transaction of the caller's with one row in it, and an error of his own that leaves it open. */
+/* Begins the caller's transaction, writes one row in it, and fails in a way that leaves it open. */
 static void begin_and_err(void *handle)
 {
     t_native_sql(handle, "START TRANSACTION");
@@ -56,7 +56,7 @@ TEST(p11_trap_an_error_of_the_callers_hides_his_transaction)
         t_left(KEPT);
         t_text(rows(handle), "1");
         t_native_sql(handle, "ROLLBACK");
-        t_text(rows(handle), "0"); /* nor was it committed */
+        t_text(rows(handle), "0"); /* it was not committed either */
     }
     begin_and_err(handle);
     t_ok(rowlock_commit(own, &t_error));
@@ -81,7 +81,7 @@ TEST(p11_trap_commit_says_ok_to_a_victim)
     t_native_sql(handle, "INSERT INTO pair VALUES (1, 0), (2, 0)");
     t_ok(t_begin(victim, t_x("the victim's"), -1));
     t_native_sql(handle, "UPDATE pair SET m = m + 1 WHERE n = 1");
-    /* who has changed less is chosen */
+    /* InnoDB chooses the transaction with fewer changes */
     t_sql(other, "START TRANSACTION");
     t_sql(other, "INSERT INTO pair VALUES (3, 0), (4, 0), (5, 0), (6, 0), (7, 0)");
     t_sql(other, "UPDATE pair SET m = m + 1 WHERE n = 2");
@@ -145,7 +145,7 @@ TEST(p11_trap_autocommit_off)
     for (int i = 0; i < 2; i++) {
         t_fails(t_begin(own, want, 0), EBUSY);
         t_int(t_engine()->in_transaction(handle),
-              0); /* who asked for the holder ended what it began */
+              0); /* the search for the holder ended its own transaction */
     }
     t_fails(t_begin(own, want, 50), ETIMEDOUT);
     t_int(t_engine()->in_transaction(handle), 0);
@@ -157,7 +157,7 @@ TEST(p11_trap_autocommit_off)
     t_ok(t_begin(holder, want, 0));
 }
 
-/* ---- completion_type ------------------------------------------------------------------------------- */
+/* ---- completion_type ------------------------------------------------------------------------- */
 
 static void nothing_is_open(void *handle)
 {
@@ -217,7 +217,7 @@ static void use_doors(void *handle)
     t_text(t_native_sql(handle, "SELECT CONCAT(@released, @none IS NULL)"), "11");
 }
 
-/* Else a COMMIT within a procedure begins another transaction, or ends the session. */
+/* Otherwise a COMMIT in a procedure begins another transaction, or ends the session. */
 TEST(p11_trap_completion_type_of_the_session)
 {
     static const char *const types[] = {"CHAIN", "RELEASE"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * InnoDB's traps, one test each: what the server does that would hurt a lock, and what becomes of it
- * here.
+ * InnoDB's traps, one test each: behaviour of the server that breaks a naive lock, and how rowlock
+ * handles it.
  *
  * Runs on: mariadb
  * Quick: first
@@ -18,7 +18,7 @@
 #include "lib/test.h"
 #include "rowlock/mariadb.h"
 
-/* ---- deadlocks and time-outs ------------------------------------------------------------------------ */
+/* ---- deadlocks and timeouts ------------------------------------------------------------------ */
 
 TEST(trap_1213_the_transaction_is_gone)
 {
@@ -51,12 +51,13 @@ TEST(trap_1213_the_transaction_is_gone)
            (codes[1] == ROWLOCK_EROLLEDBACK && codes[0] == 0));
     victim = codes[0] ? one : two;
     t_int(t_engine()->in_transaction(t_handle(victim)), 0);
-    t_true(rowlock_commit(victim, &t_error) != 0); /* a plain COMMIT would say OK */
+    t_true(rowlock_commit(victim, &t_error) != 0); /* a plain COMMIT would return OK */
     t_ok(rowlock_commit(codes[0] ? two : one, &t_error));
     t_text(t_sql(one, "SELECT count(*) FROM work"), "1");
 }
 
-/* What is said of the transaction must be so: another session tries what it should hold. */
+/* The reported state of the transaction must be true: another session tries to lock what it
+   should hold. */
 static void expect_truth(struct rowlock_connection *waiter, struct rowlock_connection *other,
                          struct rowlock_want earlier, int code)
 {
@@ -69,7 +70,7 @@ static void expect_truth(struct rowlock_connection *waiter, struct rowlock_conne
         t_int(left, ROWLOCK_TX_GONE);
         return;
     }
-    /* technique insert cannot try without a time-out there, and says so */
+    /* technique insert cannot try without a timeout there, and reports that */
     t_true(code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EBUSY ||
            (code == ROWLOCK_EMODE && t_facts()->code == ROWLOCK_INSERT));
     t_true(left == ROWLOCK_TX_KEPT || left == ROWLOCK_TX_KEPT_LOCKED);
@@ -97,7 +98,7 @@ TEST(p11_trap_innodb_rollback_on_timeout)
     }
     t_ok(rowlock_install(session[0], &plan, &t_error));
     for (int i = 0; i < 3; i++) {
-        /* new names each time: under technique insert a used one is locked with its neighbours */
+        /* new names each time: technique insert locks a used one together with its neighbours */
         static const char *const names[] = {"held 1",    "earlier 1", "held 2",
                                             "earlier 2", "held 3",    "earlier 3"};
         struct rowlock_want held = t_x(names[2 * i]), earlier = t_x(names[2 * i + 1]);
@@ -127,7 +128,7 @@ static void expect_settings(struct rowlock_connection *connection)
         "7 8.500000");
 }
 
-/* New names each time: under technique insert a used one is locked with its neighbours. */
+/* New names each time: technique insert locks a used one together with its neighbours. */
 static void settings_stay(struct rowlock_connection *connection, int first)
 {
     struct rowlock_connection *holder = t_open();
@@ -176,7 +177,7 @@ TEST(trap_the_sessions_own_time_outs)
     t_ok(rowlock_commit(own, &t_error));
 }
 
-/* ---- what a savepoint gives back ---------------------------------------------------------------------- */
+/* ---- locks that a rollback to a savepoint undoes --------------------------------------------- */
 
 TEST(p11_trap_rollback_to_a_savepoint_keeps_row_locks)
 {
@@ -190,7 +191,8 @@ TEST(p11_trap_rollback_to_a_savepoint_keeps_row_locks)
     t_ok(rowlock_prepare(one, &want, 1, &t_error));
     t_sql(two, "CREATE TABLE part (n INTEGER) ENGINE = InnoDB");
     t_own_begin(handle, t_engine()->begin);
-    t_native_sql(handle, "INSERT INTO part VALUES (1)"); /* InnoDB has a part in it before */
+    /* InnoDB is part of the transaction before the savepoint */
+    t_native_sql(handle, "INSERT INTO part VALUES (1)");
     t_native_sql(handle, "SAVEPOINT earlier");
     t_ok(t_lock(one, want, 0));
     t_native_sql(handle, "ROLLBACK TO SAVEPOINT earlier");
@@ -199,7 +201,7 @@ TEST(p11_trap_rollback_to_a_savepoint_keeps_row_locks)
     t_ok(t_begin(two, want, 0));
 }
 
-/* ---- isolation levels ------------------------------------------------------------------------------------ */
+/* ---- isolation levels ------------------------------------------------------------------------ */
 
 TEST(p2_trap_innodbs_default_level_on_a_borrowed_handle)
 {
@@ -251,7 +253,7 @@ TEST(trap_a_read_only_transaction)
     t_ok(t_begin(other, want, 0));
 }
 
-/* ---- the client library's flags ---------------------------------------------------------------------------- */
+/* ---- the client library's flags -------------------------------------------------------------- */
 
 TEST(trap_client_found_rows_is_off_on_a_borrowed_handle)
 {
@@ -295,7 +297,7 @@ TEST(trap_nothing_is_left_prepared_on_a_borrowed_handle)
     }
 }
 
-/* ---- vacuum ---------------------------------------------------------------------------------------------- */
+/* ---- vacuum ---------------------------------------------------------------------------------- */
 
 TEST(p1_trap_the_row_that_vacuum_took)
 {
@@ -321,7 +323,7 @@ TEST(p1_trap_the_row_that_vacuum_took)
     }
 }
 
-/* Without the privilege PROCESS the first answer is empty, and a second one comes. */
+/* Without the privilege PROCESS the first answer is empty, and a second one follows. */
 TEST(trap_the_holder_is_named_when_the_wait_was_too_short_to_look)
 {
     struct rowlock_connection *own = t_open();
@@ -335,7 +337,7 @@ TEST(trap_the_holder_is_named_when_the_wait_was_too_short_to_look)
     }
 }
 
-/* ---- servers that cannot keep a lock --------------------------------------------------------------------- */
+/* ---- servers that cannot hold a lock --------------------------------------------------------- */
 
 static void refused(const char *url)
 {
@@ -350,7 +352,8 @@ static void refused(const char *url)
     t_adopt(connection);
     t_fails(t_begin(connection, t_x("refused"), 0), ESERVER);
     t_fails(t_acquire(connection, t_x("refused"), 0, 0, &none), ESERVER);
-    t_fails(t_acquire(connection, t_x("refused"), 0, 60000, &none), ESERVER); /* not waited for */
+    /* refused without waiting */
+    t_fails(t_acquire(connection, t_x("refused"), 0, 60000, &none), ESERVER);
     t_true(none == NULL);
     t_own_begin(handle, t_engine()->begin);
     t_fails(t_lock(connection, t_x("refused"), 0), ESERVER);
@@ -387,8 +390,8 @@ TEST(trap_a_read_only_server)
     extra_stop(name);
 }
 
-/* What a killed server had written of a transaction it rolls back when it is there again, beside its work;
-   until then the rows are locked. */
+/* After a restart the server rolls back the transactions of before its crash in the background;
+   until then their rows are locked. */
 static const char *start_again(const char *name)
 {
     return extra_shell("start_mariadb %s && tries=0 && while mariadb --no-defaults "
@@ -435,7 +438,7 @@ TEST(p2_a_server_killed_is_a_lost_transaction)
         snprintf(url, sizeof url, "%stest_1", start_again(name));
         t_ok(rowlock_open(url, NULL, &session[0], &t_error));
         t_adopt(session[0]);
-        t_ok(t_begin(session[0], want, 0)); /* no lock has stayed */
+        t_ok(t_begin(session[0], want, 0)); /* no lock survived */
         t_close(session[0]);
     }
     extra_stop(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ways to PostgreSQL's functions that are not the library's own session: another encoding, a name
- * from a column with a collation, a token that is none.
+ * PostgreSQL's functions called from other sessions than the library's: with another encoding, a
+ * name from a column with a collation, an invalid token.
  *
  * Runs on: postgresql
  * Quick: first
@@ -54,7 +54,8 @@ TEST(p9_trap_a_name_from_a_column_with_a_collation)
     t_ok(rowlock_prepare(other, (struct rowlock_want[]){t_x("collated")}, 1, &t_error));
     t_native_sql(handle, "CREATE TABLE collated (name text COLLATE \"POSIX\")");
     t_native_sql(handle, "INSERT INTO collated VALUES ('collated')");
-    lease_put(handle, 9101, "of another name", "exclusive", 60000); /* so that names are compared */
+    /* so that the server compares the names */
+    lease_put(handle, 9101, "of another name", "exclusive", 60000);
     t_native_sql(handle, "SELECT rowlock.prepare(name) FROM collated");
     t_native_sql(handle, "BEGIN");
     t_native_sql(handle, "SELECT rowlock.exclusive(name) FROM collated");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue for leases on PostgreSQL, function by function: who comes first, who is dead, who is
- * overtaken; and permits, which have a limit.
+ * The queue for leases on PostgreSQL, function by function: order, dead waiters, overtaken waiters,
+ * and permits with their limit.
  *
  * Runs on: postgresql
  * Quick: first
@@ -52,7 +52,7 @@ static long waiters(void *hand)
     return (long)hand_number(hand, "SELECT count(*) FROM rowlock.waiter");
 }
 
-/* A session of the test's own, which it may end. */
+/* A session that the test may kill. */
 static void *mortal(void)
 {
     void *hand = t_engine()->open(t_url());
@@ -76,7 +76,7 @@ TEST(p7_first_come_first_served_whatever_the_mode)
     t_text(hand_place(one, X, first, 1), say("3|%lld|0|0|1", token));
     t_text(hand_place(two, S, second, 1), say("11|%lld|1|1|1", first));
     t_text(hand_place(three, X, third, 1), say("11|%lld|2|0|1", second));
-    /* a stream of readers does not starve a writer: nobody comes in between */
+    /* a stream of readers does not starve a writer: later readers queue behind it */
     t_text(try_wants(three, S), say("11|%lld", third));
     t_text(try_ticket(two, S, second), say("11|%lld", first));
     release(holder, token);
@@ -121,12 +121,13 @@ TEST(p7_the_place_of_a_thousandth_is_told_from_sixteen)
                    "generate_series(1, 1000)");
     last = hand_queue(hand, X, 1);
     t_contains(hand_place(hand, X, last, 1), say("11|%lld|17|1|1", last - 1));
-    t_int(hand_number(hand, "SELECT waiting FROM rowlock.holders('a')"), 0); /* nobody holds it */
+    /* no session holds it */
+    t_int(hand_number(hand, "SELECT waiting FROM rowlock.holders('a')"), 0);
     hand_row(hand, "DELETE FROM rowlock.waiter WHERE owner = 'many' AND ticket > %lld", last - 900);
     t_contains(hand_place(hand, X, last, 1), say("11|%lld|17|", last - 900));
 }
 
-/* ---- the turn ------------------------------------------------------------------------------------------- */
+/* ---- the turn -------------------------------------------------------------------------------- */
 
 static const char *turn(void *hand, long long ticket, int kind, long long awaited)
 {
@@ -152,12 +153,12 @@ TEST(p7_a_turn_waits_for_the_ticket_and_then_for_its_lease)
     hand_until_waiting(two);
     release(holder, token);
     t_contains(try_ticket(one, X, first), "0|");
-    hand_until_waiting(two); /* for the lease, now */
+    hand_until_waiting(two); /* now it waits for the lease */
     token = hand_number(one, "SELECT token FROM rowlock.lease");
     t_int(waiters(one), 1);
     release(one, token);
     t_contains(hand_finish(two), "0|");
-    t_int(waiters(one), 1); /* its COMMIT is to come */
+    t_int(waiters(one), 1); /* it has not committed yet */
     t_int(hand_is_marked(one, second), 1);
     hand_row(two, "COMMIT");
     t_int(waiters(one), 0);
@@ -192,14 +193,15 @@ TEST(p7_a_turn_takes_nothing_out_of_turn)
 
     release(holder, token);
     t_text(hand_row(two, "%s", turn(two, second, 1, token)),
-           say("3|%lld", token)); /* another stands before */
+           say("3|%lld", token)); /* another ticket comes first */
     t_int(hand_number(two, "SELECT count(*) FROM rowlock.lease"), 0);
     hand_row(one, "SELECT pg_advisory_unlock(rowlock.session_key(%lld))",
-             first); /* as if it had died */
+             first); /* as if its session had died */
     t_text(hand_row(two, "%s", turn(two, second, 0, first)), say("11|%lld", first));
     t_int(waiters(two), 2);
     hand_row(two, "DELETE FROM rowlock.waiter");
-    t_text(hand_row(two, "%s", turn(two, second, 0, first)), "3|"); /* its own ticket is gone */
+    /* its own ticket has been deleted */
+    t_text(hand_row(two, "%s", turn(two, second, 0, first)), "3|");
     t_int(hand_number(two, "SELECT count(*) FROM rowlock.lease"), 0);
 }
 
@@ -213,7 +215,7 @@ TEST(p6_a_grant_removes_whom_nobody_has_seen)
     t_int(waiters(two), 0);
 }
 
-/* ---- the dead ------------------------------------------------------------------------------------------ */
+/* ---- dead waiters ---------------------------------------------------------------------------- */
 
 TEST(p6_a_killed_waiter_is_gone_when_its_lock_is)
 {
@@ -254,19 +256,19 @@ TEST(p6_a_waiter_without_a_lock_lives_as_long_as_it_was_seen)
     t_text(hand_place(one, X, first, 0), "0||0|1|0");
     t_text(hand_place(two, X, second, 0), say("11|%lld|1|1|0", first));
     t_int(hand_number(two, "SELECT rowlock.await(0, %lld, 1000, 0)", first), 1);
-    t_int(waiters(two), 2); /* no lock: that says nothing of this one */
+    t_int(waiters(two), 2); /* it has no session lock, which proves nothing about this waiter */
     hand_row(two, "UPDATE rowlock.waiter SET seen = clock_timestamp() WHERE ticket = %lld", first);
     t_text(hand_place(two, X, second, 0), "0||0|1|0");
     t_int(waiters(two), 1);
     t_text(hand_place(one, X, first, 0), "12||0|1|0");
     t_text(try_ticket(one, X, first), "12|");
-    /* one whose session has come back marks its ticket again */
+    /* a waiter whose session has reconnected takes the session lock of its ticket again */
     t_text(hand_place(two, X, second, 1), "0||0|1|1");
     t_int(hand_is_marked(one, second), 1);
     t_text(hand_row(one, "SELECT seen IS NULL FROM rowlock.waiter"), "t");
 }
 
-/* An interrupt rolls back what the server had done already; its session lock is of the session. */
+/* An interrupt rolls back the server's work; but a session lock belongs to the session. */
 TEST(p11_what_was_rolled_back_leaves_no_lock_on_the_session)
 {
     static const char *const work[] = {
@@ -298,7 +300,7 @@ TEST(p6_a_second_ticket_of_an_owner_takes_the_first_ones_place)
     t_int(waiters(hand), 0);
 }
 
-/* ---- the frozen ---------------------------------------------------------------------------------------- */
+/* ---- frozen waiters -------------------------------------------------------------------------- */
 
 static long long overtake(void *hand, const char *wants, long long own, long long called)
 {
@@ -327,7 +329,7 @@ TEST(p6_all_who_do_not_answer_a_roll_call_are_passed_at_once)
     t_contains(try_ticket(alive, X, third), "0|");
 }
 
-/* Several callers: each strikes what was marked before its own call or by it. */
+/* Several callers: each one removes only waiters that were called by it or before it. */
 TEST(p7_a_roll_call_does_not_judge_the_answers_to_a_later_one)
 {
     void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
@@ -335,8 +337,8 @@ TEST(p7_a_roll_call_does_not_judge_the_answers_to_a_later_one)
               third = hand_queue(three, X, 1), early, late;
 
     early = overtake(two, X, second, 0);
-    t_contains(hand_place(head, X, first, 1), "0|"); /* answered, */
-    late = overtake(three, X, third, 0);             /* and called again */
+    t_contains(hand_place(head, X, first, 1), "0|"); /* answers the call, */
+    late = overtake(three, X, third, 0);             /* and is called again */
     t_true(late > early);
     t_true(overtake(two, X, second, early) == early);
     t_int(waiters(two), 3);
@@ -353,7 +355,8 @@ TEST(p7_a_roll_call_strikes_nobody_who_may_be_blocked)
     long long both = hand_queue(head, "a:x:0:0,b:x:0:0", 1), second = hand_queue(two, X, 1),
               call = overtake(two, X, second, 0);
 
-    hand_row(three, "BEGIN; SELECT rowlock.exclusive('b')"); /* for which the head may be waiting */
+    /* a transaction that the head may be waiting for */
+    hand_row(three, "BEGIN; SELECT rowlock.exclusive('b')");
     t_true(overtake(two, X, second, call) == call);
     t_int(waiters(two), 3);
     hand_row(three, "COMMIT");
@@ -381,11 +384,12 @@ TEST(p7_nobody_is_called_while_the_name_is_held)
     t_int(overtake(two, X, second, 0), 0);
     release(head, token);
     hand_queue(three, "b:x:0:0", 1);
-    t_true(overtake(two, X, second, 0) > call); /* neither who is behind, nor another name's */
+    /* it calls neither later waiters nor those of another name */
+    t_true(overtake(two, X, second, 0) > call);
     t_int(hand_number(two, "SELECT count(*) FROM rowlock.waiter WHERE called IS NOT NULL"), 0);
 }
 
-/* It noticed within a slice of its wait that it was called. */
+/* The waiter notices within a slice of its wait that it was called. */
 TEST(p7_a_waiter_that_waits_for_long_answers_a_roll_call)
 {
     void *frozen = hand_fresh(), *alive = hand_open(), *caller = hand_open();
@@ -401,7 +405,7 @@ TEST(p7_a_waiter_that_waits_for_long_answers_a_roll_call)
     t_int(waiters(caller), 2);
 }
 
-/* It is being seen just now: its row is locked, and that says no more. */
+/* Its row is locked because another session is updating `seen`, which proves nothing else. */
 TEST(p7_a_grant_passes_nobody_who_is_being_seen)
 {
     void *one = hand_fresh(), *two = hand_open();
@@ -417,7 +421,7 @@ TEST(p7_a_grant_passes_nobody_who_is_being_seen)
     t_contains(try_ticket(one, X, first), "0|");
 }
 
-/* ---- permits ------------------------------------------------------------------------------------------- */
+/* ---- permits --------------------------------------------------------------------------------- */
 
 TEST(p1_permits_up_to_the_limit)
 {
@@ -430,7 +434,7 @@ TEST(p1_permits_up_to_the_limit)
     t_text(try_wants(other, S), say("3|%lld", two));
     t_text(try_wants(other, X), say("3|%lld", two));
     hand_expire(hand, two);
-    t_true(hand_lease(other, "a:p:3:2") > one); /* sweeps what it needs */
+    t_true(hand_lease(other, "a:p:3:2") > one); /* sweeps expired leases as needed */
     t_int(hand_number(hand, "SELECT count(*) FROM rowlock.lease WHERE token = %lld", two), 0);
     release(hand, one);
     t_text(hand_row(hand,
@@ -466,7 +470,7 @@ TEST(p1_permits_of_two_limits_are_refused)
         "13|a|it is waited for with limit 3, and limit 2 is asked for");
     hand_row(hand, "SELECT rowlock.withdraw(%lld, 'waiter %d')", ticket, PQbackendPID(hand));
     hand_lease(other, "a:p:2:1");
-    /* an expired lease has no limit any more */
+    /* the limit of an expired lease does not count */
     hand_expire(other, hand_number(other, "SELECT token FROM rowlock.lease"));
     hand_lease(hand, "a:p:5:5");
 }
@@ -494,7 +498,7 @@ TEST(p1_leases_and_transactions_exclude_each_other)
     }
 }
 
-/* ---- who holds, who waits ------------------------------------------------------------------------------- */
+/* ---- listed holders and waiters -------------------------------------------------------------- */
 
 TEST(list_names_the_holder_the_waiters_and_the_transaction)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The grant of a lease on PostgreSQL against whatever may happen meanwhile: renewals and fences under
- * way, sweeps that do not succeed, lost replies, frozen clients. The functions of the schema are
- * called step by step from plain sessions.
+ * The grant of a lease on PostgreSQL against concurrent events: renewals and fences under way,
+ * sweeps that fail, lost replies, frozen clients. The functions of the schema are called step by
+ * step from plain sessions.
  *
  * Runs on: postgresql
  * Quick: first
@@ -35,13 +35,13 @@ static const char *in_the_way(int status, long long number)
     return text;
 }
 
-/* A grant that waits for T with all its time, and for a sweep 1.5 s. */
+/* Starts a grant that waits up to 60 s for the name lock, and 1.5 s for a sweep. */
 static void start_waiting(void *hand, const char *wants)
 {
     hand_wait(hand, (struct hand_terms){.wants = wants}, 60000);
 }
 
-/* ---- renewals under way (R1, R2, R5) ------------------------------------------------------------------ */
+/* ---- renewals under way (R1, R2, R5) --------------------------------------------------------- */
 
 TEST(a1_renewal_in_flight_keeps_its_lease)
 {
@@ -50,7 +50,8 @@ TEST(a1_renewal_in_flight_keeps_its_lease)
 
     hand_expire(renewer, token);
     hand_row(renewer, BEGIN "; SELECT rowlock.renew_lease(%lld, 60000)", token);
-    /* the old row says expired; a try waits a moment, a grant longer, and neither steps over it */
+    /* the old row says expired; a try waits a moment, a grant longer, and neither bypasses the
+       renewal */
     t_text(hand_try(other, X("a")), in_the_way(3, token));
     start_waiting(other, "a:s:0:0");
     hand_until_waiting(other);
@@ -66,7 +67,8 @@ TEST(a1_an_expired_lease_is_in_the_way_until_it_is_deleted)
     void *renewer = hand_fresh(), *other = hand_open();
     long long token = hand_lease(renewer, "a:x:0:0");
 
-    /* its renewal is stuck for longer than any patience: the clock alone gives nobody the name */
+    /* the renewal hangs for longer than every timeout: an expired clock alone gives the name to
+       no other client */
     hand_expire(renewer, token);
     hand_row(renewer, BEGIN "; SELECT rowlock.renew_lease(%lld, 60000)", token);
     start_waiting(other, "a:x:0:0");
@@ -108,12 +110,12 @@ TEST(a2_a3_no_grant_in_a_frozen_snapshot)
     t_text(hand_finish(hand), "RL001");
     hand_row(hand, "ROLLBACK");
     hand_forget(hand);
-    hand_lease(hand, "a:x:0:0"); /* its BEGIN says it in full */
+    hand_lease(hand, "a:x:0:0"); /* its BEGIN states the isolation level */
 }
 
-/* ---- fences ------------------------------------------------------------------------------------------------ */
+/* ---- fences ---------------------------------------------------------------------------------- */
 
-/* The takeover's statements one by one; a fence before, between and after them. */
+/* The statements of a takeover one by one; a fence before, between and after them. */
 TEST(a4_a_fence_at_every_step_of_a_takeover)
 {
     static const char *const steps[] = {
@@ -136,7 +138,8 @@ TEST(a4_a_fence_at_every_step_of_a_takeover)
             hand_row(taker, steps[at], token);
         hand_row(holder, BEGIN);
         hand_start(holder, "SELECT status FROM rowlock.fence('a', %lld, 60000)", token);
-        if (before <= 2) { /* the lease's row stands: the fence holds, and the takeover waits */
+        /* the row of the lease exists: the fence succeeds, and the takeover waits */
+        if (before <= 2) {
             t_text(hand_finish(holder), "0");
             for (; at < 2; at++)
                 hand_row(taker, steps[at], token);
@@ -145,7 +148,7 @@ TEST(a4_a_fence_at_every_step_of_a_takeover)
             hand_row(holder, "COMMIT");
             hand_finish(taker);
             at++;
-        } else if (before < n) { /* it is being deleted: the fence waits, and is lost */
+        } else if (before < n) { /* it is being deleted: the fence waits, and reports the loss */
             hand_until_waiting(holder);
         }
         for (; at < n; at++)
@@ -165,7 +168,7 @@ TEST(p4_no_grant_before_a_fence_has_ended)
 
     hand_row(holder, BEGIN);
     t_int(hand_number(holder, "SELECT status FROM rowlock.fence('a', %lld, 100)", token), 0);
-    hand_expire(other, token); /* beside the fence: as a renewal passes */
+    hand_expire(other, token); /* passes the fence, as a renewal does */
     t_text(hand_try(other, X("a")), in_the_way(3, token));
     t_text(rows_of(other, token), "1|1");
     start_waiting(other, "a:x:0:0");
@@ -187,7 +190,7 @@ TEST(p4_p11_a_fence_leaves_the_transaction_usable)
     t_text(hand_row(holder, "SHOW lock_timeout"), "0");
     t_int(hand_number(holder, "SELECT status FROM rowlock.fence('b', %lld, 30)", token), 8);
     hand_row(holder, "COMMIT");
-    /* above READ COMMITTED a row that goes is an error of the server's */
+    /* above READ COMMITTED the server raises an error for a deleted row */
     hand_row(holder, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM rowlock.lease");
     hand_row(other, "COMMIT");
     t_int(hand_number(holder, "SELECT status FROM rowlock.fence('a', %lld, 30)", token), 8);
@@ -203,7 +206,7 @@ TEST(p4_p11_a_fence_leaves_the_transaction_usable)
     hand_row(holder, "ROLLBACK");
 }
 
-/* ---- sweeps ---------------------------------------------------------------------------------------------------- */
+/* ---- sweeps ---------------------------------------------------------------------------------- */
 
 TEST(h1_a_sweep_that_fails_leaves_every_lease_its_beat)
 {
@@ -213,7 +216,8 @@ TEST(h1_a_sweep_that_fails_leaves_every_lease_its_beat)
     hand_expire(one, first);
     hand_expire(one, second);
     hand_row(two, BEGIN "; SELECT rowlock.fence('a', %lld, 100)", second);
-    /* the first is swept, the second cannot be: all as before, also while the grant's transaction lasts */
+    /* the second cannot be swept, so the first is kept too, also while the grant's transaction
+       lasts */
     hand_row(other, BEGIN);
     t_text(hand_row(other,
                     "SELECT status, token FROM rowlock.grant_lease('%s', 'o', 1000, 0, 0, 0, "
@@ -223,7 +227,7 @@ TEST(h1_a_sweep_that_fails_leaves_every_lease_its_beat)
     t_text(rows_of(other, first), "1|1");
     t_text(rows_of(other, second), "1|1");
     t_int(hand_number(one, "SELECT rowlock.renew_lease(%lld, 1)", first),
-          0); /* it holds no row of them */
+          0); /* the grant holds no lock on their rows */
     hand_row(other, "COMMIT");
     hand_row(two, "COMMIT");
     hand_expire(one, first);
@@ -258,7 +262,7 @@ TEST(h3_a_sweep_of_several_names_goes_by_token)
     hand_row(one, BEGIN "; SELECT token FROM rowlock.beat WHERE token = %lld FOR UPDATE", first);
     start_waiting(other, "a:x:0:0,b:x:0:0");
     hand_until_waiting(other);
-    /* it waits for the first token, whatever the names' order, and has not touched the second */
+    /* it waits for the first token, whatever the order of names, and has not touched the second */
     t_text(hand_row(one, "SELECT token FROM rowlock.beat WHERE token = %lld FOR UPDATE NOWAIT",
                     second),
            in_the_way(3, second) + 2);
@@ -269,16 +273,16 @@ TEST(h3_a_sweep_of_several_names_goes_by_token)
     t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease"), 2);
 }
 
-/* ---- clients that freeze, die, or hear no reply ---------------------------------------------------------------- */
+/* ---- clients that freeze, die, or miss a reply ----------------------------------------------- */
 
 TEST(h5_a_client_frozen_before_its_commit_gives_way)
 {
     void *frozen = hand_fresh(), *other = hand_open();
 
     hand_wait(frozen, X("a"), 1000);
-    t_contains(hand_finish(frozen), "0||"); /* and no COMMIT ever */
+    t_contains(hand_finish(frozen), "0||"); /* and never commits */
     start_waiting(other, "a:x:0:0");
-    t_contains(hand_finish(other), "0||"); /* once the server has ended that session */
+    t_contains(hand_finish(other), "0||"); /* after the server has ended that session */
     hand_row(other, "COMMIT");
     t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease"), 1);
     hand_start(frozen, "COMMIT");
@@ -293,7 +297,7 @@ TEST(p6_who_dies_waiting_for_t_gets_no_lease)
     hand_row(locker, BEGIN "; SELECT rowlock.exclusive('a')");
     start_waiting(dying, "a:x:0:0");
     hand_until_waiting(dying);
-    PQfinish(dying); /* the server does not notice before it answers */
+    PQfinish(dying); /* the server notices only when it answers */
     start_waiting(other, "a:x:0:0");
     hand_until_waiting(other);
     hand_row(locker, "COMMIT");
@@ -315,14 +319,15 @@ TEST(b5_b7_a_lost_reply_is_settled_by_the_owner)
     t_contains(hand_finish(again), first + 2);
     hand_row(again, "COMMIT");
     t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease"), 2);
-    /* broken since: it is no answer any more */
+    /* a lease that was broken is not returned again */
     hand_row(one, "SELECT rowlock.break('a', 0, false)");
     t_int(strncmp(hand_try(again, terms), "0|", 2), 0);
     t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease WHERE token > %s", first + 2), 2);
     t_int(hand_number(one, "SELECT count(*) FROM rowlock.lease"), 2);
 }
 
-/* Shared leases share T: it does not tell that the first call is still on its way to its COMMIT. */
+/* Shared leases share the name lock, which therefore does not show that the first call has yet
+   to commit. */
 TEST(b5_b7_a_reply_lost_before_its_commit_grants_no_second_lease)
 {
     void *zombie = hand_fresh(), *again = hand_open();
@@ -338,7 +343,7 @@ TEST(b5_b7_a_reply_lost_before_its_commit_grants_no_second_lease)
     t_contains(first, hand_try(again, terms) + 2);
     t_int(hand_number(again, "SELECT count(*) FROM rowlock.lease"), 1);
     hand_forget(again);
-    /* and the orphan can be ended: that very session, by number and start */
+    /* and the orphaned session can be ended by its pid and start time */
     snprintf(start, sizeof start, "%s",
              hand_row(zombie, "SELECT pid, (extract(epoch FROM backend_start) * 1000000)::bigint "
                               "FROM pg_stat_activity WHERE pid = pg_backend_pid()"));
@@ -362,7 +367,7 @@ TEST(b5_b7_a_reply_lost_before_its_commit_grants_no_second_lease)
     hand_lease(again, "a:x:0:0");
 }
 
-/* ---- hints and commits: each of the four orders ------------------------------------------------------------------ */
+/* ---- session lock and commit: each of the four orders ---------------------------------------- */
 
 static int came(void *hand, int kind, long long number)
 {
@@ -383,7 +388,8 @@ TEST(h7_a_tickets_lock_is_there_before_its_row)
     t_int(hand_number(other, "SELECT count(*) FROM rowlock.waiter"), 1);
     hand_row(waiter, BEGIN);
     hand_row(waiter, "SELECT rowlock.withdraw(%lld, 'waiter %d')", ticket, PQbackendPID(waiter));
-    t_int(came(other, 0, ticket), 0); /* the row still stands for others: so does the lock */
+    /* other sessions still see the row, so the session lock stays */
+    t_int(came(other, 0, ticket), 0);
     hand_row(waiter, "COMMIT");
     t_int(hand_number(other, "SELECT count(*) FROM rowlock.waiter"), 0);
     t_int(came(other, 0, ticket), 1);
@@ -432,7 +438,7 @@ TEST(h7_a_granted_tickets_lock_goes_after_its_row)
     t_int(hand_number(other, "SELECT count(*) FROM rowlock.lease"), 1);
 }
 
-/* ---- what it costs to be sure ----------------------------------------------------------------------------------------- */
+/* ---- the cost of durability ------------------------------------------------------------------ */
 
 TEST(p6_a_grant_is_durable_whatever_the_role_prefers)
 {
@@ -450,12 +456,13 @@ TEST(p6_a_grant_is_durable_whatever_the_role_prefers)
     hand_row(hand, "SELECT rowlock.renew_lease(%lld, 60000)", token);
     t_text(hand_row(hand, "SHOW synchronous_commit"), "on");
     hand_row(hand, "SELECT rowlock.release_lease(%lld)", token);
-    t_text(hand_row(hand, "SHOW synchronous_commit"), "off"); /* a release need not be */
+    t_text(hand_row(hand, "SHOW synchronous_commit"), "off"); /* a release need not be durable */
     hand_row(hand, "COMMIT");
     t_text(hand_row(hand, "SHOW synchronous_commit"), "local");
 }
 
-/* A time-out of ours is caught where it happens. */
+/* Errors in the server's log: the functions catch their own timeouts, which must not appear
+   there. */
 static long errors_in_log(long session)
 {
     char path[300], line[600], mark[40];
@@ -493,7 +500,7 @@ TEST(no_wait_leaves_an_error_in_the_servers_log)
                       "pg_backend_pid(), '', 0, '', '')",
                       hand_wants("a:x:0:0"), ticket);
     t_true(own > token);
-    /* nor does giving back what another session has, or what is given back already */
+    /* neither does unlocking another session's lock, or unlocking twice */
     t_int(hand_number(hand, "SELECT rowlock.drop_mark(%lld)::int", token), 0);
     t_int(hand_number(hand, "SELECT rowlock.drop_mark(%lld)::int", ticket), 0);
     t_int(hand_number(hand, "SELECT rowlock.drop_mark(%lld)::int", own), 1);
@@ -501,12 +508,13 @@ TEST(no_wait_leaves_an_error_in_the_servers_log)
     t_int(errors_in_log(PQbackendPID(hand)), 0);
     hand_start(hand, "SELECT 1 / 0");
     t_text(hand_finish(hand), "22012");
-    t_int(errors_in_log(PQbackendPID(hand)), 1); /* it looks in the right place */
+    t_int(errors_in_log(PQbackendPID(hand)), 1); /* proves that the function reads the right log */
 }
 
-/* ---- a name that vacuum removes ---------------------------------------------------------------------- */
+/* ---- a vacuumed name ------------------------------------------------------------------------- */
 
-/* Technique row: as if a vacuum removed each of the next `n` names between prepare and grant. */
+/* Technique row: simulates a vacuum that removes each of the next `n` names between prepare and
+   grant. */
 static void vanish(int n)
 {
     void *admin = t_admin();
@@ -554,9 +562,9 @@ TEST(h_a_vacuum_between_prepare_and_grant_is_outlasted)
     }
 }
 
-/* ---- batches -------------------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
-/* The rows of a table, and the tokens of a batch, are in another order than the tokens. */
+/* The rows of the table, and the tokens of the batch, are not in the order of tokens. */
 TEST(h_a_batch_deletes_rows_in_the_order_of_tokens)
 {
     void *hand = hand_fresh();

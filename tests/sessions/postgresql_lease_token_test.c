@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Promise P3 on PostgreSQL: every token is greater than every earlier one, whatever becomes of the
+ * Promise P3 on PostgreSQL: every token is greater than every earlier one, whatever happens to the
  * database: leases that end, vacuum, a killed server, an older dump restored into the same server,
- * a database made from an older copy, a standby that lagged and is promoted.
+ * a database created from an older copy, a lagging standby that is promoted.
  *
  * Runs on: postgresql
  * Quick: first
@@ -19,7 +19,7 @@
 #include "lib/postgresql_hand.h"
 #include "lib/test.h"
 
-/* Grants one lease more, and releases it. */
+/* Grants one more lease, and releases it. */
 static long long next_token_of(void *hand, const char *name)
 {
     char wants[40];
@@ -36,7 +36,7 @@ static long long next_token(void *hand)
     return next_token_of(hand, "a");
 }
 
-/* So many that whatever a server keeps ahead is used up. */
+/* Draws enough tokens to exhaust the numbers that a server caches ahead. */
 static long long many_tokens(void *hand)
 {
     long long token = 0;
@@ -58,13 +58,14 @@ TEST(p3_tokens_grow_through_release_expiry_and_vacuum)
         last = hand_lease(hand, "b:x:0:0");
         t_true(last > token);
         hand_row(hand, "SELECT rowlock.break('b', 0, true)");
-        /* only the owner may: the superuser's session does it where it is another */
+        /* only the owner may; the superuser's session does it because the owner can be another
+           role */
         t_native_sql(t_admin(), i == 0   ? "VACUUM FREEZE rowlock.origin"
                                 : i == 1 ? "VACUUM FULL rowlock.origin"
                                          : "CLUSTER rowlock.origin USING origin_one_row");
         token = next_token(hand);
         t_true(token > last);
-        t_true(token - last < 1000000); /* no alarm was raised */
+        t_true(token - last < 1000000); /* the numbers were not lifted */
         last = token;
     }
     t_int(hand_number(hand, "SELECT rowlock.vacuum()"), t_facts()->code == ROWLOCK_ROW ? 4 : 0);
@@ -77,7 +78,7 @@ TEST(p3_tokens_grow_in_subtransactions)
     void *hand = hand_fresh();
     long long last = next_token(hand), token;
 
-    /* whoever lifts the numbers may do so beneath a savepoint, and take it back */
+    /* a session may lift the numbers after a savepoint, and roll back to it */
     hand_row(hand, "UPDATE rowlock.origin SET boot = NULL");
     hand_row(hand, "BEGIN; SAVEPOINT one");
     token = hand_number(hand, "SELECT rowlock.next_number()");
@@ -88,10 +89,10 @@ TEST(p3_tokens_grow_in_subtransactions)
     hand_row(hand, "COMMIT");
     token = next_token(hand);
     t_true(token > last);
-    t_true(token - last < 1000); /* and once lifted, they are */
+    t_true(token - last < 1000); /* later draws do not lift again */
 }
 
-/* ---- several sessions that lift ------------------------------------------------------------------------- */
+/* ---- several sessions that lift the numbers -------------------------------------------------- */
 
 #define LIFT_LOCK 8246125620394091380LL /* the advisory lock of rowlock.lift_numbers */
 
@@ -101,12 +102,12 @@ TEST(p3_tokens_grow_when_several_sessions_wait_to_lift)
     char numbers[2000];
     long long last;
 
-    /* ahead of the clock, so that a lift which is computed too early lowers the sequence */
+    /* ahead of the clock, so that a lift computed too early would lower the sequence */
     hand_row(hand, "SELECT setval('rowlock.number', 4000000000000000000)");
     for (int i = 0; i < 5; i++) {
         last = hand_number(hand, "SELECT rowlock.next_number()");
         hand_row(hand, "UPDATE rowlock.origin SET boot = NULL");
-        /* whichever of these two rowlock.lift_numbers waits for */
+        /* rowlock.lift_numbers waits for one of these two */
         hand_row(hand, "BEGIN; SELECT FROM rowlock.origin FOR UPDATE");
         hand_row(hand, "SELECT pg_advisory_lock(%lld)", LIFT_LOCK);
         hand_start(one, "SELECT array_agg(rowlock.next_number()) FROM generate_series(1, 10)");
@@ -130,7 +131,7 @@ TEST(p3_a_transaction_that_lifted_the_numbers_holds_up_no_grant)
     void *hand = hand_fresh(), *other = hand_open();
     long long last = 0, held, token;
 
-    hand_row(other, "SET lock_timeout = '20s'"); /* fails, where it would wait for ever */
+    hand_row(other, "SET lock_timeout = '20s'"); /* fails instead of waiting without end */
     for (int i = 0; i < 4; i++) {
         hand_row(hand, "UPDATE rowlock.origin SET boot = NULL");
         hand_row(hand, i < 2 ? "BEGIN" : "BEGIN; SAVEPOINT one");
@@ -140,7 +141,7 @@ TEST(p3_a_transaction_that_lifted_the_numbers_holds_up_no_grant)
         t_true(token > held);
         last = next_token_of(other, "b");
         t_true(last > token);
-        t_true(last - held < 1000); /* lifted once, and not once more for each grant */
+        t_true(last - held < 1000); /* lifted once, not once per grant */
         hand_row(hand, i % 2 == 0 ? "COMMIT" : "ROLLBACK");
         token = next_token_of(other, "b");
         t_true(token > last);
@@ -150,7 +151,7 @@ TEST(p3_a_transaction_that_lifted_the_numbers_holds_up_no_grant)
     }
 }
 
-/* A session that is cancelled, or ended, while it lifts keeps nobody from lifting. */
+/* A session that is cancelled or killed while it lifts does not keep others from lifting. */
 TEST(p3_tokens_grow_when_a_session_ends_while_it_lifts)
 {
     void *hand = hand_fresh(), *one = hand_open(), *two = NULL;
@@ -185,13 +186,13 @@ TEST(h_no_number_is_drawn_without_a_row_of_origin)
     t_true(next_token(hand) > last);
 }
 
-/* ---- a crowd, while the origin changes ------------------------------------------------------------------- */
+/* ---- many clients while the origin changes --------------------------------------------------- */
 
 #define CROWD 16
 static atomic_llong highest;
 static atomic_int fallen, climbed, crowd_ends;
 
-/* Acquires and releases. Its token is greater than each that was known before the call. */
+/* Acquires and releases. Asserts that the token is greater than each one known before the call. */
 static int climb_once(struct rowlock_connection *connection, const char *name,
                       struct rowlock_error *error)
 {
@@ -214,7 +215,8 @@ static int climb_once(struct rowlock_connection *connection, const char *name,
     return code;
 }
 
-/* A server that restarts may end the connection, and leave the lease: the next call takes another name. */
+/* A restart of the server may end the connection and leave the lease, so the next call uses
+   another name. */
 static int climb(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
 {
     int code = ROWLOCK_OK;
@@ -289,7 +291,7 @@ TEST(p3_tokens_grow_in_a_crowd_while_the_origin_changes)
     end_crowd(threads, CROWD);
 }
 
-/* ---- an older dump -------------------------------------------------------------------------------------- */
+/* ---- an older dump --------------------------------------------------------------------------- */
 
 static const char *database(void)
 {
@@ -318,7 +320,7 @@ static void restored(const char *dump_options, const char *before)
 
 TEST(p3_tokens_grow_after_the_restore_of_an_older_dump)
 {
-    /* technique insert has its table in public: leave that where it is */
+    /* technique insert has its table in public, which is not touched */
     restored("-n rowlock", "DROP SCHEMA rowlock CASCADE");
 }
 
@@ -328,20 +330,21 @@ TEST(p3_tokens_grow_after_the_restore_of_older_data)
              "DELETE FROM rowlock.origin");
 }
 
-/* Between two statements of a restore somebody may be granted a lease. */
+/* Between two statements of a restore another session may be granted a lease. */
 TEST(p3_tokens_grow_when_the_sequence_alone_goes_back)
 {
     void *hand = hand_fresh();
     long long first = next_token(hand), last = first;
 
-    hand_row(hand, "UPDATE rowlock.origin SET boot = NULL"); /* lifted here, after first */
+    /* lifted by the next draw, after `first` */
+    hand_row(hand, "UPDATE rowlock.origin SET boot = NULL");
     last = next_token(hand);
     t_true(last > first);
     hand_row(hand, "SELECT setval('rowlock.number', %lld)", first);
     t_true(next_token(hand) > last);
 }
 
-/* ---- servers that die -------------------------------------------------------------------------------------- */
+/* ---- servers that crash ---------------------------------------------------------------------- */
 
 static const char *start(const char *name, const char *options)
 {
@@ -377,7 +380,7 @@ static void *reopened(const char *url)
     return hand;
 }
 
-/* The postmaster, which takes its children along; what was not yet written to the log is lost. */
+/* Kills the postmaster with its children; log records not yet written are lost. */
 static void kill_server(const char *name)
 {
     extra_shell("[ -n \"$(pgrep -P $(cat $ROWLOCK_TEST_FOLDER/%s/pid))\" ] && stop_server %s KILL",
@@ -394,12 +397,12 @@ TEST(p3_tokens_grow_when_the_server_is_killed)
     hand = install_at(start(name, "-c wal_writer_delay=10s"));
     many_tokens(hand);
     held = hand_lease(hand, "a:x:0:0");
-    /* tokens that nobody was granted may come again; those of a commit may not */
+    /* numbers that were not granted may repeat; those of a committed grant may not */
     hand_row(hand, "BEGIN; SELECT rowlock.next_number() FROM generate_series(1, 100); ROLLBACK");
     kill_server(name);
     t_engine()->close(hand);
     hand = reopened(start(name, ""));
-    /* a lease that was granted is there */
+    /* the granted lease survived */
     t_text(hand_row(hand, "SELECT status FROM rowlock.check_lease('a', %lld)", held), "0");
     t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", held), 0);
     last = next_token(hand);
@@ -426,7 +429,7 @@ TEST(p3_tokens_grow_in_a_crowd_while_the_server_restarts)
         t_engine()->close(hand);
         extra_shell("stop_server %s", name);
         hand = reopened(start(name, ""));
-        /* whoever lifts first may be in a long transaction */
+        /* the session that lifts first may be in a long transaction */
         hand_row(hand, "BEGIN");
         held = hand_number(hand, "SELECT rowlock.acquire('a', '30 s')");
         until_climbed(50);
@@ -471,13 +474,13 @@ TEST(p3_tokens_grow_when_a_standby_that_lagged_is_promoted)
     other = reopened(url);
     held = hand_lease(hand, "a:x:0:0");
     until_replayed(hand, other);
-    /* no lease is granted there, and none can be held valid */
+    /* it grants no lease, and confirms none */
     hand_start(other, "SELECT * FROM rowlock.grant_lease('%s', 'o', 1000, 0, 0, 0, '', 0, '', '')",
                hand_wants("a:x:0:0"));
     refused = hand_finish(other);
     t_true(strcmp(refused, "RL002") == 0 || strcmp(refused, "25006") == 0);
     t_int(hand_number(other, "SELECT status FROM rowlock.fence('a', %lld, 100)", held), 10);
-    /* it is cut off; the primary goes on, then dies */
+    /* it is cut off; the primary continues, then dies */
     extra_shell("stop_server %s", standby);
     t_engine()->close(other);
     t_int(hand_number(hand, "SELECT rowlock.release_lease(%lld)", held), 0);
@@ -486,7 +489,7 @@ TEST(p3_tokens_grow_when_a_standby_that_lagged_is_promoted)
     t_engine()->close(hand);
     other = reopened(start(standby, "-c hot_standby=on"));
     hand_row(other, "SELECT pg_promote(true, 60)");
-    /* it lags: the lease that was given back stands there */
+    /* it lags: the released lease still exists there */
     t_text(hand_row(other, "SELECT status FROM rowlock.check_lease('a', %lld)", held), "0");
     hand_row(other, "SELECT rowlock.break('a', 0, true)");
     t_true(next_token(other) > last);

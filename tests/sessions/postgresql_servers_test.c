@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PostgreSQL behind and beside other things: a hot standby, which keeps no lock; a pooler that gives
- * a backend to a transaction only; a server that is killed while it is waited for.
+ * PostgreSQL with other components: a hot standby, which can hold no lock; a pooler that assigns a
+ * backend to each transaction only; a server that is killed during a wait.
  *
  * Runs on: postgresql
  * Quick: first
@@ -68,7 +68,7 @@ TEST(trap_a_standby)
     extra_stop(primary);
 }
 
-/* ---- a transaction pooler ------------------------------------------------------------------------------ */
+/* ---- a transaction pooler -------------------------------------------------------------------- */
 
 static void exclude_each_other(struct rowlock_connection *one, struct rowlock_connection *two)
 {
@@ -115,7 +115,7 @@ TEST(trap_a_transaction_pooler)
     exclude_each_other(own[0], own[1]);
     exclude_each_other(own[0], borrowed[1]);
     exclude_each_other(own[1], direct);
-    /* nothing of a session's is left with a backend that others get */
+    /* no session setting is left on a backend that other clients get */
     t_text(t_sql(borrowed[0], "SHOW lock_timeout"), "0");
     for (int i = 0; i < 2; i++) {
         t_close(own[i]);
@@ -125,7 +125,7 @@ TEST(trap_a_transaction_pooler)
     extra_pooler_stop(name);
 }
 
-/* ---- the end of a backend, and of the server --------------------------------------------------------------- */
+/* ---- the end of a backend, and of the server ------------------------------------------------- */
 
 static void server_ends(const char *how)
 {
@@ -153,10 +153,11 @@ static void server_ends(const char *how)
     t_left(DEAD);
     t_fails(t_lock(holder, t_x("another"), 0), ECONN);
     t_left(DEAD);
-    t_fails(rowlock_commit(holder, &t_error), ECONN); /* sent to nobody: nothing is unknown */
+    /* COMMIT was not sent, so its outcome is known */
+    t_fails(rowlock_commit(holder, &t_error), ECONN);
     t_fails(t_begin(idle, t_x("there"), 0), ECONN);
     t_fails(rowlock_ping(idle, &t_error), ECONN);
-    /* it comes back, and no lock has stayed */
+    /* the server restarts, and no lock has survived */
     t_close(idle);
     snprintf(url, sizeof url, "%spostgres",
              extra_shell("start_postgresql %s >&2 && echo $server_admin", name));
@@ -202,7 +203,7 @@ static int wait_for_ever(const void *want, int to)
            rowlock_begin(connection, want, 1, -1, NULL);
 }
 
-/* By a server that can tell, though the lock does not come. */
+/* The server can report the lost client while the wait continues. */
 TEST(p6_a_waiter_that_is_killed_is_noticed_while_it_waits)
 {
     struct rowlock_connection *holder = t_open();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PostgreSQL's traps, one test each: what the server does that would hurt a lock, and what becomes
- * of it here.
+ * PostgreSQL's traps, one test each: behaviour of the server that breaks a naive lock, and how
+ * rowlock handles it.
  *
  * Runs on: postgresql
  * Quick: first
@@ -16,7 +16,7 @@
 #include "lib/test.h"
 #include "rowlock/postgresql.h"
 
-/* ---- errors and savepoints ------------------------------------------------------------------------ */
+/* ---- errors and savepoints ------------------------------------------------------------------- */
 
 TEST(trap_any_error_frees_the_locks_at_once)
 {
@@ -24,7 +24,7 @@ TEST(trap_any_error_frees_the_locks_at_once)
 
     t_ok(t_begin(own, t_x("freed"), 0));
     t_int(t_try_sql(t_handle(own), "SELECT 1/0"), 1);
-    t_ok(t_begin(other, t_x("freed"), 0)); /* before any ROLLBACK */
+    t_ok(t_begin(other, t_x("freed"), 0)); /* even before a ROLLBACK */
     t_fails(t_lock(own, t_x("another"), 0), EABORTED);
     t_left(ABORTED);
     t_fails(rowlock_commit(own, &t_error), EABORTED);
@@ -74,7 +74,7 @@ TEST(trap_deadlock_the_victim_is_told_and_the_other_goes_on)
     t_ok(rowlock_commit(codes[0] ? two : one, &t_error));
 }
 
-/* ---- settings of the session ---------------------------------------------------------------------- */
+/* ---- settings of the session ----------------------------------------------------------------- */
 
 static void expect_setting(struct rowlock_connection *connection, const char *wanted)
 {
@@ -137,7 +137,8 @@ TEST(trap_a_lock_timeout_under_half_a_millisecond_means_for_ever)
     t_native_sql(session, "COMMIT");
 }
 
-/* The caller's own limits: rowlock's wait is the C caller's word; a statement is the session's. */
+/* Timeouts of the caller's session. In C rowlock's own timeout decides; in SQL the session's
+   does. */
 TEST(trap_the_sessions_own_time_outs)
 {
     struct rowlock_connection *holder = t_open(), *own = t_open();
@@ -161,7 +162,8 @@ TEST(trap_the_sessions_own_time_outs)
     t_until_waiting(thread);
     t_native_sql(session, "SET lock_timeout = '50ms'");
     t_native_sql(session, "BEGIN");
-    t_int(t_try_sql(session, "SELECT rowlock.exclusive('limited')"), 1); /* SQL: the session's */
+    /* in SQL the session's timeout applies */
+    t_int(t_try_sql(session, "SELECT rowlock.exclusive('limited')"), 1);
     t_native_sql(session, "ROLLBACK");
     t_ok(rowlock_commit(holder, &t_error));
     t_ok(t_join(thread));
@@ -192,7 +194,7 @@ TEST(trap_a_hostile_search_path)
     t_ok(rowlock_commit(own, &t_error));
 }
 
-/* Functions and operators of one's own before those of pg_catalog. */
+/* A user's functions and operators that come before those of pg_catalog. */
 TEST(trap_a_search_path_that_hides_pg_catalog)
 {
     struct rowlock_connection *holder = t_open(), *own = t_open();
@@ -215,7 +217,7 @@ TEST(trap_a_search_path_that_hides_pg_catalog)
     t_fails(t_begin(own, want, 30), ETIMEDOUT);
 }
 
-/* ---- isolation levels ------------------------------------------------------------------------------ */
+/* ---- isolation levels ------------------------------------------------------------------------ */
 
 static void begins_at_read_committed(struct rowlock_connection *own)
 {
@@ -292,7 +294,7 @@ TEST(trap_a_read_only_transaction_cannot_sweep)
     struct rowlock_want want = t_x("read only");
 
     if (t_facts()->code != ROWLOCK_NATIVE)
-        return; /* rows cannot be locked in such a transaction at all */
+        return; /* a read-only transaction cannot lock rows at all */
     bare = t_wrap(&first, NULL);
     with_url = t_wrap(&second, &options);
     lease_put(hand, 9101, want.name, "exclusive", -1000);
@@ -303,7 +305,7 @@ TEST(trap_a_read_only_transaction_cannot_sweep)
     t_left(KEPT);
     t_native_sql(first, "SELECT 1");
     t_native_sql(second, "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY");
-    t_ok(t_lock(with_url, want, 10000)); /* swept over the second connection */
+    t_ok(t_lock(with_url, want, 10000)); /* the second connection sweeps it */
     t_int(lease_rows(hand, 9101), 0);
     t_fails(t_begin(other, want, 0), EBUSY);
 }
@@ -325,13 +327,14 @@ TEST(trap_rows_in_a_read_only_transaction)
           t_error.transaction == ROWLOCK_TX_ABORTED);
 }
 
-/* ---- prepared statements, vacuum, install ---------------------------------------------------------- */
+/* ---- prepared statements, vacuum, install ---------------------------------------------------- */
 
 static void lock_and_unlock(struct rowlock_connection *connection, const char *name)
 {
     struct rowlock_connection *other = t_open();
 
-    for (int i = 0; i < 10; i++) { /* more often than any library prepares after */
+    /* more often than the threshold at which libraries switch to prepared statements */
+    for (int i = 0; i < 10; i++) {
         t_ok(t_begin(connection, t_x(name), i % 2 ? -1 : 1000));
         t_fails(t_begin(other, t_x(name), 0), EBUSY);
         t_ok(rowlock_commit(connection, &t_error));
@@ -377,7 +380,7 @@ TEST(trap_discard_all)
     t_ok(rowlock_commit(own, &t_error));
 }
 
-/* Zero rows from the locking read is not the lock. */
+/* A locking read that returns no row is not a lock. */
 TEST(p1_trap_the_row_that_vacuum_took)
 {
     struct rowlock_connection *waiter = t_open(), *other = t_open();
@@ -419,7 +422,7 @@ TEST(p1_trap_vacuum_takes_nothing_that_is_held_or_waited_for)
     t_fails(t_begin(other, t_x("held"), 0), EBUSY);
 }
 
-/* ---- uninstall ------------------------------------------------------------------------------------- */
+/* ---- uninstall ------------------------------------------------------------------------------- */
 
 static int uninstall_now(struct rowlock_connection *connection, void *data,
                          struct rowlock_error *error)
@@ -428,7 +431,7 @@ static int uninstall_now(struct rowlock_connection *connection, void *data,
     return rowlock_uninstall(connection, error);
 }
 
-/* The row is not committed yet when uninstall looks for the first time. */
+/* The new row is not committed yet when uninstall looks for the first time. */
 TEST(trap_uninstall_sees_what_came_while_it_waited)
 {
     struct rowlock_connection *remover = t_open(), *user = t_open();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SQLite's traps, one test each.
+ * SQLite's traps, one test each: behaviour of the engine that breaks a naive lock, and how rowlock
+ * handles it.
  *
  * Runs on: sqlite
  * Quick: first
@@ -21,7 +22,7 @@ static struct rowlock_connection *deferred(void **handle)
     struct rowlock_connection *connection = t_wrap(handle, NULL);
 
     t_ok(rowlock_begin(connection, (struct rowlock_want[]){t_x("once")}, 1, 0, &t_error));
-    t_ok(rowlock_rollback(connection, &t_error)); /* the schema is read by now */
+    t_ok(rowlock_rollback(connection, &t_error)); /* so that the schema has been read */
     t_native_sql(*handle, "BEGIN");
     t_native_sql(*handle, "SELECT count(*) FROM sqlite_master");
     return connection;
@@ -51,7 +52,7 @@ TEST(p2_trap_but_not_while_another_writes_and_says_so_at_once)
     t_fails(t_lock(own, t_x("upgraded"), -1), ESNAPSHOT);
     t_left(KEPT);
     t_fails(t_lock(own, t_x("upgraded"), 60000), ESNAPSHOT);
-    t_true(t_now() - began < 10000); /* the handle's own busy_timeout is 10 s, a wait 60 */
+    t_true(t_now() - began < 10000); /* the handle's own busy_timeout is 10 s, the wait 60 s */
     t_native_sql(handle, "SELECT 1");
     t_ok(rowlock_commit(writer, &t_error));
     t_native_sql(handle, "ROLLBACK");
@@ -113,7 +114,7 @@ TEST(trap_a_lease_while_the_file_is_held_is_busy_at_once)
     lease_put(hand, 71, "leased", "exclusive", 600000);
     t_ok(t_begin(own, t_x("other"), 0));
     began = t_now();
-    t_fails(t_lock(own, t_x("leased"), -1), EBUSY); /* waiting would stop the lease's renewals */
+    t_fails(t_lock(own, t_x("leased"), -1), EBUSY); /* waiting would block the lease's renewals */
     t_true(t_now() - began < 10000);
     t_left(KEPT);
     t_ok(rowlock_commit(own, &t_error));
@@ -126,8 +127,8 @@ static int lock_now(struct rowlock_connection *connection, void *data, struct ro
     return rowlock_lock(connection, &want, 1, 20000, error);
 }
 
-/* The first lock ever asked of a wrapped handle must not read before it writes: a deferred
-   transaction that has read cannot wait for another writer. */
+/* On a wrapped handle the very first lock must write before it reads: a deferred transaction
+   that has read cannot wait for another writer. */
 TEST(p2_a_first_lock_in_a_deferred_transaction_waits_for_another_writer)
 {
     struct rowlock_connection *writer = t_open(), *borrowed;
