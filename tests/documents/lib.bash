@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# For the tests of the document loader: the loader on the database under test, a statement of the
-# test's own, numbers out of a summary.
+# For the tests of the document loader: runs the loader on the database under test, executes a
+# statement of the test's own, and reads numbers from a summary.
 
 loader() { "$ROWLOCK_TEST_BIN/examples/documents" --db "$ROWLOCK_TEST_URL" "$@"; }
-# In the background and into an empty table, with a summary in the file `summary`; the parent's pid
-# is in $loader_pid.
+# Starts the loader in the background into an empty table, with its summary in the file `summary`;
+# the parent's pid is in $loader_pid.
 start_loader() {
     sql 'DELETE FROM document' || true
     "$ROWLOCK_TEST_BIN/examples/documents" --db "$ROWLOCK_TEST_URL" "$@" \
@@ -17,7 +17,7 @@ install_technique() {
         --technique "$ROWLOCK_TEST_TECHNIQUE"
 }
 
-sql() { # STATEMENT: rows, one a line; fails quietly where there is no table yet
+sql() { # STATEMENT: prints rows, one per line; fails quietly where there is no table yet
     case $ROWLOCK_TEST_ENGINE in
     sqlite) sqlite3 -cmd '.timeout 10000' "${ROWLOCK_TEST_URL#sqlite:}" "$1" ;;
     postgresql) psql -qXAt "$ROWLOCK_TEST_URL" -c "$1" ;;
@@ -29,8 +29,8 @@ sql() { # STATEMENT: rows, one a line; fails quietly where there is no table yet
 }
 rows() { sql 'SELECT count(*) FROM document' || echo 0; }
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
-# Until the table has so many rows, or the loader has ended; fails when neither comes.
-await_rows() { # N
+# Waits until the table has N rows, or the loader has ended; fails if neither happens.
+await_rows() {
     local tries
     for tries in {1..1500}; do
         if [ "$(rows)" -ge "$1" ] || is_gone "$loader_pid"; then return; fi
@@ -44,7 +44,7 @@ stop_loader() {
     [ -z "${loader_pid:-}" ] || kill -TERM "$loader_pid" 2>/dev/null || true
 }
 workers_of() { cat "/proc/$1/task/$1/children"; }
-number() { # WORD: of a summary line, from $output or the file `summary`
+number() { # WORD: its number in a summary, from $output or the file `summary`
     local text=${output:-}
     [ -n "$text" ] || text=$(cat summary)
     awk -v word="$1" '$1 == word { print $2 }' <<<"$text"

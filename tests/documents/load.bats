@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The document loader on every engine and technique: what must stand in the table afterwards.
+# The document loader on every engine and technique: the expected contents of the table afterwards.
 # Runs on: all
 # Quick: first
 
@@ -111,8 +111,8 @@ teardown() { stop_loader; }
 }
 
 @test "the document of a killed worker is done by another, and counted once" {
-    # If another worker registers a newer version before the successor comes, nobody can tell any more
-    # whose creation it was: it counts as older. At most one a killed worker.
+    # If another worker registers a newer version before the successor comes, the origin of the
+    # first one is unknown, and it counts as older. This happens at most once per killed worker.
     start_loader --generate 8000 --versions 1 --workers 3 --verify
     for n in 100 300 600; do
         await_rows "$n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What the document loader refuses, what it leaves undone, and how it says so.
+# Documents and options that the loader refuses, and its messages.
 
 load lib
 

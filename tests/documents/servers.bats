@@ -40,13 +40,14 @@ kill_sessions() {
     [ "$(number read)" = 12000 ]
     [ "$(number undone)" = 0 ]
     [ "$(number created)" = "$(rows)" ]
-    run loader --generate 12000 --workers 3 --verify # a session of its own, which nobody kills
+    run loader --generate 12000 --workers 3 --verify # a session of its own, which is not killed
     [ "$status" = 0 ]
     [ "$(number older)" = 12000 ]
     [ "$(number differs)" = 0 ]
 }
 
-# The first INSERT ever waits until somebody waits for its lock, then fails as the victim of a deadlock does.
+# The very first INSERT waits until another session waits for its lock, then fails like the victim
+# of a deadlock.
 fail_first_insert() {
     sql "CREATE SEQUENCE attempts;
          GRANT ALL ON SEQUENCE attempts TO PUBLIC;
@@ -67,7 +68,7 @@ has_failed_once() { [ "$(sql 'SELECT is_called FROM attempts')" = t ]; }
 
 @test "what was rolled back and then done by another worker is not counted twice" {
     local tries
-    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # the example's part in it is the same on all
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # the example's own code is the same on all
     mkdir in
     put in/one A 2014-01-15T10:00:00Z
     loader --empty --generate 1 >/dev/null
@@ -87,7 +88,7 @@ has_failed_once() { [ "$(sql 'SELECT is_called FROM attempts')" = t ]; }
 }
 
 @test "a worker's memory stays below 16 MiB" {
-    [ -z "${SANITIZE:-}" ] || return 0 # its own bookkeeping counts as memory
+    [ -z "${SANITIZE:-}" ] || return 0 # its bookkeeping counts as memory
     run loader --empty --generate 3000 --workers 2
     echo "$output"
     [ "$(number peak-KiB)" -lt 16384 ]

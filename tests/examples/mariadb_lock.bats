@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: once
+# The example program that locks through the MYSQL handle of an application.
 
 @test "a lock on your own MYSQL" {
     "$ROWLOCK_TEST_BIN/rowlock" --db "$ROWLOCK_TEST_MARIADB" schema install

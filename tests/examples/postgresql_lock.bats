@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: once
+# The example program that locks through the PGconn of an application.
 
 @test "a lock on your own PGconn" {
     "$ROWLOCK_TEST_BIN/rowlock" --db "$ROWLOCK_TEST_POSTGRESQL" schema install

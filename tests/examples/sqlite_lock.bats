@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: once
+# The example program that locks through the sqlite3 handle of an application.
 
 @test "a lock on your own sqlite3" {
     file=${ROWLOCK_TEST_SQLITE#sqlite:}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
+# The example program that locks two names in one transaction.
 # Runs on: all
 # Quick: first
 

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: alone
-# The protocol's model: what must hold holds in every interleaving of small populations, and each
-# mutation is found. The larger populations: `make model`.
+# Runs on: once
+#
+# The model of the protocol: the promises hold in every interleaving of small populations, and each
+# mutation is detected. The larger populations: `make model`.
 cd "$(dirname "$0")/../.." || exit 125
 TMPDIR=${ROWLOCK_TEST_TEMP:-/tmp} model/run.sh --quick | awk '
     { good = /^as-expected /; bad += !good

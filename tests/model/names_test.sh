@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: alone
-# What the model says it stands for is there: functions of the schema, statements, files.
+# Runs on: once
+#
+# The functions, statements and files that the comments of model/ name exist.
 cd "$(dirname "$0")/../.." || exit 125
 number=0 bad=0
 report() { # WHAT MISSING
@@ -14,7 +15,7 @@ report() { # WHAT MISSING
         printf '# %s\n' "$2"
     fi
 }
-missing() { # of the words on standard input, those that are not in the file
+missing() { # the words on standard input that are not in the file
     sort -u | grep -vxF -f "$1"
 }
 words=$(mktemp) || exit 125

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The promises. What the database says is looked at after every COMMIT, what clients believe before
-   every step. */
+/*
+ * Checks the promises of leases: the rows of the database after every COMMIT, and the beliefs of
+ * the clients before every step.
+ */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,8 +10,8 @@
 
 #include "simulation/sim.h"
 
-#define LONGEST_GOOD_MS 6000 /* of a waiter near the head whose looks are late */
-#define ANSWER_MS 7000       /* who is called has so long to answer */
+#define LONGEST_GOOD_MS 6000 /* validity of a ticket near the head with late looks, at most */
+#define ANSWER_MS 7000       /* the time that a called waiter has to answer */
 
 struct whose {
     int64_t number;
@@ -46,7 +48,7 @@ void sim_fail(const char *format, ...)
     tell("*** %s", sim.failure);
 }
 
-/* ---- whose is it? --------------------------------------------------------------------------------- */
+/* ---- which client owns a token, a ticket, a call --------------------------------------------- */
 
 static struct whose *find(struct whose *all, size_t n, int64_t number)
 {
@@ -97,7 +99,7 @@ const char *check_name_client(unsigned id, char *out, size_t size)
     return out;
 }
 
-/* ---- conflicts ------------------------------------------------------------------------------------- */
+/* ---- conflicts ------------------------------------------------------------------------------- */
 
 static bool modes_conflict(enum rowlock_mode a, enum rowlock_mode b)
 {
@@ -114,7 +116,7 @@ bool sim_conflict(const struct sim_claim *a, const struct sim_claim *b)
     return false;
 }
 
-/* ---- what clients believe ----------------------------------------------------------------------------- */
+/* ---- beliefs of the clients ------------------------------------------------------------------ */
 
 static bool believes(const struct sim_client *client)
 {
@@ -133,7 +135,7 @@ static void check_pair(const struct sim_client *a, const struct sim_client *b)
                  a->locks ? "have or believe to have" : "believe to have", story_claim(&a->asks));
 }
 
-/* Permits: what all who believe hold of a name. */
+/* Permits: the sum over all clients that believe to hold some. */
 static void check_sum(const struct sim_client *client)
 {
     for (size_t k = 0; k < client->asks.n; k++) {
@@ -166,7 +168,7 @@ void check_step(void)
     }
 }
 
-/* P5: the holder's own end is never later than the database's. */
+/* P5: the end of the lease as its holder computes it is never later than in the database. */
 static void check_end(const struct sim_client *client)
 {
     int64_t end = sim_database_ms() - sim.now + sim_true_ms(client, client->end_ms);
@@ -183,7 +185,7 @@ static void check_end(const struct sim_client *client)
              story_claim(&client->asks));
 }
 
-/* ---- the database's rows -------------------------------------------------------------------------------- */
+/* ---- rows of the database -------------------------------------------------------------------- */
 
 static void check_lease_rows(void)
 {
@@ -222,7 +224,7 @@ static void check_waiter_rows(void)
                      check_whose_ticket(is.waiter[i].ticket));
 }
 
-/* Who was broken is not renewed any more. */
+/* A lease that is being broken is not renewed any more. */
 static void check_stopped(const struct sim_row *before)
 {
     for (size_t i = 0; before->stop && i < is.leases; i++)
@@ -231,7 +233,8 @@ static void check_stopped(const struct sim_row *before)
                      check_whose_token(before->token));
 }
 
-/* P7, in the instant of a grant: nobody who came before, and lives, waits for a name of it. */
+/* P7, at the moment of a grant: no live waiter with an earlier ticket waits for one of its
+   names. */
 static void check_order(const struct sim_client *client, const struct sim_row *granted)
 {
     int64_t mine = client->step ? client->step->ticket : 0;
@@ -246,7 +249,7 @@ static void check_order(const struct sim_client *client, const struct sim_row *g
     }
 }
 
-/* One acquire call, one grant: whatever was lost on the way. */
+/* One acquire call is granted once, whatever messages were lost. */
 static void check_once(const struct sim_client *client, int64_t token)
 {
     for (size_t i = 0; i < is.leases; i++) {
@@ -288,7 +291,8 @@ static bool had_ticket(const struct sim_rows *rows, int64_t ticket)
     return false;
 }
 
-/* Whose lease goes by break --now may believe in it a little longer: that was asked for. */
+/* After break --now the old holder may believe in its lease a little longer: the operator asked
+   for that. */
 static void excuse(int64_t token)
 {
     struct whose *whose = find(tokens, n_tokens, token);
@@ -297,7 +301,7 @@ static void excuse(int64_t token)
         whose->excused = true;
 }
 
-/* A ticket is dead when a row of it is: they are stamped one after another. */
+/* A ticket is dead when one of its rows is: its rows are updated one after another. */
 static int64_t good_until(const struct sim_rows *rows, int64_t ticket)
 {
     int64_t until = INT64_MAX;
@@ -308,7 +312,8 @@ static int64_t good_until(const struct sim_rows *rows, int64_t ticket)
     return until;
 }
 
-/* A roll call removes a ticket: has its waiter looked since the call, or had it no time to? */
+/* A roll call removes a ticket: its waiter must have had time to answer, and must not have
+   looked since the call. */
 static void check_struck(const struct sim_client *by, const struct sim_client *client)
 {
     const struct call *call = find_call(by->step->called);
@@ -321,7 +326,7 @@ static void check_struck(const struct sim_client *by, const struct sim_client *c
         sim_fail("P7: client %u strikes client %u at once", by->id, client->id);
 }
 
-/* Who lost a ticket must have given others a reason. */
+/* A ticket may be removed only for one of the permitted reasons. */
 static void check_unqueued(const struct sim_client *by, int64_t ticket)
 {
     unsigned id = check_whose_ticket(ticket);
@@ -359,7 +364,8 @@ void check_committed(struct sim_client *client)
     was = is;
 }
 
-/* Who has just looked has removed the dead before it, but if it was taken for dead itself meanwhile. */
+/* A waiter that has just looked has removed the dead tickets before it, unless another removed
+   its own meanwhile. */
 void check_placed(struct sim_client *client, const struct rowlock_reply *reply)
 {
     if (reply->code || reply->status == ROWLOCK_STATUS_UNQUEUED || !rows_read(&is) ||

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The product's SQLite driver with a network in front of it: batches are late, connections are lost on
-   the way there, or on the way back, when the database has done what it was told. */
+/*
+ * The product's SQLite driver behind a simulated network: batches are delayed, and connections are
+ * lost before the database executes a batch, or after, before the reply arrives.
+ */
 #include <sqlite3.h>
 #include <stdlib.h>
 
@@ -17,12 +19,12 @@ static const struct rowlock_driver *real;
 
 struct rowlock_link {
     struct rowlock_link *link;
-    struct sim_client *client; /* NULL: the simulation's own */
+    struct sim_client *client; /* NULL: the simulation itself */
     bool dead;
-    int changes; /* total_changes() at the last look */
+    int changes; /* total_changes() at the last check */
 };
 
-static struct rowlock_link *links[SIM_MOST + 1]; /* the last one each client opened */
+static struct rowlock_link *links[SIM_MOST + 1]; /* the last one that each client opened */
 
 static sqlite3 *handle_of(const struct rowlock_link *link)
 {
@@ -37,7 +39,7 @@ static int gone(const struct rowlock_link *link, struct rowlock_error *error)
     return ROWLOCK_ECONN;
 }
 
-/* The server notices at once; that it may notice late is the business of a server's own tests. */
+/* The server notices at once. That a server may notice late is tested on real servers. */
 static void cut(struct rowlock_link *link)
 {
     if (link->dead)
@@ -59,7 +61,7 @@ bool sim_holds_file(const struct sim_client *client)
     return link && !link->dead && !sqlite3_get_autocommit(handle_of(link));
 }
 
-/* ---- sessions of SQLite are used again: to compile the statements costs more than a history ------------- */
+/* ---- SQLite sessions are reused: compiling the statements costs more than a history ---------- */
 
 #define POOL (SIM_MOST + 9)
 
@@ -92,7 +94,7 @@ void sim_close_pool(void)
         real->close(pool[--pooled]);
 }
 
-/* What a batch needs on its way. */
+/* The delay of a batch on its way. */
 static int64_t latency(void)
 {
     if (sim.calm)
@@ -102,7 +104,7 @@ static int64_t latency(void)
     return sim_below(3) ? 0 : sim_between(0, 3);
 }
 
-/* ---- a link --------------------------------------------------------------------------------------- */
+/* ---- a link ---------------------------------------------------------------------------------- */
 
 static int open_link(const struct rowlock_source *source, const struct rowlock_budget *budget,
                      struct rowlock_link **out, const struct rowlock_dialect **dialect,
@@ -151,7 +153,7 @@ static void committed(struct rowlock_link *link)
     sim.kind->check_committed(link->client);
 }
 
-/* The same calls, with the statements of a mistaken program where one is simulated. */
+/* Executes the calls, with changed statements where a deliberate mistake is simulated. */
 static int run_real(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls,
                     size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
                     struct rowlock_error *error)
@@ -186,7 +188,7 @@ static int run(struct rowlock_link *link, unsigned bracket, struct rowlock_call 
     if (link->dead)
         return gone(link, error);
     code = run_real(link, bracket, calls, n, budget, outcome, error);
-    if (link->dead) /* while it waited */
+    if (link->dead) /* lost while the batch waited */
         return gone(link, error);
     committed(link);
     if (!code && (sim_chance(sim.temper.lose_reply) || is_scripted(link->client, bracket))) {

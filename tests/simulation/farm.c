@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A history of a farm. */
+/* A history of a farm of nodes and its jobs. */
 #include <stdio.h>
 
 #include "simulation/farm.h"
@@ -16,7 +16,8 @@ static const char *name_client(unsigned id, char *out, size_t size)
     return out;
 }
 
-/* Mostly short, now and then whole hours. A file's write lock would stop the whole farm. */
+/* Stops are mostly short, sometimes hours. A node that holds the file's write lock would stop
+   the whole farm. */
 static int64_t draw_stop(const struct sim_client *client)
 {
     int64_t most = sim.temper.stopped_ms;
@@ -38,7 +39,7 @@ static bool history(uint64_t seed)
         sim_enter(&sim.client[i], i + 1, farm_live);
     sim_enter(&sim.client[FARM_OPERATOR - 1], FARM_OPERATOR, farm_operate);
     sim_play();
-    if (!*sim.failure) { /* whatever was left behind, who comes now settles it */
+    if (!*sim.failure) { /* the newcomer settles everything that the others left behind */
         sim_enter(&sim.client[FARM_NEWCOMER - 1], FARM_NEWCOMER, farm_come_new);
         sim_play();
     }

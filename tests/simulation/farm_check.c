@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What jobs promise, after every commit, by every answer that a node gets, and between any two steps. */
+/*
+ * Checks the promises of jobs after every commit, with every answer that a node gets, and between
+ * any two steps.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "simulation/farm.h"
 
-#define LATE_MS 60000 /* so late an instant was missed */
+#define LATE_MS 60000 /* a due time this long ago counts as missed */
 #define LEASES 32
 
-/* Of a job, as told by the events. */
+/* The state of a job, reconstructed from the events. */
 struct memory {
     struct farm_row row;
     bool known;
-    int64_t covered;       /* up to here every instant was claimed, or missed and skipped */
+    int64_t covered;       /* every due time up to here was claimed, or missed and skipped */
     struct farm_event run; /* the latest */
-    int64_t ended;         /* when it did */
-    bool ended_late;       /* its lease was over by then */
-    int64_t live_until;    /* the end of the lease of its name, if there is one */
-    int64_t comings;       /* how often the name was taken */
-    int64_t hold;          /* the operator's token */
+    int64_t ended;         /* when that run ended */
+    bool ended_late;       /* its lease had expired by then */
+    int64_t live_until;    /* the expiry of the lease on its name, if one exists */
+    int64_t comings;       /* how often the name was acquired */
+    int64_t hold;          /* the token of the operator's hold */
 };
 
 static struct memory memories[FARM_JOBS];
@@ -46,7 +49,7 @@ static bool is_loss(enum farm_outcome outcome)
     return outcome == FARM_LOST || outcome == FARM_LATE;
 }
 
-/* How often may the instant of a run that ended so be repeated? */
+/* How often a due time may be repeated after a run with this outcome. */
 static int most_repeats(unsigned job, enum farm_outcome outcome)
 {
     int retry = farm.job[job].told.retry;
@@ -56,7 +59,7 @@ static int most_repeats(unsigned job, enum farm_outcome outcome)
     return retry == 0 && is_loss(outcome);
 }
 
-/* ---- a run begins ------------------------------------------------------------------------------------- */
+/* ---- a run begins ---------------------------------------------------------------------------- */
 
 static void check_instant(const struct memory *m, const struct farm_event *run, int64_t asked_ms)
 {
@@ -88,7 +91,7 @@ static void check_repeat(const struct memory *m, const struct farm_event *run)
         sim_fail("job %u: is repeated too soon", run->job);
 }
 
-/* It was no try. */
+/* The run before was not started, so this claim counts as no repeat. */
 static void check_claimed_again(const struct memory *m, const struct farm_event *run)
 {
     int64_t backoff_ms = farm.job[run->job].told.backoff_ms;
@@ -126,7 +129,7 @@ static void begin(const struct sim_client *client, const struct farm_event *run)
     m->ended = 0;
 }
 
-/* ---- a run ends --------------------------------------------------------------------------------------- */
+/* ---- a run ends ------------------------------------------------------------------------------ */
 
 static bool may_become(enum farm_outcome was, enum farm_outcome is)
 {
@@ -152,9 +155,9 @@ static void end(const struct farm_event *run)
     m->ended_late = m->live_until <= m->ended;
 }
 
-/* ---- the rows of jobs --------------------------------------------------------------------------------- */
+/* ---- the rows of jobs ------------------------------------------------------------------------ */
 
-/* A line of cron is due at the first instant after it was seen first. */
+/* The first due time of a crontab line comes after the line was first seen. */
 static void check_first(struct memory *m, unsigned job, const struct farm_row *row)
 {
     m->known = true;
@@ -181,7 +184,7 @@ static void check_running(const struct memory *m, unsigned job, const struct far
         sim_fail("job %u: `running` names a run that is %s", job, farm_outcome_name(row->outcome));
 }
 
-/* Who finishes late leaves the job as it is. */
+/* A late finish does not change the job. */
 static void check_late(const struct sim_client *client, unsigned job, const struct memory *m,
                        const struct farm_row *row)
 {
@@ -194,8 +197,8 @@ static void check_late(const struct sim_client *client, unsigned job, const stru
         sim_fail("job %u: %s finishes late, and changes the job", job, story_client(client->id));
 }
 
-/* A lost run of which there are repeats left is repeated, not laid to rest, but for a later instant; and so is
-   one that was not started. */
+/* A lost run with repeats left is repeated, and does not just get its outcome, unless a later
+   time is due. The same holds for a run that was not started. */
 static void check_buried(const struct memory *m, unsigned job, const struct farm_row *row)
 {
     const struct rowlock_job *told = &farm.job[job].told;
@@ -209,7 +212,7 @@ static void check_buried(const struct memory *m, unsigned job, const struct farm
         sim_fail("job %u: a run that is %s is not repeated", job, farm_outcome_name(m->run.is));
 }
 
-/* ---- leases ----------------------------------------------------------------------------------------------- */
+/* ---- leases ---------------------------------------------------------------------------------- */
 
 static bool may_live(const struct farm_lease *lease)
 {
@@ -253,7 +256,8 @@ static bool has(const struct farm_lease *leases, size_t n, int64_t token)
     return false;
 }
 
-/* Whose lease goes by break --now may believe in it a little longer: that was asked for. */
+/* After break --now the old holder may believe in its lease a little longer: the operator asked
+   for that. */
 static void excuse(const struct farm_lease *leases, size_t n)
 {
     for (unsigned i = 0; i < SIM_MOST; i++)
@@ -322,7 +326,7 @@ void farm_check_committed(struct sim_client *client)
     check_leases(client, begun);
 }
 
-/* ---- answers -------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 void farm_asks(struct sim_client *client, unsigned job)
 {
@@ -337,7 +341,7 @@ void farm_asks(struct sim_client *client, unsigned job)
     farm_counts.calls++;
 }
 
-/* Nothing is due: so nothing is forgotten. */
+/* The answer was "not due": so no run may have been forgotten. */
 static void check_not_due(const struct farm_node *node, unsigned job,
                           const struct rowlock_claim *claim)
 {
@@ -354,13 +358,13 @@ static void check_not_due(const struct farm_node *node, unsigned job,
         farm_counts.skipped++;
     }
     if (m->run.token != node->token)
-        return; /* begun since it asked */
+        return; /* the run began after the question */
     if (m->run.is == FARM_RUNNING)
         sim_fail("job %u: nothing is due, it says, and it runs", job);
     if (is_failure(m->run.is) && m->run.repeats < most_repeats(job, m->run.is) &&
         claim->now_ms >= m->ended + backoff_ms)
         sim_fail("job %u: nothing is due, it says, and a failed run is not repeated", job);
-    /* one that was recorded as lost before, and laid to rest, stays so */
+    /* a run that was recorded as lost before, without a repeat, stays so */
     if (m->run.is == FARM_NOT_STARTED && m->row.running == m->run.token &&
         (come == ROWLOCK_NEVER || come <= m->run.due) && claim->now_ms >= m->ended + backoff_ms)
         sim_fail("job %u: nothing is due, it says, and a run that was not started is forgotten",
@@ -389,11 +393,11 @@ void farm_told(struct sim_client *client, unsigned job, const struct rowlock_cla
         check_not_due(node, job, claim);
     if (claim->claimed == ROWLOCK_JOB_EARLY)
         check_early(node, job, claim);
-    /* of a transaction that has the file nobody knows whether it means this name */
+    /* while a transaction locks the whole file, no client can know whether it means this name */
     if (claim->claimed == ROWLOCK_JOB_RUNNING && node->was_free && !client->met_busy &&
         node->comings == m->comings)
         sim_fail("job %u: it runs, it says, and its name is free", job);
-    /* its node may have said since then how it ended: late, or not started */
+    /* its node may have reported the outcome since: late, or not started */
     if (claim->lost && !is_loss(farm_outcome_of(claim->lost)) &&
         farm_outcome_of(claim->lost) != FARM_NOT_STARTED && farm_outcome_of(claim->lost))
         sim_fail("job %u: the run before is told to be lost, and is %s", job,
@@ -415,7 +419,7 @@ void farm_finished(struct sim_client *client, int64_t token, enum farm_outcome o
                  story_client(client->id), farm_outcome_name(is));
 }
 
-/* ---- what nodes believe ----------------------------------------------------------------------------------- */
+/* ---- beliefs of the nodes -------------------------------------------------------------------- */
 
 static bool runs(const struct sim_client *client)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What farm a seed stands for: a whole year in fair weather, or some days of misfortune. */
+/* Draws a farm from its seed: a whole year with few faults, or some days with many. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ struct farm farm;
 
 static const struct {
     const char *text, *zone;
-    bool frequent; /* too much for a year */
+    bool frequent; /* too frequent for a simulated year */
 } schedules[] = {
     {"every 1h", NULL, true},
     {"every 6h", NULL, false},
@@ -77,7 +77,7 @@ static void draw_job(unsigned n, size_t which)
     job->told.history = (int)PICK(0, 1, 5);
 }
 
-/* Each schedule once at most. */
+/* Each schedule occurs at most once. */
 static void draw_jobs(bool year)
 {
     bool taken[SCHEDULES] = {false};
@@ -106,7 +106,7 @@ static void draw_year(void)
         .stop = 2, .crash = 2, .lose = 5, .lose_reply = 20, .slow = 20, .stopped_ms = 8 * HOUR};
 }
 
-/* So long that a few hundred instants come. */
+/* Long enough for a few hundred due times. */
 static int64_t draw_length(void)
 {
     int64_t period_ms = farm.job[0].told.schedule->period_ms;
@@ -129,7 +129,7 @@ static void draw_misfortune(void)
                                      .stopped_ms = PICK(3000, MINUTE, HOUR)};
 }
 
-/* Some farms are all of one habit; in a year every habit is there. */
+/* Some farms have nodes of one habit only; in a year every habit occurs. */
 static void draw_nodes(bool year)
 {
     unsigned habit = year ? FARM_HABITS : sim_below(FARM_HABITS + 1);
@@ -163,7 +163,7 @@ void farm_free(void)
     farm.jobs = 0;
 }
 
-/* As `rowlock job` and `rowlock cron` call it. */
+/* As `rowlock job` and `rowlock cron` set it. */
 int64_t farm_early_ms(const struct farm_node *node)
 {
     return node->habit == FARM_DAEMON ? 0 : 30000;

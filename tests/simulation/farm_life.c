@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node does: it sleeps until it is to ask, asks, and runs what it has claimed. */
+/*
+ * The life of a node: it sleeps until its next question, asks, and runs the job that it has
+ * claimed.
+ */
 #include "simulation/farm.h"
 
 #define POLL_MS INT64_C(180000)
@@ -11,7 +14,7 @@ static struct farm_node *node_of(const struct sim_client *client)
     return &farm.node[client->id - 1];
 }
 
-/* ---- when ------------------------------------------------------------------------------------------- */
+/* ---- when to ask ----------------------------------------------------------------------------- */
 
 static int64_t since_start(int64_t database_ms)
 {
@@ -19,7 +22,7 @@ static int64_t since_start(int64_t database_ms)
                                        : database_ms - (sim_database_ms() - sim.now);
 }
 
-/* The next line of its crontab, by a clock that is not quite right. */
+/* The next line of its crontab, by a clock that is slightly wrong. */
 static int64_t next_line(struct farm_node *node, unsigned j)
 {
     const struct rowlock_schedule *schedule = farm.job[j].told.schedule;
@@ -34,7 +37,7 @@ static int64_t next_line(struct farm_node *node, unsigned j)
            (sim_below(4) ? sim_between(-500, 500) : sim_between(-20000, 0));
 }
 
-/* `claim` NULL: it got no answer. */
+/* `claim` is NULL if no answer came. */
 static void plan_call(struct farm_node *node, unsigned j, const struct rowlock_claim *claim)
 {
     int64_t *call_ms = &node->call_ms[j];
@@ -54,7 +57,7 @@ static void plan_call(struct farm_node *node, unsigned j, const struct rowlock_c
     }
 }
 
-/* ---- a run ------------------------------------------------------------------------------------------- */
+/* ---- running a job --------------------------------------------------------------------------- */
 
 static int64_t draw_length(const struct farm_job *job)
 {
@@ -71,13 +74,13 @@ static enum farm_outcome draw_outcome(const struct farm_job *job)
     unsigned lot = sim_below(100);
 
     if (!sim.calm && lot == 99)
-        return FARM_LOST; /* its node ended it, though the database knows the lease still */
+        return FARM_LOST; /* its own node ended it as lost, though the lease still exists */
     if (sim.calm || lot >= job->fails + job->times_out)
         return FARM_DONE;
     return lot < job->fails ? FARM_FAILED : FARM_TIMED_OUT;
 }
 
-/* Again where it was not heard, as the command does; not for ever. */
+/* Repeats the finish if no answer came, as the command does, but not for ever. */
 static void finish(struct sim_client *client, struct rowlock_lease *lease,
                    enum farm_outcome outcome)
 {
@@ -126,7 +129,7 @@ static void run(struct sim_client *client, unsigned j, struct rowlock_lease *lea
     client->believes = false;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------- */
+/* ---- asking for a job ------------------------------------------------------------------------ */
 
 static void ask(struct sim_client *client, unsigned j)
 {
@@ -192,7 +195,7 @@ void farm_live(struct sim_client *client)
     live_until(client, farm.length_ms);
 }
 
-/* Everybody is gone: whatever was left behind is settled, and what is due is run, within hours. */
+/* All others have ended. Every run left behind gets its outcome, and due jobs run, within hours. */
 void farm_come_new(struct sim_client *client)
 {
     int64_t longest = 0;
@@ -206,7 +209,7 @@ void farm_come_new(struct sim_client *client)
         ask(client, j);
 }
 
-/* ---- the operator -------------------------------------------------------------------------------------- */
+/* ---- the operator ---------------------------------------------------------------------------- */
 
 static void hold(struct sim_client *client, const struct farm_job *job)
 {

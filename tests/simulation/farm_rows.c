@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the tables of jobs and runs as an observer (farm.h). */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 
 #include "simulation/farm.h"
 
-/* What becomes of a run is written down by triggers: nothing escapes between two looks. */
+/* Triggers record each change of a run, so that no change between two checks is missed. */
 #define EVENTS                                                                             \
     "CREATE TABLE event (id INTEGER PRIMARY KEY, token INTEGER, job TEXT, due INTEGER,"    \
     " repeats INTEGER, started INTEGER, taken_until INTEGER, was TEXT, became TEXT);"      \
@@ -75,7 +76,7 @@ void farm_rows_reset(void)
          "emptying the tables");
 }
 
-/* ---- columns --------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static const char *const outcomes[] = {
     [FARM_NO_RUN] = "",       [FARM_RUNNING] = "running",     [FARM_DONE] = "done",
@@ -97,7 +98,7 @@ static enum farm_outcome outcome_of(sqlite3_stmt *stmt, int column)
     return FARM_NO_RUN;
 }
 
-/* "job:3", "3": jobs are called by their number. */
+/* "job:3", "3": the names of jobs are numbers. */
 static unsigned job_of(sqlite3_stmt *stmt, int column)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, column);
@@ -109,7 +110,7 @@ static unsigned job_of(sqlite3_stmt *stmt, int column)
     return job;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------ */
+/* ---- reading rows ---------------------------------------------------------------------------- */
 
 bool farm_next_event(struct farm_event *event)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Coroutines on stacks of their own (fiber.h). */
 #include "simulation/fiber.h"
 
 #include <setjmp.h>
@@ -26,8 +27,8 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-/* swapcontext asks the kernel about signals each time: a third of a history's time. Only the way onto a
-   new stack needs it; the sanitizers follow nothing else. */
+/* swapcontext calls the kernel for the signal mask each time, which takes a third of a history's
+   time. Only the first switch to a new stack needs it; the sanitizers can follow nothing else. */
 #if defined(FIBER_ASAN) || defined(FIBER_TSAN)
 #define SWITCH(from, to) swapcontext(&(from).context, &(to).context)
 #else
@@ -56,7 +57,7 @@ struct fiber {
     void (*function)(void *data);
     void *data;
     bool running;
-    void *fake_stack, *thread; /* what the sanitizers want to know */
+    void *fake_stack, *thread; /* for the sanitizers */
 };
 
 static struct place outside = {.entered = true};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coroutines: each client of the simulation runs straight through its life on a stack of its own, and
-   stands still wherever the scheduler wants it to. */
+/*
+ * Coroutines: each client of the simulation runs as straight-line code on a stack of its own, and
+ * yields where the scheduler wants to switch.
+ */
 #ifndef FIBER_H
 #define FIBER_H
 
@@ -8,14 +10,14 @@
 
 struct fiber;
 
-/* Kept for the next use: `fiber_start` begins it anew once it has returned. */
+/* The stack is kept for reuse: `fiber_start` starts the fiber again after it has returned. */
 struct fiber *fiber_new(void);
 void fiber_free(struct fiber *fiber);
 void fiber_start(struct fiber *fiber, void (*function)(void *data), void *data);
 
-/* Outside of fibers: runs it until it yields or returns; false: it has returned. */
+/* Called outside of fibers: runs it until it yields or returns; false if it has returned. */
 bool fiber_resume(struct fiber *fiber);
-/* Inside of one. */
+/* Called inside of a fiber. */
 void fiber_yield(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client does with its days: leases, transaction locks, fenced work, now and then a break. */
+/* The life of a client: leases, transaction locks, fenced work, sometimes a break. */
 #include <sqlite3.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ void sim_check_code(const struct sim_client *client, const char *what, int code,
     }
 }
 
-/* Opens, or opens again, as long as it lives. */
+/* Opens a connection, or reopens it, while the client is alive. */
 bool sim_connect(struct sim_client *client)
 {
     struct rowlock_error error;
@@ -54,7 +54,7 @@ bool sim_connect(struct sim_client *client)
     return false;
 }
 
-/* ---- a lease ---------------------------------------------------------------------------------------- */
+/* ---- a lease --------------------------------------------------------------------------------- */
 
 int sim_acquire(struct sim_client *client, const struct sim_claim *claim, int64_t ttl_ms,
                 int64_t wait_ms, struct rowlock_lease **out)
@@ -85,7 +85,7 @@ int sim_acquire(struct sim_client *client, const struct sim_claim *claim, int64_
     return ROWLOCK_OK;
 }
 
-/* It says that it lost the lease, or its own clock does. */
+/* The lease was reported as lost, or has expired by the client's own clock. */
 static bool lose(struct sim_client *client, enum rowlock_status status)
 {
     client->believes = false;
@@ -96,7 +96,7 @@ static bool lose(struct sim_client *client, enum rowlock_status status)
     return false;
 }
 
-/* A transaction under the fence: what it writes is exact, however late it is. */
+/* A transaction under the fence: its writes are exact, however late they are. */
 static void work_fenced(struct sim_client *client, struct rowlock_lease *lease)
 {
     sqlite3 *db = rowlock_sqlite_handle(client->connection);
@@ -132,7 +132,7 @@ static void work_fenced(struct sim_client *client, struct rowlock_lease *lease)
         rowlock_rollback(client->connection, NULL);
 }
 
-/* The library's keeper without its thread. false: lost. */
+/* The library's keeper without its thread; false if the lease is lost. */
 bool sim_hold(struct sim_client *client, struct rowlock_lease *lease, int64_t ms)
 {
     struct rowlock_keep_machine keep = {.ttl_ms = lease->ttl_ms, .statement_ms = 10000};
@@ -182,7 +182,7 @@ void sim_release(struct sim_client *client, struct rowlock_lease *lease)
         tell("%s: release: %s", story_client(client->id), rowlock_strerror(code));
 }
 
-/* ---- a lock in a transaction --------------------------------------------------------------------------- */
+/* ---- a transaction lock ---------------------------------------------------------------------- */
 
 static void check_locked(const struct sim_client *client)
 {
@@ -236,7 +236,7 @@ void sim_break(struct sim_client *client, const char *name, bool now)
         tell("%s breaks the lease of %s%s", story_client(client->id), name, now ? ", now" : "");
 }
 
-/* ---- lives -------------------------------------------------------------------------------------------- */
+/* ---- whole lives ----------------------------------------------------------------------------- */
 
 struct sim_claim sim_one(unsigned name, enum rowlock_mode mode)
 {
@@ -262,7 +262,7 @@ static struct sim_claim draw_claim(bool permits)
     if (claim.want[0].mode == ROWLOCK_PERMIT && sim_below(3) == 0)
         claim.want[0].count = 2;
     if (claim.want[0].mode == ROWLOCK_PERMIT && sim_below(50) == 0)
-        claim.want[0].limit = LIMIT + 1; /* somebody's configuration is another */
+        claim.want[0].limit = LIMIT + 1; /* other clients may be configured differently */
     for (unsigned i = 0; i < sim.temper.names && sim_below(3) == 0; i++)
         if (strcmp(claim.want[0].name, names[i]) != 0 && claim.n == 1)
             claim.want[claim.n++] = sim_one(i, draw_mode(permits)).want[0];
@@ -311,7 +311,8 @@ void sim_live(struct sim_client *client)
     }
 }
 
-/* Whatever the others left behind is gone by then: ttl 5 s, and what the queue needs. */
+/* By then everything that the others left behind has expired: the ttl is 5 s, and the queue
+   needs some time. */
 void sim_come_new(struct sim_client *client)
 {
     for (unsigned i = 0; i < sim.temper.names; i++) {

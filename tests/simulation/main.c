@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulation as a test, in TAP: stories whose text is known, some thousands of histories that keep
- * every promise, and a few mistakes that do not. `simulation jobs`: the same of farms and their jobs.
- * As a soak (`make soak`, `make soak KIND=jobs`): histories until one fails.
+ * The simulation as a test that prints TAP: stories with an expected text, some thousands of
+ * histories that keep every promise, and a few deliberate mistakes that must break one. `simulation
+ * jobs` does the same for farms and their jobs. As a soak (`make soak`, `make soak KIND=jobs`) it
+ * runs histories until one fails.
  *
- * Environment: SEED (of the first history), HISTORIES, WRONG (the number of a mistake), KIND (jobs; else
- * leases). HISTORIES=1 tells the story.
+ * Environment: SEED (of the first history), HISTORIES, WRONG (the number of a mistake), KIND (jobs
+ * or leases, the default). HISTORIES=1 prints the story of the history.
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -19,7 +20,8 @@
 #include "simulation/vfs.h"
 
 #define FIRST_SEED 1
-#define KNOWN_FARM 5172 /* a node that was not started reports after its run was judged lost */
+/* a node whose command was not started reports after its run was recorded as lost */
+#define KNOWN_FARM 5172
 
 static unsigned test_number, failures;
 
@@ -30,7 +32,7 @@ static void result(bool good, const char *name)
     failures += !good;
 }
 
-/* As comments of TAP. */
+/* Prints the text as comments of TAP. */
 static void print_story(const char *story)
 {
     while (*story) {
@@ -62,7 +64,7 @@ static void tell_failure(uint64_t seed)
     printf("# SEED=%" PRIu64 " HISTORIES=1 tells it again: %s\n", seed, sim.failure);
 }
 
-/* How many were kept before one was not; `wanted` if all were. */
+/* How many histories kept every promise before one did not; `wanted` if all did. */
 static uint64_t kept_of(uint64_t seed, uint64_t wanted)
 {
     for (uint64_t i = 0; i < wanted; i++)
@@ -121,7 +123,7 @@ static void run_wrong(uint64_t seed, uint64_t histories)
     sim.wrong = SIM_RIGHT;
 }
 
-/* The same seed, the same story. */
+/* The same seed must give the same story. */
 static void run_again(uint64_t seed)
 {
     char *first;
@@ -137,7 +139,7 @@ static void run_again(uint64_t seed)
     result(same, "a seed tells the same story again");
 }
 
-/* The farm of a whole year: every node in its place, now and then a misfortune. */
+/* The farm of a whole year: every node keeps working, with a fault now and then. */
 static void run_year(uint64_t seed)
 {
     const struct farm_counts *counts = &farm_counts;
@@ -223,7 +225,8 @@ int main(int argc, char **argv)
     uint64_t seed = environment("SEED", FIRST_SEED), histories = environment("HISTORIES", 0);
     int code = 0;
 
-    mallopt(M_TRIM_THRESHOLD, 1 << 28); /* histories come and go: memory is kept for the next */
+    /* histories allocate and free: keep the memory for the next one */
+    mallopt(M_TRIM_THRESHOLD, 1 << 28);
     mallopt(M_MMAP_THRESHOLD, 1 << 28);
     vfs_install();
     rows_open(folder && *folder ? folder : "/tmp");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the tables of leases and waiters as an observer (sim.h). */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,10 +63,10 @@ void rows_close(void)
     sqlite3_finalize(waiters);
     sqlite3_finalize(beats);
     sqlite3_close(observer);
-    unlink(strchr(url, ':') + 1); /* the driver makes the file, and nobody writes it */
+    unlink(strchr(url, ':') + 1); /* the driver creates the file, but writes nothing to it */
 }
 
-/* Rows only: connections keep what they have compiled from history to history. */
+/* Deletes rows only, so that connections keep their compiled statements between histories. */
 void rows_reset(void)
 {
     must(sqlite3_exec(observer,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The order of the clients' steps, true time, and faults: all drawn from one seed (sim.h). */
 #include <string.h>
 
 #include "simulation/sim.h"
@@ -7,7 +8,7 @@
 
 struct sim_world sim = {.kind = &sim_leases};
 
-/* ---- dice (splitmix64) --------------------------------------------------------------------------- */
+/* ---- random numbers (splitmix64) ------------------------------------------------------------- */
 
 static uint64_t roll(void)
 {
@@ -38,7 +39,7 @@ bool sim_chance(unsigned of_10000)
     return !sim.calm && of_10000 && sim_below(10000) < of_10000;
 }
 
-/* ---- time ------------------------------------------------------------------------------------------ */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 int64_t sim_database_ms(void)
 {
@@ -75,7 +76,7 @@ void sim_until(int64_t own_ms)
         sim_pass(sim_true_ms(client, own_ms) - sim.now);
 }
 
-/* ---- clients ---------------------------------------------------------------------------------------- */
+/* ---- clients --------------------------------------------------------------------------------- */
 
 static void live(void *data)
 {
@@ -101,7 +102,7 @@ void sim_enter(struct sim_client *client, unsigned id, void (*script)(struct sim
                                   .rate = 1000,
                                   .script = script};
     if (!sim.calm && sim_below(4) == 0)
-        client->rate = sim_between(1000, 1200); /* fast is on the safe side */
+        client->rate = sim_between(1000, 1200); /* a fast clock is on the safe side */
     if (!sim.calm && sim.temper.wild && sim_below(2) == 0) {
         client->rate = sim_between(300, 3000);
         client->honest = client->rate >= 1000;
@@ -116,7 +117,7 @@ static void run(struct sim_client *client)
     sim.running = NULL;
 }
 
-/* It vanishes without a word: its session ends, and nothing it still does reaches anybody. */
+/* The client dies at once: its session ends, and none of its further actions has an effect. */
 void sim_kill(struct sim_client *client)
 {
     if (!client->running || client->dying)
@@ -134,9 +135,9 @@ static int64_t draw_stop(const struct sim_client *client)
     return sim_between(10, sim.temper.stopped_ms);
 }
 
-/* ---- the scheduler ---------------------------------------------------------------------------------- */
+/* ---- the scheduler --------------------------------------------------------------------------- */
 
-/* Who is next: by lot among those whose time has come; time moves when there is none. */
+/* Picks at random among the clients whose time has come; advances the time if there is none. */
 static struct sim_client *choose(void)
 {
     struct sim_client *ready[SIM_MOST];
@@ -156,7 +157,7 @@ static struct sim_client *choose(void)
     return ready[sim.calm ? 0 : sim_below(n)];
 }
 
-/* Something happens to it instead of its next step. */
+/* Draws a fault that hits the client instead of its next step; false if none does. */
 static bool misfortune(struct sim_client *client)
 {
     if (client->id == sim.kind->spared)
@@ -215,7 +216,7 @@ static unsigned pick(const unsigned *values, unsigned n)
 #define PICK(...) \
     pick((const unsigned[]){__VA_ARGS__}, sizeof(const unsigned[]){__VA_ARGS__} / sizeof(unsigned))
 
-/* Some histories are mild in some ways, so that what happens goes deep in the others. */
+/* Some histories have few faults of some kinds, so that the other kinds go deeper. */
 static struct sim_temper draw_temper(void)
 {
     struct sim_temper temper = {
@@ -238,7 +239,7 @@ static struct sim_temper draw_temper(void)
         .frozen = sim_below(4) == 0,
     };
 
-    if (temper.frozen) /* with its session a waiter loses its ticket, and its roll call */
+    if (temper.frozen) /* these would end the session, and with it the ticket and its roll call */
         temper.lose = temper.lose_reply = 0;
     return temper;
 }
@@ -250,7 +251,7 @@ static bool history(uint64_t seed)
     for (unsigned i = 0; i < sim.temper.clients; i++)
         sim_enter(&sim.client[i], i + 1, sim_live);
     sim_play();
-    if (!*sim.failure) { /* P6: whatever was left behind, who comes now gets every name */
+    if (!*sim.failure) { /* P6: after all others have ended, a newcomer acquires every name */
         sim.calm = true;
         sim_enter(&sim.client[SIM_CLIENTS - 1], SIM_CLIENTS, sim_come_new);
         sim_play();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the library asks for time, pauses and dice, and where its steps can be seen: the linker sends
-   these calls here first (simulation_test.mk). */
+/*
+ * Replaces the library's clock, pauses and random numbers, and observes its steps. The linker sends
+ * these calls here first (simulation.mk).
+ */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 #include "util/clock.h"
 #include "util/pause.h"
 
-/* ---- time ------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 int64_t __wrap_rowlock__now_ms(void);
 int64_t __wrap_rowlock__now_ms(void)
@@ -38,7 +40,7 @@ enum rowlock_wake __wrap_rowlock__wait_fd(int fd, short events, int interrupt_fd
     return wait_until(deadline_ms);
 }
 
-/* As the real one, but its jitter comes from the seed. */
+/* Works like the real one, but its jitter comes from the seed. */
 enum rowlock_wake __wrap_rowlock__pause(struct rowlock_pause *pause, int interrupt_fd,
                                         int64_t deadline_ms);
 enum rowlock_wake __wrap_rowlock__pause(struct rowlock_pause *pause, int interrupt_fd,
@@ -64,7 +66,7 @@ uint32_t __wrap_rowlock__dice(void)
     return sim_dice();
 }
 
-/* ---- acquiring --------------------------------------------------------------------------------------- */
+/* ---- acquiring a lease ----------------------------------------------------------------------- */
 
 struct rowlock_step __real_rowlock__acquire_start(struct rowlock_acquire_machine *machine,
                                                   int64_t now_ms);
@@ -74,11 +76,11 @@ struct rowlock_step __wrap_rowlock__acquire_start(struct rowlock_acquire_machine
                                                   int64_t now_ms)
 {
     machine->remote |= sim.temper.pooled;
-    machine->reconnect_ms = 20000; /* as if the file were far away */
+    machine->reconnect_ms = 20000; /* as for a file that is far away */
     return __real_rowlock__acquire_start(machine, now_ms);
 }
 
-/* Nobody is there any more to take another step. */
+/* A client that is dying takes no further step. */
 struct rowlock_step __real_rowlock__acquire_next(struct rowlock_acquire_machine *machine,
                                                  int64_t now_ms, const struct rowlock_reply *reply,
                                                  uint32_t dice);
@@ -95,7 +97,8 @@ struct rowlock_step __wrap_rowlock__acquire_next(struct rowlock_acquire_machine 
     return (struct rowlock_step){.act = ROWLOCK_ACT_DONE};
 }
 
-/* A look that began before a call may have read the ticket before it was marked: that is no answer. */
+/* A look that began before the call may have read the ticket before it was marked; it is no
+   answer. */
 static void follow(struct sim_client *client, const struct rowlock_step *step,
                    const struct rowlock_reply *reply, int64_t began)
 {
@@ -111,7 +114,7 @@ static void follow(struct sim_client *client, const struct rowlock_step *step,
         client->looked = began;
 }
 
-/* As a ticket that has a session lock: it says nothing of itself. */
+/* A ticket with a session lock has no time of its last look. */
 static struct rowlock_step as_seen(const struct rowlock_step *step)
 {
     struct rowlock_step seen = *step;
@@ -154,7 +157,7 @@ int __wrap_rowlock__execute(struct rowlock_request *request, const struct rowloc
     return code;
 }
 
-/* ---- jobs ------------------------------------------------------------------------------------------------ */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 struct rowlock_job_decision __real_rowlock__job_decide(const struct rowlock_job_state *state,
                                                        const struct rowlock_job_rules *rules);
@@ -174,7 +177,7 @@ struct rowlock_job_decision __wrap_rowlock__job_decide(const struct rowlock_job_
     return __real_rowlock__job_decide(&seen, &told);
 }
 
-/* ---- keeping ------------------------------------------------------------------------------------------ */
+/* ---- keeping a lease ------------------------------------------------------------------------- */
 
 struct rowlock_keep_step __real_rowlock__keep_start(struct rowlock_keep_machine *machine,
                                                     int64_t granted_ms, int64_t now_ms);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulation: a farm of clients in one process and thread. What they run is the product: its
- * machines, its executor, its SQL, its SQLite driver. What is made up is time, and misfortune.
- * There are two kinds of histories: some clients and their leases, for seconds; and a farm of nodes
- * with its jobs (farm.h), for up to a year.
+ * The simulation: a farm of clients in one process and one thread. The clients run the product's
+ * own code: its state machines, its executor, its SQL, its SQLite driver. Only time and faults are
+ * simulated. There are two kinds of histories: some clients and their leases, for seconds; and a
+ * farm of nodes with its jobs (farm.h), for up to a year.
  *
- *   scheduler.c  true time, the order in which clients take their steps, stops and crashes
+ *   scheduler.c  true time, the order of the clients' steps, stops and crashes
  *   driver.c     every batch on its way to SQLite: delays, lost connections, lost replies
- *   seam.c       where the library asks for time, dice and pauses, and shows its steps
- *   life.c       what a client does with its days
+ *   seam.c       where the library asks for time, random numbers and pauses, and shows its steps
+ *   life.c       the life of a client
  *   rows.c       the database as an observer reads it
  *   check.c      the promises, after every step
- *   story.c      what happened, in sentences
- *   wrong.c      deliberate mistakes, which the promises must catch
+ *   story.c      the history in sentences
+ *   wrong.c      deliberate mistakes, which the promises must detect
  *   farm*.c      the same for jobs: lives, rows, promises
  *
- * Everything is drawn from one seed, so a history can be told again.
+ * Everything is drawn from one seed, so a history can be repeated.
  */
 #ifndef SIM_H
 #define SIM_H
@@ -29,9 +29,9 @@
 #include "rowlock.h"
 #include "simulation/fiber.h"
 
-#define SIM_CLIENTS 7 /* the last one is the newcomer who tries every name at the end */
+#define SIM_CLIENTS 7 /* the last one is the newcomer, which tries every name at the end */
 #define SIM_NODES 25
-#define SIM_MOST (SIM_NODES + 2) /* of a farm; the last two: its operator, and the newcomer */
+#define SIM_MOST (SIM_NODES + 2) /* of a farm; the last two are its operator and the newcomer */
 #define SIM_NAMES 3
 #define SIM_TOKENS 512
 #define SIM_ROWS 64
@@ -39,42 +39,44 @@
 /* A deliberate mistake (wrong.c). */
 enum sim_wrong {
     SIM_RIGHT,
-    SIM_COUNTS_FROM_ANSWER, /* a holder counts its ttl from the answer, not from the sending */
-    SIM_IGNORES_QUEUE,      /* a grant does not look who came first */
-    SIM_NEW_OWNER,          /* a lost reply is followed by a try under another owner id */
-    SIM_STEPS_OVER,         /* a grant takes a lease for expired a second before it is */
-    SIM_REVIVES,            /* a renewal that finds no beat makes one */
-    SIM_IGNORES_STOP,       /* a renewal does not look whether the lease was broken */
-    SIM_MISCOUNTS,          /* one permit too many */
-    SIM_LEAVES_THE_DEAD,    /* a look does not remove dead tickets */
-    SIM_STRIKES_ALL,        /* a roll call removes also the tickets of waiters that answered */
-    SIM_ANSWERS_NOTHING,    /* a look does not answer a roll call */
-    SIM_CALLS_NOBODY,       /* a roll call marks nothing, and so never passes a frozen waiter */
-    SIM_LEASE_WRONGS,       /* from here on it is made with jobs */
-    SIM_CLAIMS_BLINDLY = SIM_LEASE_WRONGS, /* a claim does not ask whether the row was changed */
-    SIM_CLEARS_SUCCESSOR,                  /* a finish ends whatever run the job has */
-    SIM_FORGETS_THE_LOST, /* a claim does not record that the run before was lost */
+    /* a holder counts its ttl from the answer instead of from the request */
+    SIM_COUNTS_FROM_ANSWER,
+    SIM_IGNORES_QUEUE,   /* a grant ignores the queue */
+    SIM_NEW_OWNER,       /* after a lost reply the retry uses another owner id */
+    SIM_STEPS_OVER,      /* a grant treats a lease as expired a second too early */
+    SIM_REVIVES,         /* a renewal that finds no heartbeat inserts one */
+    SIM_IGNORES_STOP,    /* a renewal ignores that the lease was broken */
+    SIM_MISCOUNTS,       /* one permit too many is granted */
+    SIM_LEAVES_THE_DEAD, /* a look does not remove dead tickets */
+    SIM_STRIKES_ALL,     /* a roll call also removes the tickets of waiters that answered */
+    SIM_ANSWERS_NOTHING, /* a look does not answer a roll call */
+    SIM_CALLS_NOBODY,    /* a roll call marks no ticket, and so never removes a frozen waiter */
+    SIM_LEASE_WRONGS,    /* the following ones concern jobs */
+    SIM_CLAIMS_BLINDLY = SIM_LEASE_WRONGS, /* a claim does not check whether the row has changed */
+    SIM_CLEARS_SUCCESSOR,                  /* a finish ends any run that the job has */
+    SIM_FORGETS_THE_LOST, /* a claim does not record that the previous run was lost */
     SIM_KEEPS_NO_RUN,     /* a claim writes no row of its run */
-    SIM_TRUSTS_THE_LATE,  /* who finishes late is believed */
-    SIM_LEAVES_THE_LEASE, /* who lays a lost run to rest leaves its lease */
+    SIM_TRUSTS_THE_LATE,  /* a late finish is accepted */
+    SIM_LEAVES_THE_LEASE, /* recording a lost run leaves its lease */
     SIM_RUNS_EARLY,       /* a node that comes early runs the job before its due time */
-    SIM_SKIPS_ALWAYS,     /* missed instants are skipped where they are to be made up */
-    SIM_REPEATS_FOR_EVER, /* nobody counts the repeats of a run */
+    SIM_SKIPS_ALWAYS,     /* missed due times are skipped although the job repeats them */
+    SIM_REPEATS_FOR_EVER, /* the repeats of a run are not counted */
     SIM_WRONGS
 };
 
-/* How a history is to be: drawn from its seed. Chances are in 10,000. */
+/* The parameters of a history, drawn from its seed. Chances are in 10,000. */
 struct sim_temper {
     unsigned clients, names, episodes;
     unsigned stop, crash, lose, lose_reply, slow, stopped_ms;
     unsigned transactions, breaks, permits, shared, fences; /* in 100 */
-    bool wild;                                              /* some clocks run as they like */
+    bool wild;                                              /* some clocks run at any rate */
     bool pooled; /* waiters behave as behind a pooler: a server, but no session locks */
     bool
-        frozen; /* a ticket never looks dead, as where a frozen session has its lock: the roll is called */
+        /* tickets never look dead, like those of frozen sessions, so that the roll is called */
+        frozen;
 };
 
-/* What a client wants or has. */
+/* The names that a client asks for or holds. */
 struct sim_claim {
     struct rowlock_want want[SIM_NAMES];
     size_t n;
@@ -85,39 +87,40 @@ struct sim_client {
     struct fiber *fiber;
     bool running, dying, honest;
     int64_t wake;         /* true time */
-    int64_t offset, rate; /* of its clock; rate in 1,000 */
+    int64_t offset, rate; /* of its clock; rate 1,000 is correct */
     struct rowlock_connection *connection;
-    void (*script)(struct sim_client *client); /* NULL: a life by lot */
+    void (*script)(struct sim_client *client); /* NULL: a random life */
 
-    /* the acquire call that is under way */
+    /* the acquire call under way */
     unsigned call;
     struct rowlock_request *request;
     const struct rowlock_step *step;
     int64_t ticket;
     int64_t looked;        /* when its last look began, in true time */
-    int64_t asked;         /* when the step that is under way was begun, by the database's clock */
-    int64_t behind, place; /* what the story said last */
+    int64_t asked;         /* when the current step began, by the database's clock */
+    int64_t behind, place; /* as last reported in the story */
 
-    /* what it believes */
+    /* the client's beliefs */
     struct sim_claim asks;
     bool believes;
-    int64_t token, end_ms; /* of its own clock */
-    bool locks;            /* it is inside a transaction lock of `asks` */
+    int64_t token, end_ms; /* by its own clock */
+    bool locks;            /* it holds a transaction lock on `asks` */
     bool breaking_now;
-    bool next_reply_lost; /* by a script: of its next COMMIT */
-    bool met_busy;        /* a try of its call found the file locked by a transaction */
+    bool next_reply_lost; /* set by a script: the reply to its next COMMIT is lost */
+    bool met_busy;        /* a try found the file locked by a transaction */
 };
 
-/* What is simulated: who checks it, and what it is called. */
+/* What distinguishes the two kinds of histories. */
 struct sim_kind {
     unsigned clients;
-    unsigned spared; /* nothing happens to this one */
+    unsigned spared; /* no fault hits this client */
     unsigned long most_steps;
-    void (*check_step)(void);                           /* what clients believe, now */
-    void (*check_committed)(struct sim_client *client); /* it has just committed something */
+    void (*check_step)(void);                           /* checks the beliefs of all clients */
+    void (*check_committed)(struct sim_client *client); /* after a commit of this client */
     const char *(*name_client)(unsigned id, char *out, size_t size);
-    int64_t (*draw_stop)(const struct sim_client *client); /* for how long it stands still */
-    bool (*history)(uint64_t seed);                        /* true: every promise was kept */
+    /* how long a stopped client stands still */
+    int64_t (*draw_stop)(const struct sim_client *client);
+    bool (*history)(uint64_t seed); /* true: every promise was kept */
 };
 extern const struct sim_kind sim_leases, sim_farm;
 
@@ -128,9 +131,9 @@ struct sim_world {
     unsigned long steps;
     struct sim_temper temper;
     struct sim_client client[SIM_MOST];
-    struct sim_client *running; /* NULL: nobody, the simulation itself */
+    struct sim_client *running; /* NULL: no client, the simulation itself */
     enum sim_wrong wrong;
-    bool calm; /* no more misfortune */
+    bool calm; /* no more faults */
     char failure[600];
 };
 
@@ -143,29 +146,29 @@ int64_t sim_between(int64_t least, int64_t most);
 bool sim_chance(unsigned of_10000);
 int64_t sim_database_ms(void);
 int64_t sim_own_ms(const struct sim_client *client);
-int64_t sim_true_ms(const struct sim_client *client, int64_t own_ms); /* when its clock says so */
-void sim_pass(int64_t ms);      /* the running client stands still; returns at once if it dies */
-void sim_until(int64_t own_ms); /* until its own clock says so */
+/* when its clock shows that time */
+int64_t sim_true_ms(const struct sim_client *client, int64_t own_ms);
+void sim_pass(int64_t ms);      /* the running client sleeps; returns at once if it dies */
+void sim_until(int64_t own_ms); /* until its own clock shows that time */
 void sim_reset(uint64_t seed);
 void sim_enter(struct sim_client *client, unsigned id, void (*script)(struct sim_client *client));
-void sim_play(void); /* until nobody lives any more, or a promise was broken; then all is calm */
+void sim_play(void); /* until all clients have ended or a promise was broken; then faults end */
 bool sim_scripted(void (*const *script)(struct sim_client *client), unsigned n);
-void sim_kill(struct sim_client *client); /* from outside, or of itself */
+void sim_kill(struct sim_client *client); /* a client may kill itself */
 
 /* ---- driver.c */
-bool sim_holds_file(
-    const struct sim_client *client);    /* it is inside of a transaction that writes */
-void sim_cut(struct sim_client *client); /* its transaction, if any, is rolled back by the server */
+bool sim_holds_file(const struct sim_client *client); /* it is inside a transaction that writes */
+void sim_cut(struct sim_client *client); /* the server rolls back its transaction, if any */
 void sim_close_pool(void);
 
 /* ---- life.c */
 void sim_live(struct sim_client *client);
-/* What may go wrong when nobody made a mistake. */
+/* Fails the history if the error is none that faults alone can cause. */
 void sim_check_code(const struct sim_client *client, const char *what, int code,
                     const struct rowlock_error *error);
 void sim_come_new(struct sim_client *client);
 bool sim_connect(struct sim_client *client);
-/* Parts of a life, for scripts: acquires; holds for so long, renewing; releases. */
+/* Parts of a life, for scripts: acquires; holds for `ms`, renewing; releases. */
 int sim_acquire(struct sim_client *client, const struct sim_claim *claim, int64_t ttl_ms,
                 int64_t wait_ms, struct rowlock_lease **out);
 bool sim_hold(struct sim_client *client, struct rowlock_lease *lease, int64_t ms);
@@ -193,12 +196,12 @@ struct sim_rows {
     struct sim_waiter waiter[SIM_ROWS];
     size_t leases, waiters, beats;
 };
-void rows_open(const char *folder); /* once */
+void rows_open(const char *folder); /* called once */
 void rows_close(void);
 void rows_reset(void);
-bool rows_read(struct sim_rows *rows); /* false: a writer has the file */
+bool rows_read(struct sim_rows *rows); /* false: a writer has locked the file */
 const char *rows_url(void);
-/* Inside of a client's own transaction: the first column, or `otherwise`. */
+/* Queries inside a client's own transaction; returns the first column, or `otherwise`. */
 int64_t rows_ask(struct rowlock_connection *connection, int64_t otherwise, const char *text,
                  const char *name, int64_t number);
 
@@ -207,7 +210,7 @@ void check_reset(void);
 void check_step(void);
 void check_committed(struct sim_client *client);
 void check_placed(struct sim_client *client, const struct rowlock_reply *reply);
-unsigned check_whose_token(int64_t token); /* a client's id, 0: unknown */
+unsigned check_whose_token(int64_t token); /* a client's id; 0: unknown */
 unsigned check_whose_ticket(int64_t ticket);
 void check_ticket(int64_t ticket, unsigned id);
 void check_called(const struct sim_client *client, int64_t call); /* it has just called the roll */
@@ -226,9 +229,10 @@ void story_reply(struct sim_client *client, const struct rowlock_step *step,
 
 /* ---- wrong.c */
 const char *wrong_name(enum sim_wrong wrong);
-const struct sim_kind *wrong_kind(enum sim_wrong wrong); /* in what it is to be found */
+/* the kind of history that must detect it */
+const struct sim_kind *wrong_kind(enum sim_wrong wrong);
 void wrong_free(void);
-/* The statement as the mistaken program would send it. */
+/* The statement with the mistake in it. */
 const struct rowlock_statement *wrong_statement(const struct rowlock_statement *statement);
 
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The simulation: one program of several files, without the test house, for it has a house of its own.
-# `make soak SEED=7 HISTORIES=5000000`; SEED=7 HISTORIES=1 tells one story; WRONG=1 makes a mistake.
-# KIND=jobs: farms and their jobs.
+# The simulation: one program of several files, with a harness of its own instead of tests/lib.
+# `make soak SEED=7 HISTORIES=5000000`; SEED=7 HISTORIES=1 prints one story; WRONG=1 simulates a
+# mistake; KIND=jobs simulates farms and their jobs.
 
 ifneq ($(filter sqlite,$(DRIVERS)),)
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: alone
-# A farm of 25 nodes and its jobs on a made-up clock, a year of it: see tests/simulation/farm.h, and
+# Runs on: once
+#
+# A farm of 25 nodes and its jobs in simulated time, up to a year: see tests/simulation/farm.h, and
 # `make soak KIND=jobs`.
 exec "$ROWLOCK_TEST_BIN/tests/simulation/simulation" jobs

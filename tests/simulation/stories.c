@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Scripted clients, and the expected text of each story (stories.h). */
 #include "simulation/stories.h"
 
 #define A 0
 #define B 1
 #define TTL_MS 5000
 
-/* ---- what a client of a script does ------------------------------------------------------------------ */
+/* ---- scripts of the clients ------------------------------------------------------------------ */
 
 static void hold(struct sim_client *client, int64_t after_ms, struct sim_claim claim, int64_t ms)
 {
@@ -74,7 +75,7 @@ static void kill_the_second(struct sim_client *client)
     sim_kill(&sim.client[1]);
 }
 
-/* Stops client 2 while it waits: it is the head of the queue, and does not look. */
+/* Stops client 2 while it waits at the head of the queue, so that it does not look. */
 static void stop_the_second(struct sim_client *client)
 {
     (void)client;
@@ -108,7 +109,7 @@ static void lock_a(struct sim_client *client)
     sim_lock(client, &claim, -1, 1000);
 }
 
-/* Holds the file's write lock for longer than a lease can do without renewal. */
+/* Holds the file's write lock for longer than a lease can live without renewal. */
 static void lock_b_long(struct sim_client *client)
 {
     struct sim_claim claim = sim_one(B, ROWLOCK_EXCLUSIVE);
@@ -117,7 +118,7 @@ static void lock_b_long(struct sim_client *client)
     sim_lock(client, &claim, -1, TTL_MS + 2000);
 }
 
-/* ---- and what is told of it ---------------------------------------------------------------------------- */
+/* ---- the stories and their texts ------------------------------------------------------------- */
 
 const struct story stories[] = {
     {"p7_first_come_first_served_whatever_the_mode",

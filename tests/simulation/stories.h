@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories whose text is known word for word: scripted clients, without misfortune but their own. */
+/*
+ * Stories with an expected text: scripted clients, and only the faults that their scripts contain.
+ */
 #ifndef STORIES_H
 #define STORIES_H
 
@@ -11,6 +13,6 @@ struct story {
     const char *text;
 };
 
-extern const struct story stories[]; /* ends with name NULL */
+extern const struct story stories[]; /* a NULL name ends the list */
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a history as sentences, so that a failed one can be read (sim.h). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@ struct line {
     char text[LINE];
 };
 
-static struct line lines[MOST_LINES]; /* a ring: the end of a long story is what matters */
+static struct line lines[MOST_LINES]; /* a ring buffer: of a long story the end matters */
 static size_t told;
 
 void story_reset(void)
@@ -49,9 +50,9 @@ const char *story_text(bool with_times)
     return text;
 }
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
-/* Several may stand in one sentence. */
+/* One of several buffers, because one sentence may need more than one. */
 static char *buffer(void)
 {
     static char buffers[4][120];
@@ -87,7 +88,7 @@ const char *story_claim(const struct sim_claim *claim)
     return out;
 }
 
-/* ---- the steps of an acquire call ------------------------------------------------------------------ */
+/* ---- steps of an acquire call ---------------------------------------------------------------- */
 
 static void tell_place(struct sim_client *client, const struct rowlock_reply *reply)
 {

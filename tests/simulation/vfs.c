@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* SQLite in memory, with a simulated clock (vfs.h). */
 #include "simulation/vfs.h"
 
 #include <sqlite3.h>

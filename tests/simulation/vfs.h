@@ -3,9 +3,12 @@
 #ifndef VFS_H
 #define VFS_H
 
-/* A copy of SQLite's "memdb" file system, made the default one: whatever path is opened is a database
-   in memory, which all connections of the process to that path share. Its "now" is sim_database_ms(). It
-   has no WAL: a reader stops a writer's COMMIT, so what goes wrong only beside a reader is not found. */
+/*
+ * Installs a copy of SQLite's "memdb" file system as the default. Every path opens a database in
+ * memory, shared by all connections of the process to that path. Its current time is
+ * sim_database_ms(). It has no WAL: a reader delays a writer's COMMIT, so a fault that needs a
+ * concurrent reader is not found.
+ */
 void vfs_install(void);
 
 #endif

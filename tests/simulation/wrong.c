@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deliberate mistakes, to see that the promises catch them. Those of the machines are in seam.c; here
-   are those of the statements: the product's text with a part replaced. */
+/*
+ * Deliberate mistakes, to prove that the promises detect them. Mistakes of the state machines are
+ * in seam.c; those of the statements are here: the product's text with one part replaced.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,7 @@
 
 struct mistake {
     const char *name;
-    const char *statement; /* NULL: it is made in seam.c */
+    const char *statement; /* NULL: seam.c makes the mistake */
     const char *was, *is;
 };
 
@@ -57,7 +59,8 @@ static const struct mistake mistakes[SIM_WRONGS] = {
     [SIM_REPEATS_FOR_EVER] = {.name = "nobody counts the repeats"},
 };
 
-/* One a mistake, at an address of its own: the driver keeps what it compiled by that. */
+/* One copy for each mistake, at an address of its own, because the driver caches compiled
+   statements by address. */
 static struct rowlock_statement replaced[SIM_WRONGS];
 static char *texts[SIM_WRONGS];
 
