@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Features of libmariadb alone: pending results, flags of the handle. Runs on: mariadb/row */
+/*
+ * Features of libmariadb alone: pending results, flags of the handle.
+ * Runs on: mariadb/row
+ */
 #include <mysql.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Features of libpq alone: the states of a handle in which rowlock cannot borrow it. Runs on:
- * postgresql/native
+ * Features of libpq alone: the states of a handle in which rowlock cannot borrow it.
+ * Runs on: postgresql/native
  */
 #include <libpq-fe.h>
 #include <string.h>

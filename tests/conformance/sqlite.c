@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Features of SQLite alone: the file itself, and the busy timeout of a handle. Runs on:
- * sqlite/native
+ * Features of SQLite alone: the file itself, and the busy timeout of a handle.
+ * Runs on: sqlite/native
  */
 #include <errno.h>
 #include <fcntl.h>

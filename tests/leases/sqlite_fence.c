@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fence as the first call on a wrapped handle. Runs on: sqlite
+ * The fence as the first call on a wrapped handle.
+ * Runs on: sqlite
  */
 #include "lib/grants.h"
 #include "lib/lease.h"
