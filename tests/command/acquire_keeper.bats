@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# acquire --while-pid: the lease of a process that rowlock did not start.
+# acquire --while-pid: keeps the lease of a process that rowlock did not start.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -13,7 +13,7 @@ acquire_while() { # PID NAME [OPTION...]
     shift 2
     rowlock acquire --ttl 20s --while-pid "$pid" "$@" "$name"
 }
-is_named() { # PID WORD: it has become that program
+is_named() { # PID WORD: waits until the process runs that program
     [ "$(head -z -n 1 "/proc/$1/cmdline" | tr -d '\0')" = "$2" ]
 }
 keeper_of() { item "$1" '$[0].pid'; }
@@ -90,13 +90,13 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
         start sh -c "exec perl -e 'open F, q(>), q(ready); close F; sleep 300' $where"
         until_true is_there ready
         process=$(pgrep -P "$started" perl || echo "$started")
-        said=$(acquire_while "$process" told --ttl 15s 2>&1) # comes to its end while the keeper keeps
+        said=$(acquire_while "$process" told --ttl 15s 2>&1) # ends while the keeper is at work
         [[ $said =~ ^[0-9]+$ ]]
         rowlock break --now told
         until_true grep -q "process $process gets TERM: the lease of 'told' (token $said) has ended" said
         until_true is_gone "$process"
     done
-    # who closed it, or reads no more, is ended all the same
+    # a keeper whose output is closed, or not read any more, still ends
     start perl -e 'close STDERR; open F, q(>), q(ready2); close F; sleep 300'
     until_true is_there ready2
     acquire_while "$started" told --ttl 6s
@@ -104,7 +104,7 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
     until_true is_gone "$started"
 }
 
-client() { # of the database itself: reads statements
+client() { # a process of the database itself: reads statements
     case $ROWLOCK_TEST_ENGINE in
     sqlite) sqlite3 -bail "${ROWLOCK_TEST_URL#sqlite:}" ;;
     postgresql) psql -qXAt "$ROWLOCK_TEST_URL" ;;
@@ -126,7 +126,7 @@ client() { # of the database itself: reads statements
     mariadb) echo "LOCK TABLES rowlock_beat WRITE; SELECT 'blocked';" ;;
     esac >&5
     until_true grep -q blocked said
-    until_true is_there told # the database is blocked still
+    until_true is_there told # the database is still blocked
     grep "gets TERM: the lease of 'blocked' could not be renewed in time" err
     exec 5>&-
     wait
@@ -192,7 +192,7 @@ client() { # of the database itself: reads statements
     nobody_waits_for busy
     [ ! -s out ]
     grep -q "process $process has ended" err
-    # and granted
+    # after the grant
     start sleep 300
     process=$started
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --while-pid "$process" busy
@@ -268,7 +268,8 @@ END
     [ -e ran ]
 }
 
-# As nobody, what a keeper of process PID binds; SOCK_DGRAM is of versions before.
+# As user nobody, checks the socket that the keeper of process PID binds; SOCK_DGRAM is from older
+# versions.
 announce_as_nobody() { # PID TOKEN
     rm -f announced
     start perl -e 'use Socket; use POSIX; open my $ready, ">", "announced" or die; POSIX::setuid(65534) or die;
@@ -319,7 +320,7 @@ announce_as_nobody() { # PID TOKEN
     [ "$(rowlock --json check orphan --token "$token" | json '$.valid')" = 0 ]
     is_held orphan
     rowlock release orphan --token "$token"
-    # one that no process keeps is as valid as ever
+    # a lease that no process keeps is still valid
     token=$(rowlock acquire --ttl 5m plain)
     rowlock check plain --token "$token"
     rowlock run run -- sh -c "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' check run --token \$ROWLOCK_TOKEN"

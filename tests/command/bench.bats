@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# make bench where something is missing, and where only a part of it is wanted. What it measures is of no interest here.
+# make bench with missing software, and with only a part of it requested. The results of the
+# measurements are not tested.
 
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
@@ -11,7 +12,7 @@ setup() {
     export BENCH_FOLDER=$ROWLOCK_TEST_FOLDER # which a server's user may enter
     unset BENCH_PEERS BENCH_WORKLOADS BENCH_REPETITIONS BENCH_NAMES BENCH_DOCUMENTS BENCH_DOCUMENTS_OPTIONS
 }
-without() { # COMMAND...: all others are in PATH
+without() { # COMMAND...: a PATH without these commands
     local folder command
     for folder in /usr/sbin /usr/bin /sbin /bin; do
         for command in "$folder"/*; do
@@ -23,7 +24,7 @@ without() { # COMMAND...: all others are in PATH
     xargs -d '\n' ln -sf -t "$BATS_TEST_TMPDIR/bin" <"$BATS_TEST_TMPDIR/commands"
     PATH=$BATS_TEST_TMPDIR/bin
 }
-rows() { # WORKLOAD: of bench.json
+rows() { # WORKLOAD: its entries in bench.json
     /usr/bin/python3 - "$1" "$BENCH_OUTPUT/bench.json" <<'PYTHON'
 import json, sys
 for row in json.load(open(sys.argv[2]))["rows"]:

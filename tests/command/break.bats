@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# break: an operator ends somebody else's lease.
+# break: an operator ends another holder's lease.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -105,7 +105,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     is_free all.b
 }
 
-# start_fence NAME TOKEN: a transaction that has checked the token, and ends when told so.
+# start_fence NAME TOKEN: a transaction that has checked the token, and ends on request.
 start_fence() {
     rm -f statements out
     mkfifo statements
@@ -130,7 +130,8 @@ end_fence() {
 }
 
 @test "break --now that is interrupted at a fence has taken nothing with it, nor does it later" {
-    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # there the fence is a transaction that nobody waits for so
+    # there a fence is a write transaction, which break does not wait for in this way
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     for signal in TERM INT; do
         token=$(rowlock acquire --ttl 10m "at-$signal")
         start_fence "at-$signal" "$token"
@@ -165,7 +166,8 @@ end_fence() {
 }
 
 @test "the lock of a transaction is no lease, and it says so" {
-    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # the others do not tell, or not always
+    # the other engines report it not at all, or not always
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
     hold tx
     run rowlock break tx
     echo "$output"

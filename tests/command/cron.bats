@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# cron: the daemon. What it starts, what it does about signals and a file that changes, two of them.
+# cron: the jobs that the daemon starts, signals, a changed crontab, and two daemons at once.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -14,19 +14,19 @@ setup() {
     sql "DELETE FROM $(as_table job)"
     sql "DELETE FROM $(as_table run)"
 }
-# What a daemon has started lives on without it.
+# A process that a daemon started outlives the daemon.
 teardown() {
     [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
     local file
     for file in *.pid; do [ ! -e "$file" ] || kill -s KILL "$(cat "$file")" 2>/dev/null || true; done
 }
 
-start_cron() { # [OPTION...]: the daemon of the file tab is $daemon
+start_cron() { # [OPTION...]: starts the daemon of the file tab; its pid is in $daemon
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" cron tab "$@"
     daemon=$started
 }
 said() { grep -q "$1" err; }
-lives_on() { # NAME: a command that writes NAME.pid and stays
+lives_on() { # NAME: a command that writes NAME.pid and keeps running
     echo "echo \$\$ >$1.tmp; mv $1.tmp $1.pid; exec sleep 970"
 }
 has_run() { # NAME TIMES
@@ -59,7 +59,7 @@ TAB
     stop_cron
 }
 
-# Of two daemons one has claimed the last run, and the other last heard that it runs.
+# One of two daemons has claimed the last run; the other one's last answer was that it runs.
 @test "the daemon that ran a job last is killed while nothing runs: the other runs it at its next due time" {
     cat >tab <<'TAB'
 every 1s  boom  --ttl 10m  -- echo boom >>ran; until [ -e let-go ]; do sleep 0.02; done
@@ -79,7 +79,8 @@ TAB
     until has_run boom 2; do sleep 0.1; done
     kill -s TERM "$other"
     ends_with 0 "$other"
-    # by the database's clock; by its lease it would have waited ten minutes, and by the daemon's own limit one
+    # by the database's clock; by the lease it would have waited ten minutes, by the daemon's own
+    # limit one
     rowlock --json jobs boom >json
     local idle
     idle=$(json_sql "(unixepoch(substr(json_extract(document, '\$[0].history[#-2].started'), 1, 19)) -
@@ -175,7 +176,7 @@ TAB
     until_true said "claims nothing more"
     until_true runs_nowhere often
     runs=$(runs_of often)
-    for _ in 1 2 3; do # every instant is left to others
+    for _ in 1 2 3; do # every due time is left to other nodes
         until job -E 3 often --every 1s -- true; do sleep 0.1; done
     done
     [ "$(runs_of often)" = $((runs + 3)) ]

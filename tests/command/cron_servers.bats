@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# cron while its server is away; and how little it asks.
+# cron while its server is away; and how few questions it sends.
 # Runs on: postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -96,7 +96,8 @@ TAB
 }
 
 @test "the daemon's session keeps no mark of the leases that it has given to runs" {
-    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # MariaDB shows no session's locks
+    # MariaDB does not show the locks of sessions
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
     echo 'every 1s often -- echo often >>ran' >tab
     start_cron --grace 0
     until_true has_run often 3
@@ -118,7 +119,7 @@ statements() {
     postgresql) grep -cE '^[^[]*\[[0-9]+\] .*LOG:  (statement|execute)' "$ROWLOCK_TEST_FOLDER/$own/log" ;;
     esac
 }
-asked_in() { # SECONDS OWN: by the daemon; OWN is what our own question costs
+asked_in() { # SECONDS OWN: questions of the daemon; OWN is the number of our own
     local before after
     before=$(statements)
     sleep "$1"
@@ -133,7 +134,8 @@ asked_in() { # SECONDS OWN: by the daemon; OWN is what our own question costs
     own_question=$(asked_in 0 0)
     start_cron
     until [ "$(own_sql "SELECT count(*) FROM $(as_table job)")" = 100 ]; do sleep 0.1; done
-    until [ "$(asked_in 1 "$own_question")" = 0 ]; do :; done # the last of them are answered
+    # until the last questions are answered
+    until [ "$(asked_in 1 "$own_question")" = 0 ]; do :; done
     [ "$(asked_in 15 "$own_question")" -le 1 ]
     kill -s TERM "$daemon"
     ends_with 0 "$daemon"
@@ -169,26 +171,26 @@ TAB
     esac
 }
 
-# ---- sessions are few --------------------------------------------------------------------------------------
+# ---- few sessions are available ---------------------------------------------------------------
 
-few_sessions() { # N: for the account of rowlock's; admin's are not counted
+few_sessions() { # N: for rowlock's account; the administrator's do not count
     case $ROWLOCK_TEST_ENGINE in
     postgresql) own_sql "ALTER ROLE tester CONNECTION LIMIT $1" ;;
     mariadb) own_sql "ALTER USER rowlock@'%' WITH MAX_USER_CONNECTIONS $((${1/-1/0}));
                       ALTER USER rowlock@localhost WITH MAX_USER_CONNECTIONS $((${1/-1/0}))" ;;
     esac
 }
-tokens_of() { # OUTCOME: of the runs that are recorded so, a line each
+tokens_of() { # OUTCOME: the runs recorded with it, one per line
     own_sql "SELECT token FROM $(as_table run) WHERE outcome = '$1'" | sort
 }
 jobs_done() { own_sql "SELECT count(DISTINCT job) FROM $(as_table run) WHERE outcome = 'done'"; }
 # Every run that is recorded as done was executed.
 is_honest() {
-    tokens_of done >recorded # first: what is executed in between is in the file
+    tokens_of done >recorded # read first: commands executed afterwards are in the file too
     sort ran | comm -23 recorded - >untrue
     [ ! -s untrue ] || { own_sql "SELECT * FROM $(as_table run)"; return 1; }
 }
-until_done() { # N: of the jobs, within minutes
+until_done() { # N: of the jobs are done, within minutes
     local tries=0
     until [ "$(jobs_done)" = "$1" ]; do
         is_honest

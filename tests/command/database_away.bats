@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The database goes away beneath who waits in the queue, and comes back: a server of its own is stopped
-# and started again.
+# The database goes away while rowlock waits in the queue, and comes back: the test stops and
+# restarts a server of its own.
 # Runs on: postgresql/native mariadb/row
 
 load lib
@@ -28,12 +28,13 @@ setup() {
 is_up() { rowlock ls >/dev/null 2>&1; }
 is_said() { [ "$(grep -c "^rowlock: the database is away, waiting for it: " err)" = "$1" ]; }
 
-# By no process: nothing but rows is left of it.
+# Acquired without a process, so that only rows of it exist.
 held() { token=$(rowlock acquire --ttl 10m "$1"); }
 
 are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
 
-# The measure of time: one more waiter, whose -w is longer than a try, or an attempt to connect, may take.
+# The measure of time is another waiter, whose -w is longer than a try or an attempt to connect may
+# take.
 @test "who waits in the queue waits as long as the database is away, says so once, and gets the lock" {
     held a
     start_leased a -- touch ran
@@ -89,7 +90,8 @@ are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
     done
 }
 
-# A standby that lets nobody in says what a server says that is starting up (57P03), and for as long as we like.
+# A standby that admits no client gives the same answer as a starting server (57P03), for as long as
+# the test wants.
 rejects() { [ "$("$(postgresql_program pg_isready)" -h "$folder" -p "$port")" = "$folder:$port - rejecting connections" ]; }
 has_rejected_us() { tail -n +"$lines" "$folder/log" | grep -q ' test_own FATAL: '; }
 

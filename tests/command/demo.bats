@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# demo: the first article's program.
+# demo: the program of the first article.
 # Runs on: all
 # Quick: first
 
@@ -9,7 +9,7 @@ load lib
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-ask() { # EXPRESSION over the events of the file json
+ask() { # EXPRESSION over the events in the file json
     sqlite3 :memory: "WITH line AS (
         SELECT key AS at, value ->> 't_ms' AS t_ms, value ->> 'worker' AS worker,
                value ->> 'event' AS event
@@ -39,7 +39,7 @@ ask() { # EXPRESSION over the events of the file json
         acquired,done,released,started,waiting ]
     [ "$(ask "SELECT group_concat(event) FROM line WHERE event IN ('acquired', 'released')")" = \
         "$(yes acquired,released | head -n 5 | paste -sd,)" ]
-    # no worker releases what another acquired
+    # no worker releases another worker's lock
     [ "$(ask "SELECT count(*) FROM (SELECT worker, lead(worker) OVER (ORDER BY at) AS next, event
               FROM line WHERE event IN ('acquired', 'released'))
               WHERE event = 'acquired' AND worker <> next")" = 0 ]

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# demo clones: what five clones do about one mail, on the database that --db names.
+# demo clones: five clones of a program share the job of sending one mail, on the database that --db
+# names.
 # Runs on: all
 # Quick: first
 
@@ -13,7 +14,7 @@ setup() {
     export TMPDIR=$PWD/temp
 }
 
-ask() { # EXPRESSION over the events of the file json
+ask() { # EXPRESSION over the events in the file json
     sqlite3 :memory: "WITH line AS (
         SELECT key AS at, value ->> 'event' AS event, value ->> 'act' AS act, value ->> 'clone' AS clone,
                value ->> 't_ms' AS t_ms, value ->> 'token' AS token, value ->> 'due' AS due,
@@ -30,7 +31,7 @@ is() { # VALUE EXPRESSION
     [ "$found" = "$1" ] || { echo "'$found' instead of '$1': $2"; return 1; }
 }
 
-left_over() { # rows of the job in rowlock's tables
+left_over() { # the job's rows in rowlock's tables
     case $ROWLOCK_TEST_ENGINE in
     postgresql) sql "SELECT (SELECT count(*) FROM rowlock.job) + (SELECT count(*) FROM rowlock.run)" ;;
     *) sql "SELECT (SELECT count(*) FROM rowlock_job) + (SELECT count(*) FROM rowlock_run)" ;;
@@ -45,15 +46,15 @@ left_over() { # rows of the job in rowlock's tables
     is '1|1|0|0|1|0' "SELECT due, sent, twice, refused, runs, lost FROM line WHERE event = 'counts' AND act = 2"
     is '1|1|0|0|2|1' "SELECT due, sent, twice, refused, runs, lost FROM line WHERE event = 'counts' AND act = 3"
     is '1|1|0|1|2|1' "SELECT due, sent, twice, refused, runs, lost FROM line WHERE event = 'counts' AND act = 4"
-    # the counts are those of what the processes told
+    # the counts agree with the reports of the processes
     is '5|1|1|1' "SELECT group_concat(n, '|') FROM (SELECT count(*) AS n FROM line WHERE event = 'sent' GROUP BY act ORDER BY act)"
     is 20 "SELECT count(*) FROM (SELECT DISTINCT act, clone FROM line WHERE event = 'ready' AND clone BETWEEN 1 AND 5)"
-    # who was killed says nothing more, and another sends
+    # a killed clone reports nothing more, and another one sends
     is 0 "SELECT count(*) FROM line AS dead JOIN line AS said USING (act, clone)
           WHERE dead.event = 'killed' AND said.at > dead.at AND said.event <> 'counts'"
     is 1 "SELECT count(*) FROM line AS dead JOIN line AS sent USING (act)
           WHERE dead.event = 'killed' AND sent.event = 'sent' AND sent.clone <> dead.clone"
-    # who was frozen wakes when another has claimed, and is refused with the token it had
+    # a frozen clone wakes after another has claimed the job, and its old token is refused
     is 'frozen,claimed,woken,refused,lost' "SELECT group_concat(event) FROM (
           SELECT line.event FROM line JOIN line AS frozen USING (act) WHERE frozen.event = 'frozen' AND line.at >= frozen.at
           AND (line.clone = frozen.clone OR line.event = 'claimed') ORDER BY line.at)"
@@ -61,7 +62,7 @@ left_over() { # rows of the job in rowlock's tables
           WHERE frozen.event = 'frozen' AND refused.event = 'refused' AND sent.event = 'sent' AND sent.token > frozen.token"
     is 0 "SELECT count(*) FROM (SELECT t_ms, lag(t_ms) OVER (ORDER BY at) AS before FROM line WHERE event <> 'counts')
           WHERE t_ms < before OR typeof(t_ms) <> 'integer'"
-    # nothing stays
+    # nothing is left
     [ -z "$(ls -A temp)" ]
     [ "$(left_over)" = 0 ]
     [ "$(rowlock ls --json)" = '[]' ]

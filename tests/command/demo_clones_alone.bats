@@ -10,7 +10,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     mkdir temp
     export TMPDIR=$PWD/temp
-    # by this name its processes are found, guards and senders too
+    # its processes, guards and senders included, are found by this name
     ln -s "$ROWLOCK" "$PWD/rowlock-of-clones"
     DEMO=$PWD/rowlock-of-clones
     export TERM=xterm
@@ -38,7 +38,7 @@ ended() { # STATUS PID
     [ "$status" = "$1" ]
 }
 shows() { grep -q -- "$2" "$1" 2>/dev/null; }
-at_terminal() { # COMMAND: a person sees the file screen, and types into 5
+at_terminal() { # COMMAND: a person sees the file screen, and types into descriptor 5
     mkfifo keys
     start sh -c 'exec script -qefc "stty cols 100 rows 50; $0" screen <keys >/dev/null' "$1"
     terminal=$started

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# One lock, three doors: what a session of psql (or the mariadb client) locks through the functions
-# excludes another session and the C program, and the other way round.
+# One lock through three doors: a lock that a session of psql (or the mariadb client) acquires by
+# the functions excludes other sessions and the C program, and the other way round.
 # Runs on: postgresql mariadb
 # Quick: first
 
@@ -10,20 +10,20 @@ load lib
 setup_file() { install_technique; }
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
-    rowlock run --tx x -- true # technique row: the name is known
+    rowlock run --tx x -- true # with technique row the name is prepared
 }
 teardown() {
     exec 4>&- 5>&-
     wait
 }
 
-client() { # reads statements from its standard input, as a person at a terminal would type them
+client() { # reads statements from its standard input, like those of a person at a terminal
     case $ROWLOCK_TEST_ENGINE in
     postgresql) psql -qXAt "$ROWLOCK_TEST_URL" ;;
     mariadb) as_root_of_mariadb -N -B --unbuffered "${ROWLOCK_TEST_URL##*/}" ;;
     esac
 }
-open_session() { # NAME DESCRIPTOR: a client whose answers go to the file NAME
+open_session() { # NAME DESCRIPTOR: a client that writes its answers to the file NAME
     mkfifo "$1.in"
     client <"$1.in" >"$1" 2>&1 3>&- 4>&- 5>&- &
     eval "exec $2>$1.in"
@@ -36,7 +36,7 @@ begin_and_lock() { # DESCRIPTOR
     mariadb) echo "CALL rowlock_begin_exclusive('x'); SELECT 'locked';" >&"$1" ;;
     esac
 }
-try_to_lock() { # DESCRIPTOR: answers got=0 or got=1
+try_to_lock() { # DESCRIPTOR: the answer is got=0 or got=1
     case $ROWLOCK_TEST_ENGINE in
     postgresql) echo "BEGIN; SELECT 'got=' || rowlock.try_exclusive('x')::int; COMMIT;" >&"$1" ;;
     mariadb)
@@ -92,7 +92,7 @@ try_to_lock() { # DESCRIPTOR: answers got=0 or got=1
     [[ $output == *"rowlock: "[\'\"]x[\'\"]" is held by "*"ask Ann"* ]]
 }
 
-commented() { # what says of itself what it does
+commented() { # a client that reports its own steps
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
         sql "SELECT DISTINCT 'rowlock.' || proname FROM pg_proc

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# SIGTERM to make check and make bench ends everything that they started; and a server of theirs leaves nothing
-# on the machine.
+# SIGTERM to make check and make bench ends everything that they started; and their servers leave
+# nothing on the machine.
 
 load lib
 # shellcheck source=tests/lib/server.sh
@@ -9,7 +9,7 @@ load lib
 
 setup() {
     cd "$BATS_TEST_DIRNAME/../.." || return 1
-    # Short, for the path of a socket, and open to the user of a server.
+    # Short, because a socket's path is limited, and accessible to a server's user.
     inner=$(mktemp -d /tmp/rowlock-inner.XXXXXX)
     chmod 755 "$inner"
     export BUILD=$ROWLOCK_TEST_BIN
@@ -18,7 +18,8 @@ teardown() {
     [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
     rm -rf "$inner"
 }
-# Whatever is below the folder: programs that have it in their environment, servers in their command line.
+# All processes below the folder: programs have it in their environment, servers in their command
+# line.
 left_over() {
     local pid
     for pid in $(grep -lsaF -e "$inner/rowlock-" /proc/[0-9]*/environ /proc/[0-9]*/cmdline | cut -d / -f 3 | sort -u); do

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A file system that takes no more, by a limit on the size of files; and a reader who has gone.
+# A file system that is full, simulated by a limit on the size of files; and a reader that has
+# ended.
 # Runs on: sqlite/native
 
 bats_require_minimum_version 1.5.0
@@ -11,7 +12,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 kept=$'one\ntwo'
 names() { rowlock --json ls | tr '{' '\n' | sed -n 's/.*"name": *"\([^"]*\)".*/\1/p' | sort; }
-fill() { # takes leases, a KiB more each, until one is refused
+fill() { # acquires leases, each with a KiB of data, until one is refused
     local i
     ulimit -f 100
     for i in $(seq 1 500); do
@@ -28,9 +29,9 @@ fill() { # takes leases, a KiB more each, until one is refused
     grep -q 'disk' refused
     grep -q 'ulimit -f' refused
     [ "$(names | grep -v fill)" = "$kept" ]
-    [ "$(names | grep -c fill)" = "$(grep -c . taken)" ] # who was refused has nothing
+    [ "$(names | grep -c fill)" = "$(grep -c . taken)" ] # the refused caller holds nothing
     rowlock check one --token "$one"
-    rowlock acquire --ttl 1h -n three # there is room again
+    rowlock acquire --ttl 1h -n three # space is free again
     [ "$(names | grep -v fill)" = $'one\nthree\ntwo' ]
 }
 

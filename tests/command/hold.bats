@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# hold: maintenance; nobody works while it lasts, and everybody reads why.
+# hold: maintenance. All commands on the name are refused while it lasts, and each refusal names the
+# reason.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -48,7 +49,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     token=$(rowlock acquire --ttl 1m busy)
     run rowlock hold -n --for 1m --note why busy
     [ "$status" = 75 ]
-    run rowlock hold -w 2 -E 9 --for 1m --note why busy # connecting is part of it
+    run rowlock hold -w 2 -E 9 --for 1m --note why busy # the timeout includes connecting
     echo "$output"
     [ "$status" = 9 ]
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" hold --for 1m --note why busy

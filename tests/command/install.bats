@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# make install: into a folder of one's own; a program is built against it with pkg-config.
+# make install into a private folder; a program is built against it with pkg-config.
 
 load lib
 
 setup_file() {
     export STAGE=$BATS_FILE_TMPDIR/stage
-    # what is built already is installed: other flags would build it again
+    # installs the existing build: other flags would rebuild it
     make -C "$BATS_TEST_DIRNAME/../.." -o all BUILD="$(dirname "$ROWLOCK")" install \
         DESTDIR="$STAGE" PREFIX=/opt/rowlock >"$BATS_FILE_TMPDIR/log" 2>&1 ||
         { cat "$BATS_FILE_TMPDIR/log"; return 1; }

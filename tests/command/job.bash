@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# For the tests of jobs: the job at hand, nodes that die and stand still, and what is written down of runs.
+# For the tests of jobs: a job, nodes that die or freeze, and the recorded runs.
 
 job() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job "$@"; }
 start_job() { start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job "$@"; }
-# A period so long that its next instant does not come while a test runs.
+# A period so long that the next due time does not come during a test.
 rarely=(--every 50w)
 
-view() { # NAME PATH: of what `jobs` says about a job
+view() { # NAME PATH: a field of the job in `jobs --json`
     rowlock --json jobs "$1" | json "\$[0].$2"
 }
-run_is() { # NAME N PATH VALUE: of the history, 0 is the latest
+run_is() { # NAME N PATH VALUE: checks a field of run N of the history; 0 is the latest
     local is
     is=$(view "$1" "history[$2].$3")
     [ "$is" = "$4" ] || { echo "$1, run $2: $3 is '$is', not '$4'"; return 1; }
@@ -19,7 +19,8 @@ runs_of() { rowlock --json jobs "$1" | json_sql "json_array_length(document, '\$
 is_running_somewhere() { [ -n "$(view "$1" running_at)" ]; }
 runs_nowhere() { ! is_running_somewhere "$1"; }
 
-# start_node NAME [OPTION...]: a job whose command runs on: its rowlock is $node; guard and command too.
+# start_node NAME [OPTION...]: starts a job whose command keeps running; $node is the pid of
+# rowlock.
 start_node() {
     rm -f command
     start_job "$1" "${rarely[@]}" "${@:2}" -- bash -c "$on_term
@@ -27,13 +28,14 @@ start_node() {
     node=$started
     until_true is_there command
 }
-all_of_node() { # SIGNAL: the whole node, as it were: rowlock, guard, command and what it started
+all_of_node() { # SIGNAL: to the whole node: rowlock, guard, command and its descendants
     local guard
     guard=$(guard_of "$node")
     # shellcheck disable=SC2046
     kill -s "$1" "$node" "$guard" $(pgrep -P "$(cat command)") "$(cat command)"
 }
-# is_due_in NAME MS: from now, by the database's clock; what it said of the job's schedule stays
+# is_due_in NAME MS: sets the due time relative to the database's clock; the row's schedule stays
+# the same
 is_due_in() {
     local now
     case $ROWLOCK_TEST_ENGINE in

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# job: of all nodes that call exactly one runs the command; what dies or stands still is replaced, and what
-# became of every run is written down.
+# job: of all nodes that call, exactly one runs the command. Nodes that die or freeze are replaced,
+# and the outcome of every run is recorded.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -12,7 +12,7 @@ load job.bash
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-# ---- due, or not -------------------------------------------------------------------------------------
+# ---- due, or not -------------------------------------------------------------------------------
 
 @test "what is due is run once; who calls again ends at once, with 0 and in silence" {
     run job a "${rarely[@]}" -- echo ran
@@ -68,7 +68,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 @test "a call that comes early waits for the due time, and says so; its command is given it" {
     yearly=(--cron '0 0 1 1 *' --verbose)
     job early "${yearly[@]}" -- false
-    is_due_in early 15000 # a loaded machine is slow to start it
+    is_due_in early 15000 # a loaded machine starts it slowly
     due=$(due_of early)
     run job early "${yearly[@]}" -- sh -c 'echo "$ROWLOCK_DUE $ROWLOCK_ATTEMPT"'
     echo "$output"
@@ -126,7 +126,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(cat said)" = "$due 1"$'\n'"$due 2" ]
 }
 
-# ---- how a run ends ------------------------------------------------------------------------------------
+# ---- how a run ends ----------------------------------------------------------------------------
 
 @test "the exit status is the command's, and written down" {
     run job status "${rarely[@]}" -- sh -c 'echo out; exit 5'
@@ -210,7 +210,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(runs_of short)" = 2 ]
 }
 
-# ---- nodes that die or stand still -----------------------------------------------------------------------
+# ---- nodes that die or freeze -----------------------------------------------------------------
 
 @test "a node is killed: after its lease whoever calls next runs it, and the lost run is written down" {
     start_node killed --ttl 6s
@@ -264,7 +264,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run_is frozen 1 outcome late
 }
 
-# ---- runs that never ran -------------------------------------------------------------------------------
+# ---- runs whose command never started ---------------------------------------------------------
 
 @test "p5: a run whose lease is too old when the command is to start is not started, not done, and no try" {
     start_too_late job:late job --verbose late "${rarely[@]}" --retry 0 --ttl 4s -- touch ran
@@ -293,7 +293,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
         $(pid_into command); while :; do sleep 970 & wait; done"
     node=$started
     until_true is_there command
-    kill -s STOP "$node" # nothing is renewed; the guard ends the command
+    kill -s STOP "$node" # no renewal succeeds; the guard ends the command
     until_true is_gone "$(cat command)"
     kill -s CONT "$node"
     ends_with 123 "$node"
@@ -327,7 +327,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     grep -qx few40 ran
 }
 
-# ---- operators -------------------------------------------------------------------------------------------
+# ---- operators ---------------------------------------------------------------------------------
 
 @test "hold job:NAME keeps it away; when that is over it is run" {
     token=$(rowlock hold --for 2h --note 'new disks, ask Ann' job:away 2>/dev/null)

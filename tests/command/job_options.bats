@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# job, jobs, cron: wrong usage; and a database that nobody named.
+# job, jobs, cron: wrong usage; and commands without a database URL.
 
 load lib
 
@@ -10,7 +10,7 @@ setup() {
     export HOME=$BATS_TEST_TMPDIR XDG_STATE_HOME=$BATS_TEST_TMPDIR/state XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
     unset ROWLOCK_URL ROWLOCK_URL_FILE
 }
-refused() { # WORD ARGUMENT...: 64, and a message with WORD
+refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     local word=$1
     shift
     run rowlock "$@"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What a job's command prints: passed through whole, and its end kept as text that every database takes.
+# The output of a job's command: passed through completely; its end is stored as text that every
+# database accepts.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -39,7 +40,7 @@ kept() { view "$1" last_output; }
     job a "${rarely[@]}" -- printf 'a\0b\377c\303\251\n' >out
     cmp out <(printf 'a\0b\377c\303\251\n')
     [ "$(kept a)" = "a?b?cé" ]
-    # an e with an accent is two bytes, and one of them is the first of the last 2048
+    # an e with an accent has two bytes, and the last 2048 bytes begin with the second one
     job b "${rarely[@]}" -- perl -e 'print "\xc3\xa9" x 2000, "x"' >/dev/null
     [ "$(kept b)" = "$(perl -e 'print "\xc3\xa9" x 1023, "x"')" ]
 }
@@ -70,7 +71,8 @@ kept() { view "$1" last_output; }
     holder=$started
     until_true is_there command
     token=$(view a running_token) expires=$(item job:a '$[0].expires')
-    until [ "$(item job:a '$[0].expires')" != "$expires" ]; do sleep 0.05; done # it is renewed
+    # the lease is renewed
+    until [ "$(item job:a '$[0].expires')" != "$expires" ]; do sleep 0.05; done
     [ "$(view a running_token)" = "$token" ]
     rowlock break job:a
     ends_with 123 "$holder"

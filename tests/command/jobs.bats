@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# jobs: for people, for scripts, for monitoring.
+# jobs: its output for people, for scripts and for monitoring.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -78,7 +78,7 @@ checked() { # STATUS PATTERN [NAME]
     for _ in 1 2 3; do
         until job -E 3 often --every 1s -- sh -c 'echo "$ROWLOCK_TOKEN"' >last; do sleep 0.1; done
     done
-    [ "$(rowlock jobs often | grep -c ' done ')" = 4 ] # the job's own row, too
+    [ "$(rowlock jobs often | grep -c ' done ')" = 4 ] # the job's own row too
     [ "$(rowlock jobs often --limit 2 | grep -c ' done ')" = 3 ]
     [ "$(rowlock --json jobs often --limit 1 | json_sql "json_array_length(document, '\$[0].history')")" = 1 ]
     [ "$(rowlock --json jobs often --limit 1 | json '$[0].history[0].token')" = "$(cat last)" ]
@@ -93,7 +93,7 @@ checked() { # STATUS PATTERN [NAME]
     checked 0 "fine: 2 jobs"
     rowlock break job:b
     ends_with 123 "$node"
-    checked 0 "fine: 2 jobs" # somebody wanted that
+    checked 0 "fine: 2 jobs" # another client wanted that
     [ "$(rowlock --json jobs --check | json '$[0].state')" = fine ]
 }
 

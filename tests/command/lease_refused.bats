@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# run, acquire, hold: what is said to who does not get a lease, and the exit status.
+# run, acquire, hold: the message and the exit status when a lease is refused.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -9,7 +9,8 @@ load lib
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-refused() { # STATUS URL WAIT-OPTION...: to each verb that takes a lease; says why into the file VERB
+# STATUS URL WAIT-OPTION...: runs each verb that acquires a lease; its message goes to the file VERB
+refused() {
     local expected=$1 url=$2 run=0 acquire=0 hold=0
     shift 2
     rm -f run acquire hold
@@ -23,7 +24,7 @@ refused() { # STATUS URL WAIT-OPTION...: to each verb that takes a lease; says w
     for verb in run acquire hold; do grep -q '^rowlock: ' "$verb"; done
 }
 
-# ---- busy ------------------------------------------------------------------------------------------
+# ---- busy --------------------------------------------------------------------------------------
 
 @test "75: who holds it, since when, and how many wait" {
     token=$(rowlock acquire --ttl 5m --note 'ask Ann' a)
@@ -36,7 +37,7 @@ refused() { # STATUS URL WAIT-OPTION...: to each verb that takes a lease; says w
     rowlock release a --token "$token"
     wait "${all_started[@]}"
 }
-says_waiting() { # COUNT: each verb
+says_waiting() { # COUNT: each verb reports it
     refused 75 "$ROWLOCK_TEST_URL" -n || return 1
     for verb in run acquire hold; do
         grep -q "^rowlock: 'a' is held by .*since 20[0-9-]* [0-9:]* +0000, expires 20[0-9-]* [0-9:]* +0000, .*ask Ann.* $1 waiting" $verb || return 1
@@ -68,7 +69,7 @@ says_waiting() { # COUNT: each verb
     [ -n "$output" ]
 }
 
-# ---- no database -------------------------------------------------------------------------------------
+# ---- no database -------------------------------------------------------------------------------
 
 @test "69: nothing answers there" {
     case $ROWLOCK_TEST_ENGINE in
@@ -101,7 +102,7 @@ says_waiting() { # COUNT: each verb
 }
 
 @test "69: a database without schema, and what to run" {
-    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # where the tables are made on first use
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # where the tables are created on first use
     empty=${ROWLOCK_TEST_URL%/*}/test_${ROWLOCK_TEST_URL##*_}e
     sql "CREATE DATABASE ${empty##*/}"
     refused 69 "$empty" || { sql "DROP DATABASE ${empty##*/}"; false; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# acquire, check, renew, release: a lease in the hands of a script.
+# acquire, check, renew, release: a script's lease.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -9,7 +9,7 @@ load lib
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-# ---- acquire ---------------------------------------------------------------------------------------
+# ---- acquire -----------------------------------------------------------------------------------
 
 @test "p1 acquire prints a token, and nobody else gets the name" {
     token=$(rowlock acquire --ttl 1m --note 'ask Ann' one)
@@ -117,7 +117,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(item 'n"' '$[0].name')" = 'n"' ]
 }
 
-# ---- check -----------------------------------------------------------------------------------------
+# ---- check -------------------------------------------------------------------------------------
 
 @test "check: 0 valid, 1 not" {
     token=$(rowlock acquire --ttl 1m checked)
@@ -170,7 +170,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$status" = 1 ]
 }
 
-# ---- renew -----------------------------------------------------------------------------------------
+# ---- renew -------------------------------------------------------------------------------------
 
 @test "renew prolongs, and never shortens" {
     token=$(rowlock acquire --ttl 1m longer)
@@ -199,7 +199,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [[ $output == *"stop it"*"'rowlock ls lost'"* ]]
 }
 
-# ---- standard output ------------------------------------------------------------------------------
+# ---- standard output ---------------------------------------------------------------------------
 
 exits() { # STATUS COMMAND...
     local want=$1 got=0
@@ -239,13 +239,13 @@ exits() { # STATUS COMMAND...
 @test "a closed standard descriptor is no place for a connection" {
     token=$(rowlock acquire --ttl 1m x)
     exits 0 rowlock release x --token "$token" <&- >&- 2>&-
-    exits 123 rowlock release x --token 1 <&- >&- 2>&- # the error has nowhere to go
+    exits 123 rowlock release x --token 1 <&- >&- 2>&- # the error cannot be printed
     exits 1 rowlock check x --token 1 <&- 2>&-
     rowlock run y -- sh -c 'exec >seen; for fd in 0 2; do [ -e /proc/self/fd/$fd ] && echo $fd; done; true' <&- 2>&-
-    [ ! -s seen ] # and stays closed for the command
+    [ ! -s seen ] # and it is also closed for the command
 }
 
-# ---- release ---------------------------------------------------------------------------------------
+# ---- release -----------------------------------------------------------------------------------
 
 @test "release: 0, and 123 if it was lost" {
     token=$(rowlock acquire --ttl 1m freed)

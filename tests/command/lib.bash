@@ -1,14 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# For the tests of the command: the command on the database under test, a holder that can be told to
-# let go, and what the server itself says about who waits. Events are waited for, never slept for.
+# For the tests of the command: runs it on the database under test, starts holders that release on
+# request, and asks the server which sessions wait. Tests wait for events, and never sleep for a
+# fixed time.
 
 ROWLOCK=${ROWLOCK:-${ROWLOCK_TEST_BIN:-build}/rowlock}
 
 rowlock() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$@"; }
 install_technique() { rowlock schema install --technique "$ROWLOCK_TEST_TECHNIQUE"; }
 
-sql() { # STATEMENT: as superuser; rows, one a line
+sql() { # STATEMENT: as superuser; prints rows, one per line
     case $ROWLOCK_TEST_ENGINE in
     sqlite) sqlite3 -cmd '.timeout 10000' "${ROWLOCK_TEST_URL#sqlite:}" "$1" ;;
     postgresql) psql -qXAt "$ROWLOCK_TEST_ADMIN" -c "$1" ;;
@@ -19,7 +20,7 @@ as_root_of_mariadb() {
     mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root "$@"
 }
 
-until_true() { # COMMAND...: half a minute at most
+until_true() { # COMMAND...: repeats it until it succeeds, for half a minute at most
     local tries=0
     until "$@"; do
         tries=$((tries + 1))
@@ -31,18 +32,18 @@ until_true() { # COMMAND...: half a minute at most
     done
 }
 is_there() { [ -e "$1" ]; }
-is_gone() { # PID: or a zombie, which holds nothing
+is_gone() { # PID: has ended, or is a zombie, which holds nothing
     ! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
 }
 
-# How many sessions of this database wait for a lock, as the server says.
+# How many sessions of this database wait for a lock, as the server reports it.
 waiters() {
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
         sql "SELECT count(*) FROM pg_stat_activity
              WHERE datname = current_database() AND wait_event_type = 'Lock'"
         ;;
-    # not information_schema.innodb_trx, which is not taken anew while others look at it
+    # not information_schema.innodb_trx, which is not refreshed while other sessions read it
     mariadb)
         local waiting
         waiting=$(sql 'SHOW ENGINE INNODB STATUS' | sed 's/\\n/\n/g' |
@@ -55,7 +56,7 @@ waiters() {
 }
 somebody_waits() { [ "$(waiters)" != 0 ]; }
 
-end_sessions() { # every session of rowlock's in this database is killed
+end_sessions() { # kills every session of rowlock in this database
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
         sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -72,19 +73,20 @@ end_sessions() { # every session of rowlock's in this database is killed
     esac
 }
 
-# start COMMAND...: in the background, without bats' own descriptors; its pid is in $started. Signals
-# that a shell without job control ignores for what it starts are the default again.
+# start COMMAND...: in the background, without bats' own descriptors; its pid is in $started. A
+# shell without job control makes its background commands ignore some signals: these get their
+# default action again.
 start() {
     env --default-signal=INT,QUIT "$@" >>out 2>>err 3>&- 4>&- &
     started=$!
     all_started+=("$started")
 }
 all_started=()
-# A test that failed leaves no lock to the next one.
+# A test that failed must not leave a lock to the next one.
 teardown() {
     [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
 }
-# hold NAME [OPTION...]: a holder that has the lock when this returns; `let_go` ends it.
+# hold NAME [OPTION...]: starts a holder that has the lock when this returns; `let_go` ends it.
 hold() {
     rm -f holding let-go
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx "$@" -- \
@@ -96,43 +98,43 @@ let_go() {
     touch let-go
     wait "$holder"
 }
-# Listens, hangs up on everybody, and says in the file calls how many came.
+# Listens, closes every connection, and writes the number of connections to the file calls.
 counter='use IO::Socket::INET; $| = 1;
     my $s = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1") or die;
     open my $p, ">", "port.tmp"; print $p $s->sockport; close $p; rename "port.tmp", "port";
     while (my $c = $s->accept) { open my $n, ">>", "calls"; print $n "call\n"; close $n; close $c }'
-start_counter() { # sets counter_url, of a server of the engine under test
+start_counter() { # sets counter_url, the URL of such a server of the engine under test
     start perl -e "$counter"
     until_true is_there port
     counter_url="${ROWLOCK_TEST_ENGINE}://somebody@127.0.0.1:$(cat port)/x"
     [ "$ROWLOCK_TEST_ENGINE" = mariadb ] || counter_url="$counter_url?sslmode=disable&gssencmode=disable"
 }
 calls() { wc -l <calls; }
-# A command (of perl, for a shell with children in the foreground may miss a signal) that writes into the file
-# seen what it gets, in its own order, and ends with 5 when there is a file stop.
+# A command that appends the signals that it gets to the file seen, in order, and exits with 5 when
+# the file stop exists. In perl, because a shell with foreground children may miss a signal.
 listener='sub see { open my $seen, ">>", "seen"; print $seen "$_[0]\n" }
     for my $name (qw(TERM INT HUP QUIT USR1 USR2)) {
         $SIG{$name} = sub { see($name) } if ($SIG{$name} // "") ne "IGNORE";
     }
     see("ready"); select undef, undef, undef, 0.02 until -e "stop"; exit 5'
 has_seen() { grep -qx "$1" seen 2>/dev/null; }
-# What ended it: "exit N" or "signal N".
+# How it ended: "exit N" or "signal N".
 how_it_ended() {
     perl -e 'system { $ARGV[0] } @ARGV; print $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n"' \
         "$@"
 }
 
-# ---- leases -----------------------------------------------------------------------------------------
+# ---- leases ------------------------------------------------------------------------------------
 
-json() { # PATH: what stands there in the JSON on standard input
+json() { # PATH: the value at that path in the JSON on standard input
     json_sql "json_extract(document, '$1')"
 }
-json_sql() { # EXPRESSION: of the document on standard input
+json_sql() { # EXPRESSION: its value for the document on standard input
     local document
     document=$(cat)
     sqlite3 -batch :memory: "SELECT $1 FROM (SELECT '${document//\'/\'\'}' AS document)"
 }
-item() { # NAME PATH: of what ls says about a name
+item() { # NAME PATH: a field of the name in `ls --json`
     rowlock --json ls "$1" | json "$2"
 }
 is_held() { rowlock ls "$1" >/dev/null; }
@@ -140,8 +142,9 @@ is_free() { ! is_held "$1"; }
 is_waited_for() { rowlock ls "$1" | grep -q ' waiting '; }
 nobody_waits_for() { ! is_waited_for "$1"; }
 
-# start_too_late NAME OPTION...: a rowlock that takes the lease NAME, of 4s, and stands before it starts its
-# command, for its standard error is a full pipe, until the lease is too old for a command. Its pid is $started.
+# start_too_late NAME OPTION...: a rowlock that acquires the lease NAME, with a ttl of 4s, and stops
+# before it starts its command, because its standard error is a full pipe. It continues when the
+# lease is too old for a command. Its pid is $started.
 start_too_late() {
     local name=$1
     shift

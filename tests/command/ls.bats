@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# ls: who holds, who waits, since when, from where.
+# ls: holders and waiters, with time and place.
 # Runs on: sqlite/native postgresql/native postgresql/row mariadb/row
 # Quick: first
 
@@ -11,7 +11,7 @@ setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
     local pid
-    for pid in "${all_started[@]}"; do # withdrawn in order: what is killed is listed for a while
+    for pid in "${all_started[@]}"; do # withdrawn properly: a killed waiter is listed for a while
         kill "$pid" 2>/dev/null || true
         until_true is_gone "$pid"
     done
@@ -79,7 +79,7 @@ keys='name,state,mode,token,owner,host,pid,command,note,since,expires,limit,stop
     [[ $output =~ (59m|1h00m) ]]
     until_true shows_the_queue b
 }
-# A waiter that a busy machine let stand for a second may have lost its place: the queue is what its rows say.
+# On a busy machine a waiter may lose its place after a second: the order is that of the rows.
 shows_the_queue() { # NAME
     local before after table=rowlock_waiter shown
     [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || table=rowlock.waiter
@@ -181,7 +181,7 @@ said_by_ls() { rowlock ls | grep -q -- "$1"; }
 @test "a name that a transaction holds is held, though nobody waits for it" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     for mode in exclusive shared; do
-        # technique row marks both alike, as exclusive
+        # technique row marks both in the same way, as exclusive
         [ "$mode/$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" != shared/postgresql/row ] || continue
         hold work "--$mode"
         run rowlock ls work
@@ -199,12 +199,12 @@ said_by_ls() { rowlock ls | grep -q -- "$1"; }
     [ "$status" = 1 ]
 }
 
-# MariaDB tells whose it is to the privilege PROCESS only, and while somebody waits.
+# MariaDB reports the holder only with the privilege PROCESS, and while a session waits.
 as_far_as_told() { "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" "$@"; }
-# InnoDB takes its picture of the transactions anew only when nobody has looked for 0.1 s.
+# InnoDB refreshes its snapshot of the transactions only after 0.1 s without a reader.
 transaction_is_listed() { sleep 0.15; as_far_as_told ls work | grep -q '^work  held, tx  exclusive '; }
 
-session_of_holder() { # that does not wait
+session_of_holder() { # the session that does not wait
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
         sql "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'"
@@ -228,7 +228,7 @@ session_of_holder() { # that does not wait
     [ "$(json '$[0].kind' <list)" = transaction ]
     session=$(session_of_holder)
     [ "$(json '$[0].pid' <list)" = "$session" ]
-    as_far_as_told ls work >list # never as if it were a process of the client's host
+    as_far_as_told ls work >list # never listed as a process of the client's host
     cat list
     grep -q "^work  held, tx  .* [^ :]* .*, server session $session\$" list
     run as_far_as_told run --tx -n work -- true
@@ -240,7 +240,7 @@ session_of_holder() { # that does not wait
     until_true is_free work
 }
 
-# Without a name: PostgreSQL tells of a lock its key alone, so the name must stand somewhere.
+# Without a name: PostgreSQL reports only the key of a lock, so another table must have the name.
 tx_is_listed() { sleep 0.15; as_far_as_told ls | grep -q "^$1  *held, tx  *exclusive "; }
 one_waits() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = 1 ]; }
 
@@ -264,12 +264,13 @@ one_waits() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = 1 ]; }
 }
 
 @test "a counter that is being drawn from is listed" {
-    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # MariaDB tells of what is waited for
+    # MariaDB reports locks that a session waits for
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
     rowlock next invoice
     hold counter:invoice
     tx_is_listed counter:invoice
     let_go
-    hold unknown # but to the technique row
+    hold unknown # except with technique row
     if [ "$ROWLOCK_TEST_TECHNIQUE" = row ]; then
         tx_is_listed unknown
     else

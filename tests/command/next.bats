@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# next: numbers without a gap, for scripts.
+# next: gapless numbers for scripts.
 # Runs on: all
 # Quick: first
 

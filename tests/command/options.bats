@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Verbs, options, usage, help, man page and completion: what needs no server.
+# Verbs, options, usage, help, manual page and completion: everything that needs no server.
 
 bats_require_minimum_version 1.5.0
 load lib
@@ -12,7 +12,7 @@ setup() {
 }
 verbs() { "$ROWLOCK" help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'; }
 long_options() { grep -oE -- '(^|[ ,])--[a-z][a-z-]+' | tr -d ' ,' | sort -u; }
-refused() { # WORD ARGUMENT...: 64, a message with WORD, and the usage
+refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and the usage
     local word=$1
     shift
     run "$ROWLOCK" "$@"
@@ -188,7 +188,7 @@ refused() { # WORD ARGUMENT...: 64, a message with WORD, and the usage
     done
 }
 
-# ---- one source --------------------------------------------------------------------------------------
+# ---- help, manual page and completion have one source -----------------------------------------
 
 plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/-/g' "$1"; }
 
@@ -277,7 +277,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     [ "$status" = 125 ]
 }
 
-# There is no server for it in the tests: what is made of MariaDB's text is at least looked through.
+# The tests have no MySQL server, so this at least checks the text derived from MariaDB's schema.
 @test "what MySQL is given knows no word of MariaDB's own; all procedures are there, and granted" {
     for technique in row insert; do
         "$ROWLOCK" schema print mysql --technique $technique | sed 's/-- .*//' >text
@@ -311,7 +311,8 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
 @test "what is put in for role and table makes sense in the comments, too" {
     for dialect in postgresql mariadb mysql sqlite; do
         "$ROWLOCK" schema print $dialect --technique insert --role clerk --table bobj >text
-        # what a comment says of them: "the role clerk", "the table public.bobj", not of the word that stood there
+        # comments that name "the role clerk" or "the table public.bobj" are meant, not the original
+        # word
         grep -hE -- '--.*\b(clerk|bobj)\b' text | tee said
         run ! grep -vE 'the role (or account )?clerk\b|(the table (public\.)?|unique key in )bobj\b' said
         run ! grep -qE '\b(application|rowlock_object)\b' text

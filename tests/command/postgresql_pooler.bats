@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The command through a pooler that gives a backend to a transaction only.
+# The command through a pooler that assigns a backend to each transaction only.
 # Runs on: postgresql/native
 
 bats_require_minimum_version 1.5.0
@@ -99,9 +99,9 @@ expires_later_than() { [[ $(item a '$[0].expires') > $1 ]]; }
     rowlock vacuum
 }
 
-# What a transaction locks is let go by its COMMIT, not by its client, so that it is nothing to a lock which backend
-# the next transaction gets.
-psql_session() { # NAME DESCRIPTOR: through the pooler; its answers go to the file NAME
+# The COMMIT ends the locks of a transaction, not the disconnect of its client. So a lock does not
+# depend on the backend that the next transaction gets.
+psql_session() { # NAME DESCRIPTOR: a client through the pooler, with its answers in the file NAME
     mkfifo "$1.in"
     psql -qXAt "$POOLED" <"$1.in" >"$1" 2>&1 3>&- 4>&- 5>&- &
     eval "exec $2>$1.in"
@@ -128,7 +128,7 @@ backends_that_hold() {
     run ! said b locked
     echo "COMMIT; SELECT 'committed';" >&4
     until_true said b locked
-    # the backend that had it has let go, though its client is there, and serves others meanwhile
+    # the backend has released it, though its client is connected, and serves others meanwhile
     until_true said a committed
     [ "$(backends_that_hold c)" = 1 ]
     [ "$(psql -qXAt "$POOLED" -c "SELECT rowlock.try_shared('c')")" = t ]

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# run --tx when the server hangs. Only here has a session a process that can be stopped.
+# run --tx while the server hangs. Only PostgreSQL has a process per session, which the test can
+# stop.
 # Runs on: postgresql/native
 
 load lib
@@ -8,7 +9,7 @@ load lib
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-asked_in_vain() { # bytes wait in a socket of the server's
+asked_in_vain() { # unread bytes are in a socket of the server
     awk -v port="$(printf ':%04X' "$ROWLOCK_TEST_POSTGRESQL_PORT")" \
         'substr($2, length($2) - 4) == port && $4 == "01" && $5 !~ /:00000000$/ { found = 1 }
          END { exit !found }' /proc/net/tcp

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# refresh, use, expire, subjects: the article's table of what two sessions observed, from the shell, with a real
-# cache table; and what a command may do besides.
+# refresh, use, expire, subjects: the article's table of observations by two sessions, repeated from
+# the shell with a real cache table; and other behaviour of the command.
 # Runs on: all
 # Quick: first
 
@@ -10,7 +10,7 @@ load lib
 
 setup_file() { install_technique; }
 
-# ./app STATEMENT: a program that knows no rowlock, of the cache's own database.
+# ./app STATEMENT: a program that does not use rowlock, on the cache's own database.
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     subject="$BATS_TEST_NUMBER-cache"
@@ -23,13 +23,13 @@ mariadb) exec mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socke
     "${ROWLOCK_TEST_URL##*/}" -e "$1" ;;
 esac
 APP
-    # makes the cache anew: what is in it is how often that was done
+    # refreshes the cache, which contains how often that was done
     cat >fill <<'FILL'
 #!/bin/sh
 echo x >>fills
 ./app "BEGIN; DELETE FROM data_cache; INSERT INTO data_cache VALUES ($(wc -l <fills)); COMMIT"
 FILL
-    # says `inside`, and stays until it may go
+    # prints `inside`, and waits until it may continue
     cat >gate <<'GATE'
 #!/bin/sh
 [ $# = 0 ] || "$@"
@@ -43,10 +43,10 @@ GATE
 
 here() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$1" "$subject" "${@:2}"; }
 start_here() { start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$1" "$subject" "${@:2}"; }
-inside() { # N: so many are in at this moment, or were
+inside() { # N: that many are inside now, or were
     [ "$(find . -name 'inside.*' | wc -l)" = "$1" ]
 }
-enter() { # VERB [OPTION...] -- gate: in the background; it is in when this returns
+enter() { # VERB [OPTION...] -- gate: starts it in the background, and returns when it is inside
     local before
     before=$(find . -name 'inside.*' | wc -l)
     start_here "$@"
@@ -56,7 +56,7 @@ waits() { until_true is_waited_for "subject:$subject"; }
 filled() { ./app "SELECT max(n) FROM data_cache"; }
 of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
 
-# ---- the article's table ---------------------------------------------------------------------------
+# ---- the article's table -----------------------------------------------------------------------
 
 @test "row 1: of two that refresh at once one waits, and finds it done" {
     enter refresh --max-age 1h --json -- ./gate ./fill
@@ -151,7 +151,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(filled)" = 2 ]
 }
 
-# ---- when it is fresh, and when it fails --------------------------------------------------------------
+# ---- fresh data, and failures -----------------------------------------------------------------
 
 @test "what is fresh is not made, and waits for nobody; its age is the database's" {
     [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":true}' ]
@@ -238,7 +238,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
         perl -e '$SIG{TERM} = sub { exit 0 }; open my $f, ">", "inside.$$"; close $f; sleep 1 while 1'
     until_true inside 1
     command=$(echo inside.*)
-    kill -s STOP "$started" # nothing is renewed; the guard ends the command
+    kill -s STOP "$started" # no renewal succeeds; the guard ends the command
     until_true is_gone "${command#inside.}"
     kill -s CONT "$started"
     status=0
@@ -284,7 +284,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     touch go
 }
 
-# ---- --stale-ok ---------------------------------------------------------------------------------------------
+# ---- --stale-ok --------------------------------------------------------------------------------
 
 @test "--stale-ok: while another makes it anew, who comes goes on with what is there" {
     here refresh --max-age 1h -- ./fill
@@ -294,7 +294,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$status" = 0 ]
     [ "$output" = '{"refreshed":false}' ]
     [[ $stderr == *"made anew by another"* ]]
-    here expire # there is something all the same
+    here expire # the data exists nevertheless
     here refresh --stale-ok --max-age 1h -- ./fill
     touch go
     wait "$started"
@@ -319,14 +319,14 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     using=$started
     start_here refresh --stale-ok --max-age 0 -- ./fill
     waits
-    here refresh --stale-ok --max-age 0 -- ./fill # behind one that waits already
+    here refresh --stale-ok --max-age 0 -- ./fill # behind another waiter
     touch go
     wait "$using"
     wait "$started"
     [ "$(filled)" = 2 ]
 }
 
-# ---- use ------------------------------------------------------------------------------------------------------
+# ---- use ---------------------------------------------------------------------------------------
 
 @test "use --max-age --refresh makes it, if it is stale, and then uses it" {
     run here use --max-age 1h --refresh './fill; echo "$ROWLOCK_NAME"' -- sh -c 'echo "using $ROWLOCK_NAME"; ./app "SELECT n FROM data_cache"'
@@ -406,7 +406,7 @@ BLOCK
     [ -e both ]
 }
 
-# ---- expire, subjects -------------------------------------------------------------------------------------------
+# ---- expire, subjects --------------------------------------------------------------------------
 
 @test "expire makes it stale, whatever its age, also what is under way" {
     run --separate-stderr here expire

@@ -1,15 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# For the tests of `run` with leases: commands that write down who they are, and how their rowlock ended.
+# For the tests of `run` with leases: commands that record their processes, and the end of their
+# rowlock.
 
 leased() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$@"; }
 start_leased() { start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$@"; }
 
-# A shell line that writes its process into FILE, at once and whole.
+# A shell line that writes its process into FILE, in one step.
 pid_into() { echo "echo \$\$ >$1.tmp; mv $1.tmp $1"; }
-# start_tree [OPTION...] NAME: a command with a grandchild, and a daemon that forked twice and has a
-# session of its own; their processes are in the files command, grandchild and daemon. What it does about
-# TERM is in $on_term.
+# start_tree [OPTION...] NAME: starts a command with a grandchild, and a daemon that forked twice
+# and has a session of its own. Their processes are in the files command, grandchild and daemon.
+# $on_term is its action on TERM.
 on_term=
 start_tree() {
     rm -f command grandchild daemon
@@ -31,9 +32,10 @@ ends_with() { # STATUS PID: of a child that was started in the background
     echo "ended with $status"
     [ "$status" = "$1" ]
 }
-# ends_soon STATUS PID URL: a rowlock of start_tree, whose command is dead or dies: it does not wait for the
-# database at URL, which says nothing. The measure of time is another rowlock, begun when the command is
-# dead, that waits there until it gives up connecting: a statement that is given up takes longer.
+# ends_soon STATUS PID URL: checks that a rowlock of start_tree, whose command is dead or dying,
+# does not wait for the unresponsive database at URL. The measure of time is another rowlock,
+# started after the command's death: it waits there until it gives up connecting. Giving up a
+# statement takes longer.
 ends_soon() {
     local measure
     until_true tree_is_gone
@@ -49,10 +51,10 @@ ends_soon() {
     ends_with "$1" "$2"
 }
 parent_of() { ps -o ppid= -p "$1" | tr -d " "; }
-guard_of() { pgrep -P "$1"; } # of a rowlock that runs a command
+guard_of() { pgrep -P "$1"; } # PID of a rowlock that runs a command
 
-# start_next NAME [FILE...]: waits for the lock; when it has it, it writes down whether a process of FILE
-# still lives.
+# start_next NAME [FILE...]: waits for the lock; once it has the lock, it records whether a process
+# of FILE is still alive.
 start_next() {
     local name=$1
     shift

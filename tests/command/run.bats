@@ -10,11 +10,11 @@ load lib
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 held() { rowlock run -n --tx "$@" -- true; }
-# Where InnoDB finds a deleted row of the name that is not purged yet, it locks the gap to the next one
-# too: a name may then have to wait for its neighbour. A known weakness of this technique there.
+# If InnoDB finds a deleted but unpurged row of the name, it also locks the gap to the next row. A
+# name may then have to wait for its neighbour. This is a known weakness of this technique there.
 neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/insert ]; }
 
-# ---- the command -----------------------------------------------------------------------------------
+# ---- the command -------------------------------------------------------------------------------
 
 @test "the exit status is the command's" {
     run rowlock run --tx a -- sh -c 'exit 7'
@@ -96,7 +96,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     [ "$output" = "--tx -n --db x" ]
 }
 
-# ---- the lock ----------------------------------------------------------------------------------------
+# ---- the lock ----------------------------------------------------------------------------------
 
 @test "the lock is held while the command runs, and free when it has ended" {
     hold a
@@ -226,7 +226,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     [ "$output" = fine ]
 }
 
-# ---- signals while it runs -----------------------------------------------------------------------------
+# ---- signals while it runs ---------------------------------------------------------------------
 
 @test "TERM, INT, HUP, QUIT, USR1 and USR2 are passed on" {
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- perl -e "$listener"
@@ -293,7 +293,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     [ "$(sort -u own | wc -l)" = 2 ]
 }
 
-# ---- loss ------------------------------------------------------------------------------------------------
+# ---- loss --------------------------------------------------------------------------------------
 
 @test "the session is killed: the command gets TERM, the status is 123, the lock is free" {
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- perl -e \
@@ -333,7 +333,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     until_true held a
 }
 
-# ---- no database -----------------------------------------------------------------------------------------
+# ---- no database -------------------------------------------------------------------------------
 
 @test "-w covers connecting: it is tried again until the time is over; without it once" {
     start_counter

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# run without --ttl and --kill-after: 30 s, renewed every third of it; from TERM to KILL 5 s, but never
-# more than a quarter of the ttl. The bounds are wide: the machine may be slow.
+# run without --ttl and --kill-after: the ttl is 30 s, renewed every third of it; KILL follows TERM
+# after 5 s, but never after more than a quarter of the ttl. The bounds are wide: the machine may be
+# slow.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 load lib
@@ -36,7 +37,7 @@ expires_later_than() { [[ $(expires) > $1 ]]; }
     start_leased a -- bash -c 'trap "touch told; until [ -e go ]; do sleep 0.02; done
         touch cleaned; exit" TERM; touch began; while :; do sleep 0.02; done'
     until_true is_there began
-    rowlock break --now a # heard at the next renewal
+    rowlock break --now a # it was noticed at the next renewal
     until_true is_there told
     touch go
     ends_with 123 "$started"

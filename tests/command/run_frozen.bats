@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# run while the database says nothing: the server is stopped (one of its own, for others use the common
-# one), or a proxy between swallows all. Neither a closed connection nor an error tells.
+# run while the database does not answer: the test stops the server (one of its own, because other
+# tests use the common one), or a proxy that swallows everything. There is neither a closed
+# connection nor an error.
 # Runs on: postgresql/native mariadb/row
 
 load lib
@@ -26,12 +27,12 @@ teardown_file() {
 }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-each_of_server() { # SIGNAL: the server, and its processes
+each_of_server() { # SIGNAL: to the server and its processes
     # shellcheck disable=SC2046
     kill -s "$1" "$OWN_PID" $(pgrep -P "$OWN_PID") || true
 }
 
-# A proxy to the common server that is one process: stopped, it swallows everything, for ever.
+# A proxy to the common server that is one process: while stopped, it swallows everything.
 proxy='use IO::Socket::INET; use IO::Select; my ($to) = @ARGV;
     my $listen = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1") or die;
     my ($select, %peer) = IO::Select->new($listen);
@@ -123,7 +124,7 @@ start_proxy() { # sets proxy_url
     is_free a
 }
 expires_later_than() { [[ $(item a '$[0].expires') > $1 ]]; }
-is_silent() { # a question of rowlock's waits in the proxy's socket
+is_silent() { # a request of rowlock's is unread in the proxy's socket
     awk -v port="$(printf ':%04X' "$(cat port)")" \
         'substr($2, length($2) - 4) == port && $4 == "01" && $5 !~ /:00000000$/ { found = 1 }
          END { exit !found }' /proc/net/tcp
@@ -143,4 +144,5 @@ is_silent() { # a question of rowlock's waits in the proxy's socket
     ends_with 143 "$holder"
     each_of_server CONT
 }
-is_releasing() { [ -z "$(pgrep -P "$holder")" ]; } # the guard is gone too: the next signal is rowlock's
+# the guard has ended: the next signal is for rowlock
+is_releasing() { [ -z "$(pgrep -P "$holder")" ]; }

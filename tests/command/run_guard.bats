@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# run: the guard between rowlock and the command, as far as no server has a part in it: what it ends and
-# what it leaves alone, and a file that cannot be written. run_killed.bats: who is stopped or killed.
+# run: the guard between rowlock and the command, independent of any server: the processes that it
+# ends, those that it leaves alone, and a file that cannot be written. run_killed.bats tests stopped
+# and killed processes.
 # Runs on: sqlite/native
 
 bats_require_minimum_version 1.5.0
@@ -13,7 +14,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "p5: the database cannot be written: the command is dead before the lease can pass" {
     start_tree --ttl 3s a
-    # a transaction that holds the file's one write lock, until its input ends
+    # a transaction that holds the file's only write lock until its input ends
     mkfifo lock
     start sh -c 'sqlite3 "$0" <lock' "${ROWLOCK_TEST_URL#sqlite:}"
     exec 5>lock
@@ -26,7 +27,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     grep -q "^rowlock: the lock on 'a' is lost, stopping the command: the database does not answer" err
 }
 
-# ---- the command's end --------------------------------------------------------------------------------------
+# ---- the command's end -------------------------------------------------------------------------
 
 @test "what outlives the command is counted, and left alone" {
     start_leased a -- sh -c "setsid sh -c '$(pid_into daemon); exec sleep 970' &
@@ -51,7 +52,7 @@ has_no_usr1() { # pending: it is signal 10
     guard=$(guard_of "$started")
     touch stop
     until_true is_reaped "$(cat command)"
-    kill -s STOP "$guard" # while it looks what the command left behind
+    kill -s STOP "$guard" # while it looks for processes that the command left behind
     kill -s USR1 "$started"
     until_true has_no_usr1 "$started"
     kill -s STOP "$started"
@@ -98,7 +99,7 @@ has_no_usr1() { # pending: it is signal 10
     ends_with 143 "$holder"
     is_free a
 }
-is_alone() { [ -z "$(pgrep -P "$1")" ]; } # the guard is gone: the next signal is rowlock's
+is_alone() { [ -z "$(pgrep -P "$1")" ]; } # the guard has ended: the next signal is for rowlock
 
 @test "who dies with the command is no survivor" {
     start_tree a
@@ -108,7 +109,8 @@ is_alone() { [ -z "$(pgrep -P "$1")" ]; } # the guard is gone: the next signal i
     run ! grep -q "without the lock" err
 }
 
-# The guard says TERM at once, and with all of --kill-after, when rowlock is killed. Its lease stays.
+# When rowlock is killed, the guard sends TERM at once, and grants all of --kill-after. The lease
+# stays.
 
 @test "what the command does upon TERM is left in peace until --kill-after" {
     start_leased --ttl 60s --kill-after 15s "$BATS_TEST_NUMBER" -- perl -e \
@@ -154,7 +156,7 @@ MEMBER
     kill -s KILL "$(cat daemon)" # which outlives its command
 }
 
-# ---- the file of SQLite -----------------------------------------------------------------------------
+# ---- the file of SQLite ------------------------------------------------------------------------
 
 of_file() { ROWLOCK_TEST_URL=sqlite:$PWD/own.db "$@"; }
 

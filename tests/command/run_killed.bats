@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# run when rowlock or the guard between it and the command is stopped or killed: whatever the connection
-# to the database is like, the command and all its descendants are dead before the lease can pass, and
-# the caller's processes live.
+# run when rowlock or its guard is stopped or killed. In every state of the connection to the
+# database, the command and all its descendants are dead before the lease can pass on, and the
+# caller's processes live.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -14,7 +14,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
 
-# ---- rowlock ----------------------------------------------------------------------------------------
+# ---- rowlock -----------------------------------------------------------------------------------
 
 @test "p5: rowlock is killed: nothing survives, and the next has the lock only then" {
     start_tree --ttl 6s a
@@ -93,7 +93,7 @@ is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
 }
 has_expired() { is_free "$1"; }
 
-# ---- the guard ----------------------------------------------------------------------------------------
+# ---- the guard ---------------------------------------------------------------------------------
 
 @test "the guard is killed: 125, all is ended, the lease is released" {
     start_tree a
@@ -145,7 +145,8 @@ has_expired() { is_free "$1"; }
 }
 
 @test "the command's descriptors are the caller's, and no other" {
-    show=(find /proc/self/fd -mindepth 1 -not -lname '/proc/*' -printf '%f %l\n') # not its own look
+    # not by its own check
+    show=(find /proc/self/fd -mindepth 1 -not -lname '/proc/*' -printf '%f %l\n')
     "${show[@]}" >fds 7</dev/null
     mv fds direct
     leased a -- "${show[@]}" >fds 7</dev/null
@@ -153,7 +154,7 @@ has_expired() { is_free "$1"; }
     diff <(sort direct) <(sort fds)
 }
 
-# ---- the caller's processes -----------------------------------------------------------------------------
+# ---- the caller's processes --------------------------------------------------------------------
 
 @test "the caller's own processes live, in whatever group, and also a child of the very process" {
     start setsid bash -c "

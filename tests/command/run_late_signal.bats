@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A signal that comes when there is no command it could be for: before it, while connecting fails, and after
-# it, when the lock is given back. Who sends it means rowlock, and a loop of the shell is to stop.
+# A signal that comes when there is no command to receive it: before it starts, while connecting
+# fails, and after it, while the lock is released. It is meant for rowlock, and a loop of the shell
+# must stop.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -11,7 +12,7 @@ load run
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-# "exit N" or "signal N" of a command that begins with a signal it has not yet looked at.
+# "exit N" or "signal N" of a command that starts with a pending signal.
 pending='use POSIX; my $n = shift; sigprocmask(SIG_BLOCK, POSIX::SigSet->new($n));
     if (my $p = fork) { waitpid $p, 0 } else { kill $n => $$; exec { $ARGV[0] } @ARGV }
     print $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n"'
@@ -30,14 +31,15 @@ pending='use POSIX; my $n = shift; sigprocmask(SIG_BLOCK, POSIX::SigSet->new($n)
     [ ! -e ran ]
 }
 
-# The report goes to a pipe that is full: so rowlock stands between the release and its own end.
+# The report goes to a full pipe, so that rowlock stops between the release and its own end.
 full_pipe='use Fcntl; open my $p, "+<", "report" or die; fcntl $p, F_SETFL, O_NONBLOCK | fcntl($p, F_GETFL, 0);
     1 while syswrite $p, "x" x 4096; 1 while syswrite $p, "x"'
-stands_at_its_report() { # PID: the command has run, the lock is given back, and it sleeps in a write to a pipe
+# PID: the command has run, the lock is released, and rowlock sleeps in a write to a pipe
+stands_at_its_report() {
     [ -e ran ] && is_free late || return 1
     grep -q pipe "/proc/$1/wchan" || [[ $(cut -d' ' -f1 "/proc/$1/syscall") = 1 ]]
 }
-at_its_report() { # COMMAND...: has ended, and the lock is given back; rowlock is $started
+at_its_report() { # COMMAND...: has ended, and the lock is released; $started is the pid of rowlock
     rm -f report ran
     mkfifo report
     exec 6<>report
@@ -45,7 +47,7 @@ at_its_report() { # COMMAND...: has ended, and the lock is given back; rowlock i
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --report report late -- "$@" 6>&-
     until_true stands_at_its_report "$started"
 }
-read_report() { # and rowlock goes on
+read_report() { # and rowlock continues
     perl -e 'open my $p, "<", "report" or die; while (<$p>) { last if s/^x*(?=\{)// } print' >read
     exec 6>&-
 }

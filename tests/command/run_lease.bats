@@ -10,7 +10,8 @@ load run.bash
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-# hold_leased [OPTION...] NAME: has it when this returns; `let_go` ends it.
+# hold_leased [OPTION...] NAME: starts a holder that has the lease when this returns; `let_go` ends
+# it.
 hold_leased() {
     rm -f holding let-go
     start_leased "$@" -- sh -c "$(pid_into holding); until [ -e let-go ]; do sleep 0.02; done"
@@ -18,7 +19,7 @@ hold_leased() {
     until_true is_there holding
 }
 
-# ---- how it ends -----------------------------------------------------------------------------------
+# ---- how it ends -------------------------------------------------------------------------------
 
 @test "the exit status is the command's; 126: cannot be executed; 127: not found" {
     run leased a -- sh -c 'exit 7'
@@ -91,7 +92,7 @@ hold_leased() {
     let_go
 }
 
-wrong() { # WORD ARGUMENT...: 64, and a message with WORD
+wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     local word=$1
     shift
     run leased "$@" -- touch ran
@@ -162,7 +163,7 @@ wrong() { # WORD ARGUMENT...: 64, and a message with WORD
     [ "$(leased --report /dev/stderr a -- true 2>&1 | json '$.exit')" = 0 ]
 }
 
-# ---- what the command is told ------------------------------------------------------------------------
+# ---- the environment of the command -----------------------------------------------------------
 
 @test "the command finds names, token, owner and what is held" {
     leased one 'two ü' -- sh -c 'printf "%s\n" "$ROWLOCK_NAME" "$ROWLOCK_TOKEN" "$ROWLOCK_OWNER" "$ROWLOCK_HELD"
@@ -171,7 +172,7 @@ wrong() { # WORD ARGUMENT...: 64, and a message with WORD
     [ "$(sed -n 3p told)" = "$(json '$[0].token' <ls)" ]
     [ "$(sed -n 4p told)" = "$(json '$[0].owner' <ls)" ]
     [ "$(sed -n 5p told)" = "$(sed -n 3p told)" ]
-    [ "$(json '$[0].command' <ls)" = sh ] # not its words: one may be a secret
+    [ "$(json '$[0].command' <ls)" = sh ] # not its arguments: one may be a secret
 }
 
 @test "beneath a lease, a transaction has neither token nor owner; both are in ROWLOCK_HELD" {
@@ -183,7 +184,7 @@ wrong() { # WORD ARGUMENT...: 64, and a message with WORD
     [ "$(sed -n 2p told)" = "$(sed -n 3p told)" ]
 }
 
-# ---- the lock ----------------------------------------------------------------------------------------
+# ---- the lock ----------------------------------------------------------------------------------
 
 @test "p1: held while the command runs, by leases and transactions alike; free when it has ended" {
     hold_leased a
@@ -243,7 +244,7 @@ wrong() { # WORD ARGUMENT...: 64, and a message with WORD
     let_go
 }
 
-# ---- ancestors ----------------------------------------------------------------------------------------
+# ---- ancestors ---------------------------------------------------------------------------------
 
 @test "what an ancestor holds is refused at once, also further up; -w does not wait for it" {
     for option in "" "-w 60" -s "--limit 2"; do
@@ -298,7 +299,7 @@ wrong() { # WORD ARGUMENT...: 64, and a message with WORD
     next_has_passed
 }
 
-# ---- while it runs -------------------------------------------------------------------------------------
+# ---- while it runs -----------------------------------------------------------------------------
 
 @test "every signal is passed on, and the command's exit status counts also after signals" {
     start_leased a -- perl -e "$listener"
@@ -335,7 +336,7 @@ expires_later_than() { [[ $(expires) > $1 ]]; }
     is_free a
 }
 
-# ---- loss ------------------------------------------------------------------------------------------------
+# ---- loss --------------------------------------------------------------------------------------
 
 @test "123: broken: the command is ended with all it started, then the next has the lock (p1, p5)" {
     start_tree --ttl 5s a

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# run: the command locks the name it runs under in transactions of its own, by the token it was given.
+# run: the command locks its own name in transactions, with the token of its lease.
 # Runs on: all
 # Quick: first
 
@@ -12,7 +12,7 @@ setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 own_lease=$ROWLOCK_TEST_BIN/examples/own_lease
-# Reads all, then writes all: two at a time would lose one.
+# Reads all, then writes all: two at the same time would lose one line.
 # shellcheck disable=SC2016
 add='n=$(cat number); echo "$((n + 1))" >number'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# run under violence: what is done under the lock is neither lost nor done twice.
+# run while processes are killed at random: no work under the lock is lost or done twice.
 # Runs on: sqlite/native postgresql/native mariadb/row
 
 load lib
@@ -9,11 +9,11 @@ load run.bash
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-# Adds a line to a file, by reading all of it and writing all of it: two at a time would lose one.
+# Adds a line to a file by reading and rewriting it: two at the same time would lose one line.
 write_add() {
     cat >add <<'ADD'
 #!/bin/sh
-grep -qx "$1" list && exit # done by one that was killed before it could say so
+grep -qx "$1" list && exit # done by a process that was killed before it could report
 cat list >"list.$1"
 echo "$1" >>"list.$1"
 mv "list.$1" list

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# run under a terminal: the command is where a shell's own command would be. The terminal is a pty of
-# script(1), whose keyboard is descriptor 5.
+# run under a terminal: the command takes the place that a shell gives to its own commands. The
+# terminal is a pty of script(1), whose keyboard is descriptor 5.
 # Runs on: sqlite/native postgresql/native
 
 bats_require_minimum_version 1.5.0
@@ -15,9 +15,9 @@ teardown() {
     [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
 }
 
-# at_terminal COMMAND: what a person sees of it goes to the file screen, what he types comes from 5. It is a line
-# of $SHELL, which is here as for tests/run the plainest: it stays in front of what it runs, and a ^C ends it,
-# unless the line says exec.
+# at_terminal COMMAND: the screen goes to the file screen, and input comes from descriptor 5.
+# COMMAND is a line for $SHELL, which tests/run sets to the simplest one: it stays in front of its
+# command, and a ^C ends it, unless the line begins with exec.
 at_terminal() {
     mkfifo keys
     start sh -c 'exec script -qefc "$0" screen <keys >/dev/null' "$1"
@@ -30,7 +30,7 @@ run_line="'$ROWLOCK' --db '$ROWLOCK_TEST_URL' run"
 state_of() { sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null; }
 is_stopped() { [ "$(state_of "$1")" = T ]; }
 is_asleep() { [ "$(state_of "$1")" = S ]; }
-sleeps_on() { # it is not only on its way
+sleeps_on() { # it has arrived, and is not only on its way
     local look
     for look in 1 2 3 4 5; do
         is_asleep "$1" || return 1
@@ -41,7 +41,7 @@ is_running() { [[ $(state_of "$1") == [RS] ]]; }
 group_of() { ps -o pgid= -p "$1" | tr -d ' '; }
 foreground_of() { ps -o tpgid= -p "$1" | tr -d ' '; }
 
-# A command that writes down each INT, and ends by USR1, which comes to it as an INT of rowlock's does.
+# A command that records each INT. USR1 ends it; it arrives in the same way as an INT from rowlock.
 counts='$SIG{INT} = sub { open my $seen, ">>", "seen"; print $seen "INT\n" }; $SIG{USR1} = sub { exit 3 };
     open my $file, ">", "command.tmp"; print $file $$; close $file; rename "command.tmp", "command";
     sleep 1 while 1'
@@ -57,7 +57,7 @@ counts='$SIG{INT} = sub { open my $seen, ">>", "seen"; print $seen "INT\n" }; $S
     [ "$(cat seen)" = INT ]
 }
 
-# Stops rowlock as soon as it has a guard, before it knows whether there is a command.
+# Stops rowlock when it has a guard, before it knows whether there is a command.
 late='my $child = fork; exec @ARGV if !$child;
     $SIG{INT} = "IGNORE"; my $guard;
     until ($guard) { open my $children, "<", "/proc/$child/task/$child/children"; $guard = <$children> }
@@ -80,7 +80,7 @@ has_child() { pgrep -P "$1" >/dev/null; }
     kill -s USR1 "$rowlock"
     kill -s CONT "$rowlock"
     until_true is_gone "$guard"
-    if [ -e command ]; then # it was a little too late
+    if [ -e command ]; then # this attempt was too late
         ends_with 3 "$terminal"
         [ "$(cat seen)" = INT ]
     else
@@ -90,8 +90,8 @@ has_child() { pgrep -P "$1" >/dev/null; }
     is_free a
 }
 
-# A shell with job control that takes no notice of a child that stops. (A group with no such parent gets
-# HUP when it is stopped.)
+# A shell with job control that ignores a child that stops. (A group without such a parent gets HUP
+# when it stops.)
 shell='use POSIX; my $child = fork;
     if (!$child) { setpgid(0, 0); $SIG{TTOU} = "IGNORE"; tcsetpgrp(0, $$); $SIG{TTOU} = "DEFAULT"; exec @ARGV }
     waitpid $child, 0; exit($? & 127 ? 128 + ($? & 127) : $? >> 8)'
@@ -115,8 +115,8 @@ ends_at_once='$SIG{INT} = sub { exit 3 };
     is_free a
 }
 
-# rowlock with a standard error that takes nothing until somebody reads the fifo: so it stands still at what
-# it says.
+# A rowlock whose standard error blocks until the fifo is read, so that it stops at its first
+# message.
 stuck='use Fcntl; sysopen my $said, "said", O_RDWR | O_NONBLOCK; my $n;
     do { $n = syswrite $said, "." x 4096 } while $n; do { $n = syswrite $said, "." } while $n;
     fcntl $said, F_SETFL, O_RDWR; open STDERR, ">&", $said; open my $file, ">", "pid"; print $file $$;
@@ -128,7 +128,7 @@ stuck_at_terminal() { # COMMAND
     until_true is_there pid
     until_true has_int SigBlk "$(cat pid)"
 }
-until_stuck() { until_true sleeps_on "$(cat pid)"; } # before that ^C ends the waiting for the lock
+until_stuck() { until_true sleeps_on "$(cat pid)"; } # before that, ^C ends the wait for the lock
 has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
     local signals
     signals=$(sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status") && [ $((0x0$signals & 2)) != 0 ]
@@ -204,7 +204,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
     until_true is_stopped "$guard"
     type_in 'fg; echo status $? >>status\n'
     until_true is_running "$command"
-    sleep 0.5 # rowlock looks whether all are awake before that
+    sleep 0.5 # before that, rowlock checks that all are awake
     kill -s CONT "$guard"
     touch stop
     until_true is_there status
@@ -213,8 +213,9 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
     ends_with 0 "$terminal"
 }
 
-# An editor, for all that concerns job control: it takes the keyboard in raw mode, and obeys ^Z as nano and mutt
-# do ("group"), as vi does ("term") or as less does ("self"). It writes down how often it was continued.
+# Behaves like an editor in job control: it reads the keyboard in raw mode, and handles ^Z as nano
+# and mutt do ("group"), as vi does ("term") or as less does ("self"). It records how often it was
+# continued.
 editor='use POSIX; my ($how) = @ARGV; system "stty raw -echo"; open my $file, ">", "editor.tmp"; print $file $$;
     close $file; rename "editor.tmp", "editor"; my $times = 0;
     while (sysread STDIN, my $key, 1) {
@@ -228,7 +229,7 @@ editor='use POSIX; my ($how) = @ARGV; system "stty raw -echo"; open my $file, ">
     system "stty sane"; exit 7'
 expiry_of() { item "$1" '$[0].expires'; }
 expires_later_than() { [[ $(expiry_of "$1") > $2 ]]; }
-until_renewed() { # NAME, this many TIMES
+until_renewed() { # NAME TIMES: it was continued that often
     local n
     for n in $(seq "$2"); do until_true expires_later_than "$1" "$(expiry_of "$1")"; done
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# schema and vacuum.
+# schema and vacuum: the verbs that create, show and clean rowlock's tables.
 # Runs on: all
 # Quick: first
 
@@ -33,7 +33,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$output" = '{"schema":"current"}' ]
 }
 
-# The servers of the tests are fast, and nobody's.
+# The servers of the tests run with settings that lose commits in a crash.
 @test "install warns of a server that may forget what it committed, and does not in JSON" {
     run --separate-stderr install_technique
     echo "$stderr"

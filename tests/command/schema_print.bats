@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What `schema print` prints, a DBA runs with the engine's own client; then a role of the least
-# rights locks.
+# A DBA can run the output of `schema print` with the engine's own client; afterwards a role with
+# the least privileges can lock.
 # Runs on: postgresql mariadb
 # Quick: first
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# schema install, upgrade and uninstall on a damaged schema, without a privilege, without a database, and while
-# rowlock is in use.
+# schema install, upgrade and uninstall on a damaged schema, without a privilege, without a
+# database, and while rowlock is in use.
 # Runs on: all
 # Quick: first
 
@@ -17,7 +17,8 @@ setup() {
 }
 teardown() {
     rowlock schema uninstall --force || true
-    sql "DROP TABLE IF EXISTS rowlock_object" # not known as rowlock's own any more, if the row of meta was gone
+    # without the row of meta it is no longer recognized as rowlock's
+    sql "DROP TABLE IF EXISTS rowlock_object"
 }
 
 drop() { # KIND NAME
@@ -25,7 +26,7 @@ drop() { # KIND NAME
     [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || cascade=CASCADE
     sql "DROP $1 $2 $cascade"
 }
-relations() { # KIND NAME of each
+relations() { # KIND NAME of each object
     case $ROWLOCK_TEST_ENGINE in
     postgresql) sql "SELECT CASE relkind WHEN 'r' THEN 'TABLE' WHEN 'v' THEN 'VIEW' WHEN 'i' THEN 'INDEX' ELSE 'SEQUENCE' END
                             || ' rowlock.' || relname
@@ -37,7 +38,7 @@ relations() { # KIND NAME of each
     sqlite) sql "SELECT upper(type) || ' ' || name FROM sqlite_master WHERE type <> 'trigger' AND name LIKE 'rowlock%'" ;;
     esac
 }
-routines() { # a few, and not in the order of the schema
+routines() { # a few, in another order than in the schema
     case $ROWLOCK_TEST_ENGINE in
     postgresql) sql "SELECT 'FUNCTION ' || oid::regprocedure FROM pg_proc
                       WHERE pronamespace = 'rowlock'::regnamespace ORDER BY md5(proname) LIMIT 8" ;;
@@ -56,7 +57,7 @@ n_objects() {
     sqlite) sql "SELECT count(*) FROM sqlite_master WHERE name LIKE 'rowlock%'" ;;
     esac
 }
-token() { # a lease is granted, and given back
+token() { # acquires and releases a lease
     local token
     token=$(rowlock acquire -w 20 --ttl 1m x) || return 1
     rowlock release x --token "$token" >&2 || return 1
@@ -68,7 +69,7 @@ token() { # a lease is granted, and given back
     rowlock next numbers
     { relations; routines; } >all
     [ "$(wc -l <all)" -gt 15 ]
-    # MariaDB makes every procedure again each time, and commits it: there some stand for all
+    # MariaDB recreates every procedure each time, and commits: there some of them represent all
     awk -v engine="$ROWLOCK_TEST_ENGINE" 'engine != "mariadb" || NR % 5 == 1 || /meta|token|session/' all >objects
     before=$(token)
     while read -r kind name <&4; do
@@ -118,7 +119,7 @@ token() { # a lease is granted, and given back
     sql "DELETE FROM ${own}meta"
     rowlock schema uninstall --force
     [ "$(n_objects)" = "$([ "$ROWLOCK_TEST_TECHNIQUE" = insert ] && [ "$ROWLOCK_TEST_ENGINE" != postgresql ] && echo 1 || echo 0)" ] ||
-        [ "$ROWLOCK_TEST_TECHNIQUE/$(n_objects)" = insert/3 ] # of SQLite, with its two indexes
+        [ "$ROWLOCK_TEST_TECHNIQUE/$(n_objects)" = insert/3 ] # SQLite's, with its two indexes
     sql "DROP TABLE IF EXISTS rowlock_object"
 }
 
@@ -135,7 +136,7 @@ token() { # a lease is granted, and given back
         echo "$output"
         [ "$status" = 69 ]
         [[ $output == *"--table"*"rowlock schema install --technique T"* ]]
-        run rowlock run -n x -- true # SQLite installs by itself where nothing is
+        run rowlock run -n x -- true # SQLite installs by itself where no schema exists
         [ "$status" = 69 ]
         run rowlock schema uninstall
         echo "$output"
@@ -203,8 +204,9 @@ token() { # a lease is granted, and given back
 }
 
 @test "uninstall sees transactions that hold a lock" {
-    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # their end is awaited
-    [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" != mariadb/insert ] || return 0 # the server does not show them
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # waits for their end
+    # the server does not show them
+    [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" != mariadb/insert ] || return 0
     install_technique
     hold x
     run rowlock schema uninstall
@@ -238,7 +240,7 @@ token() { # a lease is granted, and given back
     done
 }
 
-# The database of the account's name is there, so libpq takes it: which one it was must be said.
+# The database with the account's name exists, and libpq selects it, so the message must name it.
 @test "a URL without a database: what is installed where is said" {
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
     role=${ROWLOCK_TEST_URL##*/}
@@ -278,7 +280,7 @@ token() { # a lease is granted, and given back
     "$ROWLOCK" --db "$url" schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
     "$ROWLOCK" --db "$url" run -n x -- true
     "$ROWLOCK" --db "$url" run --tx -n x -- true
-    if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then # another role is told whose it is
+    if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then # another role learns the owner
         run rowlock schema uninstall --force
         echo "$output"
         [ "$status" = 69 ]
@@ -292,7 +294,7 @@ token() { # a lease is granted, and given back
     esac
 }
 
-# What an older rowlock left behind: it noticed the missing privilege after the first tables.
+# A leftover of an older rowlock, which noticed the missing privilege only after the first tables.
 @test "remains without the row in meta: install --technique completes them, uninstall --force removes them" {
     [ "$ROWLOCK_TEST_ENGINE" = mariadb ] || return 0
     for end in install uninstall; do

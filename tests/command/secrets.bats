@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A password stands in no list of processes, no message and no core.
+# No process list, no message and no core file contains a password.
 # Runs on: postgresql/native mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -32,7 +32,7 @@ setup() {
 }
 
 @test "the process leaves no core and lets nobody look into it" {
-    # what is not dumpable belongs to root
+    # the files of a process that is not dumpable belong to root
     run "$ROWLOCK" --db "$with_secret" run --tx a -- sh -c 'stat -c %U /proc/$PPID/environ; echo $PPID'
     [ "$status" = 0 ]
     [ "${lines[0]}" = root ]

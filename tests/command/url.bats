@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Which database: each place is tried in turn; the SQLite file that appears tells which was taken.
-# Runs on: once
+# The selection of the database: rowlock tries each source of a URL in turn. The SQLite file that
+# appears shows which one it used.
 
 load lib
 
@@ -12,12 +12,12 @@ setup() {
     export HOME=$here/home XDG_CONFIG_HOME=$here/config XDG_STATE_HOME=$here/state
     mkdir -p home config/rowlock
 }
-put_url() { # FILE NAME: a URL file
+put_url() { # FILE NAME: writes a URL file
     mkdir -p "$(dirname "$1")"
     echo "sqlite:$here/$2.db" >"$1"
     chmod 600 "$1"
 }
-taken() { # NAME: the database NAME.db, and no other
+taken() { # NAME: checks that the database NAME.db was used, and no other
     "$ROWLOCK" "${@:2}" vacuum
     found=$(ls ./*.db)
     rm -f ./*.db ./*.db-*
@@ -83,7 +83,7 @@ taken() { # NAME: the database NAME.db, and no other
     if [ "$(id -u)" = 0 ]; then
         taken user
         chown 65534 config/rowlock/url
-    elif $private true 2>/dev/null; then # where its owner is root
+    elif $private true 2>/dev/null; then # a folder that belongs to root
         $private "$ROWLOCK" vacuum
         [ -e user.db ]
         rm user.db*
@@ -98,7 +98,7 @@ taken() { # NAME: the database NAME.db, and no other
     put_url config/rowlock/url user
     chmod 000 config/rowlock/url
     unprivileged=()
-    if [ "$(id -u)" = 0 ]; then # who may read everything
+    if [ "$(id -u)" = 0 ]; then # a user that may read everything
         unprivileged=(setpriv --inh-caps=-all --bounding-set=-all --ambient-caps=-all)
         run "${unprivileged[@]}" true
         [ "$status" = 0 ] || skip "privileges cannot be given up"
@@ -143,7 +143,8 @@ taken() { # NAME: the database NAME.db, and no other
     [ ! -e user.db ]
     [ ! -e state ]
     [ ! -e ran ]
-    ROWLOCK_URL='' ROWLOCK_URL_FILE='' taken option --db "sqlite:$here/option.db" # who says which is not asked
+    # an explicit URL needs no other source
+    ROWLOCK_URL='' ROWLOCK_URL_FILE='' taken option --db "sqlite:$here/option.db"
     ROWLOCK_URL_FILE='' ROWLOCK_URL=sqlite:$here/variable.db taken variable
 }
 
@@ -171,7 +172,7 @@ taken() { # NAME: the database NAME.db, and no other
     run "$ROWLOCK" --db local demo --workers 1 --hold 0
     [ "$status" = 0 ]
     [[ $output != *"for this user on this machine only"* ]]
-    # An operator whose ROWLOCK_URL was lost must not take "nothing is held" for the farm's answer.
+    # An operator without ROWLOCK_URL must not mistake "nothing is held" for the farm's answer.
     for verb in ls vacuum "break a" "schema install" "check a --token 1"; do
         # shellcheck disable=SC2086
         run "$ROWLOCK" $verb
@@ -183,7 +184,7 @@ taken() { # NAME: the database NAME.db, and no other
 }
 
 @test "without XDG_STATE_HOME: ~/.local/state, for root /var/lib; and the system's file" {
-    # A private /etc and /var/lib, where this machine lets us have them.
+    # A private /etc and /var/lib, if this machine permits it.
     cat >inside <<'SH'
 set -e
 mount -t tmpfs tmpfs /var/lib
@@ -279,7 +280,7 @@ SH
 }
 
 @test "an error about the default database says that it is the default" {
-    mkdir -p state/rowlock/rowlock.db # a folder in the file's place
+    mkdir -p state/rowlock/rowlock.db # a folder in the place of the file
     run "$ROWLOCK" vacuum
     echo "$status: $output"
     [ "$status" = 69 ]
@@ -356,8 +357,8 @@ fails_naming() { # SOURCE PLACE [ARGUMENT...]
     [[ $output == *"no driver for 'redis:'"*"postgresql://user@host:port/database"* ]]
 }
 
-# A database that is away is waited for while -w lasts; what waiting does not mend ends at once. Were it
-# waited for, the test's limit would end it.
+# While -w lasts, rowlock waits for an unreachable database; errors that waiting cannot cure end it
+# at once. Otherwise the test's time limit would end the test.
 does_not_wait() { # TEXT COMMAND...
     local text=$1
     shift

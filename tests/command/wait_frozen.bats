@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# -w while the database says nothing: a proxy between falls silent, before some answer or when it is
-# told to. The measure of time is another rowlock with a longer -w, which cannot even connect: it still
-# waits then, though a statement that is left alone would take longer.
+# -w while the database does not answer: a proxy falls silent before some answer, or on request. The
+# measure of time is another rowlock with a longer -w, which cannot even connect: it must still be
+# waiting then, though giving up a statement takes longer.
 # Runs on: postgresql/native mariadb/row
 
 load lib
@@ -11,7 +11,8 @@ load run.bash
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-# Passes on N answers and no more, of all connections together; stopped, it swallows everything.
+# Forwards N answers, counted over all connections, and no more; while stopped, it swallows
+# everything.
 proxy='use IO::Socket::INET; use IO::Select; my ($to, $left, $port) = @ARGV;
     my $listen = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1") or die;
     my ($select, %peer, %server) = IO::Select->new($listen);

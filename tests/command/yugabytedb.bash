@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# A stand-in between the tests and PostgreSQL: what is asked for by ROWLOCK_TEST_URL says that it is YugabyteDB.
+# Starts a proxy between the tests and PostgreSQL, which makes the server at ROWLOCK_TEST_URL report
+# that it is YugabyteDB.
 
 setup_file() {
     export STANDIN=$BATS_FILE_TMPDIR/port

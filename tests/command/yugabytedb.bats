@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# YugabyteDB as far as it goes without one: a stand-in makes PostgreSQL say that it is YugabyteDB, and takes its settings.
-# So the text is known to parse and to do its work; not what a cluster makes of it.
+# YugabyteDB without a real one: a proxy makes PostgreSQL report that it is YugabyteDB, and accept
+# its settings. This shows that the schema parses and works, but not how a cluster behaves.
 # Runs on: postgresql/row
 
 bats_require_minimum_version 1.5.0

@@ -1,14 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The one suite through YugabyteDB's stand-in, each program in a database of its own. A test that cannot pass there is
-# named below, with the reason: it must fail, or the list is out of date.
+# The conformance suite through the YugabyteDB proxy, each program in a database of its own. Tests
+# that cannot pass there are listed below with the reason: each must fail, otherwise the list is out
+# of date.
 # Runs on: postgresql/row
 
 bats_require_minimum_version 1.5.0
 load lib
 load yugabytedb.bash
 
-setup() { # another database a test
+setup() { # a new database for each test
     cd "$BATS_TEST_TMPDIR" || return 1
     database=${ROWLOCK_TEST_URL##*/}_$BATS_TEST_NUMBER
     psql -qX "$ROWLOCK_TEST_ADMIN" -c "CREATE DATABASE $database OWNER tester"
@@ -23,7 +24,7 @@ teardown() {
     psql -qX "${ROWLOCK_TEST_ADMIN%/*}/postgres" -c "DROP DATABASE IF EXISTS $database WITH (FORCE)"
 }
 
-passes() { # PROGRAM [TEST...]: all but these; ?TEST: which may pass
+passes() { # PROGRAM [TEST...]: all tests pass but these; ?TEST may pass
     local program=$1
     shift
     "$ROWLOCK_TEST_BIN/tests/$program" >tap 2>&1 3>&- 4>&- || true
@@ -50,8 +51,9 @@ passes() { # PROGRAM [TEST...]: all but these; ?TEST: which may pass
 @test "conformance: order" { passes conformance/order; }
 @test "conformance: prepare" { passes conformance/prepare; }
 @test "conformance: refresh" { passes conformance/refresh; }
-# It has technique row alone, so another one is refused for that reason, before its table is judged. Of the settings
-# that the library would name it has none. Nothing serializes installers: docs/yugabytedb.md says from one node.
+# YugabyteDB has technique row alone, so any other one is refused for that reason, before its table
+# is checked. It has none of the settings that the library warns of. Installers are not serialized:
+# docs/yugabytedb.md says to install from one node.
 @test "conformance: schema" {
     passes conformance/schema another_technique_is_refused_by_name p12_a_table_that_is_no_plain_name_is_refused \
         durability_names_the_setting_that_is_against_it '?eight_nodes_install_at_once'

@@ -1,13 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# YugabyteDB's schema as a text, run by psql on PostgreSQL: the article's combinations of locks.
+# The text of YugabyteDB's schema, run by psql on PostgreSQL, with the article's combinations of
+# locks.
 # Runs on: postgresql/row
 
 bats_require_minimum_version 1.5.0
 load lib
 load yugabytedb.bash
 
-# ---- the text -------------------------------------------------------------------------------------------
+# ---- the text ----------------------------------------------------------------------------------
 
 @test "what is printed uses nothing that YugabyteDB has not" {
     rowlock schema print yugabytedb | sed 's/--.*//' >text
@@ -30,14 +31,15 @@ load yugabytedb.bash
     [[ $output == *"has no CREATE FUNCTION rowlock.mark(name text)"* ]]
 }
 
-# ---- the article's combinations, by psql ------------------------------------------------------------------
+# ---- the article's combinations, by psql ------------------------------------------------------
 
-install_printed() { # the text that a person runs, but for the settings that PostgreSQL has not
+install_printed() { # the text that people run, without the settings that PostgreSQL does not have
     rowlock schema uninstall --force
     rowlock schema print yugabytedb --role tester | sed 's/\byb_/yb./' >schema.sql
     run_psql -f schema.sql >/dev/null
 }
-second_gets() { # FIRST SECOND NAME LIMIT_MS: what a second session gets while a first has the name
+# FIRST SECOND NAME LIMIT_MS: the second session's answer while the first has the name
+second_gets() {
     export second="SET statement_timeout = $4; SELECT 'got ' || (rowlock.$2('$3') IS NOT NULL)" url=$ROWLOCK_TEST_URL
     run_psql <<SQL
 BEGIN;
@@ -49,7 +51,8 @@ SQL
 
 @test "the article: sharers share, all others wait until their statement_timeout" {
     install_printed
-    run_psql -c "SELECT rowlock.shared('1')" # autocommit: gone at once, and known
+    # autocommit: released at once, and the name is prepared
+    run_psql -c "SELECT rowlock.shared('1')"
     run second_gets shared shared 1 20000
     echo "$output"
     [[ $output == *"got true"* ]]
@@ -57,7 +60,7 @@ SQL
     for first in shared exclusive; do
         for second in shared exclusive; do
             [ $first$second != sharedshared ] || continue
-            for name in 1 $first$second; do # known and new
+            for name in 1 $first$second; do # prepared and new names
                 run second_gets $first $second $name 1000
                 echo "$first $second $name: $output"
                 [[ $output == *57014* ]]

@@ -47,7 +47,7 @@ postgresql_program() { # as in server.sh, but the server of these tests
     echo "${2:-$(command -v "$1")}"
 }
 
-# ---- databases on it -----------------------------------------------------------------------------------
+# ---- databases on it ---------------------------------------------------------------------------
 
 fresh_database() { # NAME: empty, of the role tester; what follows is done there
     psql -qX "${server_admin}postgres" -c "DROP DATABASE IF EXISTS $1 WITH (FORCE)" \
