@@ -1,6 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- SPDX-License-Identifier: Apache-2.0
---
 -- The functions that yugabytedb.pl puts into a client's statements. A superuser runs this file in
 -- the database under test.
 CREATE SCHEMA standin;

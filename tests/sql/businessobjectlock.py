@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# businessobjectlock.py URL ID: the first article's pseudo code by Python's ordinary driver. It knows nothing
-# of rowlock. Says `locked` after the two statements, and commits when it is told a line.
+# businessobjectlock.py URL ID: the first article's pseudo code with Python's usual driver. It does
+# not use rowlock. Prints `locked` after the two statements, and commits when it reads a line.
 import sys
 import uuid
 

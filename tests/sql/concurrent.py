@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# concurrent.py URL: the first article's ConcurrentTest. Three threads, one id; the log is printed when all are
-# done. One thing is added: who has the lock keeps it, besides the article's 250 ms, until the server says
-# that all who have not had it wait; else a slow machine might let them come one by one.
+# concurrent.py URL: the first article's ConcurrentTest. Three threads share one id; the log is
+# printed when all have ended. One thing is added: the holder keeps the lock, besides the article's
+# 250 ms, until the server reports that all remaining threads wait. Otherwise a slow machine might
+# let them come one by one.
 import itertools
 import sys
 import threading
@@ -22,7 +23,7 @@ sequence = itertools.count(1)
 log_items = []
 begin = time.monotonic()
 running = threading.Event()
-turns = itertools.count(1)  # drawn by who has the lock
+turns = itertools.count(1)  # the next number, drawn by the holder of the lock
 
 
 def log(thread, message):

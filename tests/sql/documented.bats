@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# docs/sql.md says of every function and view that people call how it is called, and of no other; and what it shows as
-# a program is the program.
+# docs/sql.md documents the signature of every public function and view, and of no other; and each
+# program shown there is the file.
 # Runs on: postgresql/native mariadb/row
 
 load ../command/lib
@@ -11,7 +11,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 PAGE=$BATS_TEST_DIRNAME/../../docs/sql.md
 SNIPPETS=$BATS_TEST_DIRNAME/../../examples/sql
 
-signatures() { # as the server knows them, of each function with a comment that is not internal
+signatures() { # the server's signatures of all functions whose comment does not say internal
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
         sql "SELECT format('rowlock.%s(%s) RETURNS %s', p.proname,
@@ -52,8 +52,8 @@ signatures() { # as the server knows them, of each function with a comment that 
     [ "$(wc -l <there)" -ge 15 ]
 }
 
-# The block after the line that names the file, without the line of the license.
-block() { # FILE
+# FILE: the block after the line that names the file, without the line of the license.
+block() {
     awk -v name="\`examples/sql/$1\`" '
         index($0, name) { seen = 1 }
         seen && /^```/ { if (inside) exit; inside = 1; next }

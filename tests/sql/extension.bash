@@ -1,28 +1,28 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# A server that has the extension, and a machine that keeps no trace of it. A PostgreSQL looks for its
-# extensions beside its own program: so that program is copied below a DESTDIR, where make
-# install-extension puts the files where this server, and no other, finds them.
+# A server that has the extension, on a machine that keeps no trace of it. PostgreSQL searches
+# extensions relative to its own program. So that program is copied below a DESTDIR, and make
+# install-extension puts the files there, where only this server finds them.
 
 # shellcheck source=tests/lib/server.sh
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
 
-pg() { # PROGRAM ARGUMENT...: of the version of the server
+pg() { # PROGRAM ARGUMENT...: in the server's version
     local program
     program=$(postgresql_program "$1")
     "$program" "${@:2}"
 }
-make_extension() { # TARGET [VARIABLE=VALUE...]: anew, with the command that is built already
+make_extension() { # TARGET [VARIABLE=VALUE...]: rebuilds the files with the existing command
     make -C "$BATS_TEST_DIRNAME/../.." --no-print-directory -o "$ROWLOCK" BUILD="$(dirname "$ROWLOCK")" \
         EXTENSION_BUILD="$(mktemp -d "$BATS_FILE_TMPDIR/made.XXXXXX")" \
         PG_CONFIG="$(postgresql_program pg_config)" "$@"
 }
 
-copy_installation() { # DESTDIR: the server's program, and links to all it reads
+copy_installation() { # DESTDIR: copies the server's program, and links everything that it reads
     local bin share lib
     bin=$(pg pg_config --bindir) share=$(pg pg_config --sharedir) lib=$(pg pg_config --pkglibdir)
     mkdir -p "$1$bin" "$1$share/extension" "$(dirname "$1$lib")"
-    cp "$bin/postgres" "$1$bin/" # a link would be followed
+    cp "$bin/postgres" "$1$bin/" # the server would follow a link
     ln -s "$lib" "$1$lib"
     find "$share" -mindepth 1 -maxdepth 1 ! -name extension -exec ln -s -t "$1$share" {} +
     find "$share/extension" -mindepth 1 -maxdepth 1 ! -name 'rowlock*' -exec ln -s -t "$1$share/extension" {} +
@@ -37,7 +37,7 @@ start_server_with_extension() { # NAME: exports server_admin and server_url
     start_postgresql "$1"
     export server_admin server_url
 }
-postgresql_program() { # as in server.sh, but the server of these tests
+postgresql_program() { # as in server.sh, but with the copied server
     if [ "$1" = postgres ] && [ -n "${server_program:-}" ]; then
         echo "$server_program"
         return
@@ -49,7 +49,7 @@ postgresql_program() { # as in server.sh, but the server of these tests
 
 # ---- databases on it ---------------------------------------------------------------------------
 
-fresh_database() { # NAME: empty, of the role tester; what follows is done there
+fresh_database() { # NAME: creates an empty database of the role tester, used from then on
     psql -qX "${server_admin}postgres" -c "DROP DATABASE IF EXISTS $1 WITH (FORCE)" \
         -c "CREATE DATABASE $1 OWNER tester" 2>/dev/null
     use_database "$1"
@@ -57,6 +57,6 @@ fresh_database() { # NAME: empty, of the role tester; what follows is done there
 use_database() {
     export ROWLOCK_TEST_URL=$server_url$1 ROWLOCK_TEST_ADMIN=$server_admin$1
 }
-as_tester() { # STATEMENT: as the owner of the database, no superuser
+as_tester() { # STATEMENT: as the database's owner, who is no superuser
     psql -qXAt -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -c "$1"
 }

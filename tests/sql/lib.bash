@@ -1,16 +1,16 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: Apache-2.0
-# For the tests of the SQL door: statements by psql, and sessions of psql that stay open.
+# For the tests of the SQL functions: statements by psql, and sessions of psql that stay open.
 
 load ../command/lib
 
-db() { # STATEMENT...: each a transaction of its own unless it says BEGIN; errors with their SQLSTATE
+db() { # STATEMENT...: each one is a transaction, except after BEGIN; errors show their SQLSTATE
     local each
     for each; do
         printf '%s;\n' "$each"
     done | psql -qXAt -v ON_ERROR_STOP=1 -v VERBOSITY=verbose "$ROWLOCK_TEST_URL" 2>&1
 }
-fails_with() { # SQLSTATE STATEMENT...: and says more in $output
+fails_with() { # SQLSTATE STATEMENT...: fails with it; the message is in $output
     local state=$1
     shift
     run db "$@"
@@ -18,7 +18,7 @@ fails_with() { # SQLSTATE STATEMENT...: and says more in $output
     [ "$status" != 0 ] && [[ $output == *"ERROR:  $state: "* ]]
 }
 
-# A session is a psql that reads a fifo; what it says goes to the file NAME. `ask` sends statements,
+# A session is a psql that reads a fifo, with its output in the file NAME. `ask` sends statements,
 # `answer` waits for a line of the file.
 declare -gA session_fd=()
 open_session() { # NAME [URL]
@@ -47,7 +47,7 @@ answer() {
         return 1
     }
 }
-asleep() { # in pg_sleep: who waits for a lease inside a transaction
+asleep() { # in pg_sleep, like a caller that waits for a lease inside a transaction
     [ "$(sql "SELECT count(*) FROM pg_stat_activity
               WHERE datname = current_database() AND wait_event = 'PgSleep'")" != 0 ]
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# For the tests of MariaDB's SQL door: sessions of the mariadb client that are told what to do, statement
-# by statement, and what they said.
+# For the tests of MariaDB's procedures: sessions of the mariadb client that execute statements step
+# by step, and their output.
 
 # shellcheck source=tests/command/lib.bash
 . "${BASH_SOURCE[0]%/*}/../command/lib.bash"
@@ -13,7 +13,7 @@ client() { # [OPTION...]: reads statements from its standard input; errors do no
     mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -N -B --unbuffered --force \
         "$@" "$database" 2>&1
 }
-# say STATEMENTS: what a new session answers; fails only where the client hangs, after 40 s (the server's
+# say STATEMENTS: the output of a new session; fails only if the client hangs for 40 s (the server's
 # own limit for a wait is 50 s).
 say() { say_as root "$1"; }
 say_as() { # USER STATEMENTS
@@ -34,7 +34,7 @@ until_ended() { # SECONDS PID
         sleep 0.02
     done
 }
-open_session() { # NAME DESCRIPTOR: a client whose answers go to the file NAME
+open_session() { # NAME DESCRIPTOR: a client that writes its answers to the file NAME
     mkfifo "$1.in"
     client <"$1.in" >"$1" 3>&- 4>&- 5>&- 6>&- &
     all_started+=($!)
@@ -42,21 +42,21 @@ open_session() { # NAME DESCRIPTOR: a client whose answers go to the file NAME
     echo "SELECT CONCAT('session ', CONNECTION_ID());" >&"$2"
     until_true said "$1" 'session [0-9]*'
 }
-said() { grep -qx -- "$2" "$1"; } # FILE PATTERN: is it a whole line of the answers?
+said() { grep -qx -- "$2" "$1"; } # FILE PATTERN: whether it is a whole line of the answers
 session_of() { sed -n 's/^session //p' "$1"; }
-# A test that failed leaves neither a lock nor a process to the next one.
+# A test that failed must leave neither a lock nor a process to the next one.
 close_sessions() {
     exec 4>&- 5>&- 6>&-
     [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
     wait
 }
-# The session of that file waits for a row, as the server says.
+# Whether the session of that file waits for a row, as the server reports it.
 waits_for_a_row() {
     sql 'SHOW ENGINE INNODB STATUS' | sed 's/\\n/\n/g' |
         awk '/^---TRANSACTION/ { waits = 0 } /^LOCK WAIT/ { waits = 1 }
              waits && /thread id/ { sub(/.*thread id /, ""); print $0 + 0 }' | grep -qx "$(session_of "$1")"
 }
-sleeps() { # FILE: its session looks at a lease again and again
+sleeps() { # FILE: its session polls for a lease
     [ "$(sql "SELECT count(*) FROM information_schema.processlist
               WHERE id = $(session_of "$1") AND state = 'User sleep'")" = 1 ]
 }

@@ -10,7 +10,7 @@ setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() { close_sessions; }
 
-acquire() { # NAME [MODE [LIMIT]]: its token, or NULL
+acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     say "CALL rowlock_acquire('$1', 600000, '${2:-exclusive}', ${3:-NULL}, @token); SELECT @token"
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Transaction locks through MariaDB's procedures, from the mariadb client: what each waits for, what it
-# leaves behind, and what it says where it refuses.
+# Transaction locks through MariaDB's procedures, from the mariadb client: their waits, their
+# leftovers, and their refusals.
 # Runs on: mariadb
 
 load mariadb
@@ -131,7 +131,7 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
     rowlock release leased --token "$token"
 }
 
-# So long that only max_statement_time can end it.
+# A limit so long that only max_statement_time can end the wait.
 endless='SET innodb_lock_wait_timeout = 100000'
 
 @test "every wait ends by max_statement_time" {
@@ -160,7 +160,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     sql "CALL rowlock_prepare('other'); CALL rowlock_prepare('leased')"
     token=$(rowlock hold --for 10m --note test leased)
     open_session a 4
-    # The server forgets a KILL QUERY that hits a statement which has just ended: then it is said again.
+    # The server drops a KILL QUERY for a statement that has just ended: then it is sent again.
     killed() { # TIMES
         ! sleeps a || sql "KILL QUERY $(session_of a)"
         [ "$(grep -c '^ERROR ' a)" = "$1" ]
@@ -233,7 +233,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     until_true said a locked
     echo "CALL rowlock_begin_exclusive('other'); SELECT 'begun'; CALL rowlock_exclusive('open'); SELECT 'answered';" >&5
     until_true waits_for_a_row b
-    # a row that somebody waits for is left alone; so this is somebody who deletes it by hand
+    # unlock keeps a row that a session waits for, so this one deletes it by hand
     echo "CALL rowlock_unlock('open'); DELETE FROM rowlock_name WHERE name = 'open'; COMMIT; SELECT 'over';" >&4
     until_true said b answered
     if is_row; then

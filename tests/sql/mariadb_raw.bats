@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What does not hold on MariaDB: nothing makes the first article's two statements wait for a lease there. A trigger
-# cannot: all its reads see what its statement began with, so that a lease would never end for it; and a locking read
-# would keep the lease's row from the release that it waits for.
+# A limitation on MariaDB: the first article's two statements cannot wait for a lease there. In a
+# trigger all reads use the snapshot of the statement's begin, so the lease would never end for it;
+# and a locking read would block the release that it waits for.
 # Runs on: mariadb/insert
 
 bats_require_minimum_version 1.5.0

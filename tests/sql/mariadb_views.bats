@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# MariaDB's views for people, and what an account may see and do that has the printed GRANTs and no more.
+# MariaDB's views for people, and the rights of an account that has only the printed GRANTs.
 # Runs on: mariadb
 # Quick: first
 
@@ -8,7 +8,7 @@ load mariadb
 
 setup_file() {
     install_technique
-    # this test's own accounts: the server is shared
+    # this test's own accounts, because the server is shared
     sql "DROP USER IF EXISTS app_$ROWLOCK_TEST_TECHNIQUE@localhost, eye_$ROWLOCK_TEST_TECHNIQUE@localhost;
          CREATE USER app_$ROWLOCK_TEST_TECHNIQUE@localhost, eye_$ROWLOCK_TEST_TECHNIQUE@localhost"
     rowlock schema print mariadb --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
@@ -32,17 +32,17 @@ teardown() {
 }
 
 quoted="it''s; \\\\ \"ä\""
-one_row() { # STATEMENT: it answers with 1
+one_row() { # STATEMENT: it returns 1
     [ "$(sql "$1")" = 1 ]
 }
-# InnoDB's tables of locks are taken anew only if nobody has looked for 100 ms.
+# InnoDB refreshes its tables of locks only after 100 ms without a reader.
 until_seen() { until_true unhurried "$@"; }
 unhurried() {
     sleep 0.2
     "$@"
 }
-# Session a holds the name, b waits for it.
-let_b_wait_for() { # NAME
+# NAME: session a holds the name, and b waits for it.
+let_b_wait_for() {
     open_session a 4
     open_session b 5
     echo "CALL rowlock_begin_exclusive('$1'); SELECT 'locked';" >&4
@@ -97,7 +97,7 @@ let_b_wait_for() { # NAME
 @test "a prepared transaction that holds a name is shown as one, without a session" {
     sql "CALL rowlock_prepare('prepared'); CALL rowlock_prepare('counter:in xa')"
     open_session a 4
-    # rowlock_next writes: without a session InnoDB keeps no transaction that wrote nothing
+    # rowlock_next writes: InnoDB lists a transaction without a session only if it wrote
     echo "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
           XA START '$xa'; CALL rowlock_exclusive('prepared'); CALL rowlock_next('in xa', @n); XA END '$xa'; XA PREPARE '$xa'; SELECT 'prepared';" >&4
     until_true said a prepared
@@ -110,7 +110,8 @@ let_b_wait_for() { # NAME
                  AND mode = 'exclusive' AND pid IS NULL AND note LIKE '%XA RECOVER%' AND since <= utc_timestamp()"
     }
     until_seen there
-    for procedure in rowlock_list rowlock_holder; do # what the command shows to an account with PROCESS
+    # the command's queries, for an account with PROCESS
+    for procedure in rowlock_list rowlock_holder; do
         [ "$ROWLOCK_TEST_TECHNIQUE" != row ] ||
             [[ $(sql "CALL $procedure('prepared')") == *"prepared transaction (see XA RECOVER)"* ]]
     done
@@ -160,7 +161,7 @@ let_b_wait_for() { # NAME
         CALL rowlock_release(@t, @x); CALL rowlock_vacuum(@x); CALL rowlock_acquire('by app', 1, 'exclusive', NULL, @t);
         SELECT count(*) >= 0 FROM rowlock_holders; SELECT count(*) >= 0 FROM rowlock_waiters;
         SELECT count(*) >= 0 FROM rowlock_names; SELECT count(*) >= 0 FROM rowlock_jobs; SELECT count(*) >= 0 FROM rowlock_subjects"
-    [[ ${lines[0]} == "ERROR 1644 (RL003)"*ttl* ]] # and nothing was denied before
+    [[ ${lines[0]} == "ERROR 1644 (RL003)"*ttl* ]] # and no statement before was denied
     [ "${#lines[@]}" = 6 ]
     [ "${lines[*]:1}" = '1 1 1 1 1' ]
     run say_as "$app" "DELETE FROM rowlock_meta"

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Fills the schema public with operators that end whoever uses them: for every pair of the types of rowlock's
--- own functions one where the catalog has none of just these types. (One that fits exactly wins over the
--- catalog's that fits by a cast, wherever it stands in the search path.)
+-- Creates operators in the schema public that raise an error when used: one for every pair of types
+-- in rowlock's own functions for which the catalog has no exact operator. (An exact match wins over
+-- a catalog operator that needs a cast, wherever its schema is in the search path.)
 DO $$
 DECLARE
     types constant text[] := '{bool,int4,int8,numeric,float8,text,"char",name,varchar,bytea,oid,regclass,interval,timestamp,timestamptz,xid}';

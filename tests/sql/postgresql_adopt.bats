@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What install finds in its way and would run with the rights of all that lock is refused: objects of another role, and
-# a table that runs code.
+# Existing objects that install refuses to reuse, because they would run with the rights of every
+# locking role: objects of another role, and a table that runs code.
 # Runs on: postgresql/insert
 
 bats_require_minimum_version 1.5.0
@@ -17,7 +17,7 @@ teardown() {
     sql "DROP TABLE IF EXISTS child, own, rowlock_object CASCADE; DROP OWNED BY $mallory; DROP ROLE $mallory"
 }
 install() { rowlock schema install --technique insert "$@"; }
-refuses() { # WORDS [OPTION...]: and leaves nothing
+refuses() { # WORDS [OPTION...]: install fails with these words, and leaves nothing
     local words=$1
     shift
     run install "$@"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# CREATE EXTENSION rowlock, on a server of its own: the same objects as `schema install` makes, owned by whoever
-# creates it; what the command says of it; and that it goes without a trace.
+# CREATE EXTENSION rowlock, on a server of its own: it creates the same objects as `schema install`,
+# owned by its creator. Also: the command's reports about the extension, and its complete removal.
 
 bats_require_minimum_version 1.5.0
 load ../command/lib
@@ -15,7 +15,8 @@ setup() {
     fresh_database "e$BATS_TEST_NUMBER"
 }
 
-# Everything in the schema rowlock, by text: functions with their bodies, columns, constraints, indexes, rights, comments.
+# Everything in the schema rowlock, as text: functions with their bodies, columns, constraints,
+# indexes, rights, comments.
 objects() {
     sql "SELECT 'function', p.oid::regprocedure, pg_get_function_result(p.oid), md5(pg_get_functiondef(p.oid)),
                 p.proacl, pg_get_userbyid(p.proowner), obj_description(p.oid, 'pg_proc')
@@ -107,7 +108,7 @@ objects() {
     [[ $output == *"DROP EXTENSION rowlock" ]]
     objects >after
     diff before after
-    as_tester 'UPDATE rowlock.meta SET version = -1' # as it were, an older one
+    as_tester 'UPDATE rowlock.meta SET version = -1' # as in an older version
     for verb in 'schema upgrade' 'run -n x -- true'; do
         # shellcheck disable=SC2086
         run rowlock $verb
@@ -195,7 +196,7 @@ objects() {
     "$ROWLOCK" schema print postgresql --extension >printed
     cmp printed "$stage$(pg pg_config --sharedir)/extension/rowlock--1.sql"
     run ! grep -qE '^(BEGIN;|COMMIT;|GRANT )' printed
-    run psql -qX "$ROWLOCK_TEST_URL" -f printed # by mistake
+    run psql -qX "$ROWLOCK_TEST_URL" -f printed # as a mistake: psql instead of CREATE EXTENSION
     [[ $output == *"CREATE EXTENSION rowlock"* ]]
     [ "$(sql "SELECT count(*) FROM pg_namespace WHERE nspname = 'rowlock'")" = 0 ]
     run "$ROWLOCK" schema print postgresql --extension --technique row

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What pg_dump carries of the extension: counters, jobs, subjects, leases and the numbers, as of a schema that
-# install made. Tokens never go back.
+# The rows of the extension that pg_dump carries: counters, jobs, subjects, leases and the token
+# numbers, as in a dump of an installed schema. Tokens never go back.
 
 bats_require_minimum_version 1.5.0
 load ../command/lib
@@ -15,14 +15,16 @@ setup() {
     fresh_database "d$BATS_TEST_NUMBER"
 }
 
-fill() { # rows in every table, but that of waiters, who are there while they wait
+fill() { # adds rows to every table but that of waiters, which exist only while callers wait
     rowlock next --start 2024001 invoice
     rowlock job mail --every 50w -- echo sent
     rowlock refresh rates --max-age 1d -- true
     rowlock expire rates
     token=$(rowlock acquire --ttl 1h --note 'new disks' x)
 }
-contents() { # every row of every table, but the two that installing itself writes, and the names of technique row
+# every row of every table, except the two that installing writes itself, and the names of technique
+# row
+contents() {
     local table
     for table in $(sql "SELECT relname FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace
                         AND relkind = 'r' AND relname NOT IN ('meta', 'origin', 'name') ORDER BY 1"); do
@@ -32,7 +34,7 @@ contents() { # every row of every table, but the two that installing itself writ
 }
 draw() { sql 'SELECT rowlock.next_number()'; }
 
-# p3 token by token: each is greater than the one given, and than the one before
+# p3 token by token: each is greater than the given one, and than the one before
 rise_above() {
     local number last=$1
     for _ in 1 2 3; do
@@ -48,7 +50,7 @@ rise_above() {
     fill
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- true
     until_true is_waited_for x
-    # further than any clock would lift them: only the dump can tell
+    # further than any clock would lift them: only the dump can contain this
     sql "SELECT setval('rowlock.number', 4000000000000000000)" >/dev/null
     far=$(draw)
     [ "$far" -gt 4000000000000000000 ]
@@ -71,7 +73,7 @@ rise_above() {
     [[ $output == *"new disks"* ]]
     as_tester "SELECT rowlock.fence('x', $token)"
     rowlock release x --token "$token"
-    rowlock run -w 20 x -- true # who waited there is not here
+    rowlock run -w 20 x -- true # the old server's waiters do not exist here
 }
 
 @test "a dump carries all that a schema's dump carries" {
@@ -90,7 +92,7 @@ rise_above() {
     grep -q rowlock.number in_schema
     [ "$(wc -l <in_schema)" -ge 8 ]
     diff in_schema in_extension
-    # of a table that no test fills, too
+    # also those of a table that no test fills
     [ "$(sql "SELECT count(*) FROM pg_class c WHERE relnamespace = 'rowlock'::regnamespace AND relkind IN ('r', 'S')
               AND relname NOT IN ('meta', 'origin')
               AND NOT EXISTS (SELECT FROM pg_extension e WHERE extname = 'rowlock' AND c.oid = ANY (e.extconfig))")" = 0 ]
@@ -134,7 +136,7 @@ rise_above() {
     [ "$status/$output" = 0/ran ]
     [ "$(rowlock next invoice)" = 1 ]
     rowlock vacuum
-    # and nobody else
+    # and no other role can
     [ "$(sql "SELECT count(*) FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace
               AND has_function_privilege('public', oid, 'EXECUTE')")" = 0 ]
     fresh_database "d${BATS_TEST_NUMBER}" && sql 'SELECT 1' >/dev/null
@@ -161,7 +163,7 @@ rise_above() {
     [ "$(rowlock next invoice)" = 2 ]
 }
 
-becomes_an_extension() { # [OPTION...] of pg_dump; as docs/extension.md has it
+becomes_an_extension() { # [OPTION...] of pg_dump, as in docs/extension.md
     fill
     last=$(draw)
     contents >before
@@ -179,7 +181,7 @@ becomes_an_extension() { # [OPTION...] of pg_dump; as docs/extension.md has it
 @test "a schema that install made becomes an extension, and one that install makes again; the rows stay" {
     rowlock schema install
     becomes_an_extension
-    # and back
+    # and in the other direction
     last=$(draw)
     contents >before
     pg pg_dump -Fc --data-only -n rowlock -e rowlock -f rowlock.dump "$ROWLOCK_TEST_URL"

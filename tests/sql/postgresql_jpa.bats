@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The first article's entity, by JPA, on the article's table; and what becomes of it without its two flushes.
+# The first article's entity through JPA, on the article's table; and its failure without the
+# entity's two flushes.
 # Runs on: postgresql/insert
 
 bats_require_minimum_version 1.5.0
@@ -17,7 +18,7 @@ setup_file() {
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 CLASSES=$JARS/postgresql.jar:$JARS/eclipselink.jar:$JARS/eclipselink-jpa-2.1-spec.jar
-build() { # [SED-SCRIPT]: the class, changed
+build() { # [SED-SCRIPT]: the class, with changes
     mkdir -p classes src
     sed -e "${1:-}" "$SNIPPETS/JpaLock.java" >src/JpaLock.java
     javac -cp "$CLASSES" -d classes src/JpaLock.java

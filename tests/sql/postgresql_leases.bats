@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# acquire, renew, release: leases by SQL alone are leases like the command's.
+# acquire, renew, release: leases acquired by SQL alone equal those of the command.
 # Runs on: postgresql
 # Quick: first
 
@@ -16,7 +16,7 @@ teardown() {
     sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.beat; DELETE FROM rowlock.waiter"
 }
 
-is_refused() { # NAME [OPTION...]: to rowlock run, as busy
+is_refused() { # NAME [OPTION...]: busy for rowlock run
     run rowlock run -n "$@" -- true
     echo "$output"
     [ "$status" = 75 ]
@@ -57,7 +57,7 @@ is_refused() { # NAME [OPTION...]: to rowlock run, as busy
     rowlock break x
     fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
     [[ $output == *broken* ]]
-    is_refused x # until its holder lets go
+    is_refused x # until its holder releases it
     [ "$(db "SELECT rowlock.release($token)")" = t ]
     token=$(db "SELECT rowlock.acquire('x', '1 min')")
     rowlock release x --token "$token"
@@ -150,11 +150,12 @@ is_refused() { # NAME [OPTION...]: to rowlock run, as busy
     answer a '^token='
     ask a "SELECT 'busy' WHERE rowlock.acquire('x', '5 min') IS NULL"
     answer a '^busy'
-    ask a "SELECT 'held' WHERE rowlock.acquire('held', '5 min') IS NULL" # for a moment it waits, under time-outs of its own
+    # it waits a moment, with timeouts of its own
+    ask a "SELECT 'held' WHERE rowlock.acquire('held', '5 min') IS NULL"
     answer a '^held'
     ask a "$settings"
     answer a '^7s on 70s read committed$'
-    [ "$(db "SELECT count(*) FROM rowlock.lease")" = 0 ] # and yet nobody gets the name
+    [ "$(db "SELECT count(*) FROM rowlock.lease")" = 0 ] # and still no session can acquire the name
     [ "$(db "SELECT coalesce(rowlock.acquire('x', '5 min')::text, 'busy')")" = busy ]
     ask a "COMMIT"
     ask a "SELECT 'ended'"
@@ -169,7 +170,7 @@ is_refused() { # NAME [OPTION...]: to rowlock run, as busy
     rowlock run -n x -- true
 }
 
-# As a transaction lock becomes a lease without a gap.
+# A transaction lock becomes a lease without a gap.
 @test "who has locked the name in his transaction may acquire it there" {
     db "SELECT rowlock.prepare('x')"
     token=$(db "BEGIN" "SELECT 't' FROM rowlock.exclusive('x')" "SELECT rowlock.acquire('x', '5 min')" "COMMIT" | tail -n 1)

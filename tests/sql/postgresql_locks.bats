@@ -16,13 +16,13 @@ teardown() {
     end_sessions
 }
 
-is_locked() { # NAME: as another session sees it
+is_locked() { # NAME: as seen by another session
     [ "$(db "SELECT rowlock.try_exclusive('$1')")" = f ]
 }
 
-# How drivers send a parameter: without a type (libpq, psycopg, node), as varchar (JDBC), as a number.
+# Drivers send a parameter without a type (libpq, psycopg, node), as varchar (JDBC), or as a number.
 @test "a name or a number, literal or parameter of any driver's type: no call is ambiguous" {
-    shared=exclusive # what the technique has
+    shared=exclusive # if the technique has no shared locks
     [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || shared=shared
     calls=("exclusive('7')" "exclusive(7)" "exclusive(7::bigint)" "exclusive(7::smallint)"
         "exclusive('7', NULL)" "exclusive(7, 0)" "exclusive('7', 0::bigint)" "exclusive('7'::varchar)"
@@ -106,8 +106,8 @@ is_locked() { # NAME: as another session sees it
     ask a "SELECT rowlock.exclusive('x')"
     ask a "SELECT rowlock.unlock('x'), 'done'"
     answer a 'done$'
-    [ "$(db "$count")" = $kept ] # still there for others,
-    is_locked x                  # and locked
+    [ "$(db "$count")" = $kept ] # other sessions still see it,
+    is_locked x                  # and it is locked
     ask a "COMMIT"
     ask a "SELECT 'ended'"
     answer a ended
@@ -117,7 +117,7 @@ is_locked() { # NAME: as another session sees it
     ask a "BEGIN"
     ask a "SELECT rowlock.exclusive('x'), 'again'"
     answer a again
-    db "SELECT rowlock.unlock('x')" # another's: untouched, without a wait
+    db "SELECT rowlock.unlock('x')" # another session's: unchanged, without waiting
     [ "$(db "$count")" = $kept ]
     open_session b
     ask b "BEGIN"
@@ -150,7 +150,7 @@ is_locked() { # NAME: as another session sees it
     ask a "SELECT 'done'"
     answer a 'done$'
     case $ROWLOCK_TEST_TECHNIQUE in
-    row) # the rows free and e, and the lease
+    row) # the rows of free and e, and the lease
         [ "$(db "SELECT rowlock.vacuum()")" = 3 ]
         [ "$(db "SELECT string_agg(n, ' ' ORDER BY n) FROM rowlock.names() n")" = 'exclusive shared' ]
         ;;
@@ -179,7 +179,7 @@ is_locked() { # NAME: as another session sees it
     [ "$definers" = "$([ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || echo respect_leases)" ]
 }
 
-# A database of that encoding checks no text that comes in.
+# A database with that encoding does not check incoming text.
 @test "h3 SQL_ASCII: what is not UTF-8 is no name, short or long" {
     local name=ascii_$ROWLOCK_TEST_TECHNIQUE url
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -c "DROP DATABASE IF EXISTS $name" \

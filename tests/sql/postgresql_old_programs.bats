@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Technique insert: programs that know only INSERT and DELETE, on a table of the article's DDL that was there
-# before rowlock, wait for leases, unmodified. They have rights on that table alone.
+# Technique insert: unmodified programs that know only INSERT and DELETE wait for leases. Their
+# table has the article's DDL and existed before rowlock; they have rights on that table alone.
 # Runs on: postgresql/insert
 
 bats_require_minimum_version 1.5.0
@@ -59,7 +59,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     run ! said a locked
     run rowlock run --tx -n x -- true
     [ "$status" = 75 ]
-    rowlock renew x --token "$token" --ttl 5m # which the waiting holds up as little
+    rowlock renew x --token "$token" --ttl 5m # the waiting program does not block a renewal either
     rowlock release x --token "$token"
     answer a '^locked$'
     run rowlock run -n x -- true
@@ -80,7 +80,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     [[ $output == *"ERROR:  55P03: "*'"x" is held by a lease'*'ask Ann'* ]]
     run old "SET statement_timeout = '1s'" "BEGIN" "$insert" "$delete" "COMMIT"
     [[ $output == *"ERROR:  57014: "* ]]
-    run old "$insert" # in autocommit: nothing is left behind
+    run old "$insert" # in autocommit mode: no row is left
     [[ $output == *"ERROR:  55P03: "* ]]
     [ "$(old "SELECT count(*) FROM businessobjectlock")" = 0 ]
     rowlock release x --token "$token"
@@ -199,7 +199,8 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     done
 }
 
-stranger() { # SCHEMA: with a table of the old program's own, whose id becomes text by a function of its own
+# SCHEMA: with a table of the old program's own, whose id becomes text by a function of its own
+stranger() {
     echo "CREATE SCHEMA $1 AUTHORIZATION $old_role; SET ROLE $old_role;
         CREATE TYPE $1.kind AS ENUM ('a');
         CREATE FUNCTION $1.told($1.kind) RETURNS text LANGUAGE plpgsql AS

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Where everybody may create in the schema public, as before PostgreSQL 15, somebody puts operators there.
+# Hostile operators in the schema public, where everybody may create objects, as before PostgreSQL
+# 15.
 # Runs on: postgresql
 # Quick: first
 

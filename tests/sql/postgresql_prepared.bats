@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# A transaction that is prepared for a two-phase commit keeps its locks without a session: a server of its own, which
-# allows that.
+# A transaction prepared for a two-phase commit keeps its locks without a session. A server of the
+# test's own permits that.
 # Runs on: postgresql/native
 
 load ../command/lib

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The first article's two statements and its ConcurrentTest where a trigger makes them wait for leases, too.
+# The first article's two statements and its ConcurrentTest, with a trigger that makes them wait for
+# leases too.
 # Runs on: postgresql/insert
 
 bats_require_minimum_version 1.5.0
@@ -36,7 +37,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$output" = locked ]
 }
 
-# The article says what its log shows: whenever one commits, another takes over.
+# As the article's log shows: whenever one thread commits, another one continues.
 @test "p1 ConcurrentTest: who commits lets exactly one other insert" {
     /usr/bin/python3 "$BATS_TEST_DIRNAME/concurrent.py" "$ROWLOCK_TEST_URL" >log
     cat log
@@ -46,7 +47,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     steps=$(awk -F'\t' '/\t(rows inserted:|rows deleted:|doing commit|Caught)/ { print $3 }' log | paste -sd,)
     turn="rows inserted:1,rows deleted:1,doing commit..."
     [ "$steps" = "$turn,$turn,$turn" ]
-    # all three had begun before the first was done
+    # all three had begun before the first ended
     [ "$(sed '/doing commit/q' log | grep -c 'doing insert$')" = 3 ]
     [ "$(sed -n '$s/.*\t//p' log)" = "Done !" ]
 }

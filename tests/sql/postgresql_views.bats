@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The views: who holds and who waits, names, jobs, subjects; and who may look.
+# The views: holders and waiters, names, jobs, subjects; and the roles that may read them.
 # Runs on: postgresql
 # Quick: first
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# For the tests of the first article: its table, used by technique insert, and its two statements by programs
-# that know nothing of rowlock. They are told to commit by a line on their standard input.
+# For the tests of the first article: its table, used by technique insert, and programs that execute
+# its two statements and do not use rowlock. A line on their standard input makes them commit.
 
 NAME=BondBO:DK0015966592
 
@@ -9,14 +9,14 @@ install_on_the_article_s_table() {
     client <"$BATS_TEST_DIRNAME/businessobjectlock.sql"
     rowlock schema install --technique insert --table businessobjectlock
 }
-client() { # the database's own, with statements on its standard input
+client() { # the database's own client, with statements on its standard input
     case $ROWLOCK_TEST_ENGINE in
     postgresql) psql -qXAt "$ROWLOCK_TEST_URL" ;;
     mariadb) as_root_of_mariadb -N -B --unbuffered "${ROWLOCK_TEST_URL##*/}" ;;
     esac
 }
 
-# raw_begin PROGRAM: in the background; what it says goes into the file raw.
+# raw_begin PROGRAM: starts it in the background; its output goes to the file raw.
 raw_begin() {
     rm -f raw raw.in
     mkfifo raw.in
@@ -40,13 +40,13 @@ raw_commit() {
     wait "$raw"
 }
 raw_says() { grep -qx "$1" raw; }
-raw_inserts() { # busy with its INSERT, whatever that waits for
+raw_inserts() { # its INSERT is running, whatever it waits for
     [ "$(sql "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
               AND query LIKE 'INSERT INTO businessobjectlock%' AND wait_event_type IN ('Lock', 'Timeout')")" = 1 ]
 }
-is_waited_for_by() { [ "$(waiters)" = "$1" ]; } # COUNT: of sessions, for a lock
+is_waited_for_by() { [ "$(waiters)" = "$1" ]; } # COUNT: that many sessions wait for a lock
 
-# hold_lease NAME: as hold, by a lease.
+# hold_lease NAME: like hold, with a lease.
 hold_lease() {
     rm -f holding let-go
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$@" -- \

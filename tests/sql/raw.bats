@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The first article's two statements, by hand and by a program, neither of which knows rowlock, on the article's
-# own table: they and `rowlock run` keep each other waiting.
+# The first article's two statements, by hand and by a program that does not use rowlock, on the
+# article's own table: they and `rowlock run` exclude each other.
 # Runs on: postgresql/insert mariadb/insert
 
 bats_require_minimum_version 1.5.0

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The YugabyteDB article, replayed: what it typed at its psql is typed at PostgreSQL's and at MariaDB's own
-# client, and what is answered is compared with what is written down beside it. Where that differs from the
-# article a comment in the transcript says why.
+# Replays the article about YugabyteDB: its input is typed at PostgreSQL's psql and at MariaDB's
+# client, and the output is compared with the expected one beside it. Where the result differs from
+# the article, a comment in the transcript gives the reason.
 # Runs on: postgresql/native postgresql/row mariadb/row
 
 bats_require_minimum_version 1.5.0
@@ -11,7 +11,8 @@ load ../command/lib
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-# The transcript starts clients of its own (\!), and they find the database by themselves, as at home.
+# The transcript starts clients of its own (\!), which find the database through their configuration
+# files.
 play() {
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
@@ -25,13 +26,14 @@ play() {
         mkdir bin
         printf '#!/bin/sh\nexec %s --defaults-file=%s/my.cnf "$@"\n' "$(command -v mariadb)" "$PWD" >bin/mariadb
         chmod +x bin/mariadb
-        # a line at a time, or errors come first; --force goes on after them, and fails at the end
+        # line by line, otherwise errors come first; --force continues after them, and fails at the
+        # end
         PATH=$PWD/bin:$PATH stdbuf -oL mariadb --table -vv --force || true
         ;;
     esac
 }
-# Where in the server's source an error was raised, or in the transcript; how many rows a procedure wrote on its
-# way; what an error advises; and what the mariadb client draws around statements.
+# Removes what varies: source positions of errors, the rows that a procedure wrote, hints of errors,
+# and the lines that the mariadb client draws around statements.
 without_what_varies() {
     sed -E -e 's/[[:space:]]+$//' -e '/^LOCATION:  /d' -e 's/^Query OK, [0-9]+ rows? affected$/Query OK/' \
         -e 's/^(ERROR [0-9]+ \([^)]*\)) at line [0-9]+:/\1:/' \

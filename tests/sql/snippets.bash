@@ -1,11 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# For the tests of examples/sql: each of its programs locks NAME, says `locked`, and counts in the table bond.
+# For the tests of examples/sql: each of its programs locks NAME, prints `locked`, and counts in the
+# table bond.
 
 NAME=BondBO:DK0015966592
 SNIPPETS=$BATS_TEST_DIRNAME/../../examples/sql
 JARS=/usr/share/java
-# Debian's python3 has Debian's drivers; node's stand in one folder if Debian's, in another if npm's.
+# Debian's python3 has Debian's drivers; those of node are in one folder if from Debian, in another
+# if from npm.
 PATH=/usr/bin:$PATH
 NODE_PATH=/usr/share/nodejs:$(npm root -g 2>/dev/null || true)
 export NODE_PATH
@@ -28,7 +30,8 @@ option_file() {
         "$ROWLOCK_TEST_MARIADB_PORT" "${ROWLOCK_TEST_URL##*/}" >my.cnf
 }
 
-# snippet FILE: runs it in the background; $snippet is its process, what it says goes into the file said.
+# snippet FILE: runs it in the background; $snippet is its process, its output goes to the file
+# said.
 snippet() {
     "run_${1##*.}" "$SNIPPETS/$1" >said 2>&1 3>&- 4>&- &
     snippet=$!
@@ -49,7 +52,7 @@ run_js() { exec node "$1" "${ROWLOCK_TEST_URL/#mariadb:/mysql:}"; }
 run_java() { exec java -cp "$JARS/postgresql.jar:$JARS/mariadb-java-client.jar" "$1" "$(jdbc_url)"; }
 says() { grep -qx "$1" said; }
 
-# waits_and_goes_on FILE: while another session holds the name it waits; then it does its work, once.
+# waits_and_goes_on FILE: waits while another session holds the name; then does its work, once.
 waits_and_goes_on() {
     create_bond
     hold "$NAME"

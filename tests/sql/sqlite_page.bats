@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Every block of SQL in docs/sqlite.md, in the real shell, against rowlock that holds leases and locks in the same file.
+# Runs every block of SQL in docs/sqlite.md in the real shell, against rowlock's leases and locks in
+# the same file.
 # Runs on: sqlite
 # Quick: first
 
@@ -19,7 +20,9 @@ setup() {
          DELETE FROM rowlock_beat; DELETE FROM rowlock_lease; DELETE FROM rowlock_waiter; DELETE FROM rowlock_counter"
 }
 
-block() { # NAME [TOKEN]: the block of the page that begins with that comment, with this token for the page's
+# NAME [TOKEN]: prints the page's block that begins with this comment, with the page's token
+# replaced
+block() {
     sed -n "/^-- $1\$/,/^\`\`\`\$/p" "$PAGE" | sed "/^\`\`\`\$/d; s/$TOKEN_OF_PAGE/${2:-$TOKEN_OF_PAGE}/"
 }
 do_block() { # NAME [TOKEN]
@@ -110,7 +113,7 @@ acquire() { # NAME OPTION...: sets token
     [ "$(sql "SELECT count(*) FROM rowlock_lease WHERE name = '$BOND'")" = 0 ]
 }
 
-session() { # a shell that reads what is written to descriptor 4
+session() { # a shell that reads statements from descriptor 4
     mkfifo in
     exec 4<>in
     sqlite3 -batch "${ROWLOCK_TEST_URL#sqlite:}" <in >session.out 2>&1 3>&- 4>&- &
@@ -255,7 +258,7 @@ SQL
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 60 import -- true
     until_true is_waited_for import
     kill -s STOP "$started"
-    # it is alive for a while; nobody holds the name any more
+    # it counts as alive for a while, and no client holds the name any more
     sql "UPDATE rowlock_waiter SET seen = seen + 60000; DELETE FROM rowlock_beat; DELETE FROM rowlock_lease"
     refused "others wait for the name" acquire
     sql "UPDATE rowlock_waiter SET seen = 0"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The views for people have the same columns in the same order on every engine; PostgreSQL's key comes last, and
-# docs/sql.md lists them.
+# The views for people have the same columns in the same order on every engine, except that
+# PostgreSQL's key comes last. docs/sql.md lists them.
 # Runs on: once
 
 load ../command/lib
 
 PAGE=$BATS_TEST_DIRNAME/../../docs/sql.md
 
-columns() { # VIEW: in their order
+columns() { # VIEW: its columns, in order
     case $ROWLOCK_TEST_ENGINE in
     sqlite) sql "SELECT group_concat(name, ', ') FROM (SELECT name FROM pragma_table_info('rowlock_$1') ORDER BY cid)" ;;
     postgresql)
@@ -26,7 +26,7 @@ on() { # ENGINE COMMAND...
     local url=ROWLOCK_TEST_$upper admin=ROWLOCK_TEST_${upper}_ADMIN
     ROWLOCK_TEST_ENGINE=$1 ROWLOCK_TEST_URL=${!url} ROWLOCK_TEST_ADMIN=${!admin:-} "${@:2}"
 }
-installed() { # ENGINE: it was built, and has rowlock now
+installed() { # ENGINE: it was built, and rowlock is installed now
     local url=ROWLOCK_TEST_${1^^}
     [ -n "${!url:-}" ] && "$ROWLOCK" --db "${!url}" schema install >/dev/null
 }
