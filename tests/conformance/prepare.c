@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preparing names before an application's own BEGIN, and vacuuming names that nobody holds. */
+#include <string.h>
+#include <time.h>
+
 #include "lib/lease.h"
 #include "lib/test.h"
 

@@ -248,7 +248,8 @@ static int file_worker(const void *data, int to)
             break;
         if (work->victim == 2)
             raise(SIGKILL);
-        if (rowlock_remaining(lease) > ENOUGH_MS) { /* else the grant's reply came late: do not write */
+        if (rowlock_remaining(lease) >
+            ENOUGH_MS) { /* else the grant's reply came late: do not write */
             if (append_next(file))
                 return 1;
             if (work->victim == 3)
