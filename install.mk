@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make install, make uninstall: DESTDIR, PREFIX and the folders below it. Included by the Makefile.
-# make install-extension, make uninstall-extension: DESTDIR and PG_CONFIG, the pg_config of the server.
+# make install-extension, make uninstall-extension: DESTDIR and PG_CONFIG, the pg_config of the
+# server.
 
 INSTALL    ?= install
 DATADIR    ?= $(PREFIX)/share
@@ -8,7 +9,7 @@ PKGCONFDIR ?= $(LIBDIR)/pkgconfig
 COMPDIR    ?= $(DATADIR)/bash-completion/completions
 DOCDIR     ?= $(DATADIR)/doc/rowlock
 
-# docs/ stays a folder there, for README links to it.
+# docs/ stays a folder there, because the README links to it.
 DOCUMENTS = LICENSE $(wildcard README.md CHANGELOG)
 
 $(BUILD)/rowlock.pc: rowlock.pc.in Makefile install.mk FORCE
@@ -62,7 +63,7 @@ $(EXTENSION_BUILD)/rowlock.control: sql/postgresql/rowlock.control.in src/sessio
 	@mkdir -p $(@D)
 	sed 's|@SCHEMA_VERSION@|$(SCHEMA_VERSION)|' $< > $@.tmp && mv $@.tmp $@
 
-# What install runs and what print shows: there is one source of it.
+# `schema print` generates the script, so that it equals the installed schema.
 $(EXTENSION_BUILD)/rowlock--$(SCHEMA_VERSION).sql: $(BUILD)/rowlock install.mk
 	@mkdir -p $(@D)
 	$(BUILD)/rowlock schema print postgresql --extension > $@.tmp && mv $@.tmp $@
@@ -73,7 +74,7 @@ find-pgxs:
 	@[ -e '$(PGXS)' ] || { echo 'there is no $(PGXS), of which $(PG_CONFIG) speaks: install the package' \
 	  'postgresql-server-dev-NN of your server, or name the pg_config of another one by PG_CONFIG=' >&2; exit 1; }
 
-# PGXS is a makefile of its own, with its own idea of CFLAGS and of what install is.
+# PGXS is a makefile of its own, with other CFLAGS and another target install.
 run_pgxs = $(MAKE) --no-print-directory -C $(EXTENSION_BUILD) -f '$(PGXS)' VPATH=. PGXS='$(PGXS)' \
              PG_CONFIG='$(PG_CONFIG)' EXTENSION=rowlock DATA=rowlock--$(SCHEMA_VERSION).sql
 

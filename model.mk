@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The protocol as a model, checked by SPIN. The quick part is a test (tests/model); this is all of it.
+# Checks the model of the protocol with SPIN. tests/model runs the quick part, this all of it.
 
 MODEL ?=
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# The measurements; never part of make check.
+# The targets of the measurements, which are never part of make check.
 #
-#   make bench           side by side with what a user would pick instead (bench/run): build/bench.json, build/bench.md, plots
-#     BENCH_PEERS="postgres-advisory etcd" BENCH_SECONDS=1    less of it; bench/run tells the rest
-#   make bench-parts     what single parts cost against the same by hand (bench/parts/run)
+#   make bench           compares rowlock with the usual alternatives (bench/run): build/bench.json, build/bench.md, plots
+#     BENCH_PEERS="postgres-advisory etcd" BENCH_SECONDS=1    measures less; bench/run lists all variables
+#   make bench-parts     compares single parts with the same by hand (bench/parts/run)
 #     BENCH=postgresql|door|mariadb|leases|jobs|documents|start|idle
 
 .PHONY: bench bench-installed bench-parts bench-publish
@@ -11,9 +11,10 @@ bench:
 	@tools/install-packages bench || echo "bench: goes on without what is missing" >&2
 	@+$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN)) bench-installed
 
-# A peer whose client library is here is compiled in; the others are told to be absent.
+# A peer is compiled in if its client library is installed; the benchmark reports the others as
+# absent.
 BENCH_TRY = $(shell echo 'int main(void) { return 0; }' | $(CC) $(1) -x c - -o /dev/null $(2) 2>/dev/null && echo yes)
-# Asked when first needed, and once.
+# Evaluated when first needed, and once.
 BENCH_REDIS     = $(eval BENCH_REDIS := $(call have,hiredis))$(BENCH_REDIS)
 BENCH_ETCD      = $(eval BENCH_ETCD := $(call have,libcurl))$(BENCH_ETCD)
 BENCH_ZOOKEEPER = $(eval BENCH_ZOOKEEPER := $(call BENCH_TRY,-include zookeeper/zookeeper.h,-lzookeeper_mt))$(BENCH_ZOOKEEPER)
@@ -23,7 +24,7 @@ bench_flags = $(DRIVER_CFLAGS) -Ibench $(if $(BENCH_REDIS),-DBENCH_WITH_REDIS $(
 bench_libs  = -ljansson -lm $(CLIENTS) $(if $(BENCH_REDIS),$(shell $(PKG_CONFIG) --libs hiredis)) \
               $(if $(BENCH_ETCD),$(shell $(PKG_CONFIG) --libs libcurl)) $(if $(BENCH_ZOOKEEPER),-lzookeeper_mt) $(LIBS)
 
-# The harness knows no peer, and is tested without any (tests/unit/bench.mk).
+# The harness contains no peer, and is tested without any (tests/unit/bench.mk).
 BENCH_HARNESS := overlap statistics crew cpu result run $(patsubst bench/%.c,%,$(wildcard bench/workloads/*.c))
 BENCH_TESTED := $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) report_markdown peers/protobuf)
 BENCH_PEER_FILES = list rowlock flock $(filter $(DRIVERS),postgresql mariadb) $(if $(BENCH_REDIS),redis) \
@@ -41,7 +42,7 @@ $(BUILD)/obj/bench/%.o: bench/%.c Makefile bench/bench.mk $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(bench_flags) -MMD -MP -c $< -o $@
 
-# Which clients there are decides what is linked.
+# The installed client libraries decide which peers are linked.
 $(BUILD)/bench/clients: FORCE
 	@mkdir -p $(@D)
 	@echo '$(bench_flags)' | cmp -s - $@ || echo '$(bench_flags)' > $@
@@ -58,7 +59,7 @@ $(BUILD)/bench/report: $(BENCH_REPORT)
 
 -include $(wildcard $(BUILD)/obj/bench/*.d $(BUILD)/obj/bench/*/*.d)
 
-# What the run has found becomes the generated part of docs/benchmarks.md.
+# Puts the results of the run into the generated part of docs/benchmarks.md.
 bench-publish: $(BUILD)/bench.md
 	@! grep -q '"quick": true' $(BUILD)/bench.json || { echo "bench: a short run is not published" >&2; exit 1; }
 	@mkdir -p docs/benchmarks
@@ -68,7 +69,7 @@ bench-publish: $(BUILD)/bench.md
 	   for plot in throughput contended handover; do echo "![$$plot](benchmarks/$$plot.svg)"; done; \
 	   echo; cat $(BUILD)/bench.md; } >> docs/benchmarks.md
 
-# ---- the parts -------------------------------------------------------------------------------------
+# ---- parts of rowlock ------------------------------------------------------------------------
 
 BENCH ?=
 BENCH_PARTS := $(addprefix $(BUILD)/bench/parts/,start handover job $(foreach d,$(filter-out sqlite,$(DRIVERS)),$(d) lease_$(d)))

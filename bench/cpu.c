@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU time of a server's processes, read from /proc (crew.h). */
 #include "crew.h"
 
 #include <ctype.h>
@@ -11,7 +12,8 @@
 #define QUIET_S 30
 #define QUIET_US 200000
 
-/* proc(5): the fields after the name, which may hold anything but is the last in parentheses. */
+/* proc(5): reads the fields after the name, which may contain anything and ends at the last
+   parenthesis. */
 static double of_process(int pid, int *parent)
 {
     char path[64], line[1024];
@@ -32,7 +34,7 @@ static double of_process(int pid, int *parent)
     return (double)(user + system) * 1e6 / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* Of a process and its children: CPU time, and how many they are. */
+/* The CPU time of a process and its children, and their number. */
 static double of_family(int pid, int *count)
 {
     struct dirent *entry;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starts, synchronizes and ends the clients of one measurement (crew.h). */
 #include "crew.h"
 
 #include <errno.h>
@@ -16,13 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ASSEMBLE_S 120 /* a thousand sessions on a small machine */
+#define ASSEMBLE_S 120 /* enough for a thousand sessions on a small machine */
 #define STOP_S 30
 
 struct bench_crew *bench_reports_to;
-static pid_t members[BENCH_CLIENTS]; /* 0: none, or buried */
+static pid_t members[BENCH_CLIENTS]; /* 0: none, or it has ended */
 
-/* The first reason is kept. `failed` says that the text is whole: who sees it may kill who writes it. */
+/* Keeps the first reason. `failed` means that the text is complete: a reader may kill the writer
+   from then on. */
 static void give_reason(struct bench_crew *crew, const char *why)
 {
     if (atomic_exchange(&crew->failing, 1))
@@ -37,7 +39,8 @@ void bench_die(const char *format, ...)
     char text[BENCH_WHY];
     va_list arguments;
 
-    pthread_mutex_lock(&dying); /* another thread of this process must not end it in between */
+    /* another thread must not end this process before the text is complete */
+    pthread_mutex_lock(&dying);
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
@@ -105,7 +108,8 @@ void bench_sample(struct bench_crew *crew, double value)
         crew->sample[place] = value;
 }
 
-/* A thousand that look every half millisecond would be a load of their own. */
+/* The interval grows with the number of clients: a thousand that poll often would be a load of
+   their own. */
 static void until_phase(const struct bench_measurement *measurement, int phase)
 {
     while (atomic_load(&measurement->crew->phase) < phase)
@@ -121,14 +125,14 @@ static unsigned long long cpu_us(void)
            (unsigned long long)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* ---- the clients ------------------------------------------------------------------------------- */
+/* ---- the clients ----------------------------------------------------------------------------- */
 
 struct team { /* the clients of one process */
     const struct bench_measurement *measurement;
     bench_work warm, work;
-    int first, size; /* their numbers */
+    int first, size; /* the numbers of its clients */
     atomic_int done;
-    atomic_ullong cpu_us; /* when the first began */
+    atomic_ullong cpu_us; /* when its first client began */
 };
 struct member {
     struct team *team;
@@ -136,8 +140,8 @@ struct member {
     int client;
 };
 
-/* The process's time, for a client library may have threads of its own: from the first that begins to
-   the last that has done its work. */
+/* Adds the CPU time of the whole process, because a client library may have threads of its own:
+   from its first client's begin to its last client's end. */
 static void work_in_team(struct team *team, int client, void *session)
 {
     unsigned long long now = cpu_us(), first = atomic_load(&team->cpu_us);
@@ -167,7 +171,8 @@ static void *be_client(void *data)
     return NULL;
 }
 
-/* The first of them is the process's own thread: the usual team of one has no other. */
+/* The first client runs in the process's own thread, so that the usual team of one needs no
+   other thread. */
 static void be_team(struct team *team)
 {
     static struct member members_here[BENCH_CLIENTS];
@@ -187,7 +192,7 @@ static void be_team(struct team *team)
     _exit(0);
 }
 
-/* ---- looking after them ------------------------------------------------------------------------ */
+/* ---- supervising the clients ----------------------------------------------------------------- */
 
 static void reset(struct bench_crew *crew)
 {
@@ -211,7 +216,7 @@ static int fail(struct bench_crew *crew, const char *why)
     return -1;
 }
 
-/* Who dies says why by bench_die; who was killed cannot. */
+/* A client that fails gives its reason by bench_die; one that was killed cannot. */
 static int look_after(struct bench_crew *crew)
 {
     int status;
@@ -303,7 +308,7 @@ static int any_left(void)
     return 0;
 }
 
-/* All at once: each would get what its predecessor leaves. */
+/* Kills all at once; otherwise each would acquire the lock of the one killed before it. */
 static int kill_rest(void)
 {
     int killed = 0;
@@ -321,7 +326,7 @@ static int kill_rest(void)
     return killed;
 }
 
-/* Who hangs at its close, or in its work, is not waited for longer than a few seconds. */
+/* Waits only a few seconds for a client that hangs in its work or in its close. */
 int bench_crew_dismiss(const struct bench_measurement *measurement)
 {
     struct bench_crew *crew = measurement->crew;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clients of one measurement: processes, or threads of one (peer->threads), each with a session of its
- * own, that begin together, stop together, and are dead afterwards whatever happened.
+ * The clients of one measurement. They are processes, or threads of one process (peer->threads),
+ * each with a session. They begin together, stop together, and have ended afterwards whatever
+ * happened.
  */
 #ifndef BENCH_CREW_H
 #define BENCH_CREW_H
@@ -20,11 +21,11 @@ enum bench_phase { BENCH_ASSEMBLE, BENCH_WORK, BENCH_STOP, BENCH_LEAVE };
 struct bench_crew { /* in shared memory */
     atomic_int phase, ready, done;
     atomic_int step;      /* for a workload's own use */
-    atomic_llong stamp;   /* likewise: nanoseconds */
-    atomic_ullong cpu_us; /* of the clients, from WORK to STOP */
-    double server_us;     /* of the server meanwhile, where a workload looks */
-    atomic_int failing;   /* 1: `why` is being written, or */
-    atomic_int failed;    /* 1: it is written */
+    atomic_llong stamp;   /* for a workload's own use, nanoseconds */
+    atomic_ullong cpu_us; /* of the clients, between WORK and STOP */
+    double server_us;     /* of the server during that time, if the workload measures it */
+    atomic_int failing;   /* 1: a client is writing `why` */
+    atomic_int failed;    /* 1: `why` is complete */
     char why[BENCH_WHY];
     atomic_uint sampled;
     double sample[BENCH_SAMPLES];
@@ -33,7 +34,8 @@ struct bench_crew { /* in shared memory */
     } client[BENCH_CLIENTS];
 };
 
-struct bench_measurement { /* what is to be measured; the crew's processes see it too */
+/* the parameters of a measurement; the clients' processes read them too */
+struct bench_measurement {
     const struct bench_peer *peer;
     const struct bench_place *place;
     struct bench_overlap *overlap;
@@ -41,58 +43,65 @@ struct bench_measurement { /* what is to be measured; the crew's processes see i
     int clients, repetition;
     double seconds;
     unsigned names, hold_us; /* of the workload */
-    unsigned hot; /* the one name: another each time, for who was killed may hold the last */
+    /* the name that all clients share; a new one each time, because a killed client may still
+       hold the last */
+    unsigned hot;
 };
 
-/* Operations of all clients so far. */
+/* The operations of all clients so far. */
 unsigned long bench_total(const struct bench_measurement *measurement);
 
-/* CPU time of a process and its children, in microseconds; 0: it is not there. */
+/* CPU time of a process and its children, in microseconds; 0 if it does not exist. */
 double bench_cpu_us(int pid);
 
-/* How many these are. */
+/* The number of these processes. */
 int bench_processes(int pid);
 
-/* Until they are no more than `processes`, and use less than a tenth of a core; half a minute at most. */
+/* Waits until they are at most `processes` and use less than a tenth of a core; half a minute at
+   most. */
 void bench_await_quiet(int pid, int processes);
 
 typedef void (*bench_work)(const struct bench_measurement *measurement, int client, void *session);
 
-/* NULL: no memory. One will do for a whole run. */
+/* Returns NULL if there is no memory. One crew is enough for a whole run. */
 struct bench_crew *bench_crew_new(void);
 void bench_crew_free(struct bench_crew *crew);
 
 /*
- * Starts the clients. Each opens its session, does `warm` (may be NULL), waits for all others, does `work`,
- * and waits again before it closes. 0: all of them wait for bench_crew_go.
+ * Starts the clients. Each opens its session, calls `warm` (may be NULL), waits for all others,
+ * calls `work`, and waits again before it closes. Returns 0 when all of them wait for
+ * bench_crew_go.
  */
 int bench_crew_assemble(const struct bench_measurement *measurement, bench_work warm,
                         bench_work work);
 void bench_crew_go(struct bench_crew *crew);
 
-/* Waits until `clients` have done their work, in `seconds` at most. 0: they have. */
+/* Waits at most `seconds` until `clients` clients have finished their work; returns 0 if they
+   have. */
 int bench_crew_await(const struct bench_measurement *measurement, double seconds);
 
-/* Ends phase WORK: who looks at bench_working stops. -1: some did not within half a minute. */
+/* Ends phase WORK: bench_working returns 0 from now on. Returns -1 if some client does not stop
+   within half a minute. */
 int bench_crew_stop(const struct bench_measurement *measurement);
 
-/* Lets them close their sessions, and kills who does not. How many were killed. */
+/* Lets the clients close their sessions, kills those that do not, and returns the number of the
+   killed. */
 int bench_crew_dismiss(const struct bench_measurement *measurement);
 
-/* For clients. */
+/* The following functions are for clients. */
 int bench_working(const struct bench_crew *crew);
 void bench_sample(struct bench_crew *crew, double value);
 
-/* A child process that is killed when this one dies. In the child: 0. */
+/* Forks a child that is killed when this process dies. Returns 0 in the child. */
 int bench_fork(void);
 
 long long bench_now(void); /* monotonic nanoseconds */
 void bench_rest(int us);
 
-/* Where bench_die leaves its text; NULL: on the standard error. */
+/* Where bench_die stores its text; NULL: on standard error. */
 extern struct bench_crew *bench_reports_to;
 
-/* Runs `setup` in a process of its own. 0, or -1 with the reason in crew->why. */
+/* Runs `setup` in a process of its own. Returns 0, or -1 with the reason in crew->why. */
 int bench_guarded(struct bench_crew *crew, void (*setup)(const struct bench_place *),
                   const struct bench_place *place);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The measurements of `make bench`, against servers that run: bench/run starts them and calls this, and says
- * where they are. Writes bench.json to the standard output, progress to the standard error.
+ * The measurements of `make bench`. bench/run starts the servers and calls this program with their
+ * URLs. It writes bench.json to standard output and progress to standard error.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct words {
     int n;
 };
 static struct words servers, absent, facts;
-static const char *wanted = ""; /* peers, with spaces between; "": all */
+static const char *wanted = ""; /* names of peers, separated by spaces; "": all */
 static int list, memory;
 
 static const char *url_of(const char *server, int *pid);
@@ -42,11 +42,11 @@ static struct bench_options options = {.place = {.url = "",
                                        .workloads = "",
                                        .seconds = 2,
                                        .repetitions = 5,
-                                       .takeover_ttl_ms = 4000, /* ZooKeeper takes no less */
+                                       .takeover_ttl_ms = 4000, /* the minimum of ZooKeeper */
                                        .url_of = url_of,
                                        .progress = progress};
 
-/* ---- the command line ------------------------------------------------------------------------------ */
+/* ---- the command line ------------------------------------------------------------------------ */
 
 static void usage(void)
 {
@@ -140,7 +140,7 @@ static void parse(int argc, char **argv)
         usage();
 }
 
-/* ---- who takes part ------------------------------------------------------------------------------ */
+/* ---- the contestants ------------------------------------------------------------------------- */
 
 static const char *find(const struct words *words, const char *name, int *pid)
 {
@@ -159,7 +159,7 @@ static const char *url_of(const char *server, int *pid)
     return *server ? find(&servers, server, pid) : "";
 }
 
-/* Who stands first in the table with that peer. */
+/* rowlock's first contestant that is compared with this peer. */
 static const char *first_of_ours(const char *peer)
 {
     for (int i = 0; bench_pairs[i].ours; i++)
@@ -168,7 +168,7 @@ static const char *first_of_ours(const char *peer)
     return "";
 }
 
-/* A peer that was asked for, and what of rowlock's is first compared with it. */
+/* Whether this is a requested peer, or rowlock's first contestant for one. */
 static int takes_part(const struct bench_peer *peer)
 {
     if (!*wanted || bench_is_word(wanted, peer->name))
@@ -186,7 +186,7 @@ static void absent_because(json_t *missing, const char *name, const char *why)
     json_array_append_new(missing, json_pack("{s:s, s:s}", "peer", name, "why", why));
 }
 
-/* One that is wanted, and whose server or client is not here, is told. */
+/* Selects the contestants, and reports requested peers whose server or client is missing. */
 static json_t *choose(struct bench_results *results)
 {
     json_t *missing = json_array();
@@ -232,7 +232,7 @@ static void list_peers(void)
                 printf("%s %s\n", peer->name, *peer->server ? peer->server : "-");
 }
 
-/* ---- telling -------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 static void progress(const struct bench_workload *workload, const char *contestant, int repetition,
                      const struct bench_cell *cell)
@@ -265,7 +265,7 @@ static int overlapped(const struct bench_results *results)
     return 0;
 }
 
-/* Seconds, for people. */
+/* Prints a duration in seconds or minutes. */
 static void tell(const char *what, double seconds)
 {
     fprintf(stderr, seconds < 100 ? "bench: %s %.0f seconds\n" : "bench: %s %.0f minutes\n", what,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Detects two clients under one lock (overlap.h). */
 #include "overlap.h"
 
 #include <stddef.h>
@@ -44,7 +45,7 @@ void bench_leave(struct bench_overlap *overlap, unsigned name, int client)
     exchange(overlap, name, (unsigned)client + 1, 0);
 }
 
-/* That it is somebody else's is no overlap: who was killed may not have got in. */
+/* If another client has the name, this is no overlap: the killed one may never have acquired it. */
 void bench_buried(struct bench_overlap *overlap, unsigned name, int client)
 {
     unsigned expected = (unsigned)client + 1;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# gnuplot -e "folder = 'build/bench'" bench/plots.gp: the plots of what bench/report wrote there, NAME.dat and
-# NAME.gp. A plot of which nothing was measured is not made.
+# gnuplot -e "folder = 'build/bench'" bench/plots.gp: draws the plots from the files NAME.dat and
+# NAME.gp that bench/report wrote into the folder. A plot without data is not drawn.
 set terminal svg size 1100,600 font 'sans-serif,13' background 'white'
 set style fill solid 1.0 noborder
 set key autotitle columnhead noenhanced
@@ -10,7 +10,7 @@ set border 3
 set tics nomirror
 colour(i) = word(colours, i + 1)
 
-# Bars: the median; whiskers: the lowest and highest repetition. Each step of the axis is ten times the last.
+# Bars show the median, whiskers the lowest and highest repetition. The axis is logarithmic.
 set logscale y
 set format y '%.0f'
 set yrange [1:*]
@@ -38,7 +38,7 @@ if (blocks > 0) {
          for [i = 0:blocks - 1] '' index i using 1:3:(0):($4 - $3) with vectors nohead lw 2 lc rgb '#202020' notitle
 }
 
-# Lines: the distribution.
+# Lines show the distribution.
 load folder . '/handover.gp'
 set xrange [*:*]
 unset logscale y

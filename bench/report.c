@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report BENCH.JSON FOLDER: Markdown on the standard output, the data of the plots into the folder. */
+/*
+ * report BENCH.JSON FOLDER: writes Markdown to standard output, and the data of the plots into the
+ * folder.
+ */
 #include "report.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the tables of a run as Markdown (report.h). */
 #include "report.h"
 
 #include <string.h>
@@ -40,7 +41,7 @@ json_t *report_spread(json_t *measurement, const char *metric)
     return NULL;
 }
 
-/* Three digits that count, none that do not. */
+/* Prints three significant digits. */
 static void print_number(FILE *out, double value)
 {
     double size = value < 0 ? -value : value;
@@ -48,7 +49,7 @@ static void print_number(FILE *out, double value)
     fprintf(out, size >= 100 ? "%.0f" : size >= 10 ? "%.1f" : size >= 1 ? "%.2f" : "%.3f", value);
 }
 
-/* ---- the run --------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static void print_run(json_t *bench, FILE *out)
 {
@@ -88,9 +89,9 @@ static void print_contestants(json_t *bench, FILE *out)
         fprintf(out, "**Absent: %s**: %s\n\n", report_text(one, "peer"), report_text(one, "why"));
 }
 
-/* ---- the rows --------------------------------------------------------------------------------------- */
+/* ---- the rows -------------------------------------------------------------------------------- */
 
-/* A process with a session of its own, if nothing is said. */
+/* Describes a contestant. Without a remark it is a process with a session of its own. */
 static void print_name(json_t *bench, const char *name, FILE *out)
 {
     json_t *one;
@@ -145,7 +146,7 @@ static void print_heading(json_t *row, FILE *out)
         *report_text(row, "wrong") ? report_text(row, "wrong") : "overlaps");
 }
 
-/* They stand in order: what belongs into one table comes together. */
+/* Rows of one table are adjacent. */
 static void print_rows(json_t *bench, FILE *out)
 {
     json_t *row, *last = NULL;
@@ -162,9 +163,9 @@ static void print_rows(json_t *bench, FILE *out)
     fputc('\n', out);
 }
 
-/* ---- what is no ratio -------------------------------------------------------------------------------- */
+/* ---- measures that are not ratios ------------------------------------------------------------ */
 
-/* A table of what some metrics of a workload were, for all contestants. */
+/* A table of some metrics of a workload, for all contestants. */
 static void print_metrics(json_t *bench, const char *workload, const char *const *metrics,
                           const char *heading, FILE *out)
 {

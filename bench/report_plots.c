@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NAME.dat holds what is plotted, a block a series: its title, its lines, two empty lines. NAME.gp tells plots.gp how many
- * blocks there are, and their colours: rowlock's are blue, the peers' orange. What was not measured is in neither.
+ * Writes the data of the plots. NAME.dat has a block per series: its title, its lines, two empty
+ * lines. NAME.gp tells plots.gp the number of blocks and their colours: blue for rowlock, orange
+ * for the peers. Series without a measurement are left out.
  */
 #include "report.h"
 
@@ -29,7 +30,7 @@ static void end_block(const struct plot *plot)
     fprintf(plot->data, "\n\n");
 }
 
-/* ---- bars ------------------------------------------------------------------------------------------ */
+/* ---- bars ------------------------------------------------------------------------------------ */
 
 struct series { /* bars of one shade */
     const char *workload, *title;
@@ -47,7 +48,7 @@ static int has_any(json_t *bench, const struct series *series, int n, const char
     return 0;
 }
 
-/* Who was measured, in the order of the table, rowlock first. */
+/* Writes the contestants that were measured, in the order of the table, rowlock first. */
 static int choose(json_t *bench, const struct series *series, int n, json_t **chosen)
 {
     json_t *one;
@@ -123,7 +124,7 @@ static void contended(json_t *bench, struct plot *plot)
     bars(bench, series, sizeof series / sizeof *series, plot);
 }
 
-/* ---- lines ----------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static int is_ours(json_t *bench, const char *contestant)
 {
@@ -136,7 +137,7 @@ static int is_ours(json_t *bench, const char *contestant)
     return 0;
 }
 
-/* Milliseconds, and how many percent were that fast. */
+/* Writes milliseconds, and the percentage that was at least that fast. */
 static void handover(json_t *bench, struct plot *plot)
 {
     static const char *const colours[2][6] = {
@@ -156,7 +157,7 @@ static void handover(json_t *bench, struct plot *plot)
             json_array_size(quantiles) == 0)
             continue;
         begin_block(plot, name, colours[ours][used[ours] % 6]);
-        /* A colour that comes again is dashed. */
+        /* A repeated colour is dashed. */
         fprintf(plot->script, "dash_%d = %d\n", plot->blocks - 1, 1 + used[ours]++ / 6);
         json_array_foreach(quantiles, k, value)
             fprintf(plot->data, "%g %zu\n", json_number_value(value), k);
@@ -164,7 +165,7 @@ static void handover(json_t *bench, struct plot *plot)
     }
 }
 
-/* ---- files ----------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static FILE *create(const char *folder, const char *name, const char *ending)
 {

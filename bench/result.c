@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Collects the results of all measurements, and writes bench.json (result.h). */
 #include "result.h"
 
 #include <stdlib.h>
@@ -72,22 +73,22 @@ void bench_cell_fail(struct bench_cell *cell, const char *why)
     snprintf(cell->why, sizeof cell->why, "%s", *why ? why : "it failed and said nothing");
 }
 
-/* ---- durability ------------------------------------------------------------------------------------ */
+/* ---- durability ------------------------------------------------------------------------------ */
 
 static const char *const in_words[4][4] = {
-    /* ours nothing */
+    /* nothing of ours */
     {"equal: neither waits for the disk", "UNEQUAL: only the peer's grant is on disk",
      "UNEQUAL: only the peer's release waits for the disk", "UNEQUAL: only the peer is on disk"},
-    /* ours: the grant */
+    /* our grant */
     {"UNEQUAL: only rowlock's grant is on disk", "equal: grants are on disk, releases are not",
      "UNEQUAL: rowlock's grant is on disk, the peer's release",
      "grants equal, on disk; UNEQUAL: only the peer's release is on disk too"},
-    /* ours: the release */
+    /* our release */
     {"UNEQUAL: only rowlock's release waits for the disk",
      "UNEQUAL: rowlock's release is on disk, the peer's grant",
      "equal: releases wait for the disk, grants do not",
      "UNEQUAL: only the peer's grant is on disk too"},
-    /* both */
+    /* both of ours */
     {"UNEQUAL: only rowlock is on disk", "UNEQUAL: only rowlock's release is on disk too",
      "UNEQUAL: only rowlock's grant is on disk too", "equal: grant and release are on disk"},
 };
@@ -102,7 +103,7 @@ int bench_durability(int ours, int theirs, int volatile_storage, const char **ou
     return ours == theirs;
 }
 
-/* ---- bench.json ------------------------------------------------------------------------------------ */
+/* ---- bench.json ------------------------------------------------------------------------------ */
 
 static json_t *spread_json(struct bench_spread spread)
 {
@@ -220,8 +221,8 @@ static json_t *row_json(const struct bench_results *results, int w, int m, int o
         (json_int_t)b->overlaps);
 }
 
-/* A row needs both: what failed before its first result has no ratio, but stands among the measurements, with
-   its reason. */
+/* A row needs results of both contestants. A contestant that failed before its first result is
+   listed among the measurements, with its reason. */
 static void add_rows(const struct bench_results *results, int w, int m, json_t *list)
 {
     for (int p = 0; results->pairs[p].ours; p++) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs all contestants in all workloads, alternated (run.h). */
 #include "run.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ struct run {
     struct bench_results *results;
     struct bench_crew *crew;
     struct bench_overlap *overlap;
-    unsigned hot; /* measurements so far: each has a hot name of its own */
+    unsigned hot; /* number of measurements so far, which selects a shared name for each */
 };
 
 int bench_is_word(const char *words, const char *word)
@@ -43,7 +44,7 @@ static int takes_part(const struct run *run, int w, int i)
            (!peer->alone || run->results->workloads[w].names != BENCH_ONE);
 }
 
-/* A contestant that cannot be prepared fails in everything, and says why. */
+/* A contestant whose setup fails has no results; each of its cells gets the reason. */
 static void prepare(struct run *run)
 {
     struct bench_results *results = run->results;
@@ -91,10 +92,11 @@ static void measure(struct run *run, int w, int i, int repetition)
     double values[BENCH_METRICS] = {0};
     int failed, processes = bench_processes(place.pid);
 
-    bench_guarded(run->crew, NULL, &place); /* forgets the last measurement */
+    bench_guarded(run->crew, NULL, &place); /* clears the previous measurement */
     bench_overlap_reset(run->overlap);
     failed = run->results->workloads[w].measure(&measurement, values);
-    /* What a server still does for clients that were killed would be done at the next one's expense. */
+    /* The server may still be working for killed clients, which would slow down the next
+       measurement. */
     if (bench_crew_dismiss(&measurement) > 0)
         bench_await_quiet(place.pid, processes);
     if (failed)

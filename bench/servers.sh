@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # SPDX-License-Identifier: Apache-2.0
-# The peers' servers, as tests/lib/server.sh starts PostgreSQL and MariaDB: in a folder below
+# Starts the peers' servers, as tests/lib/server.sh starts PostgreSQL and MariaDB: in a folder below
 # $ROWLOCK_TEST_FOLDER, as an unprivileged user, on a free port of 127.0.0.1. Sourced by bench/run.
 #
-#   bench_start SERVER   sets server_url and server_pid; else fails, with the reason in `why`
+#   bench_start SERVER   sets server_url and server_pid; otherwise fails, with the reason in `why`
 
-# `launch` writes to the log of the folder. The path of the data is in every command line: by that
-# stop_server knows that the process is its own.
-start_peer() { # NAME USER TEST COMMAND...: words @PORT@ @PORT2@ @DATA@ are filled in; TEST too
+# `launch` writes to the log of the folder. Every command line contains the path of the data, by
+# which stop_server recognizes the process as its own.
+start_peer() { # NAME USER TEST COMMAND...: replaces the words @PORT@ @PORT2@ @DATA@, also in TEST
     local name=$1 user folder try test word other command=()
     user=$(server_user "$2")
     folder=$(server_folder "$name" "$user") || return 1
@@ -24,7 +24,7 @@ start_peer() { # NAME USER TEST COMMAND...: words @PORT@ @PORT2@ @DATA@ are fill
             command+=("${word//@DATA@/$folder/data}")
         done
         launch "$user" "$folder" "${command[@]}"
-        # One that takes the connection before it can answer is asked again.
+        # A server may accept connections before it can answer: ask again.
         if await_server "$folder" timeout 5 bash -c "${test//@PORT@/$server_port}"; then return 0; fi
         if is_running "$server_pid"; then stop_server "$name" TERM; fi
     done
@@ -69,7 +69,8 @@ start_one_redis() { # NAME OPTION...
         --maxclients 2000 "$@" || return 1
     server_url=redis://127.0.0.1:$server_port
 }
-# A waiter that was killed leaves its queue, and not only when its turn comes: client_connection_check_interval.
+# client_connection_check_interval: a killed waiter leaves its queue at once, and not only at its
+# turn.
 start_one_postgresql() { # NAME OPTION...
     local name=$1
     shift

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Quantiles, ratios, and the order of the contestants (statistics.h). */
 #include "statistics.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is made of the numbers, and in which order they are taken. Pure functions. */
+/* The statistics of the results, and the order of the contestants. Pure functions. */
 #ifndef BENCH_STATISTICS_H
 #define BENCH_STATISTICS_H
 
@@ -9,20 +9,22 @@ struct bench_spread {
     double median, low, high;
 };
 
-/* Sorts `values`. The smallest value below or at which the share q of them lies; 0 of none. */
+/* Sorts `values`. Returns the smallest value that is at least as large as the share q of them; 0
+   if there are none. */
 double bench_quantile(double *values, size_t n, double q);
 
-/* Does not touch `values`. The median of an even number is the mean of the two in the middle. */
+/* The median; of an even number, the mean of the middle two. Does not change `values`. */
 struct bench_spread bench_spread_of(const double *values, size_t n);
 
-/*
- * The ratios of the values of the same repetition, so that what disturbed a repetition disturbs both
- * sides. Above 1 `ours` is the better one, also where a smaller value is better (better < 0).
- */
+/* The ratios of values from the same repetition, so that a disturbance affects both sides. Above
+   1 `ours` is better, also where a smaller value is better (better < 0). */
 struct bench_spread bench_ratio(const double *ours, const double *theirs, size_t n, int better);
 
-/* Who is measured as `turn` of `n` in a repetition: there and back again, A B C, C B A, A B C, so that
-   nobody is always the first, and a machine that slows down slows down all. */
+/*
+ * The contestant that is measured as number `turn` of `n` in a repetition. The order alternates: A
+ * B C, C B A, A B C. So no contestant is always first, and a machine that slows down slows down all
+ * of them.
+ */
 size_t bench_turn(int repetition, size_t turn, size_t n);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Crontabs: a mistake lies in the text; jobs have a name of their own, a schedule, and a command that stands
- * in the text; what was read reads the same again.
+ * Fuzzes the parser of crontabs. The position of a mistake is in the text. Jobs have distinct
+ * names, a schedule, and a command from the text. Parsing the printed form gives the same jobs.
  */
 #include "command/cron/crontab.h"
 #include "fuzz.h"
 
-/* Does the mistake's column lie in its line, or just behind it? */
+/* Whether the column of the mistake is in its line, or just behind it. */
 static int is_in_text(const struct crontab_mistake *mistake, const char *text, size_t size)
 {
     size_t line = 1, start = 0, end;
@@ -42,7 +42,7 @@ struct input {
     size_t size, line, mistakes;
 };
 
-/* Mistakes come in the order of the lines, one a line. */
+/* Mistakes are reported in the order of the lines, one per line. */
 static void look_at_mistake(const struct crontab_mistake *mistake, void *data)
 {
     struct input *input = data;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Durations: whatever is read is not negative, and a longer text of the same is not less. */
+/*
+ * Fuzzes the parser of durations: no accepted one is negative, and appending a part does not make
+ * it shorter.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

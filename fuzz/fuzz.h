@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fuzz targets: LLVMFuzzerTestOneInput of libFuzzer. `make fuzz` runs each for a minute (clang);
- * fuzz/main.c runs them over their corpus, which any compiler can do, and `make check` does.
+ * Fuzz targets with LLVMFuzzerTestOneInput of libFuzzer. `make fuzz` runs each for a minute
+ * (clang). fuzz/main.c runs them over their corpus with any compiler, as part of `make check`.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -13,14 +13,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Stays in optimised builds. */
+/* An assertion that optimized builds keep. */
 #define fuzz_check(condition) \
     do {                      \
         if (!(condition))     \
             abort();          \
     } while (0)
 
-/* The input as a text of its own length, so that a step beyond its end is seen. */
+/* Copies the input into a text of its exact length, so that sanitizers detect a read beyond its
+   end. */
 static inline char *fuzz_text(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);

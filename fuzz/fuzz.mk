@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fuzz targets. `make fuzz` runs each for FUZZ_SECONDS under libFuzzer; the programs fuzz/<target> of
-# the build folder run over the corpus only, whatever the compiler, and are part of `make check`.
+# Fuzz targets. `make fuzz` runs each for FUZZ_SECONDS under libFuzzer. The programs fuzz/<target>
+# of the build folder run over the corpus only, with any compiler, as part of `make check`.
 
 FUZZ_TARGETS := duration wants schedule tzif crontab $(if $(filter mariadb,$(DRIVERS)),mariadb_url)
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS = $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) -Ifuzz
 
-# What a target needs of the command.
+# Files of the command that a target needs.
 FUZZ_PARTS_crontab := $(addprefix src/command/,cron/crontab.c job/settings.c output/message.c run/times.c)
 
 .PHONY: fuzz
@@ -21,7 +21,7 @@ $(BUILD)/fuzz/%: fuzz/%.c fuzz/main.c fuzz/fuzz.h $$(FUZZ_PARTS_$$*) $(BUILD)/li
 	@mkdir -p $(@D)
 	$(CC) $(FUZZ_FLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
-# All of it, the library too, is compiled for the fuzzer: coverage is what it steers by.
+# Everything, the library too, is compiled for the fuzzer, which is guided by coverage.
 $(BUILD)/fuzz/libfuzzer/%: fuzz/%.c fuzz/fuzz.h $$(FUZZ_PARTS_$$*) $(LIB_SOURCES) $(GEN_SOURCES)
 	@mkdir -p $(@D)
 	clang -g -O1 $(BASE_FLAGS) $(DRIVER_CFLAGS) -Ifuzz -fsanitize=fuzzer,address,undefined \

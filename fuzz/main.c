@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fuzz target over the files that are named, and over each of them cut short at every byte. */
+/* Runs a fuzz target over the named files, and over each of them truncated at every byte. */
 #include <stdio.h>
 
 #include "fuzz.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MariaDB URLs: accepted or refused, never more; and no message holds what might be a secret. */
+/*
+ * Fuzzes the parser of MariaDB URLs: it accepts or refuses, and no message contains a possible
+ * secret.
+ */
 #include <stdlib.h>
 #include <string.h>
 

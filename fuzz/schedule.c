@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Schedules: the text to compare is read as the same schedule; instants lie where they were asked
- * for, forth and back; of what is refused the column lies in the text.
+ * Fuzzes the parser of schedules. Parsing the canonical text gives the same schedule. Searches
+ * forwards and backwards find consistent due times. The column of a mistake is in the text.
  */
 #include "fuzz.h"
 #include "schedule/calendar.h"
@@ -25,7 +25,7 @@ static void walk(const struct rowlock_schedule *schedule, int64_t from)
     }
 }
 
-/* "cron FIELDS UTC", "every PERIOD": the schedule is in it. */
+/* "cron FIELDS UTC", "every PERIOD": the text contains the schedule. */
 static void read_again(const struct rowlock_schedule *schedule)
 {
     char *text = fuzz_text((const uint8_t *)schedule->text, strlen(schedule->text));
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     fuzz_check(rowlock__schedule_length(text) <= strlen(text));
     if (rowlock__schedule_read(text, NULL, &schedule, &column, &error) == 0) {
-        fuzz_check(column == 0); /* written where there is a mistake */
+        fuzz_check(column == 0); /* only set for a mistake */
         read_again(&schedule);
         walk(&schedule, 1700000000123);
         walk(&schedule, -1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TZif files: whatever is read gives spans that lie side by side, and schedules in such a zone go
- * forth and back.
+ * Fuzzes the parser of TZif files: the spans of an accepted zone are adjacent, and searches in such
+ * a zone are consistent forwards and backwards.
  */
 #include "fuzz.h"
 #include "schedule/calendar.h"

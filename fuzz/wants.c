@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wants: a list of names, one a line, "s" or "x" before each. What is accepted is sorted, each name
- * once, well-formed UTF-8 of 1 to 255 bytes; and the packed text says the same as the list.
+ * Fuzzes the check of a list of requests: one name per line, after "s", "x" or "t". An accepted
+ * list is sorted, has each name once, in well-formed UTF-8 of 1 to 255 bytes; and its packed text
+ * equals the list.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static size_t split(char *text, struct rowlock_want *want)
     return n;
 }
 
-/* Reads one want from the packed text and compares. */
+/* Reads one request from the packed text and compares it. */
 static const char *unpack(const char *at, const struct rowlock_want *want)
 {
     char token[32];

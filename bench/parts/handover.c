@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a lease takes from the holder who releases it to the first who waits: handover URL
- * [WAITERS [HAND-OVERS [AIM]]]. AIM: milliseconds, of the median. Every waiter is a thread with a
- * connection of its own; who was granted the lease stamps the time, releases, and queues again.
+ * The time from a release of a lease to the next grant: handover URL [WAITERS [HANDOVERS [AIM]]].
+ * AIM is a limit for the median in milliseconds. Every waiter is a thread with a connection of its
+ * own. A waiter that is granted the lease records the time, releases, and queues again.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +19,8 @@ struct race {
     const char *url;
     int wanted, interrupt[2];
     atomic_int ready, begun;
-    long long released; /* when, in nanoseconds; the lease guards it and what follows */
+    /* time of the last release in nanoseconds; the lease protects it and the fields below */
+    long long released;
     int done;
     double *ms;
 };
@@ -32,7 +33,7 @@ static long long now(void)
     return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* Under the lease. The first grants only fill the queue. */
+/* Called under the lease. The first grants only fill the queue. */
 static void stamp(struct race *race)
 {
     if (race->released && race->done < race->wanted)

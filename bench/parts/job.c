@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs: claiming one that is due, and finishing it, among 10,000 jobs against the same among 10; and
- * the list of the 10,000. job MANY FEW ROUNDS: URLs of two databases of one server, which it fills.
+ * Jobs: claiming and finishing a job that is due, among 10,000 jobs and among 10; and listing the
+ * 10,000. job MANY FEW ROUNDS: the URLs of two databases of one server, which it fills.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define MANY 10000
 #define FEW 10
-#define WORKERS 8 /* that fill: a server commits several at once */
+#define WORKERS 8 /* threads that fill the tables: a server commits several at once */
 #define PRIME 7919
 #define LIST_AIM_MS 500
 #define LISTS 11
@@ -167,7 +167,7 @@ static void list(void)
     rowlock_close(connection);
 }
 
-/* rates: a claim that takes 1.5 times as long is one of 0.67 */
+/* the rate of claims: one that takes 1.5 times as long has the ratio 0.67 */
 int main(int argc, char **argv)
 {
     static const struct comparison comparison = {

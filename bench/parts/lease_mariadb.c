@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Acquiring and releasing a lease on MariaDB against a conditional UPDATE of a row that is there,
-   and the UPDATE that empties it, both prepared. */
+/*
+ * Acquiring and releasing a lease on MariaDB, compared with a conditional UPDATE of an existing row
+ * and the UPDATE that empties it, both prepared.
+ */
 #include <mysql.h>
 #include <stdio.h>
 #include <stdlib.h>

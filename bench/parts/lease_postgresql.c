@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Acquiring and releasing a lease on PostgreSQL against the least one would write by hand: a
- * conditional UPDATE of a row that is there, and the UPDATE that empties it. Our release does not
- * wait for the disk, so it stands against a pair whose second UPDATE does, and one whose does not.
+ * Acquiring and releasing a lease on PostgreSQL, compared with the minimum that one would write by
+ * hand: a conditional UPDATE of an existing row, and the UPDATE that empties it. Our release does
+ * not wait for the disk, so there are two competitors: one whose second UPDATE waits, and one whose
+ * does not.
  */
 #include <libpq-fe.h>
 #include <stdio.h>
@@ -98,7 +99,7 @@ static void by_hand(void *data, unsigned long i)
     update(data, "r", name);
 }
 
-/* The second UPDATE does not wait for the disk: in one pipeline, as we do it. */
+/* The second UPDATE does not wait for the disk. Both go in one pipeline, like ours. */
 static void by_hand_lazy(void *data, unsigned long i)
 {
     struct session *session = data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rowlock on MariaDB against START TRANSACTION, SELECT ... FOR UPDATE, COMMIT by hand. */
+/* rowlock on MariaDB, compared with START TRANSACTION, SELECT ... FOR UPDATE, COMMIT by hand. */
 #include <mysql.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void run(MYSQL *mysql, const char *text)
         bench_die("%s: %s", text, mysql_error(mysql));
 }
 
-/* By hand the same rows are locked that rowlock locks: its warm-up has created them. */
+/* The hand-written code locks the same rows as rowlock, whose warm-up has created them. */
 static void *open_session(const char *url, int worker)
 {
     static const char text[] = "SELECT name FROM rowlock_name WHERE name = ? FOR UPDATE";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What rowlock's envelope, [BEGIN + lock + lease check] ... [COMMIT], costs on PostgreSQL against
- * what one writes by hand through libpq with a bare pg_advisory_xact_lock.
+ * The cost of rowlock's [BEGIN + lock + lease check] ... [COMMIT] on PostgreSQL, compared with
+ * hand-written libpq code around a bare pg_advisory_xact_lock.
  */
 #include <libpq-fe.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "rowlock/postgresql.h"
 
 struct session {
-    PGconn *conn; /* rowlock's own, or the one it borrows */
+    PGconn *conn; /* rowlock's own session, or a borrowed one */
     struct rowlock_connection *connection;
     int borrowed, worker;
 };
@@ -28,8 +28,7 @@ static void check(PGconn *conn, PGresult *result)
 
 static void prepare(PGconn *conn)
 {
-    check(conn,
-          PQprepare(conn, "b", "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", 0, NULL));
+    check(conn, PQprepare(conn, "b", "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", 0, NULL));
     check(conn, PQprepare(conn, "l", "SELECT pg_advisory_xact_lock($1)", 1, NULL));
     check(conn, PQprepare(conn, "c", "COMMIT", 0, NULL));
 }
@@ -70,7 +69,7 @@ static void close_session(void *data)
     free(session);
 }
 
-/* ---- ours -------------------------------------------------------------------------------------- */
+/* ---- rowlock --------------------------------------------------------------------------------- */
 
 static void lock_and_commit(void *data, unsigned long i)
 {
@@ -85,7 +84,7 @@ static void lock_and_commit(void *data, unsigned long i)
         bench_die("%s", error.text);
 }
 
-/* ---- theirs ------------------------------------------------------------------------------------ */
+/* ---- by hand --------------------------------------------------------------------------------- */
 
 static void drain(PGconn *conn)
 {

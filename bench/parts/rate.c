@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Alternates two contestants and compares their rates (rate.h). */
 #include "rate.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting the command. start PROGRAM FOLDER [ROUNDS]: on a SQLite file, against flock(1), which locks
- * a file, runs true and ends. start PROGRAM FOLDER ROUNDS URL PSQL: a lease on PostgreSQL, against
- * psql, which connects, asks one thing and ends.
+ * The time to start the command. start PROGRAM FOLDER [ROUNDS]: on a SQLite file, compared with
+ * flock(1), which locks a file, runs true and ends. start PROGRAM FOLDER ROUNDS URL PSQL: a lease
+ * on PostgreSQL, compared with psql, which connects, sends one query and ends.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void run_true(void *state, unsigned long i)
     run(argv);
 }
 
-/* What a node's crontab does most of the time. */
+/* The most frequent action of a node's crontab: a job that is not due. */
 static void job_not_due(void *state, unsigned long i)
 {
     char *argv[] = {(char *)program, "--db", url, "job", "x", "--every", "50w", "--", "true", NULL};
@@ -98,7 +98,7 @@ static void none(void *state)
     (void)state;
 }
 
-/* rates: ours / theirs of 0.4 is a start that takes 2.5 times as long */
+/* rates: a ratio ours / theirs of 0.4 means that a start takes 2.5 times as long */
 static const struct comparison on_sqlite[] = {
     {"starts a second: rowlock vacuum on SQLite / flock(1)", nothing, vacuum, flock1, none, 0.4},
     {"starts a second: rowlock run x -- true on SQLite / flock(1)", nothing, run_true, flock1, none,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * etcd through its native gRPC: unary calls are HTTP/2 requests, which libcurl makes on one connection
- * that stays open; the messages are encoded by protobuf.c. No JSON gateway is in between.
+ * etcd through its native gRPC. Unary calls are HTTP/2 requests, which libcurl sends on one
+ * connection that stays open; protobuf.c encodes the messages. No JSON gateway is involved.
  *
- * The recipe of etcd's own client/v3/concurrency: one lease a client; a transaction that creates the
- * key NAME/LEASE if it is not there and asks for the oldest key of NAME, which is one round trip where
- * nobody is in the way; and the server's lock service (v3lockpb.Lock), which watches the predecessor
- * with the same key, where somebody is. To release is to delete the key.
+ * This is the recipe of etcd's own client/v3/concurrency, with one lease per client. A transaction
+ * creates the key NAME/LEASE if it does not exist, and reads the oldest key of NAME: one round trip
+ * if the name is free. Otherwise the server's lock service (v3lockpb.Lock) waits for the
+ * predecessor, using the same key. Deleting the key releases the lock.
  */
 #include <curl/curl.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "peers/list.h"
 #include "peers/protobuf.h"
 
-#define FRAME 5 /* gRPC: a byte "compressed", four of the length */
+#define FRAME 5 /* the gRPC header: a byte "compressed", four bytes of length */
 
 struct session {
     CURL *curl;
@@ -25,11 +25,11 @@ struct session {
     uint64_t lease;
     unsigned char answer[4096];
     size_t answered;
-    int status; /* of gRPC */
+    int status; /* the status of gRPC */
     char message[200];
 };
 
-/* ---- a call ---------------------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 static size_t on_body(char *data, size_t one, size_t size, void *context)
 {
@@ -42,7 +42,7 @@ static size_t on_body(char *data, size_t one, size_t size, void *context)
     return one * size;
 }
 
-/* Trailers are headers to libcurl. */
+/* libcurl delivers trailers as headers. */
 static size_t on_header(char *data, size_t one, size_t size, void *context)
 {
     struct session *session = context;
@@ -72,8 +72,8 @@ static struct protobuf_view call(struct session *session, const char *method,
     curl_easy_setopt(session->curl, CURLOPT_POSTFIELDS, frame);
     curl_easy_setopt(session->curl, CURLOPT_POSTFIELDSIZE, (long)(FRAME + request->size));
     code = curl_easy_perform(session->curl);
-    /* libcurl 7.88 would begin HTTP/2 once more on the connection that speaks it already (curl pull request
-       10643): from the second call on it is told to take what it has. */
+    /* From the second call on, use the connection as it is: libcurl 7.88 would start HTTP/2
+       again on it (curl pull request 10643). */
     curl_easy_setopt(session->curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_0);
     if (code != CURLE_OK)
         bench_die("etcd: %s: %s", method, curl_easy_strerror(code));
@@ -82,7 +82,7 @@ static struct protobuf_view call(struct session *session, const char *method,
     return (struct protobuf_view){session->answer + FRAME, session->answered - FRAME};
 }
 
-/* ---- sessions -------------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static void connect_to(struct session *session, const char *url)
 {
@@ -131,7 +131,7 @@ static void close_session(void *data)
     free(session);
 }
 
-/* ---- the recipe ------------------------------------------------------------------------------------ */
+/* ---- the recipe ------------------------------------------------------------------------------ */
 
 struct keys {
     char name[BENCH_NAME], own[BENCH_NAME + 20], first[BENCH_NAME + 2], end[BENCH_NAME + 2];
@@ -148,7 +148,7 @@ static struct keys keys_of(const struct session *session, unsigned name)
     return keys;
 }
 
-/* The oldest key of the name: its owner has the lock. */
+/* The oldest key of the name: its owner holds the lock. */
 static void ask_for_owner(struct protobuf *out, const struct keys *keys)
 {
     protobuf_text(out, 1, keys->first);
@@ -167,7 +167,7 @@ static void write_attempt(struct protobuf *txn, const struct session *session,
     protobuf_number(&compare, 1, 0); /* equal */
     protobuf_number(&compare, 2, 1); /* the revision of its creation */
     protobuf_text(&compare, 3, keys->own);
-    protobuf_number(&compare, 5, 0); /* it is not there */
+    protobuf_number(&compare, 5, 0); /* the key does not exist */
     protobuf_text(&put, 1, keys->own);
     protobuf_number(&put, 3, session->lease);
     ask_for_owner(&range, keys);
@@ -200,7 +200,7 @@ static void acquire(void *data, unsigned name)
         return;
     protobuf_text(&lock, 1, keys.name);
     protobuf_number(&lock, 2, session->lease);
-    call(session, "v3lockpb.Lock/Lock", &lock); /* returns when it is ours */
+    call(session, "v3lockpb.Lock/Lock", &lock); /* returns when we hold the lock */
 }
 
 static void release(void *data, unsigned name)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flock(2) in one process, flock(1) as a process: on one machine, and gone with it. */
+/*
+ * flock(2) in one process, and flock(1) as a process: locks within one machine, which end with the
+ * process.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is in this build. A client library that is not installed leaves its peers out, and says so. */
+/*
+ * The contestants in this build. A peer whose client library is not installed is left out, which
+ * the benchmark reports.
+ */
 #include "peers/list.h"
 
 #include <stdio.h>
@@ -44,7 +47,7 @@ const struct bench_peer *const bench_peer_files[] = {
     NULL,
 };
 
-/* Who is compared with whom: like with like. A lease outlives its connection, a lock does not. */
+/* The pairs that are compared: a lease outlives its connection, a lock does not. */
 const struct bench_pair bench_pairs[] = {
     {"rowlock-postgresql-lease", "etcd"},
     {"rowlock-postgresql-lease", "zookeeper"},

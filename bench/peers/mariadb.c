@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET_LOCK and RELEASE_LOCK, prepared. */
+/* GET_LOCK and RELEASE_LOCK as prepared statements. */
 #include <mysql.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static void close_session(void *data)
     free(session);
 }
 
-/* The password is not in its arguments. */
+/* The password is not among its arguments. */
 static void run_client(const struct bench_place *place, struct bench_command *out)
 {
     static struct address address;

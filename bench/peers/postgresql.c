@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people write by hand with libpq: prepared statements, and BEGIN and the lock in one round trip. */
+/*
+ * Typical hand-written libpq code: prepared statements, with BEGIN and the lock in one round trip.
+ */
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +44,7 @@ static void create_rows(const struct bench_place *place)
     PQfinish(conn);
 }
 
-/* ---- sessions ---------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static const struct statement {
     const char *name, *text;
@@ -85,7 +87,7 @@ static const struct statement *statement_of(const char *name)
     bench_die("no statement %s", name);
 }
 
-/* What it uses, when it uses it; a process has one session. */
+/* Prepares a statement when it is first used; a process has one session. */
 static void prepare(struct session *session, const char *name)
 {
     static int done[sizeof statements / sizeof *statements];
@@ -134,7 +136,7 @@ static void drain(PGconn *conn)
     PQclear(result);
 }
 
-/* All of it in one round trip. Ends with NULL. */
+/* Sends all statements in one round trip; NULL ends the list. */
 static void run_together(struct session *session, const char *const *names, unsigned name)
 {
     char key[16];
@@ -182,7 +184,7 @@ static void commit(void *data, unsigned name)
     run(data, "commit", 0, 0);
 }
 
-/* Nobody wakes who was refused. */
+/* Polls: a refused client is not woken. */
 static void take(void *data, unsigned name)
 {
     unsigned pause = 0;
@@ -197,7 +199,7 @@ static void give(void *data, unsigned name)
         bench_die("the row was not ours any more");
 }
 
-/* Does not wait for the disk, as rowlock's release does not. */
+/* Does not wait for the disk, like rowlock's release. */
 static void give_lazily(void *data, unsigned name)
 {
     static const char *const statement[] = {"begin", "lazy", "give", "commit", NULL};
@@ -205,7 +207,7 @@ static void give_lazily(void *data, unsigned name)
     run_together(data, statement, name);
 }
 
-/* ---- as a process -------------------------------------------------------------------------------- */
+/* ---- as a process ---------------------------------------------------------------------------- */
 
 static void psql(const struct bench_place *place, struct bench_command *out, const char *first)
 {

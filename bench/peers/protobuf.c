@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Encodes and decodes protobuf messages (protobuf.h). */
 #include "peers/protobuf.h"
 
 #include <string.h>
@@ -49,7 +50,7 @@ void protobuf_message(struct protobuf *message, unsigned field, const struct pro
     protobuf_bytes(message, field, inner->data, inner->size);
 }
 
-/* ---- reading: what is cut off or unknown ends the message ---------------------------------------- */
+/* ---- reading: a truncated or unknown field ends the message ---------------------------------- */
 
 static int read_varint(struct protobuf_view *rest, uint64_t *value)
 {
@@ -74,7 +75,7 @@ static int skip(struct protobuf_view *rest, size_t size)
     return 1;
 }
 
-/* The next field: its number, and its value or its bytes. 0: there is none. */
+/* Reads the next field: its number, and its value or its bytes. Returns 0 if there is none. */
 static int next(struct protobuf_view *rest, unsigned *field, uint64_t *value,
                 struct protobuf_view *bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * As much of the protobuf encoding as etcd's few messages need: fields of numbers and of bytes.
+ * The part of the protobuf encoding that etcd's few messages need: fields of numbers and of bytes.
  * https://protobuf.dev/programming-guides/encoding/
  */
 #ifndef BENCH_PROTOBUF_H
@@ -11,7 +11,7 @@
 
 #define PROTOBUF_MOST 1000
 
-struct protobuf { /* a message that is written */
+struct protobuf { /* a message being written */
     unsigned char data[PROTOBUF_MOST];
     size_t size;
 };
@@ -21,14 +21,14 @@ void protobuf_bytes(struct protobuf *message, unsigned field, const void *data, 
 void protobuf_text(struct protobuf *message, unsigned field, const char *text);
 void protobuf_message(struct protobuf *message, unsigned field, const struct protobuf *inner);
 
-struct protobuf_view { /* one that is read */
+struct protobuf_view { /* a message being read */
     const unsigned char *data;
     size_t size;
 };
-/* The first field of that number; 0 and nothing where there is none. */
+/* The first field of that number; 0 and no bytes if there is none. */
 uint64_t protobuf_get_number(struct protobuf_view message, unsigned field);
 struct protobuf_view protobuf_get(struct protobuf_view message, unsigned field);
-/* The n-th field of that number, from 0. */
+/* The n-th field of that number, counted from 0. */
 struct protobuf_view protobuf_get_nth(struct protobuf_view message, unsigned field, unsigned n);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lock of the Redis manual: SET key token NX PX ttl, and a script that deletes the key if the token is
- * ours. Nobody is woken: who is refused tries again, at random intervals that grow from 1 to 50 ms (the
- * client libraries of the Redlock family wait 50 to 250 ms).
+ * The lock of the Redis manual: SET key token NX PX ttl, and a script that deletes the key if it
+ * still contains our token. A refused client is not woken: it retries at random intervals that grow
+ * from 1 to 50 ms (the client libraries of the Redlock family wait 50 to 250 ms).
  */
 #include <hiredis/hiredis.h>
 #include <stdio.h>
@@ -95,7 +95,7 @@ static void close_session(void *data)
     free(session);
 }
 
-/* A script of two calls: what people put into a crontab. */
+/* A script with two calls, as used in crontabs. */
 static void run_client(const struct bench_place *place, struct bench_command *out)
 {
     snprintf(out->text, sizeof out->text,

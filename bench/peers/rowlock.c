@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ourselves, by the public header: locks in a transaction, and leases. */
+/* rowlock through its public header: locks in a transaction, and leases. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static void setup(const struct bench_place *place)
     rowlock_close(connection);
 }
 
-/* A busy server is no dead one: a thousand clients on a small machine must not hit a limit of ours. */
+/* Generous limits: on a small machine a thousand clients make the server slow, but it is not
+   dead. */
 static void *open_session(const struct bench_place *place, int client)
 {
     struct rowlock_options options = {.connect_ms = 60000, .statement_ms = 60000};
@@ -46,7 +47,7 @@ static void *open_session(const struct bench_place *place, int client)
     return session;
 }
 
-/* ---- threads that share sessions ------------------------------------------------------------------ */
+/* ---- threads that share sessions ------------------------------------------------------------- */
 
 static pthread_mutex_t group_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct rowlock_group *group;
@@ -82,7 +83,7 @@ static void leave_group(void *data)
     pthread_mutex_unlock(&group_mutex);
 }
 
-/* ---- a lock, a lease ------------------------------------------------------------------------------ */
+/* ---- a lock, a lease ------------------------------------------------------------------------- */
 
 static void begin(void *data, unsigned name)
 {
@@ -129,8 +130,8 @@ static void release(void *data, unsigned name)
     rowlock_lease_free(session->lease);
 }
 
-/* For comparison with those whose release is on disk: one more commit, which waits for the disk, and so for
-   all that was written before it. An application has no use for it. */
+/* For the comparison with peers whose release is on disk: one more commit, which waits for the
+   disk and for everything written before it. Applications do not need it. */
 static void release_to_disk(void *data, unsigned name)
 {
     release(data, name);
@@ -248,7 +249,7 @@ const struct bench_peer bench_peers_rowlock[] = {
     {"rowlock-sqlite-lease", "sqlite", 1, BENCH_NOTHING,
      "a lease on SQLite (WAL, synchronous=NORMAL)", LEASE},
     {"rowlock-sqlite-lock", "sqlite", 1, BENCH_NOTHING, "a lock in a transaction on SQLite", LOCK,
-     .load = load_locked}, /* no run --tx there */
+     .load = load_locked}, /* `run --tx` does not exist on SQLite */
     {"sqlite-no-lock", "sqlite", 0, BENCH_NOTHING,
      "the loader without rowlock: BEGIN IMMEDIATE, which locks the whole database", .setup = setup,
      .load = load_unlocked},

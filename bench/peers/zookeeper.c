@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ZooKeeper's recipe for locks: an ephemeral sequential node below the node of the name; whose number is
- * the smallest has the lock; who has not watches its predecessor, and looks again when that is gone. The
- * server answers a session in the order of its questions: so the node is created and the queue asked for in one
- * round trip.
+ * ZooKeeper's recipe for locks: an ephemeral sequential node below the node of the name. The
+ * smallest number has the lock; every other client watches its predecessor, and looks again when
+ * that is gone. The server answers the requests of a session in order, so creating the node and
+ * reading the queue take one round trip.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -87,14 +87,15 @@ static void *open_session(const struct bench_place *place, int client)
     struct session *session = calloc(1, sizeof *session);
 
     (void)client;
-    zoo_set_debug_level((ZooLogLevel)0); /* what matters comes back as an error */
+    zoo_set_debug_level((ZooLogLevel)0); /* relevant messages also come back as errors */
     pthread_mutex_init(&session->mutex, NULL);
     pthread_cond_init(&session->changed, NULL);
     session->handle = zookeeper_init(
         place->url, on_session, place->ttl_ms < 30000 ? place->ttl_ms : 30000, NULL, session, 0);
     if (!session->handle)
         bench_die("ZooKeeper: no handle");
-    /* Else it asks the resolver for its server's address before each turn of its loop, twice a call. */
+    /* Otherwise the library resolves the server's address before each turn of its loop, twice
+       per call. */
     zoo_set_servers_resolution_delay(session->handle, -1);
     await(session, &session->connected, 60);
     return session;
@@ -109,7 +110,7 @@ static void setup(const struct bench_place *place)
     free(session);
 }
 
-/* ---- the recipe ------------------------------------------------------------------------------------ */
+/* ---- the recipe ------------------------------------------------------------------------------ */
 
 static void on_created(int code, const char *path, const void *context)
 {
@@ -121,7 +122,8 @@ static void on_created(int code, const char *path, const void *context)
     notify(session, &session->created);
 }
 
-/* Our place in the queue, and who else is there. The node of a name is made when the name is first locked. */
+/* Reads our place in the queue, and the other clients in it. Creates the node of a name on its
+   first lock. */
 static void queue_up(struct session *session, const char *parent, struct String_vector *queue)
 {
     char path[PATH_SIZE + 8];
@@ -145,7 +147,8 @@ static void queue_up(struct session *session, const char *parent, struct String_
     check(code, "get children");
 }
 
-/* Who stands just before us; "" nobody. The numbers have ten digits, so texts compare as they do. */
+/* Our predecessor; "" if there is none. All numbers have ten digits, so comparing texts compares
+   numbers. */
 static void find_predecessor(const struct session *session, const char *parent,
                              struct String_vector *queue, char *out)
 {

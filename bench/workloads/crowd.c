@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thousand wait for one name, each once. Client 0 holds it until all others wait, and then lets go:
- * how fast does it go from hand to hand. After a while it is enough: how many were served by then is told.
+ * A thousand clients wait for one name, each once. Client 0 holds it until all others wait, then
+ * releases it. Measures how fast the name passes from client to client. Stops after 15 s and
+ * reports how many were served.
  */
 #include "workloads/workload.h"
 
 #include <stdio.h>
 
-#define GATHER_S 60 /* at most, until all wait */
-#define SERVE_S 15  /* at most, from then on */
+#define GATHER_S 60 /* the longest wait until all are queued */
+#define SERVE_S 15  /* the longest time from then on */
 #define SETTLE_US 500000
-#define USUAL_RATE 200 /* hand-overs a second, for the estimate */
+#define USUAL_RATE 200 /* handovers per second, for the estimate */
 
 static void hold_first(const struct bench_measurement *measurement, int client, void *session)
 {
@@ -45,7 +46,7 @@ static void work(const struct bench_measurement *measurement, int client, void *
     measurement->peer->release(session, measurement->hot);
 }
 
-/* 0: all were served, or it is enough. */
+/* Returns 0 when all were served, or the time is over. */
 static int watch(const struct bench_measurement *measurement)
 {
     struct bench_crew *crew = measurement->crew;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole application: the loader of examples/documents into an empty table, with and without its locks. */
+/* A whole application: examples/documents loads into an empty table, with and without its locks. */
 #include "workloads/workload.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ static void be_loader(const struct bench_command *command, int out)
     _exit(127);
 }
 
-/* Its summary, and what its --verify finds: a word and a number a line. */
+/* The numbers of its summary and of its --verify: a word and a number per line. */
 struct load {
     double read, seconds, refused, differs;
 };
@@ -42,7 +42,7 @@ static void add_summary(FILE *summary, struct load *sum)
                 *lines[i].number += value;
 }
 
-/* Ends with 0, or with 1 where an id does not stand there as it must: that is a result too. */
+/* The loader exits with 0, or with 1 if the row of an id is wrong: that is a result too. */
 static int run(const struct bench_command *command, struct load *sum)
 {
     struct load before = *sum;
@@ -72,8 +72,8 @@ double bench_about_documents(const struct bench_measurement *measurement)
     return 1 + (made_up > measurement->seconds ? made_up : measurement->seconds);
 }
 
-/* A few documents are loaded again and again until the slice is over, each time into an empty table. An update that was
-   lost counts as two under one lock: it is what these do. */
+/* Loads a few documents repeatedly until the slice ends, each time into an empty table. A lost
+   update counts like two clients under one lock, because that causes it. */
 int bench_documents(const struct bench_measurement *measurement, double values[BENCH_METRICS])
 {
     struct bench_command command = {.text = ""};

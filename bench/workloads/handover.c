@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the call that releases to the return of the call that acquires, of another client: the holder
- * holds for a moment, so that the others wait, stamps the time, releases, and queues again. Who gets the
- * lock twice in a row has handed it over to nobody.
+ * The time from a call that releases to the return of another client's call that acquires. The
+ * holder waits a moment, so that the others queue, records the time, releases, and queues again. A
+ * client that acquires the lock twice in a row does not count as a handover.
  */
 #include "workloads/workload.h"
 
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* Under the lock; crew->step is who released, from 1. */
+/* Called under the lock; crew->step is the client that released last, from 1. */
 static void take(const struct bench_measurement *measurement, int client)
 {
     struct bench_crew *crew = measurement->crew;

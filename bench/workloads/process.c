@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a line in a script or a crontab pays: a process that connects, locks, runs true, and ends. */
+/*
+ * The cost of a line in a script or a crontab: a process that connects, locks, runs true, and ends.
+ */
 #include "workloads/workload.h"
 
 #include <fcntl.h>
@@ -25,7 +27,7 @@ static int run(struct bench_crew *crew, const struct bench_command *command)
     return -1;
 }
 
-/* Half a slice: a process takes 10 ms or 20. */
+/* Runs for half a slice, and at least once: a process takes 10 to 20 ms. */
 double bench_about_process(const struct bench_measurement *measurement)
 {
     return 0.05 + measurement->seconds / 2;
@@ -38,7 +40,7 @@ int bench_process(const struct bench_measurement *measurement, double values[BEN
     int n;
 
     measurement->peer->command(measurement->place, &command);
-    if (run(measurement->crew, &command)) /* the page cache is warm afterwards */
+    if (run(measurement->crew, &command)) /* fills the page cache */
         return -1;
     began = bench_now();
     for (n = 0; n == 0 || (double)(bench_now() - began) / 1e9 < measurement->seconds / 2; n++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The holder is killed by SIGKILL while another waits: how long until that one has the lock. A session
- * that the server sees die gives it up at once; what expires was granted for the ttl a third of a second before.
+ * The holder is killed by SIGKILL while another client waits. Measures the time until that one has
+ * the lock. A lock of a session ends when the server notices; a lock that expires was granted, for
+ * its ttl, a third of a second before.
  */
 #include "workloads/workload.h"
 
@@ -10,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LATE_S 15 /* longer than the ttl is no take-over */
+#define LATE_S 15 /* a takeover later than the ttl is a failure */
 #define QUEUE_US 300000
 
-enum { NOBODY, HELD, WAITING, TAKEN }; /* crew->step */
+enum { NOBODY, HELD, WAITING, TAKEN }; /* values of crew->step */
 
 static void hold(const struct bench_measurement *measurement)
 {
@@ -81,8 +82,9 @@ static int race(const struct bench_measurement *measurement, int *holder, double
 
     if (until(measurement, WAITING))
         return -1;
-    bench_rest(QUEUE_US); /* it is in the queue by now */
-    /* It does nothing more. Not after the kill: the other may be inside before we are on again. */
+    bench_rest(QUEUE_US); /* the waiter is in the queue by now */
+    /* The holder is marked as gone before it is killed: the waiter may be inside before this
+       process continues. */
     bench_buried(measurement->overlap, measurement->hot, 0);
     killed = bench_now();
     kill(*holder, SIGKILL);
@@ -111,7 +113,7 @@ int bench_takeover(const struct bench_measurement *measurement, double values[BE
         wait_for_it(measurement);
     result = race(measurement, &holder, &values[0]);
     bury(holder);
-    if (result == 0 && waiter > 0) /* it releases */
+    if (result == 0 && waiter > 0) /* the waiter releases by itself */
         waitpid(waiter, NULL, 0);
     else
         bury(waiter);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Acquire, release, and again: on names of one's own, on one of a million, or all on one. */
+/*
+ * Acquire and release repeatedly: each client on names of its own, on one of a million, or all on
+ * one.
+ */
 #include <stdio.h>
 
 #include "workloads/workload.h"
@@ -14,7 +17,8 @@ static void once(const struct bench_measurement *measurement, int client, void *
     measurement->peer->release(session, name);
 }
 
-/* What makes a name known happens in the first repetition, and is not measured; of a million it is. */
+/* Uses every name once in the first repetition, so that creating names is not measured. With a
+   million names it is. */
 static void warm(const struct bench_measurement *measurement, int client, void *session)
 {
     unsigned long n = measurement->repetition == 0 ? measurement->names : 3;

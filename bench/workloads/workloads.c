@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of workloads, and functions that several of them use (workload.h). */
 #include "workloads/workload.h"
 
 #define MANY 50 /* names of each client */
@@ -90,7 +91,7 @@ const struct bench_workload bench_workloads[] = {
     {.name = NULL},
 };
 
-/* Clients must be started, and connect. */
+/* Clients must be started and connect first. */
 double bench_about_slice(const struct bench_measurement *measurement)
 {
     return measurement->seconds + 0.05 + 0.008 * measurement->clients;
@@ -105,7 +106,8 @@ unsigned bench_pick(const struct bench_measurement *measurement, int client, uns
     if (measurement->names)
         return 1 + (unsigned)client * measurement->names + (unsigned)(i % measurement->names);
     part = measurement->place->names / (unsigned)measurement->clients;
-    /* 7919 is a prime, and no part is a multiple of it: each name once, and neighbours far apart. */
+    /* 7919 is prime, and no part is a multiple of it: each name occurs once, and consecutive
+       ones are far apart. */
     i += (unsigned long)measurement->repetition * (part / 5);
     return (unsigned)client * part + (unsigned)(i * 7919 % part);
 }
