@@ -19,7 +19,7 @@ is_named() { # PID WORD: waits until the process runs that program
 keeper_of() { item "$1" '$[0].pid'; }
 renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
 
-@test "it returns with the token, keeps while the process runs, releases when it has ended" {
+@test "it returns with the token, renews while the process runs, releases when it has ended" {
     start sleep 300
     until_true is_named "$started" sleep
     token=$(acquire_while "$started" one)
@@ -40,7 +40,7 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
     kill "$started"
 }
 
-@test "a connection lost is no lease lost" {
+@test "a lost connection does not lose the lease" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     start sleep 300
     token=$(acquire_while "$started" cut --ttl 5s)
@@ -53,7 +53,7 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
     until_true is_free cut
 }
 
-@test "the keeper is nobody's: own session, no terminal, no descriptor, no folder, no core" {
+@test "the keeper is detached: own session, no terminal, no descriptor, no folder, no core" {
     start sleep 300
     exec 7<"$0"
     acquire_while "$started" alone 8>file
@@ -70,7 +70,7 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
     until_true is_free alone
 }
 
-@test "p5 a lease that is broken: the process gets TERM, and the name is free when it has ended" {
+@test "p5 a broken lease: the process gets TERM, and the name is free when it has ended" {
     mkfifo fifo
     start bash -c 'trap "touch told; exit 0" TERM; touch ready; until false; do read -rt 0.02 <>fifo; done'
     until_true is_there ready
@@ -84,7 +84,7 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
     is_free broken
 }
 
-@test "the keeper keeps no descriptor of the caller's, and yet says why to a pipe and to a file" {
+@test "the keeper keeps no descriptor of the caller, and still reports to a pipe and to a file" {
     for where in "2>&1 | cat >said" ">said 2>&1"; do
         rm -f said ready
         start sh -c "exec perl -e 'open F, q(>), q(ready); close F; sleep 300' $where"
@@ -133,7 +133,7 @@ client() { # a process of the database itself: reads statements
     until_true is_gone "$keeper"
 }
 
-@test "a keeper that is told to end ends the process first" {
+@test "a keeper that gets a signal to end ends the process first" {
     start sleep 300
     acquire_while "$started" told
     keeper=$(keeper_of told)
@@ -144,7 +144,7 @@ client() { # a process of the database itself: reads statements
     is_free told
 }
 
-@test "p6 a keeper killed -9: the lease passes on at its end" {
+@test "p6 a keeper killed -9: the lease passes on when it expires" {
     start sleep 300
     acquire_while "$started" killed --ttl 4s
     kill -s KILL "$(keeper_of killed)"
@@ -152,7 +152,7 @@ client() { # a process of the database itself: reads statements
     kill "$started"
 }
 
-@test "what an ancestor holds is not waited for" {
+@test "a lock that an ancestor holds is not waited for" {
     start sleep 300
     for verb in "acquire --ttl 1m" "acquire --while-pid $started" "hold --for 1m --note x"; do
         # shellcheck disable=SC2086
@@ -173,7 +173,7 @@ client() { # a process of the database itself: reads statements
     is_free nobody
 }
 
-@test "busy: it waits, and what ends the waiting leaves no ticket" {
+@test "busy: it waits, and an interrupted wait leaves no ticket" {
     token=$(rowlock acquire --ttl 1m busy)
     start sleep 300
     process=$started
@@ -215,7 +215,7 @@ client() { # a process of the database itself: reads statements
     kill "$started"
 }
 
-@test "the keeper's message and the script's own lines stand behind each other in its log" {
+@test "the keeper's message and the script's own lines appear in order in its log" {
     cat >script <<'END'
 echo "begins, a line that is longer than what comes after the signal"
 rowlock acquire --ttl 15s --while-pid $$ logged >/dev/null
@@ -256,7 +256,7 @@ END
     grep "^rowlock: 'ours' is held by your own ancestor" err
 }
 
-@test "who is not below the process waits for its lease" {
+@test "a caller outside the process waits for its lease" {
     start sleep 300
     process=$started
     until_true is_named "$process" sleep
@@ -281,7 +281,7 @@ announce_as_nobody() { # PID TOKEN
     until_true grep -q announced announced
 }
 
-@test "what another user announces makes no lock fail, and no keeper" {
+@test "another user's announcement makes neither a lock nor a keeper fail" {
     [ "$(id -u)" = 0 ] || skip "two users want root"
     token=$(rowlock acquire --ttl 10m victim)
     # shellcheck disable=SC2016
@@ -306,7 +306,7 @@ announce_as_nobody() { # PID TOKEN
     kill "$started"
 }
 
-@test "the keeper is killed: the next check says that nobody renews, though the lease lasts" {
+@test "the keeper is killed: the next check reports that the lease is not renewed, though it lasts" {
     start sleep 300
     until_true is_named "$started" sleep
     token=$(acquire_while "$started" orphan --ttl 5m)

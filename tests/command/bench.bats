@@ -47,7 +47,7 @@ PYTHON
     [ "$(rows process)" = "rowlock-sqlite-lease flock" ]
 }
 
-@test "only what is asked for is measured, and nothing is drawn of the rest" {
+@test "only requested parts are measured, and no other plot is drawn" {
     BENCH_PEERS="flock" BENCH_WORKLOADS="uncontended-1 takeover" run --separate-stderr bench/run
     echo "$status: $output $stderr"
     [ "$status" = 0 ]
@@ -62,7 +62,7 @@ PYTHON
     if command -v gnuplot; then grep -q '</svg>' "$BENCH_OUTPUT/bench/throughput.svg"; fi
 }
 
-@test "a peer or a workload that there is not is refused before a server is started" {
+@test "an unknown peer or workload is refused before a server is started" {
     BENCH_FOLDER=$BATS_TEST_TMPDIR
     BENCH_PEERS="nobody" run bench/run
     [ "$status" = 64 ]

@@ -9,7 +9,7 @@ load lib
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-@test "break refuses the next renewal, and leaves the name taken until it expires or is released" {
+@test "break refuses the next renewal, and leaves the name held until it expires or is released" {
     token=$(rowlock acquire --ttl 1m one)
     run rowlock break one
     echo "$output"
@@ -29,7 +29,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$status" = 1 ]
 }
 
-@test "break says one thing of a lease: a holder that renews learns of it, without one it lasts" {
+@test "break reports how the lease ends: a holder that renews learns of it, without one it lasts" {
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s kept -- sleep 600
     until_true is_held kept
     run rowlock break kept
@@ -56,7 +56,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [[ $output == *"rowlock break --now --token $token 'mixed'" ]]
 }
 
-@test "break --now frees at once, and says that two may overlap" {
+@test "break --now frees at once, and warns that two holders may overlap" {
     rowlock acquire --ttl 1m now
     run rowlock break --now now
     echo "$output"
@@ -66,7 +66,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     rowlock acquire -n --ttl 1m now
 }
 
-@test "break --now of a hold does not warn of a holder that may overlap: there is none" {
+@test "break --now of a hold does not warn of an overlapping holder, because it has no process" {
     rowlock hold --for 2h --note why kept
     run rowlock break --now kept
     echo "$output"
@@ -75,7 +75,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     is_free kept
 }
 
-@test "break says how many, and can choose one" {
+@test "break reports how many it broke, and can choose one" {
     one=$(rowlock acquire -s --ttl 1m many)
     two=$(rowlock acquire -s --ttl 1m many)
     three=$(rowlock acquire -s --ttl 1m many)
@@ -129,7 +129,7 @@ end_fence() {
     wait "$fence"
 }
 
-@test "break --now that is interrupted at a fence has taken nothing with it, nor does it later" {
+@test "break --now that is interrupted at a fence has no effect, at once or later" {
     # there a fence is a write transaction, which break does not wait for in this way
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     for signal in TERM INT; do
@@ -153,7 +153,7 @@ end_fence() {
     done
 }
 
-@test "nothing held: 1, and it says so" {
+@test "no lease held: 1, with a message" {
     run rowlock break nothing
     echo "$output"
     [ "$status" = 1 ]
@@ -165,7 +165,7 @@ end_fence() {
     rowlock check something --token "$token"
 }
 
-@test "the lock of a transaction is no lease, and it says so" {
+@test "the lock of a transaction is not a lease, and the message explains that" {
     # the other engines report it not at all, or not always
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
     hold tx

@@ -37,7 +37,7 @@ stop_cron() {
     ends_with 0 "$daemon"
 }
 
-@test "runs what is due, side by side, again and again, and says so" {
+@test "runs every due job, in parallel and repeatedly, and reports it" {
     cat >tab <<TAB
 # jobs
 every 1s  often    -- echo often >>ran
@@ -89,7 +89,7 @@ TAB
     [ "$idle" -lt 40 ]
 }
 
-@test "no run starts before its due time, and each is given it" {
+@test "no run starts before its due time, which its command can read" {
     echo 'every 1s timely --retry 1 --backoff 1ms -- echo "$ROWLOCK_DUE $ROWLOCK_ATTEMPT" >>ran; exit 1' >tab
     start_cron
     until [ "$(wc -l <ran 2>/dev/null || echo 0)" -ge 6 ]; do sleep 0.1; done
@@ -102,7 +102,7 @@ TAB
     grep -q ' 2$' ran
 }
 
-@test "two daemons: one run an instant" {
+@test "two daemons: one run for each due time" {
     echo 'every 1s shared -- echo "$ROWLOCK_TOKEN" >>ran' >tab
     start_cron
     first=$daemon
@@ -116,7 +116,7 @@ TAB
     [ "$(sort ran | uniq -d)" = "" ]
 }
 
-@test "a daemon dies with all it runs: another takes its job over after the lease" {
+@test "a daemon dies with all its runs: another takes its job over after the lease" {
     echo "every 50w taken --ttl 8s -- $(lives_on taken)" >tab
     start_cron
     until_true is_there taken.pid
@@ -134,7 +134,7 @@ TAB
     ends_with 0 "$daemon"
 }
 
-@test "the daemon alone is killed: its run lives on, ends, and is written down" {
+@test "the daemon alone is killed: its run lives on, ends, and is recorded" {
     echo "every 50w orphan -- echo \$\$ >orphan.pid; until [ -e let-go ]; do sleep 0.02; done; echo hi" >tab
     start_cron
     until_true is_there orphan.pid
@@ -147,7 +147,7 @@ TAB
     run_is orphan 0 output hi
 }
 
-@test "a run that stands still holds up no other" {
+@test "a frozen run does not delay the others" {
     cat >tab <<TAB
 every 50w stuck -- $(lives_on stuck)
 every 1s  often -- echo often >>ran
@@ -164,7 +164,7 @@ TAB
     stop_cron
 }
 
-@test "TERM: nothing more is claimed, and what runs may end" {
+@test "TERM: the daemon claims nothing more, and waits for its runs" {
     cat >tab <<TAB
 every 50w slow  -- echo \$\$ >slow.pid; until [ -e let-go ]; do sleep 0.02; done
 every 1s  often -- echo often >>ran
@@ -186,7 +186,7 @@ TAB
     run_is slow 0 outcome done
 }
 
-@test "TERM: after the grace what runs is ended, also who is deaf to it, and that is written down" {
+@test "TERM: after the grace the remaining runs are ended, also if they ignore TERM, and recorded" {
     cat >tab <<TAB
 every 50w polite -- $(lives_on polite)
 every 50w deaf --kill-after 200ms -- exec perl -e '\$SIG{TERM} = "IGNORE"; open F, ">deaf.pid"; print F \$\$; close F; sleep 970'
@@ -206,7 +206,7 @@ TAB
     said "^rowlock: polite: is told to end$"
 }
 
-@test "TERM: a command that exits with 0 when it is ended is not done" {
+@test "TERM: a command that exits with 0 because it was ended is not recorded as done" {
     cat >tab <<TAB
 every 50w polite -- exec perl -e '\$SIG{TERM} = sub { exit 0 }; open F, ">polite.pid"; print F \$\$; close F; sleep 1 while 1'
 TAB
@@ -231,7 +231,7 @@ TAB
     run_is slow 0 exit 143
 }
 
-@test "HUP: the file is read again; one that is wrong is refused, and the old one counts on" {
+@test "HUP: the file is read again; a wrong one is refused, and the old one stays in force" {
     echo 'every 1s before -- echo before >>ran' >tab
     start_cron
     until_true has_run before 1
@@ -254,7 +254,7 @@ TAB
     stop_cron
 }
 
-@test "HUP leaves what runs alone" {
+@test "HUP does not affect runs" {
     echo "every 50w stays -- $(lives_on stays)" >tab
     start_cron
     until_true is_there stays.pid
@@ -282,7 +282,7 @@ TAB
     [ "$(wc -l <ran)" = 3 ]
 }
 
-@test "hold keeps a job away, break stops it" {
+@test "hold prevents a job, break stops it" {
     token=$(rowlock hold --for 2h --note maintenance job:kept 2>/dev/null)
     echo 'every 50w kept -- echo kept >>ran' >tab
     echo "every 50w broken -- $(lives_on broken)" >>tab
@@ -298,7 +298,7 @@ TAB
     stop_cron
 }
 
-@test "a command's process: no input, no descriptor of ours, no URL, signals as the daemon got them" {
+@test "a command has no input, no URL, no descriptor of rowlock's, and the daemon's signals" {
     cat >tab <<'TAB'
 every 50w look -- (readlink /proc/self/fd/0; ls /proc/$$/fd | tr '\n' ' '; echo; env | grep ^ROWLOCK_; grep -E '^Sig(Blk|Ign)' /proc/$$/status) >seen; mv seen look
 TAB
@@ -314,7 +314,7 @@ TAB
     stop_cron
 }
 
-@test "without standard descriptors no run writes into a session of the daemon's" {
+@test "without standard descriptors no run writes into a session of the daemon" {
     echo "every 50w a -- echo kept; touch ran" >tab
     start sh -c 'exec "$@" <&- >&- 2>&-' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" cron tab
     daemon=$started

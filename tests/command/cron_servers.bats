@@ -42,7 +42,7 @@ start_cron() {
 said() { grep -q "$1" err; }
 has_run() { [ "$(grep -cx "$1" ran 2>/dev/null)" -ge "$2" ]; }
 
-@test "the server is started anew: runs live on, their end is written down, and the daemon goes on" {
+@test "the server restarts: runs live on, their end is recorded, and the daemon continues" {
     cat >tab <<'TAB'
 every 1s often -- echo often >>ran
 every 50w long --ttl 60s -- touch long; until [ -e let-go ]; do sleep 0.02; done
@@ -71,7 +71,7 @@ TAB
     ends_with 0 "$daemon"
 }
 
-@test "started before the server it waits for it; TERM ends it meanwhile" {
+@test "a daemon that starts before the server waits for it; TERM ends the wait" {
     echo 'every 50w first -- touch ran' >tab
     stop_server "$own"
     start_cron
@@ -85,7 +85,7 @@ TAB
     ends_with 0 "$daemon"
 }
 
-@test "what does not mend itself ends it at once: no schema" {
+@test "an error that waiting cannot cure ends it at once: no schema" {
     echo 'every 50w first -- touch ran' >tab
     own_sql 'CREATE DATABASE test_empty'
     run "$ROWLOCK" --db "${OWN_URL/test_own/test_empty}" cron tab
@@ -95,7 +95,7 @@ TAB
     [ ! -e ran ]
 }
 
-@test "the daemon's session keeps no mark of the leases that it has given to runs" {
+@test "the daemon's session keeps no session lock of the leases that it has passed to runs" {
     # MariaDB does not show the locks of sessions
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
     echo 'every 1s often -- echo often >>ran' >tab
@@ -142,7 +142,7 @@ asked_in() { # SECONDS OWN: questions of the daemon; OWN is the number of our ow
     [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || own_sql "ALTER ROLE tester RESET log_statement"
 }
 
-@test "a job that the database refuses does not keep the others waiting" {
+@test "a job that the database refuses does not delay the others" {
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
         own_sql "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''not this one''; END'"
@@ -200,7 +200,7 @@ until_done() { # N: of the jobs are done, within minutes
     done
 }
 
-@test "p5: a run that gets its session late is run, and what is recorded as done was executed" {
+@test "p5: a run whose session comes late still runs, and every run recorded as done was executed" {
     cat >tab <<'TAB'
 every 50w a --ttl 5s --retry 99 -- sleep 4; echo $ROWLOCK_TOKEN >>ran
 every 50w b --ttl 5s --retry 99 --backoff 1s -- echo $ROWLOCK_TOKEN >>ran; touch X
@@ -216,7 +216,7 @@ TAB
     is_honest
 }
 
-@test "p5: more jobs than sessions: what is recorded as done was executed, and in the end all are done" {
+@test "p5: more jobs than sessions: every run recorded as done was executed; all get done" {
     for i in {1..24}; do
         echo "every 50w job$i --ttl 5s --retry 99 --backoff 1s -- sleep 0.5; echo \$ROWLOCK_TOKEN >>ran"
     done >tab

@@ -35,7 +35,7 @@ are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
 
 # The measure of time is another waiter, whose -w is longer than a try or an attempt to connect may
 # take.
-@test "who waits in the queue waits as long as the database is away, says so once, and gets the lock" {
+@test "a waiter in the queue waits while the database is away, reports that once, and gets the lock" {
     held a
     start_leased a -- touch ran
     waiting=("$started")
@@ -72,7 +72,7 @@ are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
     is_held b
 }
 
-@test "who stands in the server's own queue, behind a transaction, likewise" {
+@test "the same for a waiter in the server's own queue, behind a transaction" {
     for how in "" KILL; do
         : >err
         hold "e$how"
@@ -95,7 +95,7 @@ are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
 rejects() { [ "$("$(postgresql_program pg_isready)" -h "$folder" -p "$port")" = "$folder:$port - rejecting connections" ]; }
 has_rejected_us() { tail -n +"$lines" "$folder/log" | grep -q ' test_own FATAL: '; }
 
-@test "a server that is starting up is not there yet" {
+@test "a server that is starting up counts as away" {
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # MariaDB does not listen before it is ready
     folder=$ROWLOCK_TEST_FOLDER/$own port=$(cat "$ROWLOCK_TEST_FOLDER/$own/port")
     held d
@@ -120,7 +120,7 @@ has_rejected_us() { tail -n +"$lines" "$folder/log" | grep -q ' test_own FATAL: 
     [ -e ran ]
 }
 
-@test "-w is the limit of it, and -n waits for no database" {
+@test "-w limits the wait, and -n does not wait for a database" {
     held c
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire -w 10m --ttl 60s c
     long=$started

@@ -18,7 +18,7 @@ ask() { # EXPRESSION over the events in the file json
         $1"
 }
 
-@test "three columns, then hand-overs and overlaps" {
+@test "three columns, then handovers and overlaps" {
     run rowlock demo --hold 20ms
     echo "$output"
     [ "$status" = 0 ]
@@ -31,7 +31,7 @@ ask() { # EXPRESSION over the events in the file json
     printf '%s\n' "${lines[@]}" | sort -snc -k1,1
 }
 
-@test "--json: one object a line; each release stands before the next acquisition" {
+@test "--json: one object per line; each release comes before the next acquisition" {
     rowlock demo --json --workers 5 --hold 5ms >json
     cat json
     [ "$(ask 'SELECT count(*) FROM line')" = 25 ]

@@ -38,7 +38,7 @@ left_over() { # the job's rows in rowlock's tables
     esac
 }
 
-@test "without: five mails of one; with: one, also when its sender is killed, or frozen and late" {
+@test "without rowlock five mails; with it one, also if the sender is killed or frozen" {
     rowlock demo clones --json --ttl 6s >json
     cat json
     is 1,2,3,4 "SELECT group_concat(act) FROM line WHERE event = 'counts'"

@@ -45,7 +45,7 @@ at_terminal() { # COMMAND: a person sees the file screen, and types into descrip
     exec 5>keys
 }
 
-@test "no terminal: letters, a bar for each clone, no escape; no other database is asked, nothing stays" {
+@test "no terminal: letters, a bar per clone, no escapes; no other database, no leftovers" {
     ROWLOCK_URL=postgresql://nobody@127.0.0.1:1/x run --separate-stderr "$DEMO" demo clones
     echo "$output"
     [ "$status" = 0 ]
@@ -60,7 +60,7 @@ at_terminal() { # COMMAND: a person sees the file screen, and types into descrip
     nobody_is_left
 }
 
-@test "a terminal: colours, drawn while it goes on; none with NO_COLOR, none of a dumb one" {
+@test "a terminal: colours, drawn while it runs; none with NO_COLOR, none on a dumb one" {
     script -qec "'$DEMO' demo clones" screen </dev/null >/dev/null
     shows screen $'\033\\[42m  *'
     shows screen $'\033\\[97;44m~'
@@ -74,7 +74,7 @@ at_terminal() { # COMMAND: a person sees the file screen, and types into descrip
     run ! shows screen $'\033'
 }
 
-@test "^C ends it all, and nothing is left" {
+@test "^C ends every process, and nothing is left" {
     at_terminal "exec '$DEMO' demo clones"
     until_true shows screen '^   clone 5'
     printf '\003' >&5
@@ -83,7 +83,7 @@ at_terminal() { # COMMAND: a person sees the file screen, and types into descrip
     [ -z "$(ls -A temp)" ]
 }
 
-@test "a signal while a clone is frozen ends that too" {
+@test "a signal while a clone is frozen also ends that clone" {
     for signal in TERM HUP; do
         NO_COLOR=1 start "$DEMO" demo clones --ttl 6s
         until_true a_clone_is_frozen out
@@ -96,14 +96,14 @@ at_terminal() { # COMMAND: a person sees the file screen, and types into descrip
     done
 }
 
-@test "if it is killed itself, no process of it stays, frozen ones neither" {
+@test "if it is killed, none of its processes stays, not even a frozen one" {
     start "$DEMO" demo clones --ttl 6s
     until_true a_clone_is_frozen out
     kill -s KILL "$started"
     until_true nobody_is_left
 }
 
-@test "what cannot be is refused" {
+@test "impossible arguments are refused" {
     run -64 "$DEMO" demo cloness
     [[ $output == *"'cloness' is no demonstration"* ]]
     run -64 "$DEMO" demo clones more

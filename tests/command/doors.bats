@@ -66,7 +66,7 @@ try_to_lock() { # DESCRIPTOR: the answer is got=0 or got=1
     rowlock run --tx x -- true
 }
 
-@test "p1 what the C program holds excludes a session of the database's own client" {
+@test "p1 a lock of the C program excludes a session of the database's own client" {
     open_session a 4
     mkfifo release
     rowlock run --tx x -- sh -c 'touch held; cat release >/dev/null' 3>&- 4>&- &
@@ -80,7 +80,7 @@ try_to_lock() { # DESCRIPTOR: the answer is got=0 or got=1
     echo 'COMMIT;' >&4
 }
 
-@test "a refusal at the database's own door names the lock, who holds it, and the note" {
+@test "a refusal by an SQL function names the lock, the holder, and the note" {
     token=$(rowlock hold --for 1m --note 'ask Ann' x)
     case $ROWLOCK_TEST_ENGINE in
     postgresql) echo "BEGIN; SET LOCAL lock_timeout = '100ms'; SELECT rowlock.exclusive('x');" >in ;;
@@ -104,7 +104,7 @@ commented() { # a client that reports its own steps
         ;;
     esac
 }
-@test "what people call says what it does, and the manual page lists it" {
+@test "each public function has a comment that explains it, and the manual page lists it" {
     commented | sort >commented
     separator=.
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || separator=_

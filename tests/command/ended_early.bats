@@ -39,13 +39,13 @@ ended_by_term() { # PID
     [ -z "$(ls "$inner")" ]
 }
 
-@test "SIGTERM to tests/run ends the servers, the tests, and what these started" {
+@test "SIGTERM to tests/run ends the servers, the tests, and their processes" {
     start env -u ROWLOCK_TEST_FOLDER TMPDIR="$inner" LIMIT=300 tests/run 'sessions/crash postgresql'
     until_true runs_a_test
     ended_by_term "$started"
 }
 
-@test "SIGTERM to bench/run ends the servers and the measuring" {
+@test "SIGTERM to bench/run ends the servers and the measurement" {
     measures() { left_over | grep -q "bench/bench "; }
     start env -u ROWLOCK_TEST_FOLDER BENCH_FOLDER="$inner" BENCH_OUTPUT="$BATS_TEST_TMPDIR/out" BENCH_SECONDS=600 \
         BENCH_PEERS=postgres-advisory BENCH_WORKLOADS=hot bench/run

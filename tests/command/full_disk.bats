@@ -20,7 +20,7 @@ fill() { # acquires leases, each with a KiB of data, until one is refused
     done
 }
 
-@test "a full disk: a clear error, and what was granted before stays" {
+@test "a full disk: a clear error, and earlier grants stay" {
     one=$(rowlock acquire --ttl 1h one)
     rowlock acquire --ttl 1h two
     status=0
@@ -35,7 +35,7 @@ fill() { # acquires leases, each with a KiB of data, until one is refused
     [ "$(names | grep -v fill)" = $'one\nthree\ntwo' ]
 }
 
-@test "under run the command meets the limit as without rowlock" {
+@test "under run the command meets the limit as it would without rowlock" {
     (
         ulimit -f 1000
         run rowlock run big -- sh -c 'head -c 3000000 /dev/zero >big'
@@ -46,7 +46,7 @@ fill() { # acquires leases, each with a KiB of data, until one is refused
     )
 }
 
-@test "a reader who has gone: an error, or the usual end by SIGPIPE" {
+@test "a reader that has ended: an error, or the usual end by SIGPIPE" {
     for name in $(seq 1 30); do rowlock acquire --ttl 1h "pipe:$name" >>tokens; done
     run bash -c "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' ls >/dev/full"
     [ "$status" = 125 ]

@@ -10,7 +10,7 @@ load lib
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-@test "p1 hold keeps everybody away, and says until when" {
+@test "p1 hold excludes all other callers, and reports until when" {
     "$ROWLOCK" --db "$ROWLOCK_TEST_URL" hold --for 2h --note 'new disks, ask Ann' farm >token 2>said
     [[ $(cat token) =~ ^[1-9][0-9]*$ ]]
     [[ $(cat said) == "rowlock: 'farm' is held until 20"*" +0000; "*"rowlock release 'farm' --token $(cat token)" ]]
@@ -32,7 +32,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     until_true is_free short
 }
 
-@test "break of a hold, where no process would stop, says what ends it" {
+@test "break of a hold, which has no process to stop, reports how it ends" {
     rowlock hold --for 2h --note why farm
     run rowlock break farm
     echo "$output"
@@ -59,7 +59,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(item busy '$[0].token')" = "$(cat out)" ]
 }
 
-@test "p6: a signal while hold waits withdraws, and ends it as signals do" {
+@test "p6: a signal while hold waits withdraws, and ends hold by that signal" {
     token=$(rowlock acquire --ttl 5m stopped)
     for signal in INT TERM HUP; do
         start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" hold --for 1m --note why stopped

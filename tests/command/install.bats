@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 C
 }
 
-@test "command, libraries, headers, man pages and completion are where they belong" {
+@test "command, libraries, headers, manual pages and completion are installed in their places" {
     [ -x "$prefix/bin/rowlock" ]
     [ -e "$prefix/lib/librowlock.a" ]
     [ "$(readlink "$prefix/lib/librowlock.so")" = "$(basename "$prefix"/lib/librowlock.so.*)" ]
@@ -61,7 +61,7 @@ C
     [ ! -s dead ]
 }
 
-@test "install says where pkg-config has to look, if it does not" {
+@test "install reports where pkg-config must search, if it does not" {
     unset PKG_CONFIG_SYSROOT_DIR
     PKG_CONFIG_PATH='' make -C "$BATS_TEST_DIRNAME/../.." -o all BUILD="$(dirname "$ROWLOCK")" \
         install PREFIX="$PWD/own" >log 2>&1
@@ -72,7 +72,7 @@ C
     [ "$status" = 1 ]
 }
 
-@test "a program is built with what pkg-config says, and runs" {
+@test "a program is built with the flags of pkg-config, and runs" {
     # shellcheck disable=SC2046
     ${CC:-cc} ${SANITIZE:+-fsanitize=$SANITIZE} program.c -o program $(pkg-config --cflags --libs rowlock)
     LD_LIBRARY_PATH=$prefix/lib run ./program "sqlite:$PWD/x.db"

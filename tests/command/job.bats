@@ -14,7 +14,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # ---- due, or not -------------------------------------------------------------------------------
 
-@test "what is due is run once; who calls again ends at once, with 0 and in silence" {
+@test "a due job runs once; later calls exit at once, with 0 and silently" {
     run job a "${rarely[@]}" -- echo ran
     [ "$status/$output" = 0/ran ]
     run job a "${rarely[@]}" -- echo ran
@@ -40,14 +40,14 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ ! -s err ]
 }
 
-@test "a line of cron is due at its next instant, not at once" {
+@test "a line of cron is due at its next time, not at once" {
     run job line --cron '0 0 1 1 *' --tz Europe/Berlin -- echo ran
     [ "$status/$output" = 0/ ]
     [[ $(view line next_run) == 20*-12-31T23:00:00.000Z ]]
     [ "$(view line schedule)" = "cron 0 0 1 1 * Europe/Berlin" ]
 }
 
-@test "a schedule that was changed takes effect by being called with" {
+@test "a changed schedule takes effect when it is called with" {
     run job changed "${rarely[@]}" -- echo ran
     [ "$output" = ran ]
     until job -E 1 changed --every 1s -- touch again; do sleep 0.1; done
@@ -55,7 +55,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(view changed schedule)" = "every 1s" ]
 }
 
-@test "while it runs elsewhere nobody else runs it, and --verbose says where" {
+@test "while it runs elsewhere no other node runs it, and --verbose shows where" {
     start_node where
     run job -E 3 --verbose where "${rarely[@]}" -- echo ran
     echo "$output"
@@ -65,7 +65,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     ends_with 143 "$node"
 }
 
-@test "a call that comes early waits for the due time, and says so; its command is given it" {
+@test "a call that comes early reports that it waits for the due time, which its command can read" {
     yearly=(--cron '0 0 1 1 *' --verbose)
     job early "${yearly[@]}" -- false
     is_due_in early 15000 # a loaded machine starts it slowly
@@ -80,7 +80,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [[ ! $(view early 'history[0].started') < $(as_utc "$due") ]]
 }
 
-@test "of several that came early one runs it, and the others end with 0" {
+@test "of several early calls one runs it, and the others exit with 0" {
     job herd --cron '0 0 1 1 *' -- false
     is_due_in herd 3000
     local pids=() pid
@@ -94,7 +94,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ ! -s err ]
 }
 
-@test "a signal ends the wait for the due time: nothing was claimed" {
+@test "a signal ends the wait for the due time without a claim" {
     job alarm --cron '0 0 1 1 *' -- false
     is_due_in alarm 29000
     start_job alarm --cron '0 0 1 1 *' --verbose -- touch ran
@@ -108,7 +108,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(runs_of alarm)" = 0 ]
 }
 
-@test "who comes earlier than half a minute is not due" {
+@test "a call more than half a minute early is not due" {
     job sooner --cron '0 0 1 1 *' -- false
     is_due_in sooner 90000
     run job -E 3 sooner --cron '0 0 1 1 *' --verbose -- touch ran
@@ -117,7 +117,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [[ $output == *"'sooner' is not due before "* ]]
 }
 
-@test "a repetition has the due time of the run that failed, and its own number" {
+@test "a repeat has the due time of the run that failed, and a repeat number" {
     for repetition in 1 2; do
         until job -E 3 attempts "${rarely[@]}" --retry 1 --backoff 1ms -- \
             sh -c 'echo "$ROWLOCK_DUE $ROWLOCK_ATTEMPT" >>said; exit 4' || [ $? = 4 ]; do sleep 0.1; done
@@ -128,7 +128,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # ---- how a run ends ----------------------------------------------------------------------------
 
-@test "the exit status is the command's, and written down" {
+@test "job exits with the command's status, and records it" {
     run job status "${rarely[@]}" -- sh -c 'echo out; exit 5'
     [ "$status/$output" = 5/out ]
     run_is status 0 outcome failed
@@ -146,7 +146,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ -z "$(view good failed_since)" ]
 }
 
-@test "a signal that ends the command ends job, and is written down" {
+@test "a signal that ends the command ends job, and is recorded" {
     start_node signalled
     kill -s TERM "$node"
     ends_with 143 "$node"
@@ -155,7 +155,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     is_free job:signalled
 }
 
-@test "--max-run ends the command, also one that is deaf to TERM: 124, and written down" {
+@test "--max-run ends the command, also if it ignores TERM: 124, and recorded" {
     run job long "${rarely[@]}" --max-run 300ms --kill-after 100ms -- \
         bash -c 'trap "" TERM; while :; do sleep 970; done'
     echo "$output"
@@ -166,7 +166,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     is_free job:long
 }
 
-@test "--at-least: the name stays taken after a quick run" {
+@test "--at-least: the name stays held after a quick run" {
     job quick --every 1s --at-least 1h -- true
     run_is quick 0 outcome done
     runs_nowhere quick
@@ -175,7 +175,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$status/$output" = 3/ ]
 }
 
-@test "--retry: what failed is repeated so often, and no more; without it not at all" {
+@test "--retry: a failed run is repeated that often; without --retry it is not repeated" {
     job plain "${rarely[@]}" -- false || [ $? = 1 ]
     run job -E 3 plain "${rarely[@]}" --backoff 1ms -- false
     [ "$status" = 3 ]
@@ -193,7 +193,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ ! -e more ]
 }
 
-@test "--backoff: what failed is not repeated before" {
+@test "--backoff: a failed run is not repeated earlier" {
     run job later "${rarely[@]}" --retry 5 --backoff 1h -- false
     [ "$status" = 1 ]
     run job -E 3 --verbose later "${rarely[@]}" --retry 5 --backoff 1h -- touch more
@@ -203,7 +203,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(runs_of later)" = 1 ]
 }
 
-@test "--history keeps so many runs" {
+@test "--history keeps that many runs" {
     for _ in 1 2 3 4; do
         until job -E 3 short --every 1s --history 2 -- true; do sleep 0.1; done
     done
@@ -212,7 +212,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # ---- nodes that die or freeze -----------------------------------------------------------------
 
-@test "a node is killed: after its lease whoever calls next runs it, and the lost run is written down" {
+@test "a node is killed: after its lease the next caller runs the job, and the lost run is recorded" {
     start_node killed --ttl 6s
     token=$(view killed running_token)
     [ "$(view killed running_at)" = "$(hostname)" ]
@@ -227,7 +227,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run_is killed 0 repeat 1
 }
 
-@test "a lost run is repeated once only, unless --retry says otherwise: it may be what kills the nodes" {
+@test "a lost run is repeated only once without --retry: it may be the run that kills the nodes" {
     for _ in 1 2; do
         start_node poison --ttl 5s
         all_of_node KILL
@@ -241,7 +241,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run_is poison 1 outcome lost
 }
 
-@test "a node stands still, guard and all: it is replaced, and what it does when it wakes touches nobody" {
+@test "a node is frozen, with its guard: it is replaced, and changes nothing when it wakes" {
     start_node frozen --ttl 5s
     first=$node first_guard=$(guard_of "$node") first_command=$(cat command)
     token=$(view frozen running_token)
@@ -266,7 +266,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # ---- runs whose command never started ---------------------------------------------------------
 
-@test "p5: a run whose lease is too old when the command is to start is not started, not done, and no try" {
+@test "p5: a run whose lease is too old before its command starts is not started, and is no try" {
     start_too_late job:late job --verbose late "${rarely[@]}" --retry 0 --ttl 4s -- touch ran
     ends_with 123 "$started"
     [ ! -e ran ]
@@ -288,7 +288,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$status" = 0 ]
 }
 
-@test "p5: a command that exits with 0 when it is ended because the lock is lost is not done" {
+@test "p5: a command that exits with 0 because the lock is lost is not recorded as done" {
     start_job polite "${rarely[@]}" --ttl 6s -- bash -c "trap 'exit 0' TERM
         $(pid_into command); while :; do sleep 970 & wait; done"
     node=$started
@@ -308,7 +308,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run_is polite 0 outcome done
 }
 
-@test "whichever descriptor is missing: what is recorded as done was executed" {
+@test "whichever descriptor is missing: every run recorded as done was executed" {
     local n name outcome not_started=0
     for n in {4..40}; do
         prlimit --nofile="$n" "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job "few$n" "${rarely[@]}" -- \
@@ -329,7 +329,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # ---- operators ---------------------------------------------------------------------------------
 
-@test "hold job:NAME keeps it away; when that is over it is run" {
+@test "hold job:NAME prevents the job; after the hold it runs" {
     token=$(rowlock hold --for 2h --note 'new disks, ask Ann' job:away 2>/dev/null)
     run job -E 3 --verbose away "${rarely[@]}" -- touch ran
     echo "$output"
@@ -341,7 +341,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ -e ran ]
 }
 
-@test "break job:NAME frees what --at-least keeps taken of a job that has ended" {
+@test "break job:NAME ends the hold that --at-least keeps after a run" {
     job over --every 1s --at-least 1h -- true
     run rowlock break job:over
     [ "$output" = "1 lease of 'job:over' broken: it is free" ]
@@ -351,7 +351,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     until_true runs_again
 }
 
-@test "break job:NAME stops it: 123, written down as broken, and not repeated" {
+@test "break job:NAME stops it: 123, recorded as broken, and not repeated" {
     start_node broken --ttl 6s --retry 3
     rowlock break job:broken
     ends_with 123 "$node"
@@ -362,7 +362,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ ! -e more ]
 }
 
-@test "the lease's terms: --ttl, --note; the command finds name and token" {
+@test "the lease's terms: --ttl, --note; the command can read name and token" {
     job terms "${rarely[@]}" --ttl 9s --note 'ask Ben' -- sh -c '
         echo "$ROWLOCK_NAME $ROWLOCK_TOKEN"; "$0" --db "$1" --json ls job:terms' "$ROWLOCK" "$ROWLOCK_TEST_URL" >said
     [ "$(head -n 1 said)" = "job:terms $(view terms last_token)" ]

@@ -20,7 +20,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ ! -e test.db ]
 }
 
-@test "job: what is wrong is said, and no database is opened" {
+@test "job: every mistake has a message, and no database is opened" {
     refused "NAME" job --every 5m -- true
     refused "one word too many: 'b'" job a b --every 5m -- true
     refused "either --every DUR or --cron" job a -- true
@@ -44,7 +44,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     refused "--at-least: '400d'" job a --every 5m --at-least 400d -- true
 }
 
-@test "jobs and cron: what is wrong is said" {
+@test "jobs and cron: every mistake has a message" {
     refused "too many" jobs a b
     refused "--limit is for the history" jobs --limit 3
     refused "--limit is for the history" jobs a --check --limit 3
@@ -58,7 +58,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     refused "is no file" cron --check .
 }
 
-@test "no database was named: refused, for every machine would use its own; 'local' may be meant" {
+@test "no database URL: refused, because each machine would use its own; suggests 'local'" {
     echo 'every 50w a -- touch ran' >tab
     for words in "job a --every 50w -- touch ran" "cron tab"; do
         # shellcheck disable=SC2086
@@ -73,7 +73,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ -e ran ]
 }
 
-@test "cron --check lists what is due, and refuses the whole file for one mistake" {
+@test "cron --check lists the due times, and refuses the whole file for one mistake" {
     printf '# jobs\nCRON_TZ=UTC\n0 4 1 1 * yearly -- true\nevery 5m "two words" --retry 3 -- true\n' >tab
     run "$ROWLOCK" cron --check tab
     echo "$output"
@@ -91,7 +91,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
         [[ $output == "rowlock: tab:6:5: hour: \"24\" is none"* ]]
 }
 
-@test "a file that anybody may change is refused: they could run commands" {
+@test "a file that other users may change is refused: they could run commands" {
     echo '@daily a -- true' >tab
     chmod 666 tab
     run "$ROWLOCK" cron --check tab

@@ -18,7 +18,7 @@ setup() {
 
 kept() { view "$1" last_output; }
 
-@test "standard output and error stay apart, and in order where they are one file" {
+@test "standard output and error stay separate, and in order if they are one file" {
     job a "${rarely[@]}" -- sh -c 'echo out; echo err >&2; echo out again' >out 2>err
     [ "$(cat out)" = $'out\nout again' ]
     [ "$(cat err)" = err ]
@@ -27,7 +27,7 @@ kept() { view "$1" last_output; }
     [ "$(kept b | xargs)" = "o1 e1 o2 e2 o3 e3" ]
 }
 
-@test "all of it comes through, byte for byte; its last 2 KiB are kept" {
+@test "all output passes through, byte for byte; its last 2 KiB are kept" {
     head -c 3000000 /dev/urandom >bytes
     job a "${rarely[@]}" -- cat bytes >out
     cmp bytes out
@@ -36,7 +36,7 @@ kept() { view "$1" last_output; }
     [ "$(kept b)" = "$(cat end)" ]
 }
 
-@test "what is no text is kept as text; half a character is none" {
+@test "output that is not text is kept as text; half a character is dropped" {
     job a "${rarely[@]}" -- printf 'a\0b\377c\303\251\n' >out
     cmp out <(printf 'a\0b\377c\303\251\n')
     [ "$(kept a)" = "a?b?cé" ]
@@ -64,7 +64,7 @@ kept() { view "$1" last_output; }
     grep -q "cannot be passed on" err
 }
 
-@test "a reader that stands still delays neither renewal nor loss" {
+@test "a frozen reader delays neither renewal nor loss" {
     mkfifo fifo
     start sh -c 'exec 9<>fifo; exec "$@" >fifo' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job a \
         "${rarely[@]}" --ttl 2s -- bash -c "$(pid_into command); yes"
@@ -81,7 +81,7 @@ kept() { view "$1" last_output; }
     [ "$(view a 'last_output' | head -n 5 | tail -n 1)" = y ]
 }
 
-@test "what the command leaves behind keeps neither job nor its pipes" {
+@test "processes that the command leaves behind delay neither job nor its pipes" {
     job a "${rarely[@]}" -- sh -c "setsid sh -c '$(pid_into daemon); exec sleep 970' & until [ -e daemon ]; do sleep 0.02; done; echo hi" >out 2>err
     [ "$(cat out)" = hi ]
     grep -q "1 process that the command started runs on" err
@@ -94,7 +94,7 @@ kept() { view "$1" last_output; }
     [ "$(kept a)" = kept ]
 }
 
-@test "the caller's other descriptors are the command's, and none of ours is" {
+@test "the command gets the caller's other descriptors, and none of rowlock's" {
     show='find /proc/self/fd -mindepth 1 -not -lname "/proc/*" -printf "%f %l\n" | grep -v "^[012] "'
     sh -c "$show" >direct 7</dev/null
     job a "${rarely[@]}" -- sh -c "$show" >ours 7</dev/null

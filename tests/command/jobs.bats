@@ -24,7 +24,7 @@ checked() { # STATUS PATTERN [NAME]
     [[ $output == $2 ]]
 }
 
-@test "before any node has asked: an empty list; of a name, that nobody has asked, and 1" {
+@test "before any node has asked: an empty list; for a name a message, and 1" {
     run rowlock jobs
     [ "$status/$output" = 0/ ]
     [ "$(rowlock --json jobs)" = "[]" ]
@@ -36,7 +36,7 @@ checked() { # STATUS PATTERN [NAME]
     [ "${lines[0]}" = "[]" ]
 }
 
-@test "the table: a row a job, by name; with NAME the history and what was printed" {
+@test "the table: one row per job, by name; with NAME the history and the output" {
     job b "${rarely[@]}" -- true
     job a "${rarely[@]}" -- sh -c 'echo printed; exit 3' >/dev/null || true
     run rowlock jobs
@@ -50,7 +50,7 @@ checked() { # STATUS PATTERN [NAME]
     [[ $output == *"exit 3"*"STARTED"*"exit 3"*$'The last run printed:\n  printed' ]]
 }
 
-@test "JSON: what is known before, while and after it runs" {
+@test "JSON: the fields before, while and after it runs" {
     job known --cron '@yearly' -- true
     rowlock --json jobs known >json
     for key in running_at running_since last_started last_finished last_exit last_node last_output; do
@@ -97,7 +97,7 @@ checked() { # STATUS PATTERN [NAME]
     [ "$(rowlock --json jobs --check | json '$[0].state')" = fine ]
 }
 
-@test "--check: failing, since the first of those that failed; one good run ends that" {
+@test "--check: failing, since the first failed run; one good run ends that" {
     until job -E 3 f --every 1s -- true; do sleep 0.1; done
     for _ in 1 2; do
         until job -E 3 f --every 1s -- sh -c 'exit 9' || [ $? = 9 ]; do sleep 0.1; done
@@ -110,7 +110,7 @@ checked() { # STATUS PATTERN [NAME]
     checked 0 "fine: 1 job" f
 }
 
-@test "--check: late when nobody has claimed it for more than a minute" {
+@test "--check: late after more than a minute without a claim" {
     job a --every 1s -- true
     job b "${rarely[@]}" -- true
     changed job "due = due - 30000 WHERE name = 'b'"
@@ -121,7 +121,7 @@ checked() { # STATUS PATTERN [NAME]
     checked 1 "late: no node has asked for 'nosuch' yet" nosuch
 }
 
-@test "--check: lost before and after a node has recorded it, until a run begins; the worst counts" {
+@test "--check: lost, also before a node records it, until a run begins; the worst state counts" {
     job failing "${rarely[@]}" -- false || true
     start_node lost --ttl 5s
     all_of_node KILL
@@ -137,7 +137,7 @@ checked() { # STATUS PATTERN [NAME]
     checked 0 "fine: 1 job" lost
 }
 
-@test "--forget: not while it runs; then nothing is known of it" {
+@test "--forget: not while it runs; afterwards the job is unknown" {
     start_node a
     run rowlock jobs a --forget
     echo "$output"
@@ -153,7 +153,7 @@ checked() { # STATUS PATTERN [NAME]
     [ "$(sql "SELECT count(*) FROM $(as_table run)")" = 0 ]
 }
 
-@test "control characters and what is wide in names" {
+@test "control characters and wide characters in names" {
     job $'bell\a and \xc2\x9b' "${rarely[@]}" -- true
     rowlock jobs >said
     grep -qF 'bell\x07 and \u009b' said

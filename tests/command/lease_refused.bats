@@ -26,7 +26,7 @@ refused() {
 
 # ---- busy --------------------------------------------------------------------------------------
 
-@test "75: who holds it, since when, and how many wait" {
+@test "75: the holder, since when, and how many wait" {
     token=$(rowlock acquire --ttl 5m --note 'ask Ann' a)
     refused 75 "$ROWLOCK_TEST_URL" -n
     run ! grep -q waiting run acquire hold
@@ -44,7 +44,7 @@ says_waiting() { # COUNT: each verb reports it
     done
 }
 
-@test "-q: not a word of a busy lock; the status tells, and errors are said" {
+@test "-q: no output for a busy lock, only the status; errors still print" {
     token=$(rowlock acquire --ttl 5m quiet)
     for options in "-n -q" "--quiet -w 1"; do
         for verb in run "acquire --ttl 1m" "hold --for 1m --note why"; do
@@ -71,7 +71,7 @@ says_waiting() { # COUNT: each verb reports it
 
 # ---- no database -------------------------------------------------------------------------------
 
-@test "69: nothing answers there" {
+@test "69: no server listens there" {
     case $ROWLOCK_TEST_ENGINE in
     sqlite) url=sqlite:$PWD/no/folder/x.db ;;
     *) url=$ROWLOCK_TEST_ENGINE://somebody@127.0.0.1:1/x ;;
@@ -101,7 +101,7 @@ says_waiting() { # COUNT: each verb reports it
     [ ! -e ran ]
 }
 
-@test "69: a database without schema, and what to run" {
+@test "69: a database without a schema, and the command to run" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # where the tables are created on first use
     empty=${ROWLOCK_TEST_URL%/*}/test_${ROWLOCK_TEST_URL##*_}e
     sql "CREATE DATABASE ${empty##*/}"

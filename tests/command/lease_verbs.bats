@@ -11,7 +11,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # ---- acquire -----------------------------------------------------------------------------------
 
-@test "p1 acquire prints a token, and nobody else gets the name" {
+@test "p1 acquire prints a token, and no other caller gets the name" {
     token=$(rowlock acquire --ttl 1m --note 'ask Ann' one)
     [[ $token =~ ^[1-9][0-9]*$ ]]
     run rowlock acquire -n --ttl 1m one
@@ -78,7 +78,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [[ $output == *2*3* || $output == *3*2* ]]
 }
 
-@test "who waits is granted when the holder releases" {
+@test "a waiter is granted the lease when the holder releases" {
     token=$(rowlock acquire --ttl 1m handover)
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m handover
     until_true is_waited_for handover
@@ -87,7 +87,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(item handover '$[0].token')" = "$(cat out)" ]
 }
 
-@test "a signal while waiting withdraws, and ends it as signals do" {
+@test "a signal while waiting withdraws, and ends the command by that signal" {
     for signal in INT TERM; do
         rowlock acquire --ttl 1m "stop$signal"
         start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m "stop$signal"
@@ -101,7 +101,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     done
 }
 
-@test "a token that cannot be written is no lease" {
+@test "a lease whose token cannot be printed is released" {
     [ -e /dev/full ] || return 0
     run bash -c '"$0" --db "$1" acquire --ttl 1m full >/dev/full' "$ROWLOCK" "$ROWLOCK_TEST_URL"
     echo "$output"
@@ -143,7 +143,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(json '$.valid' <<<"$output")" = 0 ]
 }
 
-@test "check and renew after one's own release do not say that work overlaps" {
+@test "after a release check and renew do not report that work overlaps" {
     token=$(rowlock acquire --ttl 1m ended)
     rowlock release ended --token "$token"
     for verb in check renew; do
@@ -163,7 +163,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     done
 }
 
-@test "check: what has expired is not valid" {
+@test "check: an expired lease is not valid" {
     token=$(rowlock acquire --ttl 1s passing)
     until_true is_free passing
     run rowlock check passing --token "$token"
@@ -186,7 +186,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [[ $(json '$.expires' <one) > $after ]]
 }
 
-@test "renew: what is lost is not revived" {
+@test "renew: a lost lease is not revived" {
     token=$(rowlock acquire --ttl 1m lost)
     rowlock break lost
     run rowlock renew lost --token "$token" --ttl 5m
@@ -209,7 +209,7 @@ exits() { # STATUS COMMAND...
     [ "$got" = "$want" ]
 }
 
-@test "a result that cannot be printed is an error, of every verb" {
+@test "output that cannot be printed is an error, of every verb" {
     for verb in "ls" "ls --json" "ls free --json" "jobs --json" "subjects --json" "vacuum" "schema print sqlite" \
         "help" "--help" "ls --help" "--version"; do
         # shellcheck disable=SC2086
@@ -224,7 +224,7 @@ exits() { # STATUS COMMAND...
     grep -q "cannot write to standard output: Bad file descriptor" said
 }
 
-@test "what prints a token takes no lease when standard output is closed" {
+@test "a verb that prints a token acquires no lease when standard output is closed" {
     for verb in "acquire --ttl 1h" "hold --for 1h --note x"; do
         # shellcheck disable=SC2086
         exits 125 rowlock $verb silent >&- 2>said
@@ -236,7 +236,7 @@ exits() { # STATUS COMMAND...
     done
 }
 
-@test "a closed standard descriptor is no place for a connection" {
+@test "a connection never uses the number of a closed standard descriptor" {
     token=$(rowlock acquire --ttl 1m x)
     exits 0 rowlock release x --token "$token" <&- >&- 2>&-
     exits 123 rowlock release x --token 1 <&- >&- 2>&- # the error cannot be printed
@@ -260,7 +260,7 @@ exits() { # STATUS COMMAND...
     [[ $output != *"stop"* ]]
 }
 
-@test "release: the holder of a broken lease frees the name, and hears that it was broken" {
+@test "release: the holder of a broken lease frees the name, and learns that it was broken" {
     token=$(rowlock acquire --ttl 1m broken)
     rowlock break broken
     is_held broken

@@ -26,7 +26,7 @@ in_terminal() { # COMMAND: standard output and error are a terminal
 }
 keys='name,state,mode,token,owner,host,pid,command,note,since,expires,limit,stop,kind'
 
-@test "an empty farm: nothing, and a word to a terminal" {
+@test "an empty farm: no output, except a message to a terminal" {
     run rowlock ls
     [ "$status" = 0 ]
     [ -z "$output" ]
@@ -51,13 +51,13 @@ keys='name,state,mode,token,owner,host,pid,command,note,since,expires,limit,stop
     [ "$output" = "[]" ]
 }
 
-@test "no process keeps the lease that acquire took for its caller" {
+@test "a lease that acquire took for its caller has no process" {
     take --note n one
     [ "$(item one '$[0].pid')" = "" ]
     [[ $(rowlock ls one) == *" $(uname -n) acquire "* ]]
 }
 
-@test "by name, holders before waiters, these in their order; columns that stand under one another" {
+@test "by name, holders before waiters in order; columns are aligned" {
     take --note 'ask Ann' long-name-of-a-lock
     take -s b
     for note in first second third; do
@@ -91,7 +91,7 @@ shows_the_queue() { # NAME
 }
 said_by_ls() { rowlock ls | grep -q -- "$1"; }
 
-@test "JSON: one array, the keys of the contract, instants in UTC, unknown is null" {
+@test "JSON: one array, the keys of the contract, times in UTC, null for unknown" {
     token=$(take -s --note 'a "note"' doc)
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m doc
     until_true is_waited_for doc
@@ -114,7 +114,7 @@ said_by_ls() { rowlock ls | grep -q -- "$1"; }
     grep -q '"token":null,.*"note":null,.*"expires":null,"limit":null,"stop":false,"kind":"lease"}' list
 }
 
-@test "a lease that was broken is held, and told to stop" {
+@test "a broken lease is held, and marked as stopping" {
     take -s wrong
     rowlock acquire --ttl 1h -s wrong
     token=$(item wrong '$[0].token')
@@ -130,7 +130,7 @@ said_by_ls() { rowlock ls | grep -q -- "$1"; }
     grep -q '"stop":true' list
 }
 
-@test "permits say how many of how many" {
+@test "permits are shown as N of M" {
     take --limit 3 pool
     run rowlock ls pool
     [[ $output == *"1 of 3 permits"* ]]
@@ -178,7 +178,7 @@ said_by_ls() { rowlock ls | grep -q -- "$1"; }
     [ "$(item long '$[0].note')" = "$note" ]
 }
 
-@test "a name that a transaction holds is held, though nobody waits for it" {
+@test "a name that a transaction holds is listed as held, also without a waiter" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     for mode in exclusive shared; do
         # technique row marks both in the same way, as exclusive
@@ -217,7 +217,7 @@ session_of_holder() { # the session that does not wait
     esac
 }
 
-@test "the locks of transactions are listed with a name, as far as the engine tells" {
+@test "the locks of transactions are listed with a name, as far as the engine reports it" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     hold work
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx work -- true
@@ -244,7 +244,7 @@ session_of_holder() { # the session that does not wait
 tx_is_listed() { sleep 0.15; as_far_as_told ls | grep -q "^$1  *held, tx  *exclusive "; }
 one_waits() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = 1 ]; }
 
-@test "without a name those transactions are listed, too, that the engine tells of" {
+@test "without a name, all transactions are listed that the engine reports" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     rowlock acquire --ttl 1m other
     hold work
@@ -263,7 +263,7 @@ one_waits() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = 1 ]; }
     run ! tx_is_listed work
 }
 
-@test "a counter that is being drawn from is listed" {
+@test "a counter during a draw is listed" {
     # MariaDB reports locks that a session waits for
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
     rowlock next invoice

@@ -10,21 +10,21 @@ load lib
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-@test "next counts from 1, each counter by itself" {
+@test "next counts from 1, each counter separately" {
     [ "$(rowlock next plain)" = 1 ]
     [ "$(rowlock next plain)" = 2 ]
     [ "$(rowlock next other)" = 1 ]
     [ "$(rowlock next plain)" = 3 ]
 }
 
-@test "next begins where --start says, once, and draws as many as --count says" {
+@test "next begins at --start, once, and draws --count numbers" {
     [ "$(rowlock next --start 1000 --count 3 block | paste -sd' ')" = "1000 1001 1002" ]
     [ "$(rowlock next --start 5 block)" = 1003 ]
     [ "$(rowlock --json next --count 10 block)" = '{"name":"block","first":1004,"last":1013}' ]
     [ "$(rowlock next --start -3 below)" = -3 ]
 }
 
-@test "eight processes side by side draw every number once" {
+@test "eight concurrent processes draw every number once" {
     for i in 1 2 3 4 5 6 7 8; do
         start sh -c 'for i in 1 2 3 4 5; do "$0" --db "$1" next busy || exit; done >numbers.$2' \
             "$ROWLOCK" "$ROWLOCK_TEST_URL" "$i"
@@ -33,7 +33,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(sort -n numbers.* | paste -sd' ')" = "$(seq 40 | paste -sd' ')" ]
 }
 
-@test "while the counter's name is held, next waits as it is told to" {
+@test "while the counter's name is held, next waits according to its options" {
     rowlock hold --for 1m --note "books are closed" counter:closed
     run rowlock next -n closed
     echo "$output"
@@ -45,7 +45,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(rowlock next closed)" = 1 ]
 }
 
-@test "next refuses what is no counter or no number" {
+@test "next refuses an invalid counter or number" {
     for wrong in "--count 0 a" "--count x a" "--count 1000001 a" "--start 1.5 a" "a b" ""; do
         # shellcheck disable=SC2086
         run rowlock next $wrong
@@ -57,7 +57,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [[ $output == *"247 bytes"* ]]
 }
 
-@test "next draws no number that nobody can read, and names the one that it could not print" {
+@test "next draws no number that cannot be printed, and names the one that it failed to print" {
     rowlock() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$@"; }
     status=0
     rowlock next unread >&- 2>said || status=$?
@@ -81,7 +81,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(rowlock next unread)" = 20003 ]
 }
 
-@test "next whose reader has gone ends with an error, not by a signal" {
+@test "next whose reader has ended fails with an error, not by a signal" {
     mkfifo pipe
     exec 9<>pipe
     exec 8>pipe 9>&- # a pipe without a reader

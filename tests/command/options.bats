@@ -23,7 +23,7 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     [[ ${lines[1]} == "usage: rowlock "* ]]
 }
 
-@test "global options stand before the verb or after it" {
+@test "global options come before the verb or after it" {
     for words in "--db $ROWLOCK_TEST_URL --json vacuum" "vacuum --db $ROWLOCK_TEST_URL --json" \
         "--json vacuum --db=$ROWLOCK_TEST_URL" "--db=$ROWLOCK_TEST_URL vacuum --json"; do
         # shellcheck disable=SC2086
@@ -33,7 +33,7 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     done
 }
 
-@test "what is wrong is said, with the usage, and the status is 64" {
+@test "every mistake has a message, with the usage, and status 64" {
     refused "verb" 
     refused "'nosuch'" nosuch
     refused "'--nosuch'" --nosuch
@@ -58,7 +58,7 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     refused "'nosuch'" help nosuch
 }
 
-@test "leases: what is wrong is said, with what to type" {
+@test "leases: every mistake has a message, with the right command" {
     refused "NAME" acquire --ttl 5m
     refused "--ttl 5m" acquire a
     refused "--ttl" acquire --ttl 0.5s a
@@ -99,7 +99,7 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     refused "too many" break a b
 }
 
-@test "run: what is wrong is said" {
+@test "run: every mistake has a message" {
     refused "NAME" run --tx -- true
     refused "command is missing" run --tx a
     refused "command is missing" run --tx a --
@@ -122,7 +122,7 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     [ ! -e test.db ]
 }
 
-@test "run: names stand before -c, or after it, not on both sides" {
+@test "run: names come before -c, or after it, not on both sides" {
     for words in "one two -c" "-c"; do
         # shellcheck disable=SC2086
         run rowlock run $words 'printf "%s," $ROWLOCK_NAME' $([ "$words" != -c ] || echo one two)
@@ -132,7 +132,7 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     done
 }
 
-@test "nothing configured: run works, and says that it holds for this user on this machine only" {
+@test "nothing configured: run warns that the lock holds for this user and machine only" {
     run "$ROWLOCK" run a -- echo fine
     [ "$status" = 0 ]
     [[ ${lines[0]} == *"for this user on this machine only" ]]
@@ -240,7 +240,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     done
 }
 
-@test "and the first of them has every verb, global option, exit status and variable" {
+@test "and the first of them contains every verb, global option, exit status and variable" {
     plain "$source_folder/man/rowlock.1" >page
     for verb in $(verbs); do grep -q "^\.B $verb$" page; done
     for verb in $(verbs | grep -vx help); do grep -q "rowlock-$verb (1)" page; done
@@ -263,7 +263,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     done
 }
 
-@test "completion offers nothing of its own where a value stands" {
+@test "completion offers nothing where a value is expected" {
     for option in --ttl --note --token -w --for; do
         words=$(bash -c '. "$0"; COMP_WORDS=(rowlock acquire "$1" ""); COMP_CWORD=3
             _rowlock; printf "%s\n" "${COMPREPLY[@]}"' "$ROWLOCK_TEST_BIN/completion/rowlock" "$option")
@@ -271,14 +271,14 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     done
 }
 
-@test "a full disk is noticed" {
+@test "a full disk is reported" {
     [ -e /dev/full ] || return 0
     run bash -c '"$0" help >/dev/full' "$ROWLOCK"
     [ "$status" = 125 ]
 }
 
 # The tests have no MySQL server, so this at least checks the text derived from MariaDB's schema.
-@test "what MySQL is given knows no word of MariaDB's own; all procedures are there, and granted" {
+@test "MySQL's schema contains no word of MariaDB's alone; all procedures exist, and are granted" {
     for technique in row insert; do
         "$ROWLOCK" schema print mysql --technique $technique | sed 's/-- .*//' >text
         run grep -nE 'OR REPLACE PROCEDURE|SET STATEMENT|NOT ATOMIC|EXECUTE IMMEDIATE|SEQUENCE|(NEXT|LAST|SET)VAL|LOCK IN SHARE MODE SKIP|@@(in_transaction|wsrep|tx_isolation|idle_)|@rowlock_idle|innodb_(locks|trx)' text
@@ -308,7 +308,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     [ ! -e "$XDG_STATE_HOME/rowlock" ] || return 0
 }
 
-@test "what is put in for role and table makes sense in the comments, too" {
+@test "a role and a table are also replaced in the comments" {
     for dialect in postgresql mariadb mysql sqlite; do
         "$ROWLOCK" schema print $dialect --technique insert --role clerk --table bobj >text
         # comments that name "the role clerk" or "the table public.bobj" are meant, not the original
@@ -319,7 +319,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     done
 }
 
-@test "a mistyped verb or option: the close one is suggested, and other programs' words" {
+@test "a mistyped verb or option: the closest one is suggested, also for other programs' words" {
     for pair in list:ls locks:ls status:ls info:ls "lock:run or acquire" unlock:release install:"schema install" \
         rnu:run aquire:acquire relase:release lss:ls chek:check refersh:refresh jbos:jobs; do
         refused "no such verb: '${pair%%:*}'; did you mean ${pair#*:}?" "${pair%%:*}"
@@ -373,7 +373,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     refused "no such option: '--name'" vacuum --name x
 }
 
-@test "a backslash in a name is not taken for an escaped character" {
+@test "a backslash in a name is not an escape character" {
     rowlock hold --for 1h --note 'a\nb' 'one\two' 2>/dev/null
     rowlock hold --for 1h --note $'a\nb' 'three' 2>/dev/null
     rowlock ls | tee listed
@@ -385,7 +385,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     [ "${lines[0]}" = "rowlock: no such verb: 'no\\\\nverb'" ]
 }
 
-@test "cron --check reports every line that is wrong, and an empty file has 0 jobs" {
+@test "cron --check reports every wrong line, and an empty file has 0 jobs" {
     cat >tab <<'TAB'
 61 * * * * one -- x
 @daily two -- x
@@ -408,7 +408,7 @@ TAB
     done
 }
 
-@test "make refuses a driver that it does not know, and lists those it does" {
+@test "make refuses an unknown driver, and lists the known ones" {
     run make -C "$source_folder" BUILD="$BATS_TEST_TMPDIR/build" DRIVERS="sqlite oracle" summary
     echo "$output"
     [ "$status" != 0 ]

@@ -22,7 +22,7 @@ setup() {
 }
 directly() { ROWLOCK_TEST_URL=$direct "$@"; }
 
-@test "p1: run holds while its command runs, for those who come directly too" {
+@test "p1: run holds the name while its command runs, also against direct connections" {
     start_leased --note pooled a -- sh -c "$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
     holder=$started
     until_true is_there command
@@ -40,7 +40,7 @@ directly() { ROWLOCK_TEST_URL=$direct "$@"; }
     [ ! -e ran ]
 }
 
-@test "p7: who waits is served in order, and ls shows all of them" {
+@test "p7: waiters are served in order, and ls shows all of them" {
     token=$(rowlock acquire --ttl 5m a)
     for waiter in 1 2; do
         start_leased -w 60 a -- sh -c 'echo $0 >>order' $waiter
@@ -79,7 +79,7 @@ expires_later_than() { [[ $(item a '$[0].expires') > $1 ]]; }
     [ "$status" = 123 ]
 }
 
-@test "hold keeps everybody away until it is released" {
+@test "hold excludes all other callers until it is released" {
     rowlock hold --for 1h --note 'new disks' a >token
     run directly leased -n a -- true
     [ "$status" = 75 ]
@@ -112,7 +112,7 @@ backends_that_hold() {
          (SELECT oid FROM pg_database WHERE datname = current_database())
          AND (classid::bigint << 32 | objid::bigint) = rowlock.key('$1')"
 }
-@test "p1: psql locks by rowlock.exclusive and .shared until COMMIT, for those who come directly too" {
+@test "p1: psql locks by rowlock.exclusive and .shared until COMMIT, also past the pooler" {
     psql_session a 4
     psql_session b 5
     echo "BEGIN; SELECT rowlock.exclusive('c'); SELECT 'locked';" >&4
@@ -137,7 +137,7 @@ backends_that_hold() {
     [ "$(backends_that_hold c)" = 0 ]
     exec 4>&- 5>&-
 }
-@test "p1: what psql locks outside BEGIN stays with no backend" {
+@test "p1: a lock by psql outside BEGIN stays with no backend" {
     for _ in 1 2 3 4; do psql -qXAt "$POOLED" -c "SELECT rowlock.exclusive('d')"; done
     [ "$(backends_that_hold d)" = 0 ]
     [ "$(psql -qXAt "$direct" -c "SELECT rowlock.try_exclusive('d')")" = t ]

@@ -17,7 +17,7 @@ asked_in_vain() { # unread bytes are in a socket of the server
 
 has_no_child() { [ -z "$(pgrep -P "$1")" ]; } # the second TERM is for rowlock itself
 
-@test "a database that hangs keeps no signal from the command, and rowlock can be ended" {
+@test "a database that hangs delays no signal to the command, and rowlock can be ended" {
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- perl -e "$listener"
     pid=$started
     until_true has_seen ready

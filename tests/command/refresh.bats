@@ -58,7 +58,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
 
 # ---- the article's table -----------------------------------------------------------------------
 
-@test "row 1: of two that refresh at once one waits, and finds it done" {
+@test "row 1: of two concurrent refreshes one waits, and finds fresh data" {
     enter refresh --max-age 1h --json -- ./gate ./fill
     first=$started
     start sh -c '"$@" >second' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" --json refresh "$subject" --max-age 1h -- ./fill
@@ -72,7 +72,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(filled)" = 1 ]
 }
 
-@test "row 2: who refreshes waits for who uses it" {
+@test "row 2: a refresh waits for users of the data" {
     here refresh --max-age 1h -- ./fill
     enter use -- ./gate
     using=$started
@@ -86,7 +86,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(filled)" = 2 ]
 }
 
-@test "row 3: of two that use it exclusively one waits; shared they use it together" {
+@test "row 3: of two exclusive users one waits; shared ones use it together" {
     enter use -x -- ./gate
     first=$started
     start_here use -x -- true
@@ -102,7 +102,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     touch go
 }
 
-@test "row 4: a DELETE that goes by rowlock waits for who uses it" {
+@test "row 4: a DELETE through rowlock waits for users of the data" {
     here refresh --max-age 1h -- ./fill
     enter use -- ./gate
     start_here refresh --max-age 0 -- ./app "DELETE FROM data_cache"
@@ -113,7 +113,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(./app "SELECT count(*) FROM data_cache")" = 0 ]
 }
 
-@test "row 5: with -n it fails at once, and says who uses it" {
+@test "row 5: with -n it fails at once, and names the user of the data" {
     here refresh --max-age 1h -- ./fill
     enter use --note "the quarterly report" -- ./gate
     run here refresh --max-age 0 -n -- ./app "DELETE FROM data_cache"
@@ -124,14 +124,14 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(filled)" = 1 ]
 }
 
-@test "row 6: a SELECT by a program that knows no rowlock works at once" {
+@test "row 6: a SELECT by a program that does not use rowlock works at once" {
     here refresh --max-age 1h -- ./fill
     enter use -x -- ./gate
     [ "$(filled)" = 1 ]
     touch go
 }
 
-@test "row 7: who uses it waits for who makes it, and the other way round" {
+@test "row 7: users wait for a refresh, and a refresh for users" {
     enter refresh --max-age 1h -- ./gate ./fill
     first=$started
     start_here use -- ./app "INSERT INTO data_cache VALUES (100)"
@@ -153,7 +153,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
 
 # ---- fresh data, and failures -----------------------------------------------------------------
 
-@test "what is fresh is not made, and waits for nobody; its age is the database's" {
+@test "fresh data is not refreshed, and causes no wait; its age is by the database's clock" {
     [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":true}' ]
     enter use -x -- ./gate
     [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":false}' ]
@@ -167,7 +167,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(filled)" = 1 ]
 }
 
-@test "the exit status of a command that fails is passed through, its message kept, and the next one tries again" {
+@test "a failing command's status is passed through, its message kept, and the next call retries" {
     here refresh --max-age 1h -- ./fill
     here expire
     run here refresh --json --max-age 1h -- sh -c 'echo half done; echo one >&2; echo "no route to the source" >&2; exit 3'
@@ -188,14 +188,14 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(filled)" = 2 ]
 }
 
-@test "a command that is not there is 127, and an error as well" {
+@test "a command that does not exist gives 127, and is recorded as an error" {
     run here refresh --max-age 1h -- ./no-such-command
     [ "$status" = 127 ]
     [ "$(of_subject status)" = ERROR ]
     [ "$(of_subject exit)" = 127 ]
 }
 
-@test "while a command runs it is processing, for all to see" {
+@test "while a command runs every session sees the subject as processing" {
     enter refresh --max-age 1h --description "rates of the day" -- ./gate ./fill
     [ "$(of_subject status)" = PROCESSING ]
     [ "$(of_subject description)" = "rates of the day" ]
@@ -210,7 +210,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [[ $(of_subject updated) =~ ^20[0-9-]+T[0-9:]+\.[0-9]{3}Z$ ]]
 }
 
-@test "p6: of a rowlock that was killed it is an error when its lease is over, and the next one makes it" {
+@test "p6: rowlock was killed: after its lease the subject shows an error, and the next refreshes" {
     enter refresh --ttl 4s --max-age 1h -- ./gate
     kill -9 "$started"
     here refresh --max-age 1h --verbose -- ./fill
@@ -221,7 +221,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     until_true died
 }
 
-@test "p5: what was made under a lock that was lost does not count, though the command says it is fine" {
+@test "p5: a refresh under a lost lock does not count, though the command exits with 0" {
     start_here refresh --max-age 1h -- \
         perl -e '$SIG{TERM} = sub { exit 0 }; open my $f, ">", "inside.1"; close $f; sleep 1 while 1'
     until_true inside 1
@@ -233,7 +233,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(of_subject error)" = "the lock was lost" ]
 }
 
-@test "p5: a command that exits with 0 when it is ended because the lock is lost has not made it" {
+@test "p5: a command that exits with 0 because the lock is lost has not refreshed" {
     start_here refresh --max-age 1h --ttl 6s -- \
         perl -e '$SIG{TERM} = sub { exit 0 }; open my $f, ">", "inside.$$"; close $f; sleep 1 while 1'
     until_true inside 1
@@ -249,7 +249,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ -e made ]
 }
 
-@test "p5: where the lease is too old when the command is to start it is not made, and the next one makes it" {
+@test "p5: if the lease is too old before the command starts, it does not run; the next refreshes" {
     start_too_late "subject:$subject" refresh --verbose --max-age 1h --ttl 4s "$subject" -- touch ran
     status=0
     wait "$started" || status=$?
@@ -261,7 +261,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(of_subject status)" = COMPLETE ]
 }
 
-@test "a signal ends the command and is told; the next one tries again" {
+@test "a signal ends the command and is reported; the next call retries" {
     enter refresh --max-age 1h -- ./gate
     kill -TERM "$started"
     status=0
@@ -271,7 +271,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     here refresh --max-age 1h -- ./fill
 }
 
-@test "who is refused exits with 75, or as -E says; -w waits so long" {
+@test "a refused call exits with 75, or the status of -E; -w limits the wait" {
     enter refresh --max-age 1h -- ./gate
     run here refresh --max-age 1h -n -- ./fill
     [ "$status" = 75 ]
@@ -286,7 +286,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
 
 # ---- --stale-ok --------------------------------------------------------------------------------
 
-@test "--stale-ok: while another makes it anew, who comes goes on with what is there" {
+@test "--stale-ok: during another's refresh a caller continues with the old data" {
     here refresh --max-age 1h -- ./fill
     enter refresh --max-age 0 -- ./gate ./fill
     run --separate-stderr here refresh --stale-ok --json --verbose --max-age 0 -- ./fill
@@ -301,7 +301,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(filled)" = 2 ]
 }
 
-@test "--stale-ok: where nothing was ever made there is nothing to go on with" {
+@test "--stale-ok: without any old data there is nothing to continue with" {
     enter refresh --max-age 1h -- ./gate ./fill
     run here refresh --stale-ok -n --max-age 1h -- ./fill
     [ "$status" = 75 ]
@@ -313,7 +313,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(filled)" = 1 ]
 }
 
-@test "--stale-ok: who uses it is waited for, or it would never be made" {
+@test "--stale-ok: still waits for users of the data, otherwise it would never refresh" {
     here refresh --max-age 1h -- ./fill
     enter use -- ./gate
     using=$started
@@ -328,7 +328,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
 
 # ---- use ---------------------------------------------------------------------------------------
 
-@test "use --max-age --refresh makes it, if it is stale, and then uses it" {
+@test "use --max-age --refresh refreshes stale data, and then uses it" {
     run here use --max-age 1h --refresh './fill; echo "$ROWLOCK_NAME"' -- sh -c 'echo "using $ROWLOCK_NAME"; ./app "SELECT n FROM data_cache"'
     echo "$output"
     [ "$status" = 0 ]
@@ -340,7 +340,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(of_subject exit)" = 0 ]
 }
 
-@test "use: where it cannot be made the command is not run, and the status is that of the failure" {
+@test "use: after a failed refresh the command does not run, and the status is that of the failure" {
     run here use --max-age 1h --refresh 'echo no source >&2; exit 4' -- touch used
     [ "$status" = 4 ]
     [ ! -e used ]
@@ -349,7 +349,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$status" = 6 ]
 }
 
-@test "use: what another's refresh has left half made since is not used, but made anew" {
+@test "use: data that another's refresh has left incomplete is not used, but refreshed" {
     start_here use --max-age 1h --refresh './fill; ./gate' -- ./app "SELECT count(*) FROM data_cache"
     local using=$started
     until_true inside 1
@@ -365,7 +365,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(of_subject status)" = COMPLETE ]
 }
 
-@test "use: a signal ends its command, also the second one" {
+@test "use: a signal ends its command, and so does the second one" {
     enter use --max-age 1h --refresh ./fill -- ./gate
     kill -TERM "$started"
     status=0
@@ -374,7 +374,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     is_free "subject:$subject"
 }
 
-@test "use: a signal ends its wait, also that after the refresh" {
+@test "use: a signal ends its wait, also the one after the refresh" {
     echo 'start_next() { :; }' >/dev/null
     cat >block <<'BLOCK'
 #!/bin/sh
@@ -395,7 +395,7 @@ BLOCK
     [ ! -e used ]
 }
 
-@test "beneath one's own refresh nothing of it is waited for" {
+@test "beneath its own refresh a caller does not wait for it" {
     run here refresh --max-age 1h -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" use "$subject" -- true
     echo "$output"
     [ "$status" = 75 ]
@@ -408,7 +408,7 @@ BLOCK
 
 # ---- expire, subjects --------------------------------------------------------------------------
 
-@test "expire makes it stale, whatever its age, also what is under way" {
+@test "expire makes data stale, whatever its age, also during a refresh" {
     run --separate-stderr here expire
     [ "$status" = 0 ]
     [[ $stderr == *"nothing to expire"* ]]
@@ -443,7 +443,7 @@ BLOCK
     grep -q "^$subject 2  *ERROR .*exit 2" <<<"$output"
 }
 
-@test "wrong usage is 64, and says what is wrong" {
+@test "wrong usage is 64, with a message" {
     wrong() { # TEXT ARGUMENT...
         run rowlock "${@:2}"
         echo "$output"

@@ -50,7 +50,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     [ "$output" = "rowlock: ./nothing: No such file or directory" ]
 }
 
-@test "a broken pipe ends the command's own commands: the client library's habits are not theirs" {
+@test "a broken pipe ends the command's own commands: their signals are not the client library's" {
     run rowlock run --tx a -c 'grep SigIgn: /proc/self/status; yes 2>&1 | head -n 1'
     echo "$output"
     [ "$status" = 0 ]
@@ -70,7 +70,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     [ "$output" = long ]
 }
 
-@test "standard input and output are the caller's, and so is no descriptor of rowlock's" {
+@test "standard input and output are the caller's, and rowlock's descriptors are closed" {
     run bash -c 'echo through | "$0" --db "$ROWLOCK_TEST_URL" run --tx a -- cat' "$ROWLOCK"
     echo "$output"
     [ "$output" = through ]
@@ -81,7 +81,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     grep -qx 7 below
 }
 
-@test "the command is told the names, and what is held" {
+@test "the command can read the names and the held locks" {
     run rowlock run --tx one 'two ü' -- sh -c 'echo "$ROWLOCK_NAME"; echo "$ROWLOCK_HELD"'
     echo "$output"
     [ "${lines[0]}" = one ]
@@ -89,7 +89,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     [ "${lines[2]}" = "6f6e65:x 74776f20c3bc:x" ]
 }
 
-@test "the command's words are its own, options of rowlock's may stand after names" {
+@test "the command's words are its own; options of rowlock may come after names" {
     run rowlock run a --tx b -n -- echo --tx -n --db x
     echo "$output"
     [ "$status" = 0 ]
@@ -160,7 +160,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     let_go
 }
 
-@test "-w, --wait and --timeout wait so long, and say who holds it" {
+@test "-w, --wait and --timeout limit the wait, and the message names the holder" {
     hold a
     for option in -w --wait --timeout; do
         run rowlock run --tx $option 2 a -- touch ran
@@ -172,7 +172,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     let_go
 }
 
-@test "a waiter gets the lock when it is free, and --verbose says how long it waited" {
+@test "a waiter gets the lock when it is free, and --verbose prints how long it waited" {
     hold a
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 30 --verbose a -- touch ran
     waiter=$started
@@ -184,7 +184,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     grep -qE "^rowlock: 'a' acquired after [0-9]+ ms$" err
 }
 
-@test "a signal ends the waiting, and rowlock by that signal" {
+@test "a signal ends the wait, and rowlock by that signal" {
     for signal in 15 2 1 3; do
         hold a
         rm -f ended
@@ -201,7 +201,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     done
 }
 
-@test "what an ancestor holds is refused at once" {
+@test "a lock that an ancestor holds is refused at once" {
     run rowlock run --tx a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- true
     echo "$output"
     [ "$status" = 75 ]
@@ -218,7 +218,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     [ "$output" = fine ]
 }
 
-@test "shared beneath an ancestor's shared lock is fine" {
+@test "a shared lock beneath an ancestor's shared lock is granted" {
     [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || return 0
     run rowlock run -s --tx a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s --tx a -- echo fine
     echo "$output"
@@ -255,7 +255,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     [ "$status" = 5 ]
 }
 
-@test "TERM ends what the command started, too" {
+@test "TERM also ends the processes of the command" {
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- \
         sh -c 'sleep 1000 & echo $! >grandchild.tmp; mv grandchild.tmp grandchild; wait'
     pid=$started
@@ -312,7 +312,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     held a
 }
 
-@test "who does not listen to TERM is killed after --kill-after, with all it started" {
+@test "a command that ignores TERM is killed after --kill-after, with all its processes" {
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx --kill-after 100ms a -- bash -c \
         'trap "" TERM; sleep 1000 & echo $! >grandchild; echo $$ >holding; while :; do wait; done'
     pid=$started
@@ -335,7 +335,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 
 # ---- no database -------------------------------------------------------------------------------
 
-@test "-w covers connecting: it is tried again until the time is over; without it once" {
+@test "-w covers connecting: it is retried until the timeout; without -w once" {
     start_counter
     run "$ROWLOCK" --db "$counter_url" run --tx a -- touch ran
     echo "$output"
@@ -349,7 +349,7 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     [ ! -e ran ]
 }
 
-@test "a database without schema: 69, and what to run" {
+@test "a database without a schema: 69, and the command to run" {
     empty=${ROWLOCK_TEST_URL%/*}/test_${ROWLOCK_TEST_URL##*_}e
     sql "CREATE DATABASE ${empty##*/}"
     run "$ROWLOCK" --db "$empty" run --tx a -- touch ran

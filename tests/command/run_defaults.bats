@@ -15,7 +15,7 @@ ms() { date -d "$1" +%s%3N; } # INSTANT
 expires() { item a '$[0].expires'; }
 expires_later_than() { [[ $(expires) > $1 ]]; }
 
-@test "p5: a lease lasts 30 s from its last renewal, is renewed in time, and not all the time" {
+@test "p5: a lease lasts 30 s from its last renewal, is renewed in time, and not too often" {
     start_leased a -- sh -c "$(pid_into command); until [ -e stop ]; do sleep 0.02; done"
     until_true is_there command
     rowlock --json ls a >list
@@ -33,7 +33,7 @@ expires_later_than() { [[ $(expires) > $1 ]]; }
     ends_with 0 "$started"
 }
 
-@test "the command has time to end upon TERM" {
+@test "the command has time to end after TERM" {
     start_leased a -- bash -c 'trap "touch told; until [ -e go ]; do sleep 0.02; done
         touch cleaned; exit" TERM; touch began; while :; do sleep 0.02; done'
     until_true is_there began

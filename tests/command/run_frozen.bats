@@ -56,7 +56,7 @@ start_proxy() { # sets proxy_url
     proxy_url="$scheme@127.0.0.1:$(cat port)/${rest#*/}"
 }
 
-@test "p5: the server hangs: the command is dead, and rowlock ends while the server still hangs" {
+@test "p5: the server hangs: the command is killed, and rowlock ends while the server still hangs" {
     ROWLOCK_TEST_URL=$OWN_URL start_tree --ttl 4s a
     ROWLOCK_TEST_URL=$OWN_URL start_next a command grandchild daemon
     each_of_server STOP
@@ -67,7 +67,7 @@ start_proxy() { # sets proxy_url
     [ ! -e overlap ]
 }
 
-@test "p5: the server hangs, and the command is deaf to TERM" {
+@test "p5: the server hangs, and the command ignores TERM" {
     on_term='trap "" TERM'
     ROWLOCK_TEST_URL=$OWN_URL start_tree --ttl 4s b
     each_of_server STOP
@@ -75,7 +75,7 @@ start_proxy() { # sets proxy_url
     each_of_server CONT
 }
 
-@test "broken, and the server hangs when the lease is to be given back: rowlock does not wait for it" {
+@test "broken, and the server hangs during the release: rowlock does not wait for it" {
     on_term='trap "touch told; until [ -e hangs ]; do sleep 0.02; done; exit" TERM'
     rm -f told hangs
     ROWLOCK_TEST_URL=$OWN_URL start_tree --ttl 60s d # its statements may take 10 s
@@ -108,7 +108,7 @@ start_proxy() { # sets proxy_url
     ends_soon 123 "$holder" "$proxy_url"
 }
 
-@test "the network is away for a moment: the lease is renewed, and the command never knew" {
+@test "the network is away briefly: the lease is renewed, and the command is not affected" {
     start_proxy
     ROWLOCK_TEST_URL=$proxy_url start_leased --ttl 10s a -- sh -c \
         "$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
@@ -130,7 +130,7 @@ is_silent() { # a request of rowlock's is unread in the proxy's socket
          END { exit !found }' /proc/net/tcp
 }
 
-@test "the command ends while the server hangs: its own status, and a signal ends rowlock's waiting" {
+@test "the command ends while the server hangs: its own status, and a signal ends rowlock's wait" {
     ROWLOCK_TEST_URL=$OWN_URL start_leased --ttl 30s c -- sh -c \
         "$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
     holder=$started

@@ -29,7 +29,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # ---- the command's end -------------------------------------------------------------------------
 
-@test "what outlives the command is counted, and left alone" {
+@test "processes that outlive the command are counted, and left alone" {
     start_leased a -- sh -c "setsid sh -c '$(pid_into daemon); exec sleep 970' &
         until [ -e daemon ]; do sleep 0.02; done"
     ends_with 0 "$started"
@@ -45,7 +45,7 @@ has_no_usr1() { # pending: it is signal 10
     signals=$(sed -n 's/^ShdPnd:[[:space:]]*//p' "/proc/$1/status") && [ $((0x0$signals & 512)) = 0 ]
 }
 
-@test "a signal that comes when the command has just ended is no harm to its status" {
+@test "a signal just after the command's end does not change its status" {
     start_leased a -- sh -c "setsid sh -c '$(pid_into daemon); exec sleep 970' & $(pid_into command)
         until [ -e daemon ] && [ -e stop ]; do sleep 0.02; done; exit 4"
     until_true is_there command
@@ -64,7 +64,7 @@ has_no_usr1() { # pending: it is signal 10
     is_free a
 }
 
-@test "nobody reads what is said of it: the lease is released, the status the command's" {
+@test "its messages are not read: the lease is released, and the status is the command's" {
     mkfifo said
     exec 5<>said
     start sh -c 'exec "$0" --db "$1" run a -- sh -c "$2" 2>said 5>&-' "$ROWLOCK" "$ROWLOCK_TEST_URL" \
@@ -79,7 +79,7 @@ has_no_usr1() { # pending: it is signal 10
     is_free a
 }
 
-@test "a signal while the lease is being released: rowlock ends by it, and the lease is released" {
+@test "a signal during the release ends rowlock, and the lease is released" {
     start_leased --ttl 1m a -- sh -c "$(pid_into command); until [ -e stop ]; do sleep 0.02; done"
     holder=$started
     until_true is_there command
@@ -101,7 +101,7 @@ has_no_usr1() { # pending: it is signal 10
 }
 is_alone() { [ -z "$(pgrep -P "$1")" ]; } # the guard has ended: the next signal is for rowlock
 
-@test "who dies with the command is no survivor" {
+@test "a process that dies with the command does not count as a survivor" {
     start_tree a
     kill -s KILL "$(cat daemon)"
     kill -s TERM "$holder"
@@ -112,7 +112,7 @@ is_alone() { [ -z "$(pgrep -P "$1")" ]; } # the guard has ended: the next signal
 # When rowlock is killed, the guard sends TERM at once, and grants all of --kill-after. The lease
 # stays.
 
-@test "what the command does upon TERM is left in peace until --kill-after" {
+@test "the command's reaction to TERM is not disturbed before --kill-after" {
     start_leased --ttl 60s --kill-after 15s "$BATS_TEST_NUMBER" -- perl -e \
         '$SIG{TERM} = sub { system "sleep 0.2; touch cleaned"; exit 0 };
          open my $file, ">", "ready"; sleep 1 while 1'
@@ -125,7 +125,7 @@ is_alone() { [ -z "$(pgrep -P "$1")" ]; } # the guard has ended: the next signal
 
 has_lines() { [ "$(grep -c '' "$1" 2>/dev/null)" -ge "$2" ]; }
 
-@test "TERM reaches everything once" {
+@test "TERM reaches each process once" {
     cat >member <<'MEMBER'
 $SIG{TERM} = sub { open my $seen, ">>", "seen"; print $seen "$ARGV[0]\n" };
 open my $file, ">", $ARGV[0];

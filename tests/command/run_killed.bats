@@ -16,7 +16,7 @@ is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
 
 # ---- rowlock -----------------------------------------------------------------------------------
 
-@test "p5: rowlock is killed: nothing survives, and the next has the lock only then" {
+@test "p5: rowlock is killed: no process survives, and only then the next waiter gets the lock" {
     start_tree --ttl 6s a
     start_next a command grandchild daemon
     kill -s KILL "$holder"
@@ -25,7 +25,7 @@ is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
     [ ! -e overlap ]
 }
 
-@test "p5: rowlock is killed: 'sleep; true' of a shell does not survive, nor who ignores TERM" {
+@test "p5: rowlock is killed: a shell's 'sleep; true' does not survive, nor one that ignores TERM" {
     start_leased --ttl 6s a -- sh -c "echo \$\$ >shell; sh -c '$(pid_into sleeper); exec sleep 970'; true"
     until_true is_there sleeper
     kill -s KILL "$started"
@@ -41,7 +41,7 @@ is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
     [ ! -e overlap ]
 }
 
-@test "p5: rowlock's whole process group is killed: the guard is not in it" {
+@test "p5: rowlock's whole process group is killed: the guard is not part of it" {
     start setsid "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --ttl 6s a -- sh -c \
         "sh -c '$(pid_into sleeper); exec sleep 970'; true"
     until_true is_there sleeper
@@ -50,7 +50,7 @@ is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
     until_true is_gone "$(cat sleeper)"
 }
 
-@test "p5: rowlock is stopped: the command is dead before the next has the lock" {
+@test "p5: rowlock is stopped: the command is dead before the next waiter has the lock" {
     start_tree --ttl 6s a
     start_next a command grandchild daemon
     kill -s STOP "$holder"
@@ -61,7 +61,7 @@ is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
     ends_with 123 "$holder"
 }
 
-@test "p5: rowlock is stopped, and the command stopped too and deaf to TERM" {
+@test "p5: rowlock is stopped, and the command is stopped too and ignores TERM" {
     on_term='trap "" TERM'
     start_tree --ttl 6s a
     start_next a command grandchild daemon
@@ -73,7 +73,7 @@ is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
     ends_with 123 "$holder"
 }
 
-@test "rowlock is stopped for a moment only: nothing happens" {
+@test "rowlock is stopped only briefly: nothing happens" {
     start_tree --ttl 30s a
     kill -s STOP "$holder"
     until_true is_stopped "$holder"
@@ -83,7 +83,7 @@ is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
     kill -s KILL "$(cat daemon)" # which outlives its command
 }
 
-@test "rowlock wakes when the lease would be over, and the command was ended by --max-run: 124" {
+@test "rowlock wakes after the lease's end, and --max-run has ended the command: 124" {
     start_tree --ttl 8s --max-run 3s a
     kill -s STOP "$holder"
     until_true tree_is_gone
@@ -95,7 +95,7 @@ has_expired() { is_free "$1"; }
 
 # ---- the guard ---------------------------------------------------------------------------------
 
-@test "the guard is killed: 125, all is ended, the lease is released" {
+@test "the guard is killed: 125, all processes are ended, the lease is released" {
     start_tree a
     kill -s KILL "$(guard_of "$holder")"
     ends_with 125 "$holder"
@@ -104,7 +104,7 @@ has_expired() { is_free "$1"; }
     grep -q 'guards the command was killed' err
 }
 
-@test "p5: the guard is stopped and the lease lost: rowlock does its work" {
+@test "p5: the guard is stopped and the lease lost: rowlock ends the command itself" {
     start_tree --ttl 6s a
     kill -s STOP "$(guard_of "$holder")"
     rowlock break --now a
@@ -112,7 +112,7 @@ has_expired() { is_free "$1"; }
     until_true tree_is_gone
 }
 
-@test "the guard comes late to a command that has ended by itself: its own status, what it left runs on" {
+@test "the guard comes late to a command that has ended: its own status, its descendants live on" {
     start_leased --max-run 3s a -- sh -c "setsid sh -c '$(pid_into daemon); exec sleep 970' &
         $(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
     holder=$started
@@ -131,7 +131,7 @@ has_expired() { is_free "$1"; }
     is_free a
 }
 
-@test "the guard hears no signal but KILL and STOP, and keeps no descriptor of the caller's" {
+@test "the guard ignores all signals but KILL and STOP, and keeps no descriptor of the caller" {
     start_tree a
     guard=$(guard_of "$holder")
     for signal in TERM INT HUP QUIT USR1 USR2 TSTP PIPE ALRM; do kill -s $signal "$guard"; done
@@ -144,7 +144,7 @@ has_expired() { is_free "$1"; }
     kill -s KILL "$(cat daemon)" # which outlives its command
 }
 
-@test "the command's descriptors are the caller's, and no other" {
+@test "the command has the caller's descriptors, and no other" {
     # not by its own check
     show=(find /proc/self/fd -mindepth 1 -not -lname '/proc/*' -printf '%f %l\n')
     "${show[@]}" >fds 7</dev/null
@@ -156,7 +156,7 @@ has_expired() { is_free "$1"; }
 
 # ---- the caller's processes --------------------------------------------------------------------
 
-@test "the caller's own processes live, in whatever group, and also a child of the very process" {
+@test "the caller's other processes live, in any group, also earlier children of this process" {
     start setsid bash -c "
         sh -c '$(pid_into beside); exec sleep 970' &
         exec '$ROWLOCK' --db '$ROWLOCK_TEST_URL' run --foreground --ttl 6s a -- \

@@ -17,7 +17,7 @@ pending='use POSIX; my $n = shift; sigprocmask(SIG_BLOCK, POSIX::SigSet->new($n)
     if (my $p = fork) { waitpid $p, 0 } else { kill $n => $$; exec { $ARGV[0] } @ARGV }
     print $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n"'
 
-@test "p6: a signal during an attempt to connect that fails ends it as signals do" {
+@test "p6: a signal during a failing attempt to connect ends rowlock by that signal" {
     [ "$ROWLOCK_TEST_ENGINE" = sqlite ] && dead=sqlite:$PWD/no/folder/x.db ||
         dead=$ROWLOCK_TEST_ENGINE://somebody@127.0.0.1:1/x
     for verb in "run a -- touch ran" "acquire --ttl 1m a" "hold --for 1m --note x a"; do
@@ -52,7 +52,7 @@ read_report() { # and rowlock continues
     exec 6>&-
 }
 
-@test "^C after the lock was given back: rowlock ends by it, not as if nothing had been" {
+@test "^C after the release ends rowlock by that signal, and not as if it had never come" {
     for signal in INT:130 TERM:143 HUP:129; do
         at_its_report touch ran
         kill -s "${signal%:*}" "$started"
@@ -62,7 +62,7 @@ read_report() { # and rowlock continues
     done
 }
 
-@test "what was meant for the command alone is no such signal" {
+@test "a signal meant for the command alone does not count as such" {
     at_its_report sh -c 'touch ran; exit 3'
     kill -s USR1 "$started"
     read_report

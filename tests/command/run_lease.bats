@@ -53,7 +53,7 @@ hold_leased() {
     done
 }
 
-@test "124: --max-run is over, with all that the command started" {
+@test "124: --max-run has passed; the command and all its processes are ended" {
     start_tree --max-run 3s a
     ends_with 124 "$holder"
     tree_is_gone
@@ -61,7 +61,7 @@ hold_leased() {
     is_free a
 }
 
-@test "75: held by another; who, since when, and the holder's note; -E chooses the status" {
+@test "75: held by another; the holder, since when, and its note; -E chooses the status" {
     hold_leased --note 'until noon' a
     for option in -n --nb --nonblock "-w 0"; do
         # shellcheck disable=SC2086
@@ -100,7 +100,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ "$status" = 64 ]
     [[ $output == "rowlock: run: "*"$word"* ]]
 }
-@test "64: options that cannot be, or not together" {
+@test "64: impossible options, alone or together" {
     wrong "1s at least" --ttl 999ms a
     wrong "no duration" --max-run soon a
     wrong "one NAME" --limit 2 a b
@@ -113,7 +113,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ ! -e ran ]
 }
 
-@test "--report says how it went, to its owner alone" {
+@test "--report records the outcome, readable by its owner alone" {
     umask 0
     leased --report r a -- sh -c 'echo $ROWLOCK_TOKEN >token; exit 4' || [ $? = 4 ]
     [ "$(stat -c %a r)" = 600 ]
@@ -135,7 +135,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ ! -e ran ]
 }
 
-@test "--report: empty while the command runs; of two runs that name one file the last line stands, whole" {
+@test "--report: empty while the command runs; of two runs with one file the last line remains" {
     leased --report r a -- true
     leased --report r a -c 'wc -c <r >size'
     [ "$(cat size)" = 0 ]
@@ -149,7 +149,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ "$(json '$.names[0]' <r)" = a ]
 }
 
-@test "--report does not go to standard output, which is the command's, but to standard error if wanted" {
+@test "--report does not go to standard output, which is the command's; standard error is possible" {
     run leased --report - a -- touch ran
     [ "$status" = 64 ]
     [[ $output == *"/dev/stderr"* ]]
@@ -165,7 +165,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 
 # ---- the environment of the command -----------------------------------------------------------
 
-@test "the command finds names, token, owner and what is held" {
+@test "the command can read names, token, owner and held locks" {
     leased one 'two ü' -- sh -c 'printf "%s\n" "$ROWLOCK_NAME" "$ROWLOCK_TOKEN" "$ROWLOCK_OWNER" "$ROWLOCK_HELD"
         "$0" --db "$1" --json ls one >ls' "$ROWLOCK" "$ROWLOCK_TEST_URL" >told
     [ "$(sed -n 1,2p told)" = "one"$'\n'"two ü" ]
@@ -186,7 +186,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 
 # ---- the lock ----------------------------------------------------------------------------------
 
-@test "p1: held while the command runs, by leases and transactions alike; free when it has ended" {
+@test "p1: held while the command runs, against leases and transactions; free when it has ended" {
     hold_leased a
     is_held a
     run leased -n a b -- true
@@ -201,7 +201,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     leased -n a b -- true
 }
 
-@test "p1: shared ones share, and two of two permits are given" {
+@test "p1: shared leases share, and two of two permits are granted" {
     hold_leased -s a
     leased -n -s a -- true
     run leased -n a -- true
@@ -215,7 +215,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     leased -n p -- true
 }
 
-@test "p7: a waiter gets the lock when it is free, and --verbose says how long it waited" {
+@test "p7: a waiter gets the lock when it is free, and --verbose prints how long it waited" {
     hold_leased a
     start_leased -w 30 --verbose a -- touch ran
     waiter=$started
@@ -227,7 +227,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     grep -qE "^rowlock: 'a' acquired after [0-9]+ ms$" err
 }
 
-@test "p6: a signal ends the waiting, rowlock by that signal, and nobody waits any more" {
+@test "p6: a signal ends the wait, rowlock by that signal, and no ticket is left" {
     hold_leased a
     for signal in 15 2 1 3 10 12; do
         (how_it_ended env --default-signal=INT,QUIT sh -c 'echo $$ >waiter; exec "$@"' sh \
@@ -246,7 +246,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 
 # ---- ancestors ---------------------------------------------------------------------------------
 
-@test "what an ancestor holds is refused at once, also further up; -w does not wait for it" {
+@test "a lock that an ancestor holds is refused at once, at any depth; -w does not wait for it" {
     for option in "" "-w 60" -s "--limit 2"; do
         # shellcheck disable=SC2086
         run leased a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run b -- \
@@ -272,7 +272,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ ! -e ran ]
 }
 
-@test "a lease of another is waited for also beneath an ancestor's" {
+@test "an unrelated lease is waited for, also beneath an ancestor's" {
     hold_leased b
     start_leased a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run b -- touch ran
     waiter=$started
@@ -282,7 +282,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ -e ran ]
 }
 
-@test "shared beneath an ancestor's shared one is fine, but not behind a writer who waits for the ancestor" {
+@test "shared beneath an ancestor's shared lease is granted, except behind a waiting writer" {
     run leased -s a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s a -- echo fine
     [ "$output" = fine ]
     start_leased -s a -- sh -c 'touch holding; until [ -e now ]; do sleep 0.02; done
@@ -326,7 +326,7 @@ expires_later_than() { [[ $(expires) > $1 ]]; }
     let_go
 }
 
-@test "the session is killed: the lease is not, and the next renewal finds another session" {
+@test "the session is killed: the lease stays, and the next renewal opens another session" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     hold_leased --ttl 6s a
     was=$(expires)
@@ -338,7 +338,7 @@ expires_later_than() { [[ $(expires) > $1 ]]; }
 
 # ---- loss --------------------------------------------------------------------------------------
 
-@test "123: broken: the command is ended with all it started, then the next has the lock (p1, p5)" {
+@test "p1, p5: 123: broken: the command is ended completely, then the next waiter has the lock" {
     start_tree --ttl 5s a
     start_next a command grandchild daemon
     rowlock break a
@@ -357,7 +357,7 @@ expires_later_than() { [[ $(expires) > $1 ]]; }
     [ "$(json '$.lost' <r)$(json '$.exit' <r)" = 1123 ]
 }
 
-@test "123: lost, but the command ended by itself before that was seen" {
+@test "123: lost, but the command ended by itself before rowlock noticed" {
     hold_leased --ttl 30s a
     rowlock break --now a
     touch let-go
@@ -365,7 +365,7 @@ expires_later_than() { [[ $(expires) > $1 ]]; }
     grep -q "lost before the command had ended" err
 }
 
-@test "who does not listen to TERM is killed after --kill-after" {
+@test "a command that ignores TERM is killed after --kill-after" {
     on_term='trap "" TERM'
     start_tree --ttl 3s --kill-after 100ms a
     rowlock break --now a

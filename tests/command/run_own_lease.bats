@@ -16,7 +16,7 @@ own_lease=$ROWLOCK_TEST_BIN/examples/own_lease
 # shellcheck disable=SC2016
 add='n=$(cat number); echo "$((n + 1))" >number'
 
-@test "p1: two children of one run, each locking its name in transactions of its own: 100 additions are exact" {
+@test "p1: two children of one run lock its name in their own transactions: 100 additions are exact" {
     echo 0 >number
     # shellcheck disable=SC2016
     leased a -- sh -c '"$0" "$1" a 50 "$2" & one=$!
@@ -26,7 +26,7 @@ add='n=$(cat number); echo "$((n + 1))" >number'
     is_free a
 }
 
-@test "a token that is no lease any more locks nothing" {
+@test "a token whose lease has ended locks nothing" {
     echo 0 >number
     # shellcheck disable=SC2016
     leased a -- sh -c 'echo "$ROWLOCK_TOKEN" >token'

@@ -26,7 +26,7 @@ lists_each_once() { # N
     [ "$(sort -u list | wc -l)" = "$1" ]
 }
 
-@test "p1, p6: 12 processes x 10 unguarded additions, holders and waiters killed at random: each is there once" {
+@test "p1, p6: 12 processes, random kills of holders and waiters: each addition is done once" {
     write_add
     : >list
     for worker in {1..12}; do
@@ -44,7 +44,7 @@ lists_each_once() { # N
     lists_each_once 120
 }
 
-@test "p1: one of them is stopped while it holds: nothing is lost" {
+@test "p1: one of them is stopped while it holds: no addition is lost" {
     write_add
     : >list
     for worker in {1..4}; do

@@ -46,7 +46,7 @@ counts='$SIG{INT} = sub { open my $seen, ">>", "seen"; print $seen "INT\n" }; $S
     open my $file, ">", "command.tmp"; print $file $$; close $file; rename "command.tmp", "command";
     sleep 1 while 1'
 
-@test "^C reaches the command once, and rowlock ends as the command does" {
+@test "^C reaches the command once, and rowlock ends like the command" {
     echo "$counts" >counts
     at_terminal "exec $run_line a -- perl counts"
     until_true is_there command
@@ -99,7 +99,7 @@ ends_at_once='$SIG{INT} = sub { exit 3 };
     open my $file, ">", "command.tmp"; print $file $$; close $file; rename "command.tmp", "command";
     sleep 1 while 1'
 
-@test "^C ends the command before rowlock has looked at it: the lease is released, the status the command's" {
+@test "^C ends the command before rowlock looks: lease released, the status the command's" {
     echo "$shell" >shell
     echo "$ends_at_once" >ends-at-once
     at_terminal "exec perl shell $run_line a -- perl ends-at-once"
@@ -134,7 +134,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
     signals=$(sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status") && [ $((0x0$signals & 2)) != 0 ]
 }
 
-@test "^C when the lock is there, and the command not yet: nothing runs, the lease is released" {
+@test "^C between the grant and the command's start: no command runs, the lease is released" {
     stuck_at_terminal "$run_line --verbose a -- touch ran"
     until_true is_held a
     until_stuck
@@ -146,7 +146,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
     is_free a
 }
 
-@test "^C while rowlock says that the lock is busy: it ends by that, as a shell's loop expects" {
+@test "^C while rowlock reports a busy lock ends it by the signal, as a shell's loop expects" {
     token=$(rowlock acquire --ttl 5m busy)
     stuck_at_terminal "$run_line -n busy -- touch ran"
     until_stuck
@@ -168,7 +168,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
     [ ! -e went-on ]
 }
 
-@test "^Z stops it, fg and the lease go on, and the exit status is the command's" {
+@test "^Z stops it, fg and the lease continue, and the exit status is the command's" {
     at_terminal "exec bash --norc --noprofile -i"
     type_in "$run_line a -- bash -c '$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 5'\n"
     until_true is_there command
@@ -189,7 +189,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
     is_free a
 }
 
-@test "fg, and the guard is late to say that the command is awake: rowlock stays awake too" {
+@test "fg, and the guard reports late that the command is awake: rowlock stays awake too" {
     at_terminal "exec bash --norc --noprofile -i"
     type_in "$run_line a -- bash -c '$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 5'\n"
     until_true is_there command
@@ -274,7 +274,7 @@ survives_suspension() { # HOW
     survives_suspension self
 }
 
-@test "p5: suspended with ^Z, and nobody can renew: the command is dead, then the next has the lock" {
+@test "p5: suspended with ^Z, no renewal succeeds: the command is dead before the next grant" {
     at_terminal "exec bash --norc --noprofile -i"
     type_in "$run_line --ttl 5s a -- bash -c 'trap \"\" TERM; sleep 970 & $(pid_into command); while :; do wait; done'\n"
     until_true is_there command
@@ -294,7 +294,7 @@ survives_suspension() { # HOW
     ends_with 0 "$terminal"
 }
 
-@test "p5: broken while it is suspended with ^Z: the command is ended, and fg tells it" {
+@test "p5: broken while it is suspended with ^Z: the command is ended, and fg shows it" {
     at_terminal "exec bash --norc --noprofile -i"
     type_in "$run_line --ttl 5s a -- bash -c '$(pid_into command); exec sleep 970'\n"
     until_true is_there command
@@ -324,7 +324,7 @@ survives_suspension() { # HOW
     type_in 'exit\nexit\n'
 }
 
-@test "a command that takes no notice of ^Z goes on, and so does rowlock" {
+@test "a command that ignores ^Z continues, and so does rowlock" {
     at_terminal "exec bash --norc --noprofile -i"
     type_in "$run_line --ttl 3s a -- perl -e '\$SIG{TSTP} = q(IGNORE); open F, q(>), q(ready); close F;
         sleep 1 until -e q(stop); exit 4'; echo status \$? >status\n"
@@ -355,14 +355,14 @@ survives_suspension() { # HOW
     [ "$(cat key)" = key=x ]
 }
 
-@test "the output goes into a pipe, and a reader that goes away ends the command" {
+@test "the output goes into a pipe, and a reader that closes it ends the command" {
     at_terminal "exec bash -c '$run_line a -- yes | head -n 1; echo \${PIPESTATUS[0]} >status'"
     until_true is_there status
     [ "$(cat status)" = 141 ]
     is_free a
 }
 
-@test "a full-screen program: the terminal's modes are its own" {
+@test "a full-screen program controls the terminal's modes" {
     at_terminal "exec $run_line a -- sh -c 'stty raw -echo; touch raw; key=\$(dd bs=1 count=1 2>/dev/null | od -An -tu1)
         stty sane; echo \$key >key'"
     until_true is_there raw
@@ -410,7 +410,7 @@ survives_suspension() { # HOW
     until_true is_free a
 }
 
-@test "--foreground keeps the caller's group without a terminal; else the command has its own" {
+@test "--foreground keeps the caller's group without a terminal; otherwise the command has its own" {
     groups='ps -o pgid= -p $$; ps -o pgid= -p $(ps -o ppid= -p $PPID)' # rowlock, behind the guard
     setsid "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --foreground a -- sh -c "$groups" >same </dev/null
     [ "$(wc -l <same)" = 2 ]

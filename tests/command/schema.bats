@@ -9,7 +9,7 @@ load lib
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-@test "upgrade says where nothing is installed, install installs, and says the second time that it is there" {
+@test "upgrade reports a missing schema; install installs it, and then reports that it exists" {
     place=$ROWLOCK_TEST_URL # without the account, the password and the options
     case $place in *@*) place="${place%%://*}://${place#*@}" ;; esac
     place=${place%%\?*}
@@ -34,7 +34,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 }
 
 # The servers of the tests run with settings that lose commits in a crash.
-@test "install warns of a server that may forget what it committed, and does not in JSON" {
+@test "install warns of a server that may lose commits, and does not in JSON" {
     run --separate-stderr install_technique
     echo "$stderr"
     [ "$status" = 0 ]
@@ -50,7 +50,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$stderr" = "" ]
 }
 
-@test "another technique is refused while one is there" {
+@test "another technique is refused while one is installed" {
     install_technique
     other=insert
     [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || other=$([ "$ROWLOCK_TEST_ENGINE" = mariadb ] && echo row || echo native)
@@ -59,7 +59,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [[ $output == *"$ROWLOCK_TEST_TECHNIQUE"* ]]
 }
 
-@test "uninstall removes it, says so, and says when there is nothing" {
+@test "uninstall removes it and reports that, or reports that nothing is installed" {
     install_technique
     run rowlock schema uninstall
     echo "$output"
@@ -75,7 +75,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$output" = '{"schema":"removed"}' ]
 }
 
-@test "eight nodes install at once" {
+@test "eight nodes install concurrently" {
     for round in 1 2 3; do
         rowlock schema uninstall
         pids=()
@@ -91,7 +91,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     done
 }
 
-@test "vacuum says how many rows went" {
+@test "vacuum reports how many rows it removed" {
     install_technique
     rowlock demo --workers 2 --hold 1 >/dev/null
     run rowlock vacuum

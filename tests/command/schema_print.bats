@@ -41,7 +41,7 @@ as_owner_of_all() { # an earlier test's schema is the superuser's
 }
 teardown() { drop_role; }
 
-@test "printed, run by the client, and used by a role of the least rights" {
+@test "printed, run by the client, and used by a role with the least privileges" {
     create_role
     rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --role "$(role)" >schema.sql
     run_script schema.sql
@@ -65,7 +65,7 @@ teardown() { drop_role; }
     [ "$status" = 69 ]
 }
 
-@test "installed by its owner: the printed GRANTs alone let a role lock, and a refusal tells so" {
+@test "installed by its owner: the printed GRANTs let a role lock, and refusals name the holder" {
     create_role
     as_owner_of_all schema uninstall
     rowlock schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
@@ -79,7 +79,7 @@ teardown() { drop_role; }
     [ "$status" = 0 ]
 }
 
-@test "technique insert on a table of one's own: the printed GRANTs alone find it" {
+@test "technique insert on an existing table: the printed GRANTs alone are enough" {
     create_role
     [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || return 0
     as_owner_of_all schema uninstall
@@ -91,7 +91,7 @@ teardown() { drop_role; }
     [ "$status" = 0 ]
 }
 
-@test "the dialect is the URL's, or the one that is named; no connection is made" {
+@test "the dialect is the URL's, or the named one; no connection is made" {
     create_role
     rowlock schema print >by-url
     "$ROWLOCK" schema print --db "$ROWLOCK_TEST_ENGINE://nobody@127.0.0.1:1/none" >unreachable

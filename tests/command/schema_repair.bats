@@ -64,7 +64,7 @@ token() { # acquires and releases a lease
     echo "$token"
 }
 
-@test "p3_whatever is dropped, install says so and creates it, tokens rise, and a counter goes on" {
+@test "p3_whatever is dropped, install recreates and reports it; tokens rise, counters continue" {
     install_technique
     rowlock next numbers
     { relations; routines; } >all
@@ -90,7 +90,7 @@ token() { # acquires and releases a lease
     [ "$(rowlock next numbers)" = 2 ]
 }
 
-@test "upgrade repairs, too; run names the verb that does" {
+@test "upgrade repairs too; run names the verb that repairs" {
     install_technique
     drop TABLE "${own}waiter"
     drop TABLE "${own}beat"
@@ -108,7 +108,7 @@ token() { # acquires and releases a lease
     [ "$output" = "the schema is current" ]
 }
 
-@test "the rows that say what is installed are gone: install completes it, uninstall --force removes it" {
+@test "the rows that describe the schema are gone: install restores, uninstall --force removes it" {
     install_technique
     sql "DELETE FROM ${own}meta"
     run rowlock schema upgrade
@@ -151,7 +151,7 @@ token() { # acquires and releases a lease
     done
 }
 
-@test "a column that is missing is named, and what is advised works" {
+@test "a missing column is named, and the advice works" {
     install_technique
     case $ROWLOCK_TEST_ENGINE in
     postgresql) sql "ALTER TABLE rowlock.run DROP COLUMN output CASCADE" ;;
@@ -172,7 +172,7 @@ token() { # acquires and releases a lease
     rowlock run -n x -- true
 }
 
-@test "uninstall refuses while anything is there, lists it, and obeys --force" {
+@test "uninstall refuses while names or leases exist, lists them, and obeys --force" {
     install_technique
     token=$(rowlock hold --for 5m --note test farm)
     run rowlock schema uninstall
@@ -218,7 +218,7 @@ token() { # acquires and releases a lease
     [ "$(n_objects)" = 0 ]
 }
 
-@test "a URL without a database, and one whose database is not there, are named" {
+@test "a URL without a database, and one with a missing database, are named" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     for verb in "schema install" "schema upgrade" "schema uninstall" "run -n x -- true" ls; do
         # shellcheck disable=SC2086
@@ -241,7 +241,7 @@ token() { # acquires and releases a lease
 }
 
 # The database with the account's name exists, and libpq selects it, so the message must name it.
-@test "a URL without a database: what is installed where is said" {
+@test "a URL without a database: the message names the database that was used" {
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
     role=${ROWLOCK_TEST_URL##*/}
     sql "CREATE ROLE $role LOGIN"
@@ -254,7 +254,7 @@ token() { # acquires and releases a lease
     sql "ALTER DATABASE $role OWNER TO tester; DROP ROLE $role"
 }
 
-@test "without a privilege nothing is changed, and the GRANT that is printed is enough" {
+@test "without a privilege nothing changes, and the printed GRANT is enough" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     role=needs_${ROWLOCK_TEST_URL##*_}
     case $ROWLOCK_TEST_ENGINE in
@@ -321,7 +321,7 @@ token() { # acquires and releases a lease
     done
 }
 
-@test "an install and an uninstall that were cut off: install completes them as they were, uninstall removes the rest" {
+@test "after an interrupted install or uninstall, install completes and uninstall removes it" {
     [ "$ROWLOCK_TEST_ENGINE" = mariadb ] || return 0
     options=(--technique "$ROWLOCK_TEST_TECHNIQUE")
     [ "$ROWLOCK_TEST_TECHNIQUE" = row ] || options+=(--table mine)

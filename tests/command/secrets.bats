@@ -15,7 +15,7 @@ setup() {
     with_secret=${ROWLOCK_TEST_URL/"//$account@"/"//${account%%:*}:$secret@"}
 }
 
-@test "the URL is overwritten in the list of processes, wherever it stands" {
+@test "the URL is overwritten in the process list, in any position" {
     show='tr "\0" " " </proc/$PPID/cmdline'
     run "$ROWLOCK" --db "$with_secret" run --tx a -- sh -c "$show"
     [ "$status" = 0 ]
@@ -31,14 +31,14 @@ setup() {
     [[ $output != *"$secret"* ]]
 }
 
-@test "the process leaves no core and lets nobody look into it" {
+@test "the process leaves no core, and other users cannot inspect it" {
     # the files of a process that is not dumpable belong to root
     run "$ROWLOCK" --db "$with_secret" run --tx a -- sh -c 'stat -c %U /proc/$PPID/environ; echo $PPID'
     [ "$status" = 0 ]
     [ "${lines[0]}" = root ]
 }
 
-@test "no message holds it" {
+@test "no message contains it" {
     wrong=${with_secret/"$secret"/n0t-the-password}
     for url in "${wrong/test_/absent_}" "${wrong/127.0.0.1:*\//127.0.0.1:1/}" "${wrong}?nonsense=1" \
         "${wrong/127.0.0.1/no such host}" "nosuch${wrong#"$ROWLOCK_TEST_ENGINE"}" "${wrong}%zz"; do
@@ -50,7 +50,7 @@ setup() {
     done
 }
 
-@test "nor one that stands where the host and its @ were forgotten" {
+@test "nor if the host and its @ were forgotten" {
     for rest in "" /base "?connect_timeout=1" "%40x/base" ",other/base"; do
         run "$ROWLOCK" --db "${with_secret%%://*}://me:n0t-the-password$rest" vacuum
         echo "$status: $output"
@@ -59,7 +59,7 @@ setup() {
     done
 }
 
-@test "nor does the answer to a slip of the fingers" {
+@test "nor does the message for a typing error" {
     for words in "$with_secret" "vacuum $with_secret" "--bd=$with_secret vacuum" "help $with_secret" \
         "run --tx -w $with_secret a -- true" "schema $with_secret" "schema install --technique $with_secret" \
         "demo --workers $with_secret" "run --tx a -- $with_secret" "acquire $with_secret" \
@@ -75,7 +75,7 @@ setup() {
     done
 }
 
-@test "nor what the verbs of leases print, or leave in a table or in the list of processes" {
+@test "nor the output of the verbs of leases, their rows, or their process list" {
     start sleep 300
     for verb in "acquire --ttl 1m --note x one" "hold --for 1m --note x two" \
         "acquire --while-pid $started three" "ls" "ls one --json" "check one --token 1" \
@@ -102,7 +102,7 @@ setup() {
     run ! grep -q -- "$secret" printed rows
 }
 
-@test "a file with the URL, for its owner alone, does" {
+@test "a file with the URL, readable by its owner alone, works" {
     (umask 077; echo "$with_secret" >url)
     unset ROWLOCK_URL
     ROWLOCK_URL_FILE=$PWD/url run "$ROWLOCK" run --tx a -- echo fine

@@ -76,7 +76,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     taken user
 }
 
-@test "a file that its group may read is taken if it is root's, and of nobody else" {
+@test "a file that its group may read is accepted if it belongs to root, and from no other owner" {
     put_url config/rowlock/url user
     chmod 640 config/rowlock/url
     private="unshare --user --map-root-user"
@@ -94,7 +94,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     [ ! -e user.db ]
 }
 
-@test "of a file that this user may not read it is said what it should be" {
+@test "for an unreadable file the message states the required owner and mode" {
     put_url config/rowlock/url user
     chmod 000 config/rowlock/url
     unprivileged=()
@@ -108,7 +108,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     [[ $output == *"config/rowlock/url"*"mode 600"*"root's"*"mode 640"* ]]
 }
 
-@test "a file that was named must be there, and hold a URL" {
+@test "an explicitly named file must exist, and contain a URL" {
     export ROWLOCK_URL_FILE=$here/nothing
     run "$ROWLOCK" vacuum
     [ "$status" = 64 ]
@@ -124,7 +124,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     [ ! -e state ]
 }
 
-@test "what is set to nothing is refused: it must not become this machine's own" {
+@test "an empty setting is refused: it must not select this machine's own database" {
     put_url config/rowlock/url user
     for verb in vacuum ls "run a -- touch ran"; do
         # shellcheck disable=SC2086
@@ -148,7 +148,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     ROWLOCK_URL_FILE='' ROWLOCK_URL=sqlite:$here/variable.db taken variable
 }
 
-@test "local: a file below XDG_STATE_HOME, in folders for its owner alone" {
+@test "local: a file below XDG_STATE_HOME, in folders that its owner alone can use" {
     umask 000
     run "$ROWLOCK" vacuum
     [ "$status" = 0 ]
@@ -165,7 +165,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     [ ! -e other.db ]
 }
 
-@test "local by default: everybody is told that it holds for this user on this machine only, once named nobody" {
+@test "local by default: a warning that it holds for this user on this machine only; none if named" {
     run "$ROWLOCK" demo --workers 1 --hold 0
     [ "$status" = 0 ]
     [[ $output == *"for this user on this machine only"* ]]
@@ -250,7 +250,7 @@ SH
     done
 }
 
-@test "what counts or refreshes for a whole farm refuses without a URL" {
+@test "verbs that count or refresh for a whole farm refuse without a URL" {
     for verb in "next a" "refresh a --max-age 0 -- touch ran" "expire a" \
         "use a --max-age 0 --refresh true -- touch ran" "job a --every 1h -- touch ran"; do
         # shellcheck disable=SC2086
@@ -279,7 +279,7 @@ SH
     done
 }
 
-@test "an error about the default database says that it is the default" {
+@test "an error about the default database names it as the default" {
     mkdir -p state/rowlock/rowlock.db # a folder in the place of the file
     run "$ROWLOCK" vacuum
     echo "$status: $output"
@@ -289,7 +289,7 @@ SH
     [[ $output == *"(database: ROWLOCK_URL, sqlite:$here/state/rowlock/rowlock.db)" ]]
 }
 
-@test "a folder that cannot be created: the reason is the right one" {
+@test "a folder that cannot be created: the reason is correct" {
     unprivileged=()
     [ "$(id -u)" != 0 ] || unprivileged=(setpriv --inh-caps=-all --bounding-set=-all --ambient-caps=-all)
     unset XDG_STATE_HOME
@@ -300,7 +300,7 @@ SH
     [[ $output == *"the folder '$here/home/state' cannot be created: Permission denied; name a database"* ]]
 }
 
-@test "nowhere to be: 64" {
+@test "no home folder: 64" {
     [ "$(id -u)" != 0 ] || return 0
     unset XDG_STATE_HOME HOME XDG_CONFIG_HOME
     run "$ROWLOCK" vacuum
@@ -308,7 +308,7 @@ SH
     [[ $output == *"--db"* ]]
 }
 
-@test "a scheme that nobody knows, a file that cannot be: 69, or 64 where it is no URL" {
+@test "an unknown scheme, an impossible file: 69; 64 for text that is not a URL" {
     run "$ROWLOCK" --db nosuch://x vacuum
     [ "$status" = 69 ]
     run "$ROWLOCK" --db nothing vacuum
@@ -325,7 +325,7 @@ fails_naming() { # SOURCE PLACE [ARGUMENT...]
     [[ $output != *secret* ]]
 }
 
-@test "who cannot connect reads where the URL came from, and which server that is" {
+@test "a failed connection names the source of the URL, and the server" {
     dead="127.0.0.1:1/shop"
     for scheme in postgresql mariadb; do
         fails_naming --db "$scheme://$dead" --db "$scheme://app:secret@$dead"
@@ -341,7 +341,7 @@ fails_naming() { # SOURCE PLACE [ARGUMENT...]
     fails_naming --db sqlite:/no/such/folder --db sqlite:/no/such/folder
 }
 
-@test "what is no URL is answered with the forms, and nothing of it is repeated" {
+@test "for text that is not a URL the message shows the valid forms, and repeats nothing of it" {
     for url in nonsense-secret host=secret postgresql:/secret mariadb:/secret postgresql://h:secret/x \
         mariadb://h:secret/x; do
         run "$ROWLOCK" --db "$url" ls
@@ -370,7 +370,7 @@ does_not_wait() { # TEXT COMMAND...
     [ ! -e ran ]
 }
 
-@test "a SQLite path that stays wrong is not waited for" {
+@test "a wrong SQLite path causes no wait" {
     unprivileged=()
     [ "$(id -u)" != 0 ] || unprivileged=(setpriv --inh-caps=-all --bounding-set=-all --ambient-caps=-all)
     mkdir folder sealed closed
@@ -401,7 +401,7 @@ does_not_wait() { # TEXT COMMAND...
     [[ $output == *"not a"*"database"* ]]
 }
 
-@test "a server that refuses is not waited for: no such database, wrong password, no TLS" {
+@test "a server that refuses causes no wait: missing database, wrong password, no TLS" {
     postgresql=${ROWLOCK_TEST_POSTGRESQL%/*} mariadb=${ROWLOCK_TEST_MARIADB%/*}
     does_not_wait "nosuch" "$ROWLOCK" --db "$postgresql/nosuch"
     does_not_wait "SSL" "$ROWLOCK" --db "$ROWLOCK_TEST_POSTGRESQL?sslmode=require"

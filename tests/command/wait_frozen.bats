@@ -43,7 +43,7 @@ start_measure() { # SECONDS
 }
 is_still_measured() { ! is_gone "$measure"; }
 
-@test "-w ends soon after its time, whichever answer of the database is the first that does not come" {
+@test "-w ends soon after its time, whichever answer of the database is the first to be missing" {
     for answers in {0..15}; do
         start_proxy "port$answers" "$answers"
         start "$ROWLOCK" --db "$proxy_url" acquire -w 1 --ttl 60s "a$answers"
@@ -62,7 +62,7 @@ is_still_measured() { ! is_gone "$measure"; }
     for answers in {4..15}; do [[ ${statuses[answers]} =~ ^(0|69)$ ]]; done
 }
 
-@test "-w ends soon after its time, if the database falls silent while the lock is waited for" {
+@test "-w ends soon after its time, if the database falls silent during the wait for the lock" {
     hold a
     start_proxy port 1000000
     start "$ROWLOCK" --db "$proxy_url" run -w 6 --ttl 60s a -- touch ran
@@ -78,7 +78,7 @@ is_still_measured() { ! is_gone "$measure"; }
     let_go
 }
 
-@test "-w of a transaction's lock likewise" {
+@test "-w of a transaction's lock ends soon after its time too" {
     hold b
     start_proxy port 1000000
     start "$ROWLOCK" --db "$proxy_url" run --tx -w 6 b -- touch ran

@@ -9,7 +9,7 @@ load lib
 load run.bash
 load yugabytedb.bash
 
-@test "version() tells it: technique row is installed, the others are not offered" {
+@test "version() identifies it: technique row is installed, the others are not offered" {
     run rowlock schema install
     [[ $output == *"technique row"* ]]
     for technique in native insert; do
@@ -21,7 +21,7 @@ load yugabytedb.bash
     sql "SELECT prosrc FROM pg_proc WHERE proname = 'make_known'" | grep -F 'SET LOCAL yb'
 }
 
-@test "a handle of the caller's tells it too, though nothing is sent on it" {
+@test "a caller's handle identifies it too, without any statement" {
     cat >program.c <<'C'
 #include <libpq-fe.h>
 #include <rowlock/postgresql.h>
@@ -52,7 +52,7 @@ C
     [[ $output != *yugabytedb* ]]
 }
 
-@test "a function version() in somebody's search path deceives nobody" {
+@test "a function version() in another schema of the search path does not mislead" {
     sql "CREATE SCHEMA trap; CREATE FUNCTION trap.version() RETURNS text LANGUAGE sql AS
          \$\$ SELECT 'PostgreSQL 15.2-YB-2025.1.0.0-b0'::text \$\$; GRANT USAGE ON SCHEMA trap TO PUBLIC;
          ALTER DATABASE \"${direct##*/}\" SET search_path = trap, pg_catalog"
@@ -92,13 +92,13 @@ C
     [ ! -e ran ]
 }
 
-@test "p3 tokens rise, in the order of the grants, over several sessions" {
+@test "p3 tokens rise in the order of the grants, across several sessions" {
     for name in a b a c b a; do rowlock acquire --ttl 60s $name >>tokens; rowlock break --now $name; done
     sort -n -u tokens | diff tokens -
     [ "$(wc -l <tokens)" = 6 ]
 }
 
-@test "who waits for a lease gets it when it is released, and when its holder is gone" {
+@test "a waiter gets the lease when it is released, and when its holder has died" {
     token=$(rowlock acquire --ttl 60s x)
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- touch first
     one=$started
@@ -111,7 +111,7 @@ C
     [ -e second ]
 }
 
-@test "a transaction waits for the one before it, and for a lease" {
+@test "a transaction waits for an earlier one, and for a lease" {
     hold x
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx x -- touch forever
     one=$started
@@ -147,7 +147,7 @@ C
     rowlock demo --workers 3 --hold 1
 }
 
-@test "a wait that the cluster ends is a time-out" {
+@test "a wait that the cluster ends is a timeout" {
     sql "CREATE OR REPLACE FUNCTION rowlock.make_known(name text) RETURNS void LANGUAGE plpgsql AS
          \$\$ BEGIN RAISE EXCEPTION 'Perform RPC (request call id 102) to 10.0.0.39:9100 timed out after 4.000s'
          USING ERRCODE = 'XX000'; END \$\$"
@@ -162,7 +162,7 @@ C
     [ ! -e ran ]
 }
 
-@test "a cluster that has no READ COMMITTED is refused, and told which flag it lacks" {
+@test "a cluster without READ COMMITTED is refused, with the name of the missing flag" {
     sql "ALTER DATABASE \"${direct##*/}\" SET yb.effective_transaction_isolation_level = 'repeatable read'"
     run rowlock run --tx -n x -- touch ran
     one="$status $output"

@@ -10,7 +10,7 @@ load yugabytedb.bash
 
 # ---- the text ----------------------------------------------------------------------------------
 
-@test "what is printed uses nothing that YugabyteDB has not" {
+@test "the printed text uses nothing that YugabyteDB lacks" {
     rowlock schema print yugabytedb | sed 's/--.*//' >text
     [ "$(wc -l <text)" -gt 1000 ]
     grep -qF yb_disable_transactional_writes text
@@ -21,7 +21,7 @@ load yugabytedb.bash
     done
 }
 
-@test "a function that PostgreSQL's schema has no more is noticed" {
+@test "a function that PostgreSQL's schema no longer has is an error" {
     cp -r "$BATS_TEST_DIRNAME/../../sql" "$BATS_TEST_DIRNAME/../../tools" .
     tools/derive-schema yugabytedb postgresql row >/dev/null
     sed -i 's/^CREATE FUNCTION rowlock.mark(name text)/CREATE FUNCTION rowlock.mark(label text)/' sql/postgresql/schema/row.sql
@@ -70,7 +70,7 @@ SQL
     done
 }
 
-@test "the article: lock_timeout, which the server does not know for rows, is kept all the same" {
+@test "the article: lock_timeout, which the server does not apply to rows, still works" {
     install_printed
     run_psql -c "SELECT rowlock.prepare('1')"
     run run_psql <<'SQL'
@@ -85,7 +85,7 @@ SQL
     [[ $output == *"tried false"* ]]
 }
 
-@test "the article: vacuum removes all names but those that are locked" {
+@test "the article: vacuum removes all names except locked ones" {
     install_printed
     for name in 1 2 4; do run_psql -c "SELECT rowlock.shared('$name')"; done
     run run_psql <<'SQL'
@@ -99,7 +99,7 @@ SQL
     [[ $output == *"removed 2"*"left 4" ]]
 }
 
-@test "the door: leases from SQL, the views, and unlock, which is done at COMMIT" {
+@test "the SQL functions: leases, the views, and unlock, which takes effect at COMMIT" {
     install_printed
     token=$(run_psql -c "SELECT rowlock.acquire('import', interval '60 s')")
     [ "$(run_psql -c "SELECT name, kind, mode, token, waiting FROM rowlock.holders")" = "import|lease|exclusive|$token|0" ]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An application's own connection, wrapped by rowlock and given back unchanged. */
+/* An application's own connection, wrapped by rowlock and returned unchanged. */
 #include <string.h>
 
 #include "lib/test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preparing names before an application's own BEGIN, and vacuuming names that nobody holds. */
+/* Preparing names before an application's own BEGIN, and vacuuming names that are not held. */
 #include <string.h>
 #include <time.h>
 

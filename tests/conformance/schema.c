@@ -275,7 +275,7 @@ TEST(a_committed_row_of_another_program_is_reported_and_vacuumed)
     t_left(NONE);
     t_contains(t_error.text, "u-left");
     t_contains(t_error.text, "2020-02-02");
-    /* and does not wait for the leftover */
+    /* and does not wait for it */
     t_fails(t_begin(connection, t_x(name), 20000), ELEFTOVER);
     t_ok(rowlock_vacuum(connection, NULL, &t_error));
     t_ok(t_begin(connection, t_x(name), 0));

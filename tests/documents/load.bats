@@ -10,7 +10,7 @@ setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() { stop_loader; }
 
-@test "several loaders that start at once on an empty database make one table and one state" {
+@test "several loaders that start concurrently on an empty database create one table and one state" {
     pids=()
     for n in 1 2 3; do
         "$ROWLOCK_TEST_BIN/examples/documents" --db "$ROWLOCK_TEST_URL" --workers 2 \
@@ -27,7 +27,7 @@ teardown() { stop_loader; }
     [ "$(number differs)" = 0 ]
 }
 
-@test "every document is read once, and the newest version of each id stands in the table" {
+@test "every document is read once, and the table has the newest version of each id" {
     run loader --empty --generate 5000 --workers 4 --verify
     echo "$output"
     [ "$status" = 0 ]
@@ -40,7 +40,7 @@ teardown() { stop_loader; }
     [ "$(number documents/s)" -gt 0 ]
 }
 
-@test "a newer time replaces, the same or an older one does not, whatever zone it is written in" {
+@test "a newer time replaces, the same or an older one does not, in any time zone" {
     mkdir one two three
     put one/a A 2014-01-15T10:00:00+02:00
     run loader --empty --id id --time at --verify one
@@ -70,13 +70,13 @@ teardown() { stop_loader; }
     [ "$(number verified)" = 6 ]
 }
 
-@test "without the lock the same work is done, with it none is lost" {
+@test "without the lock all documents are still read, with it no update is lost" {
     run loader --empty --generate 2000 --no-lock --workers 2
     [ "$status" = 0 ]
     [ "$(number read)" = 2000 ]
 }
 
-@test "--verify names what differs" {
+@test "--verify names the differences" {
     run loader --empty --generate 200 --verify
     [ "$status" = 0 ]
     id=$(sql 'SELECT min(id) FROM document')
@@ -87,7 +87,7 @@ teardown() { stop_loader; }
     [[ $output == *"$id: holds another body"* ]]
 }
 
-@test "Ctrl-C ends cleanly: what was committed stays and is what the summary says" {
+@test "Ctrl-C ends cleanly: committed rows stay and agree with the summary" {
     start_loader --generate 1000000000 --workers 3
     await_rows 50
     kill -INT "$loader_pid"
@@ -101,7 +101,7 @@ teardown() { stop_loader; }
     grep -q interrupted messages
 }
 
-@test "TERM ends it as Ctrl-C does, also a worker's wait for a lock" {
+@test "TERM ends it like Ctrl-C, also a worker's wait for a lock" {
     start_loader --generate 1000000000 --workers 6
     await_rows 50
     kill -TERM "$loader_pid"
@@ -110,7 +110,7 @@ teardown() { stop_loader; }
     [ "$status" = 1 ]
 }
 
-@test "the document of a killed worker is done by another, and counted once" {
+@test "another worker takes over the document of a killed one, and counts it once" {
     # If another worker registers a newer version before the successor comes, the origin of the
     # first one is unknown, and it counts as older. This happens at most once per killed worker.
     start_loader --generate 8000 --versions 1 --workers 3 --verify

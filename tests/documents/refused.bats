@@ -42,7 +42,7 @@ setup() {
     grep -qxF "in/huge	longer than 8 MiB" documents-refused.txt
 }
 
-@test "the report goes where --report says, and no name can forge a line of it" {
+@test "the report goes to the file of --report, and no name can forge a line of it" {
     mkdir in
     echo nothing >"in/$(printf 'two\nlines')"
     run loader --id id --time at --report other.txt in
@@ -52,7 +52,7 @@ setup() {
     grep -qF 'in/two\x0alines' other.txt
 }
 
-@test "folders are read through, links to files followed, links to folders not" {
+@test "folders are read recursively, links to files followed, links to folders not" {
     mkdir -p in/a/b/c other
     put in/a/b/c/one A 2014-01-15T10:00:00Z
     put other/two B 2014-01-15T10:00:00Z
@@ -67,7 +67,7 @@ setup() {
     [ "$(number older)" = 1 ]
 }
 
-@test "more files than the board holds" {
+@test "more files than the board (the list that the workers share) holds" {
     mkdir in
     for n in {1..700}; do put "in/$n" "$((n % 50))" "2014-01-15T10:00:00.${n}Z"; done
     run loader --id id --time at --workers 5 --verify in
@@ -87,7 +87,7 @@ setup() {
     [[ $output == *"/dev/null: left undone"* ]]
 }
 
-@test "two documents of one id and time: the first to come stays" {
+@test "two documents with one id and time: the first one stays" {
     mkdir in
     put in/one A 2014-01-15T10:00:00Z one
     put in/two A 2014-01-15T10:00:00.0000009Z two
@@ -97,7 +97,7 @@ setup() {
     [ "$(number older)" = 1 ]
 }
 
-@test "the database that is not there: said at once, without the password, exit status 1" {
+@test "a missing database: reported at once, without the password, exit status 1" {
     case " ${DRIVERS:-} " in
     *' postgresql '*) url=postgresql://me:hunter2@127.0.0.1:1/nowhere ;;
     *) url=sqlite:/nowhere/at/all.db ;;
@@ -109,7 +109,7 @@ setup() {
     [[ $output != *hunter2* ]]
 }
 
-@test "usage: exit status 64 and what is wrong" {
+@test "usage: exit status 64 and a message" {
     run loader --id id --time at
     [ "$status" = 64 ]
     run loader --id id .

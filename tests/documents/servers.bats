@@ -25,7 +25,7 @@ kill_sessions() {
     esac >/dev/null
 }
 
-@test "a lost connection is made again, the document in flight done once more and counted once" {
+@test "a lost connection is replaced, the current document is repeated and counted once" {
     start_loader --generate 12000 --workers 3
     for n in 100 400 700 1000 1300; do
         await_rows "$n"
@@ -66,7 +66,7 @@ fail_first_insert() {
 }
 has_failed_once() { [ "$(sql 'SELECT is_called FROM attempts')" = t ]; }
 
-@test "what was rolled back and then done by another worker is not counted twice" {
+@test "a document that was rolled back and then done by another worker is not counted twice" {
     local tries
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # the example's own code is the same on all
     mkdir in

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The example program that locks through the PGconn of an application.
 
-@test "a lock on your own PGconn" {
+@test "a lock on an application's PGconn" {
     "$ROWLOCK_TEST_BIN/rowlock" --db "$ROWLOCK_TEST_POSTGRESQL" schema install
     run "$ROWLOCK_TEST_BIN/examples/lock_postgresql" "$ROWLOCK_TEST_POSTGRESQL"
     echo "$output"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The example program that locks through the sqlite3 handle of an application.
 
-@test "a lock on your own sqlite3" {
+@test "a lock on an application's sqlite3" {
     file=${ROWLOCK_TEST_SQLITE#sqlite:}
     "$ROWLOCK_TEST_BIN/examples/lock_sqlite" "$file"
     "$ROWLOCK_TEST_BIN/examples/lock_sqlite" "$file"

@@ -4,7 +4,7 @@
 # Runs on: all
 # Quick: first
 
-@test "two locks at once" {
+@test "two locks in one transaction" {
     "$ROWLOCK_TEST_BIN/rowlock" --db "$ROWLOCK_TEST_URL" schema install \
         --technique "$ROWLOCK_TEST_TECHNIQUE"
     run "$ROWLOCK_TEST_BIN/examples/two_locks" "$ROWLOCK_TEST_URL"

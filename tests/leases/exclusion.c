@@ -233,10 +233,10 @@ TEST(p1_several_names_all_or_none)
     t_contains(t_error.text, "all c");
     t_int(t_may_have(t_x("all a")), 1);
     t_int(t_may_have(t_x("all b")), 1);
-    t_text(t_all_rows(hand), "leases 1 beats 1 waiters 0");
+    t_text(t_all_rows(hand), "leases 1 heartbeats 1 waiters 0");
     t_give(last);
     t_ok(t_acquire_all(two, wants, 3, 0, 0, &all));
-    t_text(t_all_rows(hand), "leases 3 beats 1 waiters 0");
+    t_text(t_all_rows(hand), "leases 3 heartbeats 1 waiters 0");
     for (int i = 0; i < 3; i++)
         t_int(t_may_have(wants[i]), 0);
     t_give(all);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P4: a fenced transaction keeps its lease until it ends, whoever tries to end the lease. Also:
- * locks beneath one's own lease exclude each other.
+ * P4: a fenced transaction keeps its lease until it ends, in spite of every attempt to end the lease. Also:
+ * locks beneath the same lease exclude each other.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -149,7 +149,7 @@ TEST(p4_a_fence_needs_a_transaction)
 
 /* ---- a takeover, step by step ---------------------------------------------------------------- */
 
-/* The lease has expired by the clock, but a fence keeps it: another client that wants the name
+/* The lease has expired by the clock, but a fence keeps it: another client that asks for the name
    is refused. */
 TEST(p4_a_fenced_lease_is_not_taken_over)
 {
@@ -349,7 +349,7 @@ TEST(p4_vacuum_leaves_what_is_fenced)
     rowlock_lease_free(lease);
 }
 
-/* ---- beneath one's own lease ----------------------------------------------------------------- */
+/* ---- beneath the own lease ------------------------------------------------------------------ */
 
 #define TURNS 50
 

@@ -45,7 +45,7 @@ static void until_lost(struct loss *loss, long long limit_ms)
 
     while (atomic_load(&loss->times) == 0) {
         if (t_now() > end)
-            t_fail(__FILE__, __LINE__, "nobody was told of the loss");
+            t_fail(__FILE__, __LINE__, "the loss was not reported");
         moment();
     }
 }

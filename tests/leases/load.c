@@ -47,7 +47,7 @@ static struct rowlock_want random_want(const char *name)
     }
 }
 
-/* Holds one or two names for a moment. Two of the clients die before they release their last
+/* Holds one or two names briefly. Two of the clients die before they release their last
    lease. */
 static int turn(const struct load *load, struct rowlock_connection *connection, int dies)
 {

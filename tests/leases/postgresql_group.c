@@ -98,7 +98,7 @@ static int release_it(struct rowlock_connection *connection, void *data,
     return rowlock_release(ask->lease, error);
 }
 
-/* The session is blocked for a moment; the requests that arrive meanwhile form one batch, in one
+/* The session is blocked briefly; the requests that arrive meanwhile form one batch, in one
    transaction. */
 TEST(p1_what_is_asked_meanwhile_is_one_transaction)
 {

@@ -115,10 +115,10 @@ static void waits_for_a_transaction(rowlock_duration wait_ms)
 {
     void *handle;
     struct rowlock_connection *one = wrapped(&handle), *two = t_open();
-    struct acquisition us = {.wants = {t_x("waits for T")}, .wait_ms = wait_ms};
+    struct acquisition us = {.wants = {t_x("waits for the name lock")}, .wait_ms = wait_ms};
     struct thread *thread;
 
-    t_ok(t_begin(two, t_x("waits for T"), 0));
+    t_ok(t_begin(two, t_x("waits for the name lock"), 0));
     thread = t_acquire_thread(one, &us);
     t_until_waiting(thread);
     t_ok(rowlock_commit(two, &t_error));

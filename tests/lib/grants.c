@@ -134,7 +134,7 @@ const char *t_all_rows(void *hand)
 {
     static char text[100];
 
-    snprintf(text, sizeof text, "leases %ld beats %ld waiters %ld", rows(hand, lease_table()),
+    snprintf(text, sizeof text, "leases %ld heartbeats %ld waiters %ld", rows(hand, lease_table()),
              rows(hand, lease_beat_table()), rows(hand, waiter_table()));
     return text;
 }
@@ -221,7 +221,7 @@ char t_hear(const struct child *child)
     char byte = '\0';
 
     if (!speaks_within(child, 60000))
-        t_fail(__FILE__, __LINE__, "a child says nothing");
+        t_fail(__FILE__, __LINE__, "the child reports nothing");
     return read(child->from, &byte, 1) == 1 ? byte : '\0';
 }
 
@@ -349,7 +349,7 @@ void t_until_somebody_waits(void)
             if (t_engine()->is_waiting(t_admin(), session))
                 return;
         if (t_now() > end)
-            t_fail(__FILE__, __LINE__, "nobody waits for a lock");
+            t_fail(__FILE__, __LINE__, "no session waits for a lock");
         moment();
     }
 }

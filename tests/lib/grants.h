@@ -38,9 +38,9 @@ long waiters_of(void *hand, const char *name);
 long leases_of(void *hand, const char *name);
 /* Polls until `n` waiters are queued for the name; fails after 20 s. */
 void t_until_queued(void *hand, const char *name, long n);
-/* "leases 0 beats 0 waiters 0" when nothing is left. */
+/* "leases 0 heartbeats 0 waiters 0" when nothing is left. */
 const char *t_all_rows(void *hand);
-#define NO_ROWS "leases 0 beats 0 waiters 0"
+#define NO_ROWS "leases 0 heartbeats 0 waiters 0"
 /* Leases without a heartbeat, and heartbeats without a lease. */
 long t_odd_rows(void *hand);
 /* Sets the lease's expiry into the past. */

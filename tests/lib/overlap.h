@@ -38,7 +38,7 @@ int overlap_enter(struct overlap *overlap, int name, struct rowlock_want want,
 void overlap_leave(struct overlap *overlap, int place);
 /* Records the failure; the first one is kept. */
 void overlap_failed(struct overlap *overlap, const struct rowlock_error *error);
-/* Asserts that nobody overlapped and no call failed. */
+/* Asserts that no clients overlapped and no call failed. */
 void overlap_check(struct overlap *overlap);
 
 #endif

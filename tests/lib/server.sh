@@ -49,7 +49,7 @@ postgresql_program() { # prints its path: the newest version that has it
     echo "${found:-$(command -v "$1")}"
 }
 
-is_running() { # PID: runs, and is no zombie
+is_running() { # PID: runs, and is not a zombie
     local state
     state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null) || return 1
     [ -n "$state" ] && [ "$state" != Z ]
@@ -265,7 +265,7 @@ stop_server() { # NAME [SIGNAL]
     # The kernel may have given the pid to another process since.
     if is_running "$pid" && tr '\0' ' ' <"/proc/$pid/cmdline" | grep -qF "$folder/data"; then
         if [ -e "$folder/mariadbd.pid" ] && [ "$signal" = INT ]; then signal=TERM; fi
-        # PostgreSQL's child processes outlive a killed server for a moment
+        # PostgreSQL's child processes outlive a killed server briefly
         children=$(pgrep -P "$pid") || true
         kill -s CONT "$pid" && kill -s "$signal" "$pid"
         while is_running "$pid"; do

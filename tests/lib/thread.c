@@ -123,7 +123,8 @@ static void await(struct thread *thread, int polling)
             t_fail(__FILE__, __LINE__, "it does not wait but ended with %d: %s", thread->code,
                    thread->error.text);
         if (t_now() > end)
-            t_fail(__FILE__, __LINE__, "nobody says that it waits, and it did not end");
+            t_fail(__FILE__, __LINE__,
+                   "the server does not report that it waits, and it did not end");
         nanosleep(&moment, NULL);
     }
 }

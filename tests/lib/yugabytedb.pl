@@ -5,7 +5,7 @@
 #   the server's parameter server_version      15.2-YB-2025.1.0.0-b0
 #   pg_catalog.version() in a statement        standin.version( )   which tests/lib/yugabytedb.sql
 #                                              creates
-#   settings yb_... in a statement             yb....   which PostgreSQL accepts from everybody
+#   settings yb_... in a statement             yb....   which any role may set
 #   make_known's INSERT in the schema's text   standin.make_known(...)   which writes outside the
 #                                              transaction, as yb_disable_transactional_writes does
 use strict;

@@ -147,7 +147,7 @@ TEST(p4_a_fence_under_way_is_waited_for)
     t_int(lease_rows(hand, 171), 0);
 }
 
-/* ---- beneath one's own lease ----------------------------------------------------------------- */
+/* ---- beneath the own lease ------------------------------------------------------------------ */
 
 static struct rowlock_want sharing(const char *name, int64_t token)
 {

@@ -77,7 +77,7 @@ TEST(h3_a_sweep_that_waits_for_one_lease_has_done_with_the_other)
     t_text(my_rows(other, first), "0|0");
 }
 
-/* ---- beneath one's own lease ----------------------------------------------------------------- */
+/* ---- beneath the own lease ------------------------------------------------------------------ */
 
 /* Begins a transaction and locks `a` under the token; returns the status. */
 static const char *lock_beneath(void *hand, char mode, long long token)

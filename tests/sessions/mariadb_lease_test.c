@@ -339,8 +339,8 @@ TEST(h5_the_limit_of_a_grant_that_waited_is_taken_back)
     }
 }
 
-/* Behind a pooler our next call uses another session, and the time limit would stay with this
-   one's next user. */
+/* Behind a pooler our next call uses another session, and the time limit would apply to
+   the next user of this one. */
 TEST(h5_behind_a_pooler_a_grant_that_waited_sets_no_limit)
 {
     /* the fast path, and the general one */

@@ -244,7 +244,7 @@ static void check_order(const struct sim_client *client, const struct sim_row *g
 
         if (strcmp(waiter->name, granted->name) == 0 && waiter->seen > sim_database_ms() &&
             strcmp(waiter->owner, granted->owner) != 0 && (!mine || waiter->ticket < mine))
-            sim_fail("P7: client %u is granted %s before client %u, who came first", client->id,
+            sim_fail("P7: client %u is granted %s before client %u, which came first", client->id,
                      granted->name, check_whose_ticket(waiter->ticket));
     }
 }
@@ -336,7 +336,7 @@ static void check_unqueued(const struct sim_client *by, int64_t ticket)
         good_until(&was, ticket) <= sim_database_ms())
         return;
     if (!by->step || by->step->act != ROWLOCK_ACT_OVERTAKE)
-        sim_fail("P7: client %u removes the ticket of client %u, who lives", by->id, id);
+        sim_fail("P7: client %u removes the ticket of client %u, which is alive", by->id, id);
     else
         check_struck(by, client);
 }

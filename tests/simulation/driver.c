@@ -115,7 +115,7 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
 
     sim_pass(latency());
     if (sim.running && (sim.running->dying || sim_chance(sim.temper.lose)))
-        return rowlock__fail(error, ROWLOCK_ECONN, "nobody answers");
+        return rowlock__fail(error, ROWLOCK_ECONN, "no answer");
     link = calloc(1, sizeof *link);
     if (!link)
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A farm: up to 25 nodes with the same jobs, and an operator that restarts dead nodes, breaks runs
- * and holds names. Each node has a habit. It asks like a daemon (when it was told to ask again),
+ * and holds names. Each node has a habit. It asks like a daemon (at the time of the last answer),
  * like a line of a crontab (at each due time, from 20 seconds early to half a second late), or
  * every few minutes.
  */

@@ -69,7 +69,7 @@ static void check_instant(const struct memory *m, const struct farm_event *run, 
         sim_fail("job %u: the instant %" PRId64 " is claimed a second time, or after a later one",
                  run->job, run->due);
     if (rowlock__schedule_previous(schedule, run->due) != run->due)
-        sim_fail("job %u: %" PRId64 " is no instant of '%s'", run->job, run->due,
+        sim_fail("job %u: %" PRId64 " is not a due time of '%s'", run->job, run->due,
                  rowlock_schedule_text(schedule));
     if (farm.job[run->job].told.missed == ROWLOCK_MISSED_SKIP && m->covered != INT64_MIN &&
         asked_ms - run->due > LATE_MS)
@@ -171,7 +171,7 @@ static void check_first(struct memory *m, unsigned job, const struct farm_row *r
 static void check_running(const struct memory *m, unsigned job, const struct farm_row *row)
 {
     if (row->running == 0 && m->run.is == FARM_RUNNING)
-        sim_fail("job %u: its run is forgotten, and nobody will end it", job);
+        sim_fail("job %u: its run is forgotten, and no node will end it", job);
     if (row->running == 0)
         return;
     if (row->outcome == FARM_NO_RUN)
@@ -388,7 +388,7 @@ void farm_told(struct sim_client *client, unsigned job, const struct rowlock_cla
     struct memory *m = &memories[job];
 
     if (claim->claimed != ROWLOCK_JOB_CLAIMED && claim->next_ms <= claim->now_ms)
-        sim_fail("job %u: %s is told to ask again at once", job, story_client(client->id));
+        sim_fail("job %u: %s must ask again at once", job, story_client(client->id));
     if (claim->claimed == ROWLOCK_JOB_NOT_DUE || claim->claimed == ROWLOCK_JOB_EARLY)
         check_not_due(node, job, claim);
     if (claim->claimed == ROWLOCK_JOB_EARLY)
@@ -400,7 +400,7 @@ void farm_told(struct sim_client *client, unsigned job, const struct rowlock_cla
     /* its node may have reported the outcome since: late, or not started */
     if (claim->lost && !is_loss(farm_outcome_of(claim->lost)) &&
         farm_outcome_of(claim->lost) != FARM_NOT_STARTED && farm_outcome_of(claim->lost))
-        sim_fail("job %u: the run before is told to be lost, and is %s", job,
+        sim_fail("job %u: the previous run is reported as lost, and is %s", job,
                  farm_outcome_name(farm_outcome_of(claim->lost)));
     if (claim->claimed == ROWLOCK_JOB_CLAIMED)
         tell("%s runs job %u, of %" PRId64 " (%d)", story_client(client->id), job, claim->due_ms,
@@ -412,7 +412,7 @@ void farm_finished(struct sim_client *client, int64_t token, enum farm_outcome o
     enum farm_outcome is = farm_outcome_of(token);
 
     if (code == ROWLOCK_OK && is != outcome && is != FARM_NO_RUN)
-        sim_fail("%s is told that its run was recorded as %s, and it is %s",
+        sim_fail("the answer to %s is that its run was recorded as %s, and it is %s",
                  story_client(client->id), farm_outcome_name(outcome), farm_outcome_name(is));
     if (code == ROWLOCK_ELOST && is != FARM_LATE && is != FARM_BROKEN && is != FARM_NO_RUN)
         sim_fail("%s is told that its run was lost, and it is recorded as %s",
@@ -450,5 +450,5 @@ void farm_check_end(void)
         sim_fail("%" PRId64 " runs have no end", left);
     for (unsigned j = 0; j < farm.jobs; j++)
         if (memories[j].row.running)
-            sim_fail("job %u: everybody is gone, and it runs", j);
+            sim_fail("job %u: all nodes have ended, and it runs", j);
 }

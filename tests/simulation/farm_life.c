@@ -80,7 +80,7 @@ static enum farm_outcome draw_outcome(const struct farm_job *job)
     return lot < job->fails ? FARM_FAILED : FARM_TIMED_OUT;
 }
 
-/* Repeats the finish if no answer came, as the command does, but not for ever. */
+/* Repeats the finish if no answer came, as the command does, but not without limit. */
 static void finish(struct sim_client *client, struct rowlock_lease *lease,
                    enum farm_outcome outcome)
 {

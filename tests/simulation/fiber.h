@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Coroutines: each client of the simulation runs as straight-line code on a stack of its own, and
- * yields where the scheduler wants to switch.
+ * yields where the scheduler switches.
  */
 #ifndef FIBER_H
 #define FIBER_H

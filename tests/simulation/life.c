@@ -89,8 +89,8 @@ int sim_acquire(struct sim_client *client, const struct sim_claim *claim, int64_
 static bool lose(struct sim_client *client, enum rowlock_status status)
 {
     client->believes = false;
-    tell(status == ROWLOCK_STATUS_STOPPED ? "%s is told to stop"
-         : status == ROWLOCK_STATUS_LOST  ? "%s is told that its lease is lost"
+    tell(status == ROWLOCK_STATUS_STOPPED ? "%s learns that it must stop"
+         : status == ROWLOCK_STATUS_LOST  ? "%s learns that its lease is lost"
                                           : "%s could not renew in time, and stops",
          story_client(client->id));
     return false;
@@ -321,7 +321,7 @@ void sim_come_new(struct sim_client *client)
         int64_t began = sim.now;
 
         if (sim_acquire(client, &claim, 30000, 20000, &lease) != ROWLOCK_OK)
-            sim_fail("P6: everybody is gone, and %s cannot be had", names[i]);
+            sim_fail("P6: all others have ended, and %s cannot be acquired", names[i]);
         else if (sim.now - began > (sim.temper.frozen ? 15000 : 8000))
             sim_fail("P6: everybody was gone, and %s was free only after %.1f s", names[i],
                      (double)(sim.now - began) / 1000);

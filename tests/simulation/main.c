@@ -84,7 +84,7 @@ static void run_stories(void)
         good = sim_scripted(story->script, n) && strcmp(story_text(false), story->text) == 0;
         result(good, story->name);
         if (!good) {
-            printf("# was told:\n");
+            printf("# actual story:\n");
             print_story(story_text(false));
             printf("# instead of:\n");
             print_story(story->text);

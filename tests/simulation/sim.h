@@ -110,7 +110,7 @@ struct sim_client {
     bool met_busy;        /* a try found the file locked by a transaction */
 };
 
-/* What distinguishes the two kinds of histories. */
+/* The differences between the two kinds of histories. */
 struct sim_kind {
     unsigned clients;
     unsigned spared; /* no fault hits this client */
@@ -118,7 +118,7 @@ struct sim_kind {
     void (*check_step)(void);                           /* checks the beliefs of all clients */
     void (*check_committed)(struct sim_client *client); /* after a commit of this client */
     const char *(*name_client)(unsigned id, char *out, size_t size);
-    /* how long a stopped client stands still */
+    /* how long a client is stopped */
     int64_t (*draw_stop)(const struct sim_client *client);
     bool (*history)(uint64_t seed); /* true: every promise was kept */
 };

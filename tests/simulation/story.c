@@ -65,7 +65,7 @@ const char *story_client(unsigned id)
 {
     char *out = buffer();
 
-    return id == 0 ? "somebody" : sim.kind->name_client(id, out, 120);
+    return id == 0 ? "an unknown client" : sim.kind->name_client(id, out, 120);
 }
 
 const char *story_claim(const struct sim_claim *claim)
@@ -109,7 +109,7 @@ static void tell_place(struct sim_client *client, const struct rowlock_reply *re
     client->behind = reply->number;
     client->place = reply->before;
     if (reply->status == ROWLOCK_STATUS_LEASED)
-        tell("%s is first: waits for %s, who holds it", me,
+        tell("%s is first: waits for %s, the holder", me,
              story_client(check_whose_token(reply->number)));
     else
         tell("%s: queued behind %s, %d before it", me,

@@ -40,7 +40,7 @@ static const struct mistake mistakes[SIM_WRONGS] = {
                          "AND waiter.called <= ?2", ""},
     [SIM_ANSWERS_NOTHING] = {"a look does not answer a roll call", "seen",
                              ",\n       called = NULL", ""},
-    [SIM_CALLS_NOBODY] = {"a roll call marks nobody", "overtake", "WHERE ?2 = 0", "WHERE 0"},
+    [SIM_CALLS_NOBODY] = {"a roll call marks no ticket", "overtake", "WHERE ?2 = 0", "WHERE 0"},
     [SIM_CLAIMS_BLINDLY] = {"a claim does not ask whether the row was changed", "job_claim",
                             "AND version = ?3", ""},
     [SIM_CLEARS_SUCCESSOR] = {"a finish ends whatever run the job has", "job_finish", FAREWELL, ""},
@@ -56,7 +56,7 @@ static const struct mistake mistakes[SIM_WRONGS] = {
     [SIM_RUNS_EARLY] = {"a node that comes early does not wait", "job_claim", "\n   AND ?5 <= CAST",
                         "\n   AND 0 <= CAST"},
     [SIM_SKIPS_ALWAYS] = {.name = "missed instants are always skipped"},
-    [SIM_REPEATS_FOR_EVER] = {.name = "nobody counts the repeats"},
+    [SIM_REPEATS_FOR_EVER] = {.name = "the repeats are not counted"},
 };
 
 /* One copy for each mistake, at an address of its own, because the driver caches compiled

@@ -43,7 +43,7 @@ signatures() { # the server's signatures of all functions whose comment does not
     esac
 }
 
-@test "what people call is on the page, as it is called, and nothing else" {
+@test "the page has the signature of every public function, and of no other" {
     separator=.
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || separator=_
     signatures | sort >there
@@ -59,7 +59,7 @@ block() {
         seen && /^```/ { if (inside) exit; inside = 1; next }
         inside' "$PAGE"
 }
-@test "every program of examples/sql is on the page, letter by letter" {
+@test "every program of examples/sql is on the page, letter for letter" {
     for file in "$SNIPPETS"/*.*; do
         grep -v SPDX-License-Identifier "$file" >program
         block "$(basename "$file")" >shown

@@ -14,7 +14,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     say "CALL rowlock_acquire('$1', 600000, '${2:-exclusive}', ${3:-NULL}, @token); SELECT @token"
 }
 
-@test "rowlock_acquire gives a token, which the command knows, and rowlock_release ends it once" {
+@test "rowlock_acquire returns a token, which the command accepts, and rowlock_release ends it once" {
     token=$(acquire one)
     [ "$token" -gt 0 ]
     rowlock check one --token "$token"
@@ -26,7 +26,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     rowlock run -n one -- true
 }
 
-@test "p1 whoever holds the name, rowlock_acquire answers NULL, and the variable keeps nothing old" {
+@test "p1 for every kind of holder rowlock_acquire returns NULL, and no old value remains" {
     token=$(acquire both)
     run say "SET @token = 1; CALL rowlock_acquire('both', 600000, 'exclusive', NULL, @token); SELECT @token"
     [ "$output" = NULL ]
@@ -38,7 +38,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     [ "$(acquire both)" -gt "$token" ]
 }
 
-@test "p8 SET timestamp neither ends a lease of another's, nor makes one that is over at once" {
+@test "p8 SET timestamp neither ends another client's lease, nor creates one that has expired" {
     token=$(acquire stamped)
     for instant in 1 2147483000; do
         run say "SET timestamp = $instant; CALL rowlock_acquire('stamped', 600000, 'exclusive', NULL, @token);
@@ -55,7 +55,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     rowlock release stamped --token "$token"
 }
 
-@test "p8 SET timestamp makes no wait endless, and a lease is waited for as long as it lives" {
+@test "p8 SET timestamp makes no wait endless; a lease is waited for while it lives" {
     sql "CALL rowlock_prepare('stamped'); CALL rowlock_prepare('other')"
     token=$(acquire stamped)
     for instant in 1 2147483000; do
@@ -85,7 +85,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     [ "$(acquire licence permit 2)" -gt "$two" ]
 }
 
-@test "p1 a lease from SQL keeps transactions away, and one from the command those who acquire" {
+@test "p1 a lease from SQL excludes transactions, and one from the command excludes acquirers" {
     token=$(acquire ground)
     run say "SET innodb_lock_wait_timeout = 1; CALL rowlock_begin_exclusive('ground')"
     [[ $output == "ERROR 1205 (HY000)"*"'ground' is held by a lease on "* ]]
@@ -95,7 +95,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     rowlock release ground --token "$token"
 }
 
-@test "who waits with the command gets what is released from SQL" {
+@test "a waiter of the command gets a lease that SQL releases" {
     token=$(acquire waited)
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 60s waited -- touch ran
     until_true is_waited_for waited
@@ -132,14 +132,14 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     rowlock check mine --token "$token"
 }
 
-@test "without autocommit a lease is committed all the same, and no transaction is left open" {
+@test "without autocommit a lease is still committed, and no transaction is left open" {
     run say "SET autocommit = 0; CALL rowlock_acquire('off', 600000, 'exclusive', NULL, @t);
              SELECT @@in_transaction; SELECT @t"
     [ "${lines[0]}" = 0 ]
     rowlock check off --token "${lines[1]}"
 }
 
-@test "rowlock_renew lengthens, never shortens, and is an error where the lease is lost or broken" {
+@test "rowlock_renew lengthens, never shortens, and fails if the lease is lost or broken" {
     token=$(acquire kept)
     before=$(sql "SELECT expires FROM rowlock_holders WHERE name = 'kept'")
     run say "CALL rowlock_renew($token, 1000)"
@@ -160,7 +160,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     [[ $output == "ERROR 1644 (RL003)"* ]]
 }
 
-@test "p6 the fence keeps the lease until the transaction ends, and is an error where it is lost" {
+@test "p6 the fence keeps the lease until the transaction ends, and fails if it is lost" {
     token=$(acquire fenced)
     open_session a 4
     open_session b 5
@@ -180,7 +180,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     [[ $output == "ERROR 1792 (25006)"*"'other' cannot be fenced in a read-only transaction"* ]]
 }
 
-@test "no procedure of the door answers with a result set" {
+@test "no public procedure returns a result set" {
     sql "CALL rowlock_prepare('silent'); CALL rowlock_prepare('counter:silent')"
     run say "CALL rowlock_prepare('silent'); CALL rowlock_acquire('leased', 60000, 'exclusive', NULL, @t);
              CALL rowlock_renew(@t, 60000);

@@ -13,7 +13,7 @@ teardown() { close_sessions; }
 is_row() { [ "$ROWLOCK_TEST_TECHNIQUE" = row ]; }
 known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]; }
 
-@test "rowlock_begin_exclusive begins a transaction at READ COMMITTED, locks, and says nothing" {
+@test "rowlock_begin_exclusive begins a transaction at READ COMMITTED, locks, and returns no rows" {
     run say "CALL rowlock_begin_exclusive('quiet'); SELECT @@in_transaction, @@tx_isolation; COMMIT"
     [ "$output" = $'1\tREAD-COMMITTED' ]
 }
@@ -25,7 +25,7 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
     [ "${lines[1]}" = $'1\t1' ]
 }
 
-@test "outside a transaction what locks in one refuses" {
+@test "outside a transaction the procedures that lock in one refuse" {
     for call in "exclusive('none')" "shared('none')" "try_exclusive('none', 0, @got)" "try_shared('none', 0, @got)" \
         "unlock('none')" "fence('none', 1)"; do
         run say "CALL rowlock_$call"
@@ -46,7 +46,7 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
     done
 }
 
-@test "a name is 1 to 255 bytes; what is none is refused everywhere" {
+@test "a name is 1 to 255 bytes; every other value is refused everywhere" {
     long=$(printf 'ä%.0s' {1..128})
     for name in NULL "''" "'$long'"; do
         for call in "begin_exclusive($name)" "begin_shared($name)" "exclusive($name)" "shared($name)" \
@@ -80,7 +80,7 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
     [ "$output" = $'1\t1' ]
 }
 
-@test "p1 shared locks go together, and keep exclusive ones away" {
+@test "p1 shared locks go together, and exclude exclusive ones" {
     if ! is_row; then
         run say "CALL rowlock_begin_shared('shared')"
         [[ $output == "ERROR 1644 (RL004)"*"technique insert has exclusive locks only" ]]
@@ -103,7 +103,7 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
     rowlock run --tx -n shared -- true
 }
 
-@test "a wait for a row ends by innodb_lock_wait_timeout, of the session or of the one call" {
+@test "a wait for a row ends by innodb_lock_wait_timeout, of the session or of the call" {
     sql "CALL rowlock_prepare('other')"
     hold patience
     for first in "SET innodb_lock_wait_timeout = 1; CALL" "SET STATEMENT innodb_lock_wait_timeout = 1 FOR CALL"; do
@@ -183,7 +183,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     rowlock release leased --token "$token"
 }
 
-@test "what nobody has prepared is refused in an open transaction, and begin_exclusive prepares it" {
+@test "an unprepared name is refused in an open transaction, and begin_exclusive prepares it" {
     run say "CALL rowlock_begin_exclusive('first'); CALL rowlock_exclusive('unknown'); SELECT @@in_transaction;
              COMMIT; CALL rowlock_prepare('unknown'); CALL rowlock_begin_exclusive('first');
              CALL rowlock_exclusive('unknown'); SELECT 'locked'; COMMIT"
@@ -196,7 +196,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     fi
 }
 
-@test "rowlock_unlock takes the row away with the COMMIT, and not with a ROLLBACK" {
+@test "rowlock_unlock removes the row with the COMMIT, and not with a ROLLBACK" {
     run say "CALL rowlock_begin_exclusive('gone'); CALL rowlock_unlock('gone'); ROLLBACK"
     [ -z "$output" ]
     ! is_row || known gone
@@ -205,7 +205,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     run ! known gone
 }
 
-@test "p1 a name that is unlocked stays locked until COMMIT; who waits for it gets it then" {
+@test "p1 an unlocked name stays locked until COMMIT; then its waiter gets it" {
     open_session a 4
     open_session b 5
     echo "CALL rowlock_begin_exclusive('waited'); CALL rowlock_unlock('waited'); SELECT 'unlocked';" >&4
@@ -225,7 +225,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     rowlock run --tx waited -- true
 }
 
-@test "who waits in an open transaction for a name that is unlocked is told that it is not prepared" {
+@test "a waiter in an open transaction for an unlocked name gets the error that it is not prepared" {
     sql "CALL rowlock_prepare('open'); CALL rowlock_prepare('other')"
     open_session a 4
     open_session b 5
@@ -244,7 +244,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     echo 'ROLLBACK;' >&5
 }
 
-@test "rowlock_unlock leaves alone what another shares, and waits for nobody" {
+@test "rowlock_unlock keeps a name that another session shares, and does not wait" {
     if ! is_row; then return; fi
     open_session a 4
     open_session b 5
@@ -261,7 +261,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     run ! known several
 }
 
-@test "rowlock_vacuum says how many it has removed, keeps what is locked, and refuses inside a transaction" {
+@test "rowlock_vacuum returns how many it removed, keeps locked ones, refuses in a transaction" {
     run say "START TRANSACTION; CALL rowlock_vacuum(@n)"
     [[ $output == "ERROR 1644 (RL007)"*"COMMIT or ROLLBACK first" ]]
     sql "CALL rowlock_vacuum(@n)"
@@ -280,7 +280,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     let_go
 }
 
-@test "technique insert: a committed row is in the way, and the error says who can remove it" {
+@test "technique insert: a committed row blocks the name, and the error names who can remove it" {
     if is_row; then return; fi
     sql "INSERT INTO rowlock_object (uuid, id) VALUES ('forgotten', 'left')"
     run say "CALL rowlock_begin_exclusive('left')"
@@ -289,7 +289,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     [ "$output" = $'1\nlocked' ]
 }
 
-@test "rowlock_next answers in its OUT parameter, without a gap" {
+@test "rowlock_next returns gapless numbers in its OUT parameter" {
     sql "CALL rowlock_prepare('counter:bill')"
     run say "CALL rowlock_begin_exclusive('bills'); CALL rowlock_next('bill', @a); ROLLBACK;
              CALL rowlock_begin_exclusive('bills'); CALL rowlock_next('bill', @b); CALL rowlock_next('bill', @c);
@@ -297,7 +297,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     [ "$output" = $'1\t1\t2' ]
 }
 
-@test "a name may hold quotes, and what looks like SQL" {
+@test "a name may contain quotes, and text that looks like SQL" {
     sql "CALL rowlock_prepare('it''s; DROP TABLE rowlock_meta -- \\\\ \"')"
     run say "CALL rowlock_begin_exclusive('it''s; DROP TABLE rowlock_meta -- \\\\ \"'); SELECT 'locked'; COMMIT;
              SELECT count(*) FROM rowlock_meta"

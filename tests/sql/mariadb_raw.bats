@@ -12,7 +12,7 @@ load raw.bash
 setup_file() { install_on_the_article_s_table; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-@test "a lease keeps no program waiting that knows the two statements only; run --tx does" {
+@test "a lease does not block a program that only uses the two statements; run --tx does" {
     hold_lease "$NAME"
     raw_begin client
     until_true raw_says locked

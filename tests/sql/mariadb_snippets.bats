@@ -10,7 +10,7 @@ load snippets.bash
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-@test "the mariadb client waits, and goes on" { waits_and_goes_on mariadb_lock.sql; }
-@test "Python waits, and goes on" { waits_and_goes_on mariadb_lock.py; }
-@test "Node waits, and goes on" { waits_and_goes_on mariadb_lock.js; }
-@test "Java waits, and goes on" { waits_and_goes_on MariadbLock.java; }
+@test "the mariadb client waits, and continues" { waits_and_goes_on mariadb_lock.sql; }
+@test "Python waits, and continues" { waits_and_goes_on mariadb_lock.py; }
+@test "Node waits, and continues" { waits_and_goes_on mariadb_lock.js; }
+@test "Java waits, and continues" { waits_and_goes_on MariadbLock.java; }

@@ -51,7 +51,7 @@ let_b_wait_for() {
     until_true waits_for_a_row b
 }
 
-@test "holders shows leases as they are, not the expired ones" {
+@test "holders shows leases with their values, except expired ones" {
     sql "CALL rowlock_acquire('$quoted', 600000, 'exclusive', NULL, @t)"
     sql "CALL rowlock_acquire('permits', 600000, 'permit', 3, @t)"
     note=$(rowlock hold --for 10m --note 'ask Ann' shown)
@@ -67,7 +67,7 @@ let_b_wait_for() {
     [ "$(sql "SELECT leased FROM rowlock_names WHERE name = 'permits'")" = 1 ]
 }
 
-@test "waiters shows who waits for a lease, in the order of the queue" {
+@test "waiters shows the waiters for a lease, in the order of the queue" {
     token=$(say "CALL rowlock_acquire('queue', 600000, 'exclusive', NULL, @t); SELECT @t")
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 600s queue -- true
     first() { one_row "SELECT count(*) FROM rowlock_waiters WHERE name = 'queue' AND kind = 'lease' AND place = 1"; }
@@ -94,7 +94,7 @@ let_b_wait_for() {
     until_seen gone
 }
 
-@test "a prepared transaction that holds a name is shown as one, without a session" {
+@test "a prepared transaction that holds a name is marked as prepared, without a session" {
     sql "CALL rowlock_prepare('prepared'); CALL rowlock_prepare('counter:in xa')"
     open_session a 4
     # rowlock_next writes: InnoDB lists a transaction without a session only if it wrote
@@ -119,7 +119,7 @@ let_b_wait_for() {
     until_true said b locked
 }
 
-@test "transactions on a table of one's own are shown by the names in it" {
+@test "transactions on an existing table are shown by the names in it" {
     [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || return 0
     other=${database}_own
     sql "DROP DATABASE IF EXISTS $other; CREATE DATABASE $other"
@@ -137,7 +137,7 @@ let_b_wait_for() {
     sql "DROP DATABASE $other"
 }
 
-@test "names shows what technique row keeps; jobs and subjects what they are" {
+@test "names shows the names that technique row keeps; jobs and subjects their states" {
     sql "CALL rowlock_prepare('plain')"
     kept=$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo $'1\t0' || true)
     [ "$(sql "SELECT kept, leased FROM rowlock_names WHERE name = 'plain'")" = "$kept" ]
@@ -168,7 +168,7 @@ let_b_wait_for() {
     [[ $output == "ERROR 1142 "* ]]
 }
 
-@test "who only looks sees every lease and locks nothing; transactions with PROCESS alone" {
+@test "a read-only account sees every lease and locks nothing; transactions only with PROCESS" {
     sql "CALL rowlock_acquire('seen', 600000, 'exclusive', NULL, @t)"
     let_b_wait_for contended
     seen() { say_as "$eye" "SELECT name, kind FROM rowlock_holders WHERE name IN ('seen', 'contended') ORDER BY 1"; }

@@ -29,7 +29,7 @@ table() { # ROLE NAME
 }
 trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN RETURN NEW; END \$\$"
 
-@test "p12_a table rowlock_object of another role is refused, with its owner; the statement that is named helps" {
+@test "p12_a table rowlock_object of another role is refused, with its owner; the advice helps" {
     table "$mallory" rowlock_object
     sql "SET ROLE $mallory; $trap_function; CREATE TRIGGER seize BEFORE INSERT ON public.rowlock_object EXECUTE FUNCTION public.seize()"
     refuses "rowlock_object, which belongs to $mallory, cannot be used"
@@ -40,7 +40,7 @@ trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql A
     rowlock run --tx -n x -- true
 }
 
-@test "p12_a table that runs code of its own is refused, chosen by --table or not" {
+@test "p12_a table that runs code is refused, chosen by --table or not" {
     for name in rowlock_object own; do
         option=()
         [ $name = rowlock_object ] || option=(--table $name)
@@ -69,7 +69,7 @@ trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql A
     sql "DROP VIEW public.rowlock_object"
 }
 
-@test "defaults and indexes of the server's own are no hindrance" {
+@test "the server's own defaults and indexes are accepted" {
     table tester own
     sql "ALTER TABLE public.own ALTER locked_ts SET DEFAULT now(); CREATE INDEX ON public.own (lower(id))"
     install --table own

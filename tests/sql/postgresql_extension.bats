@@ -35,7 +35,7 @@ objects() {
          SELECT 'meta', m FROM rowlock.meta m;"
 }
 
-@test "the extension creates, object by object, what schema install creates" {
+@test "the extension creates the same objects as schema install" {
     rowlock schema install
     objects >installed
     fresh_database "e${BATS_TEST_NUMBER}_b"
@@ -85,7 +85,7 @@ objects() {
     rowlock vacuum
 }
 
-@test "schema install, upgrade and uninstall know the extension, say what to type and change nothing" {
+@test "schema install, upgrade and uninstall recognize the extension, and change nothing" {
     as_tester 'CREATE EXTENSION rowlock'
     objects >before
     run --separate-stderr rowlock schema install
@@ -129,7 +129,7 @@ objects() {
     rowlock schema uninstall --force
 }
 
-@test "CREATE EXTENSION beside a schema that install made is refused, with a hint, and changes nothing" {
+@test "CREATE EXTENSION beside an installed schema is refused, with a hint, and changes nothing" {
     rowlock schema install
     rowlock next invoice
     objects >before
@@ -142,7 +142,7 @@ objects() {
     [ "$(rowlock next invoice)" = 2 ]
 }
 
-@test "an installer and CREATE EXTENSION at once: one of them makes it, the other finds it" {
+@test "an installer and CREATE EXTENSION concurrently: one of them creates it, the other finds it" {
     as_tester "CREATE FUNCTION tries() RETURNS text LANGUAGE plpgsql AS \$\$
                BEGIN CREATE EXTENSION rowlock; RETURN 'created'; EXCEPTION WHEN duplicate_schema THEN RETURN 'refused'; END \$\$"
     rowlock schema install >installer 2>&1 3>&- &
@@ -160,7 +160,7 @@ objects() {
     rowlock run x -- true
 }
 
-@test "DROP EXTENSION leaves nothing, and spares what others have put into its schema" {
+@test "DROP EXTENSION leaves nothing, and keeps other objects in its schema" {
     as_tester 'CREATE EXTENSION rowlock'
     rowlock run x -- true
     as_tester 'CREATE TABLE rowlock.own (n integer)'
@@ -177,7 +177,7 @@ objects() {
     rowlock run -w 20 x -- true
 }
 
-@test "the printed GRANTs let a role of the least rights use it" {
+@test "the printed GRANTs let a role with the least privileges use it" {
     as_tester 'CREATE EXTENSION rowlock'
     sql 'CREATE ROLE least LOGIN'
     run "$ROWLOCK" --db "${ROWLOCK_TEST_URL/tester@/least@}" run -n x -- true
@@ -192,7 +192,7 @@ objects() {
     sql 'DROP OWNED BY least; DROP ROLE least'
 }
 
-@test "schema print --extension: what make installs; of PostgreSQL and technique native alone" {
+@test "schema print --extension: the text that make installs; only PostgreSQL, technique native" {
     "$ROWLOCK" schema print postgresql --extension >printed
     cmp printed "$stage$(pg pg_config --sharedir)/extension/rowlock--1.sql"
     run ! grep -qE '^(BEGIN;|COMMIT;|GRANT )' printed
@@ -207,7 +207,7 @@ objects() {
     [[ $status = 64 && $output == *"CREATE EXTENSION rowlock"* ]]
 }
 
-@test "make uninstall-extension leaves no file; without PGXS make says what is missing" {
+@test "make uninstall-extension leaves no file; without PGXS make names the missing package" {
     make_extension install-extension DESTDIR="$PWD/there"
     [ "$(find there -type f | wc -l)" = 2 ]
     [ "$(find there -name rowlock.control -perm 644)" = "there$(pg pg_config --sharedir)/extension/rowlock.control" ]

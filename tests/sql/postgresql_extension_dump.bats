@@ -45,7 +45,7 @@ rise_above() {
     done
 }
 
-@test "a dump restored elsewhere: every row is there, counters go on, jobs and leases stand, tokens rise" {
+@test "a dump restored elsewhere has every row; counters continue, leases stay, tokens rise" {
     as_tester 'CREATE EXTENSION rowlock'
     fill
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- true
@@ -76,7 +76,7 @@ rise_above() {
     rowlock run -w 20 x -- true # the old server's waiters do not exist here
 }
 
-@test "a dump carries all that a schema's dump carries" {
+@test "a dump carries everything that a schema's dump carries" {
     rowlock schema install
     fill
     contents >before
@@ -98,7 +98,7 @@ rise_above() {
               AND NOT EXISTS (SELECT FROM pg_extension e WHERE extname = 'rowlock' AND c.oid = ANY (e.extconfig))")" = 0 ]
 }
 
-@test "p3 an older dump restored into the same database: tokens rise all the same" {
+@test "p3 an older dump restored into the same database: tokens still rise" {
     as_tester 'CREATE EXTENSION rowlock'
     fill
     pg pg_dump "$ROWLOCK_TEST_URL" >dump.sql
@@ -123,7 +123,7 @@ rise_above() {
     rise_above "$last"
 }
 
-@test "grants are carried: a role of the least rights goes on" {
+@test "grants are carried: a role with the least privileges continues" {
     as_tester 'CREATE EXTENSION rowlock'
     sql 'CREATE ROLE carried LOGIN'
     rowlock schema print --grants --role carried | psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL"
@@ -143,7 +143,7 @@ rise_above() {
     fresh_database "d${BATS_TEST_NUMBER}_b" && sql 'DROP ROLE carried'
 }
 
-@test "it belongs to whoever restores it: --role says who" {
+@test "it belongs to the role that restores it, which --role chooses" {
     as_tester 'CREATE EXTENSION rowlock'
     pg pg_dump -Fc -f dump "$ROWLOCK_TEST_URL"
     fresh_database "d${BATS_TEST_NUMBER}_b"
@@ -153,7 +153,7 @@ rise_above() {
     as_tester 'DROP EXTENSION rowlock'
 }
 
-@test "a dump of some schemas carries it if -e asks for it" {
+@test "a dump of selected schemas carries it if -e asks for it" {
     as_tester 'CREATE EXTENSION rowlock'
     rowlock next invoice
     as_tester 'CREATE SCHEMA app' && as_tester 'CREATE TABLE app.bond (id integer)'
@@ -178,7 +178,7 @@ becomes_an_extension() { # [OPTION...] of pg_dump, as in docs/extension.md
     as_tester "SELECT rowlock.fence('x', $token)"
 }
 
-@test "a schema that install made becomes an extension, and one that install makes again; the rows stay" {
+@test "an installed schema becomes an extension, and the reverse; the rows stay" {
     rowlock schema install
     becomes_an_extension
     # and in the other direction

@@ -27,7 +27,7 @@ build() { # [SED-SCRIPT]: the class, with changes
 run_java() { exec java -cp "classes:$CLASSES" JpaLock "$(jdbc_url)"; }
 rows() { sql 'SELECT count(*) FROM businessobjectlock'; }
 
-@test "JPA waits, and goes on; nothing is left" {
+@test "JPA waits, and continues; no row is left" {
     build
     waits_and_goes_on JpaLock.java
     [ "$(rows)" = 0 ]

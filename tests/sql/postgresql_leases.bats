@@ -22,7 +22,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$status" = 75 ]
 }
 
-@test "a lease by SQL keeps the command, transactions and other leases out, until it is released" {
+@test "a lease by SQL excludes the command, transactions and other leases until it is released" {
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
     [ "$token" -gt 0 ]
     [ "$(db "SELECT coalesce(rowlock.acquire('x', '5 min')::text, 'busy')")" = busy ]
@@ -79,7 +79,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$(db "SELECT rowlock.release($token)")$(db "SELECT rowlock.release(NULL)")" = ff ]
 }
 
-@test "shared leases go together, and permits up to their limit, which all must state alike" {
+@test "shared leases go together, and permits up to their limit, which all must state equally" {
     one=$(db "SELECT rowlock.acquire('s', '5 min', 'shared')")
     two=$(db "SELECT rowlock.acquire('s', '5 min', 'shared')")
     [ "$two" -gt "$one" ]
@@ -94,7 +94,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [[ $output == *'limit 3'*'limit 4'* ]]
 }
 
-@test "a busy name is no error, whoever holds it: a transaction, the command, one who waits before us" {
+@test "a busy name is not an error, for every holder: a transaction, the command, an earlier waiter" {
     db "SELECT rowlock.prepare('x')"
     open_session a
     ask a "BEGIN"
@@ -134,7 +134,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$(db "SELECT count(*) FROM rowlock.lease")" = 1 ]
 }
 
-@test "in a transaction it is a lease from COMMIT on, and none after ROLLBACK; no setting is left changed" {
+@test "in a transaction the lease exists from COMMIT on, and not after ROLLBACK; no setting changes" {
     settings="SELECT string_agg(current_setting(s), ' ') FROM unnest('{lock_timeout,synchronous_commit,
               idle_in_transaction_session_timeout,transaction_isolation}'::text[]) s"
     db "SELECT rowlock.prepare('held')"
@@ -171,13 +171,13 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
 }
 
 # A transaction lock becomes a lease without a gap.
-@test "who has locked the name in his transaction may acquire it there" {
+@test "a transaction that has locked the name may acquire it" {
     db "SELECT rowlock.prepare('x')"
     token=$(db "BEGIN" "SELECT 't' FROM rowlock.exclusive('x')" "SELECT rowlock.acquire('x', '5 min')" "COMMIT" | tail -n 1)
     rowlock check x --token "$token"
 }
 
-@test "twenty sessions at once, and one gets it" {
+@test "twenty concurrent sessions, and one gets it" {
     for n in $(seq 20); do
         db "SELECT 'got ' || rowlock.acquire('crowd', '5 min')" >"crowd-$n" 3>&- &
     done

@@ -47,7 +47,7 @@ is_locked() { # NAME: as seen by another session
     run ! grep -vE '^1?$' <<<"$output"
 }
 
-@test "a null, an empty and a too long name are refused, and so is every call above READ COMMITTED" {
+@test "null, empty and too long names are refused, and so is every call above READ COMMITTED" {
     for name in "NULL" "''" "repeat('x', 256)" "NULL::bigint"; do
         for call in exclusive try_exclusive unlock prepare; do
             fails_with RL003 "SELECT rowlock.$call($name)"
@@ -81,7 +81,7 @@ is_locked() { # NAME: as seen by another session
     db "SELECT rowlock.exclusive('x')"
 }
 
-@test "who waits for a lease gets the name when it is released, and the time-outs are as they were" {
+@test "a waiter for a lease gets the name when it is released, and the timeouts are unchanged" {
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
     open_session a
     ask a "SET lock_timeout = '20s'"
@@ -96,7 +96,7 @@ is_locked() { # NAME: as seen by another session
     answer a '^20s$'
 }
 
-@test "unlock removes what the lock left behind, at COMMIT, and not what others hold or wait for" {
+@test "unlock removes the lock's row at COMMIT, and no row that others hold or wait for" {
     kept=0
     [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || kept=1
     count="SELECT count(*) FROM rowlock.names() n WHERE n = 'x'"
@@ -136,7 +136,7 @@ is_locked() { # NAME: as seen by another session
     [ "$(db "SELECT count(*) FROM rowlock.names() n WHERE n = '7'")" = 0 ]
 }
 
-@test "vacuum says how many it removed, and keeps what is locked" {
+@test "vacuum returns how many it removed, and keeps locked ones" {
     db "SELECT rowlock.vacuum()"
     [ "$(db "SELECT rowlock.vacuum()")" = 0 ]
     db "SELECT rowlock.prepare(n) FROM unnest('{shared,exclusive,free}'::text[]) n"
@@ -168,7 +168,7 @@ is_locked() { # NAME: as seen by another session
     [ "$removed" = "$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo 2 || echo 0)" ]
 }
 
-@test "every function of rowlock's is VOLATILE where it touches anything, and nobody's by default" {
+@test "every function with side effects is VOLATILE, and none is granted by default" {
     [ "$(sql "SELECT count(*) FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace
               AND provolatile <> 'v' AND proname NOT IN ('key', 'session_key', 'rank', 'can_share')")" = 0 ]
     [ "$(sql "SELECT count(*) FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner))) a
@@ -180,7 +180,7 @@ is_locked() { # NAME: as seen by another session
 }
 
 # A database with that encoding does not check incoming text.
-@test "h3 SQL_ASCII: what is not UTF-8 is no name, short or long" {
+@test "h3 SQL_ASCII: bytes that are not UTF-8 are not a valid name, short or long" {
     local name=ascii_$ROWLOCK_TEST_TECHNIQUE url
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -c "DROP DATABASE IF EXISTS $name" \
         -c "CREATE DATABASE $name OWNER tester ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'" 2>&1

@@ -48,7 +48,7 @@ old() { # STATEMENT...: as the old program
 insert="INSERT INTO businessobjectlock (uuid, id, locked_ts) VALUES (md5(random()::text), 'x', now())"
 delete="DELETE FROM businessobjectlock WHERE id = 'x'"
 
-@test "an old program waits for a lease, holding the key, until it is released" {
+@test "an old program waits for a lease, while it holds the key, until the lease is released" {
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
     open_session a "$old_url"
     ask a "BEGIN"
@@ -87,7 +87,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     old "BEGIN" "$insert" "$delete" "COMMIT"
 }
 
-@test "shared leases and permits are in its way too; other names and expired leases are not" {
+@test "it also waits for shared leases and permits; not for other names and expired leases" {
     for options in "'5 min', 'shared'" "'5 min', 'permit', 3"; do
         token=$(db "SELECT rowlock.acquire('x', $options)")
         run old "SET lock_timeout = '1s'" "$insert"
@@ -101,7 +101,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     [ "$(db "SELECT count(*) FROM rowlock.lease WHERE token = $expired")" = 0 ]
 }
 
-@test "two old programs and rowlock keep each other waiting as before" {
+@test "two old programs and rowlock exclude each other as before" {
     open_session a "$old_url"
     open_session b "$old_url"
     ask a "BEGIN"
@@ -132,7 +132,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     done
 }
 
-@test "rowlock's own rows are known by their uuid, and no setting switches the trigger off" {
+@test "rowlock's own rows are recognized by their uuid, and no setting switches the trigger off" {
     sql "CREATE TABLE public.seen (uuid text);
          CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
          'BEGIN INSERT INTO public.seen VALUES (NEW.uuid); RETURN NEW; END';
@@ -151,7 +151,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     rowlock release x --token "$token"
 }
 
-@test "nobody calls the trigger's function, or anything else in the schema, by himself" {
+@test "no role can call the trigger's function, or any other function in the schema, directly" {
     run old "SELECT rowlock.respect_leases()"
     [[ $output == *"ERROR:  42501: "* ]]
     run old "SELECT rowlock.exclusive('x')"
@@ -166,7 +166,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     rowlock release x --token "$token"
 }
 
-@test "uninstall takes the trigger away from a table that is another's, and leaves the table" {
+@test "uninstall removes the trigger from another owner's table, and keeps the table" {
     triggers="SELECT count(*) FROM pg_trigger WHERE tgrelid = '$path.businessobjectlock'::regclass AND NOT tgisinternal"
     [ "$(sql "$triggers")" = 1 ]
     rowlock schema uninstall --force
@@ -176,7 +176,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     [ "$(sql "$triggers")" = 1 ]
 }
 
-@test "a table whose uuid cannot hold rowlock's is refused" {
+@test "a table whose uuid column cannot hold rowlock's values is refused" {
     rowlock schema uninstall --force
     sql "ALTER TABLE $path.businessobjectlock ALTER uuid TYPE varchar(31)"
     run rowlock schema install --technique insert --table businessobjectlock
@@ -185,7 +185,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     [[ $output == *'column uuid'* ]]
 }
 
-@test "a schema whose name would end a text is refused" {
+@test "a schema whose name would end a string is refused" {
     rowlock schema uninstall --force
     # shellcheck disable=SC2016
     for name in "it's" 'a$$b'; do
@@ -209,7 +209,7 @@ stranger() {
         CREATE TABLE $1.t (uuid text, id $1.kind); RESET ROLE;"
 }
 
-@test "the trigger's function lends its rights to no type of a program's own" {
+@test "the trigger's function lends its rights to no user-defined type" {
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" <<SQL
 $(stranger own)
 CREATE TRIGGER t AFTER INSERT ON own.t FOR EACH ROW EXECUTE FUNCTION rowlock.respect_leases();
@@ -220,7 +220,7 @@ SQL
     [[ $output == *"ERROR:  RL003: "* ]]
 }
 
-@test "who is granted the use of rowlock cannot put the trigger on a table of its own" {
+@test "a role with the right to use rowlock cannot put the trigger on its own table" {
     rowlock schema print --technique insert --table businessobjectlock --role "$old_role" --grants |
         sed "s/public\.businessobjectlock/$path.businessobjectlock/" >grants
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants -c "$(stranger own)"

@@ -15,11 +15,11 @@ setup_file() {
 }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-@test "the trap works: an operator of public is found before one of the catalog that fits by a cast" {
+@test "the trap works: an exact operator of public wins over one of the catalog that needs a cast" {
     fails_with P0001 "SELECT 1::bigint * interval '1 s'"
 }
 
-@test "no function of the door uses an operator of public" {
+@test "no public function uses an operator of public" {
     db "SELECT rowlock.prepare('x')" "SELECT rowlock.prepare('counter:c')" "SELECT rowlock.prepare(7)"
     db BEGIN "SELECT rowlock.exclusive('x')" "SELECT rowlock.try_exclusive('x', '1 s')" COMMIT
     db BEGIN "SELECT rowlock.exclusive(7)" "SELECT rowlock.unlock(7)" COMMIT

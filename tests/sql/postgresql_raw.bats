@@ -11,7 +11,7 @@ load raw.bash
 setup_file() { install_on_the_article_s_table; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-@test "p1 what rowlock run holds, a lease, the two statements wait for" {
+@test "p1 the two statements wait for a lease that rowlock run holds" {
     for program in client python; do
         hold_lease "$NAME"
         raw_begin "$program"
@@ -25,7 +25,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     done
 }
 
-@test "the two statements wait for a lease as long as lock_timeout says, and are told who has it" {
+@test "the two statements wait for a lease until lock_timeout, and the error names the holder" {
     token=$(rowlock hold --for 1h --note 'ask Ann' "$NAME")
     { echo "SET lock_timeout = '1s';"; two_statements; } >in
     run client <in
@@ -38,7 +38,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 }
 
 # As the article's log shows: whenever one thread commits, another one continues.
-@test "p1 ConcurrentTest: who commits lets exactly one other insert" {
+@test "p1 ConcurrentTest: each commit lets exactly one other thread insert" {
     /usr/bin/python3 "$BATS_TEST_DIRNAME/concurrent.py" "$ROWLOCK_TEST_URL" >log
     cat log
     turns=$(awk -F'\t' '/\t(rows inserted:1|rows deleted:1|doing commit\.\.\.)$/ { print $2 }' log | uniq -c | awk '{ print $1 }')

@@ -10,12 +10,12 @@ load snippets.bash
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-@test "psql waits, and goes on" { waits_and_goes_on lock.sql; }
-@test "Python waits, and goes on" { waits_and_goes_on lock.py; }
-@test "Node waits, and goes on" { waits_and_goes_on lock.js; }
-@test "Java waits, and goes on" { waits_and_goes_on Lock.java; }
+@test "psql waits, and continues" { waits_and_goes_on lock.sql; }
+@test "Python waits, and continues" { waits_and_goes_on lock.py; }
+@test "Node waits, and continues" { waits_and_goes_on lock.js; }
+@test "Java waits, and continues" { waits_and_goes_on Lock.java; }
 
-@test "try: does something else where the name is busy, and the work where it is free" {
+@test "try: does something else if the name is busy, and the work if it is free" {
     create_bond
     sql 'CREATE TABLE IF NOT EXISTS later (id TEXT); DELETE FROM later; GRANT ALL ON later TO tester'
     hold "$NAME"
@@ -28,7 +28,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(handled)|$(sql 'SELECT count(*) FROM later')" = '1|1' ]
 }
 
-@test "a lease from Python: refused while another has it, then had, renewed, fenced and given back" {
+@test "a lease from Python: refused while another has it, then acquired, renewed, fenced, released" {
     create_bond
     token=$(rowlock hold --for 1h --note 'ask Ann' import)
     snippet lease.py

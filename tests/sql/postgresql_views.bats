@@ -17,7 +17,7 @@ teardown() {
     sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.beat; DELETE FROM rowlock.waiter"
 }
 
-@test "a lease in holders, and who waits for it in waiters, in their order" {
+@test "a lease in holders, and its waiters in waiters, in their order" {
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
     [ "$(db "SELECT name, kind, mode, token, permits, note, broken, waiting, expires > now() + interval '1 min', since <= clock_timestamp(),
              host <> '', key = rowlock.key('x') FROM rowlock.holders")" = "x|lease|exclusive|$token||ask Ann|f|0|t|t|t|t" ]
@@ -44,7 +44,7 @@ teardown() {
     [ "$(db "SELECT ticket, place FROM rowlock.waiters")" = '7|1' ]
 }
 
-@test "permits are one row a token" {
+@test "permits are one row per token" {
     db "SELECT rowlock.acquire('p', '5 min', 'permit', 3)" "SELECT rowlock.acquire('p', '5 min', 'permit', 3)"
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --limit 3 p -- sh -c 'echo >held; until [ -e let-go ]; do sleep 0.02; done'
     until_true is_there held
@@ -52,7 +52,7 @@ teardown() {
     touch let-go
 }
 
-@test "transactions by name where the name is known, else as unknown, with their key; and who waits for them" {
+@test "transactions by name or, if it is unknown, by key; and their waiters" {
     db "SELECT rowlock.prepare(n) FROM unnest('{x,counter:c}'::text[]) n" "SELECT rowlock.next('c')"
     open_session a
     ask a "BEGIN"
@@ -85,14 +85,14 @@ teardown() {
     [ "$(db "SELECT count(*) FROM rowlock.holders")" = 0 ]
 }
 
-@test "another program's advisory lock is shown as what it is" {
+@test "another program's advisory lock is marked as such" {
     open_session a
     ask a "SELECT pg_advisory_lock(4711), 'done'"
     answer a 'done$'
     [ "$(db "SELECT name IS NULL, kind, mode, key FROM rowlock.holders")" = 't|unknown|exclusive|4711' ]
 }
 
-@test "names tells where each is from, jobs and subjects what became of them" {
+@test "names shows the source of each name, jobs and subjects their last results" {
     rowlock job nightly --every 1d -- true
     run rowlock job broken --every 1d -- sh -c 'exit 3'
     rowlock refresh rates --max-age 1d -- true
@@ -114,7 +114,7 @@ teardown() {
     wait "$started"
 }
 
-@test "after the printed GRANTs pg_monitor looks, by the views and by the command, and no more; so does the application" {
+@test "the printed GRANTs let pg_monitor and the application read the views and use ls, no more" {
     monitor=monitor_${ROWLOCK_TEST_URL##*_}
     application=application_${ROWLOCK_TEST_URL##*_}
     sql "CREATE ROLE $monitor LOGIN IN ROLE pg_monitor; CREATE ROLE $application LOGIN" >/dev/null
@@ -143,7 +143,7 @@ teardown() {
     [ $wrong = 0 ]
 }
 
-@test "uninstall drops the views, and keeps a stranger's" {
+@test "uninstall drops the views, and keeps other roles' objects" {
     sql "CREATE VIEW rowlock.mine AS SELECT 1 AS one"
     run rowlock schema uninstall --force
     [ "$status" != 0 ]
@@ -152,7 +152,7 @@ teardown() {
     rowlock schema uninstall --force
     install_technique
 }
-@test "every function has a comment, which marks it unless people call it" {
+@test "every function has a comment, which marks internal ones" {
     [ "$(sql "SELECT count(*) FROM pg_proc p WHERE p.pronamespace = 'rowlock'::regnamespace
                AND obj_description(p.oid, 'pg_proc') IS NULL")" = 0 ]
     [ "$(sql "SELECT obj_description('rowlock.lift_numbers()'::regprocedure, 'pg_proc')")" = \

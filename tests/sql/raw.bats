@@ -15,7 +15,7 @@ setup() {
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || programs=client
 }
 
-@test "p1 what the two statements hold, rowlock run waits for: in a transaction, and with a lease" {
+@test "p1 rowlock run waits for the two statements: in a transaction, and with a lease" {
     for program in $programs; do
         raw_begin "$program"
         until_true raw_says locked
@@ -40,7 +40,7 @@ setup() {
     done
 }
 
-@test "p1 what rowlock run --tx holds, the two statements wait for" {
+@test "p1 the two statements wait for rowlock run --tx" {
     for program in $programs; do
         hold "$NAME"
         raw_begin "$program"
@@ -54,7 +54,7 @@ setup() {
     done
 }
 
-@test "p10 what the two statements leave in the table is nothing" {
+@test "p10 the two statements leave no row in the table" {
     for program in $programs; do
         raw_begin "$program"
         until_true raw_says locked

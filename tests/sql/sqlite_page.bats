@@ -46,7 +46,7 @@ acquire() { # NAME OPTION...: sets token
     token=$(rowlock acquire --ttl 60s "$@" "$name")
 }
 
-@test "each block of the page is done by a test of this file" {
+@test "each block of the page has a test in this file" {
     sed -n '/^```sql$/{n;p}' "$PAGE" >blocks
     [ "$(wc -l <blocks)" -ge 8 ]
     while read -r _ name; do
@@ -56,7 +56,7 @@ acquire() { # NAME OPTION...: sets token
     [ ! -s undone ]
 }
 
-@test "see: who holds, who waits, names, jobs and subjects" {
+@test "see: holders, waiters, names, jobs and subjects" {
     acquire import --note 'ask Ann'
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run import -- true
     waiting=$started
@@ -75,7 +75,7 @@ acquire() { # NAME OPTION...: sets token
     [[ $output == *"report|COMPLETE|20"* ]]
 }
 
-@test "see: what has expired or ended is not shown, what was told to end is" {
+@test "see: expired and ended leases are not shown, stopping ones are" {
     do_block acquire >token
     [ "$(sql 'SELECT count(*) FROM rowlock_holders')" = 1 ]
     rowlock break import
@@ -84,7 +84,7 @@ acquire() { # NAME OPTION...: sets token
     [ "$(sql 'SELECT count(*) FROM rowlock_holders')" = 0 ]
 }
 
-@test "p1 lock: refused while rowlock has a lease of the name, done when it has not" {
+@test "p1 lock: refused while rowlock has a lease on the name, done otherwise" {
     acquire "$BOND"
     refused "the name is leased" lock
     rowlock release "$BOND" --token "$token"
@@ -145,7 +145,7 @@ end_session() {
     [ "$(sql "SELECT last FROM rowlock_counter")" = 1 ]
 }
 
-@test "lock: a transaction that has read what is old is refused" {
+@test "lock: a transaction that has read old data is refused" {
     run sqlite3 -batch "${ROWLOCK_TEST_URL#sqlite:}" <<SQL
 .bail on
 BEGIN;
@@ -161,7 +161,7 @@ SQL
     [ "$(price)" = 105 ]
 }
 
-@test "lock: a name that is none, and a row that another program left" {
+@test "lock: an invalid name, and a row that another program left" {
     run sql "BEGIN IMMEDIATE; INSERT INTO rowlock_exclusive (name) VALUES ('')"
     [[ $output == *"of 1 to 255 bytes"* ]]
     run sql "BEGIN IMMEDIATE; INSERT INTO rowlock_exclusive (name) VALUES (NULL)"
@@ -174,7 +174,7 @@ SQL
     do_block lock
 }
 
-@test "p1 lock, acquire: a BLOB of the same bytes, as some drivers bind them, is refused and no second name" {
+@test "p1 lock, acquire: a BLOB of the same bytes, as some drivers bind them, is refused" {
     acquire a
     for each in "rowlock_exclusive (name) VALUES (x'61')" "rowlock_acquire (name, ttl_ms) VALUES (x'61', 60000)"; do
         run sqlite3 -batch "${ROWLOCK_TEST_URL#sqlite:}" "INSERT INTO $each"
@@ -185,7 +185,7 @@ SQL
     [ "$(sql 'SELECT count(*) FROM rowlock_lease')" = 1 ]
 }
 
-@test "p4 lock beneath a lease, and fence: with the token of a live lease only" {
+@test "p4 lock beneath a lease, and fence: only with the token of a live lease" {
     acquire import
     do_block 'lock beneath a lease' "$token"
     do_block fence "$token"
@@ -199,7 +199,7 @@ SQL
     refused "no longer" fence "$token"
 }
 
-@test "p4 fence: nobody ends the lease before COMMIT" {
+@test "p4 fence: no other session ends the lease before COMMIT" {
     acquire import
     session
     writer=$started
@@ -215,7 +215,7 @@ SQL
     is_free import
 }
 
-@test "next: the numbers of rowlock next, and refused while the counter is leased" {
+@test "next: the numbers of rowlock next; refused while the counter is leased" {
     [ "$(rowlock next invoice)" = 1 ]
     [ "$(do_block next)" = 2 ]
     [ "$(rowlock next invoice)" = 3 ]
@@ -247,7 +247,7 @@ SQL
     [ "$(do_block renew "$token")" = "" ]
 }
 
-@test "p1 acquire: refused while rowlock has the name, in whatever mode, or waits for it" {
+@test "p1 acquire: refused while rowlock holds the name, in any mode, or waits for it" {
     for option in '' -s '--limit 2'; do
         # shellcheck disable=SC2086
         acquire import $option
@@ -266,7 +266,7 @@ SQL
     rowlock check import --token "$own"
 }
 
-@test "acquire: shared, permits, and what is no lease" {
+@test "acquire: shared, permits, and invalid arguments" {
     by_hand() { sql "BEGIN IMMEDIATE; INSERT INTO rowlock_acquire (name, ttl_ms, mode, \"limit\") VALUES ($1); COMMIT"; }
     by_hand "'s', 60000, 'shared', NULL"
     by_hand "'s', 60000, 'shared', NULL"
@@ -289,7 +289,7 @@ SQL
     [ "$(sql "SELECT count(*) FROM rowlock_lease WHERE name NOT IN ('s', 'p')")" = 0 ]
 }
 
-@test "p3 tokens rise, by hand and by rowlock, many at once" {
+@test "p3 tokens rise, by hand and by rowlock, concurrently" {
     for i in 1 2 3 4 5 6; do
         start sh -c 'for i in 1 2 3 4 5; do
             sqlite3 -batch -cmd ".timeout 60000" "$1" "BEGIN IMMEDIATE; INSERT INTO rowlock_acquire (name, ttl_ms) VALUES ('"'n$i'"' || $i, 60000);

@@ -60,7 +60,7 @@ static void *open_nowhere(const struct bench_place *place, int client)
 {
     (void)place;
     (void)client;
-    bench_die("nobody answers at %s", "port 1\nand more");
+    bench_die("no answer at %s", "port 1\nand more");
 }
 
 static void let_in(void *session, unsigned name)
@@ -418,11 +418,11 @@ TEST(who_fails_says_why_and_the_others_go_on)
     json_t *json = bench_results_json(results), *measured = json_object_get(json, "measurements");
 
     t_int(bench_cell_of(results, 0, 0)->taken, 0);
-    t_text(bench_cell_of(results, 0, 0)->why, "nobody answers at port 1");
+    t_text(bench_cell_of(results, 0, 0)->why, "no answer at port 1");
     t_int(bench_cell_of(results, 0, 1)->taken, 2);
     t_int((int)json_array_size(measured), 2);
     t_text(json_string_value(json_object_get(json_array_get(measured, 0), "failed")),
-           "nobody answers at port 1");
+           "no answer at port 1");
     json_decref(json);
     bench_results_free(results);
 }
