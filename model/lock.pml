@@ -1,33 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lock.pml - rowlock's lease/lock protocol for ONE name under READ COMMITTED.
+/*
+ * lock.pml: the protocol of transaction locks and leases for ONE name, under READ COMMITTED.
  *
- * How to read this if you know SQL and not SPIN: a proctype is a client session; SPIN tries EVERY interleaving of their
- * steps.  "if :: g1 -> a :: g2 -> b fi" takes any branch whose guard is true; when none is true the session WAITS: that
- * is how a row lock is waited for.  atomic{}/d_step{} is one indivisible step (= what one statement does at one
- * instant).  assert() is what we claim.
+ * For readers who know SQL and not SPIN: a proctype is a client session, and SPIN tries EVERY
+ * interleaving of the steps of all sessions. "if :: g1 -> a :: g2 -> b fi" takes any branch whose
+ * guard is true; if none is true the session WAITS, which models waiting for a row lock. atomic{}
+ * and d_step{} are one indivisible step: the effect of one statement at one instant. assert() is a
+ * claim of the model.
  *
- * THE DATABASE.  A row is indexed by its token.  xC: the committed row exists (all that a plain read sees).  xX: session
- * holding the exclusive row lock (0 = none); xDel/xIns/xUpd: what that session has done and not committed; lS: set of
- * sessions holding the lease row FOR SHARE.  commit/rollback apply or drop everything of one session in one instant.
- * THE CLOCK.  Process Clock may declare any beat expired at any moment (bExp).  A renewal that commits un-expires it.
+ * THE DATABASE. A row is indexed by its token. xC: the committed row exists (a plain read sees only
+ * that). xX: the session that holds the exclusive row lock (0: none). xDel, xIns, xUpd: uncommitted
+ * changes of that session. lS: the set of sessions that hold the lease row FOR SHARE. commit and
+ * rollback apply or drop everything of one session in one instant. T is the name lock: the
+ * transaction lock of the name, under which grants are serialized.
  *
- * WHAT STANDS FOR WHAT.  PostgreSQL's functions are named (sql/postgresql/schema/); MariaDB's procedures are called
- * rowlock_..., SQLite's statements stand in sql/sqlite.  take_T: rowlock.take (native: pg_advisory_xact_lock[_shared]; row: FOR
- * UPDATE / FOR SHARE), which a grant calls by rowlock.take_all; plain_read, look: rowlock.look_lease of a grant, rowlock.look of a
- * transaction lock (rowlock.leased, rowlock.expired); sweep: rowlock.sweep for each token, under T within rowlock.clear_lease of a
- * grant, rowlock.clear of a transaction lock, whose exception block is undo_sweep; presweep: the statements `expired`
- * (rowlock.expired) and `sweep` as the library sends them before T; Acquirer: rowlock.grant_lease, and where it leaves the short way
- * rowlock.grant_any; Renewer: rowlock.renew; Ender: rowlock.release, rowlock.break with now (rowlock.remove_lease); Fenced:
- * rowlock.fence; Own: rowlock.take_own; Locker: rowlock.begin_lock (begin-and-lock), rowlock.lock and rowlock.wait_lease (lock-later).
+ * THE CLOCK. The process Clock may declare any heartbeat expired at any moment (bExp). A renewal
+ * that commits undoes that.
  *
- * Switches (-D): population NAX NAS NLX NLS NF NO NR NE (X/S acquirers, X/S lockers, fenced, own-lease, renewers, enders);
- *   INNODB  DELETE waits for the row lock before it tests the clock; ROLLBACK TO SAVEPOINT keeps row locks
- *   RENEWCLOCK  renewal also tests "expires > clock" (default: by existence, as rowlock.renew does)
- *   NOCRASH NOLT  no crashes, no lock_timeout (used to look for deadlocks);  KEEPER  nothing expires or is released
- *   before the fenced transactions are done;  PRE  sweep in autocommit first;  PRE1  the same, one commit a token
- *   KEEPSWEEP  a polling locker keeps what its earlier polls deleted (default: it goes back to the savepoint)
- *   SWEEPALL  sweep only when no conflicting lease looks live (mend);  AUTOC  presweep in literal autocommit
- *   M1..M6  mutations (see run.sh) */
+ * THE CODE. The names are those of PostgreSQL's functions (sql/postgresql/schema/). MariaDB's
+ * procedures are called rowlock_..., SQLite's statements are in sql/sqlite.
+ *   take_T            rowlock.take (native: pg_advisory_xact_lock[_shared]; row: FOR UPDATE / FOR
+ *                     SHARE), which a grant calls through rowlock.take_all
+ *   plain_read, look  rowlock.look_lease of a grant, rowlock.look of a transaction lock
+ *                     (rowlock.leased, rowlock.expired)
+ *   sweep             rowlock.sweep for each token: under T, in rowlock.clear_lease of a grant, or in
+ *                     rowlock.clear of a transaction lock, whose exception block is undo_sweep
+ *   presweep          the statements `expired` (rowlock.expired) and `sweep`, which the library sends
+ *                     before it acquires T
+ *   Acquirer          rowlock.grant_lease, and rowlock.grant_any if the fast path does not apply
+ *   Renewer           rowlock.renew
+ *   Ender             rowlock.release, rowlock.break with now (rowlock.remove_lease)
+ *   Fenced            rowlock.fence
+ *   Own               rowlock.take_own
+ *   Locker            rowlock.begin_lock (begin-and-lock); rowlock.lock and rowlock.wait_lease
+ *                     (lock-later)
+ *
+ * Switches (-D):
+ *   NAX NAS NLX NLS NF NO NR NE  the population: X/S acquirers, X/S lockers, fenced, own-lease,
+ *                renewers, enders
+ *   INNODB       DELETE waits for the row lock before it tests the clock; ROLLBACK TO SAVEPOINT keeps
+ *                row locks
+ *   RENEWCLOCK   renewal also tests "expires > clock" (default: it tests existence, like rowlock.renew)
+ *   NOCRASH NOLT no crashes, no lock_timeout (used to search deadlocks)
+ *   KEEPER       nothing expires or is released before the fenced transactions have ended
+ *   PRE          sweep in autocommit first; PRE1: the same, with one commit per token
+ *   KEEPSWEEP    a polling locker keeps the deletions of its earlier polls (default: it rolls back to
+ *                the savepoint)
+ *   SWEEPALL     sweep only if no conflicting lease looks live (mend)
+ *   AUTOC        presweep in literal autocommit
+ *   M1..M6       mutations (see run.sh)
+ */
 #ifndef NTOK
 #define NTOK (NAX+NAS)
 #endif
@@ -53,14 +75,15 @@
 #endif
 
 bool lC[NTOK+1], lDel[NTOK+1], lIns[NTOK+1], lExcl[NTOK+1]; byte lX[NTOK+1], lS[NTOK+1];   /* table lease */
-bool bC[NTOK+1], bDel[NTOK+1], bIns[NTOK+1], bUpd[NTOK+1], bExp[NTOK+1]; byte bX[NTOK+1];  /* table beat */
-byte tX, tS;            /* T: exclusive holder; set of shared holders */
+/* table of heartbeats */
+bool bC[NTOK+1], bDel[NTOK+1], bIns[NTOK+1], bUpd[NTOK+1], bExp[NTOK+1]; byte bX[NTOK+1];
+byte tX, tS;            /* the name lock T: exclusive holder; set of shared holders */
 byte seq, maxX, maxAny; /* token sequence (not transactional); highest committed exclusive / any token */
 byte done;              /* sessions that have ended */
 byte fdone;             /* fenced and own-lease transactions that have ended */
 /* ghosts: not in the database, only for the properties */
-bool gA[NTOK+1];                 /* the holder of this token is entitled to believe that its lease is valid */
-byte inF[NTOK+1], inO[NTOK+1], inLX, inLS;                        /* who is inside its critical section */
+bool gA[NTOK+1];                 /* the holder of this token may believe that its lease is valid */
+byte inF[NTOK+1], inO[NTOK+1], inLX, inLS; /* the sessions inside their critical section */
 
 #ifdef RENEWCLOCK
 #define RENEWABLE(t) (!bExp[t])
@@ -73,7 +96,7 @@ byte inF[NTOK+1], inO[NTOK+1], inLX, inLS;                        /* who is insi
 #define EXPIRABLE true
 #endif
 #ifdef M6
-#define PASS(t) (t > NTOK || !(left & BIT(t)) || !lC[(t > NTOK -> 0 : t)])      /* nobody sweeps for a poller */
+#define PASS(t) (t > NTOK || !(left & BIT(t)) || !lC[(t > NTOK -> 0 : t)])      /* no sweep while a locker polls */
 #else
 #define PASS(t) (t > NTOK || !(left & BIT(t)) || !lC[(t > NTOK -> 0 : t)] || bExp[(t > NTOK -> 0 : t)])
 #endif
@@ -116,7 +139,7 @@ inline undo_sweep() { d_step {   /* ROLLBACK TO the sweep's savepoint */
        :: else fi }
   i = 0; swept = 0 } }
 
-/* the conflicting leases that I (mode x) can see by a plain read */
+/* the conflicting leases that this session (mode x) sees by a plain read */
 inline plain_read(x, set) { set = 0;
   for (i : 1 .. NTOK) { if :: lC[i] && !(lX[i]==me && lDel[i]) && (x || lExcl[i]) -> set = set | BIT(i) :: else fi }; i = 0 }
 
@@ -136,7 +159,7 @@ inline sweep(x) {
      :: d_step { SKIPLIVE(tk) -> res=LIVE }
      :: d_step { bC[tk] && bExp[tk] && (bX[tk]==0 || bX[tk]==me) -> bX[tk]=me; bDel[tk]=1; swept=swept|BIT(tk); res=GONE }
 #endif
-     :: d_step { !bC[tk] -> res=GONE }        /* "or was not there" */
+     :: d_step { !bC[tk] -> res=GONE }        /* "or did not exist" */
      :: LT -> res=TMO                         /* lock_timeout */
      :: CRASHES -> goto dead
      fi;
@@ -144,14 +167,15 @@ inline sweep(x) {
      if :: pre && res!=TMO -> commit(); swept=0 :: else fi; /* literal autocommit: every statement its own transaction */
 #endif
      if
-     :: d_step { res==GONE && !lC[tk] -> skip }  /* DELETE FROM lease WHERE token = tk: nothing there */
+     :: d_step { res==GONE && !lC[tk] -> skip }  /* DELETE FROM lease WHERE token = tk: no row */
      :: d_step { res==GONE && lC[tk] && (lX[tk]==0 || lX[tk]==me) && (lS[tk] & ~BIT(me))==0 -> lX[tk]=me; lDel[tk]=1; swept=swept|BIT(tk) }
      :: res==GONE && LT -> res=TMO
      :: res==GONE && CRASHES -> goto dead
      :: res!=GONE -> skip
      fi;
 #ifdef PRE1
-     if :: pre && res!=TMO -> commit(); swept=0 :: pre && res==TMO -> rollback(); swept=0 :: else fi; /* autocommit sweep: a transaction a token */
+     /* autocommit sweep: one transaction per token */
+     if :: pre && res!=TMO -> commit(); swept=0 :: pre && res==TMO -> rollback(); swept=0 :: else fi;
 #endif
      d_step { if :: res==TMO -> tk = NTOK+1 :: else -> tk++ fi;
               do :: tk<=NTOK && !(todo & BIT(tk)) -> tk++ :: else -> break od }
@@ -170,7 +194,7 @@ inline take_T(x) {
   if
   :: d_step {  x && tX==0 && tS==0 -> tX=me }
   :: d_step { !x && tX==0          -> tS=tS|BIT(me) }
-  :: CRASHES -> goto dead                      /* or the wait is over */
+  :: CRASHES -> goto dead                      /* or the wait has ended */
   fi
 }
 inline look(x, set) { d_step { plain_read(x, set);
@@ -181,15 +205,18 @@ inline look(x, set) { d_step { plain_read(x, set);
 #define LOCALS byte i, j, tk, todo, swept, res, tok, left; bool pre
 #define FINISH rollback(); d_step { done++; tok=0; left=0; swept=0; res=0; pre=0 }
 
-/* acquirer: after the grant it just ends = holder that crashes, or whose client had died (zombie). What a live holder does
-   is done by Renewer and Ender, which may act for any token at any time (also for a dead or lost one: zombies again). */
+/*
+ * Acquirer: after the grant it simply ends, like a holder that crashes, or whose client had died.
+ * The actions of a live holder are those of Renewer and Ender, which may act for any token at any
+ * time (also for a dead or lost one).
+ */
 proctype Acquirer(byte me; bool x) { LOCALS;
   presweep(x);                                                                    /* rowlock.expired, rowlock.sweep: own transactions */
   take_T(x);                                                                      /* rowlock.take_all */
 #if !defined(M1) && !defined(M6)
   sweep(x);                                                                       /* rowlock.clear_lease */
 #endif
-  look(x, left);                                                                  /* its last statement, rowlock.look_lease: any row left */
+  look(x, left); /* its last statement, rowlock.look_lease: any row left */
   if :: left -> goto dead :: else fi;                                             /* busy */
   d_step { seq++; tok = seq; left=0 }                                              /* rowlock.next_number, after T */
   d_step { lX[tok]=me; lIns[tok]=1; lExcl[tok]=x; bX[tok]=me; bIns[tok]=1 }         /* rowlock.insert_lease */
@@ -210,7 +237,8 @@ proctype Renewer(byte me) { LOCALS;                                             
   if :: d_step { bC[tok] && RENEWABLE(tok) -> skip } :: else -> goto dead fi;                                          /* predicate on the version it sees */
 #endif
   if
-  :: d_step { bX[tok]==0 && bC[tok] -> bX[tok]=me; bUpd[tok]=1 }                   /* row lock got, row still there */
+  /* row lock acquired, row still exists */
+  :: d_step { bX[tok]==0 && bC[tok] -> bX[tok]=me; bUpd[tok]=1 }
 #ifdef M4
   :: d_step { bX[tok]==0 && !bC[tok] -> bX[tok]=me; bIns[tok]=1 }                  /* upsert */
 #else
@@ -306,7 +334,8 @@ end: do
 #endif
   :: atomic { done == NPROC -> break }
   od;
-  /* S4: everybody is gone.  Nothing may hold a lock, and after the expiry a new acquirer's sweep must clear the name */
+  /* S4: all sessions have ended. No lock may be held, and after the expiry a new acquirer's
+     sweep must clear the name */
   skip; d_step { assert(tX==0 && tS==0);
     for (i : 1 .. NTOK) { assert(lX[i]==0 && bX[i]==0 && lS[i]==0); assert(lC[i]==bC[i]) } }
 }

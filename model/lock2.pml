@@ -1,24 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lock2.pml - two (three) names: leases whose tokens cover several names, and sweeps of different names that meet.
- * Names A,B,C = 0,1,2.  lease[t] is a set of names (bit n = row (t,n) is there); the row locks of one token's lease rows are
- * one lock here, taken after the token's beat row, so the beat row lock stands for both.  All leases are exclusive and expired
- * at the start (the interesting case), token 1 holds A, token 2 holds B and C, token 3 holds A and C, or another set.
- * sweep() is rowlock.clear_lease of a granter (rowlock.grant_any) and rowlock.clear of a locker (rowlock.lock): the tokens are
- * gathered first (rowlock.expired), rowlock.sweep deletes one after another; finish is COMMIT or ROLLBACK, Fence rowlock.fence.
- * Each session: T of its names in sorted order; sweep; look; insert its own lease (granter) or work (locker); commit.
- *   default  all names' conflicting tokens gathered first, then ONE sweep in token order
- *   PERNAME  the sweep is done name by name     FENCE a fenced transaction on one row of token 3
- *   SWEEPALL  sweep only when no conflicting lease looks live (mend)
- *   CROSS    show that a waiter for one name may wait for a locker of quite another name
- *   POLL     a locker that meets a live lease keeps its deletes while it polls */
+/*
+ * lock2.pml: two (three) names: leases whose tokens cover several names, and sweeps of different
+ * names that meet.
+ *
+ * The names A, B, C are 0, 1, 2. lease[t] is a set of names (bit n: the row (t, n) exists). The row
+ * locks of one token's lease rows are one lock here; they are acquired after the row of the token's
+ * heartbeat, so the lock on the heartbeat represents both. All leases are exclusive and expired at
+ * the start, which is the interesting case: token 1 holds A, token 2 holds B and C, token 3 holds A
+ * and C, or another set.
+ *
+ * sweep() is rowlock.clear_lease of a granter (rowlock.grant_any) and rowlock.clear of a locker
+ * (rowlock.lock). The tokens are collected first (rowlock.expired), then rowlock.sweep deletes one
+ * after another. finish is COMMIT or ROLLBACK, Fence is rowlock.fence. Each session acquires the
+ * name locks (T) in sorted order, sweeps, looks, inserts its lease (granter) or works (locker), and
+ * commits.
+ *
+ * Switches:
+ *   default   the conflicting tokens of all names are collected first, then swept in token order
+ *   PERNAME   the sweep is done name by name
+ *   FENCE     a fenced transaction on one row of token 3
+ *   SWEEPALL  sweep only if no conflicting lease looks live (mend)
+ *   CROSS     shows that a waiter for one name may wait for a locker of an unrelated name
+ *   POLL      a locker that meets a live lease keeps its deletions while it polls
+ */
 #define NT 3
 #define NS 3
 #define BIT(n) (1<<(n))
 byte rows[NT+NS+1];  /* committed lease rows of a token: set of names */
-bool live[NT+NS+1];  /* its beat is not expired */
-byte bX[NT+NS+1];    /* session that holds beat (and lease) row lock of the token: it has deleted them, uncommitted */
-bool fence[NT+NS+1]; /* a fenced transaction holds FOR SHARE on one lease row of it */
-byte T[3]; byte inL[3];  /* T by name; locker inside, by name */
+bool live[NT+NS+1];  /* its heartbeat has not expired */
+/* the session that holds the row locks of the token's heartbeat and lease: it has deleted them,
+   uncommitted */
+byte bX[NT+NS+1];
+bool fence[NT+NS+1]; /* a fenced transaction holds one of its lease rows FOR SHARE */
+byte T[3]; byte inL[3];  /* name locks (T) by name; locker inside, by name */
 byte want[NS+1];
 
 inline finish(commit_it) { skip; d_step {
@@ -39,7 +53,7 @@ inline sweep(names) {     /* delete the expired leases that conflict on these na
      :: d_step { rows[t] && live[t] -> skip }
      :: d_step { !rows[t] -> skip }
      :: d_step { rows[t] && !live[t] && bX[t]==0 && !fence[t] -> bX[t]=me }
-#ifdef CROSS                                              /* I wait for a locker that shares no name with me */
+#ifdef CROSS                                              /* this session waits for a locker with which it shares no name */
      :: d_step { bX[t] && bX[t]!=me && !(want[bX[t]] & names) && (inL[0]==bX[t] || inL[1]==bX[t] || inL[2]==bX[t]) -> assert(0) }
 #endif
      fi; t++
@@ -56,7 +70,7 @@ again: skip;
 #endif
   skip; d_step { left=0; for (k : 1 .. NT+NS) { if :: (rows[k] & names) && bX[k]!=me -> left = left | BIT(k) :: else fi }; k=0 }
   if
-  :: left && locker ->                                   /* poll until what was in the way is gone or expired */
+  :: left && locker -> /* poll until the conflicting leases are gone or expired */
 #ifndef POLL
      finish(0); n = 0; do :: n<3 && (names & BIT(n)) -> atomic { T[n]==0 -> T[n]=me }; n++ :: n<3 && !(names & BIT(n)) -> n++ :: n==3 -> break od;
 #endif

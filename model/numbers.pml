@@ -1,19 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* numbers.pml - tokens from a sequence that may have been set back (README.md tells how to read it).
+/*
+ * numbers.pml: tokens from a sequence that may have been set back (see README.md).
  *
- * The model starts after a restart, a promotion or a restore: the numbers up to LOST were used before,
- * the sequence has forgotten the last of them, and nobody has lifted it here.  Nothing is assumed but
- * that the clock is past them.  Each Session makes K grants, so it calls rowlock.next_number K times.
- * Sequences are not transactional: a step on one is seen at once, and no rollback takes it back.
- * The transactions around the draws are therefore not modelled.  A Session that dies in
- * rowlock.lift_numbers, at any step, gives the advisory lock back.
- * A Writer replaces the row of the table origin: a restore does, or an administrator by UPDATE.
- *   NS sessions     K grants of each     NW writes of origin     DEATHS sessions that die while they lift
- *   BACK the sequence alone is set back once
- *   Mutations: M1 the new number is computed before the wait for the lock (as the code once did)
- *   M2 the same, but the origin is checked again after the wait   M3 computed after the wait, but not checked again
- *   M4 lifts by one: no room for draws under way   M5 notes the origin before it lifts
- *   M6 no floor (with BACK)   M7 no lock */
+ * The model starts after a restart, a promotion or a restore: the numbers up to LOST were used
+ * before, the sequence has forgotten the last of them, and no session has lifted it here. The only
+ * assumption is that the clock is past them. Each Session makes K grants, so it calls
+ * rowlock.next_number K times. Sequences are not transactional: every step on one is visible at
+ * once, and no rollback undoes it. The transactions around the draws are therefore not modelled. A
+ * Session that dies in rowlock.lift_numbers, at any step, releases the advisory lock. A Writer
+ * replaces the row of the table origin, like a restore, or an administrator by UPDATE.
+ *
+ * Switches:
+ *   NS      sessions
+ *   K       grants of each
+ *   NW      writes of origin
+ *   DEATHS  sessions that die while they lift
+ *   BACK    the sequence alone is set back once
+ * Mutations:
+ *   M1  the new number is computed before the wait for the lock (as an earlier version did)
+ *   M2  the same, but the origin is checked again after the wait
+ *   M3  computed after the wait, but not checked again
+ *   M4  lifts by one: no room for draws under way
+ *   M5  notes the origin before it lifts
+ *   M6  no floor (with BACK)
+ *   M7  no lock
+ */
 #ifndef NS
 #define NS 3
 #endif
@@ -30,7 +41,7 @@
 #ifdef M4
 #define ROOM 1
 #else
-#define ROOM (NS+1)              /* more than are drawn by statements under way: one a session */
+#define ROOM (NS+1)              /* more than statements under way can draw: one per session */
 #endif
 #ifdef BACK
 #define LATER 30
@@ -44,7 +55,8 @@ byte origin = 1;                             /* the committed row, by its xmin a
 byte clock = LOST + 1, used = LOST, deaths = DEATHS;
 byte L;                                      /* the advisory lock of rowlock.lift_numbers */
 
-/* SELECT greatest(...): one statement.  The clock may have gone on, or not: numbers may be ahead of it. */
+/* SELECT greatest(...): one statement. The clock may have advanced or not: numbers may be ahead
+   of it. */
 inline compute() {
   d_step { new = MAX(number + ROOM, MAX(floor + 1, clock)) } }
 
@@ -78,7 +90,8 @@ proctype Session(byte me) { byte n, saw, low, new, drawn; bool valid;
   do
   :: n==K -> break
   :: n<K ->
-     /* rowlock.next_number, and the short ways: rowlock.grant_lease, rowlock.seize, rowlock.grant_batch */
+     /* rowlock.next_number, and the fast paths: rowlock.grant_lease, rowlock.seize,
+        rowlock.grant_batch */
      saw = origin;                           /* the statement's snapshot */
      if :: lifted_for==saw -> valid = 1 :: else fi;
      low = floor;

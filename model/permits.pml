@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* permits.pml - leases of ONE name in all three modes: exclusive, shared, k of N permits (README.md tells how to read it;
- * lock.pml, how to read Promela).  One row a permit in the table lease: lN[t] of them under token t, all inserted and all
- * deleted together, so that one row lock stands for them; beat has one row a token.
+/*
+ * permits.pml: leases of ONE name in all three modes: exclusive, shared, k of N permits. See
+ * README.md for the method, and lock.pml for how to read Promela.
  *
- * Each granter is one call of rowlock.grant_any, with a mode; each renewer one rowlock.renew, each ender one rowlock.release.
- *   population NP (granters that want WANT permits), NX, NS (exclusive, shared), NR renewers, NE enders; N the limit
- *   Mutations: M1 counts without T   M2 counts the rows that look live instead of sweeping   M3 takes T shared for permits
- *   M4 sweeps nothing while any permit is live (right for exclusive, wrong here: an expired permit is never given again)
- *   M5 the look after the sweep forgets permits when it is asked for an exclusive lease
- *   NOLT  no lock_timeout     WEAK  claims about holders only, not about rows */
+ * The table lease has one row per permit: lN[t] of them under token t, all inserted and deleted
+ * together, so that one row lock represents them. The table of heartbeats has one row per token.
+ * Each granter is one call of rowlock.grant_any with a mode, each renewer one rowlock.renew, each
+ * ender one rowlock.release. T is the name lock.
+ *
+ * Switches:
+ *   NP          granters that ask for WANT permits; N is the limit
+ *   NX, NS      exclusive and shared granters
+ *   NR, NE      renewers and enders
+ *   NOLT        no lock_timeout
+ *   WEAK        claims about holders only, not about rows
+ * Mutations:
+ *   M1  counts without T
+ *   M2  counts the rows that look live instead of sweeping
+ *   M3  acquires T shared for permits
+ *   M4  sweeps nothing while any permit is live (correct for exclusive leases, wrong here: an expired
+ *       permit would never be granted again)
+ *   M5  the look after the sweep ignores permits when the request is exclusive
+ */
 #ifndef N
 #define N 2
 #endif
@@ -43,9 +56,10 @@
 #endif
 
 bool lC[NTOK+1], lDel[NTOK+1], lIns[NTOK+1]; byte lX[NTOK+1], lMode[NTOK+1], lN[NTOK+1];              /* table lease */
-bool bC[NTOK+1], bDel[NTOK+1], bIns[NTOK+1], bUpd[NTOK+1], bExp[NTOK+1]; byte bX[NTOK+1];            /* table beat */
+/* table of heartbeats */
+bool bC[NTOK+1], bDel[NTOK+1], bIns[NTOK+1], bUpd[NTOK+1], bExp[NTOK+1]; byte bX[NTOK+1];
 byte tX, tS, seq, granted, done;
-bool gA[NTOK+1];                 /* ghost: the holder is entitled to believe that its lease is valid */
+bool gA[NTOK+1];                 /* ghost: the holder may believe that its lease is valid */
 
 inline check() {                 /* the promises, after every COMMIT */
   held = 0; sure = 0;
@@ -74,7 +88,8 @@ inline rollback() { d_step {
     if :: bX[i]==me -> bX[i]=0; bDel[i]=0; bIns[i]=0; bUpd[i]=0 :: else fi };
   i = 0; if :: tX==me -> tX=0 :: else fi; tS = tS & ~BIT(me) } }
 
-/* rowlock.look_lease: what stands in my way, by a plain read: todo, the tokens; held, how many permits; live, how many of those look live */
+/* rowlock.look_lease: the conflicts, by a plain read. todo: the tokens; held: the number of
+   permits; live: how many of those look live */
 inline read_rows() {
   todo = 0; held = 0; live = 0; hard = 0;
   for (i : 1 .. NTOK) {
@@ -89,14 +104,16 @@ inline read_rows() {
         for (i : 1 .. NTOK) { if :: lC[i] && !(lX[i]==me && lDel[i]) && lMode[i]==P -> todo = todo | BIT(i) :: else fi };
      :: else fi; i = 0 }
 
-inline sweep() {                 /* rowlock.clear_lease gathers the tokens, rowlock.sweep deletes token after token, by number */
+/* rowlock.clear_lease collects the tokens, rowlock.sweep deletes them one after another, by
+   number */
+inline sweep() {
   skip; d_step { read_rows(); tk = 1; res = 0;
     if
-    :: hard || mode!=P && live -> todo = 0                                        /* a conflict anyway: sweep nothing */
+    :: hard || mode!=P && live -> todo = 0 /* a conflict in any case: sweep nothing */
 #ifdef M4
     :: !hard && mode==P && live -> todo = 0
 #else
-    :: !hard && mode==P && live + k > N -> todo = 0                               /* likewise: they are all taken */
+    :: !hard && mode==P && live + k > N -> todo = 0 /* the same: all permits are taken */
 #endif
     :: else
     fi }
@@ -123,7 +140,7 @@ inline take_T() {                /* rowlock.take: pg_advisory_xact_lock, or ..._
   if
   :: d_step { (mode==X || mode==P && tpx) && tX==0 && tS==0 -> tX=me }
   :: d_step { (mode==S || mode==P && !tpx) && tX==0 -> tS=tS|BIT(me) }
-  :: goto dead                                /* wait_ms is over, or the client died */
+  :: goto dead                                /* wait_ms has passed, or the client died */
   fi }
 
 #ifdef M3
@@ -141,7 +158,8 @@ proctype Granter(byte me; byte mode; byte k) { byte i, j, tk, todo, held, live, 
 #ifndef M2
   sweep();
 #endif
-  skip; d_step { read_rows();                 /* the next statement: whatever conflicts now, without asking its clock */
+  /* the next statement: every conflict at that moment, whatever its clock */
+  skip; d_step { read_rows();
 #ifdef M2
     if :: live==0 -> todo=0 :: mode==P && live + k <= N -> todo=0 :: else fi;
 #endif
@@ -152,10 +170,10 @@ proctype Granter(byte me; byte mode; byte k) { byte i, j, tk, todo, held, live, 
   if :: todo -> goto dead :: else fi;         /* leased: ROLLBACK */
   d_step { seq++; tok = seq }                 /* rowlock.next_number: the token, after T */
   d_step { lX[tok]=me; lIns[tok]=1; lMode[tok]=mode; lN[tok]=k; bX[tok]=me; bIns[tok]=1 }   /* rowlock.insert_lease: k rows; beat */
-  if :: atomic { commit(); granted = tok } :: skip fi;                             /* or it died before COMMIT */
+  if :: atomic { commit(); granted = tok } :: skip fi; /* or the session died before COMMIT */
 dead: rollback(); d_step { done++; tok=0; todo=0; held=0; live=0; tk=0; hard=0; res=0 } }
 
-inline pick() {                  /* any token ever granted: of a live holder, a dead one, a zombie */
+inline pick() {                  /* any token ever granted: of a live holder, or of a dead one */
   (granted > 0 || done >= NTOK);
   if :: granted>=1 -> tok=1 :: granted>=2 -> tok=2 :: granted>=3 -> tok=3 :: granted>=4 -> tok=4 :: granted==0 -> goto dead fi }
 
@@ -187,8 +205,8 @@ end: do
 #endif
   :: atomic { done == NALL -> break }
   od;
-  /* P6: everybody is gone, some leases live, some expired.  One more call for one permit comes: it is refused only if those
-     that live are in its way. */
+  /* P6: all sessions have ended; some leases live, some have expired. One more call for one
+     permit is refused only if the live ones conflict with it. */
   lt = 0; mode = P; k = 1; me = NALL+1;
   d_step { assert(tX==0 && tS==0); for (i : 1 .. NTOK) { assert(lX[i]==0 && bX[i]==0) }; i = 0 }
   sweep();

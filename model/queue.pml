@@ -1,35 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue.pml - the waiting queue for one name: ticket rows decide, session locks are only hints.
- * See lock.pml for how to read Promela.  Database state: row[t] committed waiter row of ticket t; slock[t] session lock on
- * ticket t (0 free, else holder); lease = session whose lease row is committed (0 none); tlock[p] token lock of p's lease;
- * T = session holding the transaction lock.  Exclusive leases only.  A session's death frees its session locks and T,
- * its committed rows (ticket, lease) stay.  "timeout" = the bounded wait of a waiter ends; SPIN lets it happen only when
- * NOTHING else in the whole farm can move, so whatever needs it is a lost wake-up unless the bounded wait is meant to be its cure.
- * WHAT STANDS FOR WHAT.  The steps are those of src/lease/machine/machine.h, the statements those of src/dialect/dialect.h.  fast:
- * rowlock.grant_lease with ticket 0; enqueue: rowlock.enqueue (the ticket's session lock before its COMMIT: rowlock.add_mark); look:
- * rowlock.place; blocking on slock[pred] or tlock[h]: rowlock.await (kind 0, 1), which removes a ticket that stands though its lock is
- * free (rowlock.remove_dead); await, kind 1, and then T with no look between: rowlock.turn, with rowlock.seize for rowlock.grant_any (a turn that waits for
- * a ticket first looks, and waits for the token: the same steps); three visits of T while the name is free: rowlock.overtake. The first is the call: it marks
- * every ticket before the caller's.  The second only waits for T behind everybody who stood there.  The third strikes the tickets whose waiters did not
- * answer.  A look answers (rowlock.place clears waiter.called); wantT to
- * grant: rowlock.grant_any with the ticket and wait_ms, rowlock.look_queue under T, COMMIT in a second trip, which gives the ticket's
- * lock back (rowlock.drop_mark); release: rowlock.release, which does so with the token's; withdraw: rowlock.withdraw.  On SQLite and behind a pooler there are no session
- * locks: every wait ends by itself (BOUND), and a ticket is dead when its `seen` is over.
- * Switches: NW waiters, NT transaction lockers, DIE/FREEZE/QUIT how many may die, be stopped for ever, or withdraw,
- *   BOUND  bounded waits exist (else they never end: any lost wake-up is an "invalid end state")
- *   STUCK  a bounded wait may also end while the one I wait for is frozen or stands in T's queue (order/overtaking runs)
- *   ANYTIME  bounded waits may end at any moment while the name is free   THAW  frozen ones may wake again    NOFAST  nobody tries without a ticket
- *   QUEUEING  waiters freeze and die in the queue only    SHORT  a lease ends with its grant, so that the name is always free
- *   CALLS  how many roll calls there may be: the state space is finite.  Each draws a number, and marks with it what bears no mark; a caller strikes
- *     what bears a number up to its own.  The time between a call and its strike is `judge` below: every marked waiter in good health has looked in
- *     between, unless it has stood in T's queue since before the second visit: there it is silent.
- *   RC_ONCE  the first visit strikes   RC_TWO  the second visit strikes   RC_ANSWERED  a strike ignores answers   RC_EARLY  a strike does not leave the time to answer
- *   RC_NOT  it does not take T   RC_ANY  it strikes any mark, also a later caller's   RC_KEEP  it strikes only the first of the silent
- *   EXCLGET  a woken waiter really holds the predecessor's lock for a moment (GET_LOCK)
- *   Q1 look before the ticket is committed   Q2 unlock before COMMIT of the release   Q3 token lock taken after COMMIT
- *   Q4 unlock ticket before the grant's COMMIT   Q5 grant without looking for earlier tickets under T
- *   Q6 own ticket locked after its COMMIT
- *   NOIDLE no idle-in-transaction time-out: a frozen session keeps T */
+/*
+ * queue.pml: the queue of waiters for one name: the rows of tickets decide, session locks are only
+ * hints.
+ *
+ * See lock.pml for how to read Promela. The database: row[t] is the committed row of ticket t;
+ * slock[t] the session lock on ticket t (0: free, otherwise its holder); lease the session whose
+ * lease row is committed (0: none); tlock[p] the session lock on the token of p's lease; T the
+ * session that holds the name lock. Leases are exclusive only. A session's death frees its session
+ * locks and T; its committed rows (ticket, lease) stay. "timeout" ends the bounded wait of a
+ * waiter. SPIN lets it happen only when NOTHING else in the whole farm can move, so a waiter that
+ * needs it shows a lost wake-up, unless the bounded wait is the intended remedy.
+ *
+ * THE CODE. The steps are those of the state machine in src/lease, the statements those of
+ * src/dialect/dialect.h.
+ *   fast      rowlock.grant_lease with ticket 0
+ *   enqueue   rowlock.enqueue (the ticket's session lock before its COMMIT: rowlock.add_mark)
+ *   look      rowlock.place; it also answers a roll call (rowlock.place clears waiter.called)
+ *   await     blocking on slock[pred] or tlock[h]: rowlock.await (kind 0, 1), which removes a ticket
+ *             whose session lock is free (rowlock.remove_dead)
+ *   turn      await, kind 1, and then T without a look between: rowlock.turn, with rowlock.seize for
+ *             rowlock.grant_any (a turn that waits for a ticket first looks, then waits for the token:
+ *             the same steps)
+ *   overtake  three visits of T while the name is free: rowlock.overtake. The first is the call: it
+ *             marks every ticket before the caller's. The second only waits for T behind all sessions
+ *             in its queue. The third strikes: it removes the tickets whose waiters did not answer.
+ *   grant     wantT, then rowlock.grant_any with the ticket and wait_ms, rowlock.look_queue under T,
+ *             COMMIT in a second round trip, which releases the ticket's session lock
+ *             (rowlock.drop_mark)
+ *   release   rowlock.release, which also releases the token's session lock
+ *   withdraw  rowlock.withdraw
+ * On SQLite and behind a pooler there are no session locks: every wait ends by itself (BOUND), and
+ * a ticket is dead when its `seen` has expired.
+ *
+ * Switches:
+ *   NW, NT    waiters, transaction lockers
+ *   DIE/FREEZE/QUIT  how many may die, freeze for ever, or withdraw
+ *   BOUND     bounded waits exist (otherwise waits never end, and any lost wake-up is an "invalid end
+ *             state")
+ *   STUCK     a bounded wait may also end while its predecessor is frozen or in T's queue (runs about
+ *             order and overtaking)
+ *   ANYTIME   bounded waits may end at any moment while the name is free
+ *   THAW      frozen waiters may wake again
+ *   NOFAST    no try without a ticket
+ *   QUEUEING  waiters freeze and die in the queue only
+ *   SHORT     a lease ends with its grant, so that the name is always free
+ *   CALLS     the number of roll calls, to keep the state space finite. Each draws a number, and marks
+ *             unmarked tickets with it; a strike removes tickets with a mark up to its own number. The
+ *             time between a call and its strike is `judge` below: every marked waiter in good health
+ *             has looked in between, unless it has been in T's queue since before the second visit.
+ *   EXCLGET   a woken waiter really holds the predecessor's lock briefly (GET_LOCK)
+ *   NOIDLE    no idle-in-transaction timeout: a frozen session keeps T
+ * Mutations:
+ *   RC_ONCE   the first visit strikes            RC_TWO   the second visit strikes
+ *   RC_EARLY  a strike leaves no time to answer  RC_ANSWERED  a strike ignores answers
+ *   RC_NOT    the strike does not acquire T      RC_ANY   it strikes any mark, also a later caller's
+ *   RC_KEEP   it strikes only the first of the silent waiters
+ *   Q1  look before the ticket is committed      Q2  unlock before the COMMIT of the release
+ *   Q3  token lock acquired after COMMIT         Q4  unlock the ticket before the grant's COMMIT
+ *   Q5  grant without looking for earlier tickets under T
+ *   Q6  own ticket locked after its COMMIT
+ */
 #ifndef NW
 #define NW 3
 #endif
@@ -79,7 +109,8 @@ bool frozen[NP+2], inT[NP+2], dead[NP+2], got[NP+2];   /* ghosts */
 #define WAKES false
 #endif
 
-/* a session may die, be stopped (SIGSTOP, or cut off while its backend lives on), or have waited long enough */
+/* a session may die, freeze (SIGSTOP, or a lost network while its backend lives on), or give up
+   its wait */
 inline mishap() {
   if
   :: skip
@@ -91,7 +122,7 @@ inline look() { d_step {             /* one plain read: the tickets before mine 
   pred = 0; first = 0; p = 1;
   do :: p < tk -> if :: row[p] -> pred = p; if :: first==0 -> first = p :: else fi :: else fi; p++ :: else -> break od; p = 0; h = lease } }
 
-/* may the marked tickets be judged? (the time to answer is over) */
+/* may the marked tickets be judged? (the time to answer has passed) */
 inline judge() { d_step { quiet = 1; p = 1;
 #ifndef RC_EARLY
   do :: p < tk -> if :: row[p] && called[p] && called[p] <= mycall && !frozen[owner[p]] && !dead[owner[p]] && !(inT[owner[p]] && (stays & (1 << owner[p]))) -> quiet = 0
@@ -99,7 +130,7 @@ inline judge() { d_step { quiet = 1; p = 1;
      :: else -> break od;
 #endif
   p = 0 } }
-inline standing() { d_step { stays = 0; p = 1;       /* ghost: who stands in T's queue now */
+inline standing() { d_step { stays = 0; p = 1;       /* ghost: the sessions in T's queue now */
   do :: p <= NP -> if :: inT[p] -> stays = stays | (1 << p) :: else fi; p++ :: else -> break od; p = 0 } }
 #if defined(RC_ANSWERED) || defined(RC_ONCE)
 #define SILENT(t) (true)
@@ -133,7 +164,7 @@ inline visit() { d_step {            /* under T: is the name still free? */
                             break
 #endif
                         :: else fi; p++ :: else -> break od; p = 1;
-     /* whoever was frozen at the call, and has not answered, is passed */
+     /* a waiter that was frozen at the call, and has not answered, is passed */
      do :: p < tk -> assert(!(row[p] && called[p] && (ice_at & (1 << p)))); p++ :: else -> break od;
      forget()
   fi; p = 0 } }
@@ -164,20 +195,22 @@ again: skip;
   if :: looked -> looked = 0 :: else -> look() fi;
   called[tk] = 0;                                                            /* the answer to a roll call */
   if
-  :: !row[tk] -> d_step { slock[tk]=0 }; goto enqueue                          /* I was taken for dead: queue again */
+  /* my ticket was removed as dead: queue again */
+  :: !row[tk] -> d_step { slock[tk]=0 }; goto enqueue
   :: row[tk] && pred -> /* await, kind 0: not first: block on my predecessor's ticket */
      if
-     :: slock[pred]==0 ->                                                    /* got it; give it back */
+     :: slock[pred]==0 -> /* acquired; release it */
 #ifdef EXCLGET
         slock[pred]=me; slock[pred]=0;
 #endif
         d_step { if :: row[pred] && slock[pred]==0 -> assert(dead[owner[pred]]); row[pred]=0 :: else fi }; /* row but no lock: dead */
         forget()
-     :: ENDWAIT ->                                                           /* bounded wait over */
+     :: ENDWAIT -> /* the bounded wait has ended */
         if
         :: h!=0 -> forget()
         :: h==0 && !mycall && calls>=CALLS -> skip
-        :: h==0 && (mycall && !flushed || !mycall && calls<CALLS) ->         /* the call, and the wait: take T, behind a head that stands there */
+        /* the call, and the wait: acquire T behind a head that is already in its queue */
+        :: h==0 && (mycall && !flushed || !mycall && calls<CALLS) ->
            atomic { standing(); tq!me }; atomic { T==0 && tq?[eval(me)] -> tq?eval(me); T = me };
            visit(); T=0
         :: h==0 && mycall && flushed ->                                      /* the strike */
@@ -197,7 +230,8 @@ again: skip;
      if :: tlock[h]==0 -> paused = h :: frozen[h] && (expired || lease!=h) -> skip /* head's 1 s timer, earliest expiry */
         :: ENDWAIT -> skip fi;
      if :: goto wantT /* turn */ :: !(lease && expired) -> goto again fi
-  :: row[tk] && !pred && h && paused==h -> /* the lock came at once but the lease row stands: pause, or until the expiry */
+  /* the lock came at once but the lease row exists: pause, or until the expiry */
+  :: row[tk] && !pred && h && paused==h ->
      if :: expired || (lease!=h && (dead[h] || frozen[h])) -> skip :: ENDWAIT -> skip fi;  /* timer set for the expiry */
      if :: lease && expired -> goto wantT :: else -> goto again fi
   :: row[tk] && !pred && !h -> skip
@@ -247,7 +281,7 @@ release: skip;
   d_step { if :: lease==me -> lease=0; expired=0 :: else fi };                  /* DELETE; COMMIT */
   tlock[me]=0;                                                               /* then unlock */
   goto over;
-withdraw:                                                                    /* -w is over: ROLLBACK; DELETE ticket; COMMIT; unlock */
+withdraw: /* -w has passed: ROLLBACK; DELETE ticket; COMMIT; unlock */
   if :: T==me -> T=0 :: else fi; row[tk]=0; slock[tk]=0; goto over;
 die:
   dead[me]=1;
@@ -259,7 +293,7 @@ ice: skip;
   if :: T==me -> T=0 :: else fi;                                              /* idle-in-transaction time-out */
 #endif
 end_ice: (WAKES);
-  skip;                                                                      /* it woke; (frozen[me] stays: it was stopped once) */
+  skip; /* it woke; frozen[me] stays set: it froze once */
   if :: got[me] -> goto release :: !got[me] && fast -> if :: T==me -> T=0 :: else fi; goto enqueue
      :: else -> if :: T==me -> T=0 :: else fi; goto again fi;
 over: skip; d_step { tk=0; pred=0; first=0; h=0; forget(); quiet=0; paused=0 } }
@@ -268,7 +302,7 @@ proctype TLocker(byte me) {          /* a transaction lock: T, some work, COMMIT
   tq!me; atomic { T==0 && tq?[eval(me)] -> tq?eval(me); T = me };
   T=0 }
 
-proctype Clock() {                   /* the lease of a holder that is dead or frozen expires at some time */
+proctype Clock() {                   /* the lease of a dead or frozen holder expires at some time */
 end: do :: d_step { lease && !expired && (dead[lease] || frozen[lease]) -> expired=1 } od }
 
 init { byte k; atomic { k=1; do :: k<=NW -> run Waiter(k); k++ :: k>NW && k<=NP -> run TLocker(k); k++ :: else -> break od; run Clock(); k=0 } }

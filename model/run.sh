@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [--quick] [PATTERN]: checks the models by SPIN, every interleaving of each population below,
-# and prints a line a check. "ok": no error may be found; "cex": a mutation, a counterexample must be
-# found; a check that is cut short is neither. Exits 1 unless all went as expected.
-# Needs spin and gcc. All of it: some minutes, 2.5 GB. --quick: those marked q, a minute, 1 GB.
-# Environment: JOBS=2 side by side, LIM=120 seconds and MEM=4000 megabytes a check, OUT: a folder
-# that is to stay, with one folder a check (README.md: how to read a counterexample).
+# run.sh [--quick] [PATTERN]: checks the models with SPIN, in every interleaving of each population
+# below, and prints one line per check. "ok": SPIN must find no error. "cex": a mutation, for which
+# SPIN must find a counterexample. A check that is cut short is neither. Exits with 1 unless all
+# checks end as expected. Needs spin and gcc. All checks take some minutes and 2.5 GB; --quick runs
+# those marked q, in a minute and 1 GB. Environment: JOBS=2 parallel checks, LIM=120 seconds and
+# MEM=4000 megabytes per check, OUT: a folder to keep, with one folder per check (README.md: how to
+# read a counterexample).
 cd "$(dirname "$0")" || exit 125
 quick=.
 [ "${1:-}" != --quick ] || { quick=q; shift; }

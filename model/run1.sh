@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# run1.sh 'EXPECTED|q|NAME|FILE|SWITCHES': one line of run.sh's list: one exhaustive run, in the folder
-# $OUT/NAME; prints one line. Exits 1 if it did not end as expected.
+# run1.sh 'EXPECTED|q|NAME|FILE|SWITCHES': runs one line of run.sh's list exhaustively, in the
+# folder $OUT/NAME, and prints one line. Exits with 1 if it does not end as expected.
 IFS='|' read -r expected _ name file switches <<<"$1"
 here=$PWD
 mkdir -p "$OUT/$name" && cd "$OUT/$name" && cp "$here/$file" . || exit 125
@@ -10,7 +10,7 @@ fail() { # PROGRAM
     exit 1
 }
 # A model with an LTL formula is checked for it, with fair scheduling; the others for their asserts
-# and for deadlock. -w: two to the power of so many slots of the table of states.
+# and for deadlocks. -w: the table of states has two to the power of this many slots.
 how="-DSAFETY" options="-m2000000"
 if grep -q '^ltl ' "$file"; then how="-DNFAIR=3" options="-m2000000 -a -f"; fi
 slots=26 optimise=-O2

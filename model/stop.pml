@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop.pml - break without --now: it sets `stop`, the holder's next renewal is refused, and the name becomes free because
- * the holder releases or the lease expires.  One lease, its holder (which renews in time, for ever, unless told to stop),
- * a zombie (a renewal that was sent long ago and arrives late), an operator who breaks, a waiter who wants the name.
+/*
+ * stop.pml: break without --now. It sets `stop`, the holder's next renewal is refused, and the name
+ * becomes free because the holder releases or the lease expires.
  *
- * The claim is one of liveness (checked with -a -f): once stop is committed, the lease's rows are gone some time.
- *   M1 renewal ignores stop: the holder goes on for ever      M2 break is an UPDATE of the lease row that renewal never looks at
- *   NOW  break --now: DELETE instead      DEAF  the holder never stops by itself (it is frozen, or a program of its own): the
- *   lease expires      CRASH  it may also die at any moment */
+ * There is one lease, its holder (which renews in time, for ever, unless it learns that it must
+ * stop), a late renewal ("zombie", sent long ago), an operator that breaks, and a waiter for the
+ * name. The claim is a liveness property (checked with -a -f): after the COMMIT of the stop, the
+ * lease's rows are gone some time.
+ *
+ * Switches:
+ *   NOW    break --now: DELETE instead
+ *   DEAF   the holder never stops by itself (it is frozen, or a foreign program): the lease expires
+ *   CRASH  the holder may also die at any moment
+ * Mutations:
+ *   M1  renewal ignores stop: the holder continues for ever
+ *   M2  break updates the lease row, which renewal never looks at
+ */
 bool lC = 1, bC = 1, bStop, stopped;     /* the rows; stopped: the COMMIT of a break was answered */
-byte bX;                                 /* row lock of the beat: 1 holder, 2 zombie, 3 operator, 4 waiter */
+byte bX; /* row lock of the heartbeat: 1 holder, 2 late renewal, 3 operator, 4 waiter */
 byte left = 2;                           /* ttl in parts: 0 expired; a holder in good health renews at 1 */
 bool lost, frozen, dead, granted, overlap;
 
@@ -18,8 +27,11 @@ bool lost, frozen, dead, granted, overlap;
 #define MAY (!bStop)
 #endif
 
-/* rowlock.renew: UPDATE beat SET expires = greatest(expires, clock + ttl) WHERE token = T AND NOT stop.  The predicate is
-   looked at once before the row lock, and again when the lock is got (EvalPlanQual; InnoDB locks first). */
+/*
+ * rowlock.renew: UPDATE beat SET expires = greatest(expires, clock + ttl) WHERE token = T AND NOT
+ * stop. The predicate is tested before the row lock, and again after it was acquired (EvalPlanQual;
+ * InnoDB locks first).
+ */
 inline renew(me, ok) {
   ok = 0;
   if
@@ -45,7 +57,7 @@ proctype Holder() { bool ok;
   :: dead = 1; goto over
 #endif
   od;
-  lost = 1;                                                                       /* it was told: ends its command, then */
+  lost = 1; /* it learned of the stop: ends its command, then */
 #ifdef DEAF
   goto over;
 #endif

@@ -166,11 +166,11 @@ client() { # a process of the database itself: reads statements
 @test "no such process: 64" {
     start true
     wait "$started"
-    run acquire_while "$started" nobody
+    run acquire_while "$started" missing
     echo "$output"
     [ "$status" = 64 ]
     [[ $output == *"no process $started"* ]]
-    is_free nobody
+    is_free missing
 }
 
 @test "busy: it waits, and an interrupted wait leaves no ticket" {
@@ -217,7 +217,7 @@ client() { # a process of the database itself: reads statements
 
 @test "the keeper's message and the script's own lines appear in order in its log" {
     cat >script <<'END'
-echo "begins, a line that is longer than what comes after the signal"
+echo "begins, a line that is longer than the one after the signal"
 rowlock acquire --ttl 15s --while-pid $$ logged >/dev/null
 trap 'echo "a line that is longer than the one which the keeper writes, so that it would cover it: one two three four five six"; exit 3' TERM
 touch ready

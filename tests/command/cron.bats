@@ -59,7 +59,7 @@ TAB
     stop_cron
 }
 
-# One of two daemons has claimed the last run; the other one's last answer was that it runs.
+# One of two daemons has claimed the last run; the last answer to the other was that it runs.
 @test "the daemon that ran a job last is killed while nothing runs: the other runs it at its next due time" {
     cat >tab <<'TAB'
 every 1s  boom  --ttl 10m  -- echo boom >>ran; until [ -e let-go ]; do sleep 0.02; done
@@ -189,20 +189,20 @@ TAB
 @test "TERM: after the grace the remaining runs are ended, also if they ignore TERM, and recorded" {
     cat >tab <<TAB
 every 50w polite -- $(lives_on polite)
-every 50w deaf --kill-after 200ms -- exec perl -e '\$SIG{TERM} = "IGNORE"; open F, ">deaf.pid"; print F \$\$; close F; sleep 970'
+every 50w stubborn --kill-after 200ms -- exec perl -e '\$SIG{TERM} = "IGNORE"; open F, ">stubborn.pid"; print F \$\$; close F; sleep 970'
 TAB
     start_cron --grace 100ms
     until_true is_there polite.pid
-    until_true test -s deaf.pid
+    until_true test -s stubborn.pid
     kill -s TERM "$daemon"
     ends_with 0 "$daemon"
     is_gone "$(cat polite.pid)"
-    is_gone "$(cat deaf.pid)"
+    is_gone "$(cat stubborn.pid)"
     run_is polite 0 outcome failed
     run_is polite 0 exit 143
-    run_is deaf 0 exit 137
+    run_is stubborn 0 exit 137
     is_free job:polite
-    is_free job:deaf
+    is_free job:stubborn
     said "^rowlock: polite: is told to end$"
 }
 

@@ -23,7 +23,7 @@ teardown() {
 }
 
 processes() { pgrep -f "^$DEMO"; }
-nobody_is_left() { ! processes >nobody; }
+nothing_is_left() { ! processes >processes; }
 count_frozen() {
     local pid n=0
     for pid in $(processes); do
@@ -45,7 +45,7 @@ at_terminal() { # COMMAND: a person sees the file screen, and types into descrip
     exec 5>keys
 }
 
-@test "no terminal: letters, a bar per clone, no escapes; no other database, no leftovers" {
+@test "no terminal: letters, a bar per clone, no escapes; no other database, nothing left" {
     ROWLOCK_URL=postgresql://nobody@127.0.0.1:1/x run --separate-stderr "$DEMO" demo clones
     echo "$output"
     [ "$status" = 0 ]
@@ -57,7 +57,7 @@ at_terminal() { # COMMAND: a person sees the file screen, and types into descrip
     [ "$(grep -c '^   clone [1-5]  [.=]*~*=*![.=M]*  ' <<<"$output")" = 1 ]
     [ "$(awk 'length > 80' <<<"$output")" = "" ]
     [ -z "$(ls -A temp)" ]
-    nobody_is_left
+    nothing_is_left
 }
 
 @test "a terminal: colours, drawn while it runs; none with NO_COLOR, none on a dumb one" {
@@ -79,7 +79,7 @@ at_terminal() { # COMMAND: a person sees the file screen, and types into descrip
     until_true shows screen '^   clone 5'
     printf '\003' >&5
     ended 130 "$terminal"
-    until_true nobody_is_left
+    until_true nothing_is_left
     [ -z "$(ls -A temp)" ]
 }
 
@@ -89,7 +89,7 @@ at_terminal() { # COMMAND: a person sees the file screen, and types into descrip
         until_true a_clone_is_frozen out
         kill -s "$signal" "$started"
         ended $((128 + $(kill -l "$signal"))) "$started"
-        nobody_is_left
+        nothing_is_left
         [ -z "$(ls -A temp)" ]
         [ ! -s err ]
         rm out
@@ -100,7 +100,7 @@ at_terminal() { # COMMAND: a person sees the file screen, and types into descrip
     start "$DEMO" demo clones --ttl 6s
     until_true a_clone_is_frozen out
     kill -s KILL "$started"
-    until_true nobody_is_left
+    until_true nothing_is_left
 }
 
 @test "impossible arguments are refused" {

@@ -36,7 +36,7 @@ begin_and_lock() { # DESCRIPTOR
     mariadb) echo "CALL rowlock_begin_exclusive('x'); SELECT 'locked';" >&"$1" ;;
     esac
 }
-try_to_lock() { # DESCRIPTOR: the answer is got=0 or got=1
+try_to_lock() { # DESCRIPTOR: answers got=0 or got=1
     case $ROWLOCK_TEST_ENGINE in
     postgresql) echo "BEGIN; SELECT 'got=' || rowlock.try_exclusive('x')::int; COMMIT;" >&"$1" ;;
     mariadb)

@@ -4,7 +4,7 @@
 
 job() { "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job "$@"; }
 start_job() { start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job "$@"; }
-# A period so long that the next due time does not come during a test.
+# A long period: the next due time does not come during a test.
 rarely=(--every 50w)
 
 view() { # NAME PATH: a field of the job in `jobs --json`

@@ -294,7 +294,7 @@ token() { # acquires and releases a lease
     esac
 }
 
-# A leftover of an older rowlock, which noticed the missing privilege only after the first tables.
+# Remains of an older rowlock, which noticed the missing privilege only after the first tables.
 @test "remains without the row in meta: install --technique completes them, uninstall --force removes them" {
     [ "$ROWLOCK_TEST_ENGINE" = mariadb ] || return 0
     for end in install uninstall; do

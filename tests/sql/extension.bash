@@ -57,6 +57,6 @@ fresh_database() { # NAME: creates an empty database of the role tester, used fr
 use_database() {
     export ROWLOCK_TEST_URL=$server_url$1 ROWLOCK_TEST_ADMIN=$server_admin$1
 }
-as_tester() { # STATEMENT: as the database's owner, who is no superuser
+as_tester() { # STATEMENT: as the database's owner, without superuser rights
     psql -qXAt -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_URL" -c "$1"
 }

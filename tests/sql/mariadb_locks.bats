@@ -105,15 +105,15 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
 
 @test "a wait for a row ends by innodb_lock_wait_timeout, of the session or of the call" {
     sql "CALL rowlock_prepare('other')"
-    hold patience
+    hold limited
     for first in "SET innodb_lock_wait_timeout = 1; CALL" "SET STATEMENT innodb_lock_wait_timeout = 1 FOR CALL"; do
-        run say "$first rowlock_begin_exclusive('patience'); SELECT @@in_transaction"
-        [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'patience' is held by another transaction; try again, or wait longer"* ]]
+        run say "$first rowlock_begin_exclusive('limited'); SELECT @@in_transaction"
+        [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'limited' is held by another transaction; try again, or wait longer"* ]]
         [ "${lines[1]}" = 0 ]
     done
     run say "CALL rowlock_begin_exclusive('other'); SET innodb_lock_wait_timeout = 1;
-             CALL rowlock_exclusive('patience'); SELECT @@in_transaction; ROLLBACK"
-    [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'patience' is held by another transaction"* ]]
+             CALL rowlock_exclusive('limited'); SELECT @@in_transaction; ROLLBACK"
+    [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'limited' is held by another transaction"* ]]
     [ "${lines[1]}" = 1 ]
     let_go
 }
@@ -131,7 +131,7 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
     rowlock release leased --token "$token"
 }
 
-# A limit so long that only max_statement_time can end the wait.
+# A long limit: only max_statement_time can end the wait.
 endless='SET innodb_lock_wait_timeout = 100000'
 
 @test "every wait ends by max_statement_time" {

@@ -102,7 +102,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     answer a 'done$'
     busy="SELECT coalesce(rowlock.acquire('x', '5 min')::text, 'busy')"
     [ "$(db "$busy")" = busy ]
-    [ "$(db "BEGIN" "$busy" "SELECT 'goes on'" "COMMIT")" = $'busy\ngoes on' ]
+    [ "$(db "BEGIN" "$busy" "SELECT 'continues'" "COMMIT")" = $'busy\ncontinues' ]
     ask a "COMMIT"
     ask a "SELECT 'ended'"
     answer a ended

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Hostile operators in the schema public, where everybody may create objects, as before PostgreSQL
+# Hostile operators in the schema public, where every role may create objects, as before PostgreSQL
 # 15.
 # Runs on: postgresql
 # Quick: first
