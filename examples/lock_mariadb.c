@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lock on your own MYSQL: begin and lock in one round trip, then your statements.
+ * A lock on your own MYSQL: begins and locks in one round trip, then runs your statements.
  *
  *   lock_mariadb SOCKET USER DATABASE     after: rowlock schema install
  */
@@ -40,13 +40,13 @@ int main(int argc, char **argv)
         goto out;
     }
     if (rowlock_mariadb_wrap(mine, NULL, &locks, &error) ||
-        rowlock_begin(locks, &bond, 1, 5000, &error)) { /* waits 5 s at most */
+        rowlock_begin(locks, &bond, 1, 5000, &error)) { /* waits at most 5 s */
         fprintf(stderr, "%s\n", error.text);
         goto out;
     }
     if (run(mine, "SELECT 'nobody else handles this bond until we commit'") || run(mine, "COMMIT"))
         goto out;
-    puts("committed, and with that unlocked");
+    puts("committed and unlocked");
     failed = 0;
 out:
     rowlock_close(locks); /* leaves the MYSQL alone */

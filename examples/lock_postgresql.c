@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lock on your own PGconn: your transaction, your statements, the lock goes with COMMIT.
+ * A lock on your own PGconn, in your own transaction. COMMIT releases it.
  *
  *   lock_postgresql 'host=/run/postgresql dbname=test'     after: rowlock schema install
  */
@@ -38,11 +38,11 @@ int main(int argc, char **argv)
         goto rowlock_failed;
     if (run(mine, "BEGIN ISOLATION LEVEL READ COMMITTED"))
         goto out;
-    if (rowlock_lock(locks, &bond, 1, 5000, &error)) /* waits 5 s at most */
+    if (rowlock_lock(locks, &bond, 1, 5000, &error)) /* waits at most 5 s */
         goto rowlock_failed;
     if (run(mine, "SELECT 'nobody else handles this bond until we commit'") || run(mine, "COMMIT"))
         goto out;
-    puts("committed, and with that unlocked");
+    puts("committed and unlocked");
     failed = 0;
     goto out;
 rowlock_failed:

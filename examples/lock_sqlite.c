@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lock on your own sqlite3: nothing to install, the tables are made on first use.
+ * A lock on your own sqlite3. There is nothing to install: it creates the tables on first use.
  *
  *   lock_sqlite FILE
  */
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
         goto out;
     }
     if (rowlock_sqlite_wrap(mine, NULL, &locks, &error) || rowlock_install(locks, NULL, &error) ||
-        rowlock_begin(locks, &bond, 1, 5000, &error)) { /* waits 5 s at most */
+        rowlock_begin(locks, &bond, 1, 5000, &error)) { /* waits at most 5 s */
         fprintf(stderr, "%s\n", error.text);
         goto out;
     }
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     puts("nobody else writes this file until we commit");
     if (run(mine, "COMMIT"))
         goto out;
-    puts("committed, and with that unlocked");
+    puts("committed and unlocked");
     failed = 0;
 out:
     rowlock_close(locks); /* leaves the sqlite3 alone */

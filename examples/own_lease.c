@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Locks beneath your own lease: what `rowlock run` started locks the very name that it runs under,
- * in transactions of its own, by the token it was given; those who have that token exclude each
- * other.
+ * Locks beneath your own lease: a command of `rowlock run` locks, in its own transactions, the same
+ * name that it runs under. It presents the token of the lease; commands with the same token exclude
+ * each other.
  *
- *   rowlock run x -- own_lease URL x TIMES 'SHELL COMMAND'      runs it so often, each time locked
+ *   rowlock run x -- own_lease URL x TIMES 'SHELL COMMAND'      runs it TIMES times under the lock
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@
 static int run_locked(struct rowlock_connection *connection, const struct rowlock_want *want,
                       const char *command, struct rowlock_error *error)
 {
-    int code = rowlock_begin(connection, want, 1, 60000, error); /* waits 60 s at most */
+    int code = rowlock_begin(connection, want, 1, 60000, error); /* waits at most 60 s */
 
     if (code)
         return code;
     if (system(command) != 0) {
         fprintf(stderr, "%s: failed\n", command);
-        exit(1); /* which rolls back, and so unlocks */
+        exit(1); /* this rolls back and unlocks */
     }
     return rowlock_commit(connection, error);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two locks at once: both or none, sorted by the library, so that two programs which name them in
+ * Two locks at once: both or none. The library sorts them, so two programs that name them in
  * different order do not deadlock.
  *
  *   two_locks URL     sqlite:PATH, postgresql://..., mariadb://...
@@ -13,7 +13,7 @@ static int transfer(struct rowlock_connection *connection, struct rowlock_error 
 {
     const struct rowlock_want accounts[] = {{.name = "AccountBO:42", .mode = ROWLOCK_EXCLUSIVE},
                                             {.name = "AccountBO:7", .mode = ROWLOCK_EXCLUSIVE}};
-    int code = rowlock_begin(connection, accounts, 2, 5000, error); /* waits 5 s at most */
+    int code = rowlock_begin(connection, accounts, 2, 5000, error); /* waits at most 5 s */
 
     if (code)
         return code;
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     if (code)
         fprintf(stderr, "%s: %s\n", rowlock_strerror(code), error.text);
     else
-        puts("committed, and with that both unlocked");
+        puts("committed; both unlocked");
     rowlock_close(connection);
     return code != 0;
 }

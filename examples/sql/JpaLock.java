@@ -19,11 +19,12 @@ public class JpaLock {
         em.getTransaction().begin();
         BusinessObjectLock lock = new BusinessObjectLock("BondBO:DK0015966592");
         em.persist(lock);
-        em.flush(); // sends the INSERT: it waits here, until the name is free
+        em.flush(); // sends the INSERT, which waits until the name is free
         em.remove(lock);
-        em.flush(); // sends the DELETE: COMMIT leaves nothing behind, whatever comes in between
+        em.flush(); // sends the DELETE, so that COMMIT leaves no row behind
         System.out.println("locked");
-        em.createNativeQuery("UPDATE bond SET handled = handled + 1 WHERE id = 'DK0015966592'").executeUpdate();
+        em.createNativeQuery("UPDATE bond SET handled = handled + 1 WHERE id = 'DK0015966592'")
+                .executeUpdate();
         em.getTransaction().commit();
         factory.close();
     }

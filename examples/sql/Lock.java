@@ -9,11 +9,12 @@ public class Lock {
         try (Connection connection = DriverManager.getConnection(args[0])) {
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
             connection.setAutoCommit(false);
-            try (PreparedStatement lock = connection.prepareStatement("SELECT rowlock.exclusive(?)");
+            try (PreparedStatement lock = connection.prepareStatement(
+                         "SELECT rowlock.exclusive(?)");
                  PreparedStatement work = connection.prepareStatement(
                          "UPDATE bond SET handled = handled + 1 WHERE id = ?")) {
                 lock.setString(1, "BondBO:DK0015966592");
-                lock.execute(); // not executeUpdate: a function answers with a row
+                lock.execute(); // not executeUpdate: a function returns a row
                 System.out.println("locked");
                 work.setString(1, "DK0015966592");
                 work.executeUpdate();

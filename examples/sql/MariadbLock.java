@@ -9,12 +9,14 @@ public class MariadbLock {
     public static void main(String[] args) throws Exception {
         try (Connection connection = DriverManager.getConnection(args[0])) {
             connection.setAutoCommit(false);
-            try (CallableStatement lock = connection.prepareCall("{CALL rowlock_begin_exclusive(?)}");
+            try (CallableStatement lock = connection.prepareCall(
+                         "{CALL rowlock_begin_exclusive(?)}");
                  Statement work = connection.createStatement()) {
                 lock.setString(1, "BondBO:DK0015966592");
                 lock.execute();
                 System.out.println("locked");
-                work.executeUpdate("UPDATE bond SET handled = handled + 1 WHERE id = 'DK0015966592'");
+                work.executeUpdate(
+                        "UPDATE bond SET handled = handled + 1 WHERE id = 'DK0015966592'");
                 connection.commit();
             } catch (Exception failure) {
                 connection.rollback();

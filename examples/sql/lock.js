@@ -3,7 +3,8 @@
 const { Client } = require('pg');
 
 async function main() {
-    const client = new Client({ connectionString: process.argv[2] }); // of a pool: one client for all of it
+    // with a pool: one client for the whole transaction
+    const client = new Client({ connectionString: process.argv[2] });
     await client.connect();
     try {
         await client.query('BEGIN');
@@ -12,7 +13,7 @@ async function main() {
         await client.query('UPDATE bond SET handled = handled + 1 WHERE id = $1', ['DK0015966592']);
         await client.query('COMMIT');
     } finally {
-        await client.end(); // a transaction that is still open is rolled back
+        await client.end(); // rolls back a transaction that is still open
     }
 }
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- psql: the lock is taken in the transaction that does the work, and goes with it.
+-- psql: the transaction that does the work acquires the lock, and releases it at its end.
 BEGIN;
 SELECT rowlock.exclusive('BondBO:DK0015966592');
 \echo locked

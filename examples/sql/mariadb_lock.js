@@ -16,4 +16,4 @@ main()
         console.error(error.message);
         process.exitCode = 1;
     })
-    .finally(() => connection.destroy()); // a transaction that is still open is rolled back
+    .finally(() => connection.destroy()); // rolls back a transaction that is still open

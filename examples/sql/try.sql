@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- psql: what to do where the name is busy. Two seconds, then something else; the transaction goes on.
+-- psql: waits two seconds. If the name is still busy, does something else in the same transaction.
 BEGIN;
 SELECT rowlock.try_exclusive('BondBO:DK0015966592', '2 s') AS got \gset
 \if :got

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- psql: from pg_locks to names. A key cannot be turned back, so names that may be meant are hashed: those
--- that rowlock knows, and yours.
+-- psql: from pg_locks to names. A key cannot be reversed, so hash the candidates: the names in
+-- rowlock's tables, and yours.
 SELECT l.pid, l.mode, l.granted, l.classid::bigint << 32 | l.objid::bigint AS key, k.name
   FROM pg_locks l
   LEFT JOIN (SELECT name, rowlock.key(name) AS key

@@ -160,3 +160,7 @@ start_too_late() {
     exec 7>&-
 }
 is_nearly_over() { [ $(($1 - $(date +%s%3N))) -lt 1200 ]; } # MS
+
+page_signatures() { # PAGE: its lines; a signature that continues on the next line becomes one line
+    sed -e ':a' -e '/^    rowlock[._][a-z_]*([^)]*$/{N;s/\n */ /;ba' -e '}' "$1"
+}

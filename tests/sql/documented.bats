@@ -47,7 +47,8 @@ signatures() { # the server's signatures of all functions whose comment does not
     separator=.
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || separator=_
     signatures | sort >there
-    sed -nE "s/^    (rowlock[$separator][a-z_]+\([^()]*\)( RETURNS [a-z]+)?)\$/\1/p" "$PAGE" | sort >documented
+    page_signatures "$PAGE" |
+        sed -nE "s/^    (rowlock[$separator][a-z_]+\([^()]*\)( RETURNS [a-z]+)?)\$/\1/p" | sort >documented
     diff documented there
     [ "$(wc -l <there)" -ge 15 ]
 }

@@ -35,7 +35,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     status=0
     wait "$snippet" || status=$?
     [ "$status" = 1 ]
-    says 'somebody else imports'
+    says 'another session imports'
     [ "$(handled)" = 0 ]
     rowlock release import --token "$token"
     snippet lease.py

@@ -38,7 +38,7 @@ installed() { # ENGINE: it was built, and rowlock is installed now
     done
     [ ${#engines[@]} -gt 0 ]
     for view in holders waiters names jobs subjects; do
-        wanted=$(sed -n "s/^    rowlock_$view(\(.*\))\$/\1/p" "$PAGE")
+        wanted=$(page_signatures "$PAGE" | sed -n "s/^    rowlock_$view(\(.*\))\$/\1/p")
         [ -n "$wanted" ]
         for engine in "${engines[@]}"; do
             there=$(on "$engine" columns "$view")
@@ -46,6 +46,6 @@ installed() { # ENGINE: it was built, and rowlock is installed now
             [ "${there%, key}" = "$wanted" ]
         done
         case $view in holders | waiters | names) wanted+=', key' ;; esac
-        grep -qFx "    rowlock.$view($wanted)" "$PAGE"
+        page_signatures "$PAGE" | grep -qFx "    rowlock.$view($wanted)"
     done
 }
