@@ -44,7 +44,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", error.text);
         goto out;
     }
-    if (run(mine, "SELECT 'nobody else handles this bond until we commit'") || run(mine, "COMMIT"))
+    if (run(mine, "SELECT 'this bond is locked until we commit'") || run(mine, "COMMIT"))
         goto out;
     puts("committed and unlocked");
     failed = 0;

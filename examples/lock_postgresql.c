@@ -40,7 +40,7 @@ int main(int argc, char **argv)
         goto out;
     if (rowlock_lock(locks, &bond, 1, 5000, &error)) /* waits at most 5 s */
         goto rowlock_failed;
-    if (run(mine, "SELECT 'nobody else handles this bond until we commit'") || run(mine, "COMMIT"))
+    if (run(mine, "SELECT 'this bond is locked until we commit'") || run(mine, "COMMIT"))
         goto out;
     puts("committed and unlocked");
     failed = 0;

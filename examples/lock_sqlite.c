@@ -38,7 +38,7 @@ int main(int argc, char **argv)
         run(mine, "INSERT INTO bond VALUES ('DK0015966592', 1)"
                   " ON CONFLICT (isin) DO UPDATE SET handled = handled + 1"))
         goto out;
-    puts("nobody else writes this file until we commit");
+    puts("no other program writes this file until we commit");
     if (run(mine, "COMMIT"))
         goto out;
     puts("committed and unlocked");

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is said about a verb stands in man/verbs/VERB.txt, once; help, manual pages and completion are
-# made of it. Included by the Makefile, before all.
+# man/verbs/VERB.txt is the only source of the text about a verb. tools/verb-texts generates help,
+# manual pages and completion from it. The Makefile includes this file first.
 
 VERB_FILES := $(wildcard man/verbs/*.txt)
 VERB_TEXTS := $(filter-out options%,$(notdir $(basename $(VERB_FILES))))

@@ -8,5 +8,5 @@
         "${ROWLOCK_TEST_MARIADB##*/}"
     echo "$output"
     [ "$status" = 0 ]
-    [[ $output == *"nobody else"*"unlocked"* ]]
+    [[ $output == *"is locked until"*"unlocked"* ]]
 }

@@ -7,5 +7,5 @@
     run "$ROWLOCK_TEST_BIN/examples/lock_postgresql" "$ROWLOCK_TEST_POSTGRESQL"
     echo "$output"
     [ "$status" = 0 ]
-    [[ $output == *"nobody else"*"unlocked"* ]]
+    [[ $output == *"is locked until"*"unlocked"* ]]
 }
