@@ -71,10 +71,10 @@ static void announce(struct board *board, uint64_t documents)
 {
     ssize_t written = write(board->items_fd, &documents, sizeof documents);
 
-    (void)written; /* only a full counter fails, and then nobody waits */
+    (void)written; /* fails only if the counter is full, and then no worker waits */
 }
 
-/* Far more than workers can count down: from now on nobody has to wait. */
+/* Far more than the workers can count down: from now on no worker waits. */
 #define PLENTY (UINT64_C(1) << 62)
 
 void board_generated(struct board *board, uint64_t n)

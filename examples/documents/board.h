@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The board between the parent and its workers, in shared memory of a fixed size: what is still to
- * be done, and what each worker has in hand. The parent puts documents up, workers take the next
- * one when they are ready for it, so that a slow worker holds nobody up. A worker that is killed
- * leaves its document in its hand, where its successor finds it.
+ * The board between the parent and its workers, in shared memory of a fixed size. It has the
+ * remaining documents, and the document that each worker has in hand. Workers take the next document
+ * when they are ready for it, so that a slow worker delays no other. If a worker is killed, its
+ * successor finds the document in its hand.
  */
 #ifndef DOCUMENTS_BOARD_H
 #define DOCUMENTS_BOARD_H
@@ -24,7 +24,7 @@ enum hand_state { HAND_EMPTY, HAND_BUSY };
 struct hand {
     _Atomic int state; /* enum hand_state */
     uint64_t number;   /* of the document: it counts from 0 */
-    _Atomic int doubt; /* enum verdict: a COMMIT was sent, nobody saw the answer */
+    _Atomic int doubt; /* enum verdict: a COMMIT was sent, and its reply was lost */
     unsigned deaths;   /* of workers, one after the other, without a document finished */
     _Atomic uint64_t count[VERDICT_REFUSED + 1];
     _Atomic uint64_t undone;   /* could not be read, or the database would not take them */
@@ -60,7 +60,7 @@ void board_close(struct board *board);
 enum board_take board_take(struct board *board, struct hand *hand);
 /* The document in hand is done, whatever the verdict. */
 void hand_finish(struct hand *hand, enum verdict verdict);
-/* It is not, and nobody will try again. */
+/* It is not done, and no worker will retry it. */
 void hand_give_up(struct hand *hand);
 
 uint64_t hand_read(const struct hand *hand);

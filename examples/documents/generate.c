@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Documents come as they do from a feed: the versions of one id arrive within some thousand
- * documents of each other and in any order, so that now and then two workers have two versions of
- * one id in hand at the same time. Times are written in every form the parser knows.
+ * documents of each other and in any order, so that sometimes two workers have two versions
+ * of one id in hand at the same time. Times are written in every form the parser knows.
  */
 #include "generate.h"
 
@@ -15,7 +15,7 @@
 #define FIRST_TIME (INT64_C(1262304000) * 1000000) /* 2010-01-01 */
 #define TIMES_SPAN (UINT64_C(86400) * 1000000)
 
-/* splitmix64: every input bit stirs every output bit. */
+/* splitmix64: every input bit affects every output bit. */
 static uint64_t stir(uint64_t x)
 {
     x += UINT64_C(0x9e3779b97f4a7c15);

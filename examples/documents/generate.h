@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents out of nothing: number `n` of a seed is always the same text, so nothing is kept. */
+/* Generated documents: number `n` of a seed is always the same text, so nothing is stored. */
 #ifndef DOCUMENTS_GENERATE_H
 #define DOCUMENTS_GENERATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Never opens what is not a regular file for long: a FIFO among the documents must not block. */
+/* Opens a file without blocking, and closes it unless it is regular: a FIFO must not block. */
 #include "input.h"
 
 #include <errno.h>

@@ -16,7 +16,7 @@ struct input {
 
 enum input_result { INPUT_OK, INPUT_TOO_LONG, INPUT_FAILED };
 
-/* `path` empty: the generated document `number`. INPUT_FAILED: errno says why. */
+/* `path` empty: the generated document `number`. INPUT_FAILED: see errno. */
 enum input_result input_load(struct input *input, const char *path, uint64_t number);
 void input_free(struct input *input);
 

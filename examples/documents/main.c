@@ -3,7 +3,8 @@
  * documents: the first job that rowlock was made for. Several processes, on one machine or many,
  * register XML documents that arrive in any order and in several versions; a lock on each
  * document's id keeps two of them from handling one document at the same time, also when it is not
- * registered yet. worker.c has the transaction; the rest makes it a program one can run all night.
+ * registered yet. worker.c has the transaction; the other files make it a program that can run
+ * unattended.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the command line asks for. */
+/* The options of the command line. */
 #ifndef DOCUMENTS_OPTIONS_H
 #define DOCUMENTS_OPTIONS_H
 
@@ -19,7 +19,7 @@ struct options {
     bool verify, no_lock, empty;
 };
 
-/* Exits by itself for --help and for what cannot be right. */
+/* Exits after --help, and after an error in the options. */
 void options_parse(struct options *options, int argc, char **argv);
 
 #endif

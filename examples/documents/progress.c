@@ -19,7 +19,7 @@ double monotonic_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* To know how many files there are costs a walk of its own: only where somebody looks at a bar. */
+/* Counting the files costs a walk of its own, so it is done only for a bar on a terminal. */
 bool progress_wants_total(void)
 {
     return isatty(STDERR_FILENO);

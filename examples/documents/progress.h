@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a person sees meanwhile on stderr: a bar on a terminal, else a line every few seconds. */
+/* The progress on stderr: a bar on a terminal, otherwise a line every few seconds. */
 #ifndef DOCUMENTS_PROGRESS_H
 #define DOCUMENTS_PROGRESS_H
 

@@ -20,13 +20,13 @@ struct sorter;
 
 struct sorter *sorter_new(void);
 void sorter_free(struct sorter *sorter);
-/* false: no memory or no room for temporary files. */
+/* false: not enough memory, or no space for temporary files. */
 bool sorter_add(struct sorter *sorter, const struct entry *entry);
 /* No more will be added. */
 bool sorter_start(struct sorter *sorter);
 /* The next by id, then time; NULL at the end. Valid until the next call. */
 const struct entry *sorter_next(struct sorter *sorter);
-/* A temporary file could not be read back: the end was not the end. */
+/* A temporary file could not be read back, so entries are missing. */
 bool sorter_failed(const struct sorter *sorter);
 
 /* By the bytes of the ids. */

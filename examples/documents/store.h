@@ -17,7 +17,7 @@
 #include "document.h"
 #include "rowlock.h"
 
-/* Each engine's own has this at its start. */
+/* The store of each engine begins with this. */
 struct store {
     const struct engine *engine;
     struct rowlock_connection *connection;
@@ -47,20 +47,20 @@ struct engine {
                 struct rowlock_error *error);
     /* Writes the document and commits, in as few round trips as the engine allows. */
     int (*write)(struct store *store, const struct document *document, struct rowlock_error *error);
-    /* All documents, ordered by the bytes of their ids; too long an id comes cut off. */
+    /* All documents, ordered by the bytes of their ids; an id that is too long is cut. */
     int (*each)(struct store *store, store_row *row, void *data, struct rowlock_error *error);
 };
 
 extern const struct engine engine_sqlite, engine_postgresql, engine_mariadb;
 
-/* The store for whatever engine the connection speaks to. */
+/* The store for the engine of the connection. */
 int store_open(struct rowlock_connection *connection, struct store **out,
                struct rowlock_error *error);
 void store_close(struct store *store);
 
 int store_fail(struct rowlock_error *error, int code, const char *context, const char *message);
 
-/* What each() hands on: id cut to its room, body by reference. */
+/* A document for the row of each(): id cut to its room, body by reference. */
 void store_document(struct document *document, const char *id, size_t id_length, int64_t time,
                     const char *body, size_t body_length);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MariaDB and MySQL: four round trips a document (begin and lock, read, write, COMMIT). DATETIME
- * has no zone: what stands there is UTC. TIMESTAMP would end in 2038.
+ * has no zone, and its value is UTC. TIMESTAMP would end in 2038.
  */
 #include <errmsg.h>
 #include <mysql.h>
@@ -29,7 +29,7 @@ struct mariadb_store {
     struct store store;
     MYSQL *handle;
     MYSQL_STMT *read, *write;
-    MYSQL_TIME version; /* where the read's column lands */
+    MYSQL_TIME version; /* the column of the read */
 };
 
 static int code_of(unsigned native)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PostgreSQL: a document costs three round trips, BEGIN and lock, read, write and COMMIT (one
- * pipeline). Times travel in binary, microseconds since 2000, so that they stay exact and no
- * session's TimeZone or DateStyle has a say.
+ * pipeline). Times travel in binary, microseconds since 2000, so that they stay exact and do
+ * not depend on the session's TimeZone or DateStyle.
  */
 #include <endian.h>
 #include <libpq-fe.h>
@@ -114,7 +114,7 @@ static int empty(struct store *store, struct rowlock_error *error)
     return check(handle_of(store), PQexec(handle_of(store), sql_empty), error, "empty table");
 }
 
-/* The connection is our own, so named statements are safe: nobody says DISCARD ALL on it. */
+/* The connection is our own, so named statements are safe: no other code sends DISCARD ALL. */
 static int prepare(struct store *store, struct rowlock_error *error)
 {
     PGconn *handle = handle_of(store);
@@ -185,7 +185,7 @@ static int receive(PGconn *handle, struct rowlock_error *error, const char *cont
     return code;
 }
 
-/* Reads the end of the pipeline. false: a message of farewell came instead. */
+/* Reads the end of the pipeline. false: the server closed the session instead. */
 static bool end_pipeline(PGconn *handle)
 {
     PQclear(PQgetResult(handle));
@@ -199,7 +199,7 @@ static int write_and_commit(struct store *store, const struct document *document
     struct rowlock_error second;
     int code, commit;
 
-    if (!send_write(handle, document)) /* nobody knows how much of it went out */
+    if (!send_write(handle, document)) /* an unknown part of it was sent */
         return store_fail(error, ROWLOCK_EUNKNOWN, "write", PQerrorMessage(handle));
     code = receive(handle, error, "write");
     commit = receive(handle, code ? &second : error, "commit");

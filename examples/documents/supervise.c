@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parent never touches the database while workers run, so it can fork a new one at any time. A
- * worker killed by a signal is replaced, and its successor begins with the document that the dead
- * one had in hand: the dead one's transaction is rolled back, or committed, when the successor gets
- * the lock.
+ * worker killed by a signal is replaced, and its successor begins with the document that the
+ * killed one had in hand. The transaction of the killed worker has been rolled back, or committed,
+ * when the successor acquires the lock.
  */
 #include "supervise.h"
 
@@ -22,7 +22,7 @@
 #include "walk.h"
 #include "worker.h"
 
-#define DEATHS_MAX 3     /* of workers in a row at one document */
+#define DEATHS_MAX 3     /* of workers in a row with one document */
 #define GRACE_SECONDS 10 /* from the order to stop until workers are killed */
 
 struct supervisor {
@@ -46,7 +46,7 @@ static void on_stop(int signal_number)
     ssize_t written = write(stop_pipe[1], "", 1);
 
     (void)signal_number;
-    (void)written; /* a full pipe is readable all the same */
+    (void)written; /* a full pipe is readable too */
     stop_signals++;
     errno = saved;
 }
@@ -90,7 +90,7 @@ bool signals_seen(void)
     return stop_signals > 0;
 }
 
-/* A worker stops when the pipe says so: a terminal's Ctrl-C reaches all of the group, and a
+/* A worker stops when the pipe is readable: a terminal's Ctrl-C reaches all of the group, and a
    transaction must not die of it half-way. If the parent dies the pipe ends. */
 static void become_worker(const struct supervisor *s, struct hand *hand)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parent: starts the workers, puts documents up, replaces workers that die, obeys Ctrl-C. */
+/* The parent: starts the workers, puts up documents, replaces workers that die, handles Ctrl-C. */
 #ifndef DOCUMENTS_SUPERVISE_H
 #define DOCUMENTS_SUPERVISE_H
 
@@ -11,7 +11,7 @@ struct summary {
     uint64_t read, undone, lost, deaths;
     uint64_t peak_kib; /* of the worker that used most memory */
     bool interrupted;  /* by a signal */
-    bool folders_left; /* some could not be read, or not to the end: more may be undone */
+    bool folders_left; /* some could not be read completely: more documents may be undone */
     double seconds;
 };
 

@@ -141,7 +141,7 @@ static const char *impossible(const struct timestamp_parts *p)
         p->day > days_in_month(p->year, p->month))
         return "no such date";
     if (p->hour == 24 && !p->minute && !p->second && !p->microsecond)
-        return NULL; /* the end of that day, says XML Schema */
+        return NULL; /* the end of that day, by XML Schema */
     if (p->hour > 23 || p->minute > 59 || p->second > 59)
         return "no such time of day";
     return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instants as documents write them (xs:dateTime) and as the loader compares them: one whole number
- * of microseconds, so that "newer" is exact on every engine.
+ * Times as documents write them (xs:dateTime), and as the loader compares them: a whole number of
+ * microseconds, so that "newer" is exact on every engine.
  */
 #ifndef DOCUMENTS_TIMESTAMP_H
 #define DOCUMENTS_TIMESTAMP_H
@@ -14,7 +14,7 @@
  * YYYY-MM-DDThh:mm:ss[.fraction][Z|+hh:mm|-hh:mm], years 0001 to 9999, 24:00:00 allowed. Without a
  * zone it is UTC. Digits after the sixth of a fraction are cut off, never rounded: two versions
  * within one microsecond are the same instant. Returns NULL and sets `*microseconds` (since 1970
- * UTC), or says why not (static text).
+ * UTC), or returns the reason (static text).
  */
 const char *timestamp_parse(const char *text, int64_t *microseconds);
 

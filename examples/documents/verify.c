@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two sorted streams, what the inputs say and what the table holds, side by side. Of two documents
- * with the same id and time either may stand there: the first to come was not replaced.
+ * Compares two sorted streams: the inputs and the table. Of two documents with the same id and time
+ * the table may have either, because the first to arrive is not replaced.
  */
 #include "verify.h"
 
@@ -49,7 +49,7 @@ static bool add(struct sorter *sorter, struct extractor *extractor, const struct
     char reason[DOCUMENT_REASON];
 
     if (extract(extractor, input->text, input->length, &document, reason))
-        return true; /* refused then, refused now */
+        return true; /* the loader refused it too */
     to_entry(&entry, &document);
     return sorter_add(sorter, &entry);
 }

@@ -5,15 +5,15 @@
 
 #include <stdint.h>
 
-struct walk; /* where one stands in the tree */
+struct walk; /* the position in the tree */
 
 /* Keeps `paths`, which end with NULL. NULL without memory. */
 struct walk *walk_new(char *const *paths);
 void walk_free(struct walk *walk);
 
 /*
- * The path of the next regular file, valid until the next call; NULL at the end. Folders are read
- * through, links to files are followed, links to folders are not unless named in `paths`.
+ * The path of the next regular file, valid until the next call; NULL at the end. It reads folders
+ * recursively. It follows links to files, but links to folders only if `paths` names them.
  */
 const char *walk_next(struct walk *walk);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The heart of it: begin and lock the business object, read the registered version, create or
- * update it or leave it, commit. Everything else here is about what may go wrong on the way.
+ * The heart of the loader: begin and lock the business object, read the registered version, create
+ * or update it or leave it, commit. Everything else here handles failures.
  *
- * Doing a document twice does no harm, because the time decides. What needs care is the count: when
- * the answer to a COMMIT is lost, the verdict is kept as a doubt, and the second attempt, which
- * under the lock sees what became of the first, settles it.
+ * Handling a document twice does no harm, because the time decides. Only the count needs care. If the
+ * reply to a COMMIT is lost, the verdict is kept as a doubt. The second attempt sees the result of
+ * the first under the lock, and settles the doubt.
  */
 #include "worker.h"
 
@@ -80,7 +80,7 @@ static int connect_once(struct worker *w, struct rowlock_error *error)
     return code;
 }
 
-/* Until there is a connection, with growing pauses. */
+/* Reconnects, with a growing backoff. */
 static enum step connect_again(struct worker *w)
 {
     struct rowlock_error error;
@@ -122,7 +122,7 @@ static enum verdict compare(const struct version *version, const struct document
     return document->time > version->time ? VERDICT_UPDATED : VERDICT_OLDER;
 }
 
-/* An earlier attempt's COMMIT got through after all: the very version stands there. */
+/* The COMMIT of an earlier attempt succeeded: this version is registered. */
 static enum verdict settle(const struct hand *hand, const struct version *version,
                            const struct document *document)
 {
@@ -154,7 +154,7 @@ static int attempt(struct worker *w, const struct document *document, enum verdi
     }
     if (code && code != ROWLOCK_ECONN && code != ROWLOCK_EUNKNOWN) {
         rowlock_rollback(w->connection, NULL);
-        w->hand->doubt = doubt; /* of this attempt it is known that it came to nothing */
+        w->hand->doubt = doubt; /* this attempt certainly changed nothing */
     }
     return code;
 }
@@ -231,7 +231,7 @@ static enum step handle(struct worker *w)
     return store_document_once(w, &document);
 }
 
-/* Waits for the next document, or for the order to stop. */
+/* Waits for the next document, or for the signal to stop. */
 static enum step next(struct worker *w)
 {
     struct pollfd fds[] = {{.fd = w->job->stop_fd, .events = POLLIN},
@@ -257,7 +257,7 @@ static enum step work(struct worker *w)
 {
     enum step step = STEP_ON;
 
-    if (w->hand->state == HAND_BUSY) /* what a killed predecessor left */
+    if (w->hand->state == HAND_BUSY) /* from a killed predecessor */
         step = handle(w);
     while (step == STEP_ON) {
         step = next(w);

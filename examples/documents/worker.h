@@ -14,10 +14,10 @@ struct job {
     int report_fd;
 };
 
-/* The worker's exit status: 0 no document is left or it was stopped, 1 it cannot go on. */
+/* The worker's exit status: 0 no document is left or it was stopped, 1 it cannot continue. */
 int worker_run(const struct job *job, struct hand *hand);
 
-/* Opens the database; `store` too. Used by the parent as well, to make the table. */
+/* Opens the database; `store` too. The parent uses it too, to create the table. */
 int database_open(const struct options *options, int stop_fd,
                   struct rowlock_connection **connection, struct store **store,
                   struct rowlock_error *error);
