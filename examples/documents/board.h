@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The board between the parent and its workers, in shared memory of a fixed size. It has the
- * remaining documents, and the document that each worker has in hand. Workers take the next document
- * when they are ready for it, so that a slow worker delays no other. If a worker is killed, its
- * successor finds the document in its hand.
+ * remaining documents, and the document that each worker has in hand. Workers take the next
+ * document when they are ready for it, so that a slow worker delays no other. If a worker is
+ * killed, its successor finds the document in its hand.
  */
 #ifndef DOCUMENTS_BOARD_H
 #define DOCUMENTS_BOARD_H

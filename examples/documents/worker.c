@@ -3,9 +3,9 @@
  * The heart of the loader: begin and lock the business object, read the registered version, create
  * or update it or leave it, commit. Everything else here handles failures.
  *
- * Handling a document twice does no harm, because the time decides. Only the count needs care. If the
- * reply to a COMMIT is lost, the verdict is kept as a doubt. The second attempt sees the result of
- * the first under the lock, and settles the doubt.
+ * Handling a document twice does no harm, because the time decides. Only the count needs care. If
+ * the reply to a COMMIT is lost, the verdict is kept as a doubt. The second attempt sees the result
+ * of the first under the lock, and settles the doubt.
  */
 #include "worker.h"
 
