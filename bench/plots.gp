@@ -21,7 +21,7 @@ set rmargin 12
 set bmargin 11
 
 load folder . '/throughput.gp'
-set title 'acquire and release, nobody in the way (whiskers: lowest and highest repetition)'
+set title 'acquire and release, uncontended (whiskers: lowest and highest repetition)'
 set ylabel 'per second (logarithmic)'
 if (blocks > 0) {
     set output folder . '/throughput.svg'

@@ -58,12 +58,11 @@ static void print_run(json_t *bench, FILE *out)
 
     fprintf(out, "    %s\n\n", report_text(json_object_get(bench, "facts"), "command"));
     fprintf(out,
-            "%g repetitions, slices of %g s%s, %.0f minutes in all; what expires was granted for "
-            "%g s where its holder was "
-            "killed; %g names.\n\n",
+            "%g repetitions, slices of %g s%s, %.0f minutes in all;\n"
+            "leases of a killed holder were granted for %g s; %g names.\n\n",
             report_number(bench, "repetitions"), report_number(bench, "seconds"),
             json_is_true(json_object_get(bench, "quick"))
-                ? " quartered: **a short run, good for seeing that it works and for nothing else**"
+                ? " quartered: **a short run, only to see that it works**"
                 : "",
             report_number(bench, "took_s") / 60, report_number(bench, "takeover_ttl_s"),
             report_number(bench, "names"));
@@ -198,7 +197,7 @@ static void print_fairness(json_t *bench, FILE *out)
     static const char *const documents[] = {"read", "refused", "lost", NULL};
 
     print_metrics(bench, "hot", shares,
-                  "### Fairness: who got how much of one hot name, 8 clients (fair: 12.5)\n\n"
+                  "### Fairness: the shares of one hot name, 8 clients (fair: 12.5)\n\n"
                   "| | luckiest, % | unluckiest, % |\n|---|---:|---:|\n",
                   out);
     print_metrics(bench, "crowd", crowd,
@@ -209,7 +208,7 @@ static void print_fairness(json_t *bench, FILE *out)
                   "### How many names of the pool a slice touched\n\n| | names |\n|---|---:|\n",
                   out);
     print_metrics(bench, "documents", documents,
-                  "### What became of the documents of a slice\n\n"
+                  "### The documents of a slice\n\n"
                   "| | documents read | of these refused (no id, no time) | updates lost |\n"
                   "|---|---:|---:|---:|\n",
                   out);

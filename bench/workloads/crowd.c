@@ -85,7 +85,7 @@ int bench_crowd(const struct bench_measurement *measurement, double values[BENCH
     seconds = (double)(bench_now() - atomic_load(&crew->stamp)) / 1e9;
     values[1] = (double)bench_total(measurement);
     if (values[1] <= 0) {
-        snprintf(crew->why, sizeof crew->why, "nobody was served within %d s", SERVE_S);
+        snprintf(crew->why, sizeof crew->why, "no client was served within %d s", SERVE_S);
         return -1;
     }
     values[0] = values[1] / seconds;
