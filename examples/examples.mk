@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The examples: build/examples/documents and one program for each .c file beside this one. They see
-# the public headers only, link build/librowlock.a and the client libraries directly; an example
-# whose client library (or expat) is absent is left out and said so.
+# the public headers only, and link build/librowlock.a and the client libraries directly; an example
+# whose client library (or expat) is missing is left out, with a note.
 
 EXPAT      := $(if $(call have,expat),$(shell $(PKG_CONFIG) --libs expat),$(shell \
                 echo 'int main(void) { return 0; }' | $(CC) -include expat.h -x c - -lexpat \

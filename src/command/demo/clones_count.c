@@ -102,12 +102,12 @@ static void print_story(const struct clones_act *act)
                              *heir = find(act, CLONES_CLAIMED), *sent = find(act, CLONES_SENT);
 
     if (!act->script->locked)
-        printf("nobody knew of the others");
+        printf("no clone knew of the others");
     else if (killed && heir)
         printf("clone %d took over %.1f s after clone %d was killed", heir->clone + 1,
                (double)(heir->at_ms - killed->at_ms) / 1000, killed->clone + 1);
     else if (frozen && heir)
-        printf("clone %d took over; what clone %d wrote late was %s", heir->clone + 1,
+        printf("clone %d took over; the late write of clone %d was %s", heir->clone + 1,
                frozen->clone + 1, find(act, CLONES_REFUSED) ? "refused" : "let through");
     else if (sent)
         printf("clone %d sent it, the others had nothing to do", sent->clone + 1);
