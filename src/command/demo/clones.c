@@ -207,7 +207,7 @@ static int judge(const struct demonstration *demo)
             status = STATUS_FAILED;
         }
     if (!status && !demo->command->json)
-        puts("\n   Who dies is replaced. Who comes late is refused, by the database itself.");
+        puts("\n   A clone that dies is replaced. The database itself refuses a late write.");
     return status;
 }
 
