@@ -178,8 +178,12 @@ static void play(struct scene *scenes, size_t n)
                       t_now() - began);
         t_true(t_now() - began < PROMISE_MS);
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         t_end_child(&scenes[i].child, SIGKILL);
+        if (scenes[i].stays)
+            rowlock_lease_free(scenes[i].held);
+        rowlock_lease_free(scenes[i].us.lease);
+    }
     t_forget_leases(hand);
 }
 
@@ -296,5 +300,7 @@ TEST(p6_the_waiters_of_a_node_that_is_cut_off_with_the_holder)
     t_true(t_now() - began < PROMISE_MS);
     t_end_child(&there, SIGKILL);
     t_end_child(&network, SIGKILL);
+    rowlock_lease_free(lease);
+    rowlock_lease_free(us.lease);
     t_forget_leases(hand);
 }
