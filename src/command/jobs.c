@@ -10,6 +10,7 @@
 #include "command/job/settings.h"
 #include "command/job/print.h"
 #include "command/output/json.h"
+#include "command/output/listing.h"
 #include "util/instant.h"
 
 enum { OPTION_LIMIT_RUNS = OPTION_OWN, OPTION_CHECK, OPTION_FORGET };
@@ -26,15 +27,13 @@ static const struct option options[] = {
 struct asking {
     const char *name; /* NULL: all */
     long limit;       /* of runs; < 0: not said */
-    int check, forget, json;
+    int check, forget;
 
     struct rowlock_connection *connection;
-    FILE *out; /* into text, so that a list that breaks off is not printed */
-    char *text;
-    size_t size, n, n_runs;
-    struct table jobs, runs;
+    struct listing listing; /* of jobs */
+    size_t n_runs;
+    struct table runs;
     char *last_output;
-    int failed; /* no memory */
 };
 
 /* ---- options ---------------------------------------------------------------------------------------- */
@@ -67,7 +66,7 @@ static void read_options(struct command *command, struct asking *asking)
     }
     read_operands(command, 1);
     asking->name = command->n_operands > 0 ? command->operands[0] : NULL;
-    asking->json = command->json;
+    asking->listing.json = command->json;
     check_options(command, asking);
 }
 
@@ -78,7 +77,7 @@ static void keep_last_output(struct asking *asking, const struct rowlock_run *la
     if (!last->token || !*last->output)
         return;
     asking->last_output = strdup(last->output);
-    asking->failed |= !asking->last_output;
+    asking->listing.failed |= !asking->last_output;
 }
 
 static int visit_job(const struct rowlock_job_view *view, void *data)
@@ -86,17 +85,15 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
     struct asking *asking = data;
     struct rowlock_job_view job = settled(view);
 
-    if (asking->json) {
-        fputs(asking->n++ ? ",\n {" : "[{", asking->out);
-        put_job(asking->out, &job);
-        fputs(asking->name ? "" : "}", asking->out);
+    if (asking->listing.json) {
+        put_job(listing_next(&asking->listing), &job);
+        fputs(asking->name ? "" : "}", asking->listing.out);
         return 0;
     }
-    asking->n++;
     if (asking->name)
         keep_last_output(asking, &job.last);
-    asking->failed |= jobs_table_add(&asking->jobs, &job);
-    return asking->failed;
+    asking->listing.failed |= jobs_table_add(&asking->listing.table, &job);
+    return asking->listing.failed;
 }
 
 static int visit_run(const struct rowlock_run *run, void *data)
@@ -106,36 +103,32 @@ static int visit_run(const struct rowlock_run *run, void *data)
     if (asking->limit == 0)
         return 1;
     asking->limit -= asking->limit > 0;
-    if (asking->json) {
-        fputs(asking->n_runs++ ? ",\n  {" : "{", asking->out);
-        put_run(asking->out, run);
-        fputs("}", asking->out);
+    if (asking->listing.json) {
+        fputs(asking->n_runs++ ? ",\n  {" : "{", asking->listing.out);
+        put_run(asking->listing.out, run);
+        fputs("}", asking->listing.out);
         return 0;
     }
-    asking->failed |= runs_table_add(&asking->runs, run);
-    return asking->failed;
+    asking->listing.failed |= runs_table_add(&asking->runs, run);
+    return asking->listing.failed;
 }
 
 static int ask_history(struct asking *asking, struct rowlock_error *error)
 {
     int code;
 
-    if (!asking->name || asking->n == 0)
+    if (!asking->name || listing_is_empty(&asking->listing))
         return ROWLOCK_OK;
-    if (asking->json)
-        fputs(",\n  \"history\":[", asking->out);
+    if (asking->listing.json)
+        fputs(",\n  \"history\":[", asking->listing.out);
     code = rowlock_runs(asking->connection, asking->name, visit_run, asking, error);
-    if (asking->json)
-        fputs("]}", asking->out);
+    if (asking->listing.json)
+        fputs("]}", asking->listing.out);
     return code;
 }
 
-static void print_tables(const struct asking *asking)
+static void print_history(const struct asking *asking)
 {
-    if (asking->jobs.n > 0)
-        table_print(&asking->jobs);
-    else if (!asking->name && isatty(STDERR_FILENO))
-        message("no node has asked for a job");
     if (asking->runs.n > 0) {
         putchar('\n');
         table_print(&asking->runs);
@@ -146,20 +139,20 @@ static void print_tables(const struct asking *asking)
     }
 }
 
-static int print(const struct asking *asking)
+static int print(struct asking *asking)
 {
-    if (asking->failed) {
-        message("out of memory");
-        return STATUS_FAILED;
+    int status = listing_print(&asking->listing);
+
+    if (status)
+        return status;
+    if (listing_is_empty(&asking->listing) && asking->name) {
+        message("no node has asked for a job '%s'", asking->name);
+        return STATUS_UNKNOWN;
     }
-    if (asking->json)
-        fwrite(asking->text, 1, asking->size, stdout);
-    else
-        print_tables(asking);
-    if (!asking->name || asking->n > 0)
-        return STATUS_OK;
-    message("no node has asked for a job '%s'", asking->name);
-    return STATUS_UNKNOWN;
+    if (listing_is_empty(&asking->listing) && !asking->listing.json && isatty(STDERR_FILENO))
+        message("no node has asked for a job");
+    print_history(asking);
+    return STATUS_OK;
 }
 
 static int list(struct asking *asking)
@@ -169,8 +162,7 @@ static int list(struct asking *asking)
 
     if (!code)
         code = ask_history(asking, &error);
-    fputs(asking->n ? "]\n" : "[]\n", asking->out);
-    fflush(asking->out);
+    listing_end(&asking->listing);
     return code ? report(&error) : print(asking);
 }
 
@@ -185,7 +177,7 @@ struct checking {
 static void put_trouble(struct checking *checking, const struct rowlock_job_view *job,
                         enum job_health health, int64_t since_ms)
 {
-    FILE *out = checking->asking->out;
+    FILE *out = checking->asking->listing.out;
     char *name = cell_text(job->name), *node = cell_text(job->last.node);
     char since[ROWLOCK_INSTANT_SIZE];
 
@@ -201,9 +193,9 @@ static void put_trouble(struct checking *checking, const struct rowlock_job_view
 static void put_item(struct checking *checking, const struct rowlock_job_view *job,
                      enum job_health health, int64_t since_ms)
 {
-    FILE *out = checking->asking->out;
+    FILE *out = listing_next(&checking->asking->listing);
 
-    fputs(checking->n ? ",\n {\"name\":" : "[{\"name\":", out);
+    fputs("{\"name\":", out);
     json_text(out, job->name);
     fprintf(out, ",\"state\":\"%s\",\"since\":", job_healths[health]);
     json_instant(out, since_ms);
@@ -217,7 +209,7 @@ static int check_job(const struct rowlock_job_view *view, void *data)
     int64_t since_ms;
     enum job_health health = health_of(&job, &since_ms);
 
-    if (checking->asking->json)
+    if (checking->asking->listing.json)
         put_item(checking, &job, health, since_ms);
     else if (health != JOB_FINE)
         put_trouble(checking, &job, health, since_ms);
@@ -229,16 +221,17 @@ static int check_job(const struct rowlock_job_view *view, void *data)
 
 static void end_check(const struct checking *checking)
 {
-    const struct asking *asking = checking->asking;
+    struct listing *listing = &checking->asking->listing;
 
-    if (asking->json)
-        fputs(checking->n ? "]" : "[]", asking->out);
-    else if (checking->n == 0 && asking->name)
-        fprintf(asking->out, "late: no node has asked for '%s' yet", asking->name);
+    if (listing->json) {
+        listing_end(listing);
+        return;
+    }
+    if (checking->n == 0 && checking->asking->name)
+        fprintf(listing->out, "late: no node has asked for '%s' yet", checking->asking->name);
     else if (checking->worst == JOB_FINE)
-        fprintf(asking->out, "fine: %zu job%s", checking->n, checking->n == 1 ? "" : "s");
-    putc('\n', asking->out);
-    fflush(asking->out);
+        fprintf(listing->out, "fine: %zu job%s", checking->n, checking->n == 1 ? "" : "s");
+    putc('\n', listing->out);
 }
 
 static int check(struct asking *asking)
@@ -249,7 +242,7 @@ static int check(struct asking *asking)
     if (rowlock_jobs(asking->connection, asking->name, check_job, &checking, &error))
         return report(&error);
     end_check(&checking);
-    fwrite(asking->text, 1, asking->size, stdout);
+    listing_write(&asking->listing);
     if (asking->name && checking.n == 0)
         return 1;
     return checking.worst == JOB_LOST ? 2 : checking.worst != JOB_FINE;
@@ -281,30 +274,27 @@ static int forget(const struct asking *asking)
 
 static int answer(struct asking *asking)
 {
+    int status;
+
     if (asking->forget)
         return forget(asking);
-    asking->out = open_memstream(&asking->text, &asking->size);
-    if (!asking->out) {
-        message("out of memory");
-        return STATUS_FAILED;
-    }
+    status = listing_open(&asking->listing);
+    if (status)
+        return status;
     return asking->check ? check(asking) : list(asking);
 }
 
 int cmd_jobs(struct command *command)
 {
-    struct asking asking = {.limit = -1, .jobs = jobs_table(), .runs = runs_table()};
+    struct asking asking = {.limit = -1, .listing.table = jobs_table(), .runs = runs_table()};
     int status;
 
     read_options(command, &asking);
     status = connect_by_lookup(command, &asking.connection);
     if (!status)
         status = answer(&asking);
-    if (asking.out)
-        fclose(asking.out);
-    free(asking.text);
+    listing_free(&asking.listing);
     free(asking.last_output);
-    table_free(&asking.jobs);
     table_free(&asking.runs);
     rowlock_close(asking.connection);
     return status;

@@ -1,78 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/* ls: the holders and waiters of all names, or of one. */
 #include <unistd.h>
 
 #include "command/lease/argument.h"
 #include "command/lease/print.h"
+#include "command/output/listing.h"
 
 #define STATUS_FREE 1
 
-struct listing {
-    int json;
+struct holders {
+    struct listing listing;
     int held;
-    int failed;
-    struct list_json array; /* into text, so that a list that breaks off is not printed */
-    char *text;
-    size_t size;
-    struct table table;
 };
 
 static int visit(const struct rowlock_holder *holder, void *data)
 {
-    struct listing *listing = data;
+    struct holders *holders = data;
+    struct listing *listing = &holders->listing;
 
     if (holder->holding != ROWLOCK_WAITS)
-        listing->held = 1;
-    if (listing->json)
-        return list_json_add(holder, &listing->array);
-    return listing->failed = list_table_add(holder, &listing->table);
+        holders->held = 1;
+    if (!listing->json)
+        return listing->failed = list_table_add(holder, &listing->table);
+    put_holder(listing_next(listing), holder);
+    return 0;
 }
 
-static void print_table(struct table *table)
+static void print_empty(const char *name)
 {
-    table_sort(table);
-    table_print(table);
-}
-
-static int print(struct listing *listing, const char *name)
-{
-    if (listing->failed) {
-        message("out of memory");
-        return STATUS_FAILED;
-    }
-    if (listing->json)
-        fwrite(listing->text, 1, listing->size, stdout);
-    else if (listing->table.n > 0)
-        print_table(&listing->table);
-    else if (isatty(STDERR_FILENO) && name)
+    if (name)
         message("nobody holds a lease of '%s', and no transaction is seen holding it", name);
-    else if (isatty(STDERR_FILENO))
+    else
         message("nobody holds a lease, and nobody waits for one");
-    return !name || listing->held ? STATUS_OK : STATUS_FREE;
 }
 
-static int list(const char *name, struct rowlock_connection *connection, struct listing *listing)
+static int list(const char *name, struct rowlock_connection *connection, struct holders *holders)
 {
+    struct listing *listing = &holders->listing;
     struct rowlock_error error;
-    int code;
+    int status = listing_open(listing);
 
-    listing->array.out = open_memstream(&listing->text, &listing->size);
-    if (!listing->array.out) {
-        message("out of memory");
-        return STATUS_FAILED;
-    }
-    code = rowlock_list(connection, name, visit, listing, &error);
-    list_json_end(&listing->array);
-    fclose(listing->array.out);
-    return code ? report(&error) : print(listing, name);
+    if (status)
+        return status;
+    if (rowlock_list(connection, name, visit, holders, &error))
+        return report(&error);
+    listing_end(listing);
+    table_sort(&listing->table);
+    status = listing_print(listing);
+    if (!status && !listing->json && listing_is_empty(listing) && isatty(STDERR_FILENO))
+        print_empty(name);
+    return status || !name || holders->held ? status : STATUS_FREE;
 }
 
 int cmd_ls(struct command *command)
 {
     struct rowlock_connection *connection = NULL;
-    struct listing listing = {.table = list_table()};
+    struct holders holders = {.listing.table = list_table()};
     const char *name = NULL;
     int status;
 
@@ -80,12 +63,11 @@ int cmd_ls(struct command *command)
         ;
     if (command->n_operands + command->n_rest > 0)
         name = one_name(command);
-    listing.json = command->json;
+    holders.listing.json = command->json;
     status = connect_by_lookup(command, &connection);
     if (!status)
-        status = list(name, connection, &listing);
-    table_free(&listing.table);
-    free(listing.text);
+        status = list(name, connection, &holders);
+    listing_free(&holders.listing);
     rowlock_close(connection);
     return status;
 }

@@ -8,7 +8,7 @@
 
 #include "command/output/json.h"
 #include "command/lease/argument.h"
-#include "command/output/table.h"
+#include "command/output/listing.h"
 
 #define STATUS_UNKNOWN 1
 
@@ -16,15 +16,6 @@ static const char *const statuses[] = {[ROWLOCK_SUBJECT_NONE] = "NONE",
                                        [ROWLOCK_SUBJECT_PROCESSING] = "PROCESSING",
                                        [ROWLOCK_SUBJECT_COMPLETE] = "COMPLETE",
                                        [ROWLOCK_SUBJECT_ERROR] = "ERROR"};
-
-struct listing {
-    int json, failed;
-    size_t n;
-    FILE *out; /* into text, so that a list that breaks off is not printed */
-    char *text;
-    size_t size;
-    struct table table;
-};
 
 /* ---- JSON ------------------------------------------------------------------------------------------- */
 
@@ -114,45 +105,30 @@ static int visit(const struct rowlock_subject_view *subject, void *data)
 {
     struct listing *listing = data;
 
-    listing->n++;
     if (!listing->json)
         return listing->failed = add(&listing->table, subject);
-    fputs(listing->n > 1 ? ",\n " : "[", listing->out);
-    put(listing->out, subject);
+    put(listing_next(listing), subject);
     return 0;
-}
-
-static int print(const struct listing *listing, const char *name)
-{
-    if (listing->failed) {
-        message("out of memory");
-        return STATUS_FAILED;
-    }
-    if (listing->json)
-        fwrite(listing->text, 1, listing->size, stdout);
-    else if (listing->n > 0)
-        table_print(&listing->table);
-    else if (name)
-        message("nobody has made '%s' yet, or tried to", shown(name));
-    else if (isatty(STDERR_FILENO))
-        message("nothing was made by refresh yet");
-    return name && listing->n == 0 ? STATUS_UNKNOWN : STATUS_OK;
 }
 
 static int list(const char *name, struct rowlock_connection *connection, struct listing *listing)
 {
     struct rowlock_error error;
-    int code;
+    int status = listing_open(listing);
 
-    listing->out = open_memstream(&listing->text, &listing->size);
-    if (!listing->out) {
-        message("out of memory");
-        return STATUS_FAILED;
-    }
-    code = rowlock_subjects(connection, name, visit, listing, &error);
-    fputs(listing->n > 0 ? "]\n" : "[]\n", listing->out);
-    fclose(listing->out);
-    return code ? report(&error) : print(listing, name);
+    if (status)
+        return status;
+    if (rowlock_subjects(connection, name, visit, listing, &error))
+        return report(&error);
+    listing_end(listing);
+    status = listing_print(listing);
+    if (status || !listing_is_empty(listing))
+        return status;
+    if (!listing->json && name)
+        message("nobody has made '%s' yet, or tried to", shown(name));
+    else if (!listing->json && isatty(STDERR_FILENO))
+        message("nothing was made by refresh yet");
+    return name ? STATUS_UNKNOWN : STATUS_OK;
 }
 
 int cmd_subjects(struct command *command)
@@ -171,8 +147,7 @@ int cmd_subjects(struct command *command)
     status = connect_by_lookup(command, &connection);
     if (!status)
         status = list(name, connection, &listing);
-    table_free(&listing.table);
-    free(listing.text);
+    listing_free(&listing);
     rowlock_close(connection);
     return status;
 }

@@ -32,12 +32,9 @@ static void put_who(FILE *out, const struct rowlock_holder *holder)
     json_text(out, holder->note);
 }
 
-int list_json_add(const struct rowlock_holder *holder, void *data)
+void put_holder(FILE *out, const struct rowlock_holder *holder)
 {
-    struct list_json *list = data;
-    FILE *out = list->out;
-
-    fputs(list->n++ ? ",\n {\"name\":" : "[{\"name\":", out);
+    fputs("{\"name\":", out);
     json_text(out, holder->name);
     put_key(out, "state");
     json_text(out, holder->holding == ROWLOCK_WAITS ? "waiting" : "held");
@@ -57,12 +54,6 @@ int list_json_add(const struct rowlock_holder *holder, void *data)
     put_key(out, "kind");
     json_text(out, holder->holding == ROWLOCK_HOLDS_TX ? "transaction" : "lease");
     putc('}', out);
-    return 0;
-}
-
-void list_json_end(const struct list_json *list)
-{
-    fputs(list->n ? "]\n" : "[]\n", list->out);
 }
 
 /* ---- the cells ---------------------------------------------------------------------------------- */

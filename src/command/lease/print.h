@@ -9,13 +9,8 @@
 #include "command/output/table.h"
 #include "rowlock.h"
 
-struct list_json {
-    FILE *out;
-    size_t n;
-};
-/* A rowlock_visit with a struct list_json: writes an item. */
-int list_json_add(const struct rowlock_holder *holder, void *list);
-void list_json_end(const struct list_json *list);
+/* One object of JSON. */
+void put_holder(FILE *out, const struct rowlock_holder *holder);
 
 /* An empty table of holders. */
 struct table list_table(void);
