@@ -86,7 +86,8 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
     struct rowlock_job_view job = settled(view);
 
     if (asking->listing.json) {
-        put_job(listing_next(&asking->listing), &job);
+        fputs("{", listing_next(&asking->listing));
+        put_job(asking->listing.out, &job);
         fputs(asking->name ? "" : "}", asking->listing.out);
         return 0;
     }
