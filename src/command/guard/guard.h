@@ -103,7 +103,7 @@ struct guard_order {
     int64_t end_ms;
 };
 
-/* ---- the process: guard/process.c ---------------------------------------------------- */
+/* ---- the process: guard/process.c, guard/watch.c ------------------------------------- */
 
 _Noreturn void guard_run(const struct guard_plan *plan, int fd);
 
