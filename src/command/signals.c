@@ -9,8 +9,7 @@
 
 static const int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
-/* nohup and background jobs have some ignored: that stays so, for us and for the command. */
-static int is_ignored(int number)
+int signals_are_ignored(int number)
 {
     struct sigaction action;
 
@@ -24,7 +23,7 @@ int signals_open(struct signals *signals)
     signal(SIGCHLD, SIG_DFL); /* ignored, it would hide how the command ended */
     sigemptyset(&signals->handled);
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
-        if (!is_ignored(passed_on[i]))
+        if (!signals_are_ignored(passed_on[i]))
             sigaddset(&signals->handled, passed_on[i]);
     sigprocmask(SIG_BLOCK, &signals->handled, &signals->original);
     signals->fd = signals->awake_fd = -1;

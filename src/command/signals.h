@@ -15,6 +15,9 @@ struct signals {
     int awake_fd;                 /* and then readable: we were stopped, and are awake again */
 };
 
+/* nohup and background jobs ignore some: that stays so, for this program and for the command. */
+int signals_are_ignored(int number);
+
 int signals_open(struct signals *signals);
 /* From now on nothing is interrupted: signals are the command's. */
 int signals_turn_to_command(struct signals *signals);

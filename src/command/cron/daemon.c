@@ -51,13 +51,6 @@ static void read_again(struct cron *cron)
 
 /* ---- signals ------------------------------------------------------------------------------------------ */
 
-static int is_ignored(int number)
-{
-    struct sigaction action;
-
-    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 /* HUP is ours, also under nohup. */
 static int open_signals(struct cron *cron)
 {
@@ -71,7 +64,7 @@ static int open_signals(struct cron *cron)
     sigemptyset(&stop);
     sigemptyset(&event);
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
-        if (!is_ignored(stops[i]))
+        if (!signals_are_ignored(stops[i]))
             sigaddset(&stop, stops[i]);
     sigaddset(&event, SIGHUP);
     sigaddset(&event, SIGCHLD);

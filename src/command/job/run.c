@@ -37,25 +37,12 @@ static int give_back(const struct holding *holding, const struct ending *ending,
     return rowlock_finish(holding->lease, &result, error);
 }
 
-/* A signal that came before there was a command. -N, or the status. */
-static int unless_interrupted(const struct signals *signals, struct holding *holding, int status)
-{
-    struct signalfd_siginfo info;
-
-    if (!signals_next(signals->wait_fd, &info))
-        return status;
-    finish_not_started(holding, 128 + (int)info.ssi_signo, INTERRUPTED);
-    rowlock_lease_free(holding->lease);
-    holding->lease = NULL;
-    return -(int)info.ssi_signo;
-}
-
 static int claimed_run(const struct signals *signals, struct holding *holding, int *claimed)
 {
     int status;
 
     holding->give_back = give_back;
-    status = unless_interrupted(signals, holding, STATUS_OK);
+    status = not_started_if_interrupted(signals, holding, STATUS_OK);
     *claimed = !status;
     return status;
 }
@@ -68,7 +55,7 @@ static int failed(const struct signals *signals, struct holding *holding,
 
     if (error->code != ROWLOCK_ECANCELED)
         return report(error);
-    status = unless_interrupted(signals, holding, STATUS_FAILED);
+    status = not_started_if_interrupted(signals, holding, STATUS_FAILED);
     if (status == STATUS_FAILED)
         message("interrupted");
     return status;
@@ -133,7 +120,7 @@ static int wait_until_due(const struct job_run *job, const struct signals *signa
     free(when);
     free(left);
     rowlock__wait_fd(-1, 0, signals->wait_fd, deadline_ms);
-    return unless_interrupted(signals, holding, STATUS_OK);
+    return not_started_if_interrupted(signals, holding, STATUS_OK);
 }
 
 int claim_job(const struct job_run *job, const struct signals *signals, struct holding *holding,

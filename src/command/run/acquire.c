@@ -135,9 +135,7 @@ static int get_beneath(const struct run *run, struct holding *holding, int *hope
 
 /* ---- the outcome ----------------------------------------------------------------------------------- */
 
-/* A signal may have come when there was nothing left to wait for: there is no command yet that it could
-   be for. -N, or the status. */
-static int unless_interrupted(const struct signals *signals, struct holding *holding, int status)
+int not_started_if_interrupted(const struct signals *signals, struct holding *holding, int status)
 {
     struct signalfd_siginfo info;
 
@@ -184,7 +182,7 @@ int acquire(const struct run *run, const struct signals *signals, struct holding
     else if (run->verbose && (holding->lease || run->transaction))
         message("'%s'%s acquired after %" PRId64 " ms", run->lock.wants[0].name,
                 run->lock.n > 1 ? " and others" : "", holding->waited_ms);
-    status = unless_interrupted(signals, holding, status);
+    status = not_started_if_interrupted(signals, holding, status);
     if (code == ROWLOCK_ECANCELED && status == STATUS_FAILED)
         message("interrupted");
     *acquired = !code && !status;

@@ -95,6 +95,10 @@ struct holding {
 int acquire(const struct run *run, const struct signals *signals, struct holding *holding,
             int *acquired);
 
+/* A signal may have come after the last wait and before there was a command that it could be for. Then
+   gives the lock back and returns -N, else the status. */
+int not_started_if_interrupted(const struct signals *signals, struct holding *holding, int status);
+
 /* ---- environment.c --------------------------------------------------------------- */
 
 /* Does ROWLOCK_HELD, what our ancestors hold, say anything? Is this token theirs? Is one of the
