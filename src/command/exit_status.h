@@ -19,7 +19,7 @@ enum status {
 };
 
 int exit_status(int code);
-/* Says what the library said, and returns the exit status for it. */
+/* Prints the library's error, and returns the exit status for it. */
 int report(const struct rowlock_error *error);
 
 #endif

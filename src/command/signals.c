@@ -19,7 +19,7 @@ int signals_are_ignored(int number)
 int signals_open(struct signals *signals)
 {
     sigaction(SIGPIPE, NULL, &signals->broken_pipe);
-    signal(SIGPIPE, SIG_IGN); /* a message that nobody reads must not leave the lock behind */
+    signal(SIGPIPE, SIG_IGN); /* a message without a reader must not leave the lock behind */
     signal(SIGCHLD, SIG_DFL); /* ignored, it would hide how the command ended */
     sigemptyset(&signals->handled);
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
@@ -31,7 +31,8 @@ int signals_open(struct signals *signals)
     return signals->wait_fd < 0 ? -1 : 0;
 }
 
-/* Job control stops the command, and we follow: if we stopped first, or alone, nobody would renew. */
+/* Job control stops the command, and this program follows. If it stopped first, or alone, the lease would
+   not be renewed. */
 static sigset_t of_job_control(void)
 {
     sigset_t set;

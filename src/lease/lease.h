@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lease as the library holds it. What other threads read is atomic: the keeper's thread renews
- * while the caller's asks what is left. object.c handles its memory, keep.c the thread; renew.c,
- * release.c, revoke.c and adopt.c send statements by query.h.
+ * A lease in memory. Fields that other threads read are atomic: the keeper's thread renews while the
+ * caller's thread asks how much time remains. object.c handles the memory, keep.c the thread;
+ * renew.c, release.c, revoke.c and adopt.c send statements by query.h.
  */
 #ifndef ROWLOCK_LEASE_H
 #define ROWLOCK_LEASE_H
@@ -35,7 +35,7 @@ struct rowlock_lease {
     struct rowlock_keeper *keeper;
 };
 
-/* EINVAL: NULL is no lease. */
+/* EINVAL: the lease is NULL. */
 int rowlock__no_lease(struct rowlock_error *error);
 /* Memory only: names are copied; token 0, no end. ENOMEM. */
 int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlock_want *want,
@@ -43,7 +43,7 @@ int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlo
 /* The memory; no keeper may be left. NULL is fine. */
 void rowlock__lease_delete(struct rowlock_lease *lease);
 
-/* What identifies a lease to renew and release, beside its token: its first name; its owner, NULL: any. */
+/* A renewal or release identifies a lease by its token, its first name, and its owner (NULL: any). */
 struct rowlock_value rowlock__name_of(const struct rowlock_lease *lease);
 struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
 

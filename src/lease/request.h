@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call of rowlock_acquire as the statements see it: what is wanted, by whom, on what terms. */
+/* One call of rowlock_acquire, as parameters of its statements: the wants, the owner, the terms. */
 #ifndef ROWLOCK_REQUEST_H
 #define ROWLOCK_REQUEST_H
 
@@ -28,7 +28,7 @@ struct rowlock_request {
     char owner[ROWLOCK_OWNER_SIZE];
     char host[256];
     int64_t ttl_ms;
-    int64_t pid, keeper_pid;    /* who waits; who holds then, 0: no process */
+    int64_t pid, keeper_pid;    /* of the waiter; of the holder later, 0: none */
     const char *command, *note; /* ours; NULL: none */
     rowlock_grant_hook *hook;   /* NULL: none */
     void *hook_data;
@@ -44,13 +44,12 @@ int rowlock__request_init(struct rowlock_request *request, struct rowlock_connec
 /* rowlock_acquire with a hook (NULL: none). After ROWLOCK_DECLINED it succeeds, and `*out` is NULL. */
 int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
                           size_t n, const struct rowlock_terms *terms, rowlock_grant_hook *hook,
-                          void *hook_data, struct rowlock_lease **out,
-                          struct rowlock_error *error);
+                          void *hook_data, struct rowlock_lease **out, struct rowlock_error *error);
 /* 0, or EINVAL with the reason. */
 int rowlock__ttl_check(int64_t ttl_ms, struct rowlock_error *error);
 void rowlock__request_clear(struct rowlock_request *request);
 
-/* What the row of a refusal says, for the error's text. */
+/* From the row of a refusal, for the error's text. */
 struct rowlock_refused {
     char name[256];   /* in the way; "" */
     char detail[300]; /* "" */
@@ -69,8 +68,8 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
                      int64_t deadline_ms, struct rowlock_reply *reply,
                      struct rowlock_refused *refused, struct rowlock_error *error);
 
-/* After a grant or an enqueue that failed on a session that lives: what it left of session locks is given
-   back. Cannot be interrupted, and says nothing. */
+/* After a failed grant or enqueue on a live session: releases the session locks that it left. It cannot be
+   interrupted, and reports no error. */
 void rowlock__unmark_lost(struct rowlock_connection *connection);
 
 /* The same where the dialect has no functions: the steps as plain statements in one transaction.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Made anew under a lease: the mark and the grant are one transaction, and so are the result and the release. */
+/* A refresh under a lease. Its begin and the grant are one transaction; its result and the release are
+   another. */
 #include <stdio.h>
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include "driver/failure.h"
 #include "util/error.h"
 
-/* An engine whose lock call can end without the lock (GET_LOCK) answers 1 when it was got. */
+/* GET_LOCK returns 1 with the lock, and 0 or NULL without it. */
 static void refused_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     char answer[4];

@@ -9,7 +9,7 @@
 #include "schema/text.h"
 #include "util/error.h"
 
-/* Version 1 is the first: what is there is current or newer. */
+/* Version 1 is the first, so any installed schema is current or newer. */
 static int find_current(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     struct rowlock_installed found;

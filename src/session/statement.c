@@ -127,7 +127,7 @@ int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_i
         return rowlock__fail(error, ROWLOCK_ECONN, "no session is open");
     code = connection->driver->run(connection->link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome,
                                    error);
-    /* with autocommit off a mere question opens a transaction, and nobody would end it */
+    /* with autocommit off a query opens a transaction, which the caller would not end */
     if (before == ROWLOCK_STATE_IDLE)
         rowlock__clean_up(connection, &outcome);
     return code;

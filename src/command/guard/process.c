@@ -39,7 +39,7 @@ static int ascending(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* Nobody's end of a pipe is kept open by us, but for standard error, to say why it all ended. */
+/* The guard keeps no pipe open, except standard error for its last message. */
 static void keep_only_ours(const struct guard_state *state)
 {
     int keep[] = {STDERR_FILENO, state->fd, state->timer_fd, state->child_fd, state->begin_fd};
@@ -100,7 +100,8 @@ static int start_command(struct guard_state *state)
     if (state->command < 0)
         return errno;
     if (state->plan->own_group)
-        setpgid(state->command, state->command); /* whoever comes first */
+        setpgid(state->command,
+                state->command); /* parent and child both do it: either may run first */
     guard_report_event(state, GUARD_STARTED, 0);
     return 0;
 }

@@ -15,7 +15,7 @@
 #include "util/clock.h"
 
 #define LOOK_AGAIN_MS 20  /* between two looks at processes that do not die at once */
-#define DYING_MS 300      /* processes that died with the command may take so long */
+#define DYING_MS 300      /* for processes that die together with the command */
 #define HOPELESS_LOOKS 50 /* after so many the guard leaves alone what it may not signal */
 
 void guard_report_event(const struct guard_state *state, enum guard_event event, int number)
@@ -52,7 +52,7 @@ static void close_begin(struct guard_state *state)
     state->begin_fd = -1;
 }
 
-/* TERM once: what a command starts to clean up behind itself is left in peace until KILL. */
+/* TERM once: a cleanup process that the command starts after it lives until KILL. */
 static void begin_ending(struct guard_state *state, enum guard_cause cause)
 {
     if (state->ending)
@@ -264,8 +264,8 @@ static void await(const struct guard_state *state)
     poll(fds, sizeof fds / sizeof *fds, -1);
 }
 
-/* Orders count before the clock: a deadline that was extended in time has not passed. So does the
-   command's end: what is dead when we come to look, however late, need not be ended. */
+/* Orders are read before the clock: a deadline that was extended in time has not passed. The command's end
+   is noted before it too: a command that has ended, however late that is noticed, need not be ended. */
 struct tree guard_watch(struct guard_state *state)
 {
     for (;;) {

@@ -7,7 +7,7 @@
 #include "lease/machine/machine.h"
 #include "rowlock.h"
 
-#define STEP_MS 10 /* polling: the head, and times one's place the others */
+#define STEP_MS 10 /* the head's polling interval; others multiply it by their place */
 
 enum state {
     TRYING,      /* GRANT without a ticket */

@@ -16,7 +16,7 @@ int64_t rowlock__step_within(const machine *m, int64_t now, int64_t limit)
     return rowlock__most(limit, 1);
 }
 
-/* Two that were woken together must not meet again and again: half of it is drawn by lot. */
+/* Half of the pause is random: waiters that woke together would otherwise collide every time. */
 step rowlock__step_pause(machine *m, int64_t now, int state, int64_t ms, uint32_t dice)
 {
     m->state = state;
@@ -38,8 +38,8 @@ step rowlock__step_finish(machine *m, int code)
     return (step){.act = ROWLOCK_ACT_DONE};
 }
 
-/* The session lock goes after the COMMIT that removed the ticket's row, never before: who waits
-   for it would find the row, and take the ticket for dead. */
+/* The session lock is released after the COMMIT that removed the ticket's row. Before it, a waiter for
+   that lock would find the row, and consider the ticket dead. */
 step rowlock__step_leave(machine *m, int code)
 {
     m->result = code;
