@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: once
-#
-# The tests that docs/promises.md and tests/README.md name exist.
+# Runs on: alone
+# The tests that docs/promises.md and tests/README.md name exist, and the quick scope proves each
+# promise on each engine and technique that has it.
 cd "$(dirname "$0")/../.." || exit 125
 pages="docs/promises.md tests/README.md"
 number=0 bad=0
@@ -34,5 +34,43 @@ for prefix in $(sed -nE 's/^\| ([a-z0-9, ]+) \|.*/\1/p' tests/README.md | tr -d 
     [ "$prefix" = prefix ] || grep -rqE "(\(|_)${prefix}_" tests --include=*.c || missing="$missing $prefix"
 done
 report "every prefix in tests/README.md is in use" "$missing"
+# The files that a promise names: in its section, those that exist; and those with a test p<N>_.
+tests_of() { # NUMBER
+    {
+        sed -n "/^## P$1\. /,/^## /p" docs/promises.md |
+            grep -oE '\b(conformance|leases|sessions|unit|command|simulation)/[a-z0-9_]+'
+        grep -rlE "(\(|@test \")p$1_" tests --include=*.c --include=*.bats |
+            sed 's,^tests/,,; s,\.[a-z]*$,,'
+    } | sort -u
+}
+# What the table promises: "P1 postgresql" for each engine whose column says yes.
+promised() {
+    sed -n '/^| P1 /,/^$/p' docs/promises.md | awk -F'|' '
+        { gsub(/ /, "") }
+        $2 != "" { promise = $2 }
+        $4 ~ /^yes/ { print promise, "postgresql/native" }
+        $5 ~ /^yes/ { print promise, "postgresql" }
+        $6 ~ /^yes/ { print promise, "postgresql" }
+        $7 ~ /^yes/ { print promise, "mariadb/row" }
+        $8 ~ /^yes/ { print promise, "mariadb" }
+        $9 ~ /^yes/ { print promise, "sqlite/native" }' | sort -u
+}
+
+export DRIVERS="sqlite postgresql mariadb"
+quick=$(tests/run --quick --list) full=$(tests/run --full --list)
+pairs=$(promised)
+missing=
+while read -r promise engine; do
+    found=
+    for file in $(tests_of "${promise#P}"); do
+        [[ $'\n'$quick != *$'\n'"$file $engine"* ]] || found=1
+    done
+    [ -n "$found" ] || missing="$missing $promise on $engine,"
+done <<<"$pairs"
+[ "$(cut -d' ' -f1 <<<"$pairs" | sort -u | wc -l)" = 12 ] || missing="$missing a promise without an engine"
+report "the quick scope proves each promise on each engine" "$missing"
+
+missing=$(comm -13 <(grep ^conformance/ <<<"$quick" | sort) <(grep ^conformance/ <<<"$full" | sort))
+report "the quick scope has the conformance suite on every technique" "$missing"
 echo "1..$number"
 exit $bad
