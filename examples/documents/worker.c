@@ -21,7 +21,7 @@
 
 #define FIRST_PAUSE_MS 50
 #define LONGEST_PAUSE_MS 5000
-#define PATIENCE_MS 60000 /* without a connection, before the worker gives up */
+#define RECONNECT_MS 60000 /* without a connection, before the worker gives up */
 #define ATTEMPTS_MAX 20   /* at one document, when the engine or the network ended them */
 #define FAILURES_MAX 3    /* documents in a row that the database would not take */
 
@@ -86,7 +86,7 @@ static enum step connect_again(struct worker *w)
     struct rowlock_error error;
     int pause = FIRST_PAUSE_MS;
 
-    for (int waited = 0; waited < PATIENCE_MS; waited += pause, pause *= 2) {
+    for (int waited = 0; waited < RECONNECT_MS; waited += pause, pause *= 2) {
         int code = connect_once(w, &error);
 
         if (!code)
