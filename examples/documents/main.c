@@ -87,7 +87,7 @@ static int load(const struct options *o, int stop_fd)
         return EXIT_FAILURE;
     print_summary(&summary);
     if (summary.count[VERDICT_REFUSED])
-        fprintf(stderr, "documents: the refused ones and why: %s\n", o->report);
+        fprintf(stderr, "documents: refused documents, with reasons: %s\n", o->report);
     if (!summary.undone && !summary.folders_left)
         return EXIT_SUCCESS;
     fprintf(stderr, "documents: work was left undone%s%s\n",

@@ -23,18 +23,18 @@ static const char help[] =
     "  --db URL         sqlite:PATH, postgresql://..., mariadb://... (default: $ROWLOCK_URL)\n"
     "  --workers N      processes that share the work (default 3)\n"
     "  --id ELEMENT     local name of the element that holds the id: its first occurrence\n"
-    "  --time ELEMENT   of the element that holds the version's time (xs:dateTime; no zone: UTC)\n"
-    "  --report FILE    gets a line for each refused document (default documents-refused.txt)\n"
-    "  --generate N     N made-up documents instead of PATH\n"
-    "  --seed N         other ones\n"
-    "  --versions N     of each made-up id, on average (default 4)\n"
+    "  --time ELEMENT   local name of the element that holds the version's time (xs:dateTime; no\n"
+    "                   zone: UTC)\n"
+    "  --report FILE    a line for each refused document (default documents-refused.txt)\n"
+    "  --generate N     generate N documents instead of reading PATH\n"
+    "  --seed N         select other generated documents\n"
+    "  --versions N     versions of each generated id, on average (default 4)\n"
     "  --verify         afterwards, compare the table with the newest version of each id\n"
     "  --no-lock        the same work without the lock, for comparison; loses updates\n"
     "  --empty          delete all documents first\n"
     "\n"
-    "PATH is a file or a folder, which is read through. Exit status: 0 all work is done (refused\n"
-    "documents are work done), 1 something is left undone or --verify found a difference, 64\n"
-    "usage.\n";
+    "PATH is a file, or a folder that is read recursively. Exit status: 0 all work is done (refused\n"
+    "documents count as done), 1 work is left undone or --verify found a difference, 64 usage.\n";
 
 static void usage(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 

@@ -22,8 +22,8 @@
 #define FIRST_PAUSE_MS 50
 #define LONGEST_PAUSE_MS 5000
 #define RECONNECT_MS 60000 /* without a connection, before the worker gives up */
-#define ATTEMPTS_MAX 20   /* at one document, when the engine or the network ended them */
-#define FAILURES_MAX 3    /* documents in a row that the database would not take */
+#define ATTEMPTS_MAX 20    /* at one document, when the engine or the network ended them */
+#define FAILURES_MAX 3     /* documents in a row that the database would not take */
 
 struct worker {
     const struct job *job;
