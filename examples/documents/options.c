@@ -33,8 +33,9 @@ static const char help[] =
     "  --no-lock        the same work without the lock, for comparison; loses updates\n"
     "  --empty          delete all documents first\n"
     "\n"
-    "PATH is a file, or a folder that is read recursively. Exit status: 0 all work is done (refused\n"
-    "documents count as done), 1 work is left undone or --verify found a difference, 64 usage.\n";
+    "PATH is a file, or a folder that is read recursively. Exit status: 0 all work is done\n"
+    "(refused documents count as done), 1 work is left undone or --verify found a difference,\n"
+    "64 usage.\n";
 
 static void usage(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
