@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The selection of the database: rowlock tries each source of a URL in turn. The SQLite file that
 # appears shows which one it used.
+# Runs on: once
 
 load lib
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P6: waiters that are frozen delay a live one by 15 s at most, however many of the first 16 they
- * are, in every mode; and so do those of a node that is cut off from the network. Live waiters among
- * them keep their places (P7). Frozen waiters only wait, so all cases of a test run at once.
+ * P6: frozen waiters delay a live one by 15 s at most if they are among the first 16 in the queue,
+ * in every mode. The same holds for the waiters of a node that is cut off from the network. Live
+ * waiters between them keep their places (P7). Frozen waiters only wait, so all cases of a test run
+ * at once.
  *
  * Quick: first
  */

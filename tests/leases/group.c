@@ -2,6 +2,8 @@
 /*
  * A group: threads that share sessions exclude each other, and all other clients, as if each thread
  * had a session. This also covers engines without batches.
+ *
+ * Quick: first
  */
 #include <stdatomic.h>
 #include <stdio.h>

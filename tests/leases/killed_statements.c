@@ -18,8 +18,8 @@
 #include "lib/jobs.h"
 #include "lib/subject.h"
 
-#define MOMENTS t_effort(15, 60) /* of each kind of end */
-#define PLACES 400               /* microseconds after the call began, in which the cancel comes */
+#define MOMENTS t_effort(15, 60) /* cancellations of each kind of end */
+#define PLACES 400               /* the cancel comes within this many microseconds */
 
 static int is_postgresql(void)
 {

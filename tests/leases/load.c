@@ -2,6 +2,8 @@
 /*
  * P1, P6 under load: clients acquire and release as fast as they can, in all modes. Some of them
  * die. A detector notices holders that overlap.
+ *
+ * Quick: first
  */
 #include <fcntl.h>
 #include <sched.h>

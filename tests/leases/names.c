@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P9: a lease's name is bytes: names that look the same to people are different names. */
+/*
+ * P9: a lease's name is bytes: names that look the same to people are different names.
+ *
+ * Quick: first
+ */
 #include <stdio.h>
 #include <string.h>
 

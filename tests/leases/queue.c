@@ -2,6 +2,8 @@
 /*
  * P7, P10: waiters are served in the order of their arrival. A waiter that dies, freezes or gives
  * up delays the others for a short time only.
+ *
+ * Quick: first
  */
 #include <signal.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
 /*
  * A refresh under a lease: the grant marks the subject as being refreshed, the release records the
  * result.
+ *
+ * Quick: first
  */
 #include <stdio.h>
 #include <string.h>

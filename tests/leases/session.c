@@ -2,6 +2,8 @@
 /*
  * P11: after every call, successful or not, a wrapped connection has its old settings and no
  * session lock.
+ *
+ * Quick: first
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,8 @@
 /*
  * P6, P10: a waiter far behind in the queue learns at once that its predecessor has ended, and not
  * only from its next look. A refusal reports how many callers wait.
+ *
+ * Quick: first
  */
 #include <signal.h>
 

@@ -113,7 +113,7 @@ GRANT ALL ON `test\_%`.* TO rowlock@'%';
 GRANT ALL ON `test\_%`.* TO rowlock@localhost;
 SQL
 }
-make_template() { # ENGINE USER: on first use
+make_template() { # ENGINE USER: creates the template on first use
     local template=$ROWLOCK_TEST_FOLDER/template/$1
     mkdir -p "$ROWLOCK_TEST_FOLDER/template"
     (

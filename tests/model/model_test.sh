@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: once
+# Runs on: alone
 #
 # The model of the protocol: the promises hold in every interleaving of small populations, and each
 # mutation is detected. The larger populations: `make model`.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: once
+# Runs on: alone
 #
 # The functions, statements and files that the comments of model/ name exist.
 cd "$(dirname "$0")/../.." || exit 125

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P2, P6: the lock of a killed process is freed and its work undone; no other client is delayed. */
+/*
+ * P2, P6: the lock of a killed process is freed and its work undone; no other client is delayed.
+ *
+ * Quick: first
+ */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>

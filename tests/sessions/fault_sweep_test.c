@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Nth thing fails, for every N, until the whole scenario passes: the Nth batch is answered by an
- * error, finds the session ended, or loses it afterwards; the Nth piece of memory is not there. Each
- * time: a code that fits, a transaction that is as the error says, names that are free for others,
- * work that is there wholly or not at all, and (under the sanitizers) nothing leaked.
+ * The Nth operation fails, for every N, until the whole scenario passes. The Nth batch gets an
+ * error as its answer, or finds the session ended, or loses it afterwards; or the Nth memory
+ * allocation fails. Each time the test checks the error code, the state of the transaction, that
+ * the names are free for others, that the work exists completely or not at all, and (under the
+ * sanitizers) that no memory leaks.
  *
  * Quick: first
  */

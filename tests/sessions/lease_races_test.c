@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A transaction lock meets a lease that moves: no renewal and no fence that is under way is swept from
- * under; and who presents the token of an exclusive lease locks beneath it.
+ * Transaction locks against changing leases: no sweep removes a lease while its renewal or its
+ * fence is under way. The token of an exclusive lease permits a lock beneath it.
  *
  * Quick: first
  */

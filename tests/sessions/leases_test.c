@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A transaction lock meets a lease. A name is one lock: while a lease lives, T of the name is busy
- * for everybody; once it has expired it is swept, by whoever comes first. What moves at the same moment
- * is in lease_races_test.c.
+ * Transaction locks against leases. A name is one lock: while a lease lives, transaction locks on
+ * its name are refused. Once the lease has expired, the first session that comes sweeps it.
+ * Concurrent changes are tested in lease_races_test.c.
  *
  * Quick: first
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P1 under pressure: processes that lock and unlock as fast as they can, with a detector in shared
- * memory that notices two inside at once.
+ * P1 under load: processes lock and unlock as fast as they can. A detector in shared memory notices
+ * two inside at once.
  *
  * Quick: first
  */

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs on: once
+# Runs on: alone
 #
 # A farm of 25 nodes and its jobs in simulated time, up to a year: see tests/simulation/farm.h, and
 # `make soak KIND=jobs`.

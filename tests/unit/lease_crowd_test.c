@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P6, P7, P10: a crowd of waiters that poll, as on one SQLite file. The waiters are the library's own
- * machines; the file that answers them and time are made up. So the bounds count looks and writes, and a
- * loaded machine does not change them.
+ * P6, P7, P10: a crowd of waiters that poll, as on one SQLite file. The waiters are the library's
+ * own state machines; the answers of the file and the time are simulated. The bounds count looks
+ * and writes, so a loaded machine does not change them.
  * Runs on: alone
  */
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decisions of a lease, told as stories: what the database answers, and what is done next. Time is
- * the story's own, and the dice always fall on 0.
+ * The decisions of a lease as stories: the answers of the database, and the next step after each.
+ * Time is simulated, and the random numbers are always 0.
  * Runs on: alone
  */
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P6, P7: how long frozen waiters delay live ones, however many they are. The waiters are the library's own
- * machines; the server that answers them, with its session locks, and time are made up. So an hour of waiting
- * takes a moment, and the bounds are exact.
+ * P6, P7: how long frozen waiters, however many, delay live ones. The waiters are the library's own
+ * state machines; the server with its session locks and the time are simulated. An hour of waiting
+ * takes little time, and the bounds are exact.
  * Runs on: alone
  */
 #include <stdio.h>

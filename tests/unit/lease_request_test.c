@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one call of rowlock_acquire asks for: checked, sorted, packed, with an owner of its own.
+ * The request made from one call of rowlock_acquire: checked, sorted, packed, with an owner id of
+ * its own.
  * Runs on: alone
  */
 #include "lease/request.h"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs on: alone
+#
 # The tests that docs/promises.md and tests/README.md name exist, and the quick scope proves each
 # promise on each engine and technique that has it.
 cd "$(dirname "$0")/../.." || exit 125

@@ -10,7 +10,7 @@
 --   * Every key remains, whoever locked it and how.
 --   * What follows \! ends at the delimiter.
 
--- ---- the locks --------------------------------------------------------------------------------
+-- ---- the locks -----------------------------------------------------------------------------------
 call rowlock_begin_shared(1);
 commit;
 select name from rowlock_names;
@@ -32,7 +32,7 @@ call rowlock_exclusive(3);
 \! mariadb -t -vv -e 'select name as to_have from rowlock_name order by name for update skip locked'
 rollback;
 
--- ---- the wait ---------------------------------------------------------------------------------
+-- ---- the wait ------------------------------------------------------------------------------------
 -- test shared / shared: not blocking; a key that is known, then a new one
 call rowlock_begin_shared(1);
 \! mariadb -t -vv -e 'set statement max_statement_time=20 for call rowlock_begin_shared(1)'
@@ -65,7 +65,7 @@ call rowlock_exclusive(8);
 rollback;
 select name from rowlock_names order by name;
 
--- ---- unlock -----------------------------------------------------------------------------------
+-- ---- unlock --------------------------------------------------------------------------------------
 -- removes the row, but it is unlocked, and gone, only when the transaction ends
 call rowlock_begin_exclusive(1);
 call rowlock_unlock(1);
@@ -74,7 +74,7 @@ call rowlock_unlock(1);
 commit;
 select name from rowlock_names order by name;
 
--- ---- vacuum -----------------------------------------------------------------------------------
+-- ---- vacuum --------------------------------------------------------------------------------------
 -- test vacuum: removes all but what is locked, and waits for nobody
 call rowlock_begin_shared(4);
 delimiter //

@@ -7,7 +7,7 @@
 --   * A wait that is cancelled is 57014, as everywhere in PostgreSQL; YugabyteDB's is XX000.
 --   * pg_locks shows a lock at once, without sleep.
 
--- ---- the locks --------------------------------------------------------------------------------
+-- ---- the locks -----------------------------------------------------------------------------------
 select rowlock.shared(1);
 -- the article's table has a row for key 1 now; here there is none for any key
 select name from rowlock.names;
@@ -37,7 +37,7 @@ select k.name, l.mode, l.granted
  order by k.name;
 rollback;
 
--- ---- the wait ---------------------------------------------------------------------------------
+-- ---- the wait ------------------------------------------------------------------------------------
 -- test shared / shared: not blocking; a key that is known, then a new one
 begin transaction;
 select rowlock.shared(1);
@@ -77,7 +77,7 @@ rollback;
 -- in the article 5, 4 and 1 remain
 select name from rowlock.names;
 
--- ---- unlock -----------------------------------------------------------------------------------
+-- ---- unlock --------------------------------------------------------------------------------------
 -- removes nothing here, for there is nothing; the lock goes when the transaction ends, as in the article
 begin transaction;
 select rowlock.exclusive(1);
@@ -87,7 +87,7 @@ commit;
 \! psql -c 'set statement_timeout=20000' -c 'select rowlock.exclusive(1)'
 select name from rowlock.names;
 
--- ---- vacuum -----------------------------------------------------------------------------------
+-- ---- vacuum --------------------------------------------------------------------------------------
 -- finds nothing to remove, waits for nobody, and what is locked stays so
 begin transaction;
 select rowlock.shared(4);

@@ -9,7 +9,7 @@
 --   * pg_locks shows a row's lock only while somebody waits for it; but a second psql sees which rows it could not
 --     lock, and the holder leaves a mark, which rowlock.holders shows.
 
--- ---- the locks --------------------------------------------------------------------------------
+-- ---- the locks -----------------------------------------------------------------------------------
 select rowlock.shared(1);
 select rowlock.prepare(1);
 select rowlock.shared(1);
@@ -35,7 +35,7 @@ select rowlock.exclusive(3);
 \! psql -c 'select name, kind from rowlock.holders order by name'
 rollback;
 
--- ---- the wait ---------------------------------------------------------------------------------
+-- ---- the wait ------------------------------------------------------------------------------------
 -- test shared / shared: not blocking; a key that is known, then a new one
 begin transaction;
 select rowlock.shared(1);
@@ -81,7 +81,7 @@ select rowlock.exclusive(7);
 rollback;
 select name from rowlock.names order by name;
 
--- ---- unlock -----------------------------------------------------------------------------------
+-- ---- unlock --------------------------------------------------------------------------------------
 -- removes the row, but it is unlocked, and gone, only when the transaction ends
 begin transaction;
 select rowlock.exclusive(1);
@@ -91,7 +91,7 @@ select rowlock.unlock(1);
 commit;
 select name from rowlock.names order by name;
 
--- ---- vacuum -----------------------------------------------------------------------------------
+-- ---- vacuum --------------------------------------------------------------------------------------
 -- test vacuum: removes all but what is locked, and waits for nobody
 begin transaction;
 select rowlock.shared(4);
