@@ -25,7 +25,9 @@ start_peer() { # NAME USER TEST COMMAND...: replaces the words @PORT@ @PORT2@ @D
         done
         launch "$user" "$folder" "${command[@]}"
         # A server may accept connections before it can answer: ask again.
-        if await_server "$folder" timeout 5 bash -c "${test//@PORT@/$server_port}"; then return 0; fi
+        if await_server "$folder" timeout 5 bash -c "${test//@PORT@/$server_port}"; then
+            return 0
+        fi
         if is_running "$server_pid"; then stop_server "$name" TERM; fi
     done
     why="it did not start: $(tail -n 1 "$folder/log" | cut -c 1-200)"
@@ -43,8 +45,10 @@ start_etcd() {
     start_peer etcd etcd \
         'ETCDCTL_API=3 etcdctl --endpoints=http://127.0.0.1:@PORT@ endpoint health' \
         etcd --name bench --data-dir @DATA@ --logger zap --log-level error \
-        --listen-client-urls http://127.0.0.1:@PORT@ --advertise-client-urls http://127.0.0.1:@PORT@ \
-        --listen-peer-urls http://127.0.0.1:@PORT2@ --initial-advertise-peer-urls http://127.0.0.1:@PORT2@ \
+        --listen-client-urls http://127.0.0.1:@PORT@ \
+            --advertise-client-urls http://127.0.0.1:@PORT@ \
+        --listen-peer-urls http://127.0.0.1:@PORT2@ \
+            --initial-advertise-peer-urls http://127.0.0.1:@PORT2@ \
         --initial-cluster bench=http://127.0.0.1:@PORT2@ || return 1
     server_url=http://127.0.0.1:$server_port
 }
@@ -65,7 +69,8 @@ start_one_redis() { # NAME OPTION...
     shift
     there redis-server redis-cli || return 1
     start_peer "$name" redis 'redis-cli -p @PORT@ ping | grep -q PONG' \
-        redis-server --port @PORT@ --bind 127.0.0.1 --dir @DATA@ --daemonize no --set-proc-title no \
+        redis-server --port @PORT@ --bind 127.0.0.1 --dir @DATA@ --daemonize no \
+            --set-proc-title no \
         --maxclients 2000 "$@" || return 1
     server_url=redis://127.0.0.1:$server_port
 }
@@ -75,17 +80,21 @@ start_one_postgresql() { # NAME OPTION...
     local name=$1
     shift
     [ -n "$(postgresql_program postgres)" ] || { why="postgresql is not installed"; return 1; }
-    start_postgresql "$name" -c jit=on -c max_connections=1100 -c shared_buffers=128MB -c deadlock_timeout=1s \
+    start_postgresql "$name" -c jit=on -c max_connections=1100 -c shared_buffers=128MB \
+        -c deadlock_timeout=1s \
         -c client_connection_check_interval=1s "$@" ||
         { why="PostgreSQL did not start"; return 1; }
-    "$(postgresql_program createdb)" -h "$server_socket" -p "$server_port" -U postgres -O tester bench || return 1
+    "$(postgresql_program createdb)" -h "$server_socket" -p "$server_port" -U postgres -O tester \
+        bench || return 1
     server_url=${server_url}bench
 }
 start_one_mariadb() {
     there mariadbd mariadb || return 1
-    start_mariadb mariadb --loose-skip-debug-no-sync --innodb-flush-log-at-trx-commit=1 --innodb-buffer-pool-size=128M \
+    start_mariadb mariadb --loose-skip-debug-no-sync --innodb-flush-log-at-trx-commit=1 \
+        --innodb-buffer-pool-size=128M \
         --max-connections=1100 || { why="MariaDB did not start"; return 1; }
-    mariadb --no-defaults --socket="$server_socket/socket" -u root -e 'CREATE DATABASE test_bench' || return 1
+    mariadb --no-defaults --socket="$server_socket/socket" -u root -e 'CREATE DATABASE test_bench' \
+        || return 1
     server_url=${server_url}test_bench
 }
 

@@ -18,13 +18,16 @@ slots=26 optimise=-O2
 # shellcheck disable=SC2086
 spin -a $switches "$file" >spin.log 2>&1 || fail spin
 # shellcheck disable=SC2086
-gcc $optimise $how -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM="${MEM:-4000}" -o pan pan.c >gcc.log 2>&1 || fail gcc
+gcc $optimise $how -DCOLLAPSE -DVECTORSZ=2048 -DMEMLIM="${MEM:-4000}" -o pan pan.c >gcc.log 2>&1 \
+    || fail gcc
 # shellcheck disable=SC2086
 timeout "${LIM:-120}" ./pan $options -w$slots >pan.log 2>&1
 found=cut-short
 if grep -q 'errors: [1-9]' pan.log; then
     found=cex
-elif grep -q 'errors: 0' pan.log && ! grep -q 'max search depth too small\|Search not completed\|reached -DMEMLIM\|out of memory' pan.log; then
+elif grep -q 'errors: 0' pan.log &&
+    ! grep -q 'max search depth too small\|Search not completed\|reached -DMEMLIM\|out of memory' \
+        pan.log; then
     found=ok
 fi
 states=$(awk '/states, stored/ { print $1 }' pan.log)

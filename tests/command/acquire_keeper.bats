@@ -78,7 +78,8 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
     keeper=$(keeper_of broken)
     rowlock break broken
     until_true is_there told
-    grep "^rowlock: process $started gets TERM: the lease of 'broken' (token [0-9]*) was broken$" err
+    grep "^rowlock: process $started gets TERM: the lease of 'broken' (token [0-9]*) was broken$" \
+        err
     wait "$started"
     until_true is_gone "$keeper"
     is_free broken
@@ -209,7 +210,8 @@ client() { # a process of the database itself: reads statements
     start sleep 300
     "$ROWLOCK" --db sqlite:here.db acquire --ttl 6s --while-pid "$started" near
     first=$("$ROWLOCK" --db sqlite:here.db ls near --json | json '$[0].expires')
-    again() { [[ $("$ROWLOCK" --db sqlite:here.db ls near --json | json '$[0].expires') > $first ]]; }
+    again() { [[ $("$ROWLOCK" --db sqlite:here.db ls near --json |
+        json '$[0].expires') > $first ]]; }
     until_true again
     [ ! -e /here.db ]
     kill "$started"
@@ -223,7 +225,8 @@ trap 'echo "a line that is longer than the one which the keeper writes, so that 
 touch ready
 while :; do sleep 0.02; done
 END
-    PATH=$(dirname "$ROWLOCK"):$PATH ROWLOCK_URL=$ROWLOCK_TEST_URL start sh -c 'exec sh script >log 2>&1'
+    PATH=$(dirname "$ROWLOCK"):$PATH ROWLOCK_URL=$ROWLOCK_TEST_URL start sh \
+        -c 'exec sh script >log 2>&1'
     until_true is_there ready
     rowlock break --now logged
     wait "$started" || [ $? = 3 ]

@@ -10,7 +10,8 @@ setup() {
     cd "$BATS_TEST_DIRNAME/../.." || return 1
     export BUILD=$ROWLOCK_TEST_BIN BENCH_OUTPUT=$BATS_TEST_TMPDIR/out BENCH_SECONDS=1
     export BENCH_FOLDER=$ROWLOCK_TEST_FOLDER # which a server's user may enter
-    unset BENCH_PEERS BENCH_WORKLOADS BENCH_REPETITIONS BENCH_NAMES BENCH_DOCUMENTS BENCH_DOCUMENTS_OPTIONS
+    unset BENCH_PEERS BENCH_WORKLOADS BENCH_REPETITIONS BENCH_NAMES BENCH_DOCUMENTS \
+        BENCH_DOCUMENTS_OPTIONS
 }
 without() { # COMMAND...: a PATH without these commands
     local folder command
@@ -35,7 +36,8 @@ PYTHON
 
 @test "a peer that is not installed is absent, with the reason; the others are measured" {
     without etcd etcdctl redis-server redis-cli java gnuplot
-    BENCH_PEERS="etcd redis zookeeper flock" BENCH_WORKLOADS="process" run --separate-stderr bench/run
+    BENCH_PEERS="etcd redis zookeeper flock" BENCH_WORKLOADS="process" \
+        run --separate-stderr bench/run
     echo "$status: $output $stderr"
     [ "$status" = 0 ]
     for peer in etcd redis zookeeper; do

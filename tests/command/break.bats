@@ -111,7 +111,8 @@ start_fence() {
     mkfifo statements
     case $ROWLOCK_TEST_ENGINE in
     postgresql) start psql -qXAt "$ROWLOCK_TEST_URL" -f statements ;;
-    mariadb) start mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -n -N -B \
+    mariadb) start mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -n \
+        -N -B \
         "${ROWLOCK_TEST_URL##*/}" -e "source statements" ;;
     esac
     fence=$started

@@ -18,7 +18,8 @@ setup() {
 teardown() {
     [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
     local file
-    for file in *.pid; do [ ! -e "$file" ] || kill -s KILL "$(cat "$file")" 2>/dev/null || true; done
+    for file in *.pid; do [ ! -e "$file" ] || kill -s KILL "$(cat "$file")" 2>/dev/null ||
+        true; done
 }
 
 start_cron() { # [OPTION...]: starts the daemon of the file tab; its pid is in $daemon

@@ -17,7 +17,8 @@ setup_file() {
     export OWN_URL="${server_url}test_own" OWN_ADMIN="${server_admin}test_own"
     case $ROWLOCK_TEST_ENGINE in
     postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
-    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root -e 'CREATE DATABASE test_own' ;;
+    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root \
+        -e 'CREATE DATABASE test_own' ;;
     esac
     "$ROWLOCK" --db "$OWN_URL" schema install
     export OWN_SOCKET=$server_socket
@@ -116,7 +117,8 @@ TAB
 statements() {
     case $ROWLOCK_TEST_ENGINE in
     mariadb) own_sql "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'QUESTIONS'" ;;
-    postgresql) grep -cE '^[^[]*\[[0-9]+\] .*LOG:  (statement|execute)' "$ROWLOCK_TEST_FOLDER/$own/log" ;;
+    postgresql) grep -cE '^[^[]*\[[0-9]+\] .*LOG:  (statement|execute)' \
+        "$ROWLOCK_TEST_FOLDER/$own/log" ;;
     esac
 }
 asked_in() { # SECONDS OWN: questions of the daemon; OWN is the number of our own

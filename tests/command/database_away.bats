@@ -16,7 +16,8 @@ setup_file() {
     export ROWLOCK_TEST_MARIADB_SOCKET=$server_socket
     case $ROWLOCK_TEST_ENGINE in
     postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
-    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root -e 'CREATE DATABASE test_own' ;;
+    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root \
+        -e 'CREATE DATABASE test_own' ;;
     esac
     rowlock schema install
 }
@@ -105,7 +106,8 @@ has_rejected_us() { tail -n +"$lines" "$folder/log" | grep -q ' test_own FATAL: 
     stop_server "$own"
     lines=$(($(wc -l <"$folder/log") + 1))
     as_postgresql touch "$folder/data/standby.signal"
-    launch "$(server_user postgres)" "$folder" "$(postgresql_program postgres)" -D "$folder/data" -p "$port" \
+    launch "$(server_user postgres)" "$folder" "$(postgresql_program postgres)" -D "$folder/data" \
+        -p "$port" \
         -c listen_addresses=127.0.0.1 -c unix_socket_directories="$folder" -c hot_standby=off \
         -c log_line_prefix='%m [%p] %q%d '
     until_true rejects

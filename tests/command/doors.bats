@@ -83,7 +83,8 @@ try_to_lock() { # DESCRIPTOR: answers got=0 or got=1
 @test "a refusal by an SQL function names the lock, the holder, and the note" {
     token=$(rowlock hold --for 1m --note 'ask Ann' x)
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) echo "BEGIN; SET LOCAL lock_timeout = '100ms'; SELECT rowlock.exclusive('x');" >in ;;
+    postgresql) echo "BEGIN; SET LOCAL lock_timeout = '100ms'; SELECT rowlock.exclusive('x');" >in \
+        ;;
     mariadb) echo "SET innodb_lock_wait_timeout = 1; CALL rowlock_begin_exclusive('x');" >in ;;
     esac
     run client <in
@@ -108,7 +109,8 @@ commented() { # a client that reports its own steps
     commented | sort >commented
     separator=.
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || separator=_
-    grep -oE "^rowlock[$separator][a-z_]+\(" "$BATS_TEST_DIRNAME/../../man/verbs/schema.txt" | tr -d '(' | sort -u >listed
+    grep -oE "^rowlock[$separator][a-z_]+\(" "$BATS_TEST_DIRNAME/../../man/verbs/schema.txt" |
+        tr -d '(' | sort -u >listed
     diff listed commented
     [ "$(wc -l <listed)" -ge 8 ]
 }

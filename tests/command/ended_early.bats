@@ -22,7 +22,8 @@ teardown() {
 # line.
 left_over() {
     local pid
-    for pid in $(grep -lsaF -e "$inner/rowlock-" /proc/[0-9]*/environ /proc/[0-9]*/cmdline | cut -d / -f 3 | sort -u); do
+    for pid in $(grep -lsaF -e "$inner/rowlock-" /proc/[0-9]*/environ /proc/[0-9]*/cmdline |
+        cut -d / -f 3 | sort -u); do
         if is_running "$pid"; then echo "$pid: $(tr '\0' ' ' <"/proc/$pid/cmdline")"; fi
     done
 }
@@ -47,7 +48,8 @@ ended_by_term() { # PID
 
 @test "SIGTERM to bench/run ends the servers and the measurement" {
     measures() { left_over | grep -q "bench/bench "; }
-    start env -u ROWLOCK_TEST_FOLDER BENCH_FOLDER="$inner" BENCH_OUTPUT="$BATS_TEST_TMPDIR/out" BENCH_SECONDS=600 \
+    start env -u ROWLOCK_TEST_FOLDER BENCH_FOLDER="$inner" BENCH_OUTPUT="$BATS_TEST_TMPDIR/out" \
+        BENCH_SECONDS=600 \
         BENCH_PEERS=postgres-advisory BENCH_WORKLOADS=hot bench/run
     until_true measures
     ended_by_term "$started"

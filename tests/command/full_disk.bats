@@ -16,7 +16,8 @@ fill() { # acquires leases, each with a KiB of data, until one is refused
     local i
     ulimit -f 100
     for i in $(seq 1 500); do
-        rowlock acquire --ttl 1h -n --note "$(printf '%01000d' "$i")" "fill:$i" >>taken 2>refused || return
+        rowlock acquire --ttl 1h -n --note "$(printf '%01000d' "$i")" "fill:$i" >>taken 2>refused \
+            || return
     done
 }
 

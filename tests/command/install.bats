@@ -53,7 +53,8 @@ C
     doc=$prefix/share/doc/rowlock
     [ -e "$doc/docs/leases.md" ]
     find "$doc" -name '*.md' | while read -r page; do
-        grep -oE '\]\([^)]+\)' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -vE '^$|://' | while read -r link; do
+        grep -oE '\]\([^)]+\)' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -vE '^$|://' |
+            while read -r link; do
             [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
         done
     done >dead
@@ -66,7 +67,8 @@ C
     PKG_CONFIG_PATH='' make -C "$BATS_TEST_DIRNAME/../.." -o all BUILD="$(dirname "$ROWLOCK")" \
         install PREFIX="$PWD/own" >log 2>&1
     grep -x "pkg-config does not look there: export PKG_CONFIG_PATH=$PWD/own/lib/pkgconfig" log
-    PKG_CONFIG_PATH=$PWD/own/lib/pkgconfig make -C "$BATS_TEST_DIRNAME/../.." -o all BUILD="$(dirname "$ROWLOCK")" \
+    PKG_CONFIG_PATH=$PWD/own/lib/pkgconfig make -C "$BATS_TEST_DIRNAME/../.." -o all \
+        BUILD="$(dirname "$ROWLOCK")" \
         install PREFIX="$PWD/own" >log 2>&1
     run grep PKG_CONFIG_PATH log
     [ "$status" = 1 ]
@@ -74,7 +76,8 @@ C
 
 @test "a program is built with the flags of pkg-config, and runs" {
     # shellcheck disable=SC2046
-    ${CC:-cc} ${SANITIZE:+-fsanitize=$SANITIZE} program.c -o program $(pkg-config --cflags --libs rowlock)
+    ${CC:-cc} ${SANITIZE:+-fsanitize=$SANITIZE} program.c -o program $(pkg-config --cflags \
+        --libs rowlock)
     LD_LIBRARY_PATH=$prefix/lib run ./program "sqlite:$PWD/x.db"
     [ "$status" = 0 ]
     [[ $output == *sqlite* ]]

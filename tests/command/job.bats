@@ -120,7 +120,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 @test "a repeat has the due time of the run that failed, and a repeat number" {
     for repetition in 1 2; do
         until job -E 3 attempts "${rarely[@]}" --retry 1 --backoff 1ms -- \
-            sh -c 'echo "$ROWLOCK_DUE $ROWLOCK_ATTEMPT" >>said; exit 4' || [ $? = 4 ]; do sleep 0.1; done
+            sh -c 'echo "$ROWLOCK_DUE $ROWLOCK_ATTEMPT" >>said; exit 4' ||
+                [ $? = 4 ]; do sleep 0.1; done
     done
     due=$(view attempts 'history[0].due')
     [ "$(cat said)" = "$due 1"$'\n'"$due 2" ]
@@ -139,7 +140,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ -n "$(view status failed_since)" ]
     run -127 job missing "${rarely[@]}" -- ./nosuch
     run_is missing 0 exit 127
-    [[ $output = *"./nosuch: No such file"* && $(view missing last_output) = *"./nosuch: No such file"* ]]
+    [[ $output = *"./nosuch: No such file"* &&
+        $(view missing last_output) = *"./nosuch: No such file"* ]]
     job good "${rarely[@]}" -- true
     run_is good 0 outcome done
     run_is good 0 exit 0
@@ -180,7 +182,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run job -E 3 plain "${rarely[@]}" --backoff 1ms -- false
     [ "$status" = 3 ]
     for repetition in 0 1 2; do
-        until job -E 3 again "${rarely[@]}" --retry 2 --backoff 1ms -- sh -c 'echo ran >>ran; exit 9'; do
+        until job -E 3 again "${rarely[@]}" --retry 2 --backoff 1ms -- sh \
+            -c 'echo ran >>ran; exit 9'; do
             [ $? = 3 ] || break
             sleep 0.05
         done
@@ -364,7 +367,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "the lease's terms: --ttl, --note; the command can read name and token" {
     job terms "${rarely[@]}" --ttl 9s --note 'ask Ben' -- sh -c '
-        echo "$ROWLOCK_NAME $ROWLOCK_TOKEN"; "$0" --db "$1" --json ls job:terms' "$ROWLOCK" "$ROWLOCK_TEST_URL" >said
+        echo "$ROWLOCK_NAME $ROWLOCK_TOKEN"; "$0" --db "$1" --json ls job:terms' "$ROWLOCK" \
+            "$ROWLOCK_TEST_URL" >said
     [ "$(head -n 1 said)" = "job:terms $(view terms last_token)" ]
     [ "$(tail -n +2 said | json '$[0].note')" = "ask Ben" ]
     [ "$(tail -n +2 said | json_sql "json_extract(document, '\$[0].token')")" = "$(view terms last_token)" ]

@@ -7,7 +7,8 @@ load lib
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     export ROWLOCK_TEST_URL="sqlite:$BATS_TEST_TMPDIR/test.db"
-    export HOME=$BATS_TEST_TMPDIR XDG_STATE_HOME=$BATS_TEST_TMPDIR/state XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
+    export HOME=$BATS_TEST_TMPDIR XDG_STATE_HOME=$BATS_TEST_TMPDIR/state \
+        XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
     unset ROWLOCK_URL ROWLOCK_URL_FILE
 }
 refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD

@@ -53,7 +53,8 @@ checked() { # STATUS PATTERN [NAME]
 @test "JSON: the fields before, while and after it runs" {
     job known --cron '@yearly' -- true
     rowlock --json jobs known >json
-    for key in running_at running_since last_started last_finished last_exit last_node last_output; do
+    for key in running_at running_since last_started last_finished last_exit last_node \
+        last_output; do
         [ "$(json_sql "json_type(document, '\$[0].$key')" <json)" = null ]
     done
     start_node known2

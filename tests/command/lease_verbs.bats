@@ -210,7 +210,8 @@ exits() { # STATUS COMMAND...
 }
 
 @test "output that cannot be printed is an error, of every verb" {
-    for verb in "ls" "ls --json" "ls free --json" "jobs --json" "subjects --json" "vacuum" "schema print sqlite" \
+    for verb in "ls" "ls --json" "ls free --json" "jobs --json" "subjects --json" "vacuum" \
+        "schema print sqlite" \
         "help" "--help" "ls --help" "--version"; do
         # shellcheck disable=SC2086
         exits 125 rowlock $verb >/dev/full 2>said

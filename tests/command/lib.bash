@@ -107,7 +107,8 @@ start_counter() { # sets counter_url, the URL of such a server of the engine und
     start perl -e "$counter"
     until_true is_there port
     counter_url="${ROWLOCK_TEST_ENGINE}://somebody@127.0.0.1:$(cat port)/x"
-    [ "$ROWLOCK_TEST_ENGINE" = mariadb ] || counter_url="$counter_url?sslmode=disable&gssencmode=disable"
+    [ "$ROWLOCK_TEST_ENGINE" = mariadb ] ||
+        counter_url="$counter_url?sslmode=disable&gssencmode=disable"
 }
 calls() { wc -l <calls; }
 # A command that appends the signals that it gets to the file seen, in order, and exits with 5 when

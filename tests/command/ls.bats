@@ -15,7 +15,9 @@ teardown() {
         kill "$pid" 2>/dev/null || true
         until_true is_gone "$pid"
     done
-    if [ -e held ]; then while read -r name; do rowlock break --now "$(printf %b "$name")"; done <held; fi
+    if [ -e held ]; then
+        while read -r name; do rowlock break --now "$(printf %b "$name")"; done <held
+    fi
 }
 take() { # ACQUIRE-ARGUMENT... NAME: broken when the test ends
     printf '%s\n' "${!#}" | sed 's/\t/\\t/g' >>held
@@ -182,7 +184,8 @@ said_by_ls() { rowlock ls | grep -q -- "$1"; }
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     for mode in exclusive shared; do
         # technique row marks both in the same way, as exclusive
-        [ "$mode/$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" != shared/postgresql/row ] || continue
+        [ "$mode/$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" != shared/postgresql/row ] ||
+            continue
         hold work "--$mode"
         run rowlock ls work
         echo "$output"
@@ -202,7 +205,8 @@ said_by_ls() { rowlock ls | grep -q -- "$1"; }
 # MariaDB reports the holder only with the privilege PROCESS, and while a session waits.
 as_far_as_told() { "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" "$@"; }
 # InnoDB refreshes its snapshot of the transactions only after 0.1 s without a reader.
-transaction_is_listed() { sleep 0.15; as_far_as_told ls work | grep -q '^work  held, tx  exclusive '; }
+transaction_is_listed() { sleep 0.15; as_far_as_told ls work |
+    grep -q '^work  held, tx  exclusive '; }
 
 session_of_holder() { # the session that does not wait
     case $ROWLOCK_TEST_ENGINE in

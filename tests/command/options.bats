@@ -254,7 +254,8 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
 @test "completion knows every verb and option" {
     for verb in "" $(verbs); do
         words=$(bash -c '. "$0"; COMP_WORDS=(rowlock $1 ""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-            _rowlock; printf "%s\n" "${COMPREPLY[@]}"' "$ROWLOCK_TEST_BIN/completion/rowlock" "$verb")
+            _rowlock; printf "%s\n" "${COMPREPLY[@]}"' "$ROWLOCK_TEST_BIN/completion/rowlock" \
+                "$verb")
         # shellcheck disable=SC2086
         for option in $("$ROWLOCK" help $verb | long_options); do
             grep -qx -- "$option" <<<"$words" || { echo "$verb $option"; false; }
@@ -266,7 +267,8 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
 @test "completion offers nothing where a value is expected" {
     for option in --ttl --note --token -w --for; do
         words=$(bash -c '. "$0"; COMP_WORDS=(rowlock acquire "$1" ""); COMP_CWORD=3
-            _rowlock; printf "%s\n" "${COMPREPLY[@]}"' "$ROWLOCK_TEST_BIN/completion/rowlock" "$option")
+            _rowlock; printf "%s\n" "${COMPREPLY[@]}"' "$ROWLOCK_TEST_BIN/completion/rowlock" \
+                "$option")
         [ -z "$words" ]
     done
 }
@@ -286,7 +288,8 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
         [ "$status" = 1 ]
         sed -n 's/^CREATE PROCEDURE \(rowlock_[a-z0-9_]*\).*/\1/p' text | sort >created
         grep -vE '^rowlock_(adopt|once)$' created >to-grant # these two are dropped again
-        sed -n 's/^GRANT EXECUTE ON PROCEDURE \(rowlock_[a-z0-9_]*\) .*/\1/p' text | sort | diff to-grant -
+        sed -n 's/^GRANT EXECUTE ON PROCEDURE \(rowlock_[a-z0-9_]*\) .*/\1/p' text | sort |
+            diff to-grant -
         [ "$(uniq -d to-grant)" = "" ]
         [ "$(grep -o 'CALL rowlock_[a-z0-9_]*' text | sed 's/CALL //' | sort -u | comm -23 - created)" = "" ]
     done
@@ -320,7 +323,8 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
 }
 
 @test "a mistyped verb or option: the closest one is suggested, also for other programs' words" {
-    for pair in list:ls locks:ls status:ls info:ls "lock:run or acquire" unlock:release install:"schema install" \
+    for pair in list:ls locks:ls status:ls info:ls "lock:run or acquire" unlock:release \
+        install:"schema install" \
         rnu:run aquire:acquire relase:release lss:ls chek:check refersh:refresh jbos:jobs; do
         refused "no such verb: '${pair%%:*}'; did you mean ${pair#*:}?" "${pair%%:*}"
         refused "did you mean ${pair#*:}?" help "${pair%%:*}"

@@ -61,7 +61,8 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
 @test "row 1: of two concurrent refreshes one waits, and finds fresh data" {
     enter refresh --max-age 1h --json -- ./gate ./fill
     first=$started
-    start sh -c '"$@" >second' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" --json refresh "$subject" --max-age 1h -- ./fill
+    start sh -c '"$@" >second' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" --json refresh "$subject" \
+        --max-age 1h -- ./fill
     second=$started
     waits
     touch go
@@ -170,7 +171,8 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
 @test "a failing command's status is passed through, its message kept, and the next call retries" {
     here refresh --max-age 1h -- ./fill
     here expire
-    run here refresh --json --max-age 1h -- sh -c 'echo half done; echo one >&2; echo "no route to the source" >&2; exit 3'
+    run here refresh --json --max-age 1h -- sh \
+        -c 'echo half done; echo one >&2; echo "no route to the source" >&2; exit 3'
     echo "$output"
     [ "$status" = 3 ]
     [[ $output == *'{"refreshed":false}'* ]]
@@ -178,7 +180,8 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     [ "$(of_subject status)" = ERROR ]
     [ "$(of_subject error)" = "exit 3: no route to the source" ]
     [ "$(of_subject exit)" = 3 ]
-    run how_it_ended "$ROWLOCK" --db "$ROWLOCK_TEST_URL" refresh "$subject" --max-age 1h -- sh -c 'kill -9 $$'
+    run how_it_ended "$ROWLOCK" --db "$ROWLOCK_TEST_URL" refresh "$subject" --max-age 1h -- sh \
+        -c 'kill -9 $$'
     [[ $output == *"signal 9"* ]]
     [ "$(of_subject error)" = "killed by signal 9" ]
     [ "$(of_subject exit)" = 137 ]
@@ -250,7 +253,8 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
 }
 
 @test "p5: if the lease is too old before the command starts, it does not run; the next refreshes" {
-    start_too_late "subject:$subject" refresh --verbose --max-age 1h --ttl 4s "$subject" -- touch ran
+    start_too_late "subject:$subject" refresh --verbose --max-age 1h --ttl 4s "$subject" -- touch \
+        ran
     status=0
     wait "$started" || status=$?
     [ "$status" = 123 ]
@@ -305,7 +309,8 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     enter refresh --max-age 1h -- ./gate ./fill
     run here refresh --stale-ok -n --max-age 1h -- ./fill
     [ "$status" = 75 ]
-    start sh -c '"$@" >second' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" --json refresh "$subject" --stale-ok --max-age 1h -- ./fill
+    start sh -c '"$@" >second' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" --json refresh "$subject" \
+        --stale-ok --max-age 1h -- ./fill
     waits
     touch go
     wait "$started"
@@ -329,7 +334,8 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
 # ---- use ---------------------------------------------------------------------------------------
 
 @test "use --max-age --refresh refreshes stale data, and then uses it" {
-    run here use --max-age 1h --refresh './fill; echo "$ROWLOCK_NAME"' -- sh -c 'echo "using $ROWLOCK_NAME"; ./app "SELECT n FROM data_cache"'
+    run here use --max-age 1h --refresh './fill; echo "$ROWLOCK_NAME"' -- sh \
+        -c 'echo "using $ROWLOCK_NAME"; ./app "SELECT n FROM data_cache"'
     echo "$output"
     [ "$status" = 0 ]
     [ "$(paste -sd/ <<<"$output")" = "subject:$subject/using subject:$subject/1" ]
@@ -350,7 +356,8 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
 }
 
 @test "use: data that another's refresh has left incomplete is not used, but refreshed" {
-    start_here use --max-age 1h --refresh './fill; ./gate' -- ./app "SELECT count(*) FROM data_cache"
+    start_here use --max-age 1h --refresh './fill; ./gate' -- ./app \
+        "SELECT count(*) FROM data_cache"
     local using=$started
     until_true inside 1
     start_here refresh --max-age 0 -- sh -c './app "DELETE FROM data_cache"; exit 3'

@@ -57,7 +57,8 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
     [ "${lines[1]}" = y ]
     [ ${#lines[@]} = 2 ]
     ignored=$(grep SigIgn: /proc/self/status)
-    [ $((16#${lines[0]##*[^0-9a-f]} & 16#1000)) = $((16#${ignored##*[^0-9a-f]} & 16#1000)) ] # SIGPIPE
+    # SIGPIPE
+    [ $((16#${lines[0]##*[^0-9a-f]} & 16#1000)) = $((16#${ignored##*[^0-9a-f]} & 16#1000)) ]
 }
 
 @test "-c is a string for /bin/sh" {

@@ -17,7 +17,8 @@ setup_file() {
     export OWN_PID=$server_pid OWN_URL="${server_url}test_own"
     case $ROWLOCK_TEST_ENGINE in
     postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
-    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root -e 'CREATE DATABASE test_own' ;;
+    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root \
+        -e 'CREATE DATABASE test_own' ;;
     esac
     "$ROWLOCK" --db "$OWN_URL" schema install
 }

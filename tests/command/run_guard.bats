@@ -42,7 +42,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 is_reaped() { [ ! -e "/proc/$1" ]; }
 has_no_usr1() { # pending: it is signal 10
     local signals
-    signals=$(sed -n 's/^ShdPnd:[[:space:]]*//p' "/proc/$1/status") && [ $((0x0$signals & 512)) = 0 ]
+    signals=$(sed -n 's/^ShdPnd:[[:space:]]*//p' "/proc/$1/status") &&
+        [ $((0x0$signals & 512)) = 0 ]
 }
 
 @test "a signal just after the command's end does not change its status" {
@@ -67,7 +68,8 @@ has_no_usr1() { # pending: it is signal 10
 @test "its messages are not read: the lease is released, and the status is the command's" {
     mkfifo said
     exec 5<>said
-    start sh -c 'exec "$0" --db "$1" run a -- sh -c "$2" 2>said 5>&-' "$ROWLOCK" "$ROWLOCK_TEST_URL" \
+    start sh -c 'exec "$0" --db "$1" run a -- sh -c "$2" 2>said 5>&-' "$ROWLOCK" \
+        "$ROWLOCK_TEST_URL" \
         "setsid sh -c '$(pid_into daemon); exec sleep 970' 2>&- & exec 2>&-
         until [ -e stop ]; do sleep 0.02; done; exit 4"
     holder=$started

@@ -264,7 +264,8 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     for options in "--tx:" ":--tx"; do
         # shellcheck disable=SC2086
-        run leased ${options%:*} a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run ${options#*:} a -- touch ran
+        run leased ${options%:*} a -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run ${options#*:} a -- \
+            touch ran
         echo "$output"
         [ "$status" = 75 ]
         [[ $output == *"'a' is held by your own ancestor"* ]]

@@ -412,7 +412,8 @@ survives_suspension() { # HOW
 
 @test "--foreground keeps the caller's group without a terminal; otherwise the command has its own" {
     groups='ps -o pgid= -p $$; ps -o pgid= -p $(ps -o ppid= -p $PPID)' # rowlock, behind the guard
-    setsid "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --foreground a -- sh -c "$groups" >same </dev/null
+    setsid "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --foreground a -- sh -c "$groups" >same \
+        </dev/null
     [ "$(wc -l <same)" = 2 ]
     [ "$(sort -u same | wc -l)" = 1 ]
     setsid "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run a -- sh -c "$groups" >own </dev/null

@@ -53,7 +53,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 @test "another technique is refused while one is installed" {
     install_technique
     other=insert
-    [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || other=$([ "$ROWLOCK_TEST_ENGINE" = mariadb ] && echo row || echo native)
+    [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || other=$([ "$ROWLOCK_TEST_ENGINE" = mariadb ] &&
+        echo row || echo native)
     run rowlock schema install --technique "$other"
     [ "$status" = 64 ]
     [[ $output == *"$ROWLOCK_TEST_TECHNIQUE"* ]]

@@ -33,14 +33,16 @@ setup() {
 
 @test "the process leaves no core, and other users cannot inspect it" {
     # the files of a process that is not dumpable belong to root
-    run "$ROWLOCK" --db "$with_secret" run --tx a -- sh -c 'stat -c %U /proc/$PPID/environ; echo $PPID'
+    run "$ROWLOCK" --db "$with_secret" run --tx a -- sh \
+        -c 'stat -c %U /proc/$PPID/environ; echo $PPID'
     [ "$status" = 0 ]
     [ "${lines[0]}" = root ]
 }
 
 @test "no message contains it" {
     wrong=${with_secret/"$secret"/n0t-the-password}
-    for url in "${wrong/test_/absent_}" "${wrong/127.0.0.1:*\//127.0.0.1:1/}" "${wrong}?nonsense=1" \
+    for url in "${wrong/test_/absent_}" "${wrong/127.0.0.1:*\//127.0.0.1:1/}" \
+        "${wrong}?nonsense=1" \
         "${wrong/127.0.0.1/no such host}" "nosuch${wrong#"$ROWLOCK_TEST_ENGINE"}" "${wrong}%zz"; do
         run "$ROWLOCK" --db "$url" vacuum
         echo "$status: $output"
@@ -60,8 +62,10 @@ setup() {
 }
 
 @test "nor does the message for a typing error" {
-    for words in "$with_secret" "vacuum $with_secret" "--bd=$with_secret vacuum" "help $with_secret" \
-        "run --tx -w $with_secret a -- true" "schema $with_secret" "schema install --technique $with_secret" \
+    for words in "$with_secret" "vacuum $with_secret" "--bd=$with_secret vacuum" \
+        "help $with_secret" \
+        "run --tx -w $with_secret a -- true" "schema $with_secret" \
+            "schema install --technique $with_secret" \
         "demo --workers $with_secret" "run --tx a -- $with_secret" "acquire $with_secret" \
         "acquire --ttl $with_secret a" "acquire --while-pid $with_secret a" "renew $with_secret" \
         "renew a --token $with_secret" "release a $with_secret" "check a --token=$with_secret" \

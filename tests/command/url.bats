@@ -45,7 +45,8 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
 }
 
 @test "a file's first line that is neither empty nor a comment is the URL" {
-    printf '# ours\n\n  \t sqlite:%s/line.db \r\n \n  # sqlite:/nowhere\n' "$here" >config/rowlock/url
+    printf '# ours\n\n  \t sqlite:%s/line.db \r\n \n  # sqlite:/nowhere\n' "$here" \
+        >config/rowlock/url
     chmod 600 config/rowlock/url
     taken line
 }
@@ -228,7 +229,8 @@ SH
 
 @test "ROWLOCK_REQUIRE_URL: without a URL every verb refuses, and leaves no file" {
     export ROWLOCK_REQUIRE_URL=1
-    for verb in ls vacuum "run a -- touch ran" "run -q a -- touch ran" "acquire --ttl 1m a" "use a -- touch ran" \
+    for verb in ls vacuum "run a -- touch ran" "run -q a -- touch ran" "acquire --ttl 1m a" \
+        "use a -- touch ran" \
         "next a" "schema install" "jobs" "job a --every 1h -- touch ran"; do
         # shellcheck disable=SC2086
         run "$ROWLOCK" $verb
@@ -269,7 +271,8 @@ SH
 }
 
 @test "-q does not hide that a lock is only local" {
-    for verb in "run -q a -- true" "run --quiet -n a -- true" "acquire -q --ttl 1s a" "use -q a -- true" \
+    for verb in "run -q a -- true" "run --quiet -n a -- true" "acquire -q --ttl 1s a" \
+        "use -q a -- true" \
         "hold -q --for 1s --note x b"; do
         # shellcheck disable=SC2086
         run "$ROWLOCK" $verb
@@ -292,7 +295,8 @@ SH
 
 @test "a folder that cannot be created: the reason is correct" {
     unprivileged=()
-    [ "$(id -u)" != 0 ] || unprivileged=(setpriv --inh-caps=-all --bounding-set=-all --ambient-caps=-all)
+    [ "$(id -u)" != 0 ] || unprivileged=(setpriv --inh-caps=-all --bounding-set=-all \
+        --ambient-caps=-all)
     unset XDG_STATE_HOME
     chmod 500 home
     XDG_STATE_HOME=$here/home/state run "${unprivileged[@]}" "$ROWLOCK" vacuum
@@ -343,7 +347,8 @@ fails_naming() { # SOURCE PLACE [ARGUMENT...]
 }
 
 @test "for text that is not a URL the message shows the valid forms, and repeats nothing of it" {
-    for url in nonsense-secret host=secret postgresql:/secret mariadb:/secret postgresql://h:secret/x \
+    for url in nonsense-secret host=secret postgresql:/secret mariadb:/secret \
+        postgresql://h:secret/x \
         mariadb://h:secret/x; do
         run "$ROWLOCK" --db "$url" ls
         echo "$status: $output"
@@ -373,7 +378,8 @@ does_not_wait() { # TEXT COMMAND...
 
 @test "a wrong SQLite path causes no wait" {
     unprivileged=()
-    [ "$(id -u)" != 0 ] || unprivileged=(setpriv --inh-caps=-all --bounding-set=-all --ambient-caps=-all)
+    [ "$(id -u)" != 0 ] || unprivileged=(setpriv --inh-caps=-all --bounding-set=-all \
+        --ambient-caps=-all)
     mkdir folder sealed closed
     does_not_wait "'$here/folder' cannot be opened: Is a directory; name a file in it" \
         "$ROWLOCK" --db "sqlite:$here/folder"

@@ -42,8 +42,10 @@ int main(int argc, char **argv)
 }
 C
     # shellcheck disable=SC2046
-    ${CC:-cc} ${SANITIZE:+-fsanitize=$SANITIZE} -I"$BATS_TEST_DIRNAME/../../include" program.c -o program \
-        $(pkg-config --cflags libpq) "$(dirname "$ROWLOCK")/librowlock.a" $(pkg-config --libs libpq) -ldl -pthread
+    ${CC:-cc} ${SANITIZE:+-fsanitize=$SANITIZE} -I"$BATS_TEST_DIRNAME/../../include" program.c \
+        -o program \
+        $(pkg-config --cflags libpq) "$(dirname "$ROWLOCK")/librowlock.a" $(pkg-config \
+            --libs libpq) -ldl -pthread
     run ./program "$ROWLOCK_TEST_URL"
     echo "$output"
     [[ $output == *"yugabytedb does not offer technique insert"* ]]
@@ -93,7 +95,8 @@ C
 }
 
 @test "p3 tokens rise in the order of the grants, across several sessions" {
-    for name in a b a c b a; do rowlock acquire --ttl 60s $name >>tokens; rowlock break --now $name; done
+    for name in a b a c b a; do rowlock acquire --ttl 60s $name >>tokens; rowlock break \
+        --now $name; done
     sort -n -u tokens | diff tokens -
     [ "$(wc -l <tokens)" = 6 ]
 }

@@ -17,7 +17,8 @@ setup() { # a new database for each test
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f "$BATS_TEST_DIRNAME/../lib/yugabytedb.sql"
     ROWLOCK_TEST_URL=${ROWLOCK_TEST_URL%/*}/$database
     export ROWLOCK_TEST_URL=${ROWLOCK_TEST_URL/:$ROWLOCK_TEST_POSTGRESQL_PORT/:$(cat "$STANDIN")}
-    export ROWLOCK_TEST_POSTGRESQL=$ROWLOCK_TEST_URL ROWLOCK_TEST_POSTGRESQL_ADMIN=$ROWLOCK_TEST_ADMIN
+    export ROWLOCK_TEST_POSTGRESQL=$ROWLOCK_TEST_URL \
+        ROWLOCK_TEST_POSTGRESQL_ADMIN=$ROWLOCK_TEST_ADMIN
     export ROWLOCK_TEST_TECHNIQUE=yugabytedb
 }
 teardown() {
@@ -55,7 +56,8 @@ passes() { # PROGRAM [TEST...]: all tests pass but these; ?TEST may pass
 # is checked. It has none of the settings that the library warns of. Installers are not serialized:
 # docs/yugabytedb.md says to install from one node.
 @test "conformance: schema" {
-    passes conformance/schema another_technique_is_refused_by_name p12_a_table_that_is_no_plain_name_is_refused \
+    passes conformance/schema another_technique_is_refused_by_name \
+        p12_a_table_that_is_no_plain_name_is_refused \
         durability_names_the_setting_that_is_against_it '?eight_nodes_install_at_once'
 }
 @test "conformance: several" { passes conformance/several; }

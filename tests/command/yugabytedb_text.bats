@@ -24,7 +24,8 @@ load yugabytedb.bash
 @test "a function that PostgreSQL's schema no longer has is an error" {
     cp -r "$BATS_TEST_DIRNAME/../../sql" "$BATS_TEST_DIRNAME/../../tools" .
     tools/derive-schema yugabytedb postgresql row >/dev/null
-    sed -i 's/^CREATE FUNCTION rowlock.mark(name text)/CREATE FUNCTION rowlock.mark(label text)/' sql/postgresql/schema/row.sql
+    sed -i 's/^CREATE FUNCTION rowlock.mark(name text)/CREATE FUNCTION rowlock.mark(label text)/' \
+        sql/postgresql/schema/row.sql
     run tools/derive-schema yugabytedb postgresql row
     echo "$output"
     [ "$status" != 0 ]
@@ -40,7 +41,8 @@ install_printed() { # the text that people run, without the settings that Postgr
 }
 # FIRST SECOND NAME LIMIT_MS: the second session's answer while the first has the name
 second_gets() {
-    export second="SET statement_timeout = $4; SELECT 'got ' || (rowlock.$2('$3') IS NOT NULL)" url=$ROWLOCK_TEST_URL
+    export second="SET statement_timeout = $4; SELECT 'got ' || (rowlock.$2('$3') IS NOT NULL)" \
+        url=$ROWLOCK_TEST_URL
     run_psql <<SQL
 BEGIN;
 SELECT rowlock.$1('$3');
@@ -108,6 +110,7 @@ SQL
     run_psql -c "SELECT rowlock.renew($token, interval '90 s')"
     [ "$(run_psql -c "SELECT rowlock.release($token)")" = t ]
     [ "$(run_psql -c "SELECT count(*) FROM rowlock.holders")" = 0 ]
-    run_psql -c "BEGIN" -c "SELECT rowlock.exclusive('1')" -c "SELECT rowlock.unlock('1')" -c "COMMIT"
+    run_psql -c "BEGIN" -c "SELECT rowlock.exclusive('1')" -c "SELECT rowlock.unlock('1')" \
+        -c "COMMIT"
     [ "$(run_psql -c "SELECT count(*) FROM rowlock.name WHERE name = '1'")" = 0 ]
 }

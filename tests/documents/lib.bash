@@ -50,5 +50,6 @@ number() { # WORD: its number in a summary, from $output or the file `summary`
     awk -v word="$1" '$1 == word { print $2 }' <<<"$text"
 }
 put() { # FILE ID TIME [MORE]
-    printf '<?xml version="1.0"?>\n<trade><id>%s</id><at>%s</at>%s</trade>\n' "$2" "$3" "${4:-}" >"$1"
+    printf '<?xml version="1.0"?>\n<trade><id>%s</id><at>%s</at>%s</trade>\n' "$2" "$3" "${4:-}" \
+        >"$1"
 }

@@ -208,7 +208,8 @@ start_mariadb() { # NAME [OPTION...]
             --bind-address=127.0.0.1 --pid-file="$folder/mariadbd.pid" --skip-name-resolve \
             --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 --loose-debug-no-sync \
             --max-connections=200 "$@"
-        if await_server "$folder" mariadb --no-defaults --socket="$folder/socket" -u root -e ''; then
+        if await_server "$folder" mariadb --no-defaults --socket="$folder/socket" -u root \
+            -e ''; then
             server_data=$folder/data server_socket=$folder server_log=$folder/log
             server_admin="mariadb://root@127.0.0.1:$server_port/"
             server_url="mariadb://rowlock:secret@127.0.0.1:$server_port/"
@@ -245,7 +246,8 @@ pidfile = $folder/pooler.pid
 INI
         chmod 644 "$folder/ini"
         launch "$(server_user postgres)" "$folder" "$(command -v pgbouncer)" "$folder/ini"
-        if await_server "$folder" "$(postgresql_program pg_isready)" -h 127.0.0.1 -p "$server_port"; then
+        if await_server "$folder" "$(postgresql_program pg_isready)" -h 127.0.0.1 \
+            -p "$server_port"; then
             server_url="postgresql://$role@127.0.0.1:$server_port/$database"
             return 0
         fi
@@ -290,7 +292,8 @@ stop_server() { # NAME [SIGNAL]
 # shell that set it is not among them, because the kernel shows the environment with which a program
 # was started.
 remains() {
-    env -u ROWLOCK_TEST_FOLDER grep -lszxF -e "ROWLOCK_TEST_FOLDER=$ROWLOCK_TEST_FOLDER" /proc/[0-9]*/environ |
+    env -u ROWLOCK_TEST_FOLDER grep -lszxF -e "ROWLOCK_TEST_FOLDER=$ROWLOCK_TEST_FOLDER" \
+        /proc/[0-9]*/environ |
         sed -n 's|/proc/\([0-9]*\)/.*|\1|p' | while read -r pid; do
         if is_running "$pid"; then echo "$pid"; fi
     done

@@ -23,7 +23,8 @@ trap 'rm -f "$words"' EXIT
 
 named=$(grep -hoE '\browlock\.[a-z_]+' model/*.pml | sort -u)
 sed -nE 's/^CREATE FUNCTION (rowlock\.[a-z_]+).*/\1/p' sql/postgresql/schema/*.sql >"$words"
-report "every function that a model names is in sql/postgresql/schema" "$(missing "$words" <<<"$named")"
+report "every function that a model names is in sql/postgresql/schema" \
+    "$(missing "$words" <<<"$named")"
 without=
 for file in model/*.pml; do grep -qE '\browlock\.[a-z_]+' "$file" || without="$without $file"; done
 report "every model names functions" "$without"

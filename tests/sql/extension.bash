@@ -13,7 +13,8 @@ pg() { # PROGRAM ARGUMENT...: in the server's version
     "$program" "${@:2}"
 }
 make_extension() { # TARGET [VARIABLE=VALUE...]: rebuilds the files with the existing command
-    make -C "$BATS_TEST_DIRNAME/../.." --no-print-directory -o "$ROWLOCK" BUILD="$(dirname "$ROWLOCK")" \
+    make -C "$BATS_TEST_DIRNAME/../.." --no-print-directory -o "$ROWLOCK" \
+        BUILD="$(dirname "$ROWLOCK")" \
         EXTENSION_BUILD="$(mktemp -d "$BATS_FILE_TMPDIR/made.XXXXXX")" \
         PG_CONFIG="$(postgresql_program pg_config)" "$@"
 }
@@ -25,7 +26,8 @@ copy_installation() { # DESTDIR: copies the server's program, and links everythi
     cp "$bin/postgres" "$1$bin/" # the server would follow a link
     ln -s "$lib" "$1$lib"
     find "$share" -mindepth 1 -maxdepth 1 ! -name extension -exec ln -s -t "$1$share" {} +
-    find "$share/extension" -mindepth 1 -maxdepth 1 ! -name 'rowlock*' -exec ln -s -t "$1$share/extension" {} +
+    find "$share/extension" -mindepth 1 -maxdepth 1 ! -name 'rowlock*' -exec ln -s \
+        -t "$1$share/extension" {} +
 }
 start_server_with_extension() { # NAME: exports server_admin and server_url
     umask 022 # another user runs the server

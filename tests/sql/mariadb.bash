@@ -10,14 +10,16 @@ bats_require_minimum_version 1.5.0
 database=${ROWLOCK_TEST_URL##*/}
 
 client() { # [OPTION...]: reads statements from its standard input; errors do not end it
-    mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -N -B --unbuffered --force \
+    mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root -N -B \
+        --unbuffered --force \
         "$@" "$database" 2>&1
 }
 # say STATEMENTS: the output of a new session; fails only if the client hangs for 40 s (the server's
 # own limit for a wait is 50 s).
 say() { say_as root "$1"; }
 say_as() { # USER STATEMENTS
-    echo "$2" | mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u "$1" -N -B --force \
+    echo "$2" | mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u "$1" -N -B \
+        --force \
         --unbuffered "$database" >said 2>&1 3>&- &
     until_ended 40 $!
     sed '/^--------------$/,/^--------------$/d; /^$/d' said
@@ -54,7 +56,8 @@ close_sessions() {
 waits_for_a_row() {
     sql 'SHOW ENGINE INNODB STATUS' | sed 's/\\n/\n/g' |
         awk '/^---TRANSACTION/ { waits = 0 } /^LOCK WAIT/ { waits = 1 }
-             waits && /thread id/ { sub(/.*thread id /, ""); print $0 + 0 }' | grep -qx "$(session_of "$1")"
+             waits && /thread id/ { sub(/.*thread id /, ""); print $0 + 0 }' |
+                 grep -qx "$(session_of "$1")"
 }
 sleeps() { # FILE: its session polls for a lease
     [ "$(sql "SELECT count(*) FROM information_schema.processlist

@@ -26,7 +26,8 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
 }
 
 @test "outside a transaction the procedures that lock in one refuse" {
-    for call in "exclusive('none')" "shared('none')" "try_exclusive('none', 0, @got)" "try_shared('none', 0, @got)" \
+    for call in "exclusive('none')" "shared('none')" "try_exclusive('none', 0, @got)" \
+        "try_shared('none', 0, @got)" \
         "unlock('none')" "fence('none', 1)"; do
         run say "CALL rowlock_$call"
         [[ $output == "ERROR 1644 (RL006)"*"'none' is not locked, for no transaction is open: begin"* ]]
@@ -37,7 +38,8 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
 
 @test "at REPEATABLE READ, the server's default, they refuse, and nothing is locked" {
     sql "CALL rowlock_prepare('level')"
-    for call in "exclusive('level')" "shared('level')" "try_exclusive('level', 0, @got)" "unlock('level')"; do
+    for call in "exclusive('level')" "shared('level')" "try_exclusive('level', 0, @got)" \
+        "unlock('level')"; do
         run say "START TRANSACTION; CALL rowlock_$call; SELECT 'open', @@in_transaction;
                  CALL rowlock_prepare('x'); ROLLBACK"
         [[ ${lines[0]} == "ERROR 1644 (RL001)"*"'level' is not locked: not at READ COMMITTED"*"rowlock_begin_exclusive" ]]
@@ -49,8 +51,10 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
 @test "a name is 1 to 255 bytes; every other value is refused everywhere" {
     long=$(printf 'ä%.0s' {1..128})
     for name in NULL "''" "'$long'"; do
-        for call in "begin_exclusive($name)" "begin_shared($name)" "exclusive($name)" "shared($name)" \
-            "try_exclusive($name, 0, @x)" "try_shared($name, 0, @x)" "unlock($name)" "prepare($name)" \
+        for call in "begin_exclusive($name)" "begin_shared($name)" "exclusive($name)" \
+            "shared($name)" \
+            "try_exclusive($name, 0, @x)" "try_shared($name, 0, @x)" "unlock($name)" \
+                "prepare($name)" \
             "fence($name, 1)" "acquire($name, 60000, 'exclusive', NULL, @x)" "next($name, @x)"; do
             run say "CALL rowlock_$call"
             [[ $output == "ERROR 1644 (RL003)"*"a name has 1 to 255 bytes of UTF-8" ]]
@@ -106,7 +110,8 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
 @test "a wait for a row ends by innodb_lock_wait_timeout, of the session or of the call" {
     sql "CALL rowlock_prepare('other')"
     hold limited
-    for first in "SET innodb_lock_wait_timeout = 1; CALL" "SET STATEMENT innodb_lock_wait_timeout = 1 FOR CALL"; do
+    for first in "SET innodb_lock_wait_timeout = 1; CALL" \
+        "SET STATEMENT innodb_lock_wait_timeout = 1 FOR CALL"; do
         run say "$first rowlock_begin_exclusive('limited'); SELECT @@in_transaction"
         [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'limited' is held by another transaction; try again, or wait longer"* ]]
         [ "${lines[1]}" = 0 ]

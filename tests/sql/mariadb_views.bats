@@ -128,7 +128,8 @@ let_b_wait_for() {
     sql_there "CREATE TABLE businessobjectlock (uuid VARCHAR(32) NOT NULL PRIMARY KEY, id VARCHAR(200) NOT NULL,
                locked_ts TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, UNIQUE KEY (id))
                ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
-    "$ROWLOCK" --db "${ROWLOCK_TEST_URL}_own" schema install --technique insert --table businessobjectlock
+    "$ROWLOCK" --db "${ROWLOCK_TEST_URL}_own" schema install --technique insert \
+        --table businessobjectlock
     let_b_wait_for "''it''s'' ä"
     there() { [ "$(sql_there "SELECT group_concat(pid ORDER BY waits) FROM rowlock_transactions WHERE name = '''it''s'' ä'")" = \
         "$(session_of a),$(session_of b)" ]; }
@@ -176,7 +177,8 @@ let_b_wait_for() {
     run say_as "$eye" "SELECT count(*) >= 0 FROM rowlock_waiters; SELECT count(*) >= 0 FROM rowlock_names;
                        SELECT count(*) >= 0 FROM rowlock_jobs; SELECT count(*) >= 0 FROM rowlock_subjects"
     [ "$output" = $'1\n1\n1\n1' ]
-    for call in "CALL rowlock_begin_exclusive('x')" "CALL rowlock_vacuum(@n)" "CALL rowlock_acquire('x', 60000, 'exclusive', NULL, @t)"; do
+    for call in "CALL rowlock_begin_exclusive('x')" "CALL rowlock_vacuum(@n)" \
+        "CALL rowlock_acquire('x', 60000, 'exclusive', NULL, @t)"; do
         run say_as "$eye" "$call"
         [[ $output == "ERROR 1370 (42000)"*"execute command denied"* ]]
     done

@@ -22,7 +22,8 @@ refuses() { # WORDS [OPTION...]: install fails with these words, and leaves noth
     shift
     run install "$@"
     echo "$output"
-    [ "$status" = 64 ] && [[ $output == *"$words"* ]] && [ "$(sql "SELECT to_regclass('rowlock.lease') IS NULL")" = t ]
+    [ "$status" = 64 ] && [[ $output == *"$words"* ]] &&
+        [ "$(sql "SELECT to_regclass('rowlock.lease') IS NULL")" = t ]
 }
 table() { # ROLE NAME
     sql "SET ROLE $1; CREATE TABLE public.$2 (uuid varchar(32) NOT NULL PRIMARY KEY, id varchar(255) NOT NULL UNIQUE, locked_ts timestamp NOT NULL)"

@@ -85,7 +85,8 @@ rise_above() {
     as_tester 'CREATE EXTENSION rowlock'
     fill
     pg pg_dump --data-only --column-inserts "$ROWLOCK_TEST_URL" >extension.sql
-    tables() { grep -oE '^INSERT INTO [a-z_.]+|^SELECT pg_catalog.setval\([^,]*' "$1" | grep -vE ' rowlock\.(meta|origin)$' | sort -u; }
+    tables() { grep -oE '^INSERT INTO [a-z_.]+|^SELECT pg_catalog.setval\([^,]*' "$1" |
+        grep -vE ' rowlock\.(meta|origin)$' | sort -u; }
     tables schema.sql >in_schema
     tables extension.sql >in_extension
     cat in_schema
@@ -167,7 +168,8 @@ becomes_an_extension() { # [OPTION...] of pg_dump, as in docs/extension.md
     fill
     last=$(draw)
     contents >before
-    pg pg_dump -Fc --data-only -n rowlock -T rowlock.meta -T rowlock.origin "$@" -f rowlock.dump "$ROWLOCK_TEST_URL"
+    pg pg_dump -Fc --data-only -n rowlock -T rowlock.meta -T rowlock.origin "$@" -f rowlock.dump \
+        "$ROWLOCK_TEST_URL"
     rowlock schema uninstall --force
     as_tester 'CREATE EXTENSION rowlock'
     pg pg_restore --data-only --exit-on-error -d "$ROWLOCK_TEST_URL" rowlock.dump

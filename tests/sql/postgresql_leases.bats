@@ -107,7 +107,8 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     ask a "SELECT 'ended'"
     answer a ended
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- sh -c 'echo >held; until [ -e let-go ]; do sleep 0.02; done'
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run x -- sh \
+        -c 'echo >held; until [ -e let-go ]; do sleep 0.02; done'
     until_true is_waited_for x
     [ "$(db "$busy")" = busy ]
     db "SELECT rowlock.release($token)"
@@ -119,8 +120,10 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
 }
 
 @test "bad input is refused before anything is written" {
-    for call in "'x', NULL" "'x', '0.999 s'" "'x', '-1 h'" "'x', '101 years'" "'x', '1 min', 'alone'" "'x', '1 min', NULL" \
-        "'x', '1 min', 'permit'" "'x', '1 min', 'permit', 0" "'x', '1 min', 'shared', 3" "'x', '1 min', 'exclusive', 1"; do
+    for call in "'x', NULL" "'x', '0.999 s'" "'x', '-1 h'" "'x', '101 years'" \
+        "'x', '1 min', 'alone'" "'x', '1 min', NULL" \
+        "'x', '1 min', 'permit'" "'x', '1 min', 'permit', 0" "'x', '1 min', 'shared', 3" \
+            "'x', '1 min', 'exclusive', 1"; do
         fails_with 22023 "SELECT rowlock.acquire($call)"
     done
     for name in NULL "''" "repeat('x', 256)"; do
@@ -164,7 +167,8 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     rowlock check x --token "$token"
     db "BEGIN" "SELECT rowlock.release($token)" "ROLLBACK"
     rowlock check x --token "$token"
-    [[ $(db "BEGIN" "SELECT rowlock.release($token)" "$settings" "COMMIT") == *"0 on 0 read committed" ]]
+    [[ $(db "BEGIN" "SELECT rowlock.release($token)" "$settings" \
+        "COMMIT") == *"0 on 0 read committed" ]]
     token=$(db "BEGIN" "SELECT rowlock.acquire('x', '5 min')" "ROLLBACK")
     fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
     rowlock run -n x -- true
@@ -173,7 +177,8 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
 # A transaction lock becomes a lease without a gap.
 @test "a transaction that has locked the name may acquire it" {
     db "SELECT rowlock.prepare('x')"
-    token=$(db "BEGIN" "SELECT 't' FROM rowlock.exclusive('x')" "SELECT rowlock.acquire('x', '5 min')" "COMMIT" | tail -n 1)
+    token=$(db "BEGIN" "SELECT 't' FROM rowlock.exclusive('x')" \
+        "SELECT rowlock.acquire('x', '5 min')" "COMMIT" | tail -n 1)
     rowlock check x --token "$token"
 }
 

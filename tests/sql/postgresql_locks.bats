@@ -25,9 +25,11 @@ is_locked() { # NAME: as seen by another session
     shared=exclusive # if the technique has no shared locks
     [ "$ROWLOCK_TEST_TECHNIQUE" = insert ] || shared=shared
     calls=("exclusive('7')" "exclusive(7)" "exclusive(7::bigint)" "exclusive(7::smallint)"
-        "exclusive('7', NULL)" "exclusive(7, 0)" "exclusive('7', 0::bigint)" "exclusive('7'::varchar)"
+        "exclusive('7', NULL)" "exclusive(7, 0)" "exclusive('7', 0::bigint)" \
+            "exclusive('7'::varchar)"
         "$shared('7')" "$shared(7)" "$shared(7, 0)"
-        "try_exclusive('7')" "try_exclusive(7)" "try_exclusive(7, '1 s')" "try_exclusive('7', interval '1 s')"
+        "try_exclusive('7')" "try_exclusive(7)" "try_exclusive(7, '1 s')" \
+            "try_exclusive('7', interval '1 s')"
         "try_$shared('7')" "try_$shared(7)" "try_$shared(7, '1 s')")
     types=(unknown text varchar integer bigint smallint)
     locked="SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'advisory'
@@ -65,7 +67,8 @@ is_locked() { # NAME: as seen by another session
     for call in "exclusive('x')" "shared('x')"; do
         [[ $ROWLOCK_TEST_TECHNIQUE/$call != insert/shared* ]] || continue
         fails_with 57014 "SET statement_timeout = '1s'" "SELECT rowlock.$call"
-        fails_with 55P03 "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" "SELECT rowlock.$call"
+        fails_with 55P03 "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" \
+            "SELECT rowlock.$call"
     done
 }
 
@@ -74,7 +77,8 @@ is_locked() { # NAME: as seen by another session
     for call in "exclusive('x')" "shared('x')"; do
         [[ $ROWLOCK_TEST_TECHNIQUE/$call != insert/shared* ]] || continue
         fails_with 57014 "SET statement_timeout = '1s'" "SELECT rowlock.$call"
-        fails_with 55P03 "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" "SELECT rowlock.$call"
+        fails_with 55P03 "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" \
+            "SELECT rowlock.$call"
         [[ $output == *'"x" is held by a lease'*'ask Ann'* ]]
     done
     rowlock release x --token "$token"
@@ -183,12 +187,14 @@ is_locked() { # NAME: as seen by another session
 @test "h3 SQL_ASCII: bytes that are not UTF-8 are not a valid name, short or long" {
     local name=ascii_$ROWLOCK_TEST_TECHNIQUE url
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -c "DROP DATABASE IF EXISTS $name" \
-        -c "CREATE DATABASE $name OWNER tester ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'" 2>&1
+        -c "CREATE DATABASE $name OWNER tester ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'" \
+            2>&1
     url=${ROWLOCK_TEST_URL%/*}/$name
     rowlock --db "$url" schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
     for call in "exclusive(n)" "try_exclusive(n)" "acquire(n, '30 s')" "prepare(n)" "next(n)"; do
         for bad in "E'\\xff'" "repeat(E'\\xc3', 60)" "repeat(E'\\xff', 64)"; do
-            run psql -qXAt -v VERBOSITY=verbose "$url" -c "SELECT rowlock.$call FROM (SELECT $bad AS n) x"
+            run psql -qXAt -v VERBOSITY=verbose "$url" \
+                -c "SELECT rowlock.$call FROM (SELECT $bad AS n) x"
             echo "$call $bad: $status $output"
             [ "$status" = 1 ]
             [[ $output == *"ERROR:  22021: "* ]]

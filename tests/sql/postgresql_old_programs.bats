@@ -74,7 +74,8 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
 
 @test "lock_timeout and statement_timeout end its wait; the error names the holder, and the key is free" {
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
-    run old "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" "BEGIN" "$insert" "$delete" "COMMIT"
+    run old "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" "BEGIN" "$insert" "$delete" \
+        "COMMIT"
     echo "$output"
     [ "$status" != 0 ]
     [[ $output == *"ERROR:  55P03: "*'"x" is held by a lease'*'ask Ann'* ]]
@@ -157,7 +158,8 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     run old "SELECT rowlock.exclusive('x')"
     [[ $output == *"ERROR:  42501: "* ]]
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
-    run old "SET lock_timeout = '1s'" "SET search_path = pg_temp, public" "CREATE TEMP TABLE lease (name text)" \
+    run old "SET lock_timeout = '1s'" "SET search_path = pg_temp, public" \
+        "CREATE TEMP TABLE lease (name text)" \
         "CREATE FUNCTION pg_temp.look(text, boolean) RETURNS integer LANGUAGE sql AS 'SELECT 0'" \
         "CREATE FUNCTION pg_temp.current_setting(text) RETURNS text LANGUAGE sql AS 'SELECT NULL::text'" \
         "INSERT INTO $path.businessobjectlock VALUES (md5('1'), 'x', now())"

@@ -20,7 +20,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 }
 
 @test "no public function uses an operator of public" {
-    db "SELECT rowlock.prepare('x')" "SELECT rowlock.prepare('counter:c')" "SELECT rowlock.prepare(7)"
+    db "SELECT rowlock.prepare('x')" "SELECT rowlock.prepare('counter:c')" \
+        "SELECT rowlock.prepare(7)"
     db BEGIN "SELECT rowlock.exclusive('x')" "SELECT rowlock.try_exclusive('x', '1 s')" COMMIT
     db BEGIN "SELECT rowlock.exclusive(7)" "SELECT rowlock.unlock(7)" COMMIT
     db "SELECT rowlock.next('c')" "SELECT rowlock.next('c', 3)"
@@ -34,7 +35,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     fails_with 55P03 BEGIN "SET LOCAL lock_timeout = '1s'" "SELECT rowlock.exclusive('x')"
     fails_with 22023 "SELECT rowlock.acquire('y', '0 s')"
     for view in holders waiters names jobs subjects; do db "SELECT * FROM rowlock.$view"; done
-    db "SELECT rowlock.release($token)" "SELECT rowlock.acquire('x', '1 s')" "SELECT rowlock.acquire('p', '1 s', 'permit', 2)"
+    db "SELECT rowlock.release($token)" "SELECT rowlock.acquire('x', '1 s')" \
+        "SELECT rowlock.acquire('p', '1 s', 'permit', 2)"
     until_true db "SELECT rowlock.acquire('x', '5 min')"
     db "SELECT rowlock.vacuum()"
 }
@@ -67,7 +69,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 @test "nor do GRANTs and uninstall" {
     application=operators_${ROWLOCK_TEST_URL##*_}
     sql "CREATE ROLE $application"
-    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants --role "$application" >grants.sql
+    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants --role "$application" \
+        >grants.sql
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants.sql
     sql "DROP OWNED BY $application; DROP ROLE $application"
     rowlock schema uninstall --force

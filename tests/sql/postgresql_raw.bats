@@ -41,10 +41,12 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 @test "p1 ConcurrentTest: each commit lets exactly one other thread insert" {
     /usr/bin/python3 "$BATS_TEST_DIRNAME/concurrent.py" "$ROWLOCK_TEST_URL" >log
     cat log
-    turns=$(awk -F'\t' '/\t(rows inserted:1|rows deleted:1|doing commit\.\.\.)$/ { print $2 }' log | uniq -c | awk '{ print $1 }')
+    turns=$(awk -F'\t' '/\t(rows inserted:1|rows deleted:1|doing commit\.\.\.)$/ { print $2 }' log \
+        | uniq -c | awk '{ print $1 }')
     [ "$turns" = $'3\n3\n3' ]
     [ "$(awk -F'\t' '/\trows inserted:1$/ { print $2 }' log | sort | paste -sd,)" = 1,2,3 ]
-    steps=$(awk -F'\t' '/\t(rows inserted:|rows deleted:|doing commit|Caught)/ { print $3 }' log | paste -sd,)
+    steps=$(awk -F'\t' '/\t(rows inserted:|rows deleted:|doing commit|Caught)/ { print $3 }' log |
+        paste -sd,)
     turn="rows inserted:1,rows deleted:1,doing commit..."
     [ "$steps" = "$turn,$turn,$turn" ]
     # all three had begun before the first ended

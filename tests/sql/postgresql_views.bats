@@ -45,8 +45,10 @@ teardown() {
 }
 
 @test "permits are one row per token" {
-    db "SELECT rowlock.acquire('p', '5 min', 'permit', 3)" "SELECT rowlock.acquire('p', '5 min', 'permit', 3)"
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --limit 3 p -- sh -c 'echo >held; until [ -e let-go ]; do sleep 0.02; done'
+    db "SELECT rowlock.acquire('p', '5 min', 'permit', 3)" \
+        "SELECT rowlock.acquire('p', '5 min', 'permit', 3)"
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --limit 3 p -- sh \
+        -c 'echo >held; until [ -e let-go ]; do sleep 0.02; done'
     until_true is_there held
     [ "$(db "SELECT count(*), count(DISTINCT token), sum(permits), max(\"limit\") FROM rowlock.holders WHERE mode = 'permit'")" = '3|3|3|3' ]
     touch let-go
@@ -97,9 +99,11 @@ teardown() {
     run rowlock job broken --every 1d -- sh -c 'exit 3'
     rowlock refresh rates --max-age 1d -- true
     run rowlock refresh wrong --max-age 1d -- false
-    db "SELECT rowlock.prepare('counter:c')" "SELECT rowlock.next('c')" "SELECT rowlock.acquire('leased', '5 min')"
+    db "SELECT rowlock.prepare('counter:c')" "SELECT rowlock.next('c')" \
+        "SELECT rowlock.acquire('leased', '5 min')"
     names=$(db "SELECT name FROM rowlock.names WHERE key = rowlock.key(name) ORDER BY name COLLATE \"C\"")
-    for name in counter:c job:broken job:nightly leased subject:rates subject:wrong; do grep -qx "$name" <<<"$names"; done
+    for name in counter:c job:broken job:nightly leased subject:rates subject:wrong; do grep \
+        -qx "$name" <<<"$names"; done
     [ "$(db "SELECT leased, kept FROM rowlock.names WHERE name = 'leased'")" = "t|$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo t || echo f)" ]
     [ "$(db "SELECT name, schedule, state, exit, started <= finished, due > now(), token IS NULL, failed IS NOT NULL, node <> ''
              FROM rowlock.jobs ORDER BY name")" = $'broken|every 1d|failed|3|t|t|t|t|t\nnightly|every 1d|done|0|t|t|t|f|t' ]
@@ -107,7 +111,8 @@ teardown() {
         = $'rates|COMPLETE|t|t|t|t\nwrong|ERROR|f|||t' ]
     rowlock expire rates
     [ "$(db "SELECT updated IS NULL FROM rowlock.subjects WHERE name = 'rates'")" = t ]
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job nightly2 --every 1d -- sh -c 'echo >runs; until [ -e let-go ]; do sleep 0.02; done'
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job nightly2 --every 1d -- sh \
+        -c 'echo >runs; until [ -e let-go ]; do sleep 0.02; done'
     until_true is_there runs
     [ "$(db "SELECT j.state, h.name FROM rowlock.jobs j JOIN rowlock.holders h USING (token)")" = 'running|job:nightly2' ]
     touch let-go
@@ -118,7 +123,8 @@ teardown() {
     monitor=monitor_${ROWLOCK_TEST_URL##*_}
     application=application_${ROWLOCK_TEST_URL##*_}
     sql "CREATE ROLE $monitor LOGIN IN ROLE pg_monitor; CREATE ROLE $application LOGIN" >/dev/null
-    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants --role "$application" >grants.sql
+    rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants --role "$application" \
+        >grants.sql
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants.sql
     db "SELECT rowlock.prepare('x')"
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
@@ -135,9 +141,12 @@ teardown() {
         ROWLOCK_TEST_URL=$url rowlock jobs --check seen || wrong=1
         ROWLOCK_TEST_URL=$url rowlock subjects || wrong=1
     done
-    for attempt in "SELECT rowlock.exclusive('y')" "SELECT rowlock.vacuum()" "SELECT rowlock.release($token)" \
-        "DELETE FROM rowlock.lease" "SELECT rowlock.acquire('y', '1 min')" "SELECT rowlock.break('x', 0, true)"; do
-        ROWLOCK_TEST_URL=postgresql://$monitor@${ROWLOCK_TEST_URL#*@} fails_with 42501 "$attempt" || wrong=1
+    for attempt in "SELECT rowlock.exclusive('y')" "SELECT rowlock.vacuum()" \
+        "SELECT rowlock.release($token)" \
+        "DELETE FROM rowlock.lease" "SELECT rowlock.acquire('y', '1 min')" \
+            "SELECT rowlock.break('x', 0, true)"; do
+        ROWLOCK_TEST_URL=postgresql://$monitor@${ROWLOCK_TEST_URL#*@} fails_with 42501 "$attempt" \
+            || wrong=1
     done
     sql "DROP OWNED BY $application; DROP ROLE $monitor; DROP ROLE $application"
     [ $wrong = 0 ]

@@ -27,7 +27,8 @@ raw_begin() {
     [ "$1" != client ] || two_statements >&4
 }
 raw_client() { client; }
-raw_python() { /usr/bin/python3 "$BATS_TEST_DIRNAME/businessobjectlock.py" "$ROWLOCK_TEST_URL" "$NAME"; }
+raw_python() { /usr/bin/python3 "$BATS_TEST_DIRNAME/businessobjectlock.py" "$ROWLOCK_TEST_URL" \
+    "$NAME"; }
 two_statements() {
     echo "START TRANSACTION;
           INSERT INTO businessobjectlock (uuid,id,locked_ts) VALUES ('0123456789abcdef0123456789abcdef','$NAME',now());

@@ -39,7 +39,8 @@ snippet() {
 run_sql() {
     case $ROWLOCK_TEST_ENGINE in
     postgresql) exec psql -qXAt -v ON_ERROR_STOP=1 -v "name=$NAME" "$ROWLOCK_TEST_URL" -f "$1" ;;
-    mariadb) option_file && exec mariadb --defaults-file=my.cnf -N -B --unbuffered "${ROWLOCK_TEST_URL##*/}" <"$1" ;;
+    mariadb) option_file && exec mariadb --defaults-file=my.cnf -N -B \
+        --unbuffered "${ROWLOCK_TEST_URL##*/}" <"$1" ;;
     esac
 }
 run_py() {
@@ -49,7 +50,8 @@ run_py() {
     esac
 }
 run_js() { exec node "$1" "${ROWLOCK_TEST_URL/#mariadb:/mysql:}"; }
-run_java() { exec java -cp "$JARS/postgresql.jar:$JARS/mariadb-java-client.jar" "$1" "$(jdbc_url)"; }
+run_java() { exec java -cp "$JARS/postgresql.jar:$JARS/mariadb-java-client.jar" "$1" \
+    "$(jdbc_url)"; }
 says() { grep -qx "$1" said; }
 
 # waits_and_goes_on FILE: waits while another session holds the name; then does its work, once.

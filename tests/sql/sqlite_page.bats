@@ -23,7 +23,8 @@ setup() {
 # NAME [TOKEN]: prints the page's block that begins with this comment, with the page's token
 # replaced
 block() {
-    sed -n "/^-- $1\$/,/^\`\`\`\$/p" "$PAGE" | sed "/^\`\`\`\$/d; s/$TOKEN_OF_PAGE/${2:-$TOKEN_OF_PAGE}/"
+    sed -n "/^-- $1\$/,/^\`\`\`\$/p" "$PAGE" |
+        sed "/^\`\`\`\$/d; s/$TOKEN_OF_PAGE/${2:-$TOKEN_OF_PAGE}/"
 }
 do_block() { # NAME [TOKEN]
     block "$@" >"block.sql"
@@ -50,7 +51,8 @@ acquire() { # NAME OPTION...: sets token
     sed -n '/^```sql$/{n;p}' "$PAGE" >blocks
     [ "$(wc -l <blocks)" -ge 8 ]
     while read -r _ name; do
-        grep -qE "(do_block|refused \"[^\"]*\") ('$name'|$name)( |\$|\))" "$BATS_TEST_FILENAME" || echo "$name"
+        grep -qE "(do_block|refused \"[^\"]*\") ('$name'|$name)( |\$|\))" "$BATS_TEST_FILENAME" ||
+            echo "$name"
     done <blocks >undone
     cat undone
     [ ! -s undone ]
@@ -70,7 +72,8 @@ acquire() { # NAME OPTION...: sets token
     [ "$status" = 0 ]
     [[ $output == *"import|exclusive|$token|"*"|ask Ann|"*"|0|1"* ]]
     [[ $output == *"import|1|exclusive|"*"|$waiting|"* ]]
-    for line in 'import|1' 'counter:invoice|0' 'job:nightly|0' 'subject:report|0'; do [[ $'\n'$output == *$'\n'"$line"* ]]; done
+    for line in 'import|1' 'counter:invoice|0' 'job:nightly|0' 'subject:report|0'; do \
+        [[ $'\n'$output == *$'\n'"$line"* ]]; done
     [[ $output == *"nightly|done|20"* ]]
     [[ $output == *"report|COMPLETE|20"* ]]
 }
@@ -176,7 +179,8 @@ SQL
 
 @test "p1 lock, acquire: a BLOB of the same bytes, as some drivers bind them, is refused" {
     acquire a
-    for each in "rowlock_exclusive (name) VALUES (x'61')" "rowlock_acquire (name, ttl_ms) VALUES (x'61', 60000)"; do
+    for each in "rowlock_exclusive (name) VALUES (x'61')" \
+        "rowlock_acquire (name, ttl_ms) VALUES (x'61', 60000)"; do
         run sqlite3 -batch "${ROWLOCK_TEST_URL#sqlite:}" "INSERT INTO $each"
         echo "$output"
         [ "$status" != 0 ]
@@ -280,8 +284,10 @@ SQL
     [[ $output == *"is leased"* ]]
     run by_hand "'p', 60000, NULL, 3"
     [[ $output == *"another limit"* ]]
-    for wrong in "'', 60000, NULL, NULL" "'a', NULL, NULL, NULL" "'a', 999, NULL, NULL" "'a', 60000, 'permit', NULL" \
-        "'a', 60000, 'shared', 2" "'a', 60000, NULL, 0" "'a', '1m', NULL, NULL" "NULL, 60000, NULL, NULL"; do
+    for wrong in "'', 60000, NULL, NULL" "'a', NULL, NULL, NULL" "'a', 999, NULL, NULL" \
+        "'a', 60000, 'permit', NULL" \
+        "'a', 60000, 'shared', 2" "'a', 60000, NULL, 0" "'a', '1m', NULL, NULL" \
+            "NULL, 60000, NULL, NULL"; do
         run by_hand "$wrong"
         echo "$wrong: $output"
         [ "$status" != 0 ]
@@ -293,7 +299,8 @@ SQL
     for i in 1 2 3 4 5 6; do
         start sh -c 'for i in 1 2 3 4 5; do
             sqlite3 -batch -cmd ".timeout 60000" "$1" "BEGIN IMMEDIATE; INSERT INTO rowlock_acquire (name, ttl_ms) VALUES ('"'n$i'"' || $i, 60000);
-                SELECT last FROM rowlock_number; COMMIT" >>tokens; done' sh "${ROWLOCK_TEST_URL#sqlite:}"
+                SELECT last FROM rowlock_number; COMMIT" >>tokens; done' sh \
+                    "${ROWLOCK_TEST_URL#sqlite:}"
     done
     for pid in "${all_started[@]}"; do wait "$pid"; done
     [ "$(sort -u tokens | wc -l)" = 30 ]

@@ -21,7 +21,8 @@ soname_is_versioned() {
 }
 needs_no_client_library() {
     [ -e "$library" ] && [ -e "$ROWLOCK_TEST_BIN/rowlock" ] &&
-        ! readelf -d "$library" "$ROWLOCK_TEST_BIN/rowlock" | grep 'NEEDED.*\(libpq\|libmariadb\|sqlite\)'
+        ! readelf -d "$library" "$ROWLOCK_TEST_BIN/rowlock" |
+            grep 'NEEDED.*\(libpq\|libmariadb\|sqlite\)'
 }
 check "the library exports what exports.txt lists" exports_agree
 check "exports.txt lists what the headers declare" header_agrees

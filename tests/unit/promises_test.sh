@@ -19,7 +19,8 @@ report() { # WHAT MISSING
 }
 
 missing=
-for file in $(grep -hoE '\b(conformance|leases|sessions|unit|command)/[a-z0-9_]+' $pages | sort -u); do
+for file in $(grep -hoE '\b(conformance|leases|sessions|unit|command)/[a-z0-9_]+' $pages |
+    sort -u); do
     compgen -G "tests/$file.*" >/dev/null || missing="$missing $file"
 done
 report "every test file that is named exists" "$missing"
@@ -32,7 +33,8 @@ report "every single test that is named exists" "$missing"
 
 missing=
 for prefix in $(sed -nE 's/^\| ([a-z0-9, ]+) \|.*/\1/p' tests/README.md | tr -d ' ' | tr , '\n'); do
-    [ "$prefix" = prefix ] || grep -rqE "(\(|_)${prefix}_" tests --include=*.c || missing="$missing $prefix"
+    [ "$prefix" = prefix ] || grep -rqE "(\(|_)${prefix}_" tests --include=*.c ||
+        missing="$missing $prefix"
 done
 report "every prefix in tests/README.md is in use" "$missing"
 # The files that a promise names: in its section, those that exist; and those with a test p<N>_.
