@@ -16,7 +16,7 @@
 #include "lib/mariadb_hand.h"
 #include "lib/test.h"
 
-/* ---- session locks, tickets (H7) ------------------------------------------------------------- */
+/* ---- session locks, tickets ------------------------------------------------------------------ */
 
 TEST(h7_locks_are_there_as_long_as_their_rows)
 {
@@ -375,7 +375,7 @@ TEST(a_probe_tells_of_a_transaction_for_which_nobody_waits)
     my_row(other, "ROLLBACK");
 }
 
-/* ---- another database of the same server (GL5) ----------------------------------------------- */
+/* ---- another database of the same server ----------------------------------------------------- */
 
 static void *open_other(char *url, size_t size)
 {

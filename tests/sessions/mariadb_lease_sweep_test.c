@@ -23,7 +23,7 @@ static const char *in_the_way(const char *name, long long number)
     return text;
 }
 
-/* ---- sweeps (H1 to H3) ----------------------------------------------------------------------- */
+/* ---- sweeps ---------------------------------------------------------------------------------- */
 
 TEST(h1_a_sweep_that_fails_leaves_every_lease_its_beat)
 {

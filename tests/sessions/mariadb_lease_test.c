@@ -48,7 +48,7 @@ static void begin(void *hand, const char *level)
     my_row(hand, "START TRANSACTION");
 }
 
-/* ---- renewals under way (R1, R2, R5) --------------------------------------------------------- */
+/* ---- renewals under way ---------------------------------------------------------------------- */
 
 TEST(a1_renewal_in_flight_r5)
 {
@@ -97,7 +97,7 @@ TEST(a1_a_renewal_neither_shortens_nor_revives)
     t_int(my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token), 8);
 }
 
-/* ---- isolation levels (A2, MY3, MY5) --------------------------------------------------------- */
+/* ---- isolation levels ------------------------------------------------------------------------ */
 
 /* Sets the level of the session, or of the next transaction only, which the server does not
    show. */
@@ -168,7 +168,7 @@ TEST(a2_a_lease_is_a_transaction_of_its_own)
     my_row(hand, "ROLLBACK");
 }
 
-/* ---- the fence (MY1, MY2, F1) ---------------------------------------------------------------- */
+/* ---- the fence ------------------------------------------------------------------------------- */
 
 TEST(my1_a_renewal_passes_a_fence)
 {
@@ -279,7 +279,7 @@ TEST(p4_a_fence_that_would_guard_nothing_is_refused)
     my_number(hand, "CALL rowlock_release_lease(%lld, NULL, NULL)", token);
 }
 
-/* ---- a vacuumed row (MY6) -------------------------------------------------------------------- */
+/* ---- a vacuumed row -------------------------------------------------------------------------- */
 
 TEST(my6_a_grant_that_waited_for_a_row_that_is_gone)
 {

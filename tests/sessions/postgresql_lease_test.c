@@ -41,7 +41,7 @@ static void start_waiting(void *hand, const char *wants)
     hand_wait(hand, (struct hand_terms){.wants = wants}, 60000);
 }
 
-/* ---- renewals under way (R1, R2, R5) --------------------------------------------------------- */
+/* ---- renewals under way ---------------------------------------------------------------------- */
 
 TEST(a1_renewal_in_flight_keeps_its_lease)
 {
@@ -538,7 +538,7 @@ static void appear(void)
     t_native_sql(t_admin(), "DROP TRIGGER vanish ON rowlock.name");
 }
 
-TEST(h_a_vacuum_between_prepare_and_grant_is_outlasted)
+TEST(my6_a_vacuum_between_prepare_and_grant_is_outlasted)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_terms waits = {.ttl_ms = 60000, .wait_ms = -1};
@@ -565,7 +565,7 @@ TEST(h_a_vacuum_between_prepare_and_grant_is_outlasted)
 /* ---- batches --------------------------------------------------------------------------------- */
 
 /* The rows of the table, and the tokens of the batch, are not in the order of tokens. */
-TEST(h_a_batch_deletes_rows_in_the_order_of_tokens)
+TEST(h3_a_batch_deletes_rows_in_the_order_of_tokens)
 {
     void *hand = hand_fresh();
 

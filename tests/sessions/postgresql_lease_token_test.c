@@ -174,7 +174,7 @@ TEST(p3_tokens_grow_when_a_session_ends_while_it_lifts)
 }
 
 /* A restore under way may have emptied the table. */
-TEST(h_no_number_is_drawn_without_a_row_of_origin)
+TEST(p3_no_number_is_drawn_without_a_row_of_origin)
 {
     void *hand = hand_fresh();
     long long last = next_token(hand);

@@ -75,5 +75,13 @@ report "the quick scope proves each promise on each engine" "$missing"
 
 missing=$(comm -13 <(grep ^conformance/ <<<"$quick" | sort) <(grep ^conformance/ <<<"$full" | sort))
 report "the quick scope has the conformance suite on every technique" "$missing"
+
+missing=
+listed=$(sed -nE 's/^\| ([a-z0-9, ]+) \|.*/\1/p' tests/README.md | tr -d ' ' | tr , '\n')
+used=$(sed -nE 's/^TEST\((([a-oq-z]|[a-z]{2})[0-9][a-z]?)_.*/\1/p' tests/*/*.c | sort -u)
+for prefix in $used; do
+    grep -qx "$prefix" <<<"$listed" || missing="$missing $prefix"
+done
+report "every prefix of a test's name is in tests/README.md" "$missing"
 echo "1..$number"
 exit $bad
