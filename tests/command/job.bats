@@ -269,7 +269,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # ---- runs whose command never started ---------------------------------------------------------
 
-@test "p5: a run whose lease is too old before its command starts does not start, nor count as a try" {
+@test "p5: a run whose lease is too old before its command starts does not start or count" {
     start_too_late job:late job --verbose late "${rarely[@]}" --retry 0 --ttl 4s -- touch ran
     ends_with 123 "$started"
     [ ! -e ran ]
