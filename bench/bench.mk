@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # The targets of the measurements, which are never part of make check.
 #
-#   make bench           compares rowlock with the usual alternatives (bench/run): build/bench.json, build/bench.md, plots
-#     BENCH_PEERS="postgres-advisory etcd" BENCH_SECONDS=1    measures less; bench/run lists all variables
+#   make bench           compares rowlock with the usual alternatives (bench/run): writes
+#                        build/bench.json, build/bench.md, plots
+#     BENCH_PEERS="postgres-advisory etcd" BENCH_SECONDS=1    measures less; bench/run lists all
+#                        variables
 #   make bench-parts     compares single parts with the same by hand (bench/parts/run)
 #     BENCH=postgresql|door|mariadb|leases|jobs|documents|start|idle
 
 .PHONY: bench bench-installed bench-parts bench-publish
 bench:
-	@tools/install-packages bench || echo "bench: goes on without what is missing" >&2
+	@tools/install-packages bench || echo "bench: continues without the missing packages" >&2
 	@+$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN)) bench-installed
 
 # A peer is compiled in if its client library is installed; the benchmark reports the others as

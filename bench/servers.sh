@@ -109,6 +109,6 @@ bench_start() { # SERVER
     postgresql-nosync) start_one_postgresql postgresql-nosync -c fsync=off ;;
     mariadb) start_one_mariadb ;;
     sqlite) server_url=sqlite:$ROWLOCK_TEST_FOLDER/bench.db ;;
-    *) why="nobody knows how to start it"; return 1 ;;
+    *) why="bench/servers.sh cannot start it"; return 1 ;;
     esac
 }

@@ -101,7 +101,7 @@ cex|q|p3-T-shared|permits.pml|$(Q 3 0 0 1 0) -DM3
 cex|q|p4-sweeps-nothing|permits.pml|$(Q 3 0 0 1 0) -DM4
 cex|q|p5-exclusive-forgets|permits.pml|$(Q 1 1 0 1 0) -DM5
 ok|q|S-base|stop.pml|
-ok|q|S-deaf|stop.pml|-DDEAF
+ok|q|S-frozen|stop.pml|-DDEAF
 ok|q|S-crash|stop.pml|-DCRASH
 ok|q|S-now|stop.pml|-DNOW
 ok|q|S-now-ignored|stop.pml|-DNOW -DM1

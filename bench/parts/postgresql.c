@@ -157,7 +157,7 @@ static const struct comparison comparisons[] = {
      close_session, 0.95},
     {"borrowed connection / by hand, both unprepared", open_borrowed, lock_and_commit,
      hand_unprepared, close_session, 0.85},
-    {"own connection / BEGIN, lock, COMMIT in three trips", open_own, lock_and_commit,
+    {"own connection / BEGIN, lock, COMMIT in three round trips", open_own, lock_and_commit,
      hand_three_trips, close_session, 1.25},
 };
 

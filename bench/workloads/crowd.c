@@ -46,7 +46,7 @@ static void work(const struct bench_measurement *measurement, int client, void *
     measurement->peer->release(session, measurement->hot);
 }
 
-/* Returns 0 when all were served, or the time is over. */
+/* Returns 0 when all were served, or the time has passed. */
 static int watch(const struct bench_measurement *measurement)
 {
     struct bench_crew *crew = measurement->crew;

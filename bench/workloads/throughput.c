@@ -53,7 +53,8 @@ int bench_throughput(const struct bench_measurement *measurement, double values[
         return -1;
     values[1] = (double)bench_total(measurement);
     if (values[1] <= 0) {
-        snprintf(crew->why, sizeof crew->why, "nobody acquired it in %g s", measurement->seconds);
+        snprintf(crew->why, sizeof crew->why, "no client acquired it in %g s",
+                 measurement->seconds);
         bench_crew_stop(measurement);
         return -1;
     }

@@ -271,9 +271,9 @@ END
     [ -e ran ]
 }
 
-# As user nobody, checks the socket that the keeper of process PID binds; SOCK_DGRAM is from older
-# versions.
-announce_as_nobody() { # PID TOKEN
+# As another user, binds the socket that the keeper of process PID would bind; SOCK_DGRAM is from
+# older versions.
+announce_as_another() { # PID TOKEN
     rm -f announced
     start perl -e 'use Socket; use POSIX; open my $ready, ">", "announced" or die; POSIX::setuid(65534) or die;
         for my $token (0, $ARGV[2]) { for my $type (SOCK_STREAM, SOCK_DGRAM) {
@@ -291,7 +291,7 @@ announce_as_nobody() { # PID TOKEN
     start sh -c 'until [ -e go ]; do sleep 0.02; done; "$0" --db "$1" run -w 60 victim -- touch ran; exit $?' \
         "$ROWLOCK" "$ROWLOCK_TEST_URL"
     process=$started
-    announce_as_nobody "$process" "$token"
+    announce_as_another "$process" "$token"
     liar=$started
     touch go
     until_true is_waited_for victim
@@ -302,7 +302,7 @@ announce_as_nobody() { # PID TOKEN
     start sleep 300
     process=$started
     until_true is_named "$process" sleep
-    announce_as_nobody "$process" 1
+    announce_as_another "$process" 1
     rowlock check kept --token "$(acquire_while "$process" kept)"
     kill "$process"
     until_true is_free kept

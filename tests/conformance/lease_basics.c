@@ -128,19 +128,19 @@ TEST(a_lease_without_a_process_has_no_pid)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_terms terms = {.command = "backup", .no_process = 1};
-    struct rowlock_want want = t_x("nobody's");
+    struct rowlock_want want = t_x("unkept");
     struct rowlock_lease *lease = NULL, *other = NULL;
     int64_t pid = -1;
 
     t_ok(rowlock_acquire(one, &want, 1, &terms, &lease, &t_error));
-    t_ok(rowlock_list(two, "nobody's", note_pid, &pid, &t_error));
+    t_ok(rowlock_list(two, "unkept", note_pid, &pid, &t_error));
     t_int(pid, 0);
     t_fails(rowlock_acquire(two, &want, 1, &terms, &other, &t_error), EBUSY);
-    t_contains(t_error.text, "'nobody's' is held by a lease on ");
+    t_contains(t_error.text, "'unkept' is held by a lease on ");
     t_contains(t_error.text, "(backup)");
     t_give(lease);
     lease = t_granted(one, want, MINUTE);
-    t_ok(rowlock_list(two, "nobody's", note_pid, &pid, &t_error));
+    t_ok(rowlock_list(two, "unkept", note_pid, &pid, &t_error));
     t_int(pid, getpid());
     t_give(lease);
 }

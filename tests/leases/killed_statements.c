@@ -104,7 +104,7 @@ static struct rowlock_connection *fresh(void)
     t_ok(rowlock_open(t_url(), NULL, &connection, &t_error));
     t_ok(
         /* makes the connection check the schema */
-        rowlock_break(connection, "nobody's", 0, 0, &broken, &t_error));
+        rowlock_break(connection, "never held", 0, 0, &broken, &t_error));
     return connection;
 }
 

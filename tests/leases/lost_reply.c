@@ -181,9 +181,9 @@ TEST(p1_a_session_lost_at_work_grants_nothing_beside_us)
 
 TEST(p1_a_session_lost_at_work_and_a_patient_call)
 {
-    lost_at_work(t_x("patient x"), 20000);
-    lost_at_work(t_s("patient s"), 20000);
-    lost_at_work(t_p("patient p", 3, 1), 20000);
+    lost_at_work(t_x("waiting x"), 20000);
+    lost_at_work(t_s("waiting s"), 20000);
+    lost_at_work(t_p("waiting p", 3, 1), 20000);
 }
 
 /* The client waits in the queue; messages are counted from then on. */

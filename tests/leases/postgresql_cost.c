@@ -39,10 +39,10 @@ TEST(an_acquisition_is_one_trip_and_a_release_is_one)
     t_install();
     t_ok(rowlock_open(t_url_at(proxy_port(proxy)), NULL, &one, &t_error));
     t_adopt(one);
-    t_give(t_granted(one, t_x("trips"), HOUR)); /* the first call sends additional statements */
+    t_give(t_granted(one, t_x("cost"), HOUR)); /* the first call sends additional statements */
     trips_since(proxy, &before);
     for (int i = 0; i < 3; i++) {
-        lease = t_granted(one, i == 1 ? t_s("trips") : t_x("trips"), HOUR);
+        lease = t_granted(one, i == 1 ? t_s("cost") : t_x("cost"), HOUR);
         t_int(trips_since(proxy, &before), 1);
         t_ok(rowlock_renew(lease, 0, &t_error));
         t_int(trips_since(proxy, &before), 1);

@@ -17,7 +17,7 @@ int64_t t_utc(const char *text)
     if (end && *end == ':')
         end = strptime(end, ":%S", &tm);
     if (!end || strcmp(end, "Z") != 0)
-        t_fail(__FILE__, __LINE__, "\"%s\" is no instant", text);
+        t_fail(__FILE__, __LINE__, "\"%s\" is not an instant", text);
     return (int64_t)timegm(&tm) * 1000;
 }
 
@@ -47,7 +47,7 @@ const char *t_shown(const char *zone, int64_t ms)
     if (ms == ROWLOCK_NEVER)
         return "never";
     if (ms % 1000 != 0)
-        t_fail(__FILE__, __LINE__, "%lld is no whole second", (long long)ms);
+        t_fail(__FILE__, __LINE__, "%lld is not a whole second", (long long)ms);
     local = t_clocks(zone, seconds);
     gmtime_r(&seconds, &utc);
     length = strftime(text, sizeof text, "%Y-%m-%dT%H:%M", &local);

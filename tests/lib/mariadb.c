@@ -79,7 +79,7 @@ static long session_of(void *handle)
 }
 
 /* information_schema.innodb_trx does not do: it is a cached snapshot, which is refreshed only
-   when nobody has read it for a tenth of a second. A poll would therefore never see a change. */
+   when no session has read it for a tenth of a second. A poll would therefore never see a change. */
 static int is_waiting(void *admin, long session)
 {
     char mark[64];

@@ -56,7 +56,7 @@ const char *my_wants(const char *wants);
 long long my_marker(void *hand, long long number);
 /* Sets the lease's expiry into the past. */
 void my_expire(void *hand, long long token);
-/* "beats|rows" of the lease. */
+/* The numbers of the lease's heartbeats and rows, "1|1". */
 const char *my_rows(void *hand, long long token);
 
 #endif

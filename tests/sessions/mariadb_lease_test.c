@@ -376,7 +376,7 @@ TEST(p6_who_dies_waiting_for_t_gets_no_lease)
 }
 
 /* A KILL QUERY during the planning of a DELETE ends it without an error, and nothing is deleted.
-   A row of technique insert would then be committed, and lock the name for ever. */
+   A row of technique insert would then be committed, and lock the name forever. */
 TEST(p6_a_lock_that_is_killed_at_any_moment_leaves_no_row)
 {
     void *hand = my_fresh(), *other = my_open();

@@ -213,7 +213,7 @@ static void check_lease_rows(void)
             sim_fail("P1: %d permits of %s in the database, of %d", held, a->name, a->limit);
     }
     if (tokens_seen != is.beats)
-        sim_fail("rows: %zu beats for %zu leases", is.beats, tokens_seen);
+        sim_fail("rows: %zu heartbeats for %zu leases", is.beats, tokens_seen);
 }
 
 static void check_waiter_rows(void)
@@ -321,7 +321,7 @@ static void check_struck(const struct sim_client *by, const struct sim_client *c
     if (!call)
         sim_fail("P7: client %u strikes client %u without a call", by->id, client->id);
     else if (client->looked > call->true_ms)
-        sim_fail("P7: client %u strikes client %u, who has answered", by->id, client->id);
+        sim_fail("P7: client %u strikes client %u, which has answered", by->id, client->id);
     else if (sim_own_ms(by) - call->own_ms < ANSWER_MS)
         sim_fail("P7: client %u strikes client %u at once", by->id, client->id);
 }

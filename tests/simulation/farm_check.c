@@ -415,7 +415,7 @@ void farm_finished(struct sim_client *client, int64_t token, enum farm_outcome o
         sim_fail("the answer to %s is that its run was recorded as %s, and it is %s",
                  story_client(client->id), farm_outcome_name(outcome), farm_outcome_name(is));
     if (code == ROWLOCK_ELOST && is != FARM_LATE && is != FARM_BROKEN && is != FARM_NO_RUN)
-        sim_fail("%s is told that its run was lost, and it is recorded as %s",
+        sim_fail("the answer to %s is that its run was lost, and it is recorded as %s",
                  story_client(client->id), farm_outcome_name(is));
 }
 

@@ -323,7 +323,7 @@ void sim_come_new(struct sim_client *client)
         if (sim_acquire(client, &claim, 30000, 20000, &lease) != ROWLOCK_OK)
             sim_fail("P6: all others have ended, and %s cannot be acquired", names[i]);
         else if (sim.now - began > (sim.temper.frozen ? 15000 : 8000))
-            sim_fail("P6: everybody was gone, and %s was free only after %.1f s", names[i],
+            sim_fail("P6: all others had ended, and %s was free only after %.1f s", names[i],
                      (double)(sim.now - began) / 1000);
         if (lease)
             sim_release(client, lease);

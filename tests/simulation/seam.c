@@ -97,8 +97,8 @@ struct rowlock_step __wrap_rowlock__acquire_next(struct rowlock_acquire_machine 
     return (struct rowlock_step){.act = ROWLOCK_ACT_DONE};
 }
 
-/* A look that began before the call may have read the ticket before it was marked; it is no
-   answer. */
+/* A look that began before the call may have read the ticket before it was marked; that is
+   not an answer. */
 static void follow(struct sim_client *client, const struct rowlock_step *step,
                    const struct rowlock_reply *reply, int64_t began)
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Transaction locks through MariaDB's procedures, from the mariadb client: their waits, their
-# leftovers, and their refusals.
+# effects, and their refusals.
 # Runs on: mariadb
 
 load mariadb
