@@ -99,7 +99,7 @@ TEST(where_nothing_is_the_answer_is_econn_if_it_may_come_back)
     t_lacks(t_error.text, t_facts()->server ? "hunter2" : "password");
 }
 
-TEST(who_is_refused_is_told_so_and_no_password_is_shown)
+TEST(a_refused_login_is_reported_without_the_password)
 {
     char url[200];
     int port = 0;

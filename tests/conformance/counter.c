@@ -35,7 +35,7 @@ static int64_t draw_in_new(struct rowlock_connection *connection, int64_t start,
     return first;
 }
 
-TEST(a_counter_begins_with_1_and_goes_on_with_each_transaction)
+TEST(a_counter_begins_with_1_and_continues_with_each_transaction)
 {
     struct rowlock_connection *one = t_open();
 
@@ -55,7 +55,7 @@ TEST(two_draws_in_one_transaction_are_two_numbers)
     t_int(second, 2);
 }
 
-TEST(a_counter_begins_where_it_is_told_and_only_then)
+TEST(a_counter_begins_at_the_given_start_and_only_once)
 {
     struct rowlock_connection *one = t_open();
 
@@ -84,7 +84,7 @@ TEST(rollback_takes_the_numbers_back)
     t_int(draw_in_new(one, 1, 1), 2);
 }
 
-TEST(who_draws_waits_for_who_has_drawn_and_gets_the_number_that_was_taken_back)
+TEST(a_draw_waits_for_an_earlier_one_and_gets_a_number_that_was_rolled_back)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     int64_t number = 0;
@@ -122,7 +122,7 @@ TEST(counters_that_differ_by_case_space_and_quotes_are_different)
     }
 }
 
-TEST(what_is_no_counter_is_refused_and_the_transaction_goes_on)
+TEST(an_invalid_counter_is_refused_and_the_transaction_continues)
 {
     struct rowlock_connection *one = t_open();
     char longest[249];

@@ -159,7 +159,7 @@ TEST(a_line_never_seen_is_planned)
     t_text(look(one, &job).schedule, "cron 0 0 1 1 * UTC");
 }
 
-TEST(while_one_runs_it_another_is_told_so)
+TEST(while_one_runs_it_others_get_running)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1s");
@@ -202,7 +202,7 @@ TEST(p1_of_nodes_that_wake_together_one_runs_it)
     t_int(look(node[0], &job).runs, 1);
 }
 
-TEST(who_holds_its_name_keeps_it_away)
+TEST(a_hold_on_its_name_prevents_it)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1d");
@@ -591,7 +591,7 @@ TEST(only_an_outcome_that_its_node_can_know_is_reported)
     t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_TIMEDOUT);
 }
 
-TEST(who_finishes_late_does_not_clear_the_run_that_follows)
+TEST(a_late_finish_does_not_clear_the_next_run)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1d");
@@ -611,7 +611,7 @@ TEST(who_finishes_late_does_not_clear_the_run_that_follows)
     t_int(look(two, &job).run[0].outcome, ROWLOCK_RUN_DONE);
 }
 
-TEST(who_finishes_late_is_still_followed)
+TEST(a_late_finish_is_still_followed_by_the_next_run)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1d");
@@ -642,7 +642,7 @@ TEST(a_broken_run_is_recorded_as_broken_and_not_repeated)
     rowlock_lease_free(lease);
 }
 
-TEST(a_run_told_to_stop_finishes_as_broken)
+TEST(a_run_that_must_stop_finishes_as_broken)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1d");
@@ -676,7 +676,7 @@ TEST(a_lost_run_that_is_laid_to_rest_does_not_live_again)
     rowlock_lease_free(lease);
 }
 
-TEST(a_run_that_is_broken_when_its_lease_is_over_is_broken)
+TEST(a_run_that_is_broken_after_its_expiry_is_broken)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_job job = job_of("every 1d");

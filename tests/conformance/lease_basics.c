@@ -90,7 +90,7 @@ TEST(a_refusal_says_how_many_permits_are_in_use)
     t_give(a);
 }
 
-TEST(a_list_ends_when_it_is_told_to)
+TEST(a_list_ends_when_the_callback_ends_it)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_lease *a = t_granted(one, t_s("ended"), MINUTE),
@@ -103,7 +103,7 @@ TEST(a_list_ends_when_it_is_told_to)
     t_give(b);
 }
 
-TEST(who_holds_is_told_in_a_refusal)
+TEST(a_refusal_names_the_holder)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_terms terms = {.note = "monthly", .command = "backup"};
@@ -167,7 +167,7 @@ TEST(an_adopted_lease_can_be_kept)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-TEST(a_kept_lease_that_is_released_wakes_who_waits)
+TEST(a_kept_lease_that_is_released_wakes_its_waiter)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_lease *lease = t_granted(one, t_x("kept"), 3 * MINUTE);

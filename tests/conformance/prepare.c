@@ -119,7 +119,7 @@ TEST(preparing_inside_a_transaction_is_refused)
     t_int(t_is_free(t_x(t_name(2))), 0);
 }
 
-TEST(vacuum_forgets_what_nobody_holds_and_nothing_else)
+TEST(vacuum_forgets_unheld_names_only)
 {
     struct rowlock_connection *holder = t_open(), *cleaner = t_open();
     int64_t removed = -1;

@@ -68,7 +68,7 @@ static int use_in_thread(struct rowlock_connection *connection, void *data,
 
 /* ---- the article's table --------------------------------------------------------------------- */
 
-TEST(row_1_of_two_that_refresh_at_once_one_waits_and_finds_it_done)
+TEST(row_1_of_two_concurrent_refreshes_one_waits_and_finds_fresh_data)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_refresh refresh, other = {.stale = 7};
@@ -95,7 +95,7 @@ static int expire_and_refresh(struct rowlock_connection *connection, void *data,
     return code ? code : refresh_in_thread(connection, data, error);
 }
 
-TEST(row_2_who_refreshes_waits_for_who_uses_it)
+TEST(row_2_a_refresh_waits_for_users)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_refresh refresh = {.stale = 7};
@@ -255,7 +255,7 @@ TEST(row_6_select_works_at_once_while_it_is_used_and_while_it_is_made)
     t_text(cache_seen(), "new 1 of 1");
 }
 
-TEST(row_7_who_uses_it_waits_for_who_makes_it)
+TEST(row_7_users_wait_for_a_refresh)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     enum rowlock_mode mode = used();
@@ -273,7 +273,7 @@ TEST(row_7_who_uses_it_waits_for_who_makes_it)
     t_ok(rowlock_commit(two, &t_error));
 }
 
-TEST(row_7_and_who_makes_it_for_who_uses_it)
+TEST(row_7_and_a_refresh_for_users)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_refresh refresh;
@@ -288,7 +288,7 @@ TEST(row_7_and_who_makes_it_for_who_uses_it)
     t_ok(rowlock_refresh_done(two, &refresh, &t_error));
 }
 
-TEST(the_table_of_a_refresh_keeps_out_who_writes_without_rowlock)
+TEST(the_table_of_a_refresh_excludes_writers_without_rowlock)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_subject subject = subject_here();
@@ -308,7 +308,7 @@ TEST(the_table_of_a_refresh_keeps_out_who_writes_without_rowlock)
     t_int(t_try_sql(other, "DELETE FROM data_cache"), 0);
 }
 
-TEST(a_table_that_is_written_to_is_waited_for_and_no_longer_than_told)
+TEST(a_table_with_a_writer_is_waited_for_until_the_timeout)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_subject subject = subject_here();
@@ -387,7 +387,7 @@ TEST(the_very_first_may_fail_and_what_was_never_made_has_no_age)
     t_int(seen.exit, -1);
 }
 
-TEST(a_failure_may_be_told_over_another_session_when_the_first_is_lost)
+TEST(a_failure_may_be_reported_over_another_session_if_the_first_is_lost)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_refresh refresh = begun(one);
@@ -411,7 +411,7 @@ TEST(a_failure_does_not_overwrite_what_another_has_made_since)
     t_text(cache_seen(), "new 5 of 1");
 }
 
-TEST(a_failure_is_not_written_over_who_makes_it_at_the_moment)
+TEST(a_failure_does_not_overwrite_a_refresh_under_way)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_refresh first, second;
@@ -440,7 +440,7 @@ static void is_told_lost(struct rowlock_connection *connection,
     t_int(make(connection, 9), 1);
 }
 
-TEST(a_commit_in_between_is_told)
+TEST(a_commit_in_between_is_detected)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_refresh refresh;
@@ -454,7 +454,7 @@ TEST(a_commit_in_between_is_told)
     is_told_lost(one, &refresh);
 }
 
-TEST(a_commit_in_between_is_told_though_another_transaction_was_begun)
+TEST(a_commit_in_between_is_detected_though_another_transaction_was_begun)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_refresh refresh;
@@ -469,7 +469,7 @@ TEST(a_commit_in_between_is_told_though_another_transaction_was_begun)
     t_text(cache_seen(), "new 9 of 1");
 }
 
-TEST(a_rollback_in_between_is_told)
+TEST(a_rollback_in_between_is_detected)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_refresh refresh;
@@ -481,7 +481,7 @@ TEST(a_rollback_in_between_is_told)
     is_told_lost(one, &refresh);
 }
 
-TEST(ddl_that_commits_is_told)
+TEST(ddl_that_commits_is_detected)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_refresh refresh;
@@ -535,7 +535,7 @@ TEST(a_borrowed_session_does_it_all_and_its_settings_stay)
 
 /* ---- age ------------------------------------------------------------------------------------- */
 
-TEST(what_is_fresh_waits_for_nobody)
+TEST(fresh_data_causes_no_wait)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_refresh refresh;
@@ -619,7 +619,7 @@ TEST(expired_while_it_is_made_it_is_stale_when_it_is_done)
     t_int(make(one, 3), 0);
 }
 
-TEST(what_is_shown_of_it_is_who_and_when_and_what_it_is)
+TEST(a_subject_shows_who_refreshed_it_when_and_its_state)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_subject subject = subject_here();
@@ -668,7 +668,7 @@ TEST(p9_subjects_that_differ_by_case_space_and_quotes_are_different)
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-TEST(who_does_not_wait_is_told_who_has_it_and_nothing_is_open)
+TEST(a_try_names_the_holder_and_leaves_nothing_open)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_refresh refresh = begun(one), other;

@@ -41,7 +41,7 @@ TEST(installing_again_does_nothing)
     t_ok(t_begin(connection, t_x(t_name(1)), 0));
 }
 
-TEST(what_is_installed_is_told)
+TEST(the_installed_schema_is_reported)
 {
     struct rowlock_connection *connection = t_open();
     enum rowlock_technique technique = ROWLOCK_DEFAULT;
@@ -143,7 +143,7 @@ TEST(without_a_schema_locks_are_refused_or_it_is_made)
     t_ok(t_begin(other, t_x(t_name(1)), 0));
 }
 
-TEST(p11_a_missing_schema_is_told_inside_a_transaction_too)
+TEST(p11_a_missing_schema_is_reported_inside_a_transaction_too)
 {
     struct rowlock_connection *gone = uninstalled(), *own;
     void *handle = t_engine()->open(t_url());

@@ -88,7 +88,7 @@ TEST(p11_the_applications_savepoint_survives_a_refusal)
     t_text(t_sql(pair.holder, "SELECT count(*) FROM after_savepoint"), "1");
 }
 
-TEST(p11_a_deadlock_victim_is_told_what_happened_to_its_transaction)
+TEST(p11_a_deadlock_victim_learns_the_state_of_its_transaction)
 {
     struct rowlock_connection *one, *two;
     struct thread *thread;

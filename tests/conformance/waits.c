@@ -207,7 +207,7 @@ TEST(p11_an_interrupt_in_a_transaction_leaves_it_usable)
     interrupt_free(&interrupt);
 }
 
-TEST(who_is_interrupted_before_he_asks_gets_nothing)
+TEST(an_interrupt_before_the_call_ends_it)
 {
     struct interrupt interrupt = interrupt_new();
     struct rowlock_connection *holder = t_open(), *other = t_open_with(&interrupt.options);

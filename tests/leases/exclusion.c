@@ -398,7 +398,7 @@ TEST(p1_limits_that_differ_are_refused)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-TEST(p1_an_expired_limit_binds_nobody)
+TEST(p1_an_expired_limit_does_not_count)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_lease *lease = t_granted(one, t_p("old limit", 2, 1), 0);

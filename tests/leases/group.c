@@ -157,7 +157,7 @@ TEST(p1_members_and_others_exclude_each_other)
     rowlock_group_close(group);
 }
 
-TEST(p6_who_waits_for_a_member_s_lease_gets_it_and_it_for_his)
+TEST(p6_a_waiter_gets_a_members_lease_and_a_member_a_waiters)
 {
     struct rowlock_group *group = t_group(2);
     struct rowlock_connection *one = t_join_group(group), *two = t_join_group(group);

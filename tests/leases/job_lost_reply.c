@@ -308,7 +308,7 @@ TEST(p5_cut_after_every_message_a_finish_got)
 
 /* The reply is lost, and the database is unreachable for the rest of the call. The next call
    finds the run finished; by then another node may be running the job. */
-TEST(p5_a_finish_repeated_after_a_lost_reply_harms_nobody)
+TEST(p5_a_finish_repeated_after_a_lost_reply_does_no_harm)
 {
     struct rowlock_job job = t_daily_job(t_name(0));
     struct rowlock_connection *one = t_open();

@@ -137,17 +137,17 @@ static void lost_in_the_database(const char *name, int how)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-TEST(p5_a_keeper_is_told_of_a_break)
+TEST(p5_a_keeper_learns_of_a_break)
 {
     lost_in_the_database("broken", 0);
 }
 
-TEST(p5_a_keeper_is_told_of_a_break_now)
+TEST(p5_a_keeper_learns_of_a_break_now)
 {
     lost_in_the_database("broken now", 1);
 }
 
-TEST(p5_a_keeper_is_told_when_its_rows_are_gone)
+TEST(p5_a_keeper_learns_that_its_rows_are_gone)
 {
     lost_in_the_database("deleted", 2);
 }

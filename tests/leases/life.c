@@ -22,7 +22,7 @@ static int is_between(long long value, long long least, long long most)
 
 /* ---- released -------------------------------------------------------------------------------- */
 
-TEST(a_release_is_deaf_to_what_interrupts_the_program)
+TEST(a_release_ignores_the_interrupt_of_the_program)
 {
     struct rowlock_connection *one;
     struct rowlock_lease *lease;
@@ -132,7 +132,7 @@ TEST(p5_a_renewal_by_default_is_by_the_ttl_of_the_grant)
 }
 
 /* No other client came meanwhile. A lease is valid while its row exists. */
-TEST(p5_an_expired_lease_that_nobody_removed_can_be_renewed_or_is_lost)
+TEST(p5_an_expired_lease_that_was_not_swept_can_be_renewed_or_is_lost)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_lease *lease = t_granted(one, t_x("slept"), 60000);
@@ -534,7 +534,7 @@ TEST(a_list_has_holders_then_waiters_in_their_order)
     t_int(listed.n, 0);
 }
 
-TEST(a_list_says_who_was_told_to_stop)
+TEST(a_list_marks_holders_that_must_stop)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_lease *lease = t_granted(one, t_p("listed", 3, 2), HOUR),

@@ -119,12 +119,12 @@ TEST(p1_cut_after_every_message_a_try_got)
     cut_acquire(PROXY_TO_CLIENT, t_x("cut try"), 0);
 }
 
-TEST(p1_cut_after_every_message_a_patient_call_sent)
+TEST(p1_cut_after_every_message_a_waiting_call_sent)
 {
     cut_acquire(PROXY_TO_SERVER, t_x("cut wait"), 10000);
 }
 
-TEST(p1_cut_after_every_message_a_patient_call_got)
+TEST(p1_cut_after_every_message_a_waiting_call_got)
 {
     cut_acquire(PROXY_TO_CLIENT, t_x("cut wait"), 10000);
 }
@@ -179,7 +179,7 @@ TEST(p1_a_session_lost_at_work_grants_nothing_beside_us)
     lost_at_work(t_p("at work p", 3, 1), 0);
 }
 
-TEST(p1_a_session_lost_at_work_and_a_patient_call)
+TEST(p1_a_session_lost_at_work_and_a_waiting_call)
 {
     lost_at_work(t_x("waiting x"), 20000);
     lost_at_work(t_s("waiting s"), 20000);
@@ -330,7 +330,7 @@ TEST(p5_a_release_repeated_after_a_lost_reply_says_nothing_of_loss)
 
 /* If the holder already knew of the loss, every release reports it, whatever happened to the
    first reply. */
-TEST(p5_a_known_loss_is_told_by_every_release)
+TEST(p5_a_known_loss_is_reported_by_every_release)
 {
     struct rowlock_connection *connection = through_proxy(NULL);
     struct rowlock_lease *lease = t_granted(connection, t_x("known"), HOUR);

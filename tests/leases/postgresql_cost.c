@@ -186,7 +186,7 @@ static void until_horizon_is_not(long long was, long session)
 }
 
 /* Waiters wait in slices: the head of the queue one second, the next one two. */
-TEST(pg3_who_waits_holds_vacuum_back_for_a_slice_only)
+TEST(pg3_a_waiter_holds_vacuum_back_for_a_slice_only)
 {
     struct rowlock_connection *one = t_open(), *waiting[2] = {t_open(), t_open()};
     struct rowlock_lease *lease = t_granted(one, t_x("vacuum"), HOUR);

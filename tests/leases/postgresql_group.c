@@ -143,7 +143,7 @@ TEST(p1_what_is_asked_meanwhile_is_one_transaction)
 
 /* A fence delays the release of one lease. Other requests are served, and the lease is released
    in the end. */
-TEST(p8_a_release_that_a_fence_holds_up_holds_up_nobody_else)
+TEST(p8_a_release_that_a_fence_delays_delays_no_other_request)
 {
     struct rowlock_group *group = open_group(t_url(), 1);
     struct rowlock_connection *one = member(group), *two = member(group), *writer = t_open();

@@ -107,7 +107,7 @@ TEST(p1_a_pooled_waiter_for_a_transaction)
     no_session_locks();
 }
 
-TEST(p6_a_pooled_waiter_that_is_killed_delays_nobody_for_long)
+TEST(p6_a_pooled_waiter_that_is_killed_delays_the_others_briefly)
 {
     struct rowlock_connection *one = pooled(), *two = pooled();
     struct holder_plan plan = {

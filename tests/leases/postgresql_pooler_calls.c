@@ -52,7 +52,7 @@ TEST(p4_a_pooled_fence_holds_off_a_break)
     nothing_is_left(hand);
 }
 
-TEST(p4_a_pooled_lock_beneath_ones_own_lease)
+TEST(p4_a_pooled_lock_beneath_its_own_lease)
 {
     struct rowlock_connection *one = pooled(), *two = pooled(), *three = pooled();
     struct rowlock_lease *lease = t_granted(one, t_x("own"), HOUR);
@@ -74,7 +74,7 @@ TEST(p4_a_pooled_lock_beneath_ones_own_lease)
     nothing_is_left(t_native());
 }
 
-TEST(p5_a_pooled_lease_is_broken_and_its_holder_told)
+TEST(p5_a_pooled_lease_is_broken_and_its_holder_learns_of_it)
 {
     struct rowlock_connection *one = pooled(), *two = pooled();
     struct rowlock_lease *lease = t_granted(one, t_x("broken"), HOUR), *none = NULL;

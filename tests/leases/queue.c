@@ -74,7 +74,7 @@ TEST(p7_waiters_of_other_modes_are_served_in_their_order)
     order_of("order of modes", whole);
 }
 
-TEST(p7_a_reader_stands_behind_a_writer_who_waits)
+TEST(p7_a_reader_queues_behind_a_waiting_writer)
 {
     struct rowlock_connection *one = t_open(), *two = t_open(), *three = t_open(), *four = t_open();
     struct rowlock_lease *lease = t_granted(one, t_s("starved"), 0), *none = NULL;

@@ -120,7 +120,7 @@ TEST(it_is_processing_for_all_to_see_then_complete)
     t_text(t_all_rows(t_native()), NO_ROWS);
 }
 
-TEST(what_is_fresh_comes_without_a_lease_and_waits_for_nobody)
+TEST(fresh_data_needs_no_lease_and_no_wait)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct making making = begun(one), other = {.lease = (void *)1};
@@ -134,7 +134,7 @@ TEST(what_is_fresh_comes_without_a_lease_and_waits_for_nobody)
     t_give(user);
 }
 
-TEST(who_waited_finds_it_fresh_and_leaves_nothing_behind)
+TEST(a_waiter_finds_fresh_data_and_leaves_no_rows)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct making making = begun(one), other = {.lease = (void *)1};
@@ -149,7 +149,7 @@ TEST(who_waited_finds_it_fresh_and_leaves_nothing_behind)
     t_text(t_all_rows(hand), NO_ROWS);
 }
 
-TEST(who_makes_it_waits_for_users_and_users_for_it)
+TEST(a_refresh_waits_for_users_and_users_for_a_refresh)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_lease *user = t_granted(two, t_s(lock_name()), 30000);

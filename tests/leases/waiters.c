@@ -60,7 +60,7 @@ static void is_told(struct rowlock_connection *connection, const char *name, con
     t_contains(t_error.text, how_many);
 }
 
-TEST(p7_who_is_refused_hears_how_many_wait)
+TEST(p7_a_refusal_reports_how_many_wait)
 {
     struct rowlock_connection *one = t_open(), *other = t_open();
     const char *name = t_name(0);

@@ -92,7 +92,7 @@ TEST(p2_the_work_of_a_killed_holder_is_undone)
     t_text(t_sql(waiter, "SELECT count(*) FROM work"), "0");
 }
 
-TEST(p6_a_waiter_killed_while_waiting_delays_nobody)
+TEST(p6_a_waiter_killed_while_waiting_delays_no_other)
 {
     struct rowlock_connection *holder = t_open(), *next = t_open();
     struct child waiter;

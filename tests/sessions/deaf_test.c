@@ -92,7 +92,7 @@ static int rollback(struct rowlock_connection *connection, void *data, struct ro
     return rowlock_rollback(connection, error);
 }
 
-TEST(p11_a_release_is_deaf_and_ends_when_the_server_is_silent)
+TEST(p11_a_release_is_uninterruptible_and_ends_when_the_server_is_silent)
 {
     struct deaf deaf = set_up(0); /* acquiring still needs answers, so statements have no limit */
     int code;
@@ -103,7 +103,7 @@ TEST(p11_a_release_is_deaf_and_ends_when_the_server_is_silent)
     clean_up(&deaf);
 }
 
-TEST(p11_a_commit_is_deaf_and_ends_when_the_server_is_silent)
+TEST(p11_a_commit_is_uninterruptible_and_ends_when_the_server_is_silent)
 {
     struct deaf deaf = set_up(300);
 
@@ -112,7 +112,7 @@ TEST(p11_a_commit_is_deaf_and_ends_when_the_server_is_silent)
     clean_up(&deaf);
 }
 
-TEST(p11_a_rollback_is_deaf_and_ends_when_the_server_is_silent)
+TEST(p11_a_rollback_is_uninterruptible_and_ends_when_the_server_is_silent)
 {
     struct deaf deaf = set_up(300);
     int code;

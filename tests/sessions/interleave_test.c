@@ -289,7 +289,7 @@ TEST(p1_rollback_to_an_earlier_savepoint_in_every_order)
         run_doors(undone, begin_lock);
 }
 
-TEST(p1_after_rollback_to_a_savepoint_nobody_waits_beyond_the_end)
+TEST(p1_after_rollback_to_a_savepoint_no_waiter_waits_beyond_the_end)
 {
     struct session *one = session_open(DOOR_BORROWED), *two = session_open(DOOR_OWN);
     enum session_state waits, ends;

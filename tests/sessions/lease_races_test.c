@@ -284,7 +284,7 @@ static void takeover_waits(struct rowlock_connection *sibling, long token)
     t_ok(rowlock_commit(other, &t_error));
 }
 
-TEST(own_lease_whoever_takes_it_over_waits_for_the_sibling)
+TEST(own_lease_a_takeover_waits_for_the_sibling)
 {
     if (t_facts()->server)
         for (int i = 0; i < 2; i++)

@@ -92,7 +92,7 @@ TEST(p1_modes_of_leases_and_locks_conflict_as_they_should)
     }
 }
 
-TEST(p11_a_lease_met_later_is_busy_and_the_transaction_goes_on)
+TEST(p11_a_lease_met_later_is_busy_and_the_transaction_continues)
 {
     struct rowlock_connection *own = t_open(), *other = t_open();
     void *hand = t_native();
@@ -215,7 +215,7 @@ static void sweeps(struct rowlock_connection *connection, void *hand, long token
     t_int(lease_beats(hand, token), 0);
 }
 
-TEST(an_expired_lease_is_swept_by_whoever_locks)
+TEST(an_expired_lease_is_swept_by_the_next_lock)
 {
     struct rowlock_options options = {.url = t_url()};
     struct rowlock_connection *own = t_open(), *bare, *with_url;

@@ -41,7 +41,7 @@ TEST(h7_locks_are_there_as_long_as_their_rows)
     t_int(my_number(other, "SELECT count(*) FROM rowlock_waiter"), 0);
 }
 
-TEST(h7_a_lock_of_ones_own_is_not_counted_twice)
+TEST(h7_a_sessions_own_lock_is_not_counted_twice)
 {
     void *hand = my_fresh();
     long long token = my_lease(hand, "a:x:0:0");
@@ -56,7 +56,7 @@ TEST(h7_a_lock_of_ones_own_is_not_counted_twice)
     t_int(my_marker(hand, token), 0);
 }
 
-TEST(p6_a_killed_waiter_is_removed_by_whoever_gets_its_lock)
+TEST(p6_a_killed_waiter_is_removed_by_the_session_that_gets_its_lock)
 {
     void *holder = my_fresh(), *dead = my_open(), *next = my_open();
     long long ticket, second;
@@ -103,7 +103,7 @@ TEST(p6_a_wait_on_a_ticket_ends)
     t_int(my_number(two, "SELECT count(*) FROM rowlock_waiter"), 1);
 }
 
-TEST(p6_a_ring_of_session_locks_harms_nobody)
+TEST(p6_a_cycle_of_session_locks_does_no_harm)
 {
     void *one = my_fresh(), *two = my_open();
     long long a = my_lease(one, "a:x:0:0"), b = my_lease(two, "b:x:0:0");
@@ -131,7 +131,7 @@ static long long waiters(void *hand)
     return my_number(hand, "SELECT count(DISTINCT ticket) FROM rowlock_waiter");
 }
 
-TEST(p6_all_who_do_not_answer_a_roll_call_are_passed_at_once)
+TEST(p6_all_waiters_that_do_not_answer_a_roll_call_are_passed_at_once)
 {
     void *frozen = my_fresh(), *two = my_open(), *alive = my_open(), *last = my_open();
     long long first = my_queue(frozen, "a:x:0:0,c:x:0:0", 1), second = my_queue(two, "a:s:0:0", 1),
@@ -164,7 +164,7 @@ TEST(p7_a_roll_call_does_not_judge_the_answers_to_a_later_one)
     t_int(waiters(two), 2);
 }
 
-TEST(p7_a_roll_call_strikes_nobody_who_may_be_blocked)
+TEST(p7_a_roll_call_removes_no_waiter_that_may_be_blocked)
 {
     void *head = my_fresh(), *two = my_open(), *three = my_open();
     long long second, call;
@@ -198,7 +198,7 @@ TEST(p7_a_waiter_that_waits_for_long_answers_a_roll_call)
     t_int(waiters(caller), 2);
 }
 
-TEST(p7_nobody_is_called_while_the_name_is_held)
+TEST(p7_no_waiter_is_called_while_the_name_is_held)
 {
     void *head = my_fresh(), *two = my_open(), *holder = my_open();
     long long second;
@@ -305,7 +305,7 @@ TEST(p6_a_withdrawal_that_is_killed_at_any_moment_tells_the_truth)
     }
 }
 
-TEST(p6_a_lock_whose_rows_are_there_is_not_lost)
+TEST(p6_a_lock_whose_rows_exist_is_not_lost)
 {
     void *hand = my_fresh();
     long long token = my_lease(hand, "a:x:0:0"), ticket;
@@ -323,7 +323,7 @@ TEST(p6_a_lock_whose_rows_are_there_is_not_lost)
 
 /* ---- listed holders and waiters -------------------------------------------------------------- */
 
-TEST(list_names_the_transaction_for_which_somebody_waits)
+TEST(list_names_a_transaction_with_a_waiter)
 {
     void *holder = my_fresh(), *waiter = my_open();
 
@@ -346,7 +346,7 @@ TEST(list_names_the_transaction_for_which_somebody_waits)
     my_row(waiter, "ROLLBACK");
 }
 
-TEST(a_probe_tells_of_a_transaction_for_which_nobody_waits)
+TEST(a_probe_reports_a_transaction_without_a_waiter)
 {
     void *holder = my_fresh(), *other = my_open();
 

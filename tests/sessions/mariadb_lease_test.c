@@ -203,7 +203,7 @@ TEST(my2_a_takeover_waits_for_a_fence)
     t_int(my_number(hand, "CALL rowlock_renew_lease(%lld, 60000, NULL, NULL)", token), 8);
 }
 
-TEST(my2b_who_fenced_may_ask_for_the_name_while_it_is_swept)
+TEST(my2b_a_fenced_transaction_may_lock_the_name_while_it_is_swept)
 {
     void *fenced = my_fresh(), *hand = my_open(), *other = my_open();
     long long token = my_lease(hand, "a:x:0:0");
@@ -362,7 +362,7 @@ TEST(h5_behind_a_pooler_a_grant_that_waited_sets_no_limit)
     }
 }
 
-TEST(p6_who_dies_waiting_for_t_gets_no_lease)
+TEST(p6_a_waiter_that_dies_waiting_for_the_name_lock_gets_no_lease)
 {
     void *holder = my_fresh(), *waiter = my_open();
 

@@ -75,7 +75,7 @@ static struct seen list(struct rowlock_connection *connection)
     return seen;
 }
 
-TEST(list_does_not_take_who_passes_for_a_holder)
+TEST(list_does_not_mistake_a_passing_session_for_a_holder)
 {
     struct rowlock_connection *own = t_open();
     void *hand = my_fresh();
@@ -91,7 +91,7 @@ TEST(list_does_not_take_who_passes_for_a_holder)
     t_int(tries, 1);
 }
 
-TEST(list_tells_of_who_stays)
+TEST(list_reports_a_holder_that_stays)
 {
     struct rowlock_connection *own = t_open();
     void *hand = my_fresh();
@@ -124,7 +124,7 @@ static const char *create_onlooker(char *url, size_t size)
     return name;
 }
 
-TEST(who_may_not_try_sees_the_list_all_the_same)
+TEST(a_user_that_may_not_probe_still_sees_the_list)
 {
     struct rowlock_connection *onlooker = NULL;
     void *hand = my_fresh();

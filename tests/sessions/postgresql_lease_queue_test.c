@@ -110,7 +110,7 @@ TEST(p7_a_ticket_of_several_names_is_first_for_each)
     t_int(waiters(one), 1);
 }
 
-TEST(p7_the_place_of_a_thousandth_is_told_from_sixteen)
+TEST(p7_the_place_of_the_thousandth_waiter_is_distinguished_from_sixteen)
 {
     void *hand = hand_fresh();
     long long last;
@@ -166,7 +166,7 @@ TEST(p7_a_turn_waits_for_the_ticket_and_then_for_its_lease)
     t_int(hand_is_marked(one, hand_number(one, "SELECT token FROM rowlock.lease")), 1);
 }
 
-TEST(p6_who_does_not_commit_his_turn_gets_no_lease)
+TEST(p6_a_turn_that_is_not_committed_grants_no_lease)
 {
     void *holder = hand_fresh(), *one = mortal(), *two = hand_open();
     long long token = hand_lease(holder, X), first = hand_queue(one, X, 1),
@@ -205,7 +205,7 @@ TEST(p7_a_turn_takes_nothing_out_of_turn)
     t_int(hand_number(two, "SELECT count(*) FROM rowlock.lease"), 0);
 }
 
-TEST(p6_a_grant_removes_whom_nobody_has_seen)
+TEST(p6_a_grant_removes_waiters_that_were_not_seen)
 {
     void *one = hand_fresh(), *two = hand_open();
     long long first = hand_queue(one, X, 0);
@@ -233,7 +233,7 @@ TEST(p6_a_killed_waiter_is_gone_when_its_lock_is)
     t_text(hand_place(two, X, second, 1), "0||0|1|1");
 }
 
-TEST(p6_a_try_steps_over_those_who_died_in_the_queue)
+TEST(p6_a_try_ignores_waiters_that_died_in_the_queue)
 {
     void *one = mortal(), *two = mortal(), *other = hand_fresh(), *alive = hand_open();
     long long ticket;
@@ -308,7 +308,7 @@ static long long overtake(void *hand, const char *wants, long long own, long lon
                        own, called);
 }
 
-TEST(p6_all_who_do_not_answer_a_roll_call_are_passed_at_once)
+TEST(p6_all_waiters_that_do_not_answer_a_roll_call_are_passed_at_once)
 {
     void *frozen = hand_fresh(), *two = hand_open(), *alive = hand_open(), *four = hand_open(),
          *last = hand_open();
@@ -349,7 +349,7 @@ TEST(p7_a_roll_call_does_not_judge_the_answers_to_a_later_one)
     t_int(waiters(two), 2);
 }
 
-TEST(p7_a_roll_call_strikes_nobody_who_may_be_blocked)
+TEST(p7_a_roll_call_removes_no_waiter_that_may_be_blocked)
 {
     void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
     long long both = hand_queue(head, "a:x:0:0,b:x:0:0", 1), second = hand_queue(two, X, 1),
@@ -373,7 +373,7 @@ TEST(p7_a_roll_call_strikes_nobody_who_may_be_blocked)
     t_contains(hand_place(head, "a:x:0:0,b:x:0:0", both, 1), "12|");
 }
 
-TEST(p7_nobody_is_called_while_the_name_is_held)
+TEST(p7_no_waiter_is_called_while_the_name_is_held)
 {
     void *head = hand_fresh(), *two = hand_open(), *three = hand_open();
     long long first = hand_queue(head, X, 1), second = hand_queue(two, X, 1), call, token;
@@ -406,7 +406,7 @@ TEST(p7_a_waiter_that_waits_for_long_answers_a_roll_call)
 }
 
 /* Its row is locked because another session is updating `seen`, which proves nothing else. */
-TEST(p7_a_grant_passes_nobody_who_is_being_seen)
+TEST(p7_a_grant_passes_no_waiter_whose_row_is_being_updated)
 {
     void *one = hand_fresh(), *two = hand_open();
     long long first = hand_queue(one, X, 0), second = hand_queue(two, X, 1);

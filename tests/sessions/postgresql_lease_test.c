@@ -289,7 +289,7 @@ TEST(h5_a_client_frozen_before_its_commit_gives_way)
     t_text(hand_finish(frozen), "25P03");
 }
 
-TEST(p6_who_dies_waiting_for_t_gets_no_lease)
+TEST(p6_a_waiter_that_dies_waiting_for_the_name_lock_gets_no_lease)
 {
     void *locker = hand_fresh(), *other = hand_open();
     PGconn *dying = t_engine()->open(t_url());

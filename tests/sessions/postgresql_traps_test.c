@@ -46,7 +46,7 @@ TEST(trap_so_every_refusal_is_guarded)
     t_ok(rowlock_commit(own, &t_error));
 }
 
-TEST(trap_deadlock_the_victim_is_told_and_the_other_goes_on)
+TEST(trap_deadlock_the_victim_gets_an_error_and_the_other_continues)
 {
     struct rowlock_connection *one = t_open(), *two = t_open();
     struct rowlock_want wants[] = {t_x("first"), t_x("second")};

@@ -102,7 +102,7 @@ TEST(two_under_one_lock_are_found)
     bench_overlap_free(overlap);
 }
 
-TEST(who_was_killed_is_inside_no_more)
+TEST(a_killed_client_is_no_longer_inside)
 {
     struct bench_overlap *overlap = bench_overlap_new(1);
 
@@ -132,7 +132,7 @@ TEST(names_of_the_pool_are_taken_once_each)
         }
 }
 
-TEST(names_of_ones_own_meet_nobody_elses)
+TEST(a_clients_own_names_are_not_used_by_others)
 {
     struct bench_place place = {.names = 4000};
     struct bench_measurement measurement = {.place = &place, .clients = 32, .names = 50};

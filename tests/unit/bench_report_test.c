@@ -82,7 +82,7 @@ TEST(each_row_has_both_sides_the_ratio_its_spread_and_the_durability)
     json_decref(json);
 }
 
-TEST(what_was_measured_stands_there_value_by_value)
+TEST(the_file_has_every_measured_value)
 {
     json_t *json = example(), *one = report_find(json, "delay", "we");
     json_t *quantiles = json_object_get(one, "quantiles");
@@ -99,7 +99,7 @@ TEST(what_was_measured_stands_there_value_by_value)
     json_decref(json);
 }
 
-TEST(the_table_says_what_was_unequal_who_overlapped_and_who_is_absent)
+TEST(the_table_shows_unequal_durability_overlaps_and_absent_peers)
 {
     json_t *json = example();
     char *text = NULL, *row;

@@ -411,7 +411,7 @@ TEST(contestants_are_alternated)
 }
 
 /* It is tried once, not again in the second repetition. */
-TEST(who_fails_says_why_and_the_others_go_on)
+TEST(a_failing_peer_gives_its_reason_and_the_others_continue)
 {
     static const struct bench_peer *const peers[] = {&nowhere, &broken, NULL};
     struct bench_results *results = run("uncontended-8", 3, 2, peers);
@@ -480,7 +480,7 @@ TEST(a_thread_that_fails_says_why_and_one_that_is_killed_is_noticed)
 
 /* Runs until the slice ends: the second needs two turns. Updates that it lost do not count for
    the others. */
-TEST(lost_updates_are_counted_and_told)
+TEST(lost_updates_are_counted_and_reported)
 {
     static const struct bench_peer *const peers[] = {&losing, &loader, &vain, NULL};
     struct bench_results *results = run("documents", 1, 1, peers);
@@ -501,7 +501,7 @@ TEST(lost_updates_are_counted_and_told)
     bench_results_free(results);
 }
 
-TEST(who_differs_only_on_disk_is_measured_only_where_the_disk_decides)
+TEST(a_variant_is_measured_only_where_durability_matters)
 {
     static struct bench_peer variant;
     static const struct bench_peer *const peers[] = {&variant, &right, NULL};

@@ -71,7 +71,7 @@ TEST(a_file_without_jobs_is_one)
     crontab_free(&crontab);
 }
 
-TEST(the_command_stands_as_it_is)
+TEST(the_command_is_kept_unchanged)
 {
     read_text("@daily a -- echo 100% 'a b' \"$HOME\" # no comment -- x\\\n"
               "@daily b -- -- x\r\n"

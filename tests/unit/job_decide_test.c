@@ -78,7 +78,7 @@ TEST(a_line_never_seen_is_planned)
     plans("2026-03-02T03:00Z");
 }
 
-TEST(what_was_planned_by_a_clock_that_was_wrong_is_planned_anew)
+TEST(a_plan_by_a_wrong_clock_is_made_again)
 {
     given("every 5m", "2026-03-01T10:21Z");
     known("2027-03-01T10:20Z", "2027-03-01T10:25Z");
@@ -194,7 +194,7 @@ TEST(a_repetition_waits_for_its_instant_too)
     claims("2026-03-02T03:00Z", "2026-03-03T03:00Z", 1);
 }
 
-TEST(missed_instants_are_made_up_by_one_run)
+TEST(missed_due_times_are_repeated_by_one_run)
 {
     given("every 1h", "2026-03-02T15:20Z");
     known("2026-03-02T10:00Z", "2026-03-02T11:00Z");
@@ -242,7 +242,7 @@ TEST(two_nodes_that_disagree_do_not_put_it_off_for_ever)
 
 /* ---- while a run is under way, and after it -------------------------------------------------- */
 
-TEST(whoever_holds_the_name_is_waited_for)
+TEST(every_kind_of_holder_is_waited_for)
 {
     given("every 1h", "2026-03-02T15:20Z");
     known("2026-03-02T10:00Z", "2026-03-02T11:00Z");

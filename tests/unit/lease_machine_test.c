@@ -146,7 +146,7 @@ TEST(an_uncontended_lease_is_one_step)
     t_story(&s, "try, done 70");
 }
 
-TEST(a_try_is_told_who_holds_it)
+TEST(a_refused_try_names_the_holder)
 {
     struct story s;
 
@@ -497,7 +497,7 @@ TEST(a_busy_file_is_asked_again)
     t_story(&s, "try 250ms, enqueue, pause 10ms, enqueue, place 7, pause 10ms, place 7");
 }
 
-TEST(who_never_came_into_the_queue_of_a_file_has_nothing_to_withdraw)
+TEST(a_waiter_that_never_queued_in_a_file_has_nothing_to_withdraw)
 {
     struct story s;
 
@@ -636,7 +636,7 @@ TEST(p7_a_caller_that_slept_calls_again)
     t_story(&s, "await ticket 5 1ms, place 7, call, place 7, call, place 7, await ticket 5 2000ms");
 }
 
-TEST(p6_whoever_is_among_the_first_17_looks_every_3_s)
+TEST(p6_the_first_17_waiters_look_every_3_s)
 {
     struct story s;
 
@@ -666,7 +666,7 @@ TEST(the_deadline_withdraws_the_ticket)
     t_story(&s, "await ticket 5 2997ms, withdraw 7, unmark 7, done ETIMEDOUT");
 }
 
-TEST(a_wait_that_is_over_before_the_queue_ends_there)
+TEST(a_wait_that_ends_before_the_queue_ends_there)
 {
     struct story s;
 
@@ -699,7 +699,7 @@ TEST(an_interrupt_withdraws_the_ticket)
     t_story(&s, "try, done ECANCELED");
 }
 
-TEST(what_nobody_can_help_is_told_after_withdrawing)
+TEST(an_error_that_waiting_cannot_cure_is_reported_after_withdrawing)
 {
     struct story s;
 
@@ -758,7 +758,7 @@ TEST(a_lost_session_that_was_still_at_work_is_waited_for)
                 "place 7, await token 70 1000ms");
 }
 
-TEST(a_session_lost_in_the_queue_begins_anew)
+TEST(a_session_lost_in_the_queue_begins_again)
 {
     struct story s;
 
@@ -802,7 +802,7 @@ static void be_away(struct story *s, int64_t until_ms)
     }
 }
 
-TEST(who_waits_for_ever_waits_for_the_database_too)
+TEST(a_wait_without_a_timeout_waits_for_the_database_too)
 {
     struct story s;
 
@@ -821,7 +821,7 @@ TEST(who_waits_for_ever_waits_for_the_database_too)
     t_story(&s, "try, enqueue, place 9");
 }
 
-TEST(who_waits_for_a_time_waits_for_the_database_until_its_end)
+TEST(a_wait_with_a_timeout_waits_for_the_database_until_then)
 {
     struct story s;
 
@@ -993,7 +993,7 @@ TEST(p5_a_renewal_that_is_not_answered_in_time_is_repeated)
     t_story(&k, "sleep 10000, renew 18000, sleep 18050, renew 26050, sleep 28050");
 }
 
-TEST(p5_what_the_database_calls_lost_is_lost_at_once_and_told_once)
+TEST(p5_a_loss_that_the_database_reports_counts_at_once_and_is_reported_once)
 {
     struct kept k;
 

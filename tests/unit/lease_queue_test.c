@@ -265,7 +265,7 @@ TEST(p7_live_waiters_among_frozen_ones_are_served_in_their_order)
 }
 
 /* The holder is alive: there is no roll call, and all waiters keep their places. */
-TEST(p10_nobody_is_called_while_the_name_is_held)
+TEST(p10_no_waiter_is_called_while_the_name_is_held)
 {
     static bool all[40];
 

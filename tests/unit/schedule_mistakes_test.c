@@ -94,7 +94,7 @@ TEST(what_is_missing)
             {"* 1-5/,7 * * *", 7, "hour: the step after the / is missing: allowed are 1 to 24"});
 }
 
-TEST(steps_and_ranges_that_nobody_means)
+TEST(useless_steps_and_ranges)
 {
     REFUSED({"5/15 * * * *", 2, "minute: a step needs a range: write 5-59/15"},
             {"0,5/15 * * * *", 4, "minute: a step needs a range: write 5-59/15"},
