@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers without a gap: drawn under a lock that lasts as long as the caller's transaction. */
+/* Counters: numbers without gaps, drawn under a lock that lasts as long as the caller's
+   transaction. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 #define PREFIX "counter:"
 #define COUNT_MOST 1000000000
-#define START_MOST (INT64_C(1) << 62) /* so that no sum leaves 64 bits */
+#define START_MOST (INT64_C(1) << 62) /* keeps every sum within 64 bits */
 
 struct drawn {
     int64_t first;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lock/attempt.h"
+/* One attempt to lock names: sends the locking statements once and reads their status row. */
 
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "util/error.h"
 
 #define LEASE_WAIT_MS 30000 /* inside a transaction: the lease's holder may wait for our rows */
-#define SWEEP_MIN_MS 1500   /* above PostgreSQL's deadlock_timeout, so that cycles are seen */
+#define SWEEP_MIN_MS 1500   /* above PostgreSQL's deadlock_timeout, so that it detects cycles */
 
 static rowlock_duration left_to_wait(const struct rowlock_attempt *attempt)
 {
@@ -20,8 +21,8 @@ static rowlock_duration left_to_wait(const struct rowlock_attempt *attempt)
     return left < 1 ? 1 : left;
 }
 
-/* Functions on the server end a wait by themselves, and are given the time of a statement more to
-   say so; without them the driver's own budget is the wait. */
+/* Functions on the server end a wait themselves, and get the time of one statement more to report
+   it. Without functions the driver's budget limits the wait. */
 static struct rowlock_budget budget_of(const struct rowlock_attempt *attempt)
 {
     const struct rowlock_connection *connection = attempt->connection;
@@ -69,7 +70,7 @@ static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *err
                values, error);
 }
 
-/* The fast path: one name, exclusively. It says less, so here its name is added. */
+/* The fast path: one name, exclusively. Its answer lacks the name, so that is added here. */
 static int run_one(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     const char *name = attempt->wants.want->name;
@@ -79,8 +80,9 @@ static int run_one(struct rowlock_attempt *attempt, struct rowlock_error *error)
 
     memcpy(attempt->answer.name, name, length + 1);
     return run(attempt,
-               rowlock__sql(attempt->connection, attempt->wait_ms < 0 ? ROWLOCK_SQL_BEGIN_ONE
-                                                                      : ROWLOCK_SQL_BEGIN_ONE_WITHIN),
+               rowlock__sql(attempt->connection, attempt->wait_ms < 0
+                                                     ? ROWLOCK_SQL_BEGIN_ONE
+                                                     : ROWLOCK_SQL_BEGIN_ONE_WITHIN),
                values, error);
 }
 
@@ -95,7 +97,7 @@ static int takes_the_fast_path(const struct rowlock_attempt *attempt)
            connection->driver->speaks_utf8(connection->link);
 }
 
-/* Without functions on the server: the same few statements for each name, in one transaction. */
+/* SQLite: the same few statements for each name, in one transaction. */
 static int run_each(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = attempt->connection;
@@ -121,7 +123,7 @@ static int run_each(struct rowlock_attempt *attempt, struct rowlock_error *error
     return code;
 }
 
-/* Technique insert without functions: the functions of other engines look by themselves. */
+/* Technique insert on SQLite; on other engines the functions check it. */
 static int look_for_leftovers(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = attempt->connection;
@@ -171,7 +173,8 @@ static void token_row(void *data, const struct rowlock_value *columns, unsigned 
         tokens->token[tokens->n++] = rowlock__value_number(&columns[0]);
 }
 
-/* A transaction of its own, begun in full: the session's defaults may be another level, or read only. */
+/* Runs in a transaction of its own with explicit modes, because the session's defaults may differ.
+   */
 static int run_alone(struct rowlock_connection *outside, enum rowlock_statement_id id,
                      const struct rowlock_value *values, const struct rowlock_budget *budget,
                      struct rowlock_error *error)
@@ -186,14 +189,14 @@ static int run_alone(struct rowlock_connection *outside, enum rowlock_statement_
                                 &outcome, error);
     if (!code)
         return ROWLOCK_OK;
-    if (code == ROWLOCK_EUNKNOWN) /* done or not, it does no harm to do it again */
+    if (code == ROWLOCK_EUNKNOWN) /* repeating it is harmless, whether it was done or not */
         code = rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost (%s)",
                              call.statement->name);
     return rowlock__cleaned_up(outside, &outcome, code, error);
 }
 
-/* One short transaction a token, outside T, so that no sweep holds one token while it waits for
-   another. More than fit are met at the next attempt. */
+/* One short transaction per token, outside the name lock, so that no sweep holds one token while it
+   waits for another. The next attempt handles tokens beyond the array's size. */
 int rowlock__sweep(struct rowlock_attempt *attempt, struct rowlock_connection *outside,
                    struct rowlock_error *error)
 {

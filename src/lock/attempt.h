@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One attempt to lock, and what is done outside the transaction before the next. */
+/* One attempt to lock names, and the work outside the transaction before the next attempt. */
 #ifndef ROWLOCK_ATTEMPT_H
 #define ROWLOCK_ATTEMPT_H
 
@@ -14,19 +14,20 @@ struct rowlock_attempt {
     rowlock_duration wait_ms;
     int64_t deadline_ms;
     int later;        /* in the caller's transaction; else begin-and-lock */
-    int unread;       /* the schema is looked at after the first write: rowlock__check_late */
-    int the_long_way; /* the fast path obeys the session's lock_timeout; the long way does not */
-    int cleared;      /* the way was cleared outside once: a late try does not clear it again */
+    int unread;       /* the schema is checked after the first write: rowlock__check_late */
+    int the_long_way; /* sets the session's lock_timeout aside, which the fast path obeys */
+    int cleared;      /* obstacles were removed once: a late try does not repeat that */
     struct rowlock_pause pause;
     struct rowlock_answer answer;
     struct rowlock_outcome outcome;
 };
 
-/* Sends the locking statements once. 0: attempt->answer says how it went; else the call failed and
-   attempt->outcome says what is left. */
+/* Sends the locking statements once. 0: attempt->answer has the result; else the call failed and
+   attempt->outcome has the transaction's state. */
 int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *error);
 
-/* Clears the names of expired leases, in short transactions on `outside`. ETIMEDOUT: not yet. */
+/* Sweeps expired leases of the names, in short transactions on `outside`. ETIMEDOUT: not finished.
+   */
 int rowlock__sweep(struct rowlock_attempt *attempt, struct rowlock_connection *outside,
                    struct rowlock_error *error);
 

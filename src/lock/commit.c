@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a transaction, and with it of its locks. */
+/* COMMIT and ROLLBACK of the caller's transaction, which also release its locks. */
 #include "session/connection.h"
 #include "util/error.h"
 
@@ -7,7 +7,7 @@ int rowlock_commit(struct rowlock_connection *connection, struct rowlock_error *
 {
     struct rowlock_budget budget;
     struct rowlock_outcome outcome = {0};
-    bool unused = connection && !connection->link; /* then there is nothing to ask a session for */
+    bool unused = connection && !connection->link; /* then there is no session to ask */
     int code = rowlock__ready(connection, unused ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_ASK, error);
 
     if (code == ROWLOCK_EABORTED) {
@@ -19,7 +19,7 @@ int rowlock_commit(struct rowlock_connection *connection, struct rowlock_error *
     if (code)
         return code;
     budget = rowlock__budget(connection);
-    budget.interrupt_fd = -1; /* a COMMIT that was broken off would leave its outcome unknown */
+    budget.interrupt_fd = -1; /* an interrupted COMMIT would leave its outcome unknown */
     if (rowlock__state(connection) == ROWLOCK_STATE_IDLE)
         return rowlock__fail(error, ROWLOCK_ENOTX, "no transaction is open");
     code = connection->driver->run(connection->link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome,

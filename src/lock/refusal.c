@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A busy lock always says who holds it, since when, and how many wait, as far as the engine knows. */
+/* The error of a busy lock: names the holder, since when, and how many wait, as far as known. */
 #include "lock/refusal.h"
 
 #include <stdio.h>
@@ -12,8 +12,7 @@
 struct holder {
     int found;
     char kind[16], pid[24], host[80], program[64], since[48], expires[48], note[120], waiting[24];
-    int64_t permits,
-        limit; /* of the name: how many of how many are in use; 0: it is none of permits */
+    int64_t permits, limit; /* PERMIT: how many permits the name has in all; 0: not permits */
 };
 
 void rowlock__answer_row(void *data, const struct rowlock_value *columns, unsigned n)
@@ -75,8 +74,8 @@ static size_t add(char *out, size_t size, size_t at, const char *before, const c
     return at + (size_t)n;
 }
 
-/* Of a lease pid and host are its holder's; of a transaction the engine tells the server's own number of
-   the session, and where its client is. */
+/* For a lease, pid and host are the holder's. For a transaction the engine reports its own session
+   id and the client's host. */
 static void describe(const struct holder *holder, char *out, size_t size)
 {
     int leased = strcmp(holder->kind, "lease") == 0;
@@ -115,8 +114,8 @@ static void census_row(void *data, const struct rowlock_value *columns, unsigned
     }
 }
 
-/* The engine counts who stands in its own queue; who waits for a lease stands in ours, and the first
-   of them perhaps in both. */
+/* Waiters for transaction locks are in the engine's queue, waiters for leases in rowlock's; the
+   first of these may be in both. */
 static void count_others(const struct rowlock_value *name, struct rowlock_connection *informant,
                          struct holder *holder)
 {
@@ -156,7 +155,8 @@ void rowlock__find_held(struct rowlock_answer *answer, const struct rowlock_want
     snprintf(answer->name, sizeof answer->name, "%s", wants->want[i].name);
 }
 
-/* "'a' is held by a lease, pid 7 on db1 (backup), since ..., 2 waiting"; of permits also how many. */
+/* "'a' is held by a lease, pid 7 on db1 (backup), since ..., 2 waiting"; for permits also the
+   counts. */
 static void say_who(const struct rowlock_answer *answer, struct rowlock_connection *informant,
                     char *out, size_t size)
 {
@@ -192,7 +192,7 @@ static int held(const struct rowlock_answer *answer, rowlock_duration wait_ms,
                                        : "");
 }
 
-/* Nobody holds it, but others have come first. */
+/* Nobody holds the name, but earlier waiters are queued. */
 static int queued(const struct rowlock_answer *answer, rowlock_duration wait_ms,
                   struct rowlock_connection *informant, struct rowlock_error *error)
 {
@@ -208,7 +208,7 @@ static int queued(const struct rowlock_answer *answer, rowlock_duration wait_ms,
                          wait_ms == 0 ? "" : "; not acquired in time");
 }
 
-/* An error that the guard caught: its SQLSTATE stands before its text. */
+/* An error that the SQL function caught: the detail is its SQLSTATE, a blank and its text. */
 static int raised(const struct rowlock_answer *answer, int code, const char *advice,
                   struct rowlock_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the status row of a locking statement says, and what the caller is told of it. */
+/* Turns the status row of a locking statement into the error for the caller. */
 #ifndef ROWLOCK_REFUSAL_H
 #define ROWLOCK_REFUSAL_H
 
@@ -8,8 +8,8 @@
 
 struct rowlock_answer {
     enum rowlock_status status;
-    char name[ROWLOCK_NAME_MAX + 1]; /* the one in the way */
-    int stays;                       /* a row asked for stays locked until the transaction ends */
+    char name[ROWLOCK_NAME_MAX + 1]; /* the name in conflict */
+    int stays;                       /* a requested row stays locked until the transaction ends */
     char detail[300];                /* for people; "" */
 };
 
@@ -21,15 +21,15 @@ void rowlock__answer_row(void *data, const struct rowlock_value *columns, unsign
 void rowlock__leftover_row(void *data, const struct rowlock_value *columns, unsigned n);
 
 /*
- * Turns a status that is not OK into the caller's error. `wait_ms` is what the caller was ready to
- * wait. `informant` is asked who holds the name; NULL: nobody can be asked. `interrupted` tells a
- * cancelled statement that the caller's interrupt_fd ended from one that the session's own limit did.
+ * Turns a status that is not OK into the caller's error. `wait_ms` is the caller's limit of the
+ * wait. `informant` is a connection to ask for the holder; NULL: none may be asked. `interrupted`:
+ * the caller's interrupt_fd cancelled the statement, not a limit of the session.
  */
 int rowlock__refuse(const struct rowlock_answer *answer, rowlock_duration wait_ms,
                     struct rowlock_connection *informant, int interrupted,
                     struct rowlock_error *error);
 
-/* Who of these names is held, if the engine can tell: puts it into answer->name. */
+/* Finds which of the names is held, if the engine reports it, and puts it into answer->name. */
 void rowlock__find_held(struct rowlock_answer *answer, const struct rowlock_wants *wants,
                         struct rowlock_connection *informant);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Locks in a transaction: begin-and-lock, and a lock taken later in the caller's own. Both are
- * attempts in a loop: the database answers with a status row, and what cannot be settled inside
- * the transaction (an expired lease to sweep, a name to make known) is done outside before the
- * next attempt. Whoever waits for a lease at begin waits holding nothing.
+ * Transaction locks: begin-and-lock, and further locks in an open transaction. Both repeat
+ * attempts: the database answers each with a status row. Work that must happen outside the
+ * transaction (sweep an expired lease, create a name's row) is done before the next attempt. A call
+ * that waits for a lease at begin holds nothing meanwhile.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 #include "session/connection.h"
 #include "util/error.h"
 
-#define MOMENT_MS 1000 /* so long after its deadline, an attempt clears its way no second time */
+#define MOMENT_MS 1000 /* this long after its deadline a try stops removing obstacles */
 
-/* Where a transaction is open, what must be outside of it goes over a second connection. */
+/* Work outside an open transaction needs a second connection. */
 static int outside_of(struct rowlock_attempt *attempt, struct rowlock_connection **out,
                       struct rowlock_error *error)
 {
@@ -29,7 +29,7 @@ static int is_over(const struct rowlock_attempt *attempt)
            (attempt->wait_ms > 0 && rowlock__now_ms() >= attempt->deadline_ms);
 }
 
-/* A try does not wait, but it may clear its way a few times. */
+/* A try does not wait, but may remove obstacles a few times. */
 static int is_far_over(const struct rowlock_attempt *attempt)
 {
     return attempt->wait_ms >= 0 &&
@@ -47,7 +47,7 @@ static int pause_for_lease(struct rowlock_attempt *attempt, struct rowlock_error
     return ROWLOCK_OK;
 }
 
-/* What has to be done outside of the caller's transaction before another attempt makes sense. */
+/* Does the work outside the caller's transaction that the next attempt needs. */
 static int do_outside(struct rowlock_attempt *attempt,
                       int (*todo)(struct rowlock_attempt *, struct rowlock_connection *,
                                   struct rowlock_error *),
@@ -68,7 +68,7 @@ static int do_outside(struct rowlock_attempt *attempt,
     return code;
 }
 
-/* After an attempt that was answered: `*again` says whether another one makes sense. */
+/* Judges an answered attempt: `*again` is set if another attempt is useful. */
 static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_error *error)
 {
     int code;
@@ -93,7 +93,7 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
 
 /* ---- the loop ------------------------------------------------------------------------------------ */
 
-/* The engine took us for the one to give way, but we had nothing to lose yet: once more. */
+/* The engine chose this session as the victim before it held anything: try once more. */
 static int is_victim(const struct rowlock_attempt *attempt, int code,
                      const struct rowlock_error *error)
 {
@@ -102,7 +102,7 @@ static int is_victim(const struct rowlock_attempt *attempt, int code,
             (code == ROWLOCK_EABORTED && strncmp(error->sqlstate, "40", 2) == 0));
 }
 
-/* In the caller's transaction nothing is asked that could fail and so end it. */
+/* In the caller's transaction no query is sent that could fail and so abort it. */
 static struct rowlock_connection *informant(const struct rowlock_attempt *attempt)
 {
     return attempt->later ? attempt->connection->second : attempt->connection;
@@ -110,13 +110,13 @@ static struct rowlock_connection *informant(const struct rowlock_attempt *attemp
 
 static int refuse(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
-    if (!attempt->answer.name[0]) /* ended before the procedure knew its first name */
+    if (!attempt->answer.name[0]) /* ended before the procedure read its first name */
         rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
     return rowlock__refuse(&attempt->answer, attempt->wait_ms, informant(attempt),
                            rowlock__was_interrupted(attempt->connection), error);
 }
 
-/* A wait that the server or the driver ended: said as who asks for a lock expects it. */
+/* The server or the driver ended the wait: report it in the terms of a lock. */
 static int timed_out(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     struct rowlock_error was = *error;
@@ -138,14 +138,13 @@ static int judge_failure(struct rowlock_attempt *attempt, int code, struct rowlo
         code = rowlock__given_up(connection, code, error);
     if (code == ROWLOCK_ETIMEDOUT)
         return timed_out(attempt, error);
-    /* what was wrong with an unread schema: missing, older, newer */
+    /* the reason why the unread schema is unusable: missing, older, newer */
     if (code == ROWLOCK_ESCHEMA && !connection->checked && !attempt->later)
         return rowlock__check_installed(connection, error) ? error->code : code;
     return code;
 }
 
-/* The session's own lock_timeout ended a wait that was to last longer: once more, the way that sets
-   it aside. */
+/* The session's own lock_timeout ended the wait too early: retry on the path that sets it aside. */
 static int ended_early(struct rowlock_attempt *attempt, int code, const struct rowlock_error *error)
 {
     if (code != ROWLOCK_ETIMEDOUT || strcmp(error->sqlstate, "55P03") != 0 ||
@@ -202,8 +201,8 @@ static enum rowlock_transaction left_after(const struct rowlock_attempt *attempt
     return left == ROWLOCK_TX_KEPT && attempt->answer.stays ? ROWLOCK_TX_KEPT_LOCKED : left;
 }
 
-/* A wrapped connection is not asked first at begin: a failure there costs the caller nothing, and
-   programs that wrap for every transaction would pay a round trip each time. */
+/* At begin a wrapped connection's schema is not checked first: a failure costs the caller nothing
+   there, and programs that wrap for every transaction would pay a round trip each time. */
 static int check_schema(const struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = attempt->connection;
@@ -218,7 +217,7 @@ static int check_schema(const struct rowlock_attempt *attempt, struct rowlock_er
     return code ? code : check_widths(attempt, error);
 }
 
-/* What the engine said may not tell of which lock it speaks. */
+/* The engine's own message may not name the lock. */
 static int name_it(const struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
 {
     const char *name = attempt->wants.want->name;
@@ -242,7 +241,7 @@ static int attempt_until_over(struct rowlock_attempt *attempt, struct rowlock_er
     return code;
 }
 
-/* In a transaction of the caller's nothing is given up. */
+/* In the caller's transaction the connection is never given up. */
 static int acquire_in_time(struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
 {
     if (!attempt->later && attempt->wait_ms > 0)
@@ -252,7 +251,7 @@ static int acquire_in_time(struct rowlock_attempt *attempt, int code, struct row
     if (!code)
         code = attempt_until_over(attempt, error);
     else if (attempt->later && error->transaction == ROWLOCK_TX_NONE)
-        /* nothing was asked for yet; but reading the schema may have found the connection lost */
+        /* nothing was requested yet; but reading the schema may have found the connection lost */
         rowlock__left(error, code, ROWLOCK_TX_KEPT);
     rowlock__wait_ends(attempt->connection);
     return code;

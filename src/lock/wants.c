@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lock/wants.h"
+/* Checks, sorts and packs the lock requests of a call. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ int rowlock__name_check(const char *name, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
-/* What is true of one want, whatever the others are. */
+/* A check of one request by itself. */
 typedef int check_one(const struct rowlock_want *want, struct rowlock_error *error);
 
 static int check_mode(const struct rowlock_want *want, struct rowlock_error *error)
@@ -94,7 +95,7 @@ static int by_bytes(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* Permits do not add up by being asked for twice: that would be a guess. */
+/* Repeated permits are not added up: that would guess the caller's intention. */
 static int check_twice(const struct rowlock_wants *wants, struct rowlock_error *error)
 {
     for (size_t i = 1; i < wants->n; i++) {
@@ -109,7 +110,7 @@ static int check_twice(const struct rowlock_wants *wants, struct rowlock_error *
     return ROWLOCK_OK;
 }
 
-/* Twice the same name is one lock: the stronger mode, and the token if either brought one. */
+/* A name given twice is one lock: the stronger mode, and the token if either request has one. */
 static void merge(struct rowlock_wants *wants)
 {
     size_t kept = 0;
@@ -131,7 +132,7 @@ static void merge(struct rowlock_wants *wants)
 
 typedef int pack_terms(char *at, size_t size, const struct rowlock_want *want);
 
-/* Most locks have no token, and every transaction pays for this. */
+/* Most locks have no token, so that case is fast. */
 static int pack_lock(char *at, size_t size, const struct rowlock_want *want)
 {
     if (!want->token) {
@@ -210,7 +211,7 @@ int rowlock__wants_init(struct rowlock_wants *wants, const struct rowlock_want *
     return code;
 }
 
-/* What the caller need not say, or said in vain. */
+/* Sets defaults and clears fields that the mode ignores. */
 static void fill_in(struct rowlock_wants *wants)
 {
     for (size_t i = 0; i < wants->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the caller wants to lock: checked, sorted, each name once; and packed for one call. */
+/* The lock requests of one call: checked, sorted, each name once, and packed for the statement. */
 #ifndef ROWLOCK_WANTS_H
 #define ROWLOCK_WANTS_H
 
@@ -8,16 +8,16 @@
 #define ROWLOCK_NAME_MAX 255 /* bytes */
 
 struct rowlock_wants {
-    struct rowlock_want *want; /* by the names' bytes; names are the caller's */
+    struct rowlock_want *want; /* sorted by the names' bytes; the names are the caller's memory */
     size_t n;
     char *packed; /* dialect.h, "wants" or "lease wants" */
     size_t length;
 };
 
-/* Refuses bad names before anything is sent: EINVAL; permits: EMODE. ENOMEM. Clear it in any case. */
+/* Refuses bad names before anything is sent: EINVAL; permits: EMODE. ENOMEM. Always clear it. */
 int rowlock__wants_init(struct rowlock_wants *wants, const struct rowlock_want *want, size_t n,
                         struct rowlock_error *error);
-/* The same for a lease: permits too, but no tokens; count is 1 at least. */
+/* The same for a lease: accepts permits, refuses tokens; sets count to at least 1. */
 int rowlock__wants_init_lease(struct rowlock_wants *wants, const struct rowlock_want *want,
                               size_t n, struct rowlock_error *error);
 void rowlock__wants_clear(struct rowlock_wants *wants);

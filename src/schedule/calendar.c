@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schedule/calendar.h"
+/* Dates to day numbers and back, by the Gregorian calendar. */
 
-/* Years are counted from March here: the leap day is their last, and months have a pattern. */
+/* Years start in March here: the leap day is the last day, and the months follow a pattern. */
 #define ERA_DAYS 146097   /* 400 years */
 #define ERA_1970 719468   /* days from 0000-03-01 to 1970-01-01 */
 #define MARCH_TO_JULY 153 /* five months, a pattern that repeats */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The five fields of a crontab line as sets of numbers, and the wall times that they name. */
+/* The five fields of a crontab line as sets of numbers, and the wall times that match them. */
 #ifndef ROWLOCK_CRON_H
 #define ROWLOCK_CRON_H
 
@@ -20,23 +20,24 @@ enum rowlock_cron_field {
 };
 
 struct rowlock_cron {
-    uint64_t set[ROWLOCK_CRON_FIELDS];          /* bit n: the number n is in it; Sunday is bit 0 */
+    uint64_t set[ROWLOCK_CRON_FIELDS];          /* bit n: the set contains n; Sunday is bit 0 */
     unsigned char starred[ROWLOCK_CRON_FIELDS]; /* the field begins with '*' */
 };
 
 /*
- * Reads five fields or a name like "@daily". EINVAL: `*column` (from 1; NULL is fine) is where in
- * `text` the mistake is. The line comes at least once in 400 years, or is refused.
+ * Parses five fields or a name like "@daily". EINVAL: `*column` (from 1; may be NULL) is the
+ * position of the mistake in `text`. A line that never matches within 400 years is refused.
  */
 int rowlock__cron_read(const char *text, struct rowlock_cron *out, size_t *column,
                        struct rowlock_error *error);
 
-/* The fields that the first word of `text`, "@daily" or the like, stands for; NULL: it is none. */
+/* The five fields that "@daily" or the like at the head of `text` means; NULL: no such name. */
 const char *rowlock__cron_named(const char *text);
 
 /*
  * The first wall time at or after `minute` (step 1), or the last at or before it (step -1), that
- * the line names. Minutes since 1970-01-01 00:00 on the wall. 0, or -1: none within 400 years.
+ * matches the line, in minutes since 1970-01-01 00:00 of wall time. 0, or -1: none within 400
+ * years.
  */
 int rowlock__cron_seek(const struct rowlock_cron *line, int64_t minute, int step, int64_t *found);
 

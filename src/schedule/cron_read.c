@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The syntax is that of Vixie's and Debian's cron: lists, ranges (of names too), steps after '*' or
- * a range. "5/15" is refused, as Debian does: elsewhere it is read as 5 alone, or as 5-59/15.
- * Refused as well is what those let pass, though nobody means it: a range that runs backwards, a
- * step beyond the field (90 minutes), a date that never comes. "fri-sun" is a range, and means it.
+ * The parser of crontab lines. The syntax is that of Vixie's and Debian's cron: lists, ranges (of
+ * names too), steps after '*' or a range. "5/15" is refused, as in Debian: other crons read it as 5
+ * alone, or as 5-59/15. Also refused are accepted mistakes of those: a backward range, a step
+ * beyond the field (90 minutes), a date that never occurs. "fri-sun" is a valid range.
  */
 #include <string.h>
 
@@ -15,8 +15,8 @@ static const char weekdays[] = "sun mon tue wed thu fri sat ";
 
 static const struct field {
     const char *name;
-    int low, high, span; /* span: how many different numbers there are */
-    const char *names;   /* of three letters each, from `low` on */
+    int low, high, span; /* span: how many different values the field has */
+    const char *names;   /* of three letters each, the first for `low` */
     const char *allowed;
 } fields[ROWLOCK_CRON_FIELDS] = {
     {"minute", 0, 59, 60, "", "0 to 59"},

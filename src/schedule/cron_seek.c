@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From day to day by months and within a day by hours: never minute by minute. */
+/* Finds matching wall times: skips by days within months and by hours within a day, not by minutes.
+   */
 #include "schedule/calendar.h"
 #include "schedule/cron.h"
 
 #define DAY_MINUTES 1440
-/* After 400 years dates and weekdays repeat; and the month that was begun is seen whole. */
+/* Dates and weekdays repeat after 400 years; one month more completes the first one. */
 #define CYCLE_MONTHS 4801
 
 /* The next number of the set, from `from` on, in the direction of `step`; -1: none. */
@@ -33,7 +34,7 @@ static int seek_in_day(const struct rowlock_cron *line, int minute, int step)
     return hour * 60 + seek_bit(line->set[ROWLOCK_MINUTE], first_minute, step);
 }
 
-/* The days of the month that the line names, by the day rule of cron(5). */
+/* The days of the month that match the line, by the day rule of cron(5). */
 static uint64_t days_of(const struct rowlock_cron *line, int year, int month)
 {
     int length = rowlock__month_length(year, month);

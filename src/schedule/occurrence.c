@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From wall times to instants. Here a zone is its spans: within one, an instant is the wall time
- * less the offset.
+ * From wall times to points in time (UTC). A zone is a list of spans; within a span, the time is
+ * the wall time minus the offset.
  *
- * Of a line that names wall times (no '*' at the head of minute and hour) a wall time w comes at
- * reach(w), the first instant at which the clocks show w or later. That one sentence is the whole
- * rule for gaps and for hours that come twice, and it keeps the order of wall times.
+ * If a line names wall times (neither minute nor hour begins with '*'), a wall time w is due at
+ * reach(w): the first instant at which the clocks show w or later. This one rule covers gaps and
+ * repeated hours, and it preserves the order of wall times.
  */
 #include "schedule/calendar.h"
 #include "schedule/schedule.h"
@@ -98,7 +98,7 @@ static int is_shown(const struct rowlock_cron *line)
     return line->starred[ROWLOCK_MINUTE] || line->starred[ROWLOCK_HOUR];
 }
 
-/* At the very edge of the calendar nothing is known of what came before. */
+/* At the edge of the calendar the previous time is unknown. */
 static int64_t milliseconds(int64_t seconds)
 {
     if (seconds <= ROWLOCK_CALENDAR_FIRST || seconds >= ROWLOCK_CALENDAR_LAST)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules as the public header hands them out: on the heap, with their zone. */
+/* The public schedule object: on the heap, together with its zone. */
 #include <stdlib.h>
 
 #include "schedule/schedule.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schedule/posix_tz.h"
+/* Computes offsets from a POSIX TZ rule such as "CET-1CEST,M3.5.0,M10.5.0/3". */
 
 #include "schedule/calendar.h"
 
@@ -8,7 +9,7 @@ static int64_t first_of(int year, int month)
     return rowlock__days((struct rowlock_date){.year = year, .month = month, .day = 1});
 }
 
-/* The `week`-th such weekday of the month; 5 is the last, whether there are five or four. */
+/* The `week`-th such weekday of the month; 5 means the last, whether there are five or four. */
 static int64_t weekday_of(int year, const struct rowlock_tz_day *rule)
 {
     int64_t first = first_of(year, rule->month);
@@ -27,7 +28,7 @@ static int64_t day_of(int year, const struct rowlock_tz_day *rule)
            (rule->day > 59 && rowlock__month_length(year, 2) == 29);
 }
 
-/* The local times of the two changes are those of the clock that is being put away. */
+/* The local times of both changes are those of the clock before the change. */
 static int64_t change(const struct rowlock_posix_tz *rule, int year, int starts)
 {
     const struct rowlock_tz_day *day = starts ? &rule->start : &rule->end;
@@ -37,8 +38,9 @@ static int64_t change(const struct rowlock_posix_tz *rule, int year, int starts)
 }
 
 /*
- * Rules may lie a week beyond their year: so the changes of two years around are looked at. Where
- * the end of one year's daylight time is the start of the next, it is daylight all the time.
+ * Rules may reach a week beyond their year, so the changes of the neighbouring years are
+ * considered. If the end of one year's daylight time is the start of the next, daylight time never
+ * ends.
  */
 struct rowlock_zone_span rowlock__posix_tz_at(const struct rowlock_posix_tz *rule, int64_t at)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rule that ends a TZif file and holds for ever after: "CET-1CEST,M3.5.0,M10.5.0/3". */
+/* The POSIX TZ rule at the end of a TZif file, valid forever: "CET-1CEST,M3.5.0,M10.5.0/3". */
 #ifndef ROWLOCK_POSIX_TZ_H
 #define ROWLOCK_POSIX_TZ_H
 
@@ -15,11 +15,11 @@ struct rowlock_tz_day {
 
 struct rowlock_posix_tz {
     int32_t standard, daylight; /* seconds east of UTC */
-    int changes;                /* without it `standard` holds for ever */
+    int changes;                /* 0: `standard` is valid all year */
     struct rowlock_tz_day start, end;
 };
 
-/* 0, or -1: it is none. */
+/* 0, or -1: not a rule. */
 int rowlock__posix_tz(const char *text, struct rowlock_posix_tz *out);
 
 struct rowlock_zone_span rowlock__posix_tz_at(const struct rowlock_posix_tz *rule, int64_t at);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each reader takes the text at `at` and gives the end of what it read, or NULL. */
+/* The parser of POSIX TZ rules. Each reader starts at `at` and returns the end of its part, or
+   NULL. */
 #include <stddef.h>
 
 #include "schedule/posix_tz.h"

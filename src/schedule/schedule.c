@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schedule/schedule.h"
+/* Parses and normalises schedules: "every 5m", or a crontab line. */
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static const struct {
 } units[] = {{"w", 604800000}, {"d", 86400000}, {"h", 3600000},
              {"m", 60000},     {"s", 1000},     {"ms", 1}};
 
-/* Where a mistake lies is counted from `text` on. */
+/* Positions of mistakes count from `text`. */
 static struct rowlock_error *error_at(struct rowlock_error *error, size_t *column, const char *text,
                                       const char *at)
 {
@@ -72,7 +73,7 @@ static int read_every(const char *text, const char *at, struct rowlock_schedule 
     return rowlock__schedule_every(ms, out, error);
 }
 
-/* With one blank between fields and in small letters. What "@daily" stands for is said instead. */
+/* Normal form: one blank between fields, lower case; "@daily" becomes its five fields. */
 static void normalise(const char *from, char *to)
 {
     for (size_t word; *from; from += word) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A TZif file: a block with times of 32 bits; since version 2 a second one with times of 64 bits,
- * which alone counts then, and a rule for all time after the last change. Nothing of it is trusted.
+ * The parser of TZif (time zone) files: a block with 32-bit times; since version 2 a second one
+ * with 64-bit times, which replaces the first, and a rule for all time after the last change. Every
+ * value is checked.
  */
 #include "schedule/tzif.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of a TZif file. */
+/* The contents of a TZif (time zone) file in memory. */
 #ifndef ROWLOCK_TZIF_H
 #define ROWLOCK_TZIF_H
 
@@ -9,7 +9,7 @@
 struct rowlock_zone {
     char name[ROWLOCK_ZONE_NAME_MAX + 1];
     int32_t offset_before; /* the first change */
-    int ruled;             /* after the last change `rule` holds */
+    int ruled;             /* 1: after the last change `rule` applies */
     struct rowlock_posix_tz rule;
     size_t n;
     struct {

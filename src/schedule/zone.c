@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schedule/zone.h"
+/* Time zones in memory: the UTC offset at a given time. */
 
 #include <stdlib.h>
 
@@ -16,7 +17,7 @@ const char *rowlock__zone_name(const struct rowlock_zone *zone)
     return zone ? zone->name : "UTC";
 }
 
-/* How many changes lie at or before `at`. */
+/* The number of changes at or before `at`. */
 static size_t changes_until(const struct rowlock_zone *zone, int64_t at)
 {
     size_t low = 0, high = zone->n;

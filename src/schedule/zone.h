@@ -2,11 +2,11 @@
 /*
  * Time zones, read from the system's TZif files (RFC 9636, versions 1 to 4).
  *
- * A reader of its own, because C11 has no safe one: localtime_r() knows one zone, that of the
- * process, and changing it (setenv, tzset) races with every other thread, of which a library knows
- * nothing. It is small, reads what the system keeps up to date, and checks every byte.
+ * C11 has no safe reader: localtime_r() knows only the zone of the process, and changing that zone
+ * (setenv, tzset) races with all other threads. This reader is small, uses the system's up-to-date
+ * files, and checks every byte.
  *
- * A zone is never written after it was opened: any number of threads may read it.
+ * A zone is immutable after it was opened: any number of threads may read it.
  */
 #ifndef ROWLOCK_ZONE_H
 #define ROWLOCK_ZONE_H
@@ -28,16 +28,16 @@ struct rowlock_zone_span {
 };
 
 /*
- * Reads the zone from $TZDIR, or where the system keeps them; "UTC" is known without a file. The
- * name is relative, of letters, digits, '_', '+', '-', '/'. EINVAL: no such name, no such zone (the
- * text says where it looked), no readable file. ENOMEM.
+ * Reads the zone from $TZDIR, or from the system's folder; "UTC" needs no file. The name is
+ * relative, of letters, digits, '_', '+', '-', '/'. EINVAL: no valid name, no such zone (the text
+ * lists the searched folders), no readable file. ENOMEM.
  */
 int rowlock__zone_open(const char *name, struct rowlock_zone **out, struct rowlock_error *error);
 
-/* The same from a file's bytes. `*what` says what is wrong with them; NULL is returned then. */
+/* The same from a file's bytes. On failure returns NULL, and `*what` is the reason. */
 struct rowlock_zone *rowlock__tzif_read(const unsigned char *bytes, size_t size, const char **what);
 
-/* NULL is fine. */
+/* Accepts NULL. */
 void rowlock__zone_close(struct rowlock_zone *zone);
 
 /* NULL is UTC. */

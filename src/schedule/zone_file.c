@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+/* Finds and reads the system's time zone files. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,13 +12,13 @@
 #include "schedule/tzif.h"
 #include "util/error.h"
 
-#define FILE_MAX 65536 /* the greatest zone has 4 KiB */
+#define FILE_MAX 65536 /* the largest zone has 4 KiB */
 
 static const char *const folders[] = {"/usr/share/zoneinfo", "/usr/lib/zoneinfo",
                                       "/usr/share/lib/zoneinfo"};
 #define FOLDERS (sizeof folders / sizeof *folders)
 
-/* Where zones are looked for: `i` from 0, NULL ends it. */
+/* The folders to search: `i` from 0; NULL ends the list. */
 static const char *folder_at(size_t i)
 {
     const char *own = getenv("TZDIR");
@@ -33,7 +34,7 @@ static int is_name_character(char c)
            c == '+' || c == '-';
 }
 
-/* No '.', so no way out of the folder. */
+/* Allows no '.', so a name cannot leave the folder. */
 static int is_name(const char *name)
 {
     size_t length = strlen(name);
@@ -49,7 +50,7 @@ static int is_name(const char *name)
     return 1;
 }
 
-/* The file's size, or -1 with errno. What is no file has nothing in it. */
+/* The file's size, or -1 with errno. 0 for anything but a regular file. */
 static ssize_t read_all(int fd, unsigned char *bytes, size_t size)
 {
     size_t got = 0;
@@ -71,7 +72,7 @@ static ssize_t read_all(int fd, unsigned char *bytes, size_t size)
     return (ssize_t)got;
 }
 
-/* O_NONBLOCK: a pipe of that name must not hold up who asks. */
+/* O_NONBLOCK: a pipe of that name must not block the caller. */
 static ssize_t read_file(const char *path, unsigned char *bytes, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), code;
@@ -100,7 +101,7 @@ static int unknown(const char *name, struct rowlock_error *error)
                          name, looked);
 }
 
-/* The file's size; `path` is where it was found. -1: nowhere, errno is 0; or it cannot be read. */
+/* The file's size; `path` is its path. -1: not found (errno is 0), or unreadable. */
 static ssize_t find(const char *name, char path[PATH_MAX], unsigned char *bytes)
 {
     for (size_t i = 0; folder_at(i); i++) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The node's monotonic clock, and waiting for descriptors against a deadline of it. */
+/* The node's monotonic clock, and waiting for file descriptors until a deadline by that clock. */
 #ifndef ROWLOCK_CLOCK_H
 #define ROWLOCK_CLOCK_H
 
 #include <stdint.h>
 
-#define ROWLOCK_NEVER INT64_MAX /* an instant that does not come */
+#define ROWLOCK_NEVER INT64_MAX /* a time that never comes: no deadline */
 
-/* Milliseconds of a clock that never steps and counts through suspend. */
+/* Milliseconds of a clock that never jumps and also counts while the machine is suspended. */
 int64_t rowlock__now_ms(void);
 
-/* `from` + `duration_ms`; < 0 is for ever. Saturates. */
+/* `from` + `duration_ms`; a duration < 0 gives ROWLOCK_NEVER. Saturates. */
 int64_t rowlock__after(int64_t from, int64_t duration_ms);
 
 /* The smaller, and the larger, of two times or durations. */
@@ -20,8 +20,8 @@ int64_t rowlock__most(int64_t a, int64_t b);
 enum rowlock_wake { ROWLOCK_WAKE_READY, ROWLOCK_WAKE_DEADLINE, ROWLOCK_WAKE_INTERRUPT };
 
 /*
- * Waits until `fd` (-1: none) shows one of the poll() `events`, `interrupt_fd` (-1: none) turns
- * readable, or the deadline has come. The interrupt wins over readiness: who was told to stop stops.
+ * Waits until `fd` (-1: none) has one of the poll() `events`, `interrupt_fd` (-1: none) becomes
+ * readable, or the deadline passes. An interrupt has priority over readiness.
  */
 enum rowlock_wake rowlock__wait_fd(int fd, short events, int interrupt_fd, int64_t deadline_ms);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "util/duration.h"
+/* Parses durations such as "90s" or "1h30m" into milliseconds. */
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ static const struct {
 struct number {
     int64_t whole;
     int64_t fraction, scale; /* fraction / scale */
-    int more;                /* digits beyond, not all zero */
+    int more;                /* further digits follow that are not all zero */
 };
 
 static int is_digit(char c)
@@ -55,7 +56,7 @@ static const char *read_number(const char *at, struct number *out)
     return at == start ? NULL : at;
 }
 
-/* 0 if it names none. */
+/* 0: no known unit. */
 static int64_t read_unit(const char **at)
 {
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {

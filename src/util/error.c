@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "util/error.h"
+/* Error codes, their texts, and the error that a failed call reports. */
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ void rowlock__clear_error(struct rowlock_error *error)
         memset(error, 0, sizeof *error);
 }
 
-/* No control character, so that no name can forge a line of a log; and UTF-8, even if a name was cut. */
+/* Replaces control characters, so that no name can forge a log line; keeps UTF-8 valid if cut. */
 static void clean(char *text, size_t length)
 {
     size_t step;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling the caller's error. All take error == NULL. */
+/* Fills the error that the caller passed to a public function. All functions accept error == NULL.
+   */
 #ifndef ROWLOCK_ERROR_H
 #define ROWLOCK_ERROR_H
 
@@ -12,7 +13,7 @@
 #endif
 
 /* Sets code and text, clears native, sqlstate and transaction. Returns `code`. Control characters
-   in the text are shown as '?', so that no name can forge a line of a log. */
+   in the text become '?', so that no name can forge a log line. */
 int rowlock__fail(struct rowlock_error *error, int code, const char *format, ...)
     ROWLOCK_PRINTF(3, 4);
 
@@ -20,7 +21,7 @@ int rowlock__fail(struct rowlock_error *error, int code, const char *format, ...
 int rowlock__wrap_error(struct rowlock_error *error, int code, const char *format, ...)
     ROWLOCK_PRINTF(3, 4);
 
-/* Says what is left of the transaction. Returns `code`. */
+/* Records the state of the transaction after the failure. Returns `code`. */
 int rowlock__left(struct rowlock_error *error, int code, enum rowlock_transaction left);
 
 void rowlock__clear_error(struct rowlock_error *error);

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-/* Two that were woken together must not meet again and again: half the pause is drawn by lot. */
+/* Random half, so that two waiters that wake together do not collide again. */
 static int64_t jitter(struct rowlock_pause *pause)
 {
     if (!pause->seed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growing pauses with jitter, for what can only be polled. */
+/* Backoff: pauses that grow, with jitter, for conditions that can only be polled. */
 #ifndef ROWLOCK_PAUSE_H
 #define ROWLOCK_PAUSE_H
 
@@ -21,7 +21,7 @@ struct rowlock_pause {
         .next_ms = 10, .most_ms = 250 \
     } /* design of the lease poll */
 
-/* Pauses once. READY: the pause is over; DEADLINE: the deadline had come before it began. */
+/* Sleeps once. READY: the pause has ended; DEADLINE: the deadline had passed before it began. */
 enum rowlock_wake rowlock__pause(struct rowlock_pause *pause, int interrupt_fd,
                                  int64_t deadline_ms);
 

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `n` bytes that nobody can guess, nor draw a second time: the system's. 0, or -1. */
+/* `n` unguessable bytes of the system's random generator. 0, or -1. */
 int rowlock__random_bytes(void *out, size_t n);
 
-/* Bits for jitter; the system's too, and 0 where it has none. */
+/* Random bits for jitter; 0 if the system has none. */
 uint32_t rowlock__dice(void);
 
 #endif

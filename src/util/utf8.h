@@ -4,14 +4,15 @@
 
 #include <stddef.h>
 
-/* The bytes of the well-formed character at `text`, of which `left` bytes are there; 0: none. */
+/* The length of the well-formed character at `text`, of which `left` bytes are readable; 0: none.
+   */
 size_t rowlock__utf8_character(const char *text, size_t left);
 
 /* The number of characters of well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms, at
    most U+10FFFF), or -1. */
 long rowlock__utf8_length(const char *text, size_t bytes);
 
-/* Copies what fits, ending with a whole character, with '?' for each byte that is none of UTF-8. */
+/* Copies whole characters as far as they fit; each byte that is not UTF-8 becomes '?'. */
 void rowlock__utf8_copy(char *out, size_t size, const char *text);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef ROWLOCK_WORDS_H
 #define ROWLOCK_WORDS_H
 
-/* `text` with the word `from` replaced by `to` wherever it stands alone; malloc'd, or NULL. */
+/* `text` with each whole word `from` replaced by `to`; malloc'd, or NULL. */
 char *rowlock__replace_word(const char *text, const char *from, const char *to);
 
 #endif
