@@ -20,7 +20,7 @@ static int fill(struct rowlock_library *library, struct rowlock_error *error)
 
     if (!handle && !dlsym(RTLD_DEFAULT, library->symbols[0].name))
         return rowlock__fail(error, ROWLOCK_EDRIVER,
-                             "the client library %s cannot be loaded; install the package %s",
+                             "cannot load the client library %s; install the package %s",
                              library->file, library->package);
     for (size_t i = 0; i < library->n; i++) {
         void *symbol = dlsym(handle, library->symbols[i].name);

@@ -62,7 +62,7 @@ static int set_database(struct rowlock_link *link, const char *database,
                              "the database's name may hold letters, digits, _, $ and - only");
     free(*place);
     *place = strdup(database);
-    return *place ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for a name");
+    return *place ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
 }
 
 static int open_source(struct rowlock_link *link, const struct rowlock_source *source,
@@ -103,7 +103,7 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
         return code;
     link = calloc(1, sizeof *link);
     if (!link)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for a connection");
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     code = open_source(link, source, budget, error);
     if (code) {
         close_link(link);

@@ -110,7 +110,7 @@ static int run_statements(struct rowlock_link *link, const char *text, struct ro
             delimiter[length - 10] = '\0';
         } else if (strncmp(text, "--", 2) != 0 && (length > 0 || b.length > 0)) {
             if (!append(&b, text, last ? length - end : length) || !append(&b, "\n", 1))
-                code = rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for a script");
+                code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
             else if (last)
                 code = query(link, b.text, error);
             if (last)
@@ -130,7 +130,7 @@ static int use_database(struct rowlock_link *link, const char *name, struct rowl
     int code;
 
     if (!append(&b, "USE ", 4) || !append_quoted(&b, "`", name))
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for a script");
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     else
         code = query(link, b.text, error);
     free(b.text);

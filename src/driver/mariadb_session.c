@@ -92,13 +92,13 @@ int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *er
 
     link->mysql = rowlock__mariadb.init(NULL);
     if (!link->mysql)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for a connection");
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     if (!real_connect(link))
         return rowlock__mariadb_query_failure(link, error);
     link->tls = rowlock__mariadb.get_ssl_cipher(link->mysql) != NULL;
     if (link->url->ssl == 1 && !link->tls) /* libmariadb itself does not insist */
         return rowlock__fail(error, ROWLOCK_EDENIED,
-                             "the server offers no TLS, and the URL asks for it");
+                             "the server does not offer TLS, and the URL requires it");
     rowlock__mariadb_arm(link, &budget);
     link->wait.connecting = true;
     return set_session(link, error);

@@ -44,7 +44,7 @@ static int statement_failure(struct rowlock_link *link, MYSQL_STMT *stmt,
 
 static int no_memory(struct rowlock_error *error)
 {
-    return rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for a statement");
+    return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
 }
 
 /* What the server is to keep, in seconds; 0: nothing. A handle that blocks has no other deadline. */

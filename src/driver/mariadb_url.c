@@ -25,7 +25,7 @@ static int decode(const char *from, const char *to, const char *what, char **out
     char *copy = malloc((size_t)(to - from) + 1), *at = copy;
 
     if (!copy)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for the URL");
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     for (; from < to; from++) {
         int c = (unsigned char)*from;
 
@@ -67,9 +67,10 @@ static int parse_port(struct rowlock__mariadb_url *url, const char *from, const 
 {
     for (; from < to; from++) {
         if (*from < '0' || *from > '9' || url->port > 65535)
-            return rowlock__fail(error, ROWLOCK_EINVAL,
-                                 "the URL's port is no number; with a password it needs its @: "
-                                 "mariadb://user:password@host:port/database");
+            return rowlock__fail(
+                error, ROWLOCK_EINVAL,
+                "the URL's port is not a number; a password must be followed by @: "
+                "mariadb://user:password@host:port/database");
         url->port = url->port * 10 + (unsigned)(*from - '0');
     }
     if (url->port > 65535)
@@ -119,7 +120,7 @@ static int parse_flag(const char *value, const char *name, int *out, struct rowl
             *out = words[i].flag;
             return ROWLOCK_OK;
         }
-    return rowlock__fail(error, ROWLOCK_EINVAL, "the URL's option %s is neither on nor off", name);
+    return rowlock__fail(error, ROWLOCK_EINVAL, "the URL's option %s must be on or off", name);
 }
 
 static int parse_option(struct rowlock__mariadb_url *url, const char *from, const char *to,
@@ -161,7 +162,7 @@ static int parse_option(struct rowlock__mariadb_url *url, const char *from, cons
     }
     /* not named: an unescaped ? in a password would make it part of the message */
     return rowlock__fail(error, ROWLOCK_EINVAL,
-                         "the URL has an option that is none of socket, default-file, "
+                         "the URL has an unknown option; the known ones are socket, default-file, "
                          "default-group, ssl, ssl-ca, ssl-capath, ssl-cert, ssl-key, ssl-cipher, "
                          "ssl-verify-server-cert, tls-version");
 }
@@ -217,7 +218,7 @@ int rowlock__mariadb_url(const char *text, struct rowlock__mariadb_url **out,
     int code;
 
     if (!url)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "no memory for the URL");
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     url->ssl = url->ssl_verify = -1;
     code = parse(url, text, error);
     if (code)

@@ -155,7 +155,7 @@ static int still_wanted(struct rowlock_link *link, unsigned bracket,
     if (n > 0 && fds[1].revents)
         return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
     if (budget->deadline_ms != ROWLOCK_NEVER && rowlock__now_ms() >= budget->deadline_ms)
-        return rowlock__fail(error, ROWLOCK_ETIMEDOUT, "no time left to ask the server");
+        return rowlock__fail(error, ROWLOCK_ETIMEDOUT, "timed out before the statement was sent");
     return ROWLOCK_OK;
 }
 

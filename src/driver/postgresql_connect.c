@@ -88,7 +88,7 @@ static int check_url(const char *url, struct rowlock_error *error)
     PQ.PQconninfoFree(options);
     if (!numbers)
         return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "the URL's port is no number; with a password it needs its @: "
+                             "the URL's port is not a number; a password must be followed by @: "
                              "postgresql://user:password@host:port/database");
     return ROWLOCK_OK;
 }
@@ -142,7 +142,7 @@ static int refused(struct rowlock_link *link, struct rowlock_error *error)
     code = rowlock__failure(error, "postgresql", "", 0, text);
     return code == ROWLOCK_EDENIED ? code
                                    : rowlock__fail(error, ROWLOCK_ECONN, "%s",
-                                                   text[0] ? text : "the server cannot be reached");
+                                                   text[0] ? text : "the server is unreachable");
 }
 
 static int poll_connection(struct rowlock_link *link, const struct rowlock_budget *budget,

@@ -336,7 +336,8 @@ static void end_journey(struct journey *j)
 {
     if (j->cancel && !j->trip->lost && !rowlock__pg_cancel_done(j->cancel, j->give_up_ms)) {
         j->trip->lost = true;
-        snprintf(j->trip->text, sizeof j->trip->text, "the server does not answer to a cancel");
+        snprintf(j->trip->text, sizeof j->trip->text,
+                 "the server does not answer a cancel request");
     }
     rowlock__pg_cancel_free(j->cancel);
     if (j->trip->lost)

@@ -55,7 +55,7 @@ const struct rowlock_driver *rowlock__driver_for_url(const char *url, struct row
     const char *colon = url ? strchr(url, ':') : NULL;
 
     if (!colon) {
-        rowlock__fail(error, ROWLOCK_EINVAL, "this is no URL of a database; it is " FORMS);
+        rowlock__fail(error, ROWLOCK_EINVAL, "not a database URL: write " FORMS);
         return NULL;
     }
     for (size_t i = 0; drivers[i]; i++)

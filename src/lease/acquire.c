@@ -291,7 +291,7 @@ static int check_ready(struct rowlock_connection *connection, struct rowlock_err
     if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
         code = ROWLOCK_OK; /* the first step will find it lost, and the machine replace it */
     if (!code && rowlock__was_interrupted(connection))
-        code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was asked");
+        code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was sent");
     return code;
 }
 

@@ -90,7 +90,7 @@ int rowlock_fence(struct rowlock_connection *connection, const char *name, int64
         return code;
     code = rowlock__name_check(name, error);
     if (!code && token < 1)
-        code = rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': a token is above 0", name);
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': token must be positive", name);
     if (!code)
         code = rowlock__check_replaced(connection, error);
     if (!code && connection->dialect->procedural)

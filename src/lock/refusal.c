@@ -203,8 +203,8 @@ static int queued(const struct rowlock_answer *answer, rowlock_duration wait_ms,
     if (holder.found)
         return held(answer, wait_ms, informant, error);
     return rowlock__fail(error, wait_ms == 0 ? ROWLOCK_EBUSY : ROWLOCK_ETIMEDOUT,
-                         "'%.100s' is promised to others who came first (%s waiting)%s",
-                         answer->name, holder.waiting[0] ? holder.waiting : "some",
+                         "'%.100s' has earlier waiters in its queue (%s waiting)%s", answer->name,
+                         holder.waiting[0] ? holder.waiting : "some",
                          wait_ms == 0 ? "" : "; not acquired in time");
 }
 
@@ -252,7 +252,7 @@ int rowlock__refuse(const struct rowlock_answer *answer, rowlock_duration wait_m
                              "%s while waiting for '%.100s'",
                              interrupted         ? "interrupted"
                              : answer->detail[0] ? answer->detail
-                                                 : "the server was told to end the statement",
+                                                 : "the server cancelled the statement",
                              answer->name);
     case ROWLOCK_STATUS_LOST:
         return rowlock__fail(
@@ -273,7 +273,8 @@ int rowlock__refuse(const struct rowlock_answer *answer, rowlock_duration wait_m
                              "use the name must state the same limit",
                              answer->name, answer->detail);
     case ROWLOCK_STATUS_STOPPED:
-        return rowlock__fail(error, ROWLOCK_ELOST, "the lease of '%.100s' was broken; stop",
+        return rowlock__fail(error, ROWLOCK_ELOST,
+                             "the lease of '%.100s' was broken; stop the work under it",
                              answer->name);
     case ROWLOCK_STATUS_OK:
         break;

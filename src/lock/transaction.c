@@ -277,7 +277,7 @@ static int acquire(struct rowlock_connection *connection, int later,
     code = rowlock__wants_init(&attempt.wants, wants, n, error);
     attempt.unread = later && !connection->dialect->procedural && !connection->checked;
     if (!code && rowlock__was_interrupted(connection))
-        code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was asked");
+        code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was sent");
     code = acquire_in_time(&attempt, code, error);
     rowlock__wants_clear(&attempt.wants);
     return code;

@@ -47,7 +47,7 @@ static int check_lock(const struct rowlock_want *want, struct rowlock_error *err
                              "shared, or take the permit as a lease by rowlock_acquire",
                              want->name);
     if (want->token < 0)
-        return rowlock__fail(error, ROWLOCK_EINVAL, "'%s': a token is above 0", want->name);
+        return rowlock__fail(error, ROWLOCK_EINVAL, "'%s': token must be positive", want->name);
     return ROWLOCK_OK;
 }
 
@@ -55,7 +55,7 @@ static int check_lease(const struct rowlock_want *want, struct rowlock_error *er
 {
     if (want->token)
         return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "'%.100s': a lease is not taken beneath another; leave the token 0",
+                             "'%.100s': a lease request must not have a token; set it to 0",
                              want->name);
     if (want->mode != ROWLOCK_PERMIT)
         return ROWLOCK_OK;
@@ -65,8 +65,8 @@ static int check_lease(const struct rowlock_want *want, struct rowlock_error *er
                              want->name, want->limit);
     if (want->count < 0 || want->count > want->limit)
         return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "'%.100s': %d of %d permits cannot be had; ask for 1 to %d",
-                             want->name, want->count, want->limit, want->limit);
+                             "'%.100s': cannot grant %d of %d permits; ask for 1 to %d", want->name,
+                             want->count, want->limit, want->limit);
     return ROWLOCK_OK;
 }
 
@@ -104,7 +104,7 @@ static int check_twice(const struct rowlock_wants *wants, struct rowlock_error *
         if (strcmp(last->name, next->name) == 0 &&
             (last->mode == ROWLOCK_PERMIT || next->mode == ROWLOCK_PERMIT))
             return rowlock__fail(error, ROWLOCK_EINVAL,
-                                 "'%.100s' is given twice; say in one want how many permits",
+                                 "'%.100s' is given twice; use one request with a count of permits",
                                  next->name);
     }
     return ROWLOCK_OK;

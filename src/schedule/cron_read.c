@@ -137,7 +137,7 @@ static int read_value(struct reader *from, int *value)
     *value = is_digit(*start) ? number_of(start, length) : name_of(from->field, start, length);
     if (*value < from->field->low || *value > from->field->high)
         return rowlock__fail(error_at(from, start), ROWLOCK_EINVAL,
-                             "%s: \"%.*s\" is none: allowed are %s", from->field->name,
+                             "%s: \"%.*s\" is invalid: allowed are %s", from->field->name,
                              (int)(length < 40 ? length : 40), start, from->field->allowed);
     return 0;
 }
@@ -242,7 +242,7 @@ static int read_fields(struct reader *from, struct rowlock_cron *line)
     skip_blanks(from);
     if (*from->at)
         return rowlock__fail(error_at(from, from->at), ROWLOCK_EINVAL,
-                             "\"%.*s\" is too much: a schedule has five fields",
+                             "unexpected \"%.*s\": a schedule has five fields",
                              word_length(from->at), from->at);
     return 0;
 }
@@ -265,7 +265,7 @@ static int read_named(struct reader *from, struct rowlock_cron *line)
 
     if (!expanded && length == 7 && same_word(word, "@reboot", 7))
         return rowlock__fail(error_at(from, word), ROWLOCK_EINVAL,
-                             "@reboot is no time: a farm does not boot, its nodes do");
+                             "@reboot is not a time: the nodes of a farm boot at different times");
     if (!expanded)
         return rowlock__fail(
             error_at(from, word), ROWLOCK_EINVAL,
@@ -276,7 +276,7 @@ static int read_named(struct reader *from, struct rowlock_cron *line)
     skip_blanks(from);
     if (*from->at)
         return rowlock__fail(error_at(from, from->at), ROWLOCK_EINVAL,
-                             "\"%.*s\" is too much: %.*s is a whole schedule",
+                             "unexpected \"%.*s\": %.*s is a complete schedule",
                              word_length(from->at), from->at, length, word);
     return read_fields(&inner, line);
 }

@@ -37,7 +37,7 @@ int rowlock__schedule_every(int64_t period_ms, struct rowlock_schedule *out,
 
     if (period_ms < 1)
         return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "every: a period must be longer than nothing, as in every 5m");
+                             "every: the period must be positive, as in every 5m");
     *out = (struct rowlock_schedule){.period_ms = period_ms, .text = "every "};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         int64_t n = period_ms / units[i].ms;
@@ -63,11 +63,11 @@ static int read_every(const char *text, const char *at, struct rowlock_schedule 
         memcpy(duration, start, length);
     if (rowlock__duration(duration, 1000, &ms) != 0 || ms == 0)
         return rowlock__fail(error_at(error, column, text, start), ROWLOCK_EINVAL,
-                             "every: \"%.*s\" is no period: write it as in 90s, 5m, 1h30m, 1d",
+                             "every: \"%.*s\" is not a period: write it as in 90s, 5m, 1h30m, 1d",
                              (int)(length < 40 ? length : 40), start);
     if (*more)
         return rowlock__fail(error_at(error, column, text, more), ROWLOCK_EINVAL,
-                             "every: \"%.40s\" is too much: write a period without blanks, as in "
+                             "every: unexpected \"%.40s\": write a period without blanks, as in "
                              "1h30m",
                              more);
     return rowlock__schedule_every(ms, out, error);

@@ -54,7 +54,7 @@ static const char *read_block(struct reader *from, int time_bytes, struct block 
     uint64_t bytes;
 
     if (from->end - at < HEADER || memcmp(at, "TZif", 4) != 0)
-        return "is no TZif file";
+        return "is not a TZif file";
     *out = (struct block){.version = at[4], .time_bytes = time_bytes, .data = at + HEADER};
     out->isut = big32(at + 20);
     out->isstd = big32(at + 24);
@@ -64,7 +64,7 @@ static const char *read_block(struct reader *from, int time_bytes, struct block 
     out->letters = big32(at + 40);
     bytes = block_bytes(out);
     if (bytes > (uint64_t)(from->end - out->data))
-        return "is cut short";
+        return "is truncated";
     from->at = out->data + bytes;
     return NULL;
 }
@@ -76,7 +76,7 @@ static const char *read_blocks(struct reader *from, struct block *block)
     if (!what && block->version != 0) {
         what = read_block(from, 8, block);
         if (!what && block->version < '2')
-            what = "has no version that is known";
+            what = "has an unknown version";
     }
     if (what)
         return what;
@@ -113,7 +113,7 @@ static const char *read_changes(const struct block *block, struct rowlock_zone *
         zone->change[i].at =
             big_signed(times + (size_t)i * (size_t)block->time_bytes, block->time_bytes);
         if (i > 0 && zone->change[i].at <= zone->change[i - 1].at)
-            return "has changes that do not rise";
+            return "has changes that are not in order";
         what = read_offset(block, types[i], &zone->change[i].offset);
         zone->n = i + 1;
     }
@@ -127,18 +127,18 @@ static const char *read_rule(const struct reader *from, struct rowlock_zone *zon
     const unsigned char *start = from->at + 1, *end;
 
     if (from->end - from->at < 2 || *from->at != '\n')
-        return "is cut short";
+        return "is truncated";
     end = memchr(start, '\n', (size_t)(from->end - start));
     if (!end)
-        return "is cut short";
+        return "is truncated";
     if (end == start)
         return NULL;
     if (end - start > RULE_MAX || memchr(start, '\0', (size_t)(end - start)))
-        return "ends in something that is no rule";
+        return "ends in an invalid rule";
     memcpy(text, start, (size_t)(end - start));
     text[end - start] = '\0';
     if (rowlock__posix_tz(text, &zone->rule) != 0)
-        return "ends in something that is no rule";
+        return "ends in an invalid rule";
     zone->ruled = 1;
     return NULL;
 }

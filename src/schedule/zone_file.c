@@ -96,7 +96,7 @@ static int unknown(const char *name, struct rowlock_error *error)
         length += (size_t)snprintf(looked + length, sizeof looked - length, "%s%s",
                                    i > 0 ? ", " : "", folder_at(i));
     return rowlock__fail(error, ROWLOCK_EINVAL,
-                         "time zone %s is not known here: looked in %s. Capitals count, as in "
+                         "time zone %s is unknown: searched in %s. Capitals matter, as in "
                          "Europe/Berlin; is the package tzdata installed?",
                          name, looked);
 }
@@ -158,11 +158,10 @@ int rowlock__zone_open(const char *name, struct rowlock_zone **out, struct rowlo
     int code;
 
     if (!is_name(name))
-        return rowlock__fail(
-            error, ROWLOCK_EINVAL,
-            "\"%s\" is no name of a time zone: allowed are letters, digits, _, +, - "
-            "and /, %d at most, as in Europe/Berlin",
-            name, ROWLOCK_ZONE_NAME_MAX);
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "\"%s\" is not a time zone name: allowed are letters, digits, _, +, - "
+                             "and /, %d at most, as in Europe/Berlin",
+                             name, ROWLOCK_ZONE_NAME_MAX);
     if (strcmp(name, "UTC") == 0)
         return open_utc(out, error);
     bytes = malloc(FILE_MAX);

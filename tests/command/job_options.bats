@@ -28,8 +28,8 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     refused "either --every DUR or --cron" job a --every 5m --cron '@daily' -- true
     refused "command is missing" job a --every 5m
     refused "command is missing" job a --every 5m --
-    refused '"soon" is no period' job a --every soon -- true
-    refused '"0" is no period' job a --every 0 -- true
+    refused '"soon" is not a period' job a --every soon -- true
+    refused '"0" is not a period' job a --every 0 -- true
     refused "minute: \"60\"" job a --cron '60 * * * *' -- true
     refused "Nowhere" job a --cron '@daily' --tz Nowhere -- true
     refused "it has no time zone" job a --every 5m --tz UTC -- true
@@ -88,8 +88,8 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     run "$ROWLOCK" cron --check tab
     echo "$output"
     [ "$status" = 64 ]
-    [ "$output" = "rowlock: tab:6:5: hour: \"24\" is none: allowed are 0 to 23, *, and , - /" ] ||
-        [[ $output == "rowlock: tab:6:5: hour: \"24\" is none"* ]]
+    [ "$output" = "rowlock: tab:6:5: hour: \"24\" is invalid: allowed are 0 to 23, *, and , - /" ] ||
+        [[ $output == "rowlock: tab:6:5: hour: \"24\" is invalid"* ]]
 }
 
 @test "a file that other users may change is refused: they could run commands" {

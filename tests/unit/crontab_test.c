@@ -208,13 +208,13 @@ TEST(each_line_that_is_wrong_is_reported)
 
 TEST(mistakes_of_schedules)
 {
-    REFUSED({"60 4 * * * a -- x", 1, 1, "minute: \"60\" is none"},
-            {"# x\n\n  0 24 * * * a -- x", 3, 5, "hour: \"24\" is none"},
-            {"0 4 * * nightly -- x", 1, 9, "day of week: \"nightly\" is none"},
+    REFUSED({"60 4 * * * a -- x", 1, 1, "minute: \"60\" is invalid"},
+            {"# x\n\n  0 24 * * * a -- x", 3, 5, "hour: \"24\" is invalid"},
+            {"0 4 * * nightly -- x", 1, 9, "day of week: \"nightly\" is invalid"},
             {"@dayly a -- x", 1, 1, "@dayly is not known"}, {"@reboot a -- x", 1, 1, "@reboot"},
-            {"every 5x a -- x", 1, 7, "\"5x\" is no period"}, {"every", 1, 6, "no period"},
+            {"every 5x a -- x", 1, 7, "\"5x\" is not a period"}, {"every", 1, 6, "not a period"},
             {"0 0 30 2 * a -- x", 1, 5, "never comes"},
-            {"nightly -- x", 1, 1, "minute: \"nightly\" is none"},
+            {"nightly -- x", 1, 1, "minute: \"nightly\" is invalid"},
             {"0 4 * *", 1, 8, "day of week"});
 }
 

@@ -35,33 +35,33 @@ static void refused(const struct mistake *mistake)
 
 TEST(what_is_out_of_a_field)
 {
-    REFUSED({"60 * * * *", 1, "minute: \"60\" is none: allowed are 0 to 59"},
-            {"* 24 * * *", 3, "hour: \"24\" is none: allowed are 0 to 23"},
-            {"* * 0 * *", 5, "day of month: \"0\" is none: allowed are 1 to 31"},
-            {"* * 32 * *", 5, "day of month: \"32\" is none"},
-            {"* * * 0 *", 7, "month: \"0\" is none: allowed are 1 to 12 and jan to dec"},
-            {"* * * 13 *", 7, "month: \"13\" is none"},
+    REFUSED({"60 * * * *", 1, "minute: \"60\" is invalid: allowed are 0 to 59"},
+            {"* 24 * * *", 3, "hour: \"24\" is invalid: allowed are 0 to 23"},
+            {"* * 0 * *", 5, "day of month: \"0\" is invalid: allowed are 1 to 31"},
+            {"* * 32 * *", 5, "day of month: \"32\" is invalid"},
+            {"* * * 0 *", 7, "month: \"0\" is invalid: allowed are 1 to 12 and jan to dec"},
+            {"* * * 13 *", 7, "month: \"13\" is invalid"},
             {"* * * * 8", 9,
-             "day of week: \"8\" is none: allowed are 0 to 7, where 0 and 7 are Sunday, "
+             "day of week: \"8\" is invalid: allowed are 0 to 7, where 0 and 7 are Sunday, "
              "and sun to sat"},
-            {"1,2,60 * * * *", 5, "minute: \"60\" is none"},
-            {"  1-70 * * * *", 5, "minute: \"70\" is none"},
-            {"4294967296 * * * *", 1, "minute: \"4294967296\" is none"},
+            {"1,2,60 * * * *", 5, "minute: \"60\" is invalid"},
+            {"  1-70 * * * *", 5, "minute: \"70\" is invalid"},
+            {"4294967296 * * * *", 1, "minute: \"4294967296\" is invalid"},
             {"99999999999999999999999999999999999999999999999999 * * * *", 1,
-             "\"9999999999999999999999999999999999999999\" is none"});
+             "\"9999999999999999999999999999999999999999\" is invalid"});
 }
 
 TEST(what_is_no_value)
 {
     REFUSED(
-        {"x * * * *", 1, "minute: \"x\" is none"}, {"jan * * * *", 1, "minute: \"jan\" is none"},
-        {"5m * * * *", 1, "minute: \"5m\" is none"},
-        {"* * L * *", 5, "day of month: \"L\" is none"},
-        {"* * * mon *", 7, "month: \"mon\" is none"},
-        {"* * * january *", 7, "month: \"january\" is none"},
-        {"* * * 1,ja,2 *", 9, "month: \"ja\" is none"},
-        {"* * * * jan", 9, "day of week: \"jan\" is none"},
-        {"* * * * mon-fry", 13, "day of week: \"fry\" is none"},
+        {"x * * * *", 1, "minute: \"x\" is invalid"}, {"jan * * * *", 1, "minute: \"jan\" is none"},
+        {"5m * * * *", 1, "minute: \"5m\" is invalid"},
+        {"* * L * *", 5, "day of month: \"L\" is invalid"},
+        {"* * * mon *", 7, "month: \"mon\" is invalid"},
+        {"* * * january *", 7, "month: \"january\" is invalid"},
+        {"* * * 1,ja,2 *", 9, "month: \"ja\" is invalid"},
+        {"* * * * jan", 9, "day of week: \"jan\" is invalid"},
+        {"* * * * mon-fry", 13, "day of week: \"fry\" is invalid"},
         {"* * ? * *", 5, "day of month: \"?\" is not understood"},
         {"* * * * 5#2", 10, "day of week: \"#2\" is not understood"},
         {"* * * * \xc3\xbc", 9, "day of week: \"\xc3\xbc\" is not understood"},
@@ -116,11 +116,11 @@ TEST(useless_steps_and_ranges)
 
 TEST(what_is_too_much)
 {
-    REFUSED({"* * * * * *", 11, "\"*\" is too much: a schedule has five fields"},
-            {"0 4 * * * mail", 11, "\"mail\" is too much"},
-            {"@daily mail", 8, "\"mail\" is too much: @daily is a whole schedule"},
-            {"every 5m mail", 10, "every: \"mail\" is too much"},
-            {"every 1h 30m", 10, "every: \"30m\" is too much: write a period without blanks"});
+    REFUSED({"* * * * * *", 11, "unexpected \"*\": a schedule has five fields"},
+            {"0 4 * * * mail", 11, "unexpected \"mail\""},
+            {"@daily mail", 8, "unexpected \"mail\": @daily is a complete schedule"},
+            {"every 5m mail", 10, "every: unexpected \"mail\""},
+            {"every 1h 30m", 10, "every: unexpected \"30m\": write a period without blanks"});
 }
 
 TEST(what_never_comes)
@@ -131,7 +131,7 @@ TEST(what_never_comes)
 
 TEST(names_of_schedules_that_are_none)
 {
-    REFUSED({"@reboot", 1, "@reboot is no time"}, {" @Reboot", 2, "@reboot is no time"},
+    REFUSED({"@reboot", 1, "@reboot is not a time"}, {" @Reboot", 2, "@reboot is no time"},
             {"@", 1,
              "@ is not known: allowed are @yearly, @annually, @monthly, @weekly, @daily, "
              "@midnight, @hourly"},
@@ -141,12 +141,12 @@ TEST(names_of_schedules_that_are_none)
 
 TEST(periods_that_are_none)
 {
-    REFUSED({"every", 6, "every: \"\" is no period"}, {"every ", 7, "every: \"\" is no period"},
-            {"every 0", 7, "every: \"0\" is no period"}, {" every 0s", 8, "\"0s\" is no period"},
-            {"every -5m", 7, "\"-5m\" is no period: write it as in 90s, 5m, 1h30m, 1d"},
-            {"every 5 minutes", 9, "\"minutes\" is too much"},
-            {"every 5x", 7, "\"5x\" is no period"}, {"every day", 7, "\"day\" is no period"},
-            {"Every 5m", 1, "minute: \"Every\" is none"},
+    REFUSED({"every", 6, "every: \"\" is not a period"}, {"every ", 7, "every: \"\" is no period"},
+            {"every 0", 7, "every: \"0\" is not a period"}, {" every 0s", 8, "\"0s\" is no period"},
+            {"every -5m", 7, "\"-5m\" is not a period: write it as in 90s, 5m, 1h30m, 1d"},
+            {"every 5 minutes", 9, "unexpected \"minutes\""},
+            {"every 5x", 7, "\"5x\" is not a period"}, {"every day", 7, "\"day\" is no period"},
+            {"Every 5m", 1, "minute: \"Every\" is invalid"},
             {"every 999999999999999999999999999999999999999999999999999999999999999999999999999s",
-             7, "is no period"});
+             7, "is not a period"});
 }

@@ -307,7 +307,7 @@ TEST(what_is_wrong_with_a_file_is_said)
     struct made made = good;
 
     made.times[1] = made.times[0];
-    refused(made, "has changes that do not rise");
+    refused(made, "has changes that are not in order");
     made = good;
     made.types[2] = 2;
     refused(made, "names a type that it does not have");
@@ -322,7 +322,7 @@ TEST(what_is_wrong_with_a_file_is_said)
             "counts leap seconds, as the zones under right/ do: take the zone without right/");
     made = good;
     made.version = '1';
-    refused(made, "has no version that is known");
+    refused(made, "has an unknown version");
 }
 
 TEST(a_footer_that_is_no_rule_is_refused)
@@ -333,15 +333,15 @@ TEST(a_footer_that_is_no_rule_is_refused)
 
     for (size_t i = 0; i < sizeof footers / sizeof *footers; i++) {
         made.footer = footers[i];
-        refused(made, "ends in something that is no rule");
+        refused(made, "ends in an invalid rule");
     }
     memset(longest, 'A', sizeof longest);
     memcpy(longest + sizeof longest - 5, "-2\n", 4);
     longest[0] = '\n';
     made.footer = longest;
-    refused(made, "ends in something that is no rule");
+    refused(made, "ends in an invalid rule");
     made.footer = "AAA-2\n";
-    refused(made, "is cut short");
+    refused(made, "is truncated");
 }
 
 TEST(a_file_cut_anywhere_is_refused)
