@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The failure table. Observed on real servers; where a row looks odd, docs/techniques.md tells what
- * the engine did. The SQLSTATEs RLnnn are raised by rowlock's own functions and procedures.
+ * The failure table: from each engine's errors to rowlock's codes. The rows were observed on real
+ * servers; docs/techniques.md explains the surprising ones. rowlock's own SQL functions raise the
+ * SQLSTATEs RLnnn.
  */
 #include "driver/failure.h"
 
@@ -15,7 +16,7 @@ struct failure {
     const char *sqlstate; /* NULL: any; two characters: the class; "": none */
     int native;           /* 0: any */
     int code;
-    const char *advice; /* appended to the engine's own message; NULL: nothing to add */
+    const char *advice; /* appended to the engine's message; NULL: none */
 };
 
 static const struct failure failures[] = {
@@ -92,7 +93,7 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1077, ROWLOCK_ECONN, NULL},
     {"mariadb", NULL, 1079, ROWLOCK_ECONN, NULL},
     {"mariadb", NULL, 1152, ROWLOCK_ECONN, NULL},
-    {"mariadb", NULL, 1158, ROWLOCK_ECONN, NULL}, /* the server lost us: read, write */
+    {"mariadb", NULL, 1158, ROWLOCK_ECONN, NULL}, /* the server lost the client: read, write */
     {"mariadb", NULL, 1159, ROWLOCK_ECONN, NULL},
     {"mariadb", NULL, 1160, ROWLOCK_ECONN, NULL},
     {"mariadb", NULL, 1161, ROWLOCK_ECONN, NULL},
@@ -124,14 +125,14 @@ static const struct failure failures[] = {
     {"sqlite", NULL, 3, ROWLOCK_EDENIED, NULL}, /* SQLITE_PERM */
 };
 
-/* Errors whose state says too little: the message has these words. */
+/* Errors whose number or state is too general: the message must contain this text. */
 static const struct {
     struct failure failure;
     const char *words;
 } worded[] = {
-    /* YugabyteDB: statement_timeout, or the cluster's own limit, ended the wait for a row */
+    /* YugabyteDB: statement_timeout, or a limit of the cluster, ended the wait for a row */
     {{"postgresql", "XX000", 0, ROWLOCK_ETIMEDOUT, NULL}, "timed out after"},
-    /* TLS that cannot be agreed on: the client's errors have no state, or that of any TLS failure */
+    /* TLS failures: the client's errors have no state, or the general one of TLS */
     {{"postgresql", "", 0, ROWLOCK_EDENIED, NULL}, "does not support SSL"},
     {{"postgresql", "", 0, ROWLOCK_EDENIED, NULL}, "certificate"},
     {{"postgresql", "", 0, ROWLOCK_EDENIED, NULL}, "private key file"},
@@ -186,7 +187,7 @@ int rowlock__failure(struct rowlock_error *error, const char *engine, const char
     int code = found ? found->code : ROWLOCK_EDB;
     enum rowlock_transaction left = error ? error->transaction : ROWLOCK_TX_NONE;
 
-    if (strncmp(message, "rowlock: ", 9) == 0) /* our own functions say who speaks; here it is us */
+    if (strncmp(message, "rowlock: ", 9) == 0) /* a prefix for other clients */
         message += 9;
 
     if (found && found->advice)

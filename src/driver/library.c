@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/library.h"
+/* Loads a client library by dlopen and looks up its functions. */
 
 #include <dlfcn.h>
 #include <string.h>
 
 #include "util/error.h"
 
-/* The process's own copy if it has one: a wrapped handle belongs to that copy. */
+/* Prefers the process's own copy, because a wrapped handle belongs to that copy. */
 static void *open_library(const struct rowlock_library *library)
 {
     if (dlsym(RTLD_DEFAULT, library->symbols[0].name))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A client library (libpq, libmariadb, libsqlite3), loaded on the first use of its URL scheme, so
- * that a command on SQLite pays for neither of the others.
+ * that a program that uses SQLite needs neither of the others.
  *
- * A program that linked the library itself gets the very same copy: the symbols already in the
- * process win over the file.
+ * A program that linked the library itself uses the same copy: symbols in the process have priority
+ * over the file.
  */
 #ifndef ROWLOCK_LIBRARY_H
 #define ROWLOCK_LIBRARY_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver for MariaDB and MySQL. How a session waits is in mariadb_wait.c, how it comes to be in
- * mariadb_session.c, how a statement is sent in mariadb_statement.c, and a schema in
- * mariadb_script.c; here they are put together as a driver.
+ * The driver for MariaDB and MySQL: the functions of driver.h. Waiting is in mariadb_wait.c,
+ * connecting in mariadb_session.c, statements are in mariadb_statement.c, schema scripts in
+ * mariadb_script.c.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 #include "driver/mariadb_link.h"
 #include "util/error.h"
 
-#define INTERRUPTED 1317 /* what a KILL QUERY is answered by */
+#define INTERRUPTED 1317 /* the error of a statement that KILL QUERY ended */
 
 static int connection_is_lost(struct rowlock_error *error)
 {
-    rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before");
+    rowlock__fail(error, ROWLOCK_ECONN, "the connection had been lost before");
     return rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
 }
 
@@ -41,10 +41,10 @@ static int check_handle(MYSQL *mysql, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
-/* Whatever is sent before the caller has fetched his result puts the session out of order for good. */
+/* A statement sent while the caller's result is pending would break the session for good. */
 static int refuse_pending(const struct rowlock_link *link, struct rowlock_error *error)
 {
-    if (link->own || link->mysql->net.pvio == NULL) /* lost: it will be told */
+    if (link->own || link->mysql->net.pvio == NULL) /* lost: reported elsewhere */
         return ROWLOCK_OK;
     return rowlock__left(error, check_handle(link->mysql, error),
                          rowlock__mariadb_in_transaction(link) ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE);
@@ -81,9 +81,10 @@ static int open_source(struct rowlock_link *link, const struct rowlock_source *s
     if (!link->own) {
         link->mysql = source->handle;
         if (!link->url && source->interrupt_fd >= 0)
-            return rowlock__fail(error, ROWLOCK_EINVAL,
-                                 "an interrupt_fd on a MYSQL handle needs options.url: only over a "
-                                 "second connection can a wait on it be ended");
+            return rowlock__fail(
+                error, ROWLOCK_EINVAL,
+                "an interrupt_fd on a MYSQL handle needs options.url: a wait can be "
+                "ended only over a second connection");
         code = check_handle(link->mysql, error);
         link->tls = !code && rowlock__mariadb.get_ssl_cipher(link->mysql) != NULL;
         return code;
@@ -125,8 +126,8 @@ static enum rowlock_state state(const struct rowlock_link *link)
     return rowlock__mariadb_in_transaction(link) ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_IDLE;
 }
 
-/* A KILL QUERY that comes too late for one statement hits the next: which is sent again, unless the
-   time is over. */
+/* A KILL QUERY that comes too late for one statement hits the next one. That one is sent again,
+   unless the time has run out. */
 static unsigned insist(struct rowlock_link *link, const char *text)
 {
     unsigned failed;
@@ -137,7 +138,7 @@ static unsigned insist(struct rowlock_link *link, const char *text)
     return failed;
 }
 
-/* Any answer of success says whether a transaction is open: asks for the cheapest. */
+/* Any successful answer carries the transaction flag: sends the cheapest statement. */
 static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool was_open)
 {
     struct rowlock_budget budget = {
@@ -160,7 +161,7 @@ static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool
     return was_open ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
 }
 
-/* A session that the server ended while it was idle: no COMMIT went out, so nothing is unknown. */
+/* Whether the server ended the idle session: then no COMMIT was sent, and nothing is unknown. */
 static bool server_hung_up(struct rowlock_link *link)
 {
     struct pollfd fd = {.fd = rowlock__mariadb.get_socket(link->mysql), .events = POLLRDHUP};
@@ -191,7 +192,7 @@ static int send_calls(struct rowlock_link *link, unsigned bracket, struct rowloc
     return code;
 }
 
-/* After an error the transaction may be gone, and a COMMIT would be answered OK all the same. */
+/* After an error the transaction may be gone, though a COMMIT would still be answered by OK. */
 static int still_there(struct rowlock_link *link, bool was_open, struct rowlock_outcome *outcome,
                        struct rowlock_error *error)
 {
@@ -265,7 +266,7 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
     if (!failed)
         return ROWLOCK_OK;
     rowlock__mariadb_query_failure(link, error);
-    rowlock__mariadb_give_up(link); /* the only way to be sure that nothing is held */
+    rowlock__mariadb_give_up(link); /* the only way to be sure that no lock is held */
     return rowlock__left(error, error ? error->code : ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/mariadb_library.h"
+/* Loads libmariadb and its functions. */
 
 #include <dlfcn.h>
 #include <string.h>
@@ -38,8 +39,7 @@ void rowlock__mariadb_forget_tls_errors(void)
     memcpy(&function, &rowlock__mariadb.init, sizeof function);
     if (!function || dladdr(function, &info) == 0)
         return;
-    handle =
-        dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* its dependencies are searched too */
+    handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* also searches its dependencies */
     if (!handle)
         return;
     symbol = dlsym(handle, "ERR_clear_error");

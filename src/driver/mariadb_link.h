@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the MariaDB driver share: a session, and how it waits.
+ * Shared by the files of the MariaDB driver: the session, and its waiting.
  *
- * Every operation on a session of our own goes through libmariadb's non-blocking calls (FOO_start,
- * then FOO_cont until it returns 0) with rowlock__mariadb_pump between them, which waits for socket,
- * deadline and interrupt. When one of the latter comes, it sends KILL QUERY over a short second
- * connection, gives the server 2 s to answer, then shuts the socket down. On a borrowed handle that
- * is done if there is a URL for the second connection; otherwise the calls block, and the server's
+ * Every operation on a session of our own uses libmariadb's non-blocking calls (FOO_start, then
+ * FOO_cont until it returns 0). rowlock__mariadb_pump runs between them and waits for socket,
+ * deadline and interrupt. After a deadline or interrupt it sends KILL QUERY over a short second
+ * connection, gives the server 2 s to answer, then shuts the socket down. A borrowed handle works
+ * the same if there is a URL for the second connection; otherwise its calls block, and the server's
  * max_statement_time is the limit.
  */
 #ifndef ROWLOCK_MARIADB_LINK_H
@@ -26,17 +26,17 @@ enum rowlock__mariadb_stage { STAGE_CALM, STAGE_CANCELED, STAGE_GIVEN_UP };
 struct rowlock__mariadb_wait {
     struct rowlock_budget budget;
     enum rowlock__mariadb_stage stage;
-    enum rowlock_wake why; /* DEADLINE or INTERRUPT, once it is no longer calm */
-    int64_t grace_ms;      /* canceled: the instant when that is asked for once more */
-    int64_t give_up_ms;    /* and when the session is given up */
-    bool connecting;       /* nothing to be cancelled yet */
-    bool pumped;           /* through the non-blocking calls */
-    int flags; /* of a borrowed TLS session's socket, to be put back; -1: nothing to do */
+    enum rowlock_wake why; /* DEADLINE or INTERRUPT, after the state is no longer CALM */
+    int64_t grace_ms;      /* canceled: when to send KILL QUERY again */
+    int64_t give_up_ms;    /* when to shut the session down */
+    bool connecting;       /* there is no statement to cancel yet */
+    bool pumped;           /* uses the non-blocking calls */
+    int flags; /* of a borrowed TLS session's socket, to be restored; -1: nothing to do */
 };
 
 struct rowlock__mariadb_prepared {
     const struct rowlock_statement *statement;
-    MYSQL_STMT *stmt[2]; /* as it is; with a limit around it */
+    MYSQL_STMT *stmt[2]; /* plain; with a time limit around it */
 };
 
 struct rowlock_link {
@@ -56,40 +56,41 @@ struct rowlock_link {
 
 /* Begins an operation under `budget`. */
 void rowlock__mariadb_arm(struct rowlock_link *link, const struct rowlock_budget *budget);
-/* Ends it: a borrowed handle's socket is again as it was. */
+/* Ends the operation, and restores the flags of a borrowed handle's socket. */
 void rowlock__mariadb_disarm(struct rowlock_link *link);
-/* Between _start and _cont: waits for what `status` asks for and says what happened. */
+/* Between _start and _cont: waits for the events in `status` and returns those that happened. */
 int rowlock__mariadb_pump(struct rowlock_link *link, int status);
-/* Shuts the socket down: the server ends the session, and with it the transaction. */
+/* Shuts the socket down: the server then ends the session and its transaction. */
 void rowlock__mariadb_give_up(struct rowlock_link *link);
-/* Runs a text without parameters and throws its results away; the first column of the first row
+/* Runs a text without parameters and discards its results; the first column of the first row
    goes to `out` if that is not NULL (cut to size; "" for NULL). 0 or mysql_errno. */
 unsigned rowlock__mariadb_query(struct rowlock_link *link, const char *text, char *out,
                                 size_t size);
-/* Fills `error` from the engine's own, knows a dead session and a spent budget. Returns the code. */
+/* Fills `error` from the engine's; detects a dead session and a spent budget. Returns the code. */
 int rowlock__mariadb_failure(struct rowlock_link *link, unsigned number, const char *sqlstate,
                              const char *text, struct rowlock_error *error);
 int rowlock__mariadb_query_failure(struct rowlock_link *link, struct rowlock_error *error);
-/* The server's flag of the last answer that had one. */
+/* The transaction flag of the server's last answer that had one. */
 bool rowlock__mariadb_in_transaction(const struct rowlock_link *link);
 
 /* mariadb_session.c */
 
-/* Connects link->mysql, which is NULL, as link->url says. Needs link->wait armed. */
+/* Connects link->mysql, which is NULL, by link->url. Needs link->wait armed. */
 int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *error);
 /* A link's cancel: KILL QUERY over a second connection. */
 void rowlock__mariadb_cancel(struct rowlock_link *link, int64_t deadline_ms);
 
 /* mariadb_statement.c */
 
-/* Runs one call; an error leaves the session's state to be asked for. */
+/* Runs one call. After an error, ask the server for the session's state. */
 int rowlock__mariadb_call(struct rowlock_link *link, struct rowlock_call *call,
                           struct rowlock_error *error);
 void rowlock__mariadb_forget(struct rowlock_link *link);
 
 /* mariadb_script.c */
 
-/* `text` with every rowlock_ name qualified and DATABASE() replaced; to be freed; NULL: no memory. */
+/* `text` with every rowlock_ name qualified and DATABASE() replaced; malloc'd; NULL: out of memory.
+   */
 char *rowlock__mariadb_qualify(const char *text, const char *database);
 bool rowlock__mariadb_plain_database(const char *name);
 /* Runs a script; see mariadb_script.c for how it is split. */

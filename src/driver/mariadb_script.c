@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schema's scripts: written for the mariadb client, so that a DBA can run what we run. The rules
- * by which both split them: a statement ends with the delimiter at the end of a line; a line
- * "DELIMITER x" changes it; a line that begins with -- is a comment.
+ * Runs the schema's scripts. They are written for the mariadb client, so that a DBA can run the
+ * same text. Both split them by the same rules: a statement ends with the delimiter at the end of a
+ * line; a line "DELIMITER x" changes it; a line that begins with -- is a comment.
  *
- * MariaDB commits after each CREATE, so a script is no transaction; install_lock.sql keeps installers
- * apart.
+ * MariaDB commits after each CREATE, so a script is not a transaction; install_lock.sql excludes
+ * other installers.
  */
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions of our own: connecting as a URL says, and the short second one that stops a statement of
- * the first. Names are resolved by libmariadb, blocking, with the resolver's own time-outs.
+ * Sessions of our own: connecting by URL, and the short second session that stops a statement of
+ * the first. libmariadb resolves host names and blocks meanwhile, with the resolver's own timeouts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@ static void set_text(MYSQL *mysql, enum mysql_option option, const char *value)
         rowlock__mariadb.optionsv(mysql, option, value);
 }
 
-/* The TLS handshake waits inside libmariadb, deaf to the pump: whole seconds of its own. */
+/* The TLS handshake waits inside libmariadb, which ignores the pump: it has timeouts in whole
+   seconds. */
 static void set_handshake_limit(MYSQL *mysql, const struct rowlock_budget *budget)
 {
     int64_t left_ms = budget->deadline_ms - rowlock__now_ms();
@@ -53,13 +54,14 @@ static void set_options(MYSQL *mysql, const struct rowlock__mariadb_url *url)
                                   url->ssl_verify ? &yes : &no);
 }
 
-/* What a session of ours relies on, whatever the server's or the account's defaults are. */
+/* The settings that a session of ours needs, whatever the server's or the account's defaults are.
+   */
 static int set_session(struct rowlock_link *link, struct rowlock_error *error)
 {
     static const char *const texts[] = {
         "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,"
         "NO_ENGINE_SUBSTITUTION', autocommit = 1, time_zone = '+00:00', "
-        "completion_type = 0", /* else a ROLLBACK in a procedure might end the session */
+        "completion_type = 0", /* otherwise a ROLLBACK in a procedure might end the session */
         "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
     };
 
@@ -96,7 +98,7 @@ int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *er
     if (!real_connect(link))
         return rowlock__mariadb_query_failure(link, error);
     link->tls = rowlock__mariadb.get_ssl_cipher(link->mysql) != NULL;
-    if (link->url->ssl == 1 && !link->tls) /* libmariadb itself does not insist */
+    if (link->url->ssl == 1 && !link->tls) /* libmariadb itself does not enforce TLS */
         return rowlock__fail(error, ROWLOCK_EDENIED,
                              "the server does not offer TLS, and the URL requires it");
     rowlock__mariadb_arm(link, &budget);
@@ -119,7 +121,7 @@ void rowlock__mariadb_cancel(struct rowlock_link *link, int64_t deadline_ms)
     if (real_connect(&second)) {
         second.tls = rowlock__mariadb.get_ssl_cipher(second.mysql) != NULL;
         rowlock__mariadb_arm(&second, &budget);
-        second.wait.connecting = true; /* no third one */
+        second.wait.connecting = true; /* never opens a third one */
         snprintf(text, sizeof text, "KILL QUERY %lu", rowlock__mariadb.thread_id(link->mysql));
         rowlock__mariadb_query(&second, text, NULL, 0);
     }

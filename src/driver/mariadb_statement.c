@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One statement with bound values and its rows. On a session of our own it is prepared once and
- * kept; on a borrowed handle nothing stays: there it is sent unprepared with its values in one trip,
- * or, where the call must be interruptible, prepared, executed and closed.
+ * Runs one statement with bound values and reads its rows. A session of our own prepares it once
+ * and keeps it. A borrowed handle keeps nothing: the statement is sent unprepared with its values
+ * in one round trip, or, if the call must be interruptible, prepared, executed and closed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { PARAMETERS = 16, COLUMNS = ROWLOCK_COLUMNS };
 
-#define MOST_MS INT64_C(31536000000) /* max_statement_time goes up to a year */
+#define MOST_MS INT64_C(31536000000) /* the maximum of max_statement_time: a year */
 
 static const char limit_text[] = "SET STATEMENT max_statement_time = CAST(? AS DOUBLE) FOR ";
 
@@ -47,7 +47,7 @@ static int no_memory(struct rowlock_error *error)
     return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
 }
 
-/* What the server is to keep, in seconds; 0: nothing. A handle that blocks has no other deadline. */
+/* The time limit for the server in seconds; 0: none. A handle that blocks has no other deadline. */
 static double server_limit(const struct rowlock_link *link, const struct rowlock_call *call)
 {
     const struct rowlock__mariadb_wait *wait = &link->wait;
@@ -95,7 +95,7 @@ static void bind_parameters(struct parameters *p, const struct rowlock_call *cal
     }
 }
 
-/* The text as it is sent: qualified on a borrowed handle, with the limit around it. */
+/* The text to send: qualified on a borrowed handle, and with the time limit around it. */
 static char *make_text(const struct rowlock_link *link, const char *text, bool limited)
 {
     char *qualified, *whole;
@@ -176,7 +176,7 @@ static bool is_integer(enum enum_field_types type)
            type == MYSQL_TYPE_INT24 || type == MYSQL_TYPE_LONGLONG;
 }
 
-/* Room for the widest value of each column of the stored result. */
+/* Buffers for the widest value of each column of the stored result. */
 static int bind_columns(struct columns *c, MYSQL_STMT *stmt, const MYSQL_FIELD *fields)
 {
     size_t size = 1, at = 0;
@@ -252,8 +252,9 @@ out:
     return code;
 }
 
-/* The first result set that has rows goes to the caller: a procedure whose SELECT fails while it runs
-   has sent an empty one before its handler answers. All are read, or the session could not go on. */
+/* Passes the first result set with rows to the caller: a procedure whose SELECT fails has sent an
+   empty one before its handler answers. Reads all, because the session could not continue
+   otherwise. */
 static int read_results(struct rowlock_link *link, MYSQL_STMT *stmt, struct rowlock_call *call,
                         struct rowlock_error *error)
 {
@@ -296,15 +297,15 @@ static MYSQL_STMT **find_prepared(struct rowlock_link *link,
     return NULL;
 }
 
-/* Older libraries keep the flags of an earlier answer of a CALL, that more is to come and that no
-   transaction is open: executed again, the statement waits for what never comes. Seen of 3.2.6 and
-   3.3.8 (Ubuntu 22.04 and 24.04), not of 3.3.20 (Debian 12). */
+/* Older libraries keep the flags of an earlier answer of a CALL ("more results", "no transaction"):
+   an executed statement then waits forever for further results. Observed with 3.2.6 and 3.3.8
+   (Ubuntu 22.04 and 24.04), not with 3.3.20 (Debian 12). */
 static bool can_execute_again(void)
 {
     return rowlock__mariadb.client_version() >= 30320;
 }
 
-/* Through the non-blocking calls; kept on a session of our own, closed again on a borrowed handle. */
+/* Non-blocking; the statement is kept on a session of our own, closed on a borrowed handle. */
 static int call_prepared(struct rowlock_link *link, struct rowlock_call *call, struct parameters *p,
                          struct rowlock_error *error)
 {
@@ -344,7 +345,7 @@ out:
     return code;
 }
 
-/* One trip, nothing left behind. */
+/* One round trip, nothing left behind. */
 static int call_direct(struct rowlock_link *link, struct rowlock_call *call, struct parameters *p,
                        struct rowlock_error *error)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/mariadb_url.h"
+/* Parses mysql:// and mariadb:// URLs. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ static int hex(char c)
     return -1;
 }
 
-/* Copies [from, to) with %XX decoded into *out, or fails; `what` names the part, never its text. */
+/* Decodes %XX of [from, to) into *out. Errors name the part, `what`, never its text. */
 static int decode(const char *from, const char *to, const char *what, char **out,
                   struct rowlock_error *error)
 {
@@ -160,7 +161,7 @@ static int parse_option(struct rowlock__mariadb_url *url, const char *from, cons
         free(value);
         return code;
     }
-    /* not named: an unescaped ? in a password would make it part of the message */
+    /* does not name it: an unescaped ? in a password would make it part of the message */
     return rowlock__fail(error, ROWLOCK_EINVAL,
                          "the URL has an unknown option; the known ones are socket, default-file, "
                          "default-group, ssl, ssl-ca, ssl-capath, ssl-cert, ssl-key, ssl-cipher, "

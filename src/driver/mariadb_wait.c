@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waiting for the server without waiting for ever, and telling what an error means for the session.
+ * Waits for the MariaDB server with a deadline, and derives the session's state from an error.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -22,8 +22,8 @@ static bool make_pumpable(MYSQL *mysql)
     return rowlock__mariadb.optionsv(mysql, MYSQL_OPT_NONBLOCK, (void *)NULL) == 0;
 }
 
-/* libmariadb reads the socket of a TLS session through OpenSSL, whose reads return before there is
-   something only if the socket itself is non-blocking; its own blocking calls undo that. */
+/* libmariadb reads the socket of a TLS session through OpenSSL, whose reads return early only if
+   the socket itself is non-blocking; libmariadb's own blocking calls undo that. */
 static void make_nonblocking(struct rowlock_link *link)
 {
     my_socket fd = rowlock__mariadb.get_socket(link->mysql);
@@ -45,8 +45,7 @@ void rowlock__mariadb_arm(struct rowlock_link *link, const struct rowlock_budget
         .pumped = link->own,
         .flags = -1,
     };
-    if (!link->own &&
-        link->url) /* whoever is deaf to the interrupt keeps to the time all the same */
+    if (!link->own && link->url) /* a call that ignores the interrupt still obeys the deadline */
         link->wait.pumped = make_pumpable(link->mysql);
     if (link->tls && link->wait.pumped)
         make_nonblocking(link);
@@ -69,8 +68,8 @@ void rowlock__mariadb_give_up(struct rowlock_link *link)
         shutdown(fd, SHUT_RDWR);
 }
 
-/* The budget is spent: ask the server to stop, and wait a little for its answer; ask again and again,
-   for a KILL QUERY that comes while it is between two statements is lost. */
+/* The budget is spent: sends KILL QUERY and waits a little for the answer. Repeats it, because a
+   KILL QUERY that arrives between two statements is lost. */
 static void budget_ends(struct rowlock_link *link, enum rowlock_wake why)
 {
     struct rowlock__mariadb_wait *wait = &link->wait;
@@ -197,7 +196,7 @@ bool rowlock__mariadb_in_transaction(const struct rowlock_link *link)
     return (flags & SERVER_STATUS_IN_TRANS) != 0;
 }
 
-/* After these the session is over, whoever said it. */
+/* After these errors the session has ended, whichever side reports them. */
 static bool is_fatal(unsigned number)
 {
     static const unsigned fatal[] = {1053, 1158, 1159, 1160, 1161, 1927, 2002, 2003,
@@ -216,7 +215,7 @@ int rowlock__mariadb_failure(struct rowlock_link *link, unsigned number, const c
     char answer[sizeof error->text];
     int code;
 
-    strncpy(answer, text, sizeof answer - 1); /* it may be in memory that goes away */
+    strncpy(answer, text, sizeof answer - 1); /* `text` may be in memory that is freed below */
     answer[sizeof answer - 1] = '\0';
     code = rowlock__failure(error, "mariadb", sqlstate, (int)number, answer);
     link->dead = link->dead || is_fatal(number);

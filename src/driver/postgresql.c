@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PostgreSQL, by libpq. A batch is one round trip in pipeline mode, with its BEGIN and COMMIT.
- * Statements are prepared on own connections only, on the trip of their first use; on the caller's
- * handle nothing is prepared or changed, and it is left in the mode it was in.
+ * The driver for PostgreSQL, by libpq. A batch is one round trip in pipeline mode, with its BEGIN
+ * and COMMIT. On own connections statements are prepared, in the round trip of their first use. On
+ * the caller's handle nothing is prepared or changed, and its mode is restored.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ int rowlock__pg_usable(const struct rowlock_link *link, struct rowlock_error *er
     return ROWLOCK_OK;
 }
 
-/* ---- what a trip came to ------------------------------------------------------------------- */
+/* ---- the result of a round trip -------------------------------------------------------------- */
 
 static enum rowlock_transaction what_is_left(const struct rowlock_link *link, bool had_one)
 {
@@ -74,8 +74,8 @@ static enum rowlock_transaction what_is_left(const struct rowlock_link *link, bo
     return had_one ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
 }
 
-/* Whether the server may have done the COMMIT: it was sent, and nothing that the server said shows
-   that it never came so far. */
+/* Whether the server may have executed the COMMIT: it was sent, and no answer of the server proves
+   that it did not get there. */
 static bool may_have_committed(const struct rowlock_link *link, const struct rowlock_trip *trip)
 {
     if (link->hung_up || link->n_steps == 0 ||
@@ -105,15 +105,15 @@ static int judge(const struct rowlock_trip *trip, bool unknown, struct rowlock_e
     return code;
 }
 
-/* Statements that the server no longer knows (DISCARD ALL), or whose result has another shape since
-   the schema was installed anew, are prepared again. True: nothing was done and no transaction was
-   lost by it, so the trip may be made once more. */
+/* Statements that the server no longer knows (DISCARD ALL), or whose result changed when the schema
+   was reinstalled, are prepared again. True: nothing was done and no transaction was lost, so the
+   round trip can be repeated. */
 static bool forget_prepared(struct rowlock_link *link, const struct rowlock_trip *trip)
 {
     if (!link->prepares || trip->lost || trip->failed >= link->n_steps)
         return false;
     if (strcmp(trip->sqlstate, "0A000") == 0 && link->steps[trip->failed].call)
-        link->cache[link->steps[trip->failed].prepared].statement = NULL; /* next time a new name */
+        link->cache[link->steps[trip->failed].prepared].statement = NULL; /* next use: a new name */
     if (strcmp(trip->sqlstate, "26000") != 0)
         return false;
     for (size_t i = 0; i < link->cached; i++)
@@ -142,8 +142,8 @@ static int conclude(struct rowlock_link *link, const struct rowlock_trip *trip, 
 
 /* ---- run ----------------------------------------------------------------------------------- */
 
-/* Nothing is sent for someone who has been told to stop, or has no time left. Notes on the way
-   whether the server has hung up already, where that matters: it will not see this COMMIT. */
+/* Sends nothing after an interrupt or a deadline. Also records whether the server has hung up
+   already, where that matters: it will not get this COMMIT. */
 static int still_wanted(struct rowlock_link *link, unsigned bracket,
                         const struct rowlock_budget *budget, struct rowlock_error *error)
 {
@@ -196,7 +196,7 @@ static int run_batch(struct rowlock_link *link, unsigned bracket, struct rowlock
     rowlock__pg_travel(link, budget, &trip);
     if (forget_prepared(link, &trip) && pack(link, bracket, calls, n, NULL) == ROWLOCK_OK)
         rowlock__pg_travel(link, budget, &trip);
-    /* BEGIN itself refused: there was nothing to lose */
+    /* BEGIN itself failed: there was nothing to lose */
     if (bracket & ROWLOCK_BEGIN && trip.told && trip.failed == 0)
         had_one = false;
     return conclude(link, &trip, had_one, outcome, error);
@@ -210,7 +210,7 @@ static int pg_run(struct rowlock_link *link, unsigned bracket, struct rowlock_ca
 
     if (bracket != ROWLOCK_INSIDE || n <= 1 || pg_state(link) != ROWLOCK_STATE_IDLE)
         return run_batch(link, bracket, calls, n, budget, outcome, error);
-    /* each by itself: one pipeline would be one transaction */
+    /* one by one: a pipeline would be one transaction */
     for (size_t i = 0; !code && i < n; i++)
         code = run_batch(link, bracket, &calls[i], 1, budget, outcome, error);
     return code;
@@ -219,7 +219,7 @@ static int pg_run(struct rowlock_link *link, unsigned bracket, struct rowlock_ca
 static int pg_rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
                        struct rowlock_error *error)
 {
-    /* whoever was interrupted must clean up all the same */
+    /* an interrupted caller must still clean up */
     struct rowlock_budget cleaning = {budget->deadline_ms, -1, budget->give_up_ms};
     struct rowlock_outcome outcome = {0};
     struct rowlock_trip trip;
@@ -263,7 +263,7 @@ static void pg_close(struct rowlock_link *link)
     if (!link)
         return;
     if (!link->borrowed && link->conn) {
-        PQ.PQsetnonblocking(link->conn, 1); /* the farewell must not wait for a frozen server */
+        PQ.PQsetnonblocking(link->conn, 1); /* closing must not wait for a frozen server */
         PQ.PQfinish(link->conn);
     }
     free(link->cache);
@@ -271,7 +271,7 @@ static void pg_close(struct rowlock_link *link)
     free(link);
 }
 
-/* What the server said of itself when the handle was connected: nothing is sent on it yet. */
+/* From the parameters that the server reported on connecting: sends nothing on the handle. */
 static const struct rowlock_dialect *dialect_of(PGconn *conn)
 {
     const char *version = PQ.PQparameterStatus(conn, "server_version");

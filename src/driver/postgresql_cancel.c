@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cancelling from a thread of its own. PQcancel opens a second connection and waits for the server
- * to close it, without a time-out: against a frozen server it may take for ever. The thread owns
- * half of the record, the waiter the other; who leaves last frees it.
+ * Cancels a statement from a thread of its own. PQcancel opens a second connection and waits
+ * without a timeout for the server to close it: with a frozen server it may take forever. The
+ * thread and the waiter share a record; the last one to leave frees it.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -46,7 +46,7 @@ static void *work(void *data)
     return NULL;
 }
 
-/* The application's signals are not for this thread. */
+/* Blocks all signals in this thread, because they belong to the application. */
 static int start(struct rowlock_cancel *cancel)
 {
     pthread_attr_t attributes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connecting within a budget. libpq gives no SQLSTATE for a refused connection, only text in the
- * server's language; in verbose text the SQLSTATE stands where it can be found, and tells a wrong
- * password from a server that is full. No message of libpq's is passed on that could quote a part
- * of a password.
+ * Connects to PostgreSQL within a budget. libpq gives no SQLSTATE for a refused connection, only
+ * text in the server's language. Verbose text contains the SQLSTATE, which distinguishes a wrong
+ * password from a full server. Messages of libpq that could quote a part of a password are not
+ * passed on.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -15,10 +15,10 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-/* The waits are ours: a role's default time-outs must not end them. But a client that died while it
-   waited is to be noticed (PostgreSQL 14, where the server's system can tell). Whether we speak to the
-   backend itself decides if anything may be prepared: behind a pooler it may be another one each time.
-   The server's version tells PostgreSQL from YugabyteDB. */
+/* Sets up a session of our own. Our deadlines limit the waits, so a role's default timeouts must
+   not. The server should notice a client that died while it waited (PostgreSQL 14, if its system
+   supports that). Statements are prepared only if we talk to the backend itself: behind a pooler it
+   may be another one each time. The server's version tells PostgreSQL from YugabyteDB. */
 static const struct rowlock_statement set_up = {
     "set_up",
     "SELECT pg_catalog.pg_backend_pid() = $1::integer, "
@@ -31,7 +31,7 @@ static const struct rowlock_statement set_up = {
     "pg_catalog.version()",
     1};
 
-/* libpq then takes PGDATABASE, a service's database, or the user's name. */
+/* Whether libpq will use PGDATABASE, a service's database, or the user's name. */
 static bool names_no_database(const char *url)
 {
     PQconninfoOption *options = PQ.PQconninfoParse(url, NULL);
@@ -46,7 +46,7 @@ static bool names_no_database(const char *url)
     return none && !getenv("PGDATABASE") && !getenv("PGSERVICE");
 }
 
-/* Where host and @ were forgotten the password stands in the port's place, and libpq would quote it. */
+/* If host and @ are missing, the password is where the port belongs, and libpq would quote it. */
 static bool ports_are_numbers(const PQconninfoOption *option)
 {
     for (; option->keyword; option++)
@@ -56,8 +56,8 @@ static bool ports_are_numbers(const PQconninfoOption *option)
     return true;
 }
 
-/* A URL that libpq would take apart elsewhere than its author meant puts a piece of the password
-   into the host, the port or the database, and so into messages. */
+/* If libpq splits a URL elsewhere than its author meant, a piece of the password gets into the
+   host, the port or the database, and so into messages. */
 static int check_url(const char *url, struct rowlock_error *error)
 {
     const char *rest = strstr(url, "://"), *at, *slash;
@@ -93,8 +93,8 @@ static int check_url(const char *url, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
-/* libpq's notices go to stderr by default; a library never prints. What the server says before it
-   hangs up on an idle session comes this way. */
+/* libpq prints notices to stderr by default; a library must not print. Also receives the server's
+   last message before it closes an idle session. */
 static void take_notice(void *data, const PGresult *result)
 {
     struct rowlock_link *link = data;
@@ -117,7 +117,7 @@ static void take_apart(const char *message, char *state, char *text, size_t size
         size_t n = strspn(at + 3, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
 
         if (n == 5 && at[8] == ':')
-            start = at + 3; /* of several hosts the last */
+            start = at + 3; /* for several hosts the last */
     }
     state[0] = '\0';
     if (start) {

@@ -7,50 +7,50 @@
 
 #include "rowlock.h"
 
-#define ROWLOCK_POSTGRESQL_FUNCTIONS(XX)                                                          \
-    XX(PQpipelineStatus)                                                                          \
-    XX(PQenterPipelineMode)                                                                       \
-    XX(PQexitPipelineMode)                                                                        \
-    XX(PQpipelineSync)                                                                            \
-    XX(PQconninfoParse)                                                                           \
-    XX(PQconninfoFree)                                                                            \
-    XX(PQfreemem)                                                                                 \
-    XX(PQconnectStartParams)                                                                      \
-    XX(PQconnectPoll)                                                                             \
-    XX(PQfinish)                                                                                  \
-    XX(PQparameterStatus)                                                                         \
-    XX(PQstatus)                                                                                  \
-    XX(PQtransactionStatus)                                                                       \
-    XX(PQsocket)                                                                                  \
-    XX(PQbackendPID)                                                                              \
-    XX(PQconnectionNeedsPassword)                                                                 \
-    XX(PQerrorMessage)                                                                            \
-    XX(PQsetErrorVerbosity)                                                                       \
-    XX(PQsetNoticeReceiver)                                                                       \
-    XX(PQisnonblocking)                                                                           \
-    XX(PQsetnonblocking)                                                                          \
-    XX(PQflush)                                                                                   \
-    XX(PQconsumeInput)                                                                            \
-    XX(PQisBusy)                                                                                  \
-    XX(PQgetResult)                                                                               \
-    XX(PQsendQuery)                                                                               \
-    XX(PQsendPrepare)                                                                             \
-    XX(PQsendQueryPrepared)                                                                       \
-    XX(PQsendQueryParams)                                                                         \
-    XX(PQresultStatus)                                                                            \
-    XX(PQresultErrorField)                                                                        \
-    XX(PQntuples)                                                                                 \
-    XX(PQnfields)                                                                                 \
-    XX(PQgetvalue)                                                                                \
-    XX(PQgetlength)                                                                               \
-    XX(PQftype)                                                                                   \
-    XX(PQunescapeBytea)                                                                           \
-    XX(PQgetisnull)                                                                               \
-    XX(PQcmdTuples)                                                                               \
-    XX(PQcmdStatus)                                                                               \
-    XX(PQclear)                                                                                   \
-    XX(PQgetCancel)                                                                               \
-    XX(PQcancel)                                                                                  \
+#define ROWLOCK_POSTGRESQL_FUNCTIONS(XX) \
+    XX(PQpipelineStatus)                 \
+    XX(PQenterPipelineMode)              \
+    XX(PQexitPipelineMode)               \
+    XX(PQpipelineSync)                   \
+    XX(PQconninfoParse)                  \
+    XX(PQconninfoFree)                   \
+    XX(PQfreemem)                        \
+    XX(PQconnectStartParams)             \
+    XX(PQconnectPoll)                    \
+    XX(PQfinish)                         \
+    XX(PQparameterStatus)                \
+    XX(PQstatus)                         \
+    XX(PQtransactionStatus)              \
+    XX(PQsocket)                         \
+    XX(PQbackendPID)                     \
+    XX(PQconnectionNeedsPassword)        \
+    XX(PQerrorMessage)                   \
+    XX(PQsetErrorVerbosity)              \
+    XX(PQsetNoticeReceiver)              \
+    XX(PQisnonblocking)                  \
+    XX(PQsetnonblocking)                 \
+    XX(PQflush)                          \
+    XX(PQconsumeInput)                   \
+    XX(PQisBusy)                         \
+    XX(PQgetResult)                      \
+    XX(PQsendQuery)                      \
+    XX(PQsendPrepare)                    \
+    XX(PQsendQueryPrepared)              \
+    XX(PQsendQueryParams)                \
+    XX(PQresultStatus)                   \
+    XX(PQresultErrorField)               \
+    XX(PQntuples)                        \
+    XX(PQnfields)                        \
+    XX(PQgetvalue)                       \
+    XX(PQgetlength)                      \
+    XX(PQftype)                          \
+    XX(PQunescapeBytea)                  \
+    XX(PQgetisnull)                      \
+    XX(PQcmdTuples)                      \
+    XX(PQcmdStatus)                      \
+    XX(PQclear)                          \
+    XX(PQgetCancel)                      \
+    XX(PQcancel)                         \
     XX(PQfreeCancel)
 
 struct rowlock_postgresql_library {
@@ -61,7 +61,7 @@ struct rowlock_postgresql_library {
 
 extern struct rowlock_postgresql_library rowlock__postgresql;
 
-/* Fills the table once; any thread. EDRIVER if libpq is not there, or too old for pipeline mode. */
+/* Fills the table once; any thread. EDRIVER if libpq is missing, or too old for pipeline mode. */
 int rowlock__postgresql_load(struct rowlock_error *error);
 
 #endif

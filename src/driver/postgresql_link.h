@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the PostgreSQL driver share: the link, and one trip to the server over it. */
+/* Shared by the files of the PostgreSQL driver: the link, and one round trip to the server over it.
+   */
 #ifndef ROWLOCK_POSTGRESQL_LINK_H
 #define ROWLOCK_POSTGRESQL_LINK_H
 
@@ -10,46 +11,46 @@
 
 #define PQ rowlock__postgresql
 
-#define YUGABYTEDB "-YB-" /* stands in the version, as in 15.2-YB-2025.1.0.0-b1 */
+#define YUGABYTEDB "-YB-" /* in its version string, as in 15.2-YB-2025.1.0.0-b1 */
 
-#define ROWLOCK_PATIENCE_MS 2000    /* for the answer to a cancel request */
-#define ROWLOCK_CANCEL_AGAIN_MS 300 /* and when it is sent once more */
+#define ROWLOCK_PATIENCE_MS 2000    /* timeout of the answer to a cancel request */
+#define ROWLOCK_CANCEL_AGAIN_MS 300 /* interval at which the cancel request is repeated */
 
-/* One prepared statement of an own connection; its place in the cache makes its name. */
+/* One prepared statement of an own connection; its index in the cache is part of its name. */
 struct rowlock_prepared {
     const struct rowlock_statement *statement;
     bool ready;
     char name[30];
 };
 
-/* What one trip asks, in order. */
+/* One step of a round trip. */
 struct rowlock_step {
     const struct rowlock_statement *statement;
     struct rowlock_call *call; /* NULL: BEGIN, COMMIT, ROLLBACK */
-    size_t prepared;           /* place in the cache, if the link prepares */
-    bool parse;                /* prepared on this trip */
+    size_t prepared;           /* index in the cache, if the link prepares */
+    bool parse;                /* prepared in this round trip */
 };
 
 struct rowlock_link {
     PGconn *conn;
-    const struct rowlock_dialect *dialect; /* YugabyteDB speaks by libpq too */
+    const struct rowlock_dialect *dialect; /* PostgreSQL's or YugabyteDB's */
     bool borrowed;
     bool prepares; /* own, and not behind a pooler */
-    bool dead;     /* given up, whatever libpq thinks */
-    bool hung_up;  /* the server had closed before the present trip was sent */
+    bool dead;     /* given up, whatever libpq reports */
+    bool hung_up;  /* the server had closed before the current round trip was sent */
     struct rowlock_prepared *cache;
     size_t cached;
-    struct rowlock_step *steps; /* of the present trip */
+    struct rowlock_step *steps; /* of the current round trip */
     size_t n_steps, room;
-    char farewell_state[6]; /* what the server said while nothing was asked, before it hung up */
+    char farewell_state[6]; /* the server's last message on an idle session, before it closed */
     char farewell[200];
 };
 
-/* What went wrong on one trip. The first error counts; what follows is its echo. */
+/* The failure of one round trip. Only the first error counts; later ones follow from it. */
 struct rowlock_trip {
     size_t failed;    /* the step; n_steps: none */
-    bool lost;        /* no answer any more */
-    bool told;        /* the server itself named the error */
+    bool lost;        /* the connection is lost */
+    bool told;        /* the server itself reported the error */
     int reason;       /* ECANCELED, ETIMEDOUT: why the budget ended; 0: it did not */
     bool rolled_back; /* COMMIT was answered by ROLLBACK */
     char sqlstate[6];
@@ -60,7 +61,7 @@ struct rowlock_trip {
 int rowlock__pg_add(struct rowlock_link *link, const struct rowlock_statement *statement,
                     struct rowlock_call *call, struct rowlock_error *error);
 
-/* Carries link->steps to the server in one round trip and fills `trip`. */
+/* Sends link->steps to the server in one round trip, reads the answers, and fills `trip`. */
 void rowlock__pg_travel(struct rowlock_link *link, const struct rowlock_budget *budget,
                         struct rowlock_trip *trip);
 
@@ -68,7 +69,7 @@ void rowlock__pg_travel(struct rowlock_link *link, const struct rowlock_budget *
 void rowlock__pg_script(struct rowlock_link *link, const char *text,
                         const struct rowlock_budget *budget, struct rowlock_trip *trip);
 
-/* Connects by URL, sets the session up, and learns what is spoken there. */
+/* Connects by URL, sets the session up, and determines the server's dialect. */
 int rowlock__pg_connect(struct rowlock_link *link, const char *url,
                         const struct rowlock_budget *budget, struct rowlock_error *error);
 
@@ -78,7 +79,7 @@ int rowlock__pg_usable(const struct rowlock_link *link, struct rowlock_error *er
 /* A request to cancel, sent by a thread of its own: PQcancel blocks while the server is frozen. */
 struct rowlock_cancel;
 
-/* NULL: it could not be started. */
+/* NULL if the thread could not be started. */
 struct rowlock_cancel *rowlock__pg_cancel(PGconn *conn);
 /* Waits until the request has reached the server, so that it cannot hit a later statement. */
 bool rowlock__pg_cancel_done(struct rowlock_cancel *cancel, int64_t deadline_ms);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One round trip: everything is sent in pipeline mode, then all answers are read. While that lasts
- * the handle is nonblocking, so that a frozen server cannot hold us beyond the budget; a blocking
- * call of libpq never happens here.
+ * One round trip to PostgreSQL: sends everything in pipeline mode, then reads all answers.
+ * Meanwhile the handle is non-blocking, so that a frozen server cannot delay us beyond the budget;
+ * no blocking call of libpq is used here.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "util/clock.h"
 #include "util/error.h"
 
-/* How one trip goes on. */
+/* The progress of one round trip. */
 struct journey {
     struct rowlock_link *link;
     struct rowlock_trip *trip;
@@ -21,12 +21,12 @@ struct journey {
     int interrupt_fd;
     int64_t deadline_ms, give_up_ms;
     int64_t latest_ms; /* the budget's give_up_ms */
-    size_t step;       /* whose answers are read */
-    bool parsing;      /* and whether it is still that of its preparation */
-    bool unflushed;    /* libpq holds something back that the socket did not take */
+    size_t step;       /* the step whose answers are read */
+    bool parsing;      /* and whether the answer to its preparation is still due */
+    bool unflushed;    /* libpq has data that the socket did not accept yet */
 };
 
-/* ---- what is asked ------------------------------------------------------------------------- */
+/* ---- building the steps -------------------------------------------------------------------- */
 
 static int find_prepared(struct rowlock_link *link, const struct rowlock_statement *statement,
                          size_t *place)
@@ -68,7 +68,7 @@ int rowlock__pg_add(struct rowlock_link *link, const struct rowlock_statement *s
         step->parse = !link->cache[step->prepared].ready;
         for (size_t i = 0; i < link->n_steps; i++)
             if (link->steps[i].statement == statement)
-                step->parse = false; /* an earlier step of this trip does it */
+                step->parse = false; /* an earlier step of this round trip prepares it */
     }
     link->n_steps++;
     return ROWLOCK_OK;
@@ -147,8 +147,8 @@ static void note_error(struct journey *j, const PGresult *result)
     const char *hint = PQ.PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
 
     if (j->trip->text[0])
-        return;            /* an echo */
-    if (!state || !text) { /* of libpq's own making; if the connection is lost, note_lost says so */
+        return;            /* follows from the first error */
+    if (!state || !text) { /* libpq's own error; if the connection is lost, note_lost reports it */
         if (PQ.PQstatus(j->link->conn) != CONNECTION_OK)
             return;
         j->trip->failed = j->step;
@@ -164,8 +164,8 @@ static void note_error(struct journey *j, const PGresult *result)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* The first time the statement is cancelled; then again and again, for a request that comes while the
-   server is between two statements is lost. False: nobody answers. */
+/* Cancels the statement, and repeats that, because a request that arrives between two statements is
+   lost. False: the server does not answer. */
 static bool budget_ended(struct journey *j, enum rowlock_wake wake)
 {
     int64_t now = rowlock__now_ms();
@@ -189,7 +189,7 @@ static bool budget_ended(struct journey *j, enum rowlock_wake wake)
     return true;
 }
 
-/* Until PQgetResult would not block. False: the session is given up. */
+/* Waits until PQgetResult will not block. False: the session is given up. */
 static bool wait_for_answer(struct journey *j)
 {
     PGconn *conn = j->link->conn;
@@ -207,14 +207,14 @@ static bool wait_for_answer(struct journey *j)
         if (j->unflushed)
             j->unflushed = PQ.PQflush(conn) == 1;
         if (!PQ.PQconsumeInput(conn))
-            return true; /* PQgetResult says what happened */
+            return true; /* PQgetResult reports the reason */
     }
     return true;
 }
 
-#define BYTEA 17 /* its type's number, the same on every server */
+#define BYTEA 17 /* the type's OID, the same on every server */
 
-/* Bytes come escaped, in one of two ways: `*decoded` is theirs, to be freed. */
+/* bytea arrives escaped, in one of two ways: `*decoded` is its copy, to be freed. */
 static struct rowlock_value take_column(const PGresult *result, int row, int i,
                                         unsigned char **decoded)
 {
@@ -251,7 +251,7 @@ static void take_rows(const PGresult *result, struct rowlock_call *call)
     }
 }
 
-/* A statement was answered. */
+/* Processes the answer to one statement. */
 static void take_answer(struct journey *j, PGresult *result)
 {
     struct rowlock_step *step;
@@ -316,7 +316,7 @@ static void read_answers(struct journey *j, bool pipeline)
         note_lost(j);
 }
 
-/* ---- the trip ------------------------------------------------------------------------------ */
+/* ---- the round trip ------------------------------------------------------------------------ */
 
 static void begin_journey(struct journey *j, struct rowlock_link *link,
                           const struct rowlock_budget *budget, struct rowlock_trip *trip)
@@ -331,7 +331,7 @@ static void begin_journey(struct journey *j, struct rowlock_link *link,
     PQ.PQsetnonblocking(link->conn, 1);
 }
 
-/* A cancel request that is still under way would hit whatever comes next: rather no session. */
+/* A cancel request still under way would hit the next statement, so the session is given up. */
 static void end_journey(struct journey *j)
 {
     if (j->cancel && !j->trip->lost && !rowlock__pg_cancel_done(j->cancel, j->give_up_ms)) {
@@ -346,7 +346,7 @@ static void end_journey(struct journey *j)
         PQ.PQsetnonblocking(j->link->conn, 0);
 }
 
-/* COMMIT and the like by themselves, where nothing is prepared: the simple protocol costs less. */
+/* A single COMMIT or the like, with nothing prepared: the simple protocol is cheaper. */
 static bool is_plain(const struct rowlock_link *link)
 {
     return link->n_steps == 1 && !link->steps[0].call && !link->prepares;
@@ -371,7 +371,7 @@ void rowlock__pg_travel(struct rowlock_link *link, const struct rowlock_budget *
         j.unflushed = PQ.PQflush(link->conn) == 1;
         read_answers(&j, true);
     } else {
-        note_lost(&j); /* out of memory halfway: the pipeline cannot be ended in order */
+        note_lost(&j); /* out of memory halfway: the pipeline cannot be ended properly */
     }
     if (!trip->lost)
         PQ.PQexitPipelineMode(link->conn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The drivers compiled in. A new driver is a row here and files of its name beside this one. */
+/* The table of the drivers in this build. A new driver is a row here and files named after it. */
 #include <string.h>
 
 #include "driver/driver.h"

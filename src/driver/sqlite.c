@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SQLite: a file, one writer at a time, no server that could wait for us. So this driver does the
- * waiting: a statement that meets SQLITE_BUSY is tried again, with growing pauses, until the
- * budget ends. A transaction that has read and cannot become a writer is told so at once, because
- * it never will.
+ * The driver for SQLite: a file with one writer at a time, and no server that could wait for us. So
+ * this driver does the waiting: a statement that gets SQLITE_BUSY is retried with growing pauses
+ * until the budget ends. A transaction that has read and cannot become a writer fails at once,
+ * because waiting would not help.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -29,10 +29,10 @@ struct compiled {
 struct rowlock_link {
     sqlite3 *db;
     int borrowed;
-    int caller_timeout; /* borrowed: the busy_timeout to put back */
+    int caller_timeout; /* borrowed: the busy_timeout to restore */
     struct compiled *cache;
     size_t n;
-    bool replaced; /* the file: for good */
+    bool replaced; /* the file was replaced; permanent */
     struct rowlock_sqlite_files files;
 };
 
@@ -83,9 +83,10 @@ static int open_file(struct rowlock_link *link, const char *url,
 
     if (!*path || strcmp(path, ":memory:") == 0 || strncmp(path, "file:", 5) == 0 ||
         strchr(path, '?'))
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "sqlite: wants the path of a file that all programs share, without "
-                             "options");
+        return rowlock__fail(
+            error, ROWLOCK_EINVAL,
+            "sqlite: the URL must be the path of a file that all programs share, without "
+            "options");
     code = rowlock__sqlite_create(path, error);
     if (code)
         return code;
@@ -96,19 +97,20 @@ static int open_file(struct rowlock_link *link, const char *url,
         code = fail(link, error);
         return rowlock__wrap_error(error, code, "'%s'", path);
     }
-    /* WAL survives a crash of the program at NORMAL; who held a lock died with the machine. Who is the
-       last to close leaves the log as it is: to empty it waits for the disk, and many who use the file
-       for a moment would all wait. It is emptied when it is so many pages long. */
+    /* WAL survives a crash of the program at NORMAL, and a crash of the machine ends all holders.
+       The last connection to close does not checkpoint: that waits for the disk, and many
+       short-lived users of the file would all wait. The log is checkpointed after this many pages.
+       */
     S.sqlite3_db_config(link->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     code = exec_patiently(link,
                           "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
                           "PRAGMA wal_autocheckpoint = 250",
                           budget, error);
     if (code == ROWLOCK_ESERVER)
-        return ROWLOCK_OK; /* a read-only file: the first lock will say so */
+        return ROWLOCK_OK; /* a read-only file: the first lock reports it */
     if (code)
         return rowlock__wrap_error(error, code, "'%s'", path);
-    rowlock__sqlite_replaced(link->db, false, &link->files); /* from now on they are known */
+    rowlock__sqlite_replaced(link->db, false, &link->files); /* records the files' inodes */
     return ROWLOCK_OK;
 }
 
@@ -187,7 +189,8 @@ static int compile(struct rowlock_link *link, const struct rowlock_statement *st
     return ROWLOCK_OK;
 }
 
-/* Compiled statements are kept for the link's life on own connections, for one run on borrowed. */
+/* Compiled statements are kept for the link's life on own connections, for one run on borrowed
+   ones. */
 static int find(struct rowlock_link *link, const struct rowlock_statement *statement,
                 struct compiled **out, struct rowlock_error *error)
 {
@@ -255,7 +258,8 @@ static int step_all(sqlite3_stmt *stmt, const struct rowlock_call *call)
     return native;
 }
 
-/* A transaction that has only read holds a snapshot; waiting for the writer would make it stale. */
+/* A transaction that has only read holds a snapshot, which waiting for the writer would make stale.
+   */
 static int cannot_become_writer(struct rowlock_link *link)
 {
     return !S.sqlite3_get_autocommit(link->db) &&
@@ -301,7 +305,7 @@ static int step_patiently(struct rowlock_link *link, sqlite3_stmt *stmt,
     }
 }
 
-/* Compiling reads the schema, and meets who opens or closes the file at this moment. */
+/* Compiling reads the schema, and so may meet a process that opens or closes the file. */
 static int find_patiently(struct rowlock_link *link, const struct rowlock_statement *statement,
                           struct compiled **out, const struct rowlock_budget *budget,
                           struct rowlock_error *error)
@@ -350,8 +354,8 @@ static void number_row(void *data, const struct rowlock_value *columns, unsigned
         *(int *)data = (int)rowlock__value_number(&columns[0]);
 }
 
-/* Our own pauses must decide, not the busy_timeout of the handle's owner: it is put back after. A
-   busy handler of his cannot be read, so it is left alone and waits as it was told to. */
+/* Our own pauses must decide, so the owner's busy_timeout is cleared and restored afterwards. A
+   busy handler cannot be read, so it stays in place and waits as its owner programmed it. */
 static void enter(struct rowlock_link *link)
 {
     static const struct rowlock_statement ask = {"busy_timeout", "PRAGMA busy_timeout", 0};
@@ -390,7 +394,7 @@ static bool sqlite_replaced(struct rowlock_link *link)
     return link->replaced;
 }
 
-/* A transaction that is open is left to the caller's ROLLBACK. */
+/* An open transaction is left for the caller to roll back. */
 static int refuse_replaced(struct rowlock_link *link, struct rowlock_outcome *outcome,
                            struct rowlock_error *error)
 {
@@ -434,7 +438,7 @@ static int sqlite_rollback(struct rowlock_link *link, const struct rowlock_budge
 
     if (!S.sqlite3_get_autocommit(link->db)) {
         enter(link);
-        code = exec_patiently(link, "ROLLBACK", budget, error); /* wants no memory of ours */
+        code = exec_patiently(link, "ROLLBACK", budget, error); /* needs no memory of ours */
         leave(link);
     }
     return code;

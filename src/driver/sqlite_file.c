@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/sqlite_file.h"
+/* Detects a SQLite file that was deleted or replaced while it is open. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,8 +10,8 @@
 #define S rowlock__sqlite
 #define PATH_SIZE 4200
 
-/* After a failed stat(). What cannot be looked at, for want of rights or because the disk does not answer, has
-   not gone. */
+/* After a failed stat(): a file that is inaccessible, for want of permission or because the disk
+   does not answer, is not gone. */
 static bool is_gone(void)
 {
     return errno == ENOENT || errno == ENOTDIR;
@@ -29,8 +30,8 @@ static bool is_another(struct rowlock_sqlite_files *files, int which, const char
     return files->file[which].inode != now.st_ino || files->file[which].device != now.st_dev;
 }
 
-/* SQLite compares the inode with that of the file that it opened itself, however long ago. It takes every file
-   that it cannot look at for moved. */
+/* SQLite compares the inode with that of the file that it opened, however long ago. It reports
+   every inaccessible file as moved. */
 static bool has_moved(sqlite3 *db, const char *database)
 {
     struct stat now;
@@ -40,7 +41,7 @@ static bool has_moved(sqlite3 *db, const char *database)
            moved && (stat(database, &now) == 0 || is_gone());
 }
 
-/* As long as we have the log open, no other program may remove it or its index: a new log would be
+/* While we have the log open, no other program may remove it or its index: a new log would be
    written by programs that do not see our locks. */
 bool rowlock__sqlite_replaced(sqlite3 *db, bool borrowed, struct rowlock_sqlite_files *files)
 {

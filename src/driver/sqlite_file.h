@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is the file at the database's path still the one that is open? Locks in another exclude nobody. */
+/* Whether the database's path still leads to the open file. Locks in another file exclude nobody.
+   */
 #ifndef ROWLOCK_SQLITE_FILE_H
 #define ROWLOCK_SQLITE_FILE_H
 
@@ -17,8 +18,8 @@ struct rowlock_sqlite_files {
     } file[ROWLOCK_SQLITE_FILES];
 };
 
-/* Deleted, renamed or replaced since they were first seen here. A `borrowed` handle's owner may end the
-   log by himself: there only the database counts. */
+/* Deleted, renamed or replaced since they were first seen here. The owner of a `borrowed` handle
+   may end the log, so for it only the database file counts. */
 bool rowlock__sqlite_replaced(sqlite3 *db, bool borrowed, struct rowlock_sqlite_files *files);
 
 #endif

@@ -44,7 +44,7 @@ struct rowlock_sqlite_library {
 
 extern struct rowlock_sqlite_library rowlock__sqlite;
 
-/* EDRIVER if it is not there; any thread. */
+/* EDRIVER if it is missing; any thread. */
 int rowlock__sqlite_load(struct rowlock_error *error);
 
 #endif

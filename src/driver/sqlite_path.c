@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "driver/sqlite_path.h"
+/* Creates a SQLite file with the right mode, and explains why a path cannot be used. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 #include "rowlock.h"
 #include "util/error.h"
 
-/* A path that stays wrong until somebody repairs it is not an absence, which would be waited for. */
+/* A path that is wrong until somebody corrects it is not an outage, which would be waited for. */
 static int refuse_path(const char *path, const char *verb, int number, struct rowlock_error *error)
 {
     static const struct {
@@ -35,7 +36,7 @@ static int refuse_path(const char *path, const char *verb, int number, struct ro
                          strerror(number));
 }
 
-/* 0, or why the file cannot be read. It is not opened: to close it again would drop the locks that
+/* 0, or why the file cannot be read. Does not open it: closing it again would drop the locks that
    another connection of this process has on it. */
 static int what_forbids(const char *path)
 {

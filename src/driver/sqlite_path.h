@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The path of a SQLite database: its file is created, and a path that cannot be used is explained. */
+/* The path of a SQLite database: creates its file, and explains why a path cannot be used. */
 #ifndef ROWLOCK_SQLITE_PATH_H
 #define ROWLOCK_SQLITE_PATH_H
 
 struct rowlock_error;
 
-/* Creates the file with mode 0600, whatever the umask is, unless it exists. ECONN: the reason may pass;
-   ESERVER, EDENIED: it lasts until somebody repairs it. */
+/* Creates the file with mode 0600, whatever the umask is, unless it exists. ECONN: a temporary
+   failure;
+   ESERVER, EDENIED: somebody must repair it. */
 int rowlock__sqlite_create(const char *path, struct rowlock_error *error);
 
 #endif

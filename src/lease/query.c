@@ -160,7 +160,7 @@ int rowlock__query_check(struct rowlock_connection *connection, const char *name
     if (!code)
         code = rowlock__name_check(name, error);
     if (!code && token < least_token)
-        code = rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': a token is above 0", name);
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': token must be positive", name);
     return code ? code : rowlock__check_installed(connection, error);
 }
 
