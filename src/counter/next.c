@@ -63,9 +63,9 @@ static int draw(struct rowlock_connection *connection, const char *counter, int6
                                        &outcome, error);
 
     if (!code && drawn->rows == 0)
-        code =
-            rowlock__left(error, rowlock__fail(error, ROWLOCK_EDB, "the database gave no number"),
-                          ROWLOCK_TX_KEPT);
+        code = rowlock__left(error,
+                             rowlock__fail(error, ROWLOCK_EDB, "the database returned no number"),
+                             ROWLOCK_TX_KEPT);
     return code ? rowlock__wrap_error(error, code, "counter '%.100s'", counter) : ROWLOCK_OK;
 }
 

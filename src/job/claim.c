@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rowlock_claim: reads what the database says of a job, decides (decide.h), and carries it out under the
- * condition that nobody has changed the row meanwhile. Where somebody has, it begins anew.
+ * rowlock_claim: reads the job's state from the database, decides (decide.h), and executes the
+ * decision on condition that the row is unchanged. If another node has changed it, it starts over.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,11 +18,11 @@
 #include "session/reconnect.h"
 #include "util/error.h"
 
-#define ROUNDS 100 /* every round but the last was lost to a node that did something */
+#define ROUNDS 100 /* each round except the last lost a race against another node */
 #define EARLY_MOST_MS 30000
 #define BACKOFF_MS 10000
 #define HISTORY 100
-#define HELD_MS 5000 /* a transaction has the name: nobody knows until when */
+#define HELD_MS 5000 /* a transaction holds the name; its end is unknown */
 #define HISTORY_MOST 1000000
 #define LONGEST_MS (INT64_C(366) * 86400000)
 
@@ -36,11 +36,11 @@ struct claiming {
     struct rowlock_lease *lease;
     char name[ROWLOCK_NAME_MAX + 1]; /* of the lock */
     char host[256];
-    int64_t met_version; /* of the row, when the name was held or the run had a lease */
-    int rows, met;       /* met: so often in a row at that version */
+    int64_t met_version; /* the row's version when the name was held or the run had a lease */
+    int rows, met;       /* met: consecutive rounds with that version */
 };
 
-/* ---- what the database says ----------------------------------------------------------------------- */
+/* ---- the state in the database -------------------------------------------------------------- */
 
 static bool is_same(const struct rowlock_value *column, const char *text)
 {
@@ -81,11 +81,12 @@ static int look(struct claiming *c, struct rowlock_error *error)
     code =
         rowlock__ask_alone(c->connection, ROWLOCK_SQL_JOB_STATE, &name, true, state_row, c, error);
     if (!code && c->rows == 0)
-        code = rowlock__fail(error, ROWLOCK_EDB, "the database said nothing of the job");
+        code = rowlock__fail(error, ROWLOCK_EDB, "the database returned no state of the job");
     return code;
 }
 
-/* ---- what is done ------------------------------------------------------------------------------------ */
+/* ---- executing the decision -------------------------------------------------------------------
+   */
 
 static const char *former_outcome(const struct rowlock_job_decision *decision)
 {
@@ -111,7 +112,7 @@ static int plan(struct claiming *c, struct rowlock_error *error)
 
     if (!code && planned && c->decision.lost)
         c->claim.lost = c->state.running;
-    if (!code && !planned && c->decision.act == ROWLOCK_JOB_SETTLE) /* or a fence keeps its lease */
+    if (!code && !planned && c->decision.act == ROWLOCK_JOB_SETTLE) /* or a fence holds its lease */
         return ROWLOCK_EBUSY;
     return code;
 }
@@ -156,13 +157,14 @@ static int take(struct claiming *c, struct rowlock_error *error)
     c->claim.retry_number = c->decision.repeats;
     c->claim.next_ms = c->decision.due_ms;
     if (c->decision.lost)
-        c->claim.lost = c->state.running; /* else a round before may have laid one to rest */
+        c->claim.lost = c->state.running; /* else an earlier round may have recorded one */
     return ROWLOCK_OK;
 }
 
 /* ---- the call ------------------------------------------------------------------------------------------ */
 
-/* By another's claim, which the next look will see; if it does not, by a transaction. */
+/* The name is held: by another node's claim, which the next look shows, or else by a transaction.
+   */
 static void met(struct claiming *c)
 {
     c->met = c->met_version == c->state.version ? c->met + 1 : 1;
@@ -173,7 +175,7 @@ static void met(struct claiming *c)
         c->claim.next_ms = c->state.now_ms + HELD_MS;
 }
 
-/* One round; `*over`: the claim says how it ended. */
+/* One round; `*over`: the claim has its result. */
 static int go_round(struct claiming *c, bool *over, struct rowlock_error *error)
 {
     int code = look(c, error);
@@ -207,7 +209,7 @@ static int claim(struct claiming *c, struct rowlock_error *error)
 
     for (int i = 0; !code && !over && i < ROUNDS; i++)
         code = go_round(c, &over, error);
-    if (!code && !over) /* busy as it is, somebody has it in hand */
+    if (!code && !over) /* so much activity means that other nodes take care of the job */
         met(c);
     return code;
 }
@@ -258,7 +260,7 @@ static struct rowlock_job_rules rules_of(const struct rowlock_job *job)
     };
 }
 
-/* A session that was lost is replaced by the first question. */
+/* A lost session is replaced by the first query. */
 static int check_ready(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);

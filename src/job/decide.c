@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job/decide.h"
+/* Decides what a node may do about a job now: see decide.h. */
 
-/* An instant that is later than this counts as missed; and where the schedule was changed, one that came
-   so shortly before counts still, or two nodes that disagree would put the job off for ever. */
+/* A due time older than this is missed. After a change of the schedule, a due time within this span
+   is still claimed; otherwise two nodes that disagree would postpone the job forever. */
 #define LATE_MS 60000
-/* A clock that was set back by more than this, or by a period where that is shorter, had been wrong: no job
-   waits for a time that was planned by it. One that was set back by less repeats no run. */
+/* If the clock went back by more than this, or by more than a period if that is shorter, it had
+   been wrong: the job is planned again by the right time. After a smaller step no run is repeated.
+   */
 #define WRONG_MS 3600000
 
 typedef struct rowlock_job_state state;
@@ -22,14 +24,14 @@ static int64_t sooner(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A period is due at once where it was never seen; a line of cron at its next instant. */
+/* A new job with a period is due at once, one with a cron line at its next due time. */
 static int64_t first_due(const state *s, const rules *r)
 {
     return r->schedule->period_ms ? rowlock__schedule_previous(r->schedule, s->now_ms)
                                   : rowlock__schedule_next(r->schedule, s->now_ms);
 }
 
-/* Planned when the clock showed a time that is still to come. */
+/* Planned while the clock showed a time that is still in the future. */
 static bool is_misplanned(const state *s, const rules *r)
 {
     int64_t next = rowlock__schedule_next(r->schedule, s->now_ms);
@@ -57,7 +59,7 @@ static int most_repeats(const rules *r, bool lost)
     return r->retry >= 0 ? r->retry : lost;
 }
 
-/* The last instant that has come; the one planned, where the schedule has none of its own there. */
+/* The last due time that has come; the planned one, if the schedule has none there. */
 static int64_t newest(const state *s, const rules *r, int64_t due)
 {
     int64_t instant = rowlock__schedule_previous(r->schedule, s->now_ms);
@@ -65,7 +67,7 @@ static int64_t newest(const state *s, const rules *r, int64_t due)
     return instant == ROWLOCK_NEVER ? due : later(instant, due);
 }
 
-/* Its run left no lease, and nobody has recorded why. */
+/* Its run left no lease, and nobody has recorded the reason. */
 static bool is_lost(const state *s)
 {
     return s->running && !s->broken && !s->not_started;
@@ -98,7 +100,7 @@ static decision again(const state *s, int64_t due, bool lost)
                       .lost = lost};
 }
 
-/* Its run has left no lease. Where the clock was put back, a repetition has its instant still to come. */
+/* Its run left no lease. If the clock went back, a retry's due time may be in the future. */
 static decision bury(const state *s, const rules *r, int64_t due)
 {
     if (!s->broken && s->repeats < most_repeats(r, true) && !is_misplanned(s, r))
@@ -109,7 +111,7 @@ static decision bury(const state *s, const rules *r, int64_t due)
         .act = ROWLOCK_JOB_SETTLE, .due_ms = due, .lost = !s->broken, .broken = s->broken};
 }
 
-/* The other node may end its run, or die after it, at any time: every instant is a reason to look. */
+/* The other node may finish its run, or die, at any time: look again at every due time. */
 static decision wait_for_holder(const state *s, const rules *r, int64_t due)
 {
     return (decision){.act = ROWLOCK_JOB_WAIT,
@@ -118,7 +120,8 @@ static decision wait_for_holder(const state *s, const rules *r, int64_t due)
                       .due_ms = due};
 }
 
-/* A quarter of the pause before `due` at most, so that no call waits where another one is to come. */
+/* At most a quarter of the interval before `due`, so that no call waits until the next one begins.
+   */
 static bool is_early(const state *s, const rules *r, int64_t due)
 {
     int64_t before;
@@ -129,7 +132,7 @@ static bool is_early(const state *s, const rules *r, int64_t due)
     return before == ROWLOCK_NEVER || due - s->now_ms <= (due - before) / 4;
 }
 
-/* When the instant claimed last is to be claimed again, after a failure or a run that was not started. */
+/* When to claim the last due time again, after a failure or a run that did not start. */
 static int64_t repeat_of(const state *s, const rules *r)
 {
     if (!s->known || !(s->not_started || (s->failed_ms && s->repeats < most_repeats(r, false))))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a run: its lease and what became of it, in one transaction. */
+/* rowlock_finish: releases a run's lease and records its result, in one transaction. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 #define OUTPUT_MOST 2048
 
-/* The last bytes of it, from the beginning of a character. */
+/* The last bytes of it, starting with a whole character. */
 static const char *end_of(const char *output)
 {
     size_t length = output ? strlen(output) : 0;
@@ -31,9 +31,10 @@ static int check(const struct rowlock_lease *lease, const struct rowlock_result 
         return rowlock__no_lease(error);
     if (lease->n != 1 ||
         strncmp(lease->name[0], ROWLOCK_JOB_PREFIX, strlen(ROWLOCK_JOB_PREFIX)) != 0)
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "'%.100s' is the lease of no job: release it, do not finish it",
-                             lease->name[0]);
+        return rowlock__fail(
+            error, ROWLOCK_EINVAL,
+            "'%.100s' is not the lease of a job: release it instead of finishing it",
+            lease->name[0]);
     if (!result)
         return rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': the result is NULL", lease->name[0]);
     if (result->output && rowlock__utf8_length(result->output, strlen(result->output)) < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job/job.h"
+/* Names of jobs, and the outcomes of runs. */
 
 #include <stdbool.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 #include "lock/wants.h"
 #include "util/error.h"
 
-/* How a run ends. `text` is what the table run has; `reported`: by the result, else only the database finds it. */
+/* Outcomes of a run. `text`: as in the table run. `reported`: by the result; otherwise set by the
+   database. */
 static const struct {
     const char *text;
     bool reported;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the second floor share about jobs. */
+/* Shared by the files about jobs: names and outcomes. */
 #ifndef ROWLOCK_JOB_H
 #define ROWLOCK_JOB_H
 
@@ -8,12 +8,12 @@
 
 #define ROWLOCK_JOB_PREFIX "job:"
 
-/* EINVAL: it is none that has room for the prefix. */
-/* The result's outcome, resolved: DONE, FAILED, TIMEDOUT, LOST or NOTSTARTED. EINVAL: it names another.
-   `what` is what it is the result of, for the error. */
+/* EINVAL: not a name, or too long with the prefix. */
+/* Resolves the result's outcome: DONE, FAILED, TIMEDOUT, LOST or NOTSTARTED. EINVAL: another one.
+   `what` names the job or subject in the error. */
 int rowlock__result_outcome(const struct rowlock_result *result, const char *what,
                             enum rowlock_run_outcome *out, struct rowlock_error *error);
-/* As the table run has it. */
+/* The outcome's text in the table run. */
 const char *rowlock__outcome_text(enum rowlock_run_outcome outcome);
 enum rowlock_run_outcome rowlock__outcome_of_text(const char *text);
 

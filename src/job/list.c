@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs and their runs as lists. The rows are gathered first: whoever is told may use the connection. */
+/* Lists jobs and their runs. Reads all rows first, so that the callback may use the connection. */
 #include <stdbool.h>
 
 #include "job/job.h"
@@ -45,8 +45,8 @@ static struct rowlock_run ended_run_of(struct rowlock_rows *rows,
     return run;
 }
 
-/* name, schedule, now_ms, due; 6 of the run that runs, outcome; 10 of the last one; runs, average_ms,
-   failed_since; of the first run, if it has ended: finished, exit, output */
+/* name, schedule, now_ms, due; 6 columns of the run under way, outcome; 10 of the last one; runs,
+   average_ms, failed_since; of the first run, if it has ended: finished, exit, output */
 static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_rows *rows = data;

@@ -209,7 +209,7 @@ static int say_held(struct acquisition *a, struct rowlock_error *error)
 
 static void say_unsure(struct rowlock_error *error)
 {
-    add(error, "; it may have been granted all the same, and then ends by itself after its ttl");
+    add(error, "; it may have been granted, and then expires after its ttl");
 }
 
 static int say(struct acquisition *a, struct rowlock_error *error)
@@ -225,9 +225,9 @@ static int say(struct acquisition *a, struct rowlock_error *error)
     case ROWLOCK_ETIMEDOUT:
         return say_held(a, error);
     case ROWLOCK_ECANCELED:
-        return rowlock__fail(error, ROWLOCK_ECANCELED,
-                             "interrupted while waiting for '%.100s'; acquire it again to wait on",
-                             name);
+        return rowlock__fail(
+            error, ROWLOCK_ECANCELED,
+            "interrupted while waiting for '%.100s'; acquire it again to wait further", name);
     case ROWLOCK_ELIMIT:
         snprintf(answer.name, sizeof answer.name, "%s", a->refused.name);
         snprintf(answer.detail, sizeof answer.detail, "%s", a->refused.detail);
@@ -265,7 +265,7 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
         return ROWLOCK_OK; /* whoever keeps it will try again */
     if (!code)
         code = rowlock__fail(error, ROWLOCK_ELOST,
-                             "'%.100s' was granted, and lost before it could be used; acquire it "
+                             "'%.100s' was granted, but lost before it could be used; acquire it "
                              "again",
                              a->request.want->name);
     rowlock_release(lease, NULL);

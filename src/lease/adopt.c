@@ -40,7 +40,7 @@ static int ask_check(struct rowlock_connection *connection, const char *name, in
     if (code || checked->status == ROWLOCK_STATUS_OK)
         return code;
     if (checked->status < 0)
-        return rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer");
+        return rowlock__fail(error, ROWLOCK_EDB, "the database returned no row");
     return rowlock__fail(error, ROWLOCK_ELOST, "token %lld %s '%.100s'", (long long)token,
                          checked->status == ROWLOCK_STATUS_STOPPED
                              ? "is that of a broken lease of"

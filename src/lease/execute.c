@@ -301,7 +301,7 @@ static int judge(const struct rowlock_request *request, const struct answer *ans
     struct rowlock_answer said = {.status = answer->reply->status};
 
     if (answer->rows == 0)
-        return rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer");
+        return rowlock__fail(error, ROWLOCK_EDB, "the database returned no row");
     switch (said.status) {
     case ROWLOCK_STATUS_UNPREPARED:
     case ROWLOCK_STATUS_LEFTOVER:
@@ -453,7 +453,8 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
     *reply = (struct rowlock_reply){0};
     *refused = (struct rowlock_refused){0};
     if (trip_of(request, step, &trip))
-        return reply->code = rowlock__fail(error, ROWLOCK_EINVAL, "no step of the database's");
+        return reply->code =
+                   rowlock__fail(error, ROWLOCK_EINVAL, "internal error: not a database step");
     reply->code = trip.deaf ? send_farewell(request, &trip, deadline_ms, &answer, error)
                             : send_known(request, &trip, deadline_ms, &answer, error);
     if (reply->code && (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN ||

@@ -32,12 +32,12 @@ static int judge(const struct rowlock_connection *connection, const struct rowlo
         return ROWLOCK_OK;
     case ROWLOCK_STATUS_LOST:
         code = rowlock__fail(error, ROWLOCK_ELOST,
-                             "token %lld is no lease of '%.100s' (any more); roll back",
+                             "token %lld is not (or no longer) a lease of '%.100s'; roll back",
                              (long long)token, name);
         break;
     case ROWLOCK_STATUS_TIMEDOUT:
         code = rowlock__fail(error, ROWLOCK_ETIMEDOUT,
-                             "'%.100s': somebody is ending the lease, and did not come to an end; "
+                             "'%.100s': timed out: another session is ending this lease; "
                              "roll back, or try again",
                              name);
         break;
@@ -71,7 +71,7 @@ static int ask(struct rowlock_connection *connection, const char *name, int64_t 
                                    error);
     if (!code && said->rows == 0)
         code =
-            rowlock__left(error, rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer"),
+            rowlock__left(error, rowlock__fail(error, ROWLOCK_EDB, "the database returned no row"),
                           ROWLOCK_TX_KEPT);
     return code;
 }

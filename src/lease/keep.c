@@ -89,7 +89,7 @@ static void tell(struct rowlock_keeper *keeper)
         if (why->code == ROWLOCK_OK)
             rowlock__fail(why, keeper->machine.code, "the lease could not be renewed in time");
         why->code = keeper->machine.code;
-        rowlock__wrap_error(why, why->code, "the end of '%.100s' came before it was renewed",
+        rowlock__wrap_error(why, why->code, "'%.100s' expired before it was renewed",
                             keeper->lease->name[0]);
     }
     if (keeper->on_lost)
@@ -142,7 +142,7 @@ static int connect(struct rowlock_keeper *keeper, struct rowlock_error *error)
     int code = rowlock_open(callers->url, &options, &keeper->connection, error);
 
     if (code)
-        return rowlock__wrap_error(error, code, "the keeper's connection");
+        return rowlock__wrap_error(error, code, "connecting for automatic renewal");
     keeper->connection->interrupt_fd = keeper->wake_fd;
     keeper->machine.statement_ms = callers->statement_ms;
     return ROWLOCK_OK;
@@ -160,7 +160,8 @@ static int start(struct rowlock_keeper *keeper, struct rowlock_error *error)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!failed)
         return ROWLOCK_OK;
-    return rowlock__fail(error, ROWLOCK_ENOMEM, "no thread for the keeper: %s", strerror(failed));
+    return rowlock__fail(error, ROWLOCK_ENOMEM, "cannot start the renewal thread: %s",
+                         strerror(failed));
 }
 
 static void delete (struct rowlock_keeper *keeper)
@@ -179,11 +180,12 @@ static int check(const struct rowlock_lease *lease, struct rowlock_error *error)
     if (!lease)
         return rowlock__no_lease(error);
     if (lease->keeper)
-        return rowlock__fail(error, ROWLOCK_EINVAL, "the lease of '%.100s' is kept already", name);
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the lease of '%.100s' is renewed automatically already", name);
     if (!lease->connection->url)
         return rowlock__fail(
             error, ROWLOCK_EINVAL,
-            "'%.100s': to keep a lease wants a second connection: give options.url", name);
+            "'%.100s': automatic renewal needs a second connection: set options.url", name);
     if (rowlock_remaining(lease) == 0)
         return rowlock__fail(error, ROWLOCK_ELOST, "the lease of '%.100s' has ended", name);
     return ROWLOCK_OK;
@@ -206,7 +208,8 @@ int rowlock_auto_renew(struct rowlock_lease *lease, rowlock_on_lost on_lost, voi
     keeper->machine.ttl_ms = atomic_load(&lease->ttl_ms);
     keeper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (keeper->wake_fd < 0)
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "no descriptor: %s", strerror(errno));
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "cannot create a file descriptor: %s",
+                             strerror(errno));
     if (!code)
         code = connect(keeper, error);
     if (!code)

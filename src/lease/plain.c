@@ -386,6 +386,7 @@ int rowlock__execute_plain(struct rowlock_request *request, const struct rowlock
     case ROWLOCK_ACT_UNMARK:
         return reply->code = ROWLOCK_OK;
     default:
-        return reply->code = rowlock__fail(error, ROWLOCK_EINVAL, "no step of the database's");
+        return reply->code =
+                   rowlock__fail(error, ROWLOCK_EINVAL, "internal error: not a database step");
     }
 }

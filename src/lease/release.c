@@ -33,7 +33,7 @@ static int ended(struct rowlock_lease *lease, enum rowlock_statement_id id, int6
     bool exact = id == ROWLOCK_SQL_JOB_FINISH;
 
     if (status < 0)
-        return rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer to a release");
+        return rowlock__fail(error, ROWLOCK_EDB, "the database returned no row to a release");
     return say_released(lease, status != ROWLOCK_STATUS_OK && (exact || was_lost(lease)), error);
 }
 
@@ -69,7 +69,7 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
     if (!code)
         return ended(lease, id, answer, error);
     code = rowlock__query_result(code, error);
-    return rowlock__wrap_error(error, code, "releasing '%.100s', which now ends by itself",
+    return rowlock__wrap_error(error, code, "releasing '%.100s', which will now expire",
                                lease->name[0]);
 }
 

@@ -12,8 +12,8 @@ static int say_lost(struct rowlock_lease *lease, enum rowlock_status status,
     return rowlock__fail(error, ROWLOCK_ELOST, "the lease of '%.100s' (token %lld) %s",
                          lease->name[0], (long long)lease->token,
                          status == ROWLOCK_STATUS_STOPPED
-                             ? "was broken; stop what is done under it, and release it"
-                             : "has ended; stop what is done under it");
+                             ? "was broken; stop the work under it, and release it"
+                             : "has ended; stop the work under it");
 }
 
 int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *connection,
@@ -38,7 +38,7 @@ int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *
     if (code)
         return code;
     if (answer < 0)
-        return rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer to a renewal");
+        return rowlock__fail(error, ROWLOCK_EDB, "the database returned no row to a renewal");
     *status = (enum rowlock_status)answer;
     if (answer == ROWLOCK_STATUS_OK)
         rowlock__lease_renewed(lease, sent_ms, ttl_ms);

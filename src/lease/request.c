@@ -92,7 +92,7 @@ int rowlock__request_init(struct rowlock_request *request, struct rowlock_connec
     rowlock__host(request->host, sizeof request->host);
     if (make_owner(request->owner))
         return rowlock__fail(error, ROWLOCK_EDB,
-                             "the system gives no random bytes, so no owner id can be made");
+                             "cannot create an owner id: the system provides no random bytes");
     if (copy_text(&request->command, terms->command, COMMAND_SIZE) ||
         copy_text(&request->note, terms->note, NOTE_SIZE))
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");

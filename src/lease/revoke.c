@@ -9,11 +9,10 @@ static int not_broken(const struct rowlock_connection *connection, int code, con
     bool waited = code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED;
 
     if (waited && rowlock__state(connection) == ROWLOCK_STATE_DEAD)
-        return rowlock__fail(
-            error, code == ROWLOCK_ETIMEDOUT ? ROWLOCK_ECONN : code,
-            "'%.100s': the server was told to stop breaking it, and did not answer: "
-            "it may be broken still; 'rowlock ls' shows whether it is",
-            name);
+        return rowlock__fail(error, code == ROWLOCK_ETIMEDOUT ? ROWLOCK_ECONN : code,
+                             "'%.100s': cancelled, but the server did not answer: "
+                             "the lease may be broken; 'rowlock ls' shows it",
+                             name);
     if (code == ROWLOCK_ECANCELED)
         return rowlock__fail(error, code,
                              "interrupted: the lease of '%.100s' that was waited for is not broken",

@@ -37,8 +37,8 @@ static int acquire(struct marked *marked, const struct rowlock_terms *terms,
                                  error);
 }
 
-/* A lost session is the business of the acquire machine: nothing is decided by the look but that no lock
-   is needed. */
+/* A lost session is left to the acquire machine. The only decision from this look is that a fresh
+   subject needs no lock. */
 static int look(struct marked *marked, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = marked->marking.connection;
@@ -88,7 +88,7 @@ static void say(const struct rowlock_result *result, enum rowlock_run_outcome ou
     if (result->output && *result->output)
         rowlock__utf8_copy(out, size, result->output);
     else if (outcome == ROWLOCK_RUN_TIMEDOUT)
-        snprintf(out, size, "it took longer than it may, and was stopped");
+        snprintf(out, size, "it exceeded its time limit and was stopped");
     else if (outcome == ROWLOCK_RUN_LOST)
         snprintf(out, size, "the lock was lost");
     else if (outcome == ROWLOCK_RUN_NOTSTARTED)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of subjects, and that one is stale. The rows are gathered first: whoever is told may use the
+/* Lists subjects, and marks one as stale. Reads all rows first, so that the callback may use the
    connection. */
 #include "lease/lease.h"
 #include "lease/query.h"
@@ -51,7 +51,7 @@ static void list_row(void *data, const struct rowlock_value *columns, unsigned n
                                           .error = rowlock__rows_text(rows, &columns[10])};
 }
 
-/* A name that may be none (NULL). */
+/* `name` may be NULL. */
 static int check(struct rowlock_connection *connection, const char *name,
                  struct rowlock_error *error)
 {

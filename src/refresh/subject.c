@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "refresh/subject.h"
+/* The statements about a subject that both kinds of refresh use. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,7 +69,7 @@ int rowlock__subject_ask(struct rowlock_connection *connection, enum rowlock_sta
     *answer = INT64_MIN;
     code = rowlock__ask_alone(connection, id, values, false, rowlock__take_number, answer, error);
     return !code && *answer == INT64_MIN
-               ? rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer")
+               ? rowlock__fail(error, ROWLOCK_EDB, "the database returned no row")
                : code;
 }
 
@@ -86,7 +87,7 @@ int rowlock__subject_look(const struct rowlock_marking *marking, struct rowlock_
     struct looked looked = {.out = out};
 
     clear(marking, out);
-    /* where there are functions, it makes the subject known as well */
+    /* dialects with functions also create the subject here */
     return rowlock__ask_alone(marking->connection, ROWLOCK_SQL_SUBJECT_LOOK, values,
                               !marking->connection->dialect->procedural, look_row, &looked, error);
 }
@@ -109,6 +110,6 @@ int rowlock__subject_begin(const struct rowlock_marking *marking, int64_t token,
     code = rowlock__ask(marking->connection, ROWLOCK_SQL_SUBJECT_BEGIN, values, look_row, &looked,
                         error);
     if (!code && looked.rows == 0)
-        code = rowlock__fail(error, ROWLOCK_EDB, "the database gave no answer");
+        code = rowlock__fail(error, ROWLOCK_EDB, "the database returned no row");
     return code;
 }

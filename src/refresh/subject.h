@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both ways of making a subject anew have in common: in a transaction, and under a lease. */
+/* Shared by both kinds of refresh: in a transaction, and under a lease. */
 #ifndef ROWLOCK_SUBJECT_H
 #define ROWLOCK_SUBJECT_H
 
@@ -9,7 +9,7 @@
 #define ROWLOCK_SUBJECT_PREFIX "subject:"
 #define ROWLOCK_SUBJECT_MAX (ROWLOCK_NAME_MAX - (sizeof ROWLOCK_SUBJECT_PREFIX - 1))
 
-/* A subject as the statements see it, checked. */
+/* A subject as parameters of the statements, checked. */
 struct rowlock_marking {
     struct rowlock_connection *connection;
     char lock[ROWLOCK_NAME_MAX + 1]; /* "subject:NAME" */
@@ -19,19 +19,19 @@ struct rowlock_marking {
     bool described;
 };
 
-/* Who asks: host, process, program. EINVAL where the name is none. */
+/* Fills in the caller: host, process, program. EINVAL for a bad name. */
 int rowlock__marking_init(struct rowlock_marking *marking, struct rowlock_connection *connection,
                           const struct rowlock_subject *subject, struct rowlock_error *error);
 
-/* subject_look: no lock, no transaction of the caller's. Fills all but the version. */
+/* subject_look: without a lock or a transaction of the caller's. Fills all but the version. */
 int rowlock__subject_look(const struct rowlock_marking *marking, struct rowlock_refresh *out,
                           struct rowlock_error *error);
 
-/* subject_begin, in the transaction that is open; token 0: of the caller's. */
+/* subject_begin, in the open transaction; token 0: the caller's transaction. */
 int rowlock__subject_begin(const struct rowlock_marking *marking, int64_t token,
                            struct rowlock_refresh *out, struct rowlock_error *error);
 
-/* One statement that is a transaction of its own, writes, and answers with a number. */
+/* A statement that writes in a transaction of its own and returns a number. */
 int rowlock__subject_ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
                          const struct rowlock_value *values, int64_t *answer,
                          struct rowlock_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Made anew, or used, in the caller's own transaction. */
+/* Refreshes or uses a subject in the caller's own transaction. */
 #include <string.h>
 
 #include "refresh/subject.h"
@@ -10,9 +10,9 @@
 
 #define MESSAGE_SIZE 2049
 #define LOCKED 2         /* dialect.h, subject_fail */
-#define PATIENCE_MS 2000 /* a server notices a lost session by then, as a rule */
+#define PATIENCE_MS 2000 /* a server usually notices a lost session within this time */
 
-/* ---- the table, for programs that know no rowlock ---------------------------------------------- */
+/* ---- the table lock against programs that do not use rowlock --------------------------------- */
 
 static int check_table(const struct rowlock_connection *connection, const char *table,
                        struct rowlock_error *error)
@@ -61,7 +61,7 @@ static int ready(struct rowlock_connection *connection, struct rowlock_error *er
     return code ? code : rowlock__check_installed(connection, error);
 }
 
-/* What cannot go on leaves nothing open; the error stays. */
+/* After a failure no transaction stays open; keeps the error. */
 static int abandon(struct rowlock_connection *connection, int code, struct rowlock_error *error)
 {
     enum rowlock_transaction left =
@@ -86,7 +86,7 @@ static int begin_locked(struct rowlock_connection *connection, const char *lock,
     return code ? abandon(connection, code, error) : ROWLOCK_OK;
 }
 
-/* Under the lock: who held it before may have made it anew. */
+/* Checks again under the lock: its previous holder may have refreshed the subject. */
 static int begin_stale(const struct rowlock_marking *marking, const char *table,
                        rowlock_duration wait_ms, struct rowlock_refresh *out,
                        struct rowlock_error *error)
@@ -148,14 +148,14 @@ static int is_over(const struct rowlock_refresh *refresh, enum rowlock_transacti
     return rowlock__left(
         error,
         rowlock__fail(error, ROWLOCK_ELOST,
-                      "the transaction in which '%.100s' was to be made anew is over already: "
-                      "something has committed it or rolled it back, and its locks are gone; roll "
-                      "back, and say that it failed",
+                      "the transaction that refreshes '%.100s' has ended already: "
+                      "it was committed or rolled back, and its locks are released; roll "
+                      "back, and call rowlock_refresh_failed",
                       refresh->subject),
         left);
 }
 
-/* As far as the client can tell, no transaction is open: that of the refresh was ended. */
+/* Fails if the client library reports no transaction: then that of the refresh has ended. */
 static int check_open(struct rowlock_connection *connection, const struct rowlock_refresh *refresh,
                       struct rowlock_error *error)
 {
@@ -166,7 +166,7 @@ static int check_open(struct rowlock_connection *connection, const struct rowloc
     if (!code && (!refresh->subject[0] || !refresh->stale))
         return rowlock__left(error,
                              rowlock__fail(error, ROWLOCK_EINVAL,
-                                           "nothing was begun: was it stale, and did "
+                                           "no refresh was begun: was it stale, and did "
                                            "rowlock_refresh_begin succeed?"),
                              ROWLOCK_TX_KEPT);
     return code;
@@ -182,7 +182,7 @@ static int run(struct rowlock_connection *connection, enum rowlock_statement_id 
     struct rowlock_budget budget = rowlock__budget(connection);
     struct rowlock_outcome outcome = {0};
 
-    budget.interrupt_fd = -1; /* the work is done: to say so matters more */
+    budget.interrupt_fd = -1; /* the work is done, so recording it is more important */
     if (!call.statement)
         return ROWLOCK_OK;
     return connection->driver->run(connection->link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome,
@@ -219,8 +219,8 @@ int rowlock_refresh_done(struct rowlock_connection *connection,
 
 /* ---- failed ---------------------------------------------------------------------------------------- */
 
-/* The row is locked: by another who makes it, and then there is nothing to say; or by a session of ours that
-   was lost, and that the server has not rolled back yet. */
+/* If the row is locked, another session refreshes the subject, and there is nothing to record; or
+   our lost session still holds it, because the server has not rolled it back yet. */
 static int ask_to_mark(struct rowlock_connection *connection, const struct rowlock_value *values,
                        struct rowlock_error *error)
 {
@@ -267,12 +267,13 @@ int rowlock_refresh_failed(struct rowlock_connection *connection,
 
     if (!code && (!refresh->subject[0] || refresh->version < 1))
         code = rowlock__fail(error, ROWLOCK_EINVAL,
-                             "nothing was begun: did rowlock_refresh_begin succeed?");
+                             "no refresh was begun: did rowlock_refresh_begin succeed?");
     if (!code)
         code = ready(connection, error);
     if (code)
         return code;
-    interrupt_fd = connection->interrupt_fd; /* what it was given up for must not end this too */
+    interrupt_fd =
+        connection->interrupt_fd; /* the interrupt that ended the work must not end this */
     connection->interrupt_fd = -1;
     code = mark_failed(connection, refresh, message, error);
     connection->interrupt_fd = interrupt_fd;

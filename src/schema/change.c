@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A change of the schema. Any number of nodes may start one at once: one lock of the engine's own
- * (INSTALL_LOCK; on SQLite the write lock) admits them one after another.
+ * Changes of the schema. Any number of nodes may start one at once: a lock of the engine
+ * (INSTALL_LOCK; on SQLite the write lock) admits one after the other.
  */
 #include "schema/change.h"
 
@@ -21,7 +21,8 @@ static void refused_row(void *data, const struct rowlock_value *columns, unsigne
     *(int *)data = n > 0 && (columns[0].type == ROWLOCK_NULL || strcmp(answer, "0") == 0);
 }
 
-/* A script of many CREATEs counts as one statement, and another installer runs such scripts. */
+/* A script of many CREATEs counts as one statement, and another installer may be running such
+   scripts. */
 static struct rowlock_budget patient_budget(const struct rowlock_connection *connection)
 {
     struct rowlock_budget budget = rowlock__budget(connection);
@@ -59,7 +60,7 @@ int rowlock__leave_install(struct rowlock_connection *connection, int code,
     struct rowlock_outcome outcome = {0};
     int ended;
 
-    budget.interrupt_fd = -1; /* to leave nothing half-done matters more */
+    budget.interrupt_fd = -1; /* finishing is more important than stopping at once */
     if (code) {
         connection->driver->rollback(connection->link, &budget, NULL);
         if (unlock.statement)
@@ -79,7 +80,7 @@ int rowlock__run_piece(struct rowlock_connection *connection, const char *name,
     char *text = NULL;
     int code = rowlock__piece(connection->dialect, name, names, &text, error);
 
-    if (!code && *text) /* not every dialect has every piece */
+    if (!code && *text) /* some dialects lack some pieces */
         code = connection->driver->script(connection->link, text, &budget, error);
     free(text);
     return code ? rowlock__wrap_error(error, code, "schema/%s.sql", name) : ROWLOCK_OK;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A change of the schema, as install and uninstall make it. */
+/* Changes of the schema, for install and uninstall. */
 #ifndef ROWLOCK_CHANGE_H
 #define ROWLOCK_CHANGE_H
 
 #include "schema/text.h"
 #include "session/connection.h"
 
-/* Between these two no other node changes the schema. leave() commits, or for a `code` that is an error rolls
-   back; it returns that code, or that of the COMMIT. */
+/* Between these two no other node changes the schema. leave() commits, or if `code` is an error
+   rolls back; returns that code, or that of the COMMIT. */
 int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock_error *error);
 int rowlock__leave_install(struct rowlock_connection *connection, int code,
                            struct rowlock_error *error);
 
-/* Runs a piece of the schema's text. A dialect that has no such piece has nothing to do. */
+/* Runs a piece of the schema's text. Does nothing if the dialect lacks the piece. */
 int rowlock__run_piece(struct rowlock_connection *connection, const char *name,
                        const struct rowlock_names *names, struct rowlock_error *error);
 
-/* For EDENIED: replaces the advice in `error` by the statement that would let this account do it. */
+/* For EDENIED: replaces the advice in `error` by the GRANT that this account needs. */
 int rowlock__say_needs(struct rowlock_connection *connection, enum rowlock_technique technique,
                        int code, struct rowlock_error *error);
 

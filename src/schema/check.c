@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first lock on a connection: is there a schema, and does this library fit it? */
+/* The first lock on a connection: checks that a schema exists and fits this library. */
 #include "schema/check.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "util/utf8.h"
 #include "util/words.h"
 
-/* Without functions on the server, the chosen table's name must stand in our statements. */
+/* Without functions on the server, the statements must contain the chosen table's name. */
 static int rename_object(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     static const enum rowlock_statement_id with_object[] = {ROWLOCK_SQL_LEFTOVER,
@@ -56,7 +56,7 @@ static int judge(struct rowlock_connection *connection, struct rowlock_error *er
         return rowlock__not_installed(connection, error);
     if (version < ROWLOCK_SCHEMA_VERSION)
         return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                             "the schema is version %d, this library wants %d; run: %s", version,
+                             "the schema is version %d, this library needs %d; run: %s", version,
                              ROWLOCK_SCHEMA_VERSION, rowlock__upgrade_command(connection));
     return rowlock__fail(error, ROWLOCK_ESCHEMA,
                          "the schema is version %d, newer than this library's %d; update rowlock "

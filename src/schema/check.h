@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef ROWLOCK_CHECK_H
+/* Checks the installed schema before a lock. */
 #define ROWLOCK_CHECK_H
 
 #include "session/connection.h"
 
-/* Before a lock: reads it unless it has been, creates it on SQLite, refuses what does not fit
-   (ESCHEMA), and prepares the statements that name a table of the installer's choice. */
+/* Before a lock: reads the schema's version once per connection, creates the schema on SQLite,
+   refuses another version (ESCHEMA), and puts the installer's table name into the statements. */
 int rowlock__check_installed(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* ESCHEMA, and how to install. */
+/* Returns ESCHEMA, with the command that installs. */
 int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* Technique insert: EINVAL where the name is longer than the table's column. Asked after the above. */
+/* Technique insert: EINVAL if the name is longer than the table's column. Call it after the above.
+   */
 int rowlock__check_width(const struct rowlock_connection *connection, const char *name,
                          struct rowlock_error *error);
 
 /*
- * SQLite, in the caller's transaction: one that has read may not become a writer any more, so what is
- * asked first writes, and the schema is looked at afterwards, when the write lock is ours, or when there
- * is no such table. `code` is what the writing came to; returns it, or what is wrong with the schema.
+ * SQLite, in the caller's transaction: a transaction that has read may be unable to become a
+ * writer. So the first statement writes, and the schema is checked afterwards, when the write lock
+ * is ours, or if the table does not exist. `code` is the result of the write; returns it, or the
+ * schema's error.
  */
 int rowlock__check_late(struct rowlock_connection *connection, int code,
                         struct rowlock_error *error);

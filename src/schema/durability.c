@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+/* rowlock_durability: settings of the server that may lose commits. */
 
 #include "schema/check.h"
 #include "session/connection.h"
@@ -7,7 +8,7 @@
 
 struct warning {
     char *text;
-    bool lost; /* there is one, but no memory for it */
+    bool lost; /* out of memory for an existing warning */
 };
 
 static void warning_row(void *data, const struct rowlock_value *columns, unsigned n)
@@ -25,7 +26,7 @@ int rowlock_durability(struct rowlock_connection *connection, char **out,
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code && !out)
-        code = rowlock__fail(error, ROWLOCK_EINVAL, "where is the warning to be put? out is NULL");
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "out must not be NULL");
     if (!code)
         code = rowlock__ask(connection, ROWLOCK_SQL_DURABILITY, NULL, warning_row, &warning, error);
     if (!code && warning.lost)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schema/extension.h"
+/* Whether the schema belongs to a PostgreSQL extension. */
 
 #include <stdlib.h>
 
@@ -64,6 +65,6 @@ int rowlock_extension(struct rowlock_connection *connection, char **out,
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code && !out)
-        code = rowlock__fail(error, ROWLOCK_EINVAL, "where is the version to be put? out is NULL");
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "out must not be NULL");
     return code ? code : rowlock__read_extension(connection, out, error);
 }

@@ -11,8 +11,8 @@
 #include "schema/text.h"
 #include "util/error.h"
 
-/* Where the article's own statements will find it: the default schema of whoever installs. Its name gets into
-   texts, and into the bodies of functions. */
+/* The table is in the installer's default schema, where the article's own statements find it. Its
+   name becomes part of SQL texts, and of the bodies of functions. */
 static int object_name(struct rowlock_connection *connection, const char *table, char *out,
                        size_t size, struct rowlock_error *error)
 {
@@ -30,7 +30,7 @@ static int object_name(struct rowlock_connection *connection, const char *table,
     return code;
 }
 
-/* What another installed before us is fine if it is what we were asked for. */
+/* An existing installation is fine if it matches the request. */
 static int accept_installed(struct rowlock_connection *connection,
                             const struct rowlock_installed *found, enum rowlock_technique technique,
                             int stated, const char *table, struct rowlock_error *error)
@@ -44,21 +44,21 @@ static int accept_installed(struct rowlock_connection *connection,
                              found->version, ROWLOCK_SCHEMA_VERSION);
     if (!found->version && ((stated && found->technique != technique) ||
                             (table && strcmp(table, dot ? dot + 1 : found->object) != 0)))
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "an install or uninstall with technique %s%s%s was cut off; complete "
-                             "it with: rowlock schema install; or remove it with: %s",
-                             rowlock__technique_name(found->technique),
-                             found->object[0] ? " and table " : "", found->object,
-                             rowlock__uninstall_command(connection, false));
+        return rowlock__fail(
+            error, ROWLOCK_EINVAL,
+            "an install or uninstall with technique %s%s%s was interrupted; complete "
+            "it with: rowlock schema install; or remove it with: %s",
+            rowlock__technique_name(found->technique), found->object[0] ? " and table " : "",
+            found->object, rowlock__uninstall_command(connection, false));
     if (stated && found->technique != technique)
         return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "installed already with technique %s; to change it, stop what locks "
+                             "installed already with technique %s; to change it, stop all users "
                              "and run: %s",
                              rowlock__technique_name(found->technique),
                              rowlock__uninstall_command(connection, false));
     if (table && strcmp(table, dot ? dot + 1 : found->object) != 0)
         return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "installed already with table %s; to change it, stop what locks and "
+                             "installed already with table %s; to change it, stop all users and "
                              "run: %s",
                              found->object, rowlock__uninstall_command(connection, false));
     return ROWLOCK_OK;
@@ -78,7 +78,7 @@ static int create(struct rowlock_connection *connection, enum rowlock_technique 
     return code;
 }
 
-/* What CREATE EXTENSION made belongs to the extension, and so must all that is put there. */
+/* An extension owns its objects, so missing ones cannot be created by this account. */
 static int refuse_extension(struct rowlock_connection *connection, const char *missing,
                             struct rowlock_error *error)
 {
@@ -110,12 +110,12 @@ static int hopeless(const char *missing, struct rowlock_error *error)
 static int refuse_unknown(struct rowlock_error *error)
 {
     return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                         "the row of meta is gone, so the technique is not known; run, with the "
+                         "the row of meta is missing, so the technique is unknown; run, with the "
                          "technique T that it had (insert: and its --table): "
                          "rowlock schema install --technique T");
 }
 
-/* Creates what is not there: all of it, what an install that was cut off left undone, or what was dropped. */
+/* Creates the missing objects: all, the rest of an interrupted install, or dropped ones. */
 static int complete(struct rowlock_connection *connection, enum rowlock_technique technique,
                     bool known, const char *object, int version, struct rowlock_error *error)
 {

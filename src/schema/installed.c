@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schema/installed.h"
+/* Reads the version and technique of the installed schema. */
 
 #include <string.h>
 
@@ -36,7 +37,8 @@ static void meta_row(void *data, const struct rowlock_value *columns, unsigned n
     installed->owned = n > 4 ? (int)rowlock__value_number(&columns[4]) : 0;
 }
 
-/* With it travels the question that every connection of ours has to ask once: which session is it? */
+/* In the same round trip as the query for the session's id, which every own connection needs once.
+   */
 static int read_meta(struct rowlock_connection *connection, struct rowlock_installed *found,
                      struct rowlock_error *error)
 {
@@ -54,7 +56,7 @@ static int read_meta(struct rowlock_connection *connection, struct rowlock_insta
     if (before == ROWLOCK_STATE_IDLE)
         rowlock__clean_up(connection, &outcome);
     if (both && code == ROWLOCK_ESCHEMA &&
-        before == ROWLOCK_STATE_IDLE) /* an install was cut off */
+        before == ROWLOCK_STATE_IDLE) /* an install was interrupted */
         code = rowlock__ask(connection, ROWLOCK_SQL_META, NULL, meta_row, found, error);
     return code;
 }

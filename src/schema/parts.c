@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schema/parts.h"
+/* Compares the objects that the schema's text creates with the catalog. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 struct list {
     char **lines; /* NULL: found in the other list */
     size_t n, room;
-    bool failed; /* no memory */
+    bool failed; /* out of memory */
 };
 
 static void add(struct list *list, char *line)
@@ -59,7 +60,7 @@ static void split(const char *text, struct list *list)
     }
 }
 
-/* A function may be there twice, with other parameters: so each line counts once. */
+/* A function may exist twice, with other parameters, so each line counts once. */
 static bool take(struct list *there, const char *line)
 {
     for (size_t i = 0; i < there->n; i++)
@@ -81,7 +82,7 @@ static bool has_table(const struct list *missing, const char *name, size_t lengt
     return false;
 }
 
-/* A column or key; it is not worth a word where its whole table is missing. */
+/* A column or key; not reported if its whole table is missing. */
 static bool is_piece_of_table(const char *line)
 {
     return strncmp(line, "column ", 7) == 0 || strncmp(line, "key ", 4) == 0;
@@ -145,7 +146,8 @@ static int compare(struct list *expected, struct list *there, const char *object
             parts.others = parts.others || (is_relation(line) && !is_meta(line));
         }
     }
-    for (size_t i = 0; i < there->n; i++) /* install was cut off while it tried its privileges */
+    for (size_t i = 0; i < there->n; i++) /* install was interrupted while it tested its privileges
+    */
         if (there->lines[i] && strstr(there->lines[i], " rowlock_installing"))
             parts.any = true;
     if (!missing.failed)

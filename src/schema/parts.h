@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which objects of the schema are there, and which are missing: those in its text against the catalog's. */
+/* The existing and missing objects of the schema: its text compared with the catalog. */
 #ifndef ROWLOCK_PARTS_H
 #define ROWLOCK_PARTS_H
 
@@ -8,14 +8,15 @@
 struct rowlock_parts {
     /* For people: "table waiter, view waiters"; NULL: nothing is missing; malloc'd. */
     char *missing;
-    bool any;     /* an object is there, and not only the table of technique insert */
-    bool others;  /* a table, view or sequence other than meta is there */
+    bool any;      /* an object exists other than the table of technique insert */
+    bool others;   /* a table, view or sequence other than meta exists */
     bool relation; /* a table or view is missing */
     /* An existing table lacks a column or key: install cannot create that. */
     bool hopeless;
 };
 
-/* `object`: the table of technique insert, as it is in statements. After an error nothing is to be freed. */
+/* `object`: the table of technique insert, as in statements. After an error nothing is to be freed.
+   */
 int rowlock__read_parts(struct rowlock_connection *connection, enum rowlock_technique technique,
                         const char *object, struct rowlock_parts *out, struct rowlock_error *error);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schema/text.h"
+/* The schema's SQL text, for install, print and CREATE EXTENSION. */
 
 #include <ctype.h>
 #include <stdio.h>
@@ -51,8 +52,8 @@ size_t rowlock__install_pieces(enum rowlock_technique technique, const char *out
     return n;
 }
 
-/* The beginnings of statements that fail where their object is there, and what goes after their first word
-   or at their end. A text that says IF NOT EXISTS or OR REPLACE needs nothing. */
+/* Statements that fail if their object exists, by their first words, and the text to insert after
+   the first word or at the end. Statements with IF NOT EXISTS or OR REPLACE need no change. */
 static const struct {
     const char *head;
     size_t at;
@@ -76,7 +77,7 @@ static const char *insertion(const char *line, size_t *at)
     return NULL;
 }
 
-/* Statements begin at the left edge; the text is freed. */
+/* Statements begin in the first column; frees the text. */
 static char *made_repeatable(char *text)
 {
     size_t lines = 1, length = strlen(text), at = 0, n;
@@ -122,7 +123,7 @@ int rowlock__plan_technique(const struct rowlock_dialect *dialect, const struct 
     enum rowlock_technique technique = plan ? plan->technique : ROWLOCK_DEFAULT;
 
     if ((int)technique < ROWLOCK_DEFAULT || technique > ROWLOCK_INSERT)
-        return rowlock__fail(error, ROWLOCK_EINVAL, "no such technique: %d", (int)technique);
+        return rowlock__fail(error, ROWLOCK_EINVAL, "unknown technique %d", (int)technique);
     if (technique == ROWLOCK_DEFAULT && plan && plan->table)
         technique = ROWLOCK_INSERT;
     if (technique == ROWLOCK_DEFAULT)
@@ -130,7 +131,7 @@ int rowlock__plan_technique(const struct rowlock_dialect *dialect, const struct 
     if (!find_piece(dialect, rowlock__technique_name(technique)))
         return not_offered(dialect, technique, error);
     if (plan && plan->table && technique != ROWLOCK_INSERT)
-        return rowlock__fail(error, ROWLOCK_EINVAL, "a table goes with technique insert only");
+        return rowlock__fail(error, ROWLOCK_EINVAL, "a table requires technique insert");
     if (plan && plan->table && !rowlock__is_identifier(plan->table))
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "'%s' is not a plain table name (letters, digits, _; no schema)",
@@ -189,8 +190,8 @@ static int join(const struct rowlock_dialect *dialect, const char *const *parts,
     return code;
 }
 
-/* "header", then what install runs, then the grants, then "footer": whole when run by hand. Or what
-   CREATE EXTENSION runs. */
+/* "header", the pieces that install runs, the grants, "footer": complete for running by hand. Or
+   the script of CREATE EXTENSION. */
 static int join_schema(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
                        int extension, const struct rowlock_names *names, char **out,
                        struct rowlock_error *error)
@@ -198,7 +199,7 @@ static int join_schema(const struct rowlock_dialect *dialect, enum rowlock_techn
     const char *parts[N_PARTS] = {extension ? "extension_begin" : "header"};
     size_t n = 1 + rowlock__install_pieces(technique, parts + 1);
 
-    if (extension) { /* the GRANTs are its owner's, and so is the COMMIT */
+    if (extension) { /* its owner grants, and CREATE EXTENSION commits */
         parts[n++] = "extension_end";
     } else {
         parts[n++] = "grants";
@@ -227,7 +228,7 @@ int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_tech
     return *out ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
 }
 
-/* A dump of the database names the extension, not how it was made: there is one technique. */
+/* A dump of the database contains the extension's name only, so an extension has one technique. */
 static int check_extension(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
                            struct rowlock_error *error)
 {
@@ -248,7 +249,7 @@ static int is_host(const char *text)
     return *text && strlen(text) < 80 && strspn(text, HOST_CHARACTERS) == strlen(text);
 }
 
-/* A plain name; on MariaDB and MySQL also user@host, which is quoted. */
+/* A plain name; on MariaDB and MySQL also user@host, which is then quoted. */
 static int role_name(const struct rowlock_dialect *dialect, const char *role, char *out,
                      size_t size, struct rowlock_error *error)
 {

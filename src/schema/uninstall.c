@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uninstall: removes what install made, whole or not, once nobody has anything there or it is forced. */
+/* rowlock_uninstall: removes the schema, complete or not, if it is unused or removal is forced. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* "leases: 2 (backup, farm); counters: 1 (invoice)" */
 struct reasons {
-    char text[330]; /* the error has room for it, and for what to do */
+    char text[330]; /* fits into the error together with the advice */
     size_t length;
 };
 
@@ -44,8 +44,8 @@ static int ask_in_use(struct rowlock_connection *connection, struct rowlock_erro
     return code;
 }
 
-/* What is in use cannot be asked where a table is missing. An install that was never complete has no users; its
-   row of meta tells it from a damaged schema. */
+/* If a table is missing, use cannot be queried. An install that was never complete has no users;
+   its row of meta distinguishes it from a damaged schema. */
 static int refuse_in_use(struct rowlock_connection *connection, const struct rowlock_parts *parts,
                          const struct rowlock_installed *found, struct rowlock_error *error)
 {
@@ -53,37 +53,37 @@ static int refuse_in_use(struct rowlock_connection *connection, const struct row
 
     if (!found->version && !found->technique && parts->others)
         return rowlock__fail(error, ROWLOCK_EBUSY,
-                             "the row of meta is gone, so it cannot be seen whether rowlock is in "
+                             "the row of meta is missing, so it is unknown whether rowlock is in "
                              "use; to remove all of it nevertheless, run: %s",
                              rowlock__uninstall_command(connection, true));
     if (parts->relation && !found->version)
         return ROWLOCK_OK;
     if (parts->relation)
-        return rowlock__fail(
-            error, ROWLOCK_ESCHEMA,
-            "the schema is damaged, so it is not known who uses it: %s missing; run: "
-            "rowlock schema install, or remove it as it is: rowlock schema "
-            "uninstall --force",
-            parts->missing);
+        return rowlock__fail(error, ROWLOCK_ESCHEMA,
+                             "the schema is damaged, so its use is unknown: %s missing; run: "
+                             "rowlock schema install, or remove it as it is: rowlock schema "
+                             "uninstall --force",
+                             parts->missing);
     code = ask_in_use(connection, error);
     if (!code && rowlock__sql(connection, ROWLOCK_SQL_UNINSTALL_LOCK)) {
         code = rowlock__ask(connection, ROWLOCK_SQL_UNINSTALL_LOCK, NULL, NULL, NULL, error);
-        if (!code) /* somebody may have come before the lock did */
+        if (!code) /* use may have begun before the lock was taken */
             code = ask_in_use(connection, error);
     }
     return code;
 }
 
-/* DROP SCHEMA would be refused by the server, and DROP EXTENSION is for its owner to run. */
+/* The server would refuse DROP SCHEMA; DROP EXTENSION is left to its owner. */
 static int refuse_extension(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     char *version = NULL;
     int code = rowlock__read_extension(connection, &version, error);
 
     if (!code && version)
-        code = rowlock__fail(error, ROWLOCK_EINVAL,
-                             "rowlock is here as an extension; its owner removes it in SQL: DROP "
-                             "EXTENSION rowlock");
+        code =
+            rowlock__fail(error, ROWLOCK_EINVAL,
+                          "rowlock is installed as an extension; its owner removes it in SQL: DROP "
+                          "EXTENSION rowlock");
     free(version);
     return code;
 }
@@ -101,7 +101,7 @@ static int drop(struct rowlock_connection *connection, const struct rowlock_inst
     return code;
 }
 
-/* With force a table meta that cannot be read is as good as none. */
+/* With force an unreadable table meta counts as none. */
 static int remove_all(struct rowlock_connection *connection, bool force,
                       struct rowlock_error *error)
 {

@@ -31,8 +31,7 @@ int rowlock_installed(struct rowlock_connection *connection, enum rowlock_techni
     int code = find_current(connection, error);
 
     if (!code && !out)
-        code =
-            rowlock__fail(error, ROWLOCK_EINVAL, "where is the technique to be put? out is NULL");
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "out must not be NULL");
     if (!code)
         *out = connection->installed.technique;
     return code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing a connection, by URL or around a native handle. */
+/* Opens and closes connections, by URL or around a native handle. */
 #include "session/connection.h"
 
 #include <pthread.h>
@@ -160,7 +160,7 @@ void rowlock_close(struct rowlock_connection *connection)
     if (!connection)
         return;
     rowlock_close(connection->second);
-    /* in a child, closing would say goodbye in the parent's name */
+    /* closing in a child process would end the parent's session */
     if (connection->link && connection->pid == getpid())
         connection->driver->close(connection->link);
     for (size_t i = 0; i < ROWLOCK_SQL_COUNT; i++)
@@ -179,7 +179,7 @@ int rowlock__second(struct rowlock_connection *connection, struct rowlock_connec
                                       .database = connection->database};
     int code = ROWLOCK_OK;
 
-    /* it may have been idle for hours, and the server may have tired of it */
+    /* after hours of idling the server may have closed it */
     if (connection->second && rowlock_ping(connection->second, NULL) == ROWLOCK_ECONN) {
         rowlock_close(connection->second);
         connection->second = NULL;

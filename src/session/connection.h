@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection: a driver's link, what the server speaks, and what is installed there. */
+/* A connection: a driver's link, the server's dialect, and the installed schema. */
 #ifndef ROWLOCK_CONNECTION_H
 #define ROWLOCK_CONNECTION_H
 
@@ -11,13 +11,13 @@
 
 #define ROWLOCK_SCHEMA_VERSION 1
 
-/* What rowlock_meta says. */
+/* The contents of rowlock_meta. */
 struct rowlock_installed {
     int version; /* 0: nothing is installed */
     enum rowlock_technique technique;
-    char object[200]; /* technique insert: its table, as it stands in statements */
-    int id_width;     /* and how many characters a name may have there; 0: no limit of its own */
-    int owned;        /* and we created it; told only where uninstall is left to the library */
+    char object[200]; /* technique insert: its table, as in statements */
+    int id_width;     /* maximum length of a name there in characters; 0: no limit */
+    int owned;        /* rowlock created it; known only if the library does the uninstall */
 };
 
 struct rowlock_group; /* lease/group.h */
@@ -25,45 +25,45 @@ struct rowlock_group; /* lease/group.h */
 struct rowlock_connection {
     const struct rowlock_driver *driver;
     const struct rowlock_dialect *dialect;
-    struct rowlock_link *link; /* NULL: a member of a group, whose own session was not needed yet */
+    struct rowlock_link *link;   /* NULL: a member of a group without its own session yet */
     struct rowlock_group *group; /* NULL: none */
-    pid_t pid; /* who opened it: a session must not be used on both sides of a fork */
+    pid_t pid; /* the process that opened it: a session must not be used on both sides of a fork */
     int wrapped;
-    char *url;      /* where a second one may be opened; NULL: nowhere */
+    char *url;      /* for a second connection; NULL: none */
     char *database; /* options->database */
     rowlock_duration connect_ms, statement_ms;
     int interrupt_fd;
-    int64_t deadline_ms; /* of the wait that is under way; 0: none that binds statements */
+    int64_t deadline_ms;               /* of the current wait; 0: none that limits statements */
     struct rowlock_connection *second; /* opened when first needed */
     int checked;                       /* `installed` was read and fits this library */
     struct rowlock_installed installed;
     int64_t
-        session; /* the server's own number and start of it; 0: not asked, < 0: not to be known */
+        session; /* the server's own id of it, with its start; 0: not asked yet, < 0: unknowable */
     char session_start[64];
-    /* With another table name; text NULL: as in the dialect. */
+    /* Statements with another table name; text NULL: as in the dialect. */
     struct rowlock_statement renamed[ROWLOCK_SQL_COUNT];
 };
 
-/* Makes a connection of a URL, or of a native handle (`driver` is then its driver's name). */
+/* Makes a connection from a URL, or from a native handle (`driver` is then its driver's name). */
 int rowlock__connect(const char *driver, void *handle, const char *url,
                      const struct rowlock_options *options, struct rowlock_connection **out,
                      struct rowlock_error *error);
 
-/* One of the same kind as `like`, and to the same place, but without a session: rowlock__ready opens it.
+/* A connection like `like`, to the same server, but without a session: rowlock__ready opens it.
    ENOMEM. */
 int rowlock__connect_later(const struct rowlock_connection *like, struct rowlock_connection **out,
                            struct rowlock_error *error);
 
-/* The driver's, and DEAD where there is no session. */
+/* The driver's state, or DEAD if there is no session. */
 enum rowlock_state rowlock__state(const struct rowlock_connection *connection);
-/* Is the database that was opened gone for good (driver.h, replaced)? Then every lease in it is lost: ELOST. */
+/* ELOST if the opened database is gone for good (driver.h, replaced): every lease in it is lost. */
 int rowlock__check_replaced(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* ESERVER where no lock can be kept: a standby, a read-only server, a Galera node. */
+/* ESERVER if the server cannot keep locks: a standby, a read-only server, a Galera node. */
 int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* The second connection; EUNPREPARED-like callers decide what to do without. NULL and no error: no
-   URL is known. */
+/* The second connection. NULL and no error: no URL is known, and the caller decides what to do
+   without. */
 int rowlock__second(struct rowlock_connection *connection, struct rowlock_connection **out,
                     struct rowlock_error *error);
 
@@ -71,56 +71,56 @@ int rowlock__second(struct rowlock_connection *connection, struct rowlock_connec
 const struct rowlock_statement *rowlock__sql(const struct rowlock_connection *connection,
                                              enum rowlock_statement_id id);
 
-/* The limit of a statement that is not a wait. */
+/* The time limit of a statement that is not a wait. */
 struct rowlock_budget rowlock__budget(const struct rowlock_connection *connection);
 
-/* From now until rowlock__wait_ends, statements go but little beyond `deadline_ms`: a server that does
-   not answer must not hold who waits with a limit. Nothing changes on a wrapped connection, which would
-   be lost to its owner, nor for ROWLOCK_NEVER. */
+/* Until rowlock__wait_ends, statements end soon after `deadline_ms`, so that a silent server does
+   not delay a caller with a time limit. No effect on a wrapped connection, which its owner would
+   lose, nor for ROWLOCK_NEVER. */
 void rowlock__wait_begins(struct rowlock_connection *connection, int64_t deadline_ms);
 void rowlock__wait_ends(struct rowlock_connection *connection);
 
 #define ROWLOCK_LATE_MS 2000 /* a busy server is not a dead one */
 
 /* The budget of a statement under that deadline: until `late_ms` after it was sent, or
-   ROWLOCK_LATE_MS after the deadline, and a moment to be cancelled. */
+   ROWLOCK_LATE_MS after the deadline, plus a moment for cancelling it. */
 struct rowlock_budget rowlock__in_time(const struct rowlock_connection *connection,
                                        struct rowlock_budget budget, int64_t late_ms);
 
-/* A session given up at a deadline: what did not come was the server, not the lock. The code: ECONN, and
-   in `error`, for ETIMEDOUT. */
+/* The code after a session was given up at a deadline: not the lock was late, but the server.
+   ETIMEDOUT becomes ECONN, also in `error`. */
 int rowlock__given_up(const struct rowlock_connection *connection, int code,
                       struct rowlock_error *error);
 
-/* EINVAL when used in another process; ECONN when lost; EINTX, ENOTX, EABORTED when the state of
-   its transaction is not `wanted` (IDLE or OPEN), as far as the client library can tell. */
+/* EINVAL in another process; ECONN if lost; EINTX, ENOTX, EABORTED if the transaction's state is
+   not `wanted` (IDLE or OPEN), as far as the client library knows. */
 int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
                    struct rowlock_error *error);
 
-/* The same, IDLE; but of a member of a group that has no session yet it says ECONN, as of one that was lost: for who
-   opens another within a time limit of his own. */
+/* The same for IDLE; but for a member of a group without a session it returns ECONN, as for a lost
+   one: for callers that open another one within their own time limit. */
 int rowlock__ready_or_lost(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* One statement without a transaction of ours around it, within the usual limit. */
+/* One statement without a transaction of ours, within the usual time limit. */
 int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
                  const struct rowlock_value *values, rowlock_row *row, void *data,
                  struct rowlock_error *error);
 
-/* Rolls back what a failure left open, keeping `error` as it is. */
+/* Rolls back a transaction that a failure left open; keeps `error`. */
 void rowlock__clean_up(struct rowlock_connection *connection,
                        const struct rowlock_outcome *outcome);
 
-/* The same for a transaction that was all ours: `error` says that none is open any more, or that the
+/* The same for a transaction of ours: `error` then reports that no transaction is open, or that the
    connection is dead. Returns `code`. */
 int rowlock__cleaned_up(struct rowlock_connection *connection,
                         const struct rowlock_outcome *outcome, int code,
                         struct rowlock_error *error);
 
-/* Is interrupt_fd readable now? */
+/* Whether interrupt_fd is readable now. */
 int rowlock__was_interrupted(const struct rowlock_connection *connection);
 
-/* Whether an operator (KILL QUERY, pg_cancel_backend) or a limit of the server's ended the statement that
-   failed with `code`, not our own `deadline_ms`, nor an interrupt. The session can be used. */
+/* Whether an operator (KILL QUERY, pg_cancel_backend) or a limit of the server ended the statement
+   that failed with `code`, not our own `deadline_ms`, nor an interrupt. The session is usable. */
 bool rowlock__was_cancelled(const struct rowlock_connection *connection, int code,
                             int64_t deadline_ms);
 

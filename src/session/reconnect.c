@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session/reconnect.h"
+/* Replaces a lost session by a new one in the same connection. */
 
 #include <string.h>
 
@@ -30,7 +31,7 @@ bool rowlock__session_question(struct rowlock_connection *connection, struct row
 
 void rowlock__session_answered(struct rowlock_connection *connection)
 {
-    /* another number: a pooler stands between, and that session serves others too */
+    /* another id: a pooler is in between, and that session serves other clients too */
     if (connection->session == 0 ||
         connection->session != connection->driver->number(connection->link))
         connection->session = -1;
@@ -49,7 +50,7 @@ int rowlock__learn_session(struct rowlock_connection *connection, struct rowlock
     return code;
 }
 
-/* The new session takes the place of the old one. */
+/* The new session replaces the old one. */
 static struct rowlock_link *put_link(struct rowlock_connection *connection,
                                      struct rowlock_link *link)
 {
@@ -76,10 +77,10 @@ static int open_another(struct rowlock_connection *connection, int64_t deadline_
     if (code || dialect == connection->dialect)
         return code;
     connection->driver->close(*out);
-    return rowlock__fail(error, ROWLOCK_ECONN, "another kind of server answers at this URL now");
+    return rowlock__fail(error, ROWLOCK_ECONN, "another kind of server now answers at this URL");
 }
 
-/* What the lost session holds or waits for there would stand until its server notices. */
+/* Locks and queue positions of the lost session would last until its server notices the loss. */
 static void end_session(struct rowlock_connection *connection)
 {
     struct rowlock_value values[] = {
@@ -94,7 +95,7 @@ static void end_session(struct rowlock_connection *connection)
     connection->session = 0;
 }
 
-/* A server that answers no more, now that it has let us in, must not cost more time than there is. */
+/* A server that accepts the connection and then falls silent must not exceed the time limit. */
 static int greet(struct rowlock_connection *connection, int64_t deadline_ms,
                  struct rowlock_error *error)
 {

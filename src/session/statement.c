@@ -26,14 +26,14 @@ int rowlock__check_replaced(struct rowlock_connection *connection, struct rowloc
         "the database file was deleted or replaced, and every lease in it is lost");
 }
 
-/* A standby, a read-only server, a Galera node: said at once, not at the first lock. */
+/* A standby, a read-only server or a Galera node is reported on opening, not at the first lock. */
 int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     char *why = NULL;
     int code = rowlock__ask(connection, ROWLOCK_SQL_SERVER, NULL, rowlock__take_text, &why, error);
 
     if (!code && why)
-        code = rowlock__fail(error, ROWLOCK_ESERVER, "no lock can be kept on this server: %s", why);
+        code = rowlock__fail(error, ROWLOCK_ESERVER, "this server cannot keep a lock: %s", why);
     free(why);
     return code;
 }
@@ -137,7 +137,7 @@ void rowlock__clean_up(struct rowlock_connection *connection, const struct rowlo
 {
     struct rowlock_budget budget = rowlock__budget(connection);
 
-    budget.interrupt_fd = -1; /* to leave nothing half-done matters more */
+    budget.interrupt_fd = -1; /* finishing is more important than stopping at once */
     if (outcome->left != ROWLOCK_TX_NONE && outcome->left != ROWLOCK_TX_GONE &&
         outcome->left != ROWLOCK_TX_DEAD)
         connection->driver->rollback(connection->link, &budget, NULL);

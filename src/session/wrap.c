@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caller's own PGconn, MYSQL or sqlite3 as a connection, and the way back to it. */
+/* Wraps the caller's own PGconn, MYSQL or sqlite3 as a connection, and returns the native handle.
+   */
 #include <string.h>
 
 #include "session/connection.h"

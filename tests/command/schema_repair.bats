@@ -341,7 +341,7 @@ token() { # acquires and releases a lease
                 run rowlock schema install --technique $other
                 echo "$output"
                 [ "$status" = 64 ]
-                [[ $output == *"was cut off"*"rowlock schema uninstall"* ]]
+                [[ $output == *"was interrupted"*"rowlock schema uninstall"* ]]
                 run rowlock schema install
                 echo "$output"
                 [ "$status" = 0 ]

@@ -80,7 +80,7 @@ TEST(what_was_lost_or_not_started_is_an_error_and_the_next_one_makes_it)
         const char *error;
     } ends[] = {{ROWLOCK_RUN_LOST, "the lock was lost"},
                 {ROWLOCK_RUN_NOTSTARTED, "it was not started"},
-                {ROWLOCK_RUN_TIMEDOUT, "it took longer than it may, and was stopped"}};
+                {ROWLOCK_RUN_TIMEDOUT, "it exceeded its time limit and was stopped"}};
     struct making making;
 
     for (int i = 0; i < 3; i++) {

@@ -108,7 +108,7 @@ static void say_how(const struct ending *ending, char *out, size_t size)
         snprintf(out, size, "the command was not started");
         break;
     case ROWLOCK_RUN_TIMEDOUT:
-        snprintf(out, size, "it took longer than it may, and was stopped");
+        snprintf(out, size, "it exceeded its time limit and was stopped");
         break;
     default:
         snprintf(out, size, ending->exit > 128 ? "killed by signal %d" : "exit %d",
