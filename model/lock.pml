@@ -19,8 +19,8 @@
  *
  * THE CODE. The names are those of PostgreSQL's functions (sql/postgresql/schema/). MariaDB's
  * procedures are called rowlock_..., SQLite's statements are in sql/sqlite.
- *   take_T            rowlock.take (native: pg_advisory_xact_lock[_shared]; row: FOR UPDATE / FOR
- *                     SHARE), which a grant calls through rowlock.take_all
+ *   take_T            rowlock.name_lock (native: pg_advisory_xact_lock[_shared]; row: FOR UPDATE / FOR
+ *                     SHARE), which a grant calls through rowlock.name_lock_all
  *   plain_read, look  rowlock.look_lease of a grant, rowlock.look of a transaction lock
  *                     (rowlock.leased, rowlock.expired)
  *   sweep             rowlock.sweep for each token: under T, in rowlock.clear_lease of a grant, or in
@@ -31,7 +31,7 @@
  *   Renewer           rowlock.renew
  *   Ender             rowlock.release, rowlock.break with now (rowlock.remove_lease)
  *   Fenced            rowlock.fence
- *   Own               rowlock.take_own
+ *   Own               rowlock.lock_own_lease
  *   Locker            rowlock.begin_lock (begin-and-lock); rowlock.lock and rowlock.wait_lease
  *                     (lock-later)
  *
@@ -152,7 +152,7 @@ inline sweep(x) {
   do
   :: tk > NTOK -> break
   :: else ->
-     if                                       /* DELETE FROM beat WHERE token = tk AND expires <= clock */
+     if                                       /* DELETE FROM heartbeat WHERE token = tk AND expires <= clock */
 #ifdef M5
      :: d_step { bC[tk] && bX[tk]==0 -> bX[tk]=me; bDel[tk]=1; swept=swept|BIT(tk); res=GONE }
 #else
@@ -212,7 +212,7 @@ inline look(x, set) { d_step { plain_read(x, set);
  */
 proctype Acquirer(byte me; bool x) { LOCALS;
   presweep(x);                                                                    /* rowlock.expired, rowlock.sweep: own transactions */
-  take_T(x);                                                                      /* rowlock.take_all */
+  take_T(x);                                                                      /* rowlock.name_lock_all */
 #if !defined(M1) && !defined(M6)
   sweep(x);                                                                       /* rowlock.clear_lease */
 #endif
@@ -231,7 +231,7 @@ dead: skip; FINISH }
 inline pick() { atomic { (maxAny > 0 || done+NR+NE+NF+NO >= NPROC);                /* some token ever granted */
   if :: maxAny>=1 -> tok=1 :: maxAny>=2 -> tok=2 :: maxAny>=3 -> tok=3 :: maxAny==0 -> goto dead fi } }
 
-proctype Renewer(byte me) { LOCALS;                                                /* rowlock.renew: UPDATE beat ... WHERE token = tok */
+proctype Renewer(byte me) { LOCALS;                                                /* rowlock.renew: UPDATE heartbeat ... WHERE token = tok */
   pick();
 #ifndef M4
   if :: d_step { bC[tok] && RENEWABLE(tok) -> skip } :: else -> goto dead fi;                                          /* predicate on the version it sees */
@@ -254,7 +254,7 @@ proctype Ender(byte me) { LOCALS;                                               
 #ifdef KEEPER
   fdone == NF+NO;
 #endif
-  /* DELETE FROM beat WHERE token = tok; DELETE FROM lease WHERE token = tok */
+  /* DELETE FROM heartbeat WHERE token = tok; DELETE FROM lease WHERE token = tok */
   if :: d_step { bX[tok]==0 && bC[tok] -> bX[tok]=me; bDel[tok]=1 } :: !bC[tok] -> goto dead :: CRASHES -> goto dead fi;
   if :: d_step { (lX[tok]==0||lX[tok]==me) && lS[tok]==0 -> lX[tok]=me; lDel[tok]=1 } :: CRASHES -> goto dead fi;
   if :: atomic { gA[tok]=0; commit() } :: CRASHES fi;
@@ -276,7 +276,7 @@ proctype Fenced(byte me) { LOCALS;
   if :: d_step { inF[tok]--; lS[tok] = lS[tok] & ~BIT(me); tS = tS & ~BIT(me) } fi; /* COMMIT, ROLLBACK or crash: the same */
 dead: skip; d_step { fdone++ }; FINISH }
 
-proctype Own(byte me) { LOCALS;                                                    /* rowlock.take_own, and what is done under it */
+proctype Own(byte me) { LOCALS;                                                    /* rowlock.lock_own_lease, and what is done under it */
   pick();
   if :: lExcl[tok] -> skip :: else -> goto dead fi;
   if
@@ -291,7 +291,7 @@ dead: skip; d_step { fdone++ }; FINISH }
 proctype Locker(byte me; bool x) { LOCALS; bool later; byte n;
   if :: later = 0 :: later = 1 fi;                                                 /* begin-and-lock / lock-later */
   if :: !later -> presweep(x) :: else fi;
-  take_T(x);                                                                       /* rowlock.take */
+  take_T(x);                                                                       /* rowlock.name_lock */
 again: skip;                                                                       /* rowlock.wait_lease */
 #if !defined(M2) && !defined(M6)
   sweep(x);

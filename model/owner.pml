@@ -34,7 +34,7 @@ inline adopt() {                  /* rowlock.adopt: a plain read; an existing le
 
 proctype Trip(byte me) { byte i, n;
   adopt();
-  /* rowlock.take_all: the advisory lock on the owner id, then T; either may time out, or the
+  /* rowlock.name_lock_all: the advisory lock on the owner id, then T; either may time out, or the
      session may die */
 #if !defined(M1) && !defined(EXCL)
   if :: atomic { own==0 -> own = me } :: goto dead fi;
@@ -52,7 +52,7 @@ proctype Trip(byte me) { byte i, n;
 dead: skip; d_step { finish(); n = 0 } }
 
 proctype Stranger(byte me) { byte i, n;
-  if :: atomic { tX==0 && tS==0 -> tX = me } :: goto dead fi;                       /* rowlock.take */
+  if :: atomic { tX==0 && tS==0 -> tX = me } :: goto dead fi;                       /* rowlock.name_lock */
   skip; d_step { read_rows() }                                                      /* rowlock.look_lease */
   if :: n -> goto dead :: else fi;
   if :: d_step { strange = 1; finish(); check() } :: skip fi;

@@ -121,7 +121,7 @@ inline sweep() {
   :: d_step { tk<=NTOK && !(todo & BIT(tk)) -> tk++ }
   :: tk>NTOK -> break
   :: tk<=NTOK && (todo & BIT(tk)) ->
-     if                                       /* DELETE FROM beat WHERE token = tk AND expires <= clock_timestamp() */
+     if                                       /* DELETE FROM heartbeat WHERE token = tk AND expires <= clock_timestamp() */
      :: d_step { bC[tk] && !bExp[tk] -> res=0 }
      :: d_step { bC[tk] && bExp[tk] && (bX[tk]==0 || bX[tk]==me) -> bX[tk]=me; bDel[tk]=1; res=1 }
      :: d_step { !bC[tk] -> res=1 }
@@ -136,7 +136,7 @@ inline sweep() {
      d_step { res = 0; tk++ }
   od }
 
-inline take_T() {                /* rowlock.take: pg_advisory_xact_lock, or ..._shared for a shared lease; the row lock under technique row */
+inline take_T() {                /* rowlock.name_lock: pg_advisory_xact_lock, or ..._shared for a shared lease; the row lock under technique row */
   if
   :: d_step { (mode==X || mode==P && tpx) && tX==0 && tS==0 -> tX=me }
   :: d_step { (mode==S || mode==P && !tpx) && tX==0 -> tS=tS|BIT(me) }
@@ -169,7 +169,7 @@ proctype Granter(byte me; byte mode; byte k) { byte i, j, tk, todo, held, live, 
   }
   if :: todo -> goto dead :: else fi;         /* leased: ROLLBACK */
   d_step { seq++; tok = seq }                 /* rowlock.next_number: the token, after T */
-  d_step { lX[tok]=me; lIns[tok]=1; lMode[tok]=mode; lN[tok]=k; bX[tok]=me; bIns[tok]=1 }   /* rowlock.insert_lease: k rows; beat */
+  d_step { lX[tok]=me; lIns[tok]=1; lMode[tok]=mode; lN[tok]=k; bX[tok]=me; bIns[tok]=1 }   /* rowlock.insert_lease: k rows; heartbeat */
   if :: atomic { commit(); granted = tok } :: skip fi; /* or the session died before COMMIT */
 dead: rollback(); d_step { done++; tok=0; todo=0; held=0; live=0; tk=0; hard=0; res=0 } }
 
@@ -178,20 +178,20 @@ inline pick() {                  /* any token ever granted: of a live holder, or
   if :: granted>=1 -> tok=1 :: granted>=2 -> tok=2 :: granted>=3 -> tok=3 :: granted>=4 -> tok=4 :: granted==0 -> goto dead fi }
 
 proctype Renewer(byte me) { byte i, j, held, sure, tok;
-  pick();                                     /* rowlock.renew: UPDATE beat SET expires = greatest(...) WHERE token = tok AND NOT stop */
+  pick();                                     /* rowlock.renew: UPDATE heartbeat SET expires = greatest(...) WHERE token = tok AND NOT stop */
   if :: bC[tok] :: !bC[tok] -> goto dead fi;
   if :: d_step { bX[tok]==0 && bC[tok] -> bX[tok]=me; bUpd[tok]=1 } :: bX[tok]==0 && !bC[tok] -> goto dead :: goto dead fi;
   if :: commit() :: skip fi;                  /* a slow disk: time passes before this COMMIT */
 dead: rollback(); d_step { done++; tok=0 } }
 
 proctype Ender(byte me) { byte i, j, held, sure, tok;
-  pick();                                     /* rowlock.release: DELETE FROM beat WHERE token = tok; DELETE FROM lease WHERE token = tok */
+  pick();                                     /* rowlock.release: DELETE FROM heartbeat WHERE token = tok; DELETE FROM lease WHERE token = tok */
   if :: d_step { bX[tok]==0 && bC[tok] -> bX[tok]=me; bDel[tok]=1; gA[tok]=0 } :: !bC[tok] -> goto dead :: goto dead fi;
   if :: d_step { lX[tok]==0 -> lX[tok]=me; lDel[tok]=1 } :: goto dead fi;
   if :: commit() :: skip fi;
 dead: rollback(); d_step { done++; tok=0 } }
 
-proctype Clock() { byte i, held, live, k, me, mode, tk, todo; bool res, hard, lt;      /* any beat may expire at any moment; its holder knows when (P5) */
+proctype Clock() { byte i, held, live, k, me, mode, tk, todo; bool res, hard, lt;      /* any heartbeat may expire at any moment; its holder knows when (P5) */
 end: do
   :: atomic { gA[1] || bC[1] && !bExp[1] -> gA[1]=0; bExp[1]=bC[1] }
 #if NTOK > 1

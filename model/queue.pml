@@ -14,8 +14,8 @@
  * THE CODE. The steps are those of the state machine in src/lease, the statements those of
  * src/dialect/dialect.h.
  *   fast      rowlock.grant_lease with ticket 0
- *   enqueue   rowlock.enqueue (the ticket's session lock before its COMMIT: rowlock.add_mark)
- *   look      rowlock.place; it also answers a roll call (rowlock.place clears waiter.called)
+ *   enqueue   rowlock.enqueue (the ticket's session lock before its COMMIT: rowlock.session_lock)
+ *   look      rowlock.place; it also answers a roll call (rowlock.place clears waiter.roll_call)
  *   await     blocking on slock[pred] or tlock[h]: rowlock.await (kind 0, 1), which removes a ticket
  *             whose session lock is free (rowlock.remove_dead)
  *   turn      await, kind 1, and then T without a look between: rowlock.turn, with rowlock.seize for
@@ -26,7 +26,7 @@
  *             in its queue. The third strikes: it removes the tickets whose waiters did not answer.
  *   grant     wantT, then rowlock.grant_any with the ticket and wait_ms, rowlock.look_queue under T,
  *             COMMIT in a second round trip, which releases the ticket's session lock
- *             (rowlock.drop_mark)
+ *             (rowlock.session_unlock)
  *   release   rowlock.release, which also releases the token's session lock
  *   withdraw  rowlock.withdraw
  * On SQLite and behind a pooler there are no session locks: every wait ends by itself (BOUND), and

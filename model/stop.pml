@@ -28,7 +28,7 @@ bool lost, frozen, dead, granted, overlap;
 #endif
 
 /*
- * rowlock.renew: UPDATE beat SET expires = greatest(expires, clock + ttl) WHERE token = T AND NOT
+ * rowlock.renew: UPDATE heartbeat SET expires = greatest(expires, clock + ttl) WHERE token = T AND NOT
  * stop. The predicate is tested before the row lock, and again after it was acquired (EvalPlanQual;
  * InnoDB locks first).
  */
@@ -70,12 +70,12 @@ proctype Zombie() { bool ok; renew(2, ok) }
 proctype Operator() {
   atomic { bX==0 -> if :: bC -> bX = 3 :: else -> stopped = 1; goto over fi };      /* rowlock.break */
 #ifdef NOW
-  d_step { bC = 0; lC = 0; bX = 0; stopped = 1 }                                    /* DELETE beat, lease; COMMIT */
+  d_step { bC = 0; lC = 0; bX = 0; stopped = 1 }                                    /* DELETE heartbeat, lease; COMMIT */
 #else
 #ifdef M2
   d_step { bX = 0; stopped = 1 }
 #else
-  d_step { bStop = 1; bX = 0; stopped = 1 }                                         /* UPDATE beat SET stop; COMMIT */
+  d_step { bStop = 1; bX = 0; stopped = 1 }                                         /* UPDATE heartbeat SET stop; COMMIT */
 #endif
 #endif
 over: skip }

@@ -1,2 +1,2 @@
--- Begins a transaction at READ COMMITTED and locks the wants in it: wants, wait_ms -> status row.
+-- Begins a transaction at READ COMMITTED and locks the names in it: wants, wait_ms -> status row.
 CALL rowlock_begin_lock(?, ?);

@@ -1,2 +1,2 @@
--- Breaks leases: name, token, now -> how many.
+-- Breaks leases: name, token, now -> number of leases.
 CALL rowlock_break(?, ?, ?);

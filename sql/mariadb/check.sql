@@ -1,2 +1,2 @@
--- Is it still a lease of that name? name, token -> status, left_ms, mode, owner.
+-- Reports the state of a lease: name, token -> status, left_ms, mode, owner.
 CALL rowlock_check(?, ?);

@@ -1,5 +1,5 @@
--- By which setting what is committed may be gone after a crash of the machine, or NULL.
+-- Names the setting that lets a crash of the machine undo committed transactions, or NULL.
 SELECT IF(@@innodb_flush_log_at_trx_commit = 1, NULL,
           CONCAT('the server runs with innodb_flush_log_at_trx_commit = ',
-                 @@innodb_flush_log_at_trx_commit, ': after a crash of its machine it may have forgotten ',
-                 'a lease, and grant it again while its holder works; set it to 1')) AS warning;
+                 @@innodb_flush_log_at_trx_commit, ': after a crash of its machine a lease may be ',
+                 'lost and granted again while its holder works; set it to 1')) AS warning;

@@ -1,2 +1,2 @@
--- Ends that session of ours, if it is the same one still: number, start.
+-- Ends a session of this account if it is still the same one: number, start.
 CALL rowlock_end_session(?, ?);

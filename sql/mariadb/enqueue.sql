@@ -1,2 +1,2 @@
--- Into the queue: wants, owner, session, good_ms, host, pid, command, note -> grant row.
+-- Creates a ticket: wants, owner, session, good_ms, host, pid, command, note -> grant row.
 CALL rowlock_enqueue(?, ?, ?, ?, ?, ?, ?, ?);

@@ -1,2 +1,2 @@
--- Tokens of expired leases that conflict with the wants.
+-- Lists the tokens of expired leases that conflict with the wants.
 CALL rowlock_expired(?);

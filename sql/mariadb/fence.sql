@@ -1,2 +1,2 @@
--- The fence, in the caller's transaction: name, token, limit_ms -> status row.
+-- Keeps a lease valid until the caller's transaction ends: name, token, limit_ms -> status row.
 CALL rowlock_fence_row(?, ?, ?);

@@ -1,2 +1,2 @@
--- Who is in the way of a name, best first.
+-- Lists the holders of a name, most relevant first.
 CALL rowlock_holder(?);

@@ -1,13 +1,16 @@
--- What uninstall would take away from somebody. A name whose row cannot be locked at once is in use by a
--- transaction (technique row); others are seen where somebody waits for them.
+-- Counts the locks, leases and other state that uninstall would destroy. A name whose row cannot be
+-- locked at once is in use by a transaction (technique row). Other transactions are visible only
+-- while a session waits for them.
 SELECT u.kind, SUM(u.n) AS n, LEFT(GROUP_CONCAT(u.name ORDER BY u.name SEPARATOR ', '), 60) AS some
-  FROM (SELECT 1 AS rank_, 'leases' AS kind, 1 AS n, h.name FROM rowlock_holders h WHERE h.kind = 'lease'
+  FROM (SELECT 1 AS rank_, 'leases' AS kind, 1 AS n, h.name FROM rowlock_holders h
+        WHERE h.kind = 'lease'
         UNION ALL
         SELECT 2, 'waiters', 1, w.name FROM rowlock_waiters w WHERE w.kind = 'lease'
         UNION ALL
         SELECT 3, 'names locked by transactions', a.n - b.n, NULL
           FROM (SELECT count(*) AS n FROM rowlock_name) a
-         CROSS JOIN (SELECT count(*) AS n FROM (SELECT name FROM rowlock_name FOR UPDATE SKIP LOCKED) f) b
+         CROSS JOIN (SELECT count(*) AS n
+                     FROM (SELECT name FROM rowlock_name FOR UPDATE SKIP LOCKED) f) b
          WHERE a.n > b.n
         UNION ALL
         SELECT 4, 'transactions', 1, h.name FROM rowlock_holders h WHERE h.kind = 'transaction'

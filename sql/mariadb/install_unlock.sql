@@ -1,2 +1,2 @@
--- Lets the next installer in.
+-- Releases the install lock.
 SELECT RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE())));

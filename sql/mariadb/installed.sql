@@ -1,3 +1,3 @@
--- 1 if there is a schema in this database; NULL: the session has no database.
+-- Returns 1 if this database has a rowlock schema; NULL: the session has no database.
 SELECT IF(DATABASE() IS NULL, NULL, count(*)) AS installed FROM information_schema.tables
  WHERE table_schema = DATABASE() AND table_name = 'rowlock_meta';

@@ -1,3 +1,4 @@
--- In the transaction that grants a lease: name, token, version, schedule, instant, due, repeats, former, its
--- outcome, node, pid, at least, history -> claimed (1), or another was faster (0).
+-- Claims a job in the transaction that grants its lease: name, token, version, schedule, instant,
+-- due, repeats, former, its outcome, node, pid, at least, history -> 1 claimed, 0 another was
+-- faster.
 CALL rowlock_claim_job(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);

@@ -1,2 +1,2 @@
--- Ends a run and its lease: token, outcome, exit, output -> status.
+-- Records the end of a run and ends its lease: token, outcome, exit, output -> status.
 CALL rowlock_finish_job(?, ?, ?, ?);

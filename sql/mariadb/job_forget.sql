@@ -1,2 +1,2 @@
--- Forgets a job: name.
+-- Deletes a job and its history, unless it runs: name.
 CALL rowlock_forget_job(?);

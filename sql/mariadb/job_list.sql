@@ -1,2 +1,2 @@
--- What is due, what runs where, how the last run ended: name or NULL.
+-- Lists jobs with due time, current run and last result: name or NULL.
 CALL rowlock_list_jobs(?);

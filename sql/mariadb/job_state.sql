@@ -1,2 +1,2 @@
--- What a node has to know of a job before it decides: name.
+-- Reads the state of a job from which a node decides: name.
 CALL rowlock_job_state(?);

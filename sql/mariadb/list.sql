@@ -1,2 +1,2 @@
--- Who holds, who waits: name or NULL.
+-- Lists holders and waiters: name or NULL.
 CALL rowlock_list(?);

@@ -1,2 +1,2 @@
--- Locks the wants in the open transaction: wants, wait_ms, lease_ms, sweep -> status row.
+-- Locks the names in an open transaction: wants, wait_ms, lease_ms, sweep -> status row.
 CALL rowlock_lock(?, ?, ?, ?);

@@ -1,2 +1,2 @@
--- Which schema is installed.
+-- Reads the version and the technique of the installed schema.
 SELECT version, technique, object, id_width FROM rowlock_meta;

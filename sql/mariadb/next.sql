@@ -1,2 +1,3 @@
--- Under the lock of counter:NAME: name, start, count -> the first of so many numbers.
+-- Draws numbers of a counter; requires the lock of counter:NAME: name, start, count -> the first
+-- one.
 CALL rowlock_advance_row(?, ?, ?);

@@ -1,2 +1,2 @@
--- A roll call of the waiters before us: wants, ticket, called, limit_ms -> its number, or 0.
+-- Calls the roll of the waiters ahead: wants, ticket, roll_call, limit_ms -> its number, or 0.
 CALL rowlock_overtake(?, ?, ?, ?);

@@ -1,5 +1,7 @@
--- Every object that is there, as the schema's text names it. The parameter: the table of technique insert.
-SELECT CONCAT(CASE t.table_type WHEN 'VIEW' THEN 'view ' WHEN 'SEQUENCE' THEN 'sequence ' ELSE 'table ' END,
+-- Lists every existing object by the name it has in the schema script. The parameter is the table
+-- of technique insert.
+SELECT CONCAT(CASE t.table_type WHEN 'VIEW' THEN 'view ' WHEN 'SEQUENCE' THEN 'sequence '
+              ELSE 'table ' END,
               t.table_name) AS part
   FROM information_schema.tables t
  WHERE t.table_schema = DATABASE() AND (t.table_name LIKE 'rowlock\_%' OR t.table_name = ?)
@@ -14,4 +16,5 @@ SELECT CONCAT('key ', s.table_name, IF(s.index_name = 'PRIMARY', '', CONCAT('.',
 UNION ALL
 SELECT CONCAT('procedure ', r.routine_name)
   FROM information_schema.routines r
- WHERE r.routine_schema = DATABASE() AND r.routine_name LIKE 'rowlock\_%' AND r.routine_type = 'PROCEDURE';
+ WHERE r.routine_schema = DATABASE() AND r.routine_name LIKE 'rowlock\_%'
+   AND r.routine_type = 'PROCEDURE';

@@ -1,2 +1,2 @@
--- Is the session still there?
+-- Checks that the session is alive.
 SELECT 1;

@@ -1,2 +1,2 @@
--- One look at the queue: wants, ticket, session, good_ms -> place row.
+-- Returns the queue position: wants, ticket, session, good_ms -> place row.
 CALL rowlock_place(?, ?, ?, ?);

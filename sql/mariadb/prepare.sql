@@ -1,2 +1,2 @@
--- Makes the names of the wants known, outside a transaction.
+-- Creates the rows of the names, outside a transaction.
 CALL rowlock_prepare_wants(?);

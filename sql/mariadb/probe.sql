@@ -1,2 +1,2 @@
--- Has a transaction this name locked? Its mode, or NULL.
+-- Returns the mode in which a transaction has this name locked, or NULL.
 CALL rowlock_probe(?);

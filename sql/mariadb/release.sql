@@ -1,2 +1,2 @@
--- Releases: token, name, owner (NULL: any) -> status.
+-- Releases a lease: token, name, owner (NULL: any) -> status.
 CALL rowlock_release_lease(?, ?, ?);

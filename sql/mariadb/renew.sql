@@ -1,2 +1,2 @@
--- Renews: token, ttl_ms, name, owner (NULL: any) -> status.
+-- Renews a lease: token, ttl_ms, name, owner (NULL: any) -> status.
 CALL rowlock_renew_lease(?, ?, ?, ?);

@@ -1,2 +1,2 @@
--- The history of a job: name.
+-- Lists the runs of a job, latest first: name.
 CALL rowlock_list_runs(?);

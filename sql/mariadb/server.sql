@@ -1,4 +1,5 @@
--- Why no lock would be kept on this server, or NULL.
+-- Returns the reason why locks on this server would be unsafe, or NULL.
 SELECT CASE WHEN @@read_only THEN 'it is read-only, perhaps a replica'
-            WHEN @@wsrep_on THEN 'it is a Galera node: row locks do not exclude sessions on other nodes'
+            WHEN @@wsrep_on
+                THEN 'it is a Galera node: row locks do not exclude sessions on other nodes'
        END AS reason;

@@ -1,2 +1,2 @@
--- What end_session wants: -> number, start.
+-- Returns the number and the start time of this session, as end_session expects them.
 CALL rowlock_session();

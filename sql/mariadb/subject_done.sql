@@ -1,2 +1,2 @@
--- In the transaction that made it anew: name, version -> status.
+-- Records that a subject is fresh, in the transaction that refreshed it: name, version -> status.
 CALL rowlock_subject_done(?, ?);

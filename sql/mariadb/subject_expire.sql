@@ -1,2 +1,2 @@
--- name -> 1; 0: unknown.
+-- Marks a subject as stale: name -> 1; 0: unknown.
 CALL rowlock_subject_expire(?);

@@ -1,2 +1,2 @@
--- name or NULL.
+-- Lists subjects: name or NULL.
 CALL rowlock_subject_list(?);

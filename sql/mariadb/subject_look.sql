@@ -1,2 +1,2 @@
--- Is it stale? name, max_age_ms -> stale, age_ms.
+-- Reports whether a subject is stale: name, max_age_ms -> stale, age_ms.
 CALL rowlock_subject_look(?, ?);

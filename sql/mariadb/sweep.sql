@@ -1,2 +1,2 @@
--- Ends one expired lease, in a transaction of its own: token.
+-- Deletes one expired lease in a transaction of its own: token.
 CALL rowlock_sweep(?);

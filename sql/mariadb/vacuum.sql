@@ -1,2 +1,2 @@
--- Removes what nobody holds: -> rows removed.
+-- Removes expired leases, dead tickets and rows of unheld names: -> number of rows removed.
 CALL rowlock_vacuum_row();

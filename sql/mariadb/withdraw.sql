@@ -1,2 +1,2 @@
--- Out of the queue: ticket, owner.
+-- Deletes a ticket: ticket, owner.
 CALL rowlock_withdraw(?, ?);

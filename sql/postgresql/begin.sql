@@ -1,3 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The start of a transaction of ours, in full: a role's or database's defaults may differ.
+-- Starts a transaction of the library, with every option stated: the defaults of a role or database
+-- may differ.
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;

@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Right after BEGIN: locks one name ($1) exclusively, however long it takes; answers with the status alone.
--- Sent where the session speaks UTF-8; bare, because an unprepared call pays for each word.
+-- Locks one name ($1) exclusively, directly after BEGIN, without a time limit; returns the status
+-- alone. Sent only where the session encoding is UTF-8. Casts are omitted because an unprepared
+-- call pays for each word.
 SELECT rowlock.begin_one($1);

@@ -1,3 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The database of this session, which the URL need not name: libpq then takes the user's name.
+-- Returns the name of this session's database. The URL need not contain it: libpq then uses the
+-- user's name.
 SELECT pg_catalog.current_database()::text;

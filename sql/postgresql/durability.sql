@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- By which setting what is committed may be gone after a crash of the machine, or NULL.
-SELECT 'the server runs with ' || nullif(s.off, '') || ' off: after a crash of its machine it may have forgotten '
-       'a lease, and grant it again while its holder works, or be damaged; turn that on'
+-- Names the setting that lets a crash of the machine undo committed transactions, or NULL.
+SELECT 'the server runs with ' || nullif(s.off, '')
+    || ' off: after a crash of its machine a lease may be '
+       'lost and granted again while its holder works, or data be damaged; turn that on'
   FROM (SELECT pg_catalog.concat_ws(' and ',
                CASE WHEN pg_catalog.current_setting('fsync') = 'off' THEN 'fsync' END,
-               CASE WHEN pg_catalog.current_setting('full_page_writes') = 'off' THEN 'full_page_writes' END) AS off) s;
+               CASE WHEN pg_catalog.current_setting('full_page_writes') = 'off'
+                   THEN 'full_page_writes' END) AS off) s;

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A ticket for the names packed in $1; a transaction of its own.
-SELECT status, pg_catalog.convert_to(name, 'UTF8'), token, number, pg_catalog.convert_to(detail, 'UTF8')
-  FROM rowlock.enqueue($1::text, $2::text, $3::bigint, $4::bigint, pg_catalog.convert_from($5::bytea, 'UTF8'), $6::bigint,
+-- Creates a ticket for the names packed in $1, in a transaction of its own.
+SELECT status, pg_catalog.convert_to(name, 'UTF8'), token, number,
+       pg_catalog.convert_to(detail, 'UTF8')
+  FROM rowlock.enqueue($1::text, $2::text, $3::bigint, $4::bigint,
+                       pg_catalog.convert_from($5::bytea, 'UTF8'), $6::bigint,
        pg_catalog.convert_from($7::bytea, 'UTF8'), pg_catalog.convert_from($8::bytea, 'UTF8'));

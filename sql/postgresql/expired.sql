@@ -1,3 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The tokens of expired leases in the way of the names packed in $1; none if a live one is.
+-- Lists the tokens of expired leases that conflict with the names packed in $1; none if a live
+-- lease conflicts.
 SELECT token FROM rowlock.expired($1::text) token;

@@ -1,3 +1,4 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Where an unqualified CREATE TABLE goes, and so where the article's own statements look.
+-- Returns the schema in which an unqualified CREATE TABLE creates tables. Unqualified statements on
+-- rowlock_object resolve to it.
 SELECT pg_catalog.quote_ident(coalesce(current_schema(), 'public')) || '.';

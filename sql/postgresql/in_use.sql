@@ -1,13 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What uninstall would take away from somebody. A transaction that has locked a name has read the table lease.
-SELECT u.kind, pg_catalog.count(*), pg_catalog.left(pg_catalog.string_agg(u.name, ', ' ORDER BY u.name COLLATE "C"), 60)
-  FROM (SELECT CASE l.state WHEN 'held' THEN 1 ELSE 2 END AS rank, CASE l.state WHEN 'held' THEN 'leases' ELSE 'waiters' END AS kind,
+-- Counts the locks, leases and other state that uninstall would destroy. A transaction that has
+-- locked a name has read the table lease, so its lock on that table shows it.
+SELECT u.kind, pg_catalog.count(*),
+       pg_catalog.left(pg_catalog.string_agg(u.name, ', ' ORDER BY u.name COLLATE "C"), 60)
+  FROM (SELECT CASE l.state WHEN 'held' THEN 1 ELSE 2 END AS rank,
+        CASE l.state WHEN 'held' THEN 'leases' ELSE 'waiters' END AS kind,
                l.lock_name AS name
           FROM rowlock.list(NULL) l WHERE l.state <> 'transaction'
         UNION ALL
         SELECT DISTINCT 3, 'transactions', 'pid ' || k.pid::text FROM pg_catalog.pg_locks k
          WHERE k.locktype = 'relation' AND k.relation = 'rowlock.lease'::pg_catalog.regclass::oid
-           AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
+           AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d
+                             WHERE d.datname = pg_catalog.current_database())
            AND k.mode IN ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock')
            AND k.pid <> pg_catalog.pg_backend_pid()
         UNION ALL

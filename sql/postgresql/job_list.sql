@@ -1,14 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The job $1, or all (NULL): what is due, what runs where, how the last run ended.
-SELECT pg_catalog.convert_to(j.name, 'UTF8'), pg_catalog.convert_to(j.schedule, 'UTF8'), rowlock.now_ms(), j.due,
-       c.token, pg_catalog.convert_to(c.node, 'UTF8'), c.pid, c.due, c.repeats, c.started,
-       CASE WHEN b.token IS NOT NULL THEN 'running' WHEN c.outcome = 'running' THEN 'lost' ELSE c.outcome END,
-       l.token, pg_catalog.convert_to(l.node, 'UTF8'), l.pid, l.due, l.repeats, l.started, l.finished, l.outcome,
-       l.exit, pg_catalog.convert_to(l.output, 'UTF8'), d.runs, d.average_ms, f.since,
+-- Lists the job $1, or all jobs (NULL): due time, current run, last result.
+SELECT pg_catalog.convert_to(j.name, 'UTF8'), pg_catalog.convert_to(j.schedule, 'UTF8'),
+       rowlock.now_ms(), j.due, c.token, pg_catalog.convert_to(c.node, 'UTF8'), c.pid, c.due,
+       c.repeats, c.started,
+       CASE WHEN b.token IS NOT NULL THEN 'running' WHEN c.outcome = 'running' THEN 'lost'
+           ELSE c.outcome END,
+       l.token, pg_catalog.convert_to(l.node, 'UTF8'), l.pid, l.due, l.repeats, l.started,
+       l.finished, l.outcome, l.exit, pg_catalog.convert_to(l.output, 'UTF8'), d.runs,
+       d.average_ms, f.since,
        c.finished, c.exit, pg_catalog.convert_to(c.output, 'UTF8')
   FROM rowlock.job j
   LEFT JOIN rowlock.run c ON c.token = j.running
-  LEFT JOIN rowlock.beat b ON b.token = j.running AND b.expires > pg_catalog.clock_timestamp()
+  LEFT JOIN rowlock.heartbeat b ON b.token = j.running AND b.expires > pg_catalog.clock_timestamp()
   LEFT JOIN LATERAL (SELECT * FROM rowlock.run e WHERE e.job = j.name AND e.token <> j.running
                       ORDER BY e.token DESC LIMIT 1) l ON true
  CROSS JOIN LATERAL (SELECT count(*) AS runs, avg(e.finished - e.started)::bigint AS average_ms,

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a node has to know of the job $1 before it decides.
-SELECT rowlock.now_ms(), coalesce(j.version, 0), pg_catalog.convert_to(j.schedule, 'UTF8'), coalesce(j.due, 0),
-       coalesce(j.last, 0), coalesce(j.failed, 0), coalesce(j.repeats, 0), coalesce(j.running, 0),
+-- Reads the state of the job $1 from which a node decides.
+SELECT rowlock.now_ms(), coalesce(j.version, 0), pg_catalog.convert_to(j.schedule, 'UTF8'),
+       coalesce(j.due, 0), coalesce(j.last, 0), coalesce(j.failed, 0), coalesce(j.repeats, 0),
+       coalesce(j.running, 0),
        coalesce(r.outcome = 'broken', false)::integer, (h.free IS NOT NULL)::integer,
        coalesce(pg_catalog.floor(extract(epoch FROM h.free)::numeric * 1000.0), 0)::bigint,
        coalesce(r.outcome = 'not started', false)::integer
@@ -9,6 +10,6 @@ SELECT rowlock.now_ms(), coalesce(j.version, 0), pg_catalog.convert_to(j.schedul
   LEFT JOIN rowlock.job j ON j.name = asked.name COLLATE "C"
   LEFT JOIN rowlock.run r ON r.token = j.running
  CROSS JOIN LATERAL (SELECT max(b.expires) AS free
-                       FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
+                       FROM rowlock.lease l JOIN rowlock.heartbeat b ON b.token = l.token
                       WHERE l.name = ('job:' || asked.name) COLLATE "C"
                         AND b.expires > pg_catalog.clock_timestamp()) h;

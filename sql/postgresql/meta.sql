@@ -1,3 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What is installed.
+-- Reads the version and the technique of the installed schema.
 SELECT version, technique, object, id_width, owned::integer FROM rowlock.meta;

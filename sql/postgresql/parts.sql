@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Every object that is there, as the schema's text names it. $1: the table of technique insert.
+-- Lists every existing object by the name it has in the schema script. $1: the table of technique
+-- insert.
 WITH object AS (SELECT pg_catalog.convert_from($1::bytea, 'UTF8') AS name),
      relation AS (
     SELECT c.oid, c.relname::text AS name, c.relkind FROM pg_catalog.pg_class c
@@ -7,7 +8,8 @@ WITH object AS (SELECT pg_catalog.convert_from($1::bytea, 'UTF8') AS name),
     UNION ALL
     SELECT c.oid, o.name, c.relkind FROM object o
       JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(o.name)::oid)
-SELECT CASE r.relkind WHEN 'r' THEN 'table ' WHEN 'v' THEN 'view ' WHEN 'S' THEN 'sequence ' END || r.name
+SELECT CASE r.relkind WHEN 'r' THEN 'table ' WHEN 'v' THEN 'view ' WHEN 'S' THEN 'sequence ' END
+    || r.name
   FROM relation r WHERE r.relkind IN ('r', 'v', 'S')
 UNION ALL
 SELECT 'column ' || r.name || '.' || a.attname::text FROM relation r
@@ -17,7 +19,8 @@ UNION ALL
 SELECT 'key ' || r.name FROM relation r
   JOIN pg_catalog.pg_index i ON i.indrelid = r.oid AND i.indisprimary AND i.indisvalid
 UNION ALL
-SELECT 'index ' || r.name FROM relation r JOIN pg_catalog.pg_index i ON i.indexrelid = r.oid AND i.indisvalid
+SELECT 'index ' || r.name FROM relation r JOIN pg_catalog.pg_index i
+    ON i.indexrelid = r.oid AND i.indisvalid
 UNION ALL
 SELECT 'trigger ' || t.tgname::text FROM relation r
   JOIN pg_catalog.pg_trigger t ON t.tgrelid = r.oid AND NOT t.tgisinternal

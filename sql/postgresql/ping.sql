@@ -1,3 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Is the session there?
+-- Checks that the session is alive.
 SELECT 1;

@@ -1,3 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Removes one expired lease; a transaction of its own.
+-- Deletes one expired lease in a transaction of its own.
 SELECT rowlock.sweep($1::bigint);

@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Waits $4 ms for the session lock of the ticket ($11 = 0) or the token (1) $12, and takes the lease if it is its turn.
-SELECT status, pg_catalog.convert_to(name, 'UTF8'), token, number, pg_catalog.convert_to(detail, 'UTF8')
+-- Waits up to $4 ms for the session lock of a ticket ($11 = 0) or a token ($11 = 1) with number
+-- $12, then acquires the lease if the caller is next.
+SELECT status, pg_catalog.convert_to(name, 'UTF8'), token, number,
+       pg_catalog.convert_to(detail, 'UTF8')
   FROM rowlock.turn($1::text, $2::text, $3::bigint, $4::bigint, $5::bigint, $6::bigint,
        pg_catalog.convert_from($7::bytea, 'UTF8'), $8::bigint,
-       pg_catalog.convert_from($9::bytea, 'UTF8'), pg_catalog.convert_from($10::bytea, 'UTF8'), $11::integer, $12::bigint);
+       pg_catalog.convert_from($9::bytea, 'UTF8'), pg_catalog.convert_from($10::bytea, 'UTF8'),
+       $11::integer, $12::bigint);

@@ -1,3 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Removes what nobody holds.
+-- Removes expired leases, dead tickets and rows of names that no session holds.
 SELECT rowlock.vacuum();

@@ -1,3 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Gives up the ticket $1 of the owner $2; 0: all of his.
+-- Deletes the ticket $1 of the owner $2, or all tickets of that owner ($1 = 0).
 SELECT rowlock.withdraw($1::bigint, $2::text);

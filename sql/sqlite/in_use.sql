@@ -1,4 +1,5 @@
--- What uninstall would take away from somebody. A transaction that holds a name has the write lock, which uninstall needs.
+-- Counts the leases and other state that uninstall would destroy. A transaction that holds a name
+-- has the write lock, which uninstall needs.
 SELECT u.kind, count(*), substr(group_concat(u.name, ', '), 1, 60)
   FROM (SELECT 1 AS rank, 'leases' AS kind, name FROM rowlock_holders
         UNION ALL

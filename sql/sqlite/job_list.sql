@@ -1,25 +1,29 @@
--- One job, or all: what is due, what runs where, how the last run ended.
+-- Lists one job, or all: due time, current run, last result.
 -- ?1 name or NULL
 WITH clock AS (
     SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now)
 SELECT job.name, job.schedule, now AS now_ms, job.due AS next_ms,
        run.token, run.node, run.pid, run.due, run.repeats, run.started,
-       CASE WHEN beat.token IS NOT NULL THEN 'running' WHEN run.outcome = 'running' THEN 'lost'
+       CASE WHEN heartbeat.token IS NOT NULL THEN 'running' WHEN run.outcome = 'running' THEN 'lost'
             ELSE run.outcome END AS outcome,
-       ended.token, ended.node, ended.pid, ended.due, ended.repeats, ended.started, ended.finished, ended.outcome,
-       ended.exit, ended.output,
-       (SELECT count(*) FROM rowlock_run AS done WHERE done.job = job.name AND done.outcome = 'done') AS runs,
+       ended.token, ended.node, ended.pid, ended.due, ended.repeats, ended.started, ended.finished,
+       ended.outcome, ended.exit, ended.output,
+       (SELECT count(*) FROM rowlock_run AS done
+        WHERE done.job = job.name AND done.outcome = 'done') AS runs,
        (SELECT CAST(avg(done.finished - done.started) AS INTEGER) FROM rowlock_run AS done
          WHERE done.job = job.name AND done.outcome = 'done') AS average_ms,
        (SELECT min(failed.started) FROM rowlock_run AS failed
          WHERE failed.job = job.name AND failed.outcome IN ('failed', 'timed out', 'not started')
            AND failed.token > coalesce((SELECT max(done.token) FROM rowlock_run AS done
-                                         WHERE done.job = job.name AND done.outcome = 'done'), 0)) AS failed_since,
+                                         WHERE done.job = job.name AND done.outcome = 'done'),
+                                             0)) AS failed_since,
        run.finished, run.exit, run.output
   FROM clock, rowlock_job AS job
   LEFT JOIN rowlock_run AS run ON run.token = job.running
-  LEFT JOIN rowlock_beat AS beat ON beat.token = job.running AND beat.expires > now
+  LEFT JOIN rowlock_heartbeat AS heartbeat
+    ON heartbeat.token = job.running AND heartbeat.expires > now
   LEFT JOIN rowlock_run AS ended ON ended.token = (SELECT max(other.token) FROM rowlock_run AS other
-                                                  WHERE other.job = job.name AND other.token <> job.running)
+                                                  WHERE other.job = job.name
+                                                    AND other.token <> job.running)
  WHERE ?1 IS NULL OR job.name = ?1
  ORDER BY job.name;

@@ -1,3 +1,3 @@
--- Technique insert: a committed row that another program left behind. We have the write lock, so
--- what can be seen is committed.
+-- Technique insert: finds a committed row that another program left behind. The caller has the
+-- write lock, so every visible row is committed.
 SELECT uuid, locked_ts FROM rowlock_object WHERE id = ?1;

@@ -1,14 +1,15 @@
--- In the caller's transaction: the first DELETE takes the write lock, if it is not ours yet. A
--- leased name is refused at once (1, busy): waiting here would stop every renewal in the file.
--- ?1 name, ?2 shared, ?3 token of one's own lease or 0
-DELETE FROM rowlock_beat
+-- Locks in the caller's transaction: the first DELETE takes the write lock if the transaction does
+-- not have it yet. A leased name is refused at once (1, busy): waiting here would block every
+-- renewal in the file.
+-- ?1 name, ?2 shared, ?3 token of the caller's own lease or 0
+DELETE FROM rowlock_heartbeat
  WHERE expires <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
    AND token IN (SELECT token FROM rowlock_lease
                   WHERE name = ?1 AND token <> ?3 AND (NOT ?2 OR mode <> 'shared'));
 DELETE FROM rowlock_lease
  WHERE token IN (SELECT token FROM rowlock_lease
                   WHERE name = ?1 AND token <> ?3 AND (NOT ?2 OR mode <> 'shared'))
-   AND token NOT IN (SELECT token FROM rowlock_beat);
+   AND token NOT IN (SELECT token FROM rowlock_heartbeat);
 SELECT CASE
        WHEN ?3 <> 0 AND NOT EXISTS (SELECT 1 FROM rowlock_lease
                                      WHERE token = ?3 AND name = ?1

@@ -1,2 +1,2 @@
--- What was installed.
+-- Reads the version and the technique of the installed schema.
 SELECT version, technique, object, id_width, owned FROM rowlock_meta;

@@ -1,6 +1,8 @@
--- Every object that is there, as the schema's text names it. The parameter: the table of technique insert.
+-- Lists every existing object by the name it has in the schema script. The parameter is the table
+-- of technique insert.
 SELECT m.type || ' ' || m.name FROM sqlite_master m
- WHERE m.type IN ('table', 'view', 'index', 'trigger') AND (m.name LIKE 'rowlock\_%' ESCAPE '\' OR m.name = ?1)
+ WHERE m.type IN ('table', 'view', 'index', 'trigger')
+   AND (m.name LIKE 'rowlock\_%' ESCAPE '\' OR m.name = ?1)
 UNION ALL
 SELECT 'column ' || m.name || '.' || p.name FROM sqlite_master m, pragma_table_info(m.name) p
  WHERE m.type = 'table' AND (m.name LIKE 'rowlock\_%' ESCAPE '\' OR m.name = ?1)

@@ -1,2 +1,2 @@
--- The file is always there.
+-- Does nothing: a file has no session that could be lost.
 SELECT 1;

@@ -1,8 +1,8 @@
--- Where a ticket stands, as far as can be read without the write lock: the row of dialect.h, and
--- last whether something is to be written: a sign of life, the answer to a roll call, or the removal of
--- dead tickets. Every waiter asks this often, so it reads few rows: the live ticket directly before ours,
--- 17 signs of life (the waiters behind each dead ticket remove it), and up to 1000 entries of the index,
--- which also count dead tickets.
+-- Reads the position of a ticket without the write lock: the place row of dialect.h. The last
+-- column tells whether something must be written: a sign of life, the answer to a roll call, or the
+-- deletion of dead tickets. Every waiter runs this often, so it reads few rows: the live ticket
+-- directly ahead, 17 signs of life (the waiters behind each dead ticket delete it), and up to 1000
+-- index entries, which also count dead tickets.
 -- ?1 ticket, ?2 good_ms
 WITH clock AS (
     SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now),
@@ -11,14 +11,15 @@ me AS (
 last_before AS (
     SELECT max((SELECT waiter.ticket FROM rowlock_waiter AS waiter
                  WHERE waiter.name = me.name AND waiter.ticket < ?1
-                   AND waiter.seen > (SELECT now FROM clock)
+                   AND waiter.alive_until > (SELECT now FROM clock)
                  ORDER BY waiter.ticket DESC LIMIT 1)) AS ticket
       FROM me),
 live AS (
-    SELECT me.name, me.mode AS wanted, me."limit", me.count, lease.token, lease.mode, beat.expires
+    SELECT me.name, me.mode AS wanted, me."limit", me.count, lease.token, lease.mode,
+           heartbeat.expires
       FROM me JOIN rowlock_lease AS lease ON lease.name = me.name
-              JOIN rowlock_beat AS beat ON beat.token = lease.token, clock
-     WHERE beat.expires > clock.now),
+              JOIN rowlock_heartbeat AS heartbeat ON heartbeat.token = lease.token, clock
+     WHERE heartbeat.expires > clock.now),
 in_the_way AS (
     SELECT token, name, expires FROM live
      WHERE wanted = 'exclusive' OR wanted = 'shared' AND mode <> 'shared' OR
@@ -47,9 +48,10 @@ SELECT CASE
                 (SELECT min(name) FROM me)) AS name,
        NULL AS detail,
        EXISTS (SELECT 1 FROM me
-                WHERE seen < clock.now + ?2 / 2 OR called IS NOT NULL OR
-                      (SELECT min(near.seen)
-                         FROM (SELECT waiter.seen FROM rowlock_waiter AS waiter
+                WHERE alive_until < clock.now + ?2 / 2 OR roll_call IS NOT NULL OR
+                      (SELECT min(near.alive_until)
+                         FROM (SELECT waiter.alive_until FROM rowlock_waiter AS waiter
                                 WHERE waiter.name = me.name AND waiter.ticket < ?1
-                                ORDER BY waiter.ticket DESC LIMIT 17) AS near) <= clock.now) AS stale
+                                ORDER BY waiter.ticket DESC
+                                    LIMIT 17) AS near) <= clock.now) AS stale
   FROM clock, last_before;

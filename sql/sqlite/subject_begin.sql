@@ -1,6 +1,6 @@
--- Under the write lock, in the transaction that makes it anew or grants the lease ?3 for that: what is stale
--- is PROCESSING now. The savepoint goes with the transaction, and so tells subject_still whether that is
--- still the same.
+-- Begins a refresh, under the write lock, in the transaction that does it or that grants the lease
+-- ?3 for it: sets a stale subject to PROCESSING. The savepoint shows subject_still that the
+-- transaction is still the same one, because it disappears with it.
 -- ?1 name, ?2 max_age_ms, ?3 token, ?4 description, ?5 host, ?6 pid, ?7 program
 INSERT INTO rowlock_subject (name) VALUES (?1) ON CONFLICT DO NOTHING;
 UPDATE rowlock_subject
@@ -12,9 +12,12 @@ UPDATE rowlock_subject
    AND NOT (status = 'COMPLETE'
             AND basis > coalesce((SELECT expired FROM rowlock_expiry WHERE name = ?1), -1)
             AND (?2 < 0 OR
-                 max(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) - updated, 0) < ?2
-                 AND updated - CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) <= ?2));
+                 max(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) - updated,
+                     0) < ?2
+                 AND updated - CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
+                     <= ?2));
 SELECT changes() AS stale,
-       max(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) - updated, 0) AS age_ms, version
+       max(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) - updated,
+           0) AS age_ms, version
   FROM rowlock_subject WHERE name = ?1;
 SAVEPOINT rowlock_refresh;

@@ -1,4 +1,4 @@
--- It is made; 8: it was not PROCESSING any more.
+-- Completes a refresh; 8: it was not PROCESSING any more.
 -- ?1 name, ?2 version
 UPDATE rowlock_subject
    SET status = 'COMPLETE', basis = began,

@@ -1,7 +1,8 @@
--- Whatever was made by a refresh that has begun already is stale. 1; 0: nobody knows that subject.
+-- Makes the data of every refresh that has begun so far stale. 1; 0: unknown subject.
 -- ?1 name
 INSERT INTO rowlock_expiry (name, expired)
-SELECT name, max(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER), coalesce(began, 0))
+SELECT name,
+       max(CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER), coalesce(began, 0))
   FROM rowlock_subject WHERE name = ?1
     ON CONFLICT (name) DO UPDATE SET expired = max(expired + 1, excluded.expired);
 SELECT count(*) AS number FROM rowlock_subject WHERE name = ?1;

@@ -1,5 +1,5 @@
--- Ends the lease under which it was made, and says how that ended; 8: the lease had been lost, and whatever
--- came of it counts for nothing.
+-- Ends the lease of a refresh and records its result; 8: the lease was lost, so the result does not
+-- count.
 -- ?1 name, ?2 token, ?3 failed, ?4 error, ?5 exit
 UPDATE rowlock_subject
    SET status = CASE WHEN ?3 THEN 'ERROR' ELSE 'COMPLETE' END, error = ?4, exit = ?5,
@@ -10,9 +10,9 @@ UPDATE rowlock_subject
  WHERE name = ?1 AND token = ?2 AND status = 'PROCESSING'
    AND EXISTS (SELECT 1 FROM rowlock_lease WHERE token = ?2);
 UPDATE rowlock_subject
-   SET status = 'ERROR', error = 'its lease was lost before it was done', exit = ?5,
+   SET status = 'ERROR', error = 'its lease was lost before it finished', exit = ?5,
        ended = CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
  WHERE name = ?1 AND token = ?2 AND status = 'PROCESSING';
-DELETE FROM rowlock_beat WHERE token = ?2;
+DELETE FROM rowlock_heartbeat WHERE token = ?2;
 SELECT CASE WHEN EXISTS (SELECT 1 FROM rowlock_lease WHERE token = ?2) THEN 0 ELSE 8 END AS status;
 DELETE FROM rowlock_lease WHERE token = ?2;

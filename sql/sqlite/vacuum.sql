@@ -1,7 +1,7 @@
--- Removes dead waiters and expired leases; says how many rows of leases went.
+-- Removes dead waiters and expired leases; returns the number of lease rows deleted.
 DELETE FROM rowlock_waiter
- WHERE seen <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER);
-DELETE FROM rowlock_beat
+ WHERE alive_until <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER);
+DELETE FROM rowlock_heartbeat
  WHERE expires <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER);
-DELETE FROM rowlock_lease WHERE token NOT IN (SELECT token FROM rowlock_beat);
+DELETE FROM rowlock_lease WHERE token NOT IN (SELECT token FROM rowlock_heartbeat);
 SELECT changes();

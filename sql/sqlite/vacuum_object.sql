@@ -1,3 +1,4 @@
--- Technique insert: removes such rows; the write lock is ours, so nobody is between the two statements.
+-- Technique insert: deletes leftover rows. The write lock prevents changes between the two
+-- statements.
 DELETE FROM rowlock_object;
 SELECT changes();

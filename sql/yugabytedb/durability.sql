@@ -1,2 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- None: what is committed is kept by several servers; PostgreSQL's settings mean nothing there.
+-- Empty: YugabyteDB keeps committed data on several servers, and PostgreSQL's settings have no
+-- effect.

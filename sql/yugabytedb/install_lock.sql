@@ -1,2 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
--- None: every statement that creates something is a transaction by itself.
+-- Empty: every DDL statement is a transaction of its own.

@@ -1,2 +1,2 @@
 -- SPDX-License-Identifier: Apache-2.0
--- None: YugabyteDB has no ACCESS EXCLUSIVE lock on tables.
+-- Empty: YugabyteDB has no ACCESS EXCLUSIVE table lock.

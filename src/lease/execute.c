@@ -186,7 +186,7 @@ static struct trip withdraw(const struct rowlock_request *r, const struct rowloc
 static struct trip unmark(const struct rowlock_request *r, const struct rowlock_step *step)
 {
     return (struct trip){
-        .id = ROWLOCK_SQL_UNMARK,
+        .id = ROWLOCK_SQL_SESSION_UNLOCK,
         .values = {rowlock__int_value(0), rowlock__int_value(step->number), session(r)},
         .alone = true,
         .deaf = true};
@@ -435,7 +435,7 @@ void rowlock__unmark_lost(struct rowlock_connection *connection)
     struct rowlock_reply reply = {0};
     struct rowlock_refused refused = {0};
     struct answer answer = {.reply = &reply, .refused = &refused};
-    struct trip trip = {.id = ROWLOCK_SQL_UNMARK_LOST, .alone = true, .deaf = true};
+    struct trip trip = {.id = ROWLOCK_SQL_SESSION_UNLOCK_LOST, .alone = true, .deaf = true};
 
     if (rowlock__sql(connection, trip.id) && !is_dead(connection))
         send_farewell(&request, &trip, ROWLOCK_NEVER, &answer, NULL);

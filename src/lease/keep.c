@@ -42,12 +42,12 @@ static void mark(struct rowlock_keeper *keeper)
     struct rowlock_value values[] = {
         rowlock__int_value(1), rowlock__int_value(lease->token),
         rowlock__int_value(connection->driver->number(connection->link))};
-    struct rowlock_query query = {.id = ROWLOCK_SQL_MARK,
+    struct rowlock_query query = {.id = ROWLOCK_SQL_SESSION_LOCK,
                                   .values = values,
                                   .deadline_ms = rowlock__now_ms() + keeper->machine.ttl_ms / 6,
                                   .end_ms = atomic_load(&lease->end_ms)};
 
-    if (rowlock__sql(connection, ROWLOCK_SQL_MARK))
+    if (rowlock__sql(connection, ROWLOCK_SQL_SESSION_LOCK))
         rowlock__query_once(connection, &query, NULL);
 }
 

@@ -117,7 +117,7 @@ static int look(struct work *work, bool at_limits_only)
                                          rowlock__text_value(request->owner),
                                          rowlock__int_value(work->step->ticket)};
 
-        code = ask(work, ROWLOCK_SQL_LOOK, values, look_row, work);
+        code = ask(work, ROWLOCK_SQL_CONFLICT, values, look_row, work);
         if (at_limits_only && work->reply->status != ROWLOCK_STATUS_LIMIT)
             work->reply->status = ROWLOCK_STATUS_OK;
         if (work->reply->status != ROWLOCK_STATUS_OK)
@@ -162,7 +162,7 @@ static int hold(const struct work *work, const struct rowlock_want *want, int64_
                                      rowlock__text_value(request->command),
                                      rowlock__text_value(request->note)};
 
-    return ask(work, ROWLOCK_SQL_HOLD, values, NULL, NULL);
+    return ask(work, ROWLOCK_SQL_INSERT_LEASE, values, NULL, NULL);
 }
 
 static int withdraw_all(const struct work *work, int64_t ticket)
@@ -176,7 +176,7 @@ static int withdraw_all(const struct work *work, int64_t ticket)
 static int insert(const struct work *work, int64_t *token)
 {
     const struct rowlock_request *request = work->request;
-    int code = ask(work, ROWLOCK_SQL_DRAW, NULL, rowlock__take_number, token);
+    int code = ask(work, ROWLOCK_SQL_NEXT_NUMBER, NULL, rowlock__take_number, token);
 
     for (size_t i = 0; !code && i < request->n; i++)
         code = hold(work, &request->want[i], *token);
@@ -184,7 +184,7 @@ static int insert(const struct work *work, int64_t *token)
         struct rowlock_value values[] = {rowlock__int_value(*token),
                                          rowlock__int_value(request->ttl_ms)};
 
-        code = ask(work, ROWLOCK_SQL_BEGIN_BEAT, values, NULL, NULL);
+        code = ask(work, ROWLOCK_SQL_INSERT_HEARTBEAT, values, NULL, NULL);
     }
     return code ? code : withdraw_all(work, 0);
 }
@@ -194,7 +194,7 @@ static int grant_under_t(struct work *work, int64_t *token)
     const struct rowlock_request *request = work->request;
     struct rowlock_value values[] = {rowlock__text_value(request->want[0].name),
                                      rowlock__text_value(request->owner)};
-    int code = ask(work, ROWLOCK_SQL_GRANTED, values, rowlock__take_number, token);
+    int code = ask(work, ROWLOCK_SQL_OWN_LEASE, values, rowlock__take_number, token);
 
     if (code || *token)
         return code;
@@ -247,7 +247,7 @@ static int stand(const struct work *work, const struct rowlock_want *want, int64
                                      rowlock__text_value(request->note),
                                      rowlock__int_value(work->step->good_ms)};
 
-    return ask(work, ROWLOCK_SQL_STAND, values, NULL, NULL);
+    return ask(work, ROWLOCK_SQL_INSERT_WAITER, values, NULL, NULL);
 }
 
 static int enqueue_under_t(struct work *work, int64_t *ticket)
@@ -259,7 +259,7 @@ static int enqueue_under_t(struct work *work, int64_t *ticket)
         code = look(work, true);
     if (code || work->reply->status != ROWLOCK_STATUS_OK)
         return code;
-    code = ask(work, ROWLOCK_SQL_DRAW, NULL, rowlock__take_number, ticket);
+    code = ask(work, ROWLOCK_SQL_NEXT_NUMBER, NULL, rowlock__take_number, ticket);
     for (size_t i = 0; !code && i < request->n; i++)
         code = stand(work, &request->want[i], *ticket);
     return code;
@@ -317,14 +317,15 @@ static int place(struct work *work)
     code = take_t(work, work->request->connection->statement_ms, false);
     if (code)
         return code;
-    return give_t(work, ask(work, ROWLOCK_SQL_SEEN, values, NULL, NULL), true);
+    return give_t(work, ask(work, ROWLOCK_SQL_STAY_ALIVE, values, NULL, NULL), true);
 }
 
 /* Draws a number for a call, and marks by it; or removes the tickets that did not answer one. */
 static int call_roll(const struct work *work, int64_t *number)
 {
-    int code = work->step->called ? ROWLOCK_OK
-                                  : ask(work, ROWLOCK_SQL_DRAW, NULL, rowlock__take_number, number);
+    int code = work->step->called
+                   ? ROWLOCK_OK
+                   : ask(work, ROWLOCK_SQL_NEXT_NUMBER, NULL, rowlock__take_number, number);
     struct rowlock_value values[] = {rowlock__int_value(work->step->ticket),
                                      rowlock__int_value(work->step->called),
                                      rowlock__int_value(*number)};

@@ -123,8 +123,8 @@ client() { # a process of the database itself: reads statements
     exec 5>statements
     case $ROWLOCK_TEST_ENGINE in
     sqlite) echo ".timeout 10000"; echo "BEGIN IMMEDIATE; SELECT 'blocked';" ;;
-    postgresql) echo "BEGIN; LOCK TABLE rowlock.beat; SELECT 'blocked';" ;;
-    mariadb) echo "LOCK TABLES rowlock_beat WRITE; SELECT 'blocked';" ;;
+    postgresql) echo "BEGIN; LOCK TABLE rowlock.heartbeat; SELECT 'blocked';" ;;
+    mariadb) echo "LOCK TABLES rowlock_heartbeat WRITE; SELECT 'blocked';" ;;
     esac >&5
     until_true grep -q blocked said
     until_true is_there told # the database is still blocked

@@ -93,7 +93,7 @@ token() { # acquires and releases a lease
 @test "upgrade repairs too; run names the verb that repairs" {
     install_technique
     drop TABLE "${own}waiter"
-    drop TABLE "${own}beat"
+    drop TABLE "${own}heartbeat"
     run rowlock run -n x -- true
     echo "$output"
     [ "$status" = 69 ]

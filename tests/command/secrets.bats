@@ -97,8 +97,8 @@ setup() {
     done
     grep -q "acquire --while-pid" printed
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) tables="rowlock.lease rowlock.beat rowlock.waiter" ;;
-    mariadb) tables="rowlock_lease rowlock_beat rowlock_waiter" ;;
+    postgresql) tables="rowlock.lease rowlock.heartbeat rowlock.waiter" ;;
+    mariadb) tables="rowlock_lease rowlock_heartbeat rowlock_waiter" ;;
     esac
     for table in $tables; do sql "SELECT * FROM $table" >>rows; done
     grep -q three rows

@@ -24,12 +24,12 @@ load yugabytedb.bash
 @test "a function that PostgreSQL's schema no longer has is an error" {
     cp -r "$BATS_TEST_DIRNAME/../../sql" "$BATS_TEST_DIRNAME/../../tools" .
     tools/derive-schema yugabytedb postgresql row >/dev/null
-    sed -i 's/^CREATE FUNCTION rowlock.mark(name text)/CREATE FUNCTION rowlock.mark(label text)/' \
+    sed -i 's/^CREATE FUNCTION rowlock.show_holder(name text)/CREATE FUNCTION rowlock.show_holder(label text)/' \
         sql/postgresql/schema/row.sql
     run tools/derive-schema yugabytedb postgresql row
     echo "$output"
     [ "$status" != 0 ]
-    [[ $output == *"has no CREATE FUNCTION rowlock.mark(name text)"* ]]
+    [[ $output == *"has no CREATE FUNCTION rowlock.show_holder(name text)"* ]]
 }
 
 # ---- the article's combinations, by psql ------------------------------------------------------

@@ -141,7 +141,7 @@ TEST(vacuum_forgets_unheld_names_only)
 }
 
 /* Only a mistake leaves such rows: they are no lease, and no other statement finds them. */
-TEST(vacuum_removes_an_expired_beat_without_a_lease)
+TEST(vacuum_removes_an_expired_heartbeat_without_a_lease)
 {
     struct rowlock_connection *cleaner = t_open();
     void *hand = t_native();
@@ -163,7 +163,7 @@ TEST(vacuum_removes_an_expired_beat_without_a_lease)
     t_int(lease_beats(hand, 2), 1);
     t_int(lease_beats(hand, 3), 1);
     t_int(lease_rows(hand, 3), 1);
-    t_native_sql(hand, "DELETE FROM %s WHERE token = 2", lease_beat_table());
+    t_native_sql(hand, "DELETE FROM %s WHERE token = 2", lease_heartbeat_table());
     lease_end(hand, 3);
 }
 

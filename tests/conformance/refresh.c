@@ -450,7 +450,7 @@ TEST(a_commit_in_between_is_detected)
     cache_fill(one, 1);
     t_sql(one, "COMMIT");
     t_int(subject_seen().status, ROWLOCK_SUBJECT_ERROR);
-    t_contains(subject_seen().error, "committed before it was done");
+    t_contains(subject_seen().error, "committed before it finished");
     is_told_lost(one, &refresh);
 }
 

@@ -157,12 +157,12 @@ static void expires_by_the_database(void *hand, const char *name)
     t_text(t_native_sql(hand,
                         "SELECT count(*) FROM %s b JOIN %s l ON l.token = b.token WHERE l.name = "
                         "'%s' AND expires > %s",
-                        lease_beat_table(), lease_table(), name, lease_instant(0)),
+                        lease_heartbeat_table(), lease_table(), name, lease_instant(0)),
            "1");
     t_text(t_native_sql(hand,
                         "SELECT count(*) FROM %s b JOIN %s l ON l.token = b.token WHERE l.name = "
                         "'%s' AND (expires > %s OR acquired > %s)",
-                        lease_beat_table(), lease_table(), name, lease_instant(TTL_MS + 50),
+                        lease_heartbeat_table(), lease_table(), name, lease_instant(TTL_MS + 50),
                         lease_instant(50)),
            "0");
 }

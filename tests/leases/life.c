@@ -114,8 +114,8 @@ TEST(p5_a_renewal_prolongs_and_never_shortens)
     t_ok(rowlock_renew(lease, 2 * HOUR, &t_error));
     t_true(is_between(rowlock_remaining(lease), 2 * HOUR - 20000, 2 * HOUR));
     t_ok(rowlock_renew(lease, 5000, &t_error));
-    t_int(atol(t_native_sql(hand, "SELECT count(*) FROM %s WHERE expires > %s", lease_beat_table(),
-                            lease_instant(HOUR))),
+    t_int(atol(t_native_sql(hand, "SELECT count(*) FROM %s WHERE expires > %s",
+                            lease_heartbeat_table(), lease_instant(HOUR))),
           1);
     t_give(lease);
     t_text(t_all_rows(hand), NO_ROWS);
@@ -253,8 +253,8 @@ static void is_untouched(void *hand, long token)
 {
     t_int(lease_rows(hand, token), 1);
     t_int(lease_beats(hand, token), 1);
-    t_int(atol(t_native_sql(hand, "SELECT count(*) FROM %s WHERE expires > %s", lease_beat_table(),
-                            lease_instant(HOUR))),
+    t_int(atol(t_native_sql(hand, "SELECT count(*) FROM %s WHERE expires > %s",
+                            lease_heartbeat_table(), lease_instant(HOUR))),
           0);
 }
 

@@ -282,7 +282,7 @@ static void outlive(const struct child *child, void *hand, const struct file_wor
             t_try_sql(
                 hand,
                 "UPDATE %s SET expires = %s WHERE token IN (SELECT token FROM %s WHERE pid = %ld)",
-                lease_beat_table(), lease_instant(-1000), lease_table(), (long)work->dead[i]);
+                lease_heartbeat_table(), lease_instant(-1000), lease_table(), (long)work->dead[i]);
         nanosleep(&pause, NULL);
     }
 }

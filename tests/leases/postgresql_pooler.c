@@ -139,10 +139,12 @@ static void nothing_is_left(void *hand)
     struct timespec moment = {0, 2000000};
     int64_t removed;
 
-    t_text(t_native_sql(hand, "SELECT count(*) FROM rowlock.waiter WHERE seen IS NULL OR seen > "
-                              "clock_timestamp() + interval '1500 ms'"),
+    t_text(t_native_sql(
+               hand,
+               "SELECT count(*) FROM rowlock.waiter WHERE alive_until IS NULL OR alive_until > "
+               "clock_timestamp() + interval '1500 ms'"),
            "0");
-    while (strcmp(t_native_sql(hand, "SELECT count(*) FROM rowlock.waiter WHERE seen > "
+    while (strcmp(t_native_sql(hand, "SELECT count(*) FROM rowlock.waiter WHERE alive_until > "
                                      "clock_timestamp()"),
                   "0") != 0)
         nanosleep(&moment, NULL);

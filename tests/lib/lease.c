@@ -19,9 +19,9 @@ const char *lease_table(void)
     return is_engine("postgresql") ? "rowlock.lease" : "rowlock_lease";
 }
 
-const char *lease_beat_table(void)
+const char *lease_heartbeat_table(void)
 {
-    return is_engine("postgresql") ? "rowlock.beat" : "rowlock_beat";
+    return is_engine("postgresql") ? "rowlock.heartbeat" : "rowlock_heartbeat";
 }
 
 const char *lease_instant(long from_now_ms)
@@ -51,7 +51,7 @@ void lease_put(void *session, long token, const char *name, const char *mode, lo
                  lease_table(), token, name, mode, lease_instant(0));
     if (!there)
         t_native_sql(session, "INSERT INTO %s (token, expires) VALUES (%ld, %s)",
-                     lease_beat_table(), token, lease_instant(expires_ms));
+                     lease_heartbeat_table(), token, lease_instant(expires_ms));
     t_native_sql(session, "COMMIT");
 }
 
@@ -67,15 +67,15 @@ void lease_put_permits(void *session, long token, const char *name, int limit, i
                      "note, acquired) VALUES (%ld, '%s', %d, 'permit', %d, 'a test', 'elsewhere', "
                      "4711, 'work', 'maintenance', %s)",
                      lease_table(), quote, quote, token, name, i, limit, lease_instant(0));
-    t_native_sql(session, "INSERT INTO %s (token, expires) VALUES (%ld, %s)", lease_beat_table(),
-                 token, lease_instant(expires_ms));
+    t_native_sql(session, "INSERT INTO %s (token, expires) VALUES (%ld, %s)",
+                 lease_heartbeat_table(), token, lease_instant(expires_ms));
     t_native_sql(session, "COMMIT");
 }
 
 void lease_end(void *session, long token)
 {
     t_native_sql(session, "BEGIN");
-    t_native_sql(session, "DELETE FROM %s WHERE token = %ld", lease_beat_table(), token);
+    t_native_sql(session, "DELETE FROM %s WHERE token = %ld", lease_heartbeat_table(), token);
     t_native_sql(session, "DELETE FROM %s WHERE token = %ld", lease_table(), token);
     t_native_sql(session, "COMMIT");
 }
@@ -89,7 +89,7 @@ long lease_rows(void *session, long token)
 long lease_beats(void *session, long token)
 {
     return atol(t_native_sql(session, "SELECT count(*) FROM %s WHERE token = %ld",
-                             lease_beat_table(), token));
+                             lease_heartbeat_table(), token));
 }
 
 void lease_await_expiry(void *session, long token)
@@ -97,6 +97,6 @@ void lease_await_expiry(void *session, long token)
     struct timespec moment = {0, 2000000};
 
     while (atol(t_native_sql(session, "SELECT count(*) FROM %s WHERE token = %ld AND expires > %s",
-                             lease_beat_table(), token, lease_instant(0))) > 0)
+                             lease_heartbeat_table(), token, lease_instant(0))) > 0)
         nanosleep(&moment, NULL);
 }

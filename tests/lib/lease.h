@@ -25,7 +25,7 @@ void lease_await_expiry(void *session, long token);
 
 /* SQL of the engine: */
 const char *lease_table(void);
-const char *lease_beat_table(void);
+const char *lease_heartbeat_table(void);
 /* an expression for the instant `from_now_ms` from now, in a static buffer */
 const char *lease_instant(long from_now_ms);
 

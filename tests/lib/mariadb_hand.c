@@ -36,7 +36,7 @@ void *my_fresh(void)
 {
     void *hand = my_open();
 
-    my_row(hand, "DELETE FROM rowlock_beat");
+    my_row(hand, "DELETE FROM rowlock_heartbeat");
     my_row(hand, "DELETE FROM rowlock_lease");
     my_row(hand, "DELETE FROM rowlock_waiter");
     return hand;
@@ -248,7 +248,7 @@ long long my_marker(void *hand, long long number)
 void my_expire(void *hand, long long token)
 {
     my_row(hand,
-           "UPDATE rowlock_beat SET expires = utc_timestamp(6) - INTERVAL 1 SECOND "
+           "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) - INTERVAL 1 SECOND "
            "WHERE token = %lld",
            token);
 }
@@ -256,7 +256,7 @@ void my_expire(void *hand, long long token)
 const char *my_rows(void *hand, long long token)
 {
     return my_row(hand,
-                  "SELECT (SELECT count(*) FROM rowlock_beat WHERE token = %lld), "
+                  "SELECT (SELECT count(*) FROM rowlock_heartbeat WHERE token = %lld), "
                   "(SELECT count(*) FROM rowlock_lease WHERE token = %lld)",
                   token, token);
 }

@@ -33,8 +33,9 @@ void *hand_open(void)
 
 void hand_forget(void *hand)
 {
-    hand_row(hand,
-             "DELETE FROM rowlock.beat; DELETE FROM rowlock.lease; DELETE FROM rowlock.waiter");
+    hand_row(
+        hand,
+        "DELETE FROM rowlock.heartbeat; DELETE FROM rowlock.lease; DELETE FROM rowlock.waiter");
 }
 
 void *hand_fresh(void)
@@ -246,7 +247,7 @@ int hand_is_marked(void *hand, long long number)
 void hand_expire(void *hand, long long token)
 {
     hand_row(hand,
-             "UPDATE rowlock.beat SET expires = clock_timestamp() - interval '1 s' "
+             "UPDATE rowlock.heartbeat SET expires = clock_timestamp() - interval '1 s' "
              "WHERE token = %lld",
              token);
 }

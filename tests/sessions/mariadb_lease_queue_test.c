@@ -46,13 +46,13 @@ TEST(h7_a_sessions_own_lock_is_not_counted_twice)
     void *hand = my_fresh();
     long long token = my_lease(hand, "a:x:0:0");
 
-    my_row(hand, "CALL rowlock_mark(1, %lld, CONNECTION_ID())", token);
+    my_row(hand, "CALL rowlock_session_lock(1, %lld, CONNECTION_ID())", token);
     t_text(my_row(hand, "CALL rowlock_await(1, %lld, 1000, 0, CONNECTION_ID())", token), "1");
     t_int(my_marker(hand, token), (long long)mysql_thread_id(hand));
-    my_row(hand, "CALL rowlock_unmark(1, %lld, CONNECTION_ID())", token);
+    my_row(hand, "CALL rowlock_session_unlock(1, %lld, CONNECTION_ID())", token);
     t_int(my_marker(hand, token), 0);
     /* the backend is another one, as behind a pooler */
-    my_row(hand, "CALL rowlock_mark(1, %lld, CONNECTION_ID() + 1)", token);
+    my_row(hand, "CALL rowlock_session_lock(1, %lld, CONNECTION_ID() + 1)", token);
     t_int(my_marker(hand, token), 0);
 }
 
@@ -83,7 +83,7 @@ TEST(p6_vacuum_removes_dead_waiters_only)
     t_engine()->kill(t_admin(), (long)mysql_thread_id(dead));
     my_row(holder, "CALL rowlock_vacuum_row()");
     t_int(my_number(holder, "SELECT count(*) FROM rowlock_waiter"), 2);
-    my_row(holder, "UPDATE rowlock_waiter SET seen = utc_timestamp(6) WHERE name = 'c'");
+    my_row(holder, "UPDATE rowlock_waiter SET alive_until = utc_timestamp(6) WHERE name = 'c'");
     my_row(holder, "CALL rowlock_vacuum_row()");
     t_int(my_number(holder, "SELECT count(*) FROM rowlock_waiter"), 1);
 }
@@ -207,7 +207,7 @@ TEST(p7_no_waiter_is_called_while_the_name_is_held)
     my_queue(head, "a:x:0:0", 1);
     second = my_queue(two, "a:x:0:0", 1);
     t_int(overtake(two, "a:x:0:0", second, 0), 0);
-    t_int(my_number(two, "SELECT count(called) FROM rowlock_waiter"), 0);
+    t_int(my_number(two, "SELECT count(roll_call) FROM rowlock_waiter"), 0);
 }
 
 /* ---- abandoned session locks ----------------------------------------------------------------- */
@@ -242,12 +242,12 @@ TEST(p6_a_wait_that_is_killed_at_any_moment_leaves_no_lock)
    has no lock left. */
 static void has_no_lock_after(void *hand, const char *owner)
 {
-    my_row(hand, "CALL rowlock_unmark_lost()");
+    my_row(hand, "CALL rowlock_session_unlock_lost()");
     my_row(hand, "CALL rowlock_withdraw(0, '%s')", owner);
-    my_row(hand, "DELETE FROM rowlock_beat");
+    my_row(hand, "DELETE FROM rowlock_heartbeat");
     my_row(hand, "DELETE FROM rowlock_lease");
     /* drops the lock of a lease that was granted and is gone */
-    my_row(hand, "CALL rowlock_unmark_lost()");
+    my_row(hand, "CALL rowlock_session_unlock_lost()");
     t_int(my_number(hand, "SELECT RELEASE_ALL_LOCKS()"), 0);
 }
 
@@ -285,7 +285,7 @@ TEST(p6_a_grant_that_is_killed_at_any_moment_leaves_the_queue_or_stays_in_it)
         if (answer[0] == '0')
             t_int(my_number(other, "SELECT count(*) FROM rowlock_lease"), 1);
         my_row(hand, "CALL rowlock_withdraw(%lld, '')", terms.ticket);
-        my_row(hand, "DELETE FROM rowlock_beat");
+        my_row(hand, "DELETE FROM rowlock_heartbeat");
         my_row(hand, "DELETE FROM rowlock_lease");
     }
 }
@@ -310,13 +310,13 @@ TEST(p6_a_lock_whose_rows_exist_is_not_lost)
     void *hand = my_fresh();
     long long token = my_lease(hand, "a:x:0:0"), ticket;
 
-    my_row(hand, "CALL rowlock_unmark_lost()");
+    my_row(hand, "CALL rowlock_session_unlock_lost()");
     t_int(my_marker(hand, token), (long long)mysql_thread_id(hand));
     ticket = my_queue(hand, "a:x:0:0", 1);
-    my_row(hand, "CALL rowlock_unmark_lost()");
+    my_row(hand, "CALL rowlock_session_unlock_lost()");
     t_int(my_marker(hand, ticket), (long long)mysql_thread_id(hand));
     my_row(hand, "DELETE FROM rowlock_waiter");
-    my_row(hand, "CALL rowlock_unmark_lost()");
+    my_row(hand, "CALL rowlock_session_unlock_lost()");
     t_int(my_marker(hand, ticket), 0);
     t_int(my_marker(hand, token), (long long)mysql_thread_id(hand));
 }

@@ -210,7 +210,7 @@ static void run_load(void *hand, int names)
     t_true(atomic_load(&load.granted) > 20);
     t_int(deadlocks(hand) - before, 0);
     t_int(my_number(hand, "SELECT (SELECT count(*) FROM rowlock_lease) + "
-                          "(SELECT count(*) FROM rowlock_beat)"),
+                          "(SELECT count(*) FROM rowlock_heartbeat)"),
           0);
 }
 

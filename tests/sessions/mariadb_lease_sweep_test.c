@@ -25,7 +25,7 @@ static const char *in_the_way(const char *name, long long number)
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
-TEST(h1_a_sweep_that_fails_leaves_every_lease_its_beat)
+TEST(h1_a_sweep_that_fails_leaves_every_lease_its_heartbeat)
 {
     void *one = my_fresh(), *two = my_open(), *other = my_open();
     long long first = my_lease(one, "a:s:0:0"), second = my_lease(two, "a:s:0:0");
@@ -67,7 +67,7 @@ TEST(h3_a_sweep_that_waits_for_one_lease_has_done_with_the_other)
     my_expire(one, first);
     my_expire(one, second);
     my_row(one, "START TRANSACTION");
-    my_row(one, "SELECT token FROM rowlock_beat WHERE token = %lld FOR UPDATE", first);
+    my_row(one, "SELECT token FROM rowlock_heartbeat WHERE token = %lld FOR UPDATE", first);
     t_true(strcmp(my_field(my_grant(other, (struct my_terms){.wants = "a:x:0:0,b:x:0:0"}), 0),
                   "0") != 0);
     t_text(my_rows(other, second), "0|0");

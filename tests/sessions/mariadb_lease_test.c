@@ -32,7 +32,7 @@ static void renew_halfway(void *hand, long long token)
 {
     my_row(hand, "START TRANSACTION");
     my_row(hand,
-           "UPDATE rowlock_beat SET expires = utc_timestamp(6) + INTERVAL 60 SECOND "
+           "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) + INTERVAL 60 SECOND "
            "WHERE token = %lld AND stop = 0",
            token);
 }
@@ -118,7 +118,7 @@ static void look_after_a_wait(const char *set)
            "VALUES (%lld, 'a', 'exclusive', 'hand', utc_timestamp(6))",
            token);
     my_row(holder,
-           "INSERT INTO rowlock_beat (token, expires) "
+           "INSERT INTO rowlock_heartbeat (token, expires) "
            "VALUES (%lld, utc_timestamp(6) + INTERVAL 60 SECOND)",
            token);
     my_row(holder, "COMMIT");
@@ -232,7 +232,7 @@ TEST(f1_a_fence_at_every_step_of_a_takeover)
         begin(taker, "READ COMMITTED");
         begin(fenced, "READ COMMITTED");
         if (step >= 1)
-            my_row(taker, "DELETE FROM rowlock_beat WHERE token = %lld", token);
+            my_row(taker, "DELETE FROM rowlock_heartbeat WHERE token = %lld", token);
         if (step >= 2)
             my_row(taker, "DELETE FROM rowlock_lease WHERE token = %lld", token);
         my_start(fenced, "CALL rowlock_fence_row('a', %lld, 30000)", token);
@@ -324,7 +324,7 @@ TEST(h5_a_client_frozen_before_its_commit_gives_way)
 TEST(h5_the_limit_of_a_grant_that_waited_is_taken_back)
 {
     static const char *const next[] = {"CALL rowlock_renew_lease(1, 1000, NULL, NULL)",
-                                       "CALL rowlock_unmark(0, 1, CONNECTION_ID())",
+                                       "CALL rowlock_session_unlock(0, 1, CONNECTION_ID())",
                                        "CALL rowlock_list(NULL)",
                                        "CALL rowlock_begin_exclusive('b')"};
     void *hand = my_fresh();

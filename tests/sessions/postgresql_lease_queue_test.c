@@ -115,7 +115,7 @@ TEST(p7_the_place_of_the_thousandth_waiter_is_distinguished_from_sixteen)
     void *hand = hand_fresh();
     long long last;
 
-    hand_row(hand, "INSERT INTO rowlock.waiter (ticket, name, mode, owner, seen) SELECT "
+    hand_row(hand, "INSERT INTO rowlock.waiter (ticket, name, mode, owner, alive_until) SELECT "
                    "nextval('rowlock.number'), "
                    "'a', 'exclusive', 'many', clock_timestamp() + interval '60 s' FROM "
                    "generate_series(1, 1000)");
@@ -210,7 +210,8 @@ TEST(p6_a_grant_removes_waiters_that_were_not_seen)
     void *one = hand_fresh(), *two = hand_open();
     long long first = hand_queue(one, X, 0);
 
-    hand_row(one, "UPDATE rowlock.waiter SET seen = clock_timestamp() WHERE ticket = %lld", first);
+    hand_row(one, "UPDATE rowlock.waiter SET alive_until = clock_timestamp() WHERE ticket = %lld",
+             first);
     t_contains(try_wants(two, X), "0|");
     t_int(waiters(two), 0);
 }
@@ -257,7 +258,8 @@ TEST(p6_a_waiter_without_a_lock_lives_as_long_as_it_was_seen)
     t_text(hand_place(two, X, second, 0), say("11|%lld|1|1|0", first));
     t_int(hand_number(two, "SELECT rowlock.await(0, %lld, 1000, 0)", first), 1);
     t_int(waiters(two), 2); /* it has no session lock, which proves nothing about this waiter */
-    hand_row(two, "UPDATE rowlock.waiter SET seen = clock_timestamp() WHERE ticket = %lld", first);
+    hand_row(two, "UPDATE rowlock.waiter SET alive_until = clock_timestamp() WHERE ticket = %lld",
+             first);
     t_text(hand_place(two, X, second, 0), "0||0|1|0");
     t_int(waiters(two), 1);
     t_text(hand_place(one, X, first, 0), "12||0|1|0");
@@ -265,7 +267,7 @@ TEST(p6_a_waiter_without_a_lock_lives_as_long_as_it_was_seen)
     /* a waiter whose session has reconnected takes the session lock of its ticket again */
     t_text(hand_place(two, X, second, 1), "0||0|1|1");
     t_int(hand_is_marked(one, second), 1);
-    t_text(hand_row(one, "SELECT seen IS NULL FROM rowlock.waiter"), "t");
+    t_text(hand_row(one, "SELECT alive_until IS NULL FROM rowlock.waiter"), "t");
 }
 
 /* An interrupt rolls back the server's work; but a session lock belongs to the session. */
@@ -386,7 +388,7 @@ TEST(p7_no_waiter_is_called_while_the_name_is_held)
     hand_queue(three, "b:x:0:0", 1);
     /* it calls neither later waiters nor those of another name */
     t_true(overtake(two, X, second, 0) > call);
-    t_int(hand_number(two, "SELECT count(*) FROM rowlock.waiter WHERE called IS NOT NULL"), 0);
+    t_int(hand_number(two, "SELECT count(*) FROM rowlock.waiter WHERE roll_call IS NOT NULL"), 0);
 }
 
 /* The waiter notices within a slice of its wait that it was called. */
@@ -411,7 +413,8 @@ TEST(p7_a_grant_passes_no_waiter_whose_row_is_being_updated)
     void *one = hand_fresh(), *two = hand_open();
     long long first = hand_queue(one, X, 0), second = hand_queue(two, X, 1);
 
-    hand_row(two, "UPDATE rowlock.waiter SET seen = clock_timestamp() WHERE ticket = %lld", first);
+    hand_row(two, "UPDATE rowlock.waiter SET alive_until = clock_timestamp() WHERE ticket = %lld",
+             first);
     hand_row(one, "BEGIN");
     hand_place(one, X, first, 0);
     t_contains(hand_place(two, X, second, 1), say("11|%lld|", first));
@@ -459,7 +462,7 @@ TEST(p1_permits_of_two_limits_are_refused)
             other,
             "SELECT status, name, detail FROM rowlock.enqueue('%s', 'o', 0, 1000, '', 0, '', '')",
             hand_wants("a:p:2:1")),
-        "13|a|it is held with limit 3, and limit 2 is asked for");
+        "13|a|it is held with limit 3, but limit 2 was requested");
     release(hand, token);
     ticket = hand_queue(hand, "a:p:3:1", 1);
     t_text(
@@ -467,7 +470,7 @@ TEST(p1_permits_of_two_limits_are_refused)
             other,
             "SELECT status, name, detail FROM rowlock.enqueue('%s', 'o', 0, 1000, '', 0, '', '')",
             hand_wants("a:p:2:1")),
-        "13|a|it is waited for with limit 3, and limit 2 is asked for");
+        "13|a|it is waited for with limit 3, but limit 2 was requested");
     hand_row(hand, "SELECT rowlock.withdraw(%lld, 'waiter %d')", ticket, PQbackendPID(hand));
     hand_lease(other, "a:p:2:1");
     /* the limit of an expired lease does not count */

@@ -22,7 +22,7 @@
 static const char *rows_of(void *hand, long long token)
 {
     return hand_row(hand,
-                    "SELECT (SELECT count(*) FROM rowlock.beat WHERE token = %lld), "
+                    "SELECT (SELECT count(*) FROM rowlock.heartbeat WHERE token = %lld), "
                     "(SELECT count(*) FROM rowlock.lease WHERE token = %lld)",
                     token, token);
 }
@@ -119,8 +119,8 @@ TEST(a2_a3_no_grant_in_a_frozen_snapshot)
 TEST(a4_a_fence_at_every_step_of_a_takeover)
 {
     static const char *const steps[] = {
-        "SELECT rowlock.take('a', false)",
-        "DELETE FROM rowlock.beat WHERE token = %lld AND expires <= clock_timestamp()",
+        "SELECT rowlock.name_lock('a', false)",
+        "DELETE FROM rowlock.heartbeat WHERE token = %lld AND expires <= clock_timestamp()",
         "DELETE FROM rowlock.lease WHERE token = %lld",
         "SELECT rowlock.next_number()",
         "COMMIT",
@@ -208,7 +208,7 @@ TEST(p4_p11_a_fence_leaves_the_transaction_usable)
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
-TEST(h1_a_sweep_that_fails_leaves_every_lease_its_beat)
+TEST(h1_a_sweep_that_fails_leaves_every_lease_its_heartbeat)
 {
     void *one = hand_fresh(), *two = hand_open(), *other = hand_open();
     long long first = hand_lease(one, "a:s:0:0"), second = hand_lease(two, "a:s:0:0");
@@ -246,9 +246,9 @@ TEST(h2_a_live_lease_in_the_way_and_nothing_is_swept)
                     "'', 0, '', '')",
                     hand_wants("a:x:0:0")),
            in_the_way(3, live));
-    t_text(
-        hand_row(one, "SELECT token FROM rowlock.beat WHERE token = %lld FOR UPDATE NOWAIT", dead),
-        in_the_way(3, dead) + 2);
+    t_text(hand_row(one, "SELECT token FROM rowlock.heartbeat WHERE token = %lld FOR UPDATE NOWAIT",
+                    dead),
+           in_the_way(3, dead) + 2);
     hand_row(other, "ROLLBACK");
 }
 
@@ -259,11 +259,12 @@ TEST(h3_a_sweep_of_several_names_goes_by_token)
 
     hand_expire(one, first);
     hand_expire(one, second);
-    hand_row(one, BEGIN "; SELECT token FROM rowlock.beat WHERE token = %lld FOR UPDATE", first);
+    hand_row(one, BEGIN "; SELECT token FROM rowlock.heartbeat WHERE token = %lld FOR UPDATE",
+             first);
     start_waiting(other, "a:x:0:0,b:x:0:0");
     hand_until_waiting(other);
     /* it waits for the first token, whatever the order of names, and has not touched the second */
-    t_text(hand_row(one, "SELECT token FROM rowlock.beat WHERE token = %lld FOR UPDATE NOWAIT",
+    t_text(hand_row(one, "SELECT token FROM rowlock.heartbeat WHERE token = %lld FOR UPDATE NOWAIT",
                     second),
            in_the_way(3, second) + 2);
     hand_row(one, "COMMIT");
@@ -501,10 +502,10 @@ TEST(no_wait_leaves_an_error_in_the_servers_log)
                       hand_wants("a:x:0:0"), ticket);
     t_true(own > token);
     /* neither does unlocking another session's lock, or unlocking twice */
-    t_int(hand_number(hand, "SELECT rowlock.drop_mark(%lld)::int", token), 0);
-    t_int(hand_number(hand, "SELECT rowlock.drop_mark(%lld)::int", ticket), 0);
-    t_int(hand_number(hand, "SELECT rowlock.drop_mark(%lld)::int", own), 1);
-    t_int(hand_number(hand, "SELECT rowlock.drop_mark(%lld)::int", own), 0);
+    t_int(hand_number(hand, "SELECT rowlock.session_unlock(%lld)::int", token), 0);
+    t_int(hand_number(hand, "SELECT rowlock.session_unlock(%lld)::int", ticket), 0);
+    t_int(hand_number(hand, "SELECT rowlock.session_unlock(%lld)::int", own), 1);
+    t_int(hand_number(hand, "SELECT rowlock.session_unlock(%lld)::int", own), 0);
     t_int(errors_in_log(PQbackendPID(hand)), 0);
     hand_start(hand, "SELECT 1 / 0");
     t_text(hand_finish(hand), "22012");
@@ -574,11 +575,11 @@ TEST(h3_a_batch_deletes_rows_in_the_order_of_tokens)
                    "$$BEGIN INSERT INTO deleted (rel, token) VALUES (TG_TABLE_NAME, OLD.token); "
                    "RETURN OLD; END$$");
     hand_row(hand, "BEGIN");
-    hand_row(hand, "CREATE TRIGGER note BEFORE DELETE ON rowlock.beat FOR EACH ROW "
+    hand_row(hand, "CREATE TRIGGER note BEFORE DELETE ON rowlock.heartbeat FOR EACH ROW "
                    "EXECUTE FUNCTION pg_temp.note()");
     hand_row(hand, "CREATE TRIGGER note BEFORE DELETE ON rowlock.lease FOR EACH ROW "
                    "EXECUTE FUNCTION pg_temp.note()");
-    hand_row(hand, "INSERT INTO rowlock.beat SELECT t, now() + interval '1 h' "
+    hand_row(hand, "INSERT INTO rowlock.heartbeat SELECT t, now() + interval '1 h' "
                    "FROM unnest('{30,10,20}'::bigint[]) t");
     hand_row(hand, "INSERT INTO rowlock.lease (token, name, mode) SELECT t, 'n' || t, 'exclusive' "
                    "FROM unnest('{30,10,20}'::bigint[]) t");
@@ -586,7 +587,7 @@ TEST(h3_a_batch_deletes_rows_in_the_order_of_tokens)
     hand_row(hand, "SET LOCAL enable_bitmapscan = off");
     t_text(hand_row(hand, "SELECT gone FROM rowlock.batch('30,10,40,20', '', 0, '')"), "10,20,30");
     t_text(hand_row(hand, "SELECT string_agg(rel || token, ' ' ORDER BY at) FROM deleted"),
-           "beat10 lease10 beat20 lease20 beat30 lease30");
+           "heartbeat10 lease10 heartbeat20 lease20 heartbeat30 lease30");
     hand_row(hand, "ROLLBACK");
     hand_row(hand, "DROP TABLE deleted");
 }

@@ -177,7 +177,7 @@ TEST(trap_a_hostile_search_path)
 
     t_native_sql(session, "CREATE SCHEMA IF NOT EXISTS evil");
     t_native_sql(session, "CREATE TABLE IF NOT EXISTS evil.lease (token bigint)");
-    t_native_sql(session, "CREATE TABLE IF NOT EXISTS evil.beat (token bigint)");
+    t_native_sql(session, "CREATE TABLE IF NOT EXISTS evil.heartbeat (token bigint)");
     t_native_sql(session, "CREATE TABLE IF NOT EXISTS evil.meta (version integer)");
     t_native_sql(session, "CREATE TABLE IF NOT EXISTS evil.name (name text)");
     t_native_sql(session, "CREATE TABLE IF NOT EXISTS evil.rowlock_object (uuid text)");

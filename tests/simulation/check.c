@@ -196,8 +196,8 @@ static void check_lease_rows(void)
         int held = a->count;
 
         tokens_seen += i == 0 || is.lease[i - 1].token != a->token;
-        if (!a->beat)
-            sim_fail("rows: a lease of %s without its beat", a->name);
+        if (!a->heartbeat)
+            sim_fail("rows: a lease of %s without its heartbeat", a->name);
         for (size_t j = 0; j < is.leases; j++) {
             const struct sim_row *b = &is.lease[j];
 
@@ -212,8 +212,8 @@ static void check_lease_rows(void)
         if (a->mode == ROWLOCK_PERMIT && held > a->limit)
             sim_fail("P1: %d permits of %s in the database, of %d", held, a->name, a->limit);
     }
-    if (tokens_seen != is.beats)
-        sim_fail("rows: %zu heartbeats for %zu leases", is.beats, tokens_seen);
+    if (tokens_seen != is.heartbeats)
+        sim_fail("rows: %zu heartbeats for %zu leases", is.heartbeats, tokens_seen);
 }
 
 static void check_waiter_rows(void)

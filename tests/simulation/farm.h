@@ -85,7 +85,7 @@ struct farm_row { /* the row of a job */
 struct farm_lease {
     unsigned job;
     int64_t token, expires, taken_until;
-    bool beat, stop;
+    bool heartbeat, stop;
     enum farm_outcome outcome; /* of that run */
 };
 void farm_rows_open(void);

@@ -237,8 +237,8 @@ static void check_lease(const struct sim_client *client, const struct farm_lease
 
     if (client->id == FARM_OPERATOR && lease->outcome == FARM_NO_RUN)
         m->hold = lease->token;
-    if (!lease->beat)
-        sim_fail("job %u: a lease without its beat", lease->job);
+    if (!lease->heartbeat)
+        sim_fail("job %u: a lease without its heartbeat", lease->job);
     if (lease->expires <= sim_database_ms())
         return;
     if (!may_live(lease))

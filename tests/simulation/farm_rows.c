@@ -50,7 +50,7 @@ void farm_rows_open(void)
                    "  FROM rowlock_job job LEFT JOIN rowlock_run ON token = running");
     leases =
         prepare("SELECT l.name, l.token, expires, taken_until, b.token IS NOT NULL, stop, outcome"
-                "  FROM rowlock_lease l LEFT JOIN rowlock_beat b USING (token)"
+                "  FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b USING (token)"
                 "  LEFT JOIN rowlock_run r USING (token) WHERE l.name LIKE 'job:%'");
     outcome = prepare("SELECT outcome FROM rowlock_run WHERE token = ?1");
     running = prepare("SELECT count(*) FROM rowlock_run WHERE outcome = 'running'");
@@ -158,7 +158,7 @@ size_t farm_read_leases(struct farm_lease *out, size_t most)
                                        .token = sqlite3_column_int64(leases, 1),
                                        .expires = sqlite3_column_int64(leases, 2),
                                        .taken_until = sqlite3_column_int64(leases, 3),
-                                       .beat = sqlite3_column_int(leases, 4) != 0,
+                                       .heartbeat = sqlite3_column_int(leases, 4) != 0,
                                        .stop = sqlite3_column_int(leases, 5) != 0,
                                        .outcome = outcome_of(leases, 6)};
     sqlite3_reset(leases);

@@ -190,7 +190,7 @@ static void check_locked(const struct sim_client *client)
         const struct rowlock_want *want = &client->asks.want[i];
 
         if (rows_ask(client->connection, 0,
-                     "SELECT 1 FROM rowlock_lease JOIN rowlock_beat USING (token)"
+                     "SELECT 1 FROM rowlock_lease JOIN rowlock_heartbeat USING (token)"
                      " WHERE name = ?1 AND (NOT ?2 OR mode <> 'shared')",
                      want->name, want->mode == ROWLOCK_SHARED))
             sim_fail("P1: client %u locks %s in a transaction, and it is leased", client->id,

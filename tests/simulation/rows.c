@@ -12,7 +12,7 @@
 #define WORK "CREATE TABLE work (name TEXT PRIMARY KEY, token INTEGER NOT NULL)"
 
 static sqlite3 *observer;
-static sqlite3_stmt *leases, *waiters, *beats;
+static sqlite3_stmt *leases, *waiters, *heartbeats;
 static char url[300];
 
 static void must(int code, const char *what)
@@ -51,17 +51,17 @@ void rows_open(const char *folder)
     must(sqlite3_exec(observer, WORK, NULL, NULL, NULL), WORK);
     leases = prepare(
         "SELECT l.token, l.name, l.mode, l.owner, count(*), max(l.\"limit\"), b.expires, b.stop"
-        "  FROM rowlock_lease l LEFT JOIN rowlock_beat b USING (token)"
+        "  FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b USING (token)"
         " GROUP BY l.token, l.name ORDER BY l.token, l.name");
-    waiters = prepare("SELECT ticket, name, mode, owner, seen FROM rowlock_waiter");
-    beats = prepare("SELECT count(*) FROM rowlock_beat");
+    waiters = prepare("SELECT ticket, name, mode, owner, alive_until FROM rowlock_waiter");
+    heartbeats = prepare("SELECT count(*) FROM rowlock_heartbeat");
 }
 
 void rows_close(void)
 {
     sqlite3_finalize(leases);
     sqlite3_finalize(waiters);
-    sqlite3_finalize(beats);
+    sqlite3_finalize(heartbeats);
     sqlite3_close(observer);
     unlink(strchr(url, ':') + 1); /* the driver creates the file, but writes nothing to it */
 }
@@ -70,7 +70,7 @@ void rows_close(void)
 void rows_reset(void)
 {
     must(sqlite3_exec(observer,
-                      "BEGIN; DELETE FROM rowlock_lease; DELETE FROM rowlock_beat;"
+                      "BEGIN; DELETE FROM rowlock_lease; DELETE FROM rowlock_heartbeat;"
                       "DELETE FROM rowlock_waiter; UPDATE rowlock_number SET last = 0;"
                       "DELETE FROM work; COMMIT",
                       NULL, NULL, NULL),
@@ -90,7 +90,7 @@ static void read_lease(sqlite3_stmt *s, struct sim_row *row)
     snprintf(row->owner, sizeof row->owner, "%s", (const char *)sqlite3_column_text(s, 3));
     row->count = sqlite3_column_int(s, 4);
     row->limit = sqlite3_column_int(s, 5);
-    row->beat = sqlite3_column_type(s, 6) != SQLITE_NULL;
+    row->heartbeat = sqlite3_column_type(s, 6) != SQLITE_NULL;
     row->expires = sqlite3_column_int64(s, 6);
     row->stop = sqlite3_column_int(s, 7) != 0;
 }
@@ -108,7 +108,7 @@ bool rows_read(struct sim_rows *rows)
 {
     int code;
 
-    rows->leases = rows->waiters = rows->beats = 0;
+    rows->leases = rows->waiters = rows->heartbeats = 0;
     while ((code = sqlite3_step(leases)) == SQLITE_ROW && rows->leases < SIM_ROWS)
         read_lease(leases, &rows->lease[rows->leases++]);
     sqlite3_reset(leases);
@@ -117,9 +117,9 @@ bool rows_read(struct sim_rows *rows)
     while ((code = sqlite3_step(waiters)) == SQLITE_ROW && rows->waiters < SIM_ROWS)
         read_waiter(waiters, &rows->waiter[rows->waiters++]);
     sqlite3_reset(waiters);
-    if (code == SQLITE_DONE && sqlite3_step(beats) == SQLITE_ROW)
-        rows->beats = (size_t)sqlite3_column_int64(beats, 0);
-    sqlite3_reset(beats);
+    if (code == SQLITE_DONE && sqlite3_step(heartbeats) == SQLITE_ROW)
+        rows->heartbeats = (size_t)sqlite3_column_int64(heartbeats, 0);
+    sqlite3_reset(heartbeats);
     return code == SQLITE_DONE;
 }
 

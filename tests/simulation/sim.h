@@ -184,7 +184,7 @@ struct sim_row { /* a lease: one name of one token */
     char name[8], owner[40];
     enum rowlock_mode mode;
     int count, limit;
-    bool beat, stop;
+    bool heartbeat, stop;
 };
 struct sim_waiter {
     int64_t ticket, seen;
@@ -194,7 +194,7 @@ struct sim_waiter {
 struct sim_rows {
     struct sim_row lease[SIM_ROWS];
     struct sim_waiter waiter[SIM_ROWS];
-    size_t leases, waiters, beats;
+    size_t leases, waiters, heartbeats;
 };
 void rows_open(const char *folder); /* called once */
 void rows_close(void);

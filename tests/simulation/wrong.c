@@ -18,28 +18,29 @@ struct mistake {
 #define FAREWELL                                                     \
     " AND running = ?1\n"                                            \
     "   AND EXISTS (SELECT 1 FROM rowlock_lease WHERE token = ?1)\n" \
-    "   AND EXISTS (SELECT 1 FROM rowlock_beat WHERE token = ?1)"
+    "   AND EXISTS (SELECT 1 FROM rowlock_heartbeat WHERE token = ?1)"
 
 static const struct mistake mistakes[SIM_WRONGS] = {
     [SIM_RIGHT] = {.name = "none"},
     [SIM_COUNTS_FROM_ANSWER] = {.name = "a holder counts from the answer"},
-    [SIM_IGNORES_QUEUE] = {"a grant ignores the queue", "look",
+    [SIM_IGNORES_QUEUE] = {"a grant ignores the queue", "conflict",
                            "WHEN EXISTS (SELECT 1 FROM rowlock_waiter",
                            "WHEN 0 AND EXISTS (SELECT 1 FROM rowlock_waiter"},
     [SIM_NEW_OWNER] = {.name = "a lost reply is followed by a new owner id"},
-    [SIM_STEPS_OVER] = {"a grant takes a lease for expired too early", "look",
+    [SIM_STEPS_OVER] = {"a grant takes a lease for expired too early", "conflict",
                         "WHERE expires <=", "WHERE expires - 1000 <="},
-    [SIM_REVIVES] = {"a renewal revives", "renew", "UPDATE rowlock_beat",
-                     "INSERT OR IGNORE INTO rowlock_beat (token, expires) VALUES (?1, 0);"
-                     "UPDATE rowlock_beat"},
+    [SIM_REVIVES] = {"a renewal revives", "renew", "UPDATE rowlock_heartbeat",
+                     "INSERT OR IGNORE INTO rowlock_heartbeat (token, expires) VALUES (?1, 0);"
+                     "UPDATE rowlock_heartbeat"},
     [SIM_IGNORES_STOP] = {"a renewal ignores stop", "renew", "AND NOT stop", ""},
-    [SIM_MISCOUNTS] = {"a grant counts one permit too few", "look", "+ ?4 > ?3", "+ ?4 > ?3 + 1"},
-    [SIM_LEAVES_THE_DEAD] = {"a look leaves dead tickets", "seen",
-                             "AND waiter.seen <=", "AND waiter.seen < 0 * "},
+    [SIM_MISCOUNTS] = {"a grant counts one permit too few", "conflict", "+ ?4 > ?3",
+                       "+ ?4 > ?3 + 1"},
+    [SIM_LEAVES_THE_DEAD] = {"a look leaves dead tickets", "stay_alive",
+                             "AND waiter.alive_until <=", "AND waiter.alive_until < 0 * "},
     [SIM_STRIKES_ALL] = {"a roll call does not heed the answers", "overtake",
-                         "AND waiter.called <= ?2", ""},
-    [SIM_ANSWERS_NOTHING] = {"a look does not answer a roll call", "seen",
-                             ",\n       called = NULL", ""},
+                         "AND waiter.roll_call <= ?2", ""},
+    [SIM_ANSWERS_NOTHING] = {"a look does not answer a roll call", "stay_alive",
+                             ",\n       roll_call = NULL", ""},
     [SIM_CALLS_NOBODY] = {"a roll call marks no ticket", "overtake", "WHERE ?2 = 0", "WHERE 0"},
     [SIM_CLAIMS_BLINDLY] = {"a claim does not ask whether the row was changed", "job_claim",
                             "AND version = ?3", ""},

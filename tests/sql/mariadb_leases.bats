@@ -80,7 +80,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     [ "$one" -gt 0 ] && [ "$two" -gt "$one" ]
     [ "$(acquire licence permit 2)" = NULL ]
     run say "CALL rowlock_acquire('licence', 600000, 'permit', 3, @t); SELECT @t"
-    [[ ${lines[0]} == "ERROR 1644 (RL003)"*"'licence': limit 3 was asked for, but permits of limit 2 are held" ]]
+    [[ ${lines[0]} == "ERROR 1644 (RL003)"*"'licence': limit 3 was requested, but permits of limit 2 are held" ]]
     sql "CALL rowlock_release($one, @x)"
     [ "$(acquire licence permit 2)" -gt "$two" ]
 }
@@ -150,7 +150,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     [ "$(sql "SELECT expires > '$before' + INTERVAL 1 HOUR FROM rowlock_holders WHERE name = 'kept'")" = 1 ]
     rowlock break kept
     run say "CALL rowlock_renew($token, 60000)"
-    [[ $output == "ERROR 1644 (RL005)"*"the lease $token was broken: stop what is done under it"* ]]
+    [[ $output == "ERROR 1644 (RL005)"*"the lease $token was broken: stop the work done under it"* ]]
     sql "CALL rowlock_release($token, @x)"
     for lost in "$token" 1 NULL; do
         run say "CALL rowlock_renew($lost, 60000)"

@@ -21,7 +21,7 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
 @test "in an open transaction rowlock_begin_exclusive refuses, and leaves it as it was" {
     run say "CREATE TABLE IF NOT EXISTS mine (n INT) ENGINE = InnoDB; START TRANSACTION; INSERT INTO mine VALUES (1);
              CALL rowlock_begin_exclusive('begun'); SELECT @@in_transaction, count(*) FROM mine; ROLLBACK; DROP TABLE mine"
-    [[ ${lines[0]} == "ERROR 1644 (RL007)"*"'begun' is not locked, for a transaction is open: COMMIT or ROLLBACK"* ]]
+    [[ ${lines[0]} == "ERROR 1644 (RL007)"*"'begun' is not locked: a transaction is open; COMMIT or ROLLBACK"* ]]
     [ "${lines[1]}" = $'1\t1' ]
 }
 
@@ -30,7 +30,7 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
         "try_shared('none', 0, @got)" \
         "unlock('none')" "fence('none', 1)"; do
         run say "CALL rowlock_$call"
-        [[ $output == "ERROR 1644 (RL006)"*"'none' is not locked, for no transaction is open: begin"* ]]
+        [[ $output == "ERROR 1644 (RL006)"*"'none' is not locked: no transaction is open; begin"* ]]
     done
     run say "CALL rowlock_next('none', @n)"
     [[ $output == "ERROR 1644 (RL006)"*"'counter:none'"* ]]

@@ -79,7 +79,7 @@ trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql A
 
 @test "p12_a schema rowlock of another role, or in which others may create, is refused" {
     sql "CREATE SCHEMA rowlock AUTHORIZATION $mallory"
-    refuses "the schema rowlock is there already and belongs to $mallory"
+    refuses "the schema rowlock already exists and belongs to $mallory"
     sql "DROP SCHEMA rowlock; CREATE SCHEMA rowlock AUTHORIZATION tester; GRANT CREATE ON SCHEMA rowlock TO $mallory"
     refuses "REVOKE CREATE ON SCHEMA rowlock FROM $mallory"
     sql "SET ROLE $mallory; CREATE FUNCTION rowlock.look(name varchar, shared boolean) RETURNS integer LANGUAGE sql AS 'SELECT 0'"

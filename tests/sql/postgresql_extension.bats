@@ -170,7 +170,7 @@ objects() {
     as_tester 'ALTER TABLE rowlock.own SET SCHEMA public'
     as_tester 'DROP EXTENSION rowlock'
     [ "$(sql "SELECT count(*) FROM pg_namespace WHERE nspname = 'rowlock'")" = 0 ]
-    [ "$(sql "SELECT count(*) FROM pg_class WHERE relname IN ('number', 'lease', 'beat', 'counter', 'origin')")" = 0 ]
+    [ "$(sql "SELECT count(*) FROM pg_class WHERE relname IN ('number', 'lease', 'heartbeat', 'counter', 'origin')")" = 0 ]
     run rowlock run -n x -- true
     [ "$status" = 69 ]
     as_tester 'CREATE EXTENSION rowlock'

@@ -55,7 +55,7 @@ rise_above() {
     far=$(draw)
     [ "$far" -gt 4000000000000000000 ]
     contents >before
-    for table in lease beat waiter counter job run subject expiry; do
+    for table in lease heartbeat waiter counter job run subject expiry; do
         [ "$(sql "SELECT count(*) > 0 FROM rowlock.$table")" = t ]
     done
     pg pg_dump -Fc -f dump "$ROWLOCK_TEST_URL"

@@ -13,7 +13,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
     close_sessions
     end_sessions
-    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.beat; DELETE FROM rowlock.waiter"
+    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat; DELETE FROM rowlock.waiter"
 }
 
 is_refused() { # NAME [OPTION...]: busy for rowlock run
@@ -53,7 +53,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
 @test "the command renews, breaks and releases it" {
     token=$(db "SELECT rowlock.acquire('x', '1 min')")
     rowlock renew x --token "$token" --ttl 10m
-    [ "$(db "SELECT expires > now() + interval '5 min' FROM rowlock.beat WHERE token = $token")" = t ]
+    [ "$(db "SELECT expires > now() + interval '5 min' FROM rowlock.heartbeat WHERE token = $token")" = t ]
     rowlock break x
     fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
     [[ $output == *broken* ]]
@@ -66,7 +66,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
 
 @test "renew prolongs and never shortens; a lease that has expired and was swept is lost" {
     token=$(db "SELECT rowlock.acquire('x', '10 min')")
-    expires="SELECT expires - now() FROM rowlock.beat WHERE token = $token"
+    expires="SELECT expires - now() FROM rowlock.heartbeat WHERE token = $token"
     db "SELECT rowlock.renew($token, '1 s')"
     [ "$(db "SELECT ($expires) > interval '5 min'")" = t ]
     db "SELECT rowlock.renew($token, '1 day')"

@@ -14,7 +14,7 @@ teardown() {
     [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
     close_sessions
     end_sessions
-    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.beat; DELETE FROM rowlock.waiter"
+    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat; DELETE FROM rowlock.waiter"
 }
 
 @test "a lease in holders, and its waiters in waiters, in their order" {
@@ -39,7 +39,7 @@ teardown() {
     not_shown() { ! shown; }
     until_true not_shown
     [ "$(db "SELECT leased FROM rowlock.names WHERE name = 'e'")" = f ]
-    sql "INSERT INTO rowlock.waiter (ticket, name, mode, seen) VALUES (5, 'e', 'exclusive', NULL),
+    sql "INSERT INTO rowlock.waiter (ticket, name, mode, alive_until) VALUES (5, 'e', 'exclusive', NULL),
          (6, 'e', 'exclusive', now() - interval '1 s'), (7, 'e', 'exclusive', now() + interval '1 h')"
     [ "$(db "SELECT ticket, place FROM rowlock.waiters")" = '7|1' ]
 }

@@ -17,7 +17,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     sql "CREATE TABLE IF NOT EXISTS bond (isin TEXT PRIMARY KEY, price INTEGER);
          INSERT OR REPLACE INTO bond VALUES ('DK0015966592', 100);
-         DELETE FROM rowlock_beat; DELETE FROM rowlock_lease; DELETE FROM rowlock_waiter; DELETE FROM rowlock_counter"
+         DELETE FROM rowlock_heartbeat; DELETE FROM rowlock_lease; DELETE FROM rowlock_waiter; DELETE FROM rowlock_counter"
 }
 
 # NAME [TOKEN]: prints the page's block that begins with this comment, with the page's token
@@ -83,7 +83,7 @@ acquire() { # NAME OPTION...: sets token
     [ "$(sql 'SELECT count(*) FROM rowlock_holders')" = 1 ]
     rowlock break import
     [ "$(sql 'SELECT broken FROM rowlock_holders')" = 1 ]
-    sql "UPDATE rowlock_beat SET expires = expires - 120000"
+    sql "UPDATE rowlock_heartbeat SET expires = expires - 120000"
     [ "$(sql 'SELECT count(*) FROM rowlock_holders')" = 0 ]
 }
 
@@ -110,7 +110,7 @@ acquire() { # NAME OPTION...: sets token
     acquire "$BOND" --limit 2
     refused "the name is leased" lock
     run ! sqlite3 -batch "${ROWLOCK_TEST_URL#sqlite:}" <shared.sql
-    sql "UPDATE rowlock_beat SET expires = expires - 120000"
+    sql "UPDATE rowlock_heartbeat SET expires = expires - 120000"
     do_block lock
     [ "$(price)" = 101 ]
     [ "$(sql "SELECT count(*) FROM rowlock_lease WHERE name = '$BOND'")" = 0 ]
@@ -184,7 +184,7 @@ SQL
         run sqlite3 -batch "${ROWLOCK_TEST_URL#sqlite:}" "INSERT INTO $each"
         echo "$output"
         [ "$status" != 0 ]
-        [[ $output == *"a name is text"* ]]
+        [[ $output == *"a name must be text"* ]]
     done
     [ "$(sql 'SELECT count(*) FROM rowlock_lease')" = 1 ]
 }
@@ -238,9 +238,9 @@ SQL
     [[ $output == *db1*"by hand"* ]]
     refused "the name is leased" acquire
     rowlock check import --token "$own"
-    sql "UPDATE rowlock_beat SET expires = expires - 50000"
+    sql "UPDATE rowlock_heartbeat SET expires = expires - 50000"
     [ "$(do_block renew "$own")" = renewed ]
-    [ "$(sql "SELECT expires - now > 50000 FROM rowlock_beat, rowlock_clock")" = 1 ]
+    [ "$(sql "SELECT expires - now > 50000 FROM rowlock_heartbeat, rowlock_clock")" = 1 ]
     [ "$(do_block release "$own")" = released ]
     [ "$(do_block release "$own")" = "" ]
     [ "$(do_block renew "$own")" = "" ]
@@ -263,9 +263,9 @@ SQL
     until_true is_waited_for import
     kill -s STOP "$started"
     # it counts as alive for a while, and no client holds the name any more
-    sql "UPDATE rowlock_waiter SET seen = seen + 60000; DELETE FROM rowlock_beat; DELETE FROM rowlock_lease"
-    refused "others wait for the name" acquire
-    sql "UPDATE rowlock_waiter SET seen = 0"
+    sql "UPDATE rowlock_waiter SET alive_until = alive_until + 60000; DELETE FROM rowlock_heartbeat; DELETE FROM rowlock_lease"
+    refused "other sessions wait for the name" acquire
+    sql "UPDATE rowlock_waiter SET alive_until = 0"
     own=$(do_block acquire)
     rowlock check import --token "$own"
 }

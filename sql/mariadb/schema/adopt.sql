@@ -1,25 +1,29 @@
--- Before anything is created: what is in the way. CREATE ... IF NOT EXISTS takes a table as it is. A trigger of
--- another account could change what is written, a foreign key could delete it, another engine has no transactions.
--- (Views and procedures are replaced. An account without the privilege TRIGGER sees no triggers.)
+-- Checks existing tables before anything is created, because CREATE ... IF NOT EXISTS accepts any
+-- table of the name. A trigger of another account could change the data, a foreign key could delete
+-- it, and other storage engines have no transactions. (Views and procedures are replaced. An
+-- account without the privilege TRIGGER sees no triggers.)
 
 DELIMITER //
 BEGIN NOT ATOMIC
     DECLARE v_reason VARCHAR(500) CHARACTER SET utf8mb4;
 
     SELECT MIN(h.reason) INTO v_reason FROM (
-        SELECT CONCAT('the table ', t.table_name, ' is there already, and its engine is ', t.engine,
+        SELECT CONCAT('the table ', t.table_name, ' already exists, and its engine is ', t.engine,
                       '; drop it, or run: ALTER TABLE ', t.table_name, ' ENGINE = InnoDB') AS reason
           FROM information_schema.tables t
-         WHERE t.table_schema = DATABASE() AND t.table_name LIKE 'rowlock\_%' AND t.table_type = 'BASE TABLE'
+         WHERE t.table_schema = DATABASE() AND t.table_name LIKE 'rowlock\_%'
+           AND t.table_type = 'BASE TABLE'
            AND t.engine <> 'InnoDB'
         UNION ALL
-        SELECT CONCAT('the table ', t.event_object_table, ' has the trigger ', t.trigger_name, ' of ', t.definer,
-                      ', which would run with every lock; run: DROP TRIGGER ', t.trigger_name)
+        SELECT CONCAT('the table ', t.event_object_table, ' has the trigger ', t.trigger_name,
+                      ' of ', t.definer, ', which would run with every lock; run: DROP TRIGGER ',
+                      t.trigger_name)
           FROM information_schema.triggers t
          WHERE t.event_object_schema = DATABASE() AND t.event_object_table LIKE 'rowlock\_%'
         UNION ALL
-        SELECT CONCAT('the table ', k.table_name, ' of ', k.constraint_schema, ' refers to ', k.referenced_table_name,
-                      '; run: ALTER TABLE ', k.constraint_schema, '.', k.table_name, ' DROP FOREIGN KEY ', k.constraint_name)
+        SELECT CONCAT('the table ', k.table_name, ' of ', k.constraint_schema, ' refers to ',
+                      k.referenced_table_name, '; run: ALTER TABLE ', k.constraint_schema, '.',
+                      k.table_name, ' DROP FOREIGN KEY ', k.constraint_name)
           FROM information_schema.referential_constraints k
          WHERE k.unique_constraint_schema = DATABASE() AND k.referenced_table_name LIKE 'rowlock\_%'
         UNION ALL

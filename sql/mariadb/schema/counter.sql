@@ -1,6 +1,6 @@
--- rowlock on MariaDB, counters: numbers without a gap, because the number is drawn under a lock that
--- lasts until COMMIT, and goes back with ROLLBACK. AUTO_INCREMENT does neither. The lock is that of the
--- name counter:NAME. Run install.sql first.
+-- rowlock on MariaDB, counters: numbers without gaps. A number is drawn under a lock that lasts
+-- until COMMIT, and ROLLBACK returns it; AUTO_INCREMENT does neither. The lock is that of the name
+-- counter:NAME. Run install.sql first.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
@@ -12,8 +12,9 @@ CREATE TABLE IF NOT EXISTS rowlock_counter (
 
 DELIMITER //
 
--- The first of p_count numbers; p_start is the first of all, where the counter is new. Called under the
--- lock, so nobody else inserts that row: UPDATE first, for an INSERT that finds the row would lock a gap.
+-- Returns the first of p_count numbers. A new counter begins with p_start. Called under the lock,
+-- so no other session inserts that row. UPDATE comes first, because an INSERT that finds the row
+-- would lock a gap.
 CREATE OR REPLACE PROCEDURE rowlock_advance(
     IN p_name VARBINARY(255), IN p_start BIGINT, IN p_count BIGINT, OUT p_first BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -25,7 +26,7 @@ BEGIN
     SELECT last - p_count + 1 INTO p_first FROM rowlock_counter WHERE name = p_name;
 END//
 
--- What the C library calls: the same with the number as a result.
+-- The same for the C library, with the number as a result set.
 CREATE OR REPLACE PROCEDURE rowlock_advance_row(
     IN p_name VARBINARY(255), IN p_start BIGINT, IN p_count BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -36,11 +37,11 @@ BEGIN
     SELECT v_first AS first;
 END//
 
--- From the mariadb client, in the open transaction: the next number of a counter that begins with 1.
+-- For SQL clients, in an open transaction: draws the next number of a counter that begins with 1.
 -- Waits as rowlock_exclusive does.
 CREATE OR REPLACE PROCEDURE rowlock_next(IN name LONGTEXT CHARACTER SET utf8mb4, OUT number BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'The next number of a counter, without a gap: ROLLBACK takes it back, and until COMMIT the next caller waits.'
+    COMMENT 'Draws the next number of a counter, without gaps: ROLLBACK returns the number, and the next caller waits until COMMIT.'
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
 

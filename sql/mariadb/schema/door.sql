@@ -1,30 +1,31 @@
--- rowlock on MariaDB, the SQL door: what people at the mariadb client and programs in any language call.
--- Run install.sql, lease.sql and queue.sql first. (rowlock_next is in counter.sql, the views are in views.sql.)
+-- rowlock on MariaDB, SQL procedures for the mariadb client and programs in any language. Run
+-- install.sql, lease.sql and queue.sql first. (rowlock_next is in counter.sql, the views are in
+-- views.sql.)
 --
---   rowlock_begin_exclusive(name), rowlock_begin_shared(name)   begin at READ COMMITTED and lock; wait
---   rowlock_exclusive(name), rowlock_shared(name)               lock in the open transaction; wait
+--   rowlock_begin_exclusive(name), rowlock_begin_shared(name) begin at READ COMMITTED, lock; wait
+--   rowlock_exclusive(name), rowlock_shared(name)             lock in the open transaction; wait
 --   rowlock_try_exclusive(name, wait_ms, got), rowlock_try_shared(name, wait_ms, got)
---   rowlock_unlock(name)                                        removes what the lock will leave behind
---   rowlock_prepare(name), rowlock_vacuum(removed)              outside a transaction
+--   rowlock_unlock(name)                                      removes what the lock leaves behind
+--   rowlock_prepare(name), rowlock_vacuum(removed)            outside a transaction
 --   rowlock_acquire(name, ttl_ms, mode, limit, token), rowlock_renew(token, ttl_ms),
---   rowlock_release(token, released)                            leases, outside a transaction
---   rowlock_fence(name, token)                                  in the open transaction
+--   rowlock_release(token, released)                          leases, outside a transaction
+--   rowlock_fence(name, token)                                in the open transaction
 --
--- What a procedure has to say it says in its last parameter, OUT; none of them answers with a result set.
--- So a CALL is one plain statement everywhere: after a result set mysqli says "Commands out of sync" and
--- a Python connector "Unread result found" until the caller has also read the end of the CALL; an event
--- could do nothing with it, and another procedure could not read it. At the client, and from Python or PHP:
+-- A procedure returns its answer in its last parameter, OUT, and never as a result set. So a CALL
+-- is one plain statement everywhere. After a result set mysqli reports "Commands out of sync" and a
+-- Python connector "Unread result found" until the caller has also read the end of the CALL; an
+-- event or another procedure could not read the result at all. From the client, Python or PHP:
 --     CALL rowlock_acquire('import', 60000, 'exclusive', NULL, @token); SELECT @token;
--- With JDBC: a CallableStatement with registerOutParameter. Times are milliseconds.
+-- With JDBC, use a CallableStatement with registerOutParameter. Times are milliseconds.
 --
--- What is refused is an error, whose text says what happened to which name, and what to do:
---     HY000, 1205: not locked in time      70100, 1317: interrupted      40001: rolled back, begin again
---     RL001 not at READ COMMITTED   RL002 no lock is kept on this server   RL003 a bad name or argument
---     RL004 not with this technique   RL005 the lease is lost   RL006 no transaction is open   RL007 one is
---     RL008 not prepared   RL009 a committed row is in the way
+-- Every refusal is an error, whose text names the lock, the reason and the remedy:
+--     HY000, 1205: not locked in time   70100, 1317: interrupted   40001: rolled back, begin again
+--     RL001 not at READ COMMITTED   RL002 the server keeps no lock   RL003 a bad name or argument
+--     RL004 not with this technique   RL005 the lease is lost   RL006 no transaction is open
+--     RL007 a transaction is open   RL008 not prepared   RL009 a leftover row holds the name
 --
--- Who waits, waits as the session's innodb_lock_wait_timeout says, for a row as well as for a lease.
--- max_statement_time holds, too. Both can be said for one call:
+-- Waits for rows and for leases last up to the session's innodb_lock_wait_timeout.
+-- max_statement_time applies too. Set both for one call by:
 --     SET STATEMENT innodb_lock_wait_timeout = 5 FOR CALL rowlock_begin_exclusive('import');
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
@@ -32,9 +33,9 @@ SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_S
 
 DELIMITER //
 
--- ---- what is refused -------------------------------------------------------------------------------
+-- ---- errors -------------------------------------------------------------------------------------
 
--- Says in one sentence, with the engine's own number, why the door stays shut.
+-- Raises the error of a refused lock, with the engine's own error number.
 CREATE OR REPLACE PROCEDURE rowlock_refuse(
     IN p_status TINYINT, IN p_name VARBINARY(255), IN p_stays TINYINT,
     IN p_detail VARCHAR(400) CHARACTER SET utf8mb4)
@@ -44,16 +45,21 @@ BEGIN
 
     SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(CONVERT(p_name USING utf8mb4), 100), '\' ',
         CASE p_status WHEN 3 THEN CONCAT('is held by ', COALESCE(p_detail, 'a lease'))
-                      WHEN 4 THEN 'has an expired lease that a transaction is still using: try again'
+                      WHEN 4 THEN 'has an expired lease that a transaction still uses: try again'
                       WHEN 5 THEN 'is not prepared: CALL rowlock_prepare before the transaction'
-                      WHEN 6 THEN CONCAT('is held by a committed row, which rowlock_vacuum deletes: ',
+                      WHEN 6 THEN CONCAT('is held by a committed row, which rowlock_vacuum '
+                                         'deletes: ',
                                          COALESCE(p_detail, ''))
                       WHEN 7 THEN 'was not locked: the statement was interrupted'
-                      WHEN 8 THEN 'is not, or no longer, leased to this token: roll back, and stop what is done under it'
-                      WHEN 10 THEN 'cannot be fenced in a read-only transaction, which guards nothing'
+                      WHEN 8 THEN
+                          'is not, or no longer, leased to this token: roll back, and stop the '
+                          'work done under it'
+                      WHEN 10 THEN
+                          'cannot be fenced in a read-only transaction, which protects no writes'
                       ELSE CONCAT('is held by ', COALESCE(p_detail, 'another transaction')) END,
         IF(p_status IN (1, 2, 3), '; try again, or wait longer (innodb_lock_wait_timeout)', ''),
-        IF(p_stays, '; rows locked on the way stay so until your transaction ends', '')), 500);
+        IF(p_stays, '; rows locked before the refusal stay locked until your transaction ends',
+           '')), 500);
     CASE p_status
         WHEN 5 THEN SIGNAL SQLSTATE 'RL008' SET MESSAGE_TEXT = v_text;
         WHEN 6 THEN SIGNAL SQLSTATE 'RL009' SET MESSAGE_TEXT = v_text;
@@ -64,7 +70,7 @@ BEGIN
     END CASE;
 END//
 
--- The same in a transaction that was open: it may have been rolled back by the time-out.
+-- The same in a transaction that was open: the timeout may have rolled it back.
 CREATE OR REPLACE PROCEDURE rowlock_refuse_within(
     IN p_status TINYINT, IN p_name VARBINARY(255), IN p_stays TINYINT,
     IN p_detail VARCHAR(400) CHARACTER SET utf8mb4)
@@ -73,17 +79,22 @@ BEGIN
     DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
 
     IF NOT @@in_transaction AND @@autocommit AND p_status IN (1, 2) THEN
-        SET v_text = LEFT(CONCAT('rowlock: \'', LEFT(CONVERT(p_name USING utf8mb4), 100), '\' was not locked in ',
-            'time, and innodb_rollback_on_timeout is set: the server rolled your whole transaction back; begin again'), 500);
+        SET v_text =
+            LEFT(CONCAT('rowlock: \'', LEFT(CONVERT(p_name USING utf8mb4), 100),
+                        '\' was not locked in ',
+            'time, and innodb_rollback_on_timeout is set: the server rolled back your whole '
+            'transaction; begin again'), 500);
         SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = v_text;
     END IF;
     CALL rowlock_refuse(p_status, p_name, p_stays, p_detail);
 END//
 
--- What the door's own handlers call. A KILL QUERY or max_statement_time that hits between two statements is an
--- error of the CALL around them, where no handler of theirs is asked: so each door has one around its one CALL.
--- p_status: 7, or 2 by max_statement_time. p_open: 1 if the transaction is the caller's; else it ends here.
-CREATE OR REPLACE PROCEDURE rowlock_cut(IN p_status TINYINT, IN p_name VARBINARY(255), IN p_open TINYINT)
+-- For the exit handlers of the public procedures. A KILL QUERY or max_statement_time that arrives
+-- between two statements is raised as an error of the enclosing CALL, and the handlers inside are
+-- not used. So each public procedure has a handler around its one CALL. p_status: 7, or 2 by
+-- max_statement_time. p_open: 1 if the transaction is the caller's; otherwise it ends here.
+CREATE OR REPLACE PROCEDURE rowlock_cut(IN p_status TINYINT, IN p_name VARBINARY(255),
+                                        IN p_open TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     IF NOT p_open THEN
@@ -92,11 +103,12 @@ BEGIN
     CALL rowlock_refuse(p_status, p_name, p_open, 'a lease or another transaction');
 END//
 
--- Sleeps, and makes the next pause longer. Who waits by it keeps to max_statement_time by his own clock as
--- well: the server forgets a time-out, as it does a KILL QUERY, that hits a statement which has just ended.
--- p_cut: 0; 7 if a KILL QUERY, 3 if max_statement_time ended it.
--- (DO SLEEP swallows either, and after SET v = SLEEP() no handler is asked.)
-CREATE OR REPLACE PROCEDURE rowlock_pause(INOUT p_seconds DOUBLE, IN p_most DOUBLE, OUT p_cut TINYINT)
+-- Sleeps, and doubles the next pause. Callers also check max_statement_time by their own clock: the
+-- server forgets a timeout or a KILL QUERY that hits a statement which has just ended. p_cut: 0; 7
+-- if a KILL QUERY ended the sleep, 3 if max_statement_time did. (DO SLEEP ignores both, and SET v =
+-- SLEEP() does not call a handler.)
+CREATE OR REPLACE PROCEDURE rowlock_pause(INOUT p_seconds DOUBLE, IN p_most DOUBLE,
+                                          OUT p_cut TINYINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     DECLARE v_slept TINYINT;
@@ -104,14 +116,15 @@ BEGIN
     DECLARE EXIT HANDLER FOR 1969 SET p_cut = 3;
 
     SELECT SLEEP(p_seconds) INTO v_slept;
-    SET p_cut = IF(v_slept, IF(@@max_statement_time > 0, 3, 7), 0);     -- cut as the statement ended: no error
+    -- interrupted as the statement ended: no error
+    SET p_cut = IF(v_slept, IF(@@max_statement_time > 0, 3, 7), 0);
     SET p_seconds = LEAST(p_seconds * 1.5, p_most);
 END//
 
--- ---- locks in a transaction ------------------------------------------------------------------------
+-- ---- locks in a transaction ---------------------------------------------------------------------
 
--- Begins and locks; row and lease are waited for no longer than innodb_lock_wait_timeout each. A lease is
--- looked at without a transaction as long as it lives.
+-- Begins and locks. It waits for the row and for a lease up to innodb_lock_wait_timeout each. While
+-- a lease lives it polls outside a transaction.
 CREATE OR REPLACE PROCEDURE rowlock_begin_name(
     IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -132,7 +145,8 @@ BEGIN
         END IF;
         IF v_end IS NULL THEN
             SET v_end = utc_timestamp(6) + INTERVAL LEAST(@@innodb_lock_wait_timeout,
-                IF(@@max_statement_time > 0, @@max_statement_time, @@innodb_lock_wait_timeout)) SECOND;
+                IF(@@max_statement_time > 0, @@max_statement_time,
+                   @@innodb_lock_wait_timeout)) SECOND;
         END IF;
         IF v_status NOT IN (3, 4) OR v_cut <> 0 OR utc_timestamp(6) >= v_end THEN
             CALL rowlock_refuse(v_status, p_name, 0, v_detail);
@@ -144,7 +158,7 @@ BEGIN
             CALL rowlock_pause(v_pause, 0.25, v_cut);
             CALL rowlock_look(v_name, p_shared, v_all, v_live);
             IF NOT @@autocommit THEN
-                COMMIT AND NO CHAIN NO RELEASE;  -- what was read
+                COMMIT AND NO CHAIN NO RELEASE;  -- ends the read
             END IF;
         UNTIL v_live = 0 OR v_cut <> 0 OR utc_timestamp(6) >= v_end END REPEAT;
         IF v_cut = 7 THEN
@@ -155,7 +169,7 @@ END//
 
 CREATE OR REPLACE PROCEDURE rowlock_begin_exclusive(IN name LONGTEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Begins a transaction at READ COMMITTED with the name locked; waits. It is unlocked when the transaction ends.'
+    COMMENT 'Begins a transaction at READ COMMITTED and locks the name until it ends; waits.'
 BEGIN
     DECLARE v_open TINYINT DEFAULT 1;
     DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, v_open);
@@ -169,7 +183,7 @@ END//
 
 CREATE OR REPLACE PROCEDURE rowlock_begin_shared(IN name LONGTEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'As rowlock_begin_exclusive, together with other shared locks.'
+    COMMENT 'Same as rowlock_begin_exclusive, but compatible with other shared locks.'
 BEGIN
     DECLARE v_open TINYINT DEFAULT 1;
     DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, v_open);
@@ -181,8 +195,9 @@ BEGIN
     CALL rowlock_begin_name(name, 1);
 END//
 
--- Locks in the open transaction: the row as long as innodb_lock_wait_timeout says, a lease as long
--- but 30 s at most, for its holder may be waiting for your rows.
+-- Locks in the open transaction. It waits for the row up to innodb_lock_wait_timeout, and for a
+-- lease as long but at most 30 s, because the lease holder may be waiting for rows of this
+-- transaction.
 CREATE OR REPLACE PROCEDURE rowlock_lock_name(
     IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -202,7 +217,7 @@ END//
 
 CREATE OR REPLACE PROCEDURE rowlock_exclusive(IN name LONGTEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Locks a name until the open transaction, at READ COMMITTED, ends; waits.'
+    COMMENT 'Locks a name until the open transaction ends, which must be at READ COMMITTED; waits.'
 BEGIN
     DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, 1);
     DECLARE EXIT HANDLER FOR 1969 CALL rowlock_cut(2, name, 1);
@@ -212,7 +227,7 @@ END//
 
 CREATE OR REPLACE PROCEDURE rowlock_shared(IN name LONGTEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'As rowlock_exclusive, together with other shared locks.'
+    COMMENT 'Same as rowlock_exclusive, but compatible with other shared locks.'
 BEGIN
     DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, 1);
     DECLARE EXIT HANDLER FOR 1969 CALL rowlock_cut(2, name, 1);
@@ -221,8 +236,8 @@ BEGIN
 END//
 
 -- got: 1 locked; 0 not, and nothing is held; 2 not, but the row stays locked until the end. Whole
--- seconds are waited in InnoDB's queue, the rest (and everything, where a time-out would roll your
--- transaction back) by looking again every 10 to 50 ms.
+-- seconds are spent in InnoDB's queue. The rest is polled every 10 to 50 ms; so is all of it where
+-- a timeout would roll back your transaction.
 CREATE OR REPLACE PROCEDURE rowlock_try_name(
     IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT, IN p_wait_ms BIGINT,
     OUT p_got TINYINT)
@@ -237,7 +252,8 @@ BEGIN
     DECLARE v_end DATETIME(6);
 
     SET p_wait_ms = LEAST(GREATEST(COALESCE(p_wait_ms, 0), 0), 31536000000,  -- a year
-                          IF(@@max_statement_time > 0, CEILING(@@max_statement_time * 1000), 31536000000));
+                          IF(@@max_statement_time > 0, CEILING(@@max_statement_time * 1000),
+                             31536000000));
     IF p_wait_ms > 0 THEN
         CALL rowlock_real_time();
     END IF;
@@ -251,7 +267,8 @@ BEGIN
             CALL rowlock_lock_wants(v_want, v_left_ms, v_left_ms, 1,
                                     v_status, v_name, v_stays, v_detail);
             SET v_left_ms = TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_end) DIV 1000;
-            SET v_cut = IF(v_status IN (2, 3) AND v_left_ms >= 1000, 3, 0);    -- by max_statement_time
+            -- by max_statement_time
+            SET v_cut = IF(v_status IN (2, 3) AND v_left_ms >= 1000, 3, 0);
         END IF;
         IF v_status IN (0, 5, 6, 7) OR v_cut <> 0 OR v_left_ms <= 0 THEN
             LEAVE tries;
@@ -268,7 +285,7 @@ END//
 CREATE OR REPLACE PROCEDURE rowlock_try_exclusive(
     IN name LONGTEXT CHARACTER SET utf8mb4, IN wait_ms BIGINT, OUT got TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'As rowlock_exclusive, within wait_ms. got: 1 locked; 0 not; 2 not, but a row stays locked until the transaction ends.'
+    COMMENT 'Same as rowlock_exclusive, but waits at most wait_ms. got: 1 locked; 0 not; 2 not, but a row stays locked until the transaction ends.'
 BEGIN
     DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, 1);
     DECLARE EXIT HANDLER FOR 1969 SET got = 2;
@@ -279,7 +296,7 @@ END//
 CREATE OR REPLACE PROCEDURE rowlock_try_shared(
     IN name LONGTEXT CHARACTER SET utf8mb4, IN wait_ms BIGINT, OUT got TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'As rowlock_shared, within wait_ms. got: 1 locked; 0 not; 2 not, but a row stays locked until the transaction ends.'
+    COMMENT 'Same as rowlock_shared, but waits at most wait_ms. got: 1 locked; 0 not; 2 not, but a row stays locked until the transaction ends.'
 BEGIN
     DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, 1);
     DECLARE EXIT HANDLER FOR 1969 SET got = 2;
@@ -287,12 +304,13 @@ BEGIN
     CALL rowlock_try_name(name, 1, wait_ms, got);
 END//
 
--- Technique row: the row of the name goes with the COMMIT, unless another shares or awaits the lock; the
--- name stays locked until then. Who comes to wait after that finds no row: rowlock_begin_* makes it
--- again, in an open transaction it is not prepared (RL008). Nothing under technique insert.
+-- Technique row: deletes the row of the name with the COMMIT, unless another session shares the
+-- lock or waits for it; the name stays locked until then. A session that waits later finds no row:
+-- rowlock_begin_* creates it again; in an open transaction the name is not prepared (RL008).
+-- Technique insert: does nothing.
 CREATE OR REPLACE PROCEDURE rowlock_unlock(IN name LONGTEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Removes, with the COMMIT of the open transaction, the row that its lock leaves behind: call it last. The name stays locked until then. Waits for nobody.'
+    COMMENT 'Removes the row that the lock leaves behind, at the COMMIT of the open transaction: call it last. The name stays locked until then. Waits for no lock.'
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
 
@@ -308,7 +326,7 @@ END//
 
 CREATE OR REPLACE PROCEDURE rowlock_prepare(IN name LONGTEXT CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Makes a name known, as rowlock_exclusive wants it where none was locked before. Before the transaction begins.'
+    COMMENT 'Prepares a name, which rowlock_exclusive requires if the name was never locked before. Call it before the transaction begins.'
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     DECLARE v_open TINYINT DEFAULT 1;
@@ -327,10 +345,10 @@ BEGIN
     CALL rowlock_prepare_wants(v_want);
 END//
 
--- Counts the rows of names and leases, those left over, and the waiters; not the beats.
+-- Counts the deleted rows of names and leases, leftover rows, and waiters; not the heartbeats.
 CREATE OR REPLACE PROCEDURE rowlock_vacuum(OUT removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Removes what nobody holds: expired leases, dead waiters, rows of names. removed: how many. Waits for nobody.'
+    COMMENT 'Removes expired leases, dead waiters and rows of unheld names. removed: their number. Waits for no lock.'
 BEGIN
     DECLARE v_before, v_after, v_waiters, v_names BIGINT DEFAULT 0;
     DECLARE v_open TINYINT DEFAULT 1;
@@ -347,7 +365,8 @@ BEGIN
     END IF;
     IF v_open THEN
         SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
-            'rowlock: vacuum makes transactions of its own, but one is open: COMMIT or ROLLBACK first';
+            'rowlock: vacuum needs transactions of its own, but one is open: COMMIT or ROLLBACK '
+            'first';
     END IF;
     CALL rowlock_check_server();
     CALL rowlock_real_time();
@@ -362,7 +381,7 @@ BEGIN
     SET removed = v_names + v_waiters + GREATEST(v_before - v_after, 0);
 END//
 
--- What the C library calls: the same as a result.
+-- The same for the C library, with the number as a result set.
 CREATE OR REPLACE PROCEDURE rowlock_vacuum_row()
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -372,39 +391,44 @@ BEGIN
     SELECT v_removed AS removed;
 END//
 
--- ---- leases ----------------------------------------------------------------------------------------
+-- ---- leases -------------------------------------------------------------------------------------
 
 CREATE OR REPLACE PROCEDURE rowlock_check_ttl(IN p_ttl_ms BIGINT)
     SQL SECURITY INVOKER NO SQL
 BEGIN
     IF p_ttl_ms IS NULL OR p_ttl_ms NOT BETWEEN 1000 AND 3162240000000 THEN
         SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT =
-            'rowlock: a ttl is from 1000 ms, a second, to 3162240000000 ms, a hundred years';
+            'rowlock: ttl_ms must be between 1000 (a second) and 3162240000000 (a hundred years)';
     END IF;
 END//
 
--- The lease want of one name: see the top of lease.sql.
+-- Packs the lease want of one name: see the top of lease.sql.
 CREATE OR REPLACE PROCEDURE rowlock_pack_lease(
-    IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_mode VARCHAR(255) CHARACTER SET utf8mb4, IN p_limit INT,
+    IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_mode VARCHAR(255) CHARACTER SET utf8mb4,
+        IN p_limit INT,
     OUT p_want LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     CALL rowlock_pack(p_name, 0, p_want);
     IF p_mode IS NULL OR p_mode NOT IN ('exclusive', 'shared', 'permit') THEN
-        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = 'rowlock: the mode of a lease is exclusive, shared or permit';
+        SIGNAL SQLSTATE 'RL003'
+            SET MESSAGE_TEXT = 'rowlock: mode must be exclusive, shared or permit';
     ELSEIF p_mode = 'permit' AND (p_limit IS NULL OR p_limit < 1) THEN
         SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT =
-            'rowlock: for a permit the limit is needed: how many permits the name has in all, 1 or more';
+            'rowlock: limit_ is missing: state how many permits the name has, 1 or more';
     ELSEIF p_mode <> 'permit' AND p_limit IS NOT NULL THEN
-        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = 'rowlock: a limit goes with mode permit only; else NULL';
+        SIGNAL SQLSTATE 'RL003'
+            SET MESSAGE_TEXT = 'rowlock: limit_ requires mode permit; otherwise pass NULL';
     END IF;
-    SET p_want = CONCAT(HEX(p_name), CASE p_mode WHEN 'exclusive' THEN ':x:0:0' WHEN 'shared' THEN ':s:0:0'
+    SET p_want = CONCAT(HEX(p_name), CASE p_mode WHEN 'exclusive' THEN ':x:0:0'
+                        WHEN 'shared' THEN ':s:0:0'
                                           ELSE CONCAT(':p:', p_limit, ':1') END);
 END//
 
--- One try, as the library makes it; a grant or a look of another's that has the name for a moment is no
--- answer. Whose client this is the server knows, not which process. No session lock is taken: the session
--- may be a pool's, and the lease be released in another; waiters look every few seconds instead.
+-- Tries once, as the library does; if another grant or a check holds the name briefly, it tries
+-- again. The server knows the client's host, but not its process. It takes no session lock, because
+-- the session may belong to a pool and the lease may be released in another; waiters check every
+-- few seconds instead.
 CREATE OR REPLACE PROCEDURE rowlock_try_grant(
     IN p_want LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     OUT p_status TINYINT, OUT p_name VARBINARY(255), OUT p_token BIGINT,
@@ -420,7 +444,8 @@ BEGIN
     SET v_host = IF(v_host = 'localhost', @@hostname, v_host);
     tries: LOOP
         CALL rowlock_grant_answer(p_want, p_owner, p_ttl_ms, 0, 0, 0, v_host, NULL,
-                                  CONCAT('session ', CONNECTION_ID(), ' of ', SUBSTRING_INDEX(USER(), '@', 1)),
+                                  CONCAT('session ', CONNECTION_ID(), ' of ',
+                                         SUBSTRING_INDEX(USER(), '@', 1)),
                                   NULL, p_status, p_name, p_token, v_number, p_detail);
         SET v_tries = v_tries - 1;
         IF p_status <> 1 OR v_tries = 0 OR v_cut <> 0 THEN
@@ -431,10 +456,11 @@ BEGIN
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_acquire(
-    IN name LONGTEXT CHARACTER SET utf8mb4, IN ttl_ms BIGINT, IN mode VARCHAR(255) CHARACTER SET utf8mb4,
+    IN name LONGTEXT CHARACTER SET utf8mb4, IN ttl_ms BIGINT,
+        IN mode VARCHAR(255) CHARACTER SET utf8mb4,
     IN limit_ INT, OUT token BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'A lease of a name, once tried; token: NULL if it is held or waited for. mode: exclusive, shared, or permit, of which the name has limit_ (else NULL). Outside a transaction; it ends by rowlock_release, or ttl_ms after its last renewal.'
+    COMMENT 'Acquires a lease of a name; tries once. token: NULL if the name is held or waited for. mode: exclusive, shared, or permit; limit_: how many permits the name has, otherwise NULL. Call it outside a transaction. The lease ends by rowlock_release, or ttl_ms after its last renewal.'
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     DECLARE v_name VARBINARY(255);
@@ -448,7 +474,7 @@ BEGIN
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         IF NOT v_open THEN
-            -- and a lease whose token nobody will be told is ended
+            -- end a lease whose token no caller would receive
             ROLLBACK AND NO CHAIN NO RELEASE;
             SELECT MIN(l.token) INTO v_lost FROM rowlock_lease l
              WHERE l.name = CONVERT(name USING utf8mb4) AND l.owner = v_owner;
@@ -479,7 +505,7 @@ END//
 
 CREATE OR REPLACE PROCEDURE rowlock_renew(IN token BIGINT, IN ttl_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'The lease shall last ttl_ms from now, and no shorter than it did. An error (RL005) if it is lost or broken: stop what is done under it. Outside a transaction.'
+    COMMENT 'Extends a lease to last ttl_ms from now; never shortens it. Raises an error (RL005) if the lease is lost or broken: stop the work done under it. Call it outside a transaction.'
 BEGIN
     DECLARE v_status TINYINT;
     DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
@@ -500,14 +526,14 @@ BEGIN
     IF v_status <> 0 THEN
         SET v_text = LEFT(CONCAT('rowlock: the lease ', COALESCE(token, 'NULL'),
             IF(v_status = 14, ' was broken', ' has expired, or was broken or released'),
-            ': stop what is done under it, another may have it'), 500);
+            ': stop the work done under it, another session may hold it'), 500);
         SIGNAL SQLSTATE 'RL005' SET MESSAGE_TEXT = v_text;
     END IF;
 END//
 
 CREATE OR REPLACE PROCEDURE rowlock_release(IN token BIGINT, OUT released TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'Ends a lease. released: 1; 0 if it had been lost or ended before. Outside a transaction.'
+    COMMENT 'Ends a lease. released: 1; 0 if it was lost or had ended. Call it outside a transaction.'
 BEGIN
     DECLARE v_rows INT DEFAULT 0;
     DECLARE v_open TINYINT DEFAULT 1;
@@ -527,10 +553,10 @@ BEGIN
     SET released = v_rows > 0;
 END//
 
--- Waits only for whoever is just ending that lease, and ends himself after innodb_lock_wait_timeout.
+-- Waits only for a session that is ending that lease, at most innodb_lock_wait_timeout.
 CREATE OR REPLACE PROCEDURE rowlock_fence(IN name LONGTEXT CHARACTER SET utf8mb4, IN token BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
-    COMMENT 'In the open transaction: the token stays a valid lease of that name until it ends. An error (RL005) if the lease is lost: roll back.'
+    COMMENT 'Keeps a lease valid until the open transaction ends. Raises an error (RL005) unless token is a valid lease of that name: roll back.'
 BEGIN
     DECLARE v_want LONGTEXT CHARACTER SET ascii;
     DECLARE v_name VARBINARY(255);
@@ -542,10 +568,11 @@ BEGIN
         CALL rowlock_misuse(v_want, 6);
     END IF;
     SET v_name = UNHEX(SUBSTRING_INDEX(v_want, ':', 1));
-    CALL rowlock_take_fence(v_name, COALESCE(token, 0), -1, v_status, v_detail);
+    CALL rowlock_lock_fence(v_name, COALESCE(token, 0), -1, v_status, v_detail);
     IF v_status <> 0 THEN
         CALL rowlock_refuse_within(v_status, v_name, 0,
-                                   IF(v_status = 2, 'somebody who is ending the lease', v_detail));
+                                   IF(v_status = 2, 'a session that is ending the lease',
+                                      v_detail));
     END IF;
 END//
 

@@ -1,9 +1,10 @@
--- rowlock on MariaDB: what the role or account application needs to lock, and no more. To be run in
--- rowlock's database, after the technique's piece.
--- The procedures run with the caller's rights, hence the rights to the tables. Nobody who only locks
--- needs CREATE, ALTER or DROP; PROCESS is optional and shows which session holds a row.
+-- rowlock on MariaDB: the minimum that the role or account application needs to lock. Run it in
+-- rowlock's database, after the technique's piece. The procedures run with the caller's rights, so
+-- the account needs rights on the tables. An account that only locks needs no CREATE, ALTER or
+-- DROP. PROCESS is optional and shows which session holds a row.
 --
--- Who only looks needs the views and the tables beneath them, and no EXECUTE. For an account monitoring:
+-- An account that only monitors needs the views and the tables under them, and no EXECUTE. For an
+-- account monitoring:
 --   GRANT SELECT ON rowlock_holders TO monitoring;
 --   GRANT SELECT ON rowlock_waiters TO monitoring;
 --   GRANT SELECT ON rowlock_names TO monitoring;
@@ -13,7 +14,7 @@
 --   GRANT SELECT ON rowlock_meta TO monitoring;
 --   GRANT SELECT ON rowlock_name TO monitoring;
 --   GRANT SELECT ON rowlock_lease TO monitoring;
---   GRANT SELECT ON rowlock_beat TO monitoring;
+--   GRANT SELECT ON rowlock_heartbeat TO monitoring;
 --   GRANT SELECT ON rowlock_waiter TO monitoring;
 --   GRANT SELECT ON rowlock_counter TO monitoring;
 --   GRANT SELECT ON rowlock_job TO monitoring;
@@ -45,7 +46,7 @@ GRANT EXECUTE ON PROCEDURE rowlock_look TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_who TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_expired TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_sweep_within TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_take_own TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_lock_own_lease TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_seconds TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_prepare_wants TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_begin_wants TO application;
@@ -63,7 +64,7 @@ GRANT EXECUTE ON PROCEDURE rowlock_sweep_wants TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_lock_name TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_try_name TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_ensure TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_take TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_name_lock TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_may_try TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_remove TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_vacuum_row TO application;
@@ -83,7 +84,7 @@ GRANT EXECUTE ON PROCEDURE rowlock_survey TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_queue TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_sweep_leases TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_ensure_leases TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_take_leases TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_name_lock_all TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_adopt_own TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_check_answer TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_judge TO application;
@@ -99,7 +100,7 @@ GRANT EXECUTE ON PROCEDURE rowlock_end TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_release_lease TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_check TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_break TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_take_fence TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_lock_fence TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_fence_row TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_bury_ticket TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_bury TO application;
@@ -113,9 +114,9 @@ GRANT EXECUTE ON PROCEDURE rowlock_withdraw TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_call_roll TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_is_blocked TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_overtake TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_mark TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_unmark TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_unmark_lost TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_session_lock TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_session_unlock TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_session_unlock_lost TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_session TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_end_session TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_list TO application;
@@ -154,7 +155,7 @@ GRANT EXECUTE ON PROCEDURE rowlock_subject_list TO application;
 GRANT SELECT ON rowlock_meta TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_name TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_lease TO application;
-GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_beat TO application;
+GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_heartbeat TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_waiter TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock_counter TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_job TO application;

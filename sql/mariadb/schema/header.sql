@@ -1,5 +1,6 @@
--- rowlock on MariaDB, whole: run it with the mariadb client in the database of your choice. It stops at
--- once where rowlock is installed already, so that nobody changes the technique under the lockers.
+-- rowlock's complete schema on MariaDB: run it with the mariadb client in the database of your
+-- choice. It stops at once if rowlock is installed already, so that the technique cannot change
+-- while sessions hold locks.
 
 DELIMITER //
 BEGIN NOT ATOMIC
@@ -7,7 +8,8 @@ BEGIN NOT ATOMIC
                 WHERE table_schema = DATABASE() AND table_name = 'rowlock_meta') THEN
         FOR v_row IN (SELECT technique FROM rowlock_meta WHERE version > 0) DO
             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-                'rowlock is installed in this database already; to change it, stop what locks and run: rowlock schema uninstall';
+                'rowlock is installed in this database already; to change it, stop all programs '
+                'that lock and run: rowlock schema uninstall';
         END FOR;
     END IF;
 END//

@@ -1,16 +1,17 @@
--- rowlock on MariaDB, technique insert: INSERT, then DELETE, of one unique key in the caller's
--- transaction. Any program that does these two statements is a peer. Exclusive only. Warning: on
--- InnoDB waiters of one key deadlock with each other (1213): begin-and-lock tries again by itself, a
--- lock taken later loses the whole transaction. The technique row has no such trouble.
--- Run install.sql first. A table that is already there is used as it is.
+-- rowlock on MariaDB, technique insert: the caller's transaction inserts the name as a unique key
+-- and deletes it again. Any program that runs these two statements takes part. Exclusive locks
+-- only. Warning: on InnoDB waiters for one key deadlock with each other (1213). Begin-and-lock
+-- retries by itself; a lock taken later in a transaction loses the whole transaction. Technique row
+-- does not have this problem. Run install.sql first. An existing table is used as it is.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
 DELIMITER //
 
--- Looks at the table that is to be used: made by us or found, of which engine, how wide its id.
-CREATE OR REPLACE PROCEDURE rowlock_adopt(IN p_object VARCHAR(200), OUT p_owned TINYINT, OUT p_width INT)
+-- Checks the table: created by rowlock or found, its storage engine, the width of its id.
+CREATE OR REPLACE PROCEDURE rowlock_adopt(IN p_object VARCHAR(200), OUT p_owned TINYINT,
+                                          OUT p_width INT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     DECLARE v_bare VARCHAR(200) DEFAULT REPLACE(p_object, '`', '');
@@ -29,14 +30,17 @@ BEGIN
     IF v_type <> 'BASE TABLE' THEN
         SET v_reason = CONCAT('it is a ', v_type);
     END IF;
-    SELECT CONCAT('it has the trigger ', trigger_name, ' of ', definer) INTO v_reason FROM information_schema.triggers
+    SELECT CONCAT('it has the trigger ', trigger_name, ' of ', definer) INTO v_reason
+      FROM information_schema.triggers
      WHERE event_object_schema = v_schema AND event_object_table = v_table LIMIT 1;
-    SELECT CONCAT('it is tied to others by the foreign key ', constraint_name, ' of the table ', table_name)
+    SELECT CONCAT('it is linked to other tables by the foreign key ', constraint_name,
+                  ' of the table ', table_name)
       INTO v_reason FROM information_schema.referential_constraints
      WHERE (unique_constraint_schema = v_schema AND referenced_table_name = v_table)
         OR (constraint_schema = v_schema AND table_name = v_table) LIMIT 1;
     IF v_reason IS NOT NULL THEN
-        SET v_reason = CONCAT('rowlock: ', p_object, ' cannot be used: ', v_reason, '; drop that, or choose another with --table');
+        SET v_reason = CONCAT('rowlock: ', p_object, ' cannot be used: ', v_reason,
+                              '; drop that, or choose another with --table');
         SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = v_reason;
     END IF;
     SET p_owned = v_engine IS NULL;
@@ -54,7 +58,8 @@ BEGIN
                               AND o.index_name = s.index_name AND o.seq_in_index > 1);
         IF v_engine <> 'InnoDB' OR p_width IS NULL OR v_unique = 0 THEN
             SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT =
-                'rowlock: technique insert needs an InnoDB table (uuid, id, locked_ts) whose id is text and unique by itself';
+                'rowlock: technique insert needs an InnoDB table (uuid, id, locked_ts) whose id '
+                'is text and unique by itself';
         END IF;
     END IF;
 END//
@@ -63,10 +68,11 @@ DELIMITER ;
 
 CALL rowlock_adopt('rowlock_object', @rowlock_owned, @rowlock_width);
 
--- If install ends here, the table is known as rowlock's own.
+-- If install ends here, the table counts as created by rowlock.
 INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
     VALUES (0, 'insert', 'rowlock_object', @rowlock_width, @rowlock_owned)
-    ON DUPLICATE KEY UPDATE technique = VALUES(technique), object = VALUES(object), owned = VALUES(owned);
+    ON DUPLICATE KEY UPDATE technique = VALUES(technique), object = VALUES(object), owned =
+        VALUES(owned);
 
 CREATE TABLE IF NOT EXISTS rowlock_object (
     uuid      VARCHAR(32) NOT NULL PRIMARY KEY,
@@ -82,9 +88,9 @@ CREATE OR REPLACE PROCEDURE rowlock_ensure(IN p_name VARBINARY(255))
 BEGIN
 END//
 
--- p_status: 0 locked, 1 busy, 6 a committed row is in the way: some program has inserted it outside
--- a transaction, or has committed without deleting it.
-CREATE OR REPLACE PROCEDURE rowlock_take(
+-- p_status: 0 locked, 1 busy, 6 a committed row holds the name: a program has inserted it outside a
+-- transaction, or has committed without deleting it.
+CREATE OR REPLACE PROCEDURE rowlock_name_lock(
     IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_seconds INT,
     OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -108,7 +114,8 @@ whole: BEGIN
     END;
 
     IF p_shared THEN
-        SIGNAL SQLSTATE 'RL004' SET MESSAGE_TEXT = 'rowlock: technique insert has exclusive locks only';
+        SIGNAL SQLSTATE 'RL004'
+            SET MESSAGE_TEXT = 'rowlock: technique insert has exclusive locks only';
     END IF;
     SELECT id_width INTO v_width FROM rowlock_meta;
     IF LENGTH(p_name) > v_width THEN
@@ -119,29 +126,32 @@ whole: BEGIN
     SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
         INSERT INTO rowlock_object (uuid, id, locked_ts)
             VALUES (v_uuid, CONVERT(p_name USING utf8mb4), CURRENT_TIMESTAMP(6));
-    -- A KILL QUERY (an interrupt, a time-out) that comes while a DELETE is being planned ends it with no
-    -- error and no row deleted; left behind, the row would close the name for ever. Then it is told here.
+    -- A KILL QUERY (an interrupt, a timeout) that arrives while a DELETE is being planned ends it
+    -- without an error and without deleting; a row left behind would hold the name forever. This
+    -- check raises the error.
     REPEAT
         SET v_tries = v_tries + 1;
         DELETE FROM rowlock_object WHERE id = CONVERT(p_name USING utf8mb4) AND uuid = v_uuid;
     UNTIL ROW_COUNT() > 0 END REPEAT;
     IF v_tries > 1 THEN
-        SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = 'rowlock: the statement was interrupted';
+        SIGNAL SQLSTATE '70100'
+            SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = 'rowlock: the statement was interrupted';
     END IF;
     SET p_status = 0;
 END//
 
--- An INSERT cannot skip a locked key: its try is the shortest time-out there is.
+-- INSERT cannot skip a locked key: a try uses the shortest timeout there is.
 CREATE OR REPLACE PROCEDURE rowlock_may_try(IN p_wait_ms BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     IF p_wait_ms = 0 AND @@innodb_rollback_on_timeout THEN
         SIGNAL SQLSTATE 'RL004' SET MESSAGE_TEXT =
-            'rowlock: innodb_rollback_on_timeout is set: under technique insert a try would roll your transaction back';
+            'rowlock: innodb_rollback_on_timeout is set: under technique insert a try would roll '
+            'back your transaction';
     END IF;
 END//
 
--- rowlock_begin_wants with the status row as a result, for the C library.
+-- For the C library: rowlock_begin_wants with the status row as a result set.
 CREATE OR REPLACE PROCEDURE rowlock_begin_lock(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_wait_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -163,7 +173,7 @@ CREATE OR REPLACE PROCEDURE rowlock_grant(
     CALL rowlock_grant_wants(p_wants, p_owner, p_ttl_ms, p_wait_ms, p_ticket, p_session,
                              p_host, p_pid, p_command, p_note)//
 
--- The lock has deleted its row itself.
+-- The lock has deleted its row already.
 CREATE OR REPLACE PROCEDURE rowlock_remove(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER NO SQL
 BEGIN
@@ -205,4 +215,5 @@ DELIMITER ;
 
 SET SESSION sql_mode = @rowlock_sql_mode;
 
-SET @rowlock_technique = 'insert', @rowlock_table = 'rowlock_object', @rowlock_width = COALESCE(@rowlock_width, 255);
+SET @rowlock_technique = 'insert', @rowlock_table = 'rowlock_object',
+    @rowlock_width = COALESCE(@rowlock_width, 255);

@@ -1,19 +1,22 @@
--- rowlock on MariaDB: tables and procedures, in the database that is current. Run it with the
--- mariadb client (DELIMITER lines are the client's), then the other pieces, and that of one technique:
--- row.sql or insert.sql. All may be run any number of times. MariaDB commits after each CREATE; the last
--- statement of all sets the version in rowlock_meta; with version 0 nothing counts as installed.
+-- rowlock on MariaDB: tables and procedures, in the current database. Run it with the mariadb
+-- client (the DELIMITER lines are for the client), then the other pieces, and the piece of one
+-- technique: row.sql or insert.sql. All may be run repeatedly. MariaDB commits after each CREATE;
+-- the last statement sets the version in rowlock_meta, and version 0 counts as not installed.
 --
--- What is for everybody is in door.sql, counter.sql and views.sql; the other procedures are what these
--- and the C library are made of.
+-- A lease is a lock that outlives its session: a row of rowlock_lease, and a heartbeat that its
+-- holder renews. The name lock is the lock of the technique on one name until the transaction ends.
+-- A transaction lock takes the name lock and then checks the leases.
 --
--- They run with the caller's rights: no account owns them whose removal would stop every lock, and
--- nobody gains a right by them. Read values with SELECT ... INTO only: InnoDB reads the subquery
--- of IF (SELECT ...) or SET x = (SELECT ...) inside a procedure with shared row locks.
+-- The public procedures and views are in door.sql, counter.sql and views.sql. All others are
+-- internal parts of these and of the C library. They run with the caller's rights: dropping an
+-- account never disables them, and no account gains a right through them. Read values with SELECT
+-- ... INTO only: inside a procedure InnoDB reads the subquery of IF (SELECT ...) or SET x = (SELECT
+-- ...) with shared row locks.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
--- ---- tables --------------------------------------------------------------------------------------
+-- ---- tables -------------------------------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS rowlock_meta (
     only_one  TINYINT NOT NULL DEFAULT 1 PRIMARY KEY CHECK (only_one = 1),
@@ -24,16 +27,17 @@ CREATE TABLE IF NOT EXISTS rowlock_meta (
     owned     TINYINT NOT NULL        -- technique insert: 1 if rowlock made that table
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- Version 0 is not installed yet: if install ends before its last statement, the next one goes on with this technique.
+-- Version 0 is not installed yet: if install is interrupted, the next install continues with this
+-- technique.
 INSERT IGNORE INTO rowlock_meta (version, technique, object, id_width, owned)
     VALUES (0, @rowlock_technique, @rowlock_table, NULL, 0);
 
--- Technique row: one row a name, committed before it is locked, kept until rowlock_vacuum.
+-- Technique row: one row per name, committed before it is locked, kept until rowlock_vacuum.
 CREATE TABLE IF NOT EXISTS rowlock_name (
     name VARBINARY(255) NOT NULL PRIMARY KEY
 ) ENGINE = InnoDB;
 
--- Leases: the identity, never updated, and the beat, which alone is renewed.
+-- Leases: the identity, which is never updated, and the heartbeat, which renewals update.
 CREATE TABLE IF NOT EXISTS rowlock_lease (
     token    BIGINT NOT NULL,
     name     VARBINARY(255) NOT NULL,
@@ -50,7 +54,7 @@ CREATE TABLE IF NOT EXISTS rowlock_lease (
     KEY rowlock_lease_name (name)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
-CREATE TABLE IF NOT EXISTS rowlock_beat (
+CREATE TABLE IF NOT EXISTS rowlock_heartbeat (
     token   BIGINT NOT NULL PRIMARY KEY,
     expires DATETIME(6) NOT NULL,     -- UTC
     stop    TINYINT NOT NULL DEFAULT 0
@@ -58,37 +62,41 @@ CREATE TABLE IF NOT EXISTS rowlock_beat (
 
 DELIMITER //
 
--- ---- small parts ---------------------------------------------------------------------------------
+-- ---- small parts --------------------------------------------------------------------------------
 
--- Only a server that can write, alone, keeps a lock: a Galera node does not see the others' row locks.
+-- Only a writable standalone server keeps locks: a Galera node does not see the row locks of the
+-- others.
 CREATE OR REPLACE PROCEDURE rowlock_check_server()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     IF @@read_only THEN
         SIGNAL SQLSTATE 'RL002' SET MESSAGE_TEXT =
-            'rowlock: this server is read-only, perhaps a replica: no lock taken here would exclude anybody';
+            'rowlock: this server is read-only, perhaps a replica: locks here would not exclude '
+            'other sessions';
     ELSEIF @@wsrep_on THEN
         SIGNAL SQLSTATE 'RL002' SET MESSAGE_TEXT =
             'rowlock: a Galera node: row locks do not exclude sessions on other nodes';
     END IF;
 END//
 
--- The name of the SQL door (characters of the session's set, made utf8mb4 by the parameter) as the
--- one want that the other procedures take: HEX(name):mode:token.
+-- Packs the name of a public procedure (in the character set of the session, converted to utf8mb4
+-- by the parameter) as the one want that internal procedures take: HEX(name):mode:token.
 CREATE OR REPLACE PROCEDURE rowlock_pack(
     IN p_name LONGTEXT CHARACTER SET utf8mb4, IN p_shared TINYINT,
     OUT p_want LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     IF p_name IS NULL OR LENGTH(p_name) NOT BETWEEN 1 AND 255 THEN
-        SIGNAL SQLSTATE 'RL003' SET MESSAGE_TEXT = 'rowlock: a name has 1 to 255 bytes of UTF-8';
+        SIGNAL SQLSTATE 'RL003'
+            SET MESSAGE_TEXT = 'rowlock: a name must have 1 to 255 bytes of UTF-8';
     END IF;
     SET p_want = CONCAT(HEX(p_name), IF(p_shared, ':s:0', ':x:0'));
 END//
 
--- Where the caller's transaction is none in which to lock: why, and what to do. p_code: 1 another level
--- than READ COMMITTED, 6 none is open, 7 one is.
-CREATE OR REPLACE PROCEDURE rowlock_misuse(IN p_wants LONGTEXT CHARACTER SET ascii, IN p_code TINYINT)
+-- Raises the error for a transaction in which the caller cannot lock. p_code: 1 not at READ
+-- COMMITTED, 6 no transaction is open, 7 one is open.
+CREATE OR REPLACE PROCEDURE rowlock_misuse(IN p_wants LONGTEXT CHARACTER SET ascii,
+                                           IN p_code TINYINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     DECLARE v_text VARCHAR(512) CHARACTER SET utf8mb4;
@@ -96,9 +104,14 @@ BEGIN
     SET v_text = LEFT(CONCAT('rowlock: \'',
         LEFT(CONVERT(UNHEX(SUBSTRING_INDEX(p_wants, ':', 1)) USING utf8mb4), 100),
         CASE p_code
-            WHEN 1 THEN '\' is not locked: not at READ COMMITTED the lock would not see what it waited for; roll back and use rowlock_begin_exclusive'
-            WHEN 6 THEN '\' is not locked, for no transaction is open: begin with rowlock_begin_exclusive'
-            ELSE '\' is not locked, for a transaction is open: COMMIT or ROLLBACK first, or lock in it with rowlock_exclusive'
+            WHEN 1 THEN
+                '\' is not locked: the transaction is not at READ COMMITTED and would not see the '
+                'changes of the previous holder; roll back and use rowlock_begin_exclusive'
+            WHEN 6 THEN
+                '\' is not locked: no transaction is open; begin with rowlock_begin_exclusive'
+            ELSE
+                '\' is not locked: a transaction is open; COMMIT or ROLLBACK first, or lock in it '
+                'with rowlock_exclusive'
         END), 500);
     CASE p_code
         WHEN 1 THEN SIGNAL SQLSTATE 'RL001' SET MESSAGE_TEXT = v_text;
@@ -107,7 +120,7 @@ BEGIN
     END CASE;
 END//
 
--- Takes the first want off p_rest.
+-- Removes the first want from p_rest.
 CREATE OR REPLACE PROCEDURE rowlock_next_want(
     INOUT p_rest LONGTEXT CHARACTER SET ascii,
     OUT p_name VARBINARY(255), OUT p_shared TINYINT, OUT p_token BIGINT)
@@ -122,9 +135,10 @@ BEGIN
     SET p_token = SUBSTRING_INDEX(v_want, ':', -1);
 END//
 
--- SET timestamp makes the server's clock stand still for its session: a lease would be judged by it, and a
--- wait not end. So before the clock is read that is over, for good: nothing tells whether it was set. Where
--- it may not be set (secure_timestamp) nobody has. SYSDATE() is local time, an hour of which comes twice.
+-- SET timestamp freezes the server's clock for its session: leases would be judged by it, and waits
+-- would not end. So this resets the clock for good before it is read, because nothing shows whether
+-- it was set. Where an account may not set it (secure_timestamp), it was not set. SYSDATE() is
+-- local time, in which one hour occurs twice.
 CREATE OR REPLACE PROCEDURE rowlock_real_time()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -133,24 +147,25 @@ BEGIN
     SET SESSION timestamp = DEFAULT;
 END//
 
--- How many leases conflict, and how many of those the clock calls live. Any that is left is a
--- conflict; the clock only tells whether sweeping is worth the try.
+-- Counts the conflicting leases, and those of them that are live by the clock. Any remaining row is
+-- a conflict; the clock only tells whether a sweep is worthwhile.
 CREATE OR REPLACE PROCEDURE rowlock_look(
     IN p_name VARBINARY(255), IN p_shared TINYINT, OUT p_all INT, OUT p_live INT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    SET p_all = 1, p_live = 0;                  -- in the way, unless the answer says that none is
+    SET p_all = 1, p_live = 0;                  -- a conflict, unless the answer denies it
     SELECT count(*) INTO p_all FROM rowlock_lease
      WHERE name = p_name AND (p_shared = 0 OR mode <> 'shared');
     IF p_all > 0 THEN
         CALL rowlock_real_time();
-        SELECT count(*) INTO p_live FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+        SELECT count(*) INTO p_live FROM rowlock_lease l JOIN rowlock_heartbeat b
+            ON b.token = l.token
          WHERE l.name = p_name AND (p_shared = 0 OR l.mode <> 'shared')
            AND b.expires > utc_timestamp(6);
     END IF;
 END//
 
--- Text for people: who holds the lease that is in the way.
+-- Describes the holder of the conflicting lease.
 CREATE OR REPLACE PROCEDURE rowlock_who(
     IN p_name VARBINARY(255), OUT p_text VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER READS SQL DATA
@@ -163,21 +178,21 @@ BEGIN
                        ', since ', DATE_FORMAT(l.acquired, '%Y-%m-%dT%H:%i:%sZ'),
                        COALESCE(CONCAT(': ', LEFT(l.note, 200)), '')), 400)
       INTO p_text
-      FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+      FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
      WHERE l.name = p_name
      ORDER BY b.expires DESC, l.token LIMIT 1;
 END//
 
--- ---- sweeping ------------------------------------------------------------------------------------
+-- ---- sweeping -----------------------------------------------------------------------------------
 
--- Ends one expired lease: the beat, judged by the clock, then the identity. A transaction of its
--- own; gives up after a second (a fenced transaction holds the identity).
+-- Ends one expired lease: first the heartbeat, which the clock decides, then the identity. It is a
+-- transaction of its own and gives up after a second (a fenced transaction holds the identity).
 CREATE OR REPLACE PROCEDURE rowlock_sweep(IN p_token BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     IF @@in_transaction THEN
         SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
-            'rowlock: a sweep is a transaction of its own, but one is open';
+            'rowlock: a sweep needs a transaction of its own, but one is open';
     END IF;
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
     BEGIN
@@ -191,8 +206,8 @@ BEGIN
 
         START TRANSACTION READ WRITE;
         SET STATEMENT innodb_lock_wait_timeout = 1 FOR
-            DELETE FROM rowlock_beat WHERE token = p_token AND expires <= utc_timestamp(6);
-        SELECT count(*) INTO v_left FROM rowlock_beat WHERE token = p_token;
+            DELETE FROM rowlock_heartbeat WHERE token = p_token AND expires <= utc_timestamp(6);
+        SELECT count(*) INTO v_left FROM rowlock_heartbeat WHERE token = p_token;
         IF v_left = 0 THEN
             SET STATEMENT innodb_lock_wait_timeout = 1 FOR
                 DELETE FROM rowlock_lease WHERE token = p_token;
@@ -201,12 +216,12 @@ BEGIN
     END;
 END//
 
--- The tokens of expired leases that conflict with the wants.
+-- Lists the tokens of expired leases that conflict with the wants.
 CREATE OR REPLACE PROCEDURE rowlock_expired(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     SELECT DISTINCT l.token
-      FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+      FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
      WHERE (b.token IS NULL OR b.expires <= utc_timestamp(6))
        AND (LOCATE(CONCAT(',', HEX(l.name), ':x:0'), CONCAT(',', p_wants)) > 0
             OR (l.mode <> 'shared'
@@ -214,9 +229,9 @@ BEGIN
      ORDER BY l.token;
 END//
 
--- Sweeps inside the caller's transaction, where there is no other place: all conflicting leases of
--- the wants, in the order of their tokens, or nothing. Never waits: a time-out would roll the
--- caller back where innodb_rollback_on_timeout is set.
+-- Sweeps inside the caller's transaction, where no other is possible: all conflicting leases of the
+-- wants, in the order of their tokens, or nothing. It never waits: a timeout would roll back the
+-- caller where innodb_rollback_on_timeout is set.
 CREATE OR REPLACE PROCEDURE rowlock_sweep_within(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -239,16 +254,16 @@ BEGIN
             LEAVE tokens;
         END IF;
         SET v_beat = 0;
-        SELECT 1 INTO v_beat FROM rowlock_beat
+        SELECT 1 INTO v_beat FROM rowlock_heartbeat
          WHERE token = v_token AND expires <= utc_timestamp(6) FOR UPDATE SKIP LOCKED;
         SET v_end = 0;
         IF v_beat = 0 THEN
-            SELECT count(*) INTO v_fail FROM rowlock_beat WHERE token = v_token;
+            SELECT count(*) INTO v_fail FROM rowlock_heartbeat WHERE token = v_token;
         END IF;
         SELECT count(*) INTO v_all FROM rowlock_lease WHERE token = v_token;
         SELECT count(*) INTO v_got FROM rowlock_lease WHERE token = v_token FOR UPDATE SKIP LOCKED;
         IF v_fail = 0 AND v_got = v_all THEN
-            DELETE FROM rowlock_beat WHERE token = v_token;
+            DELETE FROM rowlock_heartbeat WHERE token = v_token;
             DELETE FROM rowlock_lease WHERE token = v_token;
         ELSE
             SET v_fail = 1;
@@ -261,7 +276,7 @@ BEGIN
     RELEASE SAVEPOINT rowlock_sweep_point;
 END//
 
--- Sweeps what is expired, one short transaction each.
+-- Sweeps expired leases, in one short transaction each.
 CREATE OR REPLACE PROCEDURE rowlock_sweep_wants(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -269,13 +284,13 @@ BEGIN
     DECLARE v_token BIGINT;
     DECLARE c_tokens CURSOR FOR
         SELECT DISTINCT l.token
-          FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+          FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
          WHERE (b.token IS NULL OR b.expires <= utc_timestamp(6))
            AND (p_wants IS NULL
                 OR LOCATE(CONCAT(',', HEX(l.name), ':'), CONCAT(',', p_wants)) > 0)
-        UNION                   -- beats alone, which nobody meets: for vacuum
+        UNION                   -- heartbeats without a lease, which only vacuum finds
         SELECT b.token
-          FROM rowlock_beat b LEFT JOIN rowlock_lease l ON l.token = b.token
+          FROM rowlock_heartbeat b LEFT JOIN rowlock_lease l ON l.token = b.token
          WHERE p_wants IS NULL AND l.token IS NULL AND b.expires <= utc_timestamp(6)
          ORDER BY token;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
@@ -287,21 +302,22 @@ BEGIN
             LEAVE tokens;
         END IF;
         IF NOT @@autocommit THEN
-            COMMIT AND NO CHAIN NO RELEASE;  -- the cursor's own read
+            COMMIT AND NO CHAIN NO RELEASE;  -- ends the cursor's read
         END IF;
         CALL rowlock_sweep(v_token);
     END LOOP;
     CLOSE c_tokens;
 END//
 
--- ---- locking -------------------------------------------------------------------------------------
+-- ---- locking ------------------------------------------------------------------------------------
 
--- p_seconds here and in rowlock_take: 0 do not wait, < 0 as long as the session's
--- innodb_lock_wait_timeout says, else so many. A try skips locked rows: NOWAIT is a time-out.
+-- p_seconds here and in rowlock_name_lock: 0 does not wait, < 0 waits up to the session's
+-- innodb_lock_wait_timeout, otherwise that many seconds. A try skips locked rows, because NOWAIT is
+-- a timeout.
 --
--- Locks beneath one's own lease: its row instead of the name, so that siblings under one
+-- Locks the row of the caller's own lease in place of the name, so that transactions with the same
 -- token exclude each other.
-CREATE OR REPLACE PROCEDURE rowlock_take_own(
+CREATE OR REPLACE PROCEDURE rowlock_lock_own_lease(
     IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_token BIGINT, IN p_seconds INT,
     OUT p_status TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -320,7 +336,8 @@ BEGIN
              FOR UPDATE SKIP LOCKED;
         END IF;
         SELECT count(*) INTO v_there FROM rowlock_lease
-         WHERE token = p_token AND name = p_name AND (mode = 'exclusive' OR (p_shared AND mode = 'shared'));
+         WHERE token = p_token AND name = p_name
+           AND (mode = 'exclusive' OR (p_shared AND mode = 'shared'));
     ELSE
         SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
         IF p_shared THEN
@@ -338,9 +355,9 @@ BEGIN
     SET p_status = CASE WHEN v_row THEN 0 WHEN v_there THEN 1 ELSE 8 END;
 END//
 
--- Whole seconds for a wait in milliseconds. p_safe: the transaction may be rolled back by a
--- time-out (it is ours, or InnoDB would roll back the statement only). Otherwise the wait has no
--- end here, and the caller's SET STATEMENT max_statement_time around the CALL ends it.
+-- Converts a wait in milliseconds to whole seconds. p_safe: a timeout may roll back the transaction
+-- (it is the library's own, or InnoDB rolls back the statement only). Otherwise the wait is
+-- unlimited here, and the caller's SET STATEMENT max_statement_time around the CALL ends it.
 CREATE OR REPLACE PROCEDURE rowlock_seconds(
     IN p_wait_ms BIGINT, IN p_safe TINYINT, OUT p_seconds INT)
     SQL SECURITY INVOKER READS SQL DATA
@@ -351,7 +368,7 @@ BEGIN
                          ELSE LEAST(CEILING(p_wait_ms / 1000), 100000000) END;
 END//
 
--- Commits the rows of the names that are missing (technique row).
+-- Creates and commits the missing rows of the names (technique row).
 CREATE OR REPLACE PROCEDURE rowlock_prepare_wants(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -361,7 +378,7 @@ BEGIN
 
     IF @@in_transaction THEN
         SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
-            'rowlock: names are prepared before the transaction begins, but one is open';
+            'rowlock: names must be prepared before a transaction begins, but one is open';
     END IF;
     CALL rowlock_check_server();
     WHILE p_wants <> '' DO
@@ -370,9 +387,10 @@ BEGIN
     END WHILE;
 END//
 
--- Begins a transaction at READ COMMITTED and locks the wants in it; p_wait_ms: 0 try, -1 for ever,
--- -2 the session's innodb_lock_wait_timeout, else milliseconds (whole seconds, rounded up). Unless
--- the status is 0 no transaction is open. Never waits for a lease.
+-- Begins a transaction at READ COMMITTED and locks the wants in it. p_wait_ms: 0 does not wait, -1
+-- has no limit, -2 uses the session's innodb_lock_wait_timeout, otherwise milliseconds (rounded up
+-- to seconds). Unless the status is 0, no transaction is open afterwards. It never waits for a
+-- lease.
 CREATE OR REPLACE PROCEDURE rowlock_begin_wants(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_wait_ms BIGINT,
     OUT p_status TINYINT, OUT p_name VARBINARY(255),
@@ -407,7 +425,7 @@ BEGIN
                 ROLLBACK AND NO CHAIN NO RELEASE;
                 SET p_status = 7;
             END;
-            DECLARE EXIT HANDLER FOR 1213 SET p_status = NULL;  -- nothing is lost yet: again
+            DECLARE EXIT HANDLER FOR 1213 SET p_status = NULL;  -- nothing is lost yet: retry
             DECLARE EXIT HANDLER FOR SQLEXCEPTION
             BEGIN
                 ROLLBACK AND NO CHAIN NO RELEASE;
@@ -419,9 +437,9 @@ BEGIN
             WHILE v_rest <> '' AND p_status = 0 DO
                 CALL rowlock_next_want(v_rest, p_name, v_shared, v_token);
                 IF v_token <> 0 THEN
-                    CALL rowlock_take_own(p_name, v_shared, v_token, v_seconds, p_status);
+                    CALL rowlock_lock_own_lease(p_name, v_shared, v_token, v_seconds, p_status);
                 ELSE
-                    CALL rowlock_take(p_name, v_shared, v_seconds, p_status, p_detail);
+                    CALL rowlock_name_lock(p_name, v_shared, v_seconds, p_status, p_detail);
                     IF p_status = 0 THEN
                         CALL rowlock_look(p_name, v_shared, v_all, v_live);
                         IF v_all > 0 THEN
@@ -440,7 +458,8 @@ BEGIN
         ELSEIF p_status IS NOT NULL THEN
             LEAVE again;
         ELSE
-            DO SLEEP(RAND() * 0.02);    -- two victims that come back together meet again
+            -- two deadlock victims that retry together would collide again
+            DO SLEEP(RAND() * 0.02);
         END IF;
     END LOOP;
     IF p_status = 0 THEN
@@ -448,8 +467,8 @@ BEGIN
     END IF;
 END//
 
--- What is left to do under all the wants' locks, p_status: 0 nothing is in the way, 3 a live lease
--- of p_name, 4 an expired one.
+-- Checks for leases while all the wants are locked. p_status: 0 no conflict, 3 a live lease of
+-- p_name, 4 an expired one.
 CREATE OR REPLACE PROCEDURE rowlock_look_at_wants(
     IN p_wants LONGTEXT CHARACTER SET ascii, OUT p_status TINYINT, OUT p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
@@ -471,9 +490,9 @@ BEGIN
     END WHILE;
 END//
 
--- Locks the wants in the open transaction. p_lease_ms: how long to wait, with the names locked,
--- for leases to end; p_sweep: 1 if expired ones are to be swept in this transaction, 0 if the
--- caller does it elsewhere (status 4). p_stays: 1 if a row asked for stays locked all the same.
+-- Locks the wants in the open transaction. p_lease_ms: how long to wait for leases to end while the
+-- names are locked. p_sweep: 1 if expired leases may be swept in this transaction, 0 if the caller
+-- does it elsewhere (status 4). p_stays: 1 if a requested row stays locked despite a refusal.
 CREATE OR REPLACE PROCEDURE rowlock_lock_wants(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_wait_ms BIGINT, IN p_lease_ms BIGINT,
     IN p_sweep TINYINT,
@@ -487,7 +506,7 @@ whole: BEGIN
     DECLARE v_seconds INT;
     DECLARE v_slept TINYINT;
     DECLARE v_pause DOUBLE DEFAULT 0.01;
-    DECLARE v_end DATETIME(6);              -- set while a lease is waited for
+    DECLARE v_end DATETIME(6);              -- set while waiting for a lease
     DECLARE EXIT HANDLER FOR 1317 SET p_status = 7;
     DECLARE EXIT HANDLER FOR 1205, 1969
     BEGIN
@@ -512,7 +531,7 @@ whole: BEGIN
     END IF;
     CALL rowlock_may_try(p_wait_ms);
     CALL rowlock_seconds(p_wait_ms, NOT @@innodb_rollback_on_timeout, v_seconds);
-    IF p_wait_ms = 0 THEN       -- look first: a row once locked stays so until the end
+    IF p_wait_ms = 0 THEN       -- check first: a row once locked stays locked until the end
         CALL rowlock_look_at_wants(p_wants, p_status, p_name);
         IF p_status = 3 OR (p_status = 4 AND NOT p_sweep) THEN
             CALL rowlock_who(p_name, p_detail);
@@ -522,9 +541,9 @@ whole: BEGIN
     WHILE v_rest <> '' DO
         CALL rowlock_next_want(v_rest, p_name, v_shared, v_token);
         IF v_token <> 0 THEN
-            CALL rowlock_take_own(p_name, v_shared, v_token, v_seconds, p_status);
+            CALL rowlock_lock_own_lease(p_name, v_shared, v_token, v_seconds, p_status);
         ELSE
-            CALL rowlock_take(p_name, v_shared, v_seconds, p_status, p_detail);
+            CALL rowlock_name_lock(p_name, v_shared, v_seconds, p_status, p_detail);
         END IF;
         IF p_status <> 0 THEN
             LEAVE whole;
@@ -542,13 +561,14 @@ whole: BEGIN
         END IF;
         IF v_end IS NULL THEN
             SET v_end = utc_timestamp(6) + INTERVAL LEAST(p_lease_ms * 1000,
-                IF(@@max_statement_time > 0, @@max_statement_time * 1000000, p_lease_ms * 1000)) MICROSECOND;
+                IF(@@max_statement_time > 0, @@max_statement_time * 1000000,
+                   p_lease_ms * 1000)) MICROSECOND;
         END IF;
         IF p_wait_ms = 0 OR utc_timestamp(6) >= v_end THEN
             SET p_status = 3;
             LEAVE looks;
         END IF;
-        SELECT SLEEP(v_pause) INTO v_slept;     -- DO SLEEP would swallow a KILL QUERY, and 1969
+        SELECT SLEEP(v_pause) INTO v_slept;     -- DO SLEEP would ignore a KILL QUERY, and 1969
         IF v_slept THEN
             SET p_status = IF(@@max_statement_time > 0, 3, 7);
             LEAVE looks;
@@ -562,8 +582,8 @@ whole: BEGIN
     END IF;
 END//
 
--- What the C library calls: the same, with the status row as a result (rowlock_begin_lock is the
--- technique's).
+-- For the C library: the same, with the status row as a result set (rowlock_begin_lock belongs to
+-- the technique).
 CREATE OR REPLACE PROCEDURE rowlock_lock(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_wait_ms BIGINT, IN p_lease_ms BIGINT,
     IN p_sweep TINYINT)
@@ -578,8 +598,8 @@ BEGIN
     SELECT v_status AS status, v_name AS name, v_stays AS stays, v_detail AS detail;
 END//
 
--- Who is in the way: leases, and where somebody else waits for the row and the caller may see it
--- (privilege PROCESS) the transactions that hold it.
+-- Lists the holders of a name: leases, and transactions for whose row another session waits, if the
+-- caller may see them (privilege PROCESS).
 CREATE OR REPLACE PROCEDURE rowlock_holder(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -587,7 +607,7 @@ BEGIN
         SELECT 'lease' AS kind, l.pid, l.host, l.command AS program,
                DATE_FORMAT(l.acquired, '%Y-%m-%dT%H:%i:%s.%fZ') AS since,
                DATE_FORMAT(b.expires, '%Y-%m-%dT%H:%i:%s.%fZ') AS expires, l.note, NULL AS waiting
-          FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+          FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
          WHERE l.name = p_name
          ORDER BY b.expires DESC, l.token;
 
@@ -595,7 +615,7 @@ BEGIN
         SELECT 'lease' AS kind, l.pid, l.host, l.command AS program,
                DATE_FORMAT(l.acquired, '%Y-%m-%dT%H:%i:%s.%fZ') AS since,
                DATE_FORMAT(b.expires, '%Y-%m-%dT%H:%i:%s.%fZ') AS expires, l.note, NULL AS waiting
-          FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+          FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
          WHERE l.name = p_name
         UNION ALL
         SELECT 'transaction', NULLIF(t.trx_mysql_thread_id, 0), SUBSTRING_INDEX(p.host, ':', 1),
@@ -604,7 +624,8 @@ BEGIN
                NULL, NULL, count(DISTINCT w.requesting_trx_id)
           FROM information_schema.innodb_locks k
           JOIN information_schema.innodb_lock_waits w ON w.blocking_lock_id = k.lock_id
-          JOIN information_schema.innodb_trx t ON t.trx_id = k.lock_trx_id AND t.trx_state <> 'LOCK WAIT'
+          JOIN information_schema.innodb_trx t
+            ON t.trx_id = k.lock_trx_id AND t.trx_state <> 'LOCK WAIT'
           LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
          WHERE k.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.`rowlock_name`')
            AND k.lock_data = CONCAT('0x', LOWER(HEX(p_name)))

@@ -1,21 +1,23 @@
--- rowlock on MariaDB, jobs: what exactly one node of a farm does when it is due. The nodes know the
--- schedules and the commands; here is only what has become of them. A job is claimed with the lease of
--- job:NAME, in one transaction (dialect.h, job_claim). Instants are milliseconds since 1970 UTC;
--- 9223372036854775807: never. Whoever locks several rows of these: lease, job, run, in this order.
--- Run lease.sql first.
+-- rowlock on MariaDB, jobs: commands that exactly one node of a farm runs when they are due. The
+-- nodes know schedules and commands; the database records only due times and runs. A job is claimed
+-- together with the lease of job:NAME, in one transaction (dialect.h, job_claim). Times are
+-- milliseconds since 1970 UTC; 9223372036854775807: never. Lock order of rows: lease, job, run. Run
+-- lease.sql first.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
 CREATE TABLE IF NOT EXISTS rowlock_job (
     name VARBINARY(255) NOT NULL PRIMARY KEY,
-    version BIGINT NOT NULL,                -- another with every change
-    schedule VARCHAR(400) CHARACTER SET utf8mb4 NOT NULL, -- as the node that changed the row was told it
-    due BIGINT NOT NULL,                    -- the next instant that nobody has claimed
-    last BIGINT NOT NULL DEFAULT 0,         -- the one that was claimed last,
-    repeats INT NOT NULL DEFAULT 0,         -- how often it was repeated,
-    failed BIGINT NOT NULL DEFAULT 0,       -- when its run failed, or was found not to start; 0: neither
-    running BIGINT NOT NULL DEFAULT 0       -- the token of its run, also of one that was lost or not started,
+    version BIGINT NOT NULL,                -- increases with every change
+    -- as configured on the node that changed the row
+    schedule VARCHAR(400) CHARACTER SET utf8mb4 NOT NULL,
+    due BIGINT NOT NULL,                    -- the next due time that no node has claimed
+    last BIGINT NOT NULL DEFAULT 0,         -- the due time that was claimed last,
+    repeats INT NOT NULL DEFAULT 0,         -- the number of its repetitions,
+    failed BIGINT NOT NULL DEFAULT 0,       -- when its run failed or did not start; 0: neither
+    -- the token of its run, also of one that was lost or not started,
+    running BIGINT NOT NULL DEFAULT 0
                                             -- until the next claim settles it; 0: it has ended
 ) ENGINE = InnoDB;
 
@@ -24,14 +26,14 @@ CREATE TABLE IF NOT EXISTS rowlock_run (
     job VARBINARY(255) NOT NULL,
     node VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
     pid BIGINT NOT NULL,
-    due BIGINT NOT NULL,                    -- the instant it is for
+    due BIGINT NOT NULL,                    -- the due time of the run
     repeats INT NOT NULL,
     started BIGINT NOT NULL,
-    taken_until BIGINT NOT NULL,            -- the name stays taken until then, though it ends before
+    taken_until BIGINT NOT NULL,            -- minimum hold: the name stays taken until then
     finished BIGINT NOT NULL DEFAULT 0,
     outcome ENUM('running', 'done', 'failed', 'timed out', 'broken', 'lost', 'late', 'not started')
         NOT NULL DEFAULT 'running',
-    `exit` INT NOT NULL DEFAULT 0,          -- 128 + N: ended by signal N
+    `exit` INT NOT NULL DEFAULT 0,          -- 128 + N: terminated by signal N
     output VARCHAR(2048) CHARACTER SET utf8mb4,
     KEY rowlock_run_job (job, token)
 ) ENGINE = InnoDB;
@@ -45,7 +47,8 @@ BEGIN
     SET p_now_ms = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000;
 END//
 
--- The run before left no lease: p_former is its token, 0: there is none; p_outcome: what became of it.
+-- Records the end of the previous run that has no lease any more. p_former is its token, 0: there
+-- is none; p_outcome: its result.
 CREATE OR REPLACE PROCEDURE rowlock_bury_run(IN p_former BIGINT, IN p_outcome VARCHAR(20))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -56,7 +59,7 @@ BEGIN
      WHERE token = p_former AND outcome IN ('running', 'broken');
 END//
 
--- All but the latest p_history runs of a job go.
+-- Deletes all runs of a job except the latest p_history.
 CREATE OR REPLACE PROCEDURE rowlock_trim_runs(IN p_name VARBINARY(255), IN p_history INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -70,31 +73,37 @@ BEGIN
     END IF;
 END//
 
--- In the transaction that grants the lease p_token: 1, the row was still of that version (0: there was
--- none) and is advanced, or this was done before; 0, another was faster, or p_instant is still to come.
+-- Claims a run, in the transaction that grants the lease p_token. 1: the row still had that version
+-- (0: there was no row) and is advanced, or this call was made before. 0: another node was faster,
+-- or p_instant is in the future.
 CREATE OR REPLACE PROCEDURE rowlock_claim_job(
-    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_version BIGINT, IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4,
-    IN p_instant BIGINT, IN p_due BIGINT, IN p_repeats INT, IN p_former BIGINT, IN p_outcome VARCHAR(20),
-    IN p_node VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT, IN p_at_least BIGINT, IN p_history INT)
+    IN p_name VARBINARY(255), IN p_token BIGINT, IN p_version BIGINT,
+        IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4,
+    IN p_instant BIGINT, IN p_due BIGINT, IN p_repeats INT, IN p_former BIGINT,
+        IN p_outcome VARCHAR(20),
+    IN p_node VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT, IN p_at_least BIGINT,
+        IN p_history INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_claimed INT DEFAULT 0;
     DECLARE v_now_ms BIGINT;
 
     IF p_version = 0 THEN
-        INSERT IGNORE INTO rowlock_job (name, version, schedule, due) VALUES (p_name, 0, p_schedule, p_instant);
+        INSERT IGNORE INTO rowlock_job (name, version, schedule, due)
+            VALUES (p_name, 0, p_schedule, p_instant);
     END IF;
     CALL rowlock_clock(v_now_ms);
     UPDATE rowlock_job
-       SET version = version + 1, schedule = p_schedule, due = p_due, last = p_instant, repeats = p_repeats,
-           failed = 0, running = p_token
+       SET version = version + 1, schedule = p_schedule, due = p_due, last = p_instant,
+           repeats = p_repeats, failed = 0, running = p_token
      WHERE name = p_name AND version = p_version AND p_instant <= v_now_ms;
     SET v_claimed = ROW_COUNT();
     IF v_claimed THEN
         CALL rowlock_bury_run(p_former, p_outcome);
         CALL rowlock_clock(v_now_ms);
         INSERT INTO rowlock_run (token, job, node, pid, due, repeats, started, taken_until)
-        VALUES (p_token, p_name, p_node, p_pid, p_instant, p_repeats, v_now_ms, v_now_ms + p_at_least);
+        VALUES (p_token, p_name, p_node, p_pid, p_instant, p_repeats, v_now_ms,
+                v_now_ms + p_at_least);
         CALL rowlock_trim_runs(p_name, p_history);
         SELECT 1 AS claimed;
     ELSE
@@ -102,21 +111,23 @@ BEGIN
     END IF;
 END//
 
--- Is there no lease of this token, or is it expired, and gone now? A renewal that is under way must not find
--- it. Never waits: whoever has its rows ends it himself, or keeps it. In the caller's transaction.
+-- Sets whether this token has no lease, or had an expired one that is removed now; a renewal in
+-- progress must not find it. Never waits: a session that has the rows locked ends the lease itself,
+-- or keeps it. Runs in the caller's transaction.
 CREATE OR REPLACE PROCEDURE rowlock_end_expired(IN p_token BIGINT, OUT p_ended TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_beat, v_lease INT DEFAULT 0;
 
-    SELECT count(*) INTO v_beat FROM rowlock_beat
+    SELECT count(*) INTO v_beat FROM rowlock_heartbeat
      WHERE token = p_token AND expires <= utc_timestamp(6) FOR UPDATE SKIP LOCKED;
     IF v_beat > 0 THEN
-        SELECT count(*) INTO v_lease FROM rowlock_lease WHERE token = p_token FOR UPDATE SKIP LOCKED;
+        SELECT count(*) INTO v_lease FROM rowlock_lease
+         WHERE token = p_token FOR UPDATE SKIP LOCKED;
     END IF;
     IF v_lease > 0 THEN
         REPEAT
-            DELETE FROM rowlock_beat WHERE token = p_token;
+            DELETE FROM rowlock_heartbeat WHERE token = p_token;
         UNTIL ROW_COUNT() > 0 END REPEAT;       -- see rowlock_end
         REPEAT
             DELETE FROM rowlock_lease WHERE token = p_token;
@@ -125,11 +136,12 @@ BEGIN
     SELECT count(*) = 0 INTO p_ended FROM rowlock_lease WHERE token = p_token;
 END//
 
--- Writes down the schedule and what is due, where nothing is claimed; and what became of the run before. A run
--- that was not started stays the job's: it is to be claimed again.
--- 1, or 0: another was faster, or the lease of that run lives.
+-- Records the schedule and the due time where no run is claimed, and the result of the previous
+-- run. A run that was not started stays with the job, so that it is claimed again. Returns 1, or 0:
+-- another node was faster, or the lease of that run lives.
 CREATE OR REPLACE PROCEDURE rowlock_plan_job(
-    IN p_name VARBINARY(255), IN p_version BIGINT, IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4, IN p_due BIGINT,
+    IN p_name VARBINARY(255), IN p_version BIGINT,
+        IN p_schedule VARCHAR(400) CHARACTER SET utf8mb4, IN p_due BIGINT,
     IN p_former BIGINT, IN p_outcome VARCHAR(20))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -144,7 +156,8 @@ BEGIN
     CALL rowlock_alone();
     START TRANSACTION READ WRITE;
     IF p_version = 0 THEN
-        INSERT IGNORE INTO rowlock_job (name, version, schedule, due) VALUES (p_name, 1, p_schedule, p_due);
+        INSERT IGNORE INTO rowlock_job (name, version, schedule, due)
+            VALUES (p_name, 1, p_schedule, p_due);
         SET v_planned = ROW_COUNT();
     ELSE
         IF p_former <> 0 THEN
@@ -153,7 +166,8 @@ BEGIN
         UPDATE rowlock_job
            SET version = version + 1, schedule = p_schedule, due = p_due,
                running = IF(EXISTS (SELECT 1 FROM rowlock_run r
-                                     WHERE r.token = running AND r.outcome = 'not started'), running, 0)
+                                     WHERE r.token = running AND r.outcome = 'not started'),
+                                         running, 0)
          WHERE name = p_name AND version = p_version AND v_ended;
         SET v_planned = ROW_COUNT();
         IF v_planned THEN
@@ -164,8 +178,8 @@ BEGIN
     SELECT v_planned AS planned;
 END//
 
--- What rowlock_finish_job does where the lease is there; p_stop: it was broken. The job keeps the token of a run
--- that was lost or not started: the next claim repeats it. Its name is free at once.
+-- Ends a run whose lease exists, for rowlock_finish_job; p_stop: it was broken. The job keeps the
+-- token of a run that was lost or not started: the next claim repeats it. Its name is free at once.
 CREATE OR REPLACE PROCEDURE rowlock_end_run(
     IN p_token BIGINT, IN p_stop TINYINT, IN p_outcome VARCHAR(20), IN p_exit INT,
     IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
@@ -181,10 +195,11 @@ BEGIN
       FROM rowlock_run WHERE token = p_token;
     CALL rowlock_check_answer(v_runs);
     IF v_until > v_now_ms AND NOT p_stop AND NOT v_pending THEN
-        UPDATE rowlock_beat SET expires = '1970-01-01' + INTERVAL v_until * 1000 MICROSECOND WHERE token = p_token;
+        UPDATE rowlock_heartbeat SET expires = '1970-01-01' + INTERVAL v_until * 1000 MICROSECOND
+         WHERE token = p_token;
     ELSE
-        REPEAT                                  -- both rows are there, and locked: see rowlock_end
-            DELETE FROM rowlock_beat WHERE token = p_token;
+        REPEAT                                  -- both rows exist and are locked: see rowlock_end
+            DELETE FROM rowlock_heartbeat WHERE token = p_token;
         UNTIL ROW_COUNT() > 0 END REPEAT;
         REPEAT
             DELETE FROM rowlock_lease WHERE token = p_token;
@@ -195,11 +210,12 @@ BEGIN
            failed = IF(p_outcome IN ('done', 'lost') OR p_stop, 0, v_now_ms)
      WHERE name = v_job AND running = p_token;
     UPDATE rowlock_run
-       SET outcome = IF(p_stop, 'broken', p_outcome), finished = v_now_ms, `exit` = p_exit, output = p_output
+       SET outcome = IF(p_stop, 'broken', p_outcome), finished = v_now_ms, `exit` = p_exit,
+           output = p_output
      WHERE token = p_token;
 END//
 
--- And where it is gone: the history alone says how the run ended.
+-- Ends a run whose lease is gone: only the history records the end.
 CREATE OR REPLACE PROCEDURE rowlock_end_late(
     IN p_token BIGINT, IN p_outcome VARCHAR(20), IN p_exit INT,
     IN p_output VARCHAR(2048) CHARACTER SET utf8mb4, OUT p_status INT)
@@ -212,7 +228,8 @@ BEGIN
     CALL rowlock_clock(v_now_ms);
     SELECT count(*), COALESCE(MAX(outcome), '') INTO v_runs, v_outcome
       FROM rowlock_run WHERE token = p_token FOR UPDATE;
-    SELECT count(*) INTO v_pending FROM rowlock_run r JOIN rowlock_job j ON j.name = r.job AND j.running = r.token
+    SELECT count(*) INTO v_pending FROM rowlock_run r JOIN rowlock_job j
+        ON j.name = r.job AND j.running = r.token
      WHERE r.token = p_token AND r.outcome = 'lost';
     CALL rowlock_check_answer(v_runs + v_pending);
     UPDATE rowlock_run
@@ -221,7 +238,8 @@ BEGIN
            finished = v_now_ms, `exit` = p_exit, output = p_output
      WHERE token = p_token AND v_outcome IN ('running', 'lost', 'broken') AND NOT v_pending;
     UPDATE rowlock_job j JOIN rowlock_run r ON r.job = j.name SET j.version = j.version + 1
-     WHERE p_outcome = 'not started' AND r.token = p_token AND j.running = p_token; -- it is judged again
+     -- the next claim decides again
+     WHERE p_outcome = 'not started' AND r.token = p_token AND j.running = p_token;
     SET p_status = CASE WHEN v_outcome IN ('done', 'failed', 'timed out', 'not started') THEN 0
                         WHEN v_outcome = 'broken' THEN 14
                         WHEN v_pending THEN 0          -- recorded before: the reply was lost
@@ -229,9 +247,11 @@ BEGIN
                         ELSE 8 END;
 END//
 
--- Ends a run and its lease: 0; 8, the lease was gone; 14, it was broken. Done twice it says the same again.
+-- Records the end of a run and ends its lease: 0; 8 the lease was lost; 14 it was broken. A
+-- repeated call returns the same.
 CREATE OR REPLACE PROCEDURE rowlock_finish_job(
-    IN p_token BIGINT, IN p_outcome VARCHAR(20), IN p_exit INT, IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
+    IN p_token BIGINT, IN p_outcome VARCHAR(20), IN p_exit INT,
+        IN p_output VARCHAR(2048) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_beats, v_stop, v_leases, v_runs, v_status INT;
@@ -244,7 +264,8 @@ BEGIN
 
     CALL rowlock_alone();
     START TRANSACTION READ WRITE;
-    SELECT count(*), MAX(stop) INTO v_beats, v_stop FROM rowlock_beat WHERE token = p_token FOR UPDATE;
+    SELECT count(*), MAX(stop) INTO v_beats, v_stop FROM rowlock_heartbeat
+     WHERE token = p_token FOR UPDATE;
     SELECT count(*) INTO v_leases FROM rowlock_lease WHERE token = p_token FOR UPDATE;
     SELECT count(*), COALESCE(MAX(outcome), '') INTO v_runs, v_outcome
       FROM rowlock_run WHERE token = p_token;
@@ -252,7 +273,8 @@ BEGIN
     IF v_beats = 0 OR v_leases = 0 THEN
         CALL rowlock_end_late(p_token, p_outcome, p_exit, p_output, v_status);
     ELSEIF v_outcome IN ('done', 'failed', 'timed out') THEN
-        SET v_status = 0;                       -- the reply was lost; the name stays taken for a time
+        -- the reply was lost; the minimum hold of the name still applies
+        SET v_status = 0;
     ELSE
         CALL rowlock_end_run(p_token, v_stop, p_outcome, p_exit, p_output);
         SET v_status = IF(v_stop, 14, 0);
@@ -262,7 +284,7 @@ BEGIN
            RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_token)) AS unlocked;
 END//
 
--- 0 there was none, 1 it is forgotten, 2 it runs.
+-- Returns 0: no such job; 1: deleted; 2: it runs.
 CREATE OR REPLACE PROCEDURE rowlock_forget_job(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -277,9 +299,10 @@ BEGIN
     CALL rowlock_alone();
     START TRANSACTION READ WRITE;
     SELECT running INTO v_running FROM rowlock_job WHERE name = p_name FOR UPDATE;
-    SELECT count(*) INTO v_live FROM rowlock_beat WHERE token = v_running AND expires > utc_timestamp(6);
+    SELECT count(*) INTO v_live FROM rowlock_heartbeat
+     WHERE token = v_running AND expires > utc_timestamp(6);
     IF v_running IS NOT NULL AND v_live = 0 THEN
-        REPEAT                                  -- the row is there, and locked: see rowlock_end
+        REPEAT                                  -- the row exists and is locked: see rowlock_end
             DELETE FROM rowlock_job WHERE name = p_name;
         UNTIL ROW_COUNT() > 0 END REPEAT;
         REPEAT
@@ -291,7 +314,7 @@ BEGIN
     SELECT CASE WHEN v_running IS NULL THEN 0 WHEN v_live > 0 THEN 2 ELSE 1 END AS number;
 END//
 
--- What a node has to know of a job before it decides: dialect.h, job_state.
+-- Reads the state of a job from which a node decides: dialect.h, job_state.
 CREATE OR REPLACE PROCEDURE rowlock_job_state(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -299,8 +322,9 @@ BEGIN
 
     CALL rowlock_alone();
     CALL rowlock_clock(v_now_ms);
-    SELECT v_now_ms AS now_ms, COALESCE(j.version, 0) AS version, j.schedule, COALESCE(j.due, 0) AS due,
-           COALESCE(j.last, 0) AS last, COALESCE(j.failed, 0) AS failed, COALESCE(j.repeats, 0) AS repeats,
+    SELECT v_now_ms AS now_ms, COALESCE(j.version, 0) AS version, j.schedule,
+           COALESCE(j.due, 0) AS due, COALESCE(j.last, 0) AS last, COALESCE(j.failed, 0) AS failed,
+           COALESCE(j.repeats, 0) AS repeats,
            COALESCE(j.running, 0) AS running, COALESCE(r.outcome = 'broken', 0) AS broken,
            h.free_ms IS NOT NULL AS held, COALESCE(h.free_ms, 0) AS free_ms,
            COALESCE(r.outcome = 'not started', 0) AS not_started
@@ -308,12 +332,12 @@ BEGIN
       LEFT JOIN rowlock_job j ON j.name = p_name
       LEFT JOIN rowlock_run r ON r.token = j.running
       LEFT JOIN (SELECT MAX(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', b.expires) DIV 1000) AS free_ms
-                   FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+                   FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
                   WHERE l.name = CONCAT('job:', p_name) AND b.expires > utc_timestamp(6)) h ON 1;
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 
--- One job, or all (NULL): dialect.h, job_list.
+-- Lists one job, or all (NULL): dialect.h, job_list.
 CREATE OR REPLACE PROCEDURE rowlock_list_jobs(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -334,11 +358,12 @@ BEGIN
            (SELECT min(f.started) FROM rowlock_run f
              WHERE f.job = j.name AND f.outcome IN ('failed', 'timed out', 'not started')
                AND f.token > COALESCE((SELECT max(d.token) FROM rowlock_run d
-                                        WHERE d.job = j.name AND d.outcome = 'done'), 0)) AS failed_since,
+                                        WHERE d.job = j.name AND d.outcome = 'done'),
+                                            0)) AS failed_since,
            c.finished AS settled, c.exit AS settled_exit, c.output AS settled_output
       FROM rowlock_job j
       LEFT JOIN rowlock_run c ON c.token = j.running
-      LEFT JOIN rowlock_beat b ON b.token = j.running AND b.expires > utc_timestamp(6)
+      LEFT JOIN rowlock_heartbeat b ON b.token = j.running AND b.expires > utc_timestamp(6)
       LEFT JOIN rowlock_run l ON l.token = (SELECT max(e.token) FROM rowlock_run e
                                              WHERE e.job = j.name AND e.token <> j.running)
      WHERE p_name IS NULL OR j.name = p_name
@@ -346,7 +371,7 @@ BEGIN
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 
--- The history of one job, the latest run first: dialect.h, run_list.
+-- Lists the runs of one job, latest first: dialect.h, run_list.
 CREATE OR REPLACE PROCEDURE rowlock_list_runs(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -357,7 +382,7 @@ BEGIN
                 ELSE CAST(r.outcome AS CHAR) END AS outcome,
            r.exit, r.output
       FROM rowlock_run r
-      LEFT JOIN rowlock_beat b ON b.token = r.token AND b.expires > utc_timestamp(6)
+      LEFT JOIN rowlock_heartbeat b ON b.token = r.token AND b.expires > utc_timestamp(6)
      WHERE r.job = p_name ORDER BY r.token DESC;
     COMMIT AND NO CHAIN NO RELEASE;
 END//

@@ -1,22 +1,23 @@
--- rowlock on MariaDB, leases: what a grant, a renewal, a release, a break and the fence are. Run
--- install.sql first, then queue.sql and one technique.
+-- rowlock on MariaDB, leases: grant, renewal, release, break and fence. Run install.sql first, then
+-- queue.sql and one technique.
 --
--- The parameters and answers of the procedures without a comment of their own are those of the
--- statements of the same name in src/dialect/dialect.h; lease wants: HEX(name):mode:limit:count, by
--- comma, mode x, s or p. None of them runs in a transaction of the caller's but the fence.
+-- Procedures without a comment of their own have the parameters and answers of the statements of
+-- the same name in src/dialect/dialect.h. Lease wants: HEX(name):mode:limit:count, separated by
+-- commas, mode x, s or p. Only the fence runs in a transaction of the caller.
 --
--- The rules: existence of its row is what makes a lease, the clock only tells which may be swept. T,
--- the transaction lock of the name, is held by a grant from its look to its COMMIT. A sweep is a short
--- transaction outside T, so that nobody who holds T waits for a fence.
+-- The rules: a lease exists as long as its row exists; the clock only tells which leases may be
+-- swept. A grant holds the name lock from its check to its COMMIT. A sweep is a short transaction
+-- without the name lock, so that no session waits for a fence while it holds a name lock.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
--- ---- tables --------------------------------------------------------------------------------------
+-- ---- tables -------------------------------------------------------------------------------------
 
--- Who waits for a lease: a row a name, all of one call under one ticket. seen NULL: the session lock
--- of the ticket tells whether its owner lives; else the owner counts as alive until then (UTC).
--- called: the number of the roll call that the waiter has not answered (see rowlock_overtake).
+-- Waiters for a lease: one row per name, all of one call under one ticket. alive_until NULL: the
+-- session lock of the ticket shows whether the waiter lives; otherwise the waiter counts as alive
+-- until that time (UTC). roll_call: the number of the roll call that the waiter has not answered
+-- (see rowlock_overtake).
 CREATE TABLE IF NOT EXISTS rowlock_waiter (
     ticket   BIGINT NOT NULL,
     name     VARBINARY(255) NOT NULL,
@@ -29,45 +30,49 @@ CREATE TABLE IF NOT EXISTS rowlock_waiter (
     command  VARCHAR(255) NULL,
     note     VARCHAR(1024) NULL,
     since    DATETIME(6) NOT NULL,    -- UTC
-    seen     DATETIME(6) NULL,        -- UTC
-    called   BIGINT NULL,
+    alive_until DATETIME(6) NULL,        -- UTC
+    roll_call BIGINT NULL,
     PRIMARY KEY (ticket, name),
     KEY rowlock_waiter_name (name, ticket),
     KEY rowlock_waiter_owner (owner)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- Tokens and tickets; lifted to the clock at every draw, so that a restored dump does not set it back.
+-- Tokens and tickets; each draw lifts them to the clock, so that a restored dump does not set them
+-- back.
 CREATE SEQUENCE IF NOT EXISTS rowlock_token ENGINE = InnoDB;
 
 DELIMITER //
 
--- ---- small parts ---------------------------------------------------------------------------------
+-- ---- small parts --------------------------------------------------------------------------------
 
--- The next number: greater than every one before it. Whatever sets the sequence back (a dump that is
--- restored, a replica that lagged) takes longer than 10 ms, and numbers are drawn less often than
--- one a microsecond: so a sequence that is less than 10 ms behind the microseconds since 1970 was
--- not set back, and any other is lifted to them. SETVAL takes only a literal, and never goes back. It
--- waits neither for others nor for the disk: the COMMIT that makes a number known writes it too.
+-- Draws the next number, greater than every earlier one. Anything that sets the sequence back (a
+-- restored dump, a replica that lagged) takes longer than 10 ms, and numbers are drawn less often
+-- than one per microsecond. So a sequence less than 10 ms behind the microseconds since 1970 was
+-- not set back, and any other is lifted to them. SETVAL takes only a literal, and never goes back.
+-- The draw waits neither for other sessions nor for the disk: the COMMIT that publishes a number
+-- writes it too.
 CREATE OR REPLACE PROCEDURE rowlock_draw(OUT p_number BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_clock BIGINT;
 
     SELECT NEXTVAL(rowlock_token) INTO p_number;
-    SET v_clock = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)); -- after a wait for the sequence
+    -- after a wait for the sequence
+    SET v_clock = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6));
     IF p_number < v_clock - 10000 THEN
         EXECUTE IMMEDIATE CONCAT('DO SETVAL(rowlock_token, ', v_clock, ')');
         SELECT NEXTVAL(rowlock_token) INTO p_number;
     END IF;
 END//
 
--- What all of these begin with.
+-- Every procedure of a lease begins with this check.
 CREATE OR REPLACE PROCEDURE rowlock_alone()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     IF @@in_transaction THEN
         SIGNAL SQLSTATE 'RL007' SET MESSAGE_TEXT =
-            'rowlock: a lease is a transaction of its own, but one is open: COMMIT or ROLLBACK first';
+            'rowlock: a lease needs a transaction of its own, but one is open: COMMIT or ROLLBACK '
+            'first';
     END IF;
     IF @@read_only OR @@wsrep_on THEN
         CALL rowlock_check_server();
@@ -79,10 +84,11 @@ BEGIN
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 END//
 
--- A client that is frozen between the answer of a grant that waited and its COMMIT would keep T, so
--- the server ends its session after 2 s. There is no setting that ends with the transaction: it is put
--- back by whichever of our procedures comes next. Behind a pooler that would be in another session, and
--- the limit stay with whoever gets this one: so it is set where the session is the client's own.
+-- A client that freezes between the answer of a grant that waited and its COMMIT would keep the
+-- name lock, so the server ends its session after 2 s. No setting ends with the transaction: the
+-- next rowlock procedure on the session restores it. Behind a pooler that could be another session,
+-- and the limit would stay with the next client: so it is set only where the session belongs to the
+-- client.
 CREATE OR REPLACE PROCEDURE rowlock_idle_limit()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -99,17 +105,18 @@ BEGIN
     SET @rowlock_idle = NULL;
 END//
 
--- A read that decides how something ended, and whose variable is still NULL, was not answered. The caller
--- rolls back, and asks again.
+-- A read that decides how something ended got no answer if its variable is still NULL. The caller
+-- rolls back and reads again.
 CREATE OR REPLACE PROCEDURE rowlock_check_answer(IN p_answer BIGINT)
     SQL SECURITY INVOKER NO SQL
 BEGIN
     IF p_answer IS NULL THEN
-        SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = 'rowlock: the statement was interrupted';
+        SIGNAL SQLSTATE '70100'
+            SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = 'rowlock: the statement was interrupted';
     END IF;
 END//
 
--- Takes the first lease want off p_rest.
+-- Removes the first lease want from p_rest.
 CREATE OR REPLACE PROCEDURE rowlock_next_lease_want(
     INOUT p_rest LONGTEXT CHARACTER SET ascii,
     OUT p_name VARBINARY(255), OUT p_mode CHAR(1) CHARACTER SET ascii, OUT p_limit INT,
@@ -126,9 +133,9 @@ BEGIN
     SET p_count = SUBSTRING_INDEX(v_want, ':', -1);
 END//
 
--- What stands in the way of one want. p_live, p_expired: a token that conflicts, 0: none; of the
--- live ones that which ends first. p_limit_text: another limit that is in force, of a lease or of
--- ticket p_clash. With p_ticket 0 every ticket counts, else those before it.
+-- Checks conflicts of one want. p_live, p_expired: a conflicting token, 0: none; of the live ones
+-- the first to expire. p_limit_text: another limit in force, of a lease or of ticket p_clash. With
+-- p_ticket 0 every ticket counts, otherwise those ahead of it.
 CREATE OR REPLACE PROCEDURE rowlock_survey_want(
     IN p_name VARBINARY(255), IN p_mode CHAR(1) CHARACTER SET ascii, IN p_limit INT,
     IN p_count INT, IN p_ticket BIGINT,
@@ -136,7 +143,7 @@ CREATE OR REPLACE PROCEDURE rowlock_survey_want(
     OUT p_other INT, OUT p_clash BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE v_all, v_live INT;                  -- NULL: not answered, which is never taken for free
+    DECLARE v_all, v_live INT;                  -- NULL: not answered, which never counts as free
     DECLARE v_now DATETIME(6) DEFAULT utc_timestamp(6);
     DECLARE v_permits TINYINT DEFAULT 1;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
@@ -144,10 +151,11 @@ BEGIN
     SET p_live = 0, p_expires = NULL, p_expired = 0, p_other = NULL, p_clash = 0;
     IF p_mode = 'p' THEN
         SELECT count(*), COALESCE(SUM(b.expires > v_now), 0) INTO v_all, v_live
-          FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+          FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
          WHERE l.name = p_name AND l.mode = 'permit';
         IF v_all > 0 THEN
-            SELECT l.`limit` INTO p_other FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+            SELECT l.`limit` INTO p_other FROM rowlock_lease l JOIN rowlock_heartbeat b
+                ON b.token = l.token
              WHERE l.name = p_name AND l.mode = 'permit' AND l.`limit` <> p_limit
                AND b.expires > v_now LIMIT 1;
         END IF;
@@ -156,7 +164,8 @@ BEGIN
              WHERE name = p_name AND mode = 'permit' AND `limit` <> p_limit
                AND (p_ticket = 0 OR ticket < p_ticket) LIMIT 1;
         END IF;
-        SET v_permits = COALESCE(v_all + p_count > p_limit, 1);     -- else the permits are not in the way
+        -- otherwise the permits do not conflict
+        SET v_permits = COALESCE(v_all + p_count > p_limit, 1);
     END IF;
     SET v_all = NULL;
     SELECT count(*) INTO v_all FROM rowlock_lease
@@ -164,17 +173,18 @@ BEGIN
                                   OR v_permits = 0 AND mode = 'permit' AND `limit` = p_limit);
     IF v_all IS NULL OR v_all > 0 THEN
         IF p_mode = 'p' AND v_live + p_count <= p_limit THEN
-            SET v_permits = 0;                          -- the expired ones are: sweeping them helps
+            -- the expired ones conflict: sweeping them helps
+            SET v_permits = 0;
         END IF;
         SELECT l.token, b.expires INTO p_live, p_expires
-          FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+          FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
          WHERE l.name = p_name AND b.expires > v_now
            AND NOT (p_mode = 's' AND l.mode = 'shared'
                     OR v_permits = 0 AND l.mode = 'permit' AND l.`limit` = p_limit)
          ORDER BY b.expires, l.token LIMIT 1;
         IF p_live = 0 THEN
             SELECT l.token INTO p_expired
-              FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+              FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
              WHERE l.name = p_name AND (b.token IS NULL OR b.expires <= v_now)
                AND NOT (p_mode = 's' AND l.mode = 'shared')
              ORDER BY l.token LIMIT 1;
@@ -183,8 +193,8 @@ BEGIN
     END IF;
 END//
 
--- The same over all wants: the live lease that ends first, any expired one if none is live.
--- p_name: whose lease, or whose limit.
+-- The same over all wants: the live lease that expires first, or any expired one if none is live.
+-- p_name: the name of that lease or of that limit.
 CREATE OR REPLACE PROCEDURE rowlock_survey(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT,
     OUT p_live BIGINT, OUT p_expires DATETIME(6), OUT p_expired BIGINT, OUT p_clash BIGINT,
@@ -204,8 +214,8 @@ BEGIN
                                  v_live, v_expires, v_expired, v_other, p_clash);
         IF v_other IS NOT NULL THEN
             SET p_name = v_name;
-            SET p_detail = CONCAT('limit ', v_limit, ' was asked for, but permits of limit ', v_other,
-                                  IF(p_clash = 0, ' are held', ' are waited for'));
+            SET p_detail = CONCAT('limit ', v_limit, ' was requested, but permits of limit ',
+                                  v_other, IF(p_clash = 0, ' are held', ' are waited for'));
         ELSEIF v_live <> 0 AND (p_live = 0 OR v_expires < p_expires) THEN
             SET p_live = v_live, p_expires = v_expires, p_name = v_name;
         ELSEIF v_expired <> 0 AND p_live = 0 THEN
@@ -214,7 +224,8 @@ BEGIN
     END WHILE;
 END//
 
--- The tickets before p_ticket (0: all of them) for these names: how many, the last, the first.
+-- Returns the tickets ahead of p_ticket (0: all of them) for these names: their number, the last,
+-- the first.
 CREATE OR REPLACE PROCEDURE rowlock_queue(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT,
     OUT p_before INT, OUT p_last BIGINT, OUT p_first BIGINT)
@@ -244,7 +255,7 @@ BEGIN
     END IF;
 END//
 
--- Sweeps the expired leases that are in the way of the wants, one short transaction each, by token.
+-- Sweeps the expired leases that conflict with the wants, in one short transaction each, by token.
 CREATE OR REPLACE PROCEDURE rowlock_sweep_leases(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -258,7 +269,7 @@ BEGIN
         SET v_token = 0;
         tokens: LOOP
             SELECT MIN(l.token) INTO v_token
-              FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+              FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
              WHERE l.name = v_name AND (b.token IS NULL OR b.expires <= utc_timestamp(6))
                AND NOT (v_mode = 's' AND l.mode = 'shared') AND l.token > v_token;
             IF v_token IS NULL THEN
@@ -269,9 +280,9 @@ BEGIN
     END WHILE;
 END//
 
--- ---- grant ---------------------------------------------------------------------------------------
+-- ---- grant --------------------------------------------------------------------------------------
 
--- Makes the rows that technique row locks.
+-- Creates the rows that technique row locks.
 CREATE OR REPLACE PROCEDURE rowlock_ensure_leases(IN p_wants LONGTEXT CHARACTER SET ascii)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -285,9 +296,9 @@ BEGIN
     END WHILE;
 END//
 
--- T of all the wants, in their order: shared where the technique can and the mode is. p_end NULL: for
--- ever; p_try: only if free at once.
-CREATE OR REPLACE PROCEDURE rowlock_take_leases(
+-- Takes the name locks of all wants, in their order: shared where the technique and the mode allow
+-- it. p_end NULL: no limit; p_try: does not wait.
+CREATE OR REPLACE PROCEDURE rowlock_name_lock_all(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_try TINYINT, IN p_end DATETIME(6),
     OUT p_status TINYINT, OUT p_name VARBINARY(255),
     OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
@@ -302,31 +313,32 @@ BEGIN
     WHILE p_wants <> '' AND p_status = 0 DO
         CALL rowlock_next_lease_want(p_wants, p_name, v_mode, v_limit, v_count);
         SET v_seconds = CASE WHEN p_try THEN 0 WHEN p_end IS NULL THEN 100000000
-            ELSE GREATEST(CEILING(TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), p_end) / 1000000), 1) END;
-        CALL rowlock_take(p_name, v_mode = 's' AND v_technique <> 'insert', v_seconds,
+            ELSE GREATEST(CEILING(TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), p_end) / 1000000),
+                          1) END;
+        CALL rowlock_name_lock(p_name, v_mode = 's' AND v_technique <> 'insert', v_seconds,
                           p_status, p_detail);
     END WHILE;
 END//
 
--- The grant of a lost reply: its beat counts from now, as if it were granted now. One that was broken
--- meanwhile is ended instead.
+-- Answers a call whose earlier grant was committed but whose reply was lost: the heartbeat counts
+-- from now, as if it were granted now. A lease that was broken meanwhile is ended instead.
 CREATE OR REPLACE PROCEDURE rowlock_adopt_own(
     IN p_token BIGINT, IN p_ttl_ms BIGINT, OUT p_adopted TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     SET p_adopted = 0;
-    UPDATE rowlock_beat SET expires = GREATEST(expires,
+    UPDATE rowlock_heartbeat SET expires = GREATEST(expires,
             utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
      WHERE token = p_token AND stop = 0;
-    SELECT count(*) INTO p_adopted FROM rowlock_beat WHERE token = p_token AND stop = 0;
+    SELECT count(*) INTO p_adopted FROM rowlock_heartbeat WHERE token = p_token AND stop = 0;
     IF NOT p_adopted THEN
-        DELETE FROM rowlock_beat WHERE token = p_token;
+        DELETE FROM rowlock_heartbeat WHERE token = p_token;
         DELETE FROM rowlock_lease WHERE token = p_token;
     END IF;
 END//
 
--- Under T, what is the answer? 0 to be granted, or granted already (p_token <> 0); 3, 11, 12, 13 as in
--- the answer; 4: to be swept, 14: ticket p_number may be a dead one.
+-- Decides on a grant, under the name locks: 0 grant it, or it was granted already (p_token <> 0);
+-- 3, 11, 12, 13 as in the answer; 4 a lease must be swept, 14 ticket p_number may be dead.
 CREATE OR REPLACE PROCEDURE rowlock_judge(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_ticket BIGINT,
@@ -374,7 +386,8 @@ whole: BEGIN
     END IF;
 END//
 
--- The rows of a grant. The clock is read in a statement begun after T was got.
+-- Inserts the rows of a grant. The clock is read in a statement that starts after the name locks
+-- were taken.
 CREATE OR REPLACE PROCEDURE rowlock_insert_lease(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_ticket BIGINT, IN p_session BIGINT,
@@ -400,11 +413,11 @@ BEGIN
                         utc_timestamp(6));
         END WHILE;
     END WHILE;
-    INSERT INTO rowlock_beat (token, expires)
+    INSERT INTO rowlock_heartbeat (token, expires)
         VALUES (p_token, utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND);
     IF p_ticket <> 0 THEN
         DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
-        IF ROW_COUNT() <= 0 THEN                -- buried meanwhile, or killed: see rowlock_end
+        IF ROW_COUNT() <= 0 THEN                -- removed meanwhile, or killed: see rowlock_end
             DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
         END IF;
     END IF;
@@ -413,8 +426,8 @@ BEGIN
     END IF;
 END//
 
--- One attempt, one transaction; p_status NULL: a deadlock, 5: a row is missing, else as rowlock_judge
--- says. After 0 the transaction is open.
+-- Makes one attempt in one transaction. p_status NULL: a deadlock, 5: a row is missing, otherwise
+-- as rowlock_judge returns. After 0 the transaction is open.
 CREATE OR REPLACE PROCEDURE rowlock_grant_once(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_try TINYINT, IN p_end DATETIME(6), IN p_ticket BIGINT, IN p_session BIGINT,
@@ -447,11 +460,11 @@ BEGIN
 
     SET p_token = 0, p_number = 0;
     START TRANSACTION READ WRITE;
-    CALL rowlock_take_leases(p_wants, p_try, p_end, p_status, p_name, p_detail);
+    CALL rowlock_name_lock_all(p_wants, p_try, p_end, p_status, p_name, p_detail);
     IF p_status = 0 THEN
         CALL rowlock_judge(p_wants, p_owner, p_ttl_ms, p_ticket,
                            p_status, p_name, p_token, p_number, p_detail);
-    ELSEIF p_status = 1 THEN                    -- busy; or is there more to say?
+    ELSEIF p_status = 1 THEN                    -- busy; look for a more precise reason
         CALL rowlock_judge_busy(p_wants, p_ticket, p_status, p_name, p_number);
     END IF;
     IF p_status = 0 AND p_token = 0 THEN
@@ -463,7 +476,7 @@ BEGIN
     END IF;
 END//
 
--- T is not to be had at once: by a live lease, by a queue, or by a transaction?
+-- Finds the reason why the name lock was not free: a live lease, a queue, or a transaction.
 CREATE OR REPLACE PROCEDURE rowlock_judge_busy(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT,
     INOUT p_status TINYINT, INOUT p_name VARBINARY(255), OUT p_number BIGINT)
@@ -481,7 +494,7 @@ BEGIN
     END IF;
 END//
 
--- Any number of names, any wait.
+-- Grants a lease of any number of names, with any wait.
 CREATE OR REPLACE PROCEDURE rowlock_grant_answer(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
@@ -505,7 +518,8 @@ BEGIN
                                 p_status, p_name, p_token, p_number, p_detail);
         SET v_gone = 0;
         IF p_status IS NULL THEN
-            DO SLEEP(RAND() * 0.02);            -- two victims that come back together meet again
+            -- two deadlock victims that retry together would collide again
+            DO SLEEP(RAND() * 0.02);
         ELSEIF p_status = 5 THEN
             CALL rowlock_ensure_leases(p_wants);
         ELSEIF p_status = 4 AND p_number <> v_swept THEN
@@ -531,7 +545,8 @@ BEGIN
     SET p_status = IF(p_status = 4, 3, p_status), p_name = IF(p_status = 0, NULL, p_name);
 END//
 
--- The same as a result; the technique has a shorter way for what most calls are.
+-- For the C library: the same as a result set; the technique has a faster path for the most
+-- frequent call.
 CREATE OR REPLACE PROCEDURE rowlock_grant_wants(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
@@ -544,17 +559,21 @@ BEGIN
     DECLARE v_token, v_number BIGINT;
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
 
-    CALL rowlock_grant_answer(p_wants, p_owner, p_ttl_ms, p_wait_ms, p_ticket, p_session, p_host, p_pid,
-                              p_command, p_note, v_status, v_name, v_token, v_number, v_detail);
-    SELECT v_status AS status, v_name AS name, v_token AS token, v_number AS number, v_detail AS detail;
+    CALL rowlock_grant_answer(p_wants, p_owner, p_ttl_ms, p_wait_ms, p_ticket, p_session, p_host,
+                              p_pid, p_command, p_note, v_status, v_name, v_token, v_number,
+                              v_detail);
+    SELECT v_status AS status, v_name AS name, v_token AS token, v_number AS number,
+           v_detail AS detail;
 END//
 
--- ---- keeping and ending ----------------------------------------------------------------------------
+-- ---- keeping and ending -------------------------------------------------------------------------
 
--- Counts the rows of the token, and those of this name and owner (NULL: any). A plain read: a renewal and a
--- fence do not wait for each other. A read that was killed leaves NULL, and is an error.
+-- Counts the rows of the token, and those of this name and owner (NULL: any). It is a plain read,
+-- so that a renewal and a fence do not wait for each other. A killed read leaves NULL, which is an
+-- error.
 CREATE OR REPLACE PROCEDURE rowlock_identify(
-    IN p_token BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255), OUT p_all INT, OUT p_own INT)
+    IN p_token BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255), OUT p_all INT,
+        OUT p_own INT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
@@ -564,8 +583,9 @@ BEGIN
     CALL rowlock_check_answer(p_own);
 END//
 
--- p_status: 0, 8 lost, 14 broken. By existence, not by the clock: nobody has it as long as the row is
--- there. Never shorter than it was. A lease of another name or owner is lost; p_name NULL: any.
+-- p_status: 0, 8 lost, 14 broken. The row counts, not the clock: while the row exists, no other
+-- session holds the name. It never shortens a lease. A lease of another name or owner counts as
+-- lost; p_name NULL: any.
 CREATE OR REPLACE PROCEDURE rowlock_extend(
     IN p_token BIGINT, IN p_ttl_ms BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255),
     OUT p_status TINYINT)
@@ -592,13 +612,14 @@ BEGIN
                 LEAVE renewal;
             END IF;
         END IF;
-        UPDATE rowlock_beat SET expires = GREATEST(expires,
+        UPDATE rowlock_heartbeat SET expires = GREATEST(expires,
                 utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
          WHERE token = p_token AND stop = 0;
         IF ROW_COUNT() = 0 THEN                 -- or nothing changed: the clock went back
-            SELECT stop INTO v_stop FROM rowlock_beat WHERE token = p_token;
-            IF v_stop = 0 THEN                  -- or it was killed, and said nothing: see rowlock_end
-                UPDATE rowlock_beat SET expires = GREATEST(expires,
+            SELECT stop INTO v_stop FROM rowlock_heartbeat WHERE token = p_token;
+            -- or it was killed without an error: see rowlock_end
+            IF v_stop = 0 THEN
+                UPDATE rowlock_heartbeat SET expires = GREATEST(expires,
                         utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND)
                  WHERE token = p_token AND stop = 0;
             END IF;
@@ -618,8 +639,8 @@ BEGIN
     SELECT v_status AS number;
 END//
 
--- Both rows or none. A KILL QUERY that comes in the middle of a DELETE may end it with no row and no
--- error: so the rows are looked for after it, and only none that is left is the end.
+-- Deletes both rows or none. A KILL QUERY in the middle of a DELETE may end it without deleting and
+-- without an error: so it checks afterwards that no row is left.
 CREATE OR REPLACE PROCEDURE rowlock_end(IN p_token BIGINT, OUT p_rows INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -637,11 +658,11 @@ BEGIN
             START TRANSACTION READ WRITE;
             SET v_rows = 0;
             REPEAT
-                DELETE FROM rowlock_beat WHERE token = p_token;
+                DELETE FROM rowlock_heartbeat WHERE token = p_token;
                 DELETE FROM rowlock_lease WHERE token = p_token;
                 SET v_rows = v_rows + GREATEST(ROW_COUNT(), 0);
                 SELECT count(*) INTO v_leases FROM rowlock_lease WHERE token = p_token;
-                SELECT count(*) INTO v_beats FROM rowlock_beat WHERE token = p_token;
+                SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token;
             UNTIL v_leases = 0 AND v_beats = 0 END REPEAT;
             COMMIT AND NO CHAIN NO RELEASE;
             SET p_rows = v_rows;
@@ -651,8 +672,9 @@ BEGIN
     END LOOP;
 END//
 
--- As rowlock_end, written out: with every lease it comes once. If the token is that of another name or
--- owner, nothing is deleted; p_name NULL: any. Without a row, a beat that a killed release left is deleted.
+-- As rowlock_end, but written out, because every lease ends by it. If the token has another name or
+-- owner, nothing is deleted; p_name NULL: any. If there is no lease row, it deletes the heartbeat
+-- that a killed release left.
 CREATE OR REPLACE PROCEDURE rowlock_release_lease(
     IN p_token BIGINT, IN p_name VARBINARY(255), IN p_owner VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -680,7 +702,7 @@ BEGIN
                 LEAVE release_it;
             END IF;
         END IF;
-        DELETE FROM rowlock_beat WHERE token = p_token;
+        DELETE FROM rowlock_heartbeat WHERE token = p_token;
         SET v_beats = ROW_COUNT();
         DELETE FROM rowlock_lease WHERE token = p_token;
         SET v_rows = ROW_COUNT();
@@ -707,17 +729,18 @@ BEGIN
     CALL rowlock_alone();
     SELECT b.stop, TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), b.expires) DIV 1000, l.mode, l.owner
       INTO v_stop, v_left_ms, v_mode, v_owner
-      FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+      FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
      WHERE l.token = p_token AND l.name = p_name AND b.expires > utc_timestamp(6) LIMIT 1;
     COMMIT AND NO CHAIN NO RELEASE;
     SELECT CASE WHEN v_stop IS NULL THEN 8 WHEN v_stop THEN 14 ELSE 0 END AS status,
            COALESCE(v_left_ms, 0) AS left_ms,
-           CASE v_mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' WHEN 'permit' THEN 'p' END AS mode,
+           CASE v_mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's'
+               WHEN 'permit' THEN 'p' END AS mode,
            v_owner AS owner;
 END//
 
--- Counts the leases that had not expired. A job that is over has nobody who renews: what was left of its
--- lease (taken_until) goes at once.
+-- Counts the leases that had not expired. The lease of a finished job has no process that renews
+-- it: the rest of its minimum hold (taken_until) ends at once.
 CREATE OR REPLACE PROCEDURE rowlock_break(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_now TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -727,19 +750,19 @@ BEGIN
     DECLARE v_broken, v_rows, v_over INT DEFAULT 0;
     DECLARE c_tokens CURSOR FOR
         SELECT DISTINCT l.token, b.expires > utc_timestamp(6)
-          FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+          FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
          WHERE l.name = p_name AND (p_token = 0 OR l.token = p_token) ORDER BY l.token;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
 
     CALL rowlock_alone();
     OPEN c_tokens;
-    COMMIT AND NO CHAIN NO RELEASE;             -- the cursor has read all it wants
+    COMMIT AND NO CHAIN NO RELEASE;             -- the cursor has read all it needs
     tokens: LOOP
         FETCH c_tokens INTO v_token, v_live;
         IF v_end THEN
             LEAVE tokens;
         END IF;
-        START TRANSACTION READ WRITE;           -- whoever has judged the job before judges anew
+        START TRANSACTION READ WRITE;           -- a node that decided before this must decide again
         UPDATE rowlock_job j JOIN rowlock_run r ON r.job = j.name SET j.version = j.version + 1
          WHERE r.token = v_token AND r.outcome = 'running' AND j.running = v_token;
         UPDATE rowlock_run SET outcome = 'broken' WHERE token = v_token AND outcome = 'running';
@@ -750,7 +773,7 @@ BEGIN
             CALL rowlock_end(v_token, v_rows);
         ELSE
             START TRANSACTION READ WRITE;
-            UPDATE rowlock_beat SET stop = 1 WHERE token = v_token;
+            UPDATE rowlock_heartbeat SET stop = 1 WHERE token = v_token;
             COMMIT AND NO CHAIN NO RELEASE;
             SET v_rows = 1;
         END IF;
@@ -760,9 +783,10 @@ BEGIN
     SELECT v_broken AS number;
 END//
 
--- The fence: who ends the lease has to DELETE this row, and waits. In the caller's transaction. p_seconds
--- as in rowlock_take. p_status: 0, 2, 7, 8 lost, 10 a read-only transaction.
-CREATE OR REPLACE PROCEDURE rowlock_take_fence(
+-- The fence: a session that ends the lease must DELETE this row, and waits. It runs in the caller's
+-- transaction. p_seconds as in rowlock_name_lock. p_status: 0, 2, 7, 8 lost, 10 a read-only
+-- transaction.
+CREATE OR REPLACE PROCEDURE rowlock_lock_fence(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_seconds INT,
     OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -771,7 +795,8 @@ BEGIN
     DECLARE EXIT HANDLER FOR 1205, 1969 SET p_status = 2;
     DECLARE EXIT HANDLER FOR 1317 SET p_status = 7;
     DECLARE EXIT HANDLER FOR 1792
-        SET p_status = 10, p_detail = '25006 rowlock: a fence in a read-only transaction would guard nothing';
+        SET p_status = 10,
+            p_detail = '25006 rowlock: a fence in a read-only transaction would guard nothing';
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     IF NOT @@in_transaction AND @@autocommit THEN
@@ -784,7 +809,7 @@ BEGIN
     IF @rowlock_idle IS NOT NULL THEN
         CALL rowlock_idle_back();
     END IF;
-    UPDATE rowlock_beat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
+    UPDATE rowlock_heartbeat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
     SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);
     SET STATEMENT innodb_lock_wait_timeout = p_seconds FOR
         SELECT 1 INTO v_row FROM rowlock_lease
@@ -792,7 +817,7 @@ BEGIN
     SET p_status = IF(v_row, 0, 8);
 END//
 
--- What the C library calls: with a limit, and the status row as a result.
+-- For the C library: with a limit, and the status row as a result set.
 CREATE OR REPLACE PROCEDURE rowlock_fence_row(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_limit_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -802,7 +827,7 @@ BEGIN
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
 
     CALL rowlock_seconds(GREATEST(p_limit_ms, 1), NOT @@innodb_rollback_on_timeout, v_seconds);
-    CALL rowlock_take_fence(p_name, p_token, v_seconds, v_status, v_detail);
+    CALL rowlock_lock_fence(p_name, p_token, v_seconds, v_status, v_detail);
     SELECT v_status AS status, IF(v_status = 0, NULL, p_name) AS name,
            v_status = 8 AND @@tx_isolation IN ('REPEATABLE-READ', 'SERIALIZABLE') AS stays,
            v_detail AS detail;

@@ -1,5 +1,6 @@
--- Before install changes anything, it creates and removes one object of each kind: MariaDB commits after each
--- CREATE, so a privilege that is missing must not be noticed halfway. The roles of an account cannot be read.
+-- Creates and removes one object of each kind before install changes anything. MariaDB commits
+-- after each CREATE, so a missing privilege must not be found halfway. The roles of an account
+-- cannot be read.
 
 DELIMITER //
 CREATE OR REPLACE PROCEDURE rowlock_installing()
@@ -26,7 +27,7 @@ BEGIN NOT ATOMIC
         RESIGNAL;
     END;
 
-    -- a row of an install that was cut off
+    -- a row of an interrupted install
     DELETE FROM rowlock_installing_table;
     INSERT INTO rowlock_installing_table (only_one) VALUES (1);
     UPDATE rowlock_installing_table SET only_one = 1;

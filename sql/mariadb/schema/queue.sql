@@ -1,28 +1,31 @@
--- rowlock on MariaDB, the queue for leases: who waits, for whom, and how it is seen that a waiter is
--- dead or frozen; and who holds and waits, as a list. Run install.sql and lease.sql first.
+-- rowlock on MariaDB, the queue for leases: positions, detection of dead and frozen waiters, and
+-- the list of holders and waiters. Run install.sql and lease.sql first.
 --
--- The rows decide; a session lock (GET_LOCK) is a hint that tells when to look again. Its name is
--- rowlock:MD5(database):number, of a ticket or a token. A session takes the lock of its ticket before
--- the COMMIT that shows the row, and gives it back after the COMMIT that removes it: so a row without
--- seen whose lock is free belongs to a dead one, whoever finds it may delete it.
--- Only where the client's idea of its session is CONNECTION_ID(): behind a pooler it is not.
+-- The rows decide; a session lock (GET_LOCK) is a hint when to look again. It is named
+-- rowlock:MD5(database):number, of a ticket or a token. A session takes the lock of its ticket
+-- before the COMMIT that shows the row, and releases it after the COMMIT that deletes the row. So a
+-- row with alive_until NULL whose lock is free belongs to a dead waiter, and any session may delete
+-- it. Session locks are used only where the client's session number is CONNECTION_ID(): behind a
+-- pooler it is not.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
 DELIMITER //
 
--- ---- dead tickets ----------------------------------------------------------------------------------
+-- ---- dead tickets -------------------------------------------------------------------------------
 
--- Deletes one ticket if its owner is dead: its instant is over, or it has none and its lock is free.
+-- Deletes one ticket if its owner is dead: alive_until has passed, or it is NULL and the session
+-- lock is free.
 CREATE OR REPLACE PROCEDURE rowlock_bury_ticket(IN p_ticket BIGINT, OUT p_gone TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_rows, v_stamped, v_over INT DEFAULT 0;
     DECLARE v_dead TINYINT;
 
-    -- the row first, then its lock: the other way round a living ticket would look dead
-    SELECT count(*), COALESCE(SUM(seen IS NOT NULL), 0), COALESCE(SUM(seen <= utc_timestamp(6)), 0)
+    -- read the row first, then its lock: in reverse order a live ticket would look dead
+    SELECT count(*), COALESCE(SUM(alive_until IS NOT NULL), 0),
+           COALESCE(SUM(alive_until <= utc_timestamp(6)), 0)
       INTO v_rows, v_stamped, v_over FROM rowlock_waiter WHERE ticket = p_ticket;
     COMMIT AND NO CHAIN NO RELEASE;
     SET p_gone = v_rows = 0;
@@ -35,15 +38,16 @@ BEGIN
             START TRANSACTION READ WRITE;
             SET STATEMENT innodb_lock_wait_timeout = 1 FOR
                 DELETE FROM rowlock_waiter
-                 WHERE ticket = p_ticket AND (seen IS NULL OR seen <= utc_timestamp(6));
+                 WHERE ticket = p_ticket
+                   AND (alive_until IS NULL OR alive_until <= utc_timestamp(6));
             SET p_gone = ROW_COUNT() > 0;
             COMMIT AND NO CHAIN NO RELEASE;
         END;
     END IF;
 END//
 
--- Those at the head of the queue before p_ticket (0: all), up to the first that lives. p_suspect is
--- one of another kind, 0: none. p_gone: whether any was dead.
+-- Deletes the dead tickets at the head of the queue ahead of p_ticket (0: all), up to the first
+-- live one. p_suspect is an additional ticket to check, 0: none. p_gone: whether any was dead.
 CREATE OR REPLACE PROCEDURE rowlock_bury(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_suspect BIGINT,
     OUT p_gone TINYINT)
@@ -71,7 +75,7 @@ BEGIN
     END LOOP;
 END//
 
--- Those of vacuum: every ticket whose owner is dead; how many rows that were.
+-- For vacuum: deletes every ticket whose owner is dead, and counts the rows.
 CREATE OR REPLACE PROCEDURE rowlock_vacuum_queue(OUT p_removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -83,7 +87,7 @@ BEGIN
 
     SET p_removed = 0;
     OPEN c_tickets;
-    COMMIT AND NO CHAIN NO RELEASE;             -- the cursor has read all it wants
+    COMMIT AND NO CHAIN NO RELEASE;             -- the cursor has read all it needs
     tickets: LOOP
         FETCH c_tickets INTO v_ticket, v_rows;
         IF v_end THEN
@@ -95,9 +99,9 @@ BEGIN
     CLOSE c_tickets;
 END//
 
--- ---- a place in the queue --------------------------------------------------------------------------
+-- ---- positions in the queue ---------------------------------------------------------------------
 
--- All that an acquire call has in the queue, or one ticket.
+-- Deletes all tickets of an acquire call, or one ticket.
 CREATE OR REPLACE PROCEDURE rowlock_leave_queue(IN p_ticket BIGINT, IN p_owner VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -115,7 +119,8 @@ BEGIN
         END IF;
         START TRANSACTION READ WRITE;
         SET v_rows = 1;
-        WHILE v_rows > 0 DO                     -- a DELETE that is killed may say nothing: see rowlock_end
+        -- a killed DELETE may report no error: see rowlock_end
+        WHILE v_rows > 0 DO
             DELETE FROM rowlock_waiter WHERE ticket = v_ticket;
             SELECT count(*) INTO v_rows FROM rowlock_waiter WHERE ticket = v_ticket;
         END WHILE;
@@ -127,7 +132,7 @@ BEGIN
     END LOOP;
 END//
 
--- The rows of a ticket, and its session lock before the COMMIT that shows them.
+-- Inserts the rows of a ticket, and takes its session lock before the COMMIT that shows them.
 CREATE OR REPLACE PROCEDURE rowlock_insert_waiter(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_session BIGINT,
     IN p_good_ms BIGINT, IN p_host VARCHAR(255) CHARACTER SET utf8mb4, IN p_pid BIGINT,
@@ -150,7 +155,7 @@ BEGIN
     WHILE p_wants <> '' DO
         CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
         INSERT INTO rowlock_waiter (ticket, name, mode, `limit`, `count`, owner, host, pid, command,
-                                    note, since, seen)
+                                    note, since, alive_until)
             VALUES (p_ticket, v_name, FIELD(v_mode, 'x', 's', 'p'),
                     IF(v_mode = 'p', v_limit, NULL), IF(v_mode = 'p', v_count, 1), p_owner, p_host,
                     p_pid, p_command, p_note, utc_timestamp(6),
@@ -194,15 +199,16 @@ BEGIN
     END IF;
 END//
 
--- One look, which also answers a roll call. A ticket whose session lock was lost with its session lives on
--- by its stamp, if nobody has found it dead before.
+-- Reads the position, and answers a roll call. A ticket that lost its session lock with its session
+-- lives on by alive_until, unless another session has found it dead before.
 CREATE OR REPLACE PROCEDURE rowlock_place(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_session BIGINT,
     IN p_good_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_locked, v_gone TINYINT DEFAULT 0;
-    DECLARE v_mine, v_called, v_before, v_leases INT;   -- NULL: not answered, which is never taken for free
+    -- NULL: not answered, which never counts as free
+    DECLARE v_mine, v_roll_call, v_before, v_leases INT;
     DECLARE v_live, v_expired, v_clash, v_last, v_first BIGINT;
     DECLARE v_expires DATETIME(6);
     DECLARE v_name VARBINARY(255);
@@ -214,23 +220,24 @@ BEGIN
         IS_USED_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket)) = CONNECTION_ID(), 0);
     IF NOT v_locked THEN
         START TRANSACTION READ WRITE;
-        UPDATE rowlock_waiter SET seen = utc_timestamp(6) + INTERVAL p_good_ms * 1000 MICROSECOND,
-                                  called = NULL
+        UPDATE rowlock_waiter
+           SET alive_until = utc_timestamp(6) + INTERVAL p_good_ms * 1000 MICROSECOND,
+                                  roll_call = NULL
          WHERE ticket = p_ticket;
         COMMIT AND NO CHAIN NO RELEASE;
     END IF;
-    -- whoever was just woken finds this: first, and no lease at all
+    -- a waiter that was just woken finds this: it is first, and no lease exists
     SELECT (SELECT count(*) FROM rowlock_waiter WHERE ticket = p_ticket),
-           (SELECT count(called) FROM rowlock_waiter WHERE ticket = p_ticket),
+           (SELECT count(roll_call) FROM rowlock_waiter WHERE ticket = p_ticket),
            (SELECT count(*) FROM rowlock_waiter m JOIN rowlock_waiter w
                 ON w.name = m.name AND w.ticket < m.ticket WHERE m.ticket = p_ticket),
            (SELECT count(*) FROM rowlock_waiter m JOIN rowlock_lease l ON l.name = m.name
              WHERE m.ticket = p_ticket)
-      INTO v_mine, v_called, v_before, v_leases;
-    COMMIT AND NO CHAIN NO RELEASE;             -- what was read, where autocommit is off
-    IF v_called > 0 THEN
+      INTO v_mine, v_roll_call, v_before, v_leases;
+    COMMIT AND NO CHAIN NO RELEASE;             -- ends the read, where autocommit is off
+    IF v_roll_call > 0 THEN
         START TRANSACTION READ WRITE;
-        UPDATE rowlock_waiter SET called = NULL WHERE ticket = p_ticket;
+        UPDATE rowlock_waiter SET roll_call = NULL WHERE ticket = p_ticket;
         COMMIT AND NO CHAIN NO RELEASE;
     END IF;
     looks: LOOP
@@ -239,7 +246,8 @@ BEGIN
             LEAVE looks;
         END IF;
         SELECT count(*) INTO v_mine FROM rowlock_waiter WHERE ticket = p_ticket;
-        CALL rowlock_survey(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, v_name, v_detail);
+        CALL rowlock_survey(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, v_name,
+                            v_detail);
         CALL rowlock_queue(p_wants, p_ticket, v_before, v_last, v_first);
         COMMIT AND NO CHAIN NO RELEASE;
         SET v_gone = 0;
@@ -255,20 +263,21 @@ BEGIN
             LEAVE looks;
         END IF;
     END LOOP;
-    COMMIT AND NO CHAIN NO RELEASE;             -- what was read, where autocommit is off
+    COMMIT AND NO CHAIN NO RELEASE;             -- ends the read, where autocommit is off
     SET v_status = CASE WHEN v_mine = 0 THEN 12 WHEN v_detail IS NOT NULL THEN 13
                         WHEN v_before > 0 THEN 11 WHEN v_live <> 0 THEN 3 ELSE 0 END;
     SELECT v_status AS status,
            CASE v_status WHEN 11 THEN v_last WHEN 3 THEN v_live ELSE 0 END AS number,
            v_before AS before_, v_live = 0 AS free,
-           GREATEST(COALESCE(CEILING(TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), v_expires) / 1000),
+           GREATEST(COALESCE(CEILING(TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6),
+                                                   v_expires) / 1000),
                              0), 0) AS expires_ms,
            v_locked AS locked, v_name AS name, v_detail AS detail;
 END//
 
--- Blocks until the lock of that ticket or token can be had, for a moment. The session that has it
--- itself gets it at once: its own rows are never dead. A long wait ends early when a roll call waits for
--- an answer of our own ticket: it looks every 3 s.
+-- Blocks until the session lock of that ticket or token is free, and releases it at once. The
+-- session that holds it gets it immediately: its own rows are never dead. A long wait ends early
+-- when a roll call waits for an answer of the caller's own ticket: it checks every 3 s.
 CREATE OR REPLACE PROCEDURE rowlock_await(
     IN p_kind TINYINT, IN p_number BIGINT, IN p_limit_ms BIGINT, IN p_ticket BIGINT,
     IN p_session BIGINT)
@@ -277,30 +286,30 @@ BEGIN
     DECLARE v_lock VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONCAT('rowlock:', MD5(DATABASE()), ':', p_number);
     DECLARE v_came, v_gone, v_mine TINYINT DEFAULT 0;
-    DECLARE v_called INT DEFAULT 0;
+    DECLARE v_roll_call INT DEFAULT 0;
     DECLARE v_seconds DOUBLE DEFAULT IF(p_limit_ms < 0, 30, p_limit_ms / 1000);
 
     CALL rowlock_alone();
     SET v_mine = COALESCE(IS_USED_LOCK(v_lock) = CONNECTION_ID(), 0);
     BEGIN
-        DECLARE EXIT HANDLER FOR 1213           -- a ring of sessions: the rows will untie it
+        DECLARE EXIT HANDLER FOR 1213           -- a cycle of sessions: the rows will resolve it
         BEGIN
             SET v_came = 0;
             DO SLEEP(LEAST(v_seconds, 0.25));
         END;
 
         slices: LOOP
-            -- one expression: a KILL QUERY between two statements would leave the lock to this session.
-            -- NULL: it was killed
+            -- one expression: a KILL QUERY between two statements would leave the lock to this
+            -- session. NULL: it was killed
             SET v_came = CASE GET_LOCK(v_lock, LEAST(v_seconds, 3)) WHEN 1 THEN RELEASE_LOCK(v_lock)
                                                                     WHEN 0 THEN 0 END;
             SET v_seconds = v_seconds - 3;
             IF v_came IS NULL OR v_came OR v_seconds <= 0 THEN
                 LEAVE slices;
             END IF;
-            SELECT count(called) INTO v_called FROM rowlock_waiter WHERE ticket = p_ticket;
+            SELECT count(roll_call) INTO v_roll_call FROM rowlock_waiter WHERE ticket = p_ticket;
             COMMIT AND NO CHAIN NO RELEASE;
-            IF v_called > 0 THEN
+            IF v_roll_call > 0 THEN
                 LEAVE slices;
             END IF;
         END LOOP;
@@ -318,10 +327,11 @@ BEGIN
     CALL rowlock_leave_queue(p_ticket, p_owner);
 END//
 
--- ---- frozen waiters ----------------------------------------------------------------------------------
+-- ---- frozen waiters -----------------------------------------------------------------------------
 
--- May the waiter of a ticket be blocked by the name lock of another name than those of p_mine? Then it is
--- silent without being frozen. Waits for nobody. What is not answered counts as blocked.
+-- Sets whether the waiter of a ticket may be blocked by the name lock of a name not in p_mine. Such
+-- a waiter is silent without being frozen. Waits for no lock. A read without an answer counts as
+-- blocked.
 CREATE OR REPLACE PROCEDURE rowlock_is_blocked(
     IN p_ticket BIGINT, IN p_mine BIGINT, OUT p_blocked TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -334,12 +344,14 @@ BEGIN
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
     DECLARE c_names CURSOR FOR
         SELECT name, mode = 'shared' FROM rowlock_waiter
-         WHERE ticket = p_ticket AND name NOT IN (SELECT name FROM rowlock_waiter WHERE ticket = p_mine);
+         WHERE ticket = p_ticket
+           AND name NOT IN (SELECT name FROM rowlock_waiter WHERE ticket = p_mine);
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
 
     SELECT technique INTO v_technique FROM rowlock_meta;
     SELECT count(*) INTO v_names FROM rowlock_waiter
-     WHERE ticket = p_ticket AND name NOT IN (SELECT name FROM rowlock_waiter WHERE ticket = p_mine);
+     WHERE ticket = p_ticket
+       AND name NOT IN (SELECT name FROM rowlock_waiter WHERE ticket = p_mine);
     SET p_blocked = 0;
     OPEN c_names;
     names: LOOP
@@ -349,20 +361,22 @@ BEGIN
             LEAVE names;
         END IF;
         SET v_names = v_names - 1;
-        CALL rowlock_take(v_name, v_shared AND COALESCE(v_technique, '') <> 'insert', 0, v_status, v_detail);
+        CALL rowlock_name_lock(v_name, v_shared AND COALESCE(v_technique, '') <> 'insert', 0,
+                               v_status, v_detail);
         SET p_blocked = COALESCE(v_status IN (1, 2), 1);
     END LOOP;
     CLOSE c_names;
-    IF COALESCE(v_names <> 0, 1) THEN           -- a read was not answered
+    IF COALESCE(v_names <> 0, 1) THEN           -- a read got no answer
         SET p_blocked = 1;
     END IF;
 END//
 
--- Under T, of the tickets before ours: call 0 marks with p_number those without a mark. Else those that
--- bear the mark of that call, or an earlier one, are removed. Each by its primary key, in its order, as their
--- owners lock them: a scan by name would deadlock with them.
+-- Under the name locks, for the tickets ahead of the caller's. p_roll_call 0: sets roll_call to
+-- p_number where it is NULL. Otherwise deletes the tickets that still have that roll call or an
+-- earlier one. It locks each row by its primary key, in the order in which owners lock them: a scan
+-- by name would deadlock with them.
 CREATE OR REPLACE PROCEDURE rowlock_call_roll(
-    IN p_ticket BIGINT, IN p_called BIGINT, IN p_number BIGINT)
+    IN p_ticket BIGINT, IN p_roll_call BIGINT, IN p_number BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_end, v_blocked TINYINT DEFAULT 0;
@@ -373,7 +387,7 @@ BEGIN
         SELECT w.ticket, w.name FROM rowlock_waiter m
           JOIN rowlock_waiter w ON w.name = m.name AND w.ticket < m.ticket
          WHERE m.ticket = p_ticket
-           AND IF(p_called = 0, w.called IS NULL, COALESCE(w.called <= p_called, 0))
+           AND IF(p_roll_call = 0, w.roll_call IS NULL, COALESCE(w.roll_call <= p_roll_call, 0))
          ORDER BY w.ticket, w.name;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
 
@@ -383,12 +397,12 @@ BEGIN
         IF v_end THEN
             LEAVE tickets;
         END IF;
-        IF p_called = 0 THEN
-            UPDATE rowlock_waiter SET called = p_number
-             WHERE ticket = v_ticket AND name = v_name AND called IS NULL;
+        IF p_roll_call = 0 THEN
+            UPDATE rowlock_waiter SET roll_call = p_number
+             WHERE ticket = v_ticket AND name = v_name AND roll_call IS NULL;
         ELSE
-            SET v_silent = 0, v_blocked = 1;    -- only an answer strikes
-            SELECT COALESCE(SUM(name = v_name AND called <= p_called), 0) INTO v_silent
+            SET v_silent = 0, v_blocked = 1;    -- a ticket is deleted only after a definite answer
+            SELECT COALESCE(SUM(name = v_name AND roll_call <= p_roll_call), 0) INTO v_silent
               FROM rowlock_waiter WHERE ticket = v_ticket FOR UPDATE;
             IF v_silent > 0 THEN
                 CALL rowlock_is_blocked(v_ticket, p_ticket, v_blocked);
@@ -401,12 +415,12 @@ BEGIN
     CLOSE c_tickets;
 END//
 
--- A roll call, under T of the wants and while no live lease is in the way. p_called 0: marks every ticket
--- before ours, and answers the number of this call. A live waiter removes its mark at its next look. Else
--- removes the tickets that still bear the mark of that call or an earlier one; a later mark is another
--- caller's, and too young.
+-- A roll call, under the name locks of the wants and while no live lease conflicts. p_roll_call 0:
+-- sets a new roll call on every ticket ahead, and returns its number. A live waiter clears it at
+-- its next look. Otherwise removes the tickets that still have that roll call or an earlier one; a
+-- later one is another caller's, and too recent.
 CREATE OR REPLACE PROCEDURE rowlock_overtake(
-    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_called BIGINT,
+    IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_roll_call BIGINT,
     IN p_limit_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -431,31 +445,33 @@ BEGIN
         END;
 
         START TRANSACTION READ WRITE;
-        CALL rowlock_take_leases(p_wants, 0, utc_timestamp(6) + INTERVAL p_limit_ms * 1000 MICROSECOND,
+        CALL rowlock_name_lock_all(p_wants, 0,
+                                   utc_timestamp(6) + INTERVAL p_limit_ms * 1000 MICROSECOND,
                                  v_status, v_name, v_detail);
         IF v_status = 0 THEN
             CALL rowlock_survey(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, v_name,
                                 v_detail);
         END IF;
         IF v_live = 0 AND v_detail IS NULL THEN
-            SET v_number = p_called;
-            IF p_called = 0 THEN
+            SET v_number = p_roll_call;
+            IF p_roll_call = 0 THEN
                 CALL rowlock_draw(v_number);
             END IF;
-            CALL rowlock_call_roll(p_ticket, p_called, v_number);
+            CALL rowlock_call_roll(p_ticket, p_roll_call, v_number);
         END IF;
         COMMIT AND NO CHAIN NO RELEASE;
     END;
-    IF v_status = 5 THEN                        -- vacuum took a row: there at the next attempt
+    IF v_status = 5 THEN                        -- vacuum deleted a row: the next attempt creates it
         CALL rowlock_ensure_leases(p_wants);
     END IF;
     SELECT v_number AS number;
 END//
 
--- ---- session locks, sessions -------------------------------------------------------------------------
+-- ---- session locks, sessions --------------------------------------------------------------------
 
--- GET_LOCK counts: a lock that the session has is not taken once more.
-CREATE OR REPLACE PROCEDURE rowlock_mark(IN p_kind TINYINT, IN p_number BIGINT, IN p_session BIGINT)
+-- GET_LOCK counts its calls: so a lock that the session holds is not taken again.
+CREATE OR REPLACE PROCEDURE rowlock_session_lock(IN p_kind TINYINT, IN p_number BIGINT,
+                                                 IN p_session BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     DECLARE v_lock VARCHAR(64) CHARACTER SET utf8mb4
@@ -467,17 +483,18 @@ BEGIN
     END IF;
 END//
 
-CREATE OR REPLACE PROCEDURE rowlock_unmark(IN p_kind TINYINT, IN p_number BIGINT, IN p_session BIGINT)
+CREATE OR REPLACE PROCEDURE rowlock_session_unlock(IN p_kind TINYINT, IN p_number BIGINT,
+                                                   IN p_session BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     CALL rowlock_alone();
     DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_number));
 END//
 
--- A grant or a ticket that was killed half-way has left its lock to the session: that of the number which
--- the session drew last, if no row is there for it. No handler could have given it back: between two
--- statements none is asked.
-CREATE OR REPLACE PROCEDURE rowlock_unmark_lost()
+-- Releases the session lock of a grant or a ticket that was killed halfway: the lock of the number
+-- that the session drew last, if no row has it. No handler could have released it, because none
+-- runs between two statements.
+CREATE OR REPLACE PROCEDURE rowlock_session_unlock_lost()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     DECLARE v_last BIGINT;
@@ -495,15 +512,15 @@ BEGIN
     END IF;
 END//
 
--- start: when the server was started, in seconds, as UUID_SHORT() has it: numbers of sessions begin
--- anew with a server.
+-- start: the start time of the server in seconds, as in UUID_SHORT(); session numbers begin again
+-- when the server restarts.
 CREATE OR REPLACE PROCEDURE rowlock_session()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     SELECT CONNECTION_ID() AS number, UUID_SHORT() DIV 16777216 AS start;
 END//
 
--- A user may end his own sessions. KILL returns before the session is gone and its locks with it.
+-- An account may end its own sessions. KILL returns before the session and its locks are gone.
 CREATE OR REPLACE PROCEDURE rowlock_end_session(IN p_number BIGINT, IN p_start BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -520,20 +537,21 @@ BEGIN
     END IF;
 END//
 
--- ---- who holds, who waits ------------------------------------------------------------------------------
+-- ---- holders and waiters ------------------------------------------------------------------------
 
--- For rowlock_list; people have rowlock_holders and rowlock_waiters. Expired leases and dead waiters are
--- left out. From within rowlock's database only: the names of
--- session locks hold its name.
+-- For rowlock_list; SQL clients use rowlock_holders and rowlock_waiters. Expired leases and dead
+-- waiters are omitted. Works only inside rowlock's database, whose name is part of the session
+-- locks' names.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_listed AS
-    SELECT 'held' AS state, l.name, MAX(l.mode) AS mode, l.token, 0 AS ticket, MAX(l.owner) AS owner,
-           MAX(l.host) AS host, MAX(l.pid) AS pid, MAX(l.command) AS command, MAX(l.note) AS note,
+    SELECT 'held' AS state, l.name, MAX(l.mode) AS mode, l.token, 0 AS ticket,
+           MAX(l.owner) AS owner, MAX(l.host) AS host, MAX(l.pid) AS pid,
+           MAX(l.command) AS command, MAX(l.note) AS note,
            TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MAX(l.acquired)) DIV 1000 AS since_ms,
            TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MAX(b.expires)) DIV 1000 AS expires_ms,
            TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), MAX(b.expires)) DIV 1000 AS left_ms,
            MAX(l.`limit`) AS `limit`, IF(MAX(l.mode) = 'permit', count(*), NULL) AS `count`,
            MAX(b.stop) AS stop
-      FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+      FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
      WHERE b.expires > utc_timestamp(6)
      GROUP BY l.token, l.name
     UNION ALL
@@ -542,11 +560,12 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_listed AS
            TIMESTAMPDIFF(MICROSECOND, '1970-01-01', w.since) DIV 1000, NULL, NULL,
            w.`limit`, IF(w.mode = 'permit', w.`count`, NULL), 0
       FROM rowlock_waiter w
-     WHERE IF(w.seen IS NULL, NOT IS_FREE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', w.ticket)),
-              w.seen > utc_timestamp(6))//
+     WHERE IF(w.alive_until IS NULL,
+              NOT IS_FREE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', w.ticket)),
+              w.alive_until > utc_timestamp(6))//
 
--- Also the transactions that have a name locked, where somebody else waits for the row and the caller
--- may see it (privilege PROCESS).
+-- Lists also the transactions that have a name locked, where another session waits for the row and
+-- the caller may see it (privilege PROCESS).
 CREATE OR REPLACE PROCEDURE rowlock_list(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -564,8 +583,8 @@ BEGIN
             SELECT 'transaction', UNHEX(SUBSTRING(k.lock_data, 3)),
                    IF(k.lock_mode LIKE 'S%', 'shared', 'exclusive'), 0, 0, NULL,
                    SUBSTRING_INDEX(p.host, ':', 1), NULLIF(t.trx_mysql_thread_id, 0),
-                   IF(t.trx_mysql_thread_id = 0, 'prepared transaction (see XA RECOVER)', p.user), NULL,
-                   TIMESTAMPDIFF(MICROSECOND, '1970-01-01',
+                   IF(t.trx_mysql_thread_id = 0, 'prepared transaction (see XA RECOVER)', p.user),
+                   NULL, TIMESTAMPDIFF(MICROSECOND, '1970-01-01',
                                  CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00')) DIV 1000,
                    NULL, NULL, NULL, NULL, 0
               FROM information_schema.innodb_locks k
@@ -573,17 +592,17 @@ BEGIN
                 ON t.trx_id = k.lock_trx_id AND t.trx_state <> 'LOCK WAIT'
               LEFT JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
              WHERE k.lock_table = CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.`rowlock_name`')
-               AND k.lock_data LIKE '0x%'       -- a name; else a gap
+               AND k.lock_data LIKE '0x%'       -- a name; otherwise a gap
              GROUP BY t.trx_mysql_thread_id, k.lock_data, k.lock_mode, p.host, p.user, t.trx_started
         ) h ORDER BY h.state, h.name, h.ticket, h.token;
     ELSE
         SELECT h.* FROM (
             SELECT * FROM rowlock_listed WHERE name = p_name
             UNION ALL
-            SELECT 'transaction', p_name, IF(k.lock_mode LIKE 'S%', 'shared', 'exclusive'), 0, 0, NULL,
-                   SUBSTRING_INDEX(p.host, ':', 1), NULLIF(t.trx_mysql_thread_id, 0),
-                   IF(t.trx_mysql_thread_id = 0, 'prepared transaction (see XA RECOVER)', p.user), NULL,
-                   TIMESTAMPDIFF(MICROSECOND, '1970-01-01',
+            SELECT 'transaction', p_name, IF(k.lock_mode LIKE 'S%', 'shared', 'exclusive'), 0, 0,
+                   NULL, SUBSTRING_INDEX(p.host, ':', 1), NULLIF(t.trx_mysql_thread_id, 0),
+                   IF(t.trx_mysql_thread_id = 0, 'prepared transaction (see XA RECOVER)', p.user),
+                   NULL, TIMESTAMPDIFF(MICROSECOND, '1970-01-01',
                                  CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00')) DIV 1000,
                    NULL, NULL, NULL, NULL, 0
               FROM information_schema.innodb_locks k
@@ -597,8 +616,9 @@ BEGIN
     END IF;
 END//
 
--- InnoDB tells of a lock only while somebody waits for it. So whether a transaction has the name is tried,
--- and taken back at once: in that moment another's try is refused. It is no lock to be relied upon.
+-- InnoDB shows a lock only while another session waits for it. So this tries to lock the name and
+-- rolls back at once; during that time a try of another session is refused. Do not rely on it as a
+-- lock.
 CREATE OR REPLACE PROCEDURE rowlock_probe(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -614,16 +634,17 @@ BEGIN
     IF NOT (@@in_transaction OR @@read_only OR @@wsrep_on) THEN
         SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
         SELECT technique INTO v_technique FROM rowlock_meta;
-        COMMIT AND NO CHAIN NO RELEASE;         -- what was read, where autocommit is off
+        COMMIT AND NO CHAIN NO RELEASE;         -- ends the read, where autocommit is off
         START TRANSACTION READ WRITE;
-        CALL rowlock_take(p_name, 0, 0, v_exclusive, v_detail);
+        CALL rowlock_name_lock(p_name, 0, 0, v_exclusive, v_detail);
         IF v_exclusive = 1 AND v_technique <> 'insert' THEN
-            CALL rowlock_take(p_name, 1, 0, v_shared, v_detail);
+            CALL rowlock_name_lock(p_name, 1, 0, v_shared, v_detail);
         END IF;
         ROLLBACK AND NO CHAIN NO RELEASE;
     END IF;
     SELECT CASE WHEN v_exclusive <> 1 THEN NULL
-                WHEN v_technique = 'insert' OR v_shared = 1 THEN 'exclusive' ELSE 'shared' END AS mode;
+                WHEN v_technique = 'insert' OR v_shared = 1 THEN 'exclusive'
+                ELSE 'shared' END AS mode;
 END//
 
 DELIMITER ;

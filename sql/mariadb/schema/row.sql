@@ -1,14 +1,14 @@
--- rowlock on MariaDB, technique row: a name is a row, committed before it is locked and kept. The one
--- formulation without deadlocks on InnoDB; inserting the row inside the locking transaction is the
--- trap. Run install.sql first.
+-- rowlock on MariaDB, technique row: the name lock is a row lock on a row of the name, which is
+-- committed before it is locked, and kept. It is the only technique without deadlocks on InnoDB;
+-- inserting the row inside the locking transaction causes them. Run install.sql first.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
 DELIMITER //
 
--- A plain read first, because an INSERT waits for whoever has the row locked. If somebody is
--- inserting it at this moment (1205) it is there soon, and the lock will find it or come back.
+-- Reads first, because an INSERT waits for the session that has the row locked. If another session
+-- is inserting the row now (1205), it will exist soon, and the lock finds it or retries.
 CREATE OR REPLACE PROCEDURE rowlock_ensure(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -24,8 +24,8 @@ BEGIN
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 
--- p_status: 0 locked, 1 busy, 5 there is no such row (zero rows from a locking read lock nothing).
-CREATE OR REPLACE PROCEDURE rowlock_take(
+-- p_status: 0 locked, 1 busy, 5 the row does not exist (a locking read of zero rows locks nothing).
+CREATE OR REPLACE PROCEDURE rowlock_name_lock(
     IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_seconds INT,
     OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -35,7 +35,8 @@ BEGIN
 
     IF p_seconds = 0 THEN
         IF p_shared THEN
-            SELECT 1 INTO v_row FROM rowlock_name WHERE name = p_name LOCK IN SHARE MODE SKIP LOCKED;
+            SELECT 1 INTO v_row FROM rowlock_name
+             WHERE name = p_name LOCK IN SHARE MODE SKIP LOCKED;
         ELSE
             SELECT 1 INTO v_row FROM rowlock_name WHERE name = p_name FOR UPDATE SKIP LOCKED;
         END IF;
@@ -58,21 +59,22 @@ BEGIN
     END IF;
 END//
 
--- Whether a try can be made inside a transaction: here always, by skipping locked rows.
+-- Whether a try is possible inside a transaction: with this technique always, by skipping locked
+-- rows.
 CREATE OR REPLACE PROCEDURE rowlock_may_try(IN p_wait_ms BIGINT)
     SQL SECURITY INVOKER NO SQL
 BEGIN
 END//
 
--- rowlock_begin_wants with the status row as a result, for the C library. By far the most calls are
--- one name, known and free or waited for: that way is written out here, which takes half the
--- time; on whatever else it finds it rolls back and goes the long way.
+-- For the C library: rowlock_begin_wants with the status row as a result set. Most calls lock one
+-- name that is known and free or waited for: that case is written out here, which takes half the
+-- time. In any other case it rolls back and calls the general procedure.
 CREATE OR REPLACE PROCEDURE rowlock_begin_lock(IN p_wants LONGBLOB, IN p_wait_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_name VARBINARY(255);
     DECLARE v_row INT DEFAULT 0;
-    DECLARE v_leases INT;                       -- NULL: not answered, which is never taken for free
+    DECLARE v_leases INT;                       -- NULL: not answered, which never counts as free
     DECLARE v_status TINYINT;
     DECLARE EXIT HANDLER FOR 1205, 1969
     BEGIN
@@ -119,9 +121,9 @@ BEGIN
     END IF;
 END//
 
--- The grant of a lease. By far the most calls are one name, exclusive, known and free, nobody waiting but
--- perhaps the caller: that way is written out here, in as few statements as can be; on whatever else it
--- finds it rolls back and goes the long way. The look is a statement begun after T was got.
+-- Grants a lease. Most calls are for one name, exclusive, known and free, and no other waiter: that
+-- case is written out here, in as few statements as possible. In any other case it rolls back and
+-- calls the general procedure. The check is a statement that starts after the name lock was taken.
 CREATE OR REPLACE PROCEDURE rowlock_grant(
     IN p_wants LONGBLOB, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_wait_ms BIGINT, IN p_ticket BIGINT, IN p_session BIGINT,
@@ -131,11 +133,13 @@ CREATE OR REPLACE PROCEDURE rowlock_grant(
 BEGIN
     DECLARE v_name VARBINARY(255);
     DECLARE v_row INT DEFAULT 0;
-    DECLARE v_leases INT;                       -- NULL: not answered, which is never taken for free:
-    DECLARE v_head, v_token BIGINT;             -- a KILL QUERY in a subquery makes it NULL, without an error
+    DECLARE v_leases INT;                       -- NULL: not answered, which never counts as free:
+    -- a KILL QUERY in a subquery makes it NULL, without an error
+    DECLARE v_head, v_token BIGINT;
     DECLARE v_status TINYINT;
 
-    IF RIGHT(p_wants, 6) = ':x:0:0' AND LOCATE(',', p_wants) = 0 AND @@tx_isolation = 'READ-COMMITTED'
+    IF RIGHT(p_wants, 6) = ':x:0:0' AND LOCATE(',', p_wants) = 0
+       AND @@tx_isolation = 'READ-COMMITTED'
        AND NOT (@@in_transaction OR @@read_only OR @@wsrep_on OR @rowlock_idle IS NOT NULL) THEN
         BEGIN
             DECLARE EXIT HANDLER FOR 1213 BEGIN END;    -- nothing is lost yet
@@ -153,7 +157,8 @@ BEGIN
                 SELECT 1 INTO v_row FROM rowlock_name WHERE name = v_name FOR UPDATE SKIP LOCKED;
             ELSE
                 SET STATEMENT innodb_lock_wait_timeout =
-                        IF(p_wait_ms < 0, 100000000, LEAST(CEILING(p_wait_ms / 1000), 100000000)) FOR
+                        IF(p_wait_ms < 0, 100000000, LEAST(CEILING(p_wait_ms / 1000), 100000000))
+                            FOR
                     SELECT 1 INTO v_row FROM rowlock_name WHERE name = v_name FOR UPDATE;
             END IF;
             IF v_row = 1 THEN
@@ -162,17 +167,19 @@ BEGIN
                        NEXTVAL(rowlock_token)
                   INTO v_leases, v_head, v_token;
                 IF v_leases = 0 AND v_head = p_ticket THEN
-                    IF v_token < TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) - 10000 THEN
+                    IF v_token < TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) - 10000
+                        THEN
                         CALL rowlock_draw(v_token);
                     END IF;
-                    INSERT INTO rowlock_lease (token, name, mode, owner, host, pid, command, note, acquired)
+                    INSERT INTO rowlock_lease (token, name, mode, owner, host, pid, command, note,
+                                               acquired)
                         VALUES (v_token, v_name, 1, p_owner, p_host, p_pid, p_command, p_note,
                                 utc_timestamp(6));
-                    INSERT INTO rowlock_beat (token, expires)
+                    INSERT INTO rowlock_heartbeat (token, expires)
                         VALUES (v_token, utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND);
                     IF p_ticket <> 0 THEN
                         DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
-                        IF ROW_COUNT() <= 0 THEN    -- buried meanwhile, or killed: see rowlock_end
+                        IF ROW_COUNT() <= 0 THEN    -- removed meanwhile, or killed: see rowlock_end
                             DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
                         END IF;
                     END IF;
@@ -200,12 +207,12 @@ BEGIN
     ELSEIF v_status <> 0 THEN
         SELECT v_status AS status, v_name AS name, 0 AS token, 0 AS number, NULL AS detail;
     ELSE
-        CALL rowlock_grant_wants(CONVERT(p_wants USING ascii), p_owner, p_ttl_ms, p_wait_ms, p_ticket,
-                                 p_session, p_host, p_pid, p_command, p_note);
+        CALL rowlock_grant_wants(CONVERT(p_wants USING ascii), p_owner, p_ttl_ms, p_wait_ms,
+                                 p_ticket, p_session, p_host, p_pid, p_command, p_note);
     END IF;
 END//
 
--- In the caller's transaction; nothing where another shares the row or waits for it.
+-- Runs in the caller's transaction; does nothing if another session shares the row or waits for it.
 CREATE OR REPLACE PROCEDURE rowlock_remove(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -218,8 +225,8 @@ BEGIN
     END IF;
 END//
 
--- A hundred rows a transaction, each only if nobody has it: a locker who comes meanwhile finds no
--- row and makes it again.
+-- Deletes a hundred rows per transaction, each only if no session has it locked. A session that
+-- comes meanwhile finds no row and creates it again.
 CREATE OR REPLACE PROCEDURE rowlock_vacuum_names(OUT p_removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN

@@ -1,30 +1,31 @@
--- rowlock on MariaDB, subjects: what is made anew once, when it is stale, while all who use it wait. Who
--- makes it holds the lock subject:NAME exclusively, in a transaction or as a lease; who uses it, shared.
--- The row tells what became of it, to people and to who comes next. Instants are milliseconds since 1970 UTC.
--- Whoever locks several rows of these: lease, then subject. Run job.sql first.
+-- rowlock on MariaDB, subjects: data that is refreshed exactly once when it is stale, while all its
+-- users wait. A refresh holds the lock subject:NAME exclusively, in a transaction or as a lease;
+-- users hold it shared. The row shows the state of the refresh to people and to the next caller.
+-- Times are milliseconds since 1970 UTC. Lock order of rows: lease, then subject. Run job.sql
+-- first.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
 CREATE TABLE IF NOT EXISTS rowlock_subject (
     name VARBINARY(255) NOT NULL PRIMARY KEY,
-    version BIGINT NOT NULL DEFAULT 0,      -- another with each refresh that began
+    version BIGINT NOT NULL DEFAULT 0,      -- increases with each refresh that begins
     status ENUM('NONE', 'PROCESSING', 'COMPLETE', 'ERROR') NOT NULL DEFAULT 'NONE',
     description VARCHAR(1024) NULL,
     began BIGINT NULL,                      -- of the last refresh,
     ended BIGINT NULL,
-    basis BIGINT NULL,                      -- and of the one that made what is there
+    basis BIGINT NULL,                      -- start of the refresh that made the present data
     updated BIGINT NULL,
     host VARCHAR(255) NULL,
     pid BIGINT NULL,
     program VARCHAR(255) NULL,
-    token BIGINT NOT NULL DEFAULT 0,        -- of its lease; 0: it is done in a transaction
+    token BIGINT NOT NULL DEFAULT 0,        -- of its lease; 0: it runs in a transaction
     error VARCHAR(2048) NULL,
-    `exit` INT NULL                         -- 128 + N: ended by signal N
+    `exit` INT NULL                         -- 128 + N: terminated by signal N
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- What was made by a refresh that began no later counts as stale. Not in the row above, which a
--- transaction has locked while it makes it anew.
+-- Data of a refresh that began no later than this counts as stale. It is a separate table because a
+-- refresh in a transaction has the row above locked.
 CREATE TABLE IF NOT EXISTS rowlock_expiry (
     name VARBINARY(255) NOT NULL PRIMARY KEY,
     expired BIGINT NOT NULL
@@ -32,9 +33,9 @@ CREATE TABLE IF NOT EXISTS rowlock_expiry (
 
 DELIMITER //
 
--- p_stale 1: it is older than p_max_age_ms (< 0: any age is fine), or expired, or was not made, or not to
--- the end, or it lies in the future by more than p_max_age_ms: the clock has been set back; NULL: there is
--- no such subject. p_age_ms NULL: it was never made.
+-- p_stale 1: the data is older than p_max_age_ms (< 0: any age is fine), has expired, or no refresh
+-- was completed. Data more than p_max_age_ms in the future is stale too: the clock was set back.
+-- NULL: the subject does not exist. p_age_ms NULL: never refreshed.
 CREATE OR REPLACE PROCEDURE rowlock_subject_judge(
     IN p_name VARBINARY(255), IN p_max_age_ms BIGINT, OUT p_stale TINYINT, OUT p_age_ms BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
@@ -52,8 +53,8 @@ BEGIN
      WHERE s.name = p_name;
 END//
 
--- The same before any lock: who finds it fresh waits for nobody. A subject that nobody knew has a row then,
--- so that no transaction needs to insert one.
+-- The same before any lock: a caller that finds fresh data waits for no lock. An unknown subject
+-- gets a row, so that no transaction needs to insert one.
 CREATE OR REPLACE PROCEDURE rowlock_subject_look(IN p_name VARBINARY(255), IN p_max_age_ms BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -75,12 +76,14 @@ BEGIN
     SELECT v_stale AS stale, v_age_ms AS age_ms;
 END//
 
--- Under the lock, in the transaction that makes it anew or grants the lease p_token for that: is it stale?
--- Then it is PROCESSING now. Done twice under one token it says the same. The savepoint tells
--- rowlock_subject_done whether that transaction is still the same: it goes with it.
+-- Begins a refresh, under the lock, in the transaction that does it or that grants the lease
+-- p_token for it: sets a stale subject to PROCESSING. A repeated call under one token returns the
+-- same. The savepoint shows rowlock_subject_done that the transaction is still the same one,
+-- because it disappears with it.
 CREATE OR REPLACE PROCEDURE rowlock_subject_begin(
     IN p_name VARBINARY(255), IN p_max_age_ms BIGINT, IN p_token BIGINT,
-    IN p_description VARCHAR(1024) CHARACTER SET utf8mb4, IN p_host VARCHAR(255) CHARACTER SET utf8mb4,
+    IN p_description VARCHAR(1024) CHARACTER SET utf8mb4,
+        IN p_host VARCHAR(255) CHARACTER SET utf8mb4,
     IN p_pid BIGINT, IN p_program VARCHAR(255) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -90,7 +93,7 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     CALL rowlock_subject_judge(p_name, p_max_age_ms, v_stale, v_age_ms);
-    IF v_stale IS NULL THEN                     -- removed by hand since somebody looked
+    IF v_stale IS NULL THEN                     -- removed by hand since the caller looked
         INSERT INTO rowlock_subject (name) VALUES (p_name);
         SET v_stale = 1;
     END IF;
@@ -98,8 +101,9 @@ BEGIN
         CALL rowlock_clock(v_now_ms);
         SELECT expired INTO v_expired FROM rowlock_expiry WHERE name = p_name;
         UPDATE rowlock_subject
-           SET version = version + 1, status = 'PROCESSING', ended = NULL, error = NULL, `exit` = NULL,
-               began = GREATEST(v_now_ms, v_expired + 1), description = COALESCE(p_description, description),
+           SET version = version + 1, status = 'PROCESSING', ended = NULL, error = NULL,
+               `exit` = NULL, began = GREATEST(v_now_ms, v_expired + 1),
+               description = COALESCE(p_description, description),
                host = p_host, pid = p_pid, program = p_program, token = p_token
          WHERE name = p_name AND (p_token = 0 OR token <> p_token OR status <> 'PROCESSING');
         SAVEPOINT rowlock_refresh;
@@ -107,7 +111,8 @@ BEGIN
     SELECT v_stale AS stale, v_age_ms AS age_ms, version FROM rowlock_subject WHERE name = p_name;
 END//
 
--- It is made: in the transaction that began it, else 8: that has been committed or rolled back unseen.
+-- Completes a refresh in the transaction that began it; otherwise 8: that transaction was committed
+-- or rolled back without completing it.
 CREATE OR REPLACE PROCEDURE rowlock_subject_done(IN p_name VARBINARY(255), IN p_version BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -129,11 +134,13 @@ BEGIN
     SELECT v_status AS status;
 END//
 
--- It was not made, in a transaction that has been rolled back: 1; 0 where somebody else has made it since, or
--- failed; 2, somebody has locked the row: to make it, or that transaction is not rolled back yet.
+-- Records a failure, after the refreshing transaction was rolled back: 1. 0: another caller has
+-- refreshed it since, or failed. 2: the row is locked, by another refresh or because that rollback
+-- is not finished.
 CREATE OR REPLACE PROCEDURE rowlock_subject_fail(
     IN p_name VARBINARY(255), IN p_version BIGINT,
-    IN p_description VARCHAR(1024) CHARACTER SET utf8mb4, IN p_host VARCHAR(255) CHARACTER SET utf8mb4,
+    IN p_description VARCHAR(1024) CHARACTER SET utf8mb4,
+        IN p_host VARCHAR(255) CHARACTER SET utf8mb4,
     IN p_pid BIGINT, IN p_program VARCHAR(255) CHARACTER SET utf8mb4,
     IN p_error VARCHAR(2048) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -152,10 +159,12 @@ BEGIN
     START TRANSACTION READ WRITE;
     SELECT 2 INTO v_rows FROM rowlock_subject
      WHERE name = p_name
-       AND (version = p_version - 1 OR (version = p_version AND status = 'PROCESSING' AND token = 0));
+       AND (version = p_version - 1
+            OR (version = p_version AND status = 'PROCESSING' AND token = 0));
     SELECT 1 INTO v_mine FROM rowlock_subject
      WHERE name = p_name
-       AND (version = p_version - 1 OR (version = p_version AND status = 'PROCESSING' AND token = 0))
+       AND (version = p_version - 1
+            OR (version = p_version AND status = 'PROCESSING' AND token = 0))
        FOR UPDATE SKIP LOCKED;
     IF v_mine THEN
         SET v_rows = 1;
@@ -169,9 +178,9 @@ BEGIN
     SELECT v_rows AS number;
 END//
 
--- Ends the lease under which it was made, and says how that ended: 0; 8, the lease had been lost, so that
--- whatever came of it counts for nothing. A victim of a deadlock begins again. A DELETE that was killed may
--- report no error (see rowlock_end): it is repeated, for its row is there, and locked.
+-- Ends the lease of a refresh and records its result: 0; 8: the lease was lost, so the result does
+-- not count. A deadlock victim begins again. A killed DELETE may report no error (see rowlock_end):
+-- it is repeated, because its row exists and is locked.
 CREATE OR REPLACE PROCEDURE rowlock_subject_finish(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_failed TINYINT,
     IN p_error VARCHAR(2048) CHARACTER SET utf8mb4, IN p_exit INT)
@@ -187,11 +196,11 @@ BEGIN
 
     CALL rowlock_alone();
     START TRANSACTION READ WRITE;
-    SELECT count(*) INTO v_beats FROM rowlock_beat WHERE token = p_token FOR UPDATE;
+    SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
     SELECT count(*) INTO v_rows FROM rowlock_lease WHERE token = p_token FOR UPDATE;
     CALL rowlock_check_answer(v_beats + v_rows);
     WHILE v_beats > 0 DO
-        DELETE FROM rowlock_beat WHERE token = p_token;
+        DELETE FROM rowlock_heartbeat WHERE token = p_token;
         SET v_beats = v_beats - GREATEST(ROW_COUNT(), 0);
     END WHILE;
     IF v_rows > 0 THEN
@@ -204,14 +213,14 @@ BEGIN
        SET status = IF(v_rows AND NOT p_failed, 'COMPLETE', 'ERROR'), ended = v_now_ms,
            updated = IF(v_rows AND NOT p_failed, v_now_ms, updated),
            basis = IF(v_rows AND NOT p_failed, began, basis),
-           error = IF(v_rows, p_error, 'its lease was lost before it was done'), `exit` = p_exit
+           error = IF(v_rows, p_error, 'its lease was lost before it finished'), `exit` = p_exit
      WHERE name = p_name AND token = p_token AND status = 'PROCESSING';
     COMMIT AND NO CHAIN NO RELEASE;
     SELECT IF(v_rows > 0, 0, 8) AS status,
            RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_token)) AS unlocked;
 END//
 
--- Whatever was made by a refresh that has begun already is stale. 1; 0: nobody knows that subject.
+-- Makes the data of every refresh that has begun so far stale. 1; 0: unknown subject.
 CREATE OR REPLACE PROCEDURE rowlock_subject_expire(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -226,7 +235,8 @@ BEGIN
 
     CALL rowlock_alone();
     CALL rowlock_clock(v_now_ms);
-    SELECT GREATEST(v_now_ms, COALESCE(began, 0)) INTO v_began FROM rowlock_subject WHERE name = p_name;
+    SELECT GREATEST(v_now_ms, COALESCE(began, 0)) INTO v_began FROM rowlock_subject
+     WHERE name = p_name;
     IF v_known THEN
         INSERT INTO rowlock_expiry (name, expired) VALUES (p_name, v_began)
             ON DUPLICATE KEY UPDATE expired = GREATEST(expired + 1, v_began);
@@ -235,8 +245,8 @@ BEGIN
     SELECT v_known AS number;
 END//
 
--- One subject or (NULL) all, as people want to see it. PROCESSING that nobody does any more is an ERROR.
--- updated and age_ms NULL: nothing is there, or it has expired.
+-- Lists one subject or (NULL) all, for display. PROCESSING without a live refresh is shown as
+-- ERROR. updated and age_ms NULL: there is no data, or it has expired.
 CREATE OR REPLACE PROCEDURE rowlock_subject_list(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -246,13 +256,14 @@ BEGIN
     CALL rowlock_clock(v_now_ms);
     SELECT s.name, s.description, IF(s.died, 'ERROR', s.status) AS status, s.began, s.ended,
            IF(s.counts, s.updated, NULL) AS updated,
-           IF(s.counts, GREATEST(v_now_ms - s.updated, 0), NULL) AS age_ms, s.program, s.host, s.pid,
-           CASE WHEN s.died AND s.token = 0 THEN 'its transaction was committed before it was done'
+           IF(s.counts, GREATEST(v_now_ms - s.updated, 0), NULL) AS age_ms, s.program, s.host,
+           s.pid,
+           CASE WHEN s.died AND s.token = 0 THEN 'its transaction was committed before it finished'
                 WHEN s.died THEN 'its holder died' ELSE s.error END AS error,
            s.`exit`, s.basis IS NOT NULL AS made
       FROM (SELECT r.*, r.basis > COALESCE(e.expired, -1) AS counts,
                    r.status = 'PROCESSING' AND NOT EXISTS (
-                       SELECT 1 FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+                       SELECT 1 FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
                         WHERE l.token = r.token AND b.expires > utc_timestamp(6)) AS died
               FROM rowlock_subject r LEFT JOIN rowlock_expiry e ON e.name = r.name
              WHERE p_name IS NULL OR r.name = p_name) s

@@ -1,5 +1,5 @@
--- rowlock on MariaDB: removes what install.sql and the techniques made; waits for transactions that
--- still use it. A table of technique insert that was there before stays.
+-- rowlock on MariaDB: removes all objects that install.sql and the techniques created; waits for
+-- transactions that still use them. A table of technique insert that existed before stays.
 
 DELIMITER //
 BEGIN NOT ATOMIC
@@ -12,8 +12,9 @@ BEGIN NOT ATOMIC
     IF v_technique = 'insert' AND v_owned THEN
         EXECUTE IMMEDIATE CONCAT('DROP TABLE IF EXISTS ', v_object);
     END IF;
-    -- Nothing half removed counts as installed; the table itself goes last, so that the next uninstall knows what it
-    -- removes. TRUNCATE waits for transactions that have read it, UPDATE would not.
+    -- A half-removed schema does not count as installed; the table itself is dropped last, so that
+    -- the next uninstall knows what to remove. TRUNCATE waits for transactions that have read it,
+    -- UPDATE would not.
     IF v_technique IS NOT NULL THEN
         TRUNCATE TABLE rowlock_meta;
         INSERT INTO rowlock_meta (version, technique, object, id_width, owned)
@@ -45,7 +46,7 @@ DROP PROCEDURE IF EXISTS rowlock_look;
 DROP PROCEDURE IF EXISTS rowlock_who;
 DROP PROCEDURE IF EXISTS rowlock_expired;
 DROP PROCEDURE IF EXISTS rowlock_sweep_within;
-DROP PROCEDURE IF EXISTS rowlock_take_own;
+DROP PROCEDURE IF EXISTS rowlock_lock_own_lease;
 DROP PROCEDURE IF EXISTS rowlock_seconds;
 DROP PROCEDURE IF EXISTS rowlock_prepare_wants;
 DROP PROCEDURE IF EXISTS rowlock_begin_wants;
@@ -63,7 +64,7 @@ DROP PROCEDURE IF EXISTS rowlock_sweep_wants;
 DROP PROCEDURE IF EXISTS rowlock_lock_name;
 DROP PROCEDURE IF EXISTS rowlock_try_name;
 DROP PROCEDURE IF EXISTS rowlock_ensure;
-DROP PROCEDURE IF EXISTS rowlock_take;
+DROP PROCEDURE IF EXISTS rowlock_name_lock;
 DROP PROCEDURE IF EXISTS rowlock_may_try;
 DROP PROCEDURE IF EXISTS rowlock_remove;
 DROP PROCEDURE IF EXISTS rowlock_vacuum_row;
@@ -82,7 +83,7 @@ DROP PROCEDURE IF EXISTS rowlock_survey;
 DROP PROCEDURE IF EXISTS rowlock_queue;
 DROP PROCEDURE IF EXISTS rowlock_sweep_leases;
 DROP PROCEDURE IF EXISTS rowlock_ensure_leases;
-DROP PROCEDURE IF EXISTS rowlock_take_leases;
+DROP PROCEDURE IF EXISTS rowlock_name_lock_all;
 DROP PROCEDURE IF EXISTS rowlock_adopt_own;
 DROP PROCEDURE IF EXISTS rowlock_check_answer;
 DROP PROCEDURE IF EXISTS rowlock_judge;
@@ -98,7 +99,7 @@ DROP PROCEDURE IF EXISTS rowlock_end;
 DROP PROCEDURE IF EXISTS rowlock_release_lease;
 DROP PROCEDURE IF EXISTS rowlock_check;
 DROP PROCEDURE IF EXISTS rowlock_break;
-DROP PROCEDURE IF EXISTS rowlock_take_fence;
+DROP PROCEDURE IF EXISTS rowlock_lock_fence;
 DROP PROCEDURE IF EXISTS rowlock_fence_row;
 DROP PROCEDURE IF EXISTS rowlock_bury_ticket;
 DROP PROCEDURE IF EXISTS rowlock_bury;
@@ -112,9 +113,9 @@ DROP PROCEDURE IF EXISTS rowlock_withdraw;
 DROP PROCEDURE IF EXISTS rowlock_call_roll;
 DROP PROCEDURE IF EXISTS rowlock_is_blocked;
 DROP PROCEDURE IF EXISTS rowlock_overtake;
-DROP PROCEDURE IF EXISTS rowlock_mark;
-DROP PROCEDURE IF EXISTS rowlock_unmark;
-DROP PROCEDURE IF EXISTS rowlock_unmark_lost;
+DROP PROCEDURE IF EXISTS rowlock_session_lock;
+DROP PROCEDURE IF EXISTS rowlock_session_unlock;
+DROP PROCEDURE IF EXISTS rowlock_session_unlock_lost;
 DROP PROCEDURE IF EXISTS rowlock_session;
 DROP PROCEDURE IF EXISTS rowlock_end_session;
 DROP PROCEDURE IF EXISTS rowlock_list;
@@ -152,12 +153,12 @@ DROP VIEW IF EXISTS rowlock_waiters;
 DROP VIEW IF EXISTS rowlock_names;
 DROP VIEW IF EXISTS rowlock_jobs;
 DROP VIEW IF EXISTS rowlock_subjects;
--- of an install that was cut off
+-- of an interrupted install
 DROP PROCEDURE IF EXISTS rowlock_installing;
 DROP VIEW IF EXISTS rowlock_installing_view;
 DROP TABLE IF EXISTS rowlock_installing_table;
 DROP TABLE IF EXISTS rowlock_name;
-DROP TABLE IF EXISTS rowlock_beat;
+DROP TABLE IF EXISTS rowlock_heartbeat;
 DROP TABLE IF EXISTS rowlock_lease;
 DROP TABLE IF EXISTS rowlock_waiter;
 DROP TABLE IF EXISTS rowlock_counter;

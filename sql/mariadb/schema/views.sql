@@ -1,30 +1,38 @@
--- rowlock on MariaDB, views: who holds, who waits, what is known. Run subject.sql first. To be read from
--- within rowlock's database: the names of session locks and tables by which they look hold its name.
+-- rowlock on MariaDB, views: holders, waiters, known names. Run subject.sql first. Read them inside
+-- rowlock's database, whose name is part of the names of the session locks and tables that they
+-- read.
 --
--- They show what the caller may see (SQL SECURITY INVOKER). Leases, jobs and subjects: all of them, live.
--- Transactions that hold a name or wait for one: only where somebody waits, for InnoDB tells of no other
--- lock, as of the last time that nobody had looked for 0.1 s, and only to an account to which PROCESS is
--- granted itself (not through a role): to others none is shown. Instants are UTC; names compare byte by byte.
+-- They show what the caller may see (SQL SECURITY INVOKER). Leases, jobs and subjects: all of them,
+-- live. Transactions that hold a name or wait for one are shown only while a session waits, because
+-- InnoDB shows no other locks. InnoDB refreshes that data only after 0.1 s without a reader. It is
+-- shown only to an account to which PROCESS is granted directly (not through a role). Times are
+-- UTC; names compare byte by byte.
 
 SET @rowlock_sql_mode = @@SESSION.sql_mode;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
 
--- The transactions that are in the way of others, and those others. The server's tables of locks refuse a
--- reader without PROCESS with an error; so they stand in a subquery that is not executed for him, and come
--- out of it as a document. Under technique insert the index of the table in use tells the name. A prepared
--- (XA) transaction has no session; its XA id is not in any table.
+-- Transactions that block others, and those others. The server's lock tables raise an error for a
+-- reader without PROCESS; so they are read in a subquery that is not executed for such a reader,
+-- and which returns a JSON document. Under technique insert the index of the table in use gives the
+-- name. A prepared (XA) transaction has no session; its XA id is not in any table.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
     SELECT DISTINCT CONVERT(UNHEX(j.name) USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name,
            IF(j.pid IS NULL, 'prepared transaction', 'transaction') AS kind,
            j.mode, j.waits, j.host, j.pid, j.program,
-           IF(j.pid IS NULL, 'listed by XA RECOVER, ended by XA COMMIT or XA ROLLBACK', NULL) AS note,
+           IF(j.pid IS NULL, 'listed by XA RECOVER, ended by XA COMMIT or XA ROLLBACK',
+              NULL) AS note,
            j.since
       FROM (SELECT (
                 SELECT JSON_ARRAYAGG(JSON_OBJECT(
-                           'name', IF(k.lock_data LIKE '0x%', SUBSTRING_INDEX(SUBSTRING(k.lock_data, 3), ',', 1),
-                                      HEX(REPLACE(SUBSTRING(REGEXP_SUBSTR(k.lock_data, '^''([^'']|'''')*(?='')'), 2),
-                                                  '''''', ''''))),
-                           'mode', IF(m.technique <> 'insert' AND k.lock_mode LIKE 'S%', 'shared', 'exclusive'),
+                           'name',
+                           IF(k.lock_data LIKE '0x%',
+                              SUBSTRING_INDEX(SUBSTRING(k.lock_data, 3), ',', 1),
+                              HEX(REPLACE(
+                                 SUBSTRING(REGEXP_SUBSTR(k.lock_data, '^''([^'']|'''')*(?='')'), 2),
+                                  '''''', ''''))),
+                           'mode',
+                           IF(m.technique <> 'insert' AND k.lock_mode LIKE 'S%', 'shared',
+                              'exclusive'),
                            'waits', t.trx_requested_lock_id <=> k.lock_id,
                            'host', SUBSTRING_INDEX(p.host, ':', 1), 'pid', p.id, 'program', p.user,
                            'since', CONVERT_TZ(t.trx_started, 'SYSTEM', '+00:00'))
@@ -36,99 +44,117 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
                        CASE WHEN m.technique <> 'insert' THEN CONCAT(DATABASE(), '.rowlock_name')
                             WHEN LOCATE('.', m.object) > 0 THEN REPLACE(m.object, '`', '')
                             ELSE CONCAT(DATABASE(), '.', REPLACE(m.object, '`', '')) END
-                 WHERE k.lock_data LIKE '0x%' OR k.lock_data LIKE '''%'     -- a name; else a gap
+                 -- a name; otherwise a gap
+                 WHERE k.lock_data LIKE '0x%' OR k.lock_data LIKE '''%'
             ) AS document
               FROM (SELECT 1 AS one FROM information_schema.user_privileges
                      WHERE privilege_type = 'PROCESS'
-                       AND grantee = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''') LIMIT 1) may
+                       AND grantee = CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')
+                           LIMIT 1) may
            ) d, JSON_TABLE(d.document, '$[*]' COLUMNS (
-               name VARCHAR(510) PATH '$.name', mode VARCHAR(16) PATH '$.mode', waits TINYINT PATH '$.waits',
-               host VARCHAR(255) PATH '$.host', pid BIGINT PATH '$.pid', program VARCHAR(255) PATH '$.program',
+               name VARCHAR(510) PATH '$.name', mode VARCHAR(16) PATH '$.mode',
+               waits TINYINT PATH '$.waits', host VARCHAR(255) PATH '$.host',
+               pid BIGINT PATH '$.pid', program VARCHAR(255) PATH '$.program',
                since DATETIME PATH '$.since')) j;
 
--- The columns of all views below have the same names, order and meaning on every engine (docs/sql.md).
+-- The columns of all views below have the same names, order and meaning on every engine
+-- (docs/sql.md).
 
--- kind: what it waits to hold. place: of a ticket, 1 is next; transactions have none.
+-- kind: the kind of lock that it waits for. place: of a ticket, 1 is next; transactions have none.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_waiters AS
     SELECT CONVERT(w.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, 'lease' AS kind,
            CAST(w.mode AS CHAR(16)) AS mode, w.ticket,
-           (SELECT count(*) FROM rowlock_waiter b WHERE b.name = w.name AND b.ticket <= w.ticket) AS place,
+           (SELECT count(*) FROM rowlock_waiter b WHERE b.name = w.name AND b.ticket <= w.ticket)
+               AS place,
            IF(w.mode = 'permit', w.`count`, NULL) AS permits, w.`limit`, w.pid, w.host,
            w.command AS program, w.note, w.since
       FROM rowlock_waiter w
-     WHERE IF(w.seen IS NULL, NOT IS_FREE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', w.ticket)),
-              w.seen > utc_timestamp(6))
+     WHERE IF(w.alive_until IS NULL,
+              NOT IS_FREE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', w.ticket)),
+              w.alive_until > utc_timestamp(6))
     UNION ALL
     SELECT t.name, t.kind, t.mode, NULL, NULL, NULL, NULL, t.pid, t.host, t.program, t.note, t.since
       FROM rowlock_transactions t WHERE t.waits;
 
--- kind: lease, transaction or prepared transaction. pid: of the program, where it told; of a transaction its
--- session's number, as KILL takes it. broken: it was asked to end, and gets no renewal.
+-- kind: lease, transaction or prepared transaction. pid: of the program, if it gave one; of a
+-- transaction the session number, as KILL takes it. broken: the lease gets no further renewal.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_holders AS
-    SELECT h.name, h.kind, h.mode, h.token, h.permits, h.`limit`, h.pid, h.host, h.program, h.note, h.since,
-           h.expires, h.broken, COALESCE(w.waiting, 0) AS waiting
+    SELECT h.name, h.kind, h.mode, h.token, h.permits, h.`limit`, h.pid, h.host, h.program, h.note,
+           h.since, h.expires, h.broken, COALESCE(w.waiting, 0) AS waiting
       FROM (SELECT CONVERT(l.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, 'lease' AS kind,
                    CAST(MAX(l.mode) AS CHAR(16)) AS mode, l.token,
                    IF(MAX(l.mode) = 'permit', count(*), NULL) AS permits, MAX(l.`limit`) AS `limit`,
-                   MAX(l.pid) AS pid, MAX(l.host) AS host, MAX(l.command) AS program, MAX(l.note) AS note,
-                   MAX(l.acquired) AS since, MAX(b.expires) AS expires, MAX(b.stop) AS broken
-              FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+                   MAX(l.pid) AS pid, MAX(l.host) AS host, MAX(l.command) AS program,
+                   MAX(l.note) AS note, MAX(l.acquired) AS since, MAX(b.expires) AS expires,
+                   MAX(b.stop) AS broken
+              FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
              WHERE b.expires > utc_timestamp(6)
              GROUP BY l.token, l.name
             UNION ALL
-            SELECT t.name, t.kind, t.mode, NULL, NULL, NULL, t.pid, t.host, t.program, t.note, t.since, NULL, NULL
+            SELECT t.name, t.kind, t.mode, NULL, NULL, NULL, t.pid, t.host, t.program, t.note,
+                   t.since, NULL, NULL
               FROM rowlock_transactions t WHERE NOT t.waits) h
-      LEFT JOIN (SELECT name, count(*) AS waiting FROM rowlock_waiters GROUP BY name) w ON w.name = h.name;
+      LEFT JOIN (SELECT name, count(*) AS waiting FROM rowlock_waiters GROUP BY name) w
+        ON w.name = h.name;
 
--- Every name that is in some table. kept: it has a row that technique row locks, and keeps until
--- rowlock_unlock or rowlock_vacuum.
+-- Every name that some table contains. kept: it has a row that technique row locks, and that stays
+-- until rowlock_unlock or rowlock_vacuum.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_names AS
     SELECT CONVERT(n.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, MAX(n.kept) AS kept,
            MAX(n.leased) AS leased
       FROM (SELECT name, 1 AS kept, 0 AS leased FROM rowlock_name
             UNION ALL
             SELECT l.name, 0, COALESCE(b.expires > utc_timestamp(6), 0)
-              FROM rowlock_lease l LEFT JOIN rowlock_beat b ON b.token = l.token
+              FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
             UNION ALL SELECT w.name, 0, 0 FROM rowlock_waiter w
             UNION ALL SELECT CONCAT('counter:', c.name), 0, 0 FROM rowlock_counter c
             UNION ALL SELECT CONCAT('job:', j.name), 0, 0 FROM rowlock_job j
             UNION ALL SELECT CONCAT('subject:', s.name), 0, 0 FROM rowlock_subject s) n
      GROUP BY n.name;
 
--- Each with its present run, or its last. due NULL: never again. failed: when the last run failed, until
--- another begins.
+-- Each job with its current run, or its last. due NULL: never again. failed: when the last run
+-- failed, until another begins.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_jobs AS
     SELECT CONVERT(j.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, j.schedule,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.due, 9223372036854775807) * 1000 MICROSECOND AS due,
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.due,
+                                                            9223372036854775807) * 1000 MICROSECOND
+                                                                AS due,
            CASE WHEN j.running = 0 THEN COALESCE(CAST(r.outcome AS CHAR(16)), 'never run')
                 WHEN b.token IS NOT NULL THEN IF(b.stop, 'broken', 'running')
-                WHEN r.outcome IN ('broken', 'not started') THEN CAST(r.outcome AS CHAR(16)) ELSE 'lost' END AS state,
+                WHEN r.outcome IN ('broken', 'not started') THEN CAST(r.outcome AS CHAR(16))
+                ELSE 'lost' END AS state,
            NULLIF(j.running, 0) AS token, r.node, r.pid, r.repeats,
            TIMESTAMP'1970-01-01 00:00:00' + INTERVAL r.started * 1000 MICROSECOND AS started,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(r.finished, 0) * 1000 MICROSECOND AS finished,
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(r.finished, 0) * 1000 MICROSECOND
+               AS finished,
            IF(r.finished > 0, r.`exit`, NULL) AS `exit`, r.output,
-           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.failed, 0) * 1000 MICROSECOND AS failed
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.failed, 0) * 1000 MICROSECOND
+               AS failed
       FROM rowlock_job j
-      LEFT JOIN rowlock_beat b ON b.token = j.running AND b.expires > utc_timestamp(6)
+      LEFT JOIN rowlock_heartbeat b ON b.token = j.running AND b.expires > utc_timestamp(6)
       LEFT JOIN rowlock_run r ON r.token = COALESCE(NULLIF(j.running, 0),
-                                                    (SELECT MAX(e.token) FROM rowlock_run e WHERE e.job = j.name));
+                                                    (SELECT MAX(e.token) FROM rowlock_run e
+                                                     WHERE e.job = j.name));
 
--- updated and age_ms: of what is there; NULL: nothing was made, or it has expired. PROCESSING that nobody
--- does any more is an ERROR.
+-- updated and age_ms: of the present data; NULL: there is none, or it has expired. PROCESSING
+-- without a live refresh is shown as ERROR.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_subjects AS
     SELECT CONVERT(s.name USING utf8mb4) COLLATE utf8mb4_nopad_bin AS name, s.description,
            IF(s.died, 'ERROR', CAST(s.status AS CHAR(16))) AS status,
            TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.began * 1000 MICROSECOND AS began,
            TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.ended * 1000 MICROSECOND AS ended,
-           IF(s.counts, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.updated * 1000 MICROSECOND, NULL) AS updated,
-           IF(s.counts, GREATEST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000 - s.updated, 0),
+           IF(s.counts, TIMESTAMP'1970-01-01 00:00:00' + INTERVAL s.updated * 1000 MICROSECOND,
+              NULL) AS updated,
+           IF(s.counts,
+              GREATEST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01',
+                                     utc_timestamp(6)) DIV 1000 - s.updated, 0),
               NULL) AS age_ms,
            s.basis IS NOT NULL AS made, s.program, s.host, s.pid,
-           CASE WHEN s.died AND s.token = 0 THEN 'its transaction was committed before it was done'
+           CASE WHEN s.died AND s.token = 0 THEN 'its transaction was committed before it finished'
                 WHEN s.died THEN 'its holder died' ELSE s.error END AS error, s.`exit`
       FROM (SELECT r.*, r.basis > COALESCE(e.expired, -1) AS counts,
                    r.status = 'PROCESSING' AND NOT EXISTS (
-                       SELECT 1 FROM rowlock_lease l JOIN rowlock_beat b ON b.token = l.token
+                       SELECT 1 FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
                         WHERE l.token = r.token AND b.expires > utc_timestamp(6)) AS died
               FROM rowlock_subject r LEFT JOIN rowlock_expiry e ON e.name = r.name) s;
 

@@ -1,6 +1,6 @@
--- MySQL's own of what sql/mariadb/schema/door.sql makes: without max_statement_time.
+-- MySQL's versions of procedures in sql/mariadb/schema/door.sql: without max_statement_time.
 
--- Sleeps, and makes the next pause longer. p_cut: 0; 7 if a KILL QUERY ended it.
+-- Sleeps, and doubles the next pause. p_cut: 0; 7 if a KILL QUERY ended the sleep.
 DROP PROCEDURE IF EXISTS rowlock_pause//
 CREATE PROCEDURE rowlock_pause(INOUT p_seconds DOUBLE, IN p_most DOUBLE, OUT p_cut TINYINT)
     SQL SECURITY INVOKER READS SQL DATA

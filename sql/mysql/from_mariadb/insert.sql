@@ -1,10 +1,10 @@
--- MySQL's own of what sql/mariadb/schema/insert.sql makes: without SET STATEMENT ... FOR; the shortest
--- time-out is 1 s.
+-- MySQL's versions of procedures in sql/mariadb/schema/insert.sql: without SET STATEMENT ... FOR;
+-- the shortest timeout is 1 s.
 
--- p_status: 0 locked, 1 busy, 6 a committed row is in the way: some program has inserted it outside
--- a transaction, or has committed without deleting it.
-DROP PROCEDURE IF EXISTS rowlock_take//
-CREATE PROCEDURE rowlock_take(
+-- p_status: 0 locked, 1 busy, 6 a committed row holds the name: a program has inserted it outside a
+-- transaction, or has committed without deleting it.
+DROP PROCEDURE IF EXISTS rowlock_name_lock//
+CREATE PROCEDURE rowlock_name_lock(
     IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_seconds INT,
     OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -36,7 +36,8 @@ whole: BEGIN
     END;
 
     IF p_shared THEN
-        SIGNAL SQLSTATE 'RL004' SET MESSAGE_TEXT = 'rowlock: technique insert has exclusive locks only';
+        SIGNAL SQLSTATE 'RL004'
+            SET MESSAGE_TEXT = 'rowlock: technique insert has exclusive locks only';
     END IF;
     SELECT id_width INTO v_width FROM rowlock_meta;
     IF LENGTH(p_name) > v_width THEN
@@ -48,14 +49,16 @@ whole: BEGIN
     INSERT INTO rowlock_object (uuid, id, locked_ts)
         VALUES (v_uuid, CONVERT(p_name USING utf8mb4), CURRENT_TIMESTAMP(6));
     SET SESSION innodb_lock_wait_timeout = v_limit;
-    -- A KILL QUERY (an interrupt, a time-out) that comes while a DELETE is being planned ends it with no
-    -- error and no row deleted; left behind, the row would close the name for ever. Then it is told here.
+    -- A KILL QUERY (an interrupt, a timeout) that arrives while a DELETE is being planned ends it
+    -- without an error and without deleting; a row left behind would hold the name forever. This
+    -- check raises the error.
     REPEAT
         SET v_tries = v_tries + 1;
         DELETE FROM rowlock_object WHERE id = CONVERT(p_name USING utf8mb4) AND uuid = v_uuid;
     UNTIL ROW_COUNT() > 0 END REPEAT;
     IF v_tries > 1 THEN
-        SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = 'rowlock: the statement was interrupted';
+        SIGNAL SQLSTATE '70100'
+            SET MYSQL_ERRNO = 1317, MESSAGE_TEXT = 'rowlock: the statement was interrupted';
     END IF;
     SET p_status = 0;
 END//

@@ -1,10 +1,10 @@
--- MySQL's own of what sql/mariadb/schema/lease.sql makes: without SEQUENCE, SET STATEMENT ... FOR,
--- idle_write_transaction_timeout.
+-- MySQL's versions of procedures in sql/mariadb/schema/lease.sql: without SEQUENCE, SET STATEMENT
+-- ... FOR, idle_write_transaction_timeout.
 
--- The next number: greater than every one before it. Whatever sets the counter back (a dump that is
--- restored, a replica that lagged) takes longer than 10 ms, and numbers are drawn less often than
--- one a microsecond: so a counter that is less than 10 ms behind the microseconds since 1970 was
--- not set back, and any other is lifted to them. The row is deleted again, the counter stays.
+-- Draws the next number, greater than every earlier one. Anything that sets the counter back (a
+-- restored dump, a replica that lagged) takes longer than 10 ms, and numbers are drawn less often
+-- than one per microsecond. So a counter less than 10 ms behind the microseconds since 1970 was not
+-- set back, and any other is lifted to them. The row is deleted again; the counter remains.
 DROP PROCEDURE IF EXISTS rowlock_draw//
 CREATE PROCEDURE rowlock_draw(OUT p_number BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -22,19 +22,20 @@ BEGIN
         SET p_number = LAST_INSERT_ID();
         DELETE FROM rowlock_token WHERE number = p_number;
     END IF;
-    SET @rowlock_drawn = p_number;              -- see rowlock_unmark_lost
+    SET @rowlock_drawn = p_number;              -- see rowlock_session_unlock_lost
 END//
 
--- Without a time-out for an idle transaction, a client that is frozen before the COMMIT of a grant that
--- waited keeps T until its session ends.
+-- Without a timeout for an idle transaction, a client that freezes before the COMMIT of a grant
+-- that waited keeps the name lock until its session ends.
 DROP PROCEDURE IF EXISTS rowlock_idle_limit//
 
 DROP PROCEDURE IF EXISTS rowlock_idle_back//
 
--- The fence: who ends the lease has to DELETE this row, and waits. In the caller's transaction. p_seconds
--- as in rowlock_take. p_status: 0, 2, 7, 8 lost, 10 a read-only transaction.
-DROP PROCEDURE IF EXISTS rowlock_take_fence//
-CREATE PROCEDURE rowlock_take_fence(
+-- The fence: a session that ends the lease must DELETE this row, and waits. It runs in the caller's
+-- transaction. p_seconds as in rowlock_name_lock. p_status: 0, 2, 7, 8 lost, 10 a read-only
+-- transaction.
+DROP PROCEDURE IF EXISTS rowlock_lock_fence//
+CREATE PROCEDURE rowlock_lock_fence(
     IN p_name VARBINARY(255), IN p_token BIGINT, IN p_seconds INT,
     OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -52,7 +53,8 @@ BEGIN
         SET p_status = 7;
     END;
     DECLARE EXIT HANDLER FOR 1792
-        SET p_status = 10, p_detail = '25006 rowlock: a fence in a read-only transaction would guard nothing';
+        SET p_status = 10,
+            p_detail = '25006 rowlock: a fence in a read-only transaction would guard nothing';
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
         SET SESSION innodb_lock_wait_timeout = v_limit;
@@ -68,7 +70,7 @@ BEGIN
     IF @@read_only THEN
         CALL rowlock_check_server();
     END IF;
-    UPDATE rowlock_beat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
+    UPDATE rowlock_heartbeat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
     SET SESSION innodb_lock_wait_timeout = IF(p_seconds < 0, v_limit, p_seconds);
     SELECT 1 INTO v_row FROM rowlock_lease
      WHERE token = p_token AND name = p_name LIMIT 1 FOR SHARE;

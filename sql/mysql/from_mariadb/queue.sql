@@ -1,7 +1,8 @@
--- MySQL's own of what sql/mariadb/schema/queue.sql makes: without SET STATEMENT ... FOR,
+-- MySQL's versions of procedures in sql/mariadb/schema/queue.sql: without SET STATEMENT ... FOR,
 -- information_schema.innodb_locks; GET_LOCK waits whole seconds.
 
--- Deletes one ticket if its owner is dead: its instant is over, or it has none and its lock is free.
+-- Deletes one ticket if its owner is dead: alive_until has passed, or it is NULL and the session
+-- lock is free.
 DROP PROCEDURE IF EXISTS rowlock_bury_ticket//
 CREATE PROCEDURE rowlock_bury_ticket(IN p_ticket BIGINT, OUT p_gone TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -9,8 +10,9 @@ BEGIN
     DECLARE v_rows, v_stamped, v_over INT DEFAULT 0;
     DECLARE v_dead TINYINT;
 
-    -- the row first, then its lock: the other way round a living ticket would look dead
-    SELECT count(*), COALESCE(SUM(seen IS NOT NULL), 0), COALESCE(SUM(seen <= utc_timestamp(6)), 0)
+    -- read the row first, then its lock: in reverse order a live ticket would look dead
+    SELECT count(*), COALESCE(SUM(alive_until IS NOT NULL), 0),
+           COALESCE(SUM(alive_until <= utc_timestamp(6)), 0)
       INTO v_rows, v_stamped, v_over FROM rowlock_waiter WHERE ticket = p_ticket;
     COMMIT AND NO CHAIN NO RELEASE;
     SET p_gone = v_rows = 0;
@@ -28,7 +30,7 @@ BEGIN
             START TRANSACTION READ WRITE;
             SET SESSION innodb_lock_wait_timeout = 1;
             DELETE FROM rowlock_waiter
-             WHERE ticket = p_ticket AND (seen IS NULL OR seen <= utc_timestamp(6));
+             WHERE ticket = p_ticket AND (alive_until IS NULL OR alive_until <= utc_timestamp(6));
             SET p_gone = ROW_COUNT() > 0;
             SET SESSION innodb_lock_wait_timeout = v_limit;
             COMMIT AND NO CHAIN NO RELEASE;
@@ -36,9 +38,9 @@ BEGIN
     END IF;
 END//
 
--- Blocks until the lock of that ticket or token can be had, for a moment. The session that has it
--- itself gets it at once: its own rows are never dead. A long wait ends early when a roll call waits for
--- an answer of our own ticket: it looks every 3 s.
+-- Blocks until the session lock of that ticket or token is free, and releases it at once. The
+-- session that holds it gets it immediately: its own rows are never dead. A long wait ends early
+-- when a roll call waits for an answer of the caller's own ticket: it checks every 3 s.
 DROP PROCEDURE IF EXISTS rowlock_await//
 CREATE PROCEDURE rowlock_await(
     IN p_kind TINYINT, IN p_number BIGINT, IN p_limit_ms BIGINT, IN p_ticket BIGINT,
@@ -48,30 +50,30 @@ BEGIN
     DECLARE v_lock VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONCAT('rowlock:', MD5(DATABASE()), ':', p_number);
     DECLARE v_came, v_gone, v_mine TINYINT DEFAULT 0;
-    DECLARE v_called INT DEFAULT 0;
+    DECLARE v_roll_call INT DEFAULT 0;
     DECLARE v_seconds INT DEFAULT IF(p_limit_ms < 0, 30, CEILING(p_limit_ms / 1000));
 
     CALL rowlock_alone();
     SET v_mine = COALESCE(IS_USED_LOCK(v_lock) = CONNECTION_ID(), 0);
     BEGIN
-        DECLARE EXIT HANDLER FOR 1213, 3058     -- a ring of sessions: the rows will untie it
+        DECLARE EXIT HANDLER FOR 1213, 3058     -- a cycle of sessions: the rows will resolve it
         BEGIN
             SET v_came = 0;
             DO SLEEP(LEAST(v_seconds, 0.25));
         END;
 
         slices: LOOP
-            -- one expression: a KILL QUERY between two statements would leave the lock to this session.
-            -- NULL: it was killed
+            -- one expression: a KILL QUERY between two statements would leave the lock to this
+            -- session. NULL: it was killed
             SET v_came = CASE GET_LOCK(v_lock, LEAST(v_seconds, 3)) WHEN 1 THEN RELEASE_LOCK(v_lock)
                                                                     WHEN 0 THEN 0 END;
             SET v_seconds = v_seconds - 3;
             IF v_came IS NULL OR v_came OR v_seconds <= 0 THEN
                 LEAVE slices;
             END IF;
-            SELECT count(called) INTO v_called FROM rowlock_waiter WHERE ticket = p_ticket;
+            SELECT count(roll_call) INTO v_roll_call FROM rowlock_waiter WHERE ticket = p_ticket;
             COMMIT AND NO CHAIN NO RELEASE;
-            IF v_called > 0 THEN
+            IF v_roll_call > 0 THEN
                 LEAVE slices;
             END IF;
         END LOOP;
@@ -82,7 +84,7 @@ BEGIN
     SELECT COALESCE(v_came, 0) AS number;
 END//
 
--- (Which transaction holds a row only performance_schema knows.)
+-- (Only performance_schema shows which transaction holds a row.)
 DROP PROCEDURE IF EXISTS rowlock_list//
 CREATE PROCEDURE rowlock_list(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA

@@ -1,8 +1,8 @@
--- MySQL's own of what sql/mariadb/schema/row.sql makes: without SET STATEMENT ... FOR, and without the
--- shorter ways of MariaDB, which nobody has measured there.
+-- MySQL's versions of procedures in sql/mariadb/schema/row.sql: without SET STATEMENT ... FOR, and
+-- without MariaDB's fast paths, which were never measured on MySQL.
 
--- A plain read first, because an INSERT waits for whoever has the row locked. If somebody is
--- inserting it at this moment (1205) it is there soon, and the lock will find it or come back.
+-- Reads first, because an INSERT waits for the session that has the row locked. If another session
+-- is inserting the row now (1205), it will exist soon, and the lock finds it or retries.
 DROP PROCEDURE IF EXISTS rowlock_ensure//
 CREATE PROCEDURE rowlock_ensure(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -21,9 +21,9 @@ BEGIN
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 
--- p_status: 0 locked, 1 busy, 5 there is no such row (zero rows from a locking read lock nothing).
-DROP PROCEDURE IF EXISTS rowlock_take//
-CREATE PROCEDURE rowlock_take(
+-- p_status: 0 locked, 1 busy, 5 the row does not exist (a locking read of zero rows locks nothing).
+DROP PROCEDURE IF EXISTS rowlock_name_lock//
+CREATE PROCEDURE rowlock_name_lock(
     IN p_name VARBINARY(255), IN p_shared TINYINT, IN p_seconds INT,
     OUT p_status TINYINT, OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -64,7 +64,7 @@ BEGIN
     END IF;
 END//
 
--- rowlock_begin_wants with the status row as a result, for the C library.
+-- For the C library: rowlock_begin_wants with the status row as a result set.
 DROP PROCEDURE IF EXISTS rowlock_begin_lock//
 CREATE PROCEDURE rowlock_begin_lock(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_wait_ms BIGINT)

@@ -1,6 +1,7 @@
--- MySQL's own of what sql/mariadb/schema/views.sql makes: without information_schema.innodb_locks.
+-- MySQL's versions of views in sql/mariadb/schema/views.sql: without
+-- information_schema.innodb_locks.
 
--- None: which transaction holds a row only performance_schema knows.
+-- Empty: only performance_schema shows which transaction holds a row.
 CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_transactions AS
     SELECT CONVERT('' USING utf8mb4) COLLATE utf8mb4_0900_bin AS name, 'transaction' AS kind,
            'exclusive' AS mode, 0 AS waits, NULL AS host, 0 AS pid, NULL AS program, NULL AS note,

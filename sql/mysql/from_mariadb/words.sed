@@ -1,11 +1,11 @@
-# What MariaDB's text becomes for MySQL wherever it stands. The procedures for which this is not
-# enough are in the files beside it, one for each piece.
+# Edits that turn MariaDB's schema into MySQL's, line by line. The files beside this one, one for
+# each piece, hold the procedures that need more than that.
 
 1s/on MariaDB/on MySQL (not tested)/
 s/MariaDB/MySQL/
 s/mariadb client/mysql client/
 
-# MySQL does not replace a procedure, and runs no block without one.
+# MySQL has no CREATE OR REPLACE PROCEDURE, and no block outside a procedure.
 s|^CREATE OR REPLACE PROCEDURE (rowlock_[a-z0-9_]*)|DROP PROCEDURE IF EXISTS \1//\
 CREATE PROCEDURE \1|
 /^BEGIN NOT ATOMIC$/,/^END/{
@@ -21,13 +21,13 @@ s|^( *)EXECUTE IMMEDIATE (.*);$|\1SET @rowlock_text = \2;\
 \1EXECUTE rowlock_statement;\
 \1DEALLOCATE PREPARE rowlock_statement;|
 
-# It does not say whether a transaction is open: rowlock_in_transaction finds out.
+# It has no @@in_transaction: rowlock_in_transaction finds out.
 s/^( *)(IF .*)@@in_transaction/\1CALL rowlock_in_transaction();\
 \1\2@rowlock_open/
 s/^(GRANT EXECUTE ON|DROP) PROCEDURE (IF EXISTS )?rowlock_check_server( TO application)?;$/&\
 \1 PROCEDURE \2rowlock_in_transaction\3;/
 
-# It has no time-out for an idle transaction, no Galera, no max_statement_time.
+# It has no timeout for an idle transaction, no Galera, no max_statement_time.
 /^ *IF @rowlock_idle IS NOT NULL THEN/,/END IF;$/d
 /^ *ELSEIF .* p_session = CONNECTION_ID\(\) THEN$/,/CALL rowlock_idle_limit\(\);$/d
 /^GRANT EXECUTE ON PROCEDURE rowlock_idle_/d
@@ -39,9 +39,9 @@ s/@@max_statement_time/0/g
 
 # The text of an error has 128 characters there.
 s/, 500\);$/, 128);/
-/^-- max_statement_time holds/,/^--     SET STATEMENT/d
+/^-- max_statement_time applies/,/^--     SET STATEMENT/d
 
-# It has no SEQUENCE: rowlock_draw counts by a table.
+# It has no SEQUENCE: rowlock_draw uses an AUTO_INCREMENT table.
 s/^CREATE SEQUENCE IF NOT EXISTS rowlock_token/CREATE TABLE IF NOT EXISTS rowlock_token (\
     number BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY\
 )/
@@ -49,7 +49,7 @@ s/^DROP SEQUENCE/DROP TABLE/
 s/^GRANT SELECT, INSERT ON rowlock_token/GRANT SELECT, INSERT, DELETE ON rowlock_token/
 s/SELECT LASTVAL\(rowlock_token\) INTO (v_[a-z]*);/SET \1 = @rowlock_drawn;/
 
-# Another name, another default.
+# Other names and defaults.
 s/utf8mb4_nopad_bin/utf8mb4_0900_bin/
 s/@@tx_isolation/@@transaction_isolation/
 s|^( *)SELECT GROUP_CONCAT|\1SELECT /*+ SET_VAR(group_concat_max_len = 1048576) */\

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Before anything is created: what is in the way. The functions of the schema rowlock run with the rights of
--- every role that locks. So all that is there already, empty schema included, must belong to the installing
--- role or a superuser, and nobody else may create an object there or put a trigger on a table.
+-- Checks what exists in the schema rowlock before anything is created there. The functions of the
+-- schema run with the rights of every role that locks. So all existing objects, an empty schema
+-- included, must belong to the installing role or a superuser. No other role may be able to create
+-- an object there or to put a trigger on a table.
 DO $$
 DECLARE
     way record;
@@ -25,26 +26,34 @@ BEGIN
                         WHERE r.oid = s.owner AND (r.rolsuper OR r.rolname = current_user))
      LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'rowlock: % is there already and belongs to %: its owner could run code with the rights of all that lock; drop or rename it, or make % its owner',
-                        way.what, pg_catalog.pg_get_userbyid(way.owner), pg_catalog.quote_ident(current_user)
+        RAISE EXCEPTION
+            'rowlock: % already exists and belongs to %: its owner could run code with the rights '
+            'of all that lock; drop or rename it, or make % its owner',
+                        way.what, pg_catalog.pg_get_userbyid(way.owner),
+                        pg_catalog.quote_ident(current_user)
             USING ERRCODE = 'RL003';
     END IF;
 
-    SELECT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END AS grantee
+    SELECT CASE WHEN a.grantee = 0 THEN 'PUBLIC'
+        ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(a.grantee)) END AS grantee
       INTO way
       FROM pg_catalog.pg_namespace n
-     CROSS JOIN LATERAL pg_catalog.aclexplode(coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner))) a
+     CROSS JOIN
+         LATERAL pg_catalog.aclexplode(coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner))) a
      WHERE n.nspname = 'rowlock' AND a.privilege_type = 'CREATE'
        AND NOT EXISTS (SELECT FROM pg_catalog.pg_roles r
                         WHERE r.oid = a.grantee AND (r.rolsuper OR r.rolname = current_user))
      LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'rowlock: % may create objects in the schema rowlock, and so run code with the rights of all that lock; run: REVOKE CREATE ON SCHEMA rowlock FROM %',
+        RAISE EXCEPTION
+            'rowlock: % may create objects in the schema rowlock, and so run code with the rights '
+            'of all that lock; run: REVOKE CREATE ON SCHEMA rowlock FROM %',
                         way.grantee, way.grantee
             USING ERRCODE = 'RL003';
     END IF;
 
-    SELECT t.tgname AS name, c.relname AS relation, pg_catalog.pg_get_userbyid(p.proowner) AS owner INTO way
+    SELECT t.tgname AS name, c.relname AS relation, pg_catalog.pg_get_userbyid(p.proowner) AS owner
+      INTO way
       FROM pg_catalog.pg_trigger t
       JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
       JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -52,9 +61,12 @@ BEGIN
      WHERE n.nspname = 'rowlock' AND NOT t.tgisinternal
      LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'rowlock: a trigger % is on rowlock.%, with a function of %; run: DROP TRIGGER % ON rowlock.%',
-                        pg_catalog.quote_ident(way.name), pg_catalog.quote_ident(way.relation), way.owner,
-                        pg_catalog.quote_ident(way.name), pg_catalog.quote_ident(way.relation)
+        RAISE EXCEPTION
+            'rowlock: a trigger % is on rowlock.%, with a function of %; run: DROP TRIGGER % ON '
+            'rowlock.%',
+                        pg_catalog.quote_ident(way.name), pg_catalog.quote_ident(way.relation),
+                        way.owner, pg_catalog.quote_ident(way.name),
+                        pg_catalog.quote_ident(way.relation)
             USING ERRCODE = 'RL003';
     END IF;
 END $$;

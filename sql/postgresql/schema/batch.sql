@@ -1,22 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Group commit: what several threads of a process ask at the same moment, in one transaction of a session
--- that they share. Only what can be answered at once is done here. Nobody waits in it, for he would
--- hold up the others: whatever is not granted is asked for again, alone.
+-- Group commit: releases and grants that several threads of one process request at the same time,
+-- in one transaction on a shared session. The transaction only does what needs no waiting, because
+-- one waiter would delay all others. Requests that it cannot grant are repeated alone.
 
--- The session locks of several numbers, as add_mark takes one.
-CREATE FUNCTION rowlock.add_marks(numbers bigint[]) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+-- Takes the session locks of several numbers, as session_lock does for one.
+CREATE FUNCTION rowlock.session_lock_all(numbers bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    marks constant text := coalesce(nullif(pg_catalog.current_setting('rowlock.marks', true), ''), ',');
+    held constant text := coalesce(nullif(pg_catalog.current_setting('rowlock.session_locks',
+                                                                     true), ''), ',');
 BEGIN
-    PERFORM pg_catalog.set_config('rowlock.marks', marks || pg_catalog.string_agg(u.number::text, ',') || ',', false)
+    PERFORM pg_catalog.set_config('rowlock.session_locks',
+                                  held || pg_catalog.string_agg(u.number::text, ',') || ',', false)
        FROM pg_catalog.unnest(numbers) u (number)
-      WHERE pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(u.number, 8386112019297791602))
+      WHERE pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(u.number,
+                                                                        8386112019297791602))
      HAVING pg_catalog.count(*) > 0;
 END $$;
 
--- Ends these leases, TOKEN:HEX(name):owner each; the tokens of those that were there. In the order of the tokens,
--- as a sweep does, so that the two never wait for each other. Who holds up one of them (a fence, a renewal)
--- is not waited for longer than a moment.
+-- Ends the leases listed as TOKEN:HEX(name):owner and returns the tokens of those that existed. It
+-- deletes in the order of tokens, as a sweep does, so that the two never deadlock. It waits only
+-- briefly for a fence or a renewal that holds one of the rows.
 CREATE FUNCTION rowlock.release_batch(ended text[]) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     each record;
@@ -34,13 +38,14 @@ BEGIN
             gone := pg_catalog.concat_ws(',', gone, each.token);
         END IF;
     END LOOP;
-    PERFORM rowlock.drop_mark(pg_catalog.split_part(t.lease, ':', 1)::bigint)
+    PERFORM rowlock.session_unlock(pg_catalog.split_part(t.lease, ':', 1)::bigint)
        FROM pg_catalog.unnest(ended) t (lease);
     RETURN gone;
 END $$;
 
--- A lease each, exclusive, of one name, for as many as nobody has and nobody waits for: place:token, by
--- the places in `wants`. As grant_lease, the look is begun after T was got.
+-- Grants exclusive leases of one name each, as many as are unheld and have no queue. Returns
+-- place:token, by the places in `wants`. As in grant_lease, the conflict check is a statement that
+-- starts after the name locks were taken.
 CREATE FUNCTION rowlock.grant_batch(wants text[], session bigint, host text) RETURNS text
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -50,20 +55,22 @@ DECLARE
 BEGIN
     taken := ARRAY(SELECT w.place::text || ':' || w.want
                      FROM pg_catalog.unnest(wants) WITH ORDINALITY w (want, place)
-                    WHERE rowlock.try_take(pg_catalog.convert_from(pg_catalog.decode(
+                    WHERE rowlock.try_name_lock(pg_catalog.convert_from(pg_catalog.decode(
                               pg_catalog.split_part(w.want, ':', 1), 'hex'), 'UTF8'), false) = 0);
-    -- OFFSET 0: looked up name by name, never by reading a whole table
+    -- OFFSET 0: forces a lookup by index for each name instead of a scan of the whole table
     WITH free AS MATERIALIZED (
              SELECT pg_catalog.nextval('rowlock.number') AS token, o.floor, w.name, w.part
-               FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(p.part[2], 'hex'), 'UTF8') AS name, p.part
+               FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(p.part[2], 'hex'),
+                                                    'UTF8') AS name, p.part
                        FROM (SELECT pg_catalog.string_to_array(t.want, ':', '') AS part
                                FROM pg_catalog.unnest(taken) t (want)) p) w, rowlock.lift o
               WHERE o.lifted_for = o.origin
                 AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = w.name OFFSET 0)
                 AND NOT EXISTS (SELECT FROM rowlock.waiter q WHERE q.name = w.name OFFSET 0)),
-         beats AS (
-             INSERT INTO rowlock.beat (token, expires)
-             SELECT f.token, pg_catalog.clock_timestamp() + f.part[4]::double precision * interval '1 ms'
+         heartbeats AS (
+             INSERT INTO rowlock.heartbeat (token, expires)
+             SELECT f.token,
+                    pg_catalog.clock_timestamp() + f.part[4]::double precision * interval '1 ms'
                FROM free f WHERE f.token > f.floor),
          leases AS (
              INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
@@ -71,18 +78,21 @@ BEGIN
                     pg_catalog.convert_from(pg_catalog.decode(f.part[6], 'hex'), 'UTF8'),
                     pg_catalog.convert_from(pg_catalog.decode(f.part[7], 'hex'), 'UTF8')
                FROM free f WHERE f.token > f.floor)
-    SELECT pg_catalog.string_agg(f.part[1] || ':' || f.token::text, ','), pg_catalog.array_agg(f.token)
+    SELECT pg_catalog.string_agg(f.part[1] || ':' || f.token::text, ','),
+           pg_catalog.array_agg(f.token)
       INTO granted, tokens FROM free f WHERE f.token > f.floor;
     IF tokens IS NOT NULL AND session = pg_catalog.pg_backend_pid() THEN
-        PERFORM rowlock.add_marks(tokens);
+        PERFORM rowlock.session_lock_all(tokens);
     END IF;
     RETURN granted;
 END $$;
 
--- `ended`: TOKEN:HEX(name):owner; `wants`: HEX(name):owner:ttl_ms:pid:HEX(command):HEX(note), an empty field NULL; each with commas
--- between. One transaction, on disk when its COMMIT returns. A name stands in `wants` once. A plan of its own for
--- each length of an array would cost more than all the rest.
-CREATE FUNCTION rowlock.batch(ended text, wants text, session bigint, host text, OUT gone text, OUT granted text)
+-- `ended`: TOKEN:HEX(name):owner; `wants`: HEX(name):owner:ttl_ms:pid:HEX(command):HEX(note), an
+-- empty field for NULL; both separated by commas. A name occurs in `wants` once. All of it is one
+-- transaction, which is on disk when its COMMIT returns. The function forces a generic plan: a
+-- custom plan for each array length would cost more than the rest.
+CREATE FUNCTION rowlock.batch(ended text, wants text, session bigint, host text, OUT gone text,
+                              OUT granted text)
 LANGUAGE plpgsql VOLATILE SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     PERFORM rowlock.make_durable();

@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Locks in a transaction for psql and every other client; who holds a name; vacuum.
+-- SQL functions for psql and other clients: locks in a transaction, holders of a name, vacuum.
 --
--- A key of type bigint is the name of its decimal text. Both kinds are there, so that no call is
--- ambiguous: PostgreSQL takes an untyped literal or parameter for text, and a number for no text.
+-- A key of type bigint is the name of its decimal text. Both variants exist so that no call is
+-- ambiguous: PostgreSQL resolves an untyped literal or parameter as text, and never a number.
 
--- Who holds the name, as the end of a sentence; NULL if nobody is found. It must not fail: the
--- transaction that was refused a lock goes on.
+-- Describes the holder of the name for the end of a sentence; NULL if none is found. It must not
+-- raise an error, because a transaction whose lock was refused continues.
 CREATE FUNCTION rowlock.holder(name text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT pg_catalog.concat_ws(', ', 'a ' || h.kind,
                        nullif(pg_catalog.concat_ws(' ',
-                           CASE h.kind WHEN 'lease' THEN 'pid ' ELSE 'server session ' END || h.pid::text,
+                           CASE h.kind WHEN 'lease' THEN 'pid ' ELSE 'server session ' END
+                               || h.pid::text,
                            CASE h.kind WHEN 'lease' THEN 'on ' ELSE 'of a client on ' END || h.host,
                            '(' || h.program || ')'), ''),
                        'since ' || h.since, 'expires ' || h.expires, 'note: ' || h.note,
@@ -20,22 +21,25 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
     RETURN NULL;
 END $$;
 
--- What a status means to someone at psql.
+-- Raises the error that a status means for an SQL client.
 CREATE FUNCTION rowlock.fail(status integer, name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     CASE status
     WHEN 5 THEN
         RAISE EXCEPTION 'rowlock: the name "%" is not prepared', name USING ERRCODE = 'RL008',
-            HINT = pg_catalog.format('SELECT rowlock.prepare(%L) in a transaction of its own, before.', name);
+            HINT = pg_catalog.format('SELECT rowlock.prepare(%L) in a transaction of its own, '
+                                     'before.', name);
     WHEN 6 THEN
         RAISE EXCEPTION 'rowlock: a committed row holds "%": %', name, rowlock.leftover(name)
             USING ERRCODE = 'RL009', HINT = 'SELECT rowlock.vacuum() deletes it.';
     WHEN 7 THEN
         RAISE EXCEPTION 'rowlock: canceled while waiting for "%"', name USING ERRCODE = '57014';
     WHEN 8 THEN
-        RAISE EXCEPTION 'rowlock: the token is not, or no longer, that of a lease of "%" for this lock', name
-            USING ERRCODE = 'RL005', HINT = 'The lease has expired or was broken or released: roll back, and stop what '
-                'is done under it. Or it is shared, and the lock is not.';
+        RAISE EXCEPTION
+            'rowlock: the token is not, or no longer, that of a lease of "%" for this lock', name
+            USING ERRCODE = 'RL005',
+                HINT = 'The lease has expired or was broken or released: roll back, and stop the '
+                'work done under it. Or it is shared, and the lock is exclusive.';
     ELSE
         RAISE EXCEPTION 'rowlock: "%" is held by %', name,
             coalesce(rowlock.holder(name), 'another transaction')
@@ -43,14 +47,16 @@ BEGIN
     END CASE;
 END $$;
 
--- Waits while the name is leased, holding what the transaction holds: at most 30 s, and no longer
--- than the session's lock_timeout, because the lease's holder may be waiting for our rows.
+-- Waits while the name is leased, and keeps the locks of the transaction meanwhile. It waits at
+-- most 30 s, and no longer than lock_timeout, because the lease holder may be waiting for rows of
+-- this transaction.
 CREATE FUNCTION rowlock.wait_lease(name text, shared boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    patience constant interval := pg_catalog.current_setting('lock_timeout')::interval;
+    wait_limit constant interval := pg_catalog.current_setting('lock_timeout')::interval;
     until constant timestamptz := pg_catalog.clock_timestamp()
-        + CASE WHEN patience > interval '0' THEN least(patience, interval '30 s') ELSE interval '30 s' END;
+        + CASE WHEN wait_limit > interval '0' THEN least(wait_limit, interval '30 s')
+            ELSE interval '30 s' END;
     wants constant text := pg_catalog.encode(pg_catalog.convert_to(name, 'UTF8'), 'hex')
         || CASE WHEN shared THEN ':s:0' ELSE ':x:0' END;
     pause double precision := 0.01;
@@ -65,7 +71,9 @@ BEGIN
         IF pg_catalog.clock_timestamp() >= until THEN
             PERFORM rowlock.fail(3, name);
         END IF;
-        PERFORM pg_catalog.pg_sleep(least(pause, extract(epoch FROM until - pg_catalog.clock_timestamp())));
+        PERFORM pg_catalog.pg_sleep(least(pause,
+                                          extract(epoch FROM until
+                                                  - pg_catalog.clock_timestamp())));
         pause := least(pause * 2::double precision, 0.25);
     END LOOP;
 END $$;
@@ -76,7 +84,7 @@ DECLARE
     status integer;
 BEGIN
     PERFORM rowlock.check_use(name);
-    status := rowlock.take_one(name, shared, coalesce(token, 0), true);
+    status := rowlock.lock_name(name, shared, coalesce(token, 0), true);
     IF status <> 0 THEN
         PERFORM rowlock.fail(status, name);
     ELSIF coalesce(token, 0) = 0 AND rowlock.look(name, shared) <> 0 THEN
@@ -91,24 +99,29 @@ DECLARE
 BEGIN
     PERFORM rowlock.check_use(name);
     SELECT l.status INTO status FROM rowlock.lock(
-        pg_catalog.encode(pg_catalog.convert_to(name, 'UTF8'), 'hex') || CASE WHEN shared THEN ':s:0' ELSE ':x:0' END,
-        greatest(0, least(2147483647, pg_catalog.ceil(extract(epoch FROM coalesce(wait, '0'))::numeric * 1000.0)))::bigint, 30000, 1) l;
+        pg_catalog.encode(pg_catalog.convert_to(name, 'UTF8'), 'hex')
+            || CASE WHEN shared THEN ':s:0' ELSE ':x:0' END,
+        greatest(0, least(2147483647,
+                          pg_catalog.ceil(extract(epoch FROM coalesce(wait, '0'))::numeric
+                                          * 1000.0)))::bigint, 30000, 1) l;
     IF status > 4 THEN
         PERFORM rowlock.fail(status, name);
     END IF;
     RETURN status = 0;
 END $$;
 
--- Locks a name until the transaction ends. Waits as the session's lock_timeout and
--- statement_timeout say; for a lease 30 s at most. With the token of one's own lease on that name
--- it locks beneath the lease. A column's own collation ends at the door: names are bytes.
+-- Locks a name until the transaction ends. Waits up to lock_timeout and statement_timeout; for a
+-- lease at most 30 s. With the token of the caller's own lease on that name it locks under that
+-- lease. Parameters drop the collation of the caller's column: names are compared as bytes.
 CREATE FUNCTION rowlock.exclusive(name text, token bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.lock_one(name COLLATE "default", false, token);
 END $$;
 COMMENT ON FUNCTION rowlock.exclusive(text, bigint) IS
-    'Locks a name until the transaction ends; waits as lock_timeout and statement_timeout say, for a lease 30 s at most. Outside BEGIN it holds for the one statement only. token: of a lease of your own on that name.';
+    'Locks a name until the transaction ends. Waits up to lock_timeout and statement_timeout; for '
+    'a lease at most 30 s. Outside a transaction block the lock lasts for this statement only. '
+    'token: of your own lease on that name.';
 
 CREATE FUNCTION rowlock.exclusive(key bigint, token bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
@@ -116,7 +129,7 @@ BEGIN
     PERFORM rowlock.lock_one(key::text, false, token);
 END $$;
 COMMENT ON FUNCTION rowlock.exclusive(bigint, bigint) IS
-    'As rowlock.exclusive of a name: the decimal text of the key.';
+    'Same as rowlock.exclusive; the name is the decimal text of the key.';
 
 CREATE FUNCTION rowlock.shared(name text, token bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
@@ -124,7 +137,7 @@ BEGIN
     PERFORM rowlock.lock_one(name COLLATE "default", true, token);
 END $$;
 COMMENT ON FUNCTION rowlock.shared(text, bigint) IS
-    'As rowlock.exclusive, together with other shared locks.';
+    'Same as rowlock.exclusive, but compatible with other shared locks.';
 
 CREATE FUNCTION rowlock.shared(key bigint, token bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
@@ -132,16 +145,17 @@ BEGIN
     PERFORM rowlock.lock_one(key::text, true, token);
 END $$;
 COMMENT ON FUNCTION rowlock.shared(bigint, bigint) IS
-    'As rowlock.shared of a name: the decimal text of the key.';
+    'Same as rowlock.shared; the name is the decimal text of the key.';
 
--- The same within `wait`. False: nothing is locked, and the transaction goes on.
+-- Locks within `wait`. False: nothing is locked, and the transaction continues.
 CREATE FUNCTION rowlock.try_exclusive(name text, wait interval DEFAULT '0') RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN rowlock.try(name COLLATE "default", false, wait);
 END $$;
 COMMENT ON FUNCTION rowlock.try_exclusive(text, interval) IS
-    'As rowlock.exclusive, within a time: true if locked; false: not, and the transaction goes on.';
+    'Same as rowlock.exclusive, but waits at most wait. true: locked; false: not locked, and the '
+    'transaction continues.';
 
 CREATE FUNCTION rowlock.try_exclusive(key bigint, wait interval DEFAULT '0') RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
@@ -149,7 +163,7 @@ BEGIN
     RETURN rowlock.try(key::text, false, wait);
 END $$;
 COMMENT ON FUNCTION rowlock.try_exclusive(bigint, interval) IS
-    'As rowlock.try_exclusive of a name: the decimal text of the key.';
+    'Same as rowlock.try_exclusive; the name is the decimal text of the key.';
 
 CREATE FUNCTION rowlock.try_shared(name text, wait interval DEFAULT '0') RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
@@ -157,7 +171,8 @@ BEGIN
     RETURN rowlock.try(name COLLATE "default", true, wait);
 END $$;
 COMMENT ON FUNCTION rowlock.try_shared(text, interval) IS
-    'As rowlock.shared, within a time: true if locked; false: not, and the transaction goes on.';
+    'Same as rowlock.shared, but waits at most wait. true: locked; false: not locked, and the '
+    'transaction continues.';
 
 CREATE FUNCTION rowlock.try_shared(key bigint, wait interval DEFAULT '0') RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
@@ -165,44 +180,45 @@ BEGIN
     RETURN rowlock.try(key::text, true, wait);
 END $$;
 COMMENT ON FUNCTION rowlock.try_shared(bigint, interval) IS
-    'As rowlock.try_shared of a name: the decimal text of the key.';
+    'Same as rowlock.try_shared; the name is the decimal text of the key.';
 
--- What the technique does for names: see there.
+-- The same for a bigint key; each technique defines prepare and unlock of a name.
 CREATE FUNCTION rowlock.prepare(key bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.prepare(key::text);
 END $$;
 COMMENT ON FUNCTION rowlock.prepare(bigint) IS
-    'As rowlock.prepare of a name: the decimal text of the key.';
+    'Same as rowlock.prepare; the name is the decimal text of the key.';
 
 CREATE FUNCTION rowlock.unlock(key bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.unlock(key::text);
 END $$;
 COMMENT ON FUNCTION rowlock.unlock(bigint) IS
-    'As rowlock.unlock of a name: the decimal text of the key.';
+    'Same as rowlock.unlock; the name is the decimal text of the key.';
 
--- Removes what nobody holds: expired leases, tickets of waiters that died, and what the technique
--- leaves. Waits for nobody. Counts the rows of names and leases, those left behind, and the tickets; not
--- the beats.
+-- Removes expired leases, tickets of dead waiters, and what the technique leaves behind. Waits for
+-- no lock. Returns the number of deleted name rows, leases, leftover rows and tickets; heartbeats
+-- do not count.
 CREATE FUNCTION rowlock.vacuum() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     removed bigint := rowlock.vacuum_names();
     dead bigint;
 BEGIN
     FOR dead IN SELECT DISTINCT l.token FROM rowlock.lease l
-                  LEFT JOIN rowlock.beat b ON b.token = l.token
-                 WHERE b.token IS NULL OR b.expires <= pg_catalog.clock_timestamp() ORDER BY l.token LOOP
-        PERFORM FROM rowlock.beat b WHERE b.token = dead FOR UPDATE SKIP LOCKED;
-        CONTINUE WHEN NOT FOUND AND EXISTS (SELECT FROM rowlock.beat b WHERE b.token = dead);
+                  LEFT JOIN rowlock.heartbeat b ON b.token = l.token
+                 WHERE b.token IS NULL
+                   OR b.expires <= pg_catalog.clock_timestamp() ORDER BY l.token LOOP
+        PERFORM FROM rowlock.heartbeat b WHERE b.token = dead FOR UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND AND EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = dead);
         CONTINUE WHEN (SELECT pg_catalog.count(*) FROM rowlock.lease l WHERE l.token = dead)
             <> (SELECT pg_catalog.count(*) FROM (SELECT FROM rowlock.lease l WHERE l.token = dead
                                          FOR UPDATE SKIP LOCKED) mine);
         removed := removed + rowlock.sweep(dead);
     END LOOP;
-    -- beats alone: whoever made or unmade one by hand held no lease by it
-    DELETE FROM rowlock.beat b
-     USING (SELECT o.token FROM rowlock.beat o
+    -- heartbeats without a lease row: they were inserted or orphaned by hand and represent no lease
+    DELETE FROM rowlock.heartbeat b
+     USING (SELECT o.token FROM rowlock.heartbeat o
              WHERE o.expires <= pg_catalog.clock_timestamp()
                AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = o.token)
                FOR UPDATE SKIP LOCKED) alone
@@ -213,11 +229,12 @@ BEGIN
     RETURN removed;
 END $$;
 COMMENT ON FUNCTION rowlock.vacuum() IS
-    'Removes what nobody holds: expired leases, dead waiters, rows of names. Answers how many. Waits for nobody.';
+    'Removes expired leases, dead waiters and rows of unheld names, and returns their number. '
+    'Waits for no lock.';
 
--- The transactions that hold a name: every technique holds it, or marks it, by its advisory lock (see
--- rowlock.take). Without the rights of pg_read_all_stats the server shows of another user's session
--- only its pid and application_name.
+-- Lists the transactions that hold a name. Every technique takes the name's advisory lock, as the
+-- lock itself or to show the holder (see rowlock.name_lock). A role without the rights of
+-- pg_read_all_stats sees only the pid and application_name of other users' sessions.
 CREATE FUNCTION rowlock.transactions(name text)
 RETURNS TABLE (pid bigint, host text, program text, since timestamptz, mode text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -228,15 +245,19 @@ BEGIN
     RETURN QUERY
         SELECT h.pid::bigint, coalesce(a.client_hostname, pg_catalog.host(a.client_addr)),
                nullif(a.application_name, ''), a.xact_start,
-               CASE WHEN h.mode = 'ShareLock' AND m.technique = 'native' THEN 'shared' ELSE 'exclusive' END
-          FROM rowlock.meta m, pg_catalog.pg_locks h LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = h.pid
+               CASE WHEN h.mode = 'ShareLock' AND m.technique = 'native' THEN 'shared'
+                   ELSE 'exclusive' END
+          FROM rowlock.meta m, pg_catalog.pg_locks h LEFT JOIN pg_catalog.pg_stat_activity a
+              ON a.pid = h.pid
          WHERE h.locktype = 'advisory' AND h.granted AND h.objsubid = 1
-           AND h.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
+           AND h.database = (SELECT d.oid FROM pg_catalog.pg_database d
+                             WHERE d.datname = pg_catalog.current_database())
            AND h.classid = high::oid AND h.objid = low::oid AND h.pid <> pg_catalog.pg_backend_pid()
          ORDER BY a.xact_start, h.pid;
 END $$;
 
--- Who is in the way, leases first, and how many wait: in the queue, or for the transaction.
+-- Lists the holders of the name, leases first, with the number of waiters: those in the lease
+-- queue, or those waiting for the transaction.
 CREATE FUNCTION rowlock.holders(name text)
 RETURNS TABLE (kind text, pid bigint, host text, program text, since text, expires text, note text,
                waiting bigint)
@@ -245,15 +266,18 @@ DECLARE
     iso constant text := 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"';
 BEGIN
     RETURN QUERY
-        SELECT 'lease', l.pid, l.host, l.command, pg_catalog.to_char(l.acquired AT TIME ZONE 'UTC', iso),
+        SELECT 'lease', l.pid, l.host, l.command,
+               pg_catalog.to_char(l.acquired AT TIME ZONE 'UTC', iso),
                pg_catalog.to_char(b.expires AT TIME ZONE 'UTC', iso), l.note,
-               (SELECT nullif(pg_catalog.count(*), 0) FROM rowlock.waiter w WHERE w.name = holders.name COLLATE "C"
-                   AND (w.seen IS NULL OR w.seen > pg_catalog.clock_timestamp()))
-          FROM rowlock.lease l LEFT JOIN rowlock.beat b ON b.token = l.token
+               (SELECT nullif(pg_catalog.count(*), 0) FROM rowlock.waiter w
+                WHERE w.name = holders.name COLLATE "C"
+                   AND (w.alive_until IS NULL OR w.alive_until > pg_catalog.clock_timestamp()))
+          FROM rowlock.lease l LEFT JOIN rowlock.heartbeat b ON b.token = l.token
          WHERE l.name = holders.name COLLATE "C"
          ORDER BY l.mode, l.acquired;
     RETURN QUERY
-        SELECT 'transaction', t.pid, t.host, t.program, pg_catalog.to_char(t.since AT TIME ZONE 'UTC', iso),
+        SELECT 'transaction', t.pid, t.host, t.program,
+               pg_catalog.to_char(t.since AT TIME ZONE 'UTC', iso),
                NULL::text, NULL::text, rowlock.waiting(holders.name)
           FROM rowlock.transactions(holders.name) t;
 END $$;

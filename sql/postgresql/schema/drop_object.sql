@@ -1,3 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Technique insert: the table, where install created it.
+-- Technique insert: drops the table if install created it.
 DROP TABLE IF EXISTS rowlock_object;

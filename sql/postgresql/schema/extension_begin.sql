@@ -1,18 +1,22 @@
 -- SPDX-License-Identifier: Apache-2.0
--- rowlock's schema as an extension: between this and the end stands what `rowlock schema install` runs.
+-- rowlock's schema as an extension: between this file and extension_end.sql is the script that
+-- `rowlock schema install` runs.
 \echo Use "CREATE EXTENSION rowlock" to load this file. \quit
 
 SELECT pg_catalog.pg_advisory_xact_lock(8246125620394091379); -- one installer at a time
 DO $$
 BEGIN
     IF pg_catalog.to_regclass('rowlock.meta') IS NOT NULL THEN
-        RAISE EXCEPTION 'rowlock is in this database already, without the extension'
+        RAISE EXCEPTION 'rowlock is already in this database, without the extension'
             USING ERRCODE = '42P06',
-                  HINT = 'It works as it is. How it becomes an extension and keeps its rows is told in rowlock''s docs/extension.md.';
+                  HINT = 'It works as it is. docs/extension.md of rowlock describes how to turn '
+                         'it into an extension and keep its rows.';
     ELSIF pg_catalog.to_regnamespace('rowlock') IS NOT NULL THEN
-        RAISE EXCEPTION 'the schema rowlock is there already and belongs to %',
-                        (SELECT pg_catalog.pg_get_userbyid(n.nspowner) FROM pg_catalog.pg_namespace n WHERE n.nspname = 'rowlock')
+        RAISE EXCEPTION 'the schema rowlock already exists and belongs to %',
+                        (SELECT pg_catalog.pg_get_userbyid(n.nspowner)
+                         FROM pg_catalog.pg_namespace n WHERE n.nspname = 'rowlock')
             USING ERRCODE = '42P06',
-                  HINT = 'The extension must create it itself: DROP SCHEMA rowlock, or ALTER SCHEMA rowlock RENAME TO another name.';
+                  HINT = 'The extension must create it itself: DROP SCHEMA rowlock, or ALTER '
+                         'SCHEMA rowlock RENAME TO another name.';
     END IF;
 END $$;

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What a dump carries: the rows of every table and the numbers, as of a schema that install made. Not
--- the rows that this script has written itself and writes again before a restore: meta tells of this
--- version of the functions, and a new row of origin sees to it that the numbers are lifted.
+-- Makes a dump carry the rows of every table and the numbers, as it does for a schema that install
+-- made. Two tables are excluded, whose rows this script writes itself and writes again before a
+-- restore: meta records this version of the functions, and a new row of origin makes the first draw
+-- lift the numbers.
 DO $$
 DECLARE
     carried oid;

@@ -1,28 +1,33 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The least that the role application needs in order to lock, lease, prepare, vacuum and look.
--- FOR UPDATE and FOR SHARE ask for the right to update a column: nothing ever does update n, uuid, or
--- a name.
+-- The minimum that the role application needs to lock, lease, prepare, vacuum and query. FOR UPDATE
+-- and FOR SHARE require the right to update a column; rowlock never updates n, uuid or a name.
 GRANT USAGE ON SCHEMA rowlock TO application;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA rowlock TO application;
 GRANT SELECT ON rowlock.meta TO application;
-GRANT SELECT, INSERT, DELETE, UPDATE (expires, stop) ON rowlock.beat TO application;
+GRANT SELECT, INSERT, DELETE, UPDATE (expires, stop) ON rowlock.heartbeat TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (n) ON rowlock.lease TO application;
-GRANT SELECT, INSERT, DELETE, UPDATE (seen, called) ON rowlock.waiter TO application;
+GRANT SELECT, INSERT, DELETE, UPDATE (alive_until, roll_call) ON rowlock.waiter TO application;
 GRANT SELECT, INSERT, UPDATE (last) ON rowlock.counter TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.job, rowlock.run TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock.subject, rowlock.expiry TO application;
 GRANT SELECT ON rowlock.lift TO application;
-GRANT SELECT, USAGE, UPDATE ON SEQUENCE rowlock.number, rowlock.lifted, rowlock.lifted_for TO application;
-GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, rowlock.subjects TO application;
+GRANT SELECT, USAGE, UPDATE ON SEQUENCE rowlock.number, rowlock.lifted, rowlock.lifted_for
+    TO application;
+GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, rowlock.subjects
+    TO application;
 
--- Whoever monitors the server may look, at the views and by ls, jobs and subjects: the members of pg_monitor, who
--- see all sessions.
+-- Members of pg_monitor see all sessions; they may also read the views, and run ls, jobs and
+-- subjects.
 GRANT USAGE ON SCHEMA rowlock TO pg_monitor;
-GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, rowlock.subjects TO pg_monitor;
-GRANT SELECT ON rowlock.meta, rowlock.beat, rowlock.lease, rowlock.waiter, rowlock.job, rowlock.run, rowlock.subject,
+GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs,
+rowlock.subjects TO pg_monitor;
+GRANT SELECT ON rowlock.meta, rowlock.heartbeat, rowlock.lease, rowlock.waiter, rowlock.job,
+rowlock.run, rowlock.subject,
     rowlock.expiry TO pg_monitor;
-GRANT EXECUTE ON FUNCTION rowlock.key(text), rowlock.names(), rowlock.blocked(), rowlock.session_key(bigint),
-    rowlock.session_keys(), rowlock.subjects(text), rowlock.now_ms(), rowlock.list(text), rowlock.transactions(text)
+GRANT EXECUTE ON FUNCTION rowlock.key(text), rowlock.names(), rowlock.blocked(),
+rowlock.session_key(bigint),
+    rowlock.session_keys(), rowlock.subjects(text), rowlock.now_ms(), rowlock.list(text),
+    rowlock.transactions(text)
     TO pg_monitor;
 
 DO $$
@@ -31,10 +36,12 @@ BEGIN
         GRANT SELECT, INSERT, DELETE, UPDATE (name) ON rowlock.name TO application;
         GRANT SELECT ON rowlock.name TO pg_monitor;
     ELSIF EXISTS (SELECT FROM rowlock.meta WHERE technique = 'insert') THEN
-        -- the table that was chosen at the install
-        EXECUTE pg_catalog.format('GRANT SELECT, INSERT, DELETE, UPDATE (uuid) ON %s TO application',
+        -- the table that was chosen at installation
+        EXECUTE pg_catalog.format(
+                'GRANT SELECT, INSERT, DELETE, UPDATE (uuid) ON %s TO application',
                                   (SELECT object::pg_catalog.regclass FROM rowlock.meta));
-        -- A trigger fires without this right: it takes it to put one on a table, and nobody else is to do that.
+        -- A trigger fires without this right: it only permits to put the function on a table, which
+        -- no other role should do.
         REVOKE EXECUTE ON FUNCTION rowlock.respect_leases() FROM application;
     END IF;
 END $$;

@@ -1,14 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
--- rowlock on PostgreSQL: the tables, and the functions that are the same for every technique.
--- Run as one script in one transaction, followed by lease.sql, queue.sql, turn.sql, batch.sql, door.sql, lease_door.sql,
--- counter.sql, job.sql, subject.sql, one of native.sql, row.sql, insert.sql, and views.sql.
+-- rowlock on PostgreSQL: the tables, and the functions that are the same for every technique. Run
+-- as one script in one transaction, followed by lease.sql, queue.sql, turn.sql, batch.sql,
+-- door.sql, lease_door.sql, counter.sql, job.sql, subject.sql, one of native.sql, row.sql,
+-- insert.sql, and views.sql.
 --
--- Every function runs with the rights of its caller (SECURITY INVOKER but for one trigger of insert.sql,
--- nothing dynamic) and is VOLATILE: each of its statements has a snapshot of its own, so that what is read after a lock was
--- got is what the holder before committed. Where a status is returned: 0 locked, 1 busy, 2 timed
--- out, 3 leased, 4 only expired leases, 5 not prepared, 6 left-over row, 7 canceled, 8 lease lost.
+-- A lease is a lock that outlives its session: a row of the table lease, and a heartbeat that its
+-- holder renews. The name lock is the engine's own lock on a name until the transaction ends; the
+-- technique (native.sql, row.sql, insert.sql) defines it. A transaction lock takes the name lock
+-- and then checks the leases. A grant of a lease holds the name lock from its check to its COMMIT.
+--
+-- Every function runs with the rights of its caller (SECURITY INVOKER, except one trigger of
+-- insert.sql; no dynamic SQL). Every function is VOLATILE: each of its statements has its own
+-- snapshot, so that a read after a lock was acquired sees what the previous holder committed.
+-- Status codes: 0 locked, 1 busy, 2 timed out, 3 leased, 4 only expired leases conflict, 5 not
+-- prepared, 6 leftover row, 7 canceled, 8 lease lost.
 
-DO $$ -- IF NOT EXISTS would ask for the right to create it, though it is there: see adopt.sql
+DO $$ -- IF NOT EXISTS would require the CREATE privilege even though it exists: see adopt.sql
 BEGIN
     IF pg_catalog.to_regnamespace('rowlock') IS NULL THEN
         CREATE SCHEMA rowlock;
@@ -24,20 +31,21 @@ CREATE TABLE rowlock.meta (
 );
 CREATE UNIQUE INDEX meta_one_row ON rowlock.meta ((true));
 
--- A lease lives while its beat does not expire; renewals touch nothing but the beat.
-CREATE TABLE rowlock.beat (
+-- A lease lives until its heartbeat expires. A renewal updates the heartbeat alone.
+CREATE TABLE rowlock.heartbeat (
     token   bigint PRIMARY KEY,
     expires timestamptz NOT NULL,
     stop    boolean NOT NULL DEFAULT false
 );
 
--- Who holds what. Never updated.
+-- One row per lease and name, or per permit. Never updated.
 CREATE TABLE rowlock.lease (
     token    bigint NOT NULL,
     name     text COLLATE "C" NOT NULL,
     n        integer NOT NULL DEFAULT 1,
     mode     text NOT NULL CHECK (mode IN ('exclusive', 'shared', 'permit')),
-    "limit"  integer,                    -- of permits: how many the name has; n numbers those held
+    -- of permits: how many the name has; n numbers the permits of a lease
+    "limit"  integer,
     owner    text,                       -- of the call that acquired it
     host     text,
     pid      bigint,
@@ -48,9 +56,9 @@ CREATE TABLE rowlock.lease (
 );
 CREATE INDEX lease_name ON rowlock.lease (name);
 
--- Who waits for a lease: one ticket a call, a row a name. seen NULL: the ticket's session lock tells
--- whether the waiter lives; else it counts as alive until that instant. called: the number of the roll call
--- that the waiter has not answered (see rowlock.overtake).
+-- Waiters for a lease: one ticket per call, one row per name. alive_until NULL: the session lock of
+-- the ticket shows whether the waiter lives; otherwise the waiter counts as alive until that time.
+-- roll_call: the number of the roll call that the waiter has not answered (see rowlock.overtake).
 CREATE TABLE rowlock.waiter (
     ticket  bigint NOT NULL,
     name    text COLLATE "C" NOT NULL,
@@ -63,35 +71,39 @@ CREATE TABLE rowlock.waiter (
     command text,
     note    text,
     since   timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
-    seen    timestamptz,
-    called  bigint,
+    alive_until timestamptz,
+    roll_call  bigint,
     PRIMARY KEY (name, ticket)
 );
 CREATE INDEX waiter_ticket ON rowlock.waiter (ticket);
 CREATE INDEX waiter_owner ON rowlock.waiter (owner);
 
--- These come and go with every lease, and whoever looks reads past the dead rows: they must not pile
--- up, and must never be read in sequence. The planner would do that with a table of a few pages,
--- so these begin with some more, and are never cut short.
-ALTER TABLE rowlock.lease SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+-- These tables change with every lease, and every query reads past dead rows: dead rows must not
+-- pile up, and the tables must never be read by a sequential scan. The planner chooses one for a
+-- table of a few pages, so these tables start with more pages and are never truncated.
+ALTER TABLE rowlock.lease
+    SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
                                vacuum_truncate = false);
-ALTER TABLE rowlock.beat SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+ALTER TABLE rowlock.heartbeat
+    SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
                               vacuum_truncate = false);
-ALTER TABLE rowlock.waiter SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+ALTER TABLE rowlock.waiter
+    SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
                                 vacuum_truncate = false);
 INSERT INTO rowlock.lease (token, name, mode, note)
 SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_series(1, 80) n;
 INSERT INTO rowlock.waiter (ticket, name, mode, note)
 SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_series(1, 80) n;
-INSERT INTO rowlock.beat (token, expires) SELECT -n, '-infinity' FROM pg_catalog.generate_series(1, 3200) n;
+INSERT INTO rowlock.heartbeat (token, expires) SELECT -n, '-infinity'
+    FROM pg_catalog.generate_series(1, 3200) n;
 DELETE FROM rowlock.lease WHERE token < 0;
 DELETE FROM rowlock.waiter WHERE ticket < 0;
-DELETE FROM rowlock.beat WHERE token < 0;
+DELETE FROM rowlock.heartbeat WHERE token < 0;
 
 -- Tokens and tickets. A restored dump, or a standby that lagged and was promoted, would draw old
 -- numbers again. So numbers are drawn only while lifted_for shows that the sequence was lifted for
--- this start of the server, this database and this row of origin. A restore writes a new row, and
--- a sequence keeps its value when a transaction rolls back. See rowlock.lift_numbers.
+-- this start of the server, this database and this row of origin. A restore writes a new row, and a
+-- sequence keeps its value when a transaction rolls back. See rowlock.lift_numbers.
 CREATE SEQUENCE rowlock.number;
 CREATE SEQUENCE rowlock.lifted;      -- every number is greater
 CREATE SEQUENCE rowlock.lifted_for;  -- the origin, as the view lift computes it
@@ -101,84 +113,96 @@ CREATE TABLE rowlock.origin (
 CREATE UNIQUE INDEX origin_one_row ON rowlock.origin ((true));
 INSERT INTO rowlock.origin (boot) VALUES (pg_catalog.clock_timestamp()) ON CONFLICT DO NOTHING;
 
--- One row, which the draws and rowlock.lift_numbers share. The numbers are valid while lifted_for = origin.
+-- One row, which both the draws and rowlock.lift_numbers read. Numbers are valid while lifted_for =
+-- origin.
 CREATE VIEW rowlock.lift AS
 SELECT pg_catalog.hashint8extended(
            (extract(epoch FROM pg_catalog.pg_postmaster_start_time())::numeric * 1000000.0)::bigint,
            (o.xmin::text::bigint << 32)
-               | (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())::bigint)
+               | (SELECT d.oid FROM pg_catalog.pg_database d
+                  WHERE d.datname = pg_catalog.current_database())::bigint)
            & 9223372036854775807 | 1::bigint AS origin,
        f.last_value AS lifted_for, l.last_value AS floor
   FROM rowlock.origin o, rowlock.lifted_for f, rowlock.lifted l;
 
--- The 64-bit number of a name: PostgreSQL's own 64-bit hash of its bytes, with a seed (the bytes
--- "rowlock" as a number), so that it meets no other program's advisory locks by accident. Technique
--- native locks it by pg_advisory_xact_lock. SHA-256 would cost more than that lock itself.
+-- The 64-bit key of a name: PostgreSQL's own 64-bit hash of its bytes, with a seed (the bytes
+-- "rowlock" as a number), so that it does not collide with other programs' advisory locks by
+-- accident. Technique native locks the key by pg_advisory_xact_lock. SHA-256 would cost more than
+-- that lock itself.
 CREATE FUNCTION rowlock.key(name text) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
     SELECT pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)
 $$;
 COMMENT ON FUNCTION rowlock.key(text) IS
-    'The number of a name, as it stands in pg_locks: locktype advisory, objsubid 1, classid::bigint << 32 | objid::bigint.';
+    'Returns the advisory lock key of a name. In pg_locks: locktype advisory, objsubid 1, key = '
+    'classid::bigint << 32 | objid::bigint.';
 
--- Says why no lock can be had here, or returns: a standby's locks exclude nobody; a transaction
--- above READ COMMITTED may not see what the lock waited for; names are 1 to 255 bytes.
+-- Raises an error if a lock here would be unsafe. Locks on a standby exclude no other session; a
+-- transaction above READ COMMITTED may not see the changes of the previous holder; names have 1 to
+-- 255 bytes.
 CREATE FUNCTION rowlock.check_use(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.pg_is_in_recovery() THEN
-        RAISE EXCEPTION 'rowlock: this server is a standby: no lock here would exclude anybody'
+        RAISE EXCEPTION
+            'rowlock: this server is a standby: locks here would not exclude other sessions'
             USING ERRCODE = 'RL002';
-    ELSIF pg_catalog.current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-        RAISE EXCEPTION 'rowlock: a transaction at % may not see what the lock waited for',
+    ELSIF pg_catalog.current_setting('transaction_isolation') NOT IN ('read committed',
+                                                                      'read uncommitted') THEN
+        RAISE EXCEPTION
+            'rowlock: a transaction at % may not see the changes of the previous lock holder',
                         pg_catalog.upper(pg_catalog.current_setting('transaction_isolation'))
             USING ERRCODE = 'RL001', HINT = 'Begin it with BEGIN ISOLATION LEVEL READ COMMITTED.';
-    ELSIF name IS NULL OR pg_catalog.octet_length(pg_catalog.convert_to(name, 'UTF8')) NOT BETWEEN 1 AND 255 THEN
-        RAISE EXCEPTION 'rowlock: a name has 1 to 255 bytes of UTF-8'
+    ELSIF name IS NULL
+          OR pg_catalog.octet_length(pg_catalog.convert_to(name, 'UTF8')) NOT BETWEEN 1 AND 255 THEN
+        RAISE EXCEPTION 'rowlock: a name must have 1 to 255 bytes of UTF-8'
             USING ERRCODE = 'RL003';
     END IF;
 END $$;
 
--- 0: no lease is in the way; 3: a live one; 4: none that is live.
--- Exclusive conflicts with every lease, shared with all but shared ones.
+-- Checks for conflicting leases: 0 none; 3 a live one; 4 only expired ones. An exclusive lock
+-- conflicts with every lease, a shared one with all except shared ones.
 CREATE FUNCTION rowlock.look(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT CASE WHEN pg_catalog.count(*) = 0 THEN 0
                         WHEN pg_catalog.bool_or(b.expires > pg_catalog.clock_timestamp()) THEN 3
                         ELSE 4 END
-              FROM rowlock.lease l LEFT JOIN rowlock.beat b ON b.token = l.token
+              FROM rowlock.lease l LEFT JOIN rowlock.heartbeat b ON b.token = l.token
              WHERE l.name = look.name AND (NOT look.shared OR l.mode <> 'shared'));
 END $$;
 
--- Removes the lease of this token if it has expired, or has no beat. Returns the lease rows removed.
--- Waits for a renewal or a fence that is under way.
+-- Removes the lease of this token if it has expired or has no heartbeat. Returns the number of
+-- lease rows removed. Waits for a renewal or a fence in progress.
 CREATE FUNCTION rowlock.sweep(token bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     removed bigint := 0;
 BEGIN
-    DELETE FROM rowlock.beat b WHERE b.token = sweep.token AND b.expires <= pg_catalog.clock_timestamp();
-    IF FOUND OR NOT EXISTS (SELECT FROM rowlock.beat b WHERE b.token = sweep.token) THEN
+    DELETE FROM rowlock.heartbeat b
+     WHERE b.token = sweep.token AND b.expires <= pg_catalog.clock_timestamp();
+    IF FOUND OR NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = sweep.token) THEN
         DELETE FROM rowlock.lease l WHERE l.token = sweep.token;
         GET DIAGNOSTICS removed = ROW_COUNT;
     END IF;
     RETURN removed;
 END $$;
 
--- The names of one call, as the library packs them: HEX(name):x|s:token, joined by commas; in the
--- order in which they must be locked.
+-- Unpacks the names of one call from the library's format, HEX(name):x|s:token joined by commas, in
+-- the order in which they must be locked.
 CREATE FUNCTION rowlock.unpack(wants text)
 RETURNS TABLE (name text, shared boolean, token bigint) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN QUERY
         SELECT u.name, u.shared, u.token
-          FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(pg_catalog.split_part(w, ':', 1), 'hex'), 'UTF8') AS name,
+          FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(pg_catalog.split_part(w, ':', 1),
+                                                                 'hex'), 'UTF8') AS name,
                        pg_catalog.split_part(w, ':', 2) = 's' AS shared,
                        pg_catalog.split_part(w, ':', 3)::bigint AS token
                   FROM pg_catalog.unnest(pg_catalog.string_to_array(wants, ',')) w) u
          ORDER BY rowlock.rank(u.name), u.name COLLATE "C";
 END $$;
 
--- The tokens of expired leases that are in the way of these names; none while a live one is.
+-- Returns the tokens of expired leases that conflict with these names; none while a live lease
+-- conflicts.
 CREATE FUNCTION rowlock.expired(wants text) RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN QUERY
@@ -186,17 +210,18 @@ BEGIN
             SELECT l.token, b.expires > pg_catalog.clock_timestamp() AS live
               FROM rowlock.unpack(wants) w
               JOIN rowlock.lease l ON l.name = w.name AND (NOT w.shared OR l.mode <> 'shared')
-              LEFT JOIN rowlock.beat b ON b.token = l.token
+              LEFT JOIN rowlock.heartbeat b ON b.token = l.token
              WHERE w.token = 0)
         SELECT DISTINCT c.token FROM conflict c
          WHERE NOT EXISTS (SELECT FROM conflict d WHERE d.live)
          ORDER BY c.token;
 END $$;
 
--- Removes the expired leases that are in the way of these names. 0: no lease is in the way any more;
--- 3: one is, and nothing was removed. Called while the names are locked. A row that is left is a
--- conflict whatever its clock says: its renewal may be under way. Lock waits last patience_ms.
-CREATE FUNCTION rowlock.clear(wants text, patience_ms bigint) RETURNS integer
+-- Removes the expired leases that conflict with these names. 0: no lease conflicts any more; 3: one
+-- does, and nothing was removed. Called while the names are locked. A remaining row is a conflict
+-- whatever its expiry time, because its renewal may be in progress. Each lock wait lasts at most
+-- limit_ms.
+CREATE FUNCTION rowlock.clear(wants text, limit_ms bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     saved text := pg_catalog.current_setting('lock_timeout');
@@ -205,7 +230,7 @@ BEGIN
         RETURN 3;
     END IF;
     BEGIN
-        PERFORM pg_catalog.set_config('lock_timeout', greatest(patience_ms, 1)::text, true);
+        PERFORM pg_catalog.set_config('lock_timeout', greatest(limit_ms, 1)::text, true);
         PERFORM rowlock.sweep(e) FROM rowlock.expired(wants) e;
         PERFORM FROM rowlock.unpack(wants) w
                 JOIN rowlock.lease l ON l.name = w.name AND (NOT w.shared OR l.mode <> 'shared')
@@ -220,69 +245,79 @@ BEGIN
     END;
 END $$;
 
--- Locks beneath one's own lease: the lease's row stands for the name. 0, 1 (patient is false and
--- another transaction under the same token has it) or 8.
-CREATE FUNCTION rowlock.take_own(name text, shared boolean, token bigint, patient boolean)
+-- Locks the row of the caller's own lease in place of the name. Returns 0, 1 (may_wait is false and
+-- another transaction with the same token holds it) or 8.
+CREATE FUNCTION rowlock.lock_own_lease(name text, shared boolean, token bigint, may_wait boolean)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF shared AND patient THEN
-        PERFORM FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+    IF shared AND may_wait THEN
+        PERFORM FROM rowlock.lease l
+            WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
                  AND l.mode <> 'permit' FOR SHARE;
     ELSIF shared THEN
-        PERFORM FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+        PERFORM FROM rowlock.lease l
+            WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
                  AND l.mode <> 'permit' FOR SHARE SKIP LOCKED;
-    ELSIF patient THEN
-        PERFORM FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+    ELSIF may_wait THEN
+        PERFORM FROM rowlock.lease l
+            WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
                  AND l.mode = 'exclusive' FOR UPDATE;
     ELSE
-        PERFORM FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+        PERFORM FROM rowlock.lease l
+            WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
                  AND l.mode = 'exclusive' FOR UPDATE SKIP LOCKED;
     END IF;
     IF FOUND THEN
         RETURN 0;
     END IF;
-    PERFORM FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+    PERFORM FROM rowlock.lease l
+        WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
              AND (l.mode = 'exclusive' OR shared AND l.mode = 'shared');
-    RETURN CASE WHEN FOUND AND NOT patient THEN 1 ELSE 8 END;
+    RETURN CASE WHEN FOUND AND NOT may_wait THEN 1 ELSE 8 END;
 END $$;
 
--- One name: T, or the own lease in its place.
-CREATE FUNCTION rowlock.take_one(name text, shared boolean, token bigint, patient boolean)
+-- Locks one name: takes the name lock, or locks the row of the caller's own lease.
+CREATE FUNCTION rowlock.lock_name(name text, shared boolean, token bigint, may_wait boolean)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF token <> 0 THEN
-        RETURN rowlock.take_own(name, shared, token, patient);
-    ELSIF patient THEN
-        RETURN rowlock.take(name, shared);
+        RETURN rowlock.lock_own_lease(name, shared, token, may_wait);
+    ELSIF may_wait THEN
+        RETURN rowlock.name_lock(name, shared);
     END IF;
-    RETURN rowlock.try_take(name, shared);
+    RETURN rowlock.try_name_lock(name, shared);
 END $$;
 
--- lock_timeout for one wait, up to `until` (NULL: for ever). Under 1 ms would mean for ever.
+-- Sets lock_timeout for one wait, up to `until` (NULL: no limit). Values under 1 ms would mean no
+-- limit.
 CREATE FUNCTION rowlock.limit_wait(until timestamptz) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM pg_catalog.set_config('lock_timeout',
         CASE WHEN until IS NULL THEN '0'
              ELSE greatest(1, least(2147483647,
-                      pg_catalog.ceil(extract(epoch FROM until - pg_catalog.clock_timestamp())::numeric * 1000.0)))::bigint::text END,
+                      pg_catalog.ceil(extract(epoch FROM until
+                                              - pg_catalog.clock_timestamp())::numeric
+                                                  * 1000.0)))::bigint::text END,
         true);
 END $$;
 
 CREATE FUNCTION rowlock.after(wait_ms bigint) RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN CASE WHEN wait_ms >= 0 THEN
-        pg_catalog.clock_timestamp() + least(wait_ms, 2147483647)::double precision * interval '1 ms' END;
+        pg_catalog.clock_timestamp() + least(wait_ms,
+                                             2147483647)::double precision * interval '1 ms' END;
 END $$;
 
--- Locks more names in the transaction that is open, all or none: whatever but 0 comes back, the
--- transaction and its earlier locks are as they were. After T a lease is waited for as long as
--- wait_ms and lease_ms both allow. sweep 0: expired leases are not removed in here, but reported.
+-- Locks additional names in an open transaction, all or none: with any status other than 0, the
+-- transaction and its earlier locks are unchanged. After the name locks it waits for leases as long
+-- as wait_ms and lease_ms both allow. sweep 0: expired leases are not removed in this transaction,
+-- but reported.
 CREATE FUNCTION rowlock.lock(wants text, wait_ms bigint, lease_ms bigint, sweep integer,
                              OUT status integer, OUT name text, OUT stays integer, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     deadline constant timestamptz := rowlock.after(wait_ms);
-    patient constant boolean := wait_ms <> 0;
+    may_wait constant boolean := wait_ms <> 0;
     saved constant text := pg_catalog.current_setting('lock_timeout');
     want record;
     until timestamptz;
@@ -295,7 +330,7 @@ BEGIN
             name := want.name;
             PERFORM rowlock.check_use(name);
         END LOOP;
-        IF NOT patient THEN
+        IF NOT may_wait THEN
             SELECT f.status, f.name INTO status, name FROM rowlock.leased(wants) f;
             IF status = 3 OR status = 4 AND sweep = 0 THEN
                 RAISE EXCEPTION 'rowlock: leased' USING ERRCODE = 'RL100';
@@ -303,8 +338,9 @@ BEGIN
         END IF;
         FOR want IN SELECT * FROM rowlock.unpack(wants) LOOP
             name := want.name;
-            PERFORM rowlock.limit_wait(CASE WHEN patient THEN deadline ELSE pg_catalog.clock_timestamp() END);
-            status := rowlock.take_one(want.name, want.shared, want.token, patient);
+            PERFORM rowlock.limit_wait(CASE WHEN may_wait THEN deadline
+                                       ELSE pg_catalog.clock_timestamp() END);
+            status := rowlock.lock_name(want.name, want.shared, want.token, may_wait);
             IF status <> 0 THEN
                 RAISE EXCEPTION 'rowlock: not locked' USING ERRCODE = 'RL100';
             END IF;
@@ -313,10 +349,10 @@ BEGIN
         LOOP
             SELECT f.status, f.name INTO status, name FROM rowlock.leased(wants) f;
             IF status = 4 AND sweep <> 0 THEN
-                status := rowlock.clear(wants, CASE WHEN patient THEN 1500 ELSE 1 END);
+                status := rowlock.clear(wants, CASE WHEN may_wait THEN 1500 ELSE 1 END);
             END IF;
             EXIT WHEN status = 0;
-            IF status = 4 OR NOT patient OR pg_catalog.clock_timestamp() >= until THEN
+            IF status = 4 OR NOT may_wait OR pg_catalog.clock_timestamp() >= until THEN
                 RAISE EXCEPTION 'rowlock: leased' USING ERRCODE = 'RL100';
             END IF;
             PERFORM pg_catalog.pg_sleep(greatest(0, least(pause, coalesce(
@@ -330,7 +366,7 @@ BEGIN
             detail := CASE WHEN status = 6 THEN rowlock.leftover(name)
                            WHEN status IN (1, 3, 4) THEN rowlock.holder(name) END;
         WHEN lock_not_available THEN
-            status := CASE WHEN patient THEN 2 ELSE 1 END;
+            status := CASE WHEN may_wait THEN 2 ELSE 1 END;
             detail := rowlock.holder(name);
         WHEN query_canceled THEN
             status := 7;
@@ -344,7 +380,7 @@ BEGIN
     END;
 END $$;
 
--- The first of these names that a lease is in the way of, a live lease before an expired one.
+-- Returns the first of these names with a conflicting lease, a live lease before an expired one.
 CREATE FUNCTION rowlock.leased(wants text, OUT status integer, OUT name text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -362,8 +398,9 @@ BEGIN
     END LOOP;
 END $$;
 
--- The locks of a transaction that the library has just begun: T of every name, then the look. Does
--- not sweep, does not wait for a lease, and guards nothing: whatever but 0 means ROLLBACK.
+-- Locks for a transaction that the library has just begun: the name lock of every name, then the
+-- check for leases. It does not sweep, does not wait for a lease and has no savepoint: any status
+-- other than 0 requires ROLLBACK.
 CREATE FUNCTION rowlock.begin_lock(wants text, wait_ms bigint, OUT status integer, OUT name text,
                                    OUT stays integer, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -379,7 +416,7 @@ BEGIN
         IF wait_ms <> 0 THEN
             PERFORM rowlock.limit_wait(deadline);
         END IF;
-        status := rowlock.take_one(name, want.shared, want.token, wait_ms <> 0);
+        status := rowlock.lock_name(name, want.shared, want.token, wait_ms <> 0);
         IF status <> 0 THEN
             detail := CASE WHEN status = 6 THEN rowlock.leftover(name) END;
             RETURN;
@@ -389,7 +426,7 @@ BEGIN
     PERFORM pg_catalog.set_config('lock_timeout', saved, true);
 END $$;
 
--- The same for one name, where the short way (rowlock.begin_one) does not do.
+-- The same for one name, where the fast path (rowlock.begin_one) does not apply.
 CREATE FUNCTION rowlock.begin_rare(name text, wait_ms bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -403,5 +440,6 @@ BEGIN
     RETURN answer.status;
 END $$;
 
-INSERT INTO rowlock.meta (version, technique, owned) VALUES (1, 'none', false) ON CONFLICT DO NOTHING;
+INSERT INTO rowlock.meta (version, technique, owned) VALUES (1, 'none', false)
+    ON CONFLICT DO NOTHING;
 UPDATE rowlock.meta SET version = 1;

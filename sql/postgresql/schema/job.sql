@@ -1,18 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Jobs: what exactly one node of a farm does when it is due. The nodes know the schedules and the commands;
--- here is only what has become of them. A job is claimed with the lease of job:NAME, in one transaction
--- (dialect.h, job_claim). Instants are milliseconds since 1970 UTC; 9223372036854775807: never.
--- Whoever locks several rows of these: lease, job, run, in this order.
+-- Jobs: commands that exactly one node of a farm runs when they are due. The nodes know schedules
+-- and commands; the database records only due times and runs. A job is claimed together with the
+-- lease of job:NAME, in one transaction (dialect.h, job_claim). Times are milliseconds since 1970
+-- UTC; 9223372036854775807: never. Lock order of rows: lease, job, run.
 
 CREATE TABLE rowlock.job (
     name text COLLATE "C" PRIMARY KEY,
-    version bigint NOT NULL,             -- another with every change
-    schedule text NOT NULL,              -- as the node that changed the row was told it
-    due bigint NOT NULL,                 -- the next instant that nobody has claimed
-    last bigint NOT NULL DEFAULT 0,      -- the one that was claimed last,
-    repeats integer NOT NULL DEFAULT 0,  -- how often it was repeated,
-    failed bigint NOT NULL DEFAULT 0,    -- when its run failed, or was found not to start; 0: neither
-    running bigint NOT NULL DEFAULT 0    -- the token of its run, also of one that was lost or not started,
+    version bigint NOT NULL,             -- increases with every change
+    schedule text NOT NULL,              -- as configured on the node that changed the row
+    due bigint NOT NULL,                 -- the next due time that no node has claimed
+    last bigint NOT NULL DEFAULT 0,      -- the due time that was claimed last,
+    repeats integer NOT NULL DEFAULT 0,  -- the number of its repetitions,
+    failed bigint NOT NULL DEFAULT 0,    -- when its run failed or did not start; 0: neither
+    -- the token of its run, also of one that was lost or not started,
+    running bigint NOT NULL DEFAULT 0
                                          -- until the next claim settles it; 0: it has ended
 );
 
@@ -21,34 +22,39 @@ CREATE TABLE rowlock.run (
     job text COLLATE "C" NOT NULL,
     node text NOT NULL,
     pid bigint NOT NULL,
-    due bigint NOT NULL,                 -- the instant it is for
+    due bigint NOT NULL,                 -- the due time of the run
     repeats integer NOT NULL,
     started bigint NOT NULL,
-    taken_until bigint NOT NULL,               -- the name stays taken until then, though it ends before
+    taken_until bigint NOT NULL,               -- minimum hold: the name stays taken until then
     finished bigint NOT NULL DEFAULT 0,
     outcome text NOT NULL DEFAULT 'running'
         CHECK (outcome IN ('running', 'done', 'failed', 'timed out', 'broken', 'lost', 'late',
                            'not started')),
-    exit integer NOT NULL DEFAULT 0,     -- 128 + N: ended by signal N
+    exit integer NOT NULL DEFAULT 0,     -- 128 + N: terminated by signal N
     output text
 );
 CREATE INDEX run_job ON rowlock.run (job, token);
 
 CREATE FUNCTION rowlock.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$
-    SELECT pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())::numeric * 1000.0)::bigint
+    SELECT pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp())::numeric
+                            * 1000.0)::bigint
 $$;
 
--- The run before left no lease: `former` is its token, 0: there is none; `outcome`: what became of it.
-CREATE FUNCTION rowlock.bury_run(former bigint, outcome text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+-- Records the end of the previous run that has no lease any more. `former` is its token, 0: there
+-- is none; `outcome`: its result.
+CREATE FUNCTION rowlock.bury_run(former bigint, outcome text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     UPDATE rowlock.run r SET outcome = bury_run.outcome, finished = rowlock.now_ms()
      WHERE r.token = former AND r.outcome IN ('running', 'broken');
 END $$;
 
--- In the transaction that grants the lease `token`: 1, the row was still of that version (0: there was
--- none) and is advanced, or this was done before; 0, another was faster, or `instant` is still to come.
-CREATE FUNCTION rowlock.claim_job(name text, token bigint, version bigint, schedule text, instant bigint,
-                                  due bigint, repeats integer, former bigint, outcome text, node text,
+-- Claims a run, in the transaction that grants the lease `token`. 1: the row still had that version
+-- (0: there was no row) and is advanced, or this call was made before. 0: another node was faster,
+-- or `instant` is in the future.
+CREATE FUNCTION rowlock.claim_job(name text, token bigint, version bigint, schedule text,
+                                  instant bigint, due bigint, repeats integer, former bigint,
+                                  outcome text, node text,
                                   pid bigint, at_least bigint, history integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -59,8 +65,9 @@ BEGIN
         VALUES (claim_job.name, 0, claim_job.schedule, claim_job.instant) ON CONFLICT DO NOTHING;
     END IF;
     UPDATE rowlock.job j
-       SET version = j.version + 1, schedule = claim_job.schedule, due = claim_job.due, last = claim_job.instant,
-           repeats = claim_job.repeats, failed = 0, running = claim_job.token
+       SET version = j.version + 1, schedule = claim_job.schedule, due = claim_job.due,
+           last = claim_job.instant, repeats = claim_job.repeats, failed = 0,
+           running = claim_job.token
      WHERE j.name = claim_job.name AND j.version = claim_job.version
        AND claim_job.instant <= rowlock.now_ms();
     IF NOT FOUND THEN
@@ -79,12 +86,14 @@ BEGIN
     RETURN 1;
 END $$;
 
--- Is there no lease of this token, or is it expired, and gone now? A renewal that is under way must not find
--- it. Never waits: whoever has its rows ends it himself, or keeps it.
+-- Returns true if this token has no lease, or had an expired one that is removed now; a renewal in
+-- progress must not find it. Never waits: a session that has the rows locked ends the lease itself,
+-- or keeps it.
 CREATE FUNCTION rowlock.end_expired(token bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    PERFORM FROM rowlock.beat b
-      WHERE b.token = end_expired.token AND b.expires <= pg_catalog.clock_timestamp() FOR UPDATE SKIP LOCKED;
+    PERFORM FROM rowlock.heartbeat b
+      WHERE b.token = end_expired.token
+        AND b.expires <= pg_catalog.clock_timestamp() FOR UPDATE SKIP LOCKED;
     IF FOUND THEN
         PERFORM FROM rowlock.lease l WHERE l.token = end_expired.token FOR UPDATE SKIP LOCKED;
         IF FOUND THEN
@@ -94,11 +103,11 @@ BEGIN
     RETURN NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = end_expired.token);
 END $$;
 
--- Writes down the schedule and what is due, where nothing is claimed; and what became of the run before. A run
--- that was not started stays the job's: it is to be claimed again.
--- 1, or 0: another was faster, or the lease of that run lives.
-CREATE FUNCTION rowlock.plan_job(name text, version bigint, schedule text, due bigint, former bigint,
-                                 outcome text) RETURNS integer
+-- Records the schedule and the due time where no run is claimed, and the result of the previous
+-- run. A run that was not started stays with the job, so that it is claimed again. Returns 1, or 0:
+-- another node was faster, or the lease of that run lives.
+CREATE FUNCTION rowlock.plan_job(name text, version bigint, schedule text, due bigint,
+                                 former bigint, outcome text) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF plan_job.version = 0 THEN
@@ -122,10 +131,11 @@ BEGIN
     RETURN 1;
 END $$;
 
--- Ends a run and its lease: 0; 8, the lease was gone, and the history alone says how the run ended; 14, it
--- was broken. Done twice it says the same again. The job keeps the token of a run that was lost or not started:
--- the next claim repeats it. Its name is free at once.
-CREATE FUNCTION rowlock.finish_job(token bigint, outcome text, exit integer, output text) RETURNS integer
+-- Records the end of a run and ends its lease. 0: done; 8: the lease was lost, and only the history
+-- records the end; 14: it was broken. A repeated call returns the same. The job keeps the token of
+-- a run that was lost or not started: the next claim repeats it. Its name is free at once.
+CREATE FUNCTION rowlock.finish_job(token bigint, outcome text, exit integer, output text)
+RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     now_ms bigint;
@@ -134,54 +144,64 @@ DECLARE
     ended rowlock.run;
 BEGIN
     PERFORM rowlock.make_durable();
-    SELECT b.stop INTO stop FROM rowlock.beat b WHERE b.token = finish_job.token FOR UPDATE;
+    SELECT b.stop INTO stop FROM rowlock.heartbeat b WHERE b.token = finish_job.token FOR UPDATE;
     now_ms := rowlock.now_ms();
     SELECT * INTO ended FROM rowlock.run r WHERE r.token = finish_job.token;
-    IF stop IS NULL OR NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = finish_job.token) THEN
+    IF stop IS NULL OR NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = finish_job.token)
+        THEN
         IF ended.outcome IN ('done', 'failed', 'timed out', 'not started') OR ended.outcome = 'lost'
-           AND EXISTS (SELECT FROM rowlock.job j WHERE j.name = ended.job AND j.running = ended.token) THEN
+           AND EXISTS (SELECT FROM rowlock.job j
+                       WHERE j.name = ended.job AND j.running = ended.token) THEN
             RETURN 0;                    -- recorded before: the reply was lost
         END IF;
         UPDATE rowlock.run r
            SET outcome = CASE WHEN r.outcome = 'broken' THEN r.outcome
-                              WHEN finish_job.outcome = 'not started' THEN finish_job.outcome ELSE 'late' END,
+                              WHEN finish_job.outcome = 'not started' THEN finish_job.outcome
+                              ELSE 'late' END,
                finished = now_ms, exit = finish_job.exit, output = finish_job.output
          WHERE r.token = finish_job.token AND r.outcome IN ('running', 'lost', 'broken');
-        UPDATE rowlock.job j SET version = j.version + 1 -- whoever has judged it before judges again
-         WHERE finish_job.outcome = 'not started' AND j.name = ended.job AND j.running = finish_job.token;
+        -- a node that decided before this must decide again
+        UPDATE rowlock.job j SET version = j.version + 1
+         WHERE finish_job.outcome = 'not started' AND j.name = ended.job
+           AND j.running = finish_job.token;
         RETURN CASE WHEN ended.outcome = 'broken' THEN 14
-                    WHEN ended.outcome IN ('running', 'lost') AND finish_job.outcome = 'not started' THEN 0
+                    WHEN ended.outcome IN ('running', 'lost')
+                         AND finish_job.outcome = 'not started' THEN 0
                     ELSE 8 END;
     ELSIF ended.outcome IN ('done', 'failed', 'timed out') THEN
-        RETURN 0;                        -- the reply was lost; the name stays taken for a time
+        -- the reply was lost; the minimum hold of the name still applies
+        RETURN 0;
     END IF;
     IF ended.taken_until > now_ms AND NOT stop AND NOT pending THEN
-        UPDATE rowlock.beat b SET expires = pg_catalog.to_timestamp(ended.taken_until::numeric / 1000.0)
+        UPDATE rowlock.heartbeat b
+           SET expires = pg_catalog.to_timestamp(ended.taken_until::numeric / 1000.0)
          WHERE b.token = finish_job.token;
     ELSE
         PERFORM rowlock.remove_lease(finish_job.token);
     END IF;
     UPDATE rowlock.job j
-       SET version = j.version + 1, running = CASE WHEN pending AND NOT stop THEN j.running ELSE 0 END,
+       SET version = j.version + 1, running = CASE WHEN pending AND NOT stop THEN j.running
+           ELSE 0 END,
            failed = CASE WHEN finish_job.outcome IN ('done', 'lost') OR stop THEN 0 ELSE now_ms END
      WHERE j.name = ended.job AND j.running = finish_job.token;
     UPDATE rowlock.run r
        SET outcome = CASE WHEN stop THEN 'broken' ELSE finish_job.outcome END, finished = now_ms,
            exit = finish_job.exit, output = finish_job.output
      WHERE r.token = finish_job.token;
-    PERFORM rowlock.drop_mark(finish_job.token);
+    PERFORM rowlock.session_unlock(finish_job.token);
     RETURN CASE WHEN stop THEN 14 ELSE 0 END;
 END $$;
 
--- 0 there was none, 1 it is forgotten, 2 it runs.
+-- Returns 0: no such job; 1: deleted; 2: it runs.
 CREATE FUNCTION rowlock.forget_job(name text) RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     running_token bigint;
 BEGIN
-    SELECT j.running INTO running_token FROM rowlock.job j WHERE j.name = forget_job.name COLLATE "C" FOR UPDATE;
+    SELECT j.running INTO running_token FROM rowlock.job j
+     WHERE j.name = forget_job.name COLLATE "C" FOR UPDATE;
     IF NOT FOUND THEN
         RETURN 0;
-    ELSIF EXISTS (SELECT FROM rowlock.beat b
+    ELSIF EXISTS (SELECT FROM rowlock.heartbeat b
                    WHERE b.token = running_token AND b.expires > pg_catalog.clock_timestamp()) THEN
         RETURN 2;
     END IF;

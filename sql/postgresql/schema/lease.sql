@@ -1,44 +1,49 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Leases: grant, renew, release, check, break, and the fence.
 --
--- A lease is granted under T of its names (rowlock.take), in a transaction that commits at once.
--- Nobody steps over an expired lease by reading its clock: it is deleted, and whatever row is left
--- then is in the way, for its renewal may be under way. A lease of exclusive mode conflicts with every
--- other, a shared one with all but shared ones, permits with both, and with permits beyond the limit.
--- Statuses: those of install.sql, and 11 queued, 12 not queued, 13 limits differ, 14 stopped.
+-- A lease is granted under the name locks of its names (rowlock.name_lock), in a transaction that
+-- commits at once. No session ignores an expired lease because of its expiry time alone: it deletes
+-- it, and any row that remains is a conflict, because its renewal may be in progress. An exclusive
+-- lease conflicts with every other, a shared one with all except shared ones, permits with both,
+-- and with permits beyond the limit. Statuses: those of install.sql, and 11 queued, 12 not queued,
+-- 13 limits differ, 14 stopped.
 
--- Numbers -------------------------------------------------------------------------------------------
+-- Numbers -----------------------------------------------------------------------------------------
 
--- Lifts the sequence over everything that may have been drawn where this database was before. The
--- clock: 2^20 numbers a second are more than any server commits. 65536: a statement that found the
--- origin valid may still be drawing, and setval must not go back behind it.
--- No lock outlives this function, however the caller's transaction ends: the rollback of the inner block
--- gives the lock back, and undoes no setval. The lift is noted last, in case the session ends in between.
+-- Lifts the sequence above every number that may have been drawn where this database was before.
+-- The clock gives 2^20 numbers a second, more than any server commits. It adds 65536, because a
+-- statement that found the origin valid may still be drawing, and setval must not go back behind
+-- it. No lock outlives this function, however the caller's transaction ends: the rollback of the
+-- inner block releases the lock, and undoes no setval. The lift is recorded last, in case the
+-- session ends in between.
 CREATE FUNCTION rowlock.lift_numbers() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    seen record;
+    numbers record;
     lifted bigint;
 BEGIN
     PERFORM pg_catalog.pg_advisory_xact_lock(8246125620394091380);
     -- statements after the wait, so that they see what other sessions lifted
-    SELECT o.origin, o.lifted_for, o.floor, n.last_value INTO seen FROM rowlock.lift o, rowlock.number n;
+    SELECT o.origin, o.lifted_for, o.floor, n.last_value INTO numbers
+      FROM rowlock.lift o, rowlock.number n;
     IF NOT FOUND THEN
-        RAISE EXCEPTION 'rowlock: no number can be drawn: the table rowlock.origin is empty'
-            USING ERRCODE = '55000', HINT = 'If no restore is under way: INSERT INTO rowlock.origin DEFAULT VALUES;';
-    ELSIF seen.lifted_for <> seen.origin OR seen.last_value <= seen.floor THEN
-        lifted := greatest(seen.last_value + 65536, seen.floor + 1,
-                           (extract(epoch FROM pg_catalog.clock_timestamp())::numeric * 1048576.0)::bigint);
+        RAISE EXCEPTION 'rowlock: cannot draw a number: the table rowlock.origin is empty'
+            USING ERRCODE = '55000',
+                HINT = 'If no restore is under way: INSERT INTO rowlock.origin DEFAULT VALUES;';
+    ELSIF numbers.lifted_for <> numbers.origin OR numbers.last_value <= numbers.floor THEN
+        lifted := greatest(numbers.last_value + 65536, numbers.floor + 1,
+                           (extract(epoch FROM pg_catalog.clock_timestamp())::numeric
+                            * 1048576.0)::bigint);
         PERFORM pg_catalog.setval('rowlock.number', lifted);
         PERFORM pg_catalog.setval('rowlock.lifted', lifted);
-        PERFORM pg_catalog.setval('rowlock.lifted_for', seen.origin);
+        PERFORM pg_catalog.setval('rowlock.lifted_for', numbers.origin);
     END IF;
     RAISE EXCEPTION 'rowlock: lifted' USING ERRCODE = 'RL100';
 EXCEPTION WHEN SQLSTATE 'RL100' THEN
     NULL;
 END $$;
 
--- A token or a ticket, greater than every one before it: through crashes, restored dumps, standbys.
--- To be called under the last T.
+-- Draws a token or a ticket, greater than every earlier one: after crashes, restored dumps and
+-- failovers too. Called under the last name lock.
 CREATE FUNCTION rowlock.next_number() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     drawn bigint;
@@ -54,16 +59,19 @@ BEGIN
     END LOOP;
 END $$;
 
--- What is wanted, and what is in the way --------------------------------------------------------------
+-- Wanted names and conflicting leases -------------------------------------------------------------
 
--- HEX(name):x|s|p:limit:count, joined by commas; in the order in which the names must be locked.
+-- Unpacks HEX(name):x|s|p:limit:count, joined by commas, in the order in which the names must be
+-- locked.
 CREATE FUNCTION rowlock.unpack_lease(wants text)
-RETURNS TABLE (name text, mode text, "limit" integer, "count" integer) LANGUAGE plpgsql VOLATILE AS $$
+RETURNS TABLE (name text, mode text, "limit" integer, "count" integer)
+    LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN QUERY
         SELECT u.name, u.mode, u."limit", u."count"
           FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(w.part[1], 'hex'), 'UTF8') AS name,
-                       CASE w.part[2] WHEN 'x' THEN 'exclusive' WHEN 's' THEN 'shared' ELSE 'permit' END AS mode,
+                       CASE w.part[2] WHEN 'x' THEN 'exclusive' WHEN 's' THEN 'shared'
+                           ELSE 'permit' END AS mode,
                        CASE w.part[2] WHEN 'p' THEN w.part[3]::integer END AS "limit",
                        CASE w.part[2] WHEN 'p' THEN w.part[4]::integer ELSE 1 END AS "count"
                   FROM (SELECT pg_catalog.string_to_array(x, ':') AS part
@@ -71,15 +79,15 @@ BEGIN
          ORDER BY rowlock.rank(u.name), u.name COLLATE "C";
 END $$;
 
--- 0: no lease is in the way of these names; 3: one is, `number` the token that ends first; 4: only
--- expired ones are; 13: permits with another limit are held. by_clock false: every row counts, for
--- what is left after a sweep lives.
+-- Checks for conflicting leases. 0: none; 3: a live one, and `number` is the token that expires
+-- first; 4: only expired ones; 13: permits with another limit are held. by_clock false: every row
+-- counts as live, since a row that survived a sweep may be renewed.
 CREATE FUNCTION rowlock.look_lease(wants text, by_clock boolean, OUT status integer, OUT name text,
                                    OUT number bigint, OUT expires timestamptz, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     want record;
-    seen record;
+    conflicts record;
 BEGIN
     status := 0;
     FOR want IN SELECT * FROM rowlock.unpack_lease(wants) LOOP
@@ -87,37 +95,45 @@ BEGIN
                pg_catalog.count(*) FILTER (WHERE r.live) AS live,
                pg_catalog.count(*) FILTER (WHERE r.alike) AS permits,
                pg_catalog.count(*) FILTER (WHERE r.alike AND r.live) AS live_permits,
-               pg_catalog.max(r."limit") FILTER (WHERE r.live AND r."limit" <> want."limit") AS other_limit,
+               pg_catalog.max(r."limit") FILTER (WHERE r.live AND r."limit" <> want."limit")
+                   AS other_limit,
                pg_catalog.count(*) FILTER (WHERE r."limit" <> want."limit") AS other_limits,
                pg_catalog.min(r.expires) FILTER (WHERE r.live) AS expires,
-               (pg_catalog.array_agg(r.token ORDER BY r.expires, r.token) FILTER (WHERE r.live))[1] AS token
-          INTO seen
-          FROM (SELECT l.token, l."limit", b.expires, want.mode = 'permit' AND l.mode = 'permit' AS alike,
-                       NOT by_clock OR coalesce(b.expires > pg_catalog.clock_timestamp(), false) AS live
-                  FROM rowlock.lease l LEFT JOIN rowlock.beat b ON b.token = l.token
+               (pg_catalog.array_agg(r.token ORDER BY r.expires, r.token) FILTER (WHERE r.live))[1]
+                   AS token
+          INTO conflicts
+          FROM (SELECT l.token, l."limit", b.expires,
+                want.mode = 'permit' AND l.mode = 'permit' AS alike,
+                       NOT by_clock
+                           OR coalesce(b.expires > pg_catalog.clock_timestamp(), false) AS live
+                  FROM rowlock.lease l LEFT JOIN rowlock.heartbeat b ON b.token = l.token
                  WHERE l.name = want.name AND NOT (want.mode = 'shared' AND l.mode = 'shared')) r;
-        IF seen.other_limit IS NOT NULL THEN
+        IF conflicts.other_limit IS NOT NULL THEN
             status := 13;
-            detail := pg_catalog.format('it is held with limit %s, and limit %s is asked for', seen.other_limit, want."limit");
-        ELSIF seen.live > seen.live_permits OR want.mode = 'permit' AND seen.live_permits + want."count" > want."limit" THEN
+            detail := pg_catalog.format('it is held with limit %s, but limit %s was requested',
+                                        conflicts.other_limit, want."limit");
+        ELSIF conflicts.live > conflicts.live_permits OR want.mode = 'permit'
+              AND conflicts.live_permits + want."count" > want."limit" THEN
             status := 3;
-        ELSIF seen.rows > seen.permits OR want.mode = 'permit' AND seen.permits + want."count" > want."limit"
-              OR seen.other_limits > 0 THEN -- expired, but a renewal may be under way
+        ELSIF conflicts.rows > conflicts.permits OR want.mode = 'permit'
+              AND conflicts.permits + want."count" > want."limit"
+              OR conflicts.other_limits > 0 THEN -- expired, but a renewal may be in progress
             status := greatest(status, 4);
             CONTINUE;
         ELSE
             CONTINUE;
         END IF;
         name := want.name;
-        number := seen.token;
-        expires := seen.expires;
+        number := conflicts.token;
+        expires := conflicts.expires;
         RETURN;
     END LOOP;
 END $$;
 
--- Removes the expired leases that are in the way: all of the names' are gathered first and swept in
--- the order of their tokens, under one savepoint. Called under T. Then as look_lease: 0, 3 or 13.
-CREATE FUNCTION rowlock.clear_lease(wants text, patience_ms bigint, OUT status integer, OUT name text,
+-- Removes the conflicting leases that have expired: collects those of all names first and sweeps
+-- them in the order of their tokens, under one savepoint. Called under the name locks. Returns as
+-- look_lease: 0, 3 or 13.
+CREATE FUNCTION rowlock.clear_lease(wants text, limit_ms bigint, OUT status integer, OUT name text,
                                     OUT number bigint, OUT expires timestamptz, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -128,16 +144,18 @@ BEGIN
         RETURN;
     END IF;
     BEGIN
-        PERFORM pg_catalog.set_config('lock_timeout', greatest(patience_ms, 1)::text, true);
+        PERFORM pg_catalog.set_config('lock_timeout', greatest(limit_ms, 1)::text, true);
         FOREACH dead IN ARRAY ARRAY(
             SELECT DISTINCT l.token FROM rowlock.unpack_lease(wants) w
-              JOIN rowlock.lease l ON l.name = w.name AND NOT (w.mode = 'shared' AND l.mode = 'shared')
-              LEFT JOIN rowlock.beat b ON b.token = l.token
+              JOIN rowlock.lease l
+                ON l.name = w.name AND NOT (w.mode = 'shared' AND l.mode = 'shared')
+              LEFT JOIN rowlock.heartbeat b ON b.token = l.token
              WHERE b.token IS NULL OR b.expires <= pg_catalog.clock_timestamp()
              ORDER BY l.token) LOOP
             PERFORM rowlock.sweep(dead);
         END LOOP;
-        SELECT k.* INTO status, name, number, expires, detail FROM rowlock.look_lease(wants, false) k;
+        SELECT k.* INTO status, name, number, expires, detail
+          FROM rowlock.look_lease(wants, false) k;
         IF status <> 0 THEN
             RAISE EXCEPTION 'rowlock: still leased' USING ERRCODE = 'RL100';
         END IF;
@@ -150,12 +168,13 @@ BEGIN
     END;
 END $$;
 
--- The grant ---------------------------------------------------------------------------------------------
+-- The grant ---------------------------------------------------------------------------------------
 
--- T of all names: exclusive for exclusive leases and permits, shared for shared ones where the
--- technique can. Under a shared T the owner is locked too: a call of his whose reply was lost may
--- still be on its way to its COMMIT.
-CREATE FUNCTION rowlock.take_all(wants text, owner text, wait_ms bigint, OUT status integer, OUT name text)
+-- Takes the name locks of all names: exclusive for exclusive leases and permits, shared for shared
+-- leases where the technique has a shared mode. Under a shared name lock it locks the owner too: an
+-- earlier call of that owner, whose reply was lost, may still be about to commit.
+CREATE FUNCTION rowlock.name_lock_all(wants text, owner text, wait_ms bigint, OUT status integer,
+                                      OUT name text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     deadline constant timestamptz := rowlock.after(wait_ms);
@@ -172,11 +191,11 @@ BEGIN
             IF in_common THEN
                 PERFORM pg_catalog.pg_advisory_xact_lock(owner_key);
             END IF;
-            status := rowlock.take(name, in_common);
+            status := rowlock.name_lock(name, in_common);
         ELSIF in_common AND NOT pg_catalog.pg_try_advisory_xact_lock(owner_key) THEN
             status := 1;
         ELSE
-            status := rowlock.try_take(name, in_common);
+            status := rowlock.try_name_lock(name, in_common);
         END IF;
         IF status <> 0 THEN
             RETURN;
@@ -185,18 +204,19 @@ BEGIN
     name := NULL;
 END $$;
 
--- The same with a wait: a time-out is a status. (A try pays for no savepoint.)
-CREATE FUNCTION rowlock.wait_all(wants text, owner text, wait_ms bigint, OUT status integer, OUT name text)
+-- The same with a wait: a timeout is a status. (A try does without the savepoint.)
+CREATE FUNCTION rowlock.wait_all(wants text, owner text, wait_ms bigint, OUT status integer,
+                                 OUT name text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    SELECT t.status, t.name INTO status, name FROM rowlock.take_all(wants, owner, wait_ms) t;
+    SELECT t.status, t.name INTO status, name FROM rowlock.name_lock_all(wants, owner, wait_ms) t;
 EXCEPTION WHEN lock_not_available THEN
     status := 2;
     SELECT w.name INTO name FROM rowlock.unpack_lease(wants) w LIMIT 1;
 END $$;
 
--- The lease that an earlier try of this very call was granted, though its reply was lost; it lasts
--- ttl_ms from now. One that was broken since is given up. NULL: there is none.
+-- Finds the lease that an earlier try of this call was granted, when its reply was lost; it lasts
+-- ttl_ms from now. A lease that was broken since is released. NULL: there is none.
 CREATE FUNCTION rowlock.adopt(wants text, owner text, ttl_ms bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -212,20 +232,22 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- The rows of a lease, beat and identity.
-CREATE FUNCTION rowlock.insert_lease(token bigint, wants text, owner text, ttl_ms bigint, host text, pid bigint,
-                                     command text, note text) RETURNS void
+-- Inserts the rows of a lease: heartbeat and identity.
+CREATE FUNCTION rowlock.insert_lease(token bigint, wants text, owner text, ttl_ms bigint,
+                                     host text, pid bigint, command text, note text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    INSERT INTO rowlock.beat (token, expires)
-    VALUES (insert_lease.token, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms');
+    INSERT INTO rowlock.heartbeat (token, expires)
+    VALUES (insert_lease.token,
+            pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms');
     INSERT INTO rowlock.lease (token, name, n, mode, "limit", owner, host, pid, command, note)
     SELECT insert_lease.token, w.name, n, w.mode, w."limit", insert_lease.owner, insert_lease.host,
            insert_lease.pid, insert_lease.command, insert_lease.note
       FROM rowlock.unpack_lease(wants) w, pg_catalog.generate_series(1, w."count") n;
 END $$;
 
--- What everybody has to do who commits a lease: it must be on disk whatever the role's default.
+-- Every transaction that grants a lease calls this: the grant must be on disk, whatever the role's
+-- default.
 CREATE FUNCTION rowlock.make_durable() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') THEN
@@ -233,13 +255,15 @@ BEGIN
     END IF;
 END $$;
 
--- A lease of all names or of none, in a transaction that has just begun. wait_ms 0: to be committed
--- at once; else the client commits in a second trip, so that who died waiting gets no lease, and who
--- froze there has 2 s. What holds the name, or comes first: `number`. See dialect.h, grant.
-CREATE FUNCTION rowlock.grant_any(wants text, owner text, ttl_ms bigint, wait_ms bigint, ticket bigint,
-                                  session bigint, host text, pid bigint, command text, note text,
-                                  OUT status integer, OUT name text, OUT token bigint, OUT number bigint,
-                                  OUT detail text)
+-- Grants a lease of all names or of none, in a transaction that has just begun. wait_ms 0: the
+-- caller commits it in the same round trip. Otherwise the client commits in a second round trip: a
+-- waiter that died meanwhile is never granted the lease, and one that is frozen has 2 s. `number`:
+-- the conflicting token, or the ticket ahead. See dialect.h, grant.
+CREATE FUNCTION rowlock.grant_any(wants text, owner text, ttl_ms bigint, wait_ms bigint,
+                                  ticket bigint, session bigint, host text, pid bigint,
+                                  command text, note text,
+                                  OUT status integer, OUT name text, OUT token bigint,
+                                  OUT number bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.make_durable();
@@ -250,7 +274,7 @@ BEGIN
         PERFORM pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true);
         SELECT t.status, t.name INTO status, name FROM rowlock.wait_all(wants, owner, wait_ms) t;
     ELSE
-        SELECT t.status, t.name INTO status, name FROM rowlock.take_all(wants, owner, 0) t;
+        SELECT t.status, t.name INTO status, name FROM rowlock.name_lock_all(wants, owner, 0) t;
     END IF;
     token := coalesce(token, rowlock.adopt(wants, owner, ttl_ms));
     IF token IS NOT NULL THEN
@@ -275,29 +299,34 @@ BEGIN
             DELETE FROM rowlock.waiter w WHERE w.ticket = grant_any.ticket;
         END IF;
         IF rowlock.is_own(session) THEN
-            PERFORM rowlock.add_mark(token);
-            PERFORM rowlock.drop_mark(ticket);
+            PERFORM rowlock.session_lock(token);
+            PERFORM rowlock.session_unlock(ticket);
         END IF;
     END IF;
 END $$;
 
--- The same; one name, exclusively, tried at once, with nobody in the way or in the queue, in as few
--- statements as can be. The look and the number are one statement, begun after T was got.
-CREATE FUNCTION rowlock.grant_lease(wants text, owner text, ttl_ms bigint, wait_ms bigint, ticket bigint,
-                                    session bigint, host text, pid bigint, command text, note text,
-                                    OUT status integer, OUT name text, OUT token bigint, OUT number bigint,
-                                    OUT detail text)
+-- The same for one name, exclusively, without waiting, when no lease conflicts and no waiter
+-- queues, in as few statements as possible. The check and the number are one statement, which
+-- starts after the name lock was taken.
+CREATE FUNCTION rowlock.grant_lease(wants text, owner text, ttl_ms bigint, wait_ms bigint,
+                                    ticket bigint, session bigint, host text, pid bigint,
+                                    command text, note text,
+                                    OUT status integer, OUT name text, OUT token bigint,
+                                    OUT number bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     one text;
     lowest bigint;
 BEGIN
-    IF wait_ms = 0 AND ticket = 0 AND pg_catalog.right(wants, 6) = ':x:0:0' AND pg_catalog.strpos(wants, ',') = 0
+    IF wait_ms = 0 AND ticket = 0 AND pg_catalog.right(wants, 6) = ':x:0:0'
+       AND pg_catalog.strpos(wants, ',') = 0
        AND pg_catalog.length(wants) BETWEEN 8 AND 516
        AND pg_catalog.current_setting('transaction_isolation') = 'read committed' THEN
-        one := pg_catalog.convert_from(pg_catalog.decode(pg_catalog.left(wants, -6), 'hex'), 'UTF8');
-        IF rowlock.try_take(one, false) = 0 THEN
-            SELECT pg_catalog.nextval('rowlock.number'), o.floor INTO token, lowest FROM rowlock.lift o
+        one := pg_catalog.convert_from(pg_catalog.decode(pg_catalog.left(wants, -6), 'hex'),
+                                       'UTF8');
+        IF rowlock.try_name_lock(one, false) = 0 THEN
+            SELECT pg_catalog.nextval('rowlock.number'), o.floor INTO token, lowest
+              FROM rowlock.lift o
              WHERE o.lifted_for = o.origin
                AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = one)
                AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = one);
@@ -306,93 +335,109 @@ BEGIN
             IF pg_catalog.current_setting('synchronous_commit') <> 'on' THEN
                 PERFORM rowlock.make_durable();
             END IF;
-            INSERT INTO rowlock.beat (token, expires)
-            VALUES (grant_lease.token, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms');
+            INSERT INTO rowlock.heartbeat (token, expires)
+            VALUES (grant_lease.token,
+                    pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms');
             INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
-            VALUES (grant_lease.token, one, 'exclusive', grant_lease.owner, grant_lease.host, grant_lease.pid,
-                    grant_lease.command, grant_lease.note);
-            status := CASE WHEN session = pg_catalog.pg_backend_pid() AND rowlock.add_mark(token) THEN 0 ELSE 0 END;
+            VALUES (grant_lease.token, one, 'exclusive', grant_lease.owner, grant_lease.host,
+                    grant_lease.pid, grant_lease.command, grant_lease.note);
+            status := CASE WHEN session = pg_catalog.pg_backend_pid()
+                AND rowlock.session_lock(token) THEN 0 ELSE 0 END;
             RETURN;
         END IF;
     END IF;
     SELECT g.* INTO status, name, token, number, detail
-      FROM rowlock.grant_any(wants, owner, ttl_ms, wait_ms, ticket, session, host, pid, command, note) g;
+      FROM rowlock.grant_any(wants, owner, ttl_ms, wait_ms, ticket, session, host, pid, command,
+                             note) g;
 END $$;
 
--- While it is held -----------------------------------------------------------------------------------------
+-- While it is held --------------------------------------------------------------------------------
 
--- 0, 8 lost, 14 broken. By existence, whatever the clock says: whoever takes it over must delete the
--- beat. Never a new row, never earlier than it was. A lease of another name or owner is not the caller's:
--- lost. NULL: any. The lease row is only read, so that a renewal does not wait for a fence.
-CREATE FUNCTION rowlock.renew_lease(token bigint, ttl_ms bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
+-- Renews a lease: 0, 8 lost, 14 broken. The row counts, not the clock: a takeover must delete the
+-- heartbeat. It never inserts a row and never shortens the lease. A lease of another name or owner
+-- counts as lost; NULL: any. The lease row is only read, so that a renewal does not wait for a
+-- fence.
+CREATE FUNCTION rowlock.renew_lease(token bigint, ttl_ms bigint, name text DEFAULT NULL,
+                                    owner text DEFAULT NULL)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.make_durable();
-    UPDATE rowlock.beat b
-       SET expires = greatest(b.expires, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms')
+    UPDATE rowlock.heartbeat b
+       SET expires = greatest(b.expires,
+                              pg_catalog.clock_timestamp() + ttl_ms::double precision *
+                                  interval '1 ms')
      WHERE b.token = renew_lease.token AND NOT b.stop
        AND (renew_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                           WHERE o.token = renew_lease.token AND o.name = renew_lease.name COLLATE "C"
+                           WHERE o.token = renew_lease.token
+                             AND o.name = renew_lease.name COLLATE "C"
                              AND (renew_lease.owner IS NULL OR o.owner = renew_lease.owner)));
     IF FOUND THEN
         RETURN 0;
     END IF;
-    RETURN CASE WHEN EXISTS (SELECT FROM rowlock.beat b WHERE b.token = renew_lease.token)
+    RETURN CASE WHEN EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = renew_lease.token)
                  AND (renew_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                              WHERE o.token = renew_lease.token AND o.name = renew_lease.name COLLATE "C"
+                              WHERE o.token = renew_lease.token
+                                AND o.name = renew_lease.name COLLATE "C"
                                 AND (renew_lease.owner IS NULL OR o.owner = renew_lease.owner)))
                 THEN 14 ELSE 8 END;
 END $$;
 
--- Ends a lease, expired or not; false if it had ended, or is of another name or owner (NULL: any). The
--- beat goes first, as in a sweep.
+-- Ends a lease, expired or not; false if it had ended, or is of another name or owner (NULL: any).
+-- The heartbeat is deleted first, as in a sweep.
 CREATE FUNCTION rowlock.remove_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    DELETE FROM rowlock.beat b
+    DELETE FROM rowlock.heartbeat b
      WHERE b.token = remove_lease.token
        AND (remove_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                           WHERE o.token = remove_lease.token AND o.name = remove_lease.name COLLATE "C"
+                           WHERE o.token = remove_lease.token
+                             AND o.name = remove_lease.name COLLATE "C"
                              AND (remove_lease.owner IS NULL OR o.owner = remove_lease.owner)));
     DELETE FROM rowlock.lease l
      WHERE l.token = remove_lease.token
        AND (remove_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                           WHERE o.token = remove_lease.token AND o.name = remove_lease.name COLLATE "C"
+                           WHERE o.token = remove_lease.token
+                             AND o.name = remove_lease.name COLLATE "C"
                              AND (remove_lease.owner IS NULL OR o.owner = remove_lease.owner)));
     RETURN FOUND;
 END $$;
 
--- 0, 8 lost before. As remove_lease, written out: every lease ends by it. Need not be on disk: after a
--- crash of the server the lease expires.
+-- Releases a lease: 0, or 8 if it was lost before. This is remove_lease written out, because every
+-- lease ends by it. The release need not be on disk: after a crash of the server the lease expires.
 CREATE FUNCTION rowlock.release_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
-    DELETE FROM rowlock.beat b
+    DELETE FROM rowlock.heartbeat b
      WHERE b.token = release_lease.token
        AND (release_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                           WHERE o.token = release_lease.token AND o.name = release_lease.name COLLATE "C"
+                           WHERE o.token = release_lease.token
+                             AND o.name = release_lease.name COLLATE "C"
                              AND (release_lease.owner IS NULL OR o.owner = release_lease.owner)));
     DELETE FROM rowlock.lease l
      WHERE l.token = release_lease.token
        AND (release_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                           WHERE o.token = release_lease.token AND o.name = release_lease.name COLLATE "C"
+                           WHERE o.token = release_lease.token
+                             AND o.name = release_lease.name COLLATE "C"
                              AND (release_lease.owner IS NULL OR o.owner = release_lease.owner)));
     RETURN CASE WHEN FOUND THEN 0 ELSE 8 END
-        + CASE WHEN rowlock.drop_mark(token) THEN 0 ELSE 0 END;
+        + CASE WHEN rowlock.session_unlock(token) THEN 0 ELSE 0 END;
 END $$;
 
--- By the clock: 0, 8 or 14; what is left; x, s or p; whose it is.
+-- Returns the state by the clock (0, 8 or 14), the remaining time, the mode (x, s or p) and the
+-- owner.
 CREATE FUNCTION rowlock.check_lease(
     name text, token bigint, OUT status integer, OUT left_ms bigint, OUT mode text, OUT owner text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     SELECT CASE WHEN b.stop THEN 14 ELSE 0 END,
-           pg_catalog.floor(extract(epoch FROM b.expires - pg_catalog.clock_timestamp())::numeric * 1000.0),
+           pg_catalog.floor(extract(epoch FROM b.expires - pg_catalog.clock_timestamp())::numeric
+                            * 1000.0),
            CASE l.mode WHEN 'exclusive' THEN 'x' WHEN 'shared' THEN 's' ELSE 'p' END, l.owner
       INTO status, left_ms, mode, owner
-      FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
-     WHERE l.token = check_lease.token AND l.name = check_lease.name COLLATE "C" AND b.expires > pg_catalog.clock_timestamp()
+      FROM rowlock.lease l JOIN rowlock.heartbeat b ON b.token = l.token
+     WHERE l.token = check_lease.token AND l.name = check_lease.name COLLATE "C"
+       AND b.expires > pg_catalog.clock_timestamp()
      LIMIT 1;
     IF NOT FOUND THEN
         status := 8;
@@ -400,23 +445,28 @@ BEGIN
     END IF;
 END $$;
 
--- Ends leases of a name, all (token 0) or one: at their next renewal, or now. How many. A job that is over has
--- nobody who renews: what was left of its lease (taken_until) goes at once.
-CREATE FUNCTION rowlock.break(name text, token bigint, now boolean) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+-- Breaks leases of a name, all (token 0) or one, at their next renewal or now, and returns how
+-- many. The lease of a finished job has no process that renews it: the rest of its minimum hold
+-- (taken_until) ends at once.
+CREATE FUNCTION rowlock.break(name text, token bigint, now boolean) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     each bigint;
     broken bigint := 0;
 BEGIN
     FOR each IN SELECT DISTINCT l.token FROM rowlock.lease l
-                 WHERE l.name = break.name COLLATE "C" AND break.token IN (0, l.token) ORDER BY l.token LOOP
+                 WHERE l.name = break.name COLLATE "C"
+                   AND break.token IN (0, l.token) ORDER BY l.token LOOP
         IF now OR EXISTS (SELECT FROM rowlock.run r
-                           WHERE r.token = each AND r.outcome IN ('done', 'failed', 'timed out')) THEN
+                           WHERE r.token = each
+                             AND r.outcome IN ('done', 'failed', 'timed out')) THEN
             broken := broken + rowlock.remove_lease(each)::integer;
         ELSE
-            UPDATE rowlock.beat b SET stop = true WHERE b.token = each;
+            UPDATE rowlock.heartbeat b SET stop = true WHERE b.token = each;
             broken := broken + FOUND::integer;
         END IF;
-        UPDATE rowlock.job j SET version = j.version + 1 -- whoever has judged it before judges anew
+        -- a node that decided before this must decide again
+        UPDATE rowlock.job j SET version = j.version + 1
           FROM rowlock.run r
          WHERE r.token = each AND r.outcome = 'running' AND j.name = r.job AND j.running = each;
         UPDATE rowlock.run r SET outcome = 'broken' WHERE r.token = each AND r.outcome = 'running';
@@ -424,11 +474,11 @@ BEGIN
     RETURN broken;
 END $$;
 
--- Holds a lease valid until the caller's transaction ends: whoever wants to end it must delete this
--- row. Existence is validity, no clock. Above READ COMMITTED a row that is gone is an error of the
--- server's; it is caught, for the transaction survives.
-CREATE FUNCTION rowlock.fence(name text, token bigint, limit_ms bigint, OUT status integer, OUT fenced text,
-                              OUT stays integer, OUT detail text)
+-- Keeps a lease valid until the caller's transaction ends: a session that ends the lease
+-- must delete this row. The row alone decides, not the clock. Above READ COMMITTED the server
+-- raises an error for a deleted row; it is caught so that the transaction survives.
+CREATE FUNCTION rowlock.fence(name text, token bigint, limit_ms bigint, OUT status integer,
+                              OUT fenced text, OUT stays integer, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     saved constant text := pg_catalog.current_setting('lock_timeout');
@@ -440,8 +490,10 @@ BEGIN
         detail := '25006 a read-only transaction can hold no lease valid';
         RETURN;
     END IF;
-    PERFORM pg_catalog.set_config('lock_timeout', least(greatest(limit_ms, 1), 2147483647)::text, true);
-    PERFORM FROM rowlock.lease l WHERE l.token = fence.token AND l.name = fence.name COLLATE "C" FOR SHARE;
+    PERFORM pg_catalog.set_config('lock_timeout', least(greatest(limit_ms, 1), 2147483647)::text,
+                                  true);
+    PERFORM FROM rowlock.lease l
+        WHERE l.token = fence.token AND l.name = fence.name COLLATE "C" FOR SHARE;
     status := CASE WHEN FOUND THEN 0 ELSE 8 END;
     PERFORM pg_catalog.set_config('lock_timeout', saved, true);
 EXCEPTION
@@ -454,7 +506,7 @@ EXCEPTION
         detail := SQLERRM;
 END $$;
 
--- For psql: an error where it is lost.
+-- For SQL clients: raises an error if the lease is lost.
 CREATE FUNCTION rowlock.fence(name text, token bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     answer record;
@@ -467,6 +519,7 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION rowlock.fence(text, bigint) IS
-    'An error unless token is a valid lease of that name; else it stays valid until the transaction ends.';
+    'Keeps a lease valid until the transaction ends. Raises an error (RL005) unless token is a '
+    'valid lease of that name.';
 
 SELECT rowlock.lift_numbers();

@@ -1,38 +1,45 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Leases for languages that have no C: acquire, renew, release. Each is one statement outside any
--- transaction, or COMMIT follows at once: a lease exists for others from then on, and a renewal too.
+-- SQL functions for leases, for clients without the C library: acquire, renew, release. Call each
+-- as one statement outside a transaction, or COMMIT right after it: other sessions see a lease or a
+-- renewal only then.
 
--- Milliseconds, as every lease may last.
+-- Checks the ttl and returns it in milliseconds.
 CREATE FUNCTION rowlock.check_ttl(ttl interval) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     ms constant double precision := pg_catalog.floor(extract(epoch FROM ttl)::numeric * 1000.0);
 BEGIN
     IF ms IS NULL OR ms NOT BETWEEN 1000::double precision AND 3162240000000::double precision THEN
-        RAISE EXCEPTION 'rowlock: a ttl must be from 1 second to 100 years, not %', coalesce(ttl::text, 'NULL')
+        RAISE EXCEPTION 'rowlock: ttl must be between 1 second and 100 years, not %',
+            coalesce(ttl::text, 'NULL')
             USING ERRCODE = '22023';
     END IF;
     RETURN ms::bigint;
 END $$;
 
--- What rowlock.unpack_lease reads.
+-- Packs the name in the format that rowlock.unpack_lease reads.
 CREATE FUNCTION rowlock.pack_lease(name text, mode text, limit_ integer) RETURNS text
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF mode IS NULL OR mode NOT IN ('exclusive', 'shared', 'permit') THEN
-        RAISE EXCEPTION 'rowlock: a lease is exclusive, shared or permit, not %', coalesce(mode, 'NULL')
+        RAISE EXCEPTION 'rowlock: mode must be exclusive, shared or permit, not %',
+            coalesce(mode, 'NULL')
             USING ERRCODE = '22023';
     ELSIF mode = 'permit' AND (limit_ IS NULL OR limit_ < 1) THEN
-        RAISE EXCEPTION 'rowlock: state how many permits "%" has in all', name
-            USING ERRCODE = '22023', HINT = pg_catalog.format('SELECT rowlock.acquire(%L, ''30 s'', ''permit'', 3);', name);
+        RAISE EXCEPTION 'rowlock: limit_ is missing: state how many permits "%" has', name
+            USING ERRCODE = '22023',
+                HINT = pg_catalog.format('SELECT rowlock.acquire(%L, ''30 s'', ''permit'', 3);',
+                                         name);
     ELSIF mode <> 'permit' AND limit_ IS NOT NULL THEN
-        RAISE EXCEPTION 'rowlock: a limit goes with mode permit only, not with %', mode
+        RAISE EXCEPTION 'rowlock: limit_ requires mode permit, not %', mode
             USING ERRCODE = '22023';
     END IF;
     RETURN pg_catalog.encode(pg_catalog.convert_to(name, 'UTF8'), 'hex') || CASE mode
-        WHEN 'exclusive' THEN ':x:0:0' WHEN 'shared' THEN ':s:0:0' ELSE ':p:' || limit_::text || ':1' END;
+        WHEN 'exclusive' THEN ':x:0:0' WHEN 'shared' THEN ':s:0:0' ELSE ':p:' || limit_::text
+            || ':1' END;
 END $$;
 
--- Technique row: makes the name known. False: another is just doing so, and does not commit.
+-- Technique row: creates the row of the name. False: another session is inserting it and has not
+-- committed.
 CREATE FUNCTION rowlock.prepare_soon(name text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.limit_wait(pg_catalog.clock_timestamp() + interval '250 ms');
@@ -42,11 +49,11 @@ EXCEPTION WHEN lock_not_available THEN
     RETURN false;
 END $$;
 
--- One try, as the library makes it: where no lease is in the way, another grant has T for a moment
--- only, and is waited for. Whose client this is the server knows; not its process there. No session
--- lock is taken: the session may be a pooler's.
-CREATE FUNCTION rowlock.try_grant(wants text, name text, ttl_ms bigint, OUT status integer, OUT token bigint,
-                                  OUT detail text)
+-- Tries once, as the library does. If no lease conflicts, another grant holds the name lock only
+-- briefly, so this waits for it. The server knows the client's host, but not its process there. It
+-- takes no session lock, since the session may belong to a pooler.
+CREATE FUNCTION rowlock.try_grant(wants text, name text, ttl_ms bigint, OUT status integer,
+                                  OUT token bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     owner constant text := pg_catalog.replace(pg_catalog.gen_random_uuid()::text, '-', '');
@@ -56,7 +63,8 @@ DECLARE
 BEGIN
     FOR attempt IN 1..3 LOOP
         SELECT g.status, g.token, g.detail INTO status, token, detail
-          FROM rowlock.grant_lease(wants, owner, ttl_ms, wait_ms, 0, 0, host, NULL, program, NULL) g;
+          FROM rowlock.grant_lease(wants, owner, ttl_ms, wait_ms, 0, 0, host, NULL, program,
+                                   NULL) g;
         IF status = 5 THEN
             EXIT WHEN NOT rowlock.prepare_soon(name);
         ELSIF status = 1 AND (SELECT k.status FROM rowlock.look_lease(wants, true) k) IN (0, 4) THEN
@@ -67,19 +75,20 @@ BEGIN
     END LOOP;
 END $$;
 
--- Above READ COMMITTED it is refused: an earlier snapshot would not show who holds the name.
+-- Fails above READ COMMITTED, where an earlier snapshot would not show the holder of the name.
 CREATE FUNCTION rowlock.acquire(name text, ttl interval, mode text DEFAULT 'exclusive',
                                 limit_ integer DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    patience constant text := pg_catalog.current_setting('lock_timeout');
+    wait_limit constant text := pg_catalog.current_setting('lock_timeout');
     idle constant text := pg_catalog.current_setting('idle_in_transaction_session_timeout');
     answer record;
 BEGIN
     PERFORM rowlock.check_use(name COLLATE "default");
     SELECT * INTO answer FROM rowlock.try_grant(
-        rowlock.pack_lease(name COLLATE "default", mode, limit_), name COLLATE "default", rowlock.check_ttl(ttl));
-    PERFORM pg_catalog.set_config('lock_timeout', patience, true),
+        rowlock.pack_lease(name COLLATE "default", mode, limit_), name COLLATE "default",
+        rowlock.check_ttl(ttl));
+    PERFORM pg_catalog.set_config('lock_timeout', wait_limit, true),
             pg_catalog.set_config('idle_in_transaction_session_timeout', idle, true);
     IF answer.status = 6 THEN
         PERFORM rowlock.fail(6, name);
@@ -89,28 +98,38 @@ BEGIN
     RETURN CASE WHEN answer.status = 0 THEN answer.token END;
 END $$;
 COMMENT ON FUNCTION rowlock.acquire(text, interval, text, integer) IS
-    'A lease of a name: its token, or NULL if it is held or waited for; tries once. mode: exclusive, shared, or permit, of which the name has limit_. Not inside a longer transaction: the lease exists when this is committed, and not if it is rolled back.';
+    'Acquires a lease of a name and returns its token, or NULL if the name is held or waited for; '
+    'tries once. mode: exclusive, shared, or permit; limit_: how many permits the name has. Do '
+    'not call it inside a longer transaction: the lease exists after COMMIT, and not after '
+    'ROLLBACK.';
 
-CREATE FUNCTION rowlock.renew(token bigint, ttl interval) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.renew(token bigint, ttl interval) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     status constant integer := rowlock.renew_lease(token, rowlock.check_ttl(ttl));
 BEGIN
     IF status <> 0 THEN
         RAISE EXCEPTION 'rowlock: the lease % %', token,
-                        CASE status WHEN 14 THEN 'was broken' ELSE 'has expired, or was broken or released' END
-            USING ERRCODE = 'RL005', HINT = 'Stop what is done under it: another may have it.';
+                        CASE status WHEN 14 THEN 'was broken'
+                            ELSE 'has expired, or was broken or released' END
+            USING ERRCODE = 'RL005',
+                HINT = 'Stop the work done under it: another session may hold it.';
     END IF;
 END $$;
 COMMENT ON FUNCTION rowlock.renew(bigint, interval) IS
-    'The lease shall last so long from now, and no shorter than it did. An error (RL005) if it is lost: stop what is done under it. Not inside a longer transaction: others see it when this is committed.';
+    'Extends a lease to last ttl from now; never shortens it. Raises an error (RL005) if the '
+    'lease is lost or broken: stop the work done under it. Do not call it inside a longer '
+    'transaction: other sessions see the renewal after COMMIT.';
 
--- Leaves synchronous_commit alone: it would be that of all the caller's transaction does.
+-- Does not change synchronous_commit: that would apply to all other changes of the caller's
+-- transaction.
 CREATE FUNCTION rowlock.release(token bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     held constant boolean := rowlock.remove_lease(token);
 BEGIN
-    PERFORM rowlock.drop_mark(coalesce(token, 0));
+    PERFORM rowlock.session_unlock(coalesce(token, 0));
     RETURN held;
 END $$;
 COMMENT ON FUNCTION rowlock.release(bigint) IS
-    'Ends a lease: true; false if it had been lost or ended before. In a transaction it ends with that one''s COMMIT.';
+    'Ends a lease and returns true; false if it was lost or had ended. Inside a transaction the '
+    'lease ends at COMMIT.';

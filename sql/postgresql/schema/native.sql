@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Technique native: a name is the transaction-level advisory lock of rowlock.key(name). The queue is
--- fair, both modes exist, nothing is written and nothing is left.
+-- Technique native: the name lock is the transaction-level advisory lock of rowlock.key(name). The
+-- queue is fair, shared and exclusive mode exist, and nothing is written.
 
--- The order in which several names are locked: that of the number, for two names may share one.
+-- Returns the order in which several names are locked: by key, because two names may share one key.
 CREATE FUNCTION rowlock.rank(name text) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS $$
     SELECT rowlock.key(name)
 $$;
 
--- Has this technique a shared T?
+-- Returns whether the name lock has a shared mode.
 CREATE FUNCTION rowlock.can_share() RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT true
 $$;
 
--- T: waits as lock_timeout says. 0.
-CREATE FUNCTION rowlock.take(name text, shared boolean) RETURNS integer
+-- The name lock of one name: waits up to lock_timeout; returns 0.
+CREATE FUNCTION rowlock.name_lock(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF shared THEN
@@ -24,20 +24,22 @@ BEGIN
     RETURN 0;
 END $$;
 
--- T at once or not at all: 0 or 1.
-CREATE FUNCTION rowlock.try_take(name text, shared boolean) RETURNS integer
+-- The name lock without waiting: 0 or 1.
+CREATE FUNCTION rowlock.try_name_lock(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF shared THEN
-        RETURN CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.key(name)) THEN 0 ELSE 1 END;
+        RETURN CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.key(name)) THEN 0
+            ELSE 1 END;
     END IF;
     RETURN CASE WHEN pg_catalog.pg_try_advisory_xact_lock(rowlock.key(name)) THEN 0 ELSE 1 END;
 END $$;
 
--- Begin-and-lock of one name, exclusively, however long it takes: the call that every transaction pays. The
--- lock stands in a condition because an expression costs less than a statement; it is never NULL, and its
--- number is rowlock.key(name), written out: each function in an expression is looked up anew in every
--- transaction. The look is a statement of its own: it reads what was committed while the lock was waited for.
+-- Begins and locks one name exclusively, without a time limit; the most frequent call. The lock is
+-- in a condition because an expression costs less than a statement; it is never NULL. Its key is
+-- rowlock.key(name), written out because each function in an expression is looked up again in every
+-- transaction. The check for leases is a separate statement: it reads what was committed during the
+-- wait for the lock.
 CREATE FUNCTION rowlock.begin_one(name text)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -52,7 +54,7 @@ BEGIN
     RETURN 0;
 END $$;
 
--- The same with an end to the wait: tries first, and sets a time-out only if it has to.
+-- The same with a time limit: tries first, and sets a timeout only if it has to wait.
 CREATE FUNCTION rowlock.begin_one(name text, wait_ms bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -67,11 +69,12 @@ BEGIN
     RETURN 0;
 END $$;
 
--- The door's most frequent call, as door.sql has it, but written out in one function: a name that no lease
--- is in the way of. On whatever else it finds (a token, a standby, another isolation level, a bad or a long
--- name, a lease) it goes the long way, which takes the lock once more, at no cost, and says what is wrong.
--- convert_to refuses what is not UTF-8, which a database of encoding SQL_ASCII lets in. What is said of begin_one is true here, too; CASE
--- keeps the order.
+-- The most frequent call of SQL clients: as in door.sql, but in one function, for a name without a
+-- conflicting lease. In any other case (a token, a standby, another isolation level, an invalid or
+-- long name, a lease) it calls the general function. That one takes the lock again, at no cost, and
+-- reports the reason. convert_to rejects text that is not UTF-8, which a database of encoding
+-- SQL_ASCII accepts. The remarks at begin_one apply here too; CASE guarantees the order of
+-- evaluation.
 CREATE OR REPLACE FUNCTION rowlock.exclusive(name text, token bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -89,29 +92,31 @@ BEGIN
     PERFORM rowlock.lock_one(name COLLATE "default", false, token);
 END $$;
 
--- Makes a name known, in a transaction of its own before it is locked; here there is nothing to do.
+-- Prepares a name in a transaction of its own; this technique needs no preparation.
 CREATE FUNCTION rowlock.prepare(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.check_use(name);
 END $$;
 COMMENT ON FUNCTION rowlock.prepare(text) IS
-    'Makes a name known, where the technique wants that before the first lock later in a transaction. Before BEGIN.';
+    'Prepares a name, which technique row requires before its first lock later in a transaction. '
+    'Call it before BEGIN.';
 
--- Removes what a lock of the name leaves behind; here that is nothing.
+-- Removes what a lock of the name leaves behind; this technique leaves nothing.
 CREATE FUNCTION rowlock.unlock(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.check_use(name);
 END $$;
 COMMENT ON FUNCTION rowlock.unlock(text) IS
-    'Removes what a lock of the name leaves behind: under this technique nothing. The name stays locked until the transaction ends.';
+    'Removes what a lock of the name leaves behind; this technique leaves nothing. The name stays '
+    'locked until the transaction ends.';
 
--- The committed row that holds the name, for people; this technique knows none.
+-- Describes the committed row that holds the name; this technique has none.
 CREATE FUNCTION rowlock.leftover(name text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN NULL;
 END $$;
 
--- Which sessions wait, by the key of a name.
+-- Lists waiting sessions by key of the name.
 CREATE FUNCTION rowlock.blocked() RETURNS TABLE (key bigint, pid integer, mode text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -120,25 +125,27 @@ BEGIN
                CASE w.mode WHEN 'ShareLock' THEN 'shared' ELSE 'exclusive' END
           FROM pg_catalog.pg_locks w
          WHERE w.locktype = 'advisory' AND NOT w.granted AND w.objsubid = 1
-           AND w.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database());
+           AND w.database = (SELECT d.oid FROM pg_catalog.pg_database d
+                             WHERE d.datname = pg_catalog.current_database());
 END $$;
 
--- How many wait for the name.
+-- Counts the sessions that wait for the name.
 CREATE FUNCTION rowlock.waiting(name text) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT pg_catalog.count(*) FROM pg_catalog.pg_locks w
              WHERE w.locktype = 'advisory' AND NOT w.granted AND w.objsubid = 1
-               AND w.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())
+               AND w.database = (SELECT d.oid FROM pg_catalog.pg_database d
+                                 WHERE d.datname = pg_catalog.current_database())
                AND w.classid = ((rowlock.key(waiting.name) >> 32) & 4294967295)::oid
                AND w.objid = (rowlock.key(waiting.name) & 4294967295)::oid);
 END $$;
 
--- The names that the technique keeps, whoever holds them; this one keeps none.
+-- Lists the names that the technique keeps in a table; this one keeps none.
 CREATE FUNCTION rowlock.names() RETURNS SETOF text LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 END $$;
 
--- What vacuum removes of the technique's own.
+-- Removes leftovers of the technique; this one has none.
 CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN 0;

@@ -1,107 +1,121 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The queue for leases: first come, first served per name, whatever the mode. A ticket is a row a
--- name. Session locks wake whoever is next (a ticket's by its waiter, a token's by its holder); they
--- are hints, and rows decide. A row may look dead only if its waiter is: its session lock is got before
--- the row is committed, and given back after the row is gone.
+-- The queue for leases: first come, first served per name, whatever the mode. A ticket has one row
+-- per name. Session locks wake the next waiter (a ticket's lock is held by its waiter, a token's by
+-- its holder). They are hints; the rows decide. A row may look dead only if its waiter is dead: so
+-- its session lock is taken before the row is committed and released after the row is deleted.
 
--- Session locks: who wakes whom -------------------------------------------------------------------
+-- Session locks -----------------------------------------------------------------------------------
 
--- The advisory lock of a ticket's or a token's number; the seed keeps it apart from names.
+-- Returns the advisory lock key of a ticket or token; the seed keeps it apart from names.
 CREATE FUNCTION rowlock.session_key(number bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
     SELECT pg_catalog.hashint8extended(number, 8386112019297791602)
 $$;
 
--- The keys of those who hold and wait: advisory locks that are no names.
+-- Returns the keys of all holders' and waiters' session locks, which are advisory locks but no
+-- names.
 CREATE FUNCTION rowlock.session_keys() RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN QUERY SELECT rowlock.session_key(l.token) FROM rowlock.lease l
                   UNION SELECT rowlock.session_key(w.ticket) FROM rowlock.waiter w;
 END $$;
 
--- Is this the session that the client means? Behind a pooler it is not, and a lock of the session
--- would stay with whoever gets it next.
+-- Returns whether this is the session that the client means. Behind a pooler it is not, and a
+-- session lock would remain with the next client of the session.
 CREATE FUNCTION rowlock.is_own(session bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN coalesce(session = pg_catalog.pg_backend_pid(), false);
 END $$;
 
--- Takes the session lock of a number as far as it is free. It outlives the transaction. The session
--- keeps a note of those it has, for the server warns whoever gives back what he has not.
-CREATE FUNCTION rowlock.add_mark(number bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+-- Takes the session lock of a number if it is free. It outlives the transaction. The session keeps
+-- a list of its session locks, because the server warns when it releases a lock that it does not
+-- hold.
+CREATE FUNCTION rowlock.session_lock(number bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    marks constant text := coalesce(nullif(pg_catalog.current_setting('rowlock.marks', true), ''), ',');
+    held constant text := coalesce(nullif(pg_catalog.current_setting('rowlock.session_locks',
+                                                                     true), ''), ',');
 BEGIN
-    RETURN CASE WHEN pg_catalog.strpos(marks, ',' || number::text || ',') > 0 THEN true
-                WHEN pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(number, 8386112019297791602))
-                THEN pg_catalog.set_config('rowlock.marks', marks || number::text || ',', false) IS NOT NULL
+    RETURN CASE WHEN pg_catalog.strpos(held, ',' || number::text || ',') > 0 THEN true
+                WHEN pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(
+                        number, 8386112019297791602))
+                THEN pg_catalog.set_config('rowlock.session_locks', held || number::text || ',',
+                                           false) IS NOT NULL
                 ELSE false END;
 END $$;
 
--- Gives it back when this transaction has ended, and not earlier: whoever it wakes must see what was
--- committed. The lock becomes the transaction's, which frees it after its rows are visible.
-CREATE FUNCTION rowlock.drop_mark(number bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+-- Releases it when this transaction has ended, and not earlier: the session that it wakes must see
+-- the committed changes. The lock becomes a transaction lock, which the server releases after the
+-- rows are visible.
+CREATE FUNCTION rowlock.session_unlock(number bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    marks constant text := coalesce(pg_catalog.current_setting('rowlock.marks', true), '');
+    held constant text := coalesce(pg_catalog.current_setting('rowlock.session_locks', true), '');
     key bigint;
 BEGIN
-    IF pg_catalog.strpos(marks, ',' || number::text || ',') = 0 THEN
+    IF pg_catalog.strpos(held, ',' || number::text || ',') = 0 THEN
         RETURN false;
     END IF;
     key := rowlock.session_key(number);
     PERFORM pg_catalog.pg_advisory_xact_lock(key), pg_catalog.pg_advisory_unlock(key),
-            pg_catalog.set_config('rowlock.marks', pg_catalog.replace(marks, ',' || number::text || ',', ','), false);
+            pg_catalog.set_config('rowlock.session_locks',
+                                  pg_catalog.replace(held, ',' || number::text || ',', ','), false);
     RETURN true;
 END $$;
 
--- A grant or a ticket that was rolled back took its note with it, but not its lock. Of the number that
--- this session drew last the sequence knows.
-CREATE FUNCTION rowlock.drop_lost_mark() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+-- Releases the session lock of a grant or a ticket that was rolled back: the rollback undid the
+-- list of session locks, but not the lock. The sequence knows the number that this session drew
+-- last.
+CREATE FUNCTION rowlock.session_unlock_lost() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     last bigint;
     key bigint;
 BEGIN
     last := pg_catalog.currval('rowlock.number');
     key := rowlock.session_key(last);
-    IF pg_catalog.strpos(coalesce(pg_catalog.current_setting('rowlock.marks', true), ''), ',' || last::text || ',') = 0
+    IF pg_catalog.strpos(coalesce(pg_catalog.current_setting('rowlock.session_locks', true), ''),
+                         ',' || last::text || ',') = 0
        AND EXISTS (SELECT FROM pg_catalog.pg_locks k
-                    WHERE k.locktype = 'advisory' AND k.pid = pg_catalog.pg_backend_pid() AND k.objsubid = 1
+                    WHERE k.locktype = 'advisory' AND k.pid = pg_catalog.pg_backend_pid()
+                      AND k.objsubid = 1
                       AND k.mode = 'ExclusiveLock' AND k.granted
-                      AND k.classid = ((key >> 32) & 4294967295)::oid AND k.objid = (key & 4294967295)::oid) THEN
+                      AND k.classid = ((key >> 32) & 4294967295)::oid
+                      AND k.objid = (key & 4294967295)::oid) THEN
         PERFORM pg_catalog.pg_advisory_unlock(key);
     END IF;
-EXCEPTION WHEN object_not_in_prerequisite_state THEN -- none was drawn
+EXCEPTION WHEN object_not_in_prerequisite_state THEN -- no number was drawn
     NULL;
 END $$;
 
--- The queue --------------------------------------------------------------------------------------
+-- The queue ---------------------------------------------------------------------------------------
 
--- Ends a ticket that nobody stands behind any more: its session lock was free. The row may be gone.
+-- Deletes a ticket whose session lock was free, if no other ticket is queued behind it. The row may
+-- be deleted already.
 CREATE FUNCTION rowlock.remove_dead(ticket bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF NOT pg_catalog.pg_try_advisory_xact_lock_shared(rowlock.session_key(ticket)) THEN
         RETURN false;
     END IF;
     DELETE FROM rowlock.waiter w WHERE w.ticket = remove_dead.ticket
-       AND (w.seen IS NULL OR w.seen <= pg_catalog.clock_timestamp());
+       AND (w.alive_until IS NULL OR w.alive_until <= pg_catalog.clock_timestamp());
     RETURN FOUND OR NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = remove_dead.ticket);
 END $$;
 
--- Removes a ticket whose waiter has not been seen for too long. False if a row of it is left: another
--- session has it locked, perhaps because the waiter is being seen just now.
+-- Deletes a ticket whose waiter has not reported for too long. False if a row of it remains:
+-- another session has it locked, perhaps because the waiter is reporting now.
 CREATE FUNCTION rowlock.remove_unseen(ticket bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     DELETE FROM rowlock.waiter d
      USING (SELECT e.name, e.ticket FROM rowlock.waiter e
-             WHERE e.ticket = remove_unseen.ticket AND e.seen <= pg_catalog.clock_timestamp()
+             WHERE e.ticket = remove_unseen.ticket AND e.alive_until <= pg_catalog.clock_timestamp()
                FOR UPDATE SKIP LOCKED) dead
      WHERE d.name = dead.name AND d.ticket = dead.ticket;
     RETURN NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = remove_unseen.ticket);
 END $$;
 
--- The queue as a grant sees it, under T. 0: ours to take; 11: `number` stands directly before; 12: our
--- ticket is gone; 13. Without a ticket nobody may stand there; then dead ones are removed, for there
--- is nobody behind them who would. Whom nobody has seen for too long is removed in any case.
+-- Checks the queue for a grant, under the name locks. 0: the caller is next; 11: `number` is
+-- directly ahead; 12: the caller's ticket is gone; 13. A caller without a ticket requires an empty
+-- queue; then dead tickets are deleted, because no waiter behind them would do so. Tickets of
+-- waiters that have not reported for too long are deleted in any case.
 CREATE FUNCTION rowlock.look_queue(wants text, ticket bigint, OUT status integer, OUT name text,
                                    OUT number bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -113,18 +127,23 @@ BEGIN
     FOR want IN SELECT * FROM rowlock.unpack_lease(wants) LOOP
         name := want.name;
         IF ticket <> 0 AND NOT EXISTS (SELECT FROM rowlock.waiter w
-                                        WHERE w.name = want.name AND w.ticket = look_queue.ticket) THEN
+                                        WHERE w.name = want.name
+                                          AND w.ticket = look_queue.ticket) THEN
             status := 12;
             RETURN;
         END IF;
-        FOR each IN SELECT w.ticket, w.seen FROM rowlock.waiter w
-                     WHERE w.name = want.name AND (look_queue.ticket = 0 OR w.ticket < look_queue.ticket)
+        FOR each IN SELECT w.ticket, w.alive_until FROM rowlock.waiter w
+                     WHERE w.name = want.name
+                       AND (look_queue.ticket = 0 OR w.ticket < look_queue.ticket)
                      ORDER BY w.ticket LOOP
-            CONTINUE WHEN each.seen <= pg_catalog.clock_timestamp() AND rowlock.remove_unseen(each.ticket);
-            CONTINUE WHEN ticket = 0 AND each.seen IS NULL AND rowlock.remove_dead(each.ticket);
+            CONTINUE WHEN each.alive_until <= pg_catalog.clock_timestamp()
+                AND rowlock.remove_unseen(each.ticket);
+            CONTINUE WHEN ticket = 0 AND each.alive_until IS NULL
+                AND rowlock.remove_dead(each.ticket);
             status := 11;
             number := (SELECT w.ticket FROM rowlock.waiter w
-                        WHERE w.name = want.name AND (look_queue.ticket = 0 OR w.ticket < look_queue.ticket)
+                        WHERE w.name = want.name
+                          AND (look_queue.ticket = 0 OR w.ticket < look_queue.ticket)
                         ORDER BY w.ticket DESC LIMIT 1);
             RETURN;
         END LOOP;
@@ -132,33 +151,40 @@ BEGIN
     name := NULL;
 END $$;
 
--- The first of the permits wanted whose name is held, or waited for before that ticket (0: by
--- anybody), with another limit; NULL: there is none.
+-- Returns the first wanted permit whose name is held, or waited for ahead of that ticket (0: by any
+-- ticket), with another limit; NULL: there is none.
 CREATE FUNCTION rowlock.other_limit(wants text, ticket bigint, OUT name text, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    SELECT u.name, pg_catalog.format('it is %s with limit %s, and limit %s is asked for', o.how, o."limit", u."limit")
+    SELECT u.name,
+           pg_catalog.format('it is %s with limit %s, but limit %s was requested', o.how, o."limit",
+                             u."limit")
       INTO name, detail
       FROM rowlock.unpack_lease(wants) u,
-           LATERAL (SELECT l."limit", 'held' AS how FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
-                     WHERE l.name = u.name AND l."limit" <> u."limit" AND b.expires > pg_catalog.clock_timestamp()
+           LATERAL (SELECT l."limit", 'held' AS how FROM rowlock.lease l JOIN rowlock.heartbeat b
+                    ON b.token = l.token
+                     WHERE l.name = u.name AND l."limit" <> u."limit"
+                       AND b.expires > pg_catalog.clock_timestamp()
                     UNION ALL
                     SELECT w."limit", 'waited for' FROM rowlock.waiter w
                      WHERE w.name = u.name AND w."limit" <> u."limit"
                        AND (other_limit.ticket = 0 OR w.ticket < other_limit.ticket)
-                       AND (w.seen IS NULL OR w.seen > pg_catalog.clock_timestamp())) o
+                       AND (w.alive_until IS NULL
+                            OR w.alive_until > pg_catalog.clock_timestamp())) o
      WHERE u.mode = 'permit'
      LIMIT 1;
 END $$;
 
--- Queues: a ticket for all the names, behind everybody. What this owner had there goes, for a reply was
--- lost. Nothing here must outlive a crash of the server: it ends all who wait.
-CREATE FUNCTION rowlock.enqueue(wants text, owner text, session bigint, good_ms bigint, host text, pid bigint,
-                                command text, note text, OUT status integer, OUT name text, OUT token bigint,
+-- Creates a ticket for all names at the end of the queue. Earlier tickets of this owner are
+-- deleted: their reply was lost. The rows need not survive a crash of the server, which ends all
+-- waiters.
+CREATE FUNCTION rowlock.enqueue(wants text, owner text, session bigint, good_ms bigint, host text,
+                                pid bigint, command text, note text, OUT status integer,
+                                OUT name text, OUT token bigint,
                                 OUT number bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    marked boolean := false;
+    has_lock boolean := false;
 BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     PERFORM rowlock.check_use(w.name) FROM rowlock.unpack_lease(wants) w;
@@ -172,24 +198,27 @@ BEGIN
     END IF;
     number := rowlock.next_number();
     IF rowlock.is_own(session) THEN
-        marked := rowlock.add_mark(number);
+        has_lock := rowlock.session_lock(number);
     END IF;
-    INSERT INTO rowlock.waiter (ticket, name, mode, "limit", "count", owner, host, pid, command, note, seen)
-    SELECT enqueue.number, w.name, w.mode, w."limit", w."count", enqueue.owner, enqueue.host, enqueue.pid,
-           enqueue.command, enqueue.note,
-           CASE WHEN NOT marked THEN pg_catalog.clock_timestamp() + good_ms::double precision * interval '1 ms' END
+    INSERT INTO rowlock.waiter (ticket, name, mode, "limit", "count", owner, host, pid, command,
+                                note, alive_until)
+    SELECT enqueue.number, w.name, w.mode, w."limit", w."count", enqueue.owner, enqueue.host,
+           enqueue.pid, enqueue.command, enqueue.note,
+           CASE WHEN NOT has_lock
+               THEN pg_catalog.clock_timestamp() + good_ms::double precision * interval '1 ms' END
       FROM rowlock.unpack_lease(wants) w;
     status := 0;
 END $$;
 
--- Records that the ticket's waiter lives: by this session's lock where the session can have it (true), else
--- by an instant until which the waiter counts as alive. It also answers a roll call.
+-- Records that the ticket's waiter lives: by the ticket's session lock if this session can take it
+-- (true), otherwise by a time until which the waiter counts as alive. It also answers a roll call.
 CREATE FUNCTION rowlock.stay_alive(ticket bigint, session bigint, good_ms bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF rowlock.is_own(session) AND rowlock.add_mark(ticket) THEN
-        UPDATE rowlock.waiter w SET seen = NULL, called = NULL
-         WHERE w.ticket = stay_alive.ticket AND (w.seen IS NOT NULL OR w.called IS NOT NULL);
+    IF rowlock.is_own(session) AND rowlock.session_lock(ticket) THEN
+        UPDATE rowlock.waiter w SET alive_until = NULL, roll_call = NULL
+         WHERE w.ticket = stay_alive.ticket
+           AND (w.alive_until IS NOT NULL OR w.roll_call IS NOT NULL);
         IF FOUND THEN
             PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
         END IF;
@@ -197,14 +226,15 @@ BEGIN
     END IF;
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     UPDATE rowlock.waiter w
-       SET seen = pg_catalog.clock_timestamp() + good_ms::double precision * interval '1 ms', called = NULL
+       SET alive_until = pg_catalog.clock_timestamp() + good_ms::double precision *
+           interval '1 ms', roll_call = NULL
      WHERE w.ticket = stay_alive.ticket;
     RETURN false;
 END $$;
 
--- Which tickets are before a ticket: the last one, and how many. Reads backwards from it, 17 at most: a
--- waiter far behind needs to know no more, and a thousand waiters cost as much as ten. Removes the
--- tickets of waiters that were not seen for too long.
+-- Returns the last ticket ahead of a ticket, and how many are ahead. Reads at most 17 backwards: a
+-- waiter far behind need not know more, and a thousand waiters cost as much as ten. Deletes tickets
+-- of waiters that have not reported for too long.
 CREATE FUNCTION rowlock.look_before(wants text, ticket bigint, OUT name text, OUT number bigint,
                                     OUT before bigint)
 LANGUAGE plpgsql VOLATILE AS $$
@@ -216,10 +246,11 @@ BEGIN
     before := 0;
     FOR want IN SELECT * FROM rowlock.unpack_lease(wants) LOOP
         found_before := 0;
-        FOR each IN SELECT w.ticket, w.seen FROM rowlock.waiter w
+        FOR each IN SELECT w.ticket, w.alive_until FROM rowlock.waiter w
                      WHERE w.name = want.name AND w.ticket < look_before.ticket
                      ORDER BY w.ticket DESC LIMIT 17 LOOP
-            CONTINUE WHEN each.seen <= pg_catalog.clock_timestamp() AND rowlock.remove_unseen(each.ticket);
+            CONTINUE WHEN each.alive_until <= pg_catalog.clock_timestamp()
+                AND rowlock.remove_unseen(each.ticket);
             found_before := found_before + 1;
             IF each.ticket > coalesce(number, 0) THEN
                 number := each.ticket;
@@ -230,12 +261,13 @@ BEGIN
     END LOOP;
 END $$;
 
--- Where a ticket stands. 0: first for all its names, and nothing is in the way; 3: first, but leased,
--- `number` the token that ends first, in expires_ms; 11: `number` is the last before, free 1: no lease is
--- in the way; 12: the ticket is gone; 13.
+-- Returns the position of a ticket. 0: first for all its names, and no lease conflicts. 3: first,
+-- but leased; `number` is the token that expires first, in expires_ms. 11: `number` is directly
+-- ahead; free 1: no lease conflicts. 12: the ticket is gone. 13: limits differ.
 CREATE FUNCTION rowlock.place(wants text, ticket bigint, session bigint, good_ms bigint,
-                              OUT status integer, OUT number bigint, OUT before bigint, OUT free integer,
-                              OUT expires_ms bigint, OUT locked integer, OUT name text, OUT detail text)
+                              OUT status integer, OUT number bigint, OUT before bigint,
+                              OUT free integer, OUT expires_ms bigint, OUT locked integer,
+                              OUT name text, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     way record;
@@ -250,7 +282,7 @@ BEGIN
     IF pg_catalog.cardinality(pg_catalog.string_to_array(wants, ',')) >
        (SELECT pg_catalog.count(*) FROM rowlock.waiter w WHERE w.ticket = place.ticket) THEN
         status := 12;
-        PERFORM rowlock.drop_mark(ticket);
+        PERFORM rowlock.session_unlock(ticket);
         locked := 0;
         RETURN;
     ELSIF pg_catalog.strpos(wants, ':p:') > 0 THEN
@@ -266,7 +298,9 @@ BEGIN
     ELSIF way.status = 3 THEN
         status := 3;
         number := way.number;
-        expires_ms := greatest(0, pg_catalog.ceil(extract(epoch FROM way.expires - pg_catalog.clock_timestamp())::numeric * 1000.0));
+        expires_ms := greatest(0, pg_catalog.ceil(extract(epoch FROM way.expires
+                                                          - pg_catalog.clock_timestamp())::numeric
+                                                              * 1000.0));
         name := way.name;
     ELSE
         status := 0;
@@ -276,21 +310,25 @@ BEGIN
     END IF;
 END $$;
 
--- How many milliseconds of these a statement may wait: 30 s at most, for a statement that waits holds
--- vacuum back; and not until statement_timeout ends it.
+-- Returns how many of these milliseconds a statement may wait: at most 30 s, because a waiting
+-- statement holds vacuum back, and less than statement_timeout.
 CREATE FUNCTION rowlock.slice(limit_ms bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    allowed constant interval := pg_catalog.current_setting('statement_timeout')::interval * 0.8::double precision;
+    allowed constant interval := pg_catalog.current_setting('statement_timeout')::interval
+        * 0.8::double precision;
 BEGIN
     RETURN greatest(1, least(limit_ms, 30000, CASE WHEN allowed > interval '0'
-                                                   THEN (extract(epoch FROM allowed)::numeric * 1000.0)::bigint END));
+                                                   THEN (extract(epoch FROM allowed)::numeric
+                                                         * 1000.0)::bigint END));
 END $$;
 
--- Blocks until the session lock of a ticket or a token is free: 1, or 0 after limit_ms. Shared, so that any
--- number may wait, and for a moment. A ticket that still stands then is dead. It is got for the
--- transaction: a cancel that comes just then leaves nothing on the session.
--- A long wait ends early when a roll call waits for an answer of `ticket`, our own: it looks every 3 s.
-CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint, ticket bigint) RETURNS integer
+-- Blocks until the session lock of a ticket or a token is free: 1, or 0 after limit_ms. It takes
+-- the lock in shared mode, so that any number of sessions may wait, and releases it at once. A
+-- ticket that still exists then is dead. The lock is a transaction lock, so that a cancel leaves
+-- nothing on the session. A long wait ends early when a roll call waits for an answer of `ticket`,
+-- the caller's own: it checks every 3 s.
+CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint, ticket bigint)
+RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     key constant bigint := rowlock.session_key(number);
@@ -298,7 +336,7 @@ DECLARE
 BEGIN
     WHILE NOT pg_catalog.pg_try_advisory_xact_lock_shared(key) LOOP
         IF left_ms <= 0 OR EXISTS (SELECT FROM rowlock.waiter w
-                                    WHERE w.ticket = await.ticket AND w.called IS NOT NULL) THEN
+                                    WHERE w.ticket = await.ticket AND w.roll_call IS NOT NULL) THEN
             RETURN 0;
         END IF;
         BEGIN
@@ -313,53 +351,58 @@ BEGIN
         END;
     END LOOP;
     IF kind = 0 THEN
-        DELETE FROM rowlock.waiter w WHERE w.ticket = await.number AND w.seen IS NULL;
+        DELETE FROM rowlock.waiter w WHERE w.ticket = await.number AND w.alive_until IS NULL;
     END IF;
     RETURN 1;
 END $$;
 
--- May the waiter of a ticket be blocked by the name lock of another name than these? Then it is silent
--- without being frozen. Waits for nobody.
-CREATE FUNCTION rowlock.is_blocked(ticket bigint, wants text) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+-- Returns whether the waiter of a ticket may be blocked by the name lock of a name not in wants.
+-- Such a waiter is silent without being frozen. Waits for no lock.
+CREATE FUNCTION rowlock.is_blocked(ticket bigint, wants text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     each record;
 BEGIN
     FOR each IN SELECT w.name, w.mode FROM rowlock.waiter w
                  WHERE w.ticket = is_blocked.ticket
                    AND w.name NOT IN (SELECT u.name FROM rowlock.unpack_lease(wants) u) LOOP
-        IF rowlock.try_take(each.name, each.mode = 'shared' AND rowlock.can_share()) IN (1, 2) THEN
+        IF rowlock.try_name_lock(each.name, each.mode = 'shared' AND rowlock.can_share()) IN (1, 2)
+            THEN
             RETURN true;
         END IF;
     END LOOP;
     RETURN false;
 END $$;
 
--- Passes frozen waiters by a roll call, under the name locks of wants and while no live lease is in the
--- way; else 0. called 0: marks every ticket before ours that bears no mark, and returns the number of this
--- call. A live waiter removes its mark at its next look. called > 0: removes the tickets that still bear the
--- mark of that call or an earlier one, and returns it. A later mark is another caller's, and too young.
-CREATE FUNCTION rowlock.overtake(wants text, ticket bigint, called bigint, limit_ms bigint) RETURNS bigint
+-- Passes frozen waiters by a roll call, under the name locks of wants and while no live lease
+-- conflicts; otherwise 0. roll_call 0: assigns a new roll call to every ticket ahead that has none,
+-- and returns its number. A live waiter clears it at its next look. roll_call > 0: removes the
+-- tickets that still have that roll call or an earlier one, and returns it. A later one is another
+-- caller's, and too recent.
+CREATE FUNCTION rowlock.overtake(wants text, ticket bigint, roll_call bigint, limit_ms bigint)
+RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    number bigint := called;
+    number bigint := roll_call;
     each bigint;
 BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     IF (SELECT t.status FROM rowlock.wait_all(wants, ticket::text, limit_ms) t) <> 0
        OR (SELECT k.status FROM rowlock.look_lease(wants, true) k) IN (3, 13) THEN
         RETURN 0;
-    ELSIF called = 0 THEN
+    ELSIF roll_call = 0 THEN
         number := rowlock.next_number();
-        UPDATE rowlock.waiter w SET called = number
-          FROM (SELECT e.name, e.ticket FROM rowlock.unpack_lease(wants) u JOIN rowlock.waiter e ON e.name = u.name
-                 WHERE e.ticket < overtake.ticket AND e.called IS NULL
+        UPDATE rowlock.waiter w SET roll_call = number
+          FROM (SELECT e.name, e.ticket FROM rowlock.unpack_lease(wants) u JOIN rowlock.waiter e
+                ON e.name = u.name
+                 WHERE e.ticket < overtake.ticket AND e.roll_call IS NULL
                    FOR UPDATE OF e SKIP LOCKED) unmarked
          WHERE w.name = unmarked.name AND w.ticket = unmarked.ticket;
         RETURN number;
     END IF;
     FOREACH each IN ARRAY ARRAY(
         SELECT e.ticket FROM rowlock.unpack_lease(wants) u JOIN rowlock.waiter e ON e.name = u.name
-         WHERE e.ticket < overtake.ticket AND e.called <= overtake.called
+         WHERE e.ticket < overtake.ticket AND e.roll_call <= overtake.roll_call
            FOR UPDATE OF e SKIP LOCKED) LOOP
         IF NOT rowlock.is_blocked(each, wants) THEN
             DELETE FROM rowlock.waiter w WHERE w.ticket = each;
@@ -370,17 +413,19 @@ EXCEPTION WHEN deadlock_detected OR lock_not_available THEN
     RETURN 0;
 END $$;
 
--- Gives up waiting: this ticket, or all of the owner's.
-CREATE FUNCTION rowlock.withdraw(ticket bigint, owner text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+-- Stops waiting: deletes this ticket, or all of the owner's.
+CREATE FUNCTION rowlock.withdraw(ticket bigint, owner text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
-    DELETE FROM rowlock.waiter w WHERE w.owner = withdraw.owner AND withdraw.ticket IN (0, w.ticket);
-    PERFORM rowlock.drop_lost_mark();
-    PERFORM rowlock.drop_mark(ticket);
+    DELETE FROM rowlock.waiter w
+     WHERE w.owner = withdraw.owner AND withdraw.ticket IN (0, w.ticket);
+    PERFORM rowlock.session_unlock_lost();
+    PERFORM rowlock.session_unlock(ticket);
 END $$;
 
--- Which names do transactions hold? The server tells of a lock its key alone, so it can be said only of a
--- name that stands in some table.
+-- Returns the names that transactions hold. The server shows only the key of a lock, so this finds
+-- only names that some table contains.
 CREATE FUNCTION rowlock.locked_names() RETURNS TABLE (name text) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN QUERY
@@ -393,45 +438,54 @@ BEGIN
          WHERE EXISTS (SELECT FROM locked) AND n.key IN (SELECT k.key FROM locked k);
 END $$;
 
--- Everybody who holds and waits, of one name or (NULL) of all; who is dead is left out.
+-- Lists holders and waiters of one name or (NULL) of all names, without dead ones.
 CREATE FUNCTION rowlock.list(name text)
-RETURNS TABLE (state text, lock_name text, mode text, token bigint, ticket bigint, owner text, host text, pid bigint,
-               command text, note text, since_ms bigint, expires_ms bigint, left_ms bigint, "limit" integer,
+RETURNS TABLE (state text, lock_name text, mode text, token bigint, ticket bigint, owner text,
+               host text, pid bigint, command text, note text, since_ms bigint, expires_ms bigint,
+               left_ms bigint, "limit" integer,
                "count" integer, stop boolean)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN QUERY
-        SELECT 'held', l.name::text, pg_catalog.max(l.mode), l.token, 0::bigint, pg_catalog.max(l.owner), pg_catalog.max(l.host),
+        SELECT 'held', l.name::text, pg_catalog.max(l.mode), l.token, 0::bigint,
+               pg_catalog.max(l.owner), pg_catalog.max(l.host),
                pg_catalog.max(l.pid), pg_catalog.max(l.command), pg_catalog.max(l.note),
                pg_catalog.max((extract(epoch FROM l.acquired)::numeric * 1000.0)::bigint),
                pg_catalog.max((extract(epoch FROM b.expires)::numeric * 1000.0)::bigint),
-               pg_catalog.max((extract(epoch FROM b.expires - pg_catalog.clock_timestamp())::numeric * 1000.0)::bigint),
+               pg_catalog.max((extract(epoch FROM b.expires
+                                       - pg_catalog.clock_timestamp())::numeric * 1000.0)::bigint),
                pg_catalog.max(l."limit"), pg_catalog.count(*)::integer, pg_catalog.bool_or(b.stop)
-          FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
-         WHERE (list.name IS NULL OR l.name = list.name COLLATE "C") AND b.expires > pg_catalog.clock_timestamp()
+          FROM rowlock.lease l JOIN rowlock.heartbeat b ON b.token = l.token
+         WHERE (list.name IS NULL OR l.name = list.name COLLATE "C")
+           AND b.expires > pg_catalog.clock_timestamp()
          GROUP BY l.name, l.token ORDER BY l.name, l.token;
     IF list.name IS NOT NULL THEN
         RETURN QUERY
-            SELECT 'transaction', list.name, t.mode, 0::bigint, 0::bigint, NULL::text, t.host, t.pid, t.program, NULL::text,
-                   (extract(epoch FROM t.since)::numeric * 1000.0)::bigint, NULL::bigint, NULL::bigint, NULL::integer, 1, false
+            SELECT 'transaction', list.name, t.mode, 0::bigint, 0::bigint, NULL::text, t.host,
+                   t.pid, t.program, NULL::text,
+                   (extract(epoch FROM t.since)::numeric * 1000.0)::bigint, NULL::bigint,
+                   NULL::bigint, NULL::integer, 1, false
               FROM rowlock.transactions(list.name) t;
     ELSE
         RETURN QUERY
-            SELECT 'transaction', k.name, t.mode, 0::bigint, 0::bigint, NULL::text, t.host, t.pid, t.program, NULL::text,
-                   (extract(epoch FROM t.since)::numeric * 1000.0)::bigint, NULL::bigint, NULL::bigint, NULL::integer, 1, false
+            SELECT 'transaction', k.name, t.mode, 0::bigint, 0::bigint, NULL::text, t.host, t.pid,
+                   t.program, NULL::text, (extract(epoch FROM t.since)::numeric * 1000.0)::bigint,
+                   NULL::bigint, NULL::bigint, NULL::integer, 1, false
               FROM rowlock.locked_names() k, LATERAL rowlock.transactions(k.name) t ORDER BY k.name;
     END IF;
     RETURN QUERY
-        WITH marked AS MATERIALIZED (SELECT k.classid, k.objid FROM pg_catalog.pg_locks k
+        WITH session_locked AS MATERIALIZED (SELECT k.classid, k.objid FROM pg_catalog.pg_locks k
                          WHERE k.locktype = 'advisory' AND k.granted AND k.objsubid = 1
                            AND k.database = (SELECT d.oid FROM pg_catalog.pg_database d
                                               WHERE d.datname = pg_catalog.current_database()))
-        SELECT 'waiting', w.name::text, w.mode, 0::bigint, w.ticket, w.owner, w.host, w.pid, w.command, w.note,
-               (extract(epoch FROM w.since)::numeric * 1000.0)::bigint, NULL::bigint, NULL::bigint, w."limit", w."count", false
+        SELECT 'waiting', w.name::text, w.mode, 0::bigint, w.ticket, w.owner, w.host, w.pid,
+               w.command, w.note, (extract(epoch FROM w.since)::numeric * 1000.0)::bigint,
+               NULL::bigint, NULL::bigint, w."limit", w."count", false
           FROM rowlock.waiter w
          WHERE (list.name IS NULL OR w.name = list.name COLLATE "C")
-           AND CASE WHEN w.seen IS NOT NULL THEN w.seen > pg_catalog.clock_timestamp()
-                    ELSE (((rowlock.session_key(w.ticket) >> 32) & 4294967295)::oid, (rowlock.session_key(w.ticket) & 4294967295)::oid)
-                         IN (SELECT m.classid, m.objid FROM marked m) END
+           AND CASE WHEN w.alive_until IS NOT NULL THEN w.alive_until > pg_catalog.clock_timestamp()
+                    ELSE (((rowlock.session_key(w.ticket) >> 32) & 4294967295)::oid,
+                          (rowlock.session_key(w.ticket) & 4294967295)::oid)
+                         IN (SELECT m.classid, m.objid FROM session_locked m) END
          ORDER BY w.name, w.ticket;
 END $$;

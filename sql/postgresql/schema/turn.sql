@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The turn of who waits for one name, exclusively: the wait and the grant in one trip, for what lies between
--- the end of one lease and the begin of the next is what a crowd waits for. Whatever is not as usual is left to
--- place and grant.
+-- Waits for one exclusive lease and acquires it in one round trip. Everything between the end of
+-- one lease and the start of the next delays the whole queue. All unusual cases are left to place
+-- and grant.
 
--- Under T: the lease of a name that is free, for the ticket that is first; NULL if it is not so. As grant_any,
--- in as few statements as can be; the look and the number are one statement, begun after T was got.
-CREATE FUNCTION rowlock.seize(name text, owner text, ttl_ms bigint, ticket bigint, session bigint, host text, pid bigint,
-                              command text, note text) RETURNS bigint
+-- Grants the lease of a free name to the ticket that is first, under the name lock; NULL if that
+-- does not apply. As grant_any, in as few statements as possible: the check and the number are one
+-- statement, which starts after the name lock was taken.
+CREATE FUNCTION rowlock.seize(name text, owner text, ttl_ms bigint, ticket bigint, session bigint,
+                              host text, pid bigint, command text, note text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     drawn bigint;
@@ -14,47 +15,58 @@ BEGIN
     SELECT n.number INTO drawn
       FROM (SELECT pg_catalog.nextval('rowlock.number') AS number, o.floor FROM rowlock.lift o
              WHERE o.lifted_for = o.origin
-               AND EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = seize.name COLLATE "C" AND w.ticket = seize.ticket)
+               AND EXISTS (SELECT FROM rowlock.waiter w
+                           WHERE w.name = seize.name COLLATE "C" AND w.ticket = seize.ticket)
                AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = seize.name COLLATE "C")
                AND NOT EXISTS (SELECT FROM rowlock.waiter w
-                                WHERE w.name = seize.name COLLATE "C" AND w.ticket < seize.ticket)) n
+                                WHERE w.name = seize.name COLLATE "C"
+                                  AND w.ticket < seize.ticket)) n
      WHERE n.number > n.floor;
-    INSERT INTO rowlock.beat (token, expires)
-    SELECT drawn, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms' WHERE drawn IS NOT NULL;
+    INSERT INTO rowlock.heartbeat (token, expires)
+    SELECT drawn, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms'
+     WHERE drawn IS NOT NULL;
     INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
-    SELECT drawn, seize.name, 'exclusive', seize.owner, seize.host, seize.pid, seize.command, seize.note
+    SELECT drawn, seize.name, 'exclusive', seize.owner, seize.host, seize.pid, seize.command,
+           seize.note
      WHERE drawn IS NOT NULL;
     DELETE FROM rowlock.waiter w
      WHERE w.name = seize.name COLLATE "C" AND w.ticket = seize.ticket AND drawn IS NOT NULL;
     IF rowlock.is_own(session) AND drawn IS NOT NULL THEN
-        PERFORM rowlock.add_mark(drawn), rowlock.drop_mark(ticket);
+        PERFORM rowlock.session_lock(drawn), rowlock.session_unlock(ticket);
     END IF;
     RETURN drawn;
 END $$;
 
--- Of a wait until then: 1 to 1000 ms.
+-- Returns the rest of a wait until then: 1 to 1000 ms.
 CREATE FUNCTION rowlock.rest(until timestamptz) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    RETURN greatest(1, least(1000, (extract(epoch FROM until - pg_catalog.clock_timestamp())::numeric * 1000.0)::bigint));
+    RETURN greatest(1, least(1000,
+                             (extract(epoch FROM until - pg_catalog.clock_timestamp())::numeric
+                              * 1000.0)::bigint));
 END $$;
 
--- One name, exclusively: the wait and the grant in one trip. Waits until the ticket directly before (kind 0), or
--- the token in the way (1), gives its session lock back; from there until the lease is free, for a
--- second at most; and takes it as grant_any does, the client commits. 2: the lock did not come; 11 (`number` stands
--- directly before), 3 and 1: it came, but the lease is not to be had this way: look again. It changes nothing then.
-CREATE FUNCTION rowlock.turn(wants text, owner text, ttl_ms bigint, limit_ms bigint, ticket bigint, session bigint,
-                             host text, pid bigint, command text, note text, kind integer, awaited bigint,
-                             OUT status integer, OUT name text, OUT token bigint, OUT number bigint, OUT detail text)
+-- Waits until the ticket directly ahead (kind 0), or the conflicting token (1), releases its
+-- session lock, and then until the lease is free, for at most one second. Then acquires it as
+-- grant_any does, and the client commits. 2: the session lock was not released in time. 11
+-- (`number` is directly ahead), 3 and 1: it was released, but the lease is not available this way;
+-- the caller must look again. Nothing is changed then.
+CREATE FUNCTION rowlock.turn(wants text, owner text, ttl_ms bigint, limit_ms bigint, ticket bigint,
+                             session bigint, host text, pid bigint, command text, note text,
+                             kind integer, awaited bigint,
+                             OUT status integer, OUT name text, OUT token bigint,
+                             OUT number bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    one constant text := pg_catalog.convert_from(pg_catalog.decode(pg_catalog.left(wants, -6), 'hex'), 'UTF8');
+    one constant text := pg_catalog.convert_from(pg_catalog.decode(pg_catalog.left(wants, -6),
+                                                                   'hex'), 'UTF8');
     until constant timestamptz := rowlock.after(rowlock.slice(limit_ms));
     left_ms bigint;
 BEGIN
     status := 2;
     number := awaited;
     PERFORM pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true),
-            pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true), rowlock.make_durable();
+            pg_catalog.set_config('idle_in_transaction_session_timeout', '2000', true),
+            rowlock.make_durable();
     IF rowlock.await(1, awaited, limit_ms, ticket) = 0 THEN
         RETURN;
     ELSIF kind = 0 THEN
@@ -64,15 +76,19 @@ BEGIN
             status := 11;
             RETURN;
         END IF;
-        SELECT l.token, pg_catalog.ceil(extract(epoch FROM b.expires - pg_catalog.clock_timestamp())::numeric * 1000.0)
-          INTO number, left_ms FROM rowlock.lease l LEFT JOIN rowlock.beat b ON b.token = l.token
+        SELECT l.token,
+               pg_catalog.ceil(extract(epoch FROM b.expires
+                                       - pg_catalog.clock_timestamp())::numeric * 1000.0)
+          INTO number, left_ms FROM rowlock.lease l LEFT JOIN rowlock.heartbeat b
+              ON b.token = l.token
          WHERE l.name = one COLLATE "C" ORDER BY b.expires LIMIT 1;
         IF FOUND AND rowlock.await(1, number, least(left_ms, rowlock.rest(until)), ticket) = 0 THEN
             RETURN;
         END IF;
     END IF;
-    status := CASE WHEN rowlock.try_take(one, false) = 0 THEN 0
-                   ELSE (SELECT t.status FROM rowlock.wait_all(wants, owner, rowlock.rest(until)) t) END;
+    status := CASE WHEN rowlock.try_name_lock(one, false) = 0 THEN 0
+                   ELSE (SELECT t.status
+                         FROM rowlock.wait_all(wants, owner, rowlock.rest(until)) t) END;
     IF status = 0 THEN
         token := rowlock.seize(one, owner, ttl_ms, ticket, session, host, pid, command, note);
         status := CASE WHEN token IS NULL THEN 3 ELSE 0 END;
@@ -81,14 +97,15 @@ BEGIN
     END IF;
 END $$;
 
--- What a turn will need, done once in this session with no effect: its statements are planned then, and not
--- between one lease and the next. No name is '', and no number 0. One plan for all values, as in turn: the server
--- would make five before it keeps one.
+-- Runs the statements of a turn once in this session without effect, so that they are planned
+-- before they are needed between two leases. No name is '', and no number is 0. It forces a generic
+-- plan, as turn does: otherwise the server makes five custom plans first.
 CREATE FUNCTION rowlock.rehearse() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.current_setting('rowlock.rehearsed', true) IS DISTINCT FROM '1' THEN
         PERFORM pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true);
-        PERFORM rowlock.make_durable(), rowlock.seize('', '', 0, 0, 0, '', 0, '', ''), rowlock.await(1, 0, 0, 0),
-                rowlock.release_lease(0, '', ''), pg_catalog.set_config('rowlock.rehearsed', '1', false);
+        PERFORM rowlock.make_durable(), rowlock.seize('', '', 0, 0, 0, '', 0, '', ''),
+                rowlock.await(1, 0, 0, 0), rowlock.release_lease(0, '', ''),
+                pg_catalog.set_config('rowlock.rehearsed', '1', false);
     END IF;
 END $$;

@@ -1,21 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Removes what install created, but for the table of technique insert: see drop_object.sql. (Its trigger
--- goes with the function, whoever owns the table.) The
--- schema may hold tables of others: a role named rowlock creates its own there, because "$user"
--- comes first in the search path. They are not dropped with it: move them, then uninstall.
+-- Removes all objects that install created, except the table of technique insert: see
+-- drop_object.sql. (The trigger of that table is dropped with its function.) The schema may contain
+-- tables of others: a role named rowlock creates its own tables there, because "$user" comes first
+-- in the search path. Those are not dropped: uninstall fails until they are moved.
 DO $$
 DECLARE
     stranger text;
     object text;
 BEGIN
-    IF pg_catalog.to_regclass('rowlock.meta') IS NOT NULL THEN -- else the schema is damaged
+    IF pg_catalog.to_regclass('rowlock.meta') IS NOT NULL THEN -- otherwise the schema is damaged
         SELECT m.object INTO object FROM rowlock.meta m WHERE m.owned;
     END IF;
     SELECT c.relname INTO stranger FROM pg_catalog.pg_class c
      WHERE c.relnamespace = 'rowlock'::pg_catalog.regnamespace::oid
        AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
-       AND c.relname NOT IN ('meta', 'lease', 'beat', 'waiter', 'number', 'origin', 'name', 'counter',
-                             'lifted', 'lifted_for', 'lift',
+       AND c.relname NOT IN ('meta', 'lease', 'heartbeat', 'waiter', 'number', 'origin', 'name',
+                             'counter', 'lifted', 'lifted_for', 'lift',
                              'job', 'run', 'subject', 'expiry',
                              'holders', 'waiters', 'names', 'jobs', 'subjects')
        AND c.oid IS DISTINCT FROM pg_catalog.to_regclass(object)::oid

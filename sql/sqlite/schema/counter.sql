@@ -1,5 +1,5 @@
--- Counters: numbers without a gap, because the number is drawn under the file's write lock, and goes back
--- with ROLLBACK.
+-- Counters: numbers without gaps. A number is drawn under the file's write lock, and ROLLBACK
+-- returns it.
 CREATE TABLE IF NOT EXISTS rowlock_counter (
     name TEXT    NOT NULL PRIMARY KEY,
     last INTEGER NOT NULL

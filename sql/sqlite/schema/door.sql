@@ -1,49 +1,55 @@
--- The door for people and for other programs, in plain SQL: what there is, as views; and what can be done with
--- leases in a transaction of one's own, as views into which one inserts (docs/sqlite.md). They hold nothing.
--- A refusal is an error, and undoes the statement: whoever gets it says ROLLBACK.
+-- Views for people and other programs, in plain SQL. The first ones show the state. The others
+-- accept INSERT, which acts on leases in the caller's transaction (docs/sqlite.md); they store no
+-- rows. A refusal is an error that undoes the statement: then ROLLBACK.
 
 -- Milliseconds since 1970 UTC.
 CREATE VIEW IF NOT EXISTS rowlock_clock AS
 SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now;
 
--- Leases; of transactions SQLite tells nothing. broken: it was told to end.
+-- Leases; SQLite does not show transactions. broken: the lease gets no further renewal.
 CREATE VIEW IF NOT EXISTS rowlock_holders AS
 SELECT lease.name, 'lease' AS kind, lease.mode, lease.token,
-       CASE lease.mode WHEN 'permit' THEN count(*) END AS permits, lease."limit", lease.pid, lease.host,
+       CASE lease.mode WHEN 'permit' THEN count(*) END AS permits, lease."limit", lease.pid,
+           lease.host,
        lease.command AS program, lease.note,
        strftime('%Y-%m-%dT%H:%M:%fZ', min(lease.acquired) / 86400000.0 + 2440587.5) AS since,
-       strftime('%Y-%m-%dT%H:%M:%fZ', beat.expires / 86400000.0 + 2440587.5) AS expires,
-       beat.stop AS broken,
+       strftime('%Y-%m-%dT%H:%M:%fZ', heartbeat.expires / 86400000.0 + 2440587.5) AS expires,
+       heartbeat.stop AS broken,
        (SELECT count(*) FROM rowlock_waiter AS waiter
-         WHERE waiter.name = lease.name AND waiter.seen > clock.now) AS waiting
-  FROM rowlock_lease AS lease JOIN rowlock_beat AS beat ON beat.token = lease.token, rowlock_clock AS clock
- WHERE beat.expires > clock.now
+         WHERE waiter.name = lease.name AND waiter.alive_until > clock.now) AS waiting
+  FROM rowlock_lease AS lease JOIN rowlock_heartbeat AS heartbeat ON heartbeat.token = lease.token,
+       rowlock_clock AS clock
+ WHERE heartbeat.expires > clock.now
  GROUP BY lease.token, lease.name;
 
--- In the queue for a lease; place 1 is next.
+-- Waiters in the queue for a lease; place 1 is next.
 CREATE VIEW IF NOT EXISTS rowlock_waiters AS
 SELECT waiter.name, 'lease' AS kind, waiter.mode, waiter.ticket,
        row_number() OVER (PARTITION BY waiter.name ORDER BY waiter.ticket) AS place,
-       CASE waiter.mode WHEN 'permit' THEN waiter.count END AS permits, waiter."limit", waiter.pid, waiter.host,
+       CASE waiter.mode WHEN 'permit' THEN waiter.count END AS permits, waiter."limit", waiter.pid,
+           waiter.host,
        waiter.command AS program, waiter.note,
        strftime('%Y-%m-%dT%H:%M:%fZ', waiter.since / 86400000.0 + 2440587.5) AS since
   FROM rowlock_waiter AS waiter, rowlock_clock AS clock
- WHERE waiter.seen > clock.now;
+ WHERE waiter.alive_until > clock.now;
 
 CREATE VIEW IF NOT EXISTS rowlock_names AS
-SELECT known.name, 0 AS kept, EXISTS (SELECT 1 FROM rowlock_holders AS holder WHERE holder.name = known.name) AS leased
+SELECT known.name, 0 AS kept,
+       EXISTS (SELECT 1 FROM rowlock_holders AS holder WHERE holder.name = known.name) AS leased
   FROM (SELECT name FROM rowlock_lease UNION SELECT name FROM rowlock_waiter
         UNION SELECT 'counter:' || name FROM rowlock_counter
         UNION SELECT 'job:' || name FROM rowlock_job
         UNION SELECT 'subject:' || name FROM rowlock_subject) AS known;
 
--- Each with its present run, or its last. due NULL: never again.
+-- Each job with its current run, or its last. due NULL: never again.
 CREATE VIEW IF NOT EXISTS rowlock_jobs AS
 SELECT job.name, job.schedule,
-       strftime('%Y-%m-%dT%H:%M:%fZ', nullif(job.due, 9223372036854775807) / 86400000.0 + 2440587.5) AS due,
+       strftime('%Y-%m-%dT%H:%M:%fZ',
+                nullif(job.due, 9223372036854775807) / 86400000.0 + 2440587.5) AS due,
        CASE WHEN run.token IS NULL THEN 'never run'
             WHEN job.running <> run.token THEN run.outcome
-            WHEN beat.token IS NOT NULL THEN CASE WHEN beat.stop THEN 'broken' ELSE 'running' END
+            WHEN heartbeat.token IS NOT NULL THEN CASE WHEN heartbeat.stop THEN 'broken'
+            ELSE 'running' END
             WHEN run.outcome = 'broken' THEN 'broken' ELSE 'lost' END AS state,
        nullif(job.running, 0) AS token, run.node, run.pid, run.repeats,
        strftime('%Y-%m-%dT%H:%M:%fZ', run.started / 86400000.0 + 2440587.5) AS started,
@@ -53,36 +59,43 @@ SELECT job.name, job.schedule,
   FROM rowlock_job AS job, rowlock_clock AS clock
   LEFT JOIN rowlock_run AS run
     ON run.token = coalesce(nullif(job.running, 0),
-                            (SELECT max(other.token) FROM rowlock_run AS other WHERE other.job = job.name))
-  LEFT JOIN rowlock_beat AS beat ON beat.token = job.running AND beat.expires > clock.now;
+                            (SELECT max(other.token) FROM rowlock_run AS other
+                             WHERE other.job = job.name))
+  LEFT JOIN rowlock_heartbeat AS heartbeat
+    ON heartbeat.token = job.running AND heartbeat.expires > clock.now;
 
--- updated and age_ms: of what is there; NULL: nothing was made, or it has expired.
+-- updated and age_ms: of the present data; NULL: there is none, or it has expired.
 CREATE VIEW IF NOT EXISTS rowlock_subjects AS
 SELECT subject.name, subject.description,
        CASE WHEN subject.died THEN 'ERROR' ELSE subject.status END AS status,
        strftime('%Y-%m-%dT%H:%M:%fZ', subject.began / 86400000.0 + 2440587.5) AS began,
        strftime('%Y-%m-%dT%H:%M:%fZ', subject.ended / 86400000.0 + 2440587.5) AS ended,
        CASE WHEN subject.counts
-            THEN strftime('%Y-%m-%dT%H:%M:%fZ', subject.updated / 86400000.0 + 2440587.5) END AS updated,
+            THEN strftime('%Y-%m-%dT%H:%M:%fZ', subject.updated / 86400000.0 + 2440587.5) END
+                AS updated,
        CASE WHEN subject.counts THEN max(subject.now - subject.updated, 0) END AS age_ms,
        subject.basis IS NOT NULL AS made, subject.program, subject.host, subject.pid,
        CASE WHEN subject.died THEN 'its holder died' ELSE subject.error END AS error, subject.exit
   FROM (SELECT s.*, clock.now, coalesce(s.basis > coalesce(e.expired, -1), 0) AS counts,
                s.status = 'PROCESSING' AND NOT EXISTS (
-                   SELECT 1 FROM rowlock_beat AS beat
-                    WHERE beat.token = s.token AND beat.expires > clock.now) AS died
+                   SELECT 1 FROM rowlock_heartbeat AS heartbeat
+                    WHERE heartbeat.token = s.token AND heartbeat.expires > clock.now) AS died
           FROM rowlock_subject AS s LEFT JOIN rowlock_expiry AS e ON e.name = s.name,
                rowlock_clock AS clock) AS subject;
 
--- What can be done --------------------------------------------------------------------------------------
+-- Views that accept INSERT ------------------------------------------------------------------------
 
--- A lock in the transaction that is open. BEGIN IMMEDIATE has it already: this looks at the leases, as
--- begin_lock.sql does. token: of a lease of one's own on that name; NULL: none.
-CREATE VIEW IF NOT EXISTS rowlock_lock AS SELECT NULL AS name, NULL AS shared, NULL AS token WHERE 0;
+-- Locks a name in the open transaction. BEGIN IMMEDIATE has taken the write lock already, so this
+-- only checks the leases, as begin_lock.sql does. token: of the caller's own lease on that name;
+-- NULL: none.
+CREATE VIEW IF NOT EXISTS rowlock_lock AS SELECT NULL AS name, NULL AS shared, NULL AS token
+    WHERE 0;
 CREATE TRIGGER IF NOT EXISTS rowlock_lock_it INSTEAD OF INSERT ON rowlock_lock BEGIN
-    SELECT RAISE(ABORT, 'rowlock: a name is text, of 1 to 255 bytes') -- a BLOB equals no text: it would be another name
-     WHERE typeof(NEW.name) = 'blob' OR coalesce(length(CAST(NEW.name AS BLOB)), 0) NOT BETWEEN 1 AND 255;
-    DELETE FROM rowlock_beat
+    -- a BLOB equals no text: it would be another name
+    SELECT RAISE(ABORT, 'rowlock: a name must be text of 1 to 255 bytes')
+     WHERE typeof(NEW.name) = 'blob'
+       OR coalesce(length(CAST(NEW.name AS BLOB)), 0) NOT BETWEEN 1 AND 255;
+    DELETE FROM rowlock_heartbeat
      WHERE expires <= (SELECT now FROM rowlock_clock)
        AND token IN (SELECT token FROM rowlock_lease
                       WHERE name = NEW.name AND token <> coalesce(NEW.token, 0)
@@ -91,13 +104,14 @@ CREATE TRIGGER IF NOT EXISTS rowlock_lock_it INSTEAD OF INSERT ON rowlock_lock B
      WHERE token IN (SELECT token FROM rowlock_lease
                       WHERE name = NEW.name AND token <> coalesce(NEW.token, 0)
                         AND (NOT NEW.shared OR mode <> 'shared'))
-       AND token NOT IN (SELECT token FROM rowlock_beat);
-    SELECT RAISE(ABORT, 'rowlock: the token is not, or no longer, that of a lease of this name for this lock')
+       AND token NOT IN (SELECT token FROM rowlock_heartbeat);
+    SELECT RAISE(ABORT,
+                 'rowlock: the token is not, or no longer, of a lease of this name for this lock')
      WHERE coalesce(NEW.token, 0) <> 0
        AND NOT EXISTS (SELECT 1 FROM rowlock_lease
                         WHERE token = NEW.token AND name = NEW.name
                           AND (mode = 'exclusive' OR NEW.shared AND mode = 'shared'));
-    SELECT RAISE(ABORT, 'rowlock: the name is leased; rowlock_holders tells by whom')
+    SELECT RAISE(ABORT, 'rowlock: the name is leased; rowlock_holders shows the holder')
      WHERE EXISTS (SELECT 1 FROM rowlock_lease
                     WHERE name = NEW.name AND token <> coalesce(NEW.token, 0)
                       AND (NOT NEW.shared OR mode <> 'shared'));
@@ -115,8 +129,8 @@ CREATE TRIGGER IF NOT EXISTS rowlock_shared_lock INSTEAD OF INSERT ON rowlock_sh
     INSERT INTO rowlock_lock (name, shared, token) VALUES (NEW.name, 1, NEW.token);
 END;
 
--- Is the token that of a lease of this name? Then it stays valid until the transaction ends, for nobody else
--- writes until then.
+-- Checks that the token is that of a lease of this name. It stays valid until the transaction ends,
+-- because no other session can write until then.
 CREATE VIEW IF NOT EXISTS rowlock_fence AS SELECT NULL AS name, NULL AS token WHERE 0;
 CREATE TRIGGER IF NOT EXISTS rowlock_fence_it INSTEAD OF INSERT ON rowlock_fence BEGIN
     UPDATE rowlock_lease SET owner = owner WHERE token = NEW.token AND name = NEW.name;
@@ -124,48 +138,58 @@ CREATE TRIGGER IF NOT EXISTS rowlock_fence_it INSTEAD OF INSERT ON rowlock_fence
      WHERE NOT EXISTS (SELECT 1 FROM rowlock_lease WHERE token = NEW.token AND name = NEW.name);
 END;
 
--- A lease, at once or not at all; its token is rowlock_number.last until COMMIT. mode NULL: exclusive, or a permit
--- where there is a limit.
+-- Acquires a lease without waiting; its token is rowlock_number.last until COMMIT. mode NULL:
+-- exclusive, or a permit if there is a limit.
 CREATE VIEW IF NOT EXISTS rowlock_acquire AS
-SELECT NULL AS name, NULL AS ttl_ms, NULL AS mode, NULL AS "limit", NULL AS host, NULL AS note WHERE 0;
+SELECT NULL AS name, NULL AS ttl_ms, NULL AS mode, NULL AS "limit", NULL AS host, NULL AS note
+ WHERE 0;
 CREATE TRIGGER IF NOT EXISTS rowlock_acquire_it INSTEAD OF INSERT ON rowlock_acquire BEGIN
-    SELECT RAISE(ABORT, 'rowlock: a name is text, of 1 to 255 bytes') -- a BLOB equals no text: it would be another name
-     WHERE typeof(NEW.name) = 'blob' OR coalesce(length(CAST(NEW.name AS BLOB)), 0) NOT BETWEEN 1 AND 255;
-    SELECT RAISE(ABORT, 'rowlock: ttl_ms is a number of milliseconds, 1000 to 3162240000000')
+    -- a BLOB equals no text: it would be another name
+    SELECT RAISE(ABORT, 'rowlock: a name must be text of 1 to 255 bytes')
+     WHERE typeof(NEW.name) = 'blob'
+       OR coalesce(length(CAST(NEW.name AS BLOB)), 0) NOT BETWEEN 1 AND 255;
+    SELECT RAISE(ABORT,
+                 'rowlock: ttl_ms must be an integer from 1000 to 3162240000000 (milliseconds)')
      WHERE typeof(NEW.ttl_ms) <> 'integer' OR NEW.ttl_ms NOT BETWEEN 1000 AND 3162240000000;
-    SELECT RAISE(ABORT, 'rowlock: mode is exclusive or shared, or it is permit with a limit of 1 or more')
-     WHERE CASE WHEN NEW."limit" IS NULL THEN coalesce(NEW.mode, 'exclusive') NOT IN ('exclusive', 'shared')
-                ELSE typeof(NEW."limit") <> 'integer' OR NEW."limit" < 1 OR coalesce(NEW.mode, 'permit') <> 'permit'
+    SELECT RAISE(ABORT,
+                 'rowlock: mode must be exclusive or shared, or permit with a limit of 1 or more')
+     WHERE CASE WHEN NEW."limit" IS NULL THEN coalesce(NEW.mode, 'exclusive') NOT IN ('exclusive',
+                                                                                      'shared')
+                ELSE typeof(NEW."limit") <> 'integer' OR NEW."limit" < 1
+                    OR coalesce(NEW.mode, 'permit') <> 'permit'
                 END;
-    DELETE FROM rowlock_beat
+    DELETE FROM rowlock_heartbeat
      WHERE expires <= (SELECT now FROM rowlock_clock)
        AND token IN (SELECT token FROM rowlock_lease WHERE name = NEW.name);
     DELETE FROM rowlock_lease
      WHERE token IN (SELECT token FROM rowlock_lease WHERE name = NEW.name)
-       AND token NOT IN (SELECT token FROM rowlock_beat);
+       AND token NOT IN (SELECT token FROM rowlock_heartbeat);
     DELETE FROM rowlock_waiter
      WHERE ticket IN (SELECT ticket FROM rowlock_waiter
-                       WHERE name = NEW.name AND seen <= (SELECT now FROM rowlock_clock));
+                       WHERE name = NEW.name AND alive_until <= (SELECT now FROM rowlock_clock));
     SELECT RAISE(ABORT, 'rowlock: the name is held or waited for with another limit')
      WHERE EXISTS (SELECT 1 FROM rowlock_lease WHERE name = NEW.name AND "limit" <> NEW."limit"
                    UNION ALL
                    SELECT 1 FROM rowlock_waiter WHERE name = NEW.name AND "limit" <> NEW."limit");
-    SELECT RAISE(ABORT, 'rowlock: the name is leased; rowlock_holders tells by whom')
+    SELECT RAISE(ABORT, 'rowlock: the name is leased; rowlock_holders shows the holder')
      WHERE EXISTS (SELECT 1 FROM rowlock_lease
                     WHERE name = NEW.name
                       AND CASE WHEN NEW."limit" IS NOT NULL THEN mode <> 'permit'
                                ELSE NEW.mode IS NOT 'shared' OR mode <> 'shared' END)
-        OR (SELECT count(*) FROM rowlock_lease WHERE name = NEW.name AND mode = 'permit') >= NEW."limit";
-    SELECT RAISE(ABORT, 'rowlock: others wait for the name; rowlock_waiters tells who')
+        OR (SELECT count(*) FROM rowlock_lease
+            WHERE name = NEW.name AND mode = 'permit') >= NEW."limit";
+    SELECT RAISE(ABORT, 'rowlock: other sessions wait for the name; rowlock_waiters lists them')
      WHERE EXISTS (SELECT 1 FROM rowlock_waiter WHERE name = NEW.name);
     SELECT RAISE(ABORT, 'rowlock: a committed row holds the name; rowlock vacuum deletes it')
      WHERE EXISTS (SELECT 1 FROM rowlock_leftover WHERE name = NEW.name);
     UPDATE rowlock_number SET last = max(last + 1, (SELECT now FROM rowlock_clock) * 1000);
     INSERT INTO rowlock_lease (token, name, mode, "limit", owner, host, command, note, acquired)
     SELECT number.last, NEW.name,
-           CASE WHEN NEW."limit" IS NULL THEN coalesce(NEW.mode, 'exclusive') ELSE 'permit' END, NEW."limit",
+           CASE WHEN NEW."limit" IS NULL THEN coalesce(NEW.mode, 'exclusive') ELSE 'permit' END,
+               NEW."limit",
            lower(hex(randomblob(16))), coalesce(NEW.host, '-'), 'sql', NEW.note, clock.now
       FROM rowlock_number AS number, rowlock_clock AS clock;
-    INSERT INTO rowlock_beat (token, expires)
-    SELECT number.last, clock.now + NEW.ttl_ms FROM rowlock_number AS number, rowlock_clock AS clock;
+    INSERT INTO rowlock_heartbeat (token, expires)
+    SELECT number.last, clock.now + NEW.ttl_ms FROM rowlock_number AS number,
+           rowlock_clock AS clock;
 END;

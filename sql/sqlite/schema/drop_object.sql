@@ -1,2 +1,2 @@
--- Technique insert: the table was created by rowlock (rowlock_meta.owned), so it goes too.
+-- Technique insert: drops the table that rowlock created (rowlock_meta.owned).
 DROP TABLE IF EXISTS rowlock_object;

@@ -1,2 +1,2 @@
--- SQLite knows no roles: who may write the file and its folder may lock. Keep the file at mode 0600.
--- For a server: rowlock schema print postgresql (or mariadb) --grants, or --db URL.
+-- SQLite has no roles: an account that may write the file and its folder may lock. Keep the file at
+-- mode 0600. For a server: rowlock schema print postgresql (or mariadb) --grants, or --db URL.

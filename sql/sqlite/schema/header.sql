@@ -1,3 +1,3 @@
--- rowlock on SQLite; the library runs this by itself on the first use of a file.
+-- rowlock on SQLite; the library runs this script itself on the first use of a file.
 
 BEGIN IMMEDIATE;

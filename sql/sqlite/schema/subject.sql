@@ -1,25 +1,26 @@
--- Subjects: what is made anew once, when it is stale, while all who use it wait. Who makes it holds the lock
--- subject:NAME exclusively, in a transaction or as a lease; who uses it, shared. The row tells what became
--- of it, to people and to who comes next. Instants are milliseconds since 1970 UTC.
+-- Subjects: data that is refreshed exactly once when it is stale, while all its users wait. A
+-- refresh holds the lock subject:NAME exclusively, in a transaction or as a lease; users hold it
+-- shared. The row shows the state of the refresh to people and to the next caller. Times are
+-- milliseconds since 1970 UTC.
 CREATE TABLE IF NOT EXISTS rowlock_subject (
     name        TEXT    NOT NULL PRIMARY KEY,
-    version     INTEGER NOT NULL DEFAULT 0, -- another with each refresh that began
+    version     INTEGER NOT NULL DEFAULT 0, -- increases with each refresh that begins
     status      TEXT    NOT NULL DEFAULT 'NONE'
                 CHECK (status IN ('NONE', 'PROCESSING', 'COMPLETE', 'ERROR')),
     description TEXT,
     began       INTEGER,                    -- of the last refresh,
     ended       INTEGER,
-    basis       INTEGER,                    -- and of the one that made what is there
+    basis       INTEGER,                    -- start of the refresh that made the present data
     updated     INTEGER,
     host        TEXT,
     pid         INTEGER,
     program     TEXT,
-    token       INTEGER NOT NULL DEFAULT 0, -- of its lease; 0: it is done in a transaction
+    token       INTEGER NOT NULL DEFAULT 0, -- of its lease; 0: it runs in a transaction
     error       TEXT,
-    exit        INTEGER                     -- 128 + N: ended by signal N
+    exit        INTEGER                     -- 128 + N: terminated by signal N
 ) WITHOUT ROWID;
 
--- What was made by a refresh that began no later counts as stale.
+-- Data of a refresh that began no later than this counts as stale.
 CREATE TABLE IF NOT EXISTS rowlock_expiry (
     name    TEXT    NOT NULL PRIMARY KEY,
     expired INTEGER NOT NULL

@@ -1,5 +1,5 @@
--- Removes rowlock's own views and tables. A table of technique insert that was there before stays; one that we
--- created is dropped by drop_object.sql.
+-- Removes rowlock's own views and tables. A table of technique insert that existed before stays;
+-- drop_object.sql drops one that rowlock created.
 
 DROP VIEW IF EXISTS rowlock_acquire;
 DROP VIEW IF EXISTS rowlock_fence;
@@ -21,5 +21,5 @@ DROP TABLE IF EXISTS rowlock_counter;
 DROP TABLE IF EXISTS rowlock_waiter;
 DROP TABLE IF EXISTS rowlock_number;
 DROP TABLE IF EXISTS rowlock_lease;
-DROP TABLE IF EXISTS rowlock_beat;
+DROP TABLE IF EXISTS rowlock_heartbeat;
 DROP TABLE IF EXISTS rowlock_meta;

@@ -1,36 +1,43 @@
 -- SPDX-License-Identifier: Apache-2.0
--- YugabyteDB's own of what sql/postgresql/schema makes, after an article's locks for YugabyteDB and by its documentation.
--- Each function takes the place of the one whose first line is the same; helpers follow without an empty line.
+-- YugabyteDB's versions of functions in sql/postgresql/schema, based on its documentation. Each
+-- function replaces the one with the same first line; helper functions follow without an empty
+-- line.
 --
--- What is different there: a row's lock is not waited for by lock_timeout, but by statement_timeout only; READ
--- COMMITTED is not what it says unless the servers are told so; sequences do not count in order; no xmin, no ctid;
--- no advisory locks before version 2025.1.
+-- Differences from PostgreSQL: waits for row locks are limited by statement_timeout only, not by
+-- lock_timeout. READ COMMITTED is in effect only if the servers are configured for it. Sequences do
+-- not count in order. There is no xmin and no ctid, and no advisory locks before version 2025.1.
 
--- Says why no lock can be had here, or returns: a transaction above READ COMMITTED may not see what the lock waited
--- for, and without yb_enable_read_committed_isolation every one is above; names are 1 to 255 bytes.
+-- Raises an error if a lock here would be unsafe. A transaction above READ COMMITTED may not see
+-- the changes of the previous holder; without yb_enable_read_committed_isolation every transaction
+-- is above it. Names have 1 to 255 bytes.
 CREATE FUNCTION rowlock.check_use(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     asked constant text := pg_catalog.current_setting('transaction_isolation');
-    given constant text := coalesce(pg_catalog.current_setting('yb_effective_transaction_isolation_level', true), asked);
+    given constant text := coalesce(pg_catalog.current_setting(
+            'yb_effective_transaction_isolation_level', true), asked);
 BEGIN
     IF pg_catalog.lower(given) NOT IN ('read committed', 'read uncommitted') THEN
-        RAISE EXCEPTION 'rowlock: a transaction at % may not see what the lock waited for', pg_catalog.upper(given)
+        RAISE EXCEPTION
+            'rowlock: a transaction at % may not see the changes of the previous lock holder',
+            pg_catalog.upper(given)
             USING ERRCODE = 'RL001',
                   HINT = CASE WHEN asked IN ('read committed', 'read uncommitted')
-                              THEN 'The cluster''s servers need the flag yb_enable_read_committed_isolation=true.'
+                              THEN 'The cluster''s servers need the flag '
+                                   'yb_enable_read_committed_isolation=true.'
                               ELSE 'Begin it with BEGIN ISOLATION LEVEL READ COMMITTED.' END;
-    ELSIF name IS NULL OR pg_catalog.octet_length(pg_catalog.convert_to(name, 'UTF8')) NOT BETWEEN 1 AND 255 THEN
-        RAISE EXCEPTION 'rowlock: a name has 1 to 255 bytes of UTF-8'
+    ELSIF name IS NULL
+          OR pg_catalog.octet_length(pg_catalog.convert_to(name, 'UTF8')) NOT BETWEEN 1 AND 255 THEN
+        RAISE EXCEPTION 'rowlock: a name must have 1 to 255 bytes of UTF-8'
             USING ERRCODE = 'RL003';
     END IF;
 END $$;
--- Until when lock_timeout allows a wait that begins now; NULL: for ever.
-CREATE FUNCTION rowlock.patience() RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$
+-- Returns the time until which lock_timeout allows a wait that begins now; NULL: no limit.
+CREATE FUNCTION rowlock.wait_deadline() RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN pg_catalog.clock_timestamp()
         + nullif(pg_catalog.current_setting('lock_timeout')::interval, interval '0');
 END $$;
--- Between two tries. The server ends no wait for a row by lock_timeout, so we do.
+-- Pauses between two tries, and raises the timeout, which the server does not apply to row locks.
 CREATE FUNCTION rowlock.pause(until timestamptz) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.clock_timestamp() >= until THEN
@@ -39,31 +46,34 @@ BEGIN
     PERFORM pg_catalog.pg_sleep(greatest(0, least(0.025, coalesce(
         extract(epoch FROM until - pg_catalog.clock_timestamp()), 0.025))));
 END $$;
--- A name of the transaction that is open; it goes with it.
+-- Returns an identifier of the open transaction, which is valid until it ends.
 CREATE FUNCTION rowlock.transaction() RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     known constant text := nullif(pg_catalog.current_setting('rowlock.transaction', true), '');
 BEGIN
     RETURN coalesce(known, pg_catalog.set_config('rowlock.transaction', pg_catalog.md5(
-        pg_catalog.random()::text || pg_catalog.clock_timestamp()::text || pg_catalog.pg_backend_pid()::text), true));
+        pg_catalog.random()::text || pg_catalog.clock_timestamp()::text
+            || pg_catalog.pg_backend_pid()::text), true));
 END $$;
 
--- Removes the lease of this token if it has expired, or has no beat. Returns the lease rows removed.
--- Waits for a renewal or a fence that is under way, as lock_timeout says.
+-- Removes the lease of this token if it has expired or has no heartbeat. Returns the number of
+-- lease rows removed. Waits up to lock_timeout for a renewal or a fence in progress.
 CREATE FUNCTION rowlock.sweep(token bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    until constant timestamptz := rowlock.patience();
+    until constant timestamptz := rowlock.wait_deadline();
     removed bigint := 0;
 BEGIN
     LOOP
-        PERFORM FROM rowlock.beat b WHERE b.token = sweep.token FOR UPDATE SKIP LOCKED;
-        EXIT WHEN FOUND OR NOT EXISTS (SELECT FROM rowlock.beat b WHERE b.token = sweep.token);
+        PERFORM FROM rowlock.heartbeat b WHERE b.token = sweep.token FOR UPDATE SKIP LOCKED;
+        EXIT WHEN FOUND OR NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = sweep.token);
         PERFORM rowlock.pause(until);
     END LOOP;
-    DELETE FROM rowlock.beat b WHERE b.token = sweep.token AND b.expires <= pg_catalog.clock_timestamp();
-    IF FOUND OR NOT EXISTS (SELECT FROM rowlock.beat b WHERE b.token = sweep.token) THEN
+    DELETE FROM rowlock.heartbeat b
+     WHERE b.token = sweep.token AND b.expires <= pg_catalog.clock_timestamp();
+    IF FOUND OR NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = sweep.token) THEN
         WHILE (SELECT pg_catalog.count(*) FROM rowlock.lease l WHERE l.token = sweep.token)
-           <> (SELECT pg_catalog.count(*) FROM (SELECT FROM rowlock.lease l WHERE l.token = sweep.token
+           <> (SELECT pg_catalog.count(*)
+               FROM (SELECT FROM rowlock.lease l WHERE l.token = sweep.token
                                                    FOR UPDATE SKIP LOCKED) mine) LOOP
             PERFORM rowlock.pause(until);
         END LOOP;
@@ -73,55 +83,62 @@ BEGIN
     RETURN removed;
 END $$;
 
--- Locks beneath one's own lease: the lease's row stands for the name. 0, 1 (patient is false and
--- another transaction under the same token has it) or 8.
-CREATE FUNCTION rowlock.take_own(name text, shared boolean, token bigint, patient boolean)
+-- Locks the row of the caller's own lease in place of the name. Returns 0, 1 (may_wait is false and
+-- another transaction with the same token holds it) or 8.
+CREATE FUNCTION rowlock.lock_own_lease(name text, shared boolean, token bigint, may_wait boolean)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    until constant timestamptz := rowlock.patience();
+    until constant timestamptz := rowlock.wait_deadline();
 BEGIN
     LOOP
         IF shared THEN
-            PERFORM FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+            PERFORM FROM rowlock.lease l
+                WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
                      AND l.mode <> 'permit' FOR SHARE SKIP LOCKED;
         ELSE
-            PERFORM FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+            PERFORM FROM rowlock.lease l
+                WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
                      AND l.mode = 'exclusive' FOR UPDATE SKIP LOCKED;
         END IF;
         IF FOUND THEN
             RETURN 0;
-        ELSIF NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = take_own.token AND l.name = take_own.name
+        ELSIF NOT EXISTS (SELECT FROM rowlock.lease l
+                          WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
                              AND (l.mode = 'exclusive' OR shared AND l.mode = 'shared')) THEN
             RETURN 8;
-        ELSIF NOT patient THEN
+        ELSIF NOT may_wait THEN
             RETURN 1;
         END IF;
         PERFORM rowlock.pause(until);
     END LOOP;
 END $$;
 
--- Numbers have been lifted wherever one is drawn.
+-- Lifts the numbers by drawing one: every draw here does so.
 CREATE FUNCTION rowlock.lift_numbers() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.next_number();
 END $$;
 
--- A token or a ticket, greater than every one before it. From one row, which is locked until COMMIT: so grants of the
--- whole database come one after the other. Never behind the clock (2^20 numbers a second are more than any cluster
--- commits), so that a backup which is restored draws none again.
+-- Draws a token or a ticket, greater than every earlier one, from one row, which stays locked until
+-- COMMIT: so grants in the whole database are serialized. It is never behind the clock (2^20
+-- numbers a second are more than any cluster commits), so that a restored backup repeats none.
 CREATE FUNCTION rowlock.next_number() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     drawn bigint;
 BEGIN
     UPDATE rowlock.origin o
-       SET floor = greatest(o.floor + 1, (extract(epoch FROM pg_catalog.clock_timestamp())::numeric * 1048576.0)::bigint)
+       SET floor = greatest(o.floor + 1,
+                            (extract(epoch FROM pg_catalog.clock_timestamp())::numeric
+                             * 1048576.0)::bigint)
      WHERE o.only_one RETURNING o.floor INTO drawn;
     RETURN drawn;
 END $$;
 
--- T of all names: exclusive for exclusive leases and permits, shared for shared ones. Under a shared T the
--- owner is locked too: a call of his whose reply was lost may still be on its way to its COMMIT.
-CREATE FUNCTION rowlock.take_all(wants text, owner text, wait_ms bigint, OUT status integer, OUT name text)
+-- Takes the name locks of all names: exclusive for exclusive leases and permits, shared for shared
+-- leases. Under a shared name lock it locks the owner too: an earlier call of that owner, whose
+-- reply was lost, may still be about to commit.
+CREATE FUNCTION rowlock.name_lock_all(wants text, owner text, wait_ms bigint, OUT status integer,
+                                      OUT name text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     deadline constant timestamptz := rowlock.after(wait_ms);
@@ -135,9 +152,9 @@ BEGIN
         PERFORM rowlock.check_use(name);
         IF wait_ms <> 0 THEN
             PERFORM rowlock.limit_wait(deadline);
-            status := rowlock.take(name, want.mode = 'shared');
+            status := rowlock.name_lock(name, want.mode = 'shared');
         ELSE
-            status := rowlock.try_take(name, want.mode = 'shared');
+            status := rowlock.try_name_lock(name, want.mode = 'shared');
         END IF;
         IF status <> 0 THEN
             RETURN;
@@ -145,29 +162,34 @@ BEGIN
     END LOOP;
     name := NULL;
 END $$;
--- Waits for that call alone: its key among the beats, below all tokens, is inserted and deleted again.
+-- Waits for that call alone: inserts the owner's key into the heartbeats, below all tokens, and
+-- deletes it again.
 CREATE FUNCTION rowlock.lock_owner(owner text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    key constant bigint := pg_catalog.hashtextextended(owner, 8386112019297791602) | (-9223372036854775807 - 1);
+    key constant bigint := pg_catalog.hashtextextended(owner,
+                                                       8386112019297791602) | (-9223372036854775807
+                                                                               - 1);
 BEGIN
-    INSERT INTO rowlock.beat (token, expires) VALUES (key, '-infinity');
-    DELETE FROM rowlock.beat b WHERE b.token = key;
+    INSERT INTO rowlock.heartbeat (token, expires) VALUES (key, '-infinity');
+    DELETE FROM rowlock.heartbeat b WHERE b.token = key;
 END $$;
 
-CREATE FUNCTION rowlock.grant_lease(wants text, owner text, ttl_ms bigint, wait_ms bigint, ticket bigint,
-                                    session bigint, host text, pid bigint, command text, note text,
-                                    OUT status integer, OUT name text, OUT token bigint, OUT number bigint,
-                                    OUT detail text)
+CREATE FUNCTION rowlock.grant_lease(wants text, owner text, ttl_ms bigint, wait_ms bigint,
+                                    ticket bigint, session bigint, host text, pid bigint,
+                                    command text, note text,
+                                    OUT status integer, OUT name text, OUT token bigint,
+                                    OUT number bigint, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     SELECT g.* INTO status, name, token, number, detail
-      FROM rowlock.grant_any(wants, owner, ttl_ms, wait_ms, ticket, session, host, pid, command, note) g;
+      FROM rowlock.grant_any(wants, owner, ttl_ms, wait_ms, ticket, session, host, pid, command,
+                             note) g;
 END $$;
 
--- Holds a lease valid until the caller's transaction ends: whoever wants to end it must delete this
--- row. Existence is validity, no clock.
-CREATE FUNCTION rowlock.fence(name text, token bigint, limit_ms bigint, OUT status integer, OUT fenced text,
-                              OUT stays integer, OUT detail text)
+-- Keeps a lease valid until the caller's transaction ends: a session that ends the lease must
+-- delete this row. The row alone decides, not the clock.
+CREATE FUNCTION rowlock.fence(name text, token bigint, limit_ms bigint, OUT status integer,
+                              OUT fenced text, OUT stays integer, OUT detail text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     until constant timestamptz := rowlock.after(greatest(limit_ms, 1));
@@ -198,62 +220,64 @@ EXCEPTION
         detail := SQLERRM;
 END $$;
 
--- No session has locks that another could wait for: who waits polls, and says until when he counts as alive.
+-- There are no session locks to wait for: waiters poll, and record until when they count as alive.
 CREATE FUNCTION rowlock.is_own(session bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN false;
 END $$;
 
-CREATE FUNCTION rowlock.add_mark(number bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.session_lock(number bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN false;
 END $$;
 
-CREATE FUNCTION rowlock.drop_mark(number bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.session_unlock(number bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN false;
 END $$;
 
-CREATE FUNCTION rowlock.drop_lost_mark() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.session_unlock_lost() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 END $$;
 
--- Ends a ticket that nobody stands behind any more. The row may be gone.
+-- Deletes a ticket if no other ticket is queued behind it. The row may be deleted already.
 CREATE FUNCTION rowlock.remove_dead(ticket bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     DELETE FROM rowlock.waiter w WHERE w.ticket = remove_dead.ticket
-       AND (w.seen IS NULL OR w.seen <= pg_catalog.clock_timestamp());
+       AND (w.alive_until IS NULL OR w.alive_until <= pg_catalog.clock_timestamp());
     RETURN FOUND OR NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = remove_dead.ticket);
 END $$;
 
--- There is nothing to wait for.
-CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint, ticket bigint) RETURNS integer
+-- Does not wait: there is no session lock.
+CREATE FUNCTION rowlock.await(kind integer, number bigint, limit_ms bigint, ticket bigint)
+RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN 0;
 END $$;
 
--- Nobody takes a turn: there is no session lock to wait for. Place and grant do it.
-CREATE FUNCTION rowlock.seize(name text, owner text, ttl_ms bigint, ticket bigint, session bigint, host text, pid bigint,
-                              command text, note text) RETURNS bigint
+-- Does nothing, since there is no session lock to wait for; place and grant do the work.
+CREATE FUNCTION rowlock.seize(name text, owner text, ttl_ms bigint, ticket bigint, session bigint,
+                              host text, pid bigint, command text, note text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN NULL;
 END $$;
 
--- Which names do transactions hold? Rows tell nobody who has locked them.
+-- Returns no names: rows do not show which transaction has locked them.
 CREATE FUNCTION rowlock.locked_names() RETURNS TABLE (name text) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 END $$;
 
--- The transactions that hold a name: nobody is told.
+-- Returns no transactions: the server does not show which ones hold a name.
 CREATE FUNCTION rowlock.transactions(name text)
 RETURNS TABLE (pid bigint, host text, program text, since timestamptz, mode text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 END $$;
 
-CREATE FUNCTION rowlock.mark(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.show_holder(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 END $$;
 
@@ -262,15 +286,16 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- T: waits as lock_timeout says, else as long as statement_timeout and the cluster's own limit allow. 0. Without an
--- end it stands in the server's queue; with one it tries again and again.
-CREATE FUNCTION rowlock.take(name text, shared boolean) RETURNS integer
+-- The name lock of one name: waits up to lock_timeout, otherwise as long as statement_timeout and
+-- the cluster's own limit allow; returns 0. Without a time limit it waits in the server's queue;
+-- with one it polls.
+CREATE FUNCTION rowlock.name_lock(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    until constant timestamptz := rowlock.patience();
+    until constant timestamptz := rowlock.wait_deadline();
 BEGIN
     IF until IS NOT NULL THEN
-        WHILE rowlock.try_take(name, shared) <> 0 LOOP
+        WHILE rowlock.try_name_lock(name, shared) <> 0 LOOP
             PERFORM rowlock.pause(until);
         END LOOP;
         RETURN 0;
@@ -278,17 +303,17 @@ BEGIN
     LOOP
         PERFORM rowlock.make_known(name);
         IF shared THEN
-            PERFORM FROM rowlock.name r WHERE r.name = take.name COLLATE "C" FOR SHARE;
+            PERFORM FROM rowlock.name r WHERE r.name = name_lock.name COLLATE "C" FOR SHARE;
         ELSE
-            PERFORM FROM rowlock.name r WHERE r.name = take.name COLLATE "C" FOR UPDATE;
+            PERFORM FROM rowlock.name r WHERE r.name = name_lock.name COLLATE "C" FOR UPDATE;
         END IF;
         IF FOUND THEN
             RETURN 0;
         END IF;
     END LOOP;
 END $$;
--- A write outside the transaction, as the article does it for its shared locks: it holds no lock, so nobody ever waits
--- for it, and it stays when the transaction is rolled back.
+-- A write outside the transaction: it holds no lock, so no session ever waits for it, and it
+-- remains when the transaction is rolled back.
 CREATE FUNCTION rowlock.make_known(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF NOT EXISTS (SELECT FROM rowlock.name r WHERE r.name = make_known.name COLLATE "C") THEN
@@ -298,20 +323,23 @@ BEGIN
     END IF;
 END $$;
 
--- T at once or not at all: 0 or 1.
-CREATE FUNCTION rowlock.try_take(name text, shared boolean) RETURNS integer
+-- The name lock without waiting: 0 or 1.
+CREATE FUNCTION rowlock.try_name_lock(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.make_known(name);
     IF shared THEN
-        PERFORM FROM rowlock.name r WHERE r.name = try_take.name COLLATE "C" FOR SHARE SKIP LOCKED;
+        PERFORM FROM rowlock.name r
+            WHERE r.name = try_name_lock.name COLLATE "C" FOR SHARE SKIP LOCKED;
     ELSE
-        PERFORM FROM rowlock.name r WHERE r.name = try_take.name COLLATE "C" FOR UPDATE SKIP LOCKED;
+        PERFORM FROM rowlock.name r
+            WHERE r.name = try_name_lock.name COLLATE "C" FOR UPDATE SKIP LOCKED;
     END IF;
     RETURN CASE WHEN FOUND THEN 0 ELSE 1 END;
 END $$;
 
--- Begin-and-lock of one name. The short way of PostgreSQL's would trust BEGIN ISOLATION LEVEL READ COMMITTED.
+-- Begins and locks one name. PostgreSQL's fast path would rely on BEGIN ISOLATION LEVEL READ
+-- COMMITTED.
 CREATE FUNCTION rowlock.begin_one(name text)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -324,7 +352,7 @@ BEGIN
     RETURN rowlock.begin_rare(name, wait_ms);
 END $$;
 
--- What vacuum removes of the technique's own: rows that nobody holds. The article's statement.
+-- Deletes the rows of unheld names.
 CREATE FUNCTION rowlock.vacuum_names() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     removed bigint;
@@ -335,43 +363,51 @@ BEGIN
     RETURN removed;
 END $$;
 
--- Removes the row of a name, as the article does: who holds it is the caller, so it waits for nobody. Whoever waits for
--- it makes it known anew.
+-- Removes the row of a name. The caller holds it, so this waits for no other session. A session
+-- that waits for the row creates it again.
 CREATE FUNCTION rowlock.unlock(name text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM rowlock.check_use(name);
     DELETE FROM rowlock.name r
-     USING (SELECT u.name FROM rowlock.name u WHERE u.name = unlock.name COLLATE "C" FOR UPDATE SKIP LOCKED) unheld
+     USING (SELECT u.name FROM rowlock.name u
+            WHERE u.name = unlock.name COLLATE "C" FOR UPDATE SKIP LOCKED) unheld
      WHERE r.name = unheld.name;
 END $$;
 COMMENT ON FUNCTION rowlock.unlock(text) IS
-    'Removes the row of the name when the transaction commits, unless another holds it; call it last. Waits for nobody.';
+    'Removes the row of the name when the transaction commits, unless another session holds it; '
+    'call it last. Waits for no lock.';
 
--- Which sessions wait: nobody is told.
+-- Returns no sessions: the server does not show which ones wait.
 CREATE FUNCTION rowlock.blocked() RETURNS TABLE (key bigint, pid integer, mode text)
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
 END $$;
 
--- Tickets, each alive as rowlock.list judges it; who waits in a transaction is not known.
+-- Tickets, each alive as rowlock.list defines it; sessions that wait in a transaction are not
+-- known.
 CREATE VIEW rowlock.waiters AS
 SELECT w.name, 'lease' AS kind, w.mode, w.ticket,
        pg_catalog.row_number() OVER (PARTITION BY w.name ORDER BY w.ticket) AS place,
        CASE WHEN w.mode = 'permit' THEN w."count" END AS permits, w."limit", w.pid, w.host,
        w.command AS program, w.note, w.since, rowlock.key(w.name) AS key
   FROM rowlock.waiter w
- WHERE w.seen > pg_catalog.clock_timestamp();
+ WHERE w.alive_until > pg_catalog.clock_timestamp();
 COMMENT ON VIEW rowlock.waiters IS
-    'Who waits in the queue for a lease (place 1 is next). Who waits in a transaction, nobody is told.';
+    'Waiters in the queue for a lease (place 1 is next). The server does not show sessions that '
+    'wait in a transaction.';
 
--- Leases; who holds in a transaction is not known.
+-- Leases; holders in a transaction are not known.
 CREATE VIEW rowlock.holders AS
 SELECT l.name, 'lease' AS kind, l.mode, l.token,
-           CASE WHEN l.mode = 'permit' THEN pg_catalog.count(*) END AS permits, l."limit", l.pid, l.host,
+           CASE WHEN l.mode = 'permit' THEN pg_catalog.count(*) END AS permits, l."limit", l.pid,
+               l.host,
        l.command AS program, l.note, l.acquired AS since, b.expires, b.stop AS broken,
-       (SELECT pg_catalog.count(*) FROM rowlock.waiters w WHERE w.name = l.name) AS waiting, rowlock.key(l.name) AS key
-  FROM rowlock.lease l JOIN rowlock.beat b ON b.token = l.token
+       (SELECT pg_catalog.count(*) FROM rowlock.waiters w WHERE w.name = l.name) AS waiting,
+       rowlock.key(l.name) AS key
+  FROM rowlock.lease l JOIN rowlock.heartbeat b ON b.token = l.token
  WHERE b.expires > pg_catalog.clock_timestamp()
- GROUP BY l.name, l.mode, l.token, l."limit", l.pid, l.host, l.command, l.note, l.acquired, b.expires, b.stop;
+ GROUP BY l.name, l.mode, l.token, l."limit", l.pid, l.host, l.command, l.note, l.acquired,
+     b.expires, b.stop;
 COMMENT ON VIEW rowlock.holders IS
-    'Who holds a lease: pid is that of its program on host, broken: it will stop at its next renewal. Who holds a name in a transaction, nobody is told.';
+    'Leases: pid is the holding program on host; broken: the lease ends at its next renewal. The '
+    'server does not show transactions that hold a name.';

@@ -1,3 +1,3 @@
--- A lease of this owner that is there already: the reply to its grant was lost.
+-- Finds a lease that this owner was granted before, when the reply was lost.
 -- ?1 name, ?2 owner
 SELECT token FROM rowlock_lease WHERE name = ?1 AND owner = ?2 LIMIT 1;

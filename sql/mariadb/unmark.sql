@@ -1,2 +1,0 @@
--- Gives it back: kind, number, session.
-CALL rowlock_unmark(?, ?, ?);
