@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# make style: formatting, width, words, rooms. Every check runs, so that one call shows all failures.
+# make style: formatting, width, words, rooms. Every check runs: one call shows all failures.
 
 # Another release of clang-format would format a few lines in another way.
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format) clang-format)
