@@ -46,28 +46,28 @@ extern "C" {
 /* ---- errors ------------------------------------------------------------------------------ */
 
 /* name, value, text: the error codes, their names and their texts are generated from this list */
-#define ROWLOCK_ERRORS(XX)                                                                    \
-    XX(EINVAL, -1, "invalid argument")                                                        \
-    XX(ENOMEM, -2, "out of memory")                                                           \
-    XX(EBUSY, -3, "held by another")                                                          \
-    XX(ETIMEDOUT, -4, "not acquired in time")                                                 \
-    XX(ECANCELED, -5, "interrupted")                                                          \
-    XX(ELOST, -6, "lease is lost")                                                            \
-    XX(EUNPREPARED, -7, "name is not prepared")                                               \
-    XX(EROLLEDBACK, -8, "the database rolled the whole transaction back")                     \
-    XX(EABORTED, -9, "the transaction can only be rolled back")                               \
-    XX(ESNAPSHOT, -10, "the transaction may not see the changes of the previous lock holder") \
-    XX(ENOTX, -11, "no transaction is open")                                                  \
-    XX(EINTX, -12, "a transaction is open")                                                   \
-    XX(EMODE, -13, "not offered by this technique or engine")                                 \
-    XX(ELEFTOVER, -14, "a committed row of another program is in the way")                    \
-    XX(ESCHEMA, -15, "schema is missing, older or newer than the library")                    \
-    XX(EDENIED, -16, "permission denied")                                                     \
-    XX(ECONN, -17, "database unreachable or connection lost")                                 \
-    XX(EUNKNOWN, -18, "connection lost during COMMIT: outcome unknown")                       \
-    XX(EDRIVER, -19, "no driver for this URL")                                                \
-    XX(ESERVER, -20, "this server cannot keep a lock")                                        \
-    XX(EDB, -21, "database error")                                                            \
+#define ROWLOCK_ERRORS(XX)                                                     \
+    XX(EINVAL, -1, "invalid argument")                                         \
+    XX(ENOMEM, -2, "out of memory")                                            \
+    XX(EBUSY, -3, "held by another")                                           \
+    XX(ETIMEDOUT, -4, "not acquired in time")                                  \
+    XX(ECANCELED, -5, "interrupted")                                           \
+    XX(ELOST, -6, "lease is lost")                                             \
+    XX(EUNPREPARED, -7, "name is not prepared")                                \
+    XX(EROLLEDBACK, -8, "the database rolled the whole transaction back")      \
+    XX(EABORTED, -9, "the transaction can only be rolled back")                \
+    XX(ESNAPSHOT, -10, "the transaction may not see what the lock waited for") \
+    XX(ENOTX, -11, "no transaction is open")                                   \
+    XX(EINTX, -12, "a transaction is open")                                    \
+    XX(EMODE, -13, "not offered by this technique or engine")                  \
+    XX(ELEFTOVER, -14, "a committed row of another program is in the way")     \
+    XX(ESCHEMA, -15, "schema is missing, older or newer than the library")     \
+    XX(EDENIED, -16, "permission denied")                                      \
+    XX(ECONN, -17, "database unreachable or connection lost")                  \
+    XX(EUNKNOWN, -18, "connection lost during COMMIT: outcome unknown")        \
+    XX(EDRIVER, -19, "no driver for this URL")                                 \
+    XX(ESERVER, -20, "this server cannot keep a lock")                         \
+    XX(EDB, -21, "database error")                                             \
     XX(ELIMIT, -22, "the number of permits was stated differently")
 
 enum rowlock_code {
@@ -141,7 +141,7 @@ struct rowlock_options {           /* all zero: the defaults */
  * ECONN    the server is unreachable or did not answer in time: retrying is worthwhile
  * EDENIED  the server refused the user, password or database; or no agreement on TLS; or this user
  *          may not open or create the SQLite file
- * ESERVER  a standby, a read-only server or a Galera node: locks there would not exclude other sessions; or a
+ * ESERVER  a standby, a read-only server or a Galera node: a lock there would exclude nobody; or a
  *          SQLite path that is not a file, or whose folder does not exist
  * ECANCELED, ENOMEM, EDB
  */
@@ -221,7 +221,7 @@ ROWLOCK_API int rowlock_begin(struct rowlock_connection *connection,
  *
  * ENOTX        no transaction is open: use rowlock_begin
  * ESNAPSHOT    REPEATABLE READ or above (PostgreSQL, InnoDB), or a SQLite transaction that has read
- *              and cannot be upgraded: it may not see the changes of the previous lock holder; roll back
+ *              and cannot be upgraded: it may not see what the lock waited for; roll back
  * EUNPREPARED  technique row, a new name, and no URL for a second connection: rowlock_prepare
  * EABORTED     PostgreSQL chose it as a deadlock victim, or the caller's own statement had failed
  * EROLLEDBACK  MariaDB chose it as a deadlock victim and rolled the whole transaction back
