@@ -14,82 +14,82 @@
 
 /* Every statement that the library sends, by the name of its file. If a dialect has no such file,
    its text is NULL, and the sending code decides what happens then. */
-#define ROWLOCK_STATEMENTS(XX)                                                                     \
-    XX(BEGIN, "begin")         /* no parameters; absent: the locking call begins by itself */      \
-    XX(BEGIN_ONE, "begin_one") /* name -> status (fast path: exclusive, own token none) */         \
-    XX(BEGIN_ONE_WITHIN, "begin_one_within") /* name, wait_ms -> status; both or neither exist */  \
-    XX(BEGIN_LOCK, "begin_lock")             /* wants, wait_ms -> status row */                    \
-    XX(LOCK, "lock")                         /* wants, wait_ms, lease_ms, sweep -> status row */   \
-    XX(PREPARE, "prepare")                   /* wants */                                           \
-    XX(EXPIRED, "expired")       /* wants -> token of each expired lease that conflicts */         \
-    XX(SWEEP, "sweep")           /* token: one short transaction of its own */                     \
-    XX(HOLDER, "holder")         /* name -> one row of text per holder, best first */              \
-    XX(SERVER, "server")         /* -> one row: why this server cannot keep locks, or NULL */      \
-    XX(DURABILITY, "durability") /* -> one row: what a crash of the machine may undo, or NULL */   \
-    XX(INSTALLED, "installed")   /* -> 1 if there is a schema; NULL: no database */                \
-    XX(PARTS, "parts")           /* table of technique insert -> a row per existing object */      \
-    XX(DATABASE, "database")     /* -> its name, for people; absent: the URL has it */             \
-    XX(IN_USE, "in_use")         /* -> a row per kind of data: kind, count, some names */          \
-    XX(UNINSTALL_LOCK, "uninstall_lock") /* blocks use until the removal; may be absent */         \
-    XX(INSTALL_NEEDS, "install_needs")   /* technique insert (0, 1) -> missing privileges */       \
-    XX(EXTENSION, "extension")           /* -> one row: version of its extension; else none */     \
-    XX(META, "meta")                     /* -> version, technique, object, id_width[, owned] */    \
-    XX(VACUUM, "vacuum")                 /* -> one row: rows removed */                            \
-    XX(LEFTOVER, "leftover")             /* name -> uuid, locked_ts of a committed row */          \
-    XX(VACUUM_OBJECT, "vacuum_object")   /* removes committed rows of rowlock_object */            \
-    XX(INSTALL_LOCK, "install_lock")     /* one installer at a time, until COMMIT or: */           \
-    XX(INSTALL_UNLOCK, "install_unlock")                                                           \
-    XX(HOME, "home") /* -> what qualifies rowlock_object ("public."); absent: "" */                \
-    XX(PING, "ping") /* anything */                                                                \
-    XX(NEXT, "next") /* counter, start, count -> the first number; under its lock */               \
-    /* jobs; the same */                                                                           \
-    XX(JOB_STATE, "job_state")                                                                     \
-    XX(JOB_CLAIM, "job_claim")                                                                     \
-    XX(JOB_PLAN, "job_plan")                                                                       \
-    XX(JOB_FINISH, "job_finish")                                                                   \
-    XX(JOB_FORGET, "job_forget")                                                                   \
-    XX(JOB_LIST, "job_list")                                                                       \
-    XX(RUN_LIST, "run_list")                                                                       \
-    /* subjects; the same */                                                                       \
-    XX(SUBJECT_LOOK, "subject_look")                                                               \
-    XX(SUBJECT_BEGIN, "subject_begin")                                                             \
-    XX(SUBJECT_STILL, "subject_still")                                                             \
-    XX(SUBJECT_DONE, "subject_done")                                                               \
-    XX(SUBJECT_FAIL, "subject_fail")                                                               \
-    XX(SUBJECT_FINISH, "subject_finish")                                                           \
-    XX(SUBJECT_EXPIRE, "subject_expire")                                                           \
-    XX(SUBJECT_LIST, "subject_list")                                                               \
-    XX(LOCK_TABLE, "lock_table")                                                                   \
-    /* leases; their parameters and rows are described below */                                    \
-    XX(FENCE, "fence")                                                                             \
-    XX(GRANT, "grant")                                                                             \
-    XX(ENQUEUE, "enqueue")                                                                         \
-    XX(PLACE, "place")                                                                             \
-    XX(AWAIT, "await")                                                                             \
-    XX(TURN, "turn")                                                                               \
-    XX(OVERTAKE, "overtake")                                                                       \
-    XX(WITHDRAW, "withdraw")                                                                       \
-    XX(BATCH, "batch")                                                                             \
-    XX(SESSION_LOCK, "session_lock")                                                               \
-    XX(SESSION_UNLOCK, "session_unlock")                                                           \
-    XX(SESSION_UNLOCK_LOST, "session_unlock_lost")                                                 \
-    XX(RENEW, "renew")                                                                             \
-    XX(RELEASE, "release")                                                                         \
-    XX(CHECK, "check")                                                                             \
-    XX(BREAK, "break")                                                                             \
-    XX(LIST, "list")                                                                               \
-    XX(PROBE, "probe")                                                                             \
-    XX(SESSION, "session")                                                                         \
-    XX(END_SESSION, "end_session")                                                                 \
-    /* without functions: the parts of the steps, under the write lock (plain.c) */                \
-    XX(NEXT_NUMBER, "next_number") /* -> the next token or ticket */                               \
-    XX(OWN_LEASE, "own_lease")     /* name, owner -> the token of a lease of this owner */         \
-    XX(CONFLICT, "conflict") /* name, mode, limit, count, owner, ticket -> plain.c, look_row */    \
-    XX(INSERT_LEASE,                                                                               \
-       "insert_lease") /* token, name, mode, limit, count, owner, host, pid, ...: rows */          \
-    XX(INSERT_HEARTBEAT, "insert_heartbeat") /* token, ttl_ms */                                   \
-    XX(INSERT_WAITER,                                                                              \
-       "insert_waiter") /* ticket, name, mode, ... as insert_lease, good_ms: a row of the queue */ \
+#define ROWLOCK_STATEMENTS(XX)                                                                    \
+    XX(BEGIN, "begin")         /* no parameters; absent: the locking call begins by itself */     \
+    XX(BEGIN_ONE, "begin_one") /* name -> status (fast path: exclusive, own token none) */        \
+    XX(BEGIN_ONE_WITHIN, "begin_one_within") /* name, wait_ms -> status; both or neither exist */ \
+    XX(BEGIN_LOCK, "begin_lock")             /* wants, wait_ms -> status row */                   \
+    XX(LOCK, "lock")                         /* wants, wait_ms, lease_ms, sweep -> status row */  \
+    XX(PREPARE, "prepare")                   /* wants */                                          \
+    XX(EXPIRED, "expired")       /* wants -> token of each expired lease that conflicts */        \
+    XX(SWEEP, "sweep")           /* token: one short transaction of its own */                    \
+    XX(HOLDER, "holder")         /* name -> one row of text per holder, best first */             \
+    XX(SERVER, "server")         /* -> one row: why this server cannot keep locks, or NULL */     \
+    XX(DURABILITY, "durability") /* -> one row: what a crash of the machine may undo, or NULL */  \
+    XX(INSTALLED, "installed")   /* -> 1 if there is a schema; NULL: no database */               \
+    XX(PARTS, "parts")           /* table of technique insert -> a row per existing object */     \
+    XX(DATABASE, "database")     /* -> its name, for people; absent: the URL has it */            \
+    XX(IN_USE, "in_use")         /* -> a row per kind of data: kind, count, some names */         \
+    XX(UNINSTALL_LOCK, "uninstall_lock") /* blocks use until the removal; may be absent */        \
+    XX(INSTALL_NEEDS, "install_needs")   /* technique insert (0, 1) -> missing privileges */      \
+    XX(EXTENSION, "extension")           /* -> one row: version of its extension; else none */    \
+    XX(META, "meta")                     /* -> version, technique, object, id_width[, owned] */   \
+    XX(VACUUM, "vacuum")                 /* -> one row: rows removed */                           \
+    XX(LEFTOVER, "leftover")             /* name -> uuid, locked_ts of a committed row */         \
+    XX(VACUUM_OBJECT, "vacuum_object")   /* removes committed rows of rowlock_object */           \
+    XX(INSTALL_LOCK, "install_lock")     /* one installer at a time, until COMMIT or: */          \
+    XX(INSTALL_UNLOCK, "install_unlock")                                                          \
+    XX(HOME, "home") /* -> what qualifies rowlock_object ("public."); absent: "" */               \
+    XX(PING, "ping") /* anything */                                                               \
+    XX(NEXT, "next") /* counter, start, count -> the first number; under its lock */              \
+    /* jobs; the same */                                                                          \
+    XX(JOB_STATE, "job_state")                                                                    \
+    XX(JOB_CLAIM, "job_claim")                                                                    \
+    XX(JOB_PLAN, "job_plan")                                                                      \
+    XX(JOB_FINISH, "job_finish")                                                                  \
+    XX(JOB_FORGET, "job_forget")                                                                  \
+    XX(JOB_LIST, "job_list")                                                                      \
+    XX(RUN_LIST, "run_list")                                                                      \
+    /* subjects; the same */                                                                      \
+    XX(SUBJECT_LOOK, "subject_look")                                                              \
+    XX(SUBJECT_BEGIN, "subject_begin")                                                            \
+    XX(SUBJECT_STILL, "subject_still")                                                            \
+    XX(SUBJECT_DONE, "subject_done")                                                              \
+    XX(SUBJECT_FAIL, "subject_fail")                                                              \
+    XX(SUBJECT_FINISH, "subject_finish")                                                          \
+    XX(SUBJECT_EXPIRE, "subject_expire")                                                          \
+    XX(SUBJECT_LIST, "subject_list")                                                              \
+    XX(LOCK_TABLE, "lock_table")                                                                  \
+    /* leases; their parameters and rows are described below */                                   \
+    XX(FENCE, "fence")                                                                            \
+    XX(GRANT, "grant")                                                                            \
+    XX(ENQUEUE, "enqueue")                                                                        \
+    XX(PLACE, "place")                                                                            \
+    XX(AWAIT, "await")                                                                            \
+    XX(TURN, "turn")                                                                              \
+    XX(OVERTAKE, "overtake")                                                                      \
+    XX(WITHDRAW, "withdraw")                                                                      \
+    XX(BATCH, "batch")                                                                            \
+    XX(SESSION_LOCK, "session_lock")                                                              \
+    XX(SESSION_UNLOCK, "session_unlock")                                                          \
+    XX(SESSION_UNLOCK_LOST, "session_unlock_lost")                                                \
+    XX(RENEW, "renew")                                                                            \
+    XX(RELEASE, "release")                                                                        \
+    XX(CHECK, "check")                                                                            \
+    XX(BREAK, "break")                                                                            \
+    XX(LIST, "list")                                                                              \
+    XX(PROBE, "probe")                                                                            \
+    XX(SESSION, "session")                                                                        \
+    XX(END_SESSION, "end_session")                                                                \
+    /* without functions: the parts of the steps, under the write lock (plain.c) */               \
+    XX(NEXT_NUMBER, "next_number") /* -> the next token or ticket */                              \
+    XX(OWN_LEASE, "own_lease")     /* name, owner -> the token of a lease of this owner */        \
+    XX(CONFLICT, "conflict") /* name, mode, limit, count, owner, ticket -> plain.c, look_row */   \
+    /* token, name, mode, limit, count, owner, host, pid, ...: rows */                            \
+    XX(INSERT_LEASE, "insert_lease")                                                              \
+    XX(INSERT_HEARTBEAT, "insert_heartbeat") /* token, ttl_ms */                                  \
+    /* ticket, name, mode, ... as insert_lease, good_ms: a row of the queue */                    \
+    XX(INSERT_WAITER, "insert_waiter")                                                            \
     XX(STAY_ALIVE, "stay_alive") /* ticket, good_ms: the writing part of place */
 
 /*
