@@ -110,13 +110,13 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
         run say "CALL rowlock_acquire($1, @t); SELECT @t"
         [[ ${lines[0]} == "ERROR 1644 (RL003)"*"rowlock: "*"$2"* ]]
     }
-    refused "'bad', 999, 'exclusive', NULL" "a ttl is from 1000 ms"
-    refused "'bad', NULL, 'exclusive', NULL" "a ttl is from 1000 ms"
+    refused "'bad', 999, 'exclusive', NULL" "ttl_ms must be between 1000"
+    refused "'bad', NULL, 'exclusive', NULL" "ttl_ms must be between 1000"
     refused "'bad', 60000, 'mine', NULL" "exclusive, shared or permit"
     refused "'bad', 60000, NULL, NULL" "exclusive, shared or permit"
     refused "'bad', 60000, 'permit', NULL" "how many permits the name has"
     refused "'bad', 60000, 'permit', 0" "how many permits the name has"
-    refused "'bad', 60000, 'shared', 3" "a limit goes with mode permit only"
+    refused "'bad', 60000, 'shared', 3" "limit_ requires mode permit"
     [ "$(sql "SELECT count(*) FROM rowlock_names WHERE name = 'bad'")" = 0 ]
 }
 
