@@ -136,7 +136,7 @@ objects() {
     run as_tester 'CREATE EXTENSION rowlock'
     echo "$output"
     [ "$status" != 0 ]
-    [[ $output == *"in this database already"*HINT*"docs/extension.md"* ]]
+    [[ $output == *"already in this database"*HINT*"docs/extension.md"* ]]
     objects >after
     diff before after
     [ "$(rowlock next invoice)" = 2 ]
