@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rowlock_acquire: performs what the machine decides, and says how it ended. */
+/* rowlock_acquire: performs the steps of the acquire machine, and reports the result. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,19 +12,19 @@
 #include "util/error.h"
 #include "util/random.h"
 
-#define SETTLE_MS 300 /* what the end of a wait is put off, to learn whether a try was granted */
+#define SETTLE_MS 300 /* added to the end of a wait, to learn whether a cancelled try was granted */
 
 struct acquisition {
     struct rowlock_request request;
     struct rowlock_acquire_machine machine;
-    int64_t sent_ms; /* the grant that succeeded, or the first one whose reply was lost */
-    enum rowlock_status status;        /* of the last refusal, */
-    struct rowlock_refused refused;    /* and what it said */
+    int64_t sent_ms; /* of the successful grant, or of the first one whose reply was lost */
+    enum rowlock_status status;        /* of the last refusal */
+    struct rowlock_refused refused;    /* and its name and detail */
     struct rowlock_error why;          /* the last failure */
-    bool cut;                          /* a try was stopped: perhaps when it had committed */
+    bool cut;                          /* a try was cancelled, perhaps after its COMMIT */
     const struct rowlock_terms *terms; /* the caller's; may be NULL */
-    bool told;                         /* of the database that is away */
-    bool unsure;                       /* the group was asked, and may have been granted it */
+    bool told;                         /* on_disconnect was called in this outage */
+    bool unsure;                       /* the group may have granted the lease, without an answer */
 };
 
 /* ---- performing a step --------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static int reconnect(struct acquisition *a, struct rowlock_error *error)
     const struct rowlock_acquire_machine *m = &a->machine;
     int64_t until = m->tries ? rowlock__after(m->lost_since_ms, m->reconnect_ms) : m->deadline_ms;
 
-    if (m->unsure && until < rowlock__now_ms() + SETTLE_MS) /* a lease may be at stake */
+    if (m->unsure && until < rowlock__now_ms() + SETTLE_MS) /* it may have been granted */
         until = rowlock__now_ms() + SETTLE_MS;
     return rowlock__reconnect(a->request.connection, until, error);
 }
@@ -56,8 +56,9 @@ static int ask(struct acquisition *a, const struct rowlock_step *step, struct ro
     int64_t now = rowlock__now_ms();
     int code = ROWLOCK_OK;
 
-    /* the technique tells whether a try may wait; and a session must be known to be ended if it is
-       lost: what it was asked may lie unread in its socket, and be granted when nobody wants it */
+    /* The technique decides whether a try may wait. And we must be able to end the session if it is
+       lost: its request may be unread in its socket, and be granted when nobody wants it any more.
+       */
     if (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_ENQUEUE)
         code = rowlock__check_installed(a->request.connection, error);
     if (!code)
@@ -97,7 +98,7 @@ static void perform(struct acquisition *a, const struct rowlock_step *step,
         a->why = error;
 }
 
-/* Once for each time that it is away: it could not be reached, and is tried again. */
+/* Once per outage, when reconnecting has failed and will be retried. */
 static void tell_away(struct acquisition *a, const struct rowlock_step *done,
                       const struct rowlock_step *next)
 {
@@ -141,7 +142,7 @@ static void own_row(void *data, const struct rowlock_value *columns, unsigned n)
         own->token = rowlock__value_number(&columns[3]);
 }
 
-/* A question that was cancelled is asked again. */
+/* Repeats a statement that was cancelled. */
 static int ask_surely(struct rowlock_connection *connection, enum rowlock_statement_id id,
                       const struct rowlock_value *values, rowlock_row *row, void *data)
 {
@@ -154,8 +155,8 @@ static int ask_surely(struct rowlock_connection *connection, enum rowlock_statem
     return code;
 }
 
-/* A procedure commits by itself, and may be stopped between its COMMIT and its answer: what nobody
-   was told of is given back. */
+/* A procedure commits by itself, and may be cancelled between its COMMIT and its answer: releases a
+   lease that nobody was told of. */
 static void give_back(struct acquisition *a)
 {
     struct rowlock_connection *connection = a->request.connection;
@@ -178,7 +179,7 @@ static void give_back(struct acquisition *a)
     connection->interrupt_fd = interrupt_fd;
 }
 
-/* ---- what is said of it -------------------------------------------------------------------------- */
+/* ---- the error's text ------------------------------------------------------------------------ */
 
 static void add(struct rowlock_error *error, const char *what)
 {
@@ -242,9 +243,9 @@ static int say(struct acquisition *a, struct rowlock_error *error)
     return a->machine.code;
 }
 
-/* ---- what was granted ----------------------------------------------------------------------------- */
+/* ---- after the grant ------------------------------------------------------------------------- */
 
-/* So long ago that its end is near, or past for all that we know: it is renewed before use. */
+/* If the grant was sent so long ago that its end is near, it is renewed before use. */
 static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
                       struct rowlock_error *error)
 {
@@ -262,7 +263,7 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
     if (!code && status == ROWLOCK_STATUS_OK)
         return ROWLOCK_OK;
     if (code && rowlock_remaining(lease) > 0)
-        return ROWLOCK_OK; /* whoever keeps it will try again */
+        return ROWLOCK_OK; /* the next renewal tries again */
     if (!code)
         code = rowlock__fail(error, ROWLOCK_ELOST,
                              "'%.100s' was granted, but lost before it could be used; acquire it "
@@ -289,13 +290,14 @@ static int check_ready(struct rowlock_connection *connection, struct rowlock_err
     int code = rowlock__ready_or_lost(connection, error);
 
     if (code == ROWLOCK_ECONN && rowlock__can_reconnect(connection))
-        code = ROWLOCK_OK; /* the first step will find it lost, and the machine replace it */
+        code = ROWLOCK_OK; /* the first step will find the loss, and the machine will reconnect */
     if (!code && rowlock__was_interrupted(connection))
         code = rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted before anything was sent");
     return code;
 }
 
-/* A member of a group that needs a session of its own now. Whoever waits goes on to connect, as after a loss. */
+/* A member of a group that now needs its own session. A waiter keeps trying to connect, as after a
+   loss. */
 static int open_session(struct rowlock_connection *connection, bool tries, int64_t deadline_ms,
                         struct rowlock_error *error)
 {
@@ -372,7 +374,7 @@ static int acquire(struct acquisition *a, int64_t wait_ms, int64_t deadline_ms,
     if (!code) {
         set_machine(a, wait_ms, deadline_ms);
         code = wait_for_it(a, error);
-    } else if (a->unsure) { /* the group asked, and no session can settle it */
+    } else if (a->unsure) { /* the group sent it, and no session is available to settle it */
         say_unsure(error);
     }
     rowlock__wait_ends(connection);
@@ -385,8 +387,8 @@ static int acquire(struct acquisition *a, int64_t wait_ms, int64_t deadline_ms,
     return code;
 }
 
-/* What the threads of a group can be answered at once. Out stays NULL where it is not: then it is asked for
-   alone, by the same owner id. */
+/* Asks the group, which answers only requests that need no wait. If `*out` stays NULL, the member
+   asks alone, with the same owner id. */
 static int ask_group(struct acquisition *a, struct rowlock_lease **out, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = a->request.connection;

@@ -10,7 +10,7 @@
 
 struct checked {
     int64_t status, left_ms;
-    char owner[ROWLOCK_OWNER_SIZE]; /* "": none, or longer than those that the library makes */
+    char owner[ROWLOCK_OWNER_SIZE]; /* "": none, or longer than the library's owner ids */
 };
 
 /* status, left_ms, mode, owner */

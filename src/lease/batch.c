@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lease/batch.h"
+/* Sends several grants and releases as one transaction: see batch.h. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "session/reconnect.h"
 #include "util/error.h"
 
-#define ANSWER_MS 2000 /* a batch that takes longer is stopped, and each asks alone */
+#define ANSWER_MS 2000 /* a slower batch is cancelled, and each thread asks alone */
 
 bool rowlock__batch_offered(const struct rowlock_connection *connection)
 {
@@ -17,12 +18,13 @@ bool rowlock__batch_offered(const struct rowlock_connection *connection)
            connection->installed.technique == ROWLOCK_NATIVE;
 }
 
-/* ---- what is sent --------------------------------------------------------------------------------- */
+/* ---- building the batch ------------------------------------------------------------------------
+   */
 
 struct parcel {
     char *ended, *wants; /* dialect.h, batch */
     size_t ended_length, wants_length;
-    size_t place[ROWLOCK_BATCH]; /* of a want: whose it is */
+    size_t place[ROWLOCK_BATCH]; /* by index in wants: the index of its question */
     size_t granted;              /* wants so far */
 };
 
@@ -45,7 +47,7 @@ static size_t room_of(const struct rowlock_question *question)
            2 * (r->note ? strlen(r->note) : 0);
 }
 
-/* The name stands in the packed want, as hexadecimal digits, up to the first colon. */
+/* In the packed request the name is in hexadecimal digits, up to the first colon. */
 static size_t put_want(char *out, const struct rowlock_request *r)
 {
     int digits = (int)((const char *)memchr(r->packed, ':', r->length) - r->packed);
@@ -98,7 +100,8 @@ static void unpack(struct parcel *parcel)
     free(parcel->wants);
 }
 
-/* ---- what comes back ------------------------------------------------------------------------------ */
+/* ---- reading the answer ------------------------------------------------------------------------
+   */
 
 struct answer {
     struct rowlock_question *const *questions;
@@ -155,7 +158,8 @@ static void batch_row(void *data, const struct rowlock_value *columns, unsigned 
     free(granted);
 }
 
-/* ---- the trip ------------------------------------------------------------------------------------- */
+/* ---- the round trip
+   ------------------------------------------------------------------------------ */
 
 static int make_ready(struct rowlock_connection *connection)
 {
@@ -208,13 +212,13 @@ static void answer_all(struct rowlock_question *const *questions, size_t n, int6
         questions[i]->code = code;
         questions[i]->unsure = unsure;
         if (code && questions[i]->request)
-            questions[i]->token = 0; /* a row came, but its COMMIT did not */
+            questions[i]->token = 0; /* its row arrived, but its COMMIT failed */
         if (code)
             questions[i]->was_there = false;
     }
 }
 
-/* One transaction. Its code; `*unsure`: it may have been done all the same. */
+/* One transaction. Returns its code; `*unsure`: the server may have committed it. */
 static int send_once(struct rowlock_connection *connection,
                      struct rowlock_question *const *questions, size_t n, bool *unsure)
 {
@@ -244,16 +248,16 @@ void rowlock__batch_send(struct rowlock_connection *connection,
     bool unsure;
     int code = send_once(connection, questions, n, &unsure);
 
-    /* nobody heard it: the session had ended while it was idle */
+    /* the server never read it: the idle session had ended before */
     if (code && !unsure && rowlock__state(connection) == ROWLOCK_STATE_DEAD && in_time(began_ms))
         code = send_once(connection, questions, n, &unsure);
     if (!code)
         return;
     if (unsure || !in_time(began_ms)) {
-        /* what it was asked may lie unread in its socket, and what it has taken of session locks is not known */
+        /* its requests may be unread in its socket, and its session locks are unknown */
         rowlock__reconnect(connection, rowlock__now_ms() + ANSWER_MS, NULL);
     } else if (n > 1 && rowlock__state(connection) != ROWLOCK_STATE_DEAD) {
-        /* somebody holds up one of them, or it cannot be done: the others need not ask alone for that */
+        /* one of them blocks or fails: halve the batch, so that the others need not ask alone */
         rowlock__batch_send(connection, questions, n / 2);
         rowlock__batch_send(connection, questions + n / 2, n - n / 2);
     }

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What several threads ask at the same moment, as one transaction of one session. */
+/* Group commit: the simultaneous requests of several threads, as one transaction of one session. */
 #ifndef ROWLOCK_BATCH_H
 #define ROWLOCK_BATCH_H
 
 #include "lease/request.h"
 
-#define ROWLOCK_BATCH 64 /* questions at most */
+#define ROWLOCK_BATCH 64 /* maximum number of questions */
 
 /* A grant or a release. Zero it, and set `request`, or `token`, `name` and `owner`. */
 struct rowlock_question {
     const struct rowlock_request *request; /* a grant: one name, exclusively; NULL: a release */
-    int64_t token;   /* of the lease to be released; out: of the grant, 0: not granted */
-    const char *name, *owner; /* of the lease to be released */
-    bool was_there;  /* out: the lease that was released */
-    int64_t sent_ms; /* out: 0: it was not */
-    int code;        /* out: 0, or it was not answered */
-    bool unsure;     /* out: not answered, but perhaps done */
+    int64_t token;            /* of the lease to release; out: of the grant, 0: not granted */
+    const char *name, *owner; /* of the lease to release */
+    bool was_there;           /* out: the released lease existed */
+    int64_t sent_ms;          /* out: 0: it was not sent */
+    int code;                 /* out: 0, or the reason why there is no answer */
+    bool unsure;              /* out: no answer, but it may have been committed */
 };
 
-/* May this connection carry batches: are there functions for it, and is the technique one where a try waits
-   for nobody? */
+/* Whether this connection can send batches: the server has the function, and with the technique a
+   try waits for nobody. */
 bool rowlock__batch_offered(const struct rowlock_connection *connection);
 
 /*
- * Asks at most ROWLOCK_BATCH questions, no name twice, and fills what is out. What keeps a transaction of all
- * from its end is found by halves, and is alone not answered. A lost session is replaced. Blocks for a few seconds at
- * most where the server does not answer: the connection's statement_ms is to be that short.
+ * Sends at most ROWLOCK_BATCH questions, each name once, and fills the members marked out. If the
+ * transaction fails, bisects to isolate the failing request, which alone gets no answer. Replaces a
+ * lost session. If the server does not answer, blocks for a few seconds at most, provided that the
+ * connection's statement_ms is that short.
  */
 void rowlock__batch_send(struct rowlock_connection *connection,
                          struct rowlock_question *const *questions, size_t n);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of the acquire machine where the server has functions: one call a step. On PostgreSQL
- * BEGIN and COMMIT travel with it; MariaDB's procedures commit by themselves. But a grant that had to
- * wait for T is committed by us, in a trip of its own: who died waiting gets no lease.
+ * Executes the steps of the acquire machine on a server with functions: one call per step. On
+ * PostgreSQL
+ * BEGIN and COMMIT travel with it; MariaDB's procedures commit by themselves. But a grant that had
+ * to wait for the name lock is committed in a round trip of its own: a waiter that died gets no
+ * lease.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,23 +14,23 @@
 #include "util/error.h"
 #include "util/pause.h"
 
-/* What the row of an answer fills. */
+/* Filled from the row of an answer. */
 struct answer {
     struct rowlock_reply *reply;
     struct rowlock_refused *refused;
     int rows;
 };
 
-/* One call, and how it is to be sent. */
+/* One call and its transaction. */
 struct trip {
     enum rowlock_statement_id id;
     struct rowlock_value values[12];
     rowlock_row *row;
-    int64_t limit_ms; /* how long the server may wait; 0: it does not; < 0: for ever */
-    bool server_ends; /* and is it to end the whole statement then? */
-    bool alone;       /* no transaction around it: session locks only */
+    int64_t limit_ms; /* how long the server may wait; 0: not at all; < 0: no limit */
+    bool server_ends; /* the server enforces limit_ms on the whole statement */
+    bool alone;       /* without a transaction: session locks only */
     bool deaf;        /* not to be interrupted */
-    bool stays_open;  /* on success we commit */
+    bool stays_open;  /* on success the client commits */
 };
 
 static struct rowlock_value packed(const struct rowlock_request *request)
@@ -84,12 +86,14 @@ static void number_row(void *data, const struct rowlock_value *columns, unsigned
     answer->reply->number = rowlock__value_number(&columns[0]);
 }
 
-/* ---- what is asked ------------------------------------------------------------------------------- */
+/* ---- the calls
+   ----------------------------------------------------------------------------------- */
 
-/* a grant that may wait, were it for a moment, is left open for us to commit */
+/* a grant that may wait, even briefly, stays open for the client's COMMIT */
 #define HOOK_MS 250
 
-/* PostgreSQL's INSERT has no NOWAIT: a try of technique insert waits too, if only for a millisecond. */
+/* PostgreSQL's INSERT has no NOWAIT, so a try of technique insert waits too, at least a
+   millisecond. */
 static int64_t wait_of(const struct rowlock_request *r, const struct rowlock_step *step)
 {
     bool waits = r->connection->installed.technique == ROWLOCK_INSERT &&
@@ -225,11 +229,12 @@ static int trip_of(const struct rowlock_request *request, const struct rowlock_s
     }
 }
 
-/* ---- the trip ------------------------------------------------------------------------------------ */
+/* ---- the round trip
+   -------------------------------------------------------------------------------- */
 
-#define FAREWELL_MS 2000 /* a ticket of a session that ends is dead anyway */
-#define PREPARE_MS 2000  /* a vacuum that removes the names again and again is outlasted */
-#define TRY_MS 2000      /* a try commits: given up too early it leaves a lease to nobody */
+#define FAREWELL_MS 2000 /* the ticket of a session that ends is dead anyway */
+#define PREPARE_MS 2000  /* outlasts a vacuum that repeatedly removes the names */
+#define TRY_MS 2000      /* a try commits: given up too early it leaves an unknown lease */
 
 static int64_t farewell_ms(const struct rowlock_connection *connection)
 {
@@ -238,8 +243,8 @@ static int64_t farewell_ms(const struct rowlock_connection *connection)
     return most < 0 || most > FAREWELL_MS ? FAREWELL_MS : most;
 }
 
-/* The server ends a wait by itself, and is given the time of a statement more to say so, but little more
-   than the caller waits. */
+/* The server ends a wait by itself, and gets the time of one statement more to report it, but
+   little more than the caller's limit. */
 static struct rowlock_budget budget_of(const struct rowlock_connection *connection,
                                        const struct trip *trip, int64_t deadline_ms)
 {
@@ -263,8 +268,8 @@ static unsigned bracket_of(const struct rowlock_connection *connection, const st
     return trip->stays_open ? ROWLOCK_BEGIN : ROWLOCK_BEGIN | ROWLOCK_COMMIT;
 }
 
-/* Neither an interrupt nor the end of the wait cuts it short: the outcome would be unknown. What was sent
-   long ago is renewed by it: it lasts from now, for all that its holder can know. */
+/* Neither an interrupt nor the end of the wait cancels it, because the outcome would be unknown. A
+   grant sent long ago is renewed by it: the lease lasts from now, as far as its holder can know. */
 static int commit(const struct rowlock_request *request, int64_t sent_ms, struct answer *granted,
                   struct rowlock_error *error)
 {
@@ -294,7 +299,7 @@ static int commit(const struct rowlock_request *request, int64_t sent_ms, struct
     return ROWLOCK_OK;
 }
 
-/* Statuses that no machine can do anything about. */
+/* Statuses that the machine cannot handle. */
 static int judge(const struct rowlock_request *request, const struct answer *answer,
                  struct rowlock_error *error)
 {
@@ -359,8 +364,8 @@ static int send_trip(struct rowlock_request *request, const struct trip *trip, i
     return rowlock__cleaned_up(connection, &outcome, code, error);
 }
 
-/* A ticket or a session lock that is left behind is in everybody's way as long as our session lives: so
-   a farewell that was cancelled is sent again. */
+/* A ticket or a session lock left behind blocks others as long as our session lives, so a
+   withdrawal that was cancelled is repeated. */
 static int send_farewell(struct rowlock_request *request, const struct trip *trip,
                          int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
 {
@@ -376,7 +381,7 @@ static int send_farewell(struct rowlock_request *request, const struct trip *tri
     return code;
 }
 
-/* Technique row: makes the names known, in a transaction of its own. */
+/* Technique row: creates the names' rows, in a transaction of its own. */
 static int prepare(const struct rowlock_request *request, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = request->connection;
@@ -391,7 +396,7 @@ static int prepare(const struct rowlock_request *request, struct rowlock_error *
     return rowlock__cleaned_up(connection, &outcome, code, error);
 }
 
-/* The trip, with its names made known where they must be. A vacuum may remove a name between the two. */
+/* Sends it, creating missing rows of names. A vacuum may remove a row in between. */
 static int send_known(struct rowlock_request *request, const struct trip *trip, int64_t deadline_ms,
                       struct answer *answer, struct rowlock_error *error)
 {
@@ -416,8 +421,8 @@ static int send_known(struct rowlock_request *request, const struct trip *trip, 
     return code;
 }
 
-/* MariaDB has no limit that ends with the transaction: our next call takes back what a grant that
-   waited has set. With a ticket that is the call which gives back its lock. */
+/* MariaDB has no settings that end with the transaction, so our next call restores those of a grant
+   that waited. With a ticket that is the call which releases its session lock. */
 static void restore_session(struct rowlock_request *request, const struct rowlock_step *step,
                             int64_t deadline_ms)
 {

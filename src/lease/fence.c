@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fence: a lease's token, checked inside the caller's transaction and valid until its end. */
+/* rowlock_fence: checks a lease's token in the caller's transaction, and keeps it valid until its
+   end. */
 #include <limits.h>
 #include <string.h>
 
@@ -47,7 +48,7 @@ static int judge(const struct rowlock_connection *connection, const struct rowlo
     return rowlock__left(error, code, ROWLOCK_TX_KEPT);
 }
 
-/* The server ends the wait by itself, and is given the time of a statement more to say so. */
+/* The server ends the wait by itself, and gets the time of one statement more to report it. */
 static int ask(struct rowlock_connection *connection, const char *name, int64_t token,
                struct said *said, struct rowlock_error *error)
 {
@@ -95,7 +96,7 @@ int rowlock_fence(struct rowlock_connection *connection, const char *name, int64
         code = rowlock__check_replaced(connection, error);
     if (!code && connection->dialect->procedural)
         code = rowlock__check_installed(connection, error);
-    /* nothing was asked for yet; but reading the schema may have found the connection lost */
+    /* nothing was requested yet; but reading the schema may have found the connection lost */
     if (code && error->transaction == ROWLOCK_TX_NONE)
         rowlock__left(error, code, ROWLOCK_TX_KEPT);
     if (code)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lease/group.h"
+/* Group commit: threads queue their requests on shared sessions. See group.h. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,38 +16,38 @@
 #define DEFAULT_LANES 2
 #define ALONE 16 /* batches */
 #define LANE_MS 2000
-#define QUEUE_S 2 /* so long a question waits to be sent at most, then its thread asks alone */
+#define QUEUE_S 2 /* maximum time in the queue; then the thread asks alone */
 
 #define SECOND_NS 1000000000L
 
-/* A thread and its question. */
+/* A thread and its request. */
 struct waiter {
     struct rowlock_question *question;
-    pthread_cond_t wake; /* it was answered, or is the next who sends */
+    pthread_cond_t wake; /* it was answered, or is the next to send */
     bool sent, answered;
     struct waiter *next;
 };
 
-/* A session, and who waits for it. */
+/* A shared session and its queue. */
 struct lane {
-    struct rowlock_connection *connection; /* of whoever made it busy */
+    struct rowlock_connection *connection; /* used by the thread that made the lane busy */
     pthread_mutex_t mutex;
     struct waiter *first, **last;
     size_t queued;
     bool busy;
-    /* company */
-    size_t expected;        /* who was in the last batch, or behind it */
-    int64_t took_ns;        /* that batch */
-    unsigned alone;         /* so many batches more are sent without it: nobody came for the last */
-    struct waiter *gathers; /* who waits for it */
-    atomic_int load;        /* questions, queued or under way */
+    /* waiting for the threads of the previous batch */
+    size_t expected; /* threads in the last batch, or queued behind it */
+    int64_t took_ns; /* the duration of that batch */
+    unsigned alone;  /* the number of batches to send without waiting: nobody came last time */
+    struct waiter *gathers; /* the thread that waits for the others */
+    atomic_int load;        /* requests queued or under way */
 };
 
 struct rowlock_group {
-    struct rowlock_connection *like; /* what members are made of; never used */
+    struct rowlock_connection *like; /* the template of members; never used itself */
     struct lane lane[LANES];
     int lanes;
-    bool batches; /* are they offered by this server? */
+    bool batches; /* whether the server supports them */
     atomic_uint turn;
 };
 
@@ -66,7 +67,8 @@ static bool fits(const struct waiter *const *taken, size_t n, const struct waite
     return n < ROWLOCK_BATCH;
 }
 
-/* Those at the front of the queue; who wants a name that another wants before him stays for the next. */
+/* The requests at the front of the queue; a second request of the same name stays for the next
+   batch. */
 static size_t take(struct lane *lane, struct waiter **out)
 {
     size_t n = 0;
@@ -105,8 +107,9 @@ static void send_all(struct lane *lane, struct waiter **taken, size_t n)
     rowlock__batch_send(lane->connection, questions, n);
 }
 
-/* A batch costs little more than one question. Threads in a loop come back as soon as they are answered, and are
-   waited for: for a quarter of the time that the last batch took, and not again soon if nobody came. */
+/* A batch costs little more than one request. Threads in a loop return right after their answer, so
+   the sender waits for them: a quarter of the last batch's duration, and not again soon if nobody
+   came. */
 static void gather(struct lane *lane, struct waiter *waiter)
 {
     size_t before = lane->queued;
@@ -127,7 +130,7 @@ static void gather(struct lane *lane, struct waiter *waiter)
         lane->alone = ALONE;
 }
 
-/* Called with the mutex, by the first of the queue, while the lane is idle. */
+/* Called with the mutex locked, by the first of the queue, while the lane is idle. */
 static void lead(struct lane *lane, struct waiter *waiter)
 {
     struct waiter *taken[ROWLOCK_BATCH];
@@ -174,7 +177,7 @@ static void leave(struct lane *lane, const struct waiter *waiter)
     lane->queued--;
 }
 
-/* Until it is answered, or was not even sent in time. */
+/* Until it is answered, or has waited in the queue for too long. */
 static void wait_in(struct lane *lane, struct waiter *waiter)
 {
     struct timespec until;
@@ -241,7 +244,7 @@ int rowlock__group_choose(struct rowlock_group *group)
     return best;
 }
 
-/* Many wait for it: no statement of its own may take long. */
+/* Many threads wait for this session, so no statement of its own may take long. */
 static void hurry(struct rowlock_connection *connection)
 {
     if (connection->statement_ms < 0 || connection->statement_ms > LANE_MS)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeping a lease: a thread performs what the keep machine decides, over a connection of its own, so
- * that neither the caller's transactions nor his waits stop it. That session takes the token's lock,
- * if it is free: then who waits for the lease is woken by this session's end at the latest.
+ * rowlock_auto_renew: a thread performs the steps of the keep machine over a connection of its own,
+ * so that the caller's transactions and waits do not delay it. Its session takes the token's
+ * session lock if that is free: then the end of this session wakes the waiters at the latest.
  */
 #include "lease/keep.h"
 
@@ -25,7 +25,7 @@ struct rowlock_keeper {
     struct rowlock_keep_machine machine;
     rowlock_on_lost on_lost;
     void *data;
-    int wake_fd; /* readable: be quiet */
+    int wake_fd; /* readable: stop renewing */
     atomic_bool quiet;
     pthread_t thread;
     struct rowlock_error why; /* the last failure */
@@ -33,8 +33,8 @@ struct rowlock_keeper {
 
 /* ---- the thread --------------------------------------------------------------------------------- */
 
-/* Takes the token's session lock, if it is free. The limit leaves time for the next renewal, which also
-   meets any failure. */
+/* Takes the token's session lock if it is free. Its time limit leaves time for the next renewal,
+   which also reports any failure. */
 static void mark(struct rowlock_keeper *keeper)
 {
     struct rowlock_connection *connection = keeper->connection;
@@ -96,7 +96,7 @@ static void tell(struct rowlock_keeper *keeper)
         keeper->on_lost(keeper->lease, why, keeper->data);
 }
 
-/* The caller may have renewed it too. */
+/* The caller may have renewed the lease too. */
 static void take_note(struct rowlock_keeper *keeper)
 {
     int64_t end_ms = atomic_load(&keeper->lease->end_ms);
@@ -109,7 +109,7 @@ static void *run(void *data)
 {
     struct rowlock_keeper *keeper = data;
     struct rowlock_keep_machine *machine = &keeper->machine;
-    /* adopted, or renewed for less: as if granted so long ago */
+    /* adopted, or renewed for a shorter time: as if granted that long ago */
     int64_t granted_ms = atomic_load(&keeper->lease->end_ms) - machine->ttl_ms;
     struct rowlock_keep_step step = rowlock__keep_start(machine, granted_ms, rowlock__now_ms());
 
@@ -130,7 +130,8 @@ static void *run(void *data)
     return NULL;
 }
 
-/* ---- its beginning and its end -------------------------------------------------------------------- */
+/* ---- start and end ------------------------------------------------------------------------------
+   */
 
 static int connect(struct rowlock_keeper *keeper, struct rowlock_error *error)
 {
@@ -148,7 +149,7 @@ static int connect(struct rowlock_keeper *keeper, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
-/* Signals are the caller's: his handlers do not expect to run here. */
+/* Blocks all signals, because the caller's handlers do not expect to run in this thread. */
 static int start(struct rowlock_keeper *keeper, struct rowlock_error *error)
 {
     sigset_t all, before;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keeper of a lease: a thread that renews it over a connection of its own. */
+/* The keeper of a lease: the thread that renews it over a connection of its own. */
 #ifndef ROWLOCK_KEEP_H
 #define ROWLOCK_KEEP_H
 
 #include "lease/lease.h"
 
-/* From now on it renews no more and tells no loss; does not wait for it. Nothing without a keeper. */
+/* Stops its renewals and its reports of a loss; does not wait for it. No effect without a keeper.
+   */
 void rowlock__keeper_quiet(struct rowlock_lease *lease);
 
-/* Waits until its thread has ended, and closes its connection. Nothing without a keeper. */
+/* Waits until its thread has ended, and closes its connection. No effect without a keeper. */
 void rowlock__keeper_end(struct rowlock_lease *lease);
 
 #endif

@@ -21,23 +21,23 @@ struct rowlock_lease {
     char owner[ROWLOCK_OWNER_SIZE];        /* "": not known */
     bool adopted;
     int64_t token;
-    char **name; /* our copies, by their bytes */
+    char **name; /* our copies, sorted by their bytes */
     size_t n;
     _Atomic int64_t ttl_ms;
     _Atomic int64_t sent_ms; /* when the last successful grant or renewal was sent */
     _Atomic int64_t end_ms;  /* of the holder's monotonic clock */
-    atomic_bool lost;        /* the database said so, or the end came */
+    atomic_bool lost;        /* the database reported it, or the end passed */
     atomic_bool released;
-    int64_t release_ms; /* when it was first to be released; 0: not yet */
-    int lane; /* of the connection's group, from 1: which session has the token's lock; 0: none */
-    bool release_unsure; /* one was not answered: the next may find nothing, and nothing was lost */
+    int64_t release_ms; /* the time of the first release; 0: not yet */
+    int lane; /* of the connection's group, from 1: the session with the token's lock; 0: none */
+    bool release_unsure;   /* a release got no answer: finding no row then is not a loss */
     pthread_mutex_t mutex; /* the keeper pointer, and one renewal at a time */
     struct rowlock_keeper *keeper;
 };
 
 /* EINVAL: the lease is NULL. */
 int rowlock__no_lease(struct rowlock_error *error);
-/* Memory only: names are copied; token 0, no end. ENOMEM. */
+/* Allocates only: names are copied; token 0, no end. ENOMEM. */
 int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlock_want *want,
                        size_t n, struct rowlock_lease **out, struct rowlock_error *error);
 /* The memory; no keeper may be left. NULL is fine. */
@@ -47,7 +47,7 @@ void rowlock__lease_delete(struct rowlock_lease *lease);
 struct rowlock_value rowlock__name_of(const struct rowlock_lease *lease);
 struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
 
-/* It was granted or renewed by a statement sent at `sent_ms`, for `ttl_ms`: never shortens. */
+/* Records a grant or renewal that was sent at `sent_ms`, for `ttl_ms`: never shortens the lease. */
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who holds and who waits. The rows are gathered first: whoever is told may use the connection. */
+/* Lists holders and waiters. Reads all rows first, so that the callback may use the connection. */
 #include <stdio.h>
 #include <string.h>
 
@@ -80,7 +80,8 @@ static bool is_held(const struct rowlock_rows *list)
     return false;
 }
 
-/* A probe holds the name for a moment, and two may meet: who holds it is there again and again. */
+/* A probe holds the name briefly, and two probes may conflict; a real holder is found repeatedly.
+   */
 static int ask_probes(struct rowlock_connection *connection, const struct rowlock_value *value,
                       char *mode, struct rowlock_error *error)
 {
@@ -99,8 +100,8 @@ static int ask_probes(struct rowlock_connection *connection, const struct rowloc
     return ROWLOCK_OK;
 }
 
-/* Nobody is seen holding it, where not every transaction is seen: of one that is there no more is
-   known. */
+/* For engines that do not report every transaction: no holder was reported, so probes. They find
+   only that there is one. */
 static int probe(struct rowlock_connection *connection, const char *name,
                  struct rowlock_value *value, struct rowlock_rows *list,
                  struct rowlock_error *error)
@@ -112,8 +113,7 @@ static int probe(struct rowlock_connection *connection, const char *name,
     if (rowlock__sql(connection, ROWLOCK_SQL_PROBE) &&
         rowlock__check_width(connection, name, NULL) == ROWLOCK_OK)
         code = ask_probes(connection, value, mode, error);
-    if (code ==
-        ROWLOCK_EDENIED) { /* who may only look is not told, and sees the leases all the same */
+    if (code == ROWLOCK_EDENIED) { /* an account that may not lock sees the leases only */
         rowlock__clear_error(error);
         return ROWLOCK_OK;
     }
@@ -131,7 +131,7 @@ static int probe(struct rowlock_connection *connection, const char *name,
     return ROWLOCK_OK;
 }
 
-/* Dialects order by name first, or by state; we promise holders before waiters. */
+/* Dialects sort by name first, or by state; the documented order is holders before waiters. */
 static void show(const struct rowlock_rows *list, rowlock_visit visit, void *data)
 {
     const struct rowlock_holder *holder = list->row;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The steps of the acquire machine where the database has no functions: SQLite. T of every name is the
- * file's write lock, so a step that writes is one transaction begun by BEGIN IMMEDIATE, and what it
- * reads cannot change. Whatever is not granted is rolled back, so that a refusal costs no write. There
- * are no session locks: a waiter says by `seen` that it lives.
+ * Executes the steps of the acquire machine on SQLite, which has no functions. The name lock of
+ * every name is the file's write lock, so a step that writes is one transaction begun by BEGIN
+ * IMMEDIATE, and its reads stay valid. A refusal rolls back, so it writes nothing. There are no
+ * session locks: a waiter gives signs of life by updating `seen`.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "lock/refusal.h"
 #include "util/error.h"
 
-#define BRIEFLY_MS 30 /* how long a waiter asks for the write lock in one piece */
+#define BRIEFLY_MS 30 /* how long a waiter tries for the write lock in one call */
 #define FAREWELL_MS \
-    1000 /* a ticket dies by itself after so long: no need to wait longer to remove it */
+    1000 /* a ticket expires after this time anyway: no need to wait longer to remove it */
 
 struct work {
     struct rowlock_request *request;
@@ -52,7 +52,7 @@ static int ask(const struct work *work, enum rowlock_statement_id id,
     return rowlock__ask(work->request->connection, id, values, row, data, work->error);
 }
 
-/* The write lock of the file; < 0 waits for ever; deaf: whatever else ends the call. */
+/* Takes the file's write lock; limit_ms < 0: no limit; deaf: ignores interrupts. */
 static int take_t(const struct work *work, int64_t limit_ms, bool deaf)
 {
     struct rowlock_connection *connection = work->request->connection;
@@ -66,7 +66,7 @@ static int take_t(const struct work *work, int64_t limit_ms, bool deaf)
                                    work->error);
 }
 
-/* Commits if it may; else, and if that fails, nothing of it was done. */
+/* Commits if `keep` is set; otherwise, or if COMMIT fails, nothing is changed. */
 static int give_t(const struct work *work, int code, bool keep)
 {
     struct rowlock_connection *connection = work->request->connection;
@@ -102,7 +102,7 @@ static void look_row(void *data, const struct rowlock_value *columns, unsigned n
         rowlock__column_text(&columns[4], refused->detail, sizeof refused->detail);
 }
 
-/* Until something is in the way, or no name is left; reply->status says which. */
+/* Until a conflict is found, or all names are checked; reply->status is the result. */
 static int look(struct work *work, bool at_limits_only)
 {
     struct rowlock_request *request = work->request;
@@ -126,7 +126,7 @@ static int look(struct work *work, bool at_limits_only)
     return code;
 }
 
-/* Technique insert: to the programs that use its table a committed row is a lock. */
+/* Technique insert: a committed row is a lock for the other programs that use the table. */
 static int look_for_leftovers(struct work *work)
 {
     const struct rowlock_request *request = work->request;
@@ -211,7 +211,7 @@ static int grant(struct work *work)
     int64_t limit_ms = work->step->limit_ms;
     int code;
 
-    if (limit_ms == 0) /* a try: another's write is a moment's affair, if there is a moment */
+    if (limit_ms == 0) /* a try: another writer is done in a moment, so wait for it if allowed */
         limit_ms = work->deadline_ms == ROWLOCK_NEVER ? 0 : -1;
     code = take_t(work, limit_ms, false);
     if (code == ROWLOCK_ETIMEDOUT) {
@@ -265,8 +265,9 @@ static int enqueue_under_t(struct work *work, int64_t *ticket)
     return code;
 }
 
-/* Only for a moment: the driver polls quickly, and so a crowd that comes at once would use up the processor.
-   The machine tries again, less and less often. A waiter that stands in the queue has its place to lose. */
+/* Waits briefly only: the driver polls fast, so a crowd of new waiters would use up the processor.
+   The machine retries with a growing backoff. A queued waiter keeps trying, because it could lose
+   its place. */
 static int take_t_briefly(const struct work *work)
 {
     int64_t statement_ms = work->request->connection->statement_ms;
@@ -304,7 +305,7 @@ static void place_row(void *data, const struct rowlock_value *columns, unsigned 
     position->stale = rowlock__value_number(&columns[8]) != 0;
 }
 
-/* Most looks only read, and so stop nobody's renewal. */
+/* Most looks only read, and so delay no renewal. */
 static int place(struct work *work)
 {
     struct rowlock_value values[] = {rowlock__int_value(work->step->ticket),
@@ -320,7 +321,8 @@ static int place(struct work *work)
     return give_t(work, ask(work, ROWLOCK_SQL_STAY_ALIVE, values, NULL, NULL), true);
 }
 
-/* Draws a number for a call, and marks by it; or removes the tickets that did not answer one. */
+/* Draws a number for a roll call, and marks tickets with it; or removes those that did not answer.
+   */
 static int call_roll(const struct work *work, int64_t *number)
 {
     int code = work->step->called
@@ -383,7 +385,7 @@ int rowlock__execute_plain(struct rowlock_request *request, const struct rowlock
         return reply->code = overtake(&work);
     case ROWLOCK_ACT_WITHDRAW:
         return reply->code = withdraw(&work);
-    case ROWLOCK_ACT_AWAIT: /* no session locks: nothing came, and there is nothing to give back */
+    case ROWLOCK_ACT_AWAIT: /* no session locks: nothing to wait for, and nothing to release */
     case ROWLOCK_ACT_UNMARK:
         return reply->code = ROWLOCK_OK;
     default:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rowlock_release: by the connection's group where it has one, else by a statement of its own. */
+/* rowlock_release: through the connection's group if it has one, else by a statement of its own. */
 #include "lease/group.h"
 #include "lease/keep.h"
 #include "lease/lease.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lease/request.h"
+/* The checked parameters of one call of rowlock_acquire. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #define DEFAULT_TTL_MS 30000
 #define LEAST_TTL_MS 1000
 #define MOST_TTL_MS (INT64_C(100) * 366 * 86400 * 1000)
-#define COMMAND_SIZE 256 /* the columns' widths on MariaDB, and the end */
+#define COMMAND_SIZE 256 /* the widths of the columns on MariaDB, plus the terminator */
 #define NOTE_SIZE 1025
 
 static int make_owner(char *owner)
@@ -38,7 +39,7 @@ void rowlock__host(char *out, size_t size)
     rowlock__utf8_copy(out, size, name);
 }
 
-/* What people are shown is cut rather than refused. */
+/* Texts for people are truncated, not refused. */
 static int copy_text(const char **out, const char *text, size_t size)
 {
     char *copy;

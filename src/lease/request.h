@@ -21,7 +21,7 @@ typedef int rowlock_grant_hook(void *data, struct rowlock_connection *connection
 
 struct rowlock_request {
     struct rowlock_connection *connection;
-    struct rowlock_want *want; /* by the names' bytes, each name once; names are the caller's */
+    struct rowlock_want *want; /* sorted by the names' bytes, each once; names are the caller's */
     size_t n;
     char *packed; /* dialect.h, "lease wants" */
     size_t length;
@@ -34,10 +34,10 @@ struct rowlock_request {
     void *hook_data;
 };
 
-/* This node's name, as UTF-8; as much of it as there is room for. */
+/* This node's host name as UTF-8, truncated to `size`. */
 void rowlock__host(char *out, size_t size);
 
-/* Checks and sorts; makes the owner id. EINVAL, ENOMEM; clear it in any case. */
+/* Checks and sorts the requests; creates the owner id. EINVAL, ENOMEM; always clear it. */
 int rowlock__request_init(struct rowlock_request *request, struct rowlock_connection *connection,
                           const struct rowlock_want *wants, size_t n,
                           const struct rowlock_terms *terms, struct rowlock_error *error);
@@ -51,7 +51,7 @@ void rowlock__request_clear(struct rowlock_request *request);
 
 /* From the row of a refusal, for the error's text. */
 struct rowlock_refused {
-    char name[256];   /* in the way; "" */
+    char name[256];   /* the name in conflict; "" */
     char detail[300]; /* "" */
 };
 

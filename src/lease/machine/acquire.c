@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Acquiring a lease: the try without a ticket, the session that was lost, and the way from every state
- * to the next. What happens in the queue is in queue.c.
+ * The acquire machine: the try without a ticket, a lost session, and the transitions between all
+ * states. The states of a queued waiter are in queue.c.
  */
 #include "lease/machine/state.h"
 #include "util/clock.h"
 
-#define MOMENT_MS 250    /* a try waits so long for T: another grant has it */
-#define SETTLE_MS 2000   /* a lost session that was at work has done it by then */
-#define CLEARING_MS 1000 /* a try spends so long at most on removing dead tickets */
-#define BUSY_MAX_MS 250  /* a ticket in a busy file is tried again after so long at the latest */
-#define RECONNECT_MS 50  /* the first pause before another attempt to connect */
+#define MOMENT_MS 250    /* how long a try waits for the name lock, which another grant holds */
+#define SETTLE_MS 2000   /* a lost session has finished its last statement by then */
+#define CLEARING_MS 1000 /* maximum time of a try for removing dead tickets */
+#define BUSY_MAX_MS 250  /* maximum backoff before a ticket in a busy file is retried */
+#define RECONNECT_MS 50  /* the first backoff before another attempt to connect */
 #define RECONNECT_MAX_MS 5000
 
 /* ---- a try -------------------------------------------------------------------------------------- */
@@ -21,7 +21,7 @@ static step try_once(machine *m, int64_t limit)
     return (step){.act = ROWLOCK_ACT_GRANT, .limit_ms = limit};
 }
 
-/* T is not to be had. A try waits for it a moment, in one piece where the server does the waiting. */
+/* The name lock is held. A try waits briefly; in one piece if the server does the waiting. */
 static step try_again(machine *m, int64_t now, uint32_t dice)
 {
     if (!m->tries)
@@ -36,7 +36,8 @@ static step try_again(machine *m, int64_t now, uint32_t dice)
                                dice);
 }
 
-/* A try behind a ticket: if that is dead, its lock comes at once, and its row goes. */
+/* A try behind a ticket: if its owner is dead, we get its session lock at once and remove its row.
+   */
 static step probe(machine *m, int64_t now, const reply *r)
 {
     if (!m->moment_ms)
@@ -48,8 +49,8 @@ static step probe(machine *m, int64_t now, const reply *r)
     return (step){.act = ROWLOCK_ACT_AWAIT, .number = r->number};
 }
 
-/* The lost session may have been at work still while we asked, and what is in the way now be ours: its
-   name's T tells, for it had that until it was done. */
+/* The conflict may be our own grant: the lost session may still have been working. Take the name
+   lock to check, because that session held it until it was done. */
 static step settle(machine *m, int64_t now)
 {
     m->settles = false;
@@ -87,7 +88,7 @@ static step reconnect(machine *m)
     return (step){.act = ROWLOCK_ACT_RECONNECT};
 }
 
-/* Who waits for the lock waits for the database too, as long as for that. */
+/* A waiter also waits for the database, within the same limit. */
 static bool connecting_is_over(const machine *m, int64_t now)
 {
     return m->tries ? now - m->lost_since_ms >= m->reconnect_ms : rowlock__step_is_late(m, now);
@@ -101,7 +102,7 @@ static step rest(machine *m, int64_t now, int code, uint32_t dice)
                                rowlock__step_backoff(m, RECONNECT_MS, RECONNECT_MAX_MS), dice);
 }
 
-/* Its ticket's lock is gone, so the ticket is as good as dead; but a grant may have been committed. */
+/* The ticket's session lock is gone, so the ticket counts as dead; but a grant may be committed. */
 static step lost(machine *m, int64_t now, uint32_t dice)
 {
     if (m->state == TRYING || m->state == TAKING || m->state == TURNING)
@@ -110,7 +111,7 @@ static step lost(machine *m, int64_t now, uint32_t dice)
     rowlock__queue_forget(m);
     if (!m->reconnect_ms)
         return rowlock__step_finish(m, ROWLOCK_ECONN);
-    if (m->lost) /* again, and nothing was answered in between */
+    if (m->lost) /* lost again, without any answer in between */
         return rest(m, now, ROWLOCK_ECONN, dice);
     m->lost = true;
     m->lost_since_ms = now;
@@ -123,19 +124,20 @@ static step after_connect(machine *m, int64_t now, int code, uint32_t dice)
     switch (code) {
     case ROWLOCK_OK:
         m->moment_ms = 0;
-        return try_once(m, 0); /* a lease of ours that is there is its answer */
+        return try_once(m, 0); /* finds our lease, if there is one */
     case ROWLOCK_ECONN:
     case ROWLOCK_EUNKNOWN:
     case ROWLOCK_ETIMEDOUT:
         return rest(m, now, ROWLOCK_ECONN, dice);
-    case ROWLOCK_ESERVER: /* a standby that is to be promoted */
+    case ROWLOCK_ESERVER: /* a standby that may be promoted */
         return rest(m, now, code, dice);
     default:
         return rowlock__step_finish(m, code);
     }
 }
 
-/* ---- all together -------------------------------------------------------------------------------- */
+/* ---- transitions
+   --------------------------------------------------------------------------------- */
 
 /* Nothing was done: the file is busy, or we were the victim of a deadlock. */
 static step not_done(machine *m, int64_t now, uint32_t dice)
@@ -163,7 +165,7 @@ static step failed(machine *m, int64_t now, int code, uint32_t dice)
     case ROWLOCK_EROLLEDBACK:
     case ROWLOCK_EABORTED:
         return not_done(m, now, dice);
-    case ROWLOCK_EUNPREPARED: /* a vacuum removed the name again: a wait lasts until its deadline */
+    case ROWLOCK_EUNPREPARED: /* a vacuum removed the name again: retried until the deadline */
         return m->tries ? rowlock__step_give_up(m, code) : not_done(m, now, dice);
     default:
         return rowlock__step_give_up(m, code);
@@ -208,7 +210,7 @@ step rowlock__acquire_start(machine *m, int64_t now_ms)
     m->place = 1;
     if (m->remote)
         return try_once(m, 0);
-    /* a file's write lock is some other name's for a moment only */
+    /* a grant of another name holds a file's write lock only briefly */
     m->moment_ms = now_ms + MOMENT_MS;
     return try_once(m, rowlock__step_within(m, now_ms, MOMENT_MS));
 }
@@ -216,7 +218,7 @@ step rowlock__acquire_start(machine *m, int64_t now_ms)
 step rowlock__acquire_next(machine *m, int64_t now_ms, const reply *r, uint32_t dice)
 {
     switch (m->state) {
-    case WITHDRAWING: /* if it failed, without its lock the ticket counts as dead */
+    case WITHDRAWING: /* if it failed: without its lock the ticket counts as dead */
     case LEAVING:
         return m->state == WITHDRAWING ? rowlock__step_leave(m, m->result)
                                        : rowlock__step_finish(m, m->result);

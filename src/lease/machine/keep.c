@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a lease is kept: renewed every third of its ttl; a session that is lost is replaced, with growing
- * pauses, until the holder's own deadline. That counts from before the last successful renewal was
- * sent, so it comes before the database's.
+ * The keep machine: renews a lease every third of its ttl. Replaces a lost session, with a growing
+ * backoff, until the holder's own deadline. That counts from before the last successful renewal was
+ * sent, so it passes before the database's.
  */
 #include "lease/machine/machine.h"
 #include "rowlock.h"
 #include "util/clock.h"
 
-#define PAUSE_MS 50 /* after a renewal that failed; doubled each time */
+#define PAUSE_MS 50 /* after a failed renewal; doubled each time */
 #define PAUSE_MAX_MS 1000
 
 enum state { SLEEPING, RENEWING, RESTING, CONNECTING, LOST };
@@ -29,7 +29,7 @@ static step sleep_until(machine *m, int state, int64_t until)
     return (step){ROWLOCK_KEEP_SLEEP, rowlock__least(until, m->end_ms)};
 }
 
-/* What asks the database: not longer than a statement may take, and not beyond the end. */
+/* A step that asks the database: limited by statement_ms and by the lease's end. */
 static step ask(machine *m, int64_t now, int state)
 {
     bool renews = state == RENEWING;
@@ -98,7 +98,7 @@ step rowlock__keep_next(machine *m, int64_t now_ms, int code, enum rowlock_statu
         return ask(m, now_ms, CONNECTING);
     case CONNECTING:
         return code ? rest(m, now_ms, RESTING, dice) : ask(m, now_ms, RENEWING);
-    default: /* it was told; once is enough */
+    default: /* the loss was reported already */
         return (step){ROWLOCK_KEEP_SLEEP, ROWLOCK_NEVER};
     }
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decisions of a lease, as pure functions: no I/O, no clock, no sleep, no memory of their own.
- * Whoever drives them performs the step they name, and comes back with its answer and the time: the
- * library (acquire.c, keep.c), or the simulation with a time of its own (tests/simulation).
+ * The decisions of a lease as pure functions: no I/O, no clock, no sleep, no memory of their own. A
+ * driver performs the step that they return, and calls again with its answer and the time: the
+ * library (acquire.c, keep.c), or the simulation with a virtual clock (tests/simulation).
  *
- * acquire: try; if somebody is in the way queue; wait on a hint, look again, and when first take T.
- * The rows decide; a session lock only tells when to look. Every wait ends, so that no hint
- * that is lost, and nobody who is frozen, stops the queue. The model is model/queue.pml.
+ * Acquire: try; on a conflict queue; wait for a hint, look again, and when first take the name
+ * lock, the engine's own lock on the name. The rows decide; a session lock is only a hint when to
+ * look. Every wait has a time limit, so that no lost hint and no frozen waiter stops the queue. The
+ * model is model/queue.pml.
  */
 #ifndef ROWLOCK_MACHINE_H
 #define ROWLOCK_MACHINE_H
@@ -16,92 +17,95 @@
 
 #include "dialect/dialect.h"
 
-/* What is to be done next; each names the statement that does it (dialect.h). */
+/* The next step; each is named after the statement that performs it (dialect.h). */
 enum rowlock_act {
-    ROWLOCK_ACT_GRANT, /* grant: ticket, limit_ms to wait for T (0: a try, committed in one trip) */
+    ROWLOCK_ACT_GRANT,    /* grant: ticket, limit_ms for the name lock (0: a try, one round trip) */
     ROWLOCK_ACT_ENQUEUE,  /* enqueue */
     ROWLOCK_ACT_PLACE,    /* place: good_ms */
     ROWLOCK_ACT_AWAIT,    /* await: the ticket or the token `number`, limit_ms */
-    ROWLOCK_ACT_TURN,     /* turn: await, and the grant as soon as it is ours to take */
-    ROWLOCK_ACT_PAUSE,    /* nothing, for limit_ms */
+    ROWLOCK_ACT_TURN,     /* turn: await, then grant if it is our turn */
+    ROWLOCK_ACT_PAUSE,    /* sleep for limit_ms */
     ROWLOCK_ACT_OVERTAKE, /* overtake: called, limit_ms */
     ROWLOCK_ACT_WITHDRAW, /* withdraw */
     ROWLOCK_ACT_UNMARK,   /* unmark: the ticket's session lock, after the grant's COMMIT */
-    ROWLOCK_ACT_RECONNECT, /* end the lost session at the server if it can be done, and open another */
+    ROWLOCK_ACT_RECONNECT, /* end the lost session at the server if possible, and open another */
     ROWLOCK_ACT_DONE       /* machine->code, and if it is 0 machine->token */
 };
 
 struct rowlock_step {
     enum rowlock_act act;
-    bool token;       /* AWAIT, TURN: a token's lock, not a ticket's */
-    int64_t called;   /* OVERTAKE: the roll call whose silent tickets are removed; 0: call */
+    bool token;       /* AWAIT, TURN: wait for a token's lock, not a ticket's */
+    int64_t called;   /* OVERTAKE: the roll call whose silent tickets are removed; 0: a new call */
     int64_t number;   /* AWAIT, TURN */
     int64_t ticket;   /* ours; 0: none */
     int64_t limit_ms; /* < 0: none */
     int64_t good_ms;  /* ENQUEUE, PLACE: how long we count as alive without a session lock */
 };
 
-/* How the step went. */
+/* The answer to a step. */
 struct rowlock_reply {
     int code;                   /* 0, or what the call failed with: ECONN and EUNKNOWN mean that the
                                    session is lost, ECANCELED and ETIMEDOUT that nothing was done */
     enum rowlock_status status; /* GRANT, ENQUEUE, PLACE, TURN */
-    int64_t number;             /* of the row; AWAIT: 1 came; OVERTAKE: of the call, 0: not now */
+    int64_t number;             /* of the row; AWAIT: 1 got it; OVERTAKE: of the call, 0: not now */
     int64_t token;              /* GRANT, TURN: granted */
     int64_t
-        sent_ms; /* GRANT, TURN: when what it lasts from was sent, if that was later than the step; else 0 */
+        sent_ms; /* GRANT, TURN: the start of the lease, if later than that of the step; else 0 */
     int64_t before, expires_ms; /* PLACE */
     bool free, locked;          /* PLACE */
-    bool unmarked;              /* GRANT, TURN: its COMMIT gave the ticket's session lock back */
+    bool unmarked;              /* GRANT, TURN: the COMMIT released the ticket's session lock */
 };
 
 struct rowlock_acquire_machine {
-    /* given */
-    int64_t deadline_ms;  /* of the holder's monotonic clock; ROWLOCK_NEVER */
-    bool tries;           /* wait_ms was 0 */
-    bool permits;         /* some want is a permit: a head cannot block on one holder */
-    bool turns;           /* one name, exclusively, and the server has the statement turn */
-    bool remote;          /* a server: it has session locks perhaps, and polling is kept slow */
-    int64_t reconnect_ms; /* 0: never; for how long a try does so; who waits does it as long */
-    /* kept */
+    /* input */
+    int64_t deadline_ms; /* of the holder's monotonic clock; ROWLOCK_NEVER */
+    bool tries;          /* wait_ms was 0 */
+    bool permits;        /* some request is a permit: the head cannot block on one holder */
+    bool turns;          /* one name, exclusively, and the server has the statement turn */
+    bool remote;         /* a server: it may have session locks, and is polled slowly */
+    int64_t
+        reconnect_ms; /* 0: never; how long a try reconnects; a waiter does so until its deadline */
+    /* state */
     int state;
-    int64_t ticket; /* 0: none, or not known */
-    bool queued;    /* rows of ours may stand in the queue */
+    int64_t ticket; /* 0: none, or unknown */
+    bool queued;    /* our rows may be in the queue */
     bool locked;    /* our ticket may have a session lock */
     int64_t pause_ms, place, good_ms;
-    int64_t due_ms;     /* when the next look is due, after a pause; 0: not known */
-    int64_t late_ms;    /* how much later looks were answered */
-    int64_t waited_for; /* whose session lock is awaited, or came: its row may stand */
-    int64_t visit_ms;   /* the next visit of a roll call is due; 0: none, a lease is in the way */
-    int64_t called;     /* the number of our roll call; 0: it is to be made */
-    bool waited;        /* since then we had T after everybody who stood in its queue */
-    bool lost;          /* the session, and nothing was answered since */
+    int64_t due_ms;  /* when the next look is due, after a pause; 0: unknown */
+    int64_t late_ms; /* how late recent looks were answered */
+    int64_t
+        waited_for;   /* the number whose session lock is awaited, or was free: its row may exist */
+    int64_t visit_ms; /* when the next visit of a roll call is due; 0: none, a lease conflicts */
+    int64_t called;   /* the number of our roll call; 0: none yet */
+    bool waited;      /* since the call we got the name lock after all who were waiting for it */
+    bool lost;        /* the session, without any answer since */
     int64_t lost_since_ms;
     bool settles,
-        asked;         /* whether what is in the way is ours: to be asked first, and in the queue */
-    int64_t moment_ms; /* until when a try may repeat itself; 0: not yet known */
-    int result;        /* what to say once the ticket is withdrawn */
-    /* out */
+        asked; /* whether the conflict is our own lease: to check before and while queuing */
+    int64_t moment_ms; /* until when a try may be repeated; 0: not yet known */
+    int result;        /* the result to return after the ticket was withdrawn */
+    /* output */
     int code; /* an error, or ROWLOCK_DECLINED (request.h) */
     int64_t token;
-    /* The reply to a grant was lost, and never settled: a lease of ours may exist. */
+    /* The reply to a grant was lost, and its outcome never settled: we may have a lease. */
     bool unsure;
-    int64_t held_by; /* a token in the way, 0: unknown: for the error's text */
+    int64_t held_by; /* a conflicting token, for the error's text; 0: unknown */
 };
 
 /* Begins; the first step. */
 struct rowlock_step rowlock__acquire_start(struct rowlock_acquire_machine *machine, int64_t now_ms);
-/* The next, after `reply` to the step before. `dice` are random bits, for jitter. */
+/* The next step, after `reply` to the previous one. `dice` are random bits, for jitter. */
 struct rowlock_step rowlock__acquire_next(struct rowlock_acquire_machine *machine, int64_t now_ms,
                                           const struct rowlock_reply *reply, uint32_t dice);
 
-/* ---- keeping it ---------------------------------------------------------------------------------- */
+/* ---- renewal
+   --------------------------------------------------------------------------------------- */
 
 enum rowlock_keep_act {
     ROWLOCK_KEEP_SLEEP,     /* until until_ms */
     ROWLOCK_KEEP_RENEW,     /* with until_ms as its deadline */
-    ROWLOCK_KEEP_RECONNECT, /* likewise */
-    ROWLOCK_KEEP_LOST       /* tell it, once; the machine is done */
+    ROWLOCK_KEEP_RECONNECT, /* with until_ms as its deadline */
+    ROWLOCK_KEEP_LOST       /* report it; the machine is done */
 };
 
 struct rowlock_keep_step {
@@ -110,21 +114,21 @@ struct rowlock_keep_step {
 };
 
 struct rowlock_keep_machine {
-    /* given */
+    /* input */
     int64_t ttl_ms;
     int64_t statement_ms; /* how long a renewal may take at most */
-    /* kept; end_ms is the holder's own deadline */
+    /* state; end_ms is the holder's own deadline */
     int64_t end_ms, sent_ms, next_ms, pause_ms;
     int state;
-    /* out */
-    int code; /* why it is lost: ELOST (the database said so), ECONN (its end came first) */
+    /* output */
+    int code; /* why it is lost: ELOST (the database reported it), ECONN (its end passed first) */
 };
 
-/* `granted_ms`: when the grant was sent; `now_ms`: it has been answered. A grant that took long is
-   renewed at once. */
+/* `granted_ms`: when the grant was sent; `now_ms`: when it was answered. After a slow grant the
+   lease is renewed at once. */
 struct rowlock_keep_step rowlock__keep_start(struct rowlock_keep_machine *machine,
                                              int64_t granted_ms, int64_t now_ms);
-/* `code` is 0 or what the step before failed with; `status` is the renewal's. */
+/* `code` is 0 or the failure of the previous step; `status` is the renewal's. */
 struct rowlock_keep_step rowlock__keep_next(struct rowlock_keep_machine *machine, int64_t now_ms,
                                             int code, enum rowlock_status status, uint32_t dice);
 

@@ -1,44 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Acquiring a lease: from the ticket to the grant, and past waiters that are frozen.
+ * The acquire machine: a queued waiter, from the ticket to the grant, and past frozen waiters.
  *
- * A waiter that finds the name free for some time calls the roll: it visits T, the name lock, three
- * times. The first visit marks every ticket before its own; a live waiter looks in time, and so answers.
- * The second one only waits for T: a waiter that stands in T's queue is silent, and looks when it has been
- * refused there. The third one removes the tickets that did not answer.
+ * A waiter that finds the name free for some time calls the roll. It takes the name lock, the
+ * engine's own lock on the name, in three visits. The first visit marks every ticket before its
+ * own; a live waiter answers by its next look. The second only gets the name lock: a waiter that is
+ * waiting for that lock cannot answer, and looks after it was refused. The third removes the
+ * tickets that did not answer.
  */
 #include "lease/machine/state.h"
 #include "util/clock.h"
 
-#define SLICE_MS 60000 /* one wait for T: a statement that waits holds back vacuum */
-#define HEAD_MS 1000   /* the head looks again after so long at the latest */
-#define PERMITS_MS 250 /* and one that waits for any of several holders */
-#define BEHIND_MS 2000 /* and the others; times one's place, */
-#define NEAR 16        /* but up to this place */
-#define NEAR_MS 3000   /* after so long at the latest, */
-#define FAR_MS 30000   /* and farther back after so long */
-#define FREE_MS 2000   /* before a roll call the name is free for so long, */
+#define SLICE_MS 60000 /* one wait for the name lock: a waiting statement holds back vacuum */
+#define HEAD_MS 1000   /* maximum interval between the looks of the head of the queue */
+#define PERMITS_MS 250 /* the same for a head that waits for any of several holders */
+#define BEHIND_MS 2000 /* the same for other waiters, times their queue position, */
+#define NEAR 16        /* up to this position */
+#define NEAR_MS 3000   /* but at most this, */
+#define FAR_MS 30000   /* and this for positions behind it */
+#define FREE_MS 2000   /* how long the name must be free before a roll call */
 #define FREE_FAR_MS 10000
-#define ANSWER_MS 5000  /* which the others have so long to answer: await sees it within 3 s, */
-#define REFUSED_MS 2000 /* and who was refused in T so long */
-#define LATE_MS 3000    /* a visit that comes later was asleep, perhaps with all the others */
-#define VISIT_MS 2000   /* how long a visit waits for T */
+#define ANSWER_MS 5000  /* time for the others to answer: await notices the call within 3 s, */
+#define REFUSED_MS 2000 /* time for waiters that were refused the name lock */
+#define LATE_MS 3000    /* a later visit was suspended, perhaps together with all the others */
+#define VISIT_MS 2000   /* how long a visit waits for the name lock */
 #define HEAD_PAUSE_MS 100
-#define PAUSE_MAX_MS 3000 /* shorter than ANSWER_MS: a waiter that polls answers when it looks */
-#define LATE_MOST_MS 2000 /* a look that was later was asleep: its waiter may lose its place */
-#define GOOD_MS 1000 /* how much later than its next look a waiter without a session lock expires */
-#define TRIP_MS 500  /* what a look at a server may take */
+#define PAUSE_MAX_MS 3000 /* shorter than ANSWER_MS: a polling waiter answers when it looks */
+#define LATE_MOST_MS 2000 /* a waiter whose look was later was suspended, and may lose its place */
+#define GOOD_MS \
+    1000 /* a waiter without a session lock expires this long after its next look is due */
+#define TRIP_MS 500 /* maximum duration of a look at a server */
 
 /* ---- the steps ---------------------------------------------------------------------------------- */
 
-/* A waiter at place k needs k - 1 hand-overs before its own, so k steps are soon enough. */
+/* A waiter at place k needs k - 1 hand-overs before its own, so pauses of k steps are short enough.
+   */
 static int64_t pause_by_place(const machine *m)
 {
     return rowlock__least(STEP_MS * m->place, PAUSE_MAX_MS);
 }
 
-/* Twice, because a look writes no sign of life until half of good_ms has gone: after every look the ticket
-   is good for the next pause and GOOD_MS / 2, and for as long as looks are late on a busy machine. */
+/* Twice, because a look writes no sign of life before half of good_ms has passed: after every look
+   the ticket is good for the next pause and GOOD_MS / 2, plus the lateness of looks on a busy
+   machine. */
 static int64_t good_for(const machine *m)
 {
     return GOOD_MS + 2 * (pause_by_place(m) + m->late_ms) + (m->remote ? TRIP_MS : 0);
@@ -50,7 +54,7 @@ static int64_t good(machine *m)
     return m->good_ms;
 }
 
-/* How late looks are answered: the worst of late, for one that is in time halves it. */
+/* Measures how late looks are answered: keeps the maximum, and halves it after each one in time. */
 static void measure(machine *m, int64_t now)
 {
     if (m->due_ms)
@@ -64,7 +68,7 @@ static void forget_roll(machine *m)
     m->waited = false;
 }
 
-/* Whatever it was before, it begins anew at the queue's end. */
+/* Starts over at the end of the queue. */
 void rowlock__queue_forget(machine *m)
 {
     m->ticket = m->waited_for = 0;
@@ -81,7 +85,7 @@ step rowlock__queue_enter(machine *m, int64_t now)
     if (m->state != QUEUE_PAUSE)
         m->pause_ms = 0;
     m->due_ms = now;
-    m->queued = m->queued || m->remote; /* a file's transaction that failed has done nothing */
+    m->queued = m->queued || m->remote; /* a failed transaction on a file has changed nothing */
     m->state = QUEUING;
     return (step){.act = ROWLOCK_ACT_ENQUEUE, .good_ms = good(m)};
 }
@@ -105,13 +109,14 @@ static step await(machine *m, int64_t now, bool token, int64_t number, int64_t l
                   .limit_ms = rowlock__step_within(m, now, limit)};
 }
 
-/* Without a session lock nobody sees that we live while we stand in T's queue: not too long. */
+/* Without a session lock, a waiter for the name lock gives no sign of life, so the wait is short.
+   */
 static int64_t wait_for_t(const machine *m, int64_t now, int64_t limit)
 {
     return rowlock__step_within(m, now, m->locked ? limit : rowlock__least(limit, m->good_ms / 2));
 }
 
-/* The head blocks in T with all the time it has: short tries starve behind others' locks. */
+/* The head waits for the name lock with all its time: short tries starve behind others' locks. */
 static step take(machine *m, int64_t now)
 {
     m->state = TAKING;
@@ -130,7 +135,7 @@ static step overtake(machine *m, int64_t now)
                   .good_ms = good(m)};
 }
 
-/* Our ticket was taken for dead: queue again, but give its session lock back first. */
+/* Our ticket was removed as dead: queue again, but release its session lock first. */
 static step queue_again(machine *m, int64_t now)
 {
     if (!m->locked)
@@ -139,7 +144,8 @@ static step queue_again(machine *m, int64_t now)
     return (step){.act = ROWLOCK_ACT_UNMARK, .number = m->ticket, .ticket = m->ticket};
 }
 
-/* ---- their replies ------------------------------------------------------------------------------ */
+/* ---- the replies --------------------------------------------------------------------------------
+   */
 
 step rowlock__queue_entered(machine *m, int64_t now, const reply *r)
 {
@@ -151,8 +157,8 @@ step rowlock__queue_entered(machine *m, int64_t now, const reply *r)
     return rowlock__queue_look(m, now);
 }
 
-/* First, but leased: until the holder's lock comes. If it came, and the row stands all the same, then
-   its holder has no such lock, or died: look more and more seldom, until it expires. */
+/* First, but leased: wait for the holder's session lock. If it is free although the row exists, the
+   holder has no such lock, or died: look with growing pauses until the lease expires. */
 static step wait_for_holder(machine *m, int64_t now, const reply *r, uint32_t dice)
 {
     int64_t until = r->expires_ms > 0 ? r->expires_ms : 1;
@@ -173,8 +179,8 @@ static step wait_for_holder(machine *m, int64_t now, const reply *r, uint32_t di
     return await(m, now, true, r->number, rowlock__least(m->permits ? PERMITS_MS : HEAD_MS, until));
 }
 
-/* The name is free, and the waiters before us do not take it: is the next visit due? In a long queue that
-   moves they do, though every look may find the name free. */
+/* The name is free, and the waiters before us do not take it: is the next visit due? In a long
+   queue that moves it is not, though every look may find the name free. */
 static bool is_due(machine *m, int64_t now, const reply *r, bool moves)
 {
     if (!r->free || (moves && r->before > NEAR))
@@ -191,7 +197,7 @@ static int64_t until_look(const machine *m, int64_t now, int64_t before)
     return m->visit_ms ? rowlock__least(limit, rowlock__most(m->visit_ms - now, 1)) : limit;
 }
 
-/* Where the queue moves, the second waiter must be awake when the first one leaves. */
+/* In a moving queue, the second waiter must be awake when the first one leaves. */
 static step wait_and_look(machine *m, int64_t now, bool moves, uint32_t dice)
 {
     if (!m->locked && m->good_ms < good_for(m)) /* a new ticket, not good until the next look */
@@ -253,12 +259,13 @@ step rowlock__queue_took(machine *m, int64_t now, const reply *r, uint32_t dice)
     default:
         break;
     }
-    /* it looked free, and was not: a renewal or a fence was under way, or T is busy */
+    /* it looked free, but was not: a renewal or a fence was under way, or the name lock was held */
     return rowlock__step_pause(m, now, WAITING, rowlock__step_backoff(m, STEP_MS, HEAD_PAUSE_MS),
                                dice);
 }
 
-/* Who stands there though his lock came is dead: only an await of its own removes him, for it is committed. */
+/* A ticket whose session lock was free is dead. Only a separate await removes it, because that
+   commits. */
 static step remove_dead(machine *m, int64_t now, int64_t ticket)
 {
     m->state = AWAITING;
@@ -288,7 +295,7 @@ step rowlock__queue_turned(machine *m, int64_t now, const reply *r)
 
 step rowlock__queue_overtook(machine *m, int64_t now, const reply *r)
 {
-    if (!r->number) { /* T is busy, or the name is not free any more: the same visit again */
+    if (!r->number) { /* the name lock is held, or a lease conflicts again: repeat the same visit */
         m->visit_ms = now + FREE_MS;
     } else if (!m->called) {
         m->called = r->number;

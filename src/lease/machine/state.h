@@ -11,7 +11,7 @@
 
 enum state {
     TRYING,      /* GRANT without a ticket */
-    PROBING,     /* AWAIT of a ticket in a try's way: is it dead? */
+    PROBING,     /* AWAIT of a ticket that blocks a try: is it dead? */
     TRY_PAUSE,   /* PAUSE before GRANT */
     QUEUING,     /* ENQUEUE */
     QUEUE_PAUSE, /* PAUSE before ENQUEUE */
@@ -33,13 +33,13 @@ typedef struct rowlock_acquire_machine machine;
 typedef struct rowlock_step step;
 typedef struct rowlock_reply reply;
 
-/* ---- step.c: steps that both parts take ----------------------------------------------------- */
+/* ---- step.c: steps for tries and queued waiters ---------------------------------------------- */
 
 /* The deadline has passed. A try has none. */
 bool rowlock__step_is_late(const machine *m, int64_t now);
 /* `limit`, but not beyond the deadline; at least 1, because 0 would be a try. */
 int64_t rowlock__step_within(const machine *m, int64_t now, int64_t limit);
-/* The next pause after one that ended for nothing: doubled, from `first` up to `limit`. */
+/* The next backoff after a pause without a result: doubled, from `first` up to `limit`. */
 int64_t rowlock__step_backoff(machine *m, int64_t first, int64_t limit);
 step rowlock__step_pause(machine *m, int64_t now, int state, int64_t ms, uint32_t dice);
 step rowlock__step_finish(machine *m, int code);

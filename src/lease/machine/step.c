@@ -8,7 +8,7 @@ bool rowlock__step_is_late(const machine *m, int64_t now)
     return !m->tries && now >= m->deadline_ms;
 }
 
-/* No wait goes beyond the deadline, and none is nothing: that would be a try. */
+/* No wait exceeds the deadline, and none is 0: that would be a try. */
 int64_t rowlock__step_within(const machine *m, int64_t now, int64_t limit)
 {
     if (!m->tries && m->deadline_ms != ROWLOCK_NEVER)
