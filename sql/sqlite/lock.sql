@@ -14,11 +14,14 @@ SELECT CASE
        WHEN ?3 <> 0 AND NOT EXISTS (SELECT 1 FROM rowlock_lease
                                      WHERE token = ?3 AND name = ?1
                                        AND (mode = 'exclusive' OR ?2 AND mode = 'shared')) THEN 8
+-- ?4: the caller's own transaction, which is refused at once. Else the caller rolls back, and waits
        WHEN EXISTS (SELECT 1 FROM rowlock_lease
-                     WHERE name = ?1 AND token <> ?3 AND (NOT ?2 OR mode <> 'shared')) THEN 1
+                     WHERE name = ?1 AND token <> ?3 AND (NOT ?2 OR mode <> 'shared'))
+       THEN CASE WHEN ?4 THEN 1 ELSE 3 END
        ELSE 0 END AS status,
        ?1 AS name, 0 AS stays,
        (SELECT coalesce(command, owner) || ' on host ' || host || coalesce(', pid ' || pid, '') ||
                coalesce(': ' || note, '')
           FROM rowlock_lease
-         WHERE name = ?1 AND token <> ?3 AND (NOT ?2 OR mode <> 'shared') LIMIT 1) AS detail;
+         WHERE ?4 AND name = ?1 AND token <> ?3
+           AND (NOT ?2 OR mode <> 'shared') LIMIT 1) AS detail;

@@ -101,8 +101,7 @@ static int takes_the_fast_path(const struct rowlock_attempt *attempt)
 static int run_each(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = attempt->connection;
-    const struct rowlock_statement *statement =
-        rowlock__sql(connection, attempt->later ? ROWLOCK_SQL_LOCK : ROWLOCK_SQL_BEGIN_LOCK);
+    const struct rowlock_statement *statement = rowlock__sql(connection, ROWLOCK_SQL_LOCK);
     unsigned bracket = attempt->later ? ROWLOCK_INSIDE : ROWLOCK_BEGIN;
     struct rowlock_budget budget = budget_of(attempt);
     int code = ROWLOCK_OK;
@@ -111,7 +110,8 @@ static int run_each(struct rowlock_attempt *attempt, struct rowlock_error *error
         const struct rowlock_want *want = &attempt->wants.want[i];
         struct rowlock_value values[] = {rowlock__bytes_value(want->name, strlen(want->name)),
                                          rowlock__int_value(want->mode == ROWLOCK_SHARED),
-                                         rowlock__int_value(want->token), rowlock__int_value(0)};
+                                         rowlock__int_value(want->token),
+                                         rowlock__int_value(attempt->later)};
         struct rowlock_call call = {.statement = statement,
                                     .values = values,
                                     .row = rowlock__answer_row,
