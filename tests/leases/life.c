@@ -10,6 +10,7 @@
 #include "lib/grants.h"
 #include "lib/house.h"
 #include "lib/lease.h"
+#include "lease/request.h"
 
 #define HOUR 3600000
 
@@ -18,6 +19,41 @@ static int is_between(long long value, long long least, long long most)
     if (value < least || value > most)
         print_message("# %lld is not from %lld to %lld\n", value, least, most);
     return value >= least && value <= most;
+}
+
+/* ---- declined -------------------------------------------------------------------------------- */
+
+static int decline(void *data, struct rowlock_connection *connection, int64_t token,
+                   struct rowlock_error *error)
+{
+    (void)connection;
+    (void)error;
+    *(int64_t *)data = token;
+    return ROWLOCK_DECLINED;
+}
+
+static int count_entry(const struct rowlock_holder *holder, void *data)
+{
+    (void)holder;
+    ++*(int *)data;
+    return 0;
+}
+
+TEST(a_grant_that_its_hook_declines_leaves_nothing_and_is_no_error)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_want want = t_x("declined");
+    struct rowlock_terms terms = {.ttl_ms = HOUR, .wait_ms = -1};
+    struct rowlock_lease *lease = NULL;
+    int64_t token = 0;
+    int entries = 0;
+
+    t_ok(rowlock__acquire_with(one, &want, 1, &terms, decline, &token, &lease, &t_error));
+    t_true(token > 0);
+    t_true(lease == NULL);
+    t_ok(rowlock_list(one, "declined", count_entry, &entries, &t_error));
+    t_int(entries, 0);
+    t_give(t_granted(one, t_x("declined"), HOUR));
 }
 
 /* ---- released -------------------------------------------------------------------------------- */
