@@ -11,37 +11,13 @@
 
 #include "driver/driver.h"
 #include "driver/failure.h"
-#include "driver/sqlite_file.h"
-#include "driver/sqlite_library.h"
+#include "driver/sqlite_link.h"
 #include "driver/sqlite_path.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/pause.h"
 
 #define S rowlock__sqlite
-
-struct compiled {
-    const struct rowlock_statement *statement;
-    sqlite3_stmt **parts; /* one text may hold several statements */
-    size_t n;
-};
-
-struct rowlock_link {
-    sqlite3 *db;
-    int borrowed;
-    int caller_timeout; /* borrowed: the busy_timeout to restore */
-    struct compiled *cache;
-    size_t n;
-    bool replaced; /* the file was replaced; permanent */
-    struct rowlock_sqlite_files files;
-};
-
-static int fail(struct rowlock_link *link, struct rowlock_error *error)
-{
-    int native = S.sqlite3_extended_errcode(link->db);
-
-    return rowlock__failure(error, "sqlite", "", native, S.sqlite3_errmsg(link->db));
-}
 
 /* ---- open and close ------------------------------------------------------------------------ */
 
@@ -63,12 +39,12 @@ static int exec_patiently(struct rowlock_link *link, const char *text,
         if (native == SQLITE_OK)
             return ROWLOCK_OK;
         if ((native & 0xff) != SQLITE_BUSY && (native & 0xff) != SQLITE_LOCKED)
-            return fail(link, error);
+            return rowlock__sqlite_failure(link, error);
         switch (rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms)) {
         case ROWLOCK_WAKE_INTERRUPT:
             return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
         case ROWLOCK_WAKE_DEADLINE:
-            return fail(link, error);
+            return rowlock__sqlite_failure(link, error);
         case ROWLOCK_WAKE_READY:
             break;
         }
@@ -94,7 +70,7 @@ static int open_file(struct rowlock_link *link, const char *url,
     if (code != SQLITE_OK) {
         if (!link->db)
             return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-        code = fail(link, error);
+        code = rowlock__sqlite_failure(link, error);
         return rowlock__wrap_error(error, code, "'%s'", path);
     }
     /* WAL survives a crash of the program at NORMAL, and a crash of the machine ends all holders.
@@ -141,207 +117,14 @@ static int sqlite_open(const struct rowlock_source *source, const struct rowlock
     return ROWLOCK_OK;
 }
 
-static void discard(struct compiled *compiled)
-{
-    for (size_t i = 0; i < compiled->n; i++)
-        S.sqlite3_finalize(compiled->parts[i]);
-    free(compiled->parts);
-}
-
-static void forget_all(struct rowlock_link *link)
-{
-    for (size_t i = 0; i < link->n; i++)
-        discard(&link->cache[i]);
-    free(link->cache);
-    link->cache = NULL;
-    link->n = 0;
-}
-
 static void sqlite_close(struct rowlock_link *link)
 {
     if (!link)
         return;
-    forget_all(link);
+    rowlock__sqlite_forget(link);
     if (!link->borrowed && link->db)
         S.sqlite3_close_v2(link->db);
     free(link);
-}
-
-/* ---- statements ---------------------------------------------------------------------------- */
-
-static int compile(struct rowlock_link *link, const struct rowlock_statement *statement,
-                   struct compiled *out, struct rowlock_error *error)
-{
-    const char *text = statement->text;
-
-    *out = (struct compiled){.statement = statement};
-    while (*text) {
-        sqlite3_stmt **grown = realloc(out->parts, (out->n + 1) * sizeof *grown);
-
-        if (!grown)
-            return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-        out->parts = grown;
-        if (S.sqlite3_prepare_v2(link->db, text, -1, &grown[out->n], &text) != SQLITE_OK)
-            return fail(link, error);
-        if (grown[out->n])
-            out->n++;
-    }
-    return ROWLOCK_OK;
-}
-
-/* Compiled statements are kept for the link's life on own connections, for one run on borrowed
-   ones. */
-static int find(struct rowlock_link *link, const struct rowlock_statement *statement,
-                struct compiled **out, struct rowlock_error *error)
-{
-    struct compiled fresh, *grown;
-    int code;
-
-    for (size_t i = 0; i < link->n; i++)
-        if (link->cache[i].statement == statement) {
-            *out = &link->cache[i];
-            return ROWLOCK_OK;
-        }
-    code = compile(link, statement, &fresh, error);
-    grown = code ? NULL : realloc(link->cache, (link->n + 1) * sizeof *grown);
-    if (!grown) {
-        discard(&fresh);
-        return code ? code : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    }
-    link->cache = grown;
-    link->cache[link->n] = fresh;
-    *out = &link->cache[link->n++];
-    return ROWLOCK_OK;
-}
-
-static void bind(sqlite3_stmt *stmt, const struct rowlock_value *values, unsigned n)
-{
-    unsigned wanted = (unsigned)S.sqlite3_bind_parameter_count(stmt);
-
-    for (unsigned i = 0; i < n && i < wanted; i++) {
-        int at = (int)i + 1;
-
-        if (values[i].type == ROWLOCK_INT)
-            S.sqlite3_bind_int64(stmt, at, values[i].number);
-        else if (values[i].type == ROWLOCK_BYTES)
-            S.sqlite3_bind_text(stmt, at, values[i].bytes, (int)values[i].length, SQLITE_STATIC);
-        else
-            S.sqlite3_bind_null(stmt, at);
-    }
-}
-
-static void deliver(sqlite3_stmt *stmt, const struct rowlock_call *call)
-{
-    struct rowlock_value columns[ROWLOCK_COLUMNS] = {{0}};
-    int n = S.sqlite3_column_count(stmt);
-
-    for (int i = 0; i < n && i < ROWLOCK_COLUMNS; i++) {
-        int type = S.sqlite3_column_type(stmt, i);
-
-        if (type == SQLITE_NULL)
-            continue;
-        columns[i].type = type == SQLITE_INTEGER ? ROWLOCK_INT : ROWLOCK_BYTES;
-        columns[i].number = type == SQLITE_INTEGER ? S.sqlite3_column_int64(stmt, i) : 0;
-        columns[i].bytes = (const char *)S.sqlite3_column_text(stmt, i);
-        columns[i].length = (size_t)S.sqlite3_column_bytes(stmt, i);
-    }
-    call->row(call->data, columns, n < ROWLOCK_COLUMNS ? (unsigned)n : ROWLOCK_COLUMNS);
-}
-
-static int step_all(sqlite3_stmt *stmt, const struct rowlock_call *call)
-{
-    int native;
-
-    while ((native = S.sqlite3_step(stmt)) == SQLITE_ROW)
-        if (call && call->row)
-            deliver(stmt, call);
-    return native;
-}
-
-/* A transaction that has only read holds a snapshot, which waiting for the writer would make stale.
-   */
-static int cannot_become_writer(struct rowlock_link *link)
-{
-    return !S.sqlite3_get_autocommit(link->db) &&
-           S.sqlite3_txn_state(link->db, "main") == SQLITE_TXN_READ;
-}
-
-static int step_once(struct rowlock_link *link, sqlite3_stmt *stmt, const struct rowlock_call *call,
-                     int *busy, struct rowlock_error *error)
-{
-    int native = step_all(stmt, call), code = ROWLOCK_OK;
-
-    *busy = 0;
-    if (native != SQLITE_DONE) {
-        code = fail(link, error);
-        *busy = (native & 0xff) == SQLITE_BUSY &&
-                S.sqlite3_extended_errcode(link->db) != SQLITE_BUSY_SNAPSHOT;
-    }
-    S.sqlite3_reset(stmt);
-    if (!*busy || !cannot_become_writer(link))
-        return code;
-    *busy = 0;
-    return rowlock__failure(error, "sqlite", "", SQLITE_BUSY_SNAPSHOT,
-                            "the transaction has read already and another is writing");
-}
-
-static int step_patiently(struct rowlock_link *link, sqlite3_stmt *stmt,
-                          const struct rowlock_call *call, const struct rowlock_budget *budget,
-                          struct rowlock_error *error)
-{
-    struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
-
-    for (;;) {
-        int busy, code = step_once(link, stmt, call, &busy, error);
-        enum rowlock_wake wake;
-
-        if (!busy)
-            return code;
-        wake = rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms);
-        if (wake == ROWLOCK_WAKE_INTERRUPT)
-            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
-        if (wake == ROWLOCK_WAKE_DEADLINE)
-            return code;
-    }
-}
-
-/* Compiling reads the schema, and so may meet a process that opens or closes the file. */
-static int find_patiently(struct rowlock_link *link, const struct rowlock_statement *statement,
-                          struct compiled **out, const struct rowlock_budget *budget,
-                          struct rowlock_error *error)
-{
-    struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
-
-    for (;;) {
-        int code = find(link, statement, out, error);
-        enum rowlock_wake wake;
-
-        if (code != ROWLOCK_ETIMEDOUT)
-            return code;
-        wake = rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms);
-        if (wake == ROWLOCK_WAKE_INTERRUPT)
-            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
-        if (wake == ROWLOCK_WAKE_DEADLINE)
-            return code;
-    }
-}
-
-static int execute(struct rowlock_link *link, const struct rowlock_statement *statement,
-                   struct rowlock_call *call, const struct rowlock_budget *budget,
-                   struct rowlock_error *error)
-{
-    struct compiled *compiled = NULL;
-    int code = find_patiently(link, statement, &compiled, budget, error);
-
-    for (size_t i = 0; !code && i < compiled->n; i++) {
-        if (call)
-            bind(compiled->parts[i], call->values, statement->parameters);
-        code = step_patiently(link, compiled->parts[i], call, budget, error);
-        if (call)
-            call->affected = S.sqlite3_changes(link->db);
-        S.sqlite3_clear_bindings(compiled->parts[i]);
-    }
-    return code;
 }
 
 /* ---- batches ------------------------------------------------------------------------------- */
@@ -366,7 +149,7 @@ static void enter(struct rowlock_link *link)
     link->caller_timeout = 0;
     if (!link->borrowed)
         return;
-    execute(link, &ask, &call, &now, NULL);
+    rowlock__sqlite_execute(link, &ask, &call, &now, NULL);
     if (link->caller_timeout > 0)
         S.sqlite3_busy_timeout(link->db, 0);
 }
@@ -375,7 +158,7 @@ static void leave(struct rowlock_link *link)
 {
     if (!link->borrowed)
         return;
-    forget_all(link);
+    rowlock__sqlite_forget(link);
     if (link->caller_timeout > 0)
         S.sqlite3_busy_timeout(link->db, link->caller_timeout);
 }
@@ -418,12 +201,12 @@ static int sqlite_run(struct rowlock_link *link, unsigned bracket, struct rowloc
         return refuse_replaced(link, outcome, error);
     enter(link);
     if (bracket & ROWLOCK_BEGIN)
-        code = execute(link, &rowlock__dialect_sqlite.statements[ROWLOCK_SQL_BEGIN], NULL, budget,
-                       error);
+        code = rowlock__sqlite_execute(link, &rowlock__dialect_sqlite.statements[ROWLOCK_SQL_BEGIN],
+                                       NULL, budget, error);
     for (size_t i = 0; !code && i < n; i++)
-        code = execute(link, calls[i].statement, &calls[i], budget, error);
+        code = rowlock__sqlite_execute(link, calls[i].statement, &calls[i], budget, error);
     if (!code && bracket & ROWLOCK_COMMIT)
-        code = execute(link, &commit, NULL, budget, error);
+        code = rowlock__sqlite_execute(link, &commit, NULL, budget, error);
     outcome->left = left_of(link, code && was_open);
     if (code)
         rowlock__left(error, code, outcome->left);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One statement on SQLite: compiled once, retried while another process writes to the file. */
+#include <stdlib.h>
+
+#include "driver/failure.h"
+#include "driver/sqlite_link.h"
+#include "util/error.h"
+#include "util/pause.h"
+
+#define S rowlock__sqlite
+
+int rowlock__sqlite_failure(struct rowlock_link *link, struct rowlock_error *error)
+{
+    int native = S.sqlite3_extended_errcode(link->db);
+
+    return rowlock__failure(error, "sqlite", "", native, S.sqlite3_errmsg(link->db));
+}
+
+static void discard(struct rowlock__sqlite_compiled *compiled)
+{
+    for (size_t i = 0; i < compiled->n; i++)
+        S.sqlite3_finalize(compiled->parts[i]);
+    free(compiled->parts);
+}
+
+void rowlock__sqlite_forget(struct rowlock_link *link)
+{
+    for (size_t i = 0; i < link->n; i++)
+        discard(&link->cache[i]);
+    free(link->cache);
+    link->cache = NULL;
+    link->n = 0;
+}
+
+static int compile(struct rowlock_link *link, const struct rowlock_statement *statement,
+                   struct rowlock__sqlite_compiled *out, struct rowlock_error *error)
+{
+    const char *text = statement->text;
+
+    *out = (struct rowlock__sqlite_compiled){.statement = statement};
+    while (*text) {
+        sqlite3_stmt **grown = realloc(out->parts, (out->n + 1) * sizeof *grown);
+
+        if (!grown)
+            return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        out->parts = grown;
+        if (S.sqlite3_prepare_v2(link->db, text, -1, &grown[out->n], &text) != SQLITE_OK)
+            return rowlock__sqlite_failure(link, error);
+        if (grown[out->n])
+            out->n++;
+    }
+    return ROWLOCK_OK;
+}
+
+/* Compiled statements are kept for the link's life on own connections, for one run on borrowed
+   ones. */
+static int find(struct rowlock_link *link, const struct rowlock_statement *statement,
+                struct rowlock__sqlite_compiled **out, struct rowlock_error *error)
+{
+    struct rowlock__sqlite_compiled fresh, *grown;
+    int code;
+
+    for (size_t i = 0; i < link->n; i++)
+        if (link->cache[i].statement == statement) {
+            *out = &link->cache[i];
+            return ROWLOCK_OK;
+        }
+    code = compile(link, statement, &fresh, error);
+    grown = code ? NULL : realloc(link->cache, (link->n + 1) * sizeof *grown);
+    if (!grown) {
+        discard(&fresh);
+        return code ? code : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    }
+    link->cache = grown;
+    link->cache[link->n] = fresh;
+    *out = &link->cache[link->n++];
+    return ROWLOCK_OK;
+}
+
+static void bind(sqlite3_stmt *stmt, const struct rowlock_value *values, unsigned n)
+{
+    unsigned wanted = (unsigned)S.sqlite3_bind_parameter_count(stmt);
+
+    for (unsigned i = 0; i < n && i < wanted; i++) {
+        int at = (int)i + 1;
+
+        if (values[i].type == ROWLOCK_INT)
+            S.sqlite3_bind_int64(stmt, at, values[i].number);
+        else if (values[i].type == ROWLOCK_BYTES)
+            S.sqlite3_bind_text(stmt, at, values[i].bytes, (int)values[i].length, SQLITE_STATIC);
+        else
+            S.sqlite3_bind_null(stmt, at);
+    }
+}
+
+static void deliver(sqlite3_stmt *stmt, const struct rowlock_call *call)
+{
+    struct rowlock_value columns[ROWLOCK_COLUMNS] = {{0}};
+    int n = S.sqlite3_column_count(stmt);
+
+    for (int i = 0; i < n && i < ROWLOCK_COLUMNS; i++) {
+        int type = S.sqlite3_column_type(stmt, i);
+
+        if (type == SQLITE_NULL)
+            continue;
+        columns[i].type = type == SQLITE_INTEGER ? ROWLOCK_INT : ROWLOCK_BYTES;
+        columns[i].number = type == SQLITE_INTEGER ? S.sqlite3_column_int64(stmt, i) : 0;
+        columns[i].bytes = (const char *)S.sqlite3_column_text(stmt, i);
+        columns[i].length = (size_t)S.sqlite3_column_bytes(stmt, i);
+    }
+    call->row(call->data, columns, n < ROWLOCK_COLUMNS ? (unsigned)n : ROWLOCK_COLUMNS);
+}
+
+static int step_all(sqlite3_stmt *stmt, const struct rowlock_call *call)
+{
+    int native;
+
+    while ((native = S.sqlite3_step(stmt)) == SQLITE_ROW)
+        if (call && call->row)
+            deliver(stmt, call);
+    return native;
+}
+
+/* A transaction that has only read holds a snapshot, which waiting for the writer would make stale.
+   */
+static int cannot_become_writer(struct rowlock_link *link)
+{
+    return !S.sqlite3_get_autocommit(link->db) &&
+           S.sqlite3_txn_state(link->db, "main") == SQLITE_TXN_READ;
+}
+
+static int step_once(struct rowlock_link *link, sqlite3_stmt *stmt, const struct rowlock_call *call,
+                     int *busy, struct rowlock_error *error)
+{
+    int native = step_all(stmt, call), code = ROWLOCK_OK;
+
+    *busy = 0;
+    if (native != SQLITE_DONE) {
+        code = rowlock__sqlite_failure(link, error);
+        *busy = (native & 0xff) == SQLITE_BUSY &&
+                S.sqlite3_extended_errcode(link->db) != SQLITE_BUSY_SNAPSHOT;
+    }
+    S.sqlite3_reset(stmt);
+    if (!*busy || !cannot_become_writer(link))
+        return code;
+    *busy = 0;
+    return rowlock__failure(error, "sqlite", "", SQLITE_BUSY_SNAPSHOT,
+                            "the transaction has read already and another is writing");
+}
+
+static int step_patiently(struct rowlock_link *link, sqlite3_stmt *stmt,
+                          const struct rowlock_call *call, const struct rowlock_budget *budget,
+                          struct rowlock_error *error)
+{
+    struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
+
+    for (;;) {
+        int busy, code = step_once(link, stmt, call, &busy, error);
+        enum rowlock_wake wake;
+
+        if (!busy)
+            return code;
+        wake = rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms);
+        if (wake == ROWLOCK_WAKE_INTERRUPT)
+            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
+        if (wake == ROWLOCK_WAKE_DEADLINE)
+            return code;
+    }
+}
+
+/* Compiling reads the schema, and so may meet a process that opens or closes the file. */
+static int find_patiently(struct rowlock_link *link, const struct rowlock_statement *statement,
+                          struct rowlock__sqlite_compiled **out,
+                          const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
+
+    for (;;) {
+        int code = find(link, statement, out, error);
+        enum rowlock_wake wake;
+
+        if (code != ROWLOCK_ETIMEDOUT)
+            return code;
+        wake = rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms);
+        if (wake == ROWLOCK_WAKE_INTERRUPT)
+            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
+        if (wake == ROWLOCK_WAKE_DEADLINE)
+            return code;
+    }
+}
+
+int rowlock__sqlite_execute(struct rowlock_link *link, const struct rowlock_statement *statement,
+                            struct rowlock_call *call, const struct rowlock_budget *budget,
+                            struct rowlock_error *error)
+{
+    struct rowlock__sqlite_compiled *compiled = NULL;
+    int code = find_patiently(link, statement, &compiled, budget, error);
+
+    for (size_t i = 0; !code && i < compiled->n; i++) {
+        if (call)
+            bind(compiled->parts[i], call->values, statement->parameters);
+        code = step_patiently(link, compiled->parts[i], call, budget, error);
+        if (call)
+            call->affected = S.sqlite3_changes(link->db);
+        S.sqlite3_clear_bindings(compiled->parts[i]);
+    }
+    return code;
+}
