@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make bench with missing software, and with only a part of it requested. The results of the
 # measurements are not tested.
+# Quick: never
 
 # shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0

@@ -3,7 +3,7 @@
 # demo clones: five clones of a program share the job of sending one mail, on the database that --db
 # names.
 # Runs on: all
-# Quick: first
+# Quick: sqlite/native
 
 load lib
 

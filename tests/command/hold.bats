@@ -3,6 +3,7 @@
 # hold: maintenance. All commands on the name are refused while it lasts, and each refusal names the
 # reason.
 # Runs on: sqlite/native postgresql/native mariadb/row
+# Quick: sqlite/native postgresql/native
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # jobs: its output for people, for scripts and for monitoring.
 # Runs on: sqlite/native postgresql/native mariadb/row
+# Quick: sqlite/native postgresql/native
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -4,6 +4,7 @@
 # tests use the common one), or a proxy that swallows everything. There is neither a closed
 # connection nor an error.
 # Runs on: postgresql/native mariadb/row
+# Quick: mariadb/row
 
 load lib
 load run.bash

@@ -4,6 +4,7 @@
 # fails, and after it, while the lock is released. It is meant for rowlock, and a loop of the shell
 # must stop.
 # Runs on: sqlite/native postgresql/native mariadb/row
+# Quick: sqlite/native postgresql/native
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -4,6 +4,7 @@
 # that cannot pass there are listed below with the reason: each must fail, otherwise the list is out
 # of date.
 # Runs on: postgresql/row
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The document loader on every engine and technique: the expected contents of the table afterwards.
 # Runs on: all
-# Quick: first
+# Quick: sqlite/native
 
 load lib
 

@@ -3,6 +3,7 @@
 # Transaction locks through MariaDB's procedures, from the mariadb client: their waits, their
 # effects, and their refusals.
 # Runs on: mariadb
+# Quick: first
 
 load mariadb
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The rows of the extension that pg_dump carries: counters, jobs, subjects, leases and the token
 # numbers, as in a dump of an installed schema. Tokens never go back.
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load ../command/lib

@@ -3,6 +3,7 @@
 # The first article's entity through JPA, on the article's table; and its failure without the
 # entity's two flushes.
 # Runs on: postgresql/insert
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load ../command/lib

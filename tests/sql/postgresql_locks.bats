@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # exclusive, shared, their tries, unlock and vacuum, as psql and every driver may call them.
 # Runs on: postgresql
+# Quick: first
 
 bats_require_minimum_version 1.5.0
 load lib
