@@ -214,27 +214,31 @@ TEST(p7_an_interrupt_while_waiting_for_a_transaction_leaves_nothing)
 
 TEST(p7_a_waiter_in_the_middle_goes_away)
 {
-    struct rowlock_connection *one = t_open(), *two = t_open(), *three = t_open(), *four = t_open();
+    struct rowlock_connection *one = t_open(), *two = t_open(), *three, *four = t_open();
     struct rowlock_lease *lease = t_granted(one, t_x("middle"), 0);
-    struct acquisition a = {.wants = {t_x("middle")}, .wait_ms = -1},
-                       b = {.wants = {t_x("middle")}, .wait_ms = 500},
-                       c = {.wants = {t_x("middle")}, .wait_ms = -1};
+    struct acquisition a = {.wants = {t_x("middle")}, .wait_ms = -1}, b = a, c = a;
     struct thread *threads[3];
     void *hand = t_native();
+    int fds[2];
 
+    t_int(pipe(fds), 0);
+    three = t_open_with(&(struct rowlock_options){.interrupt_fd = fds[0]});
     threads[0] = t_acquire_thread(two, &a);
     t_until_queued(hand, "middle", 1);
     threads[1] = t_acquire_thread(three, &b);
     t_until_queued(hand, "middle", 2);
     threads[2] = t_acquire_thread(four, &c);
     t_until_queued(hand, "middle", 3);
-    t_fails(t_join(threads[1]), ETIMEDOUT);
+    t_int(write(fds[1], "!", 1), 1);
+    t_fails(t_join(threads[1]), ECANCELED);
     t_give(lease);
     t_ok(t_join(threads[0]));
     t_int(t_is_done(threads[2]), 0);
     t_give(a.lease);
     t_ok(t_join(threads[2]));
     t_give(c.lease);
+    close(fds[0]);
+    close(fds[1]);
 }
 
 /* ---- waiters that die ------------------------------------------------------------------------ */
