@@ -48,18 +48,20 @@ uninstall:
 	  $(VERB_PAGES:$(BUILD)/man/%='$(DESTDIR)$(MANDIR)/man1/%')
 	rm -rf '$(DESTDIR)$(INCDIR)/rowlock' '$(DESTDIR)$(DOCDIR)'
 
-# ---- the PostgreSQL extension ------------------------------------------------------------------------
+# ---- the PostgreSQL extension ------------------------------------------------------------------
 
 PG_CONFIG ?= pg_config
 EXTENSION_BUILD ?= $(BUILD)/extension
 PGXS = $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 SCHEMA_VERSION := $(shell sed -n 's/^.define ROWLOCK_SCHEMA_VERSION //p' src/session/connection.h)
-EXTENSION_FILES := $(EXTENSION_BUILD)/rowlock.control $(EXTENSION_BUILD)/rowlock--$(SCHEMA_VERSION).sql
+EXTENSION_FILES := $(EXTENSION_BUILD)/rowlock.control \
+                   $(EXTENSION_BUILD)/rowlock--$(SCHEMA_VERSION).sql
 
 .PHONY: extension install-extension uninstall-extension find-pgxs
 extension: $(EXTENSION_FILES)
 
-$(EXTENSION_BUILD)/rowlock.control: sql/postgresql/rowlock.control.in src/session/connection.h install.mk
+$(EXTENSION_BUILD)/rowlock.control: sql/postgresql/rowlock.control.in src/session/connection.h \
+                                    install.mk
 	@mkdir -p $(@D)
 	sed 's|@SCHEMA_VERSION@|$(SCHEMA_VERSION)|' $< > $@.tmp && mv $@.tmp $@
 
@@ -69,10 +71,14 @@ $(EXTENSION_BUILD)/rowlock--$(SCHEMA_VERSION).sql: $(BUILD)/rowlock install.mk
 	$(BUILD)/rowlock schema print postgresql --extension > $@.tmp && mv $@.tmp $@
 
 find-pgxs:
-	@[ -n '$(PGXS)' ] || { echo '$(PG_CONFIG) does not run: install the package postgresql-server-dev-NN of your' \
-	  'server, or say where it is: make install-extension PG_CONFIG=/usr/lib/postgresql/15/bin/pg_config' >&2; exit 1; }
-	@[ -e '$(PGXS)' ] || { echo 'there is no $(PGXS), of which $(PG_CONFIG) speaks: install the package' \
-	  'postgresql-server-dev-NN of your server, or name the pg_config of another one by PG_CONFIG=' >&2; exit 1; }
+	@[ -n '$(PGXS)' ] || { \
+	  echo '$(PG_CONFIG) does not run: install the package postgresql-server-dev-NN of your' \
+	    'server, or say where it is: make install-extension' \
+	    'PG_CONFIG=/usr/lib/postgresql/15/bin/pg_config' >&2; exit 1; }
+	@[ -e '$(PGXS)' ] || { \
+	  echo 'there is no $(PGXS), which $(PG_CONFIG) names: install the package' \
+	    'postgresql-server-dev-NN of your server, or name the pg_config of another one by' \
+	    'PG_CONFIG=' >&2; exit 1; }
 
 # PGXS is a makefile of its own, with other CFLAGS and another target install.
 run_pgxs = $(MAKE) --no-print-directory -C $(EXTENSION_BUILD) -f '$(PGXS)' VPATH=. PGXS='$(PGXS)' \

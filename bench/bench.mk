@@ -11,27 +11,35 @@
 .PHONY: bench bench-installed bench-parts bench-publish
 bench:
 	@tools/install-packages bench || echo "bench: continues without the missing packages" >&2
-	@+$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN)) bench-installed
+	@+$(MAKE) --no-print-directory \
+	  $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN)) bench-installed
 
 # A peer is compiled in if its client library is installed; the benchmark reports the others as
 # absent.
-BENCH_TRY = $(shell echo 'int main(void) { return 0; }' | $(CC) $(1) -x c - -o /dev/null $(2) 2>/dev/null && echo yes)
+BENCH_TRY = $(shell echo 'int main(void) { return 0; }' | \
+              $(CC) $(1) -x c - -o /dev/null $(2) 2>/dev/null && echo yes)
 # Evaluated when first needed, and once.
 BENCH_REDIS     = $(eval BENCH_REDIS := $(call have,hiredis))$(BENCH_REDIS)
 BENCH_ETCD      = $(eval BENCH_ETCD := $(call have,libcurl))$(BENCH_ETCD)
-BENCH_ZOOKEEPER = $(eval BENCH_ZOOKEEPER := $(call BENCH_TRY,-include zookeeper/zookeeper.h,-lzookeeper_mt))$(BENCH_ZOOKEEPER)
+BENCH_ZOOKEEPER = $(eval BENCH_ZOOKEEPER := $(call \
+                    BENCH_TRY,-include zookeeper/zookeeper.h,-lzookeeper_mt))$(BENCH_ZOOKEEPER)
 
-bench_flags = $(DRIVER_CFLAGS) -Ibench $(if $(BENCH_REDIS),-DBENCH_WITH_REDIS $(shell $(PKG_CONFIG) --cflags hiredis)) \
+bench_flags = $(DRIVER_CFLAGS) -Ibench \
+              $(if $(BENCH_REDIS),-DBENCH_WITH_REDIS $(shell $(PKG_CONFIG) --cflags hiredis)) \
               $(if $(BENCH_ETCD),-DBENCH_WITH_ETCD) $(if $(BENCH_ZOOKEEPER),-DBENCH_WITH_ZOOKEEPER)
 bench_libs  = -ljansson -lm $(CLIENTS) $(if $(BENCH_REDIS),$(shell $(PKG_CONFIG) --libs hiredis)) \
-              $(if $(BENCH_ETCD),$(shell $(PKG_CONFIG) --libs libcurl)) $(if $(BENCH_ZOOKEEPER),-lzookeeper_mt) $(LIBS)
+              $(if $(BENCH_ETCD),$(shell $(PKG_CONFIG) --libs libcurl)) \
+              $(if $(BENCH_ZOOKEEPER),-lzookeeper_mt) $(LIBS)
 
 # The harness contains no peer, and is tested without any (tests/unit/bench.mk).
-BENCH_HARNESS := overlap statistics crew cpu result run $(patsubst bench/%.c,%,$(wildcard bench/workloads/*.c))
+BENCH_HARNESS := overlap statistics crew cpu result run \
+                 $(patsubst bench/%.c,%,$(wildcard bench/workloads/*.c))
 BENCH_TESTED := $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) report_markdown peers/protobuf)
-BENCH_PEER_FILES = list rowlock flock $(filter $(DRIVERS),postgresql mariadb) $(if $(BENCH_REDIS),redis) \
+BENCH_PEER_FILES = list rowlock flock $(filter $(DRIVERS),postgresql mariadb) \
+                   $(if $(BENCH_REDIS),redis) \
                    $(if $(BENCH_ETCD),etcd protobuf) $(if $(BENCH_ZOOKEEPER),zookeeper)
-BENCH_OBJECTS = $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) main $(addprefix peers/,$(BENCH_PEER_FILES)))
+BENCH_OBJECTS = $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) main \
+                  $(addprefix peers/,$(BENCH_PEER_FILES)))
 
 bench-installed: bench-programs
 	@exec env BUILD='$(BUILD)' bench/run
@@ -63,7 +71,8 @@ $(BUILD)/bench/report: $(BENCH_REPORT)
 
 # Puts the results of the run into the generated part of docs/benchmarks.md.
 bench-publish: $(BUILD)/bench.md
-	@! grep -q '"quick": true' $(BUILD)/bench.json || { echo "bench: a short run is not published" >&2; exit 1; }
+	@! grep -q '"quick": true' $(BUILD)/bench.json || \
+	  { echo "bench: a short run is not published" >&2; exit 1; }
 	@mkdir -p docs/benchmarks
 	@cp $(BUILD)/bench/*.svg docs/benchmarks/
 	@sed -i -e '/^<!-- generated -->$$/,$$d' docs/benchmarks.md
@@ -74,7 +83,8 @@ bench-publish: $(BUILD)/bench.md
 # ---- parts of rowlock ------------------------------------------------------------------------
 
 BENCH ?=
-BENCH_PARTS := $(addprefix $(BUILD)/bench/parts/,start handover job $(foreach d,$(filter-out sqlite,$(DRIVERS)),$(d) lease_$(d)))
+BENCH_PARTS := $(addprefix $(BUILD)/bench/parts/,start handover job \
+                 $(foreach d,$(filter-out sqlite,$(DRIVERS)),$(d) lease_$(d)))
 
 bench-parts: all examples $(BENCH_PARTS)
 	@BUILD='$(BUILD)' bench/parts/run $(BENCH)
@@ -83,5 +93,6 @@ client_of_postgresql := pq
 client_of_mariadb := mariadb
 $(BUILD)/bench/parts/%: bench/parts/%.c bench/parts/rate.c bench/parts/rate.h $(BUILD)/librowlock.a
 	@mkdir -p $(@D)
-	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) -o $@ $< bench/parts/rate.c \
+	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) -o $@ $< \
+	  bench/parts/rate.c \
 	  $(BUILD)/librowlock.a $(addprefix -l,$(client_of_$(*:lease_%=%))) $(LIBS)

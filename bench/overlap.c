@@ -45,7 +45,7 @@ void bench_leave(struct bench_overlap *overlap, unsigned name, int client)
     exchange(overlap, name, (unsigned)client + 1, 0);
 }
 
-/* If another client has the name, this does not count: the killed one may never have acquired it. */
+/* If another client has the name, that is not an overlap: the killed one may not have had it. */
 void bench_buried(struct bench_overlap *overlap, unsigned name, int client)
 {
     unsigned expected = (unsigned)client + 1;

@@ -57,9 +57,11 @@ start_zookeeper() {
     there java || return 1
     [ -e "$jar" ] || { why="zookeeper is not installed"; return 1; }
     # maxClientCnxns: a thousand waiters come from one address. The rest is Debian's example.
-    start_peer zookeeper zookeeper '(echo srvr >&3; grep -q Mode <&3) 3<>/dev/tcp/127.0.0.1/@PORT@' \
-        bash -c "cd @DATA@ && printf '%s\n' tickTime=2000 initLimit=10 syncLimit=5 maxClientCnxns=0 \
-            dataDir=@DATA@ clientPort=@PORT@ clientPortAddress=127.0.0.1 admin.enableServer=false >@DATA@/config &&
+    start_peer zookeeper zookeeper \
+        '(echo srvr >&3; grep -q Mode <&3) 3<>/dev/tcp/127.0.0.1/@PORT@' \
+        bash -c "cd @DATA@ && printf '%s\n' tickTime=2000 initLimit=10 syncLimit=5 \
+            maxClientCnxns=0 dataDir=@DATA@ clientPort=@PORT@ clientPortAddress=127.0.0.1 \
+            admin.enableServer=false >@DATA@/config &&
             exec java -cp '$jar' -Dzookeeper.jmx.log4j.disable=true \
             org.apache.zookeeper.server.quorum.QuorumPeerMain @DATA@/config" || return 1
     server_url=127.0.0.1:$server_port

@@ -7,7 +7,8 @@ FUZZ_SECONDS ?= 60
 FUZZ_FLAGS = $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) -Ifuzz
 
 # Files of the command that a target needs.
-FUZZ_PARTS_crontab := $(addprefix src/command/,cron/crontab.c job/settings.c output/message.c run/times.c)
+FUZZ_PARTS_crontab := $(addprefix src/command/,cron/crontab.c job/settings.c output/message.c \
+                        run/times.c)
 
 .PHONY: fuzz
 fuzz: $(FUZZ_TARGETS:%=$(BUILD)/fuzz/libfuzzer/%)

@@ -36,5 +36,6 @@ memory=$(awk '/total actual/ { print $1 }' pan.log)
 why=$(grep -m 1 '^pan:1' pan.log | head -c 120)
 verdict=as-expected
 [ "$found" = "$expected" ] || verdict=UNEXPECTED
-echo "$verdict $name ($found): $file $switches: ${states:-?} states, ${seconds:-?} s, ${memory:-?} MB${why:+, $why}"
+cost="${states:-?} states, ${seconds:-?} s, ${memory:-?} MB"
+echo "$verdict $name ($found): $file $switches: $cost${why:+, $why}"
 [ "$verdict" = as-expected ]

@@ -10,7 +10,7 @@ setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() { stop_loader; }
 
-@test "several loaders that start concurrently on an empty database create one table and one state" {
+@test "several loaders that start concurrently on an empty database create one table" {
     pids=()
     for n in 1 2 3; do
         "$ROWLOCK_TEST_BIN/examples/documents" --db "$ROWLOCK_TEST_URL" --workers 2 \

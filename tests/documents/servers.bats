@@ -55,14 +55,16 @@ fail_first_insert() {
          BEGIN
              IF nextval('attempts') = 1 THEN
                  WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND (database IS NULL OR
-                     database = (SELECT oid FROM pg_database WHERE datname = current_database()))) LOOP
+                     database = (SELECT oid FROM pg_database
+                                 WHERE datname = current_database()))) LOOP
                      PERFORM pg_sleep(0.01);
                  END LOOP;
                  RAISE EXCEPTION 'a victim' USING ERRCODE = '40P01';
              END IF;
              RETURN NEW;
          END \$\$;
-         CREATE TRIGGER fail_first BEFORE INSERT ON document FOR EACH ROW EXECUTE FUNCTION fail_first();"
+         CREATE TRIGGER fail_first BEFORE INSERT ON document
+             FOR EACH ROW EXECUTE FUNCTION fail_first();"
 }
 has_failed_once() { [ "$(sql 'SELECT is_called FROM attempts')" = t ]; }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * P4: a fenced transaction keeps its lease until it ends, in spite of every attempt to end the lease. Also:
- * locks beneath the same lease exclude each other.
+ * P4: a fenced transaction keeps its lease until it ends, in spite of every attempt to end the
+ * lease. Also: locks beneath the same lease exclude each other.
  */
 #include <sched.h>
 #include <stdio.h>

@@ -78,8 +78,8 @@ static long session_of(void *handle)
     return (long)mysql_thread_id(handle);
 }
 
-/* information_schema.innodb_trx does not do: it is a cached snapshot, which is refreshed only
-   when no session has read it for a tenth of a second. A poll would therefore never see a change. */
+/* Not information_schema.innodb_trx: that is a cached snapshot, refreshed only when no session
+   has read it for a tenth of a second. A poll would therefore never see a change. */
 static int is_waiting(void *admin, long session)
 {
     char mark[64];

@@ -8,13 +8,15 @@ ifneq ($(filter sqlite,$(DRIVERS)),)
 SIMULATION_SOURCES := $(wildcard tests/simulation/*.c)
 SIMULATION_OBJECTS := $(SIMULATION_SOURCES:%.c=$(BUILD)/obj/%.o)
 SIMULATION := $(BUILD)/tests/simulation/simulation
-SIMULATION_SEAMS := rowlock__now_ms rowlock__dice rowlock__pause rowlock__wait_fd rowlock__driver_for_url \
-  rowlock__execute rowlock__acquire_start rowlock__acquire_next rowlock__keep_start rowlock__keep_next \
+SIMULATION_SEAMS := rowlock__now_ms rowlock__dice rowlock__pause rowlock__wait_fd \
+  rowlock__driver_for_url rowlock__execute rowlock__acquire_start rowlock__acquire_next \
+  rowlock__keep_start rowlock__keep_next \
   rowlock__job_decide
 
 $(SIMULATION): $(SIMULATION_OBJECTS) $(BUILD)/librowlock.a
 	@mkdir -p $(@D)
-	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(SIMULATION_SEAMS:%=-Wl,--wrap=%) -o $@ $^ \
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) \
+	  $(SIMULATION_SEAMS:%=-Wl,--wrap=%) -o $@ $^ \
 	  $(shell $(PKG_CONFIG) --libs sqlite3) $(LIBS)
 
 test-programs: $(SIMULATION)

@@ -4,7 +4,7 @@
 $(BUILD)/tests/libbench.a: $$(BENCH_TESTED)
 	@mkdir -p $(@D)
 	rm -f $@ && $(AR) rcs $@ $^
-BENCH_TESTS := $(BUILD)/tests/unit/bench_numbers_test $(BUILD)/tests/unit/bench_run_test $(BUILD)/tests/unit/bench_report_test
+BENCH_TESTS := $(addprefix $(BUILD)/tests/unit/,bench_numbers_test bench_run_test bench_report_test)
 $(BENCH_TESTS): $(BUILD)/tests/libbench.a
 $(BENCH_TESTS): TEST_LIBS += -ljansson -lm
 $(BENCH_TESTS:$(BUILD)/%=$(BUILD)/obj/%.o): TEST_CFLAGS += -Ibench
