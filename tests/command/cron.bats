@@ -98,8 +98,10 @@ TAB
     stop_cron
     rowlock --json jobs timely >json
     [ "$(json_sql "(SELECT count(*) FROM json_each(document, '\$[0].history')
-                    WHERE json_extract(value, '\$.started') < json_extract(value, '\$.due'))" <json)" = 0 ]
-    json_sql "(SELECT group_concat(json_extract(value, '\$.due') || ' ' || (json_extract(value, '\$.repeat') + 1), char(10))
+                    WHERE json_extract(value, '\$.started') < json_extract(value,
+                    '\$.due'))" <json)" = 0 ]
+    json_sql "(SELECT group_concat(json_extract(value, '\$.due') || ' ' || (json_extract(value,
+              '\$.repeat') + 1), char(10))
                FROM json_each(document, '\$[0].history'))" <json | tac | diff - ran
 }
 

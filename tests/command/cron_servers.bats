@@ -107,8 +107,10 @@ TAB
     stop_asking
     until_true said "is read again"
     no_marks() {
-        [ "$(own_sql "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'
-                      AND database = (SELECT oid FROM pg_database WHERE datname = 'test_own')")" = 0 ]
+        [ "$(own_sql "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+                      AND mode = 'ExclusiveLock'
+                      AND database = (SELECT oid FROM pg_database
+                      WHERE datname = 'test_own')")" = 0 ]
     }
     until_true no_marks
     kill -s TERM "$daemon"
@@ -117,7 +119,8 @@ TAB
 
 statements() {
     case $ROWLOCK_TEST_ENGINE in
-    mariadb) own_sql "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'QUESTIONS'" ;;
+    mariadb) own_sql "SELECT variable_value FROM information_schema.global_status
+                      WHERE variable_name = 'QUESTIONS'" ;;
     postgresql) grep -cE '^[^[]*\[[0-9]+\] .*LOG:  (statement|execute)' \
         "$ROWLOCK_TEST_FOLDER/$own/log" ;;
     esac
@@ -149,7 +152,8 @@ asked_in() { # SECONDS OWN: questions of the daemon; OWN is the number of our ow
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
         own_sql "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''not this one''; END'"
-        own_sql "CREATE TRIGGER refuse BEFORE UPDATE ON rowlock.job FOR EACH ROW WHEN (NEW.name = 'bad')
+        own_sql "CREATE TRIGGER refuse BEFORE UPDATE
+                 ON rowlock.job FOR EACH ROW WHEN (NEW.name = 'bad')
                  EXECUTE FUNCTION public.refuse()"
         ;;
     mariadb)

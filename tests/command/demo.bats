@@ -35,7 +35,8 @@ ask() { # EXPRESSION over the events in the file json
     rowlock demo --json --workers 5 --hold 5ms >json
     cat json
     [ "$(ask 'SELECT count(*) FROM line')" = 25 ]
-    [ "$(ask "SELECT group_concat(DISTINCT event) FROM (SELECT event FROM line ORDER BY event)")" = \
+    [ "$(ask "SELECT group_concat(DISTINCT event) FROM (SELECT event FROM line
+              ORDER BY event)")" = \
         acquired,done,released,started,waiting ]
     [ "$(ask "SELECT group_concat(event) FROM line WHERE event IN ('acquired', 'released')")" = \
         "$(yes acquired,released | head -n 5 | paste -sd,)" ]
@@ -43,7 +44,8 @@ ask() { # EXPRESSION over the events in the file json
     [ "$(ask "SELECT count(*) FROM (SELECT worker, lead(worker) OVER (ORDER BY at) AS next, event
               FROM line WHERE event IN ('acquired', 'released'))
               WHERE event = 'acquired' AND worker <> next")" = 0 ]
-    [ "$(ask "SELECT count(DISTINCT worker) FROM line WHERE event = 'done' AND worker BETWEEN 1 AND 5")" = 5 ]
+    [ "$(ask "SELECT count(DISTINCT worker) FROM line WHERE event = 'done' AND worker BETWEEN 1
+              AND 5")" = 5 ]
     [ "$(ask "SELECT count(*) FROM (SELECT t_ms, lag(t_ms) OVER (ORDER BY at) AS before FROM line)
               WHERE t_ms < before OR typeof(t_ms) <> 'integer'")" = 0 ]
 }

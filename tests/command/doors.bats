@@ -97,7 +97,8 @@ commented() { # a client that reports its own steps
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
         sql "SELECT DISTINCT 'rowlock.' || proname FROM pg_proc
-             WHERE pronamespace = 'rowlock'::regnamespace AND obj_description(oid, 'pg_proc') NOT LIKE 'internal:%'"
+             WHERE pronamespace = 'rowlock'::regnamespace
+             AND obj_description(oid, 'pg_proc') NOT LIKE 'internal:%'"
         ;;
     mariadb)
         sql "SELECT routine_name FROM information_schema.routines

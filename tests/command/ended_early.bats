@@ -61,8 +61,10 @@ ended_by_term() { # PID
         ! grep -q ' /dev/shm/' "/proc/$pid/maps"
         ! ls -l "/proc/$pid/fd" 2>/dev/null | grep -q '/dev/shm/'
     done
-    psql -qXAt "${server_admin}postgres" -c "SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0;
-        SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SELECT count(*) FROM pg_class" >/dev/null
+    psql -qXAt "${server_admin}postgres" -c "SET max_parallel_workers_per_gather = 2;
+                                             SET parallel_setup_cost = 0;
+        SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SELECT count(*)
+        FROM pg_class" >/dev/null
     segment=$(sed -n '7s/.* //p' "$server_data/postmaster.pid")
     ipcs -m | awk '{ print $2 }' | grep -qx "$segment"
     stop_server shm KILL

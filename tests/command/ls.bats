@@ -101,7 +101,8 @@ said_by_ls() { rowlock ls | grep -q -- "$1"; }
     cat list
     [ "$(json_sql "json_array_length(document)" <list)" = 2 ]
     for at in 0 1; do
-        [ "$(json_sql "(SELECT group_concat(key) FROM json_each(document, '\$[$at]'))" <list)" = "$keys" ]
+        [ "$(json_sql "(SELECT group_concat(key) FROM json_each(document,
+                       '\$[$at]'))" <list)" = "$keys" ]
         [ "$(json "\$[$at].name" <list)" = doc ]
         [[ $(json "\$[$at].since" <list) =~ ^20[0-9-]{8}T[0-9:]{8}\.[0-9]{3}Z$ ]]
         [ "$(json "\$[$at].host" <list)" = "$(uname -n)" ]
@@ -211,7 +212,8 @@ transaction_is_listed() { sleep 0.15; as_far_as_told ls work |
 session_of_holder() { # the session that does not wait
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
-        sql "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'"
+        sql "SELECT pid FROM pg_stat_activity WHERE datname = current_database()
+             AND state = 'idle in transaction'"
         ;;
     mariadb)
         sql "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx t

@@ -30,12 +30,15 @@ relations() { # KIND NAME of each object
     case $ROWLOCK_TEST_ENGINE in
     postgresql) sql "SELECT CASE relkind WHEN 'r' THEN 'TABLE' WHEN 'v' THEN 'VIEW' WHEN 'i' THEN 'INDEX' ELSE 'SEQUENCE' END
                             || ' rowlock.' || relname
-                       FROM pg_class c WHERE relnamespace = 'rowlock'::regnamespace AND relkind IN ('r', 'v', 'S', 'i')
+                       FROM pg_class c WHERE relnamespace = 'rowlock'::regnamespace
+                       AND relkind IN ('r', 'v', 'S', 'i')
                         AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = c.oid)" ;;
     mariadb) sql "SELECT CONCAT(CASE table_type WHEN 'VIEW' THEN 'VIEW ' WHEN 'SEQUENCE' THEN 'SEQUENCE ' ELSE 'TABLE ' END,
                                 table_name)
-                    FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE 'rowlock%'" ;;
-    sqlite) sql "SELECT upper(type) || ' ' || name FROM sqlite_master WHERE type <> 'trigger' AND name LIKE 'rowlock%'" ;;
+                    FROM information_schema.tables WHERE table_schema = DATABASE()
+                    AND table_name LIKE 'rowlock%'" ;;
+    sqlite) sql "SELECT upper(type) || ' ' || name FROM sqlite_master WHERE type <> 'trigger'
+                 AND name LIKE 'rowlock%'" ;;
     esac
 }
 routines() { # a few, in another order than in the schema
@@ -45,7 +48,8 @@ routines() { # a few, in another order than in the schema
     mariadb) sql "SELECT CONCAT('PROCEDURE ', routine_name) FROM information_schema.routines
                    WHERE routine_schema = DATABASE() ORDER BY MD5(routine_name) LIMIT 8"
         echo PROCEDURE rowlock_session ;;
-    sqlite) sql "SELECT 'TRIGGER ' || name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'rowlock%'" ;;
+    sqlite) sql "SELECT 'TRIGGER ' || name FROM sqlite_master WHERE type = 'trigger'
+                 AND name LIKE 'rowlock%'" ;;
     esac
 }
 n_objects() {
@@ -53,7 +57,8 @@ n_objects() {
     postgresql) sql "SELECT count(*) FROM pg_namespace WHERE nspname = 'rowlock'" ;;
     mariadb) sql "SELECT (SELECT count(*) FROM information_schema.tables
                            WHERE table_schema = DATABASE() AND table_name LIKE 'rowlock%')
-                       + (SELECT count(*) FROM information_schema.routines WHERE routine_schema = DATABASE())" ;;
+                       + (SELECT count(*) FROM information_schema.routines
+                       WHERE routine_schema = DATABASE())" ;;
     sqlite) sql "SELECT count(*) FROM sqlite_master WHERE name LIKE 'rowlock%'" ;;
     esac
 }
@@ -265,7 +270,8 @@ token() { # acquires and releases a lease
         ;;
     mariadb)
         sql "CREATE USER $role@'%' IDENTIFIED BY 'secret';
-             GRANT CREATE, CREATE VIEW, SELECT, INSERT, UPDATE, DELETE ON ${ROWLOCK_TEST_URL##*/}.* TO $role@'%'"
+             GRANT CREATE, CREATE VIEW, SELECT, INSERT, UPDATE, DELETE
+             ON ${ROWLOCK_TEST_URL##*/}.* TO $role@'%'"
         url=mariadb://$role:secret@${ROWLOCK_TEST_URL#*@}
         ;;
     esac

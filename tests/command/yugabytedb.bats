@@ -56,7 +56,8 @@ C
 
 @test "a function version() in another schema of the search path does not mislead" {
     sql "CREATE SCHEMA trap; CREATE FUNCTION trap.version() RETURNS text LANGUAGE sql AS
-         \$\$ SELECT 'PostgreSQL 15.2-YB-2025.1.0.0-b0'::text \$\$; GRANT USAGE ON SCHEMA trap TO PUBLIC;
+         \$\$ SELECT 'PostgreSQL 15.2-YB-2025.1.0.0-b0'::text \$\$; GRANT USAGE
+         ON SCHEMA trap TO PUBLIC;
          ALTER DATABASE \"${direct##*/}\" SET search_path = trap, pg_catalog"
     [ "$(psql -qXAt "$direct" -c 'SELECT version()')" = "PostgreSQL 15.2-YB-2025.1.0.0-b0" ]
     run "$ROWLOCK" --db "$direct" schema install --technique native
@@ -166,7 +167,8 @@ C
 }
 
 @test "a cluster without READ COMMITTED is refused, with the name of the missing flag" {
-    sql "ALTER DATABASE \"${direct##*/}\" SET yb.effective_transaction_isolation_level = 'repeatable read'"
+    sql "ALTER DATABASE \"${direct##*/}\"
+         SET yb.effective_transaction_isolation_level = 'repeatable read'"
     run rowlock run --tx -n x -- touch ran
     one="$status $output"
     run rowlock run -n x -- touch ran

@@ -104,7 +104,8 @@ SQL
 @test "the SQL functions: leases, the views, and unlock, which takes effect at COMMIT" {
     install_printed
     token=$(run_psql -c "SELECT rowlock.acquire('import', interval '60 s')")
-    [ "$(run_psql -c "SELECT name, kind, mode, token, waiting FROM rowlock.holders")" = "import|lease|exclusive|$token|0" ]
+    [ "$(run_psql -c "SELECT name, kind, mode, token, waiting
+                      FROM rowlock.holders")" = "import|lease|exclusive|$token|0" ]
     [ "$(run_psql -c "SELECT count(*) FROM rowlock.waiters")" = 0 ]
     [ "$(run_psql -c "SELECT leased FROM rowlock.names WHERE name = 'import'")" = t ]
     run_psql -c "SELECT rowlock.renew($token, interval '90 s')"

@@ -20,7 +20,8 @@ signatures() { # the server's signatures of all functions whose comment does not
                FROM pg_proc p
               WHERE p.pronamespace = 'rowlock'::regnamespace
                 AND obj_description(p.oid, 'pg_proc') NOT LIKE 'internal:%'"
-        sql "SELECT format('rowlock.%s(%s)', c.relname, string_agg(a.attname, ', ' ORDER BY a.attnum))
+        sql "SELECT format('rowlock.%s(%s)', c.relname, string_agg(a.attname, ', '
+             ORDER BY a.attnum))
                FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
               WHERE c.relnamespace = 'rowlock'::regnamespace AND c.relkind = 'v'
                 AND obj_description(c.oid, 'pg_class') <> ''
@@ -28,16 +29,20 @@ signatures() { # the server's signatures of all functions whose comment does not
         ;;
     mariadb)
         sql "SELECT CONCAT(r.routine_name, '(', COALESCE(
-                        (SELECT GROUP_CONCAT(IF(p.parameter_mode = 'OUT', 'OUT ', ''), p.parameter_name
+                        (SELECT GROUP_CONCAT(IF(p.parameter_mode = 'OUT', 'OUT ', ''),
+                        p.parameter_name
                                              ORDER BY p.ordinal_position SEPARATOR ', ')
                            FROM information_schema.parameters p
-                          WHERE p.specific_schema = r.routine_schema AND p.specific_name = r.specific_name), ''), ')')
+                          WHERE p.specific_schema = r.routine_schema
+                          AND p.specific_name = r.specific_name), ''), ')')
                FROM information_schema.routines r
               WHERE r.routine_schema = database() AND r.routine_comment <> ''"
-        sql "SELECT CONCAT(c.table_name, '(', GROUP_CONCAT(c.column_name ORDER BY c.ordinal_position SEPARATOR ', '), ')')
+        sql "SELECT CONCAT(c.table_name, '(', GROUP_CONCAT(c.column_name
+             ORDER BY c.ordinal_position SEPARATOR ', '), ')')
                FROM information_schema.columns c
               WHERE c.table_schema = database() AND c.table_name IN
-                    ('rowlock_holders', 'rowlock_waiters', 'rowlock_names', 'rowlock_jobs', 'rowlock_subjects')
+                    ('rowlock_holders', 'rowlock_waiters', 'rowlock_names', 'rowlock_jobs',
+                    'rowlock_subjects')
               GROUP BY c.table_name"
         ;;
     esac

@@ -20,7 +20,8 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     rowlock check one --token "$token"
     run rowlock run -n one -- true
     [ "$status" = 75 ]
-    run say "CALL rowlock_release($token, @a); CALL rowlock_release($token, @b); CALL rowlock_release(NULL, @c);
+    run say "CALL rowlock_release($token, @a); CALL rowlock_release($token, @b);
+             CALL rowlock_release(NULL, @c);
              SELECT @a, @b, @c, @@in_transaction"
     [ "$output" = $'1\t0\t0\t0' ]
     rowlock run -n one -- true
@@ -28,7 +29,8 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
 
 @test "p1 for every kind of holder rowlock_acquire returns NULL, and no old value remains" {
     token=$(acquire both)
-    run say "SET @token = 1; CALL rowlock_acquire('both', 600000, 'exclusive', NULL, @token); SELECT @token"
+    run say "SET @token = 1; CALL rowlock_acquire('both', 600000, 'exclusive', NULL, @token);
+             SELECT @token"
     [ "$output" = NULL ]
     [ "$(acquire both shared)" = NULL ]
     sql "CALL rowlock_release($token, @x)"
@@ -41,14 +43,17 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
 @test "p8 SET timestamp neither ends another client's lease, nor creates one that has expired" {
     token=$(acquire stamped)
     for instant in 1 2147483000; do
-        run say "SET timestamp = $instant; CALL rowlock_acquire('stamped', 600000, 'exclusive', NULL, @token);
+        run say "SET timestamp = $instant; CALL rowlock_acquire('stamped', 600000, 'exclusive',
+                 NULL, @token);
                  SELECT @token, ABS(UNIX_TIMESTAMP() - $instant) > 86400"
         [ "$output" = $'NULL\t1' ]
         name="stamped $instant"
-        mine=$(say "SET timestamp = $instant; CALL rowlock_acquire('$name', 600000, 'exclusive', NULL, @token);
+        mine=$(say "SET timestamp = $instant; CALL rowlock_acquire('$name', 600000, 'exclusive',
+                    NULL, @token);
                     SET timestamp = $instant; CALL rowlock_renew(@token, 600000); SELECT @token")
         [ "$(acquire "$name")" = NULL ]
-        run say "SELECT expires < utc_timestamp() + INTERVAL 20 MINUTE FROM rowlock_holders WHERE name = '$name'"
+        run say "SELECT expires < utc_timestamp() + INTERVAL 20 MINUTE FROM rowlock_holders
+                 WHERE name = '$name'"
         [ "$output" = 1 ]
         rowlock release "$name" --token "$mine"
     done
@@ -59,9 +64,11 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     sql "CALL rowlock_prepare('stamped'); CALL rowlock_prepare('other')"
     token=$(acquire stamped)
     for instant in 1 2147483000; do
-        run say "SET innodb_lock_wait_timeout = 1; SET timestamp = $instant; CALL rowlock_begin_exclusive('stamped')"
+        run say "SET innodb_lock_wait_timeout = 1; SET timestamp = $instant;
+                 CALL rowlock_begin_exclusive('stamped')"
         [[ $output == "ERROR 1205 (HY000)"*"'stamped' is held by a lease"* ]]
-        run say "SET innodb_lock_wait_timeout = 1; CALL rowlock_begin_exclusive('other'); SET timestamp = $instant;
+        run say "SET innodb_lock_wait_timeout = 1; CALL rowlock_begin_exclusive('other');
+                 SET timestamp = $instant;
                  CALL rowlock_exclusive('stamped'); SET timestamp = $instant;
                  CALL rowlock_try_exclusive('stamped', 1000, @got); SELECT @got; ROLLBACK"
         [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'stamped' is held by a lease"* ]]
@@ -147,7 +154,8 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     [ "$(sql "SELECT expires = '$before' FROM rowlock_holders WHERE name = 'kept'")" = 1 ]
     run say "CALL rowlock_renew($token, 6000000)"
     [ -z "$output" ]
-    [ "$(sql "SELECT expires > '$before' + INTERVAL 1 HOUR FROM rowlock_holders WHERE name = 'kept'")" = 1 ]
+    [ "$(sql "SELECT expires > '$before' + INTERVAL 1 HOUR FROM rowlock_holders
+              WHERE name = 'kept'")" = 1 ]
     rowlock break kept
     run say "CALL rowlock_renew($token, 60000)"
     [[ $output == "ERROR 1644 (RL005)"*"the lease $token was broken: stop the work done under it"* ]]
@@ -182,15 +190,18 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
 
 @test "no public procedure returns a result set" {
     sql "CALL rowlock_prepare('silent'); CALL rowlock_prepare('counter:silent')"
-    run say "CALL rowlock_prepare('silent'); CALL rowlock_acquire('leased', 60000, 'exclusive', NULL, @t);
+    run say "CALL rowlock_prepare('silent'); CALL rowlock_acquire('leased', 60000, 'exclusive',
+             NULL, @t);
              CALL rowlock_renew(@t, 60000);
              CALL rowlock_begin_exclusive('silent'); CALL rowlock_exclusive('silent');
-             CALL rowlock_try_exclusive('silent', 0, @x); CALL rowlock_next('silent', @n); CALL rowlock_fence('leased', @t);
+             CALL rowlock_try_exclusive('silent', 0, @x); CALL rowlock_next('silent', @n);
+             CALL rowlock_fence('leased', @t);
              CALL rowlock_unlock('silent'); COMMIT;
              CALL rowlock_release(@t, @x); CALL rowlock_vacuum(@x)"
     [ -z "$output" ]
     [ "$ROWLOCK_TEST_TECHNIQUE" != row ] ||
-        run say "CALL rowlock_prepare('silent'); CALL rowlock_begin_shared('silent'); CALL rowlock_shared('silent');
+        run say "CALL rowlock_prepare('silent'); CALL rowlock_begin_shared('silent');
+                 CALL rowlock_shared('silent');
                  CALL rowlock_try_shared('silent', 0, @x); COMMIT"
     [ -z "$output" ]
 }

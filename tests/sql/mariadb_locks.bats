@@ -76,7 +76,8 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
     run say "$tries"
     [ "$output" = $'0\t0' ]
     if is_row; then
-        run say "CALL rowlock_begin_exclusive('other'); CALL rowlock_try_shared('both', 0, @x); SELECT @x; ROLLBACK"
+        run say "CALL rowlock_begin_exclusive('other'); CALL rowlock_try_shared('both', 0, @x);
+                 SELECT @x; ROLLBACK"
         [ "$output" = 0 ]
     fi
     echo "COMMIT; SELECT 'over';" >&4
@@ -97,7 +98,8 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
     until_true said a locked
     echo "CALL rowlock_begin_shared('shared'); SELECT 'locked';" >&5
     until_true said b locked
-    run say "CALL rowlock_begin_shared('shared'); CALL rowlock_shared('shared'); SELECT 'third'; COMMIT"
+    run say "CALL rowlock_begin_shared('shared'); CALL rowlock_shared('shared'); SELECT 'third';
+             COMMIT"
     [ "$output" = third ]
     run rowlock run --tx -n shared -- true
     [ "$status" = 75 ]
@@ -127,7 +129,8 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
 @test "a wait for a lease ends by innodb_lock_wait_timeout as well" {
     sql "CALL rowlock_prepare('other'); CALL rowlock_prepare('leased')"
     token=$(rowlock hold --for 10m --note 'ask Ann' leased)
-    run say "SET innodb_lock_wait_timeout = 1; CALL rowlock_begin_exclusive('leased'); SELECT @@in_transaction"
+    run say "SET innodb_lock_wait_timeout = 1; CALL rowlock_begin_exclusive('leased');
+             SELECT @@in_transaction"
     [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'leased' is held by a lease on "*"ask Ann; try again"* ]]
     [ "${lines[1]}" = 0 ]
     run say "CALL rowlock_begin_exclusive('other'); SET innodb_lock_wait_timeout = 1;
@@ -178,7 +181,8 @@ endless='SET innodb_lock_wait_timeout = 100000'
     }
     echo "$endless; CALL rowlock_begin_exclusive('leased');" >&4
     interrupted 1
-    echo "SELECT 'one', @@in_transaction; CALL rowlock_begin_exclusive('other'); CALL rowlock_exclusive('leased');" >&4
+    echo "SELECT 'one', @@in_transaction; CALL rowlock_begin_exclusive('other');
+          CALL rowlock_exclusive('leased');" >&4
     interrupted 2
     echo "SELECT 'two', @@in_transaction; CALL rowlock_try_exclusive('leased', 6000000, @got);" >&4
     interrupted 3
@@ -190,7 +194,8 @@ endless='SET innodb_lock_wait_timeout = 100000'
 }
 
 @test "an unprepared name is refused in an open transaction, and begin_exclusive prepares it" {
-    run say "CALL rowlock_begin_exclusive('first'); CALL rowlock_exclusive('unknown'); SELECT @@in_transaction;
+    run say "CALL rowlock_begin_exclusive('first'); CALL rowlock_exclusive('unknown');
+             SELECT @@in_transaction;
              COMMIT; CALL rowlock_prepare('unknown'); CALL rowlock_begin_exclusive('first');
              CALL rowlock_exclusive('unknown'); SELECT 'locked'; COMMIT"
     if is_row; then
@@ -214,7 +219,8 @@ endless='SET innodb_lock_wait_timeout = 100000'
 @test "p1 an unlocked name stays locked until COMMIT; then its waiter gets it" {
     open_session a 4
     open_session b 5
-    echo "CALL rowlock_begin_exclusive('waited'); CALL rowlock_unlock('waited'); SELECT 'unlocked';" >&4
+    echo "CALL rowlock_begin_exclusive('waited'); CALL rowlock_unlock('waited');
+          SELECT 'unlocked';" >&4
     until_true said a unlocked
     run rowlock run --tx -n waited -- true
     [ "$status" = 75 ]
@@ -237,10 +243,12 @@ endless='SET innodb_lock_wait_timeout = 100000'
     open_session b 5
     echo "CALL rowlock_begin_exclusive('open'); SELECT 'locked';" >&4
     until_true said a locked
-    echo "CALL rowlock_begin_exclusive('other'); SELECT 'begun'; CALL rowlock_exclusive('open'); SELECT 'answered';" >&5
+    echo "CALL rowlock_begin_exclusive('other'); SELECT 'begun'; CALL rowlock_exclusive('open');
+          SELECT 'answered';" >&5
     until_true waits_for_a_row b
     # unlock keeps a row that a session waits for, so this one deletes it by hand
-    echo "CALL rowlock_unlock('open'); DELETE FROM rowlock_name WHERE name = 'open'; COMMIT; SELECT 'over';" >&4
+    echo "CALL rowlock_unlock('open'); DELETE FROM rowlock_name WHERE name = 'open'; COMMIT;
+          SELECT 'over';" >&4
     until_true said b answered
     if is_row; then
         grep "^ERROR 1644 (RL008).*'open' is not prepared" b
@@ -280,7 +288,8 @@ endless='SET innodb_lock_wait_timeout = 100000'
         rows=1
     fi
     hold kept
-    run say "CALL rowlock_vacuum(@n); SELECT @n, @@in_transaction; CALL rowlock_vacuum(@n); SELECT @n"
+    run say "CALL rowlock_vacuum(@n); SELECT @n, @@in_transaction; CALL rowlock_vacuum(@n);
+             SELECT @n"
     [ "$output" = "$rows"$'\t0\n0' ]
     ! is_row || known kept
     let_go
@@ -291,21 +300,24 @@ endless='SET innodb_lock_wait_timeout = 100000'
     sql "INSERT INTO rowlock_object (uuid, id) VALUES ('forgotten', 'left')"
     run say "CALL rowlock_begin_exclusive('left')"
     [[ $output == "ERROR 1644 (RL009)"*"'left' is held by a committed row, which rowlock_vacuum deletes: uuid forgotten"* ]]
-    run say "CALL rowlock_vacuum(@n); SELECT @n; CALL rowlock_begin_exclusive('left'); SELECT 'locked'; COMMIT"
+    run say "CALL rowlock_vacuum(@n); SELECT @n; CALL rowlock_begin_exclusive('left');
+             SELECT 'locked'; COMMIT"
     [ "$output" = $'1\nlocked' ]
 }
 
 @test "rowlock_next returns gapless numbers in its OUT parameter" {
     sql "CALL rowlock_prepare('counter:bill')"
     run say "CALL rowlock_begin_exclusive('bills'); CALL rowlock_next('bill', @a); ROLLBACK;
-             CALL rowlock_begin_exclusive('bills'); CALL rowlock_next('bill', @b); CALL rowlock_next('bill', @c);
+             CALL rowlock_begin_exclusive('bills'); CALL rowlock_next('bill', @b);
+             CALL rowlock_next('bill', @c);
              COMMIT; SELECT @a, @b, @c"
     [ "$output" = $'1\t1\t2' ]
 }
 
 @test "a name may contain quotes, and text that looks like SQL" {
     sql "CALL rowlock_prepare('it''s; DROP TABLE rowlock_meta -- \\\\ \"')"
-    run say "CALL rowlock_begin_exclusive('it''s; DROP TABLE rowlock_meta -- \\\\ \"'); SELECT 'locked'; COMMIT;
+    run say "CALL rowlock_begin_exclusive('it''s; DROP TABLE rowlock_meta -- \\\\ \"');
+             SELECT 'locked'; COMMIT;
              SELECT count(*) FROM rowlock_meta"
     [ "$output" = $'locked\n1' ]
 }

@@ -9,7 +9,8 @@ load mariadb
 setup_file() {
     install_technique
     # this test's own accounts, because the server is shared
-    sql "DROP USER IF EXISTS app_$ROWLOCK_TEST_TECHNIQUE@localhost, eye_$ROWLOCK_TEST_TECHNIQUE@localhost;
+    sql "DROP USER IF EXISTS app_$ROWLOCK_TEST_TECHNIQUE@localhost,
+         eye_$ROWLOCK_TEST_TECHNIQUE@localhost;
          CREATE USER app_$ROWLOCK_TEST_TECHNIQUE@localhost, eye_$ROWLOCK_TEST_TECHNIQUE@localhost"
     rowlock schema print mariadb --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
         --role "app_$ROWLOCK_TEST_TECHNIQUE@localhost" >"$BATS_FILE_TMPDIR/grants"
@@ -55,11 +56,15 @@ let_b_wait_for() {
     sql "CALL rowlock_acquire('$quoted', 600000, 'exclusive', NULL, @t)"
     sql "CALL rowlock_acquire('permits', 600000, 'permit', 3, @t)"
     note=$(rowlock hold --for 10m --note 'ask Ann' shown)
-    one_row "SELECT count(*) FROM rowlock_holders WHERE name = '$quoted' AND kind = 'lease' AND mode = 'exclusive'
-             AND program LIKE 'session % of root' AND pid IS NULL AND host = @@hostname AND NOT broken
+    one_row "SELECT count(*) FROM rowlock_holders WHERE name = '$quoted' AND kind = 'lease'
+             AND mode = 'exclusive'
+             AND program LIKE 'session % of root' AND pid IS NULL AND host = @@hostname
+             AND NOT broken
              AND since <= utc_timestamp(6) AND expires > since + INTERVAL 9 MINUTE"
-    one_row "SELECT count(*) FROM rowlock_holders WHERE name = 'permits' AND mode = 'permit' AND permits = 1 AND \`limit\` = 3"
-    one_row "SELECT count(*) FROM rowlock_holders WHERE name = 'shown' AND note = 'ask Ann' AND token = $note"
+    one_row "SELECT count(*) FROM rowlock_holders WHERE name = 'permits' AND mode = 'permit'
+             AND permits = 1 AND \`limit\` = 3"
+    one_row "SELECT count(*) FROM rowlock_holders WHERE name = 'shown' AND note = 'ask Ann'
+             AND token = $note"
     rowlock break shown
     one_row "SELECT broken FROM rowlock_holders WHERE name = 'shown'"
     sql "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) - INTERVAL 1 SECOND WHERE token = $note"
@@ -70,10 +75,12 @@ let_b_wait_for() {
 @test "waiters shows the waiters for a lease, in the order of the queue" {
     token=$(say "CALL rowlock_acquire('queue', 600000, 'exclusive', NULL, @t); SELECT @t")
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 600s queue -- true
-    first() { one_row "SELECT count(*) FROM rowlock_waiters WHERE name = 'queue' AND kind = 'lease' AND place = 1"; }
+    first() { one_row "SELECT count(*) FROM rowlock_waiters WHERE name = 'queue' AND kind = 'lease'
+                       AND place = 1"; }
     until_true first
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 600s queue -- true
-    second() { one_row "SELECT count(*) FROM rowlock_waiters WHERE name = 'queue' AND place = 2 AND pid IS NOT NULL"; }
+    second() { one_row "SELECT count(*) FROM rowlock_waiters WHERE name = 'queue' AND place = 2
+                        AND pid IS NOT NULL"; }
     until_true second
     [ "$(sql "SELECT waiting FROM rowlock_holders WHERE name = 'queue'")" = 2 ]
     sql "CALL rowlock_release($token, @x)"
@@ -82,9 +89,11 @@ let_b_wait_for() {
 @test "holders and waiters show the transactions where one waits for another" {
     let_b_wait_for "$quoted waited"
     there() {
-        one_row "SELECT count(*) FROM rowlock_holders WHERE name = '$quoted waited' AND kind = 'transaction'
+        one_row "SELECT count(*) FROM rowlock_holders WHERE name = '$quoted waited'
+                 AND kind = 'transaction'
                  AND mode = 'exclusive' AND pid = $(session_of a) AND program = 'root'" &&
-            one_row "SELECT count(*) FROM rowlock_waiters WHERE name = '$quoted waited' AND kind = 'transaction'
+            one_row "SELECT count(*) FROM rowlock_waiters WHERE name = '$quoted waited'
+                     AND kind = 'transaction'
                      AND pid = $(session_of b)"
     }
     until_seen there
@@ -99,15 +108,18 @@ let_b_wait_for() {
     open_session a 4
     # rowlock_next writes: InnoDB lists a transaction without a session only if it wrote
     echo "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
-          XA START '$xa'; CALL rowlock_exclusive('prepared'); CALL rowlock_next('in xa', @n); XA END '$xa'; XA PREPARE '$xa'; SELECT 'prepared';" >&4
+          XA START '$xa'; CALL rowlock_exclusive('prepared'); CALL rowlock_next('in xa', @n);
+          XA END '$xa'; XA PREPARE '$xa'; SELECT 'prepared';" >&4
     until_true said a prepared
     exec 4>&-
     open_session b 5
     echo "CALL rowlock_begin_exclusive('prepared'); SELECT 'locked';" >&5
     until_true waits_for_a_row b
     there() {
-        one_row "SELECT count(*) FROM rowlock_holders WHERE name = 'prepared' AND kind = 'prepared transaction'
-                 AND mode = 'exclusive' AND pid IS NULL AND note LIKE '%XA RECOVER%' AND since <= utc_timestamp()"
+        one_row "SELECT count(*) FROM rowlock_holders WHERE name = 'prepared'
+                 AND kind = 'prepared transaction'
+                 AND mode = 'exclusive' AND pid IS NULL AND note LIKE '%XA RECOVER%'
+                 AND since <= utc_timestamp()"
     }
     until_seen there
     # the command's queries, for an account with PROCESS
@@ -125,13 +137,15 @@ let_b_wait_for() {
     sql "DROP DATABASE IF EXISTS $other; CREATE DATABASE $other"
     database=$other
     sql_there() { as_root_of_mariadb -N -B "$other" -e "$1"; }
-    sql_there "CREATE TABLE businessobjectlock (uuid VARCHAR(32) NOT NULL PRIMARY KEY, id VARCHAR(200) NOT NULL,
+    sql_there "CREATE TABLE businessobjectlock (uuid VARCHAR(32) NOT NULL PRIMARY KEY,
+               id VARCHAR(200) NOT NULL,
                locked_ts TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, UNIQUE KEY (id))
                ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
     "$ROWLOCK" --db "${ROWLOCK_TEST_URL}_own" schema install --technique insert \
         --table businessobjectlock
     let_b_wait_for "''it''s'' ä"
-    there() { [ "$(sql_there "SELECT group_concat(pid ORDER BY waits) FROM rowlock_transactions WHERE name = '''it''s'' ä'")" = \
+    there() { [ "$(sql_there "SELECT group_concat(pid ORDER BY waits) FROM rowlock_transactions
+                              WHERE name = '''it''s'' ä'")" = \
         "$(session_of a),$(session_of b)" ]; }
     until_seen there
     close_sessions
@@ -144,10 +158,12 @@ let_b_wait_for() {
     [ "$(sql "SELECT kept, leased FROM rowlock_names WHERE name = 'plain'")" = "$kept" ]
     rowlock job nightly --every 1d -- true
     one_row "SELECT count(*) FROM rowlock_jobs WHERE name = 'nightly' AND state = 'done'
-             AND \`exit\` = 0 AND due > utc_timestamp() AND finished >= started AND token IS NULL AND failed IS NULL"
+             AND \`exit\` = 0 AND due > utc_timestamp() AND finished >= started AND token IS NULL
+             AND failed IS NULL"
     one_row "SELECT count(*) FROM rowlock_names WHERE name = 'job:nightly' AND NOT leased"
     rowlock refresh rates --max-age 1h -- true
-    one_row "SELECT count(*) FROM rowlock_subjects WHERE name = 'rates' AND status = 'COMPLETE' AND \`exit\` = 0 AND made AND age_ms >= 0
+    one_row "SELECT count(*) FROM rowlock_subjects WHERE name = 'rates' AND status = 'COMPLETE'
+             AND \`exit\` = 0 AND made AND age_ms >= 0
              AND updated BETWEEN began AND ended AND ended <= utc_timestamp(6)"
     rowlock expire rates
     one_row "SELECT updated IS NULL FROM rowlock_subjects WHERE name = 'rates'"
@@ -157,11 +173,14 @@ let_b_wait_for() {
     run say_as "$app" "CALL rowlock_prepare('granted'); CALL rowlock_prepare('counter:granted');
         CALL rowlock_acquire('by app', 60000, 'exclusive', NULL, @t); CALL rowlock_renew(@t, 60000);
         CALL rowlock_begin_exclusive('begun'); CALL rowlock_exclusive('granted');
-        CALL rowlock_try_exclusive('granted', 0, @x); CALL rowlock_next('granted', @n); CALL rowlock_fence('by app', @t);
+        CALL rowlock_try_exclusive('granted', 0, @x); CALL rowlock_next('granted', @n);
+        CALL rowlock_fence('by app', @t);
         CALL rowlock_unlock('granted'); COMMIT;
-        CALL rowlock_release(@t, @x); CALL rowlock_vacuum(@x); CALL rowlock_acquire('by app', 1, 'exclusive', NULL, @t);
+        CALL rowlock_release(@t, @x); CALL rowlock_vacuum(@x);
+        CALL rowlock_acquire('by app', 1, 'exclusive', NULL, @t);
         SELECT count(*) >= 0 FROM rowlock_holders; SELECT count(*) >= 0 FROM rowlock_waiters;
-        SELECT count(*) >= 0 FROM rowlock_names; SELECT count(*) >= 0 FROM rowlock_jobs; SELECT count(*) >= 0 FROM rowlock_subjects"
+        SELECT count(*) >= 0 FROM rowlock_names; SELECT count(*) >= 0 FROM rowlock_jobs;
+        SELECT count(*) >= 0 FROM rowlock_subjects"
     [[ ${lines[0]} == "ERROR 1644 (RL003)"*ttl* ]] # and no statement before was denied
     [ "${#lines[@]}" = 6 ]
     [ "${lines[*]:1}" = '1 1 1 1 1' ]
@@ -172,10 +191,13 @@ let_b_wait_for() {
 @test "a read-only account sees every lease and locks nothing; transactions only with PROCESS" {
     sql "CALL rowlock_acquire('seen', 600000, 'exclusive', NULL, @t)"
     let_b_wait_for contended
-    seen() { say_as "$eye" "SELECT name, kind FROM rowlock_holders WHERE name IN ('seen', 'contended') ORDER BY 1"; }
+    seen() { say_as "$eye" "SELECT name, kind FROM rowlock_holders
+                            WHERE name IN ('seen', 'contended') ORDER BY 1"; }
     [ "$(seen)" = $'seen\tlease' ]
-    run say_as "$eye" "SELECT count(*) >= 0 FROM rowlock_waiters; SELECT count(*) >= 0 FROM rowlock_names;
-                       SELECT count(*) >= 0 FROM rowlock_jobs; SELECT count(*) >= 0 FROM rowlock_subjects"
+    run say_as "$eye" "SELECT count(*) >= 0 FROM rowlock_waiters; SELECT count(*) >= 0
+                       FROM rowlock_names;
+                       SELECT count(*) >= 0 FROM rowlock_jobs; SELECT count(*) >= 0
+                       FROM rowlock_subjects"
     [ "$output" = $'1\n1\n1\n1' ]
     for call in "CALL rowlock_begin_exclusive('x')" "CALL rowlock_vacuum(@n)" \
         "CALL rowlock_acquire('x', 60000, 'exclusive', NULL, @t)"; do
@@ -190,13 +212,17 @@ let_b_wait_for() {
 }
 
 @test "every view runs with its reader's rights, and uninstall leaves nothing" {
-    [ "$(sql "SELECT count(*) FROM information_schema.views WHERE table_schema = database() AND security_type <> 'INVOKER'")" = 0 ]
-    [ "$(sql "SELECT count(*) FROM information_schema.views WHERE table_schema = database()")" -ge 5 ]
+    [ "$(sql "SELECT count(*) FROM information_schema.views WHERE table_schema = database()
+              AND security_type <> 'INVOKER'")" = 0 ]
+    [ "$(sql "SELECT count(*) FROM information_schema.views
+              WHERE table_schema = database()")" -ge 5 ]
     other=${database}_bare
     sql "DROP DATABASE IF EXISTS $other; CREATE DATABASE $other"
     "$ROWLOCK" --db "${ROWLOCK_TEST_URL}_bare" schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
     "$ROWLOCK" --db "${ROWLOCK_TEST_URL}_bare" schema uninstall --force
-    [ "$(sql "SELECT (SELECT count(*) FROM information_schema.tables WHERE table_schema = '$other') +
-                     (SELECT count(*) FROM information_schema.routines WHERE routine_schema = '$other')")" = 0 ]
+    [ "$(sql "SELECT (SELECT count(*) FROM information_schema.tables
+              WHERE table_schema = '$other') +
+                     (SELECT count(*) FROM information_schema.routines
+                     WHERE routine_schema = '$other')")" = 0 ]
     sql "DROP DATABASE $other"
 }

@@ -14,7 +14,8 @@ setup() {
 }
 teardown() {
     rowlock schema uninstall --force || true
-    sql "DROP TABLE IF EXISTS child, own, rowlock_object CASCADE; DROP OWNED BY $mallory; DROP ROLE $mallory"
+    sql "DROP TABLE IF EXISTS child, own, rowlock_object CASCADE; DROP OWNED BY $mallory;
+         DROP ROLE $mallory"
 }
 install() { rowlock schema install --technique insert "$@"; }
 refuses() { # WORDS [OPTION...]: install fails with these words, and leaves nothing
@@ -26,13 +27,15 @@ refuses() { # WORDS [OPTION...]: install fails with these words, and leaves noth
         [ "$(sql "SELECT to_regclass('rowlock.lease') IS NULL")" = t ]
 }
 table() { # ROLE NAME
-    sql "SET ROLE $1; CREATE TABLE public.$2 (uuid varchar(32) NOT NULL PRIMARY KEY, id varchar(255) NOT NULL UNIQUE, locked_ts timestamp NOT NULL)"
+    sql "SET ROLE $1; CREATE TABLE public.$2 (uuid varchar(32) NOT NULL PRIMARY KEY,
+         id varchar(255) NOT NULL UNIQUE, locked_ts timestamp NOT NULL)"
 }
 trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN RETURN NEW; END \$\$"
 
 @test "p12_a table rowlock_object of another role is refused, with its owner; the advice helps" {
     table "$mallory" rowlock_object
-    sql "SET ROLE $mallory; $trap_function; CREATE TRIGGER seize BEFORE INSERT ON public.rowlock_object EXECUTE FUNCTION public.seize()"
+    sql "SET ROLE $mallory; $trap_function; CREATE TRIGGER seize BEFORE INSERT
+         ON public.rowlock_object EXECUTE FUNCTION public.seize()"
     refuses "rowlock_object, which belongs to $mallory, cannot be used"
     sql "ALTER TABLE public.rowlock_object OWNER TO tester"
     refuses "it has the trigger seize; run: DROP TRIGGER seize ON public.rowlock_object"
@@ -50,29 +53,34 @@ trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql A
             "CREATE POLICY p ON public.$name" \
             "GRANT TRIGGER ON public.$name TO $mallory" \
             "CREATE TABLE public.child () INHERITS (public.$name)" \
-            "CREATE TABLE public.child (id varchar(255) REFERENCES public.$name (id) ON DELETE CASCADE)" \
+            "CREATE TABLE public.child (id varchar(255) REFERENCES public.$name (id)
+             ON DELETE CASCADE)" \
             "ALTER TABLE public.$name ADD more text DEFAULT public.evil()" \
             "ALTER TABLE public.$name ADD CHECK (public.evil() = 'x')" \
             "CREATE INDEX ON public.$name ((public.evil()))" \
             "ALTER TABLE public.$name ADD more text GENERATED ALWAYS AS (public.evil()) STORED" \
             "ALTER TABLE public.$name ADD more public.evil_type"; do
             table tester $name
-            sql "SET ROLE $mallory; CREATE FUNCTION public.evil() RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT ''x''::text';
+            sql "SET ROLE $mallory;
+                 CREATE FUNCTION public.evil() RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT ''x''::text';
                  CREATE DOMAIN public.evil_type AS text CHECK (VALUE = public.evil())"
             sql "$change"
             echo "$change"
             refuses "$name, which belongs to tester, cannot be used" "${option[@]}"
-            sql "DROP TABLE IF EXISTS public.child; DROP TABLE public.$name CASCADE; DROP DOMAIN public.evil_type; DROP FUNCTION public.evil()"
+            sql "DROP TABLE IF EXISTS public.child; DROP TABLE public.$name CASCADE;
+                 DROP DOMAIN public.evil_type; DROP FUNCTION public.evil()"
         done
     done
-    sql "SET ROLE $mallory; CREATE VIEW public.rowlock_object AS SELECT ''::text AS uuid, ''::text AS id, now() AS locked_ts"
+    sql "SET ROLE $mallory; CREATE VIEW public.rowlock_object AS
+         SELECT ''::text AS uuid, ''::text AS id, now() AS locked_ts"
     refuses "cannot be used: it is not a plain table"
     sql "DROP VIEW public.rowlock_object"
 }
 
 @test "the server's own defaults and indexes are accepted" {
     table tester own
-    sql "ALTER TABLE public.own ALTER locked_ts SET DEFAULT now(); CREATE INDEX ON public.own (lower(id))"
+    sql "ALTER TABLE public.own ALTER locked_ts SET DEFAULT now(); CREATE INDEX
+         ON public.own (lower(id))"
     install --table own
     rowlock run --tx -n x -- true
 }
@@ -82,9 +90,11 @@ trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql A
     refuses "the schema rowlock already exists and belongs to $mallory"
     sql "DROP SCHEMA rowlock; CREATE SCHEMA rowlock AUTHORIZATION tester; GRANT CREATE ON SCHEMA rowlock TO $mallory"
     refuses "REVOKE CREATE ON SCHEMA rowlock FROM $mallory"
-    sql "SET ROLE $mallory; CREATE FUNCTION rowlock.look(name varchar, shared boolean) RETURNS integer LANGUAGE sql AS 'SELECT 0'"
+    sql "SET ROLE $mallory; CREATE FUNCTION rowlock.look(name varchar,
+         shared boolean) RETURNS integer LANGUAGE sql AS 'SELECT 0'"
     refuses "belongs to $mallory"
-    sql "DROP FUNCTION rowlock.look(varchar, boolean); REVOKE CREATE ON SCHEMA rowlock FROM $mallory"
+    sql "DROP FUNCTION rowlock.look(varchar, boolean); REVOKE CREATE ON SCHEMA rowlock
+         FROM $mallory"
     install
     rowlock run --tx -n x -- true
 }

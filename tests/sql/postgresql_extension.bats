@@ -18,13 +18,16 @@ setup() {
 # Everything in the schema rowlock, as text: functions with their bodies, columns, constraints,
 # indexes, rights, comments.
 objects() {
-    sql "SELECT 'function', p.oid::regprocedure, pg_get_function_result(p.oid), md5(pg_get_functiondef(p.oid)),
+    sql "SELECT 'function', p.oid::regprocedure, pg_get_function_result(p.oid),
+         md5(pg_get_functiondef(p.oid)),
                 p.proacl, pg_get_userbyid(p.proowner), obj_description(p.oid, 'pg_proc')
            FROM pg_proc p WHERE p.pronamespace = 'rowlock'::regnamespace ORDER BY 2::text;
-         SELECT 'relation', c.relname, c.relkind, c.reloptions, c.relacl, pg_get_userbyid(c.relowner),
+         SELECT 'relation', c.relname, c.relkind, c.reloptions, c.relacl,
+         pg_get_userbyid(c.relowner),
                 CASE WHEN c.relkind = 'v' THEN pg_get_viewdef(c.oid) END
            FROM pg_class c WHERE c.relnamespace = 'rowlock'::regnamespace ORDER BY 2;
-         SELECT 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attcollation,
+         SELECT 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+         a.attcollation,
                 pg_get_expr(d.adbin, d.adrelid)
            FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
            LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
@@ -44,7 +47,8 @@ objects() {
     diff installed created
     [ "$(grep -c ^function created)" -gt 50 ]
     # and all of it belongs to the extension
-    [ "$(sql "SELECT count(*) FROM pg_proc p WHERE p.pronamespace = 'rowlock'::regnamespace AND NOT EXISTS
+    [ "$(sql "SELECT count(*) FROM pg_proc p WHERE p.pronamespace = 'rowlock'::regnamespace
+              AND NOT EXISTS
               (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')")" = 0 ]
 }
 
@@ -55,9 +59,12 @@ objects() {
     [[ $output == *"permission denied"* ]]
     sql 'DROP ROLE nobody_much'
     as_tester 'CREATE EXTENSION rowlock'
-    [ "$(sql "SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace")" = tester ]
-    [ "$(sql "SELECT DISTINCT pg_get_userbyid(proowner) FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace")" = tester ]
-    [ "$(sql "SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = 'rowlock'")" = tester ]
+    [ "$(sql "SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class
+              WHERE relnamespace = 'rowlock'::regnamespace")" = tester ]
+    [ "$(sql "SELECT DISTINCT pg_get_userbyid(proowner) FROM pg_proc
+              WHERE pronamespace = 'rowlock'::regnamespace")" = tester ]
+    [ "$(sql "SELECT pg_get_userbyid(nspowner) FROM pg_namespace
+              WHERE nspname = 'rowlock'")" = tester ]
     run as_tester 'CREATE EXTENSION rowlock SCHEMA public'
     [ "$status" != 0 ]
 }
@@ -144,7 +151,8 @@ objects() {
 
 @test "an installer and CREATE EXTENSION concurrently: one of them creates it, the other finds it" {
     as_tester "CREATE FUNCTION tries() RETURNS text LANGUAGE plpgsql AS \$\$
-               BEGIN CREATE EXTENSION rowlock; RETURN 'created'; EXCEPTION WHEN duplicate_schema THEN RETURN 'refused'; END \$\$"
+               BEGIN CREATE EXTENSION rowlock; RETURN 'created';
+               EXCEPTION WHEN duplicate_schema THEN RETURN 'refused'; END \$\$"
     rowlock schema install >installer 2>&1 3>&- &
     installer=$!
     run as_tester 'SELECT tries()'

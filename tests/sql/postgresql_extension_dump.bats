@@ -28,7 +28,8 @@ fill() { # adds rows to every table but that of waiters, which exist only while 
 contents() {
     local table
     for table in $(sql "SELECT relname FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace
-                        AND relkind = 'r' AND relname NOT IN ('meta', 'origin', 'name') ORDER BY 1"); do
+                        AND relkind = 'r' AND relname NOT IN ('meta', 'origin', 'name')
+                        ORDER BY 1"); do
         echo "-- $table"
         sql "SELECT t FROM rowlock.$table t ORDER BY t::text"
     done
@@ -95,9 +96,11 @@ rise_above() {
     [ "$(wc -l <in_schema)" -ge 8 ]
     diff in_schema in_extension
     # also those of a table that no test fills
-    [ "$(sql "SELECT count(*) FROM pg_class c WHERE relnamespace = 'rowlock'::regnamespace AND relkind IN ('r', 'S')
+    [ "$(sql "SELECT count(*) FROM pg_class c WHERE relnamespace = 'rowlock'::regnamespace
+              AND relkind IN ('r', 'S')
               AND relname NOT IN ('meta', 'origin')
-              AND NOT EXISTS (SELECT FROM pg_extension e WHERE extname = 'rowlock' AND c.oid = ANY (e.extconfig))")" = 0 ]
+              AND NOT EXISTS (SELECT FROM pg_extension e WHERE extname = 'rowlock'
+              AND c.oid = ANY (e.extconfig))")" = 0 ]
 }
 
 @test "p3 an older dump restored into the same database: tokens still rise" {
@@ -150,7 +153,8 @@ rise_above() {
     pg pg_dump -Fc -f dump "$ROWLOCK_TEST_URL"
     fresh_database "d${BATS_TEST_NUMBER}_b"
     pg pg_restore --exit-on-error --role tester -d "$ROWLOCK_TEST_ADMIN" dump
-    [ "$(sql "SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace")" = tester ]
+    [ "$(sql "SELECT DISTINCT pg_get_userbyid(relowner) FROM pg_class
+              WHERE relnamespace = 'rowlock'::regnamespace")" = tester ]
     rowlock run -w 20 x -- true
     as_tester 'DROP EXTENSION rowlock'
 }

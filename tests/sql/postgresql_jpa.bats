@@ -12,7 +12,8 @@ load snippets.bash
 setup_file() {
     sql "CREATE TABLE businessobjectlock (
              uuid VARCHAR(32) NOT NULL, id VARCHAR(80) NOT NULL, locked_ts TIMESTAMP NOT NULL,
-             CONSTRAINT pk_businessobjectlock PRIMARY KEY (uuid), CONSTRAINT id_businessobjectlock UNIQUE (id))"
+             CONSTRAINT pk_businessobjectlock PRIMARY KEY (uuid),
+             CONSTRAINT id_businessobjectlock UNIQUE (id))"
     sql 'ALTER TABLE businessobjectlock OWNER TO tester'
     rowlock schema install --technique insert --table businessobjectlock
 }

@@ -138,7 +138,8 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
 }
 
 @test "in a transaction the lease exists from COMMIT on, and not after ROLLBACK; no setting changes" {
-    settings="SELECT string_agg(current_setting(s), ' ') FROM unnest('{lock_timeout,synchronous_commit,
+    settings="SELECT string_agg(current_setting(s), ' ')
+              FROM unnest('{lock_timeout,synchronous_commit,
               idle_in_transaction_session_timeout,transaction_isolation}'::text[]) s"
     db "SELECT rowlock.prepare('held')"
     open_session b

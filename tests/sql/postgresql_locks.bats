@@ -157,7 +157,8 @@ is_locked() { # NAME: as seen by another session
     case $ROWLOCK_TEST_TECHNIQUE in
     row) # the rows of free and e, and the lease
         [ "$(db "SELECT rowlock.vacuum()")" = 3 ]
-        [ "$(db "SELECT string_agg(n, ' ' ORDER BY n) FROM rowlock.names() n")" = 'exclusive shared' ]
+        [ "$(db "SELECT string_agg(n, ' ' ORDER BY n)
+                 FROM rowlock.names() n")" = 'exclusive shared' ]
         ;;
     native) [ "$(db "SELECT rowlock.vacuum()")" = 1 ] ;;
     insert) # a row that was committed between the two statements
@@ -175,12 +176,16 @@ is_locked() { # NAME: as seen by another session
 
 @test "every function with side effects is VOLATILE, and none is granted by default" {
     [ "$(sql "SELECT count(*) FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace
-              AND provolatile <> 'v' AND proname NOT IN ('key', 'session_key', 'rank', 'can_share')")" = 0 ]
-    [ "$(sql "SELECT count(*) FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner))) a
+              AND provolatile <> 'v' AND proname NOT IN ('key', 'session_key', 'rank',
+              'can_share')")" = 0 ]
+    [ "$(sql "SELECT count(*) FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f',
+              proowner))) a
               WHERE pronamespace = 'rowlock'::regnamespace AND a.grantee = 0")" = 0 ]
-    [ "$(sql "SELECT count(*) FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace AND relkind = 'v'
+    [ "$(sql "SELECT count(*) FROM pg_class WHERE relnamespace = 'rowlock'::regnamespace
+              AND relkind = 'v'
               AND obj_description(oid, 'pg_class') <> ''")" = 5 ]
-    definers=$(sql "SELECT proname FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace AND prosecdef")
+    definers=$(sql "SELECT proname FROM pg_proc WHERE pronamespace = 'rowlock'::regnamespace
+                    AND prosecdef")
     [ "$definers" = "$([ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || echo respect_leases)" ]
 }
 

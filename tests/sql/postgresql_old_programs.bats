@@ -38,14 +38,16 @@ teardown() {
     close_sessions
     end_sessions
     rowlock schema uninstall --force
-    sql "DROP SCHEMA IF EXISTS own CASCADE; DROP SCHEMA $path CASCADE; DROP OWNED BY $old_role; DROP ROLE $old_role; DROP ROLE $owner" >/dev/null
+    sql "DROP SCHEMA IF EXISTS own CASCADE; DROP SCHEMA $path CASCADE; DROP OWNED BY $old_role;
+         DROP ROLE $old_role; DROP ROLE $owner" >/dev/null
     sql "ALTER ROLE tester IN DATABASE ${ROWLOCK_TEST_URL##*/} RESET search_path"
 }
 
 old() { # STATEMENT...: as the old program
     ROWLOCK_TEST_URL=$old_url db "$@"
 }
-insert="INSERT INTO businessobjectlock (uuid, id, locked_ts) VALUES (md5(random()::text), 'x', now())"
+insert="INSERT INTO businessobjectlock (uuid, id, locked_ts)
+        VALUES (md5(random()::text), 'x', now())"
 delete="DELETE FROM businessobjectlock WHERE id = 'x'"
 
 @test "an old program waits for a lease, while it holds the key, until the lease is released" {
@@ -137,12 +139,14 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     sql "CREATE TABLE public.seen (uuid text);
          CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
          'BEGIN INSERT INTO public.seen VALUES (NEW.uuid); RETURN NEW; END';
-         CREATE TRIGGER note BEFORE INSERT ON $path.businessobjectlock FOR EACH ROW EXECUTE FUNCTION note();
+         CREATE TRIGGER note BEFORE INSERT
+         ON $path.businessobjectlock FOR EACH ROW EXECUTE FUNCTION note();
          ALTER FUNCTION note() SET search_path = public"
     rowlock run --tx x -- true
     rowlock run x -- true
     db "SELECT rowlock.try_exclusive('x')"
-    [ "$(sql "SELECT count(*) FILTER (WHERE uuid ~ '^rowlock:[0-9a-f]{24}$') >= 3, bool_and(uuid LIKE 'rowlock:%') FROM public.seen")" = 't|t' ]
+    [ "$(sql "SELECT count(*) FILTER (WHERE uuid ~ '^rowlock:[0-9a-f]{24}$') >= 3,
+              bool_and(uuid LIKE 'rowlock:%') FROM public.seen")" = 't|t' ]
     sql "DROP TRIGGER note ON $path.businessobjectlock; DROP FUNCTION note(); DROP TABLE seen"
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
     sql "ALTER TABLE $path.businessobjectlock DROP CONSTRAINT businessobjectlock_pkey;
@@ -169,7 +173,8 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
 }
 
 @test "uninstall removes the trigger from another owner's table, and keeps the table" {
-    triggers="SELECT count(*) FROM pg_trigger WHERE tgrelid = '$path.businessobjectlock'::regclass AND NOT tgisinternal"
+    triggers="SELECT count(*) FROM pg_trigger WHERE tgrelid = '$path.businessobjectlock'::regclass
+              AND NOT tgisinternal"
     [ "$(sql "$triggers")" = 1 ]
     rowlock schema uninstall --force
     [ "$(sql "$triggers")" = 0 ]
@@ -206,7 +211,8 @@ stranger() {
     echo "CREATE SCHEMA $1 AUTHORIZATION $old_role; SET ROLE $old_role;
         CREATE TYPE $1.kind AS ENUM ('a');
         CREATE FUNCTION $1.told($1.kind) RETURNS text LANGUAGE plpgsql AS
-            \$\$ BEGIN RAISE EXCEPTION 'it ran as %', current_user USING ERRCODE = 'ZZ001'; END \$\$;
+            \$\$ BEGIN RAISE EXCEPTION 'it ran as %', current_user USING ERRCODE = 'ZZ001';
+            END \$\$;
         CREATE CAST ($1.kind AS text) WITH FUNCTION $1.told($1.kind) AS IMPLICIT;
         CREATE TABLE $1.t (uuid text, id $1.kind); RESET ROLE;"
 }
@@ -227,7 +233,8 @@ SQL
         sed "s/public\.businessobjectlock/$path.businessobjectlock/" >grants
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants -c "$(stranger own)"
     ROWLOCK_TEST_URL=$old_url fails_with 42501 \
-        "CREATE TRIGGER t AFTER INSERT ON own.t FOR EACH ROW EXECUTE FUNCTION rowlock.respect_leases()"
+        "CREATE TRIGGER t AFTER INSERT
+         ON own.t FOR EACH ROW EXECUTE FUNCTION rowlock.respect_leases()"
     old "$insert" "$delete" # the trigger fires
     token=$(old "SELECT rowlock.acquire('x', '1 min')")
     [ "$(old "SELECT rowlock.release($token)")" = t ]

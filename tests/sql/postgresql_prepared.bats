@@ -17,8 +17,10 @@ teardown_file() { stop_server prepared; }
 
 @test "a prepared transaction that holds a name is listed with its identifier, without a session" {
     psql -qXAt "$OWN" -c "SELECT rowlock.next('c')"
-    psql -qXAt "$OWN" -c "BEGIN; SELECT rowlock.exclusive('counter:c'); PREPARE TRANSACTION 'two phases'"
-    shown=$(psql -qXAt "$OWN" -c "SELECT kind, mode, pid IS NULL, note, since <= clock_timestamp(), host IS NULL, waiting
+    psql -qXAt "$OWN" -c "BEGIN; SELECT rowlock.exclusive('counter:c');
+                          PREPARE TRANSACTION 'two phases'"
+    shown=$(psql -qXAt "$OWN" -c "SELECT kind, mode, pid IS NULL, note, since <= clock_timestamp(),
+                                  host IS NULL, waiting
                                   FROM rowlock.holders WHERE name = 'counter:c'")
     echo "$shown"
     [ "$shown" = 'prepared transaction|exclusive|t|prepared transaction two phases|t|t|0' ]

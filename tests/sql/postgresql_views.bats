@@ -19,15 +19,19 @@ teardown() {
 
 @test "a lease in holders, and its waiters in waiters, in their order" {
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
-    [ "$(db "SELECT name, kind, mode, token, permits, note, broken, waiting, expires > now() + interval '1 min', since <= clock_timestamp(),
-             host <> '', key = rowlock.key('x') FROM rowlock.holders")" = "x|lease|exclusive|$token||ask Ann|f|0|t|t|t|t" ]
+    [ "$(db "SELECT name, kind, mode, token, permits, note, broken, waiting,
+             expires > now() + interval '1 min', since <= clock_timestamp(),
+             host <> '', key = rowlock.key('x')
+             FROM rowlock.holders")" = "x|lease|exclusive|$token||ask Ann|f|0|t|t|t|t" ]
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --note first x -- true
     until_true is_waited_for x
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -s --note second x -- true
     two() { [ "$(db "SELECT count(*) FROM rowlock.waiters")" = 2 ]; }
     until_true two
-    [ "$(db "SELECT name, kind, mode, place, permits, note, program, pid > 0, ticket > $token, since <= clock_timestamp()
-             FROM rowlock.waiters ORDER BY place")" = $'x|lease|exclusive|1||first|true|t|t|t\nx|lease|shared|2||second|true|t|t|t' ]
+    [ "$(db "SELECT name, kind, mode, place, permits, note, program, pid > 0, ticket > $token,
+             since <= clock_timestamp()
+             FROM rowlock.waiters
+             ORDER BY place")" = $'x|lease|exclusive|1||first|true|t|t|t\nx|lease|shared|2||second|true|t|t|t' ]
     [ "$(db "SELECT waiting FROM rowlock.holders WHERE name = 'x' AND kind = 'lease'")" = 2 ]
     rowlock break x
     [ "$(db "SELECT broken FROM rowlock.holders WHERE token = $token")" = t ]
@@ -50,7 +54,8 @@ teardown() {
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --limit 3 p -- sh \
         -c 'echo >held; until [ -e let-go ]; do sleep 0.02; done'
     until_true is_there held
-    [ "$(db "SELECT count(*), count(DISTINCT token), sum(permits), max(\"limit\") FROM rowlock.holders WHERE mode = 'permit'")" = '3|3|3|3' ]
+    [ "$(db "SELECT count(*), count(DISTINCT token), sum(permits), max(\"limit\")
+             FROM rowlock.holders WHERE mode = 'permit'")" = '3|3|3|3' ]
     touch let-go
 }
 
@@ -65,18 +70,21 @@ teardown() {
     pid=$(sed -n 's/^pid=//p' a)
     mode=exclusive
     [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || mode=
-    [ "$(db "SELECT kind, mode, pid, host, program, token IS NULL, since <= clock_timestamp(), waiting FROM rowlock.holders
+    [ "$(db "SELECT kind, mode, pid, host, program, token IS NULL, since <= clock_timestamp(),
+             waiting FROM rowlock.holders
              WHERE name = 'counter:c'")" = "transaction|$mode|$pid|127.0.0.1|psql|t|t|0" ]
     kind=unknown name=
     [ "$ROWLOCK_TEST_TECHNIQUE" != row ] || kind=transaction name=x
-    [ "$(db "SELECT name, kind, pid FROM rowlock.holders WHERE key = rowlock.key('x')")" = "$name|$kind|$pid" ]
+    [ "$(db "SELECT name, kind, pid FROM rowlock.holders
+             WHERE key = rowlock.key('x')")" = "$name|$kind|$pid" ]
     open_session b
     ask b "SELECT 'pid=' || pg_backend_pid()"
     answer b '^pid='
     ask b "SELECT rowlock.exclusive('counter:c')"
     until_true somebody_waits
     waiter=$(sed -n 's/^pid=//p' b)
-    [[ $(db "SELECT name, kind, mode, pid, program, since <= clock_timestamp() FROM rowlock.waiters WHERE name = 'counter:c'") \
+    [[ $(db "SELECT name, kind, mode, pid, program, since <= clock_timestamp() FROM rowlock.waiters
+             WHERE name = 'counter:c'") \
         == "counter:c|transaction|exclusive|$waiter|psql|t" ]]
     [ "$(db "SELECT waiting FROM rowlock.holders WHERE name = 'counter:c'")" = 1 ]
     ask a "COMMIT"
@@ -91,7 +99,8 @@ teardown() {
     open_session a
     ask a "SELECT pg_advisory_lock(4711), 'done'"
     answer a 'done$'
-    [ "$(db "SELECT name IS NULL, kind, mode, key FROM rowlock.holders")" = 't|unknown|exclusive|4711' ]
+    [ "$(db "SELECT name IS NULL, kind, mode, key
+             FROM rowlock.holders")" = 't|unknown|exclusive|4711' ]
 }
 
 @test "names shows the source of each name, jobs and subjects their last results" {
@@ -101,20 +110,25 @@ teardown() {
     run rowlock refresh wrong --max-age 1d -- false
     db "SELECT rowlock.prepare('counter:c')" "SELECT rowlock.next('c')" \
         "SELECT rowlock.acquire('leased', '5 min')"
-    names=$(db "SELECT name FROM rowlock.names WHERE key = rowlock.key(name) ORDER BY name COLLATE \"C\"")
+    names=$(db "SELECT name FROM rowlock.names WHERE key = rowlock.key(name)
+                ORDER BY name COLLATE \"C\"")
     for name in counter:c job:broken job:nightly leased subject:rates subject:wrong; do grep \
         -qx "$name" <<<"$names"; done
-    [ "$(db "SELECT leased, kept FROM rowlock.names WHERE name = 'leased'")" = "t|$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo t || echo f)" ]
-    [ "$(db "SELECT name, schedule, state, exit, started <= finished, due > now(), token IS NULL, failed IS NOT NULL, node <> ''
+    [ "$(db "SELECT leased, kept FROM rowlock.names
+             WHERE name = 'leased'")" = "t|$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo t || echo f)" ]
+    [ "$(db "SELECT name, schedule, state, exit, started <= finished, due > now(), token IS NULL,
+             failed IS NOT NULL, node <> ''
              FROM rowlock.jobs ORDER BY name")" = $'broken|every 1d|failed|3|t|t|t|t|t\nnightly|every 1d|done|0|t|t|t|f|t' ]
-    [ "$(db "SELECT name, status, made, updated <= clock_timestamp(), age_ms >= 0, began <= ended FROM rowlock.subjects ORDER BY name")" \
+    [ "$(db "SELECT name, status, made, updated <= clock_timestamp(), age_ms >= 0, began <= ended
+             FROM rowlock.subjects ORDER BY name")" \
         = $'rates|COMPLETE|t|t|t|t\nwrong|ERROR|f|||t' ]
     rowlock expire rates
     [ "$(db "SELECT updated IS NULL FROM rowlock.subjects WHERE name = 'rates'")" = t ]
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job nightly2 --every 1d -- sh \
         -c 'echo >runs; until [ -e let-go ]; do sleep 0.02; done'
     until_true is_there runs
-    [ "$(db "SELECT j.state, h.name FROM rowlock.jobs j JOIN rowlock.holders h USING (token)")" = 'running|job:nightly2' ]
+    [ "$(db "SELECT j.state, h.name FROM rowlock.jobs j JOIN rowlock.holders h
+             USING (token)")" = 'running|job:nightly2' ]
     touch let-go
     wait "$started"
 }

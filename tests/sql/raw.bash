@@ -42,8 +42,10 @@ raw_commit() {
 }
 raw_says() { grep -qx "$1" raw; }
 raw_inserts() { # its INSERT is running, whatever it waits for
-    [ "$(sql "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
-              AND query LIKE 'INSERT INTO businessobjectlock%' AND wait_event_type IN ('Lock', 'Timeout')")" = 1 ]
+    [ "$(sql "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+              AND state = 'active'
+              AND query LIKE 'INSERT INTO businessobjectlock%'
+              AND wait_event_type IN ('Lock', 'Timeout')")" = 1 ]
 }
 is_waited_for_by() { [ "$(waiters)" = "$1" ]; } # COUNT: that many sessions wait for a lock
 

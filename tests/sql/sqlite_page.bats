@@ -132,7 +132,8 @@ end_session() {
 
 @test "p1 lock: its transaction excludes those of rowlock" {
     session
-    printf '%s\n' "BEGIN IMMEDIATE; INSERT INTO rowlock_exclusive (name) VALUES ('counter:invoice');" '.shell touch locked' >&4
+    printf '%s\n' "BEGIN IMMEDIATE; INSERT INTO rowlock_exclusive (name)
+                   VALUES ('counter:invoice');" '.shell touch locked' >&4
     until_true is_there locked
     run rowlock next -w 1 invoice
     one=$status
@@ -207,11 +208,13 @@ SQL
     acquire import
     session
     writer=$started
-    printf '%s\n' "BEGIN IMMEDIATE; INSERT INTO rowlock_fence (name, token) VALUES ('import', $token);" '.shell touch fenced' >&4
+    printf '%s\n' "BEGIN IMMEDIATE; INSERT INTO rowlock_fence (name, token)
+                   VALUES ('import', $token);" '.shell touch fenced' >&4
     until_true is_there fenced
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" break --now import
     breaker=$started
-    printf '%s\n' "UPDATE bond SET price = (SELECT count(*) FROM rowlock_lease WHERE token = $token); COMMIT;" >&4
+    printf '%s\n' "UPDATE bond SET price = (SELECT count(*) FROM rowlock_lease
+                   WHERE token = $token); COMMIT;" >&4
     started=$writer
     end_session
     wait "$breaker"
@@ -271,7 +274,8 @@ SQL
 }
 
 @test "acquire: shared, permits, and invalid arguments" {
-    by_hand() { sql "BEGIN IMMEDIATE; INSERT INTO rowlock_acquire (name, ttl_ms, mode, \"limit\") VALUES ($1); COMMIT"; }
+    by_hand() { sql "BEGIN IMMEDIATE; INSERT INTO rowlock_acquire (name, ttl_ms, mode, \"limit\")
+                     VALUES ($1); COMMIT"; }
     by_hand "'s', 60000, 'shared', NULL"
     by_hand "'s', 60000, 'shared', NULL"
     rowlock run -n -s s -- true

@@ -10,14 +10,16 @@ PAGE=$BATS_TEST_DIRNAME/../../docs/sql.md
 
 columns() { # VIEW: its columns, in order
     case $ROWLOCK_TEST_ENGINE in
-    sqlite) sql "SELECT group_concat(name, ', ') FROM (SELECT name FROM pragma_table_info('rowlock_$1') ORDER BY cid)" ;;
+    sqlite) sql "SELECT group_concat(name, ', ') FROM (SELECT name
+                 FROM pragma_table_info('rowlock_$1') ORDER BY cid)" ;;
     postgresql)
         sql "SELECT string_agg(attname, ', ' ORDER BY attnum) FROM pg_attribute
              WHERE attrelid = 'rowlock.$1'::regclass AND attnum > 0 AND NOT attisdropped"
         ;;
     mariadb)
         sql "SELECT group_concat(column_name ORDER BY ordinal_position SEPARATOR ', ')
-             FROM information_schema.columns WHERE table_schema = database() AND table_name = 'rowlock_$1'"
+             FROM information_schema.columns WHERE table_schema = database()
+             AND table_name = 'rowlock_$1'"
         ;;
     esac
 }
