@@ -62,12 +62,12 @@ int cmd_acquire(struct command *command)
 
     read_options(command, &taking.lock, &pid);
     if (check_output())
-        return STATUS_FAILED;
+        return end_taking(&taking, STATUS_FAILED);
     if (pid)
         return end_taking(&taking, acquire_while(&taking, pid));
     if (signals_open(&taking.signals)) {
         message("no descriptor for signals");
-        return STATUS_FAILED;
+        return end_taking(&taking, STATUS_FAILED);
     }
     taking.interrupt_fd = taking.signals.wait_fd;
     status = take_lease(&taking);

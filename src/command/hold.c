@@ -51,10 +51,10 @@ int cmd_hold(struct command *command)
 
     read_options(command, &taking.lock);
     if (check_output())
-        return STATUS_FAILED;
+        return end_taking(&taking, STATUS_FAILED);
     if (signals_open(&taking.signals)) {
         message("no descriptor for signals");
-        return STATUS_FAILED;
+        return end_taking(&taking, STATUS_FAILED);
     }
     taking.interrupt_fd = taking.signals.wait_fd;
     status = take_lease(&taking);
