@@ -86,11 +86,11 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     exec 9<>pipe
     exec 8>pipe 9>&- # a pipe without a reader
     status=0
-    rowlock next unread >&8 2>said || status=$?
+    rowlock next readerless >&8 2>said || status=$?
     exec 8>&-
     cat said
     [ "$status" = 125 ]
-    [ "$(rowlock next unread)" = 1 ]
+    [ "$(rowlock next readerless)" = 1 ]
 }
 
 @test "the same number from SQL as from the command" {
