@@ -90,7 +90,7 @@ proctype Session(byte me) { byte n, saw, low, new, drawn; bool valid;
   do
   :: n==K -> break
   :: n<K ->
-     /* rowlock.next_number, and the fast paths: rowlock.grant_lease, rowlock.seize,
+     /* rowlock.next_number, and the fast paths: rowlock.grant_lease, rowlock.grant_first,
         rowlock.grant_batch */
      saw = origin;                           /* the statement's snapshot */
      if :: lifted_for==saw -> valid = 1 :: else fi;

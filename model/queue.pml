@@ -18,7 +18,7 @@
  *   look      rowlock.place; it also answers a roll call (rowlock.place clears waiter.roll_call)
  *   await     blocking on slock[pred] or tlock[h]: rowlock.await (kind 0, 1), which removes a ticket
  *             whose session lock is free (rowlock.remove_dead)
- *   turn      await, kind 1, and then T without a look between: rowlock.turn, with rowlock.seize for
+ *   turn      await, kind 1, and then T without a look between: rowlock.turn, with rowlock.grant_first for
  *             rowlock.grant_any (a turn that waits for a ticket first looks, then waits for the token:
  *             the same steps)
  *   overtake  three visits of T while the name is free: rowlock.overtake. The first is the call: it

@@ -110,7 +110,7 @@ TEST(list_reports_a_holder_that_stays)
 /* A user that may list, but not probe. */
 static const char *create_onlooker(char *url, size_t size)
 {
-    static const char *const procedures[] = {"list", "session", "idle_back"};
+    static const char *const procedures[] = {"list", "session", "restore_idle_limit"};
     static char name[40];
     const char *database = strrchr(t_url(), '/') + 1;
 

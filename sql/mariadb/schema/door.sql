@@ -93,7 +93,7 @@ END//
 -- between two statements is raised as an error of the enclosing CALL, and the handlers inside are
 -- not used. So each public procedure has a handler around its one CALL. p_status: 7, or 2 by
 -- max_statement_time. p_open: 1 if the transaction is the caller's; otherwise it ends here.
-CREATE OR REPLACE PROCEDURE rowlock_cut(IN p_status TINYINT, IN p_name VARBINARY(255),
+CREATE OR REPLACE PROCEDURE rowlock_raise_interrupt(IN p_status TINYINT, IN p_name VARBINARY(255),
                                         IN p_open TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -172,8 +172,8 @@ CREATE OR REPLACE PROCEDURE rowlock_begin_exclusive(IN name LONGTEXT CHARACTER S
     COMMENT 'Begins a transaction at READ COMMITTED and locks the name until it ends; waits.'
 BEGIN
     DECLARE v_open TINYINT DEFAULT 1;
-    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, v_open);
-    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_cut(2, name, v_open);
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_raise_interrupt(7, name, v_open);
+    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_raise_interrupt(2, name, v_open);
 
     IF NOT @@in_transaction THEN
         SET v_open = 0;
@@ -186,8 +186,8 @@ CREATE OR REPLACE PROCEDURE rowlock_begin_shared(IN name LONGTEXT CHARACTER SET 
     COMMENT 'Same as rowlock_begin_exclusive, but compatible with other shared locks.'
 BEGIN
     DECLARE v_open TINYINT DEFAULT 1;
-    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, v_open);
-    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_cut(2, name, v_open);
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_raise_interrupt(7, name, v_open);
+    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_raise_interrupt(2, name, v_open);
 
     IF NOT @@in_transaction THEN
         SET v_open = 0;
@@ -219,8 +219,8 @@ CREATE OR REPLACE PROCEDURE rowlock_exclusive(IN name LONGTEXT CHARACTER SET utf
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'Locks a name until the open transaction ends, which must be at READ COMMITTED; waits.'
 BEGIN
-    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, 1);
-    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_cut(2, name, 1);
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_raise_interrupt(7, name, 1);
+    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_raise_interrupt(2, name, 1);
 
     CALL rowlock_lock_name(name, 0);
 END//
@@ -229,8 +229,8 @@ CREATE OR REPLACE PROCEDURE rowlock_shared(IN name LONGTEXT CHARACTER SET utf8mb
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'Same as rowlock_exclusive, but compatible with other shared locks.'
 BEGIN
-    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, 1);
-    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_cut(2, name, 1);
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_raise_interrupt(7, name, 1);
+    DECLARE EXIT HANDLER FOR 1969 CALL rowlock_raise_interrupt(2, name, 1);
 
     CALL rowlock_lock_name(name, 1);
 END//
@@ -287,7 +287,7 @@ CREATE OR REPLACE PROCEDURE rowlock_try_exclusive(
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'Same as rowlock_exclusive, but waits at most wait_ms. got: 1 locked; 0 not; 2 not, but a row stays locked until the transaction ends.'
 BEGIN
-    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, 1);
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_raise_interrupt(7, name, 1);
     DECLARE EXIT HANDLER FOR 1969 SET got = 2;
 
     CALL rowlock_try_name(name, 0, wait_ms, got);
@@ -298,7 +298,7 @@ CREATE OR REPLACE PROCEDURE rowlock_try_shared(
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'Same as rowlock_shared, but waits at most wait_ms. got: 1 locked; 0 not; 2 not, but a row stays locked until the transaction ends.'
 BEGIN
-    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_cut(7, name, 1);
+    DECLARE EXIT HANDLER FOR 1317 CALL rowlock_raise_interrupt(7, name, 1);
     DECLARE EXIT HANDLER FOR 1969 SET got = 2;
 
     CALL rowlock_try_name(name, 1, wait_ms, got);
@@ -548,7 +548,7 @@ BEGIN
     IF NOT @@in_transaction THEN
         SET v_open = 0;
     END IF;
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     CALL rowlock_end(COALESCE(token, 0), v_rows);
     SET released = v_rows > 0;
 END//

@@ -166,7 +166,7 @@ BEGIN
 END//
 
 -- Describes the holder of the conflicting lease.
-CREATE OR REPLACE PROCEDURE rowlock_who(
+CREATE OR REPLACE PROCEDURE rowlock_describe_holder(
     IN p_name VARBINARY(255), OUT p_text VARCHAR(400) CHARACTER SET utf8mb4)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -409,7 +409,7 @@ BEGIN
         CALL rowlock_check_server();
     END IF;
     IF @rowlock_idle IS NOT NULL THEN
-        CALL rowlock_idle_back();
+        CALL rowlock_restore_idle_limit();
     END IF;
     CALL rowlock_seconds(p_wait_ms, 1, v_seconds);
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -443,7 +443,7 @@ BEGIN
                     IF p_status = 0 THEN
                         CALL rowlock_look(p_name, v_shared, v_all, v_live);
                         IF v_all > 0 THEN
-                            CALL rowlock_who(p_name, p_detail);
+                            CALL rowlock_describe_holder(p_name, p_detail);
                             SET p_status = IF(v_live > 0, 3, 4);
                         END IF;
                     END IF;
@@ -512,7 +512,7 @@ whole: BEGIN
     BEGIN
         SET p_status = IF(v_end IS NULL, 2, 3);
         IF v_end IS NOT NULL THEN
-            CALL rowlock_who(p_name, p_detail);
+            CALL rowlock_describe_holder(p_name, p_detail);
         END IF;
     END;
 
@@ -527,14 +527,14 @@ whole: BEGIN
         CALL rowlock_check_server();
     END IF;
     IF @rowlock_idle IS NOT NULL THEN
-        CALL rowlock_idle_back();
+        CALL rowlock_restore_idle_limit();
     END IF;
     CALL rowlock_may_try(p_wait_ms);
     CALL rowlock_seconds(p_wait_ms, NOT @@innodb_rollback_on_timeout, v_seconds);
     IF p_wait_ms = 0 THEN       -- check first: a row once locked stays locked until the end
         CALL rowlock_look_at_wants(p_wants, p_status, p_name);
         IF p_status = 3 OR (p_status = 4 AND NOT p_sweep) THEN
-            CALL rowlock_who(p_name, p_detail);
+            CALL rowlock_describe_holder(p_name, p_detail);
             LEAVE whole;
         END IF;
     END IF;
@@ -578,7 +578,7 @@ whole: BEGIN
     IF p_status = 0 THEN
         SET p_name = NULL, p_stays = 0;
     ELSE
-        CALL rowlock_who(p_name, p_detail);
+        CALL rowlock_describe_holder(p_name, p_detail);
     END IF;
 END//
 

@@ -49,7 +49,7 @@ END//
 
 -- Records the end of the previous run that has no lease any more. p_former is its token, 0: there
 -- is none; p_outcome: its result.
-CREATE OR REPLACE PROCEDURE rowlock_bury_run(IN p_former BIGINT, IN p_outcome VARCHAR(20))
+CREATE OR REPLACE PROCEDURE rowlock_end_lost_run(IN p_former BIGINT, IN p_outcome VARCHAR(20))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_now_ms BIGINT;
@@ -99,7 +99,7 @@ BEGIN
      WHERE name = p_name AND version = p_version AND p_instant <= v_now_ms;
     SET v_claimed = ROW_COUNT();
     IF v_claimed THEN
-        CALL rowlock_bury_run(p_former, p_outcome);
+        CALL rowlock_end_lost_run(p_former, p_outcome);
         CALL rowlock_clock(v_now_ms);
         INSERT INTO rowlock_run (token, job, node, pid, due, repeats, started, taken_until)
         VALUES (p_token, p_name, p_node, p_pid, p_instant, p_repeats, v_now_ms,
@@ -153,7 +153,7 @@ BEGIN
         RESIGNAL;
     END;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     START TRANSACTION READ WRITE;
     IF p_version = 0 THEN
         INSERT IGNORE INTO rowlock_job (name, version, schedule, due)
@@ -171,7 +171,7 @@ BEGIN
          WHERE name = p_name AND version = p_version AND v_ended;
         SET v_planned = ROW_COUNT();
         IF v_planned THEN
-            CALL rowlock_bury_run(p_former, p_outcome);
+            CALL rowlock_end_lost_run(p_former, p_outcome);
         END IF;
     END IF;
     COMMIT AND NO CHAIN NO RELEASE;
@@ -262,7 +262,7 @@ BEGIN
         RESIGNAL;
     END;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     START TRANSACTION READ WRITE;
     SELECT count(*), MAX(stop) INTO v_beats, v_stop FROM rowlock_heartbeat
      WHERE token = p_token FOR UPDATE;
@@ -296,7 +296,7 @@ BEGIN
         RESIGNAL;
     END;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     START TRANSACTION READ WRITE;
     SELECT running INTO v_running FROM rowlock_job WHERE name = p_name FOR UPDATE;
     SELECT count(*) INTO v_live FROM rowlock_heartbeat
@@ -320,7 +320,7 @@ CREATE OR REPLACE PROCEDURE rowlock_job_state(IN p_name VARBINARY(255))
 BEGIN
     DECLARE v_now_ms BIGINT;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     CALL rowlock_clock(v_now_ms);
     SELECT v_now_ms AS now_ms, COALESCE(j.version, 0) AS version, j.schedule,
            COALESCE(j.due, 0) AS due, COALESCE(j.last, 0) AS last, COALESCE(j.failed, 0) AS failed,
@@ -343,7 +343,7 @@ CREATE OR REPLACE PROCEDURE rowlock_list_jobs(IN p_name VARBINARY(255))
 BEGIN
     DECLARE v_now_ms BIGINT;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     CALL rowlock_clock(v_now_ms);
     SELECT j.name, j.schedule, v_now_ms AS now_ms, j.due AS next_ms,
            c.token, c.node, c.pid, c.due, c.repeats, c.started,
@@ -375,7 +375,7 @@ END//
 CREATE OR REPLACE PROCEDURE rowlock_list_runs(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     SELECT r.token, r.node, r.pid, r.due, r.repeats, r.started, r.finished,
            CASE WHEN r.outcome = 'running' AND b.token IS NULL THEN 'lost'
                 WHEN r.outcome = 'broken' AND b.token IS NOT NULL THEN 'running'

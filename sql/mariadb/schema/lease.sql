@@ -66,7 +66,7 @@ BEGIN
 END//
 
 -- Every procedure of a lease begins with this check.
-CREATE OR REPLACE PROCEDURE rowlock_alone()
+CREATE OR REPLACE PROCEDURE rowlock_require_no_transaction()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     IF @@in_transaction THEN
@@ -78,7 +78,7 @@ BEGIN
         CALL rowlock_check_server();
     END IF;
     IF @rowlock_idle IS NOT NULL THEN           -- a grant that waited has left a limit: see below
-        CALL rowlock_idle_back();
+        CALL rowlock_restore_idle_limit();
     END IF;
     CALL rowlock_real_time();
     SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -89,7 +89,7 @@ END//
 -- next rowlock procedure on the session restores it. Behind a pooler that could be another session,
 -- and the limit would stay with the next client: so it is set only where the session belongs to the
 -- client.
-CREATE OR REPLACE PROCEDURE rowlock_idle_limit()
+CREATE OR REPLACE PROCEDURE rowlock_set_idle_limit()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     IF @rowlock_idle IS NULL AND @@idle_write_transaction_timeout NOT BETWEEN 1 AND 2 THEN
@@ -98,7 +98,7 @@ BEGIN
     END IF;
 END//
 
-CREATE OR REPLACE PROCEDURE rowlock_idle_back()
+CREATE OR REPLACE PROCEDURE rowlock_restore_idle_limit()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
     SET SESSION idle_write_transaction_timeout = @rowlock_idle;
@@ -136,7 +136,7 @@ END//
 -- Checks conflicts of one want. p_live, p_expired: a conflicting token, 0: none; of the live ones
 -- the first to expire. p_limit_text: another limit in force, of a lease or of ticket p_clash. With
 -- p_ticket 0 every ticket counts, otherwise those ahead of it.
-CREATE OR REPLACE PROCEDURE rowlock_survey_want(
+CREATE OR REPLACE PROCEDURE rowlock_find_conflict(
     IN p_name VARBINARY(255), IN p_mode CHAR(1) CHARACTER SET ascii, IN p_limit INT,
     IN p_count INT, IN p_ticket BIGINT,
     OUT p_live BIGINT, OUT p_expires DATETIME(6), OUT p_expired BIGINT,
@@ -195,7 +195,7 @@ END//
 
 -- The same over all wants: the live lease that expires first, or any expired one if none is live.
 -- p_name: the name of that lease or of that limit.
-CREATE OR REPLACE PROCEDURE rowlock_survey(
+CREATE OR REPLACE PROCEDURE rowlock_find_conflicts(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT,
     OUT p_live BIGINT, OUT p_expires DATETIME(6), OUT p_expired BIGINT, OUT p_clash BIGINT,
     OUT p_name VARBINARY(255), OUT p_detail VARCHAR(400) CHARACTER SET utf8mb4)
@@ -210,7 +210,7 @@ BEGIN
     SET p_live = 0, p_expires = NULL, p_expired = 0, p_clash = 0, p_name = NULL, p_detail = NULL;
     WHILE p_wants <> '' AND p_detail IS NULL DO
         CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
-        CALL rowlock_survey_want(v_name, v_mode, v_limit, v_count, p_ticket,
+        CALL rowlock_find_conflict(v_name, v_mode, v_limit, v_count, p_ticket,
                                  v_live, v_expires, v_expired, v_other, p_clash);
         IF v_other IS NOT NULL THEN
             SET p_name = v_name;
@@ -339,7 +339,7 @@ END//
 
 -- Decides on a grant, under the name locks: 0 grant it, or it was granted already (p_token <> 0);
 -- 3, 11, 12, 13 as in the answer; 4 a lease must be swept, 14 ticket p_number may be dead.
-CREATE OR REPLACE PROCEDURE rowlock_judge(
+CREATE OR REPLACE PROCEDURE rowlock_decide_grant(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_ticket BIGINT,
     OUT p_status TINYINT, OUT p_name VARBINARY(255), OUT p_token BIGINT, OUT p_number BIGINT,
@@ -369,7 +369,8 @@ whole: BEGIN
             LEAVE whole;
         END IF;
     END IF;
-    CALL rowlock_survey(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, p_name, p_detail);
+    CALL rowlock_find_conflicts(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, p_name,
+                                p_detail);
     IF p_detail IS NOT NULL THEN
         SET p_status = 13, p_number = v_clash;
         LEAVE whole;
@@ -427,7 +428,7 @@ BEGIN
 END//
 
 -- Makes one attempt in one transaction. p_status NULL: a deadlock, 5: a row is missing, otherwise
--- as rowlock_judge returns. After 0 the transaction is open.
+-- as rowlock_decide_grant returns. After 0 the transaction is open.
 CREATE OR REPLACE PROCEDURE rowlock_grant_once(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_owner VARBINARY(255), IN p_ttl_ms BIGINT,
     IN p_try TINYINT, IN p_end DATETIME(6), IN p_ticket BIGINT, IN p_session BIGINT,
@@ -462,10 +463,10 @@ BEGIN
     START TRANSACTION READ WRITE;
     CALL rowlock_name_lock_all(p_wants, p_try, p_end, p_status, p_name, p_detail);
     IF p_status = 0 THEN
-        CALL rowlock_judge(p_wants, p_owner, p_ttl_ms, p_ticket,
+        CALL rowlock_decide_grant(p_wants, p_owner, p_ttl_ms, p_ticket,
                            p_status, p_name, p_token, p_number, p_detail);
     ELSEIF p_status = 1 THEN                    -- busy; look for a more precise reason
-        CALL rowlock_judge_busy(p_wants, p_ticket, p_status, p_name, p_number);
+        CALL rowlock_explain_busy(p_wants, p_ticket, p_status, p_name, p_number);
     END IF;
     IF p_status = 0 AND p_token = 0 THEN
         CALL rowlock_insert_lease(p_wants, p_owner, p_ttl_ms, p_ticket, p_session,
@@ -477,7 +478,7 @@ BEGIN
 END//
 
 -- Finds the reason why the name lock was not free: a live lease, a queue, or a transaction.
-CREATE OR REPLACE PROCEDURE rowlock_judge_busy(
+CREATE OR REPLACE PROCEDURE rowlock_explain_busy(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT,
     INOUT p_status TINYINT, INOUT p_name VARBINARY(255), OUT p_number BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
@@ -487,7 +488,8 @@ BEGIN
     DECLARE v_name VARBINARY(255);
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
 
-    CALL rowlock_survey(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, v_name, v_detail);
+    CALL rowlock_find_conflicts(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, v_name,
+                                v_detail);
     SET p_number = v_live;
     IF v_live <> 0 THEN
         SET p_status = 3, p_name = v_name;
@@ -508,7 +510,7 @@ BEGIN
     DECLARE v_swept BIGINT DEFAULT 0;
     DECLARE v_end DATETIME(6);
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     IF p_wait_ms > 0 THEN
         SET v_end = utc_timestamp(6) + INTERVAL LEAST(p_wait_ms, 31536000000) * 1000 MICROSECOND;
     END IF;
@@ -526,7 +528,7 @@ BEGIN
             SET v_swept = p_number;
             CALL rowlock_sweep_leases(p_wants);
         ELSEIF p_status = 11 OR (p_status = 13 AND p_number <> 0) THEN
-            CALL rowlock_bury(p_wants, p_ticket, p_number, v_gone);
+            CALL rowlock_remove_dead(p_wants, p_ticket, p_number, v_gone);
             IF NOT v_gone THEN
                 LEAVE again;
             END IF;
@@ -540,7 +542,7 @@ BEGIN
             DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket));
         END IF;
     ELSEIF p_status = 0 AND p_session = CONNECTION_ID() THEN
-        CALL rowlock_idle_limit();
+        CALL rowlock_set_idle_limit();
     END IF;
     SET p_status = IF(p_status = 4, 3, p_status), p_name = IF(p_status = 0, NULL, p_name);
 END//
@@ -594,7 +596,7 @@ BEGIN
     DECLARE v_stop TINYINT DEFAULT 0;
     DECLARE v_all, v_own INT;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     renewal: BEGIN
         DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_stop = -1;
         DECLARE EXIT HANDLER FOR SQLEXCEPTION
@@ -684,7 +686,7 @@ BEGIN
 
     IF @@in_transaction OR @@read_only OR @@wsrep_on OR @rowlock_idle IS NOT NULL
        OR @@tx_isolation <> 'READ-COMMITTED' THEN
-        CALL rowlock_alone();
+        CALL rowlock_require_no_transaction();
     END IF;
     release_it: BEGIN
         DECLARE EXIT HANDLER FOR 1213 ROLLBACK AND NO CHAIN NO RELEASE;
@@ -726,7 +728,7 @@ BEGIN
     DECLARE v_owner VARBINARY(255);
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     SELECT b.stop, TIMESTAMPDIFF(MICROSECOND, utc_timestamp(6), b.expires) DIV 1000, l.mode, l.owner
       INTO v_stop, v_left_ms, v_mode, v_owner
       FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
@@ -754,7 +756,7 @@ BEGIN
          WHERE l.name = p_name AND (p_token = 0 OR l.token = p_token) ORDER BY l.token;
     DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_end = 1;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     OPEN c_tokens;
     COMMIT AND NO CHAIN NO RELEASE;             -- the cursor has read all it needs
     tokens: LOOP
@@ -807,7 +809,7 @@ BEGIN
         CALL rowlock_check_server();
     END IF;
     IF @rowlock_idle IS NOT NULL THEN
-        CALL rowlock_idle_back();
+        CALL rowlock_restore_idle_limit();
     END IF;
     UPDATE rowlock_heartbeat SET stop = stop WHERE FALSE;     -- 1792 in a read-only transaction
     SET p_seconds = IF(p_seconds < 0, @@innodb_lock_wait_timeout, p_seconds);

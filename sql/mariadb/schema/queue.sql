@@ -17,7 +17,7 @@ DELIMITER //
 
 -- Deletes one ticket if its owner is dead: alive_until has passed, or it is NULL and the session
 -- lock is free.
-CREATE OR REPLACE PROCEDURE rowlock_bury_ticket(IN p_ticket BIGINT, OUT p_gone TINYINT)
+CREATE OR REPLACE PROCEDURE rowlock_remove_dead_ticket(IN p_ticket BIGINT, OUT p_gone TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_rows, v_stamped, v_over INT DEFAULT 0;
@@ -48,7 +48,7 @@ END//
 
 -- Deletes the dead tickets at the head of the queue ahead of p_ticket (0: all), up to the first
 -- live one. p_suspect is an additional ticket to check, 0: none. p_gone: whether any was dead.
-CREATE OR REPLACE PROCEDURE rowlock_bury(
+CREATE OR REPLACE PROCEDURE rowlock_remove_dead(
     IN p_wants LONGTEXT CHARACTER SET ascii, IN p_ticket BIGINT, IN p_suspect BIGINT,
     OUT p_gone TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
@@ -59,7 +59,7 @@ BEGIN
 
     SET p_gone = 0;
     IF p_suspect <> 0 THEN
-        CALL rowlock_bury_ticket(p_suspect, p_gone);
+        CALL rowlock_remove_dead_ticket(p_suspect, p_gone);
     END IF;
     heads: LOOP
         CALL rowlock_queue(p_wants, p_ticket, v_before, v_last, v_first);
@@ -67,7 +67,7 @@ BEGIN
         IF v_before = 0 THEN
             LEAVE heads;
         END IF;
-        CALL rowlock_bury_ticket(v_first, v_gone);
+        CALL rowlock_remove_dead_ticket(v_first, v_gone);
         IF NOT v_gone THEN
             LEAVE heads;
         END IF;
@@ -93,7 +93,7 @@ BEGIN
         IF v_end THEN
             LEAVE tickets;
         END IF;
-        CALL rowlock_bury_ticket(v_ticket, v_gone);
+        CALL rowlock_remove_dead_ticket(v_ticket, v_gone);
         SET p_removed = p_removed + IF(v_gone, v_rows, 0);
     END LOOP;
     CLOSE c_tickets;
@@ -180,14 +180,15 @@ BEGIN
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
     DECLARE v_gone TINYINT DEFAULT 0;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     CALL rowlock_leave_queue(0, p_owner);
     REPEAT
-        CALL rowlock_survey(p_wants, 0, v_live, v_expires, v_expired, v_clash, v_name, v_detail);
+        CALL rowlock_find_conflicts(p_wants, 0, v_live, v_expires, v_expired, v_clash, v_name,
+                                    v_detail);
         COMMIT AND NO CHAIN NO RELEASE;
         SET v_gone = 0;
         IF v_detail IS NOT NULL AND v_clash <> 0 THEN
-            CALL rowlock_bury_ticket(v_clash, v_gone);
+            CALL rowlock_remove_dead_ticket(v_clash, v_gone);
         END IF;
     UNTIL NOT v_gone END REPEAT;
     IF v_detail IS NOT NULL THEN
@@ -215,7 +216,7 @@ BEGIN
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
     DECLARE v_status TINYINT DEFAULT 0;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     SET v_locked = p_session = CONNECTION_ID() AND COALESCE(
         IS_USED_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_ticket)) = CONNECTION_ID(), 0);
     IF NOT v_locked THEN
@@ -246,17 +247,18 @@ BEGIN
             LEAVE looks;
         END IF;
         SELECT count(*) INTO v_mine FROM rowlock_waiter WHERE ticket = p_ticket;
-        CALL rowlock_survey(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, v_name,
+        CALL rowlock_find_conflicts(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash,
+                                    v_name,
                             v_detail);
         CALL rowlock_queue(p_wants, p_ticket, v_before, v_last, v_first);
         COMMIT AND NO CHAIN NO RELEASE;
         SET v_gone = 0;
         IF v_detail IS NOT NULL AND v_clash <> 0 THEN
-            CALL rowlock_bury_ticket(v_clash, v_gone);
+            CALL rowlock_remove_dead_ticket(v_clash, v_gone);
         ELSEIF v_before > 0 THEN
-            CALL rowlock_bury_ticket(v_first, v_gone);
+            CALL rowlock_remove_dead_ticket(v_first, v_gone);
             IF NOT v_gone AND v_last <> v_first THEN
-                CALL rowlock_bury_ticket(v_last, v_gone);
+                CALL rowlock_remove_dead_ticket(v_last, v_gone);
             END IF;
         END IF;
         IF NOT v_gone THEN
@@ -289,7 +291,7 @@ BEGIN
     DECLARE v_roll_call INT DEFAULT 0;
     DECLARE v_seconds DOUBLE DEFAULT IF(p_limit_ms < 0, 30, p_limit_ms / 1000);
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     SET v_mine = COALESCE(IS_USED_LOCK(v_lock) = CONNECTION_ID(), 0);
     BEGIN
         DECLARE EXIT HANDLER FOR 1213           -- a cycle of sessions: the rows will resolve it
@@ -315,7 +317,7 @@ BEGIN
         END LOOP;
     END;
     IF v_came AND p_kind = 0 AND NOT v_mine THEN
-        CALL rowlock_bury_ticket(p_number, v_gone);
+        CALL rowlock_remove_dead_ticket(p_number, v_gone);
     END IF;
     SELECT COALESCE(v_came, 0) AS number;
 END//
@@ -323,7 +325,7 @@ END//
 CREATE OR REPLACE PROCEDURE rowlock_withdraw(IN p_ticket BIGINT, IN p_owner VARBINARY(255))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     CALL rowlock_leave_queue(p_ticket, p_owner);
 END//
 
@@ -431,7 +433,7 @@ BEGIN
     DECLARE v_detail VARCHAR(400) CHARACTER SET utf8mb4;
     DECLARE v_status TINYINT;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     BEGIN
         DECLARE EXIT HANDLER FOR 1205, 1969, 1213
         BEGIN
@@ -449,7 +451,8 @@ BEGIN
                                    utc_timestamp(6) + INTERVAL p_limit_ms * 1000 MICROSECOND,
                                  v_status, v_name, v_detail);
         IF v_status = 0 THEN
-            CALL rowlock_survey(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash, v_name,
+            CALL rowlock_find_conflicts(p_wants, p_ticket, v_live, v_expires, v_expired, v_clash,
+                                        v_name,
                                 v_detail);
         END IF;
         IF v_live = 0 AND v_detail IS NULL THEN
@@ -477,7 +480,7 @@ BEGIN
     DECLARE v_lock VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONCAT('rowlock:', MD5(DATABASE()), ':', p_number);
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     IF p_session = CONNECTION_ID() AND IS_FREE_LOCK(v_lock) THEN
         DO GET_LOCK(v_lock, 0);
     END IF;
@@ -487,7 +490,7 @@ CREATE OR REPLACE PROCEDURE rowlock_session_unlock(IN p_kind TINYINT, IN p_numbe
                                                    IN p_session BIGINT)
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', p_number));
 END//
 
@@ -500,7 +503,7 @@ BEGIN
     DECLARE v_last BIGINT;
     DECLARE v_rows INT;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     SELECT LASTVAL(rowlock_token) INTO v_last;      -- NULL: it has drawn none
     IF IS_USED_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':', v_last)) = CONNECTION_ID() THEN
         SELECT (SELECT count(*) FROM rowlock_lease WHERE token = v_last)
@@ -574,7 +577,7 @@ BEGIN
          ORDER BY state, name, ticket, token;
 
     IF @rowlock_idle IS NOT NULL THEN
-        CALL rowlock_idle_back();
+        CALL rowlock_restore_idle_limit();
     END IF;
     IF p_name IS NULL THEN
         SELECT h.* FROM (

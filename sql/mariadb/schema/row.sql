@@ -189,7 +189,7 @@ BEGIN
                     IF p_wait_ms = 0 THEN
                         COMMIT AND NO CHAIN NO RELEASE;
                     ELSEIF p_session = CONNECTION_ID() THEN
-                        CALL rowlock_idle_limit();
+                        CALL rowlock_set_idle_limit();
                     END IF;
                     SET v_status = 0;
                 END IF;

@@ -66,7 +66,7 @@ BEGIN
         RESIGNAL;
     END;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     CALL rowlock_subject_judge(p_name, p_max_age_ms, v_stale, v_age_ms);
     IF v_stale IS NULL THEN
         INSERT IGNORE INTO rowlock_subject (name) VALUES (p_name);
@@ -154,7 +154,7 @@ BEGIN
         RESIGNAL;
     END;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     CALL rowlock_clock(v_now_ms);
     START TRANSACTION READ WRITE;
     SELECT 2 INTO v_rows FROM rowlock_subject
@@ -194,7 +194,7 @@ BEGIN
         RESIGNAL;
     END;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     START TRANSACTION READ WRITE;
     SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
     SELECT count(*) INTO v_rows FROM rowlock_lease WHERE token = p_token FOR UPDATE;
@@ -233,7 +233,7 @@ BEGIN
         RESIGNAL;
     END;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     CALL rowlock_clock(v_now_ms);
     SELECT GREATEST(v_now_ms, COALESCE(began, 0)) INTO v_began FROM rowlock_subject
      WHERE name = p_name;
@@ -252,7 +252,7 @@ CREATE OR REPLACE PROCEDURE rowlock_subject_list(IN p_name VARBINARY(255))
 BEGIN
     DECLARE v_now_ms BIGINT;
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     CALL rowlock_clock(v_now_ms);
     SELECT s.name, s.description, IF(s.died, 'ERROR', s.status) AS status, s.began, s.ended,
            IF(s.counts, s.updated, NULL) AS updated,

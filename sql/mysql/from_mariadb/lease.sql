@@ -27,9 +27,9 @@ END//
 
 -- Without a timeout for an idle transaction, a client that freezes before the COMMIT of a grant
 -- that waited keeps the name lock until its session ends.
-DROP PROCEDURE IF EXISTS rowlock_idle_limit//
+DROP PROCEDURE IF EXISTS rowlock_set_idle_limit//
 
-DROP PROCEDURE IF EXISTS rowlock_idle_back//
+DROP PROCEDURE IF EXISTS rowlock_restore_idle_limit//
 
 -- The fence: a session that ends the lease must DELETE this row, and waits. It runs in the caller's
 -- transaction. p_seconds as in rowlock_name_lock. p_status: 0, 2, 7, 8 lost, 10 a read-only

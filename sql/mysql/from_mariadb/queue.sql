@@ -3,8 +3,8 @@
 
 -- Deletes one ticket if its owner is dead: alive_until has passed, or it is NULL and the session
 -- lock is free.
-DROP PROCEDURE IF EXISTS rowlock_bury_ticket//
-CREATE PROCEDURE rowlock_bury_ticket(IN p_ticket BIGINT, OUT p_gone TINYINT)
+DROP PROCEDURE IF EXISTS rowlock_remove_dead_ticket//
+CREATE PROCEDURE rowlock_remove_dead_ticket(IN p_ticket BIGINT, OUT p_gone TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_rows, v_stamped, v_over INT DEFAULT 0;
@@ -53,7 +53,7 @@ BEGIN
     DECLARE v_roll_call INT DEFAULT 0;
     DECLARE v_seconds INT DEFAULT IF(p_limit_ms < 0, 30, CEILING(p_limit_ms / 1000));
 
-    CALL rowlock_alone();
+    CALL rowlock_require_no_transaction();
     SET v_mine = COALESCE(IS_USED_LOCK(v_lock) = CONNECTION_ID(), 0);
     BEGIN
         DECLARE EXIT HANDLER FOR 1213, 3058     -- a cycle of sessions: the rows will resolve it
@@ -79,7 +79,7 @@ BEGIN
         END LOOP;
     END;
     IF v_came AND p_kind = 0 AND NOT v_mine THEN
-        CALL rowlock_bury_ticket(p_number, v_gone);
+        CALL rowlock_remove_dead_ticket(p_number, v_gone);
     END IF;
     SELECT COALESCE(v_came, 0) AS number;
 END//

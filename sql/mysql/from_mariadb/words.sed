@@ -29,8 +29,8 @@ s/^(GRANT EXECUTE ON|DROP) PROCEDURE (IF EXISTS )?rowlock_check_server( TO appli
 
 # It has no timeout for an idle transaction, no Galera, no max_statement_time.
 /^ *IF @rowlock_idle IS NOT NULL THEN/,/END IF;$/d
-/^ *ELSEIF .* p_session = CONNECTION_ID\(\) THEN$/,/CALL rowlock_idle_limit\(\);$/d
-/^GRANT EXECUTE ON PROCEDURE rowlock_idle_/d
+/^ *ELSEIF .* p_session = CONNECTION_ID\(\) THEN$/,/CALL rowlock_set_idle_limit\(\);$/d
+/^GRANT EXECUTE ON PROCEDURE rowlock_(restore|set)_idle_limit/d
 s/ OR @rowlock_idle IS NOT NULL//
 s/ OR @@wsrep_on//
 s/1205, 1969/1205/

@@ -294,7 +294,7 @@ END $$;
 CREATE FUNCTION rowlock.begin_one(name text, wait_ms bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    RETURN rowlock.begin_rare(name, wait_ms);
+    RETURN rowlock.begin_name(name, wait_ms);
 END $$;
 
 -- Prepares a name in a transaction of its own; this technique needs no preparation.

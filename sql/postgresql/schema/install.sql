@@ -427,7 +427,7 @@ BEGIN
 END $$;
 
 -- The same for one name, where the fast path (rowlock.begin_one) does not apply.
-CREATE FUNCTION rowlock.begin_rare(name text, wait_ms bigint)
+CREATE FUNCTION rowlock.begin_name(name text, wait_ms bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     answer record;

@@ -42,10 +42,10 @@ $$;
 
 -- Records the end of the previous run that has no lease any more. `former` is its token, 0: there
 -- is none; `outcome`: its result.
-CREATE FUNCTION rowlock.bury_run(former bigint, outcome text) RETURNS void
+CREATE FUNCTION rowlock.end_lost_run(former bigint, outcome text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    UPDATE rowlock.run r SET outcome = bury_run.outcome, finished = rowlock.now_ms()
+    UPDATE rowlock.run r SET outcome = end_lost_run.outcome, finished = rowlock.now_ms()
      WHERE r.token = former AND r.outcome IN ('running', 'broken');
 END $$;
 
@@ -74,7 +74,7 @@ BEGIN
         RETURN (SELECT count(*) FROM rowlock.job j
                  WHERE j.name = claim_job.name AND j.running = claim_job.token);
     END IF;
-    PERFORM rowlock.bury_run(former, outcome);
+    PERFORM rowlock.end_lost_run(former, outcome);
     now_ms := rowlock.now_ms();
     INSERT INTO rowlock.run (token, job, node, pid, due, repeats, started, taken_until)
     VALUES (claim_job.token, claim_job.name, claim_job.node, claim_job.pid, claim_job.instant,
@@ -127,7 +127,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    PERFORM rowlock.bury_run(former, outcome);
+    PERFORM rowlock.end_lost_run(former, outcome);
     RETURN 1;
 END $$;
 

@@ -60,7 +60,7 @@ RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF NOT pg_catalog.pg_try_advisory_xact_lock(
                pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) THEN
-        RETURN rowlock.begin_rare(name, wait_ms);
+        RETURN rowlock.begin_name(name, wait_ms);
     END IF;
     PERFORM FROM rowlock.lease l WHERE l.name = begin_one.name;
     IF FOUND THEN

@@ -306,7 +306,7 @@ BEGIN
         status := 0;
     END IF;
     IF locked = 1 AND status <> 0 THEN
-        PERFORM rowlock.rehearse();
+        PERFORM rowlock.warm_up();
     END IF;
 END $$;
 

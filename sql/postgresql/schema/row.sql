@@ -65,7 +65,7 @@ RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM FROM rowlock.name r WHERE r.name = begin_one.name FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN rowlock.begin_rare(name, -1);
+        RETURN rowlock.begin_name(name, -1);
     END IF;
     PERFORM rowlock.show_holder(name);
     PERFORM FROM rowlock.lease l WHERE l.name = begin_one.name;
@@ -81,7 +81,7 @@ RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM FROM rowlock.name r WHERE r.name = begin_one.name FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
-        RETURN rowlock.begin_rare(name, wait_ms);
+        RETURN rowlock.begin_name(name, wait_ms);
     END IF;
     PERFORM rowlock.show_holder(name);
     PERFORM FROM rowlock.lease l WHERE l.name = begin_one.name;

@@ -6,7 +6,8 @@
 -- Grants the lease of a free name to the ticket that is first, under the name lock; NULL if that
 -- does not apply. As grant_any, in as few statements as possible: the check and the number are one
 -- statement, which starts after the name lock was taken.
-CREATE FUNCTION rowlock.seize(name text, owner text, ttl_ms bigint, ticket bigint, session bigint,
+CREATE FUNCTION rowlock.grant_first(name text, owner text, ttl_ms bigint, ticket bigint,
+                                    session bigint,
                               host text, pid bigint, command text, note text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -16,21 +17,24 @@ BEGIN
       FROM (SELECT pg_catalog.nextval('rowlock.number') AS number, o.floor FROM rowlock.lift o
              WHERE o.lifted_for = o.origin
                AND EXISTS (SELECT FROM rowlock.waiter w
-                           WHERE w.name = seize.name COLLATE "C" AND w.ticket = seize.ticket)
-               AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = seize.name COLLATE "C")
+                           WHERE w.name = grant_first.name COLLATE "C"
+                             AND w.ticket = grant_first.ticket)
+               AND NOT EXISTS (SELECT FROM rowlock.lease l
+                               WHERE l.name = grant_first.name COLLATE "C")
                AND NOT EXISTS (SELECT FROM rowlock.waiter w
-                                WHERE w.name = seize.name COLLATE "C"
-                                  AND w.ticket < seize.ticket)) n
+                                WHERE w.name = grant_first.name COLLATE "C"
+                                  AND w.ticket < grant_first.ticket)) n
      WHERE n.number > n.floor;
     INSERT INTO rowlock.heartbeat (token, expires)
     SELECT drawn, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms'
      WHERE drawn IS NOT NULL;
     INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
-    SELECT drawn, seize.name, 'exclusive', seize.owner, seize.host, seize.pid, seize.command,
-           seize.note
+    SELECT drawn, grant_first.name, 'exclusive', grant_first.owner, grant_first.host,
+           grant_first.pid, grant_first.command, grant_first.note
      WHERE drawn IS NOT NULL;
     DELETE FROM rowlock.waiter w
-     WHERE w.name = seize.name COLLATE "C" AND w.ticket = seize.ticket AND drawn IS NOT NULL;
+     WHERE w.name = grant_first.name COLLATE "C" AND w.ticket = grant_first.ticket
+       AND drawn IS NOT NULL;
     IF rowlock.is_own(session) AND drawn IS NOT NULL THEN
         PERFORM rowlock.session_lock(drawn), rowlock.session_unlock(ticket);
     END IF;
@@ -38,7 +42,7 @@ BEGIN
 END $$;
 
 -- Returns the rest of a wait until then: 1 to 1000 ms.
-CREATE FUNCTION rowlock.rest(until timestamptz) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.time_left(until timestamptz) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN greatest(1, least(1000,
                              (extract(epoch FROM until - pg_catalog.clock_timestamp())::numeric
@@ -82,15 +86,16 @@ BEGIN
           INTO number, left_ms FROM rowlock.lease l LEFT JOIN rowlock.heartbeat b
               ON b.token = l.token
          WHERE l.name = one COLLATE "C" ORDER BY b.expires LIMIT 1;
-        IF FOUND AND rowlock.await(1, number, least(left_ms, rowlock.rest(until)), ticket) = 0 THEN
+        IF FOUND AND rowlock.await(1, number, least(left_ms, rowlock.time_left(until)), ticket) = 0
+            THEN
             RETURN;
         END IF;
     END IF;
     status := CASE WHEN rowlock.try_name_lock(one, false) = 0 THEN 0
                    ELSE (SELECT t.status
-                         FROM rowlock.wait_all(wants, owner, rowlock.rest(until)) t) END;
+                         FROM rowlock.wait_all(wants, owner, rowlock.time_left(until)) t) END;
     IF status = 0 THEN
-        token := rowlock.seize(one, owner, ttl_ms, ticket, session, host, pid, command, note);
+        token := rowlock.grant_first(one, owner, ttl_ms, ticket, session, host, pid, command, note);
         status := CASE WHEN token IS NULL THEN 3 ELSE 0 END;
     ELSE
         status := 1;
@@ -100,11 +105,11 @@ END $$;
 -- Runs the statements of a turn once in this session without effect, so that they are planned
 -- before they are needed between two leases. No name is '', and no number is 0. It forces a generic
 -- plan, as turn does: otherwise the server makes five custom plans first.
-CREATE FUNCTION rowlock.rehearse() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION rowlock.warm_up() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.current_setting('rowlock.rehearsed', true) IS DISTINCT FROM '1' THEN
         PERFORM pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true);
-        PERFORM rowlock.make_durable(), rowlock.seize('', '', 0, 0, 0, '', 0, '', ''),
+        PERFORM rowlock.make_durable(), rowlock.grant_first('', '', 0, 0, 0, '', 0, '', ''),
                 rowlock.await(1, 0, 0, 0), rowlock.release_lease(0, '', ''),
                 pg_catalog.set_config('rowlock.rehearsed', '1', false);
     END IF;

@@ -258,7 +258,8 @@ BEGIN
 END $$;
 
 -- Does nothing, since there is no session lock to wait for; place and grant do the work.
-CREATE FUNCTION rowlock.seize(name text, owner text, ttl_ms bigint, ticket bigint, session bigint,
+CREATE FUNCTION rowlock.grant_first(name text, owner text, ttl_ms bigint, ticket bigint,
+                                    session bigint,
                               host text, pid bigint, command text, note text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -343,13 +344,13 @@ END $$;
 CREATE FUNCTION rowlock.begin_one(name text)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    RETURN rowlock.begin_rare(name, -1);
+    RETURN rowlock.begin_name(name, -1);
 END $$;
 
 CREATE FUNCTION rowlock.begin_one(name text, wait_ms bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    RETURN rowlock.begin_rare(name, wait_ms);
+    RETURN rowlock.begin_name(name, wait_ms);
 END $$;
 
 -- Deletes the rows of unheld names.
