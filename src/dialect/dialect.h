@@ -85,12 +85,10 @@
     XX(NEXT_NUMBER, "next_number") /* -> the next token or ticket */                              \
     XX(OWN_LEASE, "own_lease")     /* name, owner -> the token of a lease of this owner */        \
     XX(CONFLICT, "conflict") /* name, mode, limit, count, owner, ticket -> plain.c, look_row */   \
-    /* token, name, mode, limit, count, owner, host, pid, ...: rows */                            \
-    XX(INSERT_LEASE, "insert_lease")                                                              \
+    XX(INSERT_LEASE, "insert_lease") /* token, name, mode, limit, count, owner, ...: rows */      \
     XX(INSERT_HEARTBEAT, "insert_heartbeat") /* token, ttl_ms */                                  \
-    /* ticket, name, mode, ... as insert_lease, good_ms: a row of the queue */                    \
-    XX(INSERT_WAITER, "insert_waiter")                                                            \
-    XX(STAY_ALIVE, "stay_alive") /* ticket, good_ms: the writing part of place */
+    XX(INSERT_WAITER, "insert_waiter")       /* ticket, name, mode, ..., good_ms: a row */        \
+    XX(STAY_ALIVE, "stay_alive")             /* ticket, good_ms: the writing part of place */
 
 /*
  * The protocol between the statements and the library.
@@ -149,12 +147,12 @@
  *               free. QUEUED: it was free, but ticket `number` is before ours, dead if it is the
  *               awaited one. LEASED, BUSY: it was free, and place reports the conflict. If absent,
  *               await, place and grant do its work.
- * overtake      wants, ticket, called, limit_ms -> number. Takes the name lock; 0 if that takes
- *               longer than limit_ms, or a live lease conflicts. called 0: a roll call. Marks each
+ * overtake      wants, ticket, roll_call, limit_ms -> number. Takes the name lock; 0 if that takes
+ *               longer than limit_ms, or a live lease conflicts. roll_call 0: a new one. Marks each
  *               unmarked ticket before ours with the call's number, which is the result. Otherwise
  *               removes the tickets that still have the mark of that call or of an earlier one,
  *               except those that the name lock of another name may keep from answering; the result
- *               is `called`.
+ *               is `roll_call`.
  * withdraw      ticket, owner: removes its rows, or all of the owner's; commits
  * batch         ended, wants, session, host -> gone, granted: several releases and grants that need
  *               no wait, in one transaction, on disk; may be absent. `ended`:
