@@ -11,5 +11,5 @@ DELETE FROM rowlock_waiter
                     FROM rowlock_waiter AS me
                     JOIN rowlock_waiter AS waiter ON waiter.name = me.name
                    WHERE me.ticket = ?1 AND waiter.ticket < ?1
-                     AND waiter.alive_until
-                         <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER));
+                     AND waiter.alive_until <=
+                         CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER));

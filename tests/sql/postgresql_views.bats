@@ -179,5 +179,5 @@ teardown() {
     [ "$(sql "SELECT count(*) FROM pg_proc p WHERE p.pronamespace = 'rowlock'::regnamespace
                AND obj_description(p.oid, 'pg_proc') IS NULL")" = 0 ]
     [ "$(sql "SELECT obj_description('rowlock.lift_numbers()'::regprocedure, 'pg_proc')")" = \
-        "internal: only rowlock's own functions and library call it" ]
+        "internal: called only by rowlock's own functions and library" ]
 }
