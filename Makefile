@@ -2,14 +2,16 @@
 # rowlock: one GNU Makefile.
 #
 #   make                     build/rowlock, build/librowlock.a, build/librowlock.so
-#   make demo, make check    install what is missing, build, then demonstrate or test
+#   make demo, make check    install missing packages, build, then demonstrate or test
 #   make check-full, smoke   all tests; a few on SQLite alone, without root, network or servers
 #   make examples            build/examples/*
-#   make bench               side by side with etcd, ZooKeeper, Redis...; bench-parts, bench-publish (never part of check)
-#   make style               formatting, width, words, rooms; tools/check-words PATH... checks one place
+#   make bench               compares with etcd, ZooKeeper, Redis...; bench-parts, bench-publish
+#                            (never part of check)
+#   make style               formatting, width, words, rooms; tools/check-words PATH... checks one
+#                            place
 #   make install             DESTDIR, PREFIX
 #
-#   DRIVERS="sqlite"         only these drivers (default: all whose client library is here)
+#   DRIVERS="sqlite"         only these drivers (default: all whose client library is installed)
 #   SANITIZE=address,undefined   or thread; builds into a folder of its own
 #   CC=clang  WERROR=1
 
@@ -50,7 +52,7 @@ BASE_FLAGS := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -I$(BUILD)/gen -pthread \
 LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden $(DRIVER_CFLAGS)
 LIBS := -ldl -pthread
 
-# A driver's files are its own name and what begins with it.
+# A driver's files are those whose names begin with its name.
 DRIVER_FILES := $(foreach d,$(ALL_DRIVERS),$(wildcard src/driver/$(d)*.c))
 DRIVERS_IN   := $(foreach d,$(DRIVERS),$(wildcard src/driver/$(d)*.c))
 LIB_SOURCES  := $(wildcard src/util/*.c src/schedule/*.c src/dialect/*.c src/session/*.c src/lock/*.c src/counter/*.c \
@@ -73,7 +75,7 @@ summary:
 	  $(filter-out $(DRIVERS),$(ALL_DRIVERS)),; left out: $(foreach d,$(filter-out $(DRIVERS),$(ALL_DRIVERS)),$(d) ($(if \
 	  $(filter $(d),$(FOUND)),not asked for,no $(package_$(d)) for pkg-config))))"
 
-# Objects of another compiler, other flags or other drivers are not ours.
+# Objects of another compiler, other flags or other drivers must be rebuilt.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS))' | cmp -s - $@ || \

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# The two commands of a fresh machine, and the test programs. Included by the Makefile.
+# The targets demo, check, check-full and smoke, and the test programs. Included by the Makefile.
 #
 # Tests are found, never registered: every tests/unit/*_test.c, tests/conformance/*.c,
-# tests/sessions/*.c and tests/leases/*.c is one program, linked with the house (tests/lib/*.c) and the static library
-# (whose hidden symbols a unit test may call); scripts are found by tests/run itself.
+# tests/sessions/*.c and tests/leases/*.c is one program, linked with the test harness
+# (tests/lib/*.c) and the static library (whose hidden symbols a unit test may call). tests/run
+# finds the scripts itself.
 
 .PHONY: demo check check-full check-installed smoke smoke-programs test-programs
 
-# What was just installed is seen by pkg-config in a new make only.
+# Only a new make sees newly installed packages with pkg-config.
 demo:
 	@tools/install-packages demo
 	@+$(MAKE) --no-print-directory demo-installed
@@ -17,8 +18,8 @@ demo-installed: all
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	  $(BUILD)/rowlock --db "sqlite:$$folder/demo.db" demo && echo && $(BUILD)/rowlock demo clones
 
-# check proves every promise in a few minutes; check-full runs everything, and so does a PATTERN with
-# what it matches. The scopes: tests/run.
+# check proves every promise in a few minutes; check-full runs everything. With a PATTERN check runs
+# everything that matches. tests/run describes the scopes.
 check:
 	@tools/install-packages check
 	@+$(MAKE) --no-print-directory check-installed $(if $(WERROR)$(CI),WERROR=1)
@@ -41,10 +42,11 @@ smoke: smoke-programs
 TEST_PACKAGES := cmocka $(foreach d,$(DRIVERS),$(package_$(d)))
 TEST_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(TEST_PACKAGES) 2>/dev/null) -Itests
 TEST_LIBS = $(shell $(PKG_CONFIG) --libs $(TEST_PACKAGES) 2>/dev/null) $(LIBS)
-# The library's pauses go by the test house first: that is how it sees a SQLite session wait.
+# The library's pauses pass through the test harness first, which so sees a SQLite session
+# wait.
 TEST_LDFLAGS := -Wl,--wrap=rowlock__pause
 
-# An engine's own file in tests/lib is compiled where its driver is.
+# An engine's own file in tests/lib is compiled if its driver is.
 TEST_LIB_SOURCES := $(filter-out $(foreach d,$(filter-out $(DRIVERS),$(ALL_DRIVERS)),tests/lib/$(d)%), \
                       $(wildcard tests/lib/*.c))
 TEST_LIB_OBJECTS := $(TEST_LIB_SOURCES:%.c=$(BUILD)/obj/%.o)
@@ -65,16 +67,16 @@ $(BUILD)/obj/tests/%.o: tests/%.c Makefile tests/check.mk $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) $(TEST_CFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/tests/libhouse.a: $(TEST_LIB_OBJECTS)
+$(BUILD)/tests/libharness.a: $(TEST_LIB_OBJECTS)
 	@mkdir -p $(@D)
 	rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/tests/libhouse.a $(BUILD)/librowlock.a
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/tests/libharness.a $(BUILD)/librowlock.a
 	@mkdir -p $(@D)
 	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ $< -Wl,--start-group \
 	  $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
 
-# What a single program needs beyond that it may say in a file beside it.
+# A file beside a program lists its additional needs.
 include $(wildcard tests/*/*.mk)
 
 .PRECIOUS: $(BUILD)/obj/tests/%.o

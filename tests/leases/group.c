@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/overlap.h"
 

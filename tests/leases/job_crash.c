@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/jobs.h"
 #include "lib/lease.h"
 #include "lib/proxy.h"

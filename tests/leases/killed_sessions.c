@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "lib/grants.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/overlap.h"
 
 #define CLIENTS 6

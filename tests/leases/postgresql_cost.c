@@ -13,7 +13,7 @@
 
 #include "lib/extra.h"
 #include "lib/grants.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/proxy.h"
 
 #define HOUR 3600000

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "lib/grants.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/proxy.h"
 

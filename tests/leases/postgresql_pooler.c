@@ -14,7 +14,7 @@
 
 #include "lib/extra.h"
 #include "lib/grants.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/proxy.h"
 

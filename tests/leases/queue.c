@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/lease.h"
 
 /* A killed waiter delays the others by about a second if it had a session lock; one that polled,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 
 #define HOUR 3600000
 

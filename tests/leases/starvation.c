@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 
 #define BUSY 5 /* processes that keep the name busy */
 #define TIMES 5

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/lease.h"
 
 #define PATIENCE_MS 20000

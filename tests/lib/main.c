@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/test.h"
 
 #define MOST 200
@@ -16,14 +16,14 @@ static int setup(void **state)
 {
     (void)state;
     begun = t_now();
-    t_enter_house();
+    t_enter_harness();
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    t_clean_house();
+    t_clean_harness();
     printf("# %lld ms\n", t_now() - begun); /* of the test that the line before or after names */
     return 0;
 }
@@ -43,6 +43,6 @@ int main(void)
 {
     int failed = _cmocka_run_group_tests("rowlock", tests, n, NULL, NULL);
 
-    t_close_house();
+    t_close_harness();
     return failed != 0;
 }

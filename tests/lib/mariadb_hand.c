@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/test.h"
 
 #define SIZE 700

@@ -16,7 +16,7 @@
 #endif
 
 #include "driver/failure.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 
 #define PATIENCE_MS 60000
 #define LOOK_MS 1

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/test.h"
 #include "util/pause.h"
 

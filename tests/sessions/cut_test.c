@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/proxy.h"
 #include "lib/test.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/proxy.h"
 
 #define HOUR 3600000

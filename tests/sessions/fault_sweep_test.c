@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 
 #include "driver/driver.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/test.h"
 

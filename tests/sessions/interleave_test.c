@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/model.h"
 #include "lib/session.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/test.h"
 

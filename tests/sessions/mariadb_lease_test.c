@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/mariadb_hand.h"
 #include "lib/test.h"
 

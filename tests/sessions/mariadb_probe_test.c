@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/mariadb_hand.h"
 #include "lib/test.h"
 

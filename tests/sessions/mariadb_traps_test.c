@@ -13,7 +13,7 @@
 
 #include "lib/extra.h"
 #include "lib/grants.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/test.h"
 #include "rowlock/mariadb.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/postgresql_hand.h"
 #include "lib/test.h"
 

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "lib/extra.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/postgresql_hand.h"
 #include "lib/test.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "lib/extra.h"
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/grants.h"
 #include "lib/test.h"
 #include "rowlock/postgresql.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/lease.h"
 #include "lib/test.h"
 #include "rowlock/sqlite.h"

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/house.h"
+#include "lib/harness.h"
 #include "lib/test.h"
 
 #define MOST 64
@@ -173,13 +173,13 @@ static void roll_back_handles(void)
             t_engine()->sql(handles[i], "ROLLBACK", ignored, sizeof ignored);
 }
 
-void t_enter_house(void)
+void t_enter_harness(void)
 {
     t_error = (struct rowlock_error){0};
     tests_begun++;
 }
 
-void t_clean_house(void)
+void t_clean_harness(void)
 {
     struct timespec moment = {0, 2000000};
 
@@ -206,7 +206,7 @@ void t_enter_child(void)
     t_forget_threads();
 }
 
-void t_close_house(void)
+void t_close_harness(void)
 {
     if (admin)
         t_engine()->close(admin);
