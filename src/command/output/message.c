@@ -15,6 +15,13 @@ static int is_c1(const unsigned char *at)
     return at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f;
 }
 
+/* A backslash that could be read as part of an escape. Before another printable character it stays
+   single, so that a printed GRANT on `some\_database` can be copied. */
+static int is_ambiguous(const unsigned char *at)
+{
+    return at[0] == '\\' && (at[1] <= 0x20 || at[1] >= 0x7f || strchr("nxu\\", at[1]));
+}
+
 size_t escape_controls(const char *text, char *out, size_t size)
 {
     int utf8 = rowlock__utf8_length(text, strlen(text)) >= 0;
@@ -23,7 +30,7 @@ size_t escape_controls(const char *text, char *out, size_t size)
     for (const unsigned char *at = (const unsigned char *)text; *at && n + 8 < size; at++) {
         if (utf8 && is_c1(at))
             n += (size_t)snprintf(out + n, size - n, "\\u%04x", *++at);
-        else if (*at == '\n' || *at == '\\')
+        else if (*at == '\n' || is_ambiguous(at))
             n += (size_t)snprintf(out + n, size - n, *at == '\n' ? "\\n" : "\\\\");
         else if (*at < 0x20 || *at == 0x7f || (*at >= 0x80 && !utf8))
             n += (size_t)snprintf(out + n, size - n, "\\x%02x", *at);
