@@ -1,7 +1,8 @@
--- Locks in the caller's transaction: the first DELETE takes the write lock if the transaction does
--- not have it yet. A leased name is refused at once (1, busy): waiting here would block every
--- renewal in the file.
--- ?1 name, ?2 shared, ?3 token of the caller's own lease or 0
+-- Locks a name: directly after BEGIN IMMEDIATE, or in the caller's transaction (?4), where the first
+-- DELETE takes the write lock if the transaction does not have it yet. A leased name is refused: in
+-- the caller's transaction as busy (1), because waiting here would block every renewal in the file;
+-- else as leased (3), and the caller rolls back and waits outside a transaction.
+-- ?1 name, ?2 shared, ?3 token of the caller's own lease or 0, ?4 in the caller's transaction
 DELETE FROM rowlock_heartbeat
  WHERE expires <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
    AND token IN (SELECT token FROM rowlock_lease
@@ -14,7 +15,6 @@ SELECT CASE
        WHEN ?3 <> 0 AND NOT EXISTS (SELECT 1 FROM rowlock_lease
                                      WHERE token = ?3 AND name = ?1
                                        AND (mode = 'exclusive' OR ?2 AND mode = 'shared')) THEN 8
--- ?4: the caller's own transaction, which is refused at once. Else the caller rolls back, and waits
        WHEN EXISTS (SELECT 1 FROM rowlock_lease
                      WHERE name = ?1 AND token <> ?3 AND (NOT ?2 OR mode <> 'shared'))
        THEN CASE WHEN ?4 THEN 1 ELSE 3 END
