@@ -101,8 +101,8 @@ struct rowlock_driver {
      * Fills error->native, sqlstate, text and transaction; error->code comes from the failure table
      * (failure.h), by dialect, SQLSTATE and native number.
      */
-    int (*run)(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls, size_t n,
-               const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+    int (*run)(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
+               size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
                struct rowlock_error *error);
     /* ROLLBACK, idempotent. On failure the link is dead, and so is the transaction. */
     int (*rollback)(struct rowlock_link *link, const struct rowlock_budget *budget,
@@ -120,8 +120,8 @@ struct rowlock_driver {
        nobody, and every run() fails. NULL: impossible for this driver. */
     bool (*replaced)(struct rowlock_link *link);
     int (*socket)(const struct rowlock_link *link); /* -1: none */
-    int64_t (*number)(
-        const struct rowlock_link *link); /* the server's id of the session; 0: none */
+    /* The server's id of the session; 0: none. */
+    int64_t (*backend_id)(const struct rowlock_link *link);
     void *(*handle)(const struct rowlock_link *link);
 };
 

@@ -128,7 +128,7 @@ static enum rowlock_state state(const struct rowlock_link *link)
 
 /* A KILL QUERY that comes too late for one statement hits the next one. That one is sent again,
    unless the time has run out. */
-static unsigned insist(struct rowlock_link *link, const char *text)
+static unsigned repeat_past_kill(struct rowlock_link *link, const char *text)
 {
     unsigned failed;
 
@@ -150,7 +150,7 @@ static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool
     if (link->dead)
         return ROWLOCK_TX_DEAD;
     rowlock__mariadb_arm(link, &budget);
-    failed = insist(link, "DO 0");
+    failed = repeat_past_kill(link, "DO 0");
     rowlock__mariadb_disarm(link);
     if (failed) {
         rowlock__mariadb_query_failure(link, NULL);
@@ -169,18 +169,19 @@ static bool server_hung_up(struct rowlock_link *link)
     return poll(&fd, 1, 0) > 0;
 }
 
-static int send_calls(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls,
-                      size_t n, struct rowlock_outcome *outcome, struct rowlock_error *error)
+static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
+                      struct rowlock_call *calls, size_t n, struct rowlock_outcome *outcome,
+                      struct rowlock_error *error)
 {
     const struct rowlock_statement *begin = &link->dialect->statements[ROWLOCK_SQL_BEGIN];
     struct rowlock_call begin_call = {.statement = begin};
     int code = ROWLOCK_OK;
 
-    if ((bracket & ROWLOCK_BEGIN) && begin->text)
+    if ((transaction_flags & ROWLOCK_BEGIN) && begin->text)
         code = rowlock__mariadb_call(link, &begin_call, error);
     for (size_t i = 0; i < n && !code; i++)
         code = rowlock__mariadb_call(link, &calls[i], error);
-    if (!code && (bracket & ROWLOCK_COMMIT)) {
+    if (!code && (transaction_flags & ROWLOCK_COMMIT)) {
         if (server_hung_up(link)) {
             link->dead = true;
             return rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before COMMIT");
@@ -218,8 +219,8 @@ static int still_there(struct rowlock_link *link, bool was_open, struct rowlock_
     }
 }
 
-static int run(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls, size_t n,
-               const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+static int run(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
+               size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
                struct rowlock_error *error)
 {
     bool was_open;
@@ -231,12 +232,12 @@ static int run(struct rowlock_link *link, unsigned bracket, struct rowlock_call 
     was_open = rowlock__mariadb_in_transaction(link);
     outcome->left = was_open ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE;
     code = refuse_pending(link, error);
-    if (!code && bracket == ROWLOCK_COMMIT && state(link) == ROWLOCK_STATE_ASK)
+    if (!code && transaction_flags == ROWLOCK_COMMIT && state(link) == ROWLOCK_STATE_ASK)
         code = still_there(link, was_open, outcome, error);
     if (code)
         return code;
     rowlock__mariadb_arm(link, budget);
-    code = send_calls(link, bracket, calls, n, outcome, error);
+    code = send_calls(link, transaction_flags, calls, n, outcome, error);
     rowlock__mariadb_disarm(link);
     if (!code) {
         outcome->left = rowlock__mariadb_in_transaction(link) ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE;
@@ -261,7 +262,7 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
     if (refuse_pending(link, error))
         return ROWLOCK_EINVAL;
     rowlock__mariadb_arm(link, budget);
-    failed = insist(link, "ROLLBACK AND NO CHAIN NO RELEASE");
+    failed = repeat_past_kill(link, "ROLLBACK AND NO CHAIN NO RELEASE");
     rowlock__mariadb_disarm(link);
     if (!failed)
         return ROWLOCK_OK;
@@ -283,7 +284,7 @@ static int script(struct rowlock_link *link, const char *text, const struct rowl
     return code;
 }
 
-static int64_t number_of(const struct rowlock_link *link)
+static int64_t backend_id_of(const struct rowlock_link *link)
 {
     return (int64_t)rowlock__mariadb.thread_id(link->mysql);
 }
@@ -309,6 +310,6 @@ const struct rowlock_driver rowlock__driver_mariadb = {
     .state = state,
     .script = script,
     .socket = socket_of,
-    .number = number_of,
+    .backend_id = backend_id_of,
     .handle = handle_of,
 };

@@ -144,12 +144,12 @@ static int conclude(struct rowlock_link *link, const struct rowlock_trip *trip, 
 
 /* Sends nothing after an interrupt or a deadline. Also records whether the server has hung up
    already, where that matters: it will not get this COMMIT. */
-static int still_wanted(struct rowlock_link *link, unsigned bracket,
+static int still_wanted(struct rowlock_link *link, unsigned transaction_flags,
                         const struct rowlock_budget *budget, struct rowlock_error *error)
 {
     struct pollfd fds[2] = {{.fd = PQ.PQsocket(link->conn), .events = POLLRDHUP},
                             {.fd = budget->interrupt_fd, .events = POLLIN}};
-    int n = bracket & ROWLOCK_COMMIT || budget->interrupt_fd >= 0 ? poll(fds, 2, 0) : 0;
+    int n = transaction_flags & ROWLOCK_COMMIT || budget->interrupt_fd >= 0 ? poll(fds, 2, 0) : 0;
 
     link->hung_up = n > 0 && fds[0].revents;
     if (n > 0 && fds[1].revents)
@@ -159,60 +159,60 @@ static int still_wanted(struct rowlock_link *link, unsigned bracket,
     return ROWLOCK_OK;
 }
 
-static int pack(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls, size_t n,
-                struct rowlock_error *error)
+static int pack(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
+                size_t n, struct rowlock_error *error)
 {
     const struct rowlock_statement *begin = &link->dialect->statements[ROWLOCK_SQL_BEGIN];
     int code = ROWLOCK_OK;
 
     link->n_steps = 0;
-    if (bracket & ROWLOCK_BEGIN)
+    if (transaction_flags & ROWLOCK_BEGIN)
         code = rowlock__pg_add(link, begin, NULL, error);
     for (size_t i = 0; !code && i < n; i++)
         code = rowlock__pg_add(link, calls[i].statement, &calls[i], error);
-    if (!code && bracket & ROWLOCK_COMMIT)
+    if (!code && transaction_flags & ROWLOCK_COMMIT)
         code = rowlock__pg_add(link, &commit_statement, NULL, error);
     return code;
 }
 
-static int run_batch(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls,
-                     size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
-                     struct rowlock_error *error)
+static int run_batch(struct rowlock_link *link, unsigned transaction_flags,
+                     struct rowlock_call *calls, size_t n, const struct rowlock_budget *budget,
+                     struct rowlock_outcome *outcome, struct rowlock_error *error)
 {
     struct rowlock_trip trip;
-    bool had_one = bracket & ROWLOCK_BEGIN || pg_state(link) == ROWLOCK_STATE_OPEN ||
+    bool had_one = transaction_flags & ROWLOCK_BEGIN || pg_state(link) == ROWLOCK_STATE_OPEN ||
                    pg_state(link) == ROWLOCK_STATE_ABORTED;
     int code = rowlock__pg_usable(link, error);
 
     outcome->sent_commit = false;
     if (!code)
-        code = still_wanted(link, bracket, budget, error);
+        code = still_wanted(link, transaction_flags, budget, error);
     if (!code)
-        code = pack(link, bracket, calls, n, error);
+        code = pack(link, transaction_flags, calls, n, error);
     if (code) {
         outcome->left = what_is_left(link, false);
         return rowlock__left(error, code, outcome->left);
     }
     rowlock__pg_travel(link, budget, &trip);
-    if (forget_prepared(link, &trip) && pack(link, bracket, calls, n, NULL) == ROWLOCK_OK)
+    if (forget_prepared(link, &trip) && pack(link, transaction_flags, calls, n, NULL) == ROWLOCK_OK)
         rowlock__pg_travel(link, budget, &trip);
     /* BEGIN itself failed: there was nothing to lose */
-    if (bracket & ROWLOCK_BEGIN && trip.told && trip.failed == 0)
+    if (transaction_flags & ROWLOCK_BEGIN && trip.told && trip.failed == 0)
         had_one = false;
     return conclude(link, &trip, had_one, outcome, error);
 }
 
-static int pg_run(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls, size_t n,
-                  const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+static int pg_run(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
+                  size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
                   struct rowlock_error *error)
 {
     int code = ROWLOCK_OK;
 
-    if (bracket != ROWLOCK_INSIDE || n <= 1 || pg_state(link) != ROWLOCK_STATE_IDLE)
-        return run_batch(link, bracket, calls, n, budget, outcome, error);
+    if (transaction_flags != ROWLOCK_INSIDE || n <= 1 || pg_state(link) != ROWLOCK_STATE_IDLE)
+        return run_batch(link, transaction_flags, calls, n, budget, outcome, error);
     /* one by one: a pipeline would be one transaction */
     for (size_t i = 0; !code && i < n; i++)
-        code = run_batch(link, bracket, &calls[i], 1, budget, outcome, error);
+        code = run_batch(link, transaction_flags, &calls[i], 1, budget, outcome, error);
     return code;
 }
 
@@ -315,7 +315,7 @@ static bool pg_speaks_utf8(const struct rowlock_link *link)
     return encoding && strcmp(encoding, "UTF8") == 0;
 }
 
-static int64_t pg_number(const struct rowlock_link *link)
+static int64_t pg_backend_id(const struct rowlock_link *link)
 {
     return PQ.PQbackendPID(link->conn);
 }
@@ -342,6 +342,6 @@ const struct rowlock_driver rowlock__driver_postgresql = {
     .script = pg_script,
     .speaks_utf8 = pg_speaks_utf8,
     .socket = pg_socket,
-    .number = pg_number,
+    .backend_id = pg_backend_id,
     .handle = pg_handle,
 };

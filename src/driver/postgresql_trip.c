@@ -173,7 +173,7 @@ static bool budget_ended(struct journey *j, enum rowlock_wake wake)
     if (!j->trip->reason) {
         j->trip->reason = wake == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED : ROWLOCK_ETIMEDOUT;
         j->interrupt_fd = -1;
-        j->give_up_ms = rowlock__after(now, ROWLOCK_PATIENCE_MS);
+        j->give_up_ms = rowlock__after(now, ROWLOCK_CANCEL_TIMEOUT_MS);
         if (j->latest_ms && j->latest_ms < j->give_up_ms)
             j->give_up_ms = j->latest_ms;
     } else if (now >= j->give_up_ms) {

@@ -28,8 +28,8 @@ static const char *path_of(const char *url)
     return strncmp(path, "///", 3) == 0 ? path + 2 : path;
 }
 
-static int exec_patiently(struct rowlock_link *link, const char *text,
-                          const struct rowlock_budget *budget, struct rowlock_error *error)
+static int exec_retrying(struct rowlock_link *link, const char *text,
+                         const struct rowlock_budget *budget, struct rowlock_error *error)
 {
     struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
 
@@ -78,10 +78,10 @@ static int open_file(struct rowlock_link *link, const char *url,
        short-lived users of the file would all wait. The log is checkpointed after this many pages.
        */
     S.sqlite3_db_config(link->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    code = exec_patiently(link,
-                          "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
-                          "PRAGMA wal_autocheckpoint = 250",
-                          budget, error);
+    code = exec_retrying(link,
+                         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
+                         "PRAGMA wal_autocheckpoint = 250",
+                         budget, error);
     if (code == ROWLOCK_ESERVER)
         return ROWLOCK_OK; /* a read-only file: the first lock reports it */
     if (code)
@@ -190,8 +190,8 @@ static int refuse_replaced(struct rowlock_link *link, struct rowlock_outcome *ou
     return rowlock__left(error, code, outcome->left);
 }
 
-static int sqlite_run(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls,
-                      size_t n, const struct rowlock_budget *budget,
+static int sqlite_run(struct rowlock_link *link, unsigned transaction_flags,
+                      struct rowlock_call *calls, size_t n, const struct rowlock_budget *budget,
                       struct rowlock_outcome *outcome, struct rowlock_error *error)
 {
     int was_open = !S.sqlite3_get_autocommit(link->db), code = ROWLOCK_OK;
@@ -221,7 +221,7 @@ static int sqlite_rollback(struct rowlock_link *link, const struct rowlock_budge
 
     if (!S.sqlite3_get_autocommit(link->db)) {
         enter(link);
-        code = exec_patiently(link, "ROLLBACK", budget, error); /* needs no memory of ours */
+        code = exec_retrying(link, "ROLLBACK", budget, error); /* needs no memory of ours */
         leave(link);
     }
     return code;
@@ -238,12 +238,12 @@ static int sqlite_script(struct rowlock_link *link, const char *text,
     int code;
 
     enter(link);
-    code = exec_patiently(link, text, budget, error);
+    code = exec_retrying(link, text, budget, error);
     leave(link);
     return code;
 }
 
-static int64_t no_number(__attribute__((unused)) const struct rowlock_link *link)
+static int64_t no_backend_id(__attribute__((unused)) const struct rowlock_link *link)
 {
     return 0;
 }
@@ -270,6 +270,6 @@ const struct rowlock_driver rowlock__driver_sqlite = {
     .script = sqlite_script,
     .replaced = sqlite_replaced,
     .socket = sqlite_socket,
-    .number = no_number,
+    .backend_id = no_backend_id,
     .handle = sqlite_handle,
 };

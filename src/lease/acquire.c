@@ -23,7 +23,7 @@ struct acquisition {
     struct rowlock_error why;          /* the last failure */
     bool cut;                          /* a try was cancelled, perhaps after its COMMIT */
     const struct rowlock_terms *terms; /* the caller's; may be NULL */
-    bool told;                         /* on_disconnect was called in this outage */
+    bool reported;                     /* on_disconnect was called in this outage */
     bool unsure;                       /* the group may have granted the lease, without an answer */
 };
 
@@ -83,7 +83,7 @@ static void perform(struct acquisition *a, const struct rowlock_step *step,
                     struct rowlock_reply *reply)
 {
     struct rowlock_error error = {0};
-    bool last = step->act == ROWLOCK_ACT_WITHDRAW || step->act == ROWLOCK_ACT_UNMARK;
+    bool last = step->act == ROWLOCK_ACT_WITHDRAW || step->act == ROWLOCK_ACT_SESSION_UNLOCK;
     int code;
 
     *reply = (struct rowlock_reply){0};
@@ -99,14 +99,14 @@ static void perform(struct acquisition *a, const struct rowlock_step *step,
 }
 
 /* Once per outage, when reconnecting has failed and will be retried. */
-static void tell_away(struct acquisition *a, const struct rowlock_step *done,
-                      const struct rowlock_step *next)
+static void report_disconnect(struct acquisition *a, const struct rowlock_step *done,
+                              const struct rowlock_step *next)
 {
-    a->told = a->told && a->machine.lost;
-    if (a->told || a->machine.tries || done->act != ROWLOCK_ACT_RECONNECT ||
+    a->reported = a->reported && a->machine.lost;
+    if (a->reported || a->machine.tries || done->act != ROWLOCK_ACT_RECONNECT ||
         next->act != ROWLOCK_ACT_PAUSE)
         return;
-    a->told = true;
+    a->reported = true;
     if (a->terms && a->terms->on_disconnect)
         a->terms->on_disconnect(&a->why, a->terms->data);
 }
@@ -121,7 +121,7 @@ static void drive(struct acquisition *a)
 
         perform(a, &done, &reply);
         step = rowlock__acquire_next(&a->machine, rowlock__now_ms(), &reply, rowlock__dice());
-        tell_away(a, &done, &step);
+        report_disconnect(a, &done, &step);
     }
 }
 
@@ -143,8 +143,8 @@ static void own_row(void *data, const struct rowlock_value *columns, unsigned n)
 }
 
 /* Repeats a statement that was cancelled. */
-static int ask_surely(struct rowlock_connection *connection, enum rowlock_statement_id id,
-                      const struct rowlock_value *values, rowlock_row *row, void *data)
+static int ask_past_cancels(struct rowlock_connection *connection, enum rowlock_statement_id id,
+                            const struct rowlock_value *values, rowlock_row *row, void *data)
 {
     int64_t deadline_ms = rowlock__budget(connection).deadline_ms;
     int code;
@@ -157,7 +157,7 @@ static int ask_surely(struct rowlock_connection *connection, enum rowlock_statem
 
 /* A procedure commits by itself, and may be cancelled between its COMMIT and its answer: releases a
    lease that nobody was told of. */
-static void give_back(struct acquisition *a)
+static void release_unreported(struct acquisition *a)
 {
     struct rowlock_connection *connection = a->request.connection;
     const char *name = a->request.want->name;
@@ -169,12 +169,12 @@ static void give_back(struct acquisition *a)
         rowlock__state(connection) == ROWLOCK_STATE_DEAD)
         return;
     connection->interrupt_fd = -1;
-    code = ask_surely(connection, ROWLOCK_SQL_LIST, &text, own_row, &own);
+    code = ask_past_cancels(connection, ROWLOCK_SQL_LIST, &text, own_row, &own);
     values[0] = rowlock__int_value(own.token);
     values[1] = text;
     values[2] = rowlock__text_value(own.owner);
     if (!code && own.token)
-        code = ask_surely(connection, ROWLOCK_SQL_RELEASE, values, NULL, NULL);
+        code = ask_past_cancels(connection, ROWLOCK_SQL_RELEASE, values, NULL, NULL);
     a->machine.unsure |= code != ROWLOCK_OK;
     connection->interrupt_fd = interrupt_fd;
 }
@@ -353,7 +353,7 @@ static void set_machine(struct acquisition *a, int64_t wait_ms, int64_t deadline
 static int wait_for_it(struct acquisition *a, struct rowlock_error *error)
 {
     drive(a);
-    give_back(a);
+    release_unreported(a);
     return say(a, error);
 }
 

@@ -185,7 +185,7 @@ static int travel(struct rowlock_connection *connection, const struct parcel *pa
     struct rowlock_value values[4] = {
         rowlock__bytes_value(parcel->ended, parcel->ended_length),
         rowlock__bytes_value(parcel->wants, parcel->wants_length),
-        rowlock__int_value(connection->driver->number(connection->link)),
+        rowlock__int_value(connection->driver->backend_id(connection->link)),
         rowlock__text_value(NULL)};
     struct rowlock_call call = {.statement = rowlock__sql(connection, ROWLOCK_SQL_BATCH),
                                 .values = values,

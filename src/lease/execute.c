@@ -22,15 +22,15 @@ struct answer {
 };
 
 /* One call and its transaction. */
-struct trip {
+struct round_trip {
     enum rowlock_statement_id id;
     struct rowlock_value values[12];
     rowlock_row *row;
-    int64_t limit_ms; /* how long the server may wait; 0: not at all; < 0: no limit */
-    bool server_ends; /* the server enforces limit_ms on the whole statement */
-    bool alone;       /* without a transaction: session locks only */
-    bool deaf;        /* not to be interrupted */
-    bool stays_open;  /* on success the client commits */
+    int64_t limit_ms;     /* how long the server may wait; 0: not at all; < 0: no limit */
+    bool server_ends;     /* the server enforces limit_ms on the whole statement */
+    bool alone;           /* without a transaction: session locks only */
+    bool uninterruptible; /* not to be interrupted */
+    bool stays_open;      /* on success the client commits */
 };
 
 static struct rowlock_value packed(const struct rowlock_request *request)
@@ -42,7 +42,7 @@ static struct rowlock_value session(const struct rowlock_request *request)
 {
     const struct rowlock_connection *connection = request->connection;
 
-    return rowlock__int_value(connection->driver->number(connection->link));
+    return rowlock__int_value(connection->driver->backend_id(connection->link));
 }
 
 /* ---- answers ------------------------------------------------------------------------------------ */
@@ -109,54 +109,55 @@ static struct rowlock_value keeper_of(const struct rowlock_request *r)
     return r->keeper_pid ? rowlock__int_value(r->keeper_pid) : rowlock__text_value(NULL);
 }
 
-static struct trip grant(const struct rowlock_request *r, const struct rowlock_step *step)
+static struct round_trip grant(const struct rowlock_request *r, const struct rowlock_step *step)
 {
     int64_t wait_ms = wait_of(r, step);
 
-    return (struct trip){.id = ROWLOCK_SQL_GRANT,
-                         .values = {packed(r), rowlock__text_value(r->owner),
-                                    rowlock__int_value(r->ttl_ms), rowlock__int_value(wait_ms),
-                                    rowlock__int_value(step->ticket), session(r),
-                                    rowlock__text_value(r->host), keeper_of(r),
-                                    rowlock__text_value(r->command), rowlock__text_value(r->note)},
-                         .row = grant_row,
-                         .limit_ms = wait_ms,
-                         .server_ends = wait_ms > 0,
-                         .stays_open = wait_ms != 0};
+    return (struct round_trip){
+        .id = ROWLOCK_SQL_GRANT,
+        .values = {packed(r), rowlock__text_value(r->owner), rowlock__int_value(r->ttl_ms),
+                   rowlock__int_value(wait_ms), rowlock__int_value(step->ticket), session(r),
+                   rowlock__text_value(r->host), keeper_of(r), rowlock__text_value(r->command),
+                   rowlock__text_value(r->note)},
+        .row = grant_row,
+        .limit_ms = wait_ms,
+        .server_ends = wait_ms > 0,
+        .stays_open = wait_ms != 0};
 }
 
-static struct trip enqueue(const struct rowlock_request *r, const struct rowlock_step *step)
+static struct round_trip enqueue(const struct rowlock_request *r, const struct rowlock_step *step)
 {
-    return (struct trip){.id = ROWLOCK_SQL_ENQUEUE,
-                         .values = {packed(r), rowlock__text_value(r->owner), session(r),
-                                    rowlock__int_value(step->good_ms), rowlock__text_value(r->host),
-                                    rowlock__int_value(r->pid), rowlock__text_value(r->command),
-                                    rowlock__text_value(r->note)},
-                         .row = grant_row};
+    return (struct round_trip){.id = ROWLOCK_SQL_ENQUEUE,
+                               .values = {packed(r), rowlock__text_value(r->owner), session(r),
+                                          rowlock__int_value(step->good_ms),
+                                          rowlock__text_value(r->host), rowlock__int_value(r->pid),
+                                          rowlock__text_value(r->command),
+                                          rowlock__text_value(r->note)},
+                               .row = grant_row};
 }
 
-static struct trip place(const struct rowlock_request *r, const struct rowlock_step *step)
+static struct round_trip place(const struct rowlock_request *r, const struct rowlock_step *step)
 {
-    return (struct trip){.id = ROWLOCK_SQL_PLACE,
-                         .values = {packed(r), rowlock__int_value(step->ticket), session(r),
-                                    rowlock__int_value(step->good_ms)},
-                         .row = place_row};
+    return (struct round_trip){.id = ROWLOCK_SQL_PLACE,
+                               .values = {packed(r), rowlock__int_value(step->ticket), session(r),
+                                          rowlock__int_value(step->good_ms)},
+                               .row = place_row};
 }
 
-static struct trip await(const struct rowlock_request *r, const struct rowlock_step *step)
+static struct round_trip await(const struct rowlock_request *r, const struct rowlock_step *step)
 {
-    return (struct trip){.id = ROWLOCK_SQL_AWAIT,
-                         .values = {rowlock__int_value(step->token),
-                                    rowlock__int_value(step->number),
-                                    rowlock__int_value(step->limit_ms),
-                                    rowlock__int_value(step->ticket), session(r)},
-                         .row = number_row,
-                         .limit_ms = step->limit_ms};
+    return (struct round_trip){.id = ROWLOCK_SQL_AWAIT,
+                               .values = {rowlock__int_value(step->token),
+                                          rowlock__int_value(step->number),
+                                          rowlock__int_value(step->limit_ms),
+                                          rowlock__int_value(step->ticket), session(r)},
+                               .row = number_row,
+                               .limit_ms = step->limit_ms};
 }
 
-static struct trip turn(const struct rowlock_request *r, const struct rowlock_step *step)
+static struct round_trip turn(const struct rowlock_request *r, const struct rowlock_step *step)
 {
-    return (struct trip){
+    return (struct round_trip){
         .id = ROWLOCK_SQL_TURN,
         .values = {packed(r), rowlock__text_value(r->owner), rowlock__int_value(r->ttl_ms),
                    rowlock__int_value(step->limit_ms), rowlock__int_value(step->ticket), session(r),
@@ -168,36 +169,36 @@ static struct trip turn(const struct rowlock_request *r, const struct rowlock_st
         .stays_open = true};
 }
 
-static struct trip overtake(const struct rowlock_request *r, const struct rowlock_step *step)
+static struct round_trip overtake(const struct rowlock_request *r, const struct rowlock_step *step)
 {
-    return (struct trip){.id = ROWLOCK_SQL_OVERTAKE,
-                         .values = {packed(r), rowlock__int_value(step->ticket),
-                                    rowlock__int_value(step->called),
-                                    rowlock__int_value(step->limit_ms)},
-                         .row = number_row,
-                         .limit_ms = step->limit_ms,
-                         .server_ends = true};
+    return (struct round_trip){.id = ROWLOCK_SQL_OVERTAKE,
+                               .values = {packed(r), rowlock__int_value(step->ticket),
+                                          rowlock__int_value(step->called),
+                                          rowlock__int_value(step->limit_ms)},
+                               .row = number_row,
+                               .limit_ms = step->limit_ms,
+                               .server_ends = true};
 }
 
-static struct trip withdraw(const struct rowlock_request *r, const struct rowlock_step *step)
+static struct round_trip withdraw(const struct rowlock_request *r, const struct rowlock_step *step)
 {
-    return (struct trip){
+    return (struct round_trip){
         .id = ROWLOCK_SQL_WITHDRAW,
         .values = {rowlock__int_value(step->ticket), rowlock__text_value(r->owner)},
-        .deaf = true};
+        .uninterruptible = true};
 }
 
-static struct trip unmark(const struct rowlock_request *r, const struct rowlock_step *step)
+static struct round_trip unmark(const struct rowlock_request *r, const struct rowlock_step *step)
 {
     return (struct trip){
         .id = ROWLOCK_SQL_SESSION_UNLOCK,
         .values = {rowlock__int_value(0), rowlock__int_value(step->number), session(r)},
         .alone = true,
-        .deaf = true};
+        .uninterruptible = true};
 }
 
 static int trip_of(const struct rowlock_request *request, const struct rowlock_step *step,
-                   struct trip *out)
+                   struct round_trip *out)
 {
     switch (step->act) {
     case ROWLOCK_ACT_GRANT:
@@ -221,7 +222,7 @@ static int trip_of(const struct rowlock_request *request, const struct rowlock_s
     case ROWLOCK_ACT_WITHDRAW:
         *out = withdraw(request, step);
         return 0;
-    case ROWLOCK_ACT_UNMARK:
+    case ROWLOCK_ACT_SESSION_UNLOCK:
         *out = unmark(request, step);
         return 0;
     default:
@@ -232,36 +233,38 @@ static int trip_of(const struct rowlock_request *request, const struct rowlock_s
 /* ---- the round trip
    -------------------------------------------------------------------------------- */
 
-#define FAREWELL_MS 2000 /* the ticket of a session that ends is dead anyway */
-#define PREPARE_MS 2000  /* outlasts a vacuum that repeatedly removes the names */
-#define TRY_MS 2000      /* a try commits: given up too early it leaves an unknown lease */
+#define WITHDRAWAL_MS 2000 /* the ticket of a session that ends is dead anyway */
+#define PREPARE_MS 2000    /* outlasts a vacuum that repeatedly removes the names */
+#define TRY_MS 2000        /* a try commits: given up too early it leaves an unknown lease */
 
-static int64_t farewell_ms(const struct rowlock_connection *connection)
+static int64_t withdrawal_ms(const struct rowlock_connection *connection)
 {
     int64_t most = connection->statement_ms;
 
-    return most < 0 || most > FAREWELL_MS ? FAREWELL_MS : most;
+    return most < 0 || most > WITHDRAWAL_MS ? WITHDRAWAL_MS : most;
 }
 
 /* The server ends a wait by itself, and gets the time of one statement more to report it, but
    little more than the caller's limit. */
 static struct rowlock_budget budget_of(const struct rowlock_connection *connection,
-                                       const struct trip *trip, int64_t deadline_ms)
+                                       const struct round_trip *trip, int64_t deadline_ms)
 {
     int64_t now = rowlock__now_ms(), end = rowlock__after(now, trip->limit_ms);
-    int64_t more = trip->deaf ? farewell_ms(connection) : connection->statement_ms;
+    int64_t more = trip->uninterruptible ? withdrawal_ms(connection) : connection->statement_ms;
     struct rowlock_budget budget;
 
     if (end > deadline_ms)
         end = deadline_ms > now ? deadline_ms : now;
     budget = (struct rowlock_budget){.deadline_ms = rowlock__after(end, more),
-                                     .interrupt_fd = trip->deaf ? -1 : connection->interrupt_fd};
+                                     .interrupt_fd =
+                                         trip->uninterruptible ? -1 : connection->interrupt_fd};
     return rowlock__in_time(connection, budget,
                             trip->id == ROWLOCK_SQL_GRANT && !trip->stays_open ? TRY_MS
                                                                                : ROWLOCK_LATE_MS);
 }
 
-static unsigned bracket_of(const struct rowlock_connection *connection, const struct trip *trip)
+static unsigned bracket_of(const struct rowlock_connection *connection,
+                           const struct round_trip *trip)
 {
     if (trip->alone || !rowlock__sql(connection, ROWLOCK_SQL_BEGIN))
         return ROWLOCK_INSIDE;
@@ -295,7 +298,7 @@ static int commit(const struct rowlock_request *request, int64_t sent_ms, struct
         return rowlock__cleaned_up(connection, &outcome, code, error);
     if (late && renewed.number == ROWLOCK_STATUS_OK)
         granted->reply->sent_ms = now;
-    granted->reply->unmarked = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) != NULL;
+    granted->reply->session_unlocked = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) != NULL;
     return ROWLOCK_OK;
 }
 
@@ -335,8 +338,8 @@ static int call_hook(const struct rowlock_request *request, int64_t token,
                          : ROWLOCK_OK;
 }
 
-static int send_trip(struct rowlock_request *request, const struct trip *trip, int64_t deadline_ms,
-                     struct answer *answer, struct rowlock_error *error)
+static int send_trip(struct rowlock_request *request, const struct round_trip *trip,
+                     int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = request->connection;
     struct rowlock_budget budget = budget_of(connection, trip, deadline_ms);
@@ -366,11 +369,11 @@ static int send_trip(struct rowlock_request *request, const struct trip *trip, i
 
 /* A ticket or a session lock left behind blocks others as long as our session lives, so a
    withdrawal that was cancelled is repeated. */
-static int send_farewell(struct rowlock_request *request, const struct trip *trip,
-                         int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
+static int send_withdrawal(struct rowlock_request *request, const struct round_trip *trip,
+                           int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
 {
     const struct rowlock_connection *connection = request->connection;
-    int64_t until_ms = rowlock__after(rowlock__now_ms(), farewell_ms(connection));
+    int64_t until_ms = rowlock__after(rowlock__now_ms(), withdrawal_ms(connection));
     struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
     int code;
 
@@ -397,8 +400,8 @@ static int prepare(const struct rowlock_request *request, struct rowlock_error *
 }
 
 /* Sends it, creating missing rows of names. A vacuum may remove a row in between. */
-static int send_known(struct rowlock_request *request, const struct trip *trip, int64_t deadline_ms,
-                      struct answer *answer, struct rowlock_error *error)
+static int send_known(struct rowlock_request *request, const struct round_trip *trip,
+                      int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
 {
     int64_t until = rowlock__now_ms() + PREPARE_MS;
     int code = send_trip(request, trip, deadline_ms, answer, error);
@@ -429,12 +432,12 @@ static void restore_session(struct rowlock_request *request, const struct rowloc
     struct rowlock_reply reply = {0};
     struct rowlock_refused refused = {0};
     struct answer answer = {.reply = &reply, .refused = &refused};
-    struct trip trip = unmark(request, step);
+    struct round_trip trip = unmark(request, step);
 
-    send_farewell(request, &trip, deadline_ms, &answer, NULL);
+    send_withdrawal(request, &trip, deadline_ms, &answer, NULL);
 }
 
-void rowlock__unmark_lost(struct rowlock_connection *connection)
+void rowlock__session_unlock_lost(struct rowlock_connection *connection)
 {
     struct rowlock_request request = {.connection = connection};
     struct rowlock_reply reply = {0};
@@ -443,7 +446,7 @@ void rowlock__unmark_lost(struct rowlock_connection *connection)
     struct trip trip = {.id = ROWLOCK_SQL_SESSION_UNLOCK_LOST, .alone = true, .deaf = true};
 
     if (rowlock__sql(connection, trip.id) && !is_dead(connection))
-        send_farewell(&request, &trip, ROWLOCK_NEVER, &answer, NULL);
+        send_withdrawal(&request, &trip, ROWLOCK_NEVER, &answer, NULL);
 }
 
 int rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
@@ -451,7 +454,7 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
                      struct rowlock_refused *refused, struct rowlock_error *error)
 {
     struct answer answer = {.reply = reply, .refused = refused};
-    struct trip trip;
+    struct round_trip trip;
 
     if (!request->connection->dialect->procedural)
         return rowlock__execute_plain(request, step, deadline_ms, reply, refused, error);
@@ -460,11 +463,12 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
     if (trip_of(request, step, &trip))
         return reply->code =
                    rowlock__fail(error, ROWLOCK_EINVAL, "internal error: not a database step");
-    reply->code = trip.deaf ? send_farewell(request, &trip, deadline_ms, &answer, error)
-                            : send_known(request, &trip, deadline_ms, &answer, error);
+    reply->code = trip.uninterruptible
+                      ? send_withdrawal(request, &trip, deadline_ms, &answer, error)
+                      : send_known(request, &trip, deadline_ms, &answer, error);
     if (reply->code && (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN ||
                         step->act == ROWLOCK_ACT_ENQUEUE))
-        rowlock__unmark_lost(request->connection);
+        rowlock__session_unlock_lost(request->connection);
     if (trip.stays_open && reply->status == ROWLOCK_STATUS_OK && !step->ticket &&
         !is_dead(request->connection))
         restore_session(request, step, deadline_ms);

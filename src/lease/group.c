@@ -245,7 +245,7 @@ int rowlock__group_choose(struct rowlock_group *group)
 }
 
 /* Many threads wait for this session, so no statement of its own may take long. */
-static void hurry(struct rowlock_connection *connection)
+static void limit_statements(struct rowlock_connection *connection)
 {
     if (connection->statement_ms < 0 || connection->statement_ms > LANE_MS)
         connection->statement_ms = LANE_MS;
@@ -261,7 +261,7 @@ static int open_lane(struct rowlock_group *group, struct lane *lane, const char 
     if (!code && !group->like)
         code = rowlock__connect_later(lane->connection, &group->like, error);
     if (!code)
-        hurry(lane->connection);
+        limit_statements(lane->connection);
     return code;
 }
 

@@ -13,7 +13,7 @@
 #include "util/error.h"
 
 #define BRIEFLY_MS 30 /* how long a waiter tries for the write lock in one call */
-#define FAREWELL_MS \
+#define WITHDRAWAL_MS \
     1000 /* a ticket expires after this time anyway: no need to wait longer to remove it */
 
 struct work {
@@ -52,22 +52,22 @@ static int ask(const struct work *work, enum rowlock_statement_id id,
     return rowlock__ask(work->request->connection, id, values, row, data, work->error);
 }
 
-/* Takes the file's write lock; limit_ms < 0: no limit; deaf: ignores interrupts. */
-static int take_t(const struct work *work, int64_t limit_ms, bool deaf)
+/* Takes the file's write lock; limit_ms < 0: no limit; uninterruptible: ignores interrupts. */
+static int take_write_lock(const struct work *work, int64_t limit_ms, bool uninterruptible)
 {
     struct rowlock_connection *connection = work->request->connection;
     struct rowlock_budget budget = {rowlock__after(rowlock__now_ms(), limit_ms),
-                                    deaf ? -1 : connection->interrupt_fd, 0};
+                                    uninterruptible ? -1 : connection->interrupt_fd, 0};
     struct rowlock_outcome outcome = {0};
 
-    if (!deaf && budget.deadline_ms > work->deadline_ms)
+    if (!uninterruptible && budget.deadline_ms > work->deadline_ms)
         budget.deadline_ms = work->deadline_ms;
     return connection->driver->run(connection->link, ROWLOCK_BEGIN, NULL, 0, &budget, &outcome,
                                    work->error);
 }
 
 /* Commits if `keep` is set; otherwise, or if COMMIT fails, nothing is changed. */
-static int give_t(const struct work *work, int code, bool keep)
+static int end_transaction(const struct work *work, int code, bool keep)
 {
     struct rowlock_connection *connection = work->request->connection;
     struct rowlock_budget budget = rowlock__budget(connection);
@@ -213,7 +213,7 @@ static int grant(struct work *work)
 
     if (limit_ms == 0) /* a try: another writer is done in a moment, so wait for it if allowed */
         limit_ms = work->deadline_ms == ROWLOCK_NEVER ? 0 : -1;
-    code = take_t(work, limit_ms, false);
+    code = take_write_lock(work, limit_ms, false);
     if (code == ROWLOCK_ETIMEDOUT) {
         work->reply->status = work->step->limit_ms ? ROWLOCK_STATUS_TIMEDOUT : ROWLOCK_STATUS_BUSY;
         rowlock__clear_error(work->error);
@@ -225,7 +225,7 @@ static int grant(struct work *work)
     if (!code && work->reply->status == ROWLOCK_STATUS_OK && work->request->hook)
         code = work->request->hook(work->request->hook_data, work->request->connection, token,
                                    work->error);
-    code = give_t(work, code, work->reply->status == ROWLOCK_STATUS_OK);
+    code = end_transaction(work, code, work->reply->status == ROWLOCK_STATUS_OK);
     work->reply->token = code ? 0 : token;
     return code;
 }
@@ -268,23 +268,23 @@ static int enqueue_under_t(struct work *work, int64_t *ticket)
 /* Waits briefly only: the driver polls fast, so a crowd of new waiters would use up the processor.
    The machine retries with a growing backoff. A queued waiter keeps trying, because it could lose
    its place. */
-static int take_t_briefly(const struct work *work)
+static int take_write_lock_briefly(const struct work *work)
 {
     int64_t statement_ms = work->request->connection->statement_ms;
 
-    return take_t(work, statement_ms < 0 || statement_ms > BRIEFLY_MS ? BRIEFLY_MS : statement_ms,
-                  false);
+    return take_write_lock(
+        work, statement_ms < 0 || statement_ms > BRIEFLY_MS ? BRIEFLY_MS : statement_ms, false);
 }
 
 static int enqueue(struct work *work)
 {
     int64_t ticket = 0;
-    int code = take_t_briefly(work);
+    int code = take_write_lock_briefly(work);
 
     if (code)
         return code;
     code = enqueue_under_t(work, &ticket);
-    code = give_t(work, code, work->reply->status == ROWLOCK_STATUS_OK);
+    code = end_transaction(work, code, work->reply->status == ROWLOCK_STATUS_OK);
     work->reply->number = code ? 0 : ticket;
     return code;
 }
@@ -315,7 +315,7 @@ static int place(struct work *work)
 
     if (code || !position.stale || work->reply->status == ROWLOCK_STATUS_UNQUEUED)
         return code;
-    code = take_t(work, work->request->connection->statement_ms, false);
+    code = take_write_lock(work, work->request->connection->statement_ms, false);
     if (code)
         return code;
     return give_t(work, ask(work, ROWLOCK_SQL_STAY_ALIVE, values, NULL, NULL), true);
@@ -341,7 +341,7 @@ static int overtake(struct work *work)
                                      rowlock__int_value(work->step->good_ms)};
     struct position position = {.work = work};
     int64_t number = work->step->called;
-    int code = take_t(work, work->step->limit_ms, false);
+    int code = take_write_lock(work, work->step->limit_ms, false);
     bool calls;
 
     if (code)
@@ -350,7 +350,7 @@ static int overtake(struct work *work)
     calls = !code && work->reply->status == ROWLOCK_STATUS_QUEUED && work->reply->free;
     if (calls)
         code = call_roll(work, &number);
-    code = give_t(work, code, calls);
+    code = end_transaction(work, code, calls);
     *work->reply = (struct rowlock_reply){.number = !code && calls ? number : 0};
     return code;
 }
@@ -360,10 +360,10 @@ static int withdraw(struct work *work)
     int64_t limit_ms = work->request->connection->statement_ms;
     int code;
 
-    if (limit_ms < 0 || limit_ms > FAREWELL_MS)
-        limit_ms = FAREWELL_MS;
-    code = take_t(work, limit_ms, true);
-    return code ? code : give_t(work, withdraw_all(work, work->step->ticket), true);
+    if (limit_ms < 0 || limit_ms > WITHDRAWAL_MS)
+        limit_ms = WITHDRAWAL_MS;
+    code = take_write_lock(work, limit_ms, true);
+    return code ? code : end_transaction(work, withdraw_all(work, work->step->ticket), true);
 }
 
 int rowlock__execute_plain(struct rowlock_request *request, const struct rowlock_step *step,
@@ -386,7 +386,7 @@ int rowlock__execute_plain(struct rowlock_request *request, const struct rowlock
     case ROWLOCK_ACT_WITHDRAW:
         return reply->code = withdraw(&work);
     case ROWLOCK_ACT_AWAIT: /* no session locks: nothing to wait for, and nothing to release */
-    case ROWLOCK_ACT_UNMARK:
+    case ROWLOCK_ACT_SESSION_UNLOCK:
         return reply->code = ROWLOCK_OK;
     default:
         return reply->code =

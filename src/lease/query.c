@@ -42,13 +42,14 @@ int rowlock__query_once(struct rowlock_connection *connection, const struct rowl
     struct rowlock_budget budget = budget_of(query, connection->interrupt_fd);
     struct rowlock_outcome outcome = {0};
     int code;
-    unsigned bracket = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) && !query->reads
-                           ? ROWLOCK_BEGIN | ROWLOCK_COMMIT
-                           : ROWLOCK_INSIDE;
+    unsigned transaction_flags = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) && !query->reads
+                                     ? ROWLOCK_BEGIN | ROWLOCK_COMMIT
+                                     : ROWLOCK_INSIDE;
 
     if (!connection->link)
         return rowlock__fail(error, ROWLOCK_ECONN, "no session is open");
-    code = connection->driver->run(connection->link, bracket, &call, 1, &budget, &outcome, error);
+    code = connection->driver->run(connection->link, transaction_flags, &call, 1, &budget, &outcome,
+                                   error);
     return code ? rowlock__cleaned_up(connection, &outcome, code, error) : ROWLOCK_OK;
 }
 

@@ -51,8 +51,8 @@ static int run(struct rowlock_attempt *attempt, const struct rowlock_statement *
                                 .data = &attempt->answer};
 
     return connection->driver->run(connection->link,
-                                   attempt->later ? ROWLOCK_INSIDE : ROWLOCK_BEGIN, &call, 1,
-                                   &budget, &attempt->outcome, error);
+                                   attempt->in_transaction ? ROWLOCK_INSIDE : ROWLOCK_BEGIN, &call,
+                                   1, &budget, &attempt->outcome, error);
 }
 
 static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *error)
@@ -66,7 +66,8 @@ static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *err
         rowlock__int_value(!connection->url)};
 
     return run(attempt,
-               rowlock__sql(connection, attempt->later ? ROWLOCK_SQL_LOCK : ROWLOCK_SQL_BEGIN_LOCK),
+               rowlock__sql(connection,
+                            attempt->in_transaction ? ROWLOCK_SQL_LOCK : ROWLOCK_SQL_BEGIN_LOCK),
                values, error);
 }
 
@@ -91,7 +92,7 @@ static int takes_the_fast_path(const struct rowlock_attempt *attempt)
     const struct rowlock_connection *connection = attempt->connection;
     const struct rowlock_want *want = attempt->wants.want;
 
-    return !attempt->later && !attempt->the_long_way && attempt->wants.n == 1 &&
+    return !attempt->in_transaction && !attempt->the_long_way && attempt->wants.n == 1 &&
            want->mode == ROWLOCK_EXCLUSIVE && !want->token &&
            rowlock__sql(connection, ROWLOCK_SQL_BEGIN_ONE) &&
            connection->driver->speaks_utf8(connection->link);
@@ -106,7 +107,7 @@ static int run_each(struct rowlock_attempt *attempt, struct rowlock_error *error
     struct rowlock_budget budget = budget_of(attempt);
     int code = ROWLOCK_OK;
 
-    for (size_t i = 0; !code && i < attempt->wants.n; i++, bracket = ROWLOCK_INSIDE) {
+    for (size_t i = 0; !code && i < attempt->wants.n; i++, transaction_flags = ROWLOCK_INSIDE) {
         const struct rowlock_want *want = &attempt->wants.want[i];
         struct rowlock_value values[] = {rowlock__bytes_value(want->name, strlen(want->name)),
                                          rowlock__int_value(want->mode == ROWLOCK_SHARED),
@@ -117,7 +118,7 @@ static int run_each(struct rowlock_attempt *attempt, struct rowlock_error *error
                                     .row = rowlock__answer_row,
                                     .data = &attempt->answer};
 
-        code = connection->driver->run(connection->link, bracket, &call, 1, &budget,
+        code = connection->driver->run(connection->link, transaction_flags, &call, 1, &budget,
                                        &attempt->outcome, error);
     }
     return code;

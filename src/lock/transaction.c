@@ -20,7 +20,7 @@ static int outside_of(struct rowlock_attempt *attempt, struct rowlock_connection
                       struct rowlock_error *error)
 {
     *out = attempt->connection;
-    return attempt->later ? rowlock__second(attempt->connection, out, error) : ROWLOCK_OK;
+    return attempt->in_transaction ? rowlock__second(attempt->connection, out, error) : ROWLOCK_OK;
 }
 
 static int is_over(const struct rowlock_attempt *attempt)
@@ -81,7 +81,7 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
     case ROWLOCK_STATUS_UNPREPARED:
         return do_outside(attempt, rowlock__make_known, again, error);
     case ROWLOCK_STATUS_LEASED:
-        if (attempt->later || is_over(attempt))
+        if (attempt->in_transaction || is_over(attempt))
             return ROWLOCK_OK;
         code = pause_for_lease(attempt, error);
         *again = !code;
@@ -97,7 +97,7 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
 static int is_victim(const struct rowlock_attempt *attempt, int code,
                      const struct rowlock_error *error)
 {
-    return !attempt->later && !is_far_over(attempt) &&
+    return !attempt->in_transaction && !is_far_over(attempt) &&
            (code == ROWLOCK_EROLLEDBACK ||
             (code == ROWLOCK_EABORTED && strncmp(error->sqlstate, "40", 2) == 0));
 }
@@ -105,7 +105,7 @@ static int is_victim(const struct rowlock_attempt *attempt, int code,
 /* In the caller's transaction no query is sent that could fail and so abort it. */
 static struct rowlock_connection *informant(const struct rowlock_attempt *attempt)
 {
-    return attempt->later ? attempt->connection->second : attempt->connection;
+    return attempt->in_transaction ? attempt->connection->second : attempt->connection;
 }
 
 static int refuse(struct rowlock_attempt *attempt, struct rowlock_error *error)
@@ -134,12 +134,12 @@ static int judge_failure(struct rowlock_attempt *attempt, int code, struct rowlo
 {
     struct rowlock_connection *connection = attempt->connection;
 
-    if (!attempt->later)
+    if (!attempt->in_transaction)
         code = rowlock__given_up(connection, code, error);
     if (code == ROWLOCK_ETIMEDOUT)
         return timed_out(attempt, error);
     /* the reason why the unread schema is unusable: missing, older, newer */
-    if (code == ROWLOCK_ESCHEMA && !connection->checked && !attempt->later)
+    if (code == ROWLOCK_ESCHEMA && !connection->checked && !attempt->in_transaction)
         return rowlock__check_installed(connection, error) ? error->code : code;
     return code;
 }
@@ -148,7 +148,7 @@ static int judge_failure(struct rowlock_attempt *attempt, int code, struct rowlo
 static int ended_early(struct rowlock_attempt *attempt, int code, const struct rowlock_error *error)
 {
     if (code != ROWLOCK_ETIMEDOUT || strcmp(error->sqlstate, "55P03") != 0 ||
-        attempt->the_long_way || attempt->later || is_over(attempt))
+        attempt->the_long_way || attempt->in_transaction || is_over(attempt))
         return 0;
     attempt->the_long_way = 1;
     return 1;
@@ -178,7 +178,7 @@ static int attempt_once(struct rowlock_attempt *attempt, int *again, struct rowl
     *again = 0;
     if (!code && attempt->answer.status == ROWLOCK_STATUS_OK)
         return attempt->unread ? check_widths(attempt, error) : ROWLOCK_OK;
-    if (!attempt->later)
+    if (!attempt->in_transaction)
         rowlock__clean_up(connection, &attempt->outcome);
     if (is_victim(attempt, code, error) || ended_early(attempt, code, error)) {
         *again = 1;
@@ -196,7 +196,7 @@ static enum rowlock_transaction left_after(const struct rowlock_attempt *attempt
 {
     enum rowlock_transaction left = attempt->outcome.left;
 
-    if (left == ROWLOCK_TX_DEAD || !attempt->later)
+    if (left == ROWLOCK_TX_DEAD || !attempt->in_transaction)
         return left == ROWLOCK_TX_DEAD ? left : ROWLOCK_TX_NONE;
     return left == ROWLOCK_TX_KEPT && attempt->answer.stays ? ROWLOCK_TX_KEPT_LOCKED : left;
 }
@@ -209,10 +209,10 @@ static int check_schema(const struct rowlock_attempt *attempt, struct rowlock_er
     int code;
 
     if (attempt->unread ||
-        (connection->wrapped && connection->dialect->procedural && !attempt->later))
+        (connection->wrapped && connection->dialect->procedural && !attempt->in_transaction))
         return ROWLOCK_OK;
     code = rowlock__check_installed(connection, error);
-    if (!attempt->later)
+    if (!attempt->in_transaction)
         code = rowlock__given_up(connection, code, error);
     return code ? code : check_widths(attempt, error);
 }
@@ -244,13 +244,13 @@ static int attempt_until_over(struct rowlock_attempt *attempt, struct rowlock_er
 /* In the caller's transaction the connection is never given up. */
 static int acquire_in_time(struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
 {
-    if (!attempt->later && attempt->wait_ms > 0)
+    if (!attempt->in_transaction && attempt->wait_ms > 0)
         rowlock__wait_begins(attempt->connection, attempt->deadline_ms);
     if (!code)
         code = check_schema(attempt, error);
     if (!code)
         code = attempt_until_over(attempt, error);
-    else if (attempt->later && error->transaction == ROWLOCK_TX_NONE)
+    else if (attempt->in_transaction && error->transaction == ROWLOCK_TX_NONE)
         /* nothing was requested yet; but reading the schema may have found the connection lost */
         rowlock__left(error, code, ROWLOCK_TX_KEPT);
     rowlock__wait_ends(attempt->connection);
@@ -263,7 +263,7 @@ static int acquire(struct rowlock_connection *connection, int later,
 {
     struct rowlock_error unseen;
     struct rowlock_attempt attempt = {.connection = connection,
-                                      .later = later,
+                                      .in_transaction = later,
                                       .wait_ms = wait_ms,
                                       .deadline_ms = rowlock__after(rowlock__now_ms(), wait_ms),
                                       .pause = ROWLOCK_PAUSE_LEASE};

@@ -9,8 +9,8 @@
 #include "util/utf8.h"
 
 #define MESSAGE_SIZE 2049
-#define LOCKED 2         /* dialect.h, subject_fail */
-#define PATIENCE_MS 2000 /* a server usually notices a lost session within this time */
+#define LOCKED 2             /* dialect.h, subject_fail */
+#define LOST_SESSION_MS 2000 /* a server usually notices a lost session within this time */
 
 /* ---- the table lock against programs that do not use rowlock --------------------------------- */
 
@@ -225,7 +225,7 @@ static int ask_to_mark(struct rowlock_connection *connection, const struct rowlo
                        struct rowlock_error *error)
 {
     struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
-    int64_t until_ms = rowlock__after(rowlock__now_ms(), PATIENCE_MS), marked = LOCKED;
+    int64_t until_ms = rowlock__after(rowlock__now_ms(), LOST_SESSION_MS), marked = LOCKED;
     int code;
 
     do

@@ -23,7 +23,7 @@ static void refused_row(void *data, const struct rowlock_value *columns, unsigne
 
 /* A script of many CREATEs counts as one statement, and another installer may be running such
    scripts. */
-static struct rowlock_budget patient_budget(const struct rowlock_connection *connection)
+static struct rowlock_budget script_budget(const struct rowlock_connection *connection)
 {
     struct rowlock_budget budget = rowlock__budget(connection);
 
@@ -38,7 +38,7 @@ int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock
     struct rowlock_call lock = {.statement = rowlock__sql(connection, ROWLOCK_SQL_INSTALL_LOCK),
                                 .row = refused_row,
                                 .data = &refused};
-    struct rowlock_budget budget = patient_budget(connection);
+    struct rowlock_budget budget = script_budget(connection);
     struct rowlock_outcome outcome = {0};
     int code = connection->driver->run(connection->link, ROWLOCK_BEGIN, &lock,
                                        lock.statement ? 1 : 0, &budget, &outcome, error);
@@ -76,7 +76,7 @@ int rowlock__leave_install(struct rowlock_connection *connection, int code,
 int rowlock__run_piece(struct rowlock_connection *connection, const char *name,
                        const struct rowlock_names *names, struct rowlock_error *error)
 {
-    struct rowlock_budget budget = patient_budget(connection);
+    struct rowlock_budget budget = script_budget(connection);
     char *text = NULL;
     int code = rowlock__piece(connection->dialect, name, names, &text, error);
 

@@ -33,7 +33,7 @@ void rowlock__session_answered(struct rowlock_connection *connection)
 {
     /* another id: a pooler is in between, and that session serves other clients too */
     if (connection->session == 0 ||
-        connection->session != connection->driver->number(connection->link))
+        connection->session != connection->driver->backend_id(connection->link))
         connection->session = -1;
 }
 

@@ -154,31 +154,31 @@ static void committed(struct rowlock_link *link)
 }
 
 /* Executes the calls, with changed statements where a deliberate mistake is simulated. */
-static int run_real(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls,
-                    size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
-                    struct rowlock_error *error)
+static int run_real(struct rowlock_link *link, unsigned transaction_flags,
+                    struct rowlock_call *calls, size_t n, const struct rowlock_budget *budget,
+                    struct rowlock_outcome *outcome, struct rowlock_error *error)
 {
     for (size_t i = 0; i < n; i++)
         calls[i].statement = wrong_statement(calls[i].statement);
-    return real->run(link->link, bracket, calls, n, budget, outcome, error);
+    return real->run(link->link, transaction_flags, calls, n, budget, outcome, error);
 }
 
-static bool is_scripted(struct sim_client *client, unsigned bracket)
+static bool is_scripted(struct sim_client *client, unsigned transaction_flags)
 {
-    if (!client->next_reply_lost || !(bracket & ROWLOCK_COMMIT))
+    if (!client->next_reply_lost || !(transaction_flags & ROWLOCK_COMMIT))
         return false;
     client->next_reply_lost = false;
     return true;
 }
 
-static int run(struct rowlock_link *link, unsigned bracket, struct rowlock_call *calls, size_t n,
-               const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+static int run(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
+               size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
                struct rowlock_error *error)
 {
     int code;
 
     if (!link->client)
-        return run_real(link, bracket, calls, n, budget, outcome, error);
+        return run_real(link, transaction_flags, calls, n, budget, outcome, error);
     *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD};
     sim_pass(latency());
     if (!link->dead && sim_chance(sim.temper.lose)) {
@@ -187,11 +187,12 @@ static int run(struct rowlock_link *link, unsigned bracket, struct rowlock_call 
     }
     if (link->dead)
         return gone(link, error);
-    code = run_real(link, bracket, calls, n, budget, outcome, error);
+    code = run_real(link, transaction_flags, calls, n, budget, outcome, error);
     if (link->dead) /* lost while the batch waited */
         return gone(link, error);
     committed(link);
-    if (!code && (sim_chance(sim.temper.lose_reply) || is_scripted(link->client, bracket))) {
+    if (!code &&
+        (sim_chance(sim.temper.lose_reply) || is_scripted(link->client, transaction_flags))) {
         tell("%s loses its connection before the answer comes", story_client(link->client->id));
         cut(link);
     }
@@ -199,7 +200,7 @@ static int run(struct rowlock_link *link, unsigned bracket, struct rowlock_call 
     if (!link->dead)
         return code;
     *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD,
-                                        .sent_commit = (bracket & ROWLOCK_COMMIT) != 0};
+                                        .sent_commit = (transaction_flags & ROWLOCK_COMMIT) != 0};
     return gone(link, error);
 }
 
@@ -226,7 +227,7 @@ static int no_socket(const struct rowlock_link *link)
     return -1;
 }
 
-static int64_t no_number(const struct rowlock_link *link)
+static int64_t no_backend_id(const struct rowlock_link *link)
 {
     (void)link;
     return 0;
@@ -247,7 +248,7 @@ static const struct rowlock_driver simulated = {
     .state = state,
     .script = script,
     .socket = no_socket,
-    .number = no_number,
+    .backend_id = no_backend_id,
     .handle = handle,
 };
 

@@ -65,7 +65,7 @@ static void write_step(struct story *s)
     case ROWLOCK_ACT_WITHDRAW:
         write_down(s, "withdraw", step->ticket, 0);
         break;
-    case ROWLOCK_ACT_UNMARK:
+    case ROWLOCK_ACT_SESSION_UNLOCK:
         write_down(s, "unmark", step->number, 0);
         break;
     case ROWLOCK_ACT_RECONNECT:
@@ -276,7 +276,7 @@ static void queue_up(struct story *s, int64_t ticket)
 
 /* ---- wait and grant in one round trip -------------------------------------------------------- */
 
-#define TURNED(t) SAYS(.token = (t), .unmarked = true)
+#define TURNED(t) SAYS(.token = (t), .session_unlocked = true)
 #define ENDED SAYS(.status = ROWLOCK_STATUS_TIMEDOUT)
 
 static void begin_with_turns(struct story *s)

@@ -26,13 +26,13 @@ static step try_again(machine *m, int64_t now, uint32_t dice)
 {
     if (!m->tries)
         return rowlock__queue_enter(m, now);
-    if (!m->moment_ms) {
-        m->moment_ms = now + MOMENT_MS;
+    if (!m->retry_until_ms) {
+        m->retry_until_ms = now + MOMENT_MS;
         return try_once(m, MOMENT_MS);
     }
-    if (now >= m->moment_ms)
+    if (now >= m->retry_until_ms)
         return rowlock__step_finish(m, ROWLOCK_EBUSY);
-    return rowlock__step_pause(m, now, TRY_PAUSE, rowlock__least(STEP_MS, m->moment_ms - now),
+    return rowlock__step_pause(m, now, TRY_PAUSE, rowlock__least(STEP_MS, m->retry_until_ms - now),
                                dice);
 }
 
@@ -40,9 +40,9 @@ static step try_again(machine *m, int64_t now, uint32_t dice)
    */
 static step probe(machine *m, int64_t now, const reply *r)
 {
-    if (!m->moment_ms)
-        m->moment_ms = now + CLEARING_MS;
-    if (!m->remote || !r->number || r->number == m->waited_for || now >= m->moment_ms)
+    if (!m->retry_until_ms)
+        m->retry_until_ms = now + CLEARING_MS;
+    if (!m->remote || !r->number || r->number == m->waited_for || now >= m->retry_until_ms)
         return rowlock__step_finish(m, ROWLOCK_EBUSY);
     m->waited_for = r->number;
     m->state = PROBING;
@@ -123,7 +123,7 @@ static step after_connect(machine *m, int64_t now, int code, uint32_t dice)
 {
     switch (code) {
     case ROWLOCK_OK:
-        m->moment_ms = 0;
+        m->retry_until_ms = 0;
         return try_once(m, 0); /* finds our lease, if there is one */
     case ROWLOCK_ECONN:
     case ROWLOCK_EUNKNOWN:
@@ -180,7 +180,7 @@ static step answered(machine *m, int64_t now, const reply *r, uint32_t dice)
     case PROBING:
         return r->number == 1 ? try_once(m, 0) : rowlock__step_finish(m, ROWLOCK_EBUSY);
     case TRY_PAUSE:
-        return try_once(m, rowlock__most(m->moment_ms - now, 1));
+        return try_once(m, rowlock__most(m->retry_until_ms - now, 1));
     case QUEUING:
         return rowlock__queue_entered(m, now, r);
     case QUEUE_PAUSE:
@@ -211,7 +211,7 @@ step rowlock__acquire_start(machine *m, int64_t now_ms)
     if (m->remote)
         return try_once(m, 0);
     /* a grant of another name holds a file's write lock only briefly */
-    m->moment_ms = now_ms + MOMENT_MS;
+    m->retry_until_ms = now_ms + MOMENT_MS;
     return try_once(m, rowlock__step_within(m, now_ms, MOMENT_MS));
 }
 

@@ -27,7 +27,7 @@ enum rowlock_act {
     ROWLOCK_ACT_PAUSE,    /* sleep for limit_ms */
     ROWLOCK_ACT_OVERTAKE, /* overtake: called, limit_ms */
     ROWLOCK_ACT_WITHDRAW, /* withdraw */
-    ROWLOCK_ACT_UNMARK,   /* unmark: the ticket's session lock, after the grant's COMMIT */
+    ROWLOCK_ACT_SESSION_UNLOCK, /* unmark: the ticket's session lock, after the grant's COMMIT */
     ROWLOCK_ACT_RECONNECT, /* end the lost session at the server if possible, and open another */
     ROWLOCK_ACT_DONE       /* machine->code, and if it is 0 machine->token */
 };
@@ -53,7 +53,7 @@ struct rowlock_reply {
         sent_ms; /* GRANT, TURN: the start of the lease, if later than that of the step; else 0 */
     int64_t before, expires_ms; /* PLACE */
     bool free, locked;          /* PLACE */
-    bool unmarked;              /* GRANT, TURN: the COMMIT released the ticket's session lock */
+    bool session_unlocked;      /* GRANT, TURN: the COMMIT released the ticket's session lock */
 };
 
 struct rowlock_acquire_machine {
@@ -82,8 +82,8 @@ struct rowlock_acquire_machine {
     int64_t lost_since_ms;
     bool settles,
         asked; /* whether the conflict is our own lease: to check before and while queuing */
-    int64_t moment_ms; /* until when a try may be repeated; 0: not yet known */
-    int result;        /* the result to return after the ticket was withdrawn */
+    int64_t retry_until_ms; /* until when a try may be repeated; 0: not yet known */
+    int result;             /* the result to return after the ticket was withdrawn */
     /* output */
     int code; /* an error, or ROWLOCK_DECLINED (request.h) */
     int64_t token;

@@ -111,7 +111,7 @@ static step await(machine *m, int64_t now, bool token, int64_t number, int64_t l
 
 /* Without a session lock, a waiter for the name lock gives no sign of life, so the wait is short.
    */
-static int64_t wait_for_t(const machine *m, int64_t now, int64_t limit)
+static int64_t name_lock_limit(const machine *m, int64_t now, int64_t limit)
 {
     return rowlock__step_within(m, now, m->locked ? limit : rowlock__least(limit, m->good_ms / 2));
 }
@@ -120,8 +120,9 @@ static int64_t wait_for_t(const machine *m, int64_t now, int64_t limit)
 static step take(machine *m, int64_t now)
 {
     m->state = TAKING;
-    return (step){
-        .act = ROWLOCK_ACT_GRANT, .ticket = m->ticket, .limit_ms = wait_for_t(m, now, SLICE_MS)};
+    return (step){.act = ROWLOCK_ACT_GRANT,
+                  .ticket = m->ticket,
+                  .limit_ms = name_lock_limit(m, now, SLICE_MS)};
 }
 
 /* A visit of a roll call. */
@@ -131,7 +132,7 @@ static step overtake(machine *m, int64_t now)
     return (step){.act = ROWLOCK_ACT_OVERTAKE,
                   .called = m->waited ? m->called : 0,
                   .ticket = m->ticket,
-                  .limit_ms = wait_for_t(m, now, VISIT_MS),
+                  .limit_ms = name_lock_limit(m, now, VISIT_MS),
                   .good_ms = good(m)};
 }
 
@@ -141,7 +142,7 @@ static step queue_again(machine *m, int64_t now)
     if (!m->locked)
         return rowlock__queue_enter(m, now);
     m->state = DROPPING;
-    return (step){.act = ROWLOCK_ACT_UNMARK, .number = m->ticket, .ticket = m->ticket};
+    return (step){.act = ROWLOCK_ACT_SESSION_UNLOCK, .number = m->ticket, .ticket = m->ticket};
 }
 
 /* ---- the replies --------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ step rowlock__step_leave(machine *m, int code)
     if (!m->locked || !m->ticket)
         return rowlock__step_finish(m, code);
     m->state = LEAVING;
-    return (step){.act = ROWLOCK_ACT_UNMARK, .number = m->ticket, .ticket = m->ticket};
+    return (step){.act = ROWLOCK_ACT_SESSION_UNLOCK, .number = m->ticket, .ticket = m->ticket};
 }
 
 step rowlock__step_give_up(machine *m, int code)
@@ -62,6 +62,6 @@ step rowlock__step_granted(machine *m, const reply *r)
 {
     m->token = r->token ? r->token : r->number;
     m->unsure = false;
-    m->locked = m->locked && !r->unmarked;
+    m->locked = m->locked && !r->session_unlocked;
     return rowlock__step_leave(m, ROWLOCK_OK);
 }
