@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <limits.h>
+/* The verb acquire: acquires a lease and prints its token; --while-pid renews it for a process. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -9,7 +10,7 @@ enum { OPTION_WHILE_PID = OPTION_OWN };
 
 #define KEPT_TTL_MS 30000
 
-/* $PPID is 1 once the parent has ended; and init is deaf to TERM, if the lease were lost. */
+/* $PPID is 1 after the parent has ended; and init ignores the TERM that a lost lease would send. */
 static pid_t option_process(const struct command *command)
 {
     char *end;

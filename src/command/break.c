@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+/* The verb break: revokes leases of a name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,8 @@ struct breaking {
     const char *name;
     int64_t token; /* 0: all */
     int now;
-    int stopping; /* how many were broken before */
-    int holds;    /* how many were of hold, where nobody works under the lease */
+    int stopping; /* how many were broken already */
+    int holds;    /* how many are of hold, where no process works under the lease */
 };
 
 static void read_options(struct command *command, struct breaking *breaking)
@@ -71,12 +72,12 @@ static int look_before(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-/* Of the broken leases those that are still there. */
+/* Broken leases that still exist. */
 struct left {
     const struct breaking *breaking;
     int kept;         /* a process renews it, and learns of the break */
     int unattended;   /* of hold, or of acquire: no process does */
-    int64_t until_ms; /* the last of the unattended expires */
+    int64_t until_ms; /* when the last of the unattended ones expires */
 };
 
 static int see_left(const struct rowlock_holder *holder, void *data)
@@ -174,8 +175,8 @@ static int report_broken(const struct command *command, struct rowlock_connectio
     return broken > 0 ? STATUS_OK : STATUS_NOTHING_HELD;
 }
 
-/* An exit status, or -N: signal N came. What the server still waits for is taken back then: nobody would
-   be there to learn that it happened. */
+/* Returns an exit status, or -N: signal N came. Then the request is withdrawn at the server,
+   because nobody would learn of its result. */
 static int break_interruptibly(const struct command *command, struct breaking *breaking,
                                const struct signals *signals,
                                struct rowlock_connection **connection)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+/* The verb check: whether a token is still a valid lease. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ struct keeper_search {
     int64_t token, dead_pid; /* 0: alive, or unknown */
 };
 
-/* The process that renews was killed: on this host its number tells. */
+/* Whether the process that renews was killed; its pid shows that only on this host. */
 static int find_dead_keeper(const struct rowlock_holder *holder, void *data)
 {
     struct keeper_search *search = data;
@@ -37,8 +38,8 @@ static int find_dead_keeper(const struct rowlock_holder *holder, void *data)
     return 1;
 }
 
-/* Below `run` and its kin the guard ends the command, and the row may name a daemon that has done its
-   part. */
+/* Below `run` and similar verbs the guard ends the command, and the row may name a daemon that has
+   finished its part. */
 static int64_t dead_keeper(struct rowlock_connection *connection,
                            const struct lease_argument *argument)
 {

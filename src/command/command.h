@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command: what its files share. main.c holds the table of verbs; a verb reads its options with
- * next_option(), finds its database with connect_database() and returns the exit status. The command
- * knows the library by rowlock.h alone, prints and exits; the library does neither.
+ * Shared by the files of the command `rowlock`. main.c contains the table of verbs; a verb reads
+ * its options with next_option(), opens its database with connect_database() and returns the exit
+ * status. The command uses the library through rowlock.h only.
  */
 #ifndef ROWLOCK_COMMAND_H
 #define ROWLOCK_COMMAND_H
@@ -24,7 +24,7 @@ struct verb {
     int takes_names;                     /* as operands, and by --name */
 };
 
-/* What is said about a verb: made from man/verbs/NAME.txt, as are its manual page and completion. */
+/* The texts of a verb: made from man/verbs/NAME.txt, as are its manual page and completion. */
 struct verb_text {
     const char *name;
     const char *summary;  /* one line of `rowlock help` */
@@ -40,7 +40,7 @@ struct command {
     char **argv;      /* argv[0] is the verb */
     char *db;         /* --db, a copy: the original is overwritten */
     int json;         /* --json */
-    int is_farm_wide; /* the default database is refused: it is another one on every machine */
+    int is_farm_wide; /* refuses the default database, which differs on every machine */
     char **operands;  /* words before `--` */
     int n_operands;
     char **rest; /* words after `--` */
@@ -52,18 +52,18 @@ struct command {
 
 /* ---- options.c ----------------------------------------------------------------------- */
 
-/* Values of long options without a letter; the global ones are above what a verb may use. */
+/* Values of long options without a letter; the global ones are above those of the verbs. */
 enum { OPTION_OWN = 256, OPTION_DB = 512, OPTION_JSON, OPTION_VERSION, OPTION_NAME };
 
-/* NULL: there is none of that name. */
+/* NULL: no such verb. */
 const struct verb *find_verb(const struct verb *verbs, const char *name);
 
 /* Reads the options before the verb, and finds the verb. */
 void read_globals(struct command *command, int argc, char **argv);
 
 /*
- * The next option of the verb's own, its value in optarg; -1 when all are read and operands and
- * rest are filled. Handles the global options; ends the program on what is unknown.
+ * Returns the verb's next own option, its value in optarg; -1 when all are read and operands and
+ * rest are filled. Handles the global options; an unknown option ends the program.
  */
 int next_option(struct command *command, const char *short_options,
                 const struct option *long_options);
@@ -87,7 +87,7 @@ const char *suggest_option(const struct option *options, const char *word, size_
 void print_version(void);
 void print_overview(const struct verb *verbs);
 void print_help(const struct verb *verb);
-/* Of options.c: names --name where an option may have been meant as the name. */
+/* Called by options.c: mentions --name if an option may have been meant as the name. */
 _Noreturn void name_missing(const struct command *command);
 _Noreturn void usage_error(const struct command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -100,12 +100,12 @@ struct approach {
     int64_t statement_ms; /* of rowlock_options */
 };
 
-/* Opens what url_lookup found. Returns an exit status, having said what is wrong. `*code` is the
-   library's, for who must know that it was interrupted; may be NULL. */
+/* Opens the database of url_lookup. Returns an exit status, after printing the error. `*code` (may
+   be NULL) is the library's code, for callers that must detect an interruption. */
 struct url;
 int connect_database(const struct url *url, const struct approach *approach,
                      struct rowlock_connection **out, int *code);
-/* The same, by lookup, for a verb whose wait has a limit; and for one that wants nothing special. */
+/* The same including the lookup: for a verb whose wait has a limit, and for all others. */
 int connect_until(const struct command *command, int64_t deadline_ms,
                   struct rowlock_connection **out);
 int connect_by_lookup(const struct command *command, struct rowlock_connection **out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening the database that url_lookup found. */
+/* Opens the database that url_lookup has determined. */
 
 #include "command/command.h"
 #include "command/url_lookup.h"
@@ -7,7 +7,7 @@
 
 #define CONNECT_MS 10000
 
-/* What cannot be read as a URL is not shown in part either. */
+/* No part of an invalid URL is printed, because it may contain a password. */
 static int refuse_url(const struct url *url, const struct rowlock_error *error)
 {
     message("%s%s%s%s", error->text, url->source ? " (the URL is that of " : "",
@@ -28,7 +28,8 @@ static int open_once(const struct url *url, const struct approach *approach,
     return rowlock_open(url->text, &options, out, error);
 }
 
-/* Who gave the wait a limit has said how long a database that is away is worth waiting for. */
+/* A caller that set a limit of the wait also waits for an unreachable database within that limit.
+   */
 static int open_until(const struct url *url, const struct approach *approach,
                       struct rowlock_connection **out, struct rowlock_error *error)
 {

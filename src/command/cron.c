@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cron: the same file of jobs on every node, and each run on one of them. */
+/* The verb cron: the daemon that reads the same file of jobs on every node; each run is on one
+   node. */
 #include <stdlib.h>
 
 #include "command/cron/cron.h"

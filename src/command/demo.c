@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demo: two demonstrations. That of the clones is in demo/clones.c; here is the first article's program:
- * workers start together, wait for one lock, hold it, commit, and the
- * next takes over. Each is a process with a connection opened after the fork; nothing is printed
- * until all are done, for printing would disturb.
+ * The verb demo: two demonstrations. The clones are in demo/clones.c. This file has the first
+ * article's program: workers start together, wait for one lock, hold it, commit, and the next one
+ * acquires it. Each is a process with a connection opened after the fork. Printing would affect the
+ * timing, so it happens after all are done.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the library's code to the exit status that scripts rely on. */
+/* Translates the library's error codes into the exit statuses that scripts rely on. */
 #include "command/exit_status.h"
 
 #include "command/output/output.h"

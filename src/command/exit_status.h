@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The statuses that scripts rely on. */
+/* The exit statuses that scripts rely on. */
 #ifndef ROWLOCK_EXIT_STATUS_H
 #define ROWLOCK_EXIT_STATUS_H
 

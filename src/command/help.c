@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* help: all verbs, or one. */
+/* The verb help: prints all verbs, or the help of one. */
 #include "command/command.h"
 
 int cmd_help(struct command *command)

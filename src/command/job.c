@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * job: called on every node, by a crontab or a timer, it runs the command on one of them when it is due. A
- * run that `cron` has claimed is run by a `job`, too: --adopt with the lease's token, and --url-fd.
+ * The verb job: called on every node by a crontab or a timer, it runs the command on one of them
+ * when it is due. It also executes a run that `cron` has claimed: --adopt with the lease's token,
+ * and --url-fd.
  */
 #include <limits.h>
 #include <stdio.h>

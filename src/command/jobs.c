@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs: what is due, what runs where, how it went. */
+/* The verb jobs: lists jobs, where they run, and how their last runs ended. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/lock_options.h"
+/* The options of all verbs that acquire a lock. */
 
 #include <limits.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static void take_mode(struct lock_options *options, enum rowlock_mode mode)
     options->mode_said = 1;
 }
 
-/* The database stores text: it would refuse this one in its own words. */
+/* The database stores UTF-8 text, and its own error would be less clear. */
 static void take_note(const struct command *command, struct lock_options *options)
 {
     if (rowlock__utf8_length(optarg, strlen(optarg)) < 0)
@@ -34,7 +35,7 @@ static void take_note(const struct command *command, struct lock_options *option
     options->note = optarg;
 }
 
-/* The library says the same, but only of a ttl. */
+/* The library checks this too, but only calls it a ttl. */
 int64_t option_lasting(const struct command *command, const char *option)
 {
     int64_t ms = option_duration(command, option, 1000);
@@ -84,7 +85,7 @@ int take_lock_option(const struct command *command, int option, struct lock_opti
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* The library would say the same, but only once it is connected. */
+/* The library checks this too, but only once it is connected. */
 static void check_name(const struct command *command, const char *name)
 {
     size_t length = strlen(name);

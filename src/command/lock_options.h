@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options that every verb which takes a lock shares. Such a verb puts LOCK_SHORT_OPTIONS and
- * LOCK_LONG_OPTIONS into its own lists (or the LOCK_WAIT_ ones alone, where the mode is not the
- * caller's choice), starts with lock_options_default(), offers each option to take_lock_option(),
- * and calls finish_lock_options() when all are read: the operands are the names.
+ * The options that all verbs share which acquire a lock. Such a verb puts LOCK_SHORT_OPTIONS and
+ * LOCK_LONG_OPTIONS into its own lists (or only the LOCK_WAIT_ ones, if the caller cannot choose
+ * the mode), starts with lock_options_default(), passes each option to take_lock_option(), and
+ * calls finish_lock_options() when all are read: the operands are the names.
  */
 #ifndef ROWLOCK_LOCK_OPTIONS_H
 #define ROWLOCK_LOCK_OPTIONS_H
@@ -13,12 +13,12 @@
 struct lock_options {
     struct rowlock_want *wants; /* yours to free */
     size_t n;
-    int64_t wait_ms;     /* 0: try, < 0: for ever */
-    int64_t deadline_ms; /* of it, by rowlock__now_ms(); 0: none, or it is only tried */
-    int tries, waits;    /* -n, -w was said */
-    int quiet;           /* nothing is said of a lock that is busy */
+    int64_t wait_ms;     /* 0: try, < 0: no limit */
+    int64_t deadline_ms; /* of the wait, by rowlock__now_ms(); 0: none, or a try */
+    int tries, waits;    /* -n, -w was given */
+    int quiet;           /* prints nothing about a busy lock */
     int conflict;        /* exit status if the lock was not acquired */
-    int64_t ttl_ms;      /* 0: not said */
+    int64_t ttl_ms;      /* 0: not set */
     const char *note;    /* NULL: none */
     enum rowlock_mode mode;
     int mode_said;
@@ -55,19 +55,19 @@ enum { OPTION_LIMIT = OPTION_DB - 32, OPTION_TTL, OPTION_NOTE };
     }
 #define LOCK_LONG_OPTIONS LOCK_MODE_LONG_OPTIONS, LOCK_WAIT_LONG_OPTIONS, LOCK_TTL_LONG_OPTION
 
-/* Exclusive, for ever, STATUS_NOT_ACQUIRED. */
+/* Exclusive, no time limit, STATUS_NOT_ACQUIRED. */
 struct lock_options lock_options_default(void);
 
-/* 1: it was one of them, its value is taken. Ends the program on a wrong value. */
+/* 1: it was one of these options. Ends the program on a wrong value. */
 int take_lock_option(const struct command *command, int option, struct lock_options *options);
 
-/* The value of an option that says how long a lease lasts, or the end of the program. */
+/* The value of an option for the duration of a lease; ends the program on a wrong value. */
 int64_t option_lasting(const struct command *command, const char *option);
 
-/* Makes wants of the operands, and the deadline. Ends the program on wrong usage. */
+/* Makes the requests from the operands, and the deadline. Ends the program on wrong usage. */
 void finish_lock_options(const struct command *command, struct lock_options *options);
 
-/* What is left of the wait now, as rowlock_acquire and rowlock_begin want it. */
+/* The remaining wait, as rowlock_acquire and rowlock_begin expect it. */
 int64_t lock_wait_left(const struct lock_options *options);
 
 #endif

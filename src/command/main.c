@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rowlock, the command: a table of verbs. Each has a file of its own, <verb>.c. */
+/* The command rowlock: the table of its verbs. Each verb has a file of its own, <verb>.c. */
 #include <stdlib.h>
 
 #include "command/command.h"

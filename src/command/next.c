@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+/* The verb next: draws numbers from a counter. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -62,7 +63,7 @@ static void say_lost(const struct drawing *drawing, const char *why)
                 why);
 }
 
-/* A transaction of its own: the lock first, by which the number is drawn. */
+/* One transaction: locks the counter's name first, then draws. */
 static int draw(struct rowlock_connection *connection, struct drawing *drawing,
                 struct rowlock_error *error)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options, by getopt_long. The global ones may stand before or after the verb, a verb's own anywhere
- * before `--`; words are collected in order, so that it stays known what stood before `--`. The value of
- * --name is such a word, whatever it begins with.
+ * Parses options with getopt_long. Global options are allowed before and after the verb, a verb's
+ * own anywhere before `--`. Operands keep their order, and those before `--` are kept apart. The
+ * value of --name is an operand, even if it begins with a dash.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static const struct option globals[] = {
     {"version", no_argument, NULL, OPTION_VERSION},
 };
 
-/* A copy for us; what `ps` shows is overwritten, for it may hold a password. */
+/* Copies the URL and overwrites the original, which `ps` shows and which may contain a password. */
 static void take_db(struct command *command, char *value)
 {
     free(command->db);
@@ -63,7 +63,8 @@ void name_missing(const struct command *command)
     usage_error(command, "a NAME is missing%s", dashes ? name_hint(command) : "");
 }
 
-/* getopt leaves 0 or the option's value in optopt for a long option, the letter for a short one. */
+/* After an error getopt has 0 or the option's value in optopt for a long option, else the letter.
+   */
 static _Noreturn void refuse(const struct command *command, int what)
 {
     const char *word = command->argv[optind - 1], *suggested;
@@ -84,7 +85,7 @@ static _Noreturn void refuse(const struct command *command, int what)
                 *suggested ? suggested : name_hint(command));
 }
 
-/* A global option is dealt with here: 1. */
+/* 1: it was a global option. */
 static int take_global(struct command *command, int option)
 {
     switch (option) {
@@ -149,7 +150,7 @@ static void begin_scan(struct command *command, const char *short_options,
         exit(STATUS_FAILED);
     }
     command->scanning = 1;
-    optind = 0; /* a new argv: getopt forgets the old one */
+    optind = 0; /* makes getopt start over with a new argv */
 }
 
 int next_option(struct command *command, const char *short_options,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* refresh: a command that makes something anew, once, if it is stale. */
+/* The verb refresh: runs a command that refreshes a subject, if the subject is stale. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "command/refresh/refresh.h"
 
-/* Whatever the command printed came before. */
+/* After the command's own output. */
 static void print_json(enum made made)
 {
     printf("{\"refreshed\":%s}\n", made == MADE_ANEW ? "true" : "false");

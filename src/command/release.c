@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+/* The verb release: releases a lease by its token. */
 
 #include "command/lease/argument.h"
 
-/* A lease that was broken, or has expired and still stands there, is no lease that could be adopted:
-   its holder removes it all the same, so that the name is free. */
+/* A broken or expired lease cannot be adopted while its row exists: removes the row, so that the
+   name is free. */
 static int remove_lost(struct rowlock_connection *connection, const struct lease_argument *argument)
 {
     int64_t removed = 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+/* The verb renew: renews a lease by its token. */
 #include <stdio.h>
 
 #include "command/output/json.h"
 #include "command/lease/argument.h"
 #include "command/run/run.h"
 
-#define TTL_MS 30000 /* the database does not keep the one it was acquired with */
+#define TTL_MS 30000 /* the database does not store the original ttl */
 
 static void print(const struct command *command, const struct lease_argument *argument,
                   struct rowlock_connection *connection, struct rowlock_lease *lease)

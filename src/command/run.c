@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run: a command under a lease, or under the lock of an open transaction. */
+/* The verb run: runs a command under a lease, or under a transaction lock (--tx). */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,9 +7,9 @@
 #include "command/command.h"
 #include "command/run/run.h"
 
-/* Whoever presses ^C when the command has ended means us, or the loop of the shell around us, which goes
-   on if we end as if nothing had been: it is not lost, whatever we are doing. USR1 and USR2 were meant for
-   the command. That a lock was lost is more. */
+/* A ^C after the command's end is for us, or for the shell loop around us, which continues if we
+   end normally: so we end by the signal, whatever we are doing. USR1 and USR2 were for the command.
+   A lost lock has priority. */
 static void heed_late_signal(const struct signals *signals, struct outcome *outcome)
 {
     struct signalfd_siginfo info;

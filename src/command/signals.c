@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signals are read from a descriptor: no handler, so nothing that could race with one. */
+/* Reads signals from a descriptor, without handlers and their races. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* subjects: what is made anew by refresh, and what became of it. */
+/* The verb subjects: lists the subjects of refresh and their status. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

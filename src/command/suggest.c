@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which verb or option was meant: what other programs call it, or the closest by letters. */
+/* Suggests the verb or option that was meant: by other programs' names for it, or by spelling. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/url_lookup.h"
+/* Finds the URL of the database: see url_lookup.h. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@ static const char *environment(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* Set to nothing it was to be something: what was lost on the way must not become another database. */
+/* A variable that is set but empty is an error: a lost value must not select another database. */
 static int refuse_empty(const char *name, const char *means)
 {
     const char *value = getenv(name);
@@ -38,7 +39,7 @@ static int refuse_empty(const char *name, const char *means)
     return STATUS_USAGE;
 }
 
-/* $variable/rest, or $HOME/fallback/rest; relative folders do not count. NULL: neither is known. */
+/* $variable/rest, or $HOME/fallback/rest; relative folders are ignored. NULL: neither is set. */
 static char *home_path(const char *variable, const char *fallback, const char *rest)
 {
     const char *folder = environment(variable), *home = environment("HOME");
@@ -127,7 +128,7 @@ static char *next_line(FILE *file, size_t *number)
     return NULL;
 }
 
-/* An exit status. A second URL is refused: which of the two is meant would be a guess. */
+/* An exit status. A second URL is refused, because choosing one would be a guess. */
 static int read_lines(FILE *file, const char *path, char **out)
 {
     size_t number = 0, first;
@@ -149,7 +150,7 @@ static int read_lines(FILE *file, const char *path, char **out)
     return STATUS_USAGE;
 }
 
-/* Whom a file is shared with, root decides: a group that may read it is one that root has meant. */
+/* root decides who may read a file: a group with read permission was chosen by root. */
 static mode_t too_open(const struct stat *is)
 {
     mode_t shared = is->st_uid == 0 ? S_IRGRP : 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which database: --db, ROWLOCK_URL, the file ROWLOCK_URL_FILE, $XDG_CONFIG_HOME/rowlock/url,
- * /etc/rowlock/url, else this user's own SQLite file on this machine. The first that is there
- * decides; one that is there and cannot be used ends the search, for another database would be
- * another lock. ROWLOCK_REQUIRE_URL and /etc/rowlock/require-url forbid the last.
+ * Finds the database: --db, ROWLOCK_URL, the file ROWLOCK_URL_FILE, $XDG_CONFIG_HOME/rowlock/url,
+ * /etc/rowlock/url, else this user's own SQLite file on this machine. The first one that exists
+ * counts. If it is unusable, the search ends with an error, because another database would be
+ * another lock. ROWLOCK_REQUIRE_URL and /etc/rowlock/require-url forbid the last one.
  */
 #ifndef ROWLOCK_URL_LOOKUP_H
 #define ROWLOCK_URL_LOOKUP_H
@@ -17,15 +17,15 @@ struct url {
     int by_default; /* nothing names a database */
 };
 
-/* An exit status; what is wrong has been said. url_free() it in any case. */
+/* An exit status; errors were printed. Always call url_free(). */
 int url_lookup(const char *db, struct url *out);
 void url_free(struct url *url);
 
-/* Where it leads, to be printed: scheme, host, port and database, or the scheme alone where what looks
-   like them might be a piece of a password. */
+/* The place for messages: scheme, host, port and database, or the scheme alone if another part
+   might be a piece of a password. */
 void url_place(const struct url *url, char *out, size_t size);
 
-/* For a verb that a whole farm calls: the default database would be another one on every machine. Returns
+/* For a verb that a whole farm calls: the default database would differ on every machine. Returns
    an exit status, with a message on stderr. */
 int refuse_default(const struct command *command, const struct url *url);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help is printed from texts that are made, with manual pages and completion, from man/verbs. */
+/* Prints help from texts that are generated from man/verbs, as are manual pages and completion. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

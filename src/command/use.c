@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* use: a command that uses what others make anew; before it, if that is wanted, the one that does so. */
+/* The verb use: runs a command under a shared lease of a subject, and before it a refresh if
+   wanted. */
 #include <stdlib.h>
 
 #include "command/refresh/refresh.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the daemon asks the database. Every answer says when to ask again: between two instants of a job it is
- * asked for once. All jobs at once are looked at every ten minutes, for clocks drift, and another may have
- * forgotten a job or changed it.
+ * The cron daemon's queries. Every answer contains the time of the next query, so a job is queried
+ * once per due time. Every ten minutes all jobs are compared with the database, because clocks
+ * drift, and because another program may have deleted or changed a job.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -13,9 +13,9 @@
 #include "util/random.h"
 
 #define DAY_MS INT64_C(86400000)
-#define HELD_MS 60000 /* who holds a name may let it go before its lease ends */
-#define SLACK_MS 2    /* a clock that was read in the middle of a millisecond */
-#define LEAST_MS 20   /* between two questions for one job, whatever the answer is */
+#define HELD_MS 60000 /* a name may be released before its lease ends, so look again after this */
+#define SLACK_MS 2    /* clocks are read in whole milliseconds */
+#define LEAST_MS 20   /* minimum interval between two queries for one job */
 #define PAUSE_LEAST_MS 500
 #define PAUSE_MOST_MS 30000
 #define STATEMENT_MS 10000
@@ -27,9 +27,10 @@ static int is_told_to_stop(const struct cron *cron)
     return poll(&fd, 1, 0) > 0;
 }
 
-/* ---- the database comes and goes ----------------------------------------------------------------------- */
+/* ---- outages of the database ------------------------------------------------------------------
+   */
 
-/* Not all nodes at once. */
+/* Random intervals, so that not all nodes return at once. */
 static void away(struct cron *cron, const struct rowlock_error *error)
 {
     if (error->code == ROWLOCK_ECANCELED)
@@ -52,8 +53,8 @@ static void there(struct cron *cron)
     cron->away = 0;
 }
 
-/* At first what will not mend itself ends the daemon: somebody looks on. Later nobody does, and a server
-   that is set up anew may refuse for a while what it does not refuse for ever. */
+/* Before the first answer a permanent error ends the daemon, because somebody is watching its
+   start. Later nobody is, and a server that is being reinstalled refuses for a while only. */
 static void not_answered(struct cron *cron, const struct rowlock_error *error)
 {
     static const int mend_themselves[] = {ROWLOCK_ECONN, ROWLOCK_ETIMEDOUT, ROWLOCK_ECANCELED};
@@ -79,8 +80,8 @@ static int reconnect(struct cron *cron)
     return -1;
 }
 
-/* The session keeps a mark of every lease that it was granted; with it they go. The runs have sessions of
-   their own. */
+/* The session keeps a session lock of every lease that it claimed; closing it releases them. The
+   runs have sessions of their own. */
 static void drop_marks(struct cron *cron)
 {
     if (!cron->claimed)
@@ -102,7 +103,7 @@ static void say_claimed(const struct crontab_entry *entry, const struct rowlock_
         message("%s: started, token %" PRId64, entry->name, token);
 }
 
-/* It cannot be run here: another claim, by this node or another, may start it. */
+/* It cannot run here: another claim, by this node or another, may start it. */
 static void give_up(struct rowlock_lease *lease)
 {
     struct rowlock_result result = {.outcome = ROWLOCK_RUN_NOTSTARTED,
@@ -140,8 +141,8 @@ static void plan_next(struct cron_job *job, const struct rowlock_claim *claim)
                       : in_time(rowlock__now_ms(), delay_ms);
 }
 
-/* What the database refuses to one job alone, say because of a trigger on its row, does not keep the others
-   waiting: how long until it is asked for again. */
+/* An error of one job alone, for example of a trigger on its row, does not delay the others: how
+   long until the next query for it. */
 static const struct {
     int code;
     int64_t pause_ms;
@@ -180,14 +181,15 @@ static void ask_for(struct cron *cron, struct cron_job *job)
     plan_next(job, &claim);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------- */
+/* ---- all jobs -----------------------------------------------------------------------------------
+   */
 
 struct look {
     struct cron *cron;
     char *seen; /* one byte a job */
 };
 
-/* What was planned when the database's clock was wrong is planned anew by being asked for. */
+/* A query plans a job again that was planned while the database's clock was wrong. */
 static int was_put_back(const struct crontab_entry *entry, const struct rowlock_job_view *view)
 {
     return view->next_ms > rowlock_schedule_next(entry->schedule, view->now_ms + DAY_MS);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <poll.h>
+/* The cron daemon's loop: signals, the file of jobs, sleeping until the next due time. */
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -7,7 +8,7 @@
 
 #include "command/cron/cron.h"
 
-#define LEAVE_MS 60000 /* a run that was told to end has its own deadlines, which are shorter */
+#define LEAVE_MS 60000 /* longer than the deadlines that a run has after a signal to end */
 
 /* ---- the file ---------------------------------------------------------------------------------------- */
 
@@ -112,7 +113,7 @@ static void stop_runs(struct cron *cron)
     cron_tell_runs(cron, SIGTERM);
 }
 
-/* The first signal: no more claims; the second: no more grace; the third: no more patience. */
+/* The first signal stops claims, the second ends the grace period, the third kills the runs. */
 static void take_stop(struct cron *cron)
 {
     struct signalfd_siginfo info;
@@ -125,7 +126,7 @@ static void take_stop(struct cron *cron)
     }
 }
 
-/* 1: all is over. */
+/* 1: finished. */
 static int go_on_stopping(struct cron *cron)
 {
     if (cron->n_runs == 0)
@@ -143,7 +144,7 @@ static int go_on_stopping(struct cron *cron)
 
 /* ---- the loop ----------------------------------------------------------------------------------------- */
 
-/* Not poll()'s time-out, which does not count while the machine sleeps. */
+/* poll()'s timeout does not count while the machine is suspended, so this uses a timer. */
 static void sleep_until(const struct cron *cron, int64_t at)
 {
     struct pollfd fds[] = {{.fd = cron->stop_fd, .events = POLLIN},

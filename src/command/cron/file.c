@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+/* Reads the cron daemon's file of jobs, and prints its schedule for --check. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runs that the daemon has started: each a process `rowlock job --adopt TOKEN`. */
+/* The runs that the daemon started: each is a process `rowlock job --adopt TOKEN`. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -52,7 +52,7 @@ static void write_arguments(const struct crontab_entry *entry, const struct rowl
     out->argv[n] = NULL;
 }
 
-/* In the child. A group of its own: what a terminal sends to the daemon's is not for the runs. */
+/* In the child. Its own process group, so that the terminal's signals reach the daemon only. */
 static _Noreturn void become_job(const struct cron *cron, int fd, const struct arguments *arguments)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -70,7 +70,7 @@ static _Noreturn void become_job(const struct cron *cron, int fd, const struct a
     _exit(STATUS_FAILED);
 }
 
-/* A place, and its name: what may fail fails before there is a process. */
+/* Allocates before the fork, so that nothing can fail once there is a process. */
 static struct cron_run *new_run(struct cron *cron, const char *name)
 {
     struct cron_run *run;
@@ -105,7 +105,7 @@ int cron_start(struct cron *cron, const struct crontab_entry *entry,
     if (fd >= 0)
         close(fd);
     if (run && run->pid > 0) {
-        setpgid(run->pid, run->pid); /* whoever comes first */
+        setpgid(run->pid, run->pid); /* in parent and child, because either may run first */
         cron->n_runs++;
         return 0;
     }
@@ -131,7 +131,7 @@ static void say_end(const struct cron_run *run, int how)
     free(took);
 }
 
-/* Its next instant may have come meanwhile, and what failed may be repeated. */
+/* The next due time may have come meanwhile, and a failed run may have a retry. */
 static void ask_again(struct cron *cron, const char *name, int how)
 {
     for (size_t i = 0; i < cron->crontab.n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rowlock's side of the guard. */
+/* The guard, as seen from rowlock: starting it, orders to it, reports from it. */
 #include "command/guard/guard.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 
 #include "util/clock.h"
 
-#define REPLACE_MS 900   /* rowlock ends within a second, whatever does not die */
-#define LOOK_AGAIN_MS 20 /* between two looks */
+#define REPLACE_MS 900   /* rowlock ends within a second, even if some process does not die */
+#define LOOK_AGAIN_MS 20 /* polling interval */
 
-/* A shell that became rowlock by exec may have left us children of its own. */
+/* A shell that became rowlock by exec may have left child processes of its own. */
 static int is_childless(void)
 {
     siginfo_t info;
@@ -88,7 +88,8 @@ void guard_stop(struct guard *guard)
     give(guard, &order);
 }
 
-/* That the guard ended before it had read an order is told as an error, once, and before what it had said. */
+/* recv may report ECONNRESET once, before pending reports, if the guard ended with unread orders.
+   */
 static ssize_t receive(int fd, struct guard_report *out)
 {
     ssize_t got = recv(fd, out, sizeof *out, MSG_DONTWAIT);
@@ -118,7 +119,8 @@ void guard_next(struct guard *guard, struct guard_report *out)
         .event = got < 0 && (errno == EAGAIN || errno == EINTR) ? GUARD_NOTHING : GUARD_GONE};
 }
 
-/* ---- without a guard ------------------------------------------------------------------------------ */
+/* ---- replacing a dead guard ---------------------------------------------------------------------
+   */
 
 /* Its children are ours now, and 1 says that none is left. */
 static int reap_all(void)
@@ -144,8 +146,8 @@ static struct tree end_orphans(void)
     return reap_all() ? none : tree;
 }
 
-/* The command itself dies with its parent. Its group is still its own as long as a member lives; if
-   none does, the number is nobody's again only after thousands of others. */
+/* The command itself dies with its parent. Its process group keeps its number as long as a member
+   lives; afterwards the kernel reuses the number only after thousands of others. */
 struct tree guard_replace(struct guard *guard)
 {
     struct tree none = {0};

@@ -54,7 +54,7 @@ static void keep_only_ours(const struct guard_state *state)
     close_between(next, INT_MAX);
 }
 
-/* All signals are blocked until then: one that comes twice meanwhile is one. */
+/* All signals are blocked until then, so one that arrives twice meanwhile counts once. */
 static int may_begin(int fd)
 {
     char byte;
@@ -106,7 +106,7 @@ static int start_command(struct guard_state *state)
     return 0;
 }
 
-/* A group of its own: a KILL to the caller's whole group must not take the guard, too. */
+/* Its own process group, so that a KILL to the caller's group does not hit the guard. */
 static int become_guard(struct guard_state *state)
 {
     sigset_t all, children;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descendants of a process, by /proc. */
+/* Finds and signals the descendants of a process, by /proc. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -117,8 +117,8 @@ static int descends(const struct processes *processes, const struct process *pro
 
 /* ---- signalling -------------------------------------------------------------------------------------- */
 
-/* Between the look and the signal a process may have ended, and its number may be somebody else's: a
-   descriptor of the process, and a second look, rule that out. 1: we may not. */
+/* After the scan the process may have ended and its pid may be reused: a pidfd and a second look
+   exclude that. 1: no permission to signal it. */
 static int signal_one(const struct process *process, int number)
 {
     struct process now;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/job/print.h"
+/* Prints jobs and runs: tables, JSON, and the line for monitoring. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "command/command.h"
 #include "command/output/json.h"
 
-#define LATE_MS 60000 /* its instant has passed by more, and nobody has claimed it */
+#define LATE_MS 60000 /* its due time passed more than this ago, and no node has claimed it */
 
 static const char *const outcomes[] = {
     [ROWLOCK_RUN_RUNNING] = "running", [ROWLOCK_RUN_DONE] = "done",

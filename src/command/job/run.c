@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/job/run.h"
+/* Claims or adopts a job's run, for the verb job. */
 
 #include <poll.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ static int claimed_run(const struct signals *signals, struct holding *holding, i
     return status;
 }
 
-/* The library was interrupted, by a signal as a rule. */
+/* The library's call was interrupted, usually by a signal. */
 static int failed(const struct signals *signals, struct holding *holding,
                   const struct rowlock_error *error)
 {
@@ -107,7 +108,7 @@ static void say_claim(const struct job_run *job, struct rowlock_connection *conn
         message("'%s' is run", job->name);
 }
 
-/* -N: signal N ended the wait. Only the connection is held meanwhile. */
+/* -N: signal N ended the wait. Only the connection is open meanwhile. */
 static int wait_until_due(const struct job_run *job, const struct signals *signals,
                           struct holding *holding, const struct rowlock_claim *claim)
 {
@@ -150,8 +151,8 @@ int claim_job(const struct job_run *job, const struct signals *signals, struct h
 
 /* ---- adopting ------------------------------------------------------------------------------------------- */
 
-/* Renewed at once, for nobody knows how long ago it was claimed. The database may be away for a moment; the lease
-   lasts meanwhile. */
+/* Renews at once, because the age of the claim is unknown. A short outage of the database is
+   tolerated while the lease lasts. */
 static int adopt(const struct job_run *job, const struct signals *signals, struct holding *holding,
                  struct rowlock_error *error)
 {
@@ -172,7 +173,8 @@ static int adopt(const struct job_run *job, const struct signals *signals, struc
     }
 }
 
-/* The daemon that claimed it, or another, claims it again. An interruption is recorded by failed(). */
+/* The daemon that claimed the run, or another one, claims it again. failed() records an
+   interruption. */
 static int not_adopted(const struct job_run *job, const struct signals *signals,
                        struct holding *holding, const struct rowlock_error *error)
 {

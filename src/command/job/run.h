@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A claimed run of a job: a command under the job's lease, whose end is written down with it. */
+/* A claimed run of a job: a command under the job's lease, whose result is recorded at its end. */
 #ifndef ROWLOCK_JOB_RUN_H
 #define ROWLOCK_JOB_RUN_H
 
@@ -22,13 +22,14 @@ struct job_run {
     char lock[256]; /* its name */
 };
 
-/* As execute() wants it. `verbose` and the rest are set. */
+/* The run for execute(). `verbose` and the other members are set. */
 struct run run_of_job(struct job_run *job);
 
-/* Asks whether it is due. An exit status, or -N: signal N came; `*claimed`: holding->lease is the run's. */
+/* Claims the run if it is due. An exit status, or -N: signal N came; `*claimed`: holding->lease is
+   set. */
 int claim_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
               int *claimed);
-/* The same for the lease that cron has claimed. */
+/* The same for a lease that cron has claimed. */
 int adopt_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
               int *claimed);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/job/settings.h"
+/* The settings of a job, shared by the options of `job` and the lines of a crontab. */
 
 #include <errno.h>
 #include <limits.h>
@@ -79,7 +80,7 @@ static int take_number(const struct setting *setting, struct job_settings *setti
     return 0;
 }
 
-/* To the library 0 is "not said". */
+/* 0 means "not set" to the library. */
 static int take_retry(const struct setting *setting, struct job_settings *settings,
                       const char *value, struct why why)
 {
@@ -103,7 +104,7 @@ static int take_missed(const struct setting *setting, struct job_settings *setti
     return 0;
 }
 
-/* The database stores text. */
+/* The database stores UTF-8 text. */
 static int take_text(const struct setting *setting, struct job_settings *settings,
                      const char *value, struct why why)
 {
@@ -152,7 +153,7 @@ int job_setting_take(struct job_settings *settings, const char *name, const char
     return 1;
 }
 
-/* Time enough to be dead before the lease can pass, and enough to renew it before that. */
+/* Leaves time to be dead before the lease ends, and time to renew it before that. */
 void job_settings_settle(struct job_settings *settings)
 {
     if (!settings->ttl_ms)

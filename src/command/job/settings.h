@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be said of a job, on the command line of `job` and in a line of a crontab. */
+/* The settings of a job, on the command line of `job` and in a line of a crontab. */
 #ifndef ROWLOCK_JOB_SETTINGS_H
 #define ROWLOCK_JOB_SETTINGS_H
 
@@ -9,7 +9,7 @@
 #include "rowlock.h"
 
 struct job_settings {
-    const char *zone, *note; /* NULL: not said; the memory of the value that was given */
+    const char *zone, *note; /* NULL: not set; the memory of the given value */
     int64_t at_least_ms, backoff_ms;
     int64_t max_run_ms; /* < 0: no limit */
     int64_t ttl_ms, kill_after_ms;
@@ -22,14 +22,15 @@ struct job_settings job_settings_default(void);
 /* The names, without the dashes; ends with NULL. Each has a value. */
 extern const char *const job_setting_names[];
 
-/* Takes `--name value`. 0; 1: no such name; -1: `why` says what is wrong with the value. */
+/* Sets `name` to `value`. 0; 1: no such setting; -1: `why` explains what is wrong with the value.
+   */
 int job_setting_take(struct job_settings *settings, const char *name, const char *value, char *why,
                      size_t size);
 
-/* When all are read. */
+/* Call it after all settings are read. */
 void job_settings_settle(struct job_settings *settings);
 
-/* 0, or -1 and why: it is no name that a job can have. */
+/* 0, or -1 and why: not a valid name of a job. */
 int job_name_check(const char *name, char *why, size_t size);
 
 #define JOB_LOCK_PREFIX "job:"

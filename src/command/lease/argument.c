@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/lease/argument.h"
+/* Reads NAME --token T, and finds that lease. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,7 +98,8 @@ static int see_token(const struct rowlock_holder *holder, void *data)
     return seen->is_there;
 }
 
-/* A lease that is still listed was broken. Of one that is gone nobody has written down how it ended. */
+/* A lease that is still listed was broken. For one that is gone the database does not record the
+   reason. */
 int report_lease(struct rowlock_connection *connection, const struct lease_argument *argument,
                  const struct rowlock_error *error)
 {

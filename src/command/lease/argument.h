@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs about a lease that is there already share: NAME --token T. */
+/* Shared by the verbs for an existing lease: the arguments NAME --token T. */
 #ifndef ROWLOCK_LEASE_ARGUMENT_H
 #define ROWLOCK_LEASE_ARGUMENT_H
 
@@ -7,23 +7,23 @@
 
 enum { OPTION_TOKEN = OPTION_OWN + 1, OPTION_NOW, OPTION_URL_FD, OPTION_GUARD_FD };
 
-/* NAME, the one operand. Ends the program if it is missing, or not alone. */
+/* NAME, the single operand. Ends the program if it is missing, or if there are more. */
 const char *one_name(struct command *command);
-/* The value of --token. Ends the program if it is none. */
+/* The value of --token. Ends the program if it is invalid. */
 int64_t option_token(const struct command *command);
 
 struct lease_argument {
     const char *name;
     int64_t token;
-    int64_t ttl_ms;       /* 0: not said */
-    int url_fd, guard_fd; /* of a stand-in; 0: this is none */
+    int64_t ttl_ms;       /* 0: not set */
+    int url_fd, guard_fd; /* of a stand-in; 0: not a stand-in */
 };
 
-/* Reads NAME --token T, and --ttl where `with_ttl`. Ends the program on wrong usage. */
+/* Reads NAME --token T, and --ttl if `with_ttl`. Ends the program on wrong usage. */
 void read_lease_argument(struct command *command, int with_ttl, struct lease_argument *argument);
 
-/* Connects and finds the lease. The library's code in `error->code`; an exit status: if there was no
-   connection that has been said. */
+/* Connects and finds the lease. Returns an exit status; the library's code is in `error->code`. A
+   failure to connect was printed. */
 int adopt_lease(const struct command *command, const struct lease_argument *argument,
                 struct rowlock_connection **connection, struct rowlock_lease **lease,
                 struct rowlock_error *error);
@@ -32,7 +32,7 @@ int adopt_lease(const struct command *command, const struct lease_argument *argu
 int report_lease(struct rowlock_connection *connection, const struct lease_argument *argument,
                  const struct rowlock_error *error);
 
-/* When the lease ends by the database's clock: milliseconds since 1970, 0 if it cannot be told. */
+/* When the lease ends by the database's clock: milliseconds since 1970, 0 if unknown. */
 int64_t lease_expires(struct rowlock_connection *connection, const char *name, int64_t token);
 
 /* "name":..., of several an array; "token":...,"owner":...,"expires":... as one object, a line. */

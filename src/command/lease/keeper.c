@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * acquire --while-pid: the lease of a process that is not ours to supervise. A process is forked
- * before anything is opened; it acquires, prints the token, cuts what ties it to the caller, and
- * keeps the lease until that process has ended. The first process waits for its word, and returns.
+ * acquire --while-pid: keeps a lease for a process that rowlock does not supervise. Forks a keeper
+ * before opening anything; it acquires, prints the token, detaches from the caller, and renews the
+ * lease until that process has ended. The first process waits for the keeper's result, and returns.
  * So the pid that ls shows is the keeper's, and no connection crosses a fork.
  */
 #include <errno.h>
@@ -28,8 +28,8 @@
 
 struct keeping {
     struct taking *taking;
-    int process_fd;            /* the process, whatever becomes of its number */
-    int caller_fd;             /* the first process: our word, and its end */
+    int process_fd;            /* a pidfd of the process, safe against reuse of its pid */
+    int caller_fd;             /* to the first process: our result, and its end */
     int lost_fd;               /* readable: the lease is lost */
     int timer_fd;              /* readable: its end is near */
     int log_fd;                /* the process's standard error, if that is a file; or -1 */
@@ -107,7 +107,7 @@ static void close_others(const struct keeping *keeping)
             close(fd);
 }
 
-/* What ends the waiting: a signal, the end of the process, or of the first process of ours. */
+/* Events that end the wait: a signal, the end of the process, or the end of our first process. */
 static int open_interrupt(const struct keeping *keeping)
 {
     const int fds[] = {keeping->taking->signals.wait_fd, keeping->process_fd, keeping->caller_fd};
@@ -122,15 +122,16 @@ static int open_interrupt(const struct keeping *keeping)
     return all;
 }
 
-/* The lease is there: from here on neither is a reason to interrupt the database. */
+/* After the grant neither of them may interrupt the database. */
 static void close_interrupt(const struct keeping *keeping)
 {
     epoll_ctl(keeping->taking->interrupt_fd, EPOLL_CTL_DEL, keeping->process_fd, NULL);
     epoll_ctl(keeping->taking->interrupt_fd, EPOLL_CTL_DEL, keeping->caller_fd, NULL);
 }
 
-/* What it writes next comes behind our message only if both share one offset, so of a file we keep the
-   caller's own descriptor. A pipe's reader would wait for us. */
+/* The process's later output must follow our message, which needs a shared file offset; so for a
+   file we keep the caller's own descriptor. A pipe is not kept, because its reader would wait for
+   us. */
 static int keep_log(const struct keeping *keeping)
 {
     struct stat ours, log;
@@ -143,7 +144,7 @@ static int keep_log(const struct keeping *keeping)
     return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
-/* From here on nothing of the caller's is ours but the environment, and its log. */
+/* From here on only the environment and the log are the caller's. */
 static int detach(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -157,7 +158,7 @@ static int detach(void)
     return 0;
 }
 
-/* Nonzero: nobody is there to take the word, so nobody has the token. */
+/* Nonzero: nobody receives the result, so nobody has the token. */
 static int give_word(const struct keeping *keeping, int status)
 {
     return send(keeping->caller_fd, &status, sizeof status, MSG_NOSIGNAL) != sizeof status;
@@ -192,8 +193,8 @@ static void set_timer(const struct keeping *keeping, int64_t ms)
     timerfd_settime(keeping->timer_fd, 0, &at, NULL);
 }
 
-/* Its own standard error, not one of ours. Opened by number, and then seen to live: so it was this
-   process's. */
+/* Writes to the process's own standard error. It was opened by pid, and the process was seen alive
+   afterwards, so it was this process's. */
 static void tell_process(const struct keeping *keeping, const char *why)
 {
     char path[64];
@@ -222,7 +223,7 @@ static void end_process(const struct keeping *keeping, const char *why)
     send_signal(keeping, SIGTERM);
 }
 
-/* The lease is lost, or as good as lost. If the process ends in time the name is given back. */
+/* The lease is lost, or about to be. If the process ends in time, the name is released. */
 static void lose(struct keeping *keeping, int is_over)
 {
     const struct lock_options *lock = &keeping->taking->lock;
@@ -247,7 +248,7 @@ static void give_up(const struct keeping *keeping, int number)
 
 enum keeping_end { PROCESS_ENDED, LEASE_LOST, TIME_OVER };
 
-/* Nothing is left: of a lease that is lost too, and then on_lost is about to say why. */
+/* The remaining time is 0, also for a lost lease; then on_lost will report the reason. */
 static enum keeping_end how_it_is_over(const struct keeping *keeping)
 {
     struct pollfd lost = {.fd = keeping->lost_fd, .events = POLLIN};
@@ -289,7 +290,7 @@ static enum keeping_end keep(const struct keeping *keeping)
 
 /* ---- the two processes ----------------------------------------------------------------------- */
 
-/* In the keeper, once it has the lease. An exit status. */
+/* In the keeper, after the grant. An exit status. */
 static int begin_to_keep(struct keeping *keeping)
 {
     struct rowlock_error error = {0};
@@ -307,8 +308,8 @@ static int begin_to_keep(struct keeping *keeping)
                : STATUS_OK;
 }
 
-/* Prints the token, and cuts the ties. A signal that came before they were cut was for the caller's
-   whole group: who was to take our word ends by it, and nobody else will. */
+/* Prints the token, and detaches. A signal before that was for the caller's whole process group:
+   the process that should receive our result ends by it, and nobody else will. */
 static int hand_over(struct keeping *keeping)
 {
     struct signalfd_siginfo info;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/lease/print.h"
+/* Prints holders and waiters, for the verb ls. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -84,7 +85,7 @@ static char *mode_of(const struct rowlock_holder *holder)
     return text;
 }
 
-/* host:pid command, as far as they are known; of a transaction the number is the server's. */
+/* host:pid command, as far as known; for a transaction the server's id of the session. */
 static char *who_of(const struct rowlock_holder *holder)
 {
     int transaction = holder->holding == ROWLOCK_HOLDS_TX;

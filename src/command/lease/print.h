@@ -14,8 +14,8 @@ void put_holder(FILE *out, const struct rowlock_holder *holder);
 
 /* An empty table of holders. */
 struct table list_table(void);
-/* A rowlock_visit with a struct table: keeps a row. Nonzero: out of memory. Sorted, a name's waiters stand
-   below its holders. */
+/* A rowlock_visit with a struct table: adds a row. Nonzero: out of memory. Sorted, waiters of a
+   name are below its holders. */
 int list_table_add(const struct rowlock_holder *holder, void *table);
 
 #endif

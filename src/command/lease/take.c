@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/lease/take.h"
+/* Acquires a lease for the verbs acquire and hold, and prints its token. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,8 +11,8 @@
 #include "command/lease/argument.h"
 #include "command/url_lookup.h"
 
-/* A keeper leaves the caller's folder, and may have to open the file again. What is no path is for
-   the library to refuse. */
+/* A keeper changes its working directory, and may have to open the file again. The library refuses
+   anything that is not a path. */
 static int make_absolute(struct url *url)
 {
     const char *path = url->text + strlen("sqlite:");

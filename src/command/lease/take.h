@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What acquire and hold share: a lease taken for somebody else than a command of ours. */
+/* Shared by acquire and hold: a lease that is not for a command of ours. */
 #ifndef ROWLOCK_LEASE_TAKE_H
 #define ROWLOCK_LEASE_TAKE_H
 
@@ -9,19 +9,19 @@ struct taking {
     const struct command *command;
     struct lock_options lock;
     const char *holder; /* the command that ls shows */
-    int is_kept;        /* by this process, whose pid ls shows then */
+    int is_kept;        /* by this process, whose pid ls then shows */
     struct signals signals;
     int interrupt_fd; /* readable: give up; signals.wait_fd, or one that includes it */
     struct holding holding;
 };
 
-/* Finds the database, connects, acquires. 0, an exit status, or -N: signal N came; what is wrong has
-   been said. `taking->holding.lease` tells whether it was acquired: -E may have made the status 0.
-   What comes after is not interrupted by signals: they are read from taking->signals.fd. */
+/* Finds the database, connects, acquires. 0, an exit status, or -N: signal N came; errors were
+   printed. `taking->holding.lease` is set if it was acquired: -E may have set the status to 0.
+   Afterwards signals do not interrupt: they are read from taking->signals.fd. */
 int take_lease(struct taking *taking);
 
-/* Prints the token, or the JSON object, and flushes. Who has no token cannot keep the lease: if that
-   fails it is released. An exit status. */
+/* Prints the token, or the JSON object, and flushes. If that fails, the lease is released, because
+   nobody knows its token. An exit status. */
 int print_token(struct taking *taking);
 
 /* Frees and closes. Ends the program if the status is a signal. */

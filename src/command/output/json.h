@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON, a value at a time. */
+/* Writes JSON, one value at a time. */
 #ifndef ROWLOCK_JSON_H
 #define ROWLOCK_JSON_H
 

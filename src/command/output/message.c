@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the command says goes to stderr, a whole line at once, and forges no other line: a name or a
-   note of somebody else's may hold anything. */
+/* Messages to stderr, each as one whole line. Control characters are escaped, because a name or a
+   note of another user may contain anything. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -24,7 +24,7 @@ const char *shown(const char *argument);
 
 /* ---- standard.c --------------------------------------------------------------- */
 
-/* No socket of ours takes the place of a standard descriptor that the caller closed. */
+/* Keeps closed standard descriptors occupied, so that no socket gets their numbers. */
 void keep_standard_places(void);
 /* For a verb whose result must be printed, or it is lost: an exit status, with a message if standard output
    is closed, or has no reader. From then on the loss of the reader is an error. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The standard descriptors: what was closed stays closed, and a result that nobody can read is an error. */
+/* The standard descriptors: closed ones stay closed, and an unreadable result is an error. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/output/table.h"
+/* Formats a table for people. */
 
 #include <inttypes.h>
 #include <locale.h>
@@ -12,8 +13,8 @@
 #include "command/output/output.h"
 #include "util/instant.h"
 
-#define WIDEST 40     /* a longer cell moves its own row only */
-#define LAST_LEAST 12 /* of the last column, however narrow the terminal is */
+#define WIDEST 40     /* a longer cell shifts its own row only */
+#define LAST_LEAST 12 /* minimum width of the last column on a narrow terminal */
 
 /* ---- cells ----------------------------------------------------------------------------------------- */
 
@@ -129,7 +130,7 @@ static size_t width_of(const char *text)
         size_t length = mbrtowc(&character, text, left, &state);
         int columns;
 
-        if (length == 0 || length > left) /* no UTF-8: not to happen, it was escaped */
+        if (length == 0 || length > left) /* not UTF-8: impossible, because it was escaped */
             return width + left;
         columns = wcwidth(character);
         width += columns > 0 ? (size_t)columns : 0;
@@ -152,7 +153,7 @@ static void measure(const struct table *table, size_t *widths)
     }
 }
 
-/* The bytes of `text` that fill no more than `room` columns. */
+/* The number of bytes of `text` that fit into `room` columns. */
 static size_t bytes_within(const char *text, size_t room)
 {
     mbstate_t state = {0};
@@ -172,7 +173,7 @@ static size_t bytes_within(const char *text, size_t room)
     return at;
 }
 
-/* A line that wraps is no row of a table any more. The cell has room: cell_text() gives it. */
+/* Truncates the last cell, so that the row does not wrap. cell_text() allocated enough room. */
 static void cut_last(const struct table *table, char **row, const size_t *widths, size_t columns)
 {
     size_t before = 0, room, last = table->columns - 1;

@@ -24,9 +24,9 @@ struct table {
 
 /* Takes the cells, malloc'd, one a column. Nonzero: out of memory, as if one of them is NULL. */
 int table_add(struct table *table, char *const *cells);
-/* By the first column, else in the order of adding. */
+/* By the first column, then in the order of adding. */
 void table_sort(struct table *table);
-/* On a terminal the last column, of cell_text(), is cut to what fits into the line. */
+/* On a terminal the last column, made by cell_text(), is truncated to the line. */
 void table_print(const struct table *table);
 void table_free(struct table *table);
 

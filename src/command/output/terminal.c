@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What standard output is. */
+/* The terminal on standard output, if any. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+/* The options of the verbs refresh and use. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +67,7 @@ static void take(const struct command *command, int option, struct subject_optio
     }
 }
 
-/* One subject before --, the command behind it. */
+/* One subject before --, the command after it. */
 static void take_words(struct command *command, struct subject_options *options)
 {
     if (command->n_rest == 0)
@@ -92,7 +93,7 @@ static void check(const struct command *command, enum subject_verb verb,
         usage_error(command, "--max-age and --refresh go together");
 }
 
-/* Not acquired: 75; nothing to do: 0; -E says another for both. */
+/* Default: 75 if not acquired, 0 if there is nothing to do; -E sets both. */
 static void settle_conflict(struct subject_options *options)
 {
     struct lock_options *lock = &options->run.lock;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/refresh/refresh.h"
+/* Runs the commands of refresh and use under leases of the subject. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 struct making {
     const struct subject_options *options;
     struct rowlock_refresh found;
-    int elsewhere; /* another makes it */
+    int elsewhere; /* another session refreshes it */
 };
 
 /* ---- taking ------------------------------------------------------------------------------------------ */
@@ -29,7 +30,8 @@ static int see_subject(const struct rowlock_subject_view *subject, void *data)
     return 0;
 }
 
-/* A transaction that makes it is not seen but by its lock; and who waits for that will find it made. */
+/* A refreshing transaction is visible by its lock only; a waiter for that lock will find fresh
+   data. */
 static int see_holder(const struct rowlock_holder *holder, void *data)
 {
     struct others *others = data;
@@ -39,7 +41,7 @@ static int see_holder(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-/* Is there something, and does another make it anew? Who cannot tell waits. */
+/* Whether there is data, and another session refreshes it. If that is unknown, the caller waits. */
 static int is_made_elsewhere(struct rowlock_connection *connection,
                              const struct subject_options *options)
 {
@@ -214,8 +216,8 @@ static int see_status(const struct rowlock_subject_view *subject, void *data)
     return 0;
 }
 
-/* Between our refresh and our lease another may have had the subject, and have left it half made. Under the
-   lease nobody makes it anew. */
+/* Between our refresh and our lease another refresh may have begun and failed. Under the lease no
+   refresh can begin. */
 static int look_whole(const struct holding *holding, const struct subject_options *options,
                       enum used *used)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Getting the lock. What an ancestor holds it holds until we have ended: to wait for that would never
- * end. So beneath an ancestor's lock the first look is a try, and if something is in the way, the
- * database is asked who holds it.
+ * Acquires the lock for a command. An ancestor process holds its locks until we have ended, so
+ * waiting for one would never end. Under an ancestor's lock the first attempt is therefore a try;
+ * on a conflict the holders are listed to see whether one of them is the ancestor.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "command/run/run.h"
 
-#define TRY_MS 12000   /* what a try may take, if the server is slow or dead */
-#define SLICE_MS 10000 /* beneath an ancestor's lock of the same name we look again so often */
+#define TRY_MS 12000   /* maximum duration of a try on a slow or dead server */
+#define SLICE_MS 10000 /* interval of these looks under an ancestor's lock of the same name */
 
 static void say_away(const struct rowlock_error *why, void *data)
 {
@@ -82,8 +82,8 @@ static int is_hopeless(const struct look *look)
                                  (want->mode == ROWLOCK_PERMIT && look->permits >= want->limit));
 }
 
-/* The index of a name that we would wait for in vain, or -1. `*held`: an ancestor holds one in a way
-   that lets us in too. */
+/* The index of a name whose wait would never end, or -1. `*held`: an ancestor holds one in a
+   compatible mode. */
 static int find_hopeless(const struct run *run, struct holding *holding, int *held)
 {
     int index = held_by_ancestor(run->lock.wants, run->lock.n);
@@ -106,7 +106,7 @@ static int64_t lesser(int64_t wait_ms, int64_t slice_ms)
     return wait_ms < 0 || wait_ms > slice_ms ? slice_ms : wait_ms;
 }
 
-/* Not to be had as yet: held, or the database is away, and a lease may wait for that too. */
+/* Not acquired yet: held, or the database is unreachable; a wait for a lease tolerates both. */
 static int may_come(const struct run *run, int code)
 {
     return code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT ||
@@ -152,7 +152,7 @@ static int refused(const struct run *run, const struct rowlock_error *error, int
     int status;
 
     if (error->code == ROWLOCK_ECANCELED)
-        return STATUS_FAILED; /* by a signal, as a rule, and that is told by the status */
+        return STATUS_FAILED; /* usually by a signal, which the status reports */
     if (hopeless >= 0) {
         message("'%s' is held by your own ancestor (%s): waiting would never end",
                 run->lock.wants[hopeless].name,

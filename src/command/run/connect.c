@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The database that a command is to be run under the lock of. */
+/* Connects to the database for a command under a lock. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ROWLOCK_HELD: what this process and its ancestors hold, as words: HEX:x and HEX:s are names, the
- * bytes in hex, held exclusively or shared; a plain number is a token. A name may hold a blank or a
- * newline, so they are in hex.
+ * The command's environment. ROWLOCK_HELD lists the locks of this process and its ancestors as
+ * words: HEX:x and HEX:s are names in hex, held exclusively or shared; a plain number is a token.
+ * Hex is used because a name may contain a blank or a newline.
  */
 #include <inttypes.h>
 #include <stdio.h>

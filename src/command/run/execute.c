@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lock is held: start the command under it, watch it, give the lock back. */
+/* Starts the command under the acquired lock, supervises it, and releases the lock. */
 #include <errno.h>
 #include <string.h>
 
 #include "command/run/run.h"
 
-#define LOST_MS 200 /* who has lost the lock ends within a second, read or not */
+#define LOST_MS \
+    200 /* after a lost lock rowlock ends within a second, even if its output is not read */
 
 /* A renewal that hangs must leave time for others. */
 static int start_threads(struct watch *watch)

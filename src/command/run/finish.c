@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command is dead, whichever way: give the lock back, and say what is to be said. */
+/* After the command's end: releases the lock, records the result, and prints messages. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -9,10 +9,11 @@
 
 #include "command/run/run.h"
 
-/* A lost lock's rowlock, and one that gets a signal now, ends within a second, whatever the database
-   does. */
+/* After a lost lock, or a signal now, rowlock ends within a second, even if the database does not
+   answer. */
 #define SOON_MS 800
-#define TOLD_MS 5000 /* who was told to end does not wait long for a database that is away */
+#define TOLD_MS \
+    5000 /* after a signal to end, rowlock waits this long for an unreachable database */
 #define PAUSE_LEAST_MS 100
 #define PAUSE_MOST_MS 2000
 
@@ -35,8 +36,8 @@ static int64_t sooner(int64_t one, int64_t other)
     return one < other ? one : other;
 }
 
-/* What came before the command's end was for the command: a ^C that ended it is no reason to leave the
-   lock behind. */
+/* Signals before the command's end were for the command: a ^C that ended it is no reason to leave
+   the lock behind. */
 static void forget_signals(struct watch *watch)
 {
     struct signalfd_siginfo info;
@@ -45,8 +46,8 @@ static void forget_signals(struct watch *watch)
         ;
 }
 
-/* Until the database has answered, or `*until` has come. Who interrupts us does not wait for a database
-   that hangs, but a signal sent twice, or to us as well as to the command, leaves no lease behind. 0, or
+/* Until the database has answered, or `*until` has passed. A signal ends the wait for a hanging
+   database, but one that came twice, or to both us and the command, leaves no lease behind. 0, or
    -N: signal N came. */
 static int await_answer(struct watch *watch, int64_t *until)
 {
@@ -81,9 +82,11 @@ static int give_back(struct watch *watch, int64_t until)
     return number ? number : later;
 }
 
-/* ---- writing down ------------------------------------------------------------------------------------- */
+/* ---- recording the result
+   ------------------------------------------------------------------------ */
 
-/* All ways in which a run can end; `broken` is found by the database. The first that fits counts. */
+/* All ways in which a run can end, except `broken`, which the database sets. The first match
+   counts. */
 static enum rowlock_run_outcome outcome_of(const struct watch *watch)
 {
     const struct guard_report *end = &watch->end;
@@ -136,7 +139,7 @@ void finish_not_started(const struct holding *holding, int status, const char *w
         rowlock_release(holding->lease, NULL);
 }
 
-/* Not known to be written down, and still ours. */
+/* Possibly not recorded, and the lease is still ours. */
 static int is_worth_repeating(const struct watch *watch)
 {
     int code = watch->keeper.code;
@@ -157,7 +160,7 @@ static int pause_before(const struct watch *watch, int64_t pause_ms)
     return 0;
 }
 
-/* What is to be written down is tried again as long as the lease lasts. */
+/* Repeats recording the result as long as the lease lasts. */
 static int give_back_surely(struct watch *watch, int64_t until)
 {
     int64_t pause_ms = PAUSE_LEAST_MS;
@@ -175,7 +178,8 @@ static int give_back_surely(struct watch *watch, int64_t until)
     return number;
 }
 
-/* ---- what is said ------------------------------------------------------------------------------------ */
+/* ---- messages
+   ---------------------------------------------------------------------------------------- */
 
 static void find_lost(struct watch *watch)
 {
@@ -184,8 +188,8 @@ static void find_lost(struct watch *watch)
             watch->keeper.error.text);
 }
 
-/* A COMMIT whose answer is lost was sent in a live session: the lock lasted. A lease that cannot be
-   released is not lost: nobody else gets it before it expires. */
+/* If the answer to COMMIT was lost, the session was alive when it was sent, so the lock lasted. A
+   lease that cannot be released is not lost: nobody else acquires it before it expires. */
 static void judge_release(struct watch *watch)
 {
     int code = watch->keeper.code;

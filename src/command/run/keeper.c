@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* While the command runs the connection belongs to this thread, one question at a time. */
+/* The renewal thread: while the command runs, it alone uses the connection. */
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,7 +24,8 @@ static int send_byte(int fd, char byte)
     return sent == 1;
 }
 
-/* While we were stopped a stand-in has renewed the lease, or nobody has: the database tells. */
+/* While we were stopped, a stand-in may have renewed the lease; the database shows whether it did.
+   */
 static int adopt_again(struct keeper *keeper)
 {
     struct holding *holding = keeper->holding;

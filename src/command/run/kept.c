@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lease of `acquire --while-pid` ends with that process, so nothing below the process may wait for it.
- * The environment of a process that runs already cannot tell, so the keeper binds two abstract sockets:
- * one is named by the process, one by the process and the token. The kernel removes them with the keeper.
- * Every user may bind such a name: the kernel says to whom connects which user listens there.
+ * A lease of `acquire --while-pid` ends with that process, so no descendant of the process may wait
+ * for it. The environment of a running process cannot be changed, so the keeper binds two abstract
+ * sockets: one named after the process, one after the process and the token. The kernel removes
+ * them with the keeper. Every user may bind such a name, so the client checks which user listens
+ * (SO_PEERCRED).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -60,7 +61,7 @@ void take_askers(int fd)
         close(asker);
 }
 
-/* Another user's word would make our locks fail. */
+/* Trusting another user would let that user make our locks fail. */
 static int listens_for_us(int fd)
 {
     struct ucred peer;

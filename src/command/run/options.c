@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
+/* The options of the verb run. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,7 +97,7 @@ static void take_command(struct command *command, struct run *run, const struct 
     run->argv = run->shell;
 }
 
-/* A transaction's lock has no expiry, no note and no permits. */
+/* A transaction lock has no expiry, no note and no permits. */
 static void check_transaction(const struct command *command, const struct run *run)
 {
     if (!run->transaction)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command's output, passed through, and its end kept. A thread for each stream: whoever does not read
- * ours makes the command wait, as without us, but neither signals nor renewals.
+ * Passes the command's output through, and keeps its end. One thread per stream: a slow reader of
+ * our output delays the command, as it would without us, but neither signals nor renewals.
  */
 #include <errno.h>
 #include <fcntl.h>

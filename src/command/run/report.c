@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --report: how it went, for whoever started rowlock. */
+/* --report: writes how the run ended, for the program that started rowlock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include "command/output/json.h"
 #include "command/run/run.h"
 
-/* Opened anew, a log would lose what stands in it. */
+/* Reopening a log would truncate it. */
 static int is_standard_error(const struct stat *file)
 {
     struct stat error;
@@ -21,7 +21,8 @@ static int is_standard_error(const struct stat *file)
            file->st_ino == error.st_ino;
 }
 
-/* Emptied at once: while the command runs, or if we are killed, no earlier run's line stands there. */
+/* Truncates it at once: while the command runs, or if we are killed, it has no line of an earlier
+   run. */
 int report_open(const char *path)
 {
     struct stat file;
@@ -55,8 +56,8 @@ static void put_line(FILE *out, const struct outcome *outcome, const struct lock
     fputs("}\n", out);
 }
 
-/* By one write, so that nobody reads half of it. Another run may have written to the same file since it
-   was opened: the last one stands there, whole. */
+/* One write, so that nobody reads half of it. Another run may have written to the file since it was
+   opened: the last one replaces it as a whole. */
 static int write_whole(int fd, const char *text, size_t size)
 {
     struct stat file;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of `run`: its options, its signals, getting the lock, what the environment says of
-   ancestors' locks, the thread that keeps the lock, and the loop that watches all of them. The
-   command's own process and its guard are in guard.h. */
+/* The parts of `run`: options, signals, acquiring the lock, the environment with ancestors' locks,
+   the renewal thread, and the loop that supervises all of them. The command's process and its guard
+   are in guard.h. */
 #ifndef ROWLOCK_RUN_H
 #define ROWLOCK_RUN_H
 
@@ -27,28 +27,28 @@ struct run {
     int keeps_output;   /* pass the command's output through, and keep its end; or: */
     int keeps_errors;   /* what it writes to standard error alone */
     int ends_on_term;   /* TERM is for us: end the command */
-    int no_process;     /* the lease is not kept by a process of ours */
+    int no_process;     /* no process of ours keeps the lease */
     const char *report; /* a file, or NULL */
     char **argv;        /* of the command */
     char *shell[4];
 };
 
-/* When all is said: times that fit each other, and whether we are under a terminal. */
+/* After all options are read: sets consistent times, and detects a terminal. */
 void settle_run(struct run *run);
 /* Ends the program on wrong usage. */
 void read_run_options(struct command *command, struct run *run);
-/* Then a command stays in the caller's process group. */
+/* With a terminal the command stays in the caller's process group. */
 int has_terminal(void);
 
 /* ---- times.c --------------------------------------------------------------------- */
 
-/* From TERM to KILL: what was said (< 0: nothing), else 5 s; of a lease a quarter at most, so that the
-   rest is left to renew it. ttl_ms 0: it has no end. */
+/* The time from TERM to KILL: the given one (< 0: none given), else 5 s; for a lease at most a
+   quarter of the ttl, so that the rest is left for renewals. ttl_ms 0: it does not expire. */
 int64_t kill_after_of(int64_t said_ms, int64_t ttl_ms);
-/* What is left after KILL before the lease can pass on. */
+/* The time between KILL and the end of the lease. */
 int64_t margin_for_kill(int64_t ttl_ms);
-/* How long until the first renewal: a third of the ttl after the grant, so not at all where the lease was granted
-   long ago. left_ms: of the lease. */
+/* How long until the first renewal: a third of the ttl after the grant, so 0 for an old grant.
+   left_ms: the remaining time of the lease. */
 int64_t renewal_due_in(int64_t ttl_ms, int64_t left_ms);
 
 /* statement_ms of a connection that renews in time. */
@@ -68,7 +68,7 @@ int connect_to_run(const struct command *command, const struct run *run,
 struct ending {
     enum rowlock_run_outcome outcome; /* DONE: to its own end, with 0, under the lock. Else FAILED,
                                          TIMEDOUT, LOST or NOTSTARTED */
-    int exit;                         /* the status; 128 + N: by signal N; never 0 but for DONE */
+    int exit;                         /* the status; 128 + N: by signal N; 0 only if DONE */
     const char *output;               /* its end, UTF-8; NULL: not kept */
 };
 
@@ -76,22 +76,23 @@ struct holding {
     struct rowlock_connection *connection;
     struct rowlock_lease *lease; /* NULL: the lock of the connection's transaction */
     int64_t waited_ms;
-    int said_away;    /* that the database is away */
-    int64_t renew_ms; /* for so long; 0: as it was acquired */
+    int said_away;    /* the outage of the database was reported */
+    int64_t renew_ms; /* the ttl of renewals; 0: as it was acquired */
     int64_t due_ms;   /* of a job's run, since 1970 */
-    int attempt;      /* of that due time, from 1; 0: it is no run of a job */
-    /* Takes the lease, or says by none that none is needed. NULL: rowlock_acquire, or rowlock_begin. */
+    int attempt;      /* of that due time, from 1; 0: not a run of a job */
+    /* Acquires the lease; success with a NULL lease: none is needed. NULL: rowlock_acquire or
+       rowlock_begin. */
     int (*take)(struct holding *holding, const struct rowlock_terms *terms,
                 struct rowlock_error *error);
-    /* Gives the lease back and writes the ending down, on the keeper's thread; repeated while the lease
-       lasts. The library's code. NULL: release, or commit. */
+    /* Releases the lease and records the result, on the keeper's thread; repeated while the lease
+       lasts. Returns the library's code. NULL: release, or commit. */
     int (*give_back)(const struct holding *holding, const struct ending *ending,
                      struct rowlock_error *error);
     void *data; /* of take and give_back */
 };
 
-/* 0, an exit status, or -N: signal N came; what is wrong has been said. `*acquired` tells, for -E may
-   have made the status 0. */
+/* 0, an exit status, or -N: signal N came; errors were printed. Check `*acquired`, because -E may
+   have set the status to 0. */
 int acquire(const struct run *run, const struct signals *signals, struct holding *holding,
             int *acquired);
 
@@ -101,8 +102,8 @@ int not_started_if_interrupted(const struct signals *signals, struct holding *ho
 
 /* ---- environment.c --------------------------------------------------------------- */
 
-/* Does ROWLOCK_HELD, what our ancestors hold, say anything? Is this token theirs? Is one of the
-   names, by a transaction: its index, or -1. */
+/* From ROWLOCK_HELD, the locks of our ancestors: whether there are any; whether a token is theirs;
+   the index of a name that they lock by a transaction, or -1. */
 int has_holding_ancestor(void);
 int is_token_of_ancestor(int64_t token);
 int held_by_ancestor(const struct rowlock_want *wants, size_t n);
@@ -114,8 +115,8 @@ int set_environment(const struct rowlock_want *wants, size_t n, const struct hol
 
 #define KEPT_NAMES 2
 
-/* Of the keeper of `acquire --while-pid`: what is below `pid` must not wait for this lease. `fds` stay open; a
-   readable one is for take_askers(); -1 where the name was bound already. */
+/* For the keeper of `acquire --while-pid`: descendants of `pid` must not wait for this lease. `fds`
+   stay open; a readable one is for take_askers(); -1 if the name was bound already. */
 void announce_kept(pid_t pid, int64_t token, int fds[KEPT_NAMES]);
 /* Never blocks. */
 void take_askers(int fd);
