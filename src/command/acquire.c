@@ -18,7 +18,7 @@ static pid_t option_process(const struct command *command)
 
     if (end != optarg && !*end && pid <= 1)
         usage_error(command,
-                    "--while-pid: %ld is no process that works under a lease; name the one that "
+                    "--while-pid: %ld is not a process that works under a lease; name the one that "
                     "does, in a script $$",
                     pid);
     pid = option_number(command, "--while-pid", 2, INT_MAX);
@@ -48,7 +48,7 @@ static void read_options(struct command *command, struct lock_options *lock, pid
     for (int i = 0; i < command->n_rest; i++)
         command->operands[command->n_operands++] = command->rest[i];
     if (command->n_operands > 0 && lock->ttl_ms == 0 && !*pid)
-        usage_error(command, "--ttl DUR is missing: how long the lease lasts if nobody renews it, "
+        usage_error(command, "--ttl DUR is missing: the lease's duration without renewal, such as "
                              "--ttl 5m");
     if (lock->ttl_ms == 0)
         lock->ttl_ms = KEPT_TTL_MS;
@@ -67,7 +67,7 @@ int cmd_acquire(struct command *command)
     if (pid)
         return end_taking(&taking, acquire_while(&taking, pid));
     if (signals_open(&taking.signals)) {
-        message("no descriptor for signals");
+        message("cannot create a file descriptor for signals");
         return end_taking(&taking, STATUS_FAILED);
     }
     taking.interrupt_fd = taking.signals.wait_fd;

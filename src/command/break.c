@@ -54,9 +54,10 @@ static void say_nothing_held(struct rowlock_connection *connection, const struct
         message("there is no lease %" PRId64 " of '%s': 'rowlock ls %s%s' shows what there is",
                 breaking->token, breaking->name, before_name(breaking->name), breaking->name);
     else if (transactions)
-        message("'%s' is held by a transaction, which is no lease: end its session in the database "
-                "('rowlock ls %s%s' shows it)",
-                breaking->name, before_name(breaking->name), breaking->name);
+        message(
+            "'%s' is held by a transaction, which is not a lease: end its session in the database "
+            "('rowlock ls %s%s' shows it)",
+            breaking->name, before_name(breaking->name), breaking->name);
     else
         message("nobody holds a lease of '%s': nothing to break", breaking->name);
 }
@@ -211,7 +212,7 @@ int cmd_break(struct command *command)
 
     read_options(command, &breaking);
     if (signals_open(&signals)) {
-        message("no descriptor for signals");
+        message("cannot create a file descriptor for signals");
         return STATUS_FAILED;
     }
     status = break_interruptibly(command, &breaking, &signals, &connection);

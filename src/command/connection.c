@@ -42,7 +42,7 @@ static int open_until(const struct url *url, const struct approach *approach,
         if (code != ROWLOCK_ECONN || !approach->deadline_ms)
             return code;
         if (!said++ && rowlock__now_ms() < approach->deadline_ms)
-            message("the database is away, waiting for it: %s", error->text);
+            message("the database is unreachable, waiting for it: %s", error->text);
         switch (rowlock__pause(&pause, fd, approach->deadline_ms)) {
         case ROWLOCK_WAKE_DEADLINE:
             return code;

@@ -66,7 +66,7 @@ static int read_options(struct command *command, struct demo *demo)
     clones = command->n_operands > 0 && strcmp(command->operands[0], "clones") == 0;
     if (command->n_operands + command->n_rest > clones)
         usage_error(
-            command, "'%s' is no demonstration: clones, or nothing",
+            command, "'%s' is not a demonstration: clones, or nothing",
             shown(command->n_operands > clones ? command->operands[clones] : command->rest[0]));
     if (clones ? of_workers : of_clones)
         usage_error(command, clones ? "--workers and --hold are not for demo clones"
@@ -197,7 +197,7 @@ static int perform(struct demo *demo, int json)
     if (failed && demo->log->failed)
         status = report(&demo->log->error);
     if (failed)
-        message("%d of %d workers did not do their part", failed, demo->workers);
+        message("%d of %d workers failed", failed, demo->workers);
     return failed && !status ? STATUS_FAILED : status;
 }
 
@@ -210,7 +210,7 @@ int cmd_demo(struct command *command)
         return demo_clones(command, demo.ttl_ms);
     demo.log = demo_log_new(demo.workers);
     if (!demo.log || pipe2(demo.ready, O_CLOEXEC) || pipe2(demo.go, O_CLOEXEC)) {
-        message("no memory or no pipe for the workers");
+        message("out of memory or file descriptors for the workers");
         return STATUS_FAILED;
     }
     demo_add(demo.log, 0, DEMO_NOTE, "Started...");

@@ -22,7 +22,7 @@ int cmd_expire(struct command *command)
     else if (!status && command->json)
         printf("{\"expired\":%s}\n", known ? "true" : "false");
     else if (!status && !known)
-        message("nobody has made '%s' yet: there is nothing to expire", shown(subject));
+        message("'%s' was never refreshed: nothing to expire", shown(subject));
     rowlock_close(connection);
     return status;
 }

@@ -13,7 +13,7 @@ int cmd_help(struct command *command)
     }
     verb = find_verb(command->verbs, command->operands[0]);
     if (!verb)
-        usage_error(command, "no such verb: '%s'%s", shown(command->operands[0]),
+        usage_error(command, "unknown verb: '%s'%s", shown(command->operands[0]),
                     suggest_verb(command->verbs, command->operands[0]));
     print_help(verb);
     return STATUS_OK;

@@ -23,9 +23,9 @@ static void read_options(struct command *command, struct lock_options *lock)
     if (command->n_operands + command->n_rest == 0)
         name_missing(command);
     if (lock->ttl_ms == 0)
-        usage_error(command, "--for DUR is missing: how long the name is held, --for 2h");
+        usage_error(command, "--for DUR is missing: how long to hold the name, such as --for 2h");
     if (!lock->note || !*lock->note)
-        usage_error(command, "--note TEXT is missing: whoever is refused reads it, "
+        usage_error(command, "--note TEXT is missing: shown to callers that are refused, such as "
                              "--note 'new disks, ask Ann'");
     one_name(command);
     finish_lock_options(command, lock);
@@ -54,7 +54,7 @@ int cmd_hold(struct command *command)
     if (check_output())
         return end_taking(&taking, STATUS_FAILED);
     if (signals_open(&taking.signals)) {
-        message("no descriptor for signals");
+        message("cannot create a file descriptor for signals");
         return end_taking(&taking, STATUS_FAILED);
     }
     taking.interrupt_fd = taking.signals.wait_fd;

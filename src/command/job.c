@@ -106,7 +106,7 @@ static void open_schedule(const struct command *command, struct job_run *job,
     char every[128];
 
     if (!said->every == !said->cron)
-        usage_error(command, "when is it due? either --every DUR or --cron 'EXPR'");
+        usage_error(command, "the schedule is missing: either --every DUR or --cron 'EXPR'");
     if (said->every && job->settings.zone)
         usage_error(command, "--every counts real time: it has no time zone (--tz)");
     snprintf(every, sizeof every, "every %.100s", said->every ? said->every : "");
@@ -122,7 +122,7 @@ static void take_name(const struct command *command, struct job_run *job)
     if (command->n_operands == 0)
         name_missing(command);
     if (command->n_operands > 1)
-        usage_error(command, "one word too many: '%s'", shown(command->operands[1]));
+        usage_error(command, "unexpected argument: '%s'", shown(command->operands[1]));
     if (job_name_check(command->operands[0], why, sizeof why))
         usage_error(command, "%s", why);
     job->name = command->operands[0];
@@ -213,7 +213,7 @@ int cmd_job(struct command *command)
     read_options(command, &job);
     callers = fill_standard_descriptors() ? NULL : descriptors_of_caller();
     if (!callers || signals_open(&signals))
-        message("no memory or no descriptor");
+        message("out of memory or file descriptors");
     else
         claim_and_run(command, &job, &signals, callers, &outcome);
     rowlock_schedule_close(job.schedule);

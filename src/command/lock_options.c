@@ -114,7 +114,7 @@ void finish_lock_options(const struct command *command, struct lock_options *opt
     if (command->n_operands == 0)
         name_missing(command);
     if (options->tries && options->waits)
-        usage_error(command, "-n does not wait, and -w does: one of them only");
+        usage_error(command, "-n and -w exclude each other");
     if (options->tries)
         options->wait_ms = 0;
     check_limit(command, options);

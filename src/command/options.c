@@ -28,7 +28,7 @@ static void take_db(struct command *command, char *value)
     command->db = strdup(value);
     memset(value, 'x', strlen(value));
     if (!command->db || !*command->db)
-        usage_error(command, "--db wants a URL");
+        usage_error(command, "--db requires a URL");
 }
 
 static void merge_options(struct command *command, const char *order, const char *short_options,
@@ -73,15 +73,15 @@ static _Noreturn void refuse(const struct command *command, int what)
         optopt == 0 || optopt >= OPTION_OWN || (what == ':' && strncmp(word, "--", 2) == 0);
 
     if (what == ':' && is_long)
-        usage_error(command, "option '%.*s' wants a value", length, word);
+        usage_error(command, "option '%.*s' requires a value", length, word);
     if (what == ':')
-        usage_error(command, "option '-%c' wants a value", optopt);
+        usage_error(command, "option '-%c' requires a value", optopt);
     if (is_long && optopt)
         usage_error(command, "option '%.*s' takes no value", length, word);
     if (!is_long)
-        usage_error(command, "no such option: '-%c'%s", optopt, name_hint(command));
+        usage_error(command, "unknown option: '-%c'%s", optopt, name_hint(command));
     suggested = suggest_option(command->long_options, word + 2, (size_t)length - 2);
-    usage_error(command, "no such option: '%.*s'%s", length, word,
+    usage_error(command, "unknown option: '%.*s'%s", length, word,
                 *suggested ? suggested : name_hint(command));
 }
 
@@ -134,7 +134,7 @@ void read_globals(struct command *command, int argc, char **argv)
         usage_error(command, "a verb is missing");
     command->verb = find_verb(command->verbs, argv[optind]);
     if (!command->verb)
-        usage_error(command, "no such verb: '%s'%s", shown(argv[optind]),
+        usage_error(command, "unknown verb: '%s'%s", shown(argv[optind]),
                     suggest_verb(command->verbs, argv[optind]));
     command->argc -= optind;
     command->argv += optind;
@@ -179,7 +179,7 @@ void read_operands(struct command *command, int most)
     for (int i = 0; i < command->n_rest; i++)
         command->operands[command->n_operands++] = command->rest[i];
     if (command->n_operands > most)
-        usage_error(command, "one word too many: '%s'", shown(command->operands[most]));
+        usage_error(command, "unexpected argument: '%s'", shown(command->operands[most]));
 }
 
 int64_t option_duration(const struct command *command, const char *option, int64_t bare_ms)
@@ -187,7 +187,7 @@ int64_t option_duration(const struct command *command, const char *option, int64
     int64_t ms;
 
     if (rowlock__duration(optarg, bare_ms, &ms))
-        usage_error(command, "%s: '%s' is no duration (90, 90s, 500ms, 5m, 1h30m)", option,
+        usage_error(command, "%s: '%s' is not a duration (90, 90s, 500ms, 5m, 1h30m)", option,
                     shown(optarg));
     return ms;
 }
@@ -200,7 +200,7 @@ long option_number(const struct command *command, const char *option, long least
     errno = 0;
     value = strtol(optarg, &end, 10);
     if (errno || end == optarg || *end || value < least || value > most)
-        usage_error(command, "%s: '%s' is no number from %ld to %ld", option, shown(optarg), least,
-                    most);
+        usage_error(command, "%s: '%s' is not a number from %ld to %ld", option, shown(optarg),
+                    least, most);
     return value;
 }

@@ -62,7 +62,7 @@ int cmd_run(struct command *command)
 
     read_run_options(command, &run);
     if (!callers || signals_open(&signals)) {
-        message("no memory or no descriptor for signals");
+        message("no memory or cannot create a file descriptor for signals");
         return STATUS_FAILED;
     }
     if (!run.report || (fd = report_open(run.report)) >= 0)

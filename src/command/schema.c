@@ -204,7 +204,7 @@ static int uninstall(const struct command *command, struct rowlock_connection *c
             "removed: rowlock's tables with all their rows, its functions and "
             "procedures; a table that was there before it stays");
     else
-        say(command, "absent", "nothing of rowlock's is left in this database");
+        say(command, "absent", "rowlock is not installed in this database");
     return STATUS_OK;
 }
 
@@ -223,7 +223,7 @@ static int print(const struct command *command, const struct rowlock_plan *plan)
     if (!dialect)
         dialect = url_dialect(&url);
     if (!dialect) {
-        message("no dialect is known for this URL; name one: rowlock schema print postgresql");
+        message("this URL has no known dialect; name one: rowlock schema print postgresql");
         status = STATUS_USAGE;
     } else if (rowlock_schema_text(dialect, plan, &text, &error)) {
         status = report(&error);
@@ -261,27 +261,28 @@ int cmd_schema(struct command *command)
 
     read_request(command, &request);
     if (command->n_operands == 0)
-        usage_error(command, "what? install, upgrade, print or uninstall");
+        usage_error(command, "an operation is missing: install, upgrade, print or uninstall");
     name = command->operands[0];
     if (request.force && strcmp(name, "print") == 0)
-        usage_error(command, "--force goes with uninstall");
+        usage_error(command, "--force requires uninstall");
     if (strcmp(name, "print") == 0 && command->n_operands <= 2 && command->n_rest == 0)
         return print(command, &request.plan);
     if (command->n_operands + command->n_rest > 1)
-        usage_error(command, "one word too many");
+        usage_error(command, "unexpected argument");
     if (request.plan.extension)
         usage_error(command,
-                    "--extension goes with print; in the database it is: CREATE EXTENSION rowlock");
+                    "--extension requires print; in the database run: CREATE EXTENSION rowlock");
     if (request.plan.role || request.plan.grants_only)
-        usage_error(command, "--role and --grants go with print: the GRANTs are yours to read and "
+        usage_error(command, "--role and --grants require print: read the GRANTs and "
                              "run");
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
         if (strcmp(name, actions[i].name) == 0) {
             if (strcmp(name, "install") != 0 && (request.plan.technique || request.plan.table))
-                usage_error(command, "--technique and --table go with install and print");
+                usage_error(command, "--technique and --table require install or print");
             if (strcmp(name, "uninstall") != 0 && request.force)
-                usage_error(command, "--force goes with uninstall");
+                usage_error(command, "--force requires uninstall");
             return act(command, i, &request);
         }
-    usage_error(command, "'%s' is none of install, upgrade, print and uninstall", shown(name));
+    usage_error(command, "unknown operation '%s': install, upgrade, print or uninstall",
+                shown(name));
 }

@@ -125,9 +125,9 @@ static int list(const char *name, struct rowlock_connection *connection, struct 
     if (status || !listing_is_empty(listing))
         return status;
     if (!listing->json && name)
-        message("nobody has made '%s' yet, or tried to", shown(name));
+        message("'%s' was never refreshed", shown(name));
     else if (!listing->json && isatty(STDERR_FILENO))
-        message("nothing was made by refresh yet");
+        message("no subject was refreshed yet");
     return name ? STATUS_UNKNOWN : STATUS_OK;
 }
 

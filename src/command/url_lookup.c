@@ -138,7 +138,7 @@ static int read_lines(FILE *file, const char *path, char **out)
     first = number;
     more = *out ? next_line(file, &number) : NULL;
     if (more) {
-        message("'%s' holds a second URL in line %zu (the first is in line %zu): keep one, and "
+        message("'%s' contains a second URL in line %zu (the first is in line %zu): keep one, and "
                 "make the other a comment with #",
                 path, number, first);
         free(more);
@@ -146,7 +146,7 @@ static int read_lines(FILE *file, const char *path, char **out)
     }
     if (*out && strlen(*out) <= URL_MAX)
         return STATUS_OK;
-    message(*out ? "the URL in '%s' is too long" : "there is no URL in '%s'", path);
+    message(*out ? "the URL in '%s' is too long" : "'%s' does not contain a URL", path);
     return STATUS_USAGE;
 }
 
@@ -163,7 +163,7 @@ static int check_file(int fd, const char *path)
     struct stat is;
 
     if (fstat(fd, &is) || S_ISDIR(is.st_mode)) {
-        message("'%s' is no file that could hold a URL", path);
+        message("'%s' is not a regular file", path);
         return STATUS_USAGE;
     }
     if (too_open(&is)) {
@@ -202,7 +202,7 @@ static int try_file(const char *path, int must, char **out)
     if (fd < 0 && !must && (errno == ENOENT || errno == ENOTDIR))
         return STATUS_OK;
     if (fd < 0) {
-        message("'%s' cannot be read: %s%s", path, strerror(errno),
+        message("cannot read '%s': %s%s", path, strerror(errno),
                 errno == EACCES
                     ? "; it must be this user's own, mode 600, or root's and of a group "
                       "of this user's, mode 640"

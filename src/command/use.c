@@ -23,7 +23,7 @@ static int make_before(struct stage *stage, const struct subject_options *option
     run.shell[2] = (char *)options->shell;
     status = make_anew(stage, options, &run, &made);
     if (!status && made == MADE_ANEW && signals_turn_to_wait(&stage->signals)) {
-        message("no descriptor for signals");
+        message("cannot create a file descriptor for signals");
         status = STATUS_FAILED;
     }
     return status;

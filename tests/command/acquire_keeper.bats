@@ -141,7 +141,7 @@ client() { # a process of the database itself: reads statements
     keeper=$(keeper_of told)
     kill -s TERM "$keeper"
     until_true is_gone "$started"
-    grep "gets TERM: the keeper of its lease of 'told' was told to end by signal 15" err
+    grep "gets TERM: the keeper of its lease of 'told' got signal 15" err
     until_true is_gone "$keeper"
     is_free told
 }
@@ -256,7 +256,7 @@ END
     wait "$started"
     [ "$(paste -sd ' ' seen)" = '75 75 75 75 0 0' ]
     [ ! -e ran ]
-    [ "$(grep -c "^rowlock: 'mine' is held by your own ancestor (acquire --while-pid): waiting would never end$" err)" = 3 ]
+    [ "$(grep -c "^rowlock: 'mine' is held by your own ancestor process (acquire --while-pid): waiting would never end$" err)" = 3 ]
     grep "^rowlock: 'ours' is held by your own ancestor" err
 }
 

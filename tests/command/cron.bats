@@ -129,8 +129,8 @@ TAB
     start_cron
     kill -s KILL "$first" "$run" "$guard" "$command"
     until_true is_there taken.pid
-    said "^rowlock: taken: the run before (token [0-9]*) was lost$"
-    said "^rowlock: taken: started, repetition 1, token"
+    said "^rowlock: taken: the previous run (token [0-9]*) was lost$"
+    said "^rowlock: taken: started, retry 1, token"
     run_is taken 1 outcome lost
     kill -s TERM "$daemon"
     kill -s TERM "$daemon"
@@ -206,7 +206,7 @@ TAB
     run_is stubborn 0 exit 137
     is_free job:polite
     is_free job:stubborn
-    said "^rowlock: polite: is told to end$"
+    said "^rowlock: polite: sent TERM$"
 }
 
 @test "TERM: a command that exits with 0 because it was ended is not recorded as done" {
@@ -241,13 +241,13 @@ TAB
     printf 'every 1s after -- echo after >>ran\nevery x wrong -- false\n' >tab
     kill -s HUP "$daemon"
     until_true said "tab:2:7: "
-    said "what was read of 'tab' before counts on: 1 job$"
+    said "keeping the jobs read from 'tab' before: 1 job$"
     rm ran
     until_true has_run before 1
     [ "$(view after name)" = "" ]
     echo 'every 1s after -- echo after >>ran' >tab
     kill -s HUP "$daemon"
-    until_true said "'tab' is read again: 1 job$"
+    until_true said "reread 'tab': 1 job$"
     until_true has_run after 1
     until_true runs_nowhere before
     runs=$(runs_of before)

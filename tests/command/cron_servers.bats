@@ -56,10 +56,10 @@ TAB
     until_true is_there ends
     stop_server "$own"
     touch away # one ends while the server is away
-    until_true said "the database cannot be asked, trying again"
-    until_true said "the end of 'job:ends' could not be written down, trying again"
+    until_true said "the database does not answer, trying again"
+    until_true said "could not record the result of 'job:ends', trying again"
     start_own
-    until_true said "the database is there again"
+    until_true said "the database is available again"
     rm -f ran
     until_true has_run often 2
     is_running_somewhere long
@@ -68,7 +68,7 @@ TAB
     touch let-go
     until_true runs_nowhere long
     run_is long 0 outcome done
-    [ "$(grep -c "cannot be asked" err)" = 1 ]
+    [ "$(grep -c "does not answer, trying" err)" = 1 ]
     kill -s TERM "$daemon"
     ends_with 0 "$daemon"
 }
@@ -77,7 +77,7 @@ TAB
     echo 'every 50w first -- touch ran' >tab
     stop_server "$own"
     start_cron
-    until_true said "the database cannot be asked"
+    until_true said "the database does not answer"
     kill -s TERM "$daemon"
     ends_with 0 "$daemon"
     start_cron
@@ -105,7 +105,7 @@ TAB
     until_true has_run often 3
     stop_asking() { echo 'every 50w often -- true' >tab; kill -s HUP "$daemon"; }
     stop_asking
-    until_true said "is read again"
+    until_true said "reread '"
     no_marks() {
         [ "$(own_sql "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
                       AND mode = 'ExclusiveLock'

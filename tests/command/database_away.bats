@@ -27,7 +27,7 @@ setup() {
     is_up || "start_$ROWLOCK_TEST_ENGINE" "$own"
 }
 is_up() { rowlock ls >/dev/null 2>&1; }
-is_said() { [ "$(grep -c "^rowlock: the database is away, waiting for it: " err)" = "$1" ]; }
+is_said() { [ "$(grep -c "^rowlock: the database is unreachable, waiting for it: " err)" = "$1" ]; }
 
 # Acquired without a process, so that only rows of it exist.
 held() { token=$(rowlock acquire --ttl 10m "$1"); }

@@ -105,7 +105,7 @@ at_terminal() { # COMMAND: a person sees the file screen, and types into descrip
 
 @test "impossible arguments are refused" {
     run -64 "$DEMO" demo cloness
-    [[ $output == *"'cloness' is no demonstration"* ]]
+    [[ $output == *"'cloness' is not a demonstration"* ]]
     run -64 "$DEMO" demo clones more
     run -64 "$DEMO" demo clones --workers 2
     run -64 "$DEMO" demo --ttl 2s

@@ -75,7 +75,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     echo "$output"
     [ "$status" = 0 ]
     [[ ${lines[0]} == "rowlock: 'early' is due at "*": waiting "* ]]
-    [ "${lines[1]}" = "rowlock: 'early' is run" ]
+    [ "${lines[1]}" = "rowlock: 'early' runs" ]
     [ "${lines[2]}" = "$(as_utc "$due") 1" ]
     run_is early 0 due "$(as_utc "$due")"
     [[ ! $(view early 'history[0].started') < $(as_utc "$due") ]]
@@ -163,7 +163,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
         bash -c 'trap "" TERM; while :; do sleep 970; done'
     echo "$output"
     [ "$status" = 124 ]
-    [[ $output == *"'job:long' ran longer than --max-run allows"* ]]
+    [[ $output == *"'job:long' exceeded --max-run"* ]]
     run_is long 0 outcome "timed out"
     run_is long 0 exit 124
     is_free job:long

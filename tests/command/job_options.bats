@@ -23,7 +23,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 
 @test "job: every mistake has a message, and no database is opened" {
     refused "NAME" job --every 5m -- true
-    refused "one word too many: 'b'" job a b --every 5m -- true
+    refused "unexpected argument: 'b'" job a b --every 5m -- true
     refused "either --every DUR or --cron" job a -- true
     refused "either --every DUR or --cron" job a --every 5m --cron '@daily' -- true
     refused "command is missing" job a --every 5m
@@ -55,7 +55,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     refused "FILE" cron
     refused "too many" cron a b
     refused "--grace" cron a --grace soon
-    refused "'nosuch' cannot be read" cron nosuch
+    refused "cannot read 'nosuch'" cron nosuch
     refused "is no file" cron --check .
 }
 

@@ -159,7 +159,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
         run rowlock "$verb" ended --token "$token"
         echo "$output"
         [ "$status" != 0 ]
-        [[ $output == *"broken lease"*"may overlap with another's work, stop it"* ]]
+        [[ $output == *"broken lease"*"may overlap with another holder's, stop it"* ]]
         [[ $output != *"it was released"* ]]
     done
 }
@@ -230,7 +230,7 @@ exits() { # STATUS COMMAND...
     for verb in "acquire --ttl 1h" "hold --for 1h --note x"; do
         # shellcheck disable=SC2086
         exits 125 rowlock $verb silent >&- 2>said
-        grep -q "nobody can read standard output: nothing was done" said
+        grep -q "standard output has no reader: nothing was done" said
         is_free silent
         # shellcheck disable=SC2086
         exits 125 rowlock $verb silent >/dev/full 2>said

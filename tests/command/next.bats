@@ -63,7 +63,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     rowlock next unread >&- 2>said || status=$?
     cat said
     [ "$status" = 125 ]
-    grep -q "nobody can read standard output: nothing was done" said
+    grep -q "standard output has no reader: nothing was done" said
     status=0
     rowlock next unread 1</dev/null 2>said || status=$?
     [ "$status" = 125 ]

@@ -44,12 +44,12 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     refused "--db" vacuum --db
     refused "--db" --db "" vacuum
     refused "'--json' takes no value" vacuum --json=1
-    refused "word too many" vacuum word
-    refused "word too many" vacuum -- word
+    refused "unexpected argument" vacuum word
+    refused "unexpected argument" vacuum -- word
     refused "--workers" demo --workers 0
     refused "--workers" demo --workers many
     refused "--hold" demo --hold soon
-    refused "wants a value" demo --hold
+    refused "requires a value" demo --hold
     refused "'nosuch'" schema nosuch
     refused "install" schema
     refused "--technique" schema install --technique nosuch
@@ -79,7 +79,7 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
         refused "'rowlock ls a'" "$verb" a
         refused "no token" "$verb" a --token x
         refused "no token" "$verb" a --token 0
-        refused "'b' is too many" "$verb" a b --token 1
+        refused "only one NAME is allowed: unexpected 'b'" "$verb" a b --token 1
         refused "empty" "$verb" "" --token 1
     done
     refused "--ttl" renew a --token 1 --ttl 1ms
@@ -103,7 +103,7 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     refused "NAME" run --tx -- true
     refused "command is missing" run --tx a
     refused "command is missing" run --tx a --
-    refused "not both" run --tx a -c true -- true
+    refused "exclude each other" run --tx a -c true -- true
     refused "empty" run --tx "" -- true
     refused "UTF-8" run --tx $'\xff' -- true
     refused "255 bytes" run --tx "$(printf 'x%.0s' {1..256})" -- true
@@ -112,13 +112,13 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     refused "--conflict-exit-code" run --tx -E 256 a -- true
     refused "--kill-after" run --tx --kill-after x a -- true
     refused "--max-run" run --max-run 0 a -- true
-    refused "one of them only" run -n -w 3 a -- true
-    refused "one of them only" run -w 3 --nonblock a -- true
-    refused "one of them only" acquire --ttl 1m -n -w 0 a
-    refused "one of them only" hold --for 1m --note x --timeout 3 --nb a
-    refused "-c twice" run a -c true -c true
-    refused "'extra' stands after the command of -c" run a -c true extra
-    refused "not both" run a -c pg_dump -- -Fc
+    refused "exclude each other" run -n -w 3 a -- true
+    refused "exclude each other" run -w 3 --nonblock a -- true
+    refused "exclude each other" acquire --ttl 1m -n -w 0 a
+    refused "exclude each other" hold --for 1m --note x --timeout 3 --nb a
+    refused "-c is given twice" run a -c true -c true
+    refused "'extra' follows the command of -c" run a -c true extra
+    refused "exclude each other" run a -c pg_dump -- -Fc
     [ ! -e test.db ]
 }
 
@@ -150,11 +150,11 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
 @test "control characters in messages are escaped" {
     run "$ROWLOCK" $'no\nsuch\e[31m\x7f'
     [ "$status" = 64 ]
-    [ "${lines[0]}" = 'rowlock: no such verb: '"'"'no\nsuch\x1b[31m\x7f'"'" ]
+    [ "${lines[0]}" = 'rowlock: unknown verb: '"'"'no\nsuch\x1b[31m\x7f'"'" ]
     run "$ROWLOCK" $'\xc2\x9b\xc3\xa9'
-    [ "${lines[0]}" = 'rowlock: no such verb: '"'"'\u009bé'"'" ]
+    [ "${lines[0]}" = 'rowlock: unknown verb: '"'"'\u009bé'"'" ]
     run "$ROWLOCK" $'\xe9'
-    [ "${lines[0]}" = 'rowlock: no such verb: '"'"'\xe9'"'" ]
+    [ "${lines[0]}" = 'rowlock: unknown verb: '"'"'\xe9'"'" ]
 }
 
 @test "--version names the drivers" {
@@ -208,8 +208,8 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
                 run "$ROWLOCK" --db nosuch:x "$verb" "$option$value" ""
                 echo "$verb $option$value: $output"
                 [ "$status" = 64 ]
-                [[ $output != *"no such option"* && $output != *"takes no value"* &&
-                    $output != *"wants a value"* ]]
+                [[ $output != *"unknown option"* && $output != *"takes no value"* &&
+                    $output != *"requires a value"* ]]
             done
         done <options
     done
@@ -326,17 +326,17 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     for pair in list:ls locks:ls status:ls info:ls "lock:run or acquire" unlock:release \
         install:"schema install" \
         rnu:run aquire:acquire relase:release lss:ls chek:check refersh:refresh jbos:jobs; do
-        refused "no such verb: '${pair%%:*}'; did you mean ${pair#*:}?" "${pair%%:*}"
+        refused "unknown verb: '${pair%%:*}'; did you mean ${pair#*:}?" "${pair%%:*}"
         refused "did you mean ${pair#*:}?" help "${pair%%:*}"
     done
-    refused "no such option: '--quite'; did you mean --quiet?" run --quite a -- true
-    refused "no such option: '--tll'; did you mean --ttl?" acquire --tll=5m a
+    refused "unknown option: '--quite'; did you mean --quiet?" run --quite a -- true
+    refused "unknown option: '--tll'; did you mean --ttl?" acquire --tll=5m a
     refused "did you mean --db?" --dbb x ls
     for far in nosuch x 'sqlite://x' "$(printf 'l%.0s' $(seq 200))"; do
-        refused "no such verb" "$far"
+        refused "unknown verb" "$far"
         [[ $output != *"did you mean"* ]]
     done
-    refused "no such option" run --xyzzy a -- true
+    refused "unknown option" run --xyzzy a -- true
     [[ $output != *"did you mean"* ]]
 }
 
@@ -370,11 +370,11 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     refused "too many" ls --name -x y
     refused "a NAME is missing; a name that begins with - is given by --name" run -x -- true
     refused "a NAME is missing; a name that begins with - is given by --name" run -- -x -- true
-    refused "no such option: '-x'; a name that begins with - is given by --name" ls -x
+    refused "unknown option: '-x'; a name that begins with - is given by --name" ls -x
     refused "a NAME is missing" run
     [[ ${lines[0]} != *"--name"* ]]
     refused "empty" ls --name ""
-    refused "no such option: '--name'" vacuum --name x
+    refused "unknown option: '--name'" vacuum --name x
 }
 
 @test "a backslash in a name is not an escape character" {
@@ -386,7 +386,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     [ "$(rowlock ls --json 'one\two' | json '$[0].note')" = 'a\nb' ]
     [ "$(rowlock ls --json 'one\two' | json '$[0].name')" = 'one\two' ]
     run "$ROWLOCK" 'no\nverb'
-    [ "${lines[0]}" = "rowlock: no such verb: 'no\\\\nverb'" ]
+    [ "${lines[0]}" = "rowlock: unknown verb: 'no\\\\nverb'" ]
 }
 
 @test "cron --check reports every wrong line, and an empty file has 0 jobs" {

@@ -297,7 +297,7 @@ of_subject() { rowlock --json subjects "$subject" | json "\$[0].$1"; }
     echo "$output $stderr"
     [ "$status" = 0 ]
     [ "$output" = '{"refreshed":false}' ]
-    [[ $stderr == *"made anew by another"* ]]
+    [[ $stderr == *"being refreshed by another node"* ]]
     here expire # the data exists nevertheless
     here refresh --stale-ok --max-age 1h -- ./fill
     touch go

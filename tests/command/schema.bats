@@ -68,7 +68,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [[ $output == removed:* ]]
     run rowlock schema uninstall
     [ "$status" = 0 ]
-    [ "$output" = "nothing of rowlock's is left in this database" ]
+    [ "$output" = "rowlock is not installed in this database" ]
     run rowlock --json schema uninstall
     [ "$output" = '{"schema":"absent"}' ]
     install_technique

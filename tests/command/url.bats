@@ -57,7 +57,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     run "$ROWLOCK" vacuum
     echo "$status: $output"
     [ "$status" = 64 ]
-    [[ $output == *"config/rowlock/url' holds a second URL in line 4 (the first is in line 2)"* ]]
+    [[ $output == *"config/rowlock/url' contains a second URL in line 4 (the first is in line 2)"* ]]
     [[ $output != *.db* ]]
     [ ! -e one.db ] && [ ! -e two.db ] && [ ! -e state ]
 }
@@ -140,7 +140,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
         # shellcheck disable=SC2086
         run "$ROWLOCK" --db '' $verb
         [ "$status" = 64 ]
-        [[ $output == *"--db wants a URL"* ]]
+        [[ $output == *"--db requires a URL"* ]]
     done
     [ ! -e user.db ]
     [ ! -e state ]
@@ -371,7 +371,7 @@ does_not_wait() { # TEXT COMMAND...
     run "$@" run -w 1d a -- touch ran
     echo "$status: $output"
     [ "$status" = 69 ]
-    [[ $output != *"is away"* ]]
+    [[ $output != *"waiting for it"* ]]
     [[ $output == *"$text"* ]]
     [ ! -e ran ]
 }

@@ -226,7 +226,7 @@ TEST(mistakes_of_names)
             {"@daily '' -- x", 1, 8, "must not be empty"},
             {"@daily \xff -- x", 1, 8, "is not UTF-8"},
             {"@daily a -- x\n@hourly b -- x\n @hourly a -- y", 3, 10,
-             "'a' is a job already, in line 1"});
+             "job 'a' exists already, in line 1"});
 }
 
 TEST(a_name_leaves_room_for_that_of_its_lock)
@@ -244,23 +244,23 @@ TEST(a_name_leaves_room_for_that_of_its_lock)
 
 TEST(mistakes_of_options)
 {
-    REFUSED({"@daily a --nosuch 3 -- x", 1, 10, "no such option: '--nosuch'"},
-            {"@daily a --nosuch=3 -- x", 1, 10, "no such option: '--nosuch'"},
-            {"@daily a --every 5m -- x", 1, 10, "no such option"},
-            {"@daily a --retry", 1, 17, "'--retry' wants a value"},
-            {"@daily a --retry many -- x", 1, 18, "--retry: 'many' is no number"},
-            {"@daily a --retry=-1 -- x", 1, 10, "--retry: '-1' is no number"},
+    REFUSED({"@daily a --nosuch 3 -- x", 1, 10, "unknown option: '--nosuch'"},
+            {"@daily a --nosuch=3 -- x", 1, 10, "unknown option: '--nosuch'"},
+            {"@daily a --every 5m -- x", 1, 10, "unknown option"},
+            {"@daily a --retry", 1, 17, "'--retry' requires a value"},
+            {"@daily a --retry many -- x", 1, 18, "--retry: 'many' is not a number"},
+            {"@daily a --retry=-1 -- x", 1, 10, "--retry: '-1' is not a number"},
             {"@daily a --max-run 0 -- x", 1, 20, "--max-run: '0' is too short"},
-            {"@daily a --max-run soon -- x", 1, 20, "--max-run: 'soon' is no duration"},
+            {"@daily a --max-run soon -- x", 1, 20, "--max-run: 'soon' is not a duration"},
             {"@daily a --at-least 400d -- x", 1, 21, "too long: it is 366d at most"},
             {"@daily a --ttl 500ms -- x", 1, 16, "it is 1s at least"},
-            {"@daily a --missed twice -- x", 1, 19, "neither once nor skip"},
-            {"@daily a --history 0 -- x", 1, 20, "no number from 1"},
+            {"@daily a --missed twice -- x", 1, 19, "must be once or skip"},
+            {"@daily a --history 0 -- x", 1, 20, "not a number from 1"},
             {"@daily a --note \xff -- x", 1, 17, "--note: the text is not UTF-8"},
             {"@daily a --tz Nowhere -- x", 1, 15, "Nowhere"},
             {"@daily a --tz '' -- x", 1, 15, "--tz: the value is empty"},
             {"every 5m a --tz UTC -- x", 1, 17, "it has no time zone"},
-            {"@daily a b -- x", 1, 10, "'b' is no option"}, {"@daily a -n -- x", 1, 10, "'-n'"},
+            {"@daily a b -- x", 1, 10, "'b' is not an option"}, {"@daily a -n -- x", 1, 10, "'-n'"},
             {"@daily a --note 'open -- x", 1, 17, "quote (') is not closed"},
             {"@daily \"a -- x\n\" -- x", 1, 8, "quote (\") is not closed"});
 }
@@ -268,7 +268,7 @@ TEST(mistakes_of_options)
 TEST(mistakes_of_commands)
 {
     REFUSED({"@daily a", 1, 9, "'--' and a command are missing"},
-            {"@daily a '--' x", 1, 10, "no such option"},
+            {"@daily a '--' x", 1, 10, "unknown option"},
             {"@daily a --retry 3", 1, 19, "'--' and a command are missing"},
             {"@daily a --", 1, 12, "command is missing"},
             {"@daily a --  \t", 1, 15, "command is missing"});
@@ -276,11 +276,11 @@ TEST(mistakes_of_commands)
 
 TEST(mistakes_of_variables)
 {
-    REFUSED({"PATH=/bin\n", 1, 1, "'PATH=' is not understood"},
-            {"@daily a -- x\n MAILTO = ann", 2, 2, "'MAILTO=' is not understood"},
-            {"cron_tz=UTC", 1, 1, "'cron_tz=' is not understood"},
-            {"CRON_TZ=", 1, 9, "wants a time zone"}, {"CRON_TZ=''", 1, 9, "wants a time zone"},
-            {"CRON_TZ=Nowhere", 1, 9, "Nowhere"},
+    REFUSED({"PATH=/bin\n", 1, 1, "'PATH=' is not allowed"},
+            {"@daily a -- x\n MAILTO = ann", 2, 2, "'MAILTO=' is not allowed"},
+            {"cron_tz=UTC", 1, 1, "'cron_tz=' is not allowed"},
+            {"CRON_TZ=", 1, 9, "requires a time zone"},
+            {"CRON_TZ=''", 1, 9, "requires a time zone"}, {"CRON_TZ=Nowhere", 1, 9, "Nowhere"},
             {"CRON_TZ= ../../etc/passwd", 1, 10, "../../etc/passwd"},
             {"CRON_TZ=UTC UTC", 1, 13, "nothing may follow"});
 }
@@ -290,7 +290,7 @@ TEST(what_is_no_text)
     static const char zero[] = "@daily a -- x\n@daily b\0 -- x\n";
     static char longer[100100];
 
-    refused_bytes(zero, sizeof zero - 1, 2, 9, "a byte 0");
+    refused_bytes(zero, sizeof zero - 1, 2, 9, "a NUL byte");
     memset(longer, 'x', sizeof longer - 1);
     memcpy(longer, "@daily a -- ", 12);
     refused_bytes(longer, strlen(longer), 1, 1, "more than 100000 bytes");

@@ -36,7 +36,7 @@ static void away(struct cron *cron, const struct rowlock_error *error)
     if (error->code == ROWLOCK_ECANCELED)
         return;
     if (!cron->away)
-        message("the database cannot be asked, trying again: %s", error->text);
+        message("the database does not answer, trying again: %s", error->text);
     cron->pause_ms = cron->away ? 2 * cron->pause_ms : PAUSE_LEAST_MS;
     if (cron->pause_ms > PAUSE_MOST_MS)
         cron->pause_ms = PAUSE_MOST_MS;
@@ -49,7 +49,7 @@ static void there(struct cron *cron)
 {
     cron->answered = 1;
     if (cron->away)
-        message("the database is there again");
+        message("the database is available again");
     cron->away = 0;
 }
 
@@ -97,8 +97,7 @@ static void say_claimed(const struct crontab_entry *entry, const struct rowlock_
                         int64_t token)
 {
     if (claim->retry_number > 0)
-        message("%s: started, repetition %d, token %" PRId64, entry->name, claim->retry_number,
-                token);
+        message("%s: started, retry %d, token %" PRId64, entry->name, claim->retry_number, token);
     else
         message("%s: started, token %" PRId64, entry->name, token);
 }
@@ -175,7 +174,7 @@ static void ask_for(struct cron *cron, struct cron_job *job)
     }
     there(cron);
     if (claim.lost)
-        message("%s: the run before (token %" PRId64 ") was lost", entry->name, claim.lost);
+        message("%s: the previous run (token %" PRId64 ") was lost", entry->name, claim.lost);
     if (claim.claimed == ROWLOCK_JOB_CLAIMED)
         run_claimed(cron, entry, &claim, lease);
     plan_next(job, &claim);

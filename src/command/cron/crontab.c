@@ -153,7 +153,7 @@ static int take_name(struct reading *r, struct crontab_entry *entry)
         return wrong(r, word.where, "%s", why);
     for (size_t i = 0; i < r->crontab->n; i++)
         if (strcmp(r->crontab->entries[i].name, word.text) == 0)
-            return wrong(r, word.where, "'%.100s' is a job already, in line %zu", word.text,
+            return wrong(r, word.where, "job '%.100s' exists already, in line %zu", word.text,
                          r->crontab->entries[i].line);
     entry->name = word.text;
     return 0;
@@ -172,7 +172,7 @@ static int take_value(struct reading *r, const struct word *option, struct word 
     if (next_word(r, value))
         return -1;
     if (!value->text)
-        return wrong(r, value->where, "option '%.80s' wants a value", option->text);
+        return wrong(r, value->where, "option '%.80s' requires a value", option->text);
     return 0;
 }
 
@@ -187,7 +187,7 @@ static int take_option(struct reading *r, struct crontab_entry *entry, const str
         return -1;
     taken = job_setting_take(&entry->settings, option->text + 2, value.text, why, sizeof why);
     if (taken > 0)
-        return wrong(r, option->where, "no such option: '%.80s'", option->text);
+        return wrong(r, option->where, "unknown option: '%.80s'", option->text);
     if (taken < 0)
         return wrong(r, value.where, "%s: %s", option->text, why);
     if (strcmp(option->text, "--tz") == 0)
@@ -209,7 +209,7 @@ static int take_options(struct reading *r, struct crontab_entry *entry, const ch
             return 0;
         if (strncmp(word.text, "--", 2) != 0)
             return wrong(r, word.where,
-                         "'%.80s' is no option: the command stands behind '--', and a NAME is one "
+                         "'%.80s' is not an option: the command follows '--', and a NAME is one "
                          "word",
                          word.text);
         if (take_option(r, entry, &word, of_zone))
@@ -221,7 +221,7 @@ static int take_command(struct reading *r, struct crontab_entry *entry)
 {
     skip_blanks(r);
     if (!*r->at)
-        return wrong(r, r->at, "the command is missing behind '--'");
+        return wrong(r, r->at, "the command is missing after '--'");
     entry->command = r->at;
     return 0;
 }
@@ -290,14 +290,15 @@ static int read_variable(struct reading *r, size_t length)
 
     if (length != strlen(ZONE_WORD) || strncmp(name, ZONE_WORD, length) != 0)
         return wrong(r, name,
-                     "'%.*s=' is not understood, only " ZONE_WORD
+                     "'%.*s=' is not allowed, only " ZONE_WORD
                      "= is; set variables in the command, or for the daemon",
                      (int)(length > 80 ? 80 : length), name);
     r->at = strchr(name, '=') + 1;
     if (next_word(r, &zone) || next_word(r, &more))
         return -1;
     if (!zone.text || !*zone.text)
-        return wrong(r, zone.where, ZONE_WORD "= wants a time zone, like Europe/Berlin or UTC");
+        return wrong(r, zone.where,
+                     ZONE_WORD "= requires a time zone, such as Europe/Berlin or UTC");
     if (more.text)
         return wrong(r, more.where, "nothing may follow the time zone");
     if (open_schedule(r, "@daily", zone.text, zone.where, &schedule))
@@ -329,7 +330,7 @@ static int cut_line(struct reading *r, char *end, char **next)
         line_end = end;
     zero = memchr(r->start, '\0', (size_t)(line_end - r->start));
     if (zero)
-        return wrong(r, zero, "a byte 0: this is no text");
+        return wrong(r, zero, "the file contains a NUL byte: not a text file");
     if (line_end - r->start > LINE_MOST)
         return wrong(r, r->start, "the line has more than %d bytes", LINE_MOST);
     *line_end = '\0';

@@ -43,10 +43,10 @@ static void read_again(struct cron *cron)
     size_t n = cron->crontab.n;
 
     if (cron_file_read(cron->path, &crontab) == STATUS_OK && use(cron, &crontab) == STATUS_OK)
-        message("'%s' is read again: %zu job%s", cron->path, cron->crontab.n,
+        message("reread '%s': %zu job%s", cron->path, cron->crontab.n,
                 cron->crontab.n == 1 ? "" : "s");
     else
-        message("what was read of '%s' before counts on: %zu job%s", cron->path, n,
+        message("keeping the jobs read from '%s' before: %zu job%s", cron->path, n,
                 n == 1 ? "" : "s");
 }
 
@@ -98,7 +98,7 @@ static void begin_to_stop(struct cron *cron)
     rowlock_close(cron->connection);
     cron->connection = NULL;
     if (cron->n_runs == 0)
-        message("ends; nothing runs");
+        message("stopping; nothing runs");
     else
         message("claims nothing more; %zu run%s may take %lld ms", cron->n_runs,
                 cron->n_runs == 1 ? "" : "s", (long long)cron->grace_ms);
@@ -109,7 +109,7 @@ static void stop_runs(struct cron *cron)
     cron->stopped = 1;
     cron->stop_ms = rowlock__after(rowlock__now_ms(), LEAVE_MS);
     for (size_t i = 0; i < cron->n_runs; i++)
-        message("%s: is told to end", cron->runs[i].name);
+        message("%s: sent TERM", cron->runs[i].name);
     cron_tell_runs(cron, SIGTERM);
 }
 
@@ -138,7 +138,7 @@ static int go_on_stopping(struct cron *cron)
         return 0;
     }
     for (size_t i = 0; i < cron->n_runs; i++)
-        message("%s: has not ended, and is left to its guard", cron->runs[i].name);
+        message("%s: has not ended; left to its guard", cron->runs[i].name);
     return 1;
 }
 
@@ -187,7 +187,7 @@ int cron_live(struct cron *cron)
     if (!status)
         status = use(cron, &crontab);
     if (!status && open_signals(cron)) {
-        message("no descriptors for signals");
+        message("cannot create file descriptors for signals");
         status = STATUS_FAILED;
     }
     if (!status) {

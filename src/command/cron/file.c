@@ -22,7 +22,7 @@ static int check_file(int fd, const char *path)
     struct stat is;
 
     if (fstat(fd, &is) || S_ISDIR(is.st_mode)) {
-        message("'%s' is no file that could hold jobs", path);
+        message("'%s' is not a regular file", path);
         return -1;
     }
     if (is.st_uid != 0 && is.st_uid != geteuid()) {
@@ -48,14 +48,14 @@ static char *read_bytes(int fd, const char *path, size_t *length)
     for (*length = 0; text && got > 0 && *length <= FILE_MOST; *length += (size_t)got) {
         got = read(fd, text + *length, FILE_MOST + 1 - *length);
         if (got < 0) {
-            message("'%s' cannot be read: %s", path, strerror(errno));
+            message("cannot read '%s': %s", path, strerror(errno));
             free(text);
             return NULL;
         }
     }
     if (text && *length <= FILE_MOST)
         return text;
-    message(text ? "'%s' has more than %d bytes" : "no memory for '%s' (%d bytes)", path,
+    message(text ? "'%s' has more than %d bytes" : "out of memory for '%s' (%d bytes)", path,
             FILE_MOST);
     free(text);
     return NULL;
@@ -67,7 +67,7 @@ static char *read_file(const char *path, size_t *length)
     char *text = NULL;
 
     if (fd < 0) {
-        message("'%s' cannot be read: %s", path, strerror(errno));
+        message("cannot read '%s': %s", path, strerror(errno));
         return NULL;
     }
     if (check_file(fd, path) == 0)

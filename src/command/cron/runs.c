@@ -66,7 +66,7 @@ static _Noreturn void become_job(const struct cron *cron, int fd, const struct a
     leave_large_files_to_command();
     sigprocmask(SIG_SETMASK, &cron->original, NULL);
     execv("/proc/self/exe", (char *const *)arguments->argv);
-    message("this program cannot be started again (/proc/self/exe): %s", strerror(errno));
+    message("cannot execute this program again (/proc/self/exe): %s", strerror(errno));
     _exit(STATUS_FAILED);
 }
 
@@ -109,7 +109,7 @@ int cron_start(struct cron *cron, const struct crontab_entry *entry,
         cron->n_runs++;
         return 0;
     }
-    message("%s: no process for it: %s", entry->name, strerror(errno));
+    message("%s: cannot fork: %s", entry->name, strerror(errno));
     if (run)
         free(run->name);
     return -1;

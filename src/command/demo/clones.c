@@ -203,7 +203,7 @@ static int judge(const struct demonstration *demo)
         clones_print_counts(demo->acts, ACTS, demo->coloured);
     for (int i = 0; i < ACTS; i++)
         if (!is_as_promised(&demo->acts[i])) {
-            message("the lock did not do its part: %s", demo->acts[i].script->name);
+            message("the lock failed: %s", demo->acts[i].script->name);
             status = STATUS_FAILED;
         }
     if (!status && !demo->command->json)
@@ -254,7 +254,7 @@ int demo_clones(struct command *command, int64_t ttl_ms)
     int status = STATUS_FAILED;
 
     if (prepare(&demo))
-        message("no memory or no descriptor for the clones");
+        message("out of memory or file descriptors for the clones");
     else
         status = perform(&demo);
     remove_folder(&demo);

@@ -246,7 +246,7 @@ static int turn(struct clones_act *act, int64_t until_ms)
     redraw(act);
     if (rowlock__now_ms() < until_ms)
         return attend_to_victim(act);
-    message("a clone did not do its part in a minute; is the database, or the machine, very busy?");
+    message("a clone did not finish within a minute; is the database or the machine very busy?");
     return STATUS_FAILED;
 }
 
@@ -347,7 +347,7 @@ int clones_play(struct clones_act *act)
     clones_log_empty(act->farm.log);
     fflush(NULL);
     if (open_pipes(&act->farm) || clones_start(&act->farm, act->pids)) {
-        message("no process or no pipe for the clones: %s", strerror(errno));
+        message("cannot start the clones: %s", strerror(errno));
         status = STATUS_FAILED;
     } else {
         status = perform(act);

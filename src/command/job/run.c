@@ -86,7 +86,7 @@ static void say_nothing_due(const struct job_run *job, struct rowlock_connection
     if (claim->claimed == ROWLOCK_JOB_RUNNING)
         rowlock_list(connection, job->lock, say_holder, (void *)job, NULL);
     else if (claim->next_ms == INT64_MAX)
-        message("'%s' is not due any more", job->name);
+        message("'%s' is no longer due", job->name);
     else
         message("'%s' is not due before %s", job->name, when ? when : "-");
     free(when);
@@ -96,16 +96,16 @@ static void say_claim(const struct job_run *job, struct rowlock_connection *conn
                       const struct rowlock_claim *claim)
 {
     if (claim->lost)
-        message("the run of '%s' before (token %lld) was lost: its node died, or could not renew",
+        message("the previous run of '%s' (token %lld) was lost: its node died, or could not renew",
                 job->name, (long long)claim->lost);
     if (!job->verbose)
         return;
     if (claim->claimed != ROWLOCK_JOB_CLAIMED)
         say_nothing_due(job, connection, claim);
     else if (claim->retry_number > 0)
-        message("'%s' is run again, repetition %d", job->name, claim->retry_number);
+        message("'%s' runs again, retry %d", job->name, claim->retry_number);
     else
-        message("'%s' is run", job->name);
+        message("'%s' runs", job->name);
 }
 
 /* -N: signal N ended the wait. Only the connection is open meanwhile. */

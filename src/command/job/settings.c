@@ -55,7 +55,7 @@ static int take_duration(const struct setting *setting, struct job_settings *set
     int64_t ms;
 
     if (rowlock__duration(value, 1000, &ms))
-        return wrong(why, "'%.80s' is no duration (90, 90s, 500ms, 5m, 1h30m)", shown(value));
+        return wrong(why, "'%.80s' is not a duration (90, 90s, 500ms, 5m, 1h30m)", shown(value));
     if (ms < setting->least_ms)
         return wrong(why, "'%.80s' is too short: it is %s at least", value,
                      setting->least_ms < 1000 ? "1ms" : "1s");
@@ -74,7 +74,7 @@ static int take_number(const struct setting *setting, struct job_settings *setti
     errno = 0;
     number = strtol(value, &end, 10);
     if (errno || end == value || *end || number < setting->least || number > setting->most)
-        return wrong(why, "'%.80s' is no number from %ld to %ld", shown(value), setting->least,
+        return wrong(why, "'%.80s' is not a number from %ld to %ld", shown(value), setting->least,
                      setting->most);
     *(int *)((char *)settings + setting->offset) = (int)number;
     return 0;
@@ -100,7 +100,7 @@ static int take_missed(const struct setting *setting, struct job_settings *setti
     else if (strcmp(value, "skip") == 0)
         settings->missed = ROWLOCK_MISSED_SKIP;
     else
-        return wrong(why, "'%.80s' is neither once nor skip", shown(value));
+        return wrong(why, "'%.80s' must be once or skip", shown(value));
     return 0;
 }
 

@@ -21,7 +21,8 @@ const char *one_name(struct command *command)
         command->operands[command->n_operands++] = command->rest[i];
     command->n_rest = 0;
     if (command->n_operands > 1)
-        usage_error(command, "one NAME only: '%s' is too many", shown(command->operands[1]));
+        usage_error(command, "only one NAME is allowed: unexpected '%s'",
+                    shown(command->operands[1]));
     finish_lock_options(command, &checked);
     free(checked.wants);
     return command->operands[0];
@@ -35,7 +36,7 @@ int64_t option_token(const struct command *command)
     errno = 0;
     token = strtoll(optarg, &end, 10);
     if (errno || end == optarg || *end || token <= 0)
-        usage_error(command, "--token: '%s' is no token: acquire and hold print it, ls shows it",
+        usage_error(command, "--token: '%s' is not a token: acquire and hold print it, ls shows it",
                     shown(optarg));
     return token;
 }
@@ -66,7 +67,7 @@ void read_lease_argument(struct command *command, int with_ttl, struct lease_arg
     argument->name = one_name(command);
     if (!argument->token)
         usage_error(command,
-                    "--token T is missing: what acquire or hold printed; 'rowlock ls %s%s' "
+                    "--token T is missing: acquire or hold printed it; 'rowlock ls %s%s' "
                     "shows it",
                     before_name(argument->name), shown(argument->name));
 }
@@ -110,13 +111,13 @@ int report_lease(struct rowlock_connection *connection, const struct lease_argum
         return report(error);
     rowlock_list(connection, name, see_token, &seen, NULL);
     if (seen.is_there)
-        message("%s; what was done under it may overlap with another's work, stop it; 'rowlock ls "
+        message("%s; the work under it may overlap with another holder's, stop it; 'rowlock ls "
                 "%s%s' shows who holds the name now",
                 error->text, before_name(name), name);
     else
         message(
             "%s: it was released, or has expired or was broken; if it was not released, what was "
-            "done under it may overlap with another's work, stop it; 'rowlock ls %s%s' shows who "
+            "done under it may overlap with another holder's, stop it; 'rowlock ls %s%s' shows who "
             "holds the name now",
             error->text, before_name(name), name);
     return STATUS_LOST;

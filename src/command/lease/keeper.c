@@ -51,11 +51,11 @@ static int find_process(struct keeping *keeping)
     if (keeping->process_fd >= 0 && send_signal(keeping, 0) == 0)
         return STATUS_OK;
     if (errno == EPERM)
-        message("--while-pid: you may not signal process %d, and it could not be told that the "
+        message("--while-pid: you may not signal process %d, and it would not learn that the "
                 "lease is lost",
                 (int)keeping->pid);
     else if (errno == ENOSYS)
-        message("--while-pid wants Linux 5.3 or later");
+        message("--while-pid requires Linux 5.3 or later");
     else
         message("--while-pid: there is no process %d; in a script it is $$", (int)keeping->pid);
     return STATUS_USAGE;
@@ -230,7 +230,7 @@ static void lose(struct keeping *keeping, int is_over)
 
     if (is_over)
         snprintf(keeping->why, sizeof keeping->why,
-                 "the lease of '%s'%s could not be renewed in time; is the database away?",
+                 "the lease of '%s'%s could not be renewed in time; is the database unreachable?",
                  lock->wants[0].name, lock->n > 1 ? " and others" : "");
     end_process(keeping, keeping->why);
     if (has_ended(keeping, (int)lock->ttl_ms))
@@ -241,7 +241,7 @@ static void give_up(const struct keeping *keeping, int number)
 {
     char why[512];
 
-    snprintf(why, sizeof why, "the keeper of its lease of '%s' was told to end by signal %d",
+    snprintf(why, sizeof why, "the keeper of its lease of '%s' got signal %d",
              keeping->taking->lock.wants[0].name, number);
     end_process(keeping, why);
 }
@@ -300,7 +300,7 @@ static int begin_to_keep(struct keeping *keeping)
     keeping->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     keeping->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (keeping->lost_fd < 0 || keeping->timer_fd < 0) {
-        message("no descriptor to keep the lease");
+        message("cannot create a file descriptor for the lease");
         return STATUS_FAILED;
     }
     return rowlock_auto_renew(keeping->taking->holding.lease, on_lost, keeping, &error)
@@ -317,7 +317,7 @@ static int hand_over(struct keeping *keeping)
 
     keeping->log_fd = keep_log(keeping);
     if (!status && detach()) {
-        message("the keeper cannot be detached: %s", strerror(errno));
+        message("cannot detach the keeper: %s", strerror(errno));
         status = STATUS_FAILED;
     }
     if (!status && signals_next(keeping->taking->signals.fd, &info))
@@ -359,7 +359,7 @@ static _Noreturn void be_keeper(struct keeping *keeping)
     taking->holder = holder;
     taking->is_kept = 1;
     if (signals_open(&taking->signals) || (taking->interrupt_fd = open_interrupt(keeping)) < 0)
-        message("no descriptor to wait with");
+        message("cannot create a file descriptor for waiting");
     else
         status = take_lease(taking);
     if (has_ended(keeping, 0) && !taking->holding.lease)
@@ -382,7 +382,7 @@ static int hear_word(int fd)
         ;
     if (got == sizeof status)
         return status;
-    message("the keeper has ended without a word");
+    message("the keeper ended without a result");
     return STATUS_FAILED;
 }
 
@@ -395,7 +395,7 @@ int acquire_while(struct taking *taking, pid_t pid)
     if (status)
         return status;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) || (keeper = fork()) < 0) {
-        message("no keeper can be started: %s", strerror(errno));
+        message("cannot start the keeper: %s", strerror(errno));
         return STATUS_FAILED;
     }
     if (keeper == 0) {

@@ -23,7 +23,7 @@ static int make_absolute(struct url *url)
         return STATUS_OK;
     folder = getcwd(NULL, 0);
     if (!folder || asprintf(&text, "sqlite:%s/%s", folder, path) < 0) {
-        message("the current folder cannot be told");
+        message("cannot determine the working directory");
         free(folder);
         return STATUS_FAILED;
     }
@@ -61,7 +61,7 @@ int take_lease(struct taking *taking)
     if (!status)
         status = acquire(&run, &taking->signals, &taking->holding, &acquired);
     if (acquired && signals_turn_to_command(&taking->signals)) {
-        message("no descriptor for signals");
+        message("cannot create a file descriptor for signals");
         rowlock_release(taking->holding.lease, NULL);
         return STATUS_FAILED;
     }

@@ -37,7 +37,7 @@ int check_output(void)
     signal(SIGPIPE, SIG_IGN);
     if (is_writable())
         return STATUS_OK;
-    message("nobody can read standard output: nothing was done");
+    message("standard output has no reader: nothing was done");
     return STATUS_FAILED;
 }
 

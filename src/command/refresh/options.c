@@ -87,8 +87,9 @@ static void check(const struct command *command, enum subject_verb verb,
                   const struct subject_options *options)
 {
     if (verb == SUBJECT_REFRESH && options->max_age_ms < 0)
-        usage_error(command,
-                    "--max-age is missing: how old may it be? 0: make it anew in any case");
+        usage_error(
+            command,
+            "--max-age is missing: the age from which the subject is stale; 0: always refresh");
     if (verb == SUBJECT_USE && (options->max_age_ms < 0) != !options->shell)
         usage_error(command, "--max-age and --refresh go together");
 }

@@ -145,7 +145,7 @@ int stage_open(struct stage *stage, const struct command *command, const struct 
 {
     *stage = (struct stage){.callers = descriptors_of_caller()};
     if (!stage->callers || signals_open(&stage->signals)) {
-        message("no memory or no descriptor for signals");
+        message("no memory or cannot create a file descriptor for signals");
         return STATUS_FAILED;
     }
     return connect_to_run(command, run, &stage->signals, &stage->connection);
@@ -180,7 +180,7 @@ static void say_not_needed(const struct making *making, const struct run *run)
     if (!run->verbose)
         return;
     if (making->elsewhere)
-        message("'%s' is being made anew by another: going on with what is there",
+        message("'%s' is being refreshed by another node: using the stale data",
                 making->options->subject);
     else
         message("'%s' is fresh", making->options->subject);

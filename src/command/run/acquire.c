@@ -17,7 +17,7 @@ static void say_away(const struct rowlock_error *why, void *data)
     struct holding *holding = data;
 
     if (!holding->said_away)
-        message("the database is away, waiting for it: %s", why->text);
+        message("the database is unreachable, waiting for it: %s", why->text);
     holding->said_away = 1;
 }
 
@@ -154,7 +154,7 @@ static int refused(const struct run *run, const struct rowlock_error *error, int
     if (error->code == ROWLOCK_ECANCELED)
         return STATUS_FAILED; /* usually by a signal, which the status reports */
     if (hopeless >= 0) {
-        message("'%s' is held by your own ancestor (%s): waiting would never end",
+        message("'%s' is held by your own ancestor process (%s): waiting would never end",
                 run->lock.wants[hopeless].name,
                 has_holding_ancestor() ? "ROWLOCK_HELD" : "acquire --while-pid");
         return run->lock.conflict;

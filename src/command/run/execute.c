@@ -34,12 +34,12 @@ static int start(struct watch *watch, struct child *child)
                               .data = child};
 
     if (guard_start(&watch->guard, &plan)) {
-        message("no process for the command: %s", strerror(errno));
+        message("cannot fork: %s", strerror(errno));
         return -1;
     }
     if (start_threads(watch) == 0)
         return 0;
-    message("no thread to keep the lock; the command is ended");
+    message("cannot start the renewal thread; ending the command");
     guard_replace(&watch->guard);
     return -1;
 }
@@ -78,11 +78,11 @@ int execute(const struct run *run, struct signals *signals, const struct descrip
                           .socket_fd = holding->lease ? -1 : rowlock_socket(holding->connection)};
 
     if (signals_turn_to_command(signals)) {
-        message("no descriptor for signals");
+        message("cannot create a file descriptor for signals");
         return outcome->status = not_started(holding);
     }
     if (kept && output_open(kept, !run->keeps_output)) {
-        message("no pipe for the command's output: %s", strerror(errno));
+        message("cannot create a pipe for the command's output: %s", strerror(errno));
         return outcome->status = not_started(holding);
     }
     outcome->status = watch_command(&watch, &child, outcome);

@@ -167,7 +167,7 @@ static int give_back_surely(struct watch *watch, int64_t until)
     int number = give_back(watch, until);
 
     if (!number && is_worth_repeating(watch))
-        message("the end of '%s' could not be written down, trying again: %s", name_of(watch),
+        message("could not record the result of '%s', trying again: %s", name_of(watch),
                 watch->keeper.error.text);
     while (!number && is_worth_repeating(watch) && rowlock__now_ms() < until) {
         number = pause_before(watch, pause_ms);
@@ -224,23 +224,22 @@ static void say_survivors(const struct watch *watch, const struct tree *tree)
         message("%d process%s that the command started run%s on without the lock on '%s': %s", n,
                 n == 1 ? "" : "es", n == 1 ? "s" : "", name_of(watch), pids);
     else if (n > 0)
-        message("%d process%s of the command could not be ended: %s", n, n == 1 ? "" : "es", pids);
+        message("%d process%s of the command did not end: %s", n, n == 1 ? "" : "es", pids);
 }
 
 static void say_end(struct watch *watch)
 {
     if (watch->end.event == GUARD_NOT_STARTED)
-        message("no process for the command: %s", strerror(watch->end.number));
+        message("cannot fork: %s", strerror(watch->end.number));
     if (watch->end.event == GUARD_GONE) {
         if (!watch->lost)
-            message("the process that guards the command was killed: ending the command too");
+            message("the command's guard process was killed: ending the command too");
         watch->end.cause = GUARD_LOCK_OVER;
         watch->end.began = watch->guard.has_command;
         watch->end.survivors = guard_replace(&watch->guard);
     }
     if (watch->end.event == GUARD_ENDED && watch->end.cause == GUARD_TIME_OVER)
-        message("the command under '%s' ran longer than --max-run allows, and was ended",
-                name_of(watch));
+        message("the command under '%s' exceeded --max-run and was ended", name_of(watch));
     say_survivors(watch, &watch->end.survivors);
 }
 

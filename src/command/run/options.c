@@ -41,7 +41,7 @@ static void take(struct command *command, int option, struct run *run, struct sh
     switch (option) {
     case 'c':
         if (shell->command)
-            usage_error(command, "-c twice: one command only; a shell runs several, 'one && two'");
+            usage_error(command, "-c is given twice: combine the commands, 'one && two'");
         *shell = (struct shell){optarg, command->n_operands};
         break;
     case OPTION_TX:
@@ -56,15 +56,16 @@ static void take(struct command *command, int option, struct run *run, struct sh
     case OPTION_MAX_RUN:
         run->max_run_ms = option_duration(command, "--max-run", 1000);
         if (run->max_run_ms < 1)
-            usage_error(command, "--max-run: 0 is no time to run; without it there is no limit");
+            usage_error(command, "--max-run must be positive; leave it out for no limit");
         break;
     case OPTION_FOREGROUND:
         run->terminal = 1;
         break;
     case OPTION_REPORT:
         if (strcmp(optarg, "-") == 0)
-            usage_error(command, "--report: standard output is the command's, and '-' no file; "
-                                 "name a file, or /dev/stderr");
+            usage_error(command,
+                        "--report: '-' is not a file, and standard output belongs to the command; "
+                        "name a file, or /dev/stderr");
         run->report = optarg;
         break;
     }
@@ -74,10 +75,10 @@ static void take(struct command *command, int option, struct run *run, struct sh
 static void check_shell(const struct command *command, const struct shell *shell)
 {
     if (command->n_rest > 0)
-        usage_error(command, "either -c or a command after --, not both");
+        usage_error(command, "-c and a command after -- exclude each other");
     if (shell->names_before > 0 && command->n_operands > shell->names_before)
         usage_error(command,
-                    "'%s' stands after the command of -c: one string is the command, -c 'COMMAND "
+                    "'%s' follows the command of -c, which is one string: -c 'COMMAND "
                     "ARG...'; if it is a NAME, write it before -c",
                     shown(command->operands[shell->names_before]));
 }

@@ -106,7 +106,7 @@ static ssize_t put(struct stream *stream, const char *bytes, size_t n)
         return 0;
     }
     stream->broken = 1;
-    message("what the command prints cannot be passed on: %s", strerror(errno));
+    message("cannot pass the command's output on: %s", strerror(errno));
     return (ssize_t)n;
 }
 
