@@ -200,12 +200,12 @@ static int sqlite_run(struct rowlock_link *link, unsigned transaction_flags,
     if (sqlite_replaced(link))
         return refuse_replaced(link, outcome, error);
     enter(link);
-    if (bracket & ROWLOCK_BEGIN)
+    if (transaction_flags & ROWLOCK_BEGIN)
         code = rowlock__sqlite_execute(link, &rowlock__dialect_sqlite.statements[ROWLOCK_SQL_BEGIN],
                                        NULL, budget, error);
     for (size_t i = 0; !code && i < n; i++)
         code = rowlock__sqlite_execute(link, calls[i].statement, &calls[i], budget, error);
-    if (!code && bracket & ROWLOCK_COMMIT)
+    if (!code && transaction_flags & ROWLOCK_COMMIT)
         code = rowlock__sqlite_execute(link, &commit, NULL, budget, error);
     outcome->left = left_of(link, code && was_open);
     if (code)

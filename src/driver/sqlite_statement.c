@@ -169,9 +169,9 @@ static int step_patiently(struct rowlock_link *link, sqlite3_stmt *stmt,
 }
 
 /* Compiling reads the schema, and so may meet a process that opens or closes the file. */
-static int find_patiently(struct rowlock_link *link, const struct rowlock_statement *statement,
-                          struct rowlock__sqlite_compiled **out,
-                          const struct rowlock_budget *budget, struct rowlock_error *error)
+static int find_retrying(struct rowlock_link *link, const struct rowlock_statement *statement,
+                         struct rowlock__sqlite_compiled **out, const struct rowlock_budget *budget,
+                         struct rowlock_error *error)
 {
     struct rowlock_pause pause = ROWLOCK_PAUSE_SQLITE;
 
@@ -194,7 +194,7 @@ int rowlock__sqlite_execute(struct rowlock_link *link, const struct rowlock_stat
                             struct rowlock_error *error)
 {
     struct rowlock__sqlite_compiled *compiled = NULL;
-    int code = find_patiently(link, statement, &compiled, budget, error);
+    int code = find_retrying(link, statement, &compiled, budget, error);
 
     for (size_t i = 0; !code && i < compiled->n; i++) {
         if (call)

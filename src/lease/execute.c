@@ -190,7 +190,7 @@ static struct round_trip withdraw(const struct rowlock_request *r, const struct 
 
 static struct round_trip unmark(const struct rowlock_request *r, const struct rowlock_step *step)
 {
-    return (struct trip){
+    return (struct round_trip){
         .id = ROWLOCK_SQL_SESSION_UNLOCK,
         .values = {rowlock__int_value(0), rowlock__int_value(step->number), session(r)},
         .alone = true,
@@ -443,7 +443,8 @@ void rowlock__session_unlock_lost(struct rowlock_connection *connection)
     struct rowlock_reply reply = {0};
     struct rowlock_refused refused = {0};
     struct answer answer = {.reply = &reply, .refused = &refused};
-    struct trip trip = {.id = ROWLOCK_SQL_SESSION_UNLOCK_LOST, .alone = true, .deaf = true};
+    struct round_trip trip = {
+        .id = ROWLOCK_SQL_SESSION_UNLOCK_LOST, .alone = true, .uninterruptible = true};
 
     if (rowlock__sql(connection, trip.id) && !is_dead(connection))
         send_withdrawal(&request, &trip, ROWLOCK_NEVER, &answer, NULL);

@@ -41,7 +41,7 @@ static void mark(struct rowlock_keeper *keeper)
     struct rowlock_lease *lease = keeper->lease;
     struct rowlock_value values[] = {
         rowlock__int_value(1), rowlock__int_value(lease->token),
-        rowlock__int_value(connection->driver->number(connection->link))};
+        rowlock__int_value(connection->driver->backend_id(connection->link))};
     struct rowlock_query query = {.id = ROWLOCK_SQL_SESSION_LOCK,
                                   .values = values,
                                   .deadline_ms = rowlock__now_ms() + keeper->machine.ttl_ms / 6,

@@ -318,7 +318,7 @@ static int place(struct work *work)
     code = take_write_lock(work, work->request->connection->statement_ms, false);
     if (code)
         return code;
-    return give_t(work, ask(work, ROWLOCK_SQL_STAY_ALIVE, values, NULL, NULL), true);
+    return end_transaction(work, ask(work, ROWLOCK_SQL_STAY_ALIVE, values, NULL, NULL), true);
 }
 
 /* Draws a number for a roll call, and marks tickets with it; or removes those that did not answer.

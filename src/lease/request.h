@@ -70,7 +70,7 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
 
 /* After a failed grant or enqueue on a live session: releases the session locks that it left. It cannot be
    interrupted, and reports no error. */
-void rowlock__unmark_lost(struct rowlock_connection *connection);
+void rowlock__session_unlock_lost(struct rowlock_connection *connection);
 
 /* The same where the dialect has no functions: the steps as plain statements in one transaction.
    rowlock__execute calls it. */

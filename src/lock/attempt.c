@@ -103,7 +103,7 @@ static int run_each(struct rowlock_attempt *attempt, struct rowlock_error *error
 {
     struct rowlock_connection *connection = attempt->connection;
     const struct rowlock_statement *statement = rowlock__sql(connection, ROWLOCK_SQL_LOCK);
-    unsigned bracket = attempt->later ? ROWLOCK_INSIDE : ROWLOCK_BEGIN;
+    unsigned transaction_flags = attempt->in_transaction ? ROWLOCK_INSIDE : ROWLOCK_BEGIN;
     struct rowlock_budget budget = budget_of(attempt);
     int code = ROWLOCK_OK;
 
@@ -112,7 +112,7 @@ static int run_each(struct rowlock_attempt *attempt, struct rowlock_error *error
         struct rowlock_value values[] = {rowlock__bytes_value(want->name, strlen(want->name)),
                                          rowlock__int_value(want->mode == ROWLOCK_SHARED),
                                          rowlock__int_value(want->token),
-                                         rowlock__int_value(attempt->later)};
+                                         rowlock__int_value(attempt->in_transaction)};
         struct rowlock_call call = {.statement = statement,
                                     .values = values,
                                     .row = rowlock__answer_row,
