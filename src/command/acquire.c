@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <limits.h>
 /* The verb acquire: acquires a lease and prints its token; --while-pid renews it for a process. */
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -91,7 +91,7 @@ static int try_connection(const struct demo *demo)
     return status;
 }
 
-/* ---- workers ------------------------------------------------------------------------------------ */
+/* ---- workers --------------------------------------------------------------------------------- */
 
 static _Noreturn void be_worker(const struct demo *demo, int number, pid_t parent)
 {
@@ -168,7 +168,7 @@ static int run_workers(struct demo *demo)
     return failed + demo->workers - started;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static int judge(const struct demo *demo, int json)
 {

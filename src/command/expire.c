@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 /* The verb expire: marks a subject as stale. */
+#include <stdio.h>
 #include <unistd.h>
 
 #include "command/lease/argument.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 /* The verb hold: keeps a name for a time, without a process that works under the lease. */
+#include <inttypes.h>
 
 #include "command/lease/argument.h"
 #include "command/lease/take.h"

@@ -15,7 +15,7 @@
 #include "command/job/run.h"
 #include "command/url_lookup.h"
 
-/* ---- options --------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 enum {
     OPTION_EVERY = OPTION_OWN,
@@ -147,7 +147,7 @@ static void read_options(struct command *command, struct job_run *job)
         open_schedule(command, job, &said);
 }
 
-/* ---- the database ------------------------------------------------------------------------------------ */
+/* ---- the database ---------------------------------------------------------------------------- */
 
 static int find_database(const struct command *command, const struct job_run *job, struct url *out)
 {
@@ -160,7 +160,8 @@ static int find_database(const struct command *command, const struct job_run *jo
     return status ? status : refuse_default(command, out);
 }
 
-/* An exit status, or -N: signal N came. What is adopted is ours for a while, and worth waiting for. */
+/* An exit status, or -N: signal N came. What is adopted is ours for a while, and worth waiting for.
+   */
 static int connect_to(const struct command *command, const struct job_run *job,
                       const struct run *run, const struct signals *signals,
                       struct rowlock_connection **out)
@@ -181,7 +182,7 @@ static int connect_to(const struct command *command, const struct job_run *job,
     return status;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void claim_and_run(const struct command *command, struct job_run *job,
                           struct signals *signals, const struct descriptors *callers,

@@ -36,7 +36,7 @@ struct asking {
     char *last_output;
 };
 
-/* ---- options ---------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static void check_options(const struct command *command, const struct asking *asking)
 {
@@ -70,7 +70,7 @@ static void read_options(struct command *command, struct asking *asking)
     check_options(command, asking);
 }
 
-/* ---- the list --------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static void keep_last_output(struct asking *asking, const struct rowlock_run *last)
 {
@@ -167,7 +167,7 @@ static int list(struct asking *asking)
     return code ? report(&error) : print(asking);
 }
 
-/* ---- monitoring ---------------------------------------------------------------------------------------- */
+/* ---- monitoring ------------------------------------------------------------------------------ */
 
 struct checking {
     struct asking *asking;
@@ -249,7 +249,7 @@ static int check(struct asking *asking)
     return checking.worst == JOB_LOST ? 2 : checking.worst != JOB_FINE;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int is_known(const struct rowlock_job_view *job, void *data)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/lock_options.h"
 /* The options of all verbs that acquire a lock. */
+#include "command/lock_options.h"
 
 #include <limits.h>
 #include <stdlib.h>

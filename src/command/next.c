@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 /* The verb next: draws numbers from a counter. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 /* The verb release: releases a lease by its token. */
+#include <inttypes.h>
 
 #include "command/lease/argument.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 /* The verb renew: renews a lease by its token. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "command/output/json.h"

@@ -69,7 +69,7 @@ static void say(const struct command *command, const char *state, const char *te
         puts(text);
 }
 
-/* ---- what is done ------------------------------------------------------------------------------ */
+/* ---- what is done ---------------------------------------------------------------------------- */
 
 /* What is there before the verb: nothing, a whole schema, or one in which `*missing` is missing. */
 enum before { ABSENT, WHOLE, DAMAGED };
@@ -81,7 +81,7 @@ static enum before look_before(struct rowlock_connection *connection, char **mis
     return *missing ? DAMAGED : WHOLE;
 }
 
-/* Once, and to whom it may concern: whoever sets up the server. It hinders nothing. */
+/* A warning for the administrator of the server, printed once; no error. */
 static void warn(const struct command *command, struct rowlock_connection *connection)
 {
     char *warning = NULL;
@@ -208,7 +208,7 @@ static int uninstall(const struct command *command, struct rowlock_connection *c
     return STATUS_OK;
 }
 
-/* ---- print ------------------------------------------------------------------------------------- */
+/* ---- print ----------------------------------------------------------------------------------- */
 
 static int print(const struct command *command, const struct rowlock_plan *plan)
 {
@@ -235,7 +235,7 @@ static int print(const struct command *command, const struct rowlock_plan *plan)
     return status;
 }
 
-/* ---- the verb ------------------------------------------------------------------------------------ */
+/* ---- the verb -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -31,8 +31,8 @@ int signals_open(struct signals *signals)
     return signals->wait_fd < 0 ? -1 : 0;
 }
 
-/* Job control stops the command, and this program follows. If it stopped first, or alone, the lease would
-   not be renewed. */
+/* Job control stops the command, and this program follows. If it stopped first, or alone, the lease
+   would not be renewed. */
 static sigset_t of_job_control(void)
 {
     sigset_t set;

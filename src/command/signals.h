@@ -23,7 +23,8 @@ int signals_open(struct signals *signals);
 int signals_turn_to_command(struct signals *signals);
 /* And back: they interrupt what is waited for. */
 int signals_turn_to_wait(struct signals *signals);
-/* While the command runs the terminal's stop signals do not stop us: this does, as they would have. */
+/* While the command runs the terminal's stop signals do not stop us: this does, as they would have.
+   */
 void signals_stop(void);
 /* The next one, or 0. */
 int signals_next(int fd, struct signalfd_siginfo *info);

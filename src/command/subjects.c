@@ -17,7 +17,7 @@ static const char *const statuses[] = {[ROWLOCK_SUBJECT_NONE] = "NONE",
                                        [ROWLOCK_SUBJECT_COMPLETE] = "COMPLETE",
                                        [ROWLOCK_SUBJECT_ERROR] = "ERROR"};
 
-/* ---- JSON ------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_text(FILE *out, const char *key, const char *text)
 {
@@ -58,7 +58,7 @@ static void put(FILE *out, const struct rowlock_subject_view *subject)
     putc('}', out);
 }
 
-/* ---- the table -------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 enum { SUBJECT, STATUS, AGE, ENDED, BY, ABOUT, COLUMNS };
 
@@ -99,7 +99,7 @@ static int add(struct table *table, const struct rowlock_subject_view *subject)
     return table_add(table, cells);
 }
 
-/* ---- the list --------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static int visit(const struct rowlock_subject_view *subject, void *data)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/url_lookup.h"
 /* Finds the URL of the database: see url_lookup.h. */
+#include "command/url_lookup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +74,8 @@ static int set_local(struct url *out)
     return out->text ? STATUS_OK : out_of_memory();
 }
 
-/* 0 if it is there now, else the errno of mkdir(). A folder that exists may be on a read-only disk. */
+/* 0 if it is there now, else the errno of mkdir(). A folder that exists may be on a read-only disk.
+   */
 static int make_folder(const char *path)
 {
     int why = mkdir(path, 0700) ? errno : 0;
@@ -234,7 +235,8 @@ static int try_files(struct url *out)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* The administrator's file, or the environment's switch. A file that cannot be looked for counts. */
+/* The administrator's file, or the environment's switch. A file that cannot be looked for counts.
+   */
 static const char *demands_url(void)
 {
     const char *value = environment("ROWLOCK_REQUIRE_URL");
@@ -361,7 +363,7 @@ const char *url_dialect(const struct url *url)
     return NULL;
 }
 
-/* ---- to another program of ours ---------------------------------------------------------------- */
+/* ---- to another program of ours -------------------------------------------------------------- */
 
 /* Nobody reads yet: what does not fit into the pipe must not make us wait. */
 int url_send(const char *text)

@@ -33,7 +33,8 @@ int refuse_default(const struct command *command, const struct url *url);
 int url_make_folder(const struct url *url);
 
 /* The URL for a program that we execute: neither ps nor the environment shows it. The reading end
-   of a pipe, which ends with exec, or -1. The other side reads it to its end; NULL: out of memory. */
+   of a pipe, which ends with exec, or -1. The other side reads it to its end; NULL: out of memory.
+   */
 int url_send(const char *text);
 char *url_receive(int fd);
 
@@ -47,11 +48,13 @@ void note_database(const struct url *url);
 /* For database_url(): this database has been opened. */
 void note_opened_database(const struct url *url);
 
-/* The database of note_database(), for an error: "ROWLOCK_URL, postgresql://db/shop"; "": none yet. */
+/* The database of note_database(), for an error: "ROWLOCK_URL, postgresql://db/shop"; "": none yet.
+   */
 const char *database_asked_for(void);
 /* The second half of it: the place. */
 const char *database_place(void);
-/* The URL of the database that was opened last, for a program that we execute; never to be printed. */
+/* The URL of the database that was opened last, for a program that we execute; never to be printed.
+   */
 const char *database_url(void);
 
 /* No core, and no other process of this user, can show the URL's password. */

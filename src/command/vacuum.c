@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 /* The verb vacuum: removes unused rows. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "command/command.h"

@@ -132,11 +132,11 @@
  * place         wants, ticket, session, good_ms -> place row: status, number, before, free,
  *               expires_ms, locked, name, detail. If this session has the ticket's lock, locked is
  *               1; else `alive_until` becomes now + good_ms, and locked is 0. Answers a roll call
- *               (overtake) by removing the ticket's mark. Removes tickets before ours whose `alive_until`
- *               has passed. OK: first of all, and no conflict. LEASED: first, but leased: number is
- *               the conflicting token that ends first, expires_ms its remaining time. QUEUED:
- *               number is the ticket directly before, `before` how many (from 17 on perhaps fewer),
- *               `free` 1 if no lease conflicts. UNQUEUED, LIMIT.
+ *               (overtake) by removing the ticket's mark. Removes tickets before ours whose
+ *               `alive_until` has passed. OK: first of all, and no conflict. LEASED: first, but
+ *               leased: number is the conflicting token that ends first, expires_ms its remaining
+ *               time. QUEUED: number is the ticket directly before, `before` how many (from 17 on
+ *               perhaps fewer), `free` 1 if no lease conflicts. UNQUEUED, LIMIT.
  * await         kind (0 ticket, 1 token), number, limit_ms, ticket, session -> number: 1 we got the
  *               session lock (and released it; if the awaited ticket still exists it was dead and
  *               is removed), 0 timed out, or a roll call waits for an answer of `ticket`, our own:
@@ -160,8 +160,9 @@
  *               each name once, empty for NULL; `gone`: the tokens that existed; `granted`: index
  *               in wants (from 1):token. All joined by ','; NULL: none. A request that was not
  *               granted is repeated by grant.
- * session_lock, session_unlock  kind, number, session: takes (if free) or releases a session lock of ours
- * session_unlock_lost   releases the session lock of the number that this session drew last, if that number
+ * session_lock, session_unlock  kind, number, session: takes (if free) or releases a session lock
+ * of ours session_unlock_lost   releases the session lock of the number that this session drew
+ * last, if that number
  *               has no row: left over by a grant or an enqueue that failed halfway
  * renew         token, ttl_ms, name, owner -> number: status OK, LOST, STOPPED. Also LOST if the
  *               token's lease does not have this name (the first of several) or has another owner

@@ -91,11 +91,11 @@ struct rowlock_driver {
     /* Frees the link; closes the session if open() made it. Accepts NULL, does not block. */
     void (*close)(struct rowlock_link *link);
     /*
-     * Sends the calls in order and stops at the first failure; on PostgreSQL in one round trip. Never
-     * rolls back by itself: outcome->left tells the caller whether it must. When the budget ends, it
-     * cancels the statement and waits 2 s for the answer (or until give_up_ms, if that is earlier);
-     * without an answer it closes the session (DEAD). Result: ETIMEDOUT, or ECANCELED after an
-     * interrupt. If the statement finished before the cancel, run() succeeds.
+     * Sends the calls in order and stops at the first failure; on PostgreSQL in one round trip.
+     * Never rolls back by itself: outcome->left tells the caller whether it must. When the budget
+     * ends, it cancels the statement and waits 2 s for the answer (or until give_up_ms, if that is
+     * earlier); without an answer it closes the session (DEAD). Result: ETIMEDOUT, or ECANCELED
+     * after an interrupt. If the statement finished before the cancel, run() succeeds.
      * With n == 0 and ROWLOCK_COMMIT it only commits; EABORTED if the server answered ROLLBACK,
      * EROLLEDBACK if the transaction had been rolled back before.
      * Fills error->native, sqlstate, text and transaction; error->code comes from the failure table

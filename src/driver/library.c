@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver/library.h"
 /* Loads a client library by dlopen and looks up its functions. */
+#include "driver/library.h"
 
 #include <dlfcn.h>
 #include <string.h>

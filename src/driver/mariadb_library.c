@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver/mariadb_library.h"
 /* Loads libmariadb and its functions. */
+#include "driver/mariadb_library.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -46,7 +46,8 @@ struct rowlock_link {
     struct rowlock__mariadb_url *url; /* NULL: a borrowed handle without one */
     char *database;                   /* qualifies statements on a borrowed handle; or NULL */
     const struct rowlock_dialect *dialect;
-    /* Stops the server's statement, by `deadline_ms`; NULL: nothing can. Failures are not reported. */
+    /* Stops the server's statement, by `deadline_ms`; NULL: nothing can. Failures are not reported.
+       */
     void (*cancel)(struct rowlock_link *link, int64_t deadline_ms);
     struct rowlock__mariadb_wait wait;
     struct rowlock__mariadb_prepared prepared[ROWLOCK_SQL_COUNT];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver/mariadb_url.h"
 /* Parses mysql:// and mariadb:// URLs. */
+#include "driver/mariadb_url.h"
 
 #include <stdlib.h>
 #include <string.h>

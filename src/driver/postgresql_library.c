@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver/postgresql_library.h"
 /* Loads libpq and its functions. */
+#include "driver/postgresql_library.h"
 
 #include <stddef.h>
 

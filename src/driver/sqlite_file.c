@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver/sqlite_file.h"
 /* Detects a SQLite file that was deleted or replaced while it is open. */
+#include "driver/sqlite_file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver/sqlite_library.h"
 /* Loads libsqlite3 and its functions. */
+#include "driver/sqlite_library.h"
 
 #include <stddef.h>
 

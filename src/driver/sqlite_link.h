@@ -26,8 +26,8 @@ struct rowlock_link {
 /* Fills `error` from the engine's own. Returns the code. */
 int rowlock__sqlite_failure(struct rowlock_link *link, struct rowlock_error *error);
 
-/* Executes every statement of the text, waiting for a busy file until the budget ends. `call` may be
-   NULL. */
+/* Executes every statement of the text, waiting for a busy file until the budget ends. `call` may
+   be NULL. */
 int rowlock__sqlite_execute(struct rowlock_link *link, const struct rowlock_statement *statement,
                             struct rowlock_call *call, const struct rowlock_budget *budget,
                             struct rowlock_error *error);

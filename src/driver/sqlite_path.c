@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "driver/sqlite_path.h"
 /* Creates a SQLite file with the right mode, and explains why a path cannot be used. */
+#include "driver/sqlite_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

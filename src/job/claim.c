@@ -48,7 +48,8 @@ static bool is_same(const struct rowlock_value *column, const char *text)
            memcmp(column->bytes, text, column->length) == 0;
 }
 
-/* now_ms, version, schedule, due, last, failed, repeats, running, broken, held, free_ms, not_started */
+/* now_ms, version, schedule, due, last, failed, repeats, running, broken, held, free_ms,
+   not_started */
 static void state_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct claiming *c = data;
@@ -117,7 +118,8 @@ static int plan(struct claiming *c, struct rowlock_error *error)
     return code;
 }
 
-/* In the transaction of the grant. Declines if another node has changed the row since it was read. */
+/* In the transaction of the grant. Declines if another node has changed the row since it was read.
+   */
 static int advance(void *data, struct rowlock_connection *connection, int64_t token,
                    struct rowlock_error *error)
 {
@@ -161,7 +163,7 @@ static int take(struct claiming *c, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
-/* ---- the call ------------------------------------------------------------------------------------------ */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 /* The name is held: by another node's claim, which the next look shows, or else by a transaction.
    */

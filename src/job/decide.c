@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "job/decide.h"
 /* Decides what a node may do about a job now: see decide.h. */
+#include "job/decide.h"
 
 /* A due time older than this is missed. After a change of the schedule, a due time within this span
    is still claimed; otherwise two nodes that disagree would postpone the job forever. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "job/job.h"
 /* Names of jobs, and the outcomes of runs. */
+#include "job/job.h"
 
 #include <stdbool.h>
 #include <string.h>

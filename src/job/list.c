@@ -9,7 +9,7 @@
 #include "session/connection.h"
 #include "util/error.h"
 
-/* ---- a row ---------------------------------------------------------------------------------------- */
+/* ---- a row ----------------------------------------------------------------------------------- */
 
 static enum rowlock_run_outcome outcome_of(const struct rowlock_value *column)
 {
@@ -79,7 +79,7 @@ static void run_row(void *data, const struct rowlock_value *columns, unsigned n)
         *run = ended_run_of(rows, columns);
 }
 
-/* ---- the calls -------------------------------------------------------------------------------------- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 static int ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
                const char *name, bool has_visitor, rowlock_row *row, struct rowlock_rows *rows,

@@ -27,7 +27,7 @@ struct acquisition {
     bool unsure;                       /* the group may have granted the lease, without an answer */
 };
 
-/* ---- performing a step --------------------------------------------------------------------------- */
+/* ---- performing a step ----------------------------------------------------------------------- */
 
 static int pause_for(struct acquisition *a, int64_t ms, struct rowlock_error *error)
 {
@@ -283,7 +283,7 @@ static int take_over(struct acquisition *a, struct rowlock_lease *lease,
     return renew_late(a, lease, error);
 }
 
-/* ---- the call ------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 static int check_ready(struct rowlock_connection *connection, struct rowlock_error *error)
 {

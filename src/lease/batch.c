@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lease/batch.h"
 /* Sends several grants and releases as one transaction: see batch.h. */
+#include "lease/batch.h"
 
 #include <inttypes.h>
 #include <stdio.h>

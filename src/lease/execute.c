@@ -45,7 +45,7 @@ static struct rowlock_value session(const struct rowlock_request *request)
     return rowlock__int_value(connection->driver->backend_id(connection->link));
 }
 
-/* ---- answers ------------------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void take_name(struct answer *answer, const struct rowlock_value *name,
                       const struct rowlock_value *detail)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lease/group.h"
 /* Group commit: threads queue their requests on shared sessions. See group.h. */
+#include "lease/group.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -51,7 +51,7 @@ struct rowlock_group {
     atomic_uint turn;
 };
 
-/* ---- one lane ------------------------------------------------------------------------------------- */
+/* ---- one lane -------------------------------------------------------------------------------- */
 
 static bool same_name(const struct rowlock_question *a, const struct rowlock_question *b)
 {
@@ -223,7 +223,7 @@ void rowlock__group_ask(struct rowlock_group *group, int lane, struct rowlock_qu
     pthread_condattr_destroy(&monotonic);
 }
 
-/* ---- the group ------------------------------------------------------------------------------------ */
+/* ---- the group ------------------------------------------------------------------------------- */
 
 bool rowlock__group_takes(const struct rowlock_group *group, const struct rowlock_want *wants,
                           size_t n)

@@ -31,7 +31,7 @@ struct rowlock_keeper {
     struct rowlock_error why; /* the last failure */
 };
 
-/* ---- the thread --------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 /* Takes the token's session lock if it is free. Its time limit leaves time for the next renewal,
    which also reports any failure. */

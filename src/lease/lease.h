@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A lease in memory. Fields that other threads read are atomic: the keeper's thread renews while the
- * caller's thread asks how much time remains. object.c handles the memory, keep.c the thread;
+ * A lease in memory. Fields that other threads read are atomic: the keeper's thread renews while
+ * the caller's thread asks how much time remains. object.c handles the memory, keep.c the thread;
  * renew.c, release.c, revoke.c and adopt.c send statements by query.h.
  */
 #ifndef ROWLOCK_LEASE_H
@@ -43,7 +43,8 @@ int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlo
 /* The memory; no keeper may be left. NULL is fine. */
 void rowlock__lease_delete(struct rowlock_lease *lease);
 
-/* A renewal or release identifies a lease by its token, its first name, and its owner (NULL: any). */
+/* A renewal or release identifies a lease by its token, its first name, and its owner (NULL: any).
+   */
 struct rowlock_value rowlock__name_of(const struct rowlock_lease *lease);
 struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
 
@@ -51,16 +52,16 @@ struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);
 
 /*
- * rowlock_release by another statement: its answer is a status, where anything but OK says that the lease had
- * ended before. It may be sent twice.
+ * rowlock_release by another statement: its answer is a status, where anything but OK says that the
+ * lease had ended before. It may be sent twice.
  */
 int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id,
                        const struct rowlock_value *values, struct rowlock_error *error);
 
 /*
- * One renewal over `connection` (the caller's, or the keeper's own), without reconnecting. 0: `*status`
- * is OK (and the lease's end moved), LOST or STOPPED. ECONN, ETIMEDOUT, ECANCELED and the like: not
- * known to be renewed. `deadline_ms`: when to give up.
+ * One renewal over `connection` (the caller's, or the keeper's own), without reconnecting. 0:
+ * `*status` is OK (and the lease's end moved), LOST or STOPPED. ECONN, ETIMEDOUT, ECANCELED and the
+ * like: not known to be renewed. `deadline_ms`: when to give up.
  */
 int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *connection,
                         int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,

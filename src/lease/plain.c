@@ -44,7 +44,7 @@ static int64_t count_of(const struct rowlock_want *want)
     return want->mode == ROWLOCK_PERMIT ? want->count : 1;
 }
 
-/* ---- the transaction ------------------------------------------------------------------------------ */
+/* ---- the transaction ------------------------------------------------------------------------- */
 
 static int ask(const struct work *work, enum rowlock_statement_id id,
                const struct rowlock_value *values, rowlock_row *row, void *data)
@@ -82,7 +82,7 @@ static int end_transaction(const struct work *work, int code, bool keep)
     return rowlock__cleaned_up(connection, &outcome, code, work->error);
 }
 
-/* ---- looking --------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 /* status, name, token, ticket, detail */
 static void look_row(void *data, const struct rowlock_value *columns, unsigned n)
@@ -146,7 +146,7 @@ static int look_for_leftovers(struct work *work)
     return code;
 }
 
-/* ---- grant ------------------------------------------------------------------------------------------ */
+/* ---- grant ----------------------------------------------------------------------------------- */
 
 static int hold(const struct work *work, const struct rowlock_want *want, int64_t token)
 {
@@ -230,7 +230,7 @@ static int grant(struct work *work)
     return code;
 }
 
-/* ---- the queue ---------------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 static int stand(const struct work *work, const struct rowlock_want *want, int64_t ticket)
 {

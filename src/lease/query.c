@@ -14,8 +14,8 @@
 #define CANCEL_MS 500 /* reserved for the answer to a cancel request */
 #define TIMES 5       /* a deadlock's victim has changed nothing, and repeats its query so often */
 
-/* For a lease that is held: a query that has no answer is cancelled shortly before the lease ends, and
-   its session is abandoned when the lease ends. */
+/* For a lease that is held: a query that has no answer is cancelled shortly before the lease ends,
+   and its session is abandoned when the lease ends. */
 static struct rowlock_budget budget_of(const struct rowlock_query *query, int interrupt_fd)
 {
     struct rowlock_budget budget = {query->deadline_ms, interrupt_fd, 0};
@@ -30,8 +30,8 @@ static struct rowlock_budget budget_of(const struct rowlock_query *query, int in
     return budget;
 }
 
-/* BEGIN is explicit where it costs no round trip, because the session's defaults may differ. A dialect
-   without BEGIN has procedures that begin and commit by themselves. */
+/* BEGIN is explicit where it costs no round trip, because the session's defaults may differ. A
+   dialect without BEGIN has procedures that begin and commit by themselves. */
 int rowlock__query_once(struct rowlock_connection *connection, const struct rowlock_query *query,
                         struct rowlock_error *error)
 {

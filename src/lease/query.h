@@ -27,14 +27,15 @@ int rowlock__query_once(struct rowlock_connection *connection, const struct rowl
 /* The same; repeats it for a deadlock's victim. */
 int rowlock__query(struct rowlock_connection *connection, const struct rowlock_query *query,
                    struct rowlock_error *error);
-/* The same; repeats it after a cancel, and once over a new session if the session was lost. `*unsure`
-   becomes true if the server may have executed it although the answer is missing or a failure. */
+/* The same; repeats it after a cancel, and once over a new session if the session was lost.
+   `*unsure` becomes true if the server may have executed it although the answer is missing or a
+   failure. */
 int rowlock__query_surely(struct rowlock_connection *connection, struct rowlock_query *query,
                           bool *unsure, struct rowlock_error *error);
 
 /*
- * The same for a query about no lease, within statement_ms, with the result's code. `reads`: it needs no
- * transaction.
+ * The same for a query about no lease, within statement_ms, with the result's code. `reads`: it
+ * needs no transaction.
  */
 int rowlock__ask_alone(struct rowlock_connection *connection, enum rowlock_statement_id id,
                        const struct rowlock_value *values, bool reads, rowlock_row *row, void *data,

@@ -19,8 +19,8 @@ static int say_released(struct rowlock_lease *lease, bool lost, struct rowlock_e
                          lease->name[0], (long long)lease->token);
 }
 
-/* The row is gone. Either the lease was lost, or an earlier release whose reply was lost deleted it. For
-   the run of a job the history tells which. */
+/* The row is gone. Either the lease was lost, or an earlier release whose reply was lost deleted
+   it. For the run of a job the history tells which. */
 static bool was_lost(const struct rowlock_lease *lease)
 {
     return !lease->release_unsure || atomic_load(&lease->lost) ||
@@ -73,7 +73,8 @@ static int give_back(struct rowlock_lease *lease, enum rowlock_statement_id id,
                                lease->name[0]);
 }
 
-/* The signal that interrupted the program is often why it releases, and must not interrupt that too. */
+/* The signal that interrupted the program is often why it releases, and must not interrupt that
+   too. */
 int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id,
                        const struct rowlock_value *values, struct rowlock_error *error)
 {
@@ -104,8 +105,8 @@ static bool released_by_group(struct rowlock_lease *lease, int *code, struct row
     return true;
 }
 
-/* The group's session still holds the token's session lock, which wakes the waiters: the group releases
-   it, and the lease too where the query before failed. */
+/* The group's session still holds the token's session lock, which wakes the waiters: the group
+   releases it, and the lease too where the query before failed. */
 static int settle_with_group(struct rowlock_lease *lease, int code, struct rowlock_error *error)
 {
     struct rowlock_question question = {

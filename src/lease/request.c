@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lease/request.h"
 /* The checked parameters of one call of rowlock_acquire. */
+#include "lease/request.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,9 +12,10 @@
 #define ROWLOCK_DECLINED (-1)
 
 /*
- * Runs in the transaction of a grant, before its COMMIT. ROWLOCK_OK grants the lease. ROWLOCK_DECLINED
- * rolls back without an error: the caller needs no lease any more. An error code rolls back, and the call
- * ends with it. After a lost reply the hook may find its own work done; it recognizes that by the token.
+ * Runs in the transaction of a grant, before its COMMIT. ROWLOCK_OK grants the lease.
+ * ROWLOCK_DECLINED rolls back without an error: the caller needs no lease any more. An error code
+ * rolls back, and the call ends with it. After a lost reply the hook may find its own work done; it
+ * recognizes that by the token.
  */
 typedef int rowlock_grant_hook(void *data, struct rowlock_connection *connection, int64_t token,
                                struct rowlock_error *error);
@@ -41,7 +42,8 @@ void rowlock__host(char *out, size_t size);
 int rowlock__request_init(struct rowlock_request *request, struct rowlock_connection *connection,
                           const struct rowlock_want *wants, size_t n,
                           const struct rowlock_terms *terms, struct rowlock_error *error);
-/* rowlock_acquire with a hook (NULL: none). After ROWLOCK_DECLINED it succeeds, and `*out` is NULL. */
+/* rowlock_acquire with a hook (NULL: none). After ROWLOCK_DECLINED it succeeds, and `*out` is NULL.
+   */
 int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
                           size_t n, const struct rowlock_terms *terms, rowlock_grant_hook *hook,
                           void *hook_data, struct rowlock_lease **out, struct rowlock_error *error);
@@ -60,16 +62,16 @@ void rowlock__take_place(struct rowlock_reply *reply, struct rowlock_refused *re
                          const struct rowlock_value *columns);
 
 /*
- * Performs one step of the machine that talks to the database (not PAUSE, RECONNECT, DONE) and fills
- * the reply; a failure is in the reply's code too. Leaves no transaction open. `deadline_ms`: of the
- * whole call; a step's own limit ends it earlier. Returns reply->code.
+ * Performs one step of the machine that talks to the database (not PAUSE, RECONNECT, DONE) and
+ * fills the reply; a failure is in the reply's code too. Leaves no transaction open. `deadline_ms`:
+ * of the whole call; a step's own limit ends it earlier. Returns reply->code.
  */
 int rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
                      int64_t deadline_ms, struct rowlock_reply *reply,
                      struct rowlock_refused *refused, struct rowlock_error *error);
 
-/* After a failed grant or enqueue on a live session: releases the session locks that it left. It cannot be
-   interrupted, and reports no error. */
+/* After a failed grant or enqueue on a live session: releases the session locks that it left. It
+   cannot be interrupted, and reports no error. */
 void rowlock__session_unlock_lost(struct rowlock_connection *connection);
 
 /* The same where the dialect has no functions: the steps as plain statements in one transaction.

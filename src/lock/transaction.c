@@ -91,7 +91,7 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
     }
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------ */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 /* The engine chose this session as the victim before it held anything: try once more. */
 static int is_victim(const struct rowlock_attempt *attempt, int code,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lock/wants.h"
 /* Checks, sorts and packs the lock requests of a call. */
+#include "lock/wants.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A refresh under a lease. Its begin and the grant are one transaction; its result and the release are
-   another. */
+/* A refresh under a lease. Its begin and the grant are one transaction; its result and the release
+   are another. */
 #include <stdio.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ int rowlock_refresh_acquire(struct rowlock_connection *connection,
     return ROWLOCK_OK;
 }
 
-/* ---- the result ------------------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static void say(const struct rowlock_result *result, enum rowlock_run_outcome outcome, char *out,
                 size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "refresh/subject.h"
 /* The statements about a subject that both kinds of refresh use. */
+#include "refresh/subject.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -52,7 +52,7 @@ static int lock_table(struct rowlock_connection *connection, const char *table, 
     return code ? rowlock__wrap_error(error, code, "locking the table '%.100s'", table) : code;
 }
 
-/* ---- begin ---------------------------------------------------------------------------------------- */
+/* ---- begin ----------------------------------------------------------------------------------- */
 
 static int ready(struct rowlock_connection *connection, struct rowlock_error *error)
 {
@@ -140,7 +140,7 @@ int rowlock_use_begin(struct rowlock_connection *connection, const char *subject
     return code ? code : begin_locked(connection, marking.lock, mode, table, wait_ms, error);
 }
 
-/* ---- done ------------------------------------------------------------------------------------------ */
+/* ---- done ------------------------------------------------------------------------------------ */
 
 static int is_over(const struct rowlock_refresh *refresh, enum rowlock_transaction left,
                    struct rowlock_error *error)
@@ -217,7 +217,7 @@ int rowlock_refresh_done(struct rowlock_connection *connection,
     return code ? code : rowlock_commit(connection, error);
 }
 
-/* ---- failed ---------------------------------------------------------------------------------------- */
+/* ---- failed ---------------------------------------------------------------------------------- */
 
 /* If the row is locked, another session refreshes the subject, and there is nothing to record; or
    our lost session still holds it, because the server has not rolled it back yet. */

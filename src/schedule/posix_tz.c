@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "schedule/posix_tz.h"
 /* Computes offsets from a POSIX TZ rule such as "CET-1CEST,M3.5.0,M10.5.0/3". */
+#include "schedule/posix_tz.h"
 
 #include "schedule/calendar.h"
 

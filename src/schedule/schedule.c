@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "schedule/schedule.h"
 /* Parses and normalises schedules: "every 5m", or a crontab line. */
+#include "schedule/schedule.h"
 
 #include <stdio.h>
 #include <string.h>

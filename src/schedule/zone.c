@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "schedule/zone.h"
 /* Time zones in memory: the UTC offset at a given time. */
+#include "schedule/zone.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ROWLOCK_CHECK_H
 /* Checks the installed schema before a lock. */
+#ifndef ROWLOCK_CHECK_H
 #define ROWLOCK_CHECK_H
 
 #include "session/connection.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
 /* rowlock_durability: settings of the server that may lose commits. */
+#include <stdlib.h>
 
 #include "schema/check.h"
 #include "session/connection.h"

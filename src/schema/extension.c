@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "schema/extension.h"
 /* Whether the schema belongs to a PostgreSQL extension. */
+#include "schema/extension.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "schema/installed.h"
 /* Reads the version and technique of the installed schema. */
+#include "schema/installed.h"
 
 #include <string.h>
 

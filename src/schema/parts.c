@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "schema/parts.h"
 /* Compares the objects that the schema's text creates with the catalog. */
+#include "schema/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

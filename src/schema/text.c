@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "schema/text.h"
 /* The schema's SQL text, for install, print and CREATE EXTENSION. */
+#include "schema/text.h"
 
 #include <ctype.h>
 #include <stdio.h>

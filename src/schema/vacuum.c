@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "schema/check.h"
 /* rowlock_vacuum: removes unused rows. */
+#include "schema/check.h"
 #include "session/connection.h"
 #include "util/error.h"
 

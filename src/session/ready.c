@@ -11,9 +11,9 @@ static int no_transaction(struct rowlock_error *error)
                          "no transaction is open; rowlock_begin opens one and locks");
 }
 
-/* After a failed statement of the caller's, libmariadb does not know whether a transaction is open. A
-   call that begins one asks the server first: cleaning up after a refusal would roll back the caller's
-   transaction, and DDL would commit it. */
+/* After a failed statement of the caller's, libmariadb does not know whether a transaction is open.
+   A call that begins one asks the server first: cleaning up after a refusal would roll back the
+   caller's transaction, and DDL would commit it. */
 static int find_state(struct rowlock_connection *connection, enum rowlock_state wanted,
                       enum rowlock_state *out, struct rowlock_error *error)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "session/reconnect.h"
 /* Replaces a lost session by a new one in the same connection. */
+#include "session/reconnect.h"
 
 #include <string.h>
 

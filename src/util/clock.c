@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "util/clock.h"
 /* The monotonic clock of this node, and poll() with a deadline by it. */
+#include "util/clock.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "util/duration.h"
 /* Parses durations such as "90s" or "1h30m" into milliseconds. */
+#include "util/duration.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses durations. */
 #ifndef ROWLOCK_DURATION_H
 #define ROWLOCK_DURATION_H
 

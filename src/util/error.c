@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "util/error.h"
 /* Error codes, their texts, and the error that a failed call reports. */
+#include "util/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "util/instant.h"
 /* Formats points in time for people, in the local time zone. */
+#include "util/instant.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Backoff: pauses that grow, with jitter. */
 #include "util/pause.h"
 
 #include <unistd.h>

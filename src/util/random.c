@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "util/random.h"
 /* Random bytes of the operating system. */
+#include "util/random.h"
 
 #include <errno.h>
 #include <sys/random.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Random bytes of the operating system. */
 #ifndef ROWLOCK_RANDOM_H
 #define ROWLOCK_RANDOM_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A growing array of rows of one size, with copies of their texts. */
 #include "util/rows.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks and copies UTF-8. */
 #include "util/utf8.h"
 
 #include <string.h>

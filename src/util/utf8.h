@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks and copies UTF-8. */
 #ifndef ROWLOCK_UTF8_H
 #define ROWLOCK_UTF8_H
 

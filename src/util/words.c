@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "util/words.h"
 /* Replaces whole words in SQL text. */
+#include "util/words.h"
 
 #include <ctype.h>
 #include <stdlib.h>

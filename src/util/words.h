@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Replaces whole words in SQL text. */
 #ifndef ROWLOCK_WORDS_H
 #define ROWLOCK_WORDS_H
 

@@ -91,7 +91,7 @@ static void drop_marks(struct cron *cron)
     cron->connection = NULL;
 }
 
-/* ---- one job --------------------------------------------------------------------------------------------- */
+/* ---- one job --------------------------------------------------------------------------------- */
 
 static void say_claimed(const struct crontab_entry *entry, const struct rowlock_claim *claim,
                         int64_t token)

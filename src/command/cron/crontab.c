@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The parser of the cron daemon's file of jobs. */
 #include "command/cron/crontab.h"
 
 #include <ctype.h>
@@ -19,7 +20,7 @@ struct reading {
     const char *zone; /* CRON_TZ; NULL: none yet */
 };
 
-/* ---- mistakes ------------------------------------------------------------------------------------- */
+/* ---- mistakes -------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 3, 4))) static int wrong(struct reading *r, const char *where,
                                                        const char *format, ...)
@@ -41,7 +42,7 @@ static int no_memory(struct reading *r)
     return -1;
 }
 
-/* ---- words ---------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static int is_blank(char c)
 {
@@ -89,7 +90,7 @@ static int next_word(struct reading *r, struct word *out)
     return 0;
 }
 
-/* ---- schedules ------------------------------------------------------------------------------------ */
+/* ---- schedules ------------------------------------------------------------------------------- */
 
 static int is_period(const char *schedule)
 {
@@ -138,7 +139,7 @@ static int change_zone(struct reading *r, struct crontab_entry *entry, const cha
     return 0;
 }
 
-/* ---- a job ---------------------------------------------------------------------------------------- */
+/* ---- a job ----------------------------------------------------------------------------------- */
 
 static int take_name(struct reading *r, struct crontab_entry *entry)
 {
@@ -240,7 +241,7 @@ static int take_job(struct reading *r, struct crontab_entry *entry)
     return 0;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static struct crontab_entry *add_entry(struct crontab *crontab)
 {

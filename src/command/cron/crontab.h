@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file of `cron`: text in, jobs out, or its mistakes; pure but for the files of time zones. A line
- * is empty, a comment that begins with '#', CRON_TZ=ZONE (for the lines below it), or
+ * The file of `cron`: text in, jobs out, or its mistakes; pure but for the files of time zones. A
+ * line is empty, a comment that begins with '#', CRON_TZ=ZONE (for the lines below it), or
  *
  *     SCHEDULE NAME [--option value]... -- command line for /bin/sh
  *
@@ -33,8 +33,8 @@ struct crontab_mistake {
     char text[512];
 };
 
-/* 0: `out` is yours: crontab_free. -1: `visit` was called for the first mistake of each line that has one,
-   in order; the mistake is valid during the call. */
+/* 0: `out` is yours: crontab_free. -1: `visit` was called for the first mistake of each line that
+   has one, in order; the mistake is valid during the call. */
 typedef void (*crontab_visit)(const struct crontab_mistake *mistake, void *data);
 int crontab_read(const char *text, size_t length, struct crontab *out, crontab_visit visit,
                  void *data);

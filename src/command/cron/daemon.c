@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <poll.h>
 /* The cron daemon's loop: signals, the file of jobs, sleeping until the next due time. */
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -10,7 +10,7 @@
 
 #define LEAVE_MS 60000 /* longer than the deadlines that a run has after a signal to end */
 
-/* ---- the file ---------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static struct cron_job *jobs_of(const struct crontab *crontab)
 {
@@ -50,7 +50,7 @@ static void read_again(struct cron *cron)
                 n == 1 ? "" : "s");
 }
 
-/* ---- signals ------------------------------------------------------------------------------------------ */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 /* HUP is ours, also under nohup. */
 static int open_signals(struct cron *cron)
@@ -89,7 +89,7 @@ static void take_events(struct cron *cron)
         read_again(cron);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void begin_to_stop(struct cron *cron)
 {
@@ -142,7 +142,7 @@ static int go_on_stopping(struct cron *cron)
     return 1;
 }
 
-/* ---- the loop ----------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 /* poll()'s timeout does not count while the machine is suspended, so this uses a timer. */
 static void sleep_until(const struct cron *cron, int64_t at)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 /* Reads the cron daemon's file of jobs, and prints its schedule for --check. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define FILE_MOST (1 << 20)
 
-/* ---- reading ---------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int check_file(int fd, const char *path)
 {
@@ -105,7 +105,7 @@ int cron_file_read(const char *path, struct crontab *out)
     return reading.status;
 }
 
-/* ---- printing --------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static int64_t now_ms(void)
 {

@@ -12,7 +12,7 @@
 #include "command/cron/cron.h"
 #include "command/output/table.h"
 
-/* ---- starting --------------------------------------------------------------------------------------- */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 struct arguments {
     char token[32], due[48], attempt[48], fd[32], ttl[32], kill_after[32], max_run[32];
@@ -115,7 +115,7 @@ int cron_start(struct cron *cron, const struct crontab_entry *entry,
     return -1;
 }
 
-/* ---- ending ------------------------------------------------------------------------------------------ */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 static void say_end(const struct cron_run *run, int how)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The demonstration of five clones: its four acts, on a SQLite database in a folder of its own or on the
- * one that --db names, and what is left when it ends, whichever way: nothing.
+ * The demonstration of five clones: its four acts, on a SQLite database in a folder of its own or
+ * on the one that --db names, and what is left when it ends, whichever way: nothing.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ struct demonstration {
     struct clones_act acts[ACTS];
 };
 
-/* ---- the folder ------------------------------------------------------------------------------------ */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 static int make_folder(struct demonstration *demo)
 {
@@ -73,7 +73,7 @@ static void remove_folder(const struct demonstration *demo)
     rmdir(demo->folder);
 }
 
-/* ---- the database ---------------------------------------------------------------------------------- */
+/* ---- the database ---------------------------------------------------------------------------- */
 
 static int find_database(struct demonstration *demo)
 {
@@ -106,7 +106,8 @@ static int try_database(const struct demonstration *demo)
     return status;
 }
 
-/* What the act left in a database that is not ours. A clone that was ended early left its lease, too. */
+/* Deletes the act's job from a database that is not ours, and the lease of a clone that ended
+   early. */
 static int forget_job(const struct demonstration *demo, struct clones_act *act)
 {
     struct rowlock_error error = {0};
@@ -127,7 +128,7 @@ static int forget_job(const struct demonstration *demo, struct clones_act *act)
     return code ? report(&error) : STATUS_OK;
 }
 
-/* ---- an act ---------------------------------------------------------------------------------------- */
+/* ---- an act ---------------------------------------------------------------------------------- */
 
 static void show_title(const struct demonstration *demo, int number)
 {
@@ -183,7 +184,7 @@ static int play(struct demonstration *demo, int number)
     return status ? status : forgotten;
 }
 
-/* ---- the end --------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static int is_as_promised(const struct clones_act *act)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `rowlock demo clones`: five clones of a server, one crontab, one mail due; four acts. The parts: the
- * conductor (demo/clones.c, demo/clones_act.c), which does to the clones what happens to machines; a
- * clone and its sender (demo/clones_node.c, demo/clones_sender.c), processes that know nothing of the
- * act that is played; what they write down (demo/clones_log.c); what is made of it (demo/clones_count.c,
- * demo/clones_draw.c).
+ * `rowlock demo clones`: five clones of a server, one crontab, one mail due; four acts. The parts:
+ * the conductor (demo/clones.c, demo/clones_act.c), which does to the clones what happens to
+ * machines; a clone and its sender (demo/clones_node.c, demo/clones_sender.c), processes that know
+ * nothing of the act that is played; what they write down (demo/clones_log.c); what is made of it
+ * (demo/clones_count.c, demo/clones_draw.c).
  */
 #ifndef ROWLOCK_DEMO_CLONES_H
 #define ROWLOCK_DEMO_CLONES_H
@@ -22,7 +22,7 @@
 
 /* ---- what happened: demo/clones_log.c ------------------------------------------------ */
 
-/* Who says so: the process itself, but for KILLED, FROZEN and WOKEN, which nobody says of himself. */
+/* Reported by the process itself, except KILLED, FROZEN and WOKEN. */
 enum clones_event {
     CLONES_READY,
     CLONES_SKIPPED, /* was told that another sends, or that nothing is due */
@@ -79,7 +79,7 @@ void clones_log_empty(struct clones_log *log);
 void clones_tell(const struct clones_farm *farm, int clone, enum clones_event event, int64_t token);
 /* Keeps the first. */
 void clones_fail(const struct clones_farm *farm, const struct rowlock_error *error);
-/* What is written by now, in the order in which it happened; how many. */
+/* The events so far, in their order; returns their number. */
 size_t clones_events(const struct clones_log *log, const struct clones_item **out);
 
 /* ---- a clone, and its sender --------------------------------------------------------- */
@@ -95,7 +95,8 @@ int clones_send(const struct clones_farm *farm, int clone, int64_t token);
 int clones_start(struct clones_farm *farm, pid_t *pids);
 /* Every process of the clone. */
 void clones_kill(pid_t clone);
-/* 0; or nothing is done: 1, the clone is in the middle of a statement; -1, it does not send any more. */
+/* 0; or nothing is done: 1, the clone is in the middle of a statement; -1, it does not send any
+   more. */
 int clones_freeze(const struct clones_farm *farm, int clone, pid_t pid);
 void clones_wake(pid_t clone);
 /* Whatever is left of this program's children and theirs. */

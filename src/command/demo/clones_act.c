@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One act: starts five clones, lets them go together, strikes the first that sends, and lets the others
- * be. What it waits for are events, told by the processes, and what the database says.
+ * One act: starts five clones, lets them go together, strikes the first that sends, and lets the
+ * others be. What it waits for are events, told by the processes, and what the database says.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +22,10 @@
 #define FRAME_MS 40   /* between two pictures */
 #define LONGEST_MS 60000
 
-/* ---- what the processes told --------------------------------------------------------------------------- */
+/* ---- what the processes told ----------------------------------------------------------------- */
 
-/* Who sends before the blow has fallen is its aim; whoever was so earlier has lost its lease by itself. */
+/* The victim is the clone that sends when the blow is due; an earlier one has lost its lease by
+   itself. */
 static void take_sending(struct clones_act *act, const struct clones_item *item)
 {
     if (act->script->blow == CLONES_NO_BLOW || act->struck) {
@@ -95,7 +96,7 @@ static int has_successor(const struct clones_act *act)
     return 0;
 }
 
-/* ---- the blow ------------------------------------------------------------------------------------------ */
+/* ---- the blow -------------------------------------------------------------------------------- */
 
 static void strike_down(struct clones_act *act, pid_t pid)
 {
@@ -144,7 +145,8 @@ static void open_gate(struct clones_act *act, int clone)
         return; /* nobody sends there any more */
 }
 
-/* When the database shows another in its place. The sender wakes before its guard: the worst case. */
+/* When the database shows another in its place. The sender wakes before its guard: the worst case.
+   */
 static int wake_sender(struct clones_act *act)
 {
     struct rowlock_error error;
@@ -181,7 +183,7 @@ static int attend_to_victim(struct clones_act *act)
     return STATUS_OK;
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static void reap(struct clones_act *act)
 {
@@ -250,7 +252,7 @@ static int turn(struct clones_act *act, int64_t until_ms)
     return STATUS_FAILED;
 }
 
-/* ---- the act ------------------------------------------------------------------------------------------- */
+/* ---- the act --------------------------------------------------------------------------------- */
 
 static int are_ready(const struct clones_act *act)
 {

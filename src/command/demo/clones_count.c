@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What came of an act: from the file of mails, from what the processes told, from the job's history. */
+/* The result of an act: from the file of mails, the events, and the job's history. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -15,9 +15,10 @@ static const char *const names[] = {
     [CLONES_LOST] = "lost",       [CLONES_FINISHED] = "finished",
 };
 
-/* ---- counting ------------------------------------------------------------------------------------------ */
+/* ---- counting -------------------------------------------------------------------------------- */
 
-/* One mail is due in an act: every line is that mail, and every line but the first is one too many. */
+/* One mail is due in an act: every line is that mail, and every line but the first is one too many.
+   */
 static int count_mails(struct clones_act *act)
 {
     FILE *file = fopen(act->farm.mails, "re");
@@ -62,7 +63,7 @@ int clones_count(struct clones_act *act)
     return STATUS_OK;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 void clones_print_json(const struct clones_act *act, int64_t start_ms)
 {
@@ -82,7 +83,7 @@ void clones_print_json(const struct clones_act *act, int64_t start_ms)
            act->counts.runs, act->counts.lost);
 }
 
-/* ---- words --------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* The last of a kind; NULL: there is none. */
 static const struct clones_item *find(const struct clones_act *act, enum clones_event event)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bar for each clone: what it did, from left to right. The same letters with colours and without. */
+/* A bar for each clone: what it did, from left to right. The same letters with colours and without.
+   */
 #include <stdlib.h>
 #include <string.h>
 

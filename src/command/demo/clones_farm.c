@@ -11,7 +11,7 @@
 
 #define LOOK_AGAIN_MS 5
 
-/* ---- on ------------------------------------------------------------------------------------------- */
+/* ---- on -------------------------------------------------------------------------------------- */
 
 static void close_conductors_ends(const struct clones_farm *farm)
 {
@@ -47,7 +47,7 @@ int clones_start(struct clones_farm *farm, pid_t *pids)
     return 0;
 }
 
-/* ---- what happens to them ----------------------------------------------------------------------------- */
+/* ---- what happens to them -------------------------------------------------------------------- */
 
 /* Stopped first, so that none of its processes sees another die. */
 void clones_kill(pid_t clone)
@@ -60,7 +60,8 @@ void clones_kill(pid_t clone)
     kill(clone, SIGKILL);
 }
 
-/* Who is stopped again and again gets nowhere: so first a look, and one that counts when it is stopped. */
+/* A clone that is stopped repeatedly makes no progress: so looks first, and again after stopping
+   it. */
 int clones_freeze(const struct clones_farm *farm, int clone, pid_t pid)
 {
     const atomic_int *asking = &farm->log->asking[clone];
@@ -89,7 +90,7 @@ void clones_wake(pid_t clone)
     kill(clone, SIGCONT);
 }
 
-/* ---- off ---------------------------------------------------------------------------------------------- */
+/* ---- off ------------------------------------------------------------------------------------- */
 
 static int is_childless(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A clone: what a node does whose crontab names a job. It asks; if the job is its own to run, a guard
- * starts the sender and ends it when the lease is over, and the clone renews the lease and records the
- * result. It knows of no act: what happens to it happens.
+ * A clone: what a node does whose crontab names a job. It asks; if the job is its own to run, a
+ * guard starts the sender and ends it when the lease is over, and the clone renews the lease and
+ * records the result. It knows of no act: what happens to it happens.
  */
 #include <errno.h>
 #include <poll.h>
@@ -36,8 +36,8 @@ static void tell(const struct node *node, enum clones_event event)
     clones_tell(node->farm, node->clone, event, node->token);
 }
 
-/* Who is frozen in the middle of a statement would keep SQLite's one write lock from everybody: a clone
-   that shares the file shares the machine, and does not sleep alone. */
+/* Who is frozen in the middle of a statement would keep SQLite's one write lock from everybody: a
+   clone that shares the file shares the machine, and does not sleep alone. */
 static void set_asking(const struct node *node, int asking)
 {
     atomic_store(&node->farm->log->asking[node->clone], asking);
@@ -56,9 +56,10 @@ static int await(const struct node *node, int fd, int64_t until_ms)
     return came;
 }
 
-/* ---- a run ----------------------------------------------------------------------------------------- */
+/* ---- a run ----------------------------------------------------------------------------------- */
 
-/* It does not care for TERM: a guard that is frozen between TERM and KILL leaves it to the fence. */
+/* It does not care for TERM: a guard that is frozen between TERM and KILL leaves it to the fence.
+   */
 static int become_sender(void *data)
 {
     const struct node *node = data;
@@ -68,7 +69,8 @@ static int become_sender(void *data)
     _exit(clones_send(node->farm, node->clone, node->token) ? 1 : 0);
 }
 
-/* Before the sender is started our connection is closed: SQLite's is not to be carried over a fork. */
+/* Before the sender is started our connection is closed: SQLite's is not to be carried over a fork.
+   */
 static int start_sender(struct node *node, struct rowlock_error *error)
 {
     struct guard_plan plan = {.end_ms = node->end_ms,
@@ -171,7 +173,7 @@ static int run(struct node *node, struct rowlock_error *error)
     return code;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* Until when another answer may be found; 0: it was ours, and has been run. */
 static int ask(struct node *node, const struct rowlock_schedule *schedule, int64_t *again_ms,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sending a mail: the mail server takes its time; then the mail is written, which is what counts. With a
-   lock it is written under the fence, in a transaction. */
+/* Sending a mail: the mail server takes its time; then the mail is written, which is what counts.
+   With a lock it is written under the fence, in a transaction. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static int write_mail(const struct clones_farm *farm, int clone, struct rowlock_
     return done ? ROWLOCK_OK : error->code;
 }
 
-/* Whoever is refused here has slept through the end of its lease. */
+/* A refused sender was suspended beyond the end of its lease. */
 static int write_under_fence(const struct clones_farm *farm, int clone, int64_t token,
                              struct rowlock_connection *connection, struct rowlock_error *error)
 {

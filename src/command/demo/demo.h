@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the demonstration's program, its workers and its log share: one piece of memory, made before
-   the fork, written without a lock (each writer takes a place of its own), read when all are done. */
+   the fork, written without a lock (each writer takes a place of its own), read when all are done.
+   */
 #ifndef ROWLOCK_DEMO_H
 #define ROWLOCK_DEMO_H
 
@@ -48,7 +49,7 @@ void demo_print(const struct demo_log *log, int json);
 /* Looks at every acquired and the released before it. */
 int demo_judge(const struct demo_log *log, struct demo_result *result);
 
-/* One worker's whole life; `ready_fd` is told when it stands at the start, `go_fd` ends when all do. */
+/* One worker's whole life; writes to `ready_fd` when it is ready; `go_fd` ends when all are. */
 struct demo_worker {
     int number;
     const char *url;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events in the order of one monotonic clock, and what they say: hand-overs, and overlaps if any. */
+/* Events in the order of one monotonic clock, and what they say: hand-overs, and overlaps if any.
+   */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +80,7 @@ void demo_sort(struct demo_log *log)
     qsort(log->items, used, sizeof *log->items, by_time);
 }
 
-/* ---- printing ----------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *text;
@@ -112,7 +113,7 @@ void demo_print(const struct demo_log *log, int json)
     }
 }
 
-/* ---- judging ------------------------------------------------------------------------------------ */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 static int by_size(const void *left, const void *right)
 {
@@ -127,8 +128,8 @@ static double median(double *values, size_t n)
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* A hand-over is the time from a release to the next acquisition. Whoever acquires while another has
-   not yet released, overlaps. */
+/* A hand-over is the time from a release to the next acquisition. An acquisition before the
+   previous release is an overlap. */
 static size_t measure(const struct demo_log *log, double *hand_overs, size_t *overlaps)
 {
     int64_t released_ns = 0;

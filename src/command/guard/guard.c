@@ -46,7 +46,7 @@ int guard_start(struct guard *guard, const struct guard_plan *plan)
     return -1;
 }
 
-/* ---- orders and reports ------------------------------------------------------------------------- */
+/* ---- orders and reports ---------------------------------------------------------------------- */
 
 static void give(struct guard *guard, const struct guard_order *order)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guard's start: a process with all signals blocked, so that another process can only KILL or STOP
-   it, and the command as its child. */
+/* The guard's start: a process with all signals blocked, so that another process can only KILL or
+   STOP it, and the command as its child. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -11,8 +11,8 @@
 #include "command/output/output.h"
 #include "command/guard/guard.h"
 
-/* The guard has closed standard input and output: neither a socket of ours nor one of the client library's
-   must take their place. */
+/* The guard has closed standard input and output: neither a socket of ours nor one of the client
+   library's must take their place. */
 static void fill_closed(void)
 {
     int null = open("/dev/null", O_RDWR);
@@ -23,7 +23,8 @@ static void fill_closed(void)
         close(null);
 }
 
-/* A session of its own: the terminal sends it nothing, and a message to the terminal does not stop it. */
+/* A session of its own: the terminal sends it nothing, and a message to the terminal does not stop
+   it. */
 static _Noreturn void run_stand_in(const struct guard_plan *plan, pid_t guard, int fd)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -67,8 +68,8 @@ int stand_in_next(struct stand_in *stand_in, struct guard_order *out)
     return got == (ssize_t)sizeof *out;
 }
 
-/* The guard's reap() collects it. Waiting for it here would delay the end of the command: a process that waits
-   for a disk does not die at once. */
+/* The guard's reap() collects it. Waiting for it here would delay the end of the command: a process
+   that waits for a disk does not die at once. */
 void stand_in_end(struct stand_in *stand_in)
 {
     if (stand_in->fd >= 0)

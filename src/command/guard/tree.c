@@ -23,7 +23,7 @@ struct processes {
     size_t n, room;
 };
 
-/* ---- looking --------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 /* The second field, the name, may hold anything: what counts comes after its last bracket. */
 static int parse(const char *text, struct process *out)
@@ -115,7 +115,7 @@ static int descends(const struct processes *processes, const struct process *pro
     return 0;
 }
 
-/* ---- signalling -------------------------------------------------------------------------------------- */
+/* ---- signalling ------------------------------------------------------------------------------ */
 
 /* After the scan the process may have ended and its pid may be reused: a pidfd and a second look
    exclude that. 1: no permission to signal it. */

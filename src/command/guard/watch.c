@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guard watches the command: it reads orders, notes which processes have ended, and ends the command in
-   time. It writes nothing that could block it before its work is done. */
+/* The guard watches the command: it reads orders, notes which processes have ended, and ends the
+   command in time. It writes nothing that could block it before its work is done. */
 #include "command/guard/state.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ void guard_report_event(const struct guard_state *state, enum guard_event event,
     send(state->fd, &report, sizeof report, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* ---- ending ------------------------------------------------------------------------------------------ */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 /* Its number is the command's as long as we have not taken note of its end. */
 static pid_t group_of_command(const struct guard_state *state)
@@ -83,7 +83,7 @@ static void kill_all(struct guard_state *state)
     state->kill_ms = rowlock__after(rowlock__now_ms(), LOOK_AGAIN_MS);
 }
 
-/* ---- children ---------------------------------------------------------------------------------------- */
+/* ---- children -------------------------------------------------------------------------------- */
 
 static void take_change(struct guard_state *state, int how)
 {
@@ -137,7 +137,7 @@ static struct tree survivors(struct guard_state *state)
     return tree;
 }
 
-/* ---- orders ------------------------------------------------------------------------------------------ */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 static void pass_on(const struct guard_state *state, const struct guard_order *order)
 {
@@ -160,7 +160,8 @@ static void answer(const struct guard_state *state)
     send(state->fd, &report, sizeof report, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* The stand-in renews until rowlock itself has renewed again: it may wake later than the command. */
+/* The stand-in renews until rowlock itself has renewed again: it may wake later than the command.
+   */
 static void obey(struct guard_state *state, const struct guard_order *order)
 {
     switch (order->kind) {
@@ -215,7 +216,7 @@ static void read_orders(struct guard_state *state)
     }
 }
 
-/* ---- time -------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 int64_t guard_stop_ms(const struct guard_state *state)
 {
@@ -251,7 +252,7 @@ static void look_at_clock(struct guard_state *state)
         kill_all(state);
 }
 
-/* ---- the loop ---------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static void await(const struct guard_state *state)
 {
@@ -264,8 +265,9 @@ static void await(const struct guard_state *state)
     poll(fds, sizeof fds / sizeof *fds, -1);
 }
 
-/* Orders are read before the clock: a deadline that was extended in time has not passed. The command's end
-   is noted before it too: a command that has ended, however late that is noticed, need not be ended. */
+/* Orders are read before the clock: a deadline that was extended in time has not passed. The
+   command's end is noted before it too: a command that has ended, however late that is noticed,
+   need not be ended. */
 struct tree guard_watch(struct guard_state *state)
 {
     for (;;) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/job/print.h"
 /* Prints jobs and runs: tables, JSON, and the line for monitoring. */
+#include "command/job/print.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct rowlock_job_view settled(const struct rowlock_job_view *job)
     return view;
 }
 
-/* ---- monitoring ----------------------------------------------------------------------------------- */
+/* ---- monitoring ------------------------------------------------------------------------------ */
 
 const char *const job_healths[] = {
     [JOB_FINE] = "fine", [JOB_LATE] = "late", [JOB_FAILING] = "failing", [JOB_LOST] = "lost"};
@@ -55,7 +55,7 @@ enum job_health health_of(const struct rowlock_job_view *job, int64_t *since_ms)
     return JOB_FINE;
 }
 
-/* ---- cells ---------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static char *where_of(const struct rowlock_run *run)
 {
@@ -109,7 +109,7 @@ static char *last_line(const char *output)
     return text;
 }
 
-/* ---- tables --------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const char *colour_of(const char *result)
 {
@@ -187,7 +187,7 @@ void print_output(const char *output)
     }
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void key(FILE *out, const char *prefix, const char *name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/job/run.h"
 /* Claims or adopts a job's run, for the verb job. */
+#include "command/job/run.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct run run_of_job(struct job_run *job)
                         .argv = job->argv};
 }
 
-/* ---- its end ----------------------------------------------------------------------------------------- */
+/* ---- its end --------------------------------------------------------------------------------- */
 
 static int give_back(const struct holding *holding, const struct ending *ending,
                      struct rowlock_error *error)
@@ -62,7 +62,7 @@ static int failed(const struct signals *signals, struct holding *holding,
     return status;
 }
 
-/* ---- claiming ----------------------------------------------------------------------------------------- */
+/* ---- claiming -------------------------------------------------------------------------------- */
 
 static int say_holder(const struct rowlock_holder *holder, void *data)
 {
@@ -149,7 +149,7 @@ int claim_job(const struct job_run *job, const struct signals *signals, struct h
                                                 : job->conflict;
 }
 
-/* ---- adopting ------------------------------------------------------------------------------------------- */
+/* ---- adopting -------------------------------------------------------------------------------- */
 
 /* Renews at once, because the age of the claim is unknown. A short outage of the database is
    tolerated while the lease lasts. */

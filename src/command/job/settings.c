@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/job/settings.h"
 /* The settings of a job, shared by the options of `job` and the lines of a crontab. */
+#include "command/job/settings.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -47,7 +47,7 @@ __attribute__((format(printf, 2, 3))) static int wrong(struct why why, const cha
     return -1;
 }
 
-/* ---- kinds of values ----------------------------------------------------------------------------- */
+/* ---- kinds of values ------------------------------------------------------------------------- */
 
 static int take_duration(const struct setting *setting, struct job_settings *settings,
                          const char *value, struct why why)
@@ -116,7 +116,7 @@ static int take_text(const struct setting *setting, struct job_settings *setting
     return 0;
 }
 
-/* ---- the list --------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 #define AT(member) offsetof(struct job_settings, member)
 

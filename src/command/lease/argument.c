@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/lease/argument.h"
 /* Reads NAME --token T, and finds that lease. */
+#include "command/lease/argument.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ void read_lease_argument(struct command *command, int with_ttl, struct lease_arg
                     before_name(argument->name), shown(argument->name));
 }
 
-/* ---- the lease ---------------------------------------------------------------------------------- */
+/* ---- the lease ------------------------------------------------------------------------------- */
 
 int adopt_lease(const struct command *command, const struct lease_argument *argument,
                 struct rowlock_connection **connection, struct rowlock_lease **lease,

@@ -28,7 +28,8 @@ int adopt_lease(const struct command *command, const struct lease_argument *argu
                 struct rowlock_connection **connection, struct rowlock_lease **lease,
                 struct rowlock_error *error);
 
-/* Prints the library's error, and for a lease that is not valid what to do. Returns the exit status. */
+/* Prints the library's error, and for a lease that is not valid what to do. Returns the exit
+   status. */
 int report_lease(struct rowlock_connection *connection, const struct lease_argument *argument,
                  const struct rowlock_error *error);
 

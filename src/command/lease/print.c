@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/lease/print.h"
 /* Prints holders and waiters, for the verb ls. */
+#include "command/lease/print.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "command/output/json.h"
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static const char *const modes[] = {
     [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
@@ -57,7 +57,7 @@ void put_holder(FILE *out, const struct rowlock_holder *holder)
     putc('}', out);
 }
 
-/* ---- the cells ---------------------------------------------------------------------------------- */
+/* ---- the cells ------------------------------------------------------------------------------- */
 
 enum { NAME, STATE, MODE, SINCE, LEFT, TOKEN, WHO, NOTE, LIST_COLUMNS };
 
@@ -103,7 +103,7 @@ static char *who_of(const struct rowlock_holder *holder)
     return text;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const char *colour_of(const char *state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/lease/take.h"
 /* Acquires a lease for the verbs acquire and hold, and prints its token. */
+#include "command/lease/take.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/output/json.h"
 /* Writes JSON values. */
+#include "command/output/json.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Collects the list that a verb prints, as a table or as JSON. */
 #include "command/output/listing.h"
 
 #include <stdlib.h>

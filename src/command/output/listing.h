@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list that a verb prints: a table for people, or an array of JSON. It is collected first, so that a list
-   that fails half-way prints nothing. */
+/* A list that a verb prints: a table for people, or an array of JSON. It is collected first, so
+   that a list that fails half-way prints nothing. */
 #ifndef ROWLOCK_LISTING_H
 #define ROWLOCK_LISTING_H
 

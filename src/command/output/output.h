@@ -12,8 +12,8 @@ void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same to another descriptor. */
 void message_to(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The text, with control characters and backslashes escaped, cut to fit; its length. A byte may become
-   six. */
+/* The text, with control characters and backslashes escaped, cut to fit; its length. A byte may
+   become six. */
 size_t escape_controls(const char *text, char *out, size_t size);
 
 /* The prefix of a name in a recommended command line: "--name " if the name begins with "-". */
@@ -26,8 +26,8 @@ const char *shown(const char *argument);
 
 /* Keeps closed standard descriptors occupied, so that no socket gets their numbers. */
 void keep_standard_places(void);
-/* For a verb whose result must be printed, or it is lost: an exit status, with a message if standard output
-   is closed, or has no reader. From then on the loss of the reader is an error. */
+/* For a verb whose result must be printed, or it is lost: an exit status, with a message if
+   standard output is closed, or has no reader. From then on the loss of the reader is an error. */
 int check_output(void);
 /* Flushes standard output; an exit status, with a message. */
 int finish_output(void);

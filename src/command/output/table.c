@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/output/table.h"
 /* Formats a table for people. */
+#include "command/output/table.h"
 
 #include <inttypes.h>
 #include <locale.h>
@@ -16,7 +16,7 @@
 #define WIDEST 40     /* a longer cell shifts its own row only */
 #define LAST_LEAST 12 /* minimum width of the last column on a narrow terminal */
 
-/* ---- cells ----------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 char *cell_text(const char *text)
 {
@@ -63,7 +63,7 @@ char *cell_number(int64_t number)
     return asprintf(&text, "%" PRId64, number) < 0 ? NULL : text;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static int grow(struct table *table)
 {
@@ -117,7 +117,7 @@ void table_sort(struct table *table)
         qsort(table->rows, table->n, sizeof *table->rows, by_first);
 }
 
-/* ---- printing -------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 /* Columns of a terminal. */
 static size_t width_of(const char *text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 /* The options of the verbs refresh and use. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/refresh/refresh.h"
 /* Runs the commands of refresh and use under leases of the subject. */
+#include "command/refresh/refresh.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct making {
     int elsewhere; /* another session refreshes it */
 };
 
-/* ---- taking ------------------------------------------------------------------------------------------ */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 struct others {
     int made, processing, exclusive;
@@ -86,7 +86,7 @@ static int take(struct holding *holding, const struct rowlock_terms *terms,
     return take_for(holding, terms, error);
 }
 
-/* ---- giving back -------------------------------------------------------------------------------------- */
+/* ---- giving back ----------------------------------------------------------------------------- */
 
 /* The last line that says something. */
 static void last_line(const char *output, char *out, size_t size)
@@ -139,7 +139,7 @@ static int write_down(const struct holding *holding, const struct ending *ending
     return rowlock_refresh_release(holding->lease, &result, error);
 }
 
-/* ---- stages ------------------------------------------------------------------------------------------- */
+/* ---- stages ---------------------------------------------------------------------------------- */
 
 int stage_open(struct stage *stage, const struct command *command, const struct run *run)
 {

@@ -43,7 +43,7 @@ static int get(const struct run *run, int64_t wait_ms, struct holding *holding,
                            &holding->lease, error);
 }
 
-/* ---- ancestors ------------------------------------------------------------------------------------- */
+/* ---- ancestors ------------------------------------------------------------------------------- */
 
 struct look {
     const struct rowlock_want *want;
@@ -133,7 +133,7 @@ static int get_beneath(const struct run *run, struct holding *holding, int *hope
     return code;
 }
 
-/* ---- the outcome ----------------------------------------------------------------------------------- */
+/* ---- the outcome ----------------------------------------------------------------------------- */
 
 int not_started_if_interrupted(const struct signals *signals, struct holding *holding, int status)
 {

@@ -93,7 +93,7 @@ static char *names_of(const struct rowlock_want *wants, size_t n)
     return text;
 }
 
-/* What it was, and what is ours: the names, or the token that stands for them. */
+/* The previous value plus our locks: the names, or the token that represents them. */
 static char *held_with(const struct rowlock_want *wants, size_t n, int64_t token)
 {
     const char *before = getenv("ROWLOCK_HELD");

@@ -22,7 +22,7 @@ static const char *name_of(const struct watch *watch)
     return watch->run->lock.wants[0].name;
 }
 
-/* ---- giving back ------------------------------------------------------------------------------------- */
+/* ---- giving back ----------------------------------------------------------------------------- */
 
 static int time_left(int64_t until)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <fcntl.h>
 /* The options of the verb run. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,7 +71,8 @@ static void take(struct command *command, int option, struct run *run, struct sh
     }
 }
 
-/* `run nightly -c pg_dump -Fc app`, its quotes forgotten, is not to lock `app` and run a bare pg_dump. */
+/* `run nightly -c pg_dump -Fc app`, its quotes forgotten, is not to lock `app` and run a bare
+   pg_dump. */
 static void check_shell(const struct command *command, const struct shell *shell)
 {
     if (command->n_rest > 0)

@@ -23,7 +23,7 @@
     (1 << 20)           /* read after the command's end: a pipe holds no more, descendants may */
 #define DRAIN_SECONDS 2 /* for a thread that is stuck in a write() all the same */
 
-/* ---- before ----------------------------------------------------------------------------------------- */
+/* ---- before ---------------------------------------------------------------------------------- */
 
 static int is_one_file(int a, int b)
 {
@@ -66,7 +66,7 @@ int output_become(const struct output *output)
            dup2(output->streams[output->n - 1].into, STDERR_FILENO) < 0;
 }
 
-/* ---- a thread ----------------------------------------------------------------------------------------- */
+/* ---- a thread -------------------------------------------------------------------------------- */
 
 static void keep_end(struct output *output, const char *bytes, size_t n)
 {
@@ -207,7 +207,7 @@ static void *pump(void *data)
     return NULL;
 }
 
-/* ---- while it runs -------------------------------------------------------------------------------------- */
+/* ---- while it runs --------------------------------------------------------------------------- */
 
 int output_start(struct output *output)
 {
@@ -226,7 +226,7 @@ int output_start(struct output *output)
     return 0;
 }
 
-/* ---- after --------------------------------------------------------------------------------------------- */
+/* ---- after ----------------------------------------------------------------------------------- */
 
 static void await_drained(struct output *output)
 {

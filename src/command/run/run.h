@@ -96,8 +96,8 @@ struct holding {
 int acquire(const struct run *run, const struct signals *signals, struct holding *holding,
             int *acquired);
 
-/* A signal may have come after the last wait and before there was a command that it could be for. Then
-   gives the lock back and returns -N, else the status. */
+/* A signal may have come after the last wait and before there was a command that it could be for.
+   Then gives the lock back and returns -N, else the status. */
 int not_started_if_interrupted(const struct signals *signals, struct holding *holding, int status);
 
 /* ---- environment.c --------------------------------------------------------------- */
@@ -107,8 +107,8 @@ int not_started_if_interrupted(const struct signals *signals, struct holding *ho
 int has_holding_ancestor(void);
 int is_token_of_ancestor(int64_t token);
 int held_by_ancestor(const struct rowlock_want *wants, size_t n);
-/* Sets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_OWNER and ROWLOCK_HELD, and for a run of a job ROWLOCK_DUE
-   and ROWLOCK_ATTEMPT. */
+/* Sets ROWLOCK_NAME, ROWLOCK_TOKEN, ROWLOCK_OWNER and ROWLOCK_HELD, and for a run of a job
+   ROWLOCK_DUE and ROWLOCK_ATTEMPT. */
 int set_environment(const struct rowlock_want *wants, size_t n, const struct holding *holding);
 
 /* ---- kept.c ---------------------------------------------------------------------- */
@@ -120,7 +120,8 @@ int set_environment(const struct rowlock_want *wants, size_t n, const struct hol
 void announce_kept(pid_t pid, int64_t token, int fds[KEPT_NAMES]);
 /* Never blocks. */
 void take_askers(int fd);
-/* Is this process, or an ancestor, one whose lease `token` is kept so, by this user or root? 0: any lease. */
+/* Is this process, or an ancestor, one whose lease `token` is kept so, by this user or root? 0: any
+   lease. */
 int is_kept_for_ancestor(int64_t token);
 
 /* ---- child.c --------------------------------------------------------------------- */
@@ -128,8 +129,8 @@ int is_kept_for_ancestor(int64_t token);
 struct descriptors;
 /* Those that the caller gave us, and no other, are the command's too. */
 struct descriptors *descriptors_of_caller(void);
-/* Before we open any: of those three that the caller closed none must become one of ours, and the command's
-   output with it. */
+/* Before we open any: of those three that the caller closed none must become one of ours, and the
+   command's output with it. */
 int fill_standard_descriptors(void);
 /* All but those end with exec. */
 void hide_ours(const struct descriptors *callers);
@@ -152,7 +153,8 @@ void say_not_executed(const char *program, int number);
 
 #define OUTPUT_KEPT 2048
 
-/* From the command's output to ours, by threads: who does not read ours stops none of our own work. */
+/* From the command's output to ours, by threads: who does not read ours stops none of our own work.
+   */
 struct output {
     struct stream {
         struct output *output;
@@ -179,10 +181,11 @@ int output_open(struct output *output, int only_errors);
 int output_become(const struct output *output);
 /* After the fork. */
 int output_start(struct output *output);
-/* The command has ended: the end of what it printed, as UTF-8. What its descendants print now is not
-   read any more. */
+/* The command has ended: the end of what it printed, as UTF-8. What its descendants print now is
+   not read any more. */
 const char *output_end(struct output *output);
-/* Waits until all is passed on, or one of our signals comes, or nothing went on for so long (-1: no limit). */
+/* Waits until all is passed on, or one of our signals comes, or nothing went on for so long (-1: no
+   limit). */
 void output_close(struct output *output, const struct signals *signals, int wait_ms);
 
 /* ---- keeper.c -------------------------------------------------------------------- */
@@ -192,7 +195,8 @@ struct keeper {
     struct holding *holding;
     const char *name; /* the first of the lease's */
     int64_t ttl_ms;
-    /* The lease's end passed while this process was stopped: the database knows whether it is lost. */
+    /* The lease's end passed while this process was stopped: the database knows whether it is lost.
+       */
     atomic_int overslept;
     pthread_t thread;
     int fd, thread_fd; /* a socket pair: a question, an answer */
@@ -240,7 +244,8 @@ void supervise(struct watch *watch);
 
 /* Gives the lock back. The exit status, or -N: signal N ended the command. */
 int finish(struct watch *watch);
-/* Gives the lock back before there was a guard: the command was not started, and `status` is why. */
+/* Gives the lock back before there was a guard: the command was not started, and `status` is why.
+   */
 void finish_not_started(const struct holding *holding, int status, const char *why);
 
 /* ---- execute.c ------------------------------------------------------------------- */
@@ -252,8 +257,8 @@ struct outcome {
     int status;               /* -N: by signal N */
 };
 
-/* Runs the command under the lock, gives the lock back, and says what is to be said: outcome->status, lost,
-   stuck. Stuck: holding is in use, end with _exit(). */
+/* Runs the command under the lock, gives the lock back, and says what is to be said:
+   outcome->status, lost, stuck. Stuck: holding is in use, end with _exit(). */
 int execute(const struct run *run, struct signals *signals, const struct descriptors *callers,
             struct holding *holding, struct outcome *outcome);
 
@@ -261,8 +266,8 @@ int execute(const struct run *run, struct signals *signals, const struct descrip
 
 /* guard_plan.stand_in of a struct child: becomes `rowlock renew` with hidden options. */
 void become_stand_in(void *child, int fd);
-/* What that does: renews the lease, and gives the guard its orders, until the guard ends it. An exit
-   status. */
+/* What that does: renews the lease, and gives the guard its orders, until the guard ends it. An
+   exit status. */
 struct stand_in_argument {
     const char *name;
     int64_t token, ttl_ms;

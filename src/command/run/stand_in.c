@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stand-in renews the lease while job control stops the command and rowlock together. It is a
- * process of its own, by exec, for a client library must not be used on both sides of a fork. The guard
- * starts it, and ends it by KILL.
+ * process of its own, by exec, for a client library must not be used on both sides of a fork. The
+ * guard starts it, and ends it by KILL.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #define PAUSE_LEAST_MS 100
 #define PAUSE_MOST_MS 2000
 
-/* ---- in the guard's child ---------------------------------------------------------------------- */
+/* ---- in the guard's child -------------------------------------------------------------------- */
 
 void become_stand_in(void *data, int fd)
 {
@@ -44,7 +44,7 @@ void become_stand_in(void *data, int fd)
     message("cannot start this program again (/proc/self/exe): %s", strerror(errno));
 }
 
-/* ---- the process ------------------------------------------------------------------------------- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 struct renewing {
     const struct stand_in_argument *argument;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * While the command runs: renew the lease, or see that the session lives; tell the guard until when
- * the lock is certain; pass signals on; see the command end. One poll() for all of it. A transaction's
- * session is asked once a second, and at once when its socket speaks unasked: that is how a server
- * says goodbye, but it may say other things too.
+ * the lock is certain; pass signals on; see the command end. One poll() for all of it. A
+ * transaction's session is asked once a second, and at once when its socket speaks unasked: that is
+ * how a server says goodbye, but it may say other things too.
  */
 #include <errno.h>
 #include <limits.h>
@@ -21,9 +21,10 @@
 #define STOP_LOOK_MS 100 /* whom the terminal stopped with us is awake again before that */
 #define DEAF_GUARD_MS 2000
 
-/* ---- until when ------------------------------------------------------------------------------------ */
+/* ---- until when ------------------------------------------------------------------------------ */
 
-/* Our clock is read before what is left: if we are stopped between the two, the end is too early. */
+/* Our clock is read before what is left: if we are stopped between the two, the end is too early.
+   */
 int64_t end_of(const struct run *run, const struct holding *holding)
 {
     int64_t now = rowlock__now_ms();
@@ -41,7 +42,7 @@ static void expect_end(struct watch *watch)
         watch->replace_ms += margin_for_kill(watch->run->lock.ttl_ms) / 2;
 }
 
-/* ---- the lock -------------------------------------------------------------------------------------- */
+/* ---- the lock -------------------------------------------------------------------------------- */
 
 /* What a program should do about a lost lease comes behind the semicolon, and is done here. */
 static int length_of_reason(const struct watch *watch, const char *why)
@@ -118,10 +119,10 @@ static void ask(struct watch *watch)
     keeper_ask(&watch->keeper, KEEPER_KEEP);
 }
 
-/* ---- signals --------------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
-/* What the terminal sent reached the command too, where it is in our group, unless it came before there
-   was one; but that it hung up is told to the session's leader alone. */
+/* What the terminal sent reached the command too, where it is in our group, unless it came before
+   there was one; but that it hung up is told to the session's leader alone. */
 static int reached_command(const struct watch *watch, const struct signalfd_siginfo *info)
 {
     return watch->guard.has_command && watch->run->terminal && info->ssi_code == SI_KERNEL &&
@@ -150,8 +151,8 @@ static void pass_on(struct watch *watch)
     }
 }
 
-/* The command stopped itself, and the shell that started us waits for us alone. That the command is awake
-   again may be on its way to us yet. */
+/* The command stopped itself, and the shell that started us waits for us alone. That the command is
+   awake again may be on its way to us yet. */
 static void stop_too(struct watch *watch)
 {
     watch->stop_look_ms = ROWLOCK_NEVER;
@@ -165,8 +166,8 @@ static void stop_too(struct watch *watch)
     guard_signal(&watch->guard, SIGCONT, 0);
 }
 
-/* We may have been stopped for long, by job control or by anybody. The stand-in may have renewed the
-   lease: the guard knows until when, and gets the time to tell. 1: we were. */
+/* We may have been stopped for long, by job control or by anybody. The stand-in may have renewed
+   the lease: the guard knows until when, and gets the time to tell. 1: we were. */
 static int wake(struct watch *watch)
 {
     struct signalfd_siginfo info;
@@ -185,7 +186,7 @@ static int wake(struct watch *watch)
     return 1;
 }
 
-/* ---- the guard ------------------------------------------------------------------------------------- */
+/* ---- the guard ------------------------------------------------------------------------------- */
 
 /* Why the guard saw the lease's end come nearer. */
 static const char *why_over(const struct watch *watch)
@@ -254,7 +255,7 @@ static void replace_guard(struct watch *watch)
     watch->done = 1;
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static int64_t next_instant(const struct watch *watch)
 {
@@ -286,8 +287,8 @@ static void on_time(struct watch *watch)
         ask(watch);
 }
 
-/* Signals before reports: see reached_command(). Reports before the answer: of a command that has ended
-   the release tells whether its lock was lost. */
+/* Signals before reports: see reached_command(). Reports before the answer: of a command that has
+   ended the release tells whether its lock was lost. */
 static void turn(struct watch *watch)
 {
     int listen = !watch->lost && !watch->keeper.asking && !watch->socket_quiet;

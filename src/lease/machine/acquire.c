@@ -13,7 +13,7 @@
 #define RECONNECT_MS 50  /* the first backoff before another attempt to connect */
 #define RECONNECT_MAX_MS 5000
 
-/* ---- a try -------------------------------------------------------------------------------------- */
+/* ---- a try ----------------------------------------------------------------------------------- */
 
 static step try_once(machine *m, int64_t limit)
 {
@@ -80,7 +80,7 @@ static step after_try(machine *m, int64_t now, const reply *r, uint32_t dice)
     }
 }
 
-/* ---- a lost session ------------------------------------------------------------------------------ */
+/* ---- a lost session -------------------------------------------------------------------------- */
 
 static step reconnect(machine *m)
 {

@@ -31,7 +31,7 @@
     1000 /* a waiter without a session lock expires this long after its next look is due */
 #define TRIP_MS 500 /* maximum duration of a look at a server */
 
-/* ---- the steps ---------------------------------------------------------------------------------- */
+/* ---- the steps ------------------------------------------------------------------------------- */
 
 /* A waiter at place k needs k - 1 hand-overs before its own, so pauses of k steps are short enough.
    */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The states of an acquire machine, private to this folder. Each is named after the step whose reply
-   the machine awaits. */
+/* The states of an acquire machine, private to this folder. Each is named after the step whose
+   reply the machine awaits. */
 #ifndef ROWLOCK_MACHINE_STATE_H
 #define ROWLOCK_MACHINE_STATE_H
 

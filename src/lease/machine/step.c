@@ -38,8 +38,8 @@ step rowlock__step_finish(machine *m, int code)
     return (step){.act = ROWLOCK_ACT_DONE};
 }
 
-/* The session lock is released after the COMMIT that removed the ticket's row. Before it, a waiter for
-   that lock would find the row, and consider the ticket dead. */
+/* The session lock is released after the COMMIT that removed the ticket's row. Before it, a waiter
+   for that lock would find the row, and consider the ticket dead. */
 step rowlock__step_leave(machine *m, int code)
 {
     m->result = code;
