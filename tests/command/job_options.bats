@@ -46,14 +46,14 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 }
 
 @test "jobs and cron: every mistake has a message" {
-    refused "too many" jobs a b
+    refused "unexpected" jobs a b
     refused "--limit is for the history" jobs --limit 3
     refused "--limit is for the history" jobs a --check --limit 3
     refused "NAME is missing" jobs --forget
     refused "either --check or --forget" jobs a --check --forget
     refused "empty" jobs ""
     refused "FILE" cron
-    refused "too many" cron a b
+    refused "unexpected" cron a b
     refused "--grace" cron a --grace soon
     refused "cannot read 'nosuch'" cron nosuch
     refused "is no file" cron --check .

@@ -62,7 +62,7 @@ kept() { view "$1" last_output; }
     until_true is_there done
     until_true runs_nowhere a
     run_is a 0 outcome done
-    grep -q "cannot be passed on" err
+    grep -q "cannot pass the command's output on" err
 }
 
 @test "a frozen reader delays neither renewal nor loss" {

@@ -77,8 +77,8 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
         refused "NAME" "$verb" --token 1
         refused "--token T is missing" "$verb" a
         refused "'rowlock ls a'" "$verb" a
-        refused "no token" "$verb" a --token x
-        refused "no token" "$verb" a --token 0
+        refused "not a token" "$verb" a --token x
+        refused "not a token" "$verb" a --token 0
         refused "only one NAME is allowed: unexpected 'b'" "$verb" a b --token 1
         refused "empty" "$verb" "" --token 1
     done
@@ -92,11 +92,11 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     refused "--ttl: a lease lasts 100 years at most" acquire a --ttl 9999w
     refused "--ttl: a lease lasts 100 years at most" renew a --token 1 --ttl 9999w
     [ ! -e test.db ]
-    refused "too many" hold a b --for 1h --note x
-    refused "too many" ls a b
+    refused "unexpected" hold a b --for 1h --note x
+    refused "unexpected" ls a b
     refused "NAME" break
-    refused "no token" break a --token x
-    refused "too many" break a b
+    refused "not a token" break a --token x
+    refused "unexpected" break a b
 }
 
 @test "run: every mistake has a message" {
@@ -367,7 +367,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     [ -e ran ]
     rowlock jobs --name -j | grep -q done
     rowlock jobs --name -j --forget
-    refused "too many" ls --name -x y
+    refused "unexpected" ls --name -x y
     refused "a NAME is missing; a name that begins with - is given by --name" run -x -- true
     refused "a NAME is missing; a name that begins with - is given by --name" run -- -x -- true
     refused "unknown option: '-x'; a name that begins with - is given by --name" ls -x

@@ -119,7 +119,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     export ROWLOCK_URL_FILE=$here/empty
     run "$ROWLOCK" vacuum
     [ "$status" = 64 ]
-    [[ $output == *"no URL"* ]]
+    [[ $output == *"does not contain a URL"* ]]
     export ROWLOCK_URL_FILE=$here
     run "$ROWLOCK" vacuum
     [ "$status" = 64 ]
