@@ -56,7 +56,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     refused "unexpected" cron a b
     refused "--grace" cron a --grace soon
     refused "cannot read 'nosuch'" cron nosuch
-    refused "is no file" cron --check .
+    refused "is not a regular file" cron --check .
 }
 
 @test "no database URL: refused, because each machine would use its own; suggests 'local'" {
