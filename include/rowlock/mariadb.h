@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Your own MYSQL as a rowlock connection. */
+/* Wraps your own MYSQL (libmariadb) as a rowlock connection. */
 #ifndef ROWLOCK_MARIADB_H
 #define ROWLOCK_MARIADB_H
 
@@ -18,23 +18,22 @@ extern "C" {
  * a second connection.
  *
  * rowlock_begin, the calls for leases (but not the fence), rowlock_list of a name, and
- * rowlock_vacuum set the session's isolation level to READ COMMITTED, and leave it so: at InnoDB's
+ * rowlock_vacuum set the session's isolation level to READ COMMITTED and do not restore it: at InnoDB's
  * default a transaction that has read before it locks may not see what the lock waited for.
  *
  * With options->url every call ends in its time, also if the server falls silent. Without it
- * libmariadb waits for as long as its own MYSQL_OPT_READ_TIMEOUT says, by default for ever.
+ * libmariadb waits for its own MYSQL_OPT_READ_TIMEOUT, by default without limit.
  *
  * Does not block. `handle` stays yours: mysql_close it after rowlock_close. Your program must use
  * the shared libmariadb (libmariadb.so.3). Use both from one thread at a time, and
  * fetch and free every result of your own before a call of rowlock.
  *
- * EINVAL   NULL, a result is pending, or an interrupt_fd without options->url: a wait on a bare
- *          handle can be ended by the server only
+ * EINVAL   NULL, a result is pending, or an interrupt_fd without options->url: only the server
+ *          can end a wait on a bare handle
  * EDRIVER  libmariadb is not installed, or rowlock was built without it
  * ECONN, ENOMEM
  */
-ROWLOCK_API int rowlock_mariadb_wrap(struct st_mysql *handle,
-                                     const struct rowlock_options *options,
+ROWLOCK_API int rowlock_mariadb_wrap(struct st_mysql *handle, const struct rowlock_options *options,
                                      struct rowlock_connection **out, struct rowlock_error *error);
 
 /*

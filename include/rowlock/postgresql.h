@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Your own PGconn as a rowlock connection. */
+/* Wraps your own PGconn (libpq) as a rowlock connection. */
 #ifndef ROWLOCK_POSTGRESQL_H
 #define ROWLOCK_POSTGRESQL_H
 
@@ -14,8 +14,8 @@ extern "C" {
 /*
  * Wraps `handle`, so that locks are taken in its transactions. Sends nothing, then or later, but
  * what the lock calls say; prepares nothing on it, so DISCARD ALL and a pooler in transaction mode
- * do no harm. With options->url, what must happen outside your transaction goes over a second
- * connection, opened when first needed.
+ * do no harm. With options->url, work outside your transaction uses a second connection,
+ * opened when first needed.
  *
  * Does not block. `handle` stays yours: PQfinish it after rowlock_close. After PQreset close and
  * wrap again. Your program must use the shared libpq (libpq.so.5). Use both from one thread at a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Your own sqlite3 as a rowlock connection. */
+/* Wraps your own sqlite3 as a rowlock connection. */
 #ifndef ROWLOCK_SQLITE_H
 #define ROWLOCK_SQLITE_H
 
@@ -13,8 +13,8 @@ extern "C" {
 
 /*
  * Wraps `handle`, so that locks are taken in its transactions. rowlock's tables live in its main
- * database; the first rowlock_begin creates them. A busy_timeout of yours is put aside during each
- * call and back afterwards; a busy handler cannot be read, so it stays, and waits as you told it.
+ * database; the first rowlock_begin creates them. Your busy_timeout is cleared during each call and
+ * restored afterwards. A busy handler cannot be read, so it stays in place and waits as programmed.
  *
  * Does not block. `handle` stays yours: close it after rowlock_close, and never carry it over a
  * fork. Your program must use the shared SQLite (libsqlite3.so.0, 3.34 or later). Use both from
