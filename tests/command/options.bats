@@ -381,7 +381,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     rowlock hold --for 1h --note 'a\nb' 'one\two' 2>/dev/null
     rowlock hold --for 1h --note $'a\nb' 'three' 2>/dev/null
     rowlock ls | tee listed
-    grep -q '^one\\\\two .*a\\\\nb$' listed
+    grep -q '^one\\two .*a\\\\nb$' listed
     grep -q '^three .*[^\\]a\?\\nb$' listed
     [ "$(rowlock ls --json 'one\two' | json '$[0].note')" = 'a\nb' ]
     [ "$(rowlock ls --json 'one\two' | json '$[0].name')" = 'one\two' ]

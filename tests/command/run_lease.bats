@@ -102,7 +102,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 }
 @test "64: impossible options, alone or together" {
     wrong "1s at least" --ttl 999ms a
-    wrong "no duration" --max-run soon a
+    wrong "is not a duration" --max-run soon a
     wrong "one NAME" --limit 2 a b
     wrong "neither -x nor -s" --limit 2 -s a
     wrong "number from 1" --limit 0 a
