@@ -46,7 +46,8 @@ DRIVER_CFLAGS := $(foreach d,$(DRIVERS),-DROWLOCK_WITH_$(shell echo $(d) | tr a-
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith
 CFLAGS   ?= -O2 -g
-SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
+              -fno-omit-frame-pointer -fno-sanitize-recover=all)
 BASE_FLAGS := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -I$(BUILD)/gen -pthread \
               -DROWLOCK_VERSION='"$(VERSION)"' $(WARNINGS) $(if $(WERROR),-Werror) $(SANFLAGS)
 LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden $(DRIVER_CFLAGS)
@@ -55,14 +56,17 @@ LIBS := -ldl -pthread
 # A driver's files are those whose names begin with its name.
 DRIVER_FILES := $(foreach d,$(ALL_DRIVERS),$(wildcard src/driver/$(d)*.c))
 DRIVERS_IN   := $(foreach d,$(DRIVERS),$(wildcard src/driver/$(d)*.c))
-LIB_SOURCES  := $(wildcard src/util/*.c src/schedule/*.c src/dialect/*.c src/session/*.c src/lock/*.c src/counter/*.c \
-                  src/lease/*.c src/lease/*/*.c src/job/*.c src/refresh/*.c src/schema/*.c) \
+LIB_SOURCES  := $(wildcard src/util/*.c src/schedule/*.c src/dialect/*.c src/session/*.c \
+                  src/lock/*.c src/counter/*.c src/lease/*.c src/lease/*/*.c src/job/*.c \
+                  src/refresh/*.c src/schema/*.c) \
                 $(filter-out $(DRIVER_FILES),$(wildcard src/driver/*.c)) $(DRIVERS_IN)
 DIALECTS     := postgresql yugabytedb mariadb mysql sqlite
 GEN_SOURCES  := $(DIALECTS:%=$(BUILD)/gen/dialect_%.c)
 .SECONDARY: $(GEN_SOURCES)
-LIB_OBJECTS  := $(LIB_SOURCES:%.c=$(BUILD)/obj/%.o) $(GEN_SOURCES:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
-CMD_OBJECTS  := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/command/*.c src/command/*/*.c)) $(BUILD)/obj/gen/verb_texts.o
+LIB_OBJECTS  := $(LIB_SOURCES:%.c=$(BUILD)/obj/%.o) \
+                $(GEN_SOURCES:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
+CMD_OBJECTS  := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/command/*.c src/command/*/*.c)) \
+                $(BUILD)/obj/gen/verb_texts.o
 
 # V=1 shows the commands.
 quiet = $(if $(V),,@echo "  $(1)	$@" &&)
@@ -72,7 +76,8 @@ all: $(BUILD)/rowlock $(BUILD)/librowlock.a $(BUILD)/librowlock.so summary
 
 summary:
 	@echo "rowlock $(VERSION): drivers: $(or $(strip $(DRIVERS)),none)$(if \
-	  $(filter-out $(DRIVERS),$(ALL_DRIVERS)),; left out: $(foreach d,$(filter-out $(DRIVERS),$(ALL_DRIVERS)),$(d) ($(if \
+	  $(filter-out $(DRIVERS),$(ALL_DRIVERS)),; left out: $(foreach \
+	  d,$(filter-out $(DRIVERS),$(ALL_DRIVERS)),$(d) ($(if \
 	  $(filter $(d),$(FOUND)),not asked for,no $(package_$(d)) for pkg-config))))"
 
 # Objects of another compiler, other flags or other drivers must be rebuilt.
@@ -100,7 +105,8 @@ base_mysql := mariadb
 base_yugabytedb := postgresql
 sql_of = $(wildcard sql/$(1)/*.sql sql/$(1)/schema/*.sql sql/$(1)/from_*/*)
 .SECONDEXPANSION:
-$(BUILD)/gen/dialect_%.c: tools/embed-sql tools/derive-schema src/dialect/dialect.h $$(call sql_of,$$*) $$(call sql_of,$$(base_$$*))
+$(BUILD)/gen/dialect_%.c: tools/embed-sql tools/derive-schema src/dialect/dialect.h \
+    $$(call sql_of,$$*) $$(call sql_of,$$(base_$$*))
 	@mkdir -p $(@D)
 	$(call quiet,SQL) tools/embed-sql $* $(procedural_$*) $(base_$*) > $@.tmp && mv $@.tmp $@
 
@@ -108,8 +114,8 @@ $(BUILD)/librowlock.a: $(LIB_OBJECTS)
 	$(call quiet,AR) rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/librowlock.so.$(ABI): $(LIB_OBJECTS)
-	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,librowlock.so.$(ABI) \
-	  $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ $(LIBS)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -shared \
+	  -Wl,-soname,librowlock.so.$(ABI) $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ $(LIBS)
 
 $(BUILD)/librowlock.so: $(BUILD)/librowlock.so.$(ABI)
 	@ln -sf $(<F) $@

@@ -47,13 +47,13 @@ TEST_LIBS = $(shell $(PKG_CONFIG) --libs $(TEST_PACKAGES) 2>/dev/null) $(LIBS)
 TEST_LDFLAGS := -Wl,--wrap=rowlock__pause
 
 # An engine's own file in tests/lib is compiled if its driver is.
-TEST_LIB_SOURCES := $(filter-out $(foreach d,$(filter-out $(DRIVERS),$(ALL_DRIVERS)),tests/lib/$(d)%), \
-                      $(wildcard tests/lib/*.c))
+ABSENT_DRIVERS := $(filter-out $(DRIVERS),$(ALL_DRIVERS))
+TEST_LIB_SOURCES := $(filter-out $(ABSENT_DRIVERS:%=tests/lib/%%), $(wildcard tests/lib/*.c))
 TEST_LIB_OBJECTS := $(TEST_LIB_SOURCES:%.c=$(BUILD)/obj/%.o)
 # A driver's own test is tests/*/<driver>*.c.
-TEST_SOURCES := $(foreach f,$(wildcard tests/unit/*_test.c tests/conformance/*.c tests/sessions/*.c \
-                  tests/leases/*.c), \
-                  $(if $(filter $(foreach d,$(filter-out $(DRIVERS),$(ALL_DRIVERS)),$(d)%),$(notdir $(f))),,$(f)))
+TEST_SOURCES := $(foreach f,$(wildcard tests/unit/*_test.c tests/conformance/*.c \
+                  tests/sessions/*.c tests/leases/*.c), \
+                  $(if $(filter $(foreach d,$(ABSENT_DRIVERS),$(d)%),$(notdir $(f))),,$(f)))
 TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
 
 test-programs: $(TEST_PROGRAMS)
@@ -65,7 +65,8 @@ smoke-programs: all $(SMOKE_PROGRAMS)
 
 $(BUILD)/obj/tests/%.o: tests/%.c Makefile tests/check.mk $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) $(TEST_CFLAGS) -MMD -MP -c $< -o $@
+	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) $(TEST_CFLAGS) \
+	  -MMD -MP -c $< -o $@
 
 $(BUILD)/tests/libharness.a: $(TEST_LIB_OBJECTS)
 	@mkdir -p $(@D)
@@ -73,8 +74,8 @@ $(BUILD)/tests/libharness.a: $(TEST_LIB_OBJECTS)
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/tests/libharness.a $(BUILD)/librowlock.a
 	@mkdir -p $(@D)
-	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ $< -Wl,--start-group \
-	  $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ $< \
+	  -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
 
 # A file beside a program lists its additional needs.
 include $(wildcard tests/*/*.mk)
