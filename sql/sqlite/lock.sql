@@ -1,7 +1,7 @@
--- Locks a name: directly after BEGIN IMMEDIATE, or in the caller's transaction (?4), where the first
--- DELETE takes the write lock if the transaction does not have it yet. A leased name is refused: in
--- the caller's transaction as busy (1), because waiting here would block every renewal in the file;
--- else as leased (3), and the caller rolls back and waits outside a transaction.
+-- Locks a name: directly after BEGIN IMMEDIATE, or in the caller's transaction (?4), where the
+-- first DELETE takes the write lock if the transaction does not have it yet. A leased name is
+-- refused: in the caller's transaction as busy (1), because waiting here would block every renewal
+-- in the file; else as leased (3), and the caller rolls back and waits outside a transaction.
 -- ?1 name, ?2 shared, ?3 token of the caller's own lease or 0, ?4 in the caller's transaction
 DELETE FROM rowlock_heartbeat
  WHERE expires <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)

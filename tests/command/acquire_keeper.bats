@@ -73,7 +73,8 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
 
 @test "p5 a broken lease: the process gets TERM, and the name is free when it has ended" {
     mkfifo fifo
-    start bash -c 'trap "touch told; exit 0" TERM; touch ready; until false; do read -rt 0.02 <>fifo; done'
+    start bash -c 'trap "touch told; exit 0" TERM; touch ready
+        until false; do read -rt 0.02 <>fifo; done'
     until_true is_there ready
     acquire_while "$started" broken --ttl 15s
     keeper=$(keeper_of broken)
@@ -95,7 +96,8 @@ renewed_since() { [[ $(item "$1" '$[0].expires') > $2 ]]; }
         said=$(acquire_while "$process" told --ttl 15s 2>&1) # ends while the keeper is at work
         [[ $said =~ ^[0-9]+$ ]]
         rowlock break --now told
-        until_true grep -q "process $process gets TERM: the lease of 'told' (token $said) has ended" said
+        until_true grep -q \
+            "process $process gets TERM: the lease of 'told' (token $said) has ended" said
         until_true is_gone "$process"
     done
     # a keeper whose output is closed, or not read any more, still ends
@@ -115,7 +117,8 @@ client() { # a process of the database itself: reads statements
 }
 @test "p5 a database that does not answer: the process gets TERM before the lease can pass" {
     mkfifo fifo
-    start bash -c 'trap "touch told; exit 0" TERM; touch ready; until false; do read -rt 0.02 <>fifo; done'
+    start bash -c 'trap "touch told; exit 0" TERM; touch ready
+        until false; do read -rt 0.02 <>fifo; done'
     until_true is_there ready
     acquire_while "$started" blocked --ttl 3s
     keeper=$(keeper_of blocked)
@@ -222,7 +225,8 @@ client() { # a process of the database itself: reads statements
     cat >script <<'END'
 echo "begins, a line that is longer than the one after the signal"
 rowlock acquire --ttl 15s --while-pid $$ logged >/dev/null
-trap 'echo "a line that is longer than the one which the keeper writes, so that it would cover it: one two three four five six"; exit 3' TERM
+trap 'echo "a line that is longer than the one which the keeper writes," \
+    "so that it would cover it: one two three four five six"; exit 3' TERM
 touch ready
 while :; do sleep 0.02; done
 END
@@ -233,7 +237,8 @@ END
     wait "$started" || [ $? = 3 ]
     [ "$(wc -l <log)" = 3 ]
     sed -n 1p log | grep '^begins, .* signal$'
-    sed -n 2p log | grep "^rowlock: process $started gets TERM: the lease of 'logged' (token [0-9]*) has ended$"
+    sed -n 2p log |
+        grep "^rowlock: process $started gets TERM: the lease of 'logged' (token [0-9]*) has ended$"
     sed -n 3p log | grep '^a line .* six$'
 }
 
@@ -256,7 +261,8 @@ END
     wait "$started"
     [ "$(paste -sd ' ' seen)" = '75 75 75 75 0 0' ]
     [ ! -e ran ]
-    [ "$(grep -c "^rowlock: 'mine' is held by your own ancestor process (acquire --while-pid): waiting would never end$" err)" = 3 ]
+    reason="is held by your own ancestor process (acquire --while-pid): waiting would never end"
+    [ "$(grep -c "^rowlock: 'mine' $reason$" err)" = 3 ]
     grep "^rowlock: 'ours' is held by your own ancestor" err
 }
 
@@ -276,10 +282,12 @@ END
 # older versions.
 announce_as_another() { # PID TOKEN
     rm -f announced
-    start perl -e 'use Socket; use POSIX; open my $ready, ">", "announced" or die; POSIX::setuid(65534) or die;
+    start perl -e 'use Socket; use POSIX; open my $ready, ">", "announced" or die;
+        POSIX::setuid(65534) or die;
         for my $token (0, $ARGV[2]) { for my $type (SOCK_STREAM, SOCK_DGRAM) {
             socket(my $s, AF_UNIX, $type, 0) or die; push @all, $s;
-            bind($s, pack("S a*", AF_UNIX, "\0rowlock/while/$ARGV[0]/$ARGV[1]/$token")) or die "bind: $!";
+            bind($s, pack("S a*", AF_UNIX, "\0rowlock/while/$ARGV[0]/$ARGV[1]/$token"))
+                or die "bind: $!";
             $type == SOCK_DGRAM or listen($s, 10) or die; } }
         syswrite $ready, "announced"; sleep 600' "$(stat -Lc %i /proc/self/ns/pid)" "$1" "$2"
     until_true grep -q announced announced
@@ -289,7 +297,8 @@ announce_as_another() { # PID TOKEN
     [ "$(id -u)" = 0 ] || skip "two users want root"
     token=$(rowlock acquire --ttl 10m victim)
     # shellcheck disable=SC2016
-    start sh -c 'until [ -e go ]; do sleep 0.02; done; "$0" --db "$1" run -w 60 victim -- touch ran; exit $?' \
+    start sh -c 'until [ -e go ]; do sleep 0.02; done
+        "$0" --db "$1" run -w 60 victim -- touch ran; exit $?' \
         "$ROWLOCK" "$ROWLOCK_TEST_URL"
     process=$started
     announce_as_another "$process" "$token"
@@ -310,7 +319,7 @@ announce_as_another() { # PID TOKEN
     kill "$started"
 }
 
-@test "the keeper is killed: the next check reports that the lease is not renewed, though it lasts" {
+@test "the keeper is killed: the next check reports that the lease is not renewed, but lasts" {
     start sleep 300
     until_true is_named "$started" sleep
     token=$(acquire_while "$started" orphan --ttl 5m)
@@ -320,7 +329,8 @@ announce_as_another() { # PID TOKEN
     until_true is_gone "$keeper"
     run rowlock check orphan --token "$token"
     [ "$status" = 1 ]
-    [[ $output == *"the lease of 'orphan' (token $token) is not renewed any more: its keeper, process $keeper, has ended; it ends in "* ]]
+    reason="its keeper, process $keeper, has ended; it ends in "
+    [[ $output == *"the lease of 'orphan' (token $token) is not renewed any more: $reason"* ]]
     [ "$(rowlock --json check orphan --token "$token" | json '$.valid')" = 0 ]
     is_held orphan
     rowlock release orphan --token "$token"

@@ -51,7 +51,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run rowlock break mixed
     echo "$output"
     [ "${#lines[@]}" = 1 ]
-    [[ $output == "2 leases of 'mixed' broken: the holder learns of it"*"; no process renews 1 of them: "* ]]
+    [[ $output == \
+        "2 leases of 'mixed' broken: the holder learns of it"*"; no process renews 1 of them: "* ]]
     run rowlock break mixed --token "$token"
     echo "$output"
     [[ $output == *"rowlock break --now --token $token 'mixed'" ]]

@@ -62,7 +62,7 @@ TAB
 }
 
 # One of two daemons has claimed the last run; the last answer to the other was that it runs.
-@test "the daemon that ran a job last is killed while nothing runs: the other runs it at its next due time" {
+@test "the daemon that ran a job last is killed when idle: the other runs it at its next due time" {
     cat >tab <<'TAB'
 every 1s  boom  --ttl 10m  -- echo boom >>ran; until [ -e let-go ]; do sleep 0.02; done
 every 50w asked -- touch asked
@@ -85,14 +85,16 @@ TAB
     # limit one
     rowlock --json jobs boom >json
     local idle
-    idle=$(json_sql "(unixepoch(substr(json_extract(document, '\$[0].history[#-2].started'), 1, 19)) -
+    idle=$(json_sql \
+        "(unixepoch(substr(json_extract(document, '\$[0].history[#-2].started'), 1, 19)) -
         unixepoch(substr(json_extract(document, '\$[0].history[#-1].finished'), 1, 19)))" <json)
     echo "nothing ran for $idle s"
     [ "$idle" -lt 40 ]
 }
 
 @test "no run starts before its due time, which its command can read" {
-    echo 'every 3s timely --retry 1 --backoff 1ms -- echo "$ROWLOCK_DUE $ROWLOCK_ATTEMPT" >>ran; exit 1' >tab
+    echo 'every 3s timely --retry 1 --backoff 1ms --' \
+        'echo "$ROWLOCK_DUE $ROWLOCK_ATTEMPT" >>ran; exit 1' >tab
     start_cron
     until grep -qs ' 2$' ran && [ "$(wc -l <ran)" -ge 3 ]; do sleep 0.1; done
     stop_cron
@@ -138,7 +140,8 @@ TAB
 }
 
 @test "the daemon alone is killed: its run lives on, ends, and is recorded" {
-    echo "every 50w orphan -- echo \$\$ >orphan.pid; until [ -e let-go ]; do sleep 0.02; done; echo hi" >tab
+    echo "every 50w orphan --" \
+        "echo \$\$ >orphan.pid; until [ -e let-go ]; do sleep 0.02; done; echo hi" >tab
     start_cron
     until_true is_there orphan.pid
     kill -s KILL "$daemon"
@@ -192,7 +195,8 @@ TAB
 @test "TERM: after the grace the remaining runs are ended, also if they ignore TERM, and recorded" {
     cat >tab <<TAB
 every 50w polite -- $(lives_on polite)
-every 50w stubborn --kill-after 200ms -- exec perl -e '\$SIG{TERM} = "IGNORE"; open F, ">stubborn.pid"; print F \$\$; close F; sleep 970'
+every 50w stubborn --kill-after 200ms -- exec perl -e '\$SIG{TERM} = "IGNORE"; \
+open F, ">stubborn.pid"; print F \$\$; close F; sleep 970'
 TAB
     start_cron --grace 100ms
     until_true is_there polite.pid
@@ -211,7 +215,8 @@ TAB
 
 @test "TERM: a command that exits with 0 because it was ended is not recorded as done" {
     cat >tab <<TAB
-every 50w polite -- exec perl -e '\$SIG{TERM} = sub { exit 0 }; open F, ">polite.pid"; print F \$\$; close F; sleep 1 while 1'
+every 50w polite -- exec perl -e '\$SIG{TERM} = sub { exit 0 }; \
+open F, ">polite.pid"; print F \$\$; close F; sleep 1 while 1'
 TAB
     start_cron --grace 100ms
     until_true test -s polite.pid
@@ -302,8 +307,9 @@ TAB
 }
 
 @test "a command has no input, no URL, no descriptor of rowlock's, and the daemon's signals" {
-    cat >tab <<'TAB'
-every 50w look -- (readlink /proc/self/fd/0; ls /proc/$$/fd | tr '\n' ' '; echo; env | grep ^ROWLOCK_; grep -E '^Sig(Blk|Ign)' /proc/$$/status) >seen; mv seen look
+    cat >tab <<TAB
+every 50w look -- (readlink /proc/self/fd/0; ls /proc/\$\$/fd | tr '\n' ' '; echo; \
+env | grep ^ROWLOCK_; grep -E '^Sig(Blk|Ign)' /proc/\$\$/status) >seen; mv seen look
 TAB
     start_cron
     until_true is_there look

@@ -151,7 +151,8 @@ asked_in() { # SECONDS OWN: questions of the daemon; OWN is the number of our ow
 @test "a job that the database refuses does not delay the others" {
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
-        own_sql "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''not this one''; END'"
+        own_sql "CREATE FUNCTION public.refuse() RETURNS trigger
+                 LANGUAGE plpgsql AS 'BEGIN RAISE ''not this one''; END'"
         own_sql "CREATE TRIGGER refuse BEFORE UPDATE
                  ON rowlock.job FOR EACH ROW WHEN (NEW.name = 'bad')
                  EXECUTE FUNCTION public.refuse()"
@@ -225,7 +226,8 @@ TAB
 
 @test "p5: more jobs than sessions: every run recorded as done was executed; all get done" {
     for i in {1..24}; do
-        echo "every 50w job$i --ttl 5s --retry 99 --backoff 1s -- sleep 0.5; echo \$ROWLOCK_TOKEN >>ran"
+        echo "every 50w job$i --ttl 5s --retry 99 --backoff 1s --" \
+            "sleep 0.5; echo \$ROWLOCK_TOKEN >>ran"
     done >tab
     touch ran
     few_sessions 4

@@ -36,7 +36,7 @@ are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
 
 # The measure of time is another waiter, whose -w is longer than a try or an attempt to connect may
 # take.
-@test "a waiter in the queue waits while the database is away, reports that once, and gets the lock" {
+@test "a waiter in the queue waits while the database is away, reports it once, and gets the lock" {
     held a
     start_leased a -- touch ran
     waiting=("$started")
@@ -93,7 +93,10 @@ are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
 
 # A standby that admits no client gives the same answer as a starting server (57P03), for as long as
 # the test wants.
-rejects() { [ "$("$(postgresql_program pg_isready)" -h "$folder" -p "$port")" = "$folder:$port - rejecting connections" ]; }
+rejects() {
+    [ "$("$(postgresql_program pg_isready)" -h "$folder" -p "$port")" \
+        = "$folder:$port - rejecting connections" ]
+}
 has_rejected_us() { tail -n +"$lines" "$folder/log" | grep -q ' test_own FATAL: '; }
 
 @test "a server that is starting up counts as away" {

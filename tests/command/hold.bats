@@ -14,7 +14,9 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 @test "p1 hold excludes all other callers, and reports until when" {
     "$ROWLOCK" --db "$ROWLOCK_TEST_URL" hold --for 2h --note 'new disks, ask Ann' farm >token 2>said
     [[ $(cat token) =~ ^[1-9][0-9]*$ ]]
-    [[ $(cat said) == "rowlock: 'farm' is held until 20"*" +0000; "*"rowlock release 'farm' --token $(cat token)" ]]
+    [[ $(cat said) == \
+        "rowlock: 'farm' is held until 20"*" +0000; "*\
+"rowlock release 'farm' --token $(cat token)" ]]
     [ "$(wc -l <said)" = 1 ]
     run rowlock acquire -n --ttl 1s farm
     echo "$output"

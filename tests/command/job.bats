@@ -216,7 +216,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # ---- nodes that die or freeze -----------------------------------------------------------------
 
-@test "a node is killed: after its lease the next caller runs the job, and the lost run is recorded" {
+@test "a node is killed: after its lease the next caller runs the job; the lost run is recorded" {
     start_node killed --ttl 6s
     token=$(view killed running_token)
     [ "$(view killed running_at)" = "$(hostname)" ]
@@ -251,7 +251,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     token=$(view frozen running_token)
     all_of_node STOP
     until_true is_free job:frozen
-    start_job frozen "${rarely[@]}" -- sh -c "$(pid_into successor); until [ -e let-go ]; do sleep 0.02; done"
+    start_job frozen "${rarely[@]}" -- sh -c "$(pid_into successor)
+        until [ -e let-go ]; do sleep 0.02; done"
     second=$started
     until_true is_there successor
     # shellcheck disable=SC2046
@@ -372,5 +373,6 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
             "$ROWLOCK_TEST_URL" >said
     [ "$(head -n 1 said)" = "job:terms $(view terms last_token)" ]
     [ "$(tail -n +2 said | json '$[0].note')" = "ask Ben" ]
-    [ "$(tail -n +2 said | json_sql "json_extract(document, '\$[0].token')")" = "$(view terms last_token)" ]
+    [ "$(tail -n +2 said | json_sql "json_extract(document, '\$[0].token')")" \
+        = "$(view terms last_token)" ]
 }

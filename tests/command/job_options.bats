@@ -75,7 +75,9 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 }
 
 @test "cron --check lists the due times, and refuses the whole file for one mistake" {
-    printf '# jobs\nCRON_TZ=UTC\n0 4 1 1 * yearly -- true\nevery 5m "two words" --retry 3 -- true\n' >tab
+    printf \
+        '# jobs\nCRON_TZ=UTC\n0 4 1 1 * yearly -- true\nevery 5m "two words" --retry 3 -- true\n' \
+        >tab
     run "$ROWLOCK" cron --check tab
     echo "$output"
     [ "$status" = 0 ]
@@ -83,12 +85,14 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [[ ${lines[1]} =~ ^yearly\ +20..-01-01\ ..:00:00\ +cron\ 0\ 4\ 1\ 1\ \*\ UTC$ ]]
     [[ ${lines[2]} =~ ^two\ words\ +.*\ every\ 5m$ ]]
     run "$ROWLOCK" --json cron tab --check
-    [ "$(json '$[1].name' <<<"$output")/$(json '$[1].schedule' <<<"$output")" = "two words/every 5m" ]
+    [ "$(json '$[1].name' <<<"$output")/$(json '$[1].schedule' <<<"$output")" \
+        = "two words/every 5m" ]
     printf '@hourly again\\n -- true\n  0 24 * * * late -- true\n' >>tab
     run "$ROWLOCK" cron --check tab
     echo "$output"
     [ "$status" = 64 ]
-    [ "$output" = "rowlock: tab:6:5: hour: \"24\" is invalid: allowed are 0 to 23, *, and , - /" ] ||
+    [ "$output" \
+        = "rowlock: tab:6:5: hour: \"24\" is invalid: allowed are 0 to 23, *, and , - /" ] ||
         [[ $output == "rowlock: tab:6:5: hour: \"24\" is invalid"* ]]
 }
 

@@ -83,7 +83,8 @@ kept() { view "$1" last_output; }
 }
 
 @test "processes that the command leaves behind delay neither job nor its pipes" {
-    job a "${rarely[@]}" -- sh -c "setsid sh -c '$(pid_into daemon); exec sleep 970' & until [ -e daemon ]; do sleep 0.02; done; echo hi" >out 2>err
+    job a "${rarely[@]}" -- sh -c "setsid sh -c '$(pid_into daemon); exec sleep 970' &
+        until [ -e daemon ]; do sleep 0.02; done; echo hi" >out 2>err
     [ "$(cat out)" = hi ]
     grep -q "1 process that the command started runs on" err
     kill -s KILL "$(cat daemon)"
@@ -96,7 +97,8 @@ kept() { view "$1" last_output; }
 }
 
 @test "the command gets the caller's other descriptors, and none of rowlock's" {
-    show='find /proc/self/fd -mindepth 1 -not -lname "/proc/*" -printf "%f %l\n" | grep -v "^[012] "'
+    show='find /proc/self/fd -mindepth 1 -not -lname "/proc/*" -printf "%f %l\n" |
+        grep -v "^[012] "'
     sh -c "$show" >direct 7</dev/null
     job a "${rarely[@]}" -- sh -c "$show" >ours 7</dev/null
     grep -qx '7 /dev/null' ours

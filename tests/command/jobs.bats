@@ -82,9 +82,11 @@ checked() { # STATUS PATTERN [NAME]
     done
     [ "$(rowlock jobs often | grep -c ' done ')" = 4 ] # the job's own row too
     [ "$(rowlock jobs often --limit 2 | grep -c ' done ')" = 3 ]
-    [ "$(rowlock --json jobs often --limit 1 | json_sql "json_array_length(document, '\$[0].history')")" = 1 ]
+    [ "$(rowlock --json jobs often --limit 1 |
+        json_sql "json_array_length(document, '\$[0].history')")" = 1 ]
     [ "$(rowlock --json jobs often --limit 1 | json '$[0].history[0].token')" = "$(cat last)" ]
-    [ "$(rowlock --json jobs often --limit 0 | json_sql "json_array_length(document, '\$[0].history')")" = 0 ]
+    [ "$(rowlock --json jobs often --limit 0 |
+        json_sql "json_array_length(document, '\$[0].history')")" = 0 ]
 }
 
 @test "--check: fine" {

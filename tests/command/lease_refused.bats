@@ -40,8 +40,11 @@ refused() {
 }
 says_waiting() { # COUNT: each verb reports it
     refused 75 "$ROWLOCK_TEST_URL" -n || return 1
+    local time='20[0-9-]* [0-9:]* +0000' verb
     for verb in run acquire hold; do
-        grep -q "^rowlock: 'a' is held by .*since 20[0-9-]* [0-9:]* +0000, expires 20[0-9-]* [0-9:]* +0000, .*ask Ann.* $1 waiting" $verb || return 1
+        grep -q \
+            "^rowlock: 'a' is held by .*since $time, expires $time, .*ask Ann.* $1 waiting" $verb ||
+            return 1
     done
 }
 

@@ -90,7 +90,8 @@ teardown() {
 hold() {
     rm -f holding let-go
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx "$@" -- \
-        sh -c 'echo $$ >holding.tmp; mv holding.tmp holding; until [ -e let-go ]; do sleep 0.02; done'
+        sh -c 'echo $$ >holding.tmp; mv holding.tmp holding
+            until [ -e let-go ]; do sleep 0.02; done'
     holder=$started
     until_true is_there holding
 }
@@ -121,7 +122,8 @@ listener='sub see { open my $seen, ">>", "seen"; print $seen "$_[0]\n" }
 has_seen() { grep -qx "$1" seen 2>/dev/null; }
 # How it ended: "exit N" or "signal N".
 how_it_ended() {
-    perl -e 'system { $ARGV[0] } @ARGV; print $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n"' \
+    perl -e 'system { $ARGV[0] } @ARGV;
+        print $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n"' \
         "$@"
 }
 

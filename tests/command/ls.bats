@@ -114,7 +114,8 @@ said_by_ls() { rowlock ls | grep -q -- "$1"; }
     [ "$(json '$[0].note' <list)" = 'a "note"' ]
     [[ $(json '$[0].expires' <list) =~ Z$ ]]
     [ "$(json '$[1].pid' <list)" = "$started" ]
-    grep -q '"token":null,.*"note":null,.*"expires":null,"limit":null,"stop":false,"kind":"lease"}' list
+    grep -q \
+        '"token":null,.*"note":null,.*"expires":null,"limit":null,"stop":false,"kind":"lease"}' list
 }
 
 @test "a broken lease is held, and marked as stopping" {

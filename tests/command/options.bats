@@ -283,7 +283,10 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
 @test "MySQL's schema contains no word of MariaDB's alone; all procedures exist, and are granted" {
     for technique in row insert; do
         "$ROWLOCK" schema print mysql --technique $technique | sed 's/-- .*//' >text
-        run grep -nE 'OR REPLACE PROCEDURE|SET STATEMENT|NOT ATOMIC|EXECUTE IMMEDIATE|SEQUENCE|(NEXT|LAST|SET)VAL|LOCK IN SHARE MODE SKIP|@@(in_transaction|wsrep|tx_isolation|idle_)|@rowlock_idle|innodb_(locks|trx)' text
+        mariadb_only='OR REPLACE PROCEDURE|SET STATEMENT|NOT ATOMIC|EXECUTE IMMEDIATE|SEQUENCE'
+        mariadb_only+='|(NEXT|LAST|SET)VAL|LOCK IN SHARE MODE SKIP'
+        mariadb_only+='|@@(in_transaction|wsrep|tx_isolation|idle_)|@rowlock_idle|innodb_(locks|trx)'
+        run grep -nE "$mariadb_only" text
         echo "$output"
         [ "$status" = 1 ]
         sed -n 's/^CREATE PROCEDURE \(rowlock_[a-z0-9_]*\).*/\1/p' text | sort >created
@@ -291,7 +294,8 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
         sed -n 's/^GRANT EXECUTE ON PROCEDURE \(rowlock_[a-z0-9_]*\) .*/\1/p' text | sort |
             diff to-grant -
         [ "$(uniq -d to-grant)" = "" ]
-        [ "$(grep -o 'CALL rowlock_[a-z0-9_]*' text | sed 's/CALL //' | sort -u | comm -23 - created)" = "" ]
+        [ "$(grep -o 'CALL rowlock_[a-z0-9_]*' text | sed 's/CALL //' | sort -u |
+            comm -23 - created)" = "" ]
     done
 }
 
@@ -317,7 +321,8 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
         # comments that name "the role clerk" or "the table public.bobj" are meant, not the original
         # word
         grep -hE -- '--.*\b(clerk|bobj)\b' text | tee said
-        run ! grep -vE 'the role (or account )?clerk\b|(the table (public\.)?|unique key in )bobj\b' said
+        run ! grep -vE \
+            'the role (or account )?clerk\b|(the table (public\.)?|unique key in )bobj\b' said
         run ! grep -qE '\b(application|rowlock_object)\b' text
     done
 }

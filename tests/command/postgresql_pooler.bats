@@ -23,7 +23,8 @@ setup() {
 directly() { ROWLOCK_TEST_URL=$direct "$@"; }
 
 @test "p1: run holds the name while its command runs, also against direct connections" {
-    start_leased --note pooled a -- sh -c "$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
+    start_leased --note pooled a -- sh -c "$(pid_into command)
+        until [ -e stop ]; do sleep 0.02; done; exit 4"
     holder=$started
     until_true is_there command
     for way in "" directly; do

@@ -60,7 +60,8 @@ start_next() {
     shift
     start env -u ROWLOCK_HELD "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 60 "$name" -- sh -c '
         for file; do
-            grep -q "^State:[[:space:]]*[^ZX[:space:]]" "/proc/$(cat "$file")/status" 2>/dev/null && touch overlap
+            grep -q "^State:[[:space:]]*[^ZX[:space:]]" "/proc/$(cat "$file")/status" 2>/dev/null &&
+                touch overlap
         done
         touch passed' sh "$@"
     next=$started

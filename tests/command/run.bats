@@ -299,8 +299,8 @@ neighbours_meet() { [ "$ROWLOCK_TEST_ENGINE/$ROWLOCK_TEST_TECHNIQUE" = mariadb/i
 @test "the session is killed: the command gets TERM, the status is 123, the lock is free" {
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx a -- perl -e \
         '$SIG{TERM} = sub { open my $seen, ">>", "seen"; print $seen "TERM\n"; exit 3 };
-         open my $file, ">", "holding.tmp"; print $file $$; close $file; rename "holding.tmp", "holding";
-         sleep 1 while 1'
+         open my $file, ">", "holding.tmp"; print $file $$; close $file;
+         rename "holding.tmp", "holding"; sleep 1 while 1'
     pid=$started
     until_true is_there holding
     end_sessions

@@ -24,7 +24,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     is_held a
     ends_with 123 "$holder"
     exec 5>&-
-    grep -q "^rowlock: the lock on 'a' is lost, stopping the command: the database does not answer" err
+    grep -q \
+        "^rowlock: the lock on 'a' is lost, stopping the command: the database does not answer" err
 }
 
 # ---- the command's end -------------------------------------------------------------------------
@@ -35,7 +36,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     ends_with 0 "$started"
     is_there_again "$(cat daemon)"
     kill -s KILL "$(cat daemon)"
-    grep -qx "rowlock: 1 process that the command started runs on without the lock on 'a': $(cat daemon)" err
+    left="rowlock: 1 process that the command started runs on without the lock on 'a':"
+    grep -qx "$left $(cat daemon)" err
     is_free a
 }
 
@@ -180,7 +182,8 @@ of_file() { ROWLOCK_TEST_URL=sqlite:$PWD/own.db "$@"; }
 }
 
 @test "p5: the database file is deleted while a command runs, and the command ends first: 123" {
-    of_file start_leased --ttl 60s a -- sh -c "$(pid_into command); until [ -e stop ]; do sleep 0.02; done"
+    of_file start_leased --ttl 60s a -- sh -c "$(pid_into command)
+        until [ -e stop ]; do sleep 0.02; done"
     until_true is_there command
     rm own.db
     touch stop

@@ -26,7 +26,8 @@ is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
 }
 
 @test "p5: rowlock is killed: a shell's 'sleep; true' does not survive, nor one that ignores TERM" {
-    start_leased --ttl 6s a -- sh -c "echo \$\$ >shell; sh -c '$(pid_into sleeper); exec sleep 970'; true"
+    start_leased --ttl 6s a -- sh -c "echo \$\$ >shell
+        sh -c '$(pid_into sleeper); exec sleep 970'; true"
     until_true is_there sleeper
     kill -s KILL "$started"
     until_true is_gone "$(cat sleeper)"
@@ -172,7 +173,8 @@ has_expired() { is_free "$1"; }
 @test "the guard is killed, and the caller's child lives" {
     start bash -c "
         sh -c '$(pid_into beside); exec sleep 970' &
-        exec '$ROWLOCK' --db '$ROWLOCK_TEST_URL' run a -- sh -c '$(pid_into command); exec sleep 970'"
+        exec '$ROWLOCK' --db '$ROWLOCK_TEST_URL' run a -- \
+            sh -c '$(pid_into command); exec sleep 970'"
     holder=$started
     until_true is_there command
     until_true is_there beside

@@ -33,7 +33,8 @@ pending='use POSIX; my $n = shift; sigprocmask(SIG_BLOCK, POSIX::SigSet->new($n)
 }
 
 # The report goes to a full pipe, so that rowlock stops between the release and its own end.
-full_pipe='use Fcntl; open my $p, "+<", "report" or die; fcntl $p, F_SETFL, O_NONBLOCK | fcntl($p, F_GETFL, 0);
+full_pipe='use Fcntl; open my $p, "+<", "report" or die;
+    fcntl $p, F_SETFL, O_NONBLOCK | fcntl($p, F_GETFL, 0);
     1 while syswrite $p, "x" x 4096; 1 while syswrite $p, "x"'
 # PID: the command has run, the lock is released, and rowlock sleeps in a write to a pipe
 stands_at_its_report() {

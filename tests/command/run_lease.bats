@@ -149,7 +149,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ "$(json '$.names[0]' <r)" = a ]
 }
 
-@test "--report does not go to standard output, which is the command's; standard error is possible" {
+@test "--report does not go to standard output, which is the command's; standard error may be" {
     run leased --report - a -- touch ran
     [ "$status" = 64 ]
     [[ $output == *"/dev/stderr"* ]]
@@ -166,7 +166,8 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
 # ---- the environment of the command -----------------------------------------------------------
 
 @test "the command can read names, token, owner and held locks" {
-    leased one 'two ü' -- sh -c 'printf "%s\n" "$ROWLOCK_NAME" "$ROWLOCK_TOKEN" "$ROWLOCK_OWNER" "$ROWLOCK_HELD"
+    leased one 'two ü' -- sh -c '
+        printf "%s\n" "$ROWLOCK_NAME" "$ROWLOCK_TOKEN" "$ROWLOCK_OWNER" "$ROWLOCK_HELD"
         "$0" --db "$1" --json ls one >ls' "$ROWLOCK" "$ROWLOCK_TEST_URL" >told
     [ "$(sed -n 1,2p told)" = "one"$'\n'"two ü" ]
     [ "$(sed -n 3p told)" = "$(json '$[0].token' <ls)" ]
@@ -260,7 +261,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     [ "$output" = fine ]
 }
 
-@test "a lease beneath an ancestor's transaction, and a transaction beneath its lease, are refused" {
+@test "a lease beneath an ancestor's transaction, and the reverse, are refused" {
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
     for options in "--tx:" ":--tx"; do
         # shellcheck disable=SC2086
@@ -347,7 +348,8 @@ expires_later_than() { [[ $(expires) > $1 ]]; }
     tree_is_gone
     next_has_passed
     [ ! -e overlap ]
-    grep -q "^rowlock: the lock on 'a' is lost, stopping the command: the lease of 'a' (token [0-9]*) was broken$" err
+    lost="^rowlock: the lock on 'a' is lost, stopping the command:"
+    grep -q "$lost the lease of 'a' (token [0-9]*) was broken$" err
 }
 
 @test "123: broken at once: the command is ended at the next renewal" {

@@ -16,7 +16,7 @@ own_lease=$ROWLOCK_TEST_BIN/examples/own_lease
 # shellcheck disable=SC2016
 add='n=$(cat number); echo "$((n + 1))" >number'
 
-@test "p1: two children of one run lock its name in their own transactions: 100 additions are exact" {
+@test "p1: two children of one run lock its name in own transactions: 100 additions are exact" {
     echo 0 >number
     # shellcheck disable=SC2016
     leased a -- sh -c '"$0" "$1" a 50 "$2" & one=$!

@@ -42,8 +42,10 @@ is_running() { [[ $(state_of "$1") == [RS] ]]; }
 group_of() { ps -o pgid= -p "$1" | tr -d ' '; }
 foreground_of() { ps -o tpgid= -p "$1" | tr -d ' '; }
 
+until_stop='until [ -e stop ]; do sleep 0.02; done'
 # A command that records each INT. USR1 ends it; it arrives in the same way as an INT from rowlock.
-counts='$SIG{INT} = sub { open my $seen, ">>", "seen"; print $seen "INT\n" }; $SIG{USR1} = sub { exit 3 };
+counts='$SIG{INT} = sub { open my $seen, ">>", "seen"; print $seen "INT\n" };
+    $SIG{USR1} = sub { exit 3 };
     open my $file, ">", "command.tmp"; print $file $$; close $file; rename "command.tmp", "command";
     sleep 1 while 1'
 
@@ -61,8 +63,10 @@ counts='$SIG{INT} = sub { open my $seen, ">>", "seen"; print $seen "INT\n" }; $S
 # Stops rowlock when it has a guard, before it knows whether there is a command.
 late='my $child = fork; exec @ARGV if !$child;
     $SIG{INT} = "IGNORE"; my $guard;
-    until ($guard) { open my $children, "<", "/proc/$child/task/$child/children"; $guard = <$children> }
-    kill "STOP", $child; open my $file, ">", "pid.tmp"; print $file $child; close $file; rename "pid.tmp", "pid";
+    until ($guard) {
+        open my $children, "<", "/proc/$child/task/$child/children"; $guard = <$children> }
+    kill "STOP", $child;
+    open my $file, ">", "pid.tmp"; print $file $child; close $file; rename "pid.tmp", "pid";
     waitpid $child, 0; exit($? & 127 ? 128 + ($? & 127) : $? >> 8)'
 has_child() { pgrep -P "$1" >/dev/null; }
 
@@ -94,7 +98,8 @@ has_child() { pgrep -P "$1" >/dev/null; }
 # A shell with job control that ignores a child that stops. (A group without such a parent gets HUP
 # when it stops.)
 shell='use POSIX; my $child = fork;
-    if (!$child) { setpgid(0, 0); $SIG{TTOU} = "IGNORE"; tcsetpgrp(0, $$); $SIG{TTOU} = "DEFAULT"; exec @ARGV }
+    if (!$child) { setpgid(0, 0); $SIG{TTOU} = "IGNORE"; tcsetpgrp(0, $$);
+        $SIG{TTOU} = "DEFAULT"; exec @ARGV }
     waitpid $child, 0; exit($? & 127 ? 128 + ($? & 127) : $? >> 8)'
 ends_at_once='$SIG{INT} = sub { exit 3 };
     open my $file, ">", "command.tmp"; print $file $$; close $file; rename "command.tmp", "command";
@@ -120,8 +125,8 @@ ends_at_once='$SIG{INT} = sub { exit 3 };
 # message.
 stuck='use Fcntl; sysopen my $said, "said", O_RDWR | O_NONBLOCK; my $n;
     do { $n = syswrite $said, "." x 4096 } while $n; do { $n = syswrite $said, "." } while $n;
-    fcntl $said, F_SETFL, O_RDWR; open STDERR, ">&", $said; open my $file, ">", "pid"; print $file $$;
-    close $file; exec @ARGV'
+    fcntl $said, F_SETFL, O_RDWR; open STDERR, ">&", $said;
+    open my $file, ">", "pid"; print $file $$; close $file; exec @ARGV'
 stuck_at_terminal() { # COMMAND
     echo "$stuck" >stuck
     mkfifo said
@@ -159,7 +164,8 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 }
 
 @test "^C ends a shell's loop, because rowlock ends by the signal" {
-    at_terminal "exec bash -c 'for i in 1 2 3; do $run_line a -- sh -c \"echo \\\$\\\$ >>began; exec sleep 970\"
+    at_terminal "exec bash -c 'for i in 1 2 3; do
+        $run_line a -- sh -c \"echo \\\$\\\$ >>began; exec sleep 970\"
         touch went-on; done'"
     until_true is_there began
     until_true is_held a
@@ -171,7 +177,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 
 @test "^Z stops it, fg and the lease continue, and the exit status is the command's" {
     at_terminal "exec bash --norc --noprofile -i"
-    type_in "$run_line a -- bash -c '$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 5'\n"
+    type_in "$run_line a -- bash -c '$(pid_into command); $until_stop; exit 5'\n"
     until_true is_there command
     command=$(cat command)
     [ "$(group_of "$command")" = "$(foreground_of "$command")" ]
@@ -192,7 +198,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 
 @test "fg, and the guard reports late that the command is awake: rowlock stays awake too" {
     at_terminal "exec bash --norc --noprofile -i"
-    type_in "$run_line a -- bash -c '$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 5'\n"
+    type_in "$run_line a -- bash -c '$(pid_into command); $until_stop; exit 5'\n"
     until_true is_there command
     command=$(cat command)
     guard=$(parent_of "$command")
@@ -217,7 +223,8 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
 # Behaves like an editor in job control: it reads the keyboard in raw mode, and handles ^Z as nano
 # and mutt do ("group"), as vi does ("term") or as less does ("self"). It records how often it was
 # continued.
-editor='use POSIX; my ($how) = @ARGV; system "stty raw -echo"; open my $file, ">", "editor.tmp"; print $file $$;
+editor='use POSIX; my ($how) = @ARGV; system "stty raw -echo";
+    open my $file, ">", "editor.tmp"; print $file $$;
     close $file; rename "editor.tmp", "editor"; my $times = 0;
     while (sysread STDIN, my $key, 1) {
         last if $key eq "q";
@@ -265,7 +272,7 @@ survives_suspension() { # HOW
     ends_with 0 "$terminal"
     is_free a
 }
-@test "p5: an editor survives ^Z for longer than its lease, and fg: it stops its group, as nano does" {
+@test "p5: an editor survives ^Z for longer than its lease: it stops its group, as nano does" {
     survives_suspension group
 }
 @test "p5: an editor survives ^Z for longer than its lease, and fg: by TSTP, as vi does" {
@@ -277,7 +284,8 @@ survives_suspension() { # HOW
 
 @test "p5: suspended with ^Z, no renewal succeeds: the command is dead before the next grant" {
     at_terminal "exec bash --norc --noprofile -i"
-    type_in "$run_line --ttl 5s a -- bash -c 'trap \"\" TERM; sleep 970 & $(pid_into command); while :; do wait; done'\n"
+    stubborn="trap \"\" TERM; sleep 970 & $(pid_into command); while :; do wait; done"
+    type_in "$run_line --ttl 5s a -- bash -c '$stubborn'\n"
     until_true is_there command
     command=$(cat command)
     guard=$(parent_of "$command")
@@ -327,7 +335,8 @@ survives_suspension() { # HOW
 
 @test "a command that ignores ^Z continues, and so does rowlock" {
     at_terminal "exec bash --norc --noprofile -i"
-    type_in "$run_line --ttl 3s a -- perl -e '\$SIG{TSTP} = q(IGNORE); open F, q(>), q(ready); close F;
+    type_in "$run_line --ttl 3s a -- perl -e '\$SIG{TSTP} = q(IGNORE);
+        open F, q(>), q(ready); close F;
         sleep 1 until -e q(stop); exit 4'; echo status \$? >status\n"
     until_true is_there ready
     type_in '\032'
@@ -349,7 +358,8 @@ survives_suspension() { # HOW
 }
 
 @test "a pipe into a pager that reads the keyboard" {
-    at_terminal "exec sh -c 'echo in the pipe | $run_line a -- sh -c \"cat; read key </dev/tty; echo key=\\\$key >key\"'"
+    at_terminal "exec sh -c 'echo in the pipe |
+        $run_line a -- sh -c \"cat; read key </dev/tty; echo key=\\\$key >key\"'"
     until_true shows 'in the pipe'
     type_in 'x\n'
     ends_with 0 "$terminal"
@@ -364,7 +374,8 @@ survives_suspension() { # HOW
 }
 
 @test "a full-screen program controls the terminal's modes" {
-    at_terminal "exec $run_line a -- sh -c 'stty raw -echo; touch raw; key=\$(dd bs=1 count=1 2>/dev/null | od -An -tu1)
+    at_terminal "exec $run_line a -- sh -c 'stty raw -echo; touch raw
+        key=\$(dd bs=1 count=1 2>/dev/null | od -An -tu1)
         stty sane; echo \$key >key'"
     until_true is_there raw
     type_in '\003'
@@ -383,7 +394,7 @@ survives_suspension() { # HOW
     is_free a
 }
 
-@test "p5: an editor at the keyboard is suspended for longer than its lease, and writes its file after fg" {
+@test "p5: an editor at the keyboard is suspended beyond its lease, and writes its file after fg" {
     echo 'who held it?' >file
     at_terminal "TERM=vt100 exec bash --norc --noprofile -i"
     type_in "$run_line --ttl 3s a -- vi -u NONE file\n"
@@ -411,7 +422,7 @@ survives_suspension() { # HOW
     until_true is_free a
 }
 
-@test "--foreground keeps the caller's group without a terminal; otherwise the command has its own" {
+@test "--foreground keeps the caller's group without a terminal; else the command has its own" {
     groups='ps -o pgid= -p $$; ps -o pgid= -p $(ps -o ppid= -p $PPID)' # rowlock, behind the guard
     setsid "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --foreground a -- sh -c "$groups" >same \
         </dev/null

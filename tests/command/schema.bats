@@ -19,13 +19,15 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run --separate-stderr install_technique
     echo "$output"
     [ "$status" = 0 ]
-    [ "$output" = "rowlock is installed in $place, technique $ROWLOCK_TEST_TECHNIQUE: tables, and functions or procedures where the engine has them" ]
+    parts="tables, and functions or procedures where the engine has them"
+    [ "$output" = "rowlock is installed in $place, technique $ROWLOCK_TEST_TECHNIQUE: $parts" ]
     run --separate-stderr install_technique
     [ "$status" = 0 ]
     [ "$output" = "rowlock is installed already in $place, technique $ROWLOCK_TEST_TECHNIQUE" ]
     run rowlock --json schema install
     [ "$status" = 0 ]
-    [ "$(json '$.schema' <<<"$output")/$(json '$.technique' <<<"$output")" = "present/$ROWLOCK_TEST_TECHNIQUE" ]
+    [ "$(json '$.schema' <<<"$output")/$(json '$.technique' <<<"$output")" \
+        = "present/$ROWLOCK_TEST_TECHNIQUE" ]
     [ "$(json '$.database' <<<"$output")" = "$place" ]
     run rowlock schema upgrade
     [ "$status" = 0 ]
@@ -38,10 +40,11 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run --separate-stderr install_technique
     echo "$stderr"
     [ "$status" = 0 ]
+    warning="rowlock: warning: the server runs with"
     case $ROWLOCK_TEST_ENGINE in
     sqlite) [ "$stderr" = "" ] ;;
-    postgresql) [[ $stderr == "rowlock: warning: the server runs with fsync and full_page_writes off: "*"turn that on" ]] ;;
-    mariadb) [[ $stderr == "rowlock: warning: the server runs with innodb_flush_log_at_trx_commit = 2: "*"set it to 1" ]] ;;
+    postgresql) [[ $stderr == "$warning fsync and full_page_writes off: "*"turn that on" ]] ;;
+    mariadb) [[ $stderr == "$warning innodb_flush_log_at_trx_commit = 2: "*"set it to 1" ]] ;;
     esac
     # shellcheck disable=SC2154
     [ ${#stderr_lines[@]} -le 1 ]

@@ -57,7 +57,8 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     run "$ROWLOCK" vacuum
     echo "$status: $output"
     [ "$status" = 64 ]
-    [[ $output == *"config/rowlock/url' contains a second URL in line 4 (the first is in line 2)"* ]]
+    [[ $output == \
+        *"config/rowlock/url' contains a second URL in line 4 (the first is in line 2)"* ]]
     [[ $output != *.db* ]]
     [ ! -e one.db ] && [ ! -e two.db ] && [ ! -e state ]
 }
@@ -167,7 +168,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     [ ! -e other.db ]
 }
 
-@test "local by default: a warning that it holds for this user on this machine only; none if named" {
+@test "local by default: a warning that it holds for this user on this machine; none if named" {
     run "$ROWLOCK" demo --workers 1 --hold 0
     [ "$status" = 0 ]
     [[ $output == *"for this user on this machine only"* ]]
@@ -302,7 +303,8 @@ SH
     XDG_STATE_HOME=$here/home/state run "${unprivileged[@]}" "$ROWLOCK" vacuum
     echo "$status: $output"
     [ "$status" = 69 ]
-    [[ $output == *"the folder '$here/home/state' cannot be created: Permission denied; name a database"* ]]
+    [[ $output == \
+        *"the folder '$here/home/state' cannot be created: Permission denied; name a database"* ]]
 }
 
 @test "no home folder: 64" {
@@ -342,7 +344,8 @@ fails_naming() { # SOURCE PLACE [ARGUMENT...]
     done
     fails_naming --db 'postgresql://[::1]:1,127.0.0.1:1/shop' \
         --db 'postgresql://[::1]:1,127.0.0.1:1/shop?password=secret&user=app'
-    fails_naming --db 'postgresql://...' --db 'postgresql://127.0.0.1:1/shop?user=app&password=secret@x'
+    fails_naming --db 'postgresql://...' \
+        --db 'postgresql://127.0.0.1:1/shop?user=app&password=secret@x'
     fails_naming --db sqlite:/no/such/folder --db sqlite:/no/such/folder
 }
 
@@ -383,7 +386,8 @@ does_not_wait() { # TEXT COMMAND...
     mkdir folder sealed closed
     does_not_wait "'$here/folder' cannot be opened: Is a directory; name a file in it" \
         "$ROWLOCK" --db "sqlite:$here/folder"
-    does_not_wait "'$here/no/x.db' cannot be created: No such file or directory; its folder must exist" \
+    does_not_wait \
+        "'$here/no/x.db' cannot be created: No such file or directory; its folder must exist" \
         "$ROWLOCK" --db "sqlite:$here/no/x.db"
     "$ROWLOCK" --db "sqlite:$here/file.db" vacuum
     does_not_wait "Not a directory" "$ROWLOCK" --db "sqlite:$here/file.db/x.db"

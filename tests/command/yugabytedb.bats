@@ -153,7 +153,8 @@ C
 
 @test "a wait that the cluster ends is a timeout" {
     sql "CREATE OR REPLACE FUNCTION rowlock.make_known(name text) RETURNS void LANGUAGE plpgsql AS
-         \$\$ BEGIN RAISE EXCEPTION 'Perform RPC (request call id 102) to 10.0.0.39:9100 timed out after 4.000s'
+         \$\$ BEGIN RAISE EXCEPTION
+         'Perform RPC (request call id 102) to 10.0.0.39:9100 timed out after 4.000s'
          USING ERRCODE = 'XX000'; END \$\$"
     run rowlock run --tx -w 20 x -- touch ran
     one="$status $output"

@@ -53,7 +53,8 @@ signatures() { # the server's signatures of all functions whose comment does not
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || separator=_
     signatures | sort >there
     page_signatures "$PAGE" |
-        sed -nE "s/^    (rowlock[$separator][a-z_]+\([^()]*\)( RETURNS [a-z]+)?)\$/\1/p" | sort >documented
+        sed -nE "s/^    (rowlock[$separator][a-z_]+\([^()]*\)( RETURNS [a-z]+)?)\$/\1/p" |
+            sort >documented
     diff documented there
     [ "$(wc -l <there)" -ge 15 ]
 }

@@ -14,7 +14,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     say "CALL rowlock_acquire('$1', 600000, '${2:-exclusive}', ${3:-NULL}, @token); SELECT @token"
 }
 
-@test "rowlock_acquire returns a token, which the command accepts, and rowlock_release ends it once" {
+@test "rowlock_acquire returns a token, which the command accepts; rowlock_release ends it once" {
     token=$(acquire one)
     [ "$token" -gt 0 ]
     rowlock check one --token "$token"
@@ -87,7 +87,8 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     [ "$one" -gt 0 ] && [ "$two" -gt "$one" ]
     [ "$(acquire licence permit 2)" = NULL ]
     run say "CALL rowlock_acquire('licence', 600000, 'permit', 3, @t); SELECT @t"
-    [[ ${lines[0]} == "ERROR 1644 (RL003)"*"'licence': limit 3 was requested, but permits of limit 2 are held" ]]
+    [[ ${lines[0]} == \
+        "ERROR 1644 (RL003)"*"'licence': limit 3 was requested, but permits of limit 2 are held" ]]
     sql "CALL rowlock_release($one, @x)"
     [ "$(acquire licence permit 2)" -gt "$two" ]
 }
@@ -158,11 +159,13 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
               WHERE name = 'kept'")" = 1 ]
     rowlock break kept
     run say "CALL rowlock_renew($token, 60000)"
-    [[ $output == "ERROR 1644 (RL005)"*"the lease $token was broken: stop the work done under it"* ]]
+    [[ $output == \
+        "ERROR 1644 (RL005)"*"the lease $token was broken: stop the work done under it"* ]]
     sql "CALL rowlock_release($token, @x)"
     for lost in "$token" 1 NULL; do
         run say "CALL rowlock_renew($lost, 60000)"
-        [[ $output == "ERROR 1644 (RL005)"*"the lease $lost has expired, or was broken or released"* ]]
+        [[ $output == \
+            "ERROR 1644 (RL005)"*"the lease $lost has expired, or was broken or released"* ]]
     done
     run say "CALL rowlock_renew($token, 5)"
     [[ $output == "ERROR 1644 (RL003)"* ]]
@@ -178,7 +181,8 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     until_true waits_for_a_row b
     echo "COMMIT; SELECT 'over';" >&4
     until_true said b $'released\t1'
-    echo "START TRANSACTION; CALL rowlock_fence('fenced', $token); SELECT 'after', @@in_transaction; ROLLBACK;" >&4
+    echo "START TRANSACTION; CALL rowlock_fence('fenced', $token);
+          SELECT 'after', @@in_transaction; ROLLBACK;" >&4
     until_true said a $'after\t1'
     grep "^ERROR 1644 (RL005).*'fenced' is not, or no longer, leased to this token: roll back" a
     token=$(acquire other)

@@ -20,9 +20,12 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
 }
 
 @test "in an open transaction rowlock_begin_exclusive refuses, and leaves it as it was" {
-    run say "CREATE TABLE IF NOT EXISTS mine (n INT) ENGINE = InnoDB; START TRANSACTION; INSERT INTO mine VALUES (1);
-             CALL rowlock_begin_exclusive('begun'); SELECT @@in_transaction, count(*) FROM mine; ROLLBACK; DROP TABLE mine"
-    [[ ${lines[0]} == "ERROR 1644 (RL007)"*"'begun' is not locked: a transaction is open; COMMIT or ROLLBACK"* ]]
+    run say "CREATE TABLE IF NOT EXISTS mine (n INT) ENGINE = InnoDB;
+             START TRANSACTION; INSERT INTO mine VALUES (1);
+             CALL rowlock_begin_exclusive('begun'); SELECT @@in_transaction, count(*) FROM mine;
+             ROLLBACK; DROP TABLE mine"
+    [[ ${lines[0]} == \
+        "ERROR 1644 (RL007)"*"'begun' is not locked: a transaction is open; COMMIT or ROLLBACK"* ]]
     [ "${lines[1]}" = $'1\t1' ]
 }
 
@@ -43,7 +46,9 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
         "unlock('level')"; do
         run say "START TRANSACTION; CALL rowlock_$call; SELECT 'open', @@in_transaction;
                  CALL rowlock_prepare('x'); ROLLBACK"
-        [[ ${lines[0]} == "ERROR 1644 (RL001)"*"'level' is not locked: not at READ COMMITTED"*"rowlock_begin_exclusive" ]]
+        [[ ${lines[0]} == \
+            "ERROR 1644 (RL001)"*"'level' is not locked: not at READ COMMITTED"*\
+"rowlock_begin_exclusive" ]]
         [ "${lines[1]}" = $'open\t1' ]
         rowlock run --tx -n level -- true
     done
@@ -116,7 +121,9 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
     for first in "SET innodb_lock_wait_timeout = 1; CALL" \
         "SET STATEMENT innodb_lock_wait_timeout = 1 FOR CALL"; do
         run say "$first rowlock_begin_exclusive('limited'); SELECT @@in_transaction"
-        [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'limited' is held by another transaction; try again, or wait longer"* ]]
+        [[ ${lines[0]} == \
+            "ERROR 1205 (HY000)"*\
+"'limited' is held by another transaction; try again, or wait longer"* ]]
         [ "${lines[1]}" = 0 ]
     done
     run say "CALL rowlock_begin_exclusive('other'); SET innodb_lock_wait_timeout = 1;
@@ -131,11 +138,14 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
     token=$(rowlock hold --for 10m --note 'ask Ann' leased)
     run say "SET innodb_lock_wait_timeout = 1; CALL rowlock_begin_exclusive('leased');
              SELECT @@in_transaction"
-    [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'leased' is held by a lease on "*"ask Ann; try again"* ]]
+    [[ ${lines[0]} == \
+        "ERROR 1205 (HY000)"*"'leased' is held by a lease on "*"ask Ann; try again"* ]]
     [ "${lines[1]}" = 0 ]
     run say "CALL rowlock_begin_exclusive('other'); SET innodb_lock_wait_timeout = 1;
              CALL rowlock_exclusive('leased'); SELECT @@in_transaction; ROLLBACK"
-    [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'leased' is held by a lease"*"ask Ann"*"stay so until your transaction ends" ]]
+    [[ ${lines[0]} == \
+        "ERROR 1205 (HY000)"*"'leased' is held by a lease"*"ask Ann"*\
+"stay so until your transaction ends" ]]
     [ "${lines[1]}" = 1 ]
     rowlock release leased --token "$token"
 }
@@ -148,10 +158,13 @@ endless='SET innodb_lock_wait_timeout = 100000'
     token=$(rowlock hold --for 10m --note test leased)
     hold locked
     for name in leased locked; do
-        run say "$endless; SET max_statement_time = 1; CALL rowlock_begin_exclusive('$name'); SELECT @@in_transaction"
+        run say "$endless; SET max_statement_time = 1; CALL rowlock_begin_exclusive('$name');
+                 SELECT @@in_transaction"
         [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'$name' is held by "* ]]
         [ "${lines[1]}" = 0 ]
-        run say "$endless; SET STATEMENT max_statement_time = 1 FOR CALL rowlock_begin_exclusive('$name'); SELECT 'next'"
+        run say "$endless; SET STATEMENT max_statement_time = 1
+                 FOR CALL rowlock_begin_exclusive('$name');
+                 SELECT 'next'"
         [[ ${lines[0]} == "ERROR 1205 (HY000)"*"'$name' is held by "* ]]
         run say "CALL rowlock_begin_exclusive('other'); $endless; SET max_statement_time = 1;
                  CALL rowlock_exclusive('$name'); SELECT @@in_transaction; ROLLBACK"
@@ -177,7 +190,8 @@ endless='SET innodb_lock_wait_timeout = 100000'
     interrupted() { # TIMES
         until_true killed "$1"
         cat a
-        [ "$(grep -c "^ERROR 1317 (70100).*'leased' was not locked: the statement was interrupted" a)" = "$1" ]
+        reason="'leased' was not locked: the statement was interrupted"
+        [ "$(grep -c "^ERROR 1317 (70100).*$reason" a)" = "$1" ]
     }
     echo "$endless; CALL rowlock_begin_exclusive('leased');" >&4
     interrupted 1
@@ -237,7 +251,7 @@ endless='SET innodb_lock_wait_timeout = 100000'
     rowlock run --tx waited -- true
 }
 
-@test "a waiter in an open transaction for an unlocked name gets the error that it is not prepared" {
+@test "a waiter in an open transaction for an unlocked name gets the error 'not prepared'" {
     sql "CALL rowlock_prepare('open'); CALL rowlock_prepare('other')"
     open_session a 4
     open_session b 5
@@ -299,7 +313,9 @@ endless='SET innodb_lock_wait_timeout = 100000'
     if is_row; then return; fi
     sql "INSERT INTO rowlock_object (uuid, id) VALUES ('forgotten', 'left')"
     run say "CALL rowlock_begin_exclusive('left')"
-    [[ $output == "ERROR 1644 (RL009)"*"'left' is held by a committed row, which rowlock_vacuum deletes: uuid forgotten"* ]]
+    [[ $output == \
+        "ERROR 1644 (RL009)"*\
+"'left' is held by a committed row, which rowlock_vacuum deletes: uuid forgotten"* ]]
     run say "CALL rowlock_vacuum(@n); SELECT @n; CALL rowlock_begin_exclusive('left');
              SELECT 'locked'; COMMIT"
     [ "$output" = $'1\nlocked' ]

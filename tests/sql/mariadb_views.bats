@@ -15,7 +15,8 @@ setup_file() {
     rowlock schema print mariadb --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
         --role "app_$ROWLOCK_TEST_TECHNIQUE@localhost" >"$BATS_FILE_TMPDIR/grants"
     client <"$BATS_FILE_TMPDIR/grants"
-    sed -n "s/^--   \(GRANT SELECT ON .* TO \)monitoring;.*/\1eye_$ROWLOCK_TEST_TECHNIQUE@localhost;/p" \
+    sed -n \
+        "s/^--   \(GRANT SELECT .* TO \)monitoring;.*/\1eye_$ROWLOCK_TEST_TECHNIQUE@localhost;/p" \
         "$BATS_FILE_TMPDIR/grants" | client
 }
 teardown_file() {
@@ -67,7 +68,8 @@ let_b_wait_for() {
              AND token = $note"
     rowlock break shown
     one_row "SELECT broken FROM rowlock_holders WHERE name = 'shown'"
-    sql "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) - INTERVAL 1 SECOND WHERE token = $note"
+    sql "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) - INTERVAL 1 SECOND
+         WHERE token = $note"
     [ "$(sql "SELECT count(*) FROM rowlock_holders WHERE name = 'shown'")" = 0 ]
     [ "$(sql "SELECT leased FROM rowlock_names WHERE name = 'permits'")" = 1 ]
 }

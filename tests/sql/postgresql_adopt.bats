@@ -30,7 +30,8 @@ table() { # ROLE NAME
     sql "SET ROLE $1; CREATE TABLE public.$2 (uuid varchar(32) NOT NULL PRIMARY KEY,
          id varchar(255) NOT NULL UNIQUE, locked_ts timestamp NOT NULL)"
 }
-trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN RETURN NEW; END \$\$"
+trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql
+    AS \$\$ BEGIN RETURN NEW; END \$\$"
 
 @test "p12_a table rowlock_object of another role is refused, with its owner; the advice helps" {
     table "$mallory" rowlock_object
@@ -62,7 +63,8 @@ trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql A
             "ALTER TABLE public.$name ADD more public.evil_type"; do
             table tester $name
             sql "SET ROLE $mallory;
-                 CREATE FUNCTION public.evil() RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT ''x''::text';
+                 CREATE FUNCTION public.evil() RETURNS text IMMUTABLE LANGUAGE sql
+                 AS 'SELECT ''x''::text';
                  CREATE DOMAIN public.evil_type AS text CHECK (VALUE = public.evil())"
             sql "$change"
             echo "$change"
@@ -88,7 +90,8 @@ trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql A
 @test "p12_a schema rowlock of another role, or in which others may create, is refused" {
     sql "CREATE SCHEMA rowlock AUTHORIZATION $mallory"
     refuses "the schema rowlock already exists and belongs to $mallory"
-    sql "DROP SCHEMA rowlock; CREATE SCHEMA rowlock AUTHORIZATION tester; GRANT CREATE ON SCHEMA rowlock TO $mallory"
+    sql "DROP SCHEMA rowlock; CREATE SCHEMA rowlock AUTHORIZATION tester;
+         GRANT CREATE ON SCHEMA rowlock TO $mallory"
     refuses "REVOKE CREATE ON SCHEMA rowlock FROM $mallory"
     sql "SET ROLE $mallory; CREATE FUNCTION rowlock.look(name varchar,
          shared boolean) RETURNS integer LANGUAGE sql AS 'SELECT 0'"

@@ -98,10 +98,13 @@ objects() {
     run --separate-stderr rowlock schema install
     echo "$output"
     [ "$status" = 0 ]
-    [ "$output" = "rowlock is installed already in postgresql://${ROWLOCK_TEST_URL#*@}, technique native, as an extension (version 1)" ]
+    place=postgresql://${ROWLOCK_TEST_URL#*@}
+    [ "$output" \
+        = "rowlock is installed already in $place, technique native, as an extension (version 1)" ]
     run --separate-stderr rowlock --json schema install
     [ "$status" = 0 ]
-    [ "$(json '$.schema' <<<"$output")/$(json '$.technique' <<<"$output")/$(json '$.extension' <<<"$output")" = present/native/1 ]
+    [ "$(json '$.schema' <<<"$output")" = present ]
+    [ "$(json '$.technique' <<<"$output")/$(json '$.extension' <<<"$output")" = native/1 ]
     run rowlock schema install --technique row
     echo "$output"
     [ "$status" = 64 ]
@@ -178,7 +181,8 @@ objects() {
     as_tester 'ALTER TABLE rowlock.own SET SCHEMA public'
     as_tester 'DROP EXTENSION rowlock'
     [ "$(sql "SELECT count(*) FROM pg_namespace WHERE nspname = 'rowlock'")" = 0 ]
-    [ "$(sql "SELECT count(*) FROM pg_class WHERE relname IN ('number', 'lease', 'heartbeat', 'counter', 'origin')")" = 0 ]
+    [ "$(sql "SELECT count(*) FROM pg_class
+               WHERE relname IN ('number', 'lease', 'heartbeat', 'counter', 'origin')")" = 0 ]
     run rowlock run -n x -- true
     [ "$status" = 69 ]
     as_tester 'CREATE EXTENSION rowlock'
@@ -218,12 +222,15 @@ objects() {
 @test "make uninstall-extension leaves no file; without PGXS make names the missing package" {
     make_extension install-extension DESTDIR="$PWD/there"
     [ "$(find there -type f | wc -l)" = 2 ]
-    [ "$(find there -name rowlock.control -perm 644)" = "there$(pg pg_config --sharedir)/extension/rowlock.control" ]
+    [ "$(find there -name rowlock.control -perm 644)" \
+        = "there$(pg pg_config --sharedir)/extension/rowlock.control" ]
     make_extension uninstall-extension DESTDIR="$PWD/there"
     [ "$(find there -type f)" = "" ]
     run make_extension install-extension PG_CONFIG=/nowhere/pg_config DESTDIR="$PWD/there"
     echo "$output"
-    [[ $status -ne 0 && $output == *"/nowhere/pg_config does not run: install the package postgresql-server-dev-NN"* ]]
+    [ "$status" -ne 0 ]
+    [[ $output == \
+        *"/nowhere/pg_config does not run: install the package postgresql-server-dev-NN"* ]]
     printf '#!/bin/sh\necho /nowhere/pgxs.mk\n' >client_only
     chmod +x client_only
     run make_extension install-extension PG_CONFIG="$PWD/client_only" DESTDIR="$PWD/there"

@@ -47,7 +47,7 @@ rows() { sql 'SELECT count(*) FROM businessobjectlock'; }
     let_go
 }
 
-@test "without the second flush the row stays if the entity manager is cleared, and vacuum removes it" {
+@test "without the second flush the row stays if the entity manager is cleared; vacuum removes it" {
     build 's/em.flush(); \/\/ sends the DELETE.*/em.clear();/'
     run ! cmp -s src/JpaLock.java "$SNIPPETS/JpaLock.java"
     create_bond

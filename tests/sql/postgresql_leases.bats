@@ -53,7 +53,8 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
 @test "the command renews, breaks and releases it" {
     token=$(db "SELECT rowlock.acquire('x', '1 min')")
     rowlock renew x --token "$token" --ttl 10m
-    [ "$(db "SELECT expires > now() + interval '5 min' FROM rowlock.heartbeat WHERE token = $token")" = t ]
+    [ "$(db "SELECT expires > now() + interval '5 min'
+               FROM rowlock.heartbeat WHERE token = $token")" = t ]
     rowlock break x
     fails_with RL005 "SELECT rowlock.renew($token, '1 min')"
     [[ $output == *broken* ]]
@@ -94,7 +95,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [[ $output == *'limit 3'*'limit 4'* ]]
 }
 
-@test "a busy name is not an error, for every holder: a transaction, the command, an earlier waiter" {
+@test "a busy name is not an error, for any holder: a transaction, the command, an earlier waiter" {
     db "SELECT rowlock.prepare('x')"
     open_session a
     ask a "BEGIN"
@@ -137,7 +138,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$(db "SELECT count(*) FROM rowlock.lease")" = 1 ]
 }
 
-@test "in a transaction the lease exists from COMMIT on, and not after ROLLBACK; no setting changes" {
+@test "in a transaction the lease exists after COMMIT, not after ROLLBACK; no setting changes" {
     settings="SELECT string_agg(current_setting(s), ' ')
               FROM unnest('{lock_timeout,synchronous_commit,
               idle_in_transaction_session_timeout,transaction_isolation}'::text[]) s"

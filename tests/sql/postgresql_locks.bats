@@ -40,7 +40,8 @@ is_locked() { # NAME: as seen by another session
         statements+=("BEGIN" "DO \$\$ BEGIN PERFORM rowlock.$call; END \$\$" "$locked" "ROLLBACK")
     done
     for type in "${types[@]}"; do
-        statements+=("BEGIN" "PREPARE p_$type($type) AS SELECT FROM (SELECT rowlock.exclusive(\$1)) l" \
+        statements+=("BEGIN" \
+            "PREPARE p_$type($type) AS SELECT FROM (SELECT rowlock.exclusive(\$1)) l" \
             "EXECUTE p_$type(7)" "$locked" "ROLLBACK")
     done
     run db "${statements[@]}"

@@ -28,8 +28,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE, TRIGGER ON $path.businessobjectlock TO tes
 GRANT SELECT, INSERT, DELETE ON $path.businessobjectlock TO $old_role;
 RESET ROLE;
 DO \$\$ BEGIN
-    EXECUTE format('ALTER ROLE tester IN DATABASE %I SET search_path = %L', current_database(), '$schema');
-    EXECUTE format('ALTER ROLE $old_role IN DATABASE %I SET search_path = %L', current_database(), '$schema');
+    EXECUTE format('ALTER ROLE tester IN DATABASE %I SET search_path = %L',
+                   current_database(), '$schema');
+    EXECUTE format('ALTER ROLE $old_role IN DATABASE %I SET search_path = %L',
+                   current_database(), '$schema');
 END \$\$;
 SQL
     rowlock schema install --technique insert --table businessobjectlock
@@ -74,7 +76,7 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     [ "$(old "SELECT count(*) FROM businessobjectlock")" = 0 ]
 }
 
-@test "lock_timeout and statement_timeout end its wait; the error names the holder, and the key is free" {
+@test "lock_timeout and statement_timeout end its wait, name the holder, and leave the key free" {
     token=$(rowlock hold --for 5m --note 'ask Ann' x)
     run old "SET lock_timeout = '1s'" "SET statement_timeout = '20s'" "BEGIN" "$insert" "$delete" \
         "COMMIT"
@@ -165,7 +167,8 @@ delete="DELETE FROM businessobjectlock WHERE id = 'x'"
     run old "SET lock_timeout = '1s'" "SET search_path = pg_temp, public" \
         "CREATE TEMP TABLE lease (name text)" \
         "CREATE FUNCTION pg_temp.look(text, boolean) RETURNS integer LANGUAGE sql AS 'SELECT 0'" \
-        "CREATE FUNCTION pg_temp.current_setting(text) RETURNS text LANGUAGE sql AS 'SELECT NULL::text'" \
+        "CREATE FUNCTION pg_temp.current_setting(text) RETURNS text LANGUAGE sql
+         AS 'SELECT NULL::text'" \
         "INSERT INTO $path.businessobjectlock VALUES (md5('1'), 'x', now())"
     echo "$output"
     [[ $output == *"ERROR:  55P03: "* ]]

@@ -17,7 +17,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 @test "try: does something else if the name is busy, and the work if it is free" {
     create_bond
-    sql 'CREATE TABLE IF NOT EXISTS later (id TEXT); DELETE FROM later; GRANT ALL ON later TO tester'
+    sql 'CREATE TABLE IF NOT EXISTS later (id TEXT); DELETE FROM later;
+         GRANT ALL ON later TO tester'
     hold "$NAME"
     snippet try.sql
     wait "$snippet"
@@ -28,7 +29,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(handled)|$(sql 'SELECT count(*) FROM later')" = '1|1' ]
 }
 
-@test "a lease from Python: refused while another has it, then acquired, renewed, fenced, released" {
+@test "a lease from Python: refused while held, then acquired, renewed, fenced, released" {
     create_bond
     token=$(rowlock hold --for 1h --note 'ask Ann' import)
     snippet lease.py

@@ -31,7 +31,8 @@ teardown() {
     [ "$(db "SELECT name, kind, mode, place, permits, note, program, pid > 0, ticket > $token,
              since <= clock_timestamp()
              FROM rowlock.waiters
-             ORDER BY place")" = $'x|lease|exclusive|1||first|true|t|t|t\nx|lease|shared|2||second|true|t|t|t' ]
+             ORDER BY place")" \
+        = $'x|lease|exclusive|1||first|true|t|t|t\nx|lease|shared|2||second|true|t|t|t' ]
     [ "$(db "SELECT waiting FROM rowlock.holders WHERE name = 'x' AND kind = 'lease'")" = 2 ]
     rowlock break x
     [ "$(db "SELECT broken FROM rowlock.holders WHERE token = $token")" = t ]
@@ -43,8 +44,10 @@ teardown() {
     not_shown() { ! shown; }
     until_true not_shown
     [ "$(db "SELECT leased FROM rowlock.names WHERE name = 'e'")" = f ]
-    sql "INSERT INTO rowlock.waiter (ticket, name, mode, alive_until) VALUES (5, 'e', 'exclusive', NULL),
-         (6, 'e', 'exclusive', now() - interval '1 s'), (7, 'e', 'exclusive', now() + interval '1 h')"
+    sql "INSERT INTO rowlock.waiter (ticket, name, mode, alive_until)
+         VALUES (5, 'e', 'exclusive', NULL),
+         (6, 'e', 'exclusive', now() - interval '1 s'),
+         (7, 'e', 'exclusive', now() + interval '1 h')"
     [ "$(db "SELECT ticket, place FROM rowlock.waiters")" = '7|1' ]
 }
 
@@ -115,10 +118,12 @@ teardown() {
     for name in counter:c job:broken job:nightly leased subject:rates subject:wrong; do grep \
         -qx "$name" <<<"$names"; done
     [ "$(db "SELECT leased, kept FROM rowlock.names
-             WHERE name = 'leased'")" = "t|$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo t || echo f)" ]
+             WHERE name = 'leased'")" \
+        = "t|$([ "$ROWLOCK_TEST_TECHNIQUE" = row ] && echo t || echo f)" ]
     [ "$(db "SELECT name, schedule, state, exit, started <= finished, due > now(), token IS NULL,
              failed IS NOT NULL, node <> ''
-             FROM rowlock.jobs ORDER BY name")" = $'broken|every 1d|failed|3|t|t|t|t|t\nnightly|every 1d|done|0|t|t|t|f|t' ]
+             FROM rowlock.jobs ORDER BY name")" \
+        = $'broken|every 1d|failed|3|t|t|t|t|t\nnightly|every 1d|done|0|t|t|t|f|t' ]
     [ "$(db "SELECT name, status, made, updated <= clock_timestamp(), age_ms >= 0, began <= ended
              FROM rowlock.subjects ORDER BY name")" \
         = $'rates|COMPLETE|t|t|t|t\nwrong|ERROR|f|||t' ]

@@ -31,7 +31,8 @@ raw_python() { /usr/bin/python3 "$BATS_TEST_DIRNAME/businessobjectlock.py" "$ROW
     "$NAME"; }
 two_statements() {
     echo "START TRANSACTION;
-          INSERT INTO businessobjectlock (uuid,id,locked_ts) VALUES ('0123456789abcdef0123456789abcdef','$NAME',now());
+          INSERT INTO businessobjectlock (uuid,id,locked_ts)
+          VALUES ('0123456789abcdef0123456789abcdef','$NAME',now());
           DELETE FROM businessobjectlock WHERE uuid='0123456789abcdef0123456789abcdef';
           SELECT 'locked';"
 }

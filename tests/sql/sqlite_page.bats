@@ -17,7 +17,8 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     sql "CREATE TABLE IF NOT EXISTS bond (isin TEXT PRIMARY KEY, price INTEGER);
          INSERT OR REPLACE INTO bond VALUES ('DK0015966592', 100);
-         DELETE FROM rowlock_heartbeat; DELETE FROM rowlock_lease; DELETE FROM rowlock_waiter; DELETE FROM rowlock_counter"
+         DELETE FROM rowlock_heartbeat; DELETE FROM rowlock_lease;
+         DELETE FROM rowlock_waiter; DELETE FROM rowlock_counter"
 }
 
 # NAME [TOKEN]: prints the page's block that begins with this comment, with the page's token
@@ -266,7 +267,8 @@ SQL
     until_true is_waited_for import
     kill -s STOP "$started"
     # it counts as alive for a while, and no client holds the name any more
-    sql "UPDATE rowlock_waiter SET alive_until = alive_until + 60000; DELETE FROM rowlock_heartbeat; DELETE FROM rowlock_lease"
+    sql "UPDATE rowlock_waiter SET alive_until = alive_until + 60000;
+         DELETE FROM rowlock_heartbeat; DELETE FROM rowlock_lease"
     refused "other sessions wait for the name" acquire
     sql "UPDATE rowlock_waiter SET alive_until = 0"
     own=$(do_block acquire)
@@ -302,7 +304,8 @@ SQL
 @test "p3 tokens rise, by hand and by rowlock, concurrently" {
     for i in 1 2 3 4 5 6; do
         start sh -c 'for i in 1 2 3 4 5; do
-            sqlite3 -batch -cmd ".timeout 60000" "$1" "BEGIN IMMEDIATE; INSERT INTO rowlock_acquire (name, ttl_ms) VALUES ('"'n$i'"' || $i, 60000);
+            sqlite3 -batch -cmd ".timeout 60000" "$1" "BEGIN IMMEDIATE;
+                INSERT INTO rowlock_acquire (name, ttl_ms) VALUES ('"'n$i'"' || $i, 60000);
                 SELECT last FROM rowlock_number; COMMIT" >>tokens; done' sh \
                     "${ROWLOCK_TEST_URL#sqlite:}"
     done

@@ -70,7 +70,8 @@ while read -r promise engine; do
     done
     [ -n "$found" ] || missing="$missing $promise on $engine,"
 done <<<"$pairs"
-[ "$(cut -d' ' -f1 <<<"$pairs" | sort -u | wc -l)" = 12 ] || missing="$missing a promise without an engine"
+[ "$(cut -d' ' -f1 <<<"$pairs" | sort -u | wc -l)" = 12 ] ||
+    missing="$missing a promise without an engine"
 report "the quick scope proves each promise on each engine" "$missing"
 
 missing=$(comm -13 <(grep ^conformance/ <<<"$quick" | sort) <(grep ^conformance/ <<<"$full" | sort))
