@@ -285,7 +285,8 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
         "$ROWLOCK" schema print mysql --technique $technique | sed 's/-- .*//' >text
         mariadb_only='OR REPLACE PROCEDURE|SET STATEMENT|NOT ATOMIC|EXECUTE IMMEDIATE|SEQUENCE'
         mariadb_only+='|(NEXT|LAST|SET)VAL|LOCK IN SHARE MODE SKIP'
-        mariadb_only+='|@@(in_transaction|wsrep|tx_isolation|idle_)|@rowlock_idle|innodb_(locks|trx)'
+        mariadb_only+='|@@(in_transaction|wsrep|tx_isolation|idle_)|@rowlock_idle'
+        mariadb_only+='|innodb_(locks|trx)'
         run grep -nE "$mariadb_only" text
         echo "$output"
         [ "$status" = 1 ]
