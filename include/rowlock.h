@@ -22,8 +22,7 @@
  *              and free accept NULL; strings passed in are copied if they are needed after the call
  *   threads    one thread at a time per connection; different connections are independent
  *   waiting    wait_ms: 0 tries once, < 0 waits without a limit, else milliseconds; every call
- *   except
- *              commit, rollback and release also fails with ROWLOCK_ECANCELED soon after the
+ *              except commit, rollback and release also fails with ROWLOCK_ECANCELED soon after the
  *              connection's interrupt_fd becomes readable
  *   names      UTF-8, 1 to 255 bytes, compared byte for byte ("a", "A" and "a " are three names)
  */
@@ -80,8 +79,7 @@ enum rowlock_code {
 /* The state of the transaction after a failed call. */
 enum rowlock_transaction {
     ROWLOCK_TX_NONE = 0,    /* none is open */
-    ROWLOCK_TX_KEPT,        /* open and usable; it holds its earlier locks, not the requested ones
-    */
+    ROWLOCK_TX_KEPT,        /* open and usable; with its earlier locks, not the requested ones */
     ROWLOCK_TX_KEPT_LOCKED, /* open and usable, but some requested row stays locked until its end */
     ROWLOCK_TX_ABORTED,     /* open, its locks are released, only ROLLBACK is accepted */
     ROWLOCK_TX_GONE,        /* the engine rolled it back and released all its locks */
@@ -141,8 +139,8 @@ struct rowlock_options {           /* all zero: the defaults */
  * ECONN    the server is unreachable or did not answer in time: retrying is worthwhile
  * EDENIED  the server refused the user, password or database; or no agreement on TLS; or this user
  *          may not open or create the SQLite file
- * ESERVER  a standby, a read-only server or a Galera node: a lock there would exclude nobody; or a
- *          SQLite path that is not a file, or whose folder does not exist
+ * ESERVER  a standby, a read-only server or a Galera node: a lock there would not exclude
+ *          other sessions; or a SQLite path that is not a file, or whose folder does not exist
  * ECANCELED, ENOMEM, EDB
  */
 ROWLOCK_API int rowlock_open(const char *url, const struct rowlock_options *options,
@@ -216,8 +214,9 @@ ROWLOCK_API int rowlock_begin(struct rowlock_connection *connection,
  * transaction and its earlier locks as they were. On MariaDB a row that was locked before the
  * failure stays locked until the transaction ends (error->transaction is then KEPT_LOCKED).
  *
- * Blocks as rowlock_begin does, but for a leased name at most 30 s: the lease's holder may be
- * waiting for your rows, and no engine can detect that. On SQLite a leased name is EBUSY at once.
+ * Blocks as rowlock_begin does, but waits for a leased name at most 30 s: the lease's holder may be
+ * waiting for your rows, and no engine can detect that deadlock. On SQLite a leased name is EBUSY
+ * at once.
  *
  * ENOTX        no transaction is open: use rowlock_begin
  * ESNAPSHOT    REPEATABLE READ or above (PostgreSQL, InnoDB), or a SQLite transaction that has read
@@ -265,7 +264,7 @@ ROWLOCK_API int rowlock_rollback(struct rowlock_connection *connection,
 
 /*
  * The fence: checks in your transaction that the token is still a lease of `name`, and keeps it
- * valid until the transaction ends. A session that wants to end the lease waits for your
+ * valid until the transaction ends. A session that tries to end the lease waits for your
  * transaction, so your writes in it are safe whatever clocks and pauses do. On MariaDB at
  * REPEATABLE READ, roll back at once after ELOST: the check has locked a gap, and other grants
  * wait.
@@ -283,10 +282,9 @@ ROWLOCK_API int rowlock_fence(struct rowlock_connection *connection, const char 
 
 /*
  * A counter: draws its next `count` numbers inside your transaction: `*first` and those after it.
- * No number is drawn twice, and none is missing: until COMMIT nobody else draws from this counter,
- * and
- * ROLLBACK returns the numbers. A new counter begins with `start`; an existing one ignores `start`.
- * The lock is that of the ordinary name "counter:COUNTER", which ls shows.
+ * No number is drawn twice, and none is missing: until COMMIT no other transaction draws from
+ * this counter, and ROLLBACK returns the numbers. A new counter begins with `start`; an existing
+ * one ignores `start`. The lock is that of the ordinary name "counter:COUNTER", which ls shows.
  *
  * Blocks as rowlock_lock does, while another transaction that has drawn is open. So draw late, just
  * before COMMIT. Where rowlock_prepare is needed, prepare "counter:COUNTER".
@@ -306,8 +304,7 @@ ROWLOCK_API int rowlock_next(struct rowlock_connection *connection, const char *
 struct rowlock_lease; /* one grant, of one or several names */
 
 /* Called by rowlock_acquire on the caller's thread when the connection is lost during a wait and
-   the
-   database is unreachable; once per outage. It must not use the connection. */
+   the database is unreachable; once per outage. It must not use the connection. */
 typedef void (*rowlock_on_disconnect)(const struct rowlock_error *why, void *data);
 
 struct rowlock_terms {          /* of a lease; all zero: 30 s, tried once */
@@ -366,9 +363,10 @@ struct rowlock_group; /* sessions that the threads of a process share */
  * cost of each request falls as the number of threads grows. A batch waits for the threads of the
  * previous batch, for at most a quarter of the time that it took.
  *
- * Batched are rowlock_acquire of one name, exclusively, that nobody holds or waits for, and its
- * rowlock_release, which is on disk when it returns; on PostgreSQL with technique native only. All
- * other calls use the member's own session; on other servers all calls do.
+ * Two calls are batched: rowlock_acquire of one name, exclusively, if it is not held and has no
+ * waiters; and rowlock_release of that lease, which is on disk when it returns. Only PostgreSQL
+ * with technique native batches. All other calls use the member's own session; on other servers all
+ * calls do.
  *
  * Blocks, and keeps references, as rowlock_open. A request leaves the batch after 2 s in the queue,
  * after slightly more than 2 s without an answer, and after 2 s more if the session had to be
@@ -477,8 +475,8 @@ ROWLOCK_API int rowlock_auto_renew(struct rowlock_lease *lease, rowlock_on_lost 
  *
  * ETIMEDOUT  a transaction that has checked the token (rowlock_fence) is still open
  * ECANCELED  interrupt_fd became readable: the server has stopped, and the lease it waited for is
- *            not
- *            broken; of several on MariaDB some may be. If it did not answer, the text says so
+ *            not broken; of several on MariaDB some may be. If the server did not answer, the text
+ *            states it
  * ECONN      the connection was lost, or the server did not answer: the lease may be broken
  * EINVAL, EINTX, ESCHEMA, ESERVER, EDENIED, ENOMEM, EDB
  */
@@ -507,10 +505,11 @@ typedef int (*rowlock_visit)(const struct rowlock_holder *holder, void *data);
 /*
  * Lists the holders and waiters of `name`, or of all leases (NULL): holders first, then waiters in
  * queue order. Expired leases and dead waiters are omitted. Transaction locks are listed as far as
- * the engine reports them. For all names (NULL) these are: on MariaDB, names that somebody waits
- * for; on PostgreSQL, names that are leased, waited for, a counter's, or known to technique row.
+ * the engine reports them. For all names (NULL) these are: on MariaDB, names that have
+ * waiters; on PostgreSQL, names that are leased, waited for, a counter's, or known to technique
+ * row.
  *
- * MariaDB does not report a lock that nobody waits for. There the call briefly locks a name without
+ * MariaDB does not report a lock that has no waiters. There the call briefly locks a name without
  * a visible holder, and at that moment another caller's try may be refused. It repeats this a few
  * times within a fraction of a second before it reports the name as held. An account that may not
  * lock gets no such report.
@@ -581,11 +580,9 @@ struct rowlock_job {  /* a job as this node configures it; all but the first two
 
 enum rowlock_claimed {
     ROWLOCK_JOB_NOT_DUE = 0, /* nothing before next_ms */
-    ROWLOCK_JOB_RUNNING,
-    /* it runs, or its name is held; rowlock_jobs and rowlock_list name the
-    holder */
-    ROWLOCK_JOB_CLAIMED, /* yours to run */
-    ROWLOCK_JOB_EARLY    /* due at next_ms, within early_ms: wait until then, and call again */
+    ROWLOCK_JOB_RUNNING,     /* it runs, or its name is held: see rowlock_jobs, rowlock_list */
+    ROWLOCK_JOB_CLAIMED,     /* yours to run */
+    ROWLOCK_JOB_EARLY        /* due at next_ms, within early_ms: wait until then, and call again */
 };
 
 struct rowlock_claim {
@@ -677,7 +674,7 @@ struct rowlock_run { /* valid during the callback only; texts are never NULL; ti
 struct rowlock_job_view { /* as above */
     const char *name, *schedule;
     int64_t now_ms;
-    int64_t next_ms; /* the next due time that nobody has claimed; INT64_MAX: none */
+    int64_t next_ms; /* the next due time that no node has claimed; INT64_MAX: none */
     /* token 0: it does not run. Outcome RUNNING; else it ended other than by itself (LOST, BROKEN,
        LATE, NOTSTARTED), and the next claim settles it. */
     struct rowlock_run running;
@@ -704,8 +701,8 @@ ROWLOCK_API int rowlock_runs(struct rowlock_connection *connection, const char *
                              rowlock_visit_run visit, void *data, struct rowlock_error *error);
 
 /*
- * Deletes the row and the history of a job that no node is configured for any more. Waits for
- * nobody.
+ * Deletes the row and the history of a job that no node is configured for any more. Does not wait
+ * for other sessions.
  *
  * EBUSY  it runs
  * EINVAL, EINTX, ESCHEMA, EDENIED, ECONN, ECANCELED, ENOMEM, EDB
@@ -719,7 +716,7 @@ ROWLOCK_API int rowlock_forget_job(struct rowlock_connection *connection, const 
  * A subject is data that several programs use and one of them must refresh from time to time: a
  * cache table, a file, a report. A refresh holds the name "subject:NAME" exclusively, a user holds
  * it shared: in a transaction (begin, done, failed; use), or as a lease. The database keeps the
- * result of the last refresh; a caller that finds the subject fresh waits for nobody.
+ * result of the last refresh; a caller that finds the subject fresh does not wait.
  *
  *     rowlock_refresh_begin(connection, &subject, -1, &refresh, &error);
  *     if (refresh.stale) {
@@ -736,8 +733,7 @@ struct rowlock_subject {         /* all but the first two may be zero */
     const char *name;            /* 1 to 247 bytes */
     rowlock_duration max_age_ms; /* older is stale; 0: always stale; < 0: fresh at any age */
     /* In a transaction: the table with the data, locked against programs that do not use rowlock,
-       see
-       rowlock_use_begin; NULL: none. */
+       see rowlock_use_begin; NULL: none. */
     const char *table;
     const char *description; /* kept, and shown by rowlock_subjects; NULL: unchanged */
     const char *command;     /* shown as the command that refreshes; NULL: the program's name */
@@ -767,7 +763,7 @@ struct rowlock_refresh {
  * and all those of rowlock_begin
  *
  * Source: "Using ROW/TABLE Locks To Implement Application/Job Semaphore To Handle Race Conditions"
- * (Oracle, PL/SQL). There a failure counts as an update, and nobody retries for a day; here the
+ * (Oracle, PL/SQL). There a failure counts as an update, and no caller retries for a day; here the
  * next caller does.
  */
 ROWLOCK_API int rowlock_refresh_begin(struct rowlock_connection *connection,
@@ -826,8 +822,8 @@ ROWLOCK_API int rowlock_use_begin(struct rowlock_connection *connection, const c
 /*
  * As rowlock_refresh_begin, for work that is not a transaction. If the subject is stale, acquires
  * an exclusive lease of "subject:NAME" (as rowlock_acquire, by `terms`), and sets the status
- * PROCESSING in the same transaction, visible to everybody. `*lease` is yours: renew it, and end it
- * by rowlock_refresh_release; NULL if the subject is fresh. `subject->table` must be NULL,
+ * PROCESSING in the same transaction, visible to every session. `*lease` is yours: renew it, and
+ * end it by rowlock_refresh_release; NULL if the subject is fresh. `subject->table` must be NULL,
  * `subject->command` is that of `terms`.
  *
  * A user of the subject acquires a shared lease of "subject:NAME" by rowlock_acquire.
@@ -858,7 +854,7 @@ ROWLOCK_API int rowlock_refresh_release(struct rowlock_lease *lease,
 /*
  * Marks the subject as stale, whatever its age; the result of a refresh that is under way is stale
  * as well. Waits only for the write lock of a SQLite file, for statement_ms at most. `*known` (may
- * be NULL) is 0 if nobody has refreshed the subject or tried to yet.
+ * be NULL) is 0 if no caller has refreshed the subject, or tried to, yet.
  *
  * EINVAL, EINTX, ESCHEMA, ESERVER, EDENIED, ECONN, ETIMEDOUT, ECANCELED, ENOMEM, EDB
  */
@@ -869,8 +865,7 @@ enum rowlock_subject_status {
     ROWLOCK_SUBJECT_NONE = 0,
     ROWLOCK_SUBJECT_PROCESSING, /* under a lease, now; a transaction sees only its own */
     ROWLOCK_SUBJECT_COMPLETE,
-    ROWLOCK_SUBJECT_ERROR /* the last refresh failed, or died while
-    PROCESSING */
+    ROWLOCK_SUBJECT_ERROR /* the last refresh failed, or died while PROCESSING */
 };
 
 /* Valid during the callback only; texts are never NULL; times 0: none. */
@@ -1029,8 +1024,8 @@ ROWLOCK_API int rowlock_schema_text(const char *dialect, const struct rowlock_pl
 ROWLOCK_API void rowlock_free(char *text);
 
 /*
- * Removes unused rows: rows of names that nobody holds (technique row), committed rows that another
- * program left behind (technique insert), expired leases, dead waiters. Waits for nobody.
+ * Removes unused rows: rows of unheld names (technique row), committed rows that another program
+ * left behind (technique insert), expired leases, dead waiters. Does not wait for other sessions.
  * `*removed` (may be NULL) counts the rows of names, leases and left-behind rows, and on PostgreSQL
  * and MariaDB the dead waiters; it does not count the heartbeat rows of leases.
  *
