@@ -25,7 +25,7 @@
     XX(SWEEP, "sweep")           /* token: one short transaction of its own */                    \
     XX(HOLDER, "holder")         /* name -> one row of text per holder, best first */             \
     XX(SERVER, "server")         /* -> one row: why this server cannot keep locks, or NULL */     \
-    XX(DURABILITY, "durability") /* -> one row: what a crash of the machine may undo, or NULL */  \
+    XX(DURABILITY, "durability") /* -> one row: a setting that risks commits, or NULL */          \
     XX(INSTALLED, "installed")   /* -> 1 if there is a schema; NULL: no database */               \
     XX(PARTS, "parts")           /* table of technique insert -> a row per existing object */     \
     XX(DATABASE, "database")     /* -> its name, for people; absent: the URL has it */            \
@@ -37,12 +37,12 @@
     XX(VACUUM, "vacuum")                 /* -> one row: rows removed */                           \
     XX(LEFTOVER, "leftover")             /* name -> uuid, locked_ts of a committed row */         \
     XX(VACUUM_OBJECT, "vacuum_object")   /* removes committed rows of rowlock_object */           \
-    XX(INSTALL_LOCK, "install_lock")     /* one installer at a time, until COMMIT or: */          \
+    XX(INSTALL_LOCK, "install_lock")     /* one installer at a time, until COMMIT or unlock */    \
     XX(INSTALL_UNLOCK, "install_unlock")                                                          \
-    XX(HOME, "home") /* -> what qualifies rowlock_object ("public."); absent: "" */               \
+    XX(HOME, "home") /* -> qualifier of rowlock_object ("public."); absent: "" */                 \
     XX(PING, "ping") /* anything */                                                               \
     XX(NEXT, "next") /* counter, start, count -> the first number; under its lock */              \
-    /* jobs; the same */                                                                          \
+    /* jobs: see below */                                                                         \
     XX(JOB_STATE, "job_state")                                                                    \
     XX(JOB_CLAIM, "job_claim")                                                                    \
     XX(JOB_PLAN, "job_plan")                                                                      \
@@ -50,7 +50,7 @@
     XX(JOB_FORGET, "job_forget")                                                                  \
     XX(JOB_LIST, "job_list")                                                                      \
     XX(RUN_LIST, "run_list")                                                                      \
-    /* subjects; the same */                                                                      \
+    /* subjects: see below */                                                                     \
     XX(SUBJECT_LOOK, "subject_look")                                                              \
     XX(SUBJECT_BEGIN, "subject_begin")                                                            \
     XX(SUBJECT_STILL, "subject_still")                                                            \
@@ -60,7 +60,7 @@
     XX(SUBJECT_EXPIRE, "subject_expire")                                                          \
     XX(SUBJECT_LIST, "subject_list")                                                              \
     XX(LOCK_TABLE, "lock_table")                                                                  \
-    /* leases; their parameters and rows are described below */                                   \
+    /* leases: see below */                                                                       \
     XX(FENCE, "fence")                                                                            \
     XX(GRANT, "grant")                                                                            \
     XX(ENQUEUE, "enqueue")                                                                        \
@@ -127,8 +127,8 @@
  *               transaction stays open for the client's COMMIT, with an idle timeout of 2 s.
  * enqueue       wants, owner, session, good_ms, host, pid, command, note -> grant row: OK, number:
  *               the ticket. Removes this owner's rows in the queue; takes the ticket's session lock
- *               before
- *               COMMIT, or, without session locks, sets `alive_until` to now + good_ms. LIMIT.
+ *               before COMMIT, or, without session locks, sets `alive_until` to now + good_ms.
+ *               LIMIT.
  * place         wants, ticket, session, good_ms -> place row: status, number, before, free,
  *               expires_ms, locked, name, detail. If this session has the ticket's lock, locked is
  *               1; else `alive_until` becomes now + good_ms, and locked is 0. Answers a roll call
@@ -160,10 +160,10 @@
  *               each name once, empty for NULL; `gone`: the tokens that existed; `granted`: index
  *               in wants (from 1):token. All joined by ','; NULL: none. A request that was not
  *               granted is repeated by grant.
- * session_lock, session_unlock  kind, number, session: takes (if free) or releases a session lock
- * of ours session_unlock_lost   releases the session lock of the number that this session drew
- * last, if that number
- *               has no row: left over by a grant or an enqueue that failed halfway
+ * session_lock  kind, number, session: takes a session lock of ours, if it is free
+ * session_unlock  kind, number, session: releases it
+ * session_unlock_lost  releases the session lock of the number that this session drew last, if that
+ *               number has no row: a grant or an enqueue that failed halfway left it over
  * renew         token, ttl_ms, name, owner -> number: status OK, LOST, STOPPED. Also LOST if the
  *               token's lease does not have this name (the first of several) or has another owner
  *               (NULL: any)
@@ -176,7 +176,7 @@
  *               ticket, owner, host, pid, command, note, since_ms, expires_ms, left_ms, limit,
  *               count, stop (1: broken); holders before waiters, these by ticket
  * probe         name -> mode in which a transaction has it locked, or NULL: by a try that is undone
- *               at once; only where list does not report all transactions. Waits for nobody,
+ *               at once; only where list does not report all transactions. Does not wait, and
  *               creates no row. Two such tries may conflict, so one conflict does not prove a
  *               holder.
  * session       -> number, start: the parameters of end_session
@@ -269,9 +269,8 @@ struct rowlock_statement {
 
 /* The pieces of the schema, each a .sql file for a DBA to read: sql/<dialect>/schema/. */
 struct rowlock_piece {
-    /* Of the file, in the order of schema print: "header", "adopt", "install", "lease", "queue",
-       "door", "counter", "job", "subject", "views", "native", "row", "insert", "grants", "footer";
-       also "uninstall", "drop_object". */
+    /* The file's name without ".sql": "header", "install", "lease", ... The order in which install
+       runs them: schema/text.c, rowlock__install_pieces. */
     const char *name;
     const char *text;
     /* The objects that it creates, one per line, as PARTS lists them: "table lease", "column
