@@ -50,7 +50,8 @@ static const struct failure failures[] = {
     {"postgresql", "08", 0, ROWLOCK_ECONN, NULL},
     {"postgresql", "22021", 0, ROWLOCK_EINVAL, "a name must be UTF-8"},
     {"postgresql", "22P05", 0, ROWLOCK_EINVAL, "the database's encoding lacks a character of it"},
-    {"postgresql", "0A000", 0, ROWLOCK_ESERVER, "a lock on a standby would exclude nobody"},
+    {"postgresql", "0A000", 0, ROWLOCK_ESERVER,
+     "a lock on a standby would exclude no other session"},
 
     {"mariadb", NULL, 1205, ROWLOCK_ETIMEDOUT, NULL},
     {"mariadb", NULL, 1969, ROWLOCK_ETIMEDOUT, NULL},
@@ -118,8 +119,8 @@ static const struct failure failures[] = {
     {"sqlite", NULL, 9, ROWLOCK_ECANCELED, NULL}, /* SQLITE_INTERRUPT */
     {"sqlite", NULL, 10, ROWLOCK_EDB,             /* SQLITE_IOERR */
      "is the disk full, or the size of files limited (df, ulimit -f)? or was the file deleted or "
-     "restored without its -wal and -shm? what was committed stays"},
-    {"sqlite", NULL, 13, ROWLOCK_EDB, "the disk is full; what was committed stays"},
+     "restored without its -wal and -shm? all commits are kept"},
+    {"sqlite", NULL, 13, ROWLOCK_EDB, "the disk is full; all commits are kept"},
     {"sqlite", NULL, 14, ROWLOCK_ECONN, "the file cannot be opened or created"},
     {"sqlite", NULL, 26, ROWLOCK_EINVAL, "the file is not a SQLite database"},
     {"sqlite", NULL, 3, ROWLOCK_EDENIED, NULL}, /* SQLITE_PERM */

@@ -61,7 +61,7 @@ struct rowlock_trip {
 int rowlock__pg_add(struct rowlock_link *link, const struct rowlock_statement *statement,
                     struct rowlock_call *call, struct rowlock_error *error);
 
-/* Sends link->steps to the server in one round trip, reads the answers, and fills `trip`. */
+/* Sends link->steps to the server in one round trip; the last parameter receives the answers. */
 void rowlock__pg_travel(struct rowlock_link *link, const struct rowlock_budget *budget,
                         struct rowlock_trip *trip);
 

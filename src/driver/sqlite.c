@@ -183,7 +183,7 @@ static int refuse_replaced(struct rowlock_link *link, struct rowlock_outcome *ou
 {
     int code = rowlock__fail(error, ROWLOCK_ESERVER,
                              "'%.200s' (or its -wal or -shm file) was deleted or replaced while it "
-                             "was open; what was locked in it excludes nobody: open it again",
+                             "was open, so a lock in it excludes no other process: open it again",
                              S.sqlite3_db_filename(link->db, "main"));
 
     outcome->left = left_of(link, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the database's path still leads to the open file. Locks in another file exclude nobody.
-   */
+/* Checks that the database's path still leads to the open file. If it leads to another file, a lock
+   in the open one excludes no other process. */
 #ifndef ROWLOCK_SQLITE_FILE_H
 #define ROWLOCK_SQLITE_FILE_H
 

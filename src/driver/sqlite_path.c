@@ -11,7 +11,8 @@
 #include "rowlock.h"
 #include "util/error.h"
 
-/* A path that is wrong until somebody corrects it is not an outage, which would be waited for. */
+/* ESERVER or EDENIED: a wrong path stays wrong until it is corrected. ECONN would be an outage, and
+   callers would wait for its end. */
 static int refuse_path(const char *path, const char *verb, int number, struct rowlock_error *error)
 {
     static const struct {

@@ -6,8 +6,7 @@
 struct rowlock_error;
 
 /* Creates the file with mode 0600, whatever the umask is, unless it exists. ECONN: a temporary
-   failure;
-   ESERVER, EDENIED: somebody must repair it. */
+   failure; ESERVER, EDENIED: the path must be corrected. */
 int rowlock__sqlite_create(const char *path, struct rowlock_error *error);
 
 #endif
