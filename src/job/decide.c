@@ -67,7 +67,7 @@ static int64_t newest(const state *s, const rules *r, int64_t due)
     return instant == ROWLOCK_NEVER ? due : later(instant, due);
 }
 
-/* Its run left no lease, and nobody has recorded the reason. */
+/* Its run left no lease, and no node has recorded the reason. */
 static bool is_lost(const state *s)
 {
     return s->running && !s->broken && !s->not_started;

@@ -56,9 +56,8 @@ static int ask(struct acquisition *a, const struct rowlock_step *step, struct ro
     int64_t now = rowlock__now_ms();
     int code = ROWLOCK_OK;
 
-    /* The technique decides whether a try may wait. And we must be able to end the session if it is
-       lost: its request may be unread in its socket, and be granted when nobody wants it any more.
-       */
+    /* The technique decides whether a try may wait. And we must be able to end a session that we
+       lose: the server may not have read its request yet, and would grant it to no caller. */
     if (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_ENQUEUE)
         code = rowlock__check_installed(a->request.connection, error);
     if (!code)
@@ -155,8 +154,8 @@ static int ask_past_cancels(struct rowlock_connection *connection, enum rowlock_
     return code;
 }
 
-/* A procedure commits by itself, and may be cancelled between its COMMIT and its answer: releases a
-   lease that nobody was told of. */
+/* A procedure commits by itself, and may be cancelled between its COMMIT and its answer. Releases
+   the lease that it granted, because no caller has its token. */
 static void release_unreported(struct acquisition *a)
 {
     struct rowlock_connection *connection = a->request.connection;
@@ -245,7 +244,7 @@ static int say(struct acquisition *a, struct rowlock_error *error)
 
 /* ---- after the grant ------------------------------------------------------------------------- */
 
-/* If the grant was sent so long ago that its end is near, it is renewed before use. */
+/* Renews the lease before use if a tenth of its ttl has passed since the request was sent. */
 static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
                       struct rowlock_error *error)
 {

@@ -19,7 +19,7 @@ struct rowlock_question {
 };
 
 /* Whether this connection can send batches: the server has the function, and with the technique a
-   try waits for nobody. */
+   try never waits. */
 bool rowlock__batch_offered(const struct rowlock_connection *connection);
 
 /*

@@ -38,7 +38,7 @@ struct lane {
     /* waiting for the threads of the previous batch */
     size_t expected; /* threads in the last batch, or queued behind it */
     int64_t took_ns; /* the duration of that batch */
-    unsigned alone;  /* the number of batches to send without waiting: nobody came last time */
+    unsigned alone;  /* the number of batches to send without waiting: no thread came last time */
     struct waiter *gathers; /* the thread that waits for the others */
     atomic_int load;        /* requests queued or under way */
 };
@@ -108,8 +108,8 @@ static void send_all(struct lane *lane, struct waiter **taken, size_t n)
 }
 
 /* A batch costs little more than one request. Threads in a loop return right after their answer, so
-   the sender waits for them: a quarter of the last batch's duration, and not again soon if nobody
-   came. */
+   the sender waits for them: a quarter of the last batch's duration, and not again soon if no
+   thread came. */
 static void gather(struct lane *lane, struct waiter *waiter)
 {
     size_t before = lane->queued;

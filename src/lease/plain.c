@@ -3,7 +3,7 @@
  * Executes the steps of the acquire machine on SQLite, which has no functions. The name lock of
  * every name is the file's write lock, so a step that writes is one transaction begun by BEGIN
  * IMMEDIATE, and its reads stay valid. A refusal rolls back, so it writes nothing. There are no
- * session locks: a waiter gives signs of life by updating `seen`.
+ * session locks: a waiter gives signs of life by updating `alive_until`.
  */
 #include <stdio.h>
 #include <string.h>

@@ -192,7 +192,7 @@ static int held(const struct rowlock_answer *answer, rowlock_duration wait_ms,
                                        : "");
 }
 
-/* Nobody holds the name, but earlier waiters are queued. */
+/* No session holds the name, but earlier waiters are queued. */
 static int queued(const struct rowlock_answer *answer, rowlock_duration wait_ms,
                   struct rowlock_connection *informant, struct rowlock_error *error)
 {
@@ -245,7 +245,7 @@ int rowlock__refuse(const struct rowlock_answer *answer, rowlock_duration wait_m
     case ROWLOCK_STATUS_LEFTOVER:
         return rowlock__fail(error, ROWLOCK_ELEFTOVER,
                              "'%.100s' is held by a committed row that another program left behind "
-                             "(%s); if nobody works on it, run: rowlock vacuum",
+                             "(%s); if that program is not at work, run: rowlock vacuum",
                              answer->name, answer->detail);
     case ROWLOCK_STATUS_CANCELED:
         return rowlock__fail(error, interrupted ? ROWLOCK_ECANCELED : ROWLOCK_ETIMEDOUT,

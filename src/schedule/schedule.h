@@ -43,8 +43,8 @@ struct rowlock_schedule {
  * Parses "every DURATION" or a crontab line. `zone` is kept by reference and must outlive the
  * schedule; NULL is UTC. `out->text` becomes the normal form for storing and comparing: "every
  * 1h30m", "cron 0 4 * * mon Europe/Berlin"; equal texts mean equal schedules. Nothing to free.
- * EINVAL: the error names the mistake and what is allowed; `*column` (from 1; may be NULL) is its
- * position.
+ * EINVAL: the error names the mistake and the allowed values; `*column` (from 1; may be NULL) is
+ * the position of the mistake.
  */
 int rowlock__schedule_read(const char *text, const struct rowlock_zone *zone,
                            struct rowlock_schedule *out, size_t *column,

@@ -15,8 +15,8 @@ struct rowlock_parts {
     bool hopeless;
 };
 
-/* `object`: the table of technique insert, as in statements. After an error nothing is to be freed.
-   */
+/* `object`: the table of technique insert, as in statements. After an error there is nothing to
+   free. */
 int rowlock__read_parts(struct rowlock_connection *connection, enum rowlock_technique technique,
                         const char *object, struct rowlock_parts *out, struct rowlock_error *error);
 

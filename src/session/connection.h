@@ -97,8 +97,8 @@ int rowlock__given_up(const struct rowlock_connection *connection, int code,
 int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
                    struct rowlock_error *error);
 
-/* The same for IDLE; but for a member of a group without a session it returns ECONN, as for a lost
-   one: for callers that open another one within their own time limit. */
+/* The same for IDLE. A member of a group that has no session gets ECONN, as if it had lost one: for
+   callers that open a session within their own time limit. */
 int rowlock__ready_or_lost(struct rowlock_connection *connection, struct rowlock_error *error);
 
 /* One statement without a transaction of ours, within the usual time limit. */

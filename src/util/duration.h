@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * Parses a duration: "90", "90s", "500ms", "5m", "2h", "1d", "1w", "1h30m", "0.5s". Numbers with a
- * unit each, the larger unit first; fractions are allowed. A number without a unit stands alone and
- * counts `bare_ms` each. Rounds up to whole milliseconds, because 0 has another meaning to most
- * callers. Returns 0, or -1 if `text` is not a duration or exceeds 63 bits.
+ * Parses a duration: "90", "90s", "500ms", "5m", "2h", "1d", "1w", "1h30m", "0.5s". Each number
+ * has a unit, the larger unit first; fractions are allowed. Only a single number may lack a unit;
+ * it counts units of `bare_ms`. Rounds up to whole milliseconds, because 0 has another meaning to
+ * most callers. Returns 0, or -1 if `text` is not a duration or exceeds 63 bits.
  */
 int rowlock__duration(const char *text, int64_t bare_ms, int64_t *ms);
 
