@@ -102,7 +102,7 @@ has_expired() { is_free "$1"; }
     ends_with 125 "$holder"
     until_true tree_is_gone
     is_free a
-    grep -q 'guards the command was killed' err
+    grep -q 'guard process was killed' err
 }
 
 @test "p5: the guard is stopped and the lease lost: rowlock ends the command itself" {

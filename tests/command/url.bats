@@ -419,5 +419,5 @@ does_not_wait() { # TEXT COMMAND...
     does_not_wait "nosuch" "$ROWLOCK" --db "${postgresql/tester/nosuch}/x"
     does_not_wait "test_nosuch" "$ROWLOCK" --db "$mariadb/test_nosuch"
     does_not_wait "ccess denied" "$ROWLOCK" --db "${ROWLOCK_TEST_MARIADB/secret/wrong}"
-    does_not_wait "no TLS" "$ROWLOCK" --db "$ROWLOCK_TEST_MARIADB?ssl=true"
+    does_not_wait "does not offer TLS" "$ROWLOCK" --db "$ROWLOCK_TEST_MARIADB?ssl=true"
 }

@@ -63,7 +63,7 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
                 "prepare($name)" \
             "fence($name, 1)" "acquire($name, 60000, 'exclusive', NULL, @x)" "next($name, @x)"; do
             run say "CALL rowlock_$call"
-            [[ $output == "ERROR 1644 (RL003)"*"a name has 1 to 255 bytes of UTF-8" ]]
+            [[ $output == "ERROR 1644 (RL003)"*"a name must have 1 to 255 bytes of UTF-8" ]]
         done
     done
     whole=$(printf 'ä%.0s' {1..127})x
@@ -145,7 +145,7 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
              CALL rowlock_exclusive('leased'); SELECT @@in_transaction; ROLLBACK"
     [[ ${lines[0]} == \
         "ERROR 1205 (HY000)"*"'leased' is held by a lease"*"ask Ann"*\
-"stay so until your transaction ends" ]]
+"stay locked until your transaction ends" ]]
     [ "${lines[1]}" = 1 ]
     rowlock release leased --token "$token"
 }
