@@ -86,8 +86,7 @@ static int look(struct claiming *c, struct rowlock_error *error)
     return code;
 }
 
-/* ---- executing the decision -------------------------------------------------------------------
-   */
+/* ---- executing the decision ------------------------------------------------------------------ */
 
 static const char *former_outcome(const struct rowlock_job_decision *decision)
 {

@@ -18,8 +18,7 @@ bool rowlock__batch_offered(const struct rowlock_connection *connection)
            connection->installed.technique == ROWLOCK_NATIVE;
 }
 
-/* ---- building the batch ------------------------------------------------------------------------
-   */
+/* ---- building the batch ---------------------------------------------------------------------- */
 
 struct parcel {
     char *ended, *wants; /* dialect.h, batch */
@@ -100,8 +99,7 @@ static void unpack(struct parcel *parcel)
     free(parcel->wants);
 }
 
-/* ---- reading the answer ------------------------------------------------------------------------
-   */
+/* ---- reading the answer ---------------------------------------------------------------------- */
 
 struct answer {
     struct rowlock_question *const *questions;
@@ -158,8 +156,7 @@ static void batch_row(void *data, const struct rowlock_value *columns, unsigned 
     free(granted);
 }
 
-/* ---- the round trip
-   ------------------------------------------------------------------------------ */
+/* ---- the round trip -------------------------------------------------------------------------- */
 
 static int make_ready(struct rowlock_connection *connection)
 {

@@ -86,8 +86,7 @@ static void number_row(void *data, const struct rowlock_value *columns, unsigned
     answer->reply->number = rowlock__value_number(&columns[0]);
 }
 
-/* ---- the calls
-   ----------------------------------------------------------------------------------- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 /* a grant that may wait, even briefly, stays open for the client's COMMIT */
 #define HOOK_MS 250
@@ -230,8 +229,7 @@ static int trip_of(const struct rowlock_request *request, const struct rowlock_s
     }
 }
 
-/* ---- the round trip
-   -------------------------------------------------------------------------------- */
+/* ---- the round trip -------------------------------------------------------------------------- */
 
 #define WITHDRAWAL_MS 2000 /* the ticket of a session that ends is dead anyway */
 #define PREPARE_MS 2000    /* outlasts a vacuum that repeatedly removes the names */

@@ -130,8 +130,7 @@ static void *run(void *data)
     return NULL;
 }
 
-/* ---- start and end ------------------------------------------------------------------------------
-   */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 static int connect(struct rowlock_keeper *keeper, struct rowlock_error *error)
 {

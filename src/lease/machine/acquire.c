@@ -136,8 +136,7 @@ static step after_connect(machine *m, int64_t now, int code, uint32_t dice)
     }
 }
 
-/* ---- transitions
-   --------------------------------------------------------------------------------- */
+/* ---- transitions ----------------------------------------------------------------------------- */
 
 /* Nothing was done: the file is busy, or we were the victim of a deadlock. */
 static step not_done(machine *m, int64_t now, uint32_t dice)

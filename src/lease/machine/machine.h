@@ -98,8 +98,7 @@ struct rowlock_step rowlock__acquire_start(struct rowlock_acquire_machine *machi
 struct rowlock_step rowlock__acquire_next(struct rowlock_acquire_machine *machine, int64_t now_ms,
                                           const struct rowlock_reply *reply, uint32_t dice);
 
-/* ---- renewal
-   --------------------------------------------------------------------------------------- */
+/* ---- renewal --------------------------------------------------------------------------------- */
 
 enum rowlock_keep_act {
     ROWLOCK_KEEP_SLEEP,     /* until until_ms */

@@ -145,8 +145,7 @@ static step queue_again(machine *m, int64_t now)
     return (step){.act = ROWLOCK_ACT_SESSION_UNLOCK, .number = m->ticket, .ticket = m->ticket};
 }
 
-/* ---- the replies --------------------------------------------------------------------------------
-   */
+/* ---- the replies ----------------------------------------------------------------------------- */
 
 step rowlock__queue_entered(machine *m, int64_t now, const reply *r)
 {
