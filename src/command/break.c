@@ -59,7 +59,7 @@ static void say_nothing_held(struct rowlock_connection *connection, const struct
             "('rowlock ls %s%s' shows it)",
             breaking->name, before_name(breaking->name), breaking->name);
     else
-        message("nobody holds a lease of '%s': nothing to break", breaking->name);
+        message("no lease of '%s' is held: nothing to break", breaking->name);
 }
 
 static int look_before(const struct rowlock_holder *holder, void *data)
@@ -177,7 +177,7 @@ static int report_broken(const struct command *command, struct rowlock_connectio
 }
 
 /* Returns an exit status, or -N: signal N came. Then the request is withdrawn at the server,
-   because nobody would learn of its result. */
+   because no process would read its result. */
 static int break_interruptibly(const struct command *command, struct breaking *breaking,
                                const struct signals *signals,
                                struct rowlock_connection **connection)

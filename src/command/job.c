@@ -160,8 +160,8 @@ static int find_database(const struct command *command, const struct job_run *jo
     return status ? status : refuse_default(command, out);
 }
 
-/* An exit status, or -N: signal N came. What is adopted is ours for a while, and worth waiting for.
-   */
+/* An exit status, or -N: signal N came. An adopted lease lasts for a while,
+   so it waits for the end of an outage. */
 static int connect_to(const struct command *command, const struct job_run *job,
                       const struct run *run, const struct signals *signals,
                       struct rowlock_connection **out)

@@ -29,9 +29,10 @@ static int visit(const struct rowlock_holder *holder, void *data)
 static void print_empty(const char *name)
 {
     if (name)
-        message("nobody holds a lease of '%s', and no transaction is seen holding it", name);
+        message("no lease of '%s' is held, and the database reports no transaction that holds it",
+                name);
     else
-        message("nobody holds a lease, and nobody waits for one");
+        message("no lease is held or waited for");
 }
 
 static int list(const char *name, struct rowlock_connection *connection, struct holders *holders)

@@ -12,15 +12,14 @@ static int remove_lost(struct rowlock_connection *connection, const struct lease
 
     if (rowlock_break(connection, argument->name, argument->token, 1, &removed, NULL) == 0 &&
         removed > 0) {
-        message(
-            "the lease of '%s' had expired or was broken; it is removed, and what was done under "
-            "it may have overlapped with another's work",
-            argument->name);
+        message("the lease of '%s' had expired or was broken; it is removed, and the work under it "
+                "may have overlapped with another holder's",
+                argument->name);
         return STATUS_LOST;
     }
     message("there is no lease %" PRId64
             " of '%s' any more: it was released already, or has ended; if "
-            "it was not released, what was done under it may have overlapped with another's work",
+            "it was not released, the work under it may have overlapped with another holder's",
             argument->token, argument->name);
     return STATUS_LOST;
 }

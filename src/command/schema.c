@@ -69,9 +69,9 @@ static void say(const struct command *command, const char *state, const char *te
         puts(text);
 }
 
-/* ---- what is done ---------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
-/* What is there before the verb: nothing, a whole schema, or one in which `*missing` is missing. */
+/* The schema before the verb: ABSENT; WHOLE; DAMAGED: it lacks `*missing`. */
 enum before { ABSENT, WHOLE, DAMAGED };
 
 static enum before look_before(struct rowlock_connection *connection, char **missing)
@@ -97,7 +97,7 @@ struct state {
     enum before before;
     char *missing;
     enum rowlock_technique technique;
-    char *extension; /* its version; NULL: it is none */
+    char *extension; /* its version; NULL: not an extension */
 };
 
 static void print_installed_json(const struct state *state)
@@ -118,7 +118,7 @@ static void print_installed_json(const struct state *state)
     puts("}");
 }
 
-/* A schema in the wrong database looks like one in the right one: so it is said where it is. */
+/* A schema in the wrong database looks like one in the right database, so prints the database. */
 static void say_installed(const struct command *command, const struct state *state)
 {
     const char *name = techniques[state->technique], *where = database_place();

@@ -294,9 +294,9 @@ int refuse_default(const struct command *command, const struct url *url)
     if (!url->by_default)
         return STATUS_OK;
     message(
-        "%s: no database was named: every machine would use a file of its own, and know nothing "
-        "of the others; name the farm's (--db, ROWLOCK_URL), or 'local' if this machine is all "
-        "there is",
+        "%s: no database was named: every machine would use its own file, and their locks "
+        "would not exclude each other; name the farm's database (--db, ROWLOCK_URL), or 'local' "
+        "if there is only this machine",
         command->verb->name);
     return STATUS_USAGE;
 }
@@ -365,7 +365,7 @@ const char *url_dialect(const struct url *url)
 
 /* ---- to another program of ours -------------------------------------------------------------- */
 
-/* Nobody reads yet: what does not fit into the pipe must not make us wait. */
+/* The reader does not exist yet, so a write to a full pipe must fail instead of blocking. */
 int url_send(const char *text)
 {
     size_t length = strlen(text);

@@ -160,7 +160,7 @@ end_fence() {
     run rowlock break nothing
     echo "$output"
     [ "$status" = 1 ]
-    [[ $output == *"nobody holds a lease of 'nothing'"* ]]
+    [[ $output == *"no lease of 'nothing' is held"* ]]
     token=$(rowlock acquire --ttl 1m something)
     run rowlock break something --token $((token + 1))
     [ "$status" = 1 ]

@@ -35,7 +35,7 @@ keys='name,state,mode,token,owner,host,pid,command,note,since,expires,limit,stop
     run rowlock --json ls
     [ "$output" = "[]" ]
     run in_terminal "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' ls"
-    [[ $output == *"nobody holds a lease"* ]]
+    [[ $output == *"no lease is held"* ]]
 }
 
 @test "with a name: 0 held, 1 free" {

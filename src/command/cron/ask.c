@@ -27,8 +27,7 @@ static int is_told_to_stop(const struct cron *cron)
     return poll(&fd, 1, 0) > 0;
 }
 
-/* ---- outages of the database ------------------------------------------------------------------
-   */
+/* ---- outages of the database ----------------------------------------------------------------- */
 
 /* Random intervals, so that not all nodes return at once. */
 static void away(struct cron *cron, const struct rowlock_error *error)
@@ -53,8 +52,8 @@ static void there(struct cron *cron)
     cron->away = 0;
 }
 
-/* Before the first answer a permanent error ends the daemon, because somebody is watching its
-   start. Later nobody is, and a server that is being reinstalled refuses for a while only. */
+/* Before the first answer a permanent error ends the daemon, because its administrator watches the
+   start. Later the daemon retries: a server that is being reinstalled refuses for a while only. */
 static void not_answered(struct cron *cron, const struct rowlock_error *error)
 {
     static const int mend_themselves[] = {ROWLOCK_ECONN, ROWLOCK_ETIMEDOUT, ROWLOCK_ECANCELED};
@@ -180,8 +179,7 @@ static void ask_for(struct cron *cron, struct cron_job *job)
     plan_next(job, &claim);
 }
 
-/* ---- all jobs -----------------------------------------------------------------------------------
-   */
+/* ---- all jobs -------------------------------------------------------------------------------- */
 
 struct look {
     struct cron *cron;

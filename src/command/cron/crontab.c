@@ -16,7 +16,7 @@ struct reading {
     struct crontab_mistake mistake; /* of the line */
     size_t line;
     char *start;      /* of the line */
-    char *at;         /* what is not read yet */
+    char *at;         /* the unread rest of the line */
     const char *zone; /* CRON_TZ; NULL: none yet */
 };
 
@@ -57,11 +57,11 @@ static void skip_blanks(struct reading *r)
 
 struct word {
     char *text;  /* NULL: the line has ended */
-    char *where; /* it began */
+    char *where; /* its position in the line */
     int quoted;
 };
 
-/* Takes the quotes off in place: the word ends before the line goes on. */
+/* Removes the quotes in place, so the word may become shorter than its text in the line. */
 static int next_word(struct reading *r, struct word *out)
 {
     char *to;
@@ -110,7 +110,7 @@ static int open_schedule(struct reading *r, const char *text, const char *zone, 
     return wrong(r, column > 0 ? text + column - 1 : of_zone, "%s", error.text);
 }
 
-/* The schedule ends where its last word does, so that it can be told from the name behind it. */
+/* Ends the schedule after its last word, which separates it from the name behind it. */
 static int take_schedule(struct reading *r, struct crontab_entry *entry, char **text)
 {
     size_t length;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file of `cron`: text in, jobs out, or its mistakes; pure but for the files of time zones. A
- * line is empty, a comment that begins with '#', CRON_TZ=ZONE (for the lines below it), or
+ * The file of `cron`: parses a text into jobs, or reports its mistakes. Reads no file except
+ * those of time zones. A line is empty, a comment that begins with '#', CRON_TZ=ZONE (for the lines
+ * below it), or
  *
  *     SCHEDULE NAME [--option value]... -- command line for /bin/sh
  *
- * Words before `--` may be quoted, 'so' or "so". The command is the rest of the line as it stands.
+ * Words before `--` may be quoted, 'so' or "so". The command is the rest of the line, unchanged.
  */
 #ifndef ROWLOCK_CRONTAB_H
 #define ROWLOCK_CRONTAB_H

@@ -26,13 +26,14 @@ static int check_file(int fd, const char *path)
         return -1;
     }
     if (is.st_uid != 0 && is.st_uid != geteuid()) {
-        message("'%s' is the file of another user, who could run commands so: it must be root's or "
-                "yours",
+        message("'%s' belongs to another user, so that user could run commands as you; its owner "
+                "must be root or you",
                 path);
         return -1;
     }
     if (is.st_mode & (S_IWGRP | S_IWOTH)) {
-        message("'%s' can be changed by others, who could run commands so; run: chmod go-w '%s'",
+        message("'%s' can be changed by other users, so they could run commands as you; run: chmod "
+                "go-w '%s'",
                 path, path);
         return -1;
     }

@@ -119,8 +119,7 @@ void guard_next(struct guard *guard, struct guard_report *out)
         .event = got < 0 && (errno == EAGAIN || errno == EINTR) ? GUARD_NOTHING : GUARD_GONE};
 }
 
-/* ---- replacing a dead guard ---------------------------------------------------------------------
-   */
+/* ---- replacing a dead guard ------------------------------------------------------------------ */
 
 /* Its children are ours now, and 1 says that none is left. */
 static int reap_all(void)

@@ -84,11 +84,11 @@ void guard_extend(struct guard *guard, int64_t end_ms);
 void guard_ask(
     struct guard *guard); /* requests UNTIL: is it awake, how long is the lock certain? */
 void guard_signal(struct guard *guard, int number, int to_group);
-void guard_end(struct guard *guard);  /* ends the command because the lock is over */
+void guard_end(struct guard *guard);  /* ends the command because the lock has ended */
 void guard_stop(struct guard *guard); /* ends the command for another reason */
 /* The next report; never blocks. */
 void guard_next(struct guard *guard, struct guard_report *out);
-/* For a guard that is gone or does not react: kills it and ends its descendants, as far as they can
+/* For a guard that has died or does not react: kills it, and ends those of its descendants that can
    be found. Returns the processes that it could not end. */
 struct tree guard_replace(struct guard *guard);
 /* After the last report. */

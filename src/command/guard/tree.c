@@ -25,7 +25,7 @@ struct processes {
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-/* The second field, the name, may hold anything: what counts comes after its last bracket. */
+/* The second field, the name, may contain any character. The other fields follow its last ')'. */
 static int parse(const char *text, struct process *out)
 {
     const char *rest = strrchr(text, ')');

@@ -215,7 +215,7 @@ static void put_number(FILE *out, const char *prefix, const char *name, int is, 
         fputs("null", out);
 }
 
-/* A run that is none, token 0, is all null. Its exit status is known if it came to an end. */
+/* Without a run (token 0) all members are null. The exit status is known if the run has ended. */
 static void put_members(FILE *out, const char *prefix, const struct rowlock_run *run)
 {
     int is = run->token != 0, ended = has_ended(run);

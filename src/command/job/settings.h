@@ -22,8 +22,7 @@ struct job_settings job_settings_default(void);
 /* The names, without the dashes; ends with NULL. Each has a value. */
 extern const char *const job_setting_names[];
 
-/* Sets `name` to `value`. 0; 1: no such setting; -1: `why` explains what is wrong with the value.
-   */
+/* Sets `name` to `value`. 0; 1: no such setting; -1: the value is wrong, `why` explains it. */
 int job_setting_take(struct job_settings *settings, const char *name, const char *value, char *why,
                      size_t size);
 

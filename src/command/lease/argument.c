@@ -116,8 +116,8 @@ int report_lease(struct rowlock_connection *connection, const struct lease_argum
                 error->text, before_name(name), name);
     else
         message(
-            "%s: it was released, or has expired or was broken; if it was not released, what was "
-            "done under it may overlap with another holder's, stop it; 'rowlock ls %s%s' shows who "
+            "%s: it was released, or has expired or was broken; if it was not released, the "
+            "work under it may overlap with another holder's, stop it; 'rowlock ls %s%s' shows who "
             "holds the name now",
             error->text, before_name(name), name);
     return STATUS_LOST;

@@ -158,7 +158,7 @@ static int detach(void)
     return 0;
 }
 
-/* Nonzero: nobody receives the result, so nobody has the token. */
+/* Nonzero: the caller has ended, so no process has the token. */
 static int give_word(const struct keeping *keeping, int status)
 {
     return send(keeping->caller_fd, &status, sizeof status, MSG_NOSIGNAL) != sizeof status;
@@ -309,7 +309,7 @@ static int begin_to_keep(struct keeping *keeping)
 }
 
 /* Prints the token, and detaches. A signal before that was for the caller's whole process group:
-   the process that should receive our result ends by it, and nobody else will. */
+   it ends the only process that would receive our result. */
 static int hand_over(struct keeping *keeping)
 {
     struct signalfd_siginfo info;

@@ -21,7 +21,7 @@ struct taking {
 int take_lease(struct taking *taking);
 
 /* Prints the token, or the JSON object, and flushes. If that fails, the lease is released, because
-   nobody knows its token. An exit status. */
+   no process knows its token. An exit status. */
 int print_token(struct taking *taking);
 
 /* Frees and closes. Ends the program if the status is a signal. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A string; NULL or "" is null. What is not UTF-8 becomes U+FFFD. */
+/* A string; NULL or "" is null. Bytes that are not UTF-8 become U+FFFD. */
 void json_text(FILE *out, const char *text);
 /* 0 is null. */
 void json_number(FILE *out, int64_t number);

@@ -50,7 +50,7 @@ static void say(int fd, const char *format, va_list arguments)
     length += escape_controls(text, line + length, sizeof line - length - 1);
     line[length++] = '\n';
     if (write(fd, line, length) < 0)
-        return; /* nobody is left to be told */
+        return; /* the last channel for errors has failed */
 }
 
 void message(const char *format, ...)

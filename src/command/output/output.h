@@ -36,7 +36,7 @@ int finish_output(void);
 
 /* Standard output is a terminal, and colours are allowed (NO_COLOR, TERM=dumb). */
 int terminal_is_coloured(void);
-/* Of the terminal; 0: unknown, or standard output is no terminal. */
+/* Of the terminal; 0: unknown, or standard output is not a terminal. */
 size_t terminal_columns(void);
 
 #endif

@@ -86,9 +86,9 @@ static int take(struct holding *holding, const struct rowlock_terms *terms,
     return take_for(holding, terms, error);
 }
 
-/* ---- giving back ----------------------------------------------------------------------------- */
+/* ---- releasing ------------------------------------------------------------------------------- */
 
-/* The last line that says something. */
+/* The last line that is not blank. */
 static void last_line(const char *output, char *out, size_t size)
 {
     const char *end = output + strlen(output), *from;

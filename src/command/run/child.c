@@ -72,7 +72,8 @@ static void hide(nfds_t from, nfds_t to)
         fcntl((int)from, F_SETFD, FD_CLOEXEC);
 }
 
-/* A client library may open a socket without FD_CLOEXEC: what came later than the caller's ends. */
+/* A client library may open a socket without FD_CLOEXEC: hides every descriptor that the caller did
+   not pass. */
 void hide_ours(const struct descriptors *callers)
 {
     for (nfds_t from = 3, to; from < callers->n; from = to + 1) {
@@ -83,7 +84,7 @@ void hide_ours(const struct descriptors *callers)
     }
 }
 
-/* Like a shell's message. Under cron PATH is short, and that is the usual reason. */
+/* Like a shell's message, with PATH: under cron it is short, which is the usual reason. */
 void say_not_executed(const char *program, int number)
 {
     const char *path = getenv("PATH");
@@ -91,7 +92,7 @@ void say_not_executed(const char *program, int number)
     if (number == ENOENT && !strchr(program, '/'))
         message("%s: command not found; PATH is %s", shown(program), path ? path : "not set");
     else if (number == ENOENT && access(program, F_OK) == 0)
-        message("%s: cannot execute: the interpreter that its first line names is not there",
+        message("%s: cannot execute: the interpreter that its first line names does not exist",
                 shown(program));
     else
         message("%s: %s", shown(program), strerror(number));

@@ -6,7 +6,7 @@
 #include "command/run/run.h"
 #include "command/url_lookup.h"
 
-/* While a command of ours holds the whole file's write lock, nobody else could do anything. */
+/* While a command of ours held the whole file's write lock, no other program could write to it. */
 static int refuse_sqlite(const struct run *run, const struct url *url)
 {
     const char *dialect = url_dialect(url);
@@ -14,7 +14,7 @@ static int refuse_sqlite(const struct run *run, const struct url *url)
     if (!run->transaction || !dialect || strcmp(dialect, "sqlite") != 0)
         return STATUS_OK;
     message("run --tx is not for SQLite: the file has one write lock, and holding it while a "
-            "command runs stops everybody else; leave out --tx, or use PostgreSQL or MariaDB "
+            "command runs stops every other writer; leave out --tx, or use PostgreSQL or MariaDB "
             "(--db, ROWLOCK_URL)");
     return STATUS_USAGE;
 }

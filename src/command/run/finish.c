@@ -22,7 +22,7 @@ static const char *name_of(const struct watch *watch)
     return watch->run->lock.wants[0].name;
 }
 
-/* ---- giving back ----------------------------------------------------------------------------- */
+/* ---- releasing ------------------------------------------------------------------------------- */
 
 static int time_left(int64_t until)
 {
@@ -36,8 +36,8 @@ static int64_t sooner(int64_t one, int64_t other)
     return one < other ? one : other;
 }
 
-/* Signals before the command's end were for the command: a ^C that ended it is no reason to leave
-   the lock behind. */
+/* Signals before the command's end were for the command: after a ^C that ended it, the lock must
+   still be released. */
 static void forget_signals(struct watch *watch)
 {
     struct signalfd_siginfo info;
@@ -46,9 +46,9 @@ static void forget_signals(struct watch *watch)
         ;
 }
 
-/* Until the database has answered, or `*until` has passed. A signal ends the wait for a hanging
-   database, but one that came twice, or to both us and the command, leaves no lease behind. 0, or
-   -N: signal N came. */
+/* Waits until the database has answered, or `*until` has passed. A signal shortens the wait for a
+   hanging database, but leaves time for the release: it may have come twice, or to both us and the
+   command. 0, or -N: signal N came. */
 static int await_answer(struct watch *watch, int64_t *until)
 {
     struct signalfd_siginfo info;
@@ -82,8 +82,7 @@ static int give_back(struct watch *watch, int64_t until)
     return number ? number : later;
 }
 
-/* ---- recording the result
-   ------------------------------------------------------------------------ */
+/* ---- recording the result -------------------------------------------------------------------- */
 
 /* All ways in which a run can end, except `broken`, which the database sets. The first match
    counts. */
@@ -178,8 +177,7 @@ static int give_back_surely(struct watch *watch, int64_t until)
     return number;
 }
 
-/* ---- messages
-   ---------------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void find_lost(struct watch *watch)
 {
@@ -189,7 +187,7 @@ static void find_lost(struct watch *watch)
 }
 
 /* If the answer to COMMIT was lost, the session was alive when it was sent, so the lock lasted. A
-   lease that cannot be released is not lost: nobody else acquires it before it expires. */
+   lease that cannot be released is not lost: no other caller acquires it before it expires. */
 static void judge_release(struct watch *watch)
 {
     int code = watch->keeper.code;

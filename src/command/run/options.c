@@ -119,7 +119,7 @@ static void settle_times(struct run *run)
     run->kill_after_ms = kill_after_of(run->kill_after_ms, run->lock.ttl_ms);
 }
 
-/* Reading from a pipe, `less` still wants the keyboard. */
+/* A program such as `less` reads the keyboard even if its input is a pipe. */
 static int is_in_foreground(void)
 {
     int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), is;

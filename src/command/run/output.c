@@ -18,10 +18,9 @@
 #include "command/run/run.h"
 #include "util/utf8.h"
 
-#define PIECE PIPE_BUF /* a pipe that poll() calls writable takes so much without blocking */
-#define REST_MOST \
-    (1 << 20)           /* read after the command's end: a pipe holds no more, descendants may */
-#define DRAIN_SECONDS 2 /* for a thread that is stuck in a write() all the same */
+#define PIECE PIPE_BUF      /* a pipe that poll() calls writable takes so much without blocking */
+#define REST_MOST (1 << 20) /* read after the command's end: a pipe holds no more */
+#define DRAIN_SECONDS 2     /* for a thread that is still stuck in a write() */
 
 /* ---- before ---------------------------------------------------------------------------------- */
 
@@ -88,7 +87,7 @@ static int await_fd(const struct stream *stream, int fd, short events)
     return !fds[0].revents;
 }
 
-/* What we cannot pass on is lost, and the command goes on: it is not its fault. */
+/* Output that we cannot pass on is lost. The command continues: the failure is not its own. */
 static ssize_t put(struct stream *stream, const char *bytes, size_t n)
 {
     ssize_t written;
@@ -282,7 +281,7 @@ static int n_started(const struct output *output)
     return n;
 }
 
-/* 0: a signal came before all was passed on, or the time is over; the threads are left alone. */
+/* 0: a signal came before all was passed on, or the time has passed; the threads keep running. */
 static int await_done(const struct output *output, const struct signals *signals, int wait_ms)
 {
     struct pollfd fds[] = {{.fd = output->done_fd, .events = POLLIN},

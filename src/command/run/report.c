@@ -56,8 +56,8 @@ static void put_line(FILE *out, const struct outcome *outcome, const struct lock
     fputs("}\n", out);
 }
 
-/* One write, so that nobody reads half of it. Another run may have written to the file since it was
-   opened: the last one replaces it as a whole. */
+/* One write, so that no reader gets half of it. Another run may have written to the file since it
+   was opened: the last one replaces it as a whole. */
 static int write_whole(int fd, const char *text, size_t size)
 {
     struct stat file;

@@ -66,8 +66,8 @@ int connect_to_run(const struct command *command, const struct run *run,
 
 /* How the command ended, for the record: run/finish.c. */
 struct ending {
-    enum rowlock_run_outcome outcome; /* DONE: to its own end, with 0, under the lock. Else FAILED,
-                                         TIMEDOUT, LOST or NOTSTARTED */
+    enum rowlock_run_outcome outcome; /* DONE: ended by itself, with 0, under the lock.
+                                         Otherwise FAILED, TIMEDOUT, LOST or NOTSTARTED */
     int exit;                         /* the status; 128 + N: by signal N; 0 only if DONE */
     const char *output;               /* its end, UTF-8; NULL: not kept */
 };
@@ -96,8 +96,8 @@ struct holding {
 int acquire(const struct run *run, const struct signals *signals, struct holding *holding,
             int *acquired);
 
-/* A signal may have come after the last wait and before there was a command that it could be for.
-   Then gives the lock back and returns -N, else the status. */
+/* A signal may have come after the last wait and before the command existed. Then releases the lock
+   and returns -N; otherwise returns the status. */
 int not_started_if_interrupted(const struct signals *signals, struct holding *holding, int status);
 
 /* ---- environment.c --------------------------------------------------------------- */
@@ -127,12 +127,12 @@ int is_kept_for_ancestor(int64_t token);
 /* ---- child.c --------------------------------------------------------------------- */
 
 struct descriptors;
-/* Those that the caller gave us, and no other, are the command's too. */
+/* The descriptors that the caller passed to us: the command gets these and no others. */
 struct descriptors *descriptors_of_caller(void);
-/* Before we open any: of those three that the caller closed none must become one of ours, and the
-   command's output with it. */
+/* Call it before any descriptor is opened: otherwise one of ours could get the number of a standard
+   descriptor that the caller closed, and receive the command's output. */
 int fill_standard_descriptors(void);
-/* All but those end with exec. */
+/* Sets FD_CLOEXEC on all except `callers`. */
 void hide_ours(const struct descriptors *callers);
 
 struct output;
@@ -153,12 +153,12 @@ void say_not_executed(const char *program, int number);
 
 #define OUTPUT_KEPT 2048
 
-/* From the command's output to ours, by threads: who does not read ours stops none of our own work.
-   */
+/* Threads pass the command's output to ours, so a reader of ours that stops reading does not stop
+   our own work. */
 struct output {
     struct stream {
         struct output *output;
-        int from, into; /* the pipe: -1, closed */
+        int from, into; /* the pipe; -1: closed */
         int to;
         pthread_t thread;
         int started, broken;
@@ -181,11 +181,11 @@ int output_open(struct output *output, int only_errors);
 int output_become(const struct output *output);
 /* After the fork. */
 int output_start(struct output *output);
-/* The command has ended: the end of what it printed, as UTF-8. What its descendants print now is
-   not read any more. */
+/* After the command's end: returns the end of its output, as UTF-8. Later output of its descendants
+   is not read. */
 const char *output_end(struct output *output);
-/* Waits until all is passed on, or one of our signals comes, or nothing went on for so long (-1: no
-   limit). */
+/* Waits until all is passed on, one of our signals comes, or nothing was passed on for wait_ms (-1:
+   no limit). */
 void output_close(struct output *output, const struct signals *signals, int wait_ms);
 
 /* ---- keeper.c -------------------------------------------------------------------- */
@@ -209,7 +209,8 @@ struct keeper {
 enum question { KEEPER_KEEP = 'k', KEEPER_END = 'e' };
 
 int keeper_start(struct keeper *keeper, struct holding *holding, const struct lock_options *lock);
-/* KEEP: renew the lease, or see whether the session lives. END: give back, release, or commit. */
+/* KEEP: renew the lease, or check that the session lives. END: call holding->give_back, release, or
+   commit. */
 void keeper_ask(struct keeper *keeper, enum question question);
 /* Takes the answer when keeper->fd is readable: the library's code. */
 int keeper_answer(struct keeper *keeper);
@@ -225,13 +226,13 @@ struct watch {
     struct output *output; /* NULL: not kept */
     struct guard guard;
     struct keeper keeper;
-    int64_t end_ms;                   /* what the guard was told last */
+    int64_t end_ms;                   /* the last end that was sent to the guard */
     int64_t next_keep_ms, pause_ms;   /* the pause grows after failures; 0: there was none */
     int64_t replace_ms, stop_look_ms; /* ROWLOCK_NEVER: not now */
     int socket_fd, socket_quiet;
     int lost, done;
-    int stale; /* the question under way was put before we were stopped: its answer means nothing */
-    int told;  /* to end the command, by a signal */
+    int stale; /* the open question was asked before we were stopped: ignore its answer */
+    int told;  /* a signal ordered us to end the command */
     struct guard_report end; /* how it ended */
 };
 
@@ -242,10 +243,9 @@ void supervise(struct watch *watch);
 
 /* ---- finish.c -------------------------------------------------------------------- */
 
-/* Gives the lock back. The exit status, or -N: signal N ended the command. */
+/* Releases the lock. The exit status, or -N: signal N ended the command. */
 int finish(struct watch *watch);
-/* Gives the lock back before there was a guard: the command was not started, and `status` is why.
-   */
+/* Releases the lock if no guard was started: the command did not start, for the reason `status`. */
 void finish_not_started(const struct holding *holding, int status, const char *why);
 
 /* ---- execute.c ------------------------------------------------------------------- */
@@ -257,8 +257,8 @@ struct outcome {
     int status;               /* -N: by signal N */
 };
 
-/* Runs the command under the lock, gives the lock back, and says what is to be said:
-   outcome->status, lost, stuck. Stuck: holding is in use, end with _exit(). */
+/* Runs the command under the lock, releases the lock, prints errors, and sets outcome->status, lost
+   and stuck. Stuck: `holding` is in use, so end with _exit(). */
 int execute(const struct run *run, struct signals *signals, const struct descriptors *callers,
             struct holding *holding, struct outcome *outcome);
 
@@ -266,7 +266,7 @@ int execute(const struct run *run, struct signals *signals, const struct descrip
 
 /* guard_plan.stand_in of a struct child: becomes `rowlock renew` with hidden options. */
 void become_stand_in(void *child, int fd);
-/* What that does: renews the lease, and gives the guard its orders, until the guard ends it. An
+/* The stand-in's work: renews the lease, and sends orders to the guard, until the guard ends it. An
    exit status. */
 struct stand_in_argument {
     const char *name;
@@ -277,7 +277,7 @@ int stand_in(const struct stand_in_argument *argument);
 
 /* ---- report.c -------------------------------------------------------------------- */
 
-/* The file of --report: -1, and it has been said why. */
+/* Opens the file of --report. -1: failed, with a message. */
 int report_open(const char *path);
 /* One line of JSON. */
 void report_write(int fd, const struct outcome *outcome, const struct lock_options *lock);

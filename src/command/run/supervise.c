@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * While the command runs: renew the lease, or see that the session lives; tell the guard until when
- * the lock is certain; pass signals on; see the command end. One poll() for all of it. A
- * transaction's session is asked once a second, and at once when its socket speaks unasked: that is
- * how a server says goodbye, but it may say other things too.
+ * The loop while the command runs. It renews the lease, or checks that the session lives; reports
+ * to the guard until when the lock is certain; passes signals on; and waits for the command's end,
+ * all in one poll(). A transaction's session is checked once a second, and also when its socket
+ * becomes readable while no question is open: the server may have ended the session.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,13 +18,13 @@
 #define PING_MS 1000
 #define PAUSE_LEAST_MS 100
 #define PAUSE_MOST_MS 2000
-#define STOP_LOOK_MS 100 /* whom the terminal stopped with us is awake again before that */
+#define STOP_LOOK_MS 100 /* a command that was stopped together with us continues sooner */
 #define DEAF_GUARD_MS 2000
 
-/* ---- until when ------------------------------------------------------------------------------ */
+/* ---- the lock's end -------------------------------------------------------------------------- */
 
-/* Our clock is read before what is left: if we are stopped between the two, the end is too early.
-   */
+/* Reads the clock before the remaining time: if we are stopped between the two, the result is too
+   early, never too late. */
 int64_t end_of(const struct run *run, const struct holding *holding)
 {
     int64_t now = rowlock__now_ms();
@@ -34,7 +34,7 @@ int64_t end_of(const struct run *run, const struct holding *holding)
     return now + rowlock_remaining(holding->lease) - margin_for_kill(run->lock.ttl_ms);
 }
 
-/* A guard that somebody stopped must not keep the command alive. */
+/* A guard that was stopped must not keep the command alive: sets the time to replace it. */
 static void expect_end(struct watch *watch)
 {
     watch->replace_ms = watch->end_ms;
@@ -44,7 +44,8 @@ static void expect_end(struct watch *watch)
 
 /* ---- the lock -------------------------------------------------------------------------------- */
 
-/* What a program should do about a lost lease comes behind the semicolon, and is done here. */
+/* The library's advice to a program that lost a lease follows the semicolon. It is omitted, because
+   it is followed here. */
 static int length_of_reason(const struct watch *watch, const char *why)
 {
     return watch->keeper.code == ROWLOCK_ELOST ? (int)strcspn(why, ";") : (int)strlen(why);
@@ -76,7 +77,7 @@ static void renewed(struct watch *watch)
     watch->next_keep_ms = rowlock__after(now, watch->run->lock.ttl_ms / 3);
 }
 
-/* The lease is ours as long as its time lasts: say so once, and try again. */
+/* The lease is ours until its time has passed: prints the failure once, and tries again. */
 static void not_renewed(struct watch *watch)
 {
     if (!watch->pause_ms)
@@ -88,7 +89,7 @@ static void not_renewed(struct watch *watch)
     watch->next_keep_ms = rowlock__after(rowlock__now_ms(), watch->pause_ms);
 }
 
-/* By our clock; or a stand-in may have renewed it, and then the guard knows when it ends. */
+/* True by our clock; or a stand-in may have renewed the lease, and then the guard knows its end. */
 static int may_be_ours(const struct watch *watch)
 {
     return watch->keeper.overslept || rowlock_remaining(watch->holding->lease) > 0;
@@ -121,8 +122,8 @@ static void ask(struct watch *watch)
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-/* What the terminal sent reached the command too, where it is in our group, unless it came before
-   there was one; but that it hung up is told to the session's leader alone. */
+/* A signal of the terminal reached the command too if it is in our group, and existed by then. But
+   SIGHUP for a terminal that hung up goes to the session's leader alone. */
 static int reached_command(const struct watch *watch, const struct signalfd_siginfo *info)
 {
     return watch->guard.has_command && watch->run->terminal && info->ssi_code == SI_KERNEL &&
@@ -135,8 +136,7 @@ static void end_as_told(struct watch *watch)
     guard_stop(&watch->guard);
 }
 
-/* A signal that a program gives a meaning of its own is for the command alone, not for what it
-   started. */
+/* The command defines the meaning of SIGUSR1 and SIGUSR2, so its descendants do not get them. */
 static void pass_on(struct watch *watch)
 {
     struct signalfd_siginfo info;
@@ -151,14 +151,14 @@ static void pass_on(struct watch *watch)
     }
 }
 
-/* The command stopped itself, and the shell that started us waits for us alone. That the command is
-   awake again may be on its way to us yet. */
+/* The command stopped itself, and the shell that started us waits for us alone, so we stop too. But
+   the command may run again already, and the report of that be under way. */
 static void stop_too(struct watch *watch)
 {
     watch->stop_look_ms = ROWLOCK_NEVER;
     if (watch->lost || !tree_is_stopped(watch->guard.command))
         return;
-    if (watch->keeper.asking) { /* stopped within a transaction we would keep the stand-in out */
+    if (watch->keeper.asking) { /* a transaction left open would block the stand-in */
         watch->stop_look_ms = rowlock__after(rowlock__now_ms(), STOP_LOOK_MS);
         return;
     }
@@ -166,8 +166,8 @@ static void stop_too(struct watch *watch)
     guard_signal(&watch->guard, SIGCONT, 0);
 }
 
-/* We may have been stopped for long, by job control or by anybody. The stand-in may have renewed
-   the lease: the guard knows until when, and gets the time to tell. 1: we were. */
+/* We may have been stopped for a long time, by job control or by another process. The stand-in may
+   have renewed the lease: the guard knows its end, and gets time to report it. 1: we were. */
 static int wake(struct watch *watch)
 {
     struct signalfd_siginfo info;
@@ -188,7 +188,7 @@ static int wake(struct watch *watch)
 
 /* ---- the guard ------------------------------------------------------------------------------- */
 
-/* Why the guard saw the lease's end come nearer. */
+/* The reason why the lease was not extended in time. */
 static const char *why_over(const struct watch *watch)
 {
     if (watch->keeper.asking)
@@ -209,7 +209,7 @@ static void take_report(struct watch *watch, const struct guard_report *report)
     case GUARD_STARTED:
         break;
     case GUARD_NOT_EXECUTED:
-        if (!watch->output) /* else its process has written why to the output that is kept */
+        if (!watch->output) /* otherwise its process has written the reason to the kept output */
             say_not_executed(watch->run->argv[0], report->number);
         break;
     case GUARD_STOPPED:
@@ -237,7 +237,8 @@ static void take_report(struct watch *watch, const struct guard_report *report)
     }
 }
 
-/* All there are: who was stopped for long must not judge by the clock what the next one says. */
+/* Takes all waiting reports: after a long stop the clock alone is misleading, because a report that
+   waits may have a later end of the lease. */
 static void take_reports(struct watch *watch)
 {
     struct guard_report report;
@@ -287,8 +288,8 @@ static void on_time(struct watch *watch)
         ask(watch);
 }
 
-/* Signals before reports: see reached_command(). Reports before the answer: of a command that has
-   ended the release tells whether its lock was lost. */
+/* Signals come before reports: see reached_command(). Reports come before the answer: once the
+   command has ended, the release shows whether its lock was lost. */
 static void turn(struct watch *watch)
 {
     int listen = !watch->lost && !watch->keeper.asking && !watch->socket_quiet;
@@ -312,7 +313,7 @@ static void turn(struct watch *watch)
         take_answer(watch);
     if (fds[4].revents && !watch->keeper.asking) {
         ask(watch);
-        watch->socket_quiet = 1; /* once: if it was nothing, the next ping is in a second */
+        watch->socket_quiet = 1; /* once: if the session lives, the next ping is in a second */
     }
     on_time(watch);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the time of a lease is divided: renewal, the end of the command, what is left for KILL. */
+/* Divides the time of a lease between renewals, the end of the command by TERM, and KILL. */
 #include "command/run/run.h"
 
 #define KILL_AFTER_MS 5000
