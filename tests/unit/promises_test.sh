@@ -46,7 +46,7 @@ tests_of() { # NUMBER
             sed 's,^tests/,,; s,\.[a-z]*$,,'
     } | sort -u
 }
-# What the table promises: "P1 postgresql" for each engine whose column says yes.
+# The promises of the table: "P1 postgresql" for each engine whose column says yes.
 promised() {
     sed -n '/^| P1 /,/^$/p' docs/promises.md | awk -F'|' '
         { gsub(/ /, "") }
