@@ -34,7 +34,7 @@ struct demo {
 };
 
 #define TTL_MS 1000
-#define TTL_MOST_MS 60000 /* somebody is watching */
+#define TTL_MOST_MS 60000 /* a person is watching */
 
 static int64_t read_ttl(const struct command *command)
 {
@@ -126,7 +126,7 @@ static int start_workers(struct demo *demo)
     return started;
 }
 
-/* Each says so, or is gone: the pipe ends when nobody is left to speak. */
+/* Each worker writes a byte, or has ended: the pipe ends when no writer is left. */
 static void await_ready(const struct demo *demo)
 {
     char byte;

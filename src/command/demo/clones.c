@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The demonstration of five clones: its four acts, on a SQLite database in a folder of its own or
- * on the one that --db names, and what is left when it ends, whichever way: nothing.
+ * on the one that --db names. It leaves nothing behind, whichever way it ends.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One act: starts five clones, lets them go together, strikes the first that sends, and lets the
- * others be. What it waits for are events, told by the processes, and what the database says.
+ * others be. It waits for events in the log of the processes, and for states of the database.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include "command/run/run.h"
 #include "util/clock.h"
 
-#define SEND_MS 1200  /* so long the mail server takes */
-#define STRIKE_MS 500 /* and so far has it come when the blow falls */
+#define SEND_MS 1200  /* the mail server's time for one mail */
+#define STRIKE_MS 500 /* from the start of the mail to the blow */
 #define RETRY_MS 10   /* when the blow would fall in the middle of a statement */
 #define FRAME_MS 40   /* between two pictures */
 #define LONGEST_MS 60000
@@ -84,7 +84,7 @@ static int count_told(const struct clones_act *act, enum clones_event event)
     return n;
 }
 
-/* Has somebody said that he claimed it after the victim? */
+/* Has another clone claimed it after the victim? */
 static int has_successor(const struct clones_act *act)
 {
     const struct clones_item *events[CLONES_ITEMS];
@@ -142,7 +142,7 @@ static void open_gate(struct clones_act *act, int clone)
 
     act->gate_ms[clone] = ROWLOCK_NEVER;
     if (write(act->farm.gate[clone][1], &byte, 1) < 0)
-        return; /* nobody sends there any more */
+        return; /* no process reads there any more */
 }
 
 /* When the database shows another in its place. The sender wakes before its guard: the worst case.

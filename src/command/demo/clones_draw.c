@@ -7,7 +7,7 @@
 #include "command/command.h"
 #include "command/demo/clones.h"
 
-#define SPAN_MS 1800 /* the picture is at least so long, and a ttl */
+#define SPAN_MS 1800 /* the picture's least length, and a ttl */
 #define WIDTH 44
 #define WIDTH_LEAST 12
 #define BESIDE 34 /* columns left and right of the bar */
@@ -25,7 +25,7 @@ enum cell {
 
 static const struct {
     char plain;
-    char coloured; /* what stands on the colour */
+    char coloured; /* the character on the colour */
     const char *colour, *meaning;
 } cells[] = {
     [NOTHING] = {' ', ' ', "", NULL},
@@ -38,7 +38,7 @@ static const struct {
     [REFUSED] = {'!', '!', "\033[1;30;43m", "late write refused"},
 };
 
-/* What an event makes of a clone: what it does from then on, a mark at the instant, a word. */
+/* How an event is drawn: the clone's bar from then on, a mark at the instant, a word. */
 static const struct {
     enum cell after, mark;
     const char *word; /* NULL: the one before stays */
@@ -88,7 +88,7 @@ static int is_surplus(const struct clones_item *const *events, size_t at)
     return 0;
 }
 
-/* Marks last: what a bar does later must not paint them over. */
+/* Marks last: a later part of a bar must not paint them over. */
 static void make_bar(struct bar *bar, const struct scale *scale,
                      const struct clones_item *const *events, size_t n, int clone, int64_t now_ms)
 {

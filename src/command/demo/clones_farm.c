@@ -21,7 +21,7 @@ static void close_conductors_ends(const struct clones_farm *farm)
         close(farm->gate[i][1]);
 }
 
-/* A group of its own: what is typed at the terminal is for the conductor, who ends all. */
+/* A group of its own: signals from the terminal go to the conductor, which ends all. */
 static _Noreturn void be_clone(const struct clones_farm *farm, int clone)
 {
     setpgid(0, 0);
@@ -101,7 +101,7 @@ static int is_childless(void)
     return pid < 0 && errno == ECHILD;
 }
 
-/* Orphans come to us. Stopped first, so that no guard says what it thinks of it. */
+/* Orphans come to us. Stopped first, so that no guard prints a message about it. */
 void clones_end_all(void)
 {
     struct tree tree;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the demonstration's program, its workers and its log share: one piece of memory, made before
-   the fork, written without a lock (each writer takes a place of its own), read when all are done.
+/* The memory that the demonstration's program, its workers and its log share: made before the fork,
+   written without a lock (each writer takes a place of its own), read when all are done.
    */
 #ifndef ROWLOCK_DEMO_H
 #define ROWLOCK_DEMO_H
