@@ -47,7 +47,7 @@ known() { [ "$(sql "SELECT count(*) FROM rowlock_name WHERE name = '$1'")" = 1 ]
         run say "START TRANSACTION; CALL rowlock_$call; SELECT 'open', @@in_transaction;
                  CALL rowlock_prepare('x'); ROLLBACK"
         [[ ${lines[0]} == \
-            "ERROR 1644 (RL001)"*"'level' is not locked: not at READ COMMITTED"*\
+            "ERROR 1644 (RL001)"*"'level' is not locked: the transaction is not at READ COMMITTED"*\
 "rowlock_begin_exclusive" ]]
         [ "${lines[1]}" = $'open\t1' ]
         rowlock run --tx -n level -- true
