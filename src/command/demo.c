@@ -45,7 +45,7 @@ static int64_t read_ttl(const struct command *command)
     return ttl_ms;
 }
 
-/* 1: it is that of the clones. */
+/* 1: the demonstration of the clones. */
 static int read_options(struct command *command, struct demo *demo)
 {
     static const struct option options[] = {{"workers", required_argument, NULL, OPTION_WORKERS},

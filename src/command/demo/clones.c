@@ -91,7 +91,7 @@ static int find_database(struct demonstration *demo)
     return STATUS_OK;
 }
 
-/* Is all there that the clones need? Better said once than by each of them. */
+/* Checks that the clones can use the database, so that an error is printed once, not by each. */
 static int try_database(const struct demonstration *demo)
 {
     static const struct rowlock_want want = {.name = "demo:mails"};
@@ -179,7 +179,7 @@ static int play(struct demonstration *demo, int number)
     if (!status)
         show_act(demo, act);
     else if (status > 0 && act->began_ms && !act->live && !demo->command->json)
-        clones_draw(stdout, act, rowlock__now_ms(), 0); /* as far as it came */
+        clones_draw(stdout, act, rowlock__now_ms(), 0); /* up to now */
     forgotten = forget_job(demo, act);
     return status ? status : forgotten;
 }
@@ -229,7 +229,7 @@ static int perform(struct demonstration *demo)
     return status ? status : judge(demo);
 }
 
-/* Orphans come to us: nothing that was started here outlives it. */
+/* Becomes the parent of orphans, so that no process that was started here outlives it. */
 static int prepare(struct demonstration *demo)
 {
     sigset_t children;

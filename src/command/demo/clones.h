@@ -20,7 +20,7 @@
 
 #define CLONES 5
 
-/* ---- what happened: demo/clones_log.c ------------------------------------------------ */
+/* ---- events: demo/clones_log.c ------------------------------------------------------- */
 
 /* Reported by the process itself, except KILLED, FROZEN and WOKEN. */
 enum clones_event {
@@ -38,7 +38,7 @@ enum clones_event {
 };
 
 struct clones_item {
-    atomic_int filled; /* a process may be killed before it has written all */
+    atomic_int filled; /* set last: a process may be killed while it writes */
     int clone;         /* from 0 */
     enum clones_event event;
     int64_t at_ms; /* the machine's monotonic clock */
@@ -51,24 +51,24 @@ struct clones_item {
 /* One piece of memory for all processes, made before the fork. */
 struct clones_log {
     atomic_size_t used;
-    atomic_int failed; /* the first that could not do its part, and why */
+    atomic_int failed; /* a clone failed; `error` is of the first */
     struct rowlock_error error;
-    atomic_int asking[CLONES]; /* the clone is at the database, or on its way */
+    atomic_int asking[CLONES]; /* the clone runs a statement, or is about to */
     struct clones_item items[CLONES_ITEMS];
 };
 
-/* ---- what the processes of an act share ---------------------------------------------- */
+/* ---- shared by the processes of an act ----------------------------------------------- */
 
 struct clones_farm {
     const char *url;
     const char *job;   /* NULL: without rowlock */
-    const char *mails; /* the file that a mail ends in */
+    const char *mails; /* the file that receives the mails */
     int64_t ttl_ms;
     int act;
     int told_fd;         /* written to after each event */
-    int go[2], over[2];  /* pipes; what they say is their end */
+    int go[2], over[2];  /* pipes; their end of file is the signal */
     int gate[CLONES][2]; /* the mail server: a byte when it has taken the mail of this clone */
-    sigset_t signals;    /* what was blocked when the program began */
+    sigset_t signals;    /* those blocked when the program began */
     pid_t conductor;
     struct clones_log *log;
 };
@@ -84,22 +84,22 @@ size_t clones_events(const struct clones_log *log, const struct clones_item **ou
 
 /* ---- a clone, and its sender --------------------------------------------------------- */
 
-/* A clone's whole life. Its exit status. */
+/* Runs a clone until it ends. Its exit status. */
 int clones_node(const struct clones_farm *farm, int clone);
 /* Sends the mail, under the token if the farm has a lock: 0, or why not. */
 int clones_send(const struct clones_farm *farm, int clone, int64_t token);
 
-/* ---- what happens to machines: demo/clones_farm.c ------------------------------------ */
+/* ---- start, kill, freeze, wake: demo/clones_farm.c ----------------------------------- */
 
 /* Starts the clones: 0, or -1, errno set. */
 int clones_start(struct clones_farm *farm, pid_t *pids);
-/* Every process of the clone. */
+/* Kills every process of the clone. */
 void clones_kill(pid_t clone);
-/* 0; or nothing is done: 1, the clone is in the middle of a statement; -1, it does not send any
-   more. */
+/* 0: frozen. Otherwise it does nothing: 1, the clone is in the middle of a statement; -1, it has
+   stopped sending. */
 int clones_freeze(const struct clones_farm *farm, int clone, pid_t pid);
 void clones_wake(pid_t clone);
-/* Whatever is left of this program's children and theirs. */
+/* Ends all remaining descendants of this program. */
 void clones_end_all(void);
 
 /* ---- an act -------------------------------------------------------------------------- */
@@ -141,7 +141,7 @@ struct clones_act {
 /* Plays it to its end: an exit status, or -N: signal N came. All processes have ended then. */
 int clones_play(struct clones_act *act);
 
-/* ---- what is made of it -------------------------------------------------------------- */
+/* ---- counts and pictures ------------------------------------------------------------- */
 
 /* From the file of mails, the events, and the job's history. 0, or an exit status. */
 int clones_count(struct clones_act *act);
@@ -151,12 +151,12 @@ void clones_print_outcome(const struct clones_act *act, int coloured);
 void clones_print_counts(const struct clones_act *acts, int n, int coloured);
 
 void clones_print_legend(int coloured);
-/* May what is drawn be drawn over? */
+/* Whether the terminal can draw over an earlier picture. */
 int clones_can_be_live(void);
 /* A bar for each clone up to `now_ms`. */
 void clones_draw(FILE *out, const struct clones_act *act, int64_t now_ms, int coloured);
 
-/* ---- the verb's ---------------------------------------------------------------------- */
+/* ---- the verb ------------------------------------------------------------------------ */
 
 struct command;
 int demo_clones(struct command *command, int64_t ttl_ms);

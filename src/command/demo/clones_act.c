@@ -22,10 +22,9 @@
 #define FRAME_MS 40   /* between two pictures */
 #define LONGEST_MS 60000
 
-/* ---- what the processes told ----------------------------------------------------------------- */
+/* ---- reported events ------------------------------------------------------------------------- */
 
-/* The victim is the clone that sends when the blow is due; an earlier one has lost its lease by
-   itself. */
+/* The victim is the latest sender before the blow. An earlier sender lost its lease by itself. */
 static void take_sending(struct clones_act *act, const struct clones_item *item)
 {
     if (act->script->blow == CLONES_NO_BLOW || act->struck) {
@@ -105,7 +104,7 @@ static void strike_down(struct clones_act *act, pid_t pid)
     act->struck = 1;
 }
 
-/* A sender that its guard has ended meanwhile is missed: the next one will be the aim. */
+/* If its guard has ended the sender already, the next sender becomes the victim. */
 static void strike_still(struct clones_act *act, pid_t pid)
 {
     int missed = clones_freeze(&act->farm, act->victim, pid);
@@ -145,8 +144,8 @@ static void open_gate(struct clones_act *act, int clone)
         return; /* no process reads there any more */
 }
 
-/* When the database shows another in its place. The sender wakes before its guard: the worst case.
-   */
+/* Wakes the sender when the database shows its successor. It wakes before its guard: the worst
+   case. */
 static int wake_sender(struct clones_act *act)
 {
     struct rowlock_error error;
@@ -161,7 +160,7 @@ static int wake_sender(struct clones_act *act)
     return STATUS_OK;
 }
 
-/* And the rest of it when the sender has written, or not. */
+/* Wakes the rest of the clone after the sender's write was accepted or refused. */
 static void wake_rest(struct clones_act *act)
 {
     if (!has_told(act, act->victim, CLONES_REFUSED) && !has_told(act, act->victim, CLONES_SENT))
@@ -229,7 +228,7 @@ static void redraw(const struct clones_act *act)
     fflush(stdout);
 }
 
-/* One look at all there is. An exit status, or -N. */
+/* Waits for one event and handles all that are due. An exit status, or -N. */
 static int turn(struct clones_act *act, int64_t until_ms)
 {
     struct pollfd fds[] = {{.fd = act->signals_fd, .events = POLLIN},
@@ -259,7 +258,7 @@ static int are_ready(const struct clones_act *act)
     return count_told(act, CLONES_READY) == CLONES;
 }
 
-/* The late one has learnt of its loss, too. */
+/* Includes the frozen clone: it has learned that its lease is lost. */
 static int is_done(const struct clones_act *act)
 {
     if (!act->script->locked)
@@ -318,7 +317,7 @@ static void begin(struct clones_act *act)
     end(&act->farm.go[1]);
 }
 
-/* Our own connection is opened after the fork, too. */
+/* Opens our own connection after the fork: a SQLite connection must not cross it. */
 static int perform(struct clones_act *act)
 {
     struct rowlock_error error;

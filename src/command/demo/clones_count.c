@@ -17,8 +17,8 @@ static const char *const names[] = {
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* One mail is due in an act: every line is that mail, and every line but the first is one too many.
-   */
+/* One mail is due in an act: every line of the file is that mail, and all after the first are too
+   many. */
 static int count_mails(struct clones_act *act)
 {
     FILE *file = fopen(act->farm.mails, "re");

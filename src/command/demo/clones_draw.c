@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bar for each clone: what it did, from left to right. The same letters with colours and without.
-   */
+/* Draws a bar for each clone: its states, from left to right, with colours or as letters. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +40,7 @@ static const struct {
 /* How an event is drawn: the clone's bar from then on, a mark at the instant, a word. */
 static const struct {
     enum cell after, mark;
-    const char *word; /* NULL: the one before stays */
+    const char *word; /* NULL: the previous word stays */
 } events_of[] = {
     [CLONES_READY] = {WAITS, NOTHING, "waits"},
     [CLONES_SKIPPED] = {WAITS, NOTHING, "not its turn"},
@@ -79,7 +78,7 @@ static void fill(struct bar *bar, int from, int to, enum cell cell)
         bar->cell[i] = cell;
 }
 
-/* Is there a mail that was sent before this one? */
+/* Whether another mail was sent before this one. */
 static int is_surplus(const struct clones_item *const *events, size_t at)
 {
     for (size_t i = 0; i < at; i++)

@@ -47,9 +47,9 @@ int clones_start(struct clones_farm *farm, pid_t *pids)
     return 0;
 }
 
-/* ---- what happens to them -------------------------------------------------------------------- */
+/* ---- kill, freeze, wake ---------------------------------------------------------------------- */
 
-/* Stopped first, so that none of its processes sees another die. */
+/* Stops all its processes first, so that none of them sees another die. */
 void clones_kill(pid_t clone)
 {
     struct tree tree;
@@ -60,8 +60,8 @@ void clones_kill(pid_t clone)
     kill(clone, SIGKILL);
 }
 
-/* A clone that is stopped repeatedly makes no progress: so looks first, and again after stopping
-   it. */
+/* Checks before it stops the clone, because a clone that is stopped repeatedly makes no progress,
+   and again afterwards. */
 int clones_freeze(const struct clones_farm *farm, int clone, pid_t pid)
 {
     const atomic_int *asking = &farm->log->asking[clone];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Written without a lock, by processes that may be killed or stopped at any point. */
+/* The log of events. Processes that may be killed or stopped at any point write it without a
+   lock. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,7 +32,7 @@ void clones_tell(const struct clones_farm *farm, int clone, enum clones_event ev
 {
     static const uint64_t one = 1;
     struct clones_log *log = farm->log;
-    int64_t now = rowlock__now_ms(); /* before anything else: this is the instant */
+    int64_t now = rowlock__now_ms(); /* first, so that it is the time of the event */
     size_t at = atomic_fetch_add(&log->used, 1);
 
     if (at >= CLONES_ITEMS)
@@ -43,7 +44,7 @@ void clones_tell(const struct clones_farm *farm, int clone, enum clones_event ev
     log->items[at].pid = getpid();
     atomic_store(&log->items[at].filled, 1);
     if (write(farm->told_fd, &one, sizeof one) < 0)
-        return; /* it is full of news already */
+        return; /* the counter is full: the conductor wakes anyway */
 }
 
 void clones_fail(const struct clones_farm *farm, const struct rowlock_error *error)

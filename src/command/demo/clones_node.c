@@ -15,10 +15,10 @@
 #include "command/guard/guard.h"
 #include "util/clock.h"
 
-/* Due at once where it was never seen, and then once in ten years: one mail. */
+/* A new job with this schedule is due at once, and again in ten years: one mail. */
 #define SCHEDULE "every 3650d"
-#define RETRY 20          /* of a mail, however often its sender is lost */
-#define AGAIN_MOST_MS 500 /* a crontab's minute, for those who watch */
+#define RETRY 20          /* retries of the mail: more than an act needs */
+#define AGAIN_MOST_MS 500 /* stands for a crontab's minute */
 #define MARGIN_MS 100     /* for KILL to do its work */
 
 struct node {
@@ -58,8 +58,8 @@ static int await(const struct node *node, int fd, int64_t until_ms)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-/* It does not care for TERM: a guard that is frozen between TERM and KILL leaves it to the fence.
-   */
+/* Ignores TERM, so that it survives if its guard is frozen between TERM and KILL: the fence must
+   refuse its write. */
 static int become_sender(void *data)
 {
     const struct node *node = data;
@@ -69,8 +69,7 @@ static int become_sender(void *data)
     _exit(clones_send(node->farm, node->clone, node->token) ? 1 : 0);
 }
 
-/* Before the sender is started our connection is closed: SQLite's is not to be carried over a fork.
-   */
+/* Closes our connection before it starts the sender: a SQLite connection must not cross a fork. */
 static int start_sender(struct node *node, struct rowlock_error *error)
 {
     struct guard_plan plan = {.end_ms = node->end_ms,
@@ -95,7 +94,7 @@ static int start_sender(struct node *node, struct rowlock_error *error)
     return rowlock_adopt(node->connection, name, node->token, &node->lease, error);
 }
 
-/* When to renew next. */
+/* Returns the time of the next renewal. */
 static int64_t renew(struct node *node)
 {
     int64_t now = rowlock__now_ms();
@@ -112,7 +111,7 @@ static int64_t renew(struct node *node)
     return now + (code ? MARGIN_MS : node->farm->ttl_ms / 3);
 }
 
-/* Until the sender has ended; how it did, as an exit status. */
+/* Renews until the sender has ended. Returns its exit status. */
 static int attend(struct node *node)
 {
     int64_t next_ms = node->lease ? rowlock__now_ms() : ROWLOCK_NEVER; /* it was adopted */
@@ -175,7 +174,7 @@ static int run(struct node *node, struct rowlock_error *error)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Until when another answer may be found; 0: it was ours, and has been run. */
+/* Claims the job. *again_ms: the time of the next claim; 0: it was ours, and has run. */
 static int ask(struct node *node, const struct rowlock_schedule *schedule, int64_t *again_ms,
                struct rowlock_error *error)
 {

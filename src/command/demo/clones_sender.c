@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sending a mail: the mail server takes its time; then the mail is written, which is what counts.
-   With a lock it is written under the fence, in a transaction. */
+/* Sends a mail: waits for the mail server, then writes the mail, which counts as sent. With a lock
+   it writes the mail in a transaction, under the fence. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

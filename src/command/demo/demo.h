@@ -16,7 +16,7 @@
 enum demo_event { DEMO_STARTED, DEMO_WAITING, DEMO_ACQUIRED, DEMO_RELEASED, DEMO_DONE, DEMO_NOTE };
 
 struct demo_item {
-    int64_t ns; /* of the one clock that all processes share; 0: the place was never filled */
+    int64_t ns; /* by the monotonic clock of the machine; 0: the place is empty */
     int worker; /* 0: the program */
     enum demo_event event;
     const char *note; /* a constant, so that it means the same in every process */
@@ -43,13 +43,13 @@ void demo_add(struct demo_log *log, int worker, enum demo_event event, const cha
 /* Keeps the first failure. */
 void demo_fail(struct demo_log *log, int worker, const struct rowlock_error *error);
 
-/* When all are done: in the order in which it happened. */
+/* Sorts the events by time. Call it after all workers have ended. */
 void demo_sort(struct demo_log *log);
 void demo_print(const struct demo_log *log, int json);
-/* Looks at every acquired and the released before it. */
+/* Compares every acquisition with the release before it. */
 int demo_judge(const struct demo_log *log, struct demo_result *result);
 
-/* One worker's whole life; writes to `ready_fd` when it is ready; `go_fd` ends when all are. */
+/* One worker: writes to `ready_fd` when it is ready; `go_fd` is at its end when all are ready. */
 struct demo_worker {
     int number;
     const char *url;

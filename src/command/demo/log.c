@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events in the order of one monotonic clock, and what they say: hand-overs, and overlaps if any.
-   */
+/* Logs events by one monotonic clock, prints them in order, and counts hand-overs and overlaps. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +45,7 @@ void demo_log_free(struct demo_log *log)
 
 void demo_add(struct demo_log *log, int worker, enum demo_event event, const char *note)
 {
-    int64_t ns = now_ns(); /* before anything else: this is the instant */
+    int64_t ns = now_ns(); /* first, so that it is the time of the event */
     size_t at = atomic_fetch_add(&log->used, 1);
 
     if (at < log->size)

@@ -14,7 +14,8 @@ static void hold(int64_t ms)
         ;
 }
 
-/* The start is an end of file: it reaches all workers at once, also if the program is killed. */
+/* Waits for the start. It is an end of file, so it reaches all workers at once, and also comes if
+   the program is killed. */
 static int stand_at_the_start(const struct demo_worker *worker)
 {
     char byte = 1;
