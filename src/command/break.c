@@ -77,7 +77,7 @@ static int look_before(const struct rowlock_holder *holder, void *data)
 struct left {
     const struct breaking *breaking;
     int kept;         /* a process renews it, and learns of the break */
-    int unattended;   /* of hold, or of acquire: no process does */
+    int unattended;   /* of hold, or of acquire: no process renews it */
     int64_t until_ms; /* when the last of the unattended ones expires */
 };
 

@@ -28,8 +28,8 @@ static int open_once(const struct url *url, const struct approach *approach,
     return rowlock_open(url->text, &options, out, error);
 }
 
-/* A caller that set a limit of the wait also waits for an unreachable database within that limit.
-   */
+/* A caller that set a limit of the wait also waits for an unreachable database
+   within that limit. */
 static int open_until(const struct url *url, const struct approach *approach,
                       struct rowlock_connection **out, struct rowlock_error *error)
 {

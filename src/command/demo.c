@@ -74,7 +74,7 @@ static int read_options(struct command *command, struct demo *demo)
     return clones;
 }
 
-/* Is all there that the workers need? Better said once than by each of them. */
+/* Checks that the workers can use the database, so that an error is printed once, not by each. */
 static int try_connection(const struct demo *demo)
 {
     static const struct rowlock_want want = {.name = DEMO_NAME};

@@ -26,7 +26,7 @@ static const struct option options[] = {
 
 struct asking {
     const char *name; /* NULL: all */
-    long limit;       /* of runs; < 0: not said */
+    long limit;       /* of runs; < 0: not given */
     int check, forget;
 
     struct rowlock_connection *connection;

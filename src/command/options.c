@@ -63,8 +63,8 @@ void name_missing(const struct command *command)
     usage_error(command, "a NAME is missing%s", dashes ? name_hint(command) : "");
 }
 
-/* After an error getopt has 0 or the option's value in optopt for a long option, else the letter.
-   */
+/* After an error getopt has 0 or the option's value in optopt for a long option,
+   else the letter. */
 static _Noreturn void refuse(const struct command *command, int what)
 {
     const char *word = command->argv[optind - 1], *suggested;

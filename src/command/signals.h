@@ -9,31 +9,31 @@
 struct signals {
     sigset_t original; /* the mask that the command gets back */
     sigset_t handled;  /* those that are ours: a signal ignored by the caller stays ignored */
-    struct sigaction broken_pipe; /* and what SIGPIPE was to the caller: we ignore it */
+    struct sigaction broken_pipe; /* the caller's action for SIGPIPE, which we ignore */
     int wait_fd;                  /* readable: give up waiting */
     int fd;                       /* while the command runs: the same */
-    int awake_fd;                 /* and then readable: we were stopped, and are awake again */
+    int awake_fd;                 /* while the command runs: readable after we were stopped */
 };
 
-/* nohup and background jobs ignore some: that stays so, for this program and for the command. */
+/* nohup and background jobs ignore some signals; this program and the command
+   keep ignoring them. */
 int signals_are_ignored(int number);
 
 int signals_open(struct signals *signals);
-/* From now on nothing is interrupted: signals are the command's. */
+/* From now on signals are for the command, and interrupt no call of ours. */
 int signals_turn_to_command(struct signals *signals);
-/* And back: they interrupt what is waited for. */
+/* From now on signals interrupt our waits again. */
 int signals_turn_to_wait(struct signals *signals);
-/* While the command runs the terminal's stop signals do not stop us: this does, as they would have.
-   */
+/* Stops us: while the command runs, the terminal's stop signals do not. */
 void signals_stop(void);
 /* The next one, or 0. */
 int signals_next(int fd, struct signalfd_siginfo *info);
 /* Ends this process as the signal would have. */
 _Noreturn void die_by(int number);
 
-/* A file that may not grow (ulimit -f) then makes a write fail, and does not end this program. */
+/* Ignores SIGXFSZ, so that a write beyond `ulimit -f` fails instead of ending this program. */
 void ignore_large_files(void);
-/* Before a command of the caller's is executed: SIGXFSZ is what it was to the caller. */
+/* Restores the caller's action for SIGXFSZ. Call it before a command is executed. */
 void leave_large_files_to_command(void);
 
 #endif

@@ -63,8 +63,8 @@ static int set_local(struct url *out)
     else
         path = home_path("XDG_STATE_HOME", ".local/state", "rowlock/rowlock.db");
     if (!path) {
-        message("no database: no URL was given, and neither XDG_STATE_HOME nor HOME says where a "
-                "local one would be; use --db or ROWLOCK_URL");
+        message("no database: no URL was given, and a local file needs XDG_STATE_HOME or HOME; use "
+                "--db or ROWLOCK_URL");
         return STATUS_USAGE;
     }
     out->is_local = 1;
@@ -74,8 +74,8 @@ static int set_local(struct url *out)
     return out->text ? STATUS_OK : out_of_memory();
 }
 
-/* 0 if it is there now, else the errno of mkdir(). A folder that exists may be on a read-only disk.
-   */
+/* 0 if it is there now, else the errno of mkdir(). A folder that exists may be on
+   a read-only disk. */
 static int make_folder(const char *path)
 {
     int why = mkdir(path, 0700) ? errno : 0;
@@ -235,8 +235,8 @@ static int try_files(struct url *out)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* The administrator's file, or the environment's switch. A file that cannot be looked for counts.
-   */
+/* The administrator's file, or the environment's switch. A file that cannot be
+   looked for counts. */
 static const char *demands_url(void)
 {
     const char *value = environment("ROWLOCK_REQUIRE_URL");

@@ -48,13 +48,13 @@ void note_database(const struct url *url);
 /* For database_url(): this database has been opened. */
 void note_opened_database(const struct url *url);
 
-/* The database of note_database(), for an error: "ROWLOCK_URL, postgresql://db/shop"; "": none yet.
-   */
+/* The database of note_database(), for an error: "ROWLOCK_URL, postgresql://db/shop";
+   "": none yet. */
 const char *database_asked_for(void);
 /* The second half of it: the place. */
 const char *database_place(void);
-/* The URL of the database that was opened last, for a program that we execute; never to be printed.
-   */
+/* The URL of the database that was opened last, for a program that we execute; never
+   to be printed. */
 const char *database_url(void);
 
 /* No core, and no other process of this user, can show the URL's password. */

@@ -46,8 +46,8 @@ struct rowlock_link {
     struct rowlock__mariadb_url *url; /* NULL: a borrowed handle without one */
     char *database;                   /* qualifies statements on a borrowed handle; or NULL */
     const struct rowlock_dialect *dialect;
-    /* Stops the server's statement, by `deadline_ms`; NULL: nothing can. Failures are not reported.
-       */
+    /* Stops the server's statement, by `deadline_ms`; NULL: nothing can. Failures
+       are not reported. */
     void (*cancel)(struct rowlock_link *link, int64_t deadline_ms);
     struct rowlock__mariadb_wait wait;
     struct rowlock__mariadb_prepared prepared[ROWLOCK_SQL_COUNT];
@@ -90,8 +90,8 @@ void rowlock__mariadb_forget(struct rowlock_link *link);
 
 /* mariadb_script.c */
 
-/* `text` with every rowlock_ name qualified and DATABASE() replaced; malloc'd; NULL: out of memory.
-   */
+/* `text` with every rowlock_ name qualified and DATABASE() replaced; malloc'd; NULL:
+   out of memory. */
 char *rowlock__mariadb_qualify(const char *text, const char *database);
 bool rowlock__mariadb_plain_database(const char *name);
 /* Runs a script; see mariadb_script.c for how it is split. */

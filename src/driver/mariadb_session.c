@@ -54,8 +54,8 @@ static void set_options(MYSQL *mysql, const struct rowlock__mariadb_url *url)
                                   url->ssl_verify ? &yes : &no);
 }
 
-/* The settings that a session of ours needs, whatever the server's or the account's defaults are.
-   */
+/* The settings that a session of ours needs, whatever the server's or the
+   account's defaults are. */
 static int set_session(struct rowlock_link *link, struct rowlock_error *error)
 {
     static const char *const texts[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of the PostgreSQL driver: the link, and one round trip to the server over it.
-   */
+/* Shared by the files of the PostgreSQL driver: the link, and one round trip to the
+   server over it. */
 #ifndef ROWLOCK_POSTGRESQL_LINK_H
 #define ROWLOCK_POSTGRESQL_LINK_H
 

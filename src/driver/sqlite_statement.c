@@ -121,8 +121,8 @@ static int step_all(sqlite3_stmt *stmt, const struct rowlock_call *call)
     return native;
 }
 
-/* A transaction that has only read holds a snapshot, which waiting for the writer would make stale.
-   */
+/* A transaction that has only read holds a snapshot, which waiting for the writer
+   would make stale. */
 static int cannot_become_writer(struct rowlock_link *link)
 {
     return !S.sqlite3_get_autocommit(link->db) &&

@@ -117,8 +117,8 @@ static int plan(struct claiming *c, struct rowlock_error *error)
     return code;
 }
 
-/* In the transaction of the grant. Declines if another node has changed the row since it was read.
-   */
+/* In the transaction of the grant. Declines if another node has changed the row since
+   it was read. */
 static int advance(void *data, struct rowlock_connection *connection, int64_t token,
                    struct rowlock_error *error)
 {
@@ -164,8 +164,8 @@ static int take(struct claiming *c, struct rowlock_error *error)
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-/* The name is held: by another node's claim, which the next look shows, or else by a transaction.
-   */
+/* The name is held: by another node's claim, which the next look shows, or else
+   by a transaction. */
 static void met(struct claiming *c)
 {
     c->met = c->met_version == c->state.version ? c->met + 1 : 1;

@@ -120,8 +120,8 @@ static decision wait_for_holder(const state *s, const rules *r, int64_t due)
                       .due_ms = due};
 }
 
-/* At most a quarter of the interval before `due`, so that no call waits until the next one begins.
-   */
+/* At most a quarter of the interval before `due`, so that no call waits until the
+   next one begins. */
 static bool is_early(const state *s, const rules *r, int64_t due)
 {
     int64_t before;

@@ -9,8 +9,8 @@
 
 #include "lease/batch.h"
 
-/* Whether the group can answer this acquire: one name, exclusively, on a server that has batches.
-   */
+/* Whether the group can answer this acquire: one name, exclusively, on a server
+   that has batches. */
 bool rowlock__group_takes(const struct rowlock_group *group, const struct rowlock_want *wants,
                           size_t n);
 

@@ -5,8 +5,8 @@
 
 #include "lease/lease.h"
 
-/* Stops its renewals and its reports of a loss; does not wait for it. No effect without a keeper.
-   */
+/* Stops its renewals and its reports of a loss; does not wait for it. No effect
+   without a keeper. */
 void rowlock__keeper_quiet(struct rowlock_lease *lease);
 
 /* Waits until its thread has ended, and closes its connection. No effect without a keeper. */

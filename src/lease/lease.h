@@ -43,8 +43,8 @@ int rowlock__lease_new(struct rowlock_connection *connection, const struct rowlo
 /* The memory; no keeper may be left. NULL is fine. */
 void rowlock__lease_delete(struct rowlock_lease *lease);
 
-/* A renewal or release identifies a lease by its token, its first name, and its owner (NULL: any).
-   */
+/* A renewal or release identifies a lease by its token, its first name, and its
+   owner (NULL: any). */
 struct rowlock_value rowlock__name_of(const struct rowlock_lease *lease);
 struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
 
@@ -52,8 +52,8 @@ struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease);
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);
 
 /*
- * rowlock_release by another statement: its answer is a status, where anything but OK says that the
- * lease had ended before. It may be sent twice.
+ * Releases the lease as rowlock_release does, by another statement, which answers with a status:
+ * any status except OK means that the lease had ended before. The statement may be sent twice.
  */
 int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id,
                        const struct rowlock_value *values, struct rowlock_error *error);

@@ -80,8 +80,8 @@ static bool is_held(const struct rowlock_rows *list)
     return false;
 }
 
-/* A probe holds the name briefly, and two probes may conflict; a real holder is found repeatedly.
-   */
+/* A probe holds the name briefly, and two probes may conflict; a real holder
+   is found repeatedly. */
 static int ask_probes(struct rowlock_connection *connection, const struct rowlock_value *value,
                       char *mode, struct rowlock_error *error)
 {

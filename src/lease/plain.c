@@ -321,8 +321,8 @@ static int place(struct work *work)
     return end_transaction(work, ask(work, ROWLOCK_SQL_STAY_ALIVE, values, NULL, NULL), true);
 }
 
-/* Draws a number for a roll call, and marks tickets with it; or removes those that did not answer.
-   */
+/* Draws a number for a roll call, and marks tickets with it; or removes those that
+   did not answer. */
 static int call_roll(const struct work *work, int64_t *number)
 {
     int code = work->step->called

@@ -20,7 +20,7 @@ static int say_released(struct rowlock_lease *lease, bool lost, struct rowlock_e
 }
 
 /* The row is gone. Either the lease was lost, or an earlier release whose reply was lost deleted
-   it. For the run of a job the history tells which. */
+   it. For the run of a job the history shows which. */
 static bool was_lost(const struct rowlock_lease *lease)
 {
     return !lease->release_unsure || atomic_load(&lease->lost) ||

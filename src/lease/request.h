@@ -42,8 +42,8 @@ void rowlock__host(char *out, size_t size);
 int rowlock__request_init(struct rowlock_request *request, struct rowlock_connection *connection,
                           const struct rowlock_want *wants, size_t n,
                           const struct rowlock_terms *terms, struct rowlock_error *error);
-/* rowlock_acquire with a hook (NULL: none). After ROWLOCK_DECLINED it succeeds, and `*out` is NULL.
-   */
+/* rowlock_acquire with a hook (NULL: none). After ROWLOCK_DECLINED it succeeds, and
+   `*out` is NULL. */
 int rowlock__acquire_with(struct rowlock_connection *connection, const struct rowlock_want *wants,
                           size_t n, const struct rowlock_terms *terms, rowlock_grant_hook *hook,
                           void *hook_data, struct rowlock_lease **out, struct rowlock_error *error);

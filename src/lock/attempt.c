@@ -174,8 +174,8 @@ static void token_row(void *data, const struct rowlock_value *columns, unsigned 
         tokens->token[tokens->n++] = rowlock__value_number(&columns[0]);
 }
 
-/* Runs in a transaction of its own with explicit modes, because the session's defaults may differ.
-   */
+/* Runs in a transaction of its own with explicit modes, because the session's
+   defaults may differ. */
 static int run_alone(struct rowlock_connection *outside, enum rowlock_statement_id id,
                      const struct rowlock_value *values, const struct rowlock_budget *budget,
                      struct rowlock_error *error)

@@ -26,8 +26,8 @@ struct rowlock_attempt {
    attempt->outcome has the transaction's state. */
 int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *error);
 
-/* Sweeps expired leases of the names, in short transactions on `outside`. ETIMEDOUT: not finished.
-   */
+/* Sweeps expired leases of the names, in short transactions on `outside`.
+   ETIMEDOUT: not finished. */
 int rowlock__sweep(struct rowlock_attempt *attempt, struct rowlock_connection *outside,
                    struct rowlock_error *error);
 

@@ -17,8 +17,8 @@ struct rowlock_answer {
    struct rowlock_answer. */
 void rowlock__answer_row(void *data, const struct rowlock_value *columns, unsigned n);
 
-/* A row of the statement leftover: the table of technique insert has a committed row of that name.
-   */
+/* A row of the statement leftover: the table of technique insert has a committed row
+   of that name. */
 void rowlock__leftover_row(void *data, const struct rowlock_value *columns, unsigned n);
 
 /*

@@ -28,8 +28,8 @@ static int64_t number_or(const struct rowlock_value *column, int64_t none)
     return column->type == ROWLOCK_NULL ? none : rowlock__value_number(column);
 }
 
-/* name, description, status, began, ended, updated, age_ms, program, host, pid, error, exit, made
-   */
+/* name, description, status, began, ended, updated, age_ms, program, host, pid,
+   error, exit, made */
 static void list_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_rows *rows = data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds matching wall times: skips by days within months and by hours within a day, not by minutes.
-   */
+/* Finds matching wall times: skips by days within months and by hours within a day,
+   not by minutes. */
 #include "schedule/calendar.h"
 #include "schedule/cron.h"
 

@@ -120,7 +120,7 @@ static const char *read_changes(const struct block *block, struct rowlock_zone *
     return what;
 }
 
-/* "\nRULE\n"; an empty one says that the last offset stays. */
+/* "\nRULE\n". An empty rule means that the last offset stays. */
 static const char *read_rule(const struct reader *from, struct rowlock_zone *zone)
 {
     char text[RULE_MAX + 1];

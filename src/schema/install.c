@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rowlock_install: creates every missing part of the schema. A later installer finds the work done.
-   */
+/* rowlock_install: creates every missing part of the schema. A later installer finds
+   the work done. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -37,8 +37,8 @@ static void meta_row(void *data, const struct rowlock_value *columns, unsigned n
     installed->owned = n > 4 ? (int)rowlock__value_number(&columns[4]) : 0;
 }
 
-/* In the same round trip as the query for the session's id, which every own connection needs once.
-   */
+/* In the same round trip as the query for the session's id, which every own
+   connection needs once. */
 static int read_meta(struct rowlock_connection *connection, struct rowlock_installed *found,
                      struct rowlock_error *error)
 {

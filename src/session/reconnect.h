@@ -11,8 +11,8 @@ int rowlock__can_reconnect(const struct rowlock_connection *connection);
 /* Asks the server once for its id and start of this session, so that another session can end it.
    Unknown behind a pooler and on SQLite; not asked if it would be useless. */
 int rowlock__learn_session(struct rowlock_connection *connection, struct rowlock_error *error);
-/* The same, as an extra call of another batch: false if there is nothing to ask. After an answer:
-   */
+/* The same, as an extra call of another batch: false if there is nothing to ask.
+   After an answer: */
 bool rowlock__session_question(struct rowlock_connection *connection, struct rowlock_call *call);
 void rowlock__session_answered(struct rowlock_connection *connection);
 

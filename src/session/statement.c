@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One statement over a connection: its text, its time limit, its columns, and the state it leaves.
-   */
+/* One statement over a connection: its text, its time limit, its columns, and the
+   state it leaves. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

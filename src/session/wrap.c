@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wraps the caller's own PGconn, MYSQL or sqlite3 as a connection, and returns the native handle.
-   */
+/* Wraps the caller's own PGconn, MYSQL or sqlite3 as a connection, and returns
+   the native handle. */
 #include <string.h>
 
 #include "session/connection.h"

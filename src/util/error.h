@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fills the error that the caller passed to a public function. All functions accept error == NULL.
-   */
+/* Fills the error that the caller passed to a public function. All functions accept
+   error == NULL. */
 #ifndef ROWLOCK_ERROR_H
 #define ROWLOCK_ERROR_H
 

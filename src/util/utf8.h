@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* The length of the well-formed character at `text`, of which `left` bytes are readable; 0: none.
-   */
+/* The length of the well-formed character at `text`, of which `left` bytes are
+   readable; 0: none. */
 size_t rowlock__utf8_character(const char *text, size_t left);
 
 /* The number of characters of well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms, at

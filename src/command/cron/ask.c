@@ -201,7 +201,7 @@ static void compare(struct cron_job *job, const struct rowlock_job_view *view)
         (view->running.token && view->running.outcome != ROWLOCK_RUN_RUNNING))
         job->ask_ms = 0;
     else if (view->running.token || view->next_ms == INT64_MAX)
-        return; /* the answer that we had says when to ask */
+        return; /* the previous answer contains the time of the next query */
     else if (ask_ms < job->ask_ms || !view->failed_since_ms)
         job->ask_ms = ask_ms;
 }

@@ -23,7 +23,7 @@ int cron_file_read(const char *path, struct crontab *out);
 /* cron --check: prints the next due times, by this machine's clock. */
 void cron_file_print(const struct crontab *crontab, int json);
 
-/* ---- what the daemon knows ----------------------------------------------------------- */
+/* ---- the daemon's state -------------------------------------------------------------- */
 
 struct cron_job {
     const struct crontab_entry *entry;
@@ -57,7 +57,7 @@ struct cron {
     int64_t look_ms;                       /* when to compare all jobs with the database */
 
     sigset_t original;            /* the mask that a run gets back */
-    struct sigaction broken_pipe; /* and what SIGPIPE was */
+    struct sigaction broken_pipe; /* the caller's action for SIGPIPE */
     int stop_fd, event_fd, timer_fd;
     int stopping, stopped; /* the daemon got a signal to end; it has passed it to the runs */
     int64_t stop_ms;       /* when to signal the runs, or to leave them */

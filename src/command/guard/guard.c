@@ -88,8 +88,8 @@ void guard_stop(struct guard *guard)
     give(guard, &order);
 }
 
-/* recv may report ECONNRESET once, before pending reports, if the guard ended with unread orders.
-   */
+/* recv may report ECONNRESET once, before pending reports, if the guard ended
+   with unread orders. */
 static ssize_t receive(int fd, struct guard_report *out)
 {
     ssize_t got = recv(fd, out, sizeof *out, MSG_DONTWAIT);
@@ -121,7 +121,7 @@ void guard_next(struct guard *guard, struct guard_report *out)
 
 /* ---- replacing a dead guard ------------------------------------------------------------------ */
 
-/* Its children are ours now, and 1 says that none is left. */
+/* The dead guard's children are ours now. 1: none is left. */
 static int reap_all(void)
 {
     pid_t pid;

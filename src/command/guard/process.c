@@ -70,7 +70,7 @@ static _Noreturn void run_command(const struct guard_state *state, pid_t guard, 
 
     if (state->plan->own_group)
         setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* should the guard itself be killed */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* in case the guard itself is killed */
     close(state->begin_fd);
     if (getppid() != guard)
         _exit(STATUS_FAILED);

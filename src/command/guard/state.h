@@ -22,8 +22,8 @@ struct guard_state {
     struct stand_in stand_in;
 };
 
-/* Watches the command and every descendant until all have ended, or cannot be ended: the survivors.
-   */
+/* Watches the command and every descendant until all have ended, or cannot be
+   ended: the survivors. */
 struct tree guard_watch(struct guard_state *state);
 /* When the guard begins to end the command. */
 int64_t guard_stop_ms(const struct guard_state *state);

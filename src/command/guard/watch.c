@@ -160,8 +160,8 @@ static void answer(const struct guard_state *state)
     send(state->fd, &report, sizeof report, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* The stand-in renews until rowlock itself has renewed again: it may wake later than the command.
-   */
+/* The stand-in renews until rowlock itself has renewed again: it may wake later
+   than the command. */
 static void obey(struct guard_state *state, const struct guard_order *order)
 {
     switch (order->kind) {

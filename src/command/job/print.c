@@ -9,7 +9,7 @@
 #include "command/command.h"
 #include "command/output/json.h"
 
-#define LATE_MS 60000 /* its due time passed more than this ago, and no node has claimed it */
+#define LATE_MS 60000 /* a job is late if no node claims it this long after its due time */
 
 static const char *const outcomes[] = {
     [ROWLOCK_RUN_RUNNING] = "running", [ROWLOCK_RUN_DONE] = "done",
@@ -93,7 +93,7 @@ static char *took(const struct rowlock_run *run)
     return has_ended(run) ? cell_duration(run->finished_ms - run->started_ms) : strdup("-");
 }
 
-/* The last line that says something. */
+/* The last line that is not blank. */
 static char *last_line(const char *output)
 {
     const char *end = output + strlen(output), *start;

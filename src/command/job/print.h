@@ -8,8 +8,8 @@
 #include "command/output/table.h"
 #include "rowlock.h"
 
-/* A run without a lease has ended: it is shown as the last one, even before a node has recorded it.
-   */
+/* A run without a lease has ended: it is shown as the last one, even before a node
+   has recorded it. */
 struct rowlock_job_view settled(const struct rowlock_job_view *job);
 
 struct table jobs_table(void);

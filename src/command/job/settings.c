@@ -32,7 +32,7 @@ typedef int taker(const struct setting *setting, struct job_settings *settings, 
 
 struct setting {
     taker *take;
-    size_t offset;    /* of what it sets */
+    size_t offset;    /* of the member that it sets */
     int64_t least_ms; /* of a duration */
     long least, most; /* of a number */
 };

@@ -24,7 +24,7 @@
 #include "command/lease/take.h"
 
 #define SAY_WHY_MS 200
-#define MARGIN_MOST_MS 5000 /* what the process gets, from TERM to the end of its lease */
+#define MARGIN_MOST_MS 5000 /* the longest time from TERM to the end of the lease */
 
 struct keeping {
     struct taking *taking;
@@ -35,7 +35,7 @@ struct keeping {
     int log_fd;                /* the process's standard error, if that is a file; or -1 */
     int announced[KEPT_NAMES]; /* of run/kept.c */
     pid_t pid;
-    char why[512]; /* it was lost; written before lost_fd */
+    char why[512]; /* the reason of the loss; set before lost_fd is written */
 };
 
 /* ---- the process ---------------------------------------------------------------------------- */

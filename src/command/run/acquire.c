@@ -93,7 +93,7 @@ static int find_hopeless(const struct run *run, struct holding *holding, int *he
         struct look look = {.want = &run->lock.wants[i]};
 
         if (rowlock_list(holding->connection, look.want->name, look_at, &look, NULL))
-            continue; /* who cannot be asked is waited for */
+            continue; /* the holders are unknown: wait for them */
         *held |= look.by_ancestor > 0;
         if (is_hopeless(&look))
             index = (int)i;

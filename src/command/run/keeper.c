@@ -24,8 +24,8 @@ static int send_byte(int fd, char byte)
     return sent == 1;
 }
 
-/* While we were stopped, a stand-in may have renewed the lease; the database shows whether it did.
-   */
+/* While we were stopped, a stand-in may have renewed the lease; the database shows
+   whether it did. */
 static int adopt_again(struct keeper *keeper)
 {
     struct holding *holding = keeper->holding;

@@ -195,8 +195,8 @@ struct keeper {
     struct holding *holding;
     const char *name; /* the first of the lease's */
     int64_t ttl_ms;
-    /* The lease's end passed while this process was stopped: the database knows whether it is lost.
-       */
+    /* The lease's end passed while this process was stopped: the database knows whether
+       it is lost. */
     atomic_int overslept;
     pthread_t thread;
     int fd, thread_fd; /* a socket pair: a question, an answer */

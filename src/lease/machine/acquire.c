@@ -36,8 +36,8 @@ static step try_again(machine *m, int64_t now, uint32_t dice)
                                dice);
 }
 
-/* A try behind a ticket: if its owner is dead, we get its session lock at once and remove its row.
-   */
+/* A try behind a ticket: if its owner is dead, we get its session lock at once and
+   remove its row. */
 static step probe(machine *m, int64_t now, const reply *r)
 {
     if (!m->retry_until_ms)

@@ -33,8 +33,8 @@
 
 /* ---- the steps ------------------------------------------------------------------------------- */
 
-/* A waiter at place k needs k - 1 hand-overs before its own, so pauses of k steps are short enough.
-   */
+/* A waiter at place k needs k - 1 hand-overs before its own, so pauses of k steps
+   are short enough. */
 static int64_t pause_by_place(const machine *m)
 {
     return rowlock__least(STEP_MS * m->place, PAUSE_MAX_MS);
@@ -109,8 +109,8 @@ static step await(machine *m, int64_t now, bool token, int64_t number, int64_t l
                   .limit_ms = rowlock__step_within(m, now, limit)};
 }
 
-/* Without a session lock, a waiter for the name lock gives no sign of life, so the wait is short.
-   */
+/* Without a session lock, a waiter for the name lock gives no sign of life, so the
+   wait is short. */
 static int64_t name_lock_limit(const machine *m, int64_t now, int64_t limit)
 {
     return rowlock__step_within(m, now, m->locked ? limit : rowlock__least(limit, m->good_ms / 2));
