@@ -235,8 +235,8 @@ static int try_files(struct url *out)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* The administrator's file, or the environment's switch. A file that cannot be
-   looked for counts. */
+/* Returns the reason why a URL is required: the administrator's file, or the environment variable.
+   A file that access() cannot check counts as existing. */
 static const char *demands_url(void)
 {
     const char *value = environment("ROWLOCK_REQUIRE_URL");
@@ -248,7 +248,7 @@ static const char *demands_url(void)
     return NULL;
 }
 
-/* Nothing names a database: this user's own, unless the machine is to have none. */
+/* Without a named database: uses this user's own file, unless the machine forbids it. */
 static int set_default(struct url *out)
 {
     const char *why = demands_url();

@@ -146,8 +146,8 @@ static int compare(struct list *expected, struct list *there, const char *object
             parts.others = parts.others || (is_relation(line) && !is_meta(line));
         }
     }
-    for (size_t i = 0; i < there->n; i++) /* install was interrupted while it tested its privileges
-    */
+    /* An interrupted install may leave the procedure by which it tests its privileges. */
+    for (size_t i = 0; i < there->n; i++)
         if (there->lines[i] && strstr(there->lines[i], " rowlock_installing"))
             parts.any = true;
     if (!missing.failed)

@@ -196,7 +196,7 @@ static int take_option(struct reading *r, struct crontab_entry *entry, const str
     return 0;
 }
 
-/* Up to `--`; `*of_zone`: where --tz has its value, or NULL. */
+/* Reads the options up to `--`; `*of_zone`: the position of the value of --tz, or NULL. */
 static int take_options(struct reading *r, struct crontab_entry *entry, const char **of_zone)
 {
     struct word word;
@@ -272,7 +272,7 @@ static int read_job(struct reading *r)
     return 0;
 }
 
-/* How long the name is in NAME=value; 0: it is no such line. */
+/* The length of the name in NAME=value; 0: another kind of line. */
 static size_t variable_length(const char *at)
 {
     size_t length = 0, blanks;
@@ -320,7 +320,7 @@ static int read_line(struct reading *r)
     return length > 0 ? read_variable(r, length) : read_job(r);
 }
 
-/* Ends the line at its end, and an editor's CR with it; `*next`: the one behind it, or NULL. */
+/* Terminates the line, and removes an editor's CR; `*next`: the following line, or NULL. */
 static int cut_line(struct reading *r, char *end, char **next)
 {
     char *line_end = memchr(r->start, '\n', (size_t)(end - r->start));
@@ -341,7 +341,7 @@ static int cut_line(struct reading *r, char *end, char **next)
     return 0;
 }
 
-/* A mistake does not keep the lines below it from being read: theirs are reported, too. */
+/* Reads all lines, also after a mistake, so that all mistakes are reported. */
 static int read_lines(struct reading *r, char *text, char *end, crontab_visit visit, void *data)
 {
     int wrong_lines = 0;

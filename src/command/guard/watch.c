@@ -28,7 +28,7 @@ void guard_report_event(const struct guard_state *state, enum guard_event event,
 
 /* ---- ending ---------------------------------------------------------------------------------- */
 
-/* Its number is the command's as long as we have not taken note of its end. */
+/* 0 after the command's end was collected: the kernel may then give its number to another group. */
 static pid_t group_of_command(const struct guard_state *state)
 {
     return state->plan->own_group && !state->reaped ? state->command : 0;
@@ -265,9 +265,9 @@ static void await(const struct guard_state *state)
     poll(fds, sizeof fds / sizeof *fds, -1);
 }
 
-/* Orders are read before the clock: a deadline that was extended in time has not passed. The
-   command's end is noted before it too: a command that has ended, however late that is noticed,
-   need not be ended. */
+/* Reads orders before the clock, so that a deadline that was extended in time has not passed. Also
+   collects the command's end before the clock, so that a command that ended by itself counts as
+   such, however late the guard notices it. */
 struct tree guard_watch(struct guard_state *state)
 {
     for (;;) {

@@ -11,7 +11,7 @@
 
 #define PAUSE_MS 200
 #define EARLY_MS \
-    30000 /* a crontab goes by its node's clock, which may be ahead of the database's */
+    30000 /* a crontab follows its node's clock, which may be ahead of the database's */
 
 struct run run_of_job(struct job_run *job)
 {

@@ -193,8 +193,8 @@ static void set_timer(const struct keeping *keeping, int64_t ms)
     timerfd_settime(keeping->timer_fd, 0, &at, NULL);
 }
 
-/* Writes to the process's own standard error. It was opened by pid, and the process was seen alive
-   afterwards, so it was this process's. */
+/* Writes to the process's own standard error. It was opened by pid, and the process was still
+   alive afterwards, so the descriptor is of this process and not of a later one. */
 static void tell_process(const struct keeping *keeping, const char *why)
 {
     char path[64];

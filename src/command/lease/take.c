@@ -48,7 +48,7 @@ static int connect_to(struct taking *taking)
         status = connect_database(&url, &approach, &taking->holding.connection, &code);
     url_free(&url);
     if (status && signals_next(taking->signals.wait_fd, &info))
-        return -(int)info.ssi_signo; /* that it came while the attempt failed makes no difference */
+        return -(int)info.ssi_signo; /* also if the attempt has failed */
     return status;
 }
 

@@ -37,6 +37,6 @@ int connect_to_run(const struct command *command, const struct run *run,
         status = connect_database(&url, &approach, out, &code);
     url_free(&url);
     if (status && signals_next(signals->wait_fd, &info))
-        return -(int)info.ssi_signo; /* that it came while the attempt failed makes no difference */
+        return -(int)info.ssi_signo; /* also if the attempt has failed */
     return status;
 }

@@ -71,8 +71,8 @@ static void take(struct command *command, int option, struct run *run, struct sh
     }
 }
 
-/* `run nightly -c pg_dump -Fc app`, its quotes forgotten, is not to lock `app` and run a bare
-   pg_dump. */
+/* Without the quotes that -c needs, `run nightly -c pg_dump -Fc app` would lock `app` too and run a
+   bare pg_dump. So names on both sides of -c are refused. */
 static void check_shell(const struct command *command, const struct shell *shell)
 {
     if (command->n_rest > 0)
