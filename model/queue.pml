@@ -156,7 +156,7 @@ inline visit() { d_step {            /* under T: is the name still free? */
      do :: p < tk -> if :: row[p] -> if :: !called[p] && !flushed -> called[p] = calls :: else fi;
                             if :: frozen[owner[p]] && !flushed -> ice_at = ice_at | (1 << p) :: else fi :: else fi; p++ :: else -> break od
 #ifdef RC_TWO
-     ; flushed = 1
+     ; flushed = 1; stays = 255    /* without a second visit, any waiter in T's queue is late */
 #endif
   :: !h && !FIRST ->                                                         /* the strike */
      do :: p < tk -> if :: row[p] && SILENT(p) -> assert(frozen[owner[p]] || dead[owner[p]]); row[p] = 0;
@@ -164,8 +164,8 @@ inline visit() { d_step {            /* under T: is the name still free? */
                             break
 #endif
                         :: else fi; p++ :: else -> break od; p = 1;
-     /* a waiter that was frozen at the call, and has not answered, is passed */
-     do :: p < tk -> assert(!(row[p] && called[p] && (ice_at & (1 << p)))); p++ :: else -> break od;
+     /* a waiter that was frozen at the call, and has answered neither it nor an earlier one, is passed */
+     do :: p < tk -> assert(!(row[p] && called[p] && called[p] <= mycall && (ice_at & (1 << p)))); p++ :: else -> break od;
      forget()
   fi; p = 0 } }
 

@@ -73,7 +73,7 @@ ok|q|Q-roll-2|queue.pml|-DNW=2 -DNT=1 -DFREEZE=1 -DANYTIME
 ok|-|Q-roll-T|queue.pml|-DNW=3 -DNT=1 -DANYTIME -DNOFAST -DSHORT -DCALLS=2
 ok|-|Q-roll-freeze2|queue.pml|-DNW=3 -DFREEZE=2 -DQUEUEING -DANYTIME -DNOFAST -DSHORT -DCALLS=1
 ok|-|Q-roll-callers|queue.pml|-DNW=3 -DFREEZE=1 -DQUEUEING -DANYTIME -DNOFAST -DSHORT -DCALLS=2
-ok|-|Q-roll-thaw|queue.pml|-DNW=3 -DFREEZE=1 -DTHAW -DQUEUEING -DANYTIME -DNOFAST -DSHORT -DCALLS=1
+ok|-|Q-roll-thaw|queue.pml|-DNW=2 -DFREEZE=1 -DTHAW -DANYTIME -DNOFAST -DCALLS=2
 ok|-|Q-roll-die|queue.pml|-DNW=3 -DFREEZE=1 -DDIE=1 -DQUEUEING -DANYTIME -DNOFAST -DSHORT -DCALLS=1
 cex|q|Q-roll-once|queue.pml|-DNW=2 -DNT=1 -DANYTIME -DNOFAST -DSHORT -DRC_ONCE
 cex|-|Q-roll-two-visits|queue.pml|-DNW=3 -DNT=1 -DANYTIME -DNOFAST -DSHORT -DCALLS=2 -DRC_TWO
