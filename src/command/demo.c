@@ -34,7 +34,7 @@ struct demo {
 };
 
 #define TTL_MS 1000
-#define TTL_MOST_MS 60000 /* a person is watching */
+#define TTL_MOST_MS 60000 /* a user watches the demonstration */
 
 static int64_t read_ttl(const struct command *command)
 {
@@ -126,7 +126,7 @@ static int start_workers(struct demo *demo)
     return started;
 }
 
-/* Each worker writes a byte, or has ended: the pipe ends when no writer is left. */
+/* Each worker writes a byte when it is ready. The pipe ends when all others have died. */
 static void await_ready(const struct demo *demo)
 {
     char byte;

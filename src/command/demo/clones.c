@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The demonstration of five clones: its four acts, on a SQLite database in a folder of its own or
- * on the one that --db names. It leaves nothing behind, whichever way it ends.
+ * The demonstration of five clones: plays its four acts, on a SQLite database in a folder of its
+ * own or on the one that --db names. At its end it removes its files, processes and rows.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `rowlock demo clones`: five clones of a server, one crontab, one mail due; four acts. The parts:
- * the conductor (demo/clones.c, demo/clones_act.c), which does to the clones what happens to
- * machines; a clone and its sender (demo/clones_node.c, demo/clones_sender.c), processes that do
- * not depend on the act; their log (demo/clones_log.c); the counts and the picture that are made of
- * the log (demo/clones_count.c, demo/clones_draw.c).
+ * the conductor (demo/clones.c, demo/clones_act.c), which kills or freezes a clone as machines
+ * fail; a clone and its sender (demo/clones_node.c, demo/clones_sender.c), processes that do not
+ * depend on the act; the log of their events (demo/clones_log.c); the counts and the picture
+ * (demo/clones_count.c, demo/clones_draw.c).
  */
 #ifndef ROWLOCK_DEMO_CLONES_H
 #define ROWLOCK_DEMO_CLONES_H
@@ -25,7 +25,7 @@
 /* Reported by the process itself, except KILLED, FROZEN and WOKEN. */
 enum clones_event {
     CLONES_READY,
-    CLONES_SKIPPED, /* the answer was that another sends, or that nothing is due */
+    CLONES_SKIPPED, /* another clone sends, or nothing is due */
     CLONES_CLAIMED,
     CLONES_SENDING,
     CLONES_SENT,
@@ -43,7 +43,7 @@ struct clones_item {
     enum clones_event event;
     int64_t at_ms; /* the machine's monotonic clock */
     int64_t token; /* 0: none */
-    pid_t pid;     /* of the process that reports it */
+    pid_t pid;     /* the reporting process */
 };
 
 #define CLONES_ITEMS 512
@@ -134,7 +134,6 @@ struct clones_act {
     int64_t strike_ms, gate_ms[CLONES]; /* ROWLOCK_NEVER: not now */
     unsigned char seen[CLONES_ITEMS];
     int signal; /* that ended it early */
-    int late;   /* it did not end in time */
     struct clones_counts counts;
 };
 
@@ -146,7 +145,7 @@ int clones_play(struct clones_act *act);
 /* From the file of mails, the events, and the job's history. 0, or an exit status. */
 int clones_count(struct clones_act *act);
 void clones_print_json(const struct clones_act *act, int64_t start_ms);
-/* One line: the outcome of this act. */
+/* Prints the outcome of the act in one line. */
 void clones_print_outcome(const struct clones_act *act, int coloured);
 void clones_print_counts(const struct clones_act *acts, int n, int coloured);
 

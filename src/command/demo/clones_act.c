@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One act: starts five clones, lets them go together, strikes the first that sends, and lets the
- * others be. It waits for events in the log of the processes, and for states of the database.
+ * One act: starts five clones, releases them together, and strikes the first that sends; the others
+ * stay untouched. It waits for events that the processes report, and for states of the database.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,9 @@
 #include "command/run/run.h"
 #include "util/clock.h"
 
-#define SEND_MS 1200  /* the mail server's time for one mail */
-#define STRIKE_MS 500 /* from the start of the mail to the blow */
-#define RETRY_MS 10   /* when the blow would fall in the middle of a statement */
+#define SEND_MS 1200  /* duration of a delivery to the mail server */
+#define STRIKE_MS 500 /* from the start of the delivery to the blow */
+#define RETRY_MS 10   /* if the blow would hit the middle of a statement */
 #define FRAME_MS 40   /* between two pictures */
 #define LONGEST_MS 60000
 
@@ -83,7 +83,7 @@ static int count_told(const struct clones_act *act, enum clones_event event)
     return n;
 }
 
-/* Has another clone claimed it after the victim? */
+/* Whether another clone has claimed the mail after the victim. */
 static int has_successor(const struct clones_act *act)
 {
     const struct clones_item *events[CLONES_ITEMS];
@@ -141,7 +141,7 @@ static void open_gate(struct clones_act *act, int clone)
 
     act->gate_ms[clone] = ROWLOCK_NEVER;
     if (write(act->farm.gate[clone][1], &byte, 1) < 0)
-        return; /* no process reads there any more */
+        return; /* its sender has ended */
 }
 
 /* Wakes the sender when the database shows its successor. It wakes before its guard: the worst

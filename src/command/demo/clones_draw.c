@@ -6,7 +6,7 @@
 #include "command/command.h"
 #include "command/demo/clones.h"
 
-#define SPAN_MS 1800 /* the picture's least length, and a ttl */
+#define SPAN_MS 1800 /* the picture shows at least this time plus a ttl */
 #define WIDTH 44
 #define WIDTH_LEAST 12
 #define BESIDE 34 /* columns left and right of the bar */
@@ -24,7 +24,7 @@ enum cell {
 
 static const struct {
     char plain;
-    char coloured; /* the character on the colour */
+    char coloured; /* printed on the colour */
     const char *colour, *meaning;
 } cells[] = {
     [NOTHING] = {' ', ' ', "", NULL},
@@ -37,7 +37,7 @@ static const struct {
     [REFUSED] = {'!', '!', "\033[1;30;43m", "late write refused"},
 };
 
-/* How an event is drawn: the clone's bar from then on, a mark at the instant, a word. */
+/* The effect of an event on a clone's bar: the cells after it, a mark at its time, a word. */
 static const struct {
     enum cell after, mark;
     const char *word; /* NULL: the previous word stays */
@@ -87,7 +87,7 @@ static int is_surplus(const struct clones_item *const *events, size_t at)
     return 0;
 }
 
-/* Marks last: a later part of a bar must not paint them over. */
+/* Draws the marks last, so that later cells do not cover them. */
 static void make_bar(struct bar *bar, const struct scale *scale,
                      const struct clones_item *const *events, size_t n, int clone, int64_t now_ms)
 {

@@ -21,7 +21,8 @@ static void close_conductors_ends(const struct clones_farm *farm)
         close(farm->gate[i][1]);
 }
 
-/* A group of its own: signals from the terminal go to the conductor, which ends all. */
+/* The clone gets its own process group: a ^C at the terminal reaches the conductor alone, which
+   ends all clones. */
 static _Noreturn void be_clone(const struct clones_farm *farm, int clone)
 {
     setpgid(0, 0);
@@ -101,7 +102,7 @@ static int is_childless(void)
     return pid < 0 && errno == ECHILD;
 }
 
-/* Orphans come to us. Stopped first, so that no guard prints a message about it. */
+/* Orphans become our children. Stops all first, so that no guard prints a message about the end. */
 void clones_end_all(void)
 {
     struct tree tree;

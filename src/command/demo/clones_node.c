@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A clone does what a node does whose crontab names a job. It asks; if the job is its own to run, a
- * guard starts the sender and ends it when the lease ends, and the clone renews the lease and
- * records the result. It does not depend on the act.
+ * A clone: a node whose crontab names a job. It claims the job when it is due. If it gets the
+ * claim, a guard starts the sender, and ends it when the lease ends; the clone renews the lease and
+ * records the result. It does not know which act is played.
  */
 #include <errno.h>
 #include <poll.h>
@@ -36,14 +36,14 @@ static void tell(const struct node *node, enum clones_event event)
     clones_tell(node->farm, node->clone, event, node->token);
 }
 
-/* A clone frozen in the middle of a statement would keep SQLite's one write lock from the others.
-   Real clones that share the file share the machine, and are frozen together. */
+/* A clone that is frozen in the middle of a statement would keep SQLite's one write lock, and stop
+   all others. Real clones that share a file share the machine, and are frozen together. */
 static void set_asking(const struct node *node, int asking)
 {
     atomic_store(&node->farm->log->asking[node->clone], asking);
 }
 
-/* 1: it came; 0: the time has passed. */
+/* 1: the descriptor is readable; 0: the time has passed. */
 static int await(const struct node *node, int fd, int64_t until_ms)
 {
     struct pollfd one = {.fd = fd, .events = POLLIN};
@@ -130,7 +130,7 @@ static int attend(struct node *node)
             next_ms = renew(node);
     }
     if (report.event != GUARD_ENDED || report.cause != GUARD_BY_ITSELF)
-        return STATUS_FAILED; /* perhaps it was never started: the lease had ended by then */
+        return STATUS_FAILED; /* it may not have started, if the lease had ended by then */
     return WIFEXITED(report.number) ? WEXITSTATUS(report.number) : 128 + WTERMSIG(report.number);
 }
 
@@ -199,7 +199,7 @@ static int ask(struct node *node, const struct rowlock_schedule *schedule, int64
     return ROWLOCK_OK;
 }
 
-/* The last question, after all runs, finds nothing due. */
+/* Claims until the act ends; the last claim, after that, finds nothing due. */
 static int go_on_asking(struct node *node, struct rowlock_error *error)
 {
     struct rowlock_schedule *schedule;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory that the demonstration's program, its workers and its log share: made before the fork,
-   written without a lock (each writer takes a place of its own), read when all are done.
-   */
+/* The memory that the demonstration's program and its workers share. It is allocated before the
+   fork, written without a lock (each writer has a place of its own), and read after all have
+   ended. */
 #ifndef ROWLOCK_DEMO_H
 #define ROWLOCK_DEMO_H
 
