@@ -76,29 +76,32 @@ static enum rowlock_transaction what_is_left(const struct rowlock_link *link, bo
 
 /* Whether the server may have executed the COMMIT: it was sent, and no answer of the server proves
    that it did not get there. */
-static bool may_have_committed(const struct rowlock_link *link, const struct rowlock_trip *trip)
+static bool may_have_committed(const struct rowlock_link *link,
+                               const struct rowlock_round_trip *round_trip)
 {
     if (link->hung_up || link->n_steps == 0 ||
         link->steps[link->n_steps - 1].statement != &commit_statement)
         return false;
-    return !trip->told || trip->failed >= link->n_steps - 1;
+    return !round_trip->reported || round_trip->failed >= link->n_steps - 1;
 }
 
-static int judge(const struct rowlock_trip *trip, bool unknown, struct rowlock_error *error)
+static int judge(const struct rowlock_round_trip *round_trip, bool unknown,
+                 struct rowlock_error *error)
 {
     int code;
 
-    if (trip->lost && unknown) {
-        rowlock__failure(error, "postgresql", trip->sqlstate, 0, trip->text);
+    if (round_trip->lost && unknown) {
+        rowlock__failure(error, "postgresql", round_trip->sqlstate, 0, round_trip->text);
         code = rowlock__wrap_error(error, ROWLOCK_EUNKNOWN, "connection lost during COMMIT");
         code = ROWLOCK_EUNKNOWN;
-    } else if (trip->reason && (trip->lost || strcmp(trip->sqlstate, "57014") == 0)) {
-        code = trip->reason;
-        rowlock__failure(error, "postgresql", trip->sqlstate, 0, trip->text);
-    } else if (trip->lost && !trip->sqlstate[0]) {
-        return rowlock__fail(error, ROWLOCK_ECONN, "%s", trip->text);
+    } else if (round_trip->reason &&
+               (round_trip->lost || strcmp(round_trip->sqlstate, "57014") == 0)) {
+        code = round_trip->reason;
+        rowlock__failure(error, "postgresql", round_trip->sqlstate, 0, round_trip->text);
+    } else if (round_trip->lost && !round_trip->sqlstate[0]) {
+        return rowlock__fail(error, ROWLOCK_ECONN, "%s", round_trip->text);
     } else {
-        return rowlock__failure(error, "postgresql", trip->sqlstate, 0, trip->text);
+        return rowlock__failure(error, "postgresql", round_trip->sqlstate, 0, round_trip->text);
     }
     if (error)
         error->code = code;
@@ -108,31 +111,32 @@ static int judge(const struct rowlock_trip *trip, bool unknown, struct rowlock_e
 /* Statements that the server no longer knows (DISCARD ALL), or whose result changed when the schema
    was reinstalled, are prepared again. True: nothing was done and no transaction was lost, so the
    round trip can be repeated. */
-static bool forget_prepared(struct rowlock_link *link, const struct rowlock_trip *trip)
+static bool forget_prepared(struct rowlock_link *link, const struct rowlock_round_trip *round_trip)
 {
-    if (!link->prepares || trip->lost || trip->failed >= link->n_steps)
+    if (!link->prepares || round_trip->lost || round_trip->failed >= link->n_steps)
         return false;
-    if (strcmp(trip->sqlstate, "0A000") == 0 && link->steps[trip->failed].call)
-        link->cache[link->steps[trip->failed].prepared].statement = NULL; /* next use: a new name */
-    if (strcmp(trip->sqlstate, "26000") != 0)
+    if (strcmp(round_trip->sqlstate, "0A000") == 0 && link->steps[round_trip->failed].call)
+        link->cache[link->steps[round_trip->failed].prepared].statement =
+            NULL; /* next use: a new name */
+    if (strcmp(round_trip->sqlstate, "26000") != 0)
         return false;
     for (size_t i = 0; i < link->cached; i++)
         link->cache[i].ready = false;
-    return trip->failed == 0 && pg_state(link) == ROWLOCK_STATE_IDLE;
+    return round_trip->failed == 0 && pg_state(link) == ROWLOCK_STATE_IDLE;
 }
 
-static int conclude(struct rowlock_link *link, const struct rowlock_trip *trip, bool had_one,
-                    struct rowlock_outcome *outcome, struct rowlock_error *error)
+static int conclude(struct rowlock_link *link, const struct rowlock_round_trip *round_trip,
+                    bool had_one, struct rowlock_outcome *outcome, struct rowlock_error *error)
 {
-    bool unknown = may_have_committed(link, trip);
-    bool failed = trip->lost || trip->text[0];
+    bool unknown = may_have_committed(link, round_trip);
+    bool failed = round_trip->lost || round_trip->text[0];
     int code = ROWLOCK_OK;
 
     outcome->sent_commit = unknown;
-    outcome->left = what_is_left(link, had_one && (failed || trip->rolled_back));
+    outcome->left = what_is_left(link, had_one && (failed || round_trip->rolled_back));
     if (failed) {
-        code = judge(trip, unknown, error);
-    } else if (trip->rolled_back) {
+        code = judge(round_trip, unknown, error);
+    } else if (round_trip->rolled_back) {
         code = rowlock__fail(error, ROWLOCK_EABORTED,
                              "the server rolled back instead of committing, because an earlier "
                              "statement of the transaction had failed");
@@ -179,7 +183,7 @@ static int run_batch(struct rowlock_link *link, unsigned transaction_flags,
                      struct rowlock_call *calls, size_t n, const struct rowlock_budget *budget,
                      struct rowlock_outcome *outcome, struct rowlock_error *error)
 {
-    struct rowlock_trip trip;
+    struct rowlock_round_trip round_trip;
     bool had_one = transaction_flags & ROWLOCK_BEGIN || pg_state(link) == ROWLOCK_STATE_OPEN ||
                    pg_state(link) == ROWLOCK_STATE_ABORTED;
     int code = rowlock__pg_usable(link, error);
@@ -193,13 +197,14 @@ static int run_batch(struct rowlock_link *link, unsigned transaction_flags,
         outcome->left = what_is_left(link, false);
         return rowlock__left(error, code, outcome->left);
     }
-    rowlock__pg_travel(link, budget, &trip);
-    if (forget_prepared(link, &trip) && pack(link, transaction_flags, calls, n, NULL) == ROWLOCK_OK)
-        rowlock__pg_travel(link, budget, &trip);
+    rowlock__pg_round_trip(link, budget, &round_trip);
+    if (forget_prepared(link, &round_trip) &&
+        pack(link, transaction_flags, calls, n, NULL) == ROWLOCK_OK)
+        rowlock__pg_round_trip(link, budget, &round_trip);
     /* BEGIN itself failed: there was nothing to lose */
-    if (transaction_flags & ROWLOCK_BEGIN && trip.told && trip.failed == 0)
+    if (transaction_flags & ROWLOCK_BEGIN && round_trip.reported && round_trip.failed == 0)
         had_one = false;
-    return conclude(link, &trip, had_one, outcome, error);
+    return conclude(link, &round_trip, had_one, outcome, error);
 }
 
 static int pg_run(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
@@ -222,7 +227,7 @@ static int pg_rollback(struct rowlock_link *link, const struct rowlock_budget *b
     /* an interrupted caller must still clean up */
     struct rowlock_budget cleaning = {budget->deadline_ms, -1, budget->give_up_ms};
     struct rowlock_outcome outcome = {0};
-    struct rowlock_trip trip;
+    struct rowlock_round_trip round_trip;
     int code = rowlock__pg_usable(link, error);
 
     if (code || pg_state(link) == ROWLOCK_STATE_IDLE)
@@ -232,8 +237,8 @@ static int pg_rollback(struct rowlock_link *link, const struct rowlock_budget *b
         code = rowlock__pg_add(link, &rollback_statement, NULL, error);
         if (code)
             return code;
-        rowlock__pg_travel(link, &cleaning, &trip);
-        code = conclude(link, &trip, false, &outcome, error);
+        rowlock__pg_round_trip(link, &cleaning, &round_trip);
+        code = conclude(link, &round_trip, false, &outcome, error);
     } while (code == ROWLOCK_ETIMEDOUT && pg_state(link) == ROWLOCK_STATE_ABORTED &&
              rowlock__now_ms() < budget->deadline_ms);
     return code;
@@ -243,7 +248,7 @@ static int pg_script(struct rowlock_link *link, const char *text,
                      const struct rowlock_budget *budget, struct rowlock_error *error)
 {
     struct rowlock_outcome outcome = {0};
-    struct rowlock_trip trip;
+    struct rowlock_round_trip round_trip;
     bool had_one = pg_state(link) == ROWLOCK_STATE_OPEN;
     int code = rowlock__pg_usable(link, error);
 
@@ -252,8 +257,8 @@ static int pg_script(struct rowlock_link *link, const char *text,
     if (code)
         return code;
     link->n_steps = 0;
-    rowlock__pg_script(link, text, budget, &trip);
-    return conclude(link, &trip, had_one, &outcome, error);
+    rowlock__pg_script(link, text, budget, &round_trip);
+    return conclude(link, &round_trip, had_one, &outcome, error);
 }
 
 /* ---- open and close ------------------------------------------------------------------------ */

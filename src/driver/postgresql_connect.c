@@ -183,20 +183,20 @@ static int set_session_up(struct rowlock_link *link, const struct rowlock_budget
     struct rowlock_value pid = {.type = ROWLOCK_INT, .number = PQ.PQbackendPID(link->conn)};
     struct rowlock_call call = {
         .statement = &set_up, .values = &pid, .row = set_up_row, .data = link};
-    struct rowlock_trip trip;
+    struct rowlock_round_trip round_trip;
     int code;
 
     link->n_steps = 0;
     code = rowlock__pg_add(link, &set_up, &call, error);
     if (code)
         return code;
-    rowlock__pg_travel(link, budget, &trip);
-    if (trip.reason == ROWLOCK_ECANCELED && (trip.lost || trip.text[0]))
+    rowlock__pg_round_trip(link, budget, &round_trip);
+    if (round_trip.reason == ROWLOCK_ECANCELED && (round_trip.lost || round_trip.text[0]))
         return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted while connecting");
-    if (trip.lost || trip.text[0])
-        return trip.sqlstate[0] && !trip.reason
-                   ? rowlock__failure(error, "postgresql", trip.sqlstate, 0, trip.text)
-                   : rowlock__fail(error, ROWLOCK_ECONN, "%s", trip.text);
+    if (round_trip.lost || round_trip.text[0])
+        return round_trip.sqlstate[0] && !round_trip.reason
+                   ? rowlock__failure(error, "postgresql", round_trip.sqlstate, 0, round_trip.text)
+                   : rowlock__fail(error, ROWLOCK_ECONN, "%s", round_trip.text);
     return ROWLOCK_OK;
 }
 

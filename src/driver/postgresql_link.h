@@ -47,10 +47,10 @@ struct rowlock_link {
 };
 
 /* The failure of one round trip. Only the first error counts; later ones follow from it. */
-struct rowlock_trip {
+struct rowlock_round_trip {
     size_t failed;    /* the step; n_steps: none */
     bool lost;        /* the connection is lost */
-    bool told;        /* the server itself reported the error */
+    bool reported;    /* the server itself reported the error */
     int reason;       /* ECANCELED, ETIMEDOUT: why the budget ended; 0: it did not */
     bool rolled_back; /* COMMIT was answered by ROLLBACK */
     char sqlstate[6];
@@ -62,12 +62,12 @@ int rowlock__pg_add(struct rowlock_link *link, const struct rowlock_statement *s
                     struct rowlock_call *call, struct rowlock_error *error);
 
 /* Sends link->steps to the server in one round trip; the last parameter receives the answers. */
-void rowlock__pg_travel(struct rowlock_link *link, const struct rowlock_budget *budget,
-                        struct rowlock_trip *trip);
+void rowlock__pg_round_trip(struct rowlock_link *link, const struct rowlock_budget *budget,
+                            struct rowlock_round_trip *round_trip);
 
 /* The same in the simple protocol: a script (n_steps 0), or the text of the only step. */
 void rowlock__pg_script(struct rowlock_link *link, const char *text,
-                        const struct rowlock_budget *budget, struct rowlock_trip *trip);
+                        const struct rowlock_budget *budget, struct rowlock_round_trip *round_trip);
 
 /* Connects by URL, sets the session up, and determines the server's dialect. */
 int rowlock__pg_connect(struct rowlock_link *link, const char *url,

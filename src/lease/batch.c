@@ -176,8 +176,8 @@ static bool in_time(int64_t began_ms)
     return rowlock__now_ms() - began_ms < ANSWER_MS / 2;
 }
 
-static int travel(struct rowlock_connection *connection, const struct parcel *parcel,
-                  struct answer *answer, bool *unsure)
+static int send_parcel(struct rowlock_connection *connection, const struct parcel *parcel,
+                       struct answer *answer, bool *unsure)
 {
     struct rowlock_value values[4] = {
         rowlock__bytes_value(parcel->ended, parcel->ended_length),
@@ -229,7 +229,7 @@ static int send_once(struct rowlock_connection *connection,
         code = make_ready(connection);
     if (!code) {
         sent_ms = rowlock__now_ms();
-        code = travel(connection, &parcel, &answer, unsure);
+        code = send_parcel(connection, &parcel, &answer, unsure);
     }
     if (!code && !answer.came)
         code = ROWLOCK_EDB;

@@ -196,8 +196,8 @@ static struct round_trip unmark(const struct rowlock_request *r, const struct ro
         .uninterruptible = true};
 }
 
-static int trip_of(const struct rowlock_request *request, const struct rowlock_step *step,
-                   struct round_trip *out)
+static int round_trip_of(const struct rowlock_request *request, const struct rowlock_step *step,
+                         struct round_trip *out)
 {
     switch (step->act) {
     case ROWLOCK_ACT_GRANT:
@@ -245,28 +245,29 @@ static int64_t withdrawal_ms(const struct rowlock_connection *connection)
 /* The server ends a wait by itself, and gets the time of one statement more to report it, but
    little more than the caller's limit. */
 static struct rowlock_budget budget_of(const struct rowlock_connection *connection,
-                                       const struct round_trip *trip, int64_t deadline_ms)
+                                       const struct round_trip *round_trip, int64_t deadline_ms)
 {
-    int64_t now = rowlock__now_ms(), end = rowlock__after(now, trip->limit_ms);
-    int64_t more = trip->uninterruptible ? withdrawal_ms(connection) : connection->statement_ms;
+    int64_t now = rowlock__now_ms(), end = rowlock__after(now, round_trip->limit_ms);
+    int64_t more =
+        round_trip->uninterruptible ? withdrawal_ms(connection) : connection->statement_ms;
     struct rowlock_budget budget;
 
     if (end > deadline_ms)
         end = deadline_ms > now ? deadline_ms : now;
-    budget = (struct rowlock_budget){.deadline_ms = rowlock__after(end, more),
-                                     .interrupt_fd =
-                                         trip->uninterruptible ? -1 : connection->interrupt_fd};
-    return rowlock__in_time(connection, budget,
-                            trip->id == ROWLOCK_SQL_GRANT && !trip->stays_open ? TRY_MS
-                                                                               : ROWLOCK_LATE_MS);
+    budget = (struct rowlock_budget){
+        .deadline_ms = rowlock__after(end, more),
+        .interrupt_fd = round_trip->uninterruptible ? -1 : connection->interrupt_fd};
+    return rowlock__in_time(
+        connection, budget,
+        round_trip->id == ROWLOCK_SQL_GRANT && !round_trip->stays_open ? TRY_MS : ROWLOCK_LATE_MS);
 }
 
-static unsigned bracket_of(const struct rowlock_connection *connection,
-                           const struct round_trip *trip)
+static unsigned flags_of(const struct rowlock_connection *connection,
+                         const struct round_trip *round_trip)
 {
-    if (trip->alone || !rowlock__sql(connection, ROWLOCK_SQL_BEGIN))
+    if (round_trip->alone || !rowlock__sql(connection, ROWLOCK_SQL_BEGIN))
         return ROWLOCK_INSIDE;
-    return trip->stays_open ? ROWLOCK_BEGIN : ROWLOCK_BEGIN | ROWLOCK_COMMIT;
+    return round_trip->stays_open ? ROWLOCK_BEGIN : ROWLOCK_BEGIN | ROWLOCK_COMMIT;
 }
 
 /* Neither an interrupt nor the end of the wait cancels it, because the outcome would be unknown. A
@@ -336,27 +337,27 @@ static int call_hook(const struct rowlock_request *request, int64_t token,
                          : ROWLOCK_OK;
 }
 
-static int send_trip(struct rowlock_request *request, const struct round_trip *trip,
-                     int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
+static int send_round_trip(struct rowlock_request *request, const struct round_trip *round_trip,
+                           int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = request->connection;
-    struct rowlock_budget budget = budget_of(connection, trip, deadline_ms);
+    struct rowlock_budget budget = budget_of(connection, round_trip, deadline_ms);
     struct rowlock_outcome outcome = {0};
-    struct rowlock_call call = {.statement = rowlock__sql(connection, trip->id),
-                                .values = trip->values,
-                                .limit_ms = trip->server_ends ? trip->limit_ms : 0,
-                                .row = trip->row,
+    struct rowlock_call call = {.statement = rowlock__sql(connection, round_trip->id),
+                                .values = round_trip->values,
+                                .limit_ms = round_trip->server_ends ? round_trip->limit_ms : 0,
+                                .row = round_trip->row,
                                 .data = answer};
     int64_t sent_ms = rowlock__now_ms();
     int code;
 
     if (!call.statement)
         return rowlock__fail(error, ROWLOCK_EMODE, "leases are not offered on this engine");
-    code = connection->driver->run(connection->link, bracket_of(connection, trip), &call, 1,
+    code = connection->driver->run(connection->link, flags_of(connection, round_trip), &call, 1,
                                    &budget, &outcome, error);
-    if (!code && trip->row)
+    if (!code && round_trip->row)
         code = judge(request, answer, error);
-    if (!code && trip->stays_open && answer->reply->status == ROWLOCK_STATUS_OK) {
+    if (!code && round_trip->stays_open && answer->reply->status == ROWLOCK_STATUS_OK) {
         code = call_hook(request, answer->reply->token, error);
         if (!code)
             return commit(request, sent_ms, answer, error);
@@ -367,7 +368,7 @@ static int send_trip(struct rowlock_request *request, const struct round_trip *t
 
 /* A ticket or a session lock left behind blocks others as long as our session lives, so a
    withdrawal that was cancelled is repeated. */
-static int send_withdrawal(struct rowlock_request *request, const struct round_trip *trip,
+static int send_withdrawal(struct rowlock_request *request, const struct round_trip *round_trip,
                            int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
 {
     const struct rowlock_connection *connection = request->connection;
@@ -376,7 +377,7 @@ static int send_withdrawal(struct rowlock_request *request, const struct round_t
     int code;
 
     do
-        code = send_trip(request, trip, deadline_ms, answer, error);
+        code = send_round_trip(request, round_trip, deadline_ms, answer, error);
     while (rowlock__was_cancelled(connection, code, until_ms) &&
            rowlock__pause(&pause, -1, until_ms) == ROWLOCK_WAKE_READY);
     return code;
@@ -398,11 +399,11 @@ static int prepare(const struct rowlock_request *request, struct rowlock_error *
 }
 
 /* Sends it, creating missing rows of names. A vacuum may remove a row in between. */
-static int send_known(struct rowlock_request *request, const struct round_trip *trip,
+static int send_known(struct rowlock_request *request, const struct round_trip *round_trip,
                       int64_t deadline_ms, struct answer *answer, struct rowlock_error *error)
 {
     int64_t until = rowlock__now_ms() + PREPARE_MS;
-    int code = send_trip(request, trip, deadline_ms, answer, error);
+    int code = send_round_trip(request, round_trip, deadline_ms, answer, error);
 
     if (deadline_ms < until)
         until = deadline_ms;
@@ -415,7 +416,7 @@ static int send_known(struct rowlock_request *request, const struct round_trip *
         rowlock__clear_error(error);
         *answer->reply = (struct rowlock_reply){0};
         answer->rows = 0;
-        code = send_trip(request, trip, deadline_ms, answer, error);
+        code = send_round_trip(request, round_trip, deadline_ms, answer, error);
         if (last)
             break;
     }
@@ -430,9 +431,9 @@ static void restore_session(struct rowlock_request *request, const struct rowloc
     struct rowlock_reply reply = {0};
     struct rowlock_refused refused = {0};
     struct answer answer = {.reply = &reply, .refused = &refused};
-    struct round_trip trip = unmark(request, step);
+    struct round_trip round_trip = unmark(request, step);
 
-    send_withdrawal(request, &trip, deadline_ms, &answer, NULL);
+    send_withdrawal(request, &round_trip, deadline_ms, &answer, NULL);
 }
 
 void rowlock__session_unlock_lost(struct rowlock_connection *connection)
@@ -441,11 +442,11 @@ void rowlock__session_unlock_lost(struct rowlock_connection *connection)
     struct rowlock_reply reply = {0};
     struct rowlock_refused refused = {0};
     struct answer answer = {.reply = &reply, .refused = &refused};
-    struct round_trip trip = {
+    struct round_trip round_trip = {
         .id = ROWLOCK_SQL_SESSION_UNLOCK_LOST, .alone = true, .uninterruptible = true};
 
-    if (rowlock__sql(connection, trip.id) && !is_dead(connection))
-        send_withdrawal(&request, &trip, ROWLOCK_NEVER, &answer, NULL);
+    if (rowlock__sql(connection, round_trip.id) && !is_dead(connection))
+        send_withdrawal(&request, &round_trip, ROWLOCK_NEVER, &answer, NULL);
 }
 
 int rowlock__execute(struct rowlock_request *request, const struct rowlock_step *step,
@@ -453,22 +454,22 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
                      struct rowlock_refused *refused, struct rowlock_error *error)
 {
     struct answer answer = {.reply = reply, .refused = refused};
-    struct round_trip trip;
+    struct round_trip round_trip;
 
     if (!request->connection->dialect->procedural)
         return rowlock__execute_plain(request, step, deadline_ms, reply, refused, error);
     *reply = (struct rowlock_reply){0};
     *refused = (struct rowlock_refused){0};
-    if (trip_of(request, step, &trip))
+    if (round_trip_of(request, step, &round_trip))
         return reply->code =
                    rowlock__fail(error, ROWLOCK_EINVAL, "internal error: not a database step");
-    reply->code = trip.uninterruptible
-                      ? send_withdrawal(request, &trip, deadline_ms, &answer, error)
-                      : send_known(request, &trip, deadline_ms, &answer, error);
+    reply->code = round_trip.uninterruptible
+                      ? send_withdrawal(request, &round_trip, deadline_ms, &answer, error)
+                      : send_known(request, &round_trip, deadline_ms, &answer, error);
     if (reply->code && (step->act == ROWLOCK_ACT_GRANT || step->act == ROWLOCK_ACT_TURN ||
                         step->act == ROWLOCK_ACT_ENQUEUE))
         rowlock__session_unlock_lost(request->connection);
-    if (trip.stays_open && reply->status == ROWLOCK_STATUS_OK && !step->ticket &&
+    if (round_trip.stays_open && reply->status == ROWLOCK_STATUS_OK && !step->ticket &&
         !is_dead(request->connection))
         restore_session(request, step, deadline_ms);
     return reply->code;

@@ -16,7 +16,7 @@
 #define HOUR 3600000
 #define HANGS_MS 60000 /* a statement's limit, the grace of 2 s, and a reserve for a busy machine */
 
-struct deaf {
+struct scene {
     struct proxy *proxy;
     void *handle;
     struct rowlock_connection *connection;
@@ -25,59 +25,59 @@ struct deaf {
 };
 
 /* A handle through a proxy; the interrupt comes when the server does not answer any more. */
-static struct deaf set_up(rowlock_duration statement_ms)
+static struct scene set_up(rowlock_duration statement_ms)
 {
-    struct deaf deaf = {
+    struct scene scene = {
         .proxy = proxy_start(t_port(), strcmp(t_facts()->engine, "postgresql") == 0),
     };
     struct rowlock_options options = {.statement_ms = statement_ms, .url = t_url()};
 
     t_install();
-    t_int(pipe(deaf.pipe), 0);
-    options.interrupt_fd = deaf.pipe[0];
-    deaf.handle = t_engine()->open(t_url_at(proxy_port(deaf.proxy)));
-    t_true(deaf.handle != NULL);
-    t_ok(t_engine()->wrap(deaf.handle, &options, &deaf.connection, &t_error));
-    return deaf;
+    t_int(pipe(scene.pipe), 0);
+    options.interrupt_fd = scene.pipe[0];
+    scene.handle = t_engine()->open(t_url_at(proxy_port(scene.proxy)));
+    t_true(scene.handle != NULL);
+    t_ok(t_engine()->wrap(scene.handle, &options, &scene.connection, &t_error));
+    return scene;
 }
 
-static void clean_up(struct deaf *deaf)
+static void clean_up(struct scene *scene)
 {
-    rowlock_lease_free(deaf->lease);
-    rowlock_close(deaf->connection);
-    t_engine()->close(deaf->handle);
-    proxy_cut_all(deaf->proxy);
-    proxy_stop(deaf->proxy);
-    close(deaf->pipe[0]);
-    close(deaf->pipe[1]);
+    rowlock_lease_free(scene->lease);
+    rowlock_close(scene->connection);
+    t_engine()->close(scene->handle);
+    proxy_cut_all(scene->proxy);
+    proxy_stop(scene->proxy);
+    close(scene->pipe[0]);
+    close(scene->pipe[1]);
 }
 
 /* Returns the code of `work`. If it hangs, cuts the connection, then fails the test. */
-static int in_silence(struct deaf *deaf, int (*work)(struct rowlock_connection *connection,
-                                                     void *data, struct rowlock_error *error))
+static int in_silence(struct scene *scene, int (*work)(struct rowlock_connection *connection,
+                                                       void *data, struct rowlock_error *error))
 {
     struct timespec pause = {0, 5000000};
     long long end = t_now() + HANGS_MS;
     struct thread *thread;
     int hangs, code;
 
-    proxy_arm(deaf->proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
-    t_int(write(deaf->pipe[1], "!", 1), 1);
-    thread = t_thread(deaf->connection, work, deaf);
+    proxy_arm(scene->proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    t_int(write(scene->pipe[1], "!", 1), 1);
+    thread = t_thread(scene->connection, work, scene);
     while (!t_is_done(thread) && t_now() < end)
         nanosleep(&pause, NULL);
     hangs = !t_is_done(thread);
-    proxy_cut_all(deaf->proxy);
+    proxy_cut_all(scene->proxy);
     code = t_join(thread);
     t_int(hangs, 0);
-    t_int(proxy_has_struck(deaf->proxy), 1);
+    t_int(proxy_has_struck(scene->proxy), 1);
     return code;
 }
 
 static int release(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
 {
     (void)connection;
-    return rowlock_release(((struct deaf *)data)->lease, error);
+    return rowlock_release(((struct scene *)data)->lease, error);
 }
 
 static int commit(struct rowlock_connection *connection, void *data, struct rowlock_error *error)
@@ -94,31 +94,31 @@ static int rollback(struct rowlock_connection *connection, void *data, struct ro
 
 TEST(p11_a_release_is_uninterruptible_and_ends_when_the_server_is_silent)
 {
-    struct deaf deaf = set_up(0); /* acquiring still needs answers, so statements have no limit */
+    struct scene scene = set_up(0); /* acquiring still needs answers, so statements have no limit */
     int code;
 
-    deaf.lease = t_granted(deaf.connection, t_x("silent release"), HOUR);
-    code = in_silence(&deaf, release);
+    scene.lease = t_granted(scene.connection, t_x("silent release"), HOUR);
+    code = in_silence(&scene, release);
     t_true(code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT);
-    clean_up(&deaf);
+    clean_up(&scene);
 }
 
 TEST(p11_a_commit_is_uninterruptible_and_ends_when_the_server_is_silent)
 {
-    struct deaf deaf = set_up(300);
+    struct scene scene = set_up(300);
 
-    t_own_begin(deaf.handle, t_engine()->begin);
-    t_int(in_silence(&deaf, commit), ROWLOCK_EUNKNOWN);
-    clean_up(&deaf);
+    t_own_begin(scene.handle, t_engine()->begin);
+    t_int(in_silence(&scene, commit), ROWLOCK_EUNKNOWN);
+    clean_up(&scene);
 }
 
 TEST(p11_a_rollback_is_uninterruptible_and_ends_when_the_server_is_silent)
 {
-    struct deaf deaf = set_up(300);
+    struct scene scene = set_up(300);
     int code;
 
-    t_own_begin(deaf.handle, t_engine()->begin);
-    code = in_silence(&deaf, rollback);
+    t_own_begin(scene.handle, t_engine()->begin);
+    code = in_silence(&scene, rollback);
     t_true(code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT);
-    clean_up(&deaf);
+    clean_up(&scene);
 }

@@ -14,9 +14,9 @@
 #include "util/error.h"
 
 /* The progress of one round trip. */
-struct journey {
+struct progress {
     struct rowlock_link *link;
-    struct rowlock_trip *trip;
+    struct rowlock_round_trip *round_trip;
     struct rowlock_cancel *cancel;
     int interrupt_fd;
     int64_t deadline_ms, give_up_ms;
@@ -122,56 +122,58 @@ static bool send_step(struct rowlock_link *link, const struct rowlock_step *step
 
 /* ---- failures ------------------------------------------------------------------------------ */
 
-static void note_lost(struct journey *j)
+static void note_lost(struct progress *j)
 {
     const char *text = PQ.PQerrorMessage(j->link->conn);
 
-    j->trip->lost = true;
-    if (j->trip->text[0])
+    j->round_trip->lost = true;
+    if (j->round_trip->text[0])
         return;
-    j->trip->failed = j->step;
+    j->round_trip->failed = j->step;
     if (j->link->farewell[0]) {
-        snprintf(j->trip->text, sizeof j->trip->text, "%s", j->link->farewell);
-        memcpy(j->trip->sqlstate, j->link->farewell_state, sizeof j->trip->sqlstate);
+        snprintf(j->round_trip->text, sizeof j->round_trip->text, "%s", j->link->farewell);
+        memcpy(j->round_trip->sqlstate, j->link->farewell_state, sizeof j->round_trip->sqlstate);
     } else {
-        snprintf(j->trip->text, sizeof j->trip->text, "%s",
+        snprintf(j->round_trip->text, sizeof j->round_trip->text, "%s",
                  text && *text ? text : "the server closed the connection");
     }
 }
 
-static void note_error(struct journey *j, const PGresult *result)
+static void note_error(struct progress *j, const PGresult *result)
 {
     const char *state = PQ.PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *text = PQ.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     const char *detail = PQ.PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
     const char *hint = PQ.PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
 
-    if (j->trip->text[0])
+    if (j->round_trip->text[0])
         return;            /* follows from the first error */
     if (!state || !text) { /* libpq's own error; if the connection is lost, note_lost reports it */
         if (PQ.PQstatus(j->link->conn) != CONNECTION_OK)
             return;
-        j->trip->failed = j->step;
-        snprintf(j->trip->text, sizeof j->trip->text, "%s", PQ.PQerrorMessage(j->link->conn));
+        j->round_trip->failed = j->step;
+        snprintf(j->round_trip->text, sizeof j->round_trip->text, "%s",
+                 PQ.PQerrorMessage(j->link->conn));
         return;
     }
-    j->trip->failed = j->step;
-    j->trip->told = true;
-    snprintf(j->trip->sqlstate, sizeof j->trip->sqlstate, "%s", state);
-    snprintf(j->trip->text, sizeof j->trip->text, "%s%s%s%s%s", text, detail ? ": " : "",
-             detail ? detail : "", hint ? "; " : "", hint ? hint : "");
+    j->round_trip->failed = j->step;
+    j->round_trip->reported = true;
+    snprintf(j->round_trip->sqlstate, sizeof j->round_trip->sqlstate, "%s", state);
+    snprintf(j->round_trip->text, sizeof j->round_trip->text, "%s%s%s%s%s", text,
+             detail ? ": " : "", detail ? detail : "", hint ? "; " : "", hint ? hint : "");
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
 /* Cancels the statement, and repeats that, because a request that arrives between two statements is
    lost. False: the server does not answer. */
-static bool budget_ended(struct journey *j, enum rowlock_wake wake)
+static bool budget_ended(struct progress *j, enum rowlock_wake wake)
 {
     int64_t now = rowlock__now_ms();
 
-    if (!j->trip->reason) {
-        j->trip->reason = wake == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED : ROWLOCK_ETIMEDOUT;
+    if (!j->round_trip->reason) {
+        j->round_trip->reason =
+            wake == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED : ROWLOCK_ETIMEDOUT;
         j->interrupt_fd = -1;
         j->give_up_ms = rowlock__after(now, ROWLOCK_CANCEL_TIMEOUT_MS);
         if (j->latest_ms && j->latest_ms < j->give_up_ms)
@@ -190,7 +192,7 @@ static bool budget_ended(struct journey *j, enum rowlock_wake wake)
 }
 
 /* Waits until PQgetResult will not block. False: the session is given up. */
-static bool wait_for_answer(struct journey *j)
+static bool wait_for_answer(struct progress *j)
 {
     PGconn *conn = j->link->conn;
 
@@ -252,7 +254,7 @@ static void take_rows(const PGresult *result, struct rowlock_call *call)
 }
 
 /* Processes the answer to one statement. */
-static void take_answer(struct journey *j, PGresult *result)
+static void take_answer(struct progress *j, PGresult *result)
 {
     struct rowlock_step *step;
 
@@ -269,11 +271,11 @@ static void take_answer(struct journey *j, PGresult *result)
             take_rows(result, step->call);
     } else if (strcmp(step->statement->text, "COMMIT") == 0 &&
                strcmp(PQ.PQcmdStatus(result), "ROLLBACK") == 0) {
-        j->trip->rolled_back = true;
+        j->round_trip->rolled_back = true;
     }
 }
 
-static void next_answer(struct journey *j)
+static void next_answer(struct progress *j)
 {
     if (j->parsing) {
         j->parsing = false;
@@ -284,7 +286,7 @@ static void next_answer(struct journey *j)
 }
 
 /* Reads until the answer to the sync (pipeline) or the end (script). */
-static void read_answers(struct journey *j, bool pipeline)
+static void read_answers(struct progress *j, bool pipeline)
 {
     PGconn *conn = j->link->conn;
 
@@ -293,9 +295,9 @@ static void read_answers(struct journey *j, bool pipeline)
         ExecStatusType status;
 
         if (!wait_for_answer(j)) {
-            snprintf(j->trip->text, sizeof j->trip->text, "the server does not answer");
-            j->trip->sqlstate[0] = '\0';
-            j->trip->lost = true;
+            snprintf(j->round_trip->text, sizeof j->round_trip->text, "the server does not answer");
+            j->round_trip->sqlstate[0] = '\0';
+            j->round_trip->lost = true;
             return;
         }
         result = PQ.PQgetResult(conn);
@@ -318,29 +320,30 @@ static void read_answers(struct journey *j, bool pipeline)
 
 /* ---- the round trip ------------------------------------------------------------------------ */
 
-static void begin_journey(struct journey *j, struct rowlock_link *link,
-                          const struct rowlock_budget *budget, struct rowlock_trip *trip)
+static void begin_round_trip(struct progress *j, struct rowlock_link *link,
+                             const struct rowlock_budget *budget,
+                             struct rowlock_round_trip *round_trip)
 {
-    *trip = (struct rowlock_trip){.failed = link->n_steps};
-    *j = (struct journey){.link = link,
-                          .trip = trip,
-                          .interrupt_fd = budget->interrupt_fd,
-                          .deadline_ms = budget->deadline_ms,
-                          .latest_ms = budget->give_up_ms};
+    *round_trip = (struct rowlock_round_trip){.failed = link->n_steps};
+    *j = (struct progress){.link = link,
+                           .round_trip = round_trip,
+                           .interrupt_fd = budget->interrupt_fd,
+                           .deadline_ms = budget->deadline_ms,
+                           .latest_ms = budget->give_up_ms};
     j->parsing = link->n_steps > 0 && link->steps[0].parse;
     PQ.PQsetnonblocking(link->conn, 1);
 }
 
 /* A cancel request still under way would hit the next statement, so the session is given up. */
-static void end_journey(struct journey *j)
+static void end_round_trip(struct progress *j)
 {
-    if (j->cancel && !j->trip->lost && !rowlock__pg_cancel_done(j->cancel, j->give_up_ms)) {
-        j->trip->lost = true;
-        snprintf(j->trip->text, sizeof j->trip->text,
+    if (j->cancel && !j->round_trip->lost && !rowlock__pg_cancel_done(j->cancel, j->give_up_ms)) {
+        j->round_trip->lost = true;
+        snprintf(j->round_trip->text, sizeof j->round_trip->text,
                  "the server does not answer a cancel request");
     }
     rowlock__pg_cancel_free(j->cancel);
-    if (j->trip->lost)
+    if (j->round_trip->lost)
         j->link->dead = true;
     else
         PQ.PQsetnonblocking(j->link->conn, 0);
@@ -352,17 +355,17 @@ static bool is_plain(const struct rowlock_link *link)
     return link->n_steps == 1 && !link->steps[0].call && !link->prepares;
 }
 
-void rowlock__pg_travel(struct rowlock_link *link, const struct rowlock_budget *budget,
-                        struct rowlock_trip *trip)
+void rowlock__pg_round_trip(struct rowlock_link *link, const struct rowlock_budget *budget,
+                            struct rowlock_round_trip *round_trip)
 {
-    struct journey j;
+    struct progress j;
     bool sent;
 
     if (is_plain(link)) {
-        rowlock__pg_script(link, link->steps[0].statement->text, budget, trip);
+        rowlock__pg_script(link, link->steps[0].statement->text, budget, round_trip);
         return;
     }
-    begin_journey(&j, link, budget, trip);
+    begin_round_trip(&j, link, budget, round_trip);
     sent = PQ.PQenterPipelineMode(link->conn);
     for (size_t i = 0; sent && i < link->n_steps; i++)
         sent = send_step(link, &link->steps[i]);
@@ -373,22 +376,22 @@ void rowlock__pg_travel(struct rowlock_link *link, const struct rowlock_budget *
     } else {
         note_lost(&j); /* out of memory halfway: the pipeline cannot be ended properly */
     }
-    if (!trip->lost)
+    if (!round_trip->lost)
         PQ.PQexitPipelineMode(link->conn);
-    end_journey(&j);
+    end_round_trip(&j);
 }
 
 void rowlock__pg_script(struct rowlock_link *link, const char *text,
-                        const struct rowlock_budget *budget, struct rowlock_trip *trip)
+                        const struct rowlock_budget *budget, struct rowlock_round_trip *round_trip)
 {
-    struct journey j;
+    struct progress j;
 
-    begin_journey(&j, link, budget, trip);
+    begin_round_trip(&j, link, budget, round_trip);
     if (PQ.PQsendQuery(link->conn, text)) {
         j.unflushed = PQ.PQflush(link->conn) == 1;
         read_answers(&j, false);
     } else {
         note_lost(&j);
     }
-    end_journey(&j);
+    end_round_trip(&j);
 }
