@@ -191,12 +191,14 @@ static void play(struct scene *scenes, size_t n)
 TEST(p6_frozen_waiters_delay_a_live_one_by_15_s_at_most)
 {
     struct scene scenes[] = {
-        {.node = {{t_x("x1")}, 1, 1}, .first = t_x("x1"), .ours = t_x("x1")},
-        {.node = {{t_x("x5")}, 1, 5}, .first = t_x("x5"), .ours = t_x("x5")},
-        {.node = {{t_x("x16")}, 1, MOST}, .first = t_x("x16"), .ours = t_x("x16")},
-        {.node = {{t_s("s5")}, 1, 5}, .first = t_x("s5"), .ours = t_s("s5")},
-        {.node = {{t_p("p5", 2, 1)}, 1, 5}, .first = t_p("p5", 2, 2), .ours = t_p("p5", 2, 1)},
-        {.node = {{t_x("a"), t_x("b")}, 2, 5}, .first = t_x("a"), .ours = t_x("a")},
+        {.node = {{t_x("x1")}, 1, 1, NULL}, .first = t_x("x1"), .ours = t_x("x1")},
+        {.node = {{t_x("x5")}, 1, 5, NULL}, .first = t_x("x5"), .ours = t_x("x5")},
+        {.node = {{t_x("x16")}, 1, MOST, NULL}, .first = t_x("x16"), .ours = t_x("x16")},
+        {.node = {{t_s("s5")}, 1, 5, NULL}, .first = t_x("s5"), .ours = t_s("s5")},
+        {.node = {{t_p("p5", 2, 1)}, 1, 5, NULL},
+         .first = t_p("p5", 2, 2),
+         .ours = t_p("p5", 2, 1)},
+        {.node = {{t_x("a"), t_x("b")}, 2, 5, NULL}, .first = t_x("a"), .ours = t_x("a")},
     };
 
     play(scenes, sizeof scenes / sizeof *scenes);
@@ -205,12 +207,12 @@ TEST(p6_frozen_waiters_delay_a_live_one_by_15_s_at_most)
 TEST(p6_sixteen_frozen_waiters_in_the_other_modes)
 {
     struct scene scenes[] = {
-        {.node = {{t_s("s16")}, 1, MOST}, .first = t_x("s16"), .ours = t_s("s16")},
-        {.node = {{t_p("p16", 2, 1)}, 1, MOST},
+        {.node = {{t_s("s16")}, 1, MOST, NULL}, .first = t_x("s16"), .ours = t_s("s16")},
+        {.node = {{t_p("p16", 2, 1)}, 1, MOST, NULL},
          .first = t_p("p16", 2, 2),
          .ours = t_p("p16", 2, 1)},
         /* a frozen writer does not keep a reader from joining other readers */
-        {.node = {{t_x("readers")}, 1, 3},
+        {.node = {{t_x("readers")}, 1, 3, NULL},
          .first = t_s("readers"),
          .ours = t_s("readers"),
          .stays = 1},

@@ -236,7 +236,7 @@ TEST(cut_after_messages_all_through_an_install)
         t_true(code == 0 || code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN);
         rowlock_close(connection);
         t_ok(rowlock_uninstall(witness, &t_error));
-        t_text(t_sql(witness, remains()), "0");
+        t_text(t_sql(witness, "%s", remains()), "0");
         connection = through_proxy(NULL, NULL);
         proxy_arm(proxy, PROXY_CUT, PROXY_TO_SERVER, n);
         rowlock_install(connection, &plan, &t_error);
