@@ -30,7 +30,7 @@
  *   release   rowlock.release, which also releases the token's session lock
  *   withdraw  rowlock.withdraw
  * On SQLite and behind a pooler there are no session locks: every wait ends by itself (BOUND), and
- * a ticket is dead when its `seen` has expired.
+ * a ticket is dead when its `alive_until` has passed.
  *
  * Switches:
  *   NW, NT    waiters, transaction lockers
@@ -55,6 +55,7 @@
  *   RC_EARLY  a strike leaves no time to answer  RC_ANSWERED  a strike ignores answers
  *   RC_NOT    the strike does not acquire T      RC_ANY   it strikes any mark, also a later caller's
  *   RC_KEEP   it strikes only the first of the silent waiters
+ *   RC_REMARK  a call replaces the mark of an earlier one
  *   Q1  look before the ticket is committed      Q2  unlock before the COMMIT of the release
  *   Q3  token lock acquired after COMMIT         Q4  unlock the ticket before the grant's COMMIT
  *   Q5  grant without looking for earlier tickets under T
@@ -141,6 +142,16 @@ inline standing() { d_step { stays = 0; p = 1;       /* ghost: the sessions in T
 #define SILENT(t) (called[t] && called[t] <= mycall)
 #endif
 #endif
+#ifdef THAW                          /* it may have answered, and been marked again by a later call */
+#define OWED(t) (called[t] && called[t] <= mycall)
+#else
+#define OWED(t) (called[t])
+#endif
+#ifdef RC_REMARK
+#define UNMARKED(t) true
+#else
+#define UNMARKED(t) (!called[t])
+#endif
 #ifdef RC_ONCE
 #define FIRST false
 #else
@@ -153,7 +164,7 @@ inline visit() { d_step {            /* under T: is the name still free? */
   :: h -> forget()
   :: !h && FIRST ->                                                          /* the call */
      if :: mycall -> flushed = 1 :: else -> calls++; mycall = calls; ice_at = 0 fi;
-     do :: p < tk -> if :: row[p] -> if :: !called[p] && !flushed -> called[p] = calls :: else fi;
+     do :: p < tk -> if :: row[p] -> if :: UNMARKED(p) && !flushed -> called[p] = calls :: else fi;
                             if :: frozen[owner[p]] && !flushed -> ice_at = ice_at | (1 << p) :: else fi :: else fi; p++ :: else -> break od
 #ifdef RC_TWO
      ; flushed = 1; stays = 255    /* without a second visit, any waiter in T's queue is late */
@@ -164,8 +175,8 @@ inline visit() { d_step {            /* under T: is the name still free? */
                             break
 #endif
                         :: else fi; p++ :: else -> break od; p = 1;
-     /* a waiter that was frozen at the call, and has answered neither it nor an earlier one, is passed */
-     do :: p < tk -> assert(!(row[p] && called[p] && called[p] <= mycall && (ice_at & (1 << p)))); p++ :: else -> break od;
+     /* a waiter that was frozen at the call, and has not answered, is passed */
+     do :: p < tk -> assert(!(row[p] && OWED(p) && (ice_at & (1 << p)))); p++ :: else -> break od;
      forget()
   fi; p = 0 } }
 

@@ -187,7 +187,8 @@ static struct round_trip withdraw(const struct rowlock_request *r, const struct 
         .uninterruptible = true};
 }
 
-static struct round_trip unmark(const struct rowlock_request *r, const struct rowlock_step *step)
+static struct round_trip session_unlock(const struct rowlock_request *r,
+                                        const struct rowlock_step *step)
 {
     return (struct round_trip){
         .id = ROWLOCK_SQL_SESSION_UNLOCK,
@@ -222,7 +223,7 @@ static int round_trip_of(const struct rowlock_request *request, const struct row
         *out = withdraw(request, step);
         return 0;
     case ROWLOCK_ACT_SESSION_UNLOCK:
-        *out = unmark(request, step);
+        *out = session_unlock(request, step);
         return 0;
     default:
         return -1;
@@ -431,7 +432,7 @@ static void restore_session(struct rowlock_request *request, const struct rowloc
     struct rowlock_reply reply = {0};
     struct rowlock_refused refused = {0};
     struct answer answer = {.reply = &reply, .refused = &refused};
-    struct round_trip round_trip = unmark(request, step);
+    struct round_trip round_trip = session_unlock(request, step);
 
     send_withdrawal(request, &round_trip, deadline_ms, &answer, NULL);
 }

@@ -81,7 +81,7 @@ static int reconnect(struct cron *cron)
 
 /* The session keeps a session lock of every lease that it claimed; closing it releases them. The
    runs have sessions of their own. */
-static void drop_marks(struct cron *cron)
+static void drop_session_locks(struct cron *cron)
 {
     if (!cron->claimed)
         return;
@@ -254,7 +254,7 @@ void cron_ask(struct cron *cron)
     for (size_t i = 0; i < cron->crontab.n && may_ask(cron); i++)
         if (rowlock__now_ms() >= cron->jobs[i].ask_ms)
             ask_for(cron, &cron->jobs[i]);
-    drop_marks(cron);
+    drop_session_locks(cron);
 }
 
 int64_t cron_next_ms(const struct cron *cron)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -120,7 +121,9 @@ int become_command(void *data)
     const struct child *child = data;
     int number = become(child);
 
-    if (child->output)
+    if (child->output) {
+        signal(SIGPIPE, SIG_IGN); /* rowlock, which reads the output, may be gone */
         say_not_executed(child->run->argv[0], number);
+    }
     return number;
 }

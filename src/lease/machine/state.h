@@ -21,11 +21,11 @@ enum state {
     WAITING,     /* PAUSE before PLACE */
     TAKING,      /* GRANT with our ticket */
     OVERTAKING,  /* OVERTAKE */
-    DROPPING,    /* UNMARK of a ticket that others removed, before ENQUEUE */
+    DROPPING,    /* SESSION_UNLOCK of a ticket that others removed, before ENQUEUE */
     CONNECTING,  /* RECONNECT */
     CONNECT_PAUSE,
     WITHDRAWING, /* WITHDRAW */
-    LEAVING,     /* UNMARK: the last step */
+    LEAVING,     /* SESSION_UNLOCK: the last step */
     ENDED
 };
 
