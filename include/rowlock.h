@@ -11,8 +11,8 @@
  *   transaction lock  a lock on a name that ends with its transaction
  *   lease             a lock on a name that outlives the session and must be renewed before its ttl
  *                     (time to live) ends
- *   token             a lease's fencing token: a number greater than that of every earlier lease of
- *                     the same name
+ *   token             a lease's fencing token: a number greater than that of every earlier lease
+ *                     that it excludes
  *   technique         how the database implements the locks; chosen at installation
  *
  * Conventions of every function here:
