@@ -1,14 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The article's transcript at the mariadb client, technique row. What differs from the article:
---   * Procedures: rowlock_begin_exclusive and rowlock_begin_shared begin the transaction themselves, because a new
---     key must be a committed row before that. So new keys need nothing here either; a lock later in
---     the transaction (rowlock_exclusive) is refused where its name is not known.
---   * MariaDB's statement_timeout is max_statement_time, in seconds; SET STATEMENT says it for one statement.
---     Who is to get the lock may take 20 seconds, so that a machine that stands still fails nothing; who
---     is to be cancelled waits one. A wait that is cancelled is 1205, as any lock that was not to be had.
---   * No table shows a lock that nobody waits for; but a second client sees which rows it could not lock.
---   * Every key remains, whoever locked it and how.
---   * What follows \! ends at the delimiter.
+-- The article's transcript at the mariadb client, technique row. Differences from the article:
+--   * Procedures: rowlock_begin_exclusive and rowlock_begin_shared begin the transaction, because a
+--     new key must be a committed row before that. So they need no preparation for a new key. A lock
+--     later in the transaction (rowlock_exclusive) is refused if its name is unknown.
+--   * MariaDB's statement_timeout is max_statement_time, in seconds; SET STATEMENT sets it for one
+--     statement. A wait that must succeed may last 20 seconds, so that the test passes on a slow
+--     machine. A wait that must be cancelled lasts one. Its error is 1205, as for every lock that
+--     was not acquired.
+--   * No table shows a lock that has no waiter. A second client detects a lock by the rows that it
+--     cannot lock.
+--   * Every key remains, whichever client locked it and in whichever mode.
+--   * A command after \! ends at the delimiter.
 
 -- ---- the locks -----------------------------------------------------------------------------------
 call rowlock_begin_shared(1);
