@@ -19,8 +19,8 @@ extern "C" {
  *
  * rowlock_begin, the calls for leases (but not the fence), rowlock_list of a name, and
  * rowlock_vacuum set the session's isolation level to READ COMMITTED and do not restore it: at
- * InnoDB's default a transaction that has read before it locks may not see the
- * changes that the lock waited for.
+ * InnoDB's default a transaction that has read before it locks may not see the changes that the
+ * lock waited for.
  *
  * With options->url every call ends in its time, also if the server falls silent. Without it
  * libmariadb waits for its own MYSQL_OPT_READ_TIMEOUT, by default without limit.

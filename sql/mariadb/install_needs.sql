@@ -1,4 +1,4 @@
--- Names the privileges that this account lacks in order to install; they are the same for each
+-- Names the privileges that installing needs and this account lacks. They are the same for each
 -- technique.
 SELECT CONCAT('an administrator can allow it: GRANT CREATE, DROP, CREATE VIEW, CREATE ROUTINE, '
               'ALTER ROUTINE, EXECUTE, ',
