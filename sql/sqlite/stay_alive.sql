@@ -1,5 +1,5 @@
--- Records a sign of life of a waiter, which also answers a roll call. Deletes the tickets before its
--- own whose last sign of life is too old.
+-- Records a sign of life of a waiter, which also answers a roll call. Deletes the tickets before
+-- its own whose last sign of life is too old.
 -- ?1 ticket, ?2 good_ms
 UPDATE rowlock_waiter
    SET alive_until = max(alive_until,

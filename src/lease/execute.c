@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Executes the steps of the acquire machine on a server with functions: one call per step. On
- * PostgreSQL BEGIN and COMMIT travel with it; MariaDB's procedures commit by themselves. But a grant
- * that had to wait for the name lock is committed in a round trip of its own, so that a waiter that
- * died gets no lease.
+ * PostgreSQL BEGIN and COMMIT travel with it; MariaDB's procedures commit by themselves. But a
+ * grant that had to wait for the name lock is committed in a round trip of its own, so that a
+ * waiter that died gets no lease.
  */
 #include <stdio.h>
 #include <string.h>
