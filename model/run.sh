@@ -81,7 +81,7 @@ cex|q|Q-roll-ignores-answers|queue.pml|-DNW=2 -DNT=1 -DANYTIME -DNOFAST -DSHORT 
 cex|q|Q-roll-early|queue.pml|-DNW=2 -DANYTIME -DNOFAST -DSHORT -DRC_EARLY
 cex|-|Q-roll-without-T|queue.pml|-DNW=3 -DNT=1 -DANYTIME -DNOFAST -DSHORT -DCALLS=2 -DRC_NOT
 cex|q|Q-roll-any-mark|queue.pml|-DNW=3 -DANYTIME -DNOFAST -DSHORT -DCALLS=2 -DRC_ANY
-cex|q|Q-roll-remark|queue.pml|-DNW=3 -DFREEZE=1 -DQUEUEING -DANYTIME -DNOFAST -DSHORT -DCALLS=2 -DRC_REMARK
+cex|q|Q-roll-remark|queue.pml|-DNW=3 -DFREEZE=1 -DANYTIME -DNOFAST -DSHORT -DCALLS=2 -DRC_REMARK
 cex|q|Q-roll-one-by-one|queue.pml|-DNW=3 -DFREEZE=2 -DANYTIME -DNOFAST -DSHORT -DRC_KEEP
 ok|-|Q1-look-first|queue.pml|-DNW=3 -DQ1
 cex|q|Q2-unlock-before-commit|queue.pml|-DNW=3 -DQ2

@@ -27,7 +27,7 @@ enum rowlock_act {
     ROWLOCK_ACT_PAUSE,    /* sleep for limit_ms */
     ROWLOCK_ACT_OVERTAKE, /* overtake: called, limit_ms */
     ROWLOCK_ACT_WITHDRAW, /* withdraw */
-    ROWLOCK_ACT_SESSION_UNLOCK, /* session_unlock: the ticket's session lock, after the grant's COMMIT */
+    ROWLOCK_ACT_SESSION_UNLOCK, /* session_unlock: of the ticket, after the COMMIT of the grant */
     ROWLOCK_ACT_RECONNECT, /* end the lost session at the server if possible, and open another */
     ROWLOCK_ACT_DONE       /* machine->code, and if it is 0 machine->token */
 };
