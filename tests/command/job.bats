@@ -3,7 +3,7 @@
 # job: of all nodes that call, exactly one runs the command. Nodes that die or freeze are replaced,
 # and the outcome of every run is recorded.
 # Runs on: sqlite/native postgresql/native mariadb/row
-# Quick: sqlite/native mariadb/row
+# Quick: sqlite/native
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -3,7 +3,7 @@
 # refresh, use, expire, subjects: the article's table of observations by two sessions, repeated from
 # the shell with a real cache table; and other behaviour of the command.
 # Runs on: all
-# Quick: sqlite/native postgresql/native
+# Quick: sqlite/native
 
 bats_require_minimum_version 1.5.0
 load lib

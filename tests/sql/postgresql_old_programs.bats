@@ -3,6 +3,7 @@
 # Technique insert: unmodified programs that know only INSERT and DELETE wait for leases. Their
 # table has the article's DDL and existed before rowlock; they have rights on that table alone.
 # Runs on: postgresql/insert
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load lib
