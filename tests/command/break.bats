@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # break: an operator ends another holder's lease.
 # Runs on: sqlite/native postgresql/native mariadb/row
-# Quick: sqlite/native mariadb/row
+# Quick: sqlite/native
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -3,6 +3,7 @@
 # The database goes away while rowlock waits in the queue, and comes back: the test stops and
 # restarts a server of its own.
 # Runs on: postgresql/native mariadb/row
+# Quick: postgresql/native
 
 load lib
 load run.bash

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # jobs: its output for people, for scripts and for monitoring.
 # Runs on: sqlite/native postgresql/native mariadb/row
-# Quick: sqlite/native postgresql/native
+# Quick: sqlite/native
 
 bats_require_minimum_version 1.5.0
 load lib

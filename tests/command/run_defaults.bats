@@ -4,7 +4,7 @@
 # after 5 s, but never after more than a quarter of the ttl. The bounds are wide: the machine may be
 # slow.
 # Runs on: sqlite/native postgresql/native mariadb/row
-# Quick: sqlite/native mariadb/row
+# Quick: sqlite/native
 
 load lib
 load run.bash

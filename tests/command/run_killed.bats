@@ -4,7 +4,7 @@
 # database, the command and all its descendants are dead before the lease can pass on, and the
 # caller's processes live.
 # Runs on: sqlite/native postgresql/native mariadb/row
-# Quick: sqlite/native postgresql/native
+# Quick: sqlite/native
 
 bats_require_minimum_version 1.5.0
 load lib

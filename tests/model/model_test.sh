@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs on: alone
+# Quick: never
 #
 # The model of the protocol: the promises hold in every interleaving of small populations, and each
 # mutation is detected. The larger populations: `make model`.
