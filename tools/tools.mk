@@ -19,4 +19,4 @@ style-words:
 	$(call quiet,STYLE) tools/check-words
 
 style-rooms:
-	$(call quiet,STYLE) if [ -x tools/check-rooms ]; then tools/check-rooms; fi
+	$(call quiet,STYLE) tools/check-rooms

@@ -59,20 +59,11 @@ int cmd_acquire(struct command *command)
 {
     struct taking taking = {.command = command, .holder = "acquire"};
     pid_t pid;
-    int status;
 
     read_options(command, &taking.lock, &pid);
     if (check_output())
         return end_taking(&taking, STATUS_FAILED);
     if (pid)
         return end_taking(&taking, acquire_while(&taking, pid));
-    if (signals_open(&taking.signals)) {
-        message("cannot create a file descriptor for signals");
-        return end_taking(&taking, STATUS_FAILED);
-    }
-    taking.interrupt_fd = taking.signals.wait_fd;
-    status = take_lease(&taking);
-    if (taking.holding.lease && !status)
-        status = print_token(&taking);
-    return end_taking(&taking, status);
+    return end_taking(&taking, take_and_print(&taking));
 }

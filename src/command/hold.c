@@ -53,14 +53,7 @@ int cmd_hold(struct command *command)
     read_options(command, &taking.lock);
     if (check_output())
         return end_taking(&taking, STATUS_FAILED);
-    if (signals_open(&taking.signals)) {
-        message("cannot create a file descriptor for signals");
-        return end_taking(&taking, STATUS_FAILED);
-    }
-    taking.interrupt_fd = taking.signals.wait_fd;
-    status = take_lease(&taking);
-    if (taking.holding.lease && !status)
-        status = print_token(&taking);
+    status = take_and_print(&taking);
     if (taking.holding.lease && !status && !command->json)
         say_until(&taking);
     return end_taking(&taking, status);

@@ -86,6 +86,19 @@ int print_token(struct taking *taking)
     return STATUS_FAILED;
 }
 
+int take_and_print(struct taking *taking)
+{
+    int status;
+
+    if (signals_open(&taking->signals)) {
+        message("cannot create a file descriptor for signals");
+        return STATUS_FAILED;
+    }
+    taking->interrupt_fd = taking->signals.wait_fd;
+    status = take_lease(taking);
+    return taking->holding.lease && !status ? print_token(taking) : status;
+}
+
 int end_taking(struct taking *taking, int status)
 {
     rowlock_lease_free(taking->holding.lease);

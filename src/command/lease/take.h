@@ -24,6 +24,9 @@ int take_lease(struct taking *taking);
    no process knows its token. An exit status. */
 int print_token(struct taking *taking);
 
+/* take_lease, interrupted by signals, then print_token if it acquired. A status of take_lease. */
+int take_and_print(struct taking *taking);
+
 /* Frees and closes. Ends the program if the status is a signal. */
 int end_taking(struct taking *taking, int status);
 

@@ -19,7 +19,7 @@
 #define PAUSE_LEAST_MS 100
 #define PAUSE_MOST_MS 2000
 #define STOP_LOOK_MS 100 /* a command that was stopped together with us continues sooner */
-#define DEAF_GUARD_MS 2000
+#define SILENT_GUARD_MS 2000
 
 /* ---- the lock's end -------------------------------------------------------------------------- */
 
@@ -59,7 +59,7 @@ static void lose(struct watch *watch, const char *why)
     message("the lock on '%s' is lost, stopping the command: %.*s", watch->run->lock.wants[0].name,
             length_of_reason(watch, why), why);
     watch->replace_ms =
-        rowlock__after(rowlock__now_ms(), watch->run->kill_after_ms + DEAF_GUARD_MS);
+        rowlock__after(rowlock__now_ms(), watch->run->kill_after_ms + SILENT_GUARD_MS);
     guard_end(&watch->guard);
 }
 
@@ -181,7 +181,7 @@ static int wake(struct watch *watch)
     watch->stale = watch->keeper.asking;
     watch->next_keep_ms = now;
     if (now >= watch->replace_ms)
-        watch->replace_ms = now + DEAF_GUARD_MS;
+        watch->replace_ms = now + SILENT_GUARD_MS;
     guard_ask(&watch->guard);
     return 1;
 }
