@@ -143,7 +143,7 @@ TAB
     echo "every 50w orphan --" \
         "echo \$\$ >orphan.pid; until [ -e let-go ]; do sleep 0.02; done; echo hi" >tab
     start_cron
-    until_true is_there orphan.pid
+    until_true has_text orphan.pid
     kill -s KILL "$daemon"
     until_true is_gone "$daemon"
     is_running_somewhere orphan

@@ -32,6 +32,7 @@ until_true() { # COMMAND...: repeats it until it succeeds, for half a minute at 
     done
 }
 is_there() { [ -e "$1" ]; }
+has_text() { [ -s "$1" ]; } # for the output of a shell's >, which is there before it has text
 is_gone() { # PID: has ended, or is a zombie, which holds nothing
     ! grep -q '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status" 2>/dev/null
 }

@@ -294,7 +294,7 @@ wrong() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     until_true is_there holding
     start_next a
     touch now
-    until_true is_there inner
+    until_true has_text inner
     wait "$holder"
     [ "$(cat inner)" = 75 ]
     grep -q 'your own ancestor' err

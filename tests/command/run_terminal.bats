@@ -54,7 +54,7 @@ counts='$SIG{INT} = sub { open my $seen, ">>", "seen"; print $seen "INT\n" };
     at_terminal "exec $run_line a -- perl counts"
     until_true is_there command
     type_in '\003'
-    until_true is_there seen
+    until_true has_text seen
     kill -s USR1 "$(parent_of "$(parent_of "$(cat command)")")"
     ends_with 3 "$terminal"
     [ "$(cat seen)" = INT ]
@@ -190,7 +190,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
     until_true is_running "$command"
     touch stop
     type_in 'echo status $? >status; exit\n'
-    until_true is_there status
+    until_true has_text status
     [ "$(cat status)" = "status 5" ]
     ends_with 0 "$terminal"
     is_free a
@@ -214,7 +214,7 @@ has_int() { # SigBlk | ShdPnd, PID: INT is signal 2
     sleep 0.5 # before that, rowlock checks that all are awake
     kill -s CONT "$guard"
     touch stop
-    until_true is_there status
+    until_true has_text status
     [ "$(cat status)" = "status 5" ]
     type_in 'exit\n'
     ends_with 0 "$terminal"
@@ -298,7 +298,7 @@ survives_suspension() { # HOW
     [ ! -e overlap ]
     is_gone "$command"
     type_in 'fg; echo status $? >status; exit\n'
-    until_true is_there status
+    until_true has_text status
     [ "$(cat status)" = "status 123" ]
     ends_with 0 "$terminal"
 }
@@ -313,7 +313,7 @@ survives_suspension() { # HOW
     until_true is_gone "$(cat command)"
     until_true shows "the lock on 'a' is lost while the command is stopped"
     type_in 'fg; echo status $? >status; exit\n'
-    until_true is_there status
+    until_true has_text status
     [ "$(cat status)" = "status 123" ]
 }
 
@@ -353,7 +353,7 @@ survives_suspension() { # HOW
     until_true is_there command
     until_true is_stopped "$(parent_of "$(parent_of "$(cat command)")")"
     type_in 'fg; echo status $? >status; exit\n'
-    until_true is_there status
+    until_true has_text status
     [ "$(cat status)" = "status 6" ]
 }
 
@@ -368,7 +368,7 @@ survives_suspension() { # HOW
 
 @test "the output goes into a pipe, and a reader that closes it ends the command" {
     at_terminal "exec bash -c '$run_line a -- yes | head -n 1; echo \${PIPESTATUS[0]} >status'"
-    until_true is_there status
+    until_true has_text status
     [ "$(cat status)" = 141 ]
     is_free a
 }
