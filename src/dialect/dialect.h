@@ -265,6 +265,7 @@ struct rowlock_statement {
     const char *name;    /* the file's name, for messages */
     const char *text;    /* in the server's own placeholder style */
     unsigned parameters; /* the highest placeholder number, or the count of ? */
+    const char *types;   /* plain dialects: 'i' or 't' per parameter, also for a NULL; else NULL */
 };
 
 /* The pieces of the schema, each a .sql file for a DBA to read: sql/<dialect>/schema/. */

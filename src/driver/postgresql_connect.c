@@ -29,7 +29,7 @@ static const struct rowlock_statement set_up = {
     "AND pg_catalog.version() LIKE '%-linux-%' "
     "THEN pg_catalog.set_config('client_connection_check_interval', '1s', false) ELSE '' END END, "
     "pg_catalog.version()",
-    1};
+    1, NULL};
 
 /* Whether libpq will use PGDATABASE, a service's database, or the user's name. */
 static bool names_no_database(const char *url)

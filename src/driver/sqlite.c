@@ -129,7 +129,7 @@ static void sqlite_close(struct rowlock_link *link)
 
 /* ---- batches ------------------------------------------------------------------------------- */
 
-static const struct rowlock_statement commit = {"commit", "COMMIT", 0};
+static const struct rowlock_statement commit = {"commit", "COMMIT", 0, NULL};
 
 static void number_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
@@ -141,7 +141,7 @@ static void number_row(void *data, const struct rowlock_value *columns, unsigned
    busy handler cannot be read, so it stays in place and waits as its owner programmed it. */
 static void enter(struct rowlock_link *link)
 {
-    static const struct rowlock_statement ask = {"busy_timeout", "PRAGMA busy_timeout", 0};
+    static const struct rowlock_statement ask = {"busy_timeout", "PRAGMA busy_timeout", 0, NULL};
     struct rowlock_call call = {
         .statement = &ask, .row = number_row, .data = &link->caller_timeout};
     struct rowlock_budget now = {0, -1, 0};

@@ -49,9 +49,9 @@ static struct rowlock_driver faulty;
 
 /* Replaces the batch by a statement that the server refuses. */
 static const struct rowlock_statement refused[] = {
-    {"refused", "SELECT 1/0", 0},
-    {"refused", "SIGNAL SQLSTATE '45000'", 0},
-    {"refused", "SELECT no_such_function()", 0},
+    {"refused", "SELECT 1/0", 0, NULL},
+    {"refused", "SIGNAL SQLSTATE '45000'", 0, NULL},
+    {"refused", "SELECT no_such_function()", 0, NULL},
 };
 
 static int run_refused(struct rowlock_link *link, unsigned bracket,
