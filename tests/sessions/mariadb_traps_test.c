@@ -339,25 +339,31 @@ TEST(trap_the_holder_is_named_when_the_wait_was_too_short_to_look)
 
 /* ---- servers that cannot hold a lock --------------------------------------------------------- */
 
-static void refused(const char *url)
+static void refused(const char *url, const char *reason)
 {
     struct rowlock_connection *connection = NULL;
     struct rowlock_lease *none = NULL;
     void *handle;
 
     t_fails(rowlock_open(url, NULL, &connection, &t_error), ESERVER);
+    t_contains(t_error.text, reason);
     handle = t_engine()->open(url);
     t_true(handle != NULL);
     t_ok(rowlock_mariadb_wrap(handle, NULL, &connection, &t_error));
     t_adopt(connection);
     t_fails(t_begin(connection, t_x("refused"), 0), ESERVER);
+    t_contains(t_error.text, reason);
     t_fails(t_acquire(connection, t_x("refused"), 0, 0, &none), ESERVER);
+    t_contains(t_error.text, reason);
     /* refused without waiting */
     t_fails(t_acquire(connection, t_x("refused"), 0, 60000, &none), ESERVER);
+    t_contains(t_error.text, reason);
     t_true(none == NULL);
     t_own_begin(handle, t_engine()->begin);
     t_fails(t_lock(connection, t_x("refused"), 0), ESERVER);
+    t_contains(t_error.text, reason);
     t_fails(rowlock_fence(connection, "refused", 1, &t_error), ESERVER);
+    t_contains(t_error.text, reason);
     t_close(connection);
     t_engine()->close(handle);
 }
@@ -386,7 +392,7 @@ TEST(trap_a_read_only_server)
     extra_shell("mariadb --no-defaults --socket=$ROWLOCK_TEST_FOLDER/%s/socket -u root "
                 "-e 'SET GLOBAL read_only = 1'",
                 name);
-    refused(url);
+    refused(url, "read-only");
     extra_stop(name);
 }
 
@@ -464,6 +470,6 @@ TEST(trap_a_galera_node)
                          "--wsrep-new-cluster --wsrep-provider-options=\"gmcast.listen_addr=tcp://"
                          "127.0.0.1:$port;base_port=$port;gcache.size=16M\" && echo $server_url",
                          name, name));
-    refused(url);
+    refused(url, "a Galera node");
     extra_stop(name);
 }

@@ -64,8 +64,8 @@ DELIMITER //
 
 -- ---- small parts --------------------------------------------------------------------------------
 
--- Only a writable standalone server keeps locks: a Galera node does not see the row locks of the
--- others.
+-- Only a writable standalone server keeps locks. Galera compares only rows that two transactions
+-- have written, so a row lock or a fence at one node excludes no session of another.
 CREATE OR REPLACE PROCEDURE rowlock_check_server()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -75,7 +75,8 @@ BEGIN
             'other sessions';
     ELSEIF @@wsrep_on THEN
         SIGNAL SQLSTATE 'RL002' SET MESSAGE_TEXT =
-            'rowlock: a Galera node: row locks do not exclude sessions on other nodes';
+            'rowlock: a Galera node: another node could grant the same lock at the same time; use '
+            'a database on a server outside the cluster';
     END IF;
 END//
 
