@@ -1,6 +1,6 @@
 -- Returns the reason why locks on this server would be unsafe, or NULL.
 SELECT CASE WHEN @@read_only THEN 'it is read-only, perhaps a replica'
-            WHEN @@wsrep_on
+            WHEN @@GLOBAL.wsrep_on
                 THEN 'it is a Galera node: another node could grant the same lock at the same '
                      'time; use a database on a server outside the cluster'
        END AS reason;

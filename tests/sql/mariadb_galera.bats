@@ -152,6 +152,8 @@ reason+='use a database on a server outside the cluster'
         run at 1 "CALL $call"
         echo "$call: $output"
         [[ $output == *'(RL002)'*"rowlock: a Galera node: $reason" ]]
+        run at 1 "SET SESSION wsrep_on = OFF; CALL $call" # such a session replicates nothing
+        [[ $output == *'(RL002)'*"rowlock: a Galera node: $reason" ]]
     done
     for call in "rowlock_exclusive('a')" "rowlock_try_shared('a', 0, @got)" \
         "rowlock_fence('a', 1)" "rowlock_next('a', @number)"; do

@@ -65,7 +65,8 @@ DELIMITER //
 -- ---- small parts --------------------------------------------------------------------------------
 
 -- Only a writable standalone server keeps locks. Galera compares only rows that two transactions
--- have written, so a row lock or a fence at one node excludes no session of another.
+-- have written, so a row lock or a fence at one node excludes no session of another. The global
+-- variable counts: a session that sets its own to OFF does not even replicate its rows.
 CREATE OR REPLACE PROCEDURE rowlock_check_server()
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
@@ -73,7 +74,7 @@ BEGIN
         SIGNAL SQLSTATE 'RL002' SET MESSAGE_TEXT =
             'rowlock: this server is read-only, perhaps a replica: locks here would not exclude '
             'other sessions';
-    ELSEIF @@wsrep_on THEN
+    ELSEIF @@GLOBAL.wsrep_on THEN
         SIGNAL SQLSTATE 'RL002' SET MESSAGE_TEXT =
             'rowlock: a Galera node: another node could grant the same lock at the same time; use '
             'a database on a server outside the cluster';
@@ -406,7 +407,7 @@ BEGIN
     IF @@in_transaction THEN
         CALL rowlock_misuse(p_wants, 7);
     END IF;
-    IF @@read_only OR @@wsrep_on THEN
+    IF @@read_only OR @@GLOBAL.wsrep_on THEN
         CALL rowlock_check_server();
     END IF;
     IF @rowlock_idle IS NOT NULL THEN
@@ -524,7 +525,7 @@ whole: BEGIN
     IF @@tx_isolation <> 'READ-COMMITTED' THEN
         CALL rowlock_misuse(p_wants, 1);
     END IF;
-    IF @@read_only OR @@wsrep_on THEN
+    IF @@read_only OR @@GLOBAL.wsrep_on THEN
         CALL rowlock_check_server();
     END IF;
     IF @rowlock_idle IS NOT NULL THEN

@@ -74,7 +74,7 @@ BEGIN
             'rowlock: a lease needs a transaction of its own, but one is open: COMMIT or ROLLBACK '
             'first';
     END IF;
-    IF @@read_only OR @@wsrep_on THEN
+    IF @@read_only OR @@GLOBAL.wsrep_on THEN
         CALL rowlock_check_server();
     END IF;
     IF @rowlock_idle IS NOT NULL THEN           -- a grant that waited has left a limit: see below
@@ -684,7 +684,7 @@ BEGIN
     DECLARE v_again, v_all, v_own INT;
     DECLARE v_beats, v_rows INT DEFAULT 0;
 
-    IF @@in_transaction OR @@read_only OR @@wsrep_on OR @rowlock_idle IS NOT NULL
+    IF @@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on OR @rowlock_idle IS NOT NULL
        OR @@tx_isolation <> 'READ-COMMITTED' THEN
         CALL rowlock_require_no_transaction();
     END IF;
@@ -805,7 +805,7 @@ BEGIN
         SIGNAL SQLSTATE 'RL006' SET MESSAGE_TEXT =
             'rowlock: no transaction is open: the fence holds until yours ends';
     END IF;
-    IF @@read_only OR @@wsrep_on THEN
+    IF @@read_only OR @@GLOBAL.wsrep_on THEN
         CALL rowlock_check_server();
     END IF;
     IF @rowlock_idle IS NOT NULL THEN

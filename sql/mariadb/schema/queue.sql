@@ -634,7 +634,7 @@ BEGIN
         RESIGNAL;
     END;
 
-    IF NOT (@@in_transaction OR @@read_only OR @@wsrep_on) THEN
+    IF NOT (@@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on) THEN
         SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
         SELECT technique INTO v_technique FROM rowlock_meta;
         COMMIT AND NO CHAIN NO RELEASE;         -- ends the read, where autocommit is off

@@ -89,7 +89,8 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR 1213 SET v_row = 0;    -- nothing is lost yet
 
     IF p_wait_ms <> 0 AND LOCATE(',', p_wants) = 0 AND RIGHT(p_wants, 2) = ':0'
-       AND NOT (@@in_transaction OR @@read_only OR @@wsrep_on OR @rowlock_idle IS NOT NULL) THEN
+       AND NOT (@@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on
+                OR @rowlock_idle IS NOT NULL) THEN
         SET v_name = UNHEX(LEFT(p_wants, LENGTH(p_wants) - 4));
         SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
         START TRANSACTION READ WRITE;
@@ -140,7 +141,8 @@ BEGIN
 
     IF RIGHT(p_wants, 6) = ':x:0:0' AND LOCATE(',', p_wants) = 0
        AND @@tx_isolation = 'READ-COMMITTED'
-       AND NOT (@@in_transaction OR @@read_only OR @@wsrep_on OR @rowlock_idle IS NOT NULL) THEN
+       AND NOT (@@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on
+                OR @rowlock_idle IS NOT NULL) THEN
         BEGIN
             DECLARE EXIT HANDLER FOR 1213 BEGIN END;    -- nothing is lost yet
             DECLARE EXIT HANDLER FOR 1205, 1969 SET v_status = 2;

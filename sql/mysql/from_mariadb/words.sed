@@ -32,7 +32,7 @@ s/^(GRANT EXECUTE ON|DROP) PROCEDURE (IF EXISTS )?rowlock_check_server( TO appli
 /^ *ELSEIF .* p_session = CONNECTION_ID\(\) THEN$/,/CALL rowlock_set_idle_limit\(\);$/d
 /^GRANT EXECUTE ON PROCEDURE rowlock_(restore|set)_idle_limit/d
 s/ OR @rowlock_idle IS NOT NULL//
-s/ OR @@wsrep_on//
+s/ OR @@GLOBAL\.wsrep_on//
 s/1205, 1969/1205/
 /^ *DECLARE EXIT HANDLER FOR 1969 /d
 s/@@max_statement_time/0/g
