@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time limits for client libraries whose calls only block: ODBC and JDBC. One watcher thread in the
+ * process looks at every blocked call. When the call's budget ends, it cancels the call where that
+ * works. After give_up_ms (2 s; at once where cancelling does not work) it calls shutdown(2) on the
+ * session's socket. Then the call returns with the error of a lost connection.
+ *
+ * A driver has one watch per session. It opens the session between rowlock__watch_opening and
+ * rowlock__watch_opened, which also find the session's socket, and makes every later call that may
+ * block between rowlock__watch_begin and rowlock__watch_end.
+ *
+ * The thread runs while a watch exists. It blocks all signals. After fork() the child has no
+ * thread, and the parent's watches must not be used there; a new watch starts a thread.
+ */
+#ifndef ROWLOCK_WATCH_H
+#define ROWLOCK_WATCH_H
+
+#include <stdbool.h>
+
+#include "driver/driver.h"
+#include "util/clock.h"
+
+struct rowlock_watch;
+
+enum rowlock_watch_result {
+    ROWLOCK_WATCH_CALM,     /* the call returned before its budget ended */
+    ROWLOCK_WATCH_CANCELED, /* the budget ended and the call was cancelled; it may have succeeded */
+    ROWLOCK_WATCH_GIVEN_UP, /* the session is lost: shut down, or its cancel never returned */
+};
+
+/* The end of a watched call. `why` is DEADLINE or INTERRUPT, or READY after a CALM call. */
+struct rowlock_watched {
+    enum rowlock_watch_result result;
+    enum rowlock_wake why;
+};
+
+/* ENOMEM if there is no memory or no thread. The caller closes the watch. */
+int rowlock__watch_new(struct rowlock_watch **out, struct rowlock_error *error);
+
+/*
+ * Frees the watch, and calls release(data), which frees the session's handles. Both happen at once,
+ * or, while a cancel is still blocked in the client library, in that thread when it returns. Does
+ * not block. Accepts watch == NULL: then it only calls `release`.
+ */
+void rowlock__watch_free(struct rowlock_watch *watch, void (*release)(void *data), void *data);
+
+/*
+ * Begins a call that opens the session. Waits for its turn, because the sockets of two sessions
+ * that open at the same time cannot be distinguished. At the end of the budget, shuts down the new
+ * socket, and every further one, until rowlock__watch_opened. `port`: of the server's address, if
+ * it is known; or 0. ETIMEDOUT or ECANCELED if the budget ends before its turn; ENOMEM. After an
+ * error there is nothing to end.
+ */
+int rowlock__watch_opening(struct rowlock_watch *watch, const struct rowlock_budget *budget,
+                           int port, struct rowlock_error *error);
+
+/* Ends that call; `opened`: whether there is a session now. Sets FD_CLOEXEC on all descriptors that
+   are new, and stores the session's socket. */
+struct rowlock_watched rowlock__watch_opened(struct rowlock_watch *watch, bool opened);
+
+/* The session's socket; -1: it was not found. Then a call can be cancelled, but not shut down. */
+int rowlock__watch_socket(const struct rowlock_watch *watch);
+
+/*
+ * Begins a call on the session. `cancel` runs in a thread of its own, and again every 300 ms until
+ * the call returns, because a cancel that arrives between two statements has no effect. NULL:
+ * cancelling does not work, so the session is shut down at the end of the budget.
+ */
+void rowlock__watch_begin(struct rowlock_watch *watch, const struct rowlock_budget *budget,
+                          void (*cancel)(void *data), void *data);
+
+/* Ends the call. Waits for a running cancel, until the session is given up. */
+struct rowlock_watched rowlock__watch_end(struct rowlock_watch *watch);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The watcher thread. A cancel runs in a thread of its own, because it opens a second connection
+ * and may block as long as the call itself.
+ *
+ * Most calls return within a millisecond. Beginning one wakes the thread only if the thread sleeps
+ * past the time at which it has to look at that call. Ending one never wakes it.
+ */
+#include "driver/watch_thread.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "driver/descriptors.h"
+
+#define GRACE_MS 2000 /* for the answer to a cancel */
+#define AGAIN_MS 300  /* between two cancels of one call */
+
+pthread_mutex_t rowlock__watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rowlock_watcher *current; /* NULL: no thread runs */
+
+/* ---- the thread ---------------------------------------------------------------------------- */
+
+static void give_up(struct rowlock_watch *call)
+{
+    if (call->before)
+        call->socket = rowlock__new_socket(call->before, call->port);
+    if (call->socket >= 0)
+        shutdown(call->socket, SHUT_RDWR);
+    /* without a socket the call still runs: a later cancel may end it */
+    if (call->socket >= 0 || call->cancelling)
+        call->end.result = ROWLOCK_WATCH_GIVEN_UP;
+    pthread_cond_broadcast(&call->changed);
+}
+
+void rowlock__watch_destroy(struct rowlock_watch *watch)
+{
+    void (*release)(void *data) = watch->release;
+    void *handles = watch->handles;
+
+    pthread_cond_destroy(&watch->changed);
+    free(watch->before);
+    free(watch);
+    if (release)
+        release(handles);
+}
+
+struct rowlock_watcher *rowlock__watcher_leave(struct rowlock_watcher *watcher)
+{
+    if (--watcher->watches > 0)
+        return NULL;
+    if (current == watcher)
+        current = NULL;
+    return watcher;
+}
+
+static void *run_cancel(void *data)
+{
+    struct rowlock_watch *watch = data;
+    struct rowlock_watcher *last = NULL;
+    bool orphan;
+
+    watch->cancel(watch->data);
+    pthread_mutex_lock(&rowlock__watch_lock);
+    watch->cancelling = false;
+    pthread_cond_broadcast(&watch->changed);
+    orphan = watch->orphan;
+    if (orphan)
+        last = rowlock__watcher_leave(watch->watcher);
+    pthread_mutex_unlock(&rowlock__watch_lock);
+    if (orphan)
+        rowlock__watch_destroy(watch);
+    rowlock__watcher_end(last);
+    return NULL;
+}
+
+/* Signals belong to the application: no thread of ours handles any. */
+static int start_thread(pthread_t *thread, bool detached, void *(*work)(void *), void *data)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    int failed = pthread_attr_init(&attributes);
+
+    if (failed)
+        return failed;
+    if (detached)
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(thread, &attributes, work, data);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return failed;
+}
+
+static void start_cancel(struct rowlock_watch *call, int64_t now)
+{
+    pthread_t thread;
+
+    call->again_ms = now + AGAIN_MS;
+    if (call->cancelling)
+        return;
+    call->cancelling = start_thread(&thread, true, run_cancel, call) == 0;
+}
+
+static void budget_ends(struct rowlock_watch *call, enum rowlock_wake why, int64_t now)
+{
+    call->end = (struct rowlock_watched){ROWLOCK_WATCH_CANCELED, why};
+    call->again_ms = now;
+    call->give_up_ms = now + GRACE_MS;
+    if (call->budget.give_up_ms && call->budget.give_up_ms < call->give_up_ms)
+        call->give_up_ms = call->budget.give_up_ms;
+    if (!call->cancel)
+        call->give_up_ms = now;
+}
+
+/* Acts on one call if it is time; returns the time at which to look again. */
+static int64_t look(struct rowlock_watch *call, int64_t now)
+{
+    if (call->end.result == ROWLOCK_WATCH_CALM && now >= call->budget.deadline_ms)
+        budget_ends(call, ROWLOCK_WAKE_DEADLINE, now);
+    if (call->end.result == ROWLOCK_WATCH_CALM)
+        return call->budget.deadline_ms;
+    if (call->before) { /* the driver may try another address: that socket is shut down too */
+        give_up(call);
+        return now + ROWLOCK_WATCH_LOOK_MS;
+    }
+    if (call->end.result == ROWLOCK_WATCH_GIVEN_UP)
+        return ROWLOCK_NEVER;
+    if (now >= call->give_up_ms)
+        give_up(call);
+    if (call->end.result == ROWLOCK_WATCH_GIVEN_UP || !call->cancel)
+        return ROWLOCK_NEVER;
+    if (now >= call->again_ms)
+        start_cancel(call, now);
+    return now < call->give_up_ms ? rowlock__least(call->again_ms, call->give_up_ms)
+                                  : call->again_ms;
+}
+
+/* Whether the call's interrupt_fd is polled. */
+static bool is_polled(const struct rowlock_watch *call)
+{
+    return call->end.result == ROWLOCK_WATCH_CALM && call->budget.interrupt_fd >= 0;
+}
+
+/* Looks at all calls. Returns the number of descriptors to poll, the first of them `wake`. */
+static size_t look_at_all(struct rowlock_watcher *watcher, int64_t now, int64_t *next)
+{
+    size_t n = 1;
+
+    *next = ROWLOCK_NEVER;
+    for (struct rowlock_watch *call = watcher->calls; call; call = call->next) {
+        *next = rowlock__least(*next, look(call, now));
+        if (!is_polled(call))
+            continue;
+        if (n == watcher->room) {
+            struct pollfd *more = realloc(watcher->fds, 2 * n * sizeof *more);
+
+            if (!more) { /* the deadline still holds */
+                *next = rowlock__least(*next, now + ROWLOCK_WATCH_LOOK_MS);
+                continue;
+            }
+            watcher->fds = more;
+            watcher->room = 2 * n;
+        }
+        watcher->fds[n++] = (struct pollfd){.fd = call->budget.interrupt_fd, .events = POLLIN};
+    }
+    return n;
+}
+
+static void find_interrupted(struct rowlock_watcher *watcher, size_t n, int64_t now)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (!watcher->fds[i].revents)
+            continue;
+        for (struct rowlock_watch *call = watcher->calls; call; call = call->next)
+            if (is_polled(call) && call->budget.interrupt_fd == watcher->fds[i].fd &&
+                rowlock__wait_fd(-1, 0, call->budget.interrupt_fd, 0) == ROWLOCK_WAKE_INTERRUPT)
+                budget_ends(call, ROWLOCK_WAKE_INTERRUPT, now);
+    }
+}
+
+static int milliseconds_until(int64_t time, int64_t now)
+{
+    if (time == ROWLOCK_NEVER)
+        return -1;
+    if (time <= now)
+        return 0;
+    return time - now > INT_MAX ? INT_MAX : (int)(time - now);
+}
+
+static void drain(int fd)
+{
+    uint64_t count;
+
+    while (read(fd, &count, sizeof count) < 0 && errno == EINTR)
+        continue;
+}
+
+static void *watch_calls(void *data)
+{
+    struct rowlock_watcher *watcher = data;
+    unsigned long seen = 0;
+
+    pthread_mutex_lock(&rowlock__watch_lock);
+    while (!watcher->stop) {
+        int64_t now = rowlock__now_ms(), next;
+        size_t n = look_at_all(watcher, now, &next);
+
+        /* Calls begin often: looking soon costs less than being woken by each of them. */
+        if (watcher->begun != seen)
+            next = rowlock__least(next, now + ROWLOCK_WATCH_LOOK_MS);
+        seen = watcher->begun;
+        watcher->planned_ms = next;
+        watcher->fds[0] = (struct pollfd){.fd = watcher->wake, .events = POLLIN};
+        pthread_mutex_unlock(&rowlock__watch_lock);
+        if (poll(watcher->fds, n, milliseconds_until(next, now)) <= 0)
+            n = 0;
+        if (n > 0 && watcher->fds[0].revents)
+            drain(watcher->wake);
+        pthread_mutex_lock(&rowlock__watch_lock);
+        find_interrupted(watcher, n, rowlock__now_ms());
+    }
+    pthread_mutex_unlock(&rowlock__watch_lock);
+    return NULL;
+}
+
+void rowlock__watcher_wake(struct rowlock_watcher *watcher)
+{
+    static const uint64_t one = 1;
+
+    while (write(watcher->wake, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
+}
+
+/* ---- its life ------------------------------------------------------------------------------ */
+
+static void free_watcher(struct rowlock_watcher *watcher)
+{
+    if (watcher->wake >= 0)
+        close(watcher->wake);
+    if (watcher->turn >= 0)
+        close(watcher->turn);
+    free(watcher->fds);
+    free(watcher);
+}
+
+void rowlock__watcher_end(struct rowlock_watcher *watcher)
+{
+    if (!watcher)
+        return;
+    pthread_mutex_lock(&rowlock__watch_lock);
+    watcher->stop = true;
+    rowlock__watcher_wake(watcher);
+    pthread_mutex_unlock(&rowlock__watch_lock);
+    pthread_join(watcher->thread, NULL);
+    free_watcher(watcher);
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&rowlock__watch_lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&rowlock__watch_lock);
+}
+
+/* The thread does not exist here. The parent's watches refer to memory that is freed, because they
+   must not be used here. */
+static void in_child(void)
+{
+    pthread_mutex_init(&rowlock__watch_lock, NULL);
+    if (current)
+        free_watcher(current);
+    current = NULL;
+}
+
+static void handle_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, in_child);
+}
+
+static struct rowlock_watcher *start_watcher(void)
+{
+    struct rowlock_watcher *watcher = calloc(1, sizeof *watcher);
+
+    if (!watcher)
+        return NULL;
+    watcher->planned_ms = ROWLOCK_NEVER;
+    watcher->room = 8;
+    watcher->fds = calloc(watcher->room, sizeof *watcher->fds);
+    watcher->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    watcher->turn = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (watcher->fds && watcher->wake >= 0 && watcher->turn >= 0 &&
+        start_thread(&watcher->thread, false, watch_calls, watcher) == 0)
+        return watcher;
+    free_watcher(watcher);
+    return NULL;
+}
+
+struct rowlock_watcher *rowlock__watcher_join(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, handle_forks);
+    if (!current)
+        current = start_watcher();
+    if (current)
+        current->watches++;
+    return current;
+}
