@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Splits a script into statements. */
+#include "driver/script.h"
+
+#include <string.h>
+
+/* The end of the comment or the quoted text at `at`; `at` if there is neither. */
+static const char *skip_opaque(const char *at)
+{
+    const char *end = NULL;
+
+    if (at[0] == '-' && at[1] == '-')
+        return at + strcspn(at, "\n");
+    if (at[0] == '/' && at[1] == '*')
+        end = strstr(at + 2, "*/");
+    else if (at[0] == '\'' || at[0] == '"') /* a doubled quote is two quoted texts */
+        end = strchr(at + 1, at[0]);
+    else
+        return at;
+    if (!end)
+        return at + strlen(at);
+    return end + (at[0] == '/' ? 2 : 1);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+static const char *skip_blanks_and_comments(const char *at)
+{
+    for (;;) {
+        const char *end = at[0] == '-' || at[0] == '/' ? skip_opaque(at) : at;
+
+        if (end == at && !is_blank(*at) && *at != ';')
+            return at;
+        at = end == at ? at + 1 : end;
+    }
+}
+
+bool rowlock__script_next(const char **at, const char **statement, size_t *length)
+{
+    const char *start = skip_blanks_and_comments(*at), *end = start, *last = start;
+
+    while (*end && *end != ';') {
+        const char *next = skip_opaque(end);
+        bool comment = next > end && (*end == '-' || *end == '/');
+
+        if (next == end)
+            next++;
+        if (!comment && !is_blank(*end))
+            last = next;
+        end = next;
+    }
+    *at = *end ? end + 1 : end;
+    *statement = start;
+    *length = (size_t)(last - start);
+    return last > start;
+}
