@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The failure table: from each engine's errors to rowlock's codes. The rows were observed on real
- * servers; docs/techniques.md explains the surprising ones. rowlock's own SQL functions raise the
- * SQLSTATEs RLnnn.
+ * servers, except those that say otherwise; docs/techniques.md explains the surprising ones.
+ * rowlock's own SQL functions raise the SQLSTATEs RLnnn.
  */
 #include "driver/failure.h"
 
@@ -124,6 +124,138 @@ static const struct failure failures[] = {
     {"sqlite", NULL, 14, ROWLOCK_ECONN, "the file cannot be opened or created"},
     {"sqlite", NULL, 26, ROWLOCK_EINVAL, "the file is not a SQLite database"},
     {"sqlite", NULL, 3, ROWLOCK_EDENIED, NULL}, /* SQLITE_PERM */
+
+    /* The vendors' numbers are from their documentation: no such server was at hand. */
+    {"oracle", NULL, 54, ROWLOCK_ETIMEDOUT, NULL},    /* NOWAIT */
+    {"oracle", NULL, 30006, ROWLOCK_ETIMEDOUT, NULL}, /* WAIT n */
+    {"oracle", NULL, 60, ROWLOCK_EABORTED,
+     "chosen as the deadlock victim; the other session waits until you roll back"},
+    {"oracle", NULL, 8177, ROWLOCK_ESNAPSHOT, "roll back and begin again"},
+    {"oracle", NULL, 1013, ROWLOCK_ECANCELED, NULL},
+    {"oracle", NULL, 942, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"oracle", NULL, 904, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"oracle", NULL, 1031, ROWLOCK_EDENIED,
+     "its owner can grant it: rowlock schema print --grants --role NAME"},
+    {"oracle", NULL, 1017, ROWLOCK_EDENIED, NULL},
+    {"oracle", NULL, 1045, ROWLOCK_EDENIED, NULL},  /* lacks CREATE SESSION */
+    {"oracle", NULL, 28000, ROWLOCK_EDENIED, NULL}, /* the account is locked */
+    {"oracle", NULL, 28001, ROWLOCK_EDENIED, NULL}, /* the password has expired */
+    {"oracle", NULL, 1456, ROWLOCK_ESERVER, "the transaction is READ ONLY"},
+    {"oracle", NULL, 16000, ROWLOCK_ESERVER, "rowlock needs a server that can write"},
+    {"oracle", NULL, 28, ROWLOCK_ECONN, NULL}, /* the session was killed */
+    {"oracle", NULL, 1012, ROWLOCK_ECONN, NULL},
+    {"oracle", NULL, 1033, ROWLOCK_ECONN, NULL}, /* starting up, shutting down */
+    {"oracle", NULL, 1034, ROWLOCK_ECONN, NULL},
+    {"oracle", NULL, 1089, ROWLOCK_ECONN, NULL},
+    {"oracle", NULL, 3113, ROWLOCK_ECONN, NULL},
+    {"oracle", NULL, 3114, ROWLOCK_ECONN, NULL},
+    {"oracle", NULL, 3135, ROWLOCK_ECONN, NULL},
+    {"oracle", NULL, 12170, ROWLOCK_ECONN, NULL},
+    {"oracle", NULL, 12514, ROWLOCK_ECONN, NULL},
+    {"oracle", NULL, 12541, ROWLOCK_ECONN, NULL},
+    {"oracle", "28", 0, ROWLOCK_EDENIED, NULL},
+    {"oracle", "08", 0, ROWLOCK_ECONN, NULL},
+
+    {"sqlserver", NULL, 1222, ROWLOCK_ETIMEDOUT, NULL},
+    {"sqlserver", NULL, 1205, ROWLOCK_EROLLEDBACK,
+     "the whole transaction was rolled back; begin again"},
+    {"sqlserver", NULL, 3960, ROWLOCK_ESNAPSHOT, "roll back and begin again"},
+    {"sqlserver", NULL, 208, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"sqlserver", NULL, 207, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"sqlserver", NULL, 229, ROWLOCK_EDENIED,
+     "its owner can grant it: rowlock schema print --grants --role NAME"},
+    {"sqlserver", NULL, 262, ROWLOCK_EDENIED, NULL}, /* CREATE TABLE */
+    {"sqlserver", NULL, 916, ROWLOCK_EDENIED, NULL},
+    {"sqlserver", NULL, 4060, ROWLOCK_EDENIED, NULL},
+    {"sqlserver", NULL, 18456, ROWLOCK_EDENIED, NULL},
+    {"sqlserver", NULL, 18487, ROWLOCK_EDENIED, NULL}, /* the password has expired */
+    {"sqlserver", NULL, 18488, ROWLOCK_EDENIED, NULL},
+    {"sqlserver", NULL, 3906, ROWLOCK_ESERVER, "rowlock needs a database that can be written"},
+    {"sqlserver", NULL, 596, ROWLOCK_ECONN, NULL}, /* KILL */
+    {"sqlserver", NULL, 6005, ROWLOCK_ECONN, NULL},
+    {"sqlserver", "28", 0, ROWLOCK_EDENIED, NULL},
+    {"sqlserver", "08", 0, ROWLOCK_ECONN, NULL},
+    {"sqlserver", "HYT01", 0, ROWLOCK_ECONN, NULL},
+    {"sqlserver", "HYT00", 0, ROWLOCK_ECONN, "the login timed out"},
+
+    {"db2", NULL, -911, ROWLOCK_EROLLEDBACK, "the whole transaction was rolled back; begin again"},
+    {"db2", NULL, -952, ROWLOCK_ECANCELED, NULL},
+    {"db2", NULL, -204, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"db2", NULL, -206, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"db2", NULL, -551, ROWLOCK_EDENIED,
+     "its owner can grant it: rowlock schema print --grants --role NAME"},
+    {"db2", NULL, -552, ROWLOCK_EDENIED, NULL},
+    {"db2", NULL, -1060, ROWLOCK_EDENIED, NULL},  /* lacks CONNECT */
+    {"db2", NULL, -30082, ROWLOCK_EDENIED, NULL}, /* a wrong password */
+    {"db2", NULL, -1224, ROWLOCK_ECONN, NULL},    /* FORCE APPLICATION */
+    {"db2", NULL, -30081, ROWLOCK_ECONN, NULL},
+    {"db2", "28", 0, ROWLOCK_EDENIED, NULL},
+    {"db2", "08", 0, ROWLOCK_ECONN, NULL},
+
+    {"derby", "40XL1", 0, ROWLOCK_ETIMEDOUT, "the whole transaction was rolled back; begin again"},
+    {"derby", "40001", 0, ROWLOCK_EROLLEDBACK,
+     "the whole transaction was rolled back; begin again"},
+    {"derby", "42X05", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"derby", "42Y07", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"derby", "42X04", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"derby", "425", 0, ROWLOCK_EDENIED, NULL},
+    {"derby", "08004", 0, ROWLOCK_EDENIED, NULL},
+    {"derby", "25503", 0, ROWLOCK_ESERVER, "rowlock needs a database that can be written"},
+    {"derby", "08", 0, ROWLOCK_ECONN, NULL},
+
+    {"h2", NULL, 50200, ROWLOCK_ETIMEDOUT, NULL},
+    {"h2", "40001", 0, ROWLOCK_EABORTED, "chosen as the deadlock victim; roll back"},
+    {"h2", NULL, 57014, ROWLOCK_ECANCELED, NULL},
+    {"h2", "42S02", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"h2", "42S03", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"h2", "42S04", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"h2", "42S22", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"h2", NULL, 90096, ROWLOCK_EDENIED, NULL},
+    {"h2", NULL, 90149, ROWLOCK_EDENIED, NULL}, /* no such database */
+    {"h2", "28", 0, ROWLOCK_EDENIED, NULL},
+    {"h2", NULL, 90097, ROWLOCK_ESERVER, "rowlock needs a database that can be written"},
+    {"h2", NULL, 90067, ROWLOCK_ECONN, NULL},
+    {"h2", NULL, 90098, ROWLOCK_ECONN, NULL},
+    {"h2", NULL, 90121, ROWLOCK_ECONN, NULL},
+    {"h2", "08", 0, ROWLOCK_ECONN, NULL},
+
+    {"hsqldb", NULL, -4861, ROWLOCK_EROLLEDBACK,
+     "the whole transaction was rolled back; begin again"},
+    {"hsqldb", NULL, -5501, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"hsqldb", NULL, -3706, ROWLOCK_ESERVER, "the transaction is READ ONLY"},
+    {"hsqldb", "28", 0, ROWLOCK_EDENIED, NULL},
+    {"hsqldb", "08", 0, ROWLOCK_ECONN, NULL},
+};
+
+/* The state of an open transaction after an error, where the engine decides that. */
+static const struct {
+    struct failure failure; /* only its first three columns */
+    enum rowlock_transaction left;
+} leaves[] = {
+#define LEAVES(engine, sqlstate, native, left)    \
+    {                                             \
+        {engine, sqlstate, native, 0, NULL}, left \
+    }
+    LEAVES("mariadb", NULL, 1213, ROWLOCK_TX_GONE),
+    LEAVES("mariadb", NULL, 0, ROWLOCK_TX_KEPT),
+    LEAVES("oracle", NULL, 54, ROWLOCK_TX_KEPT),
+    LEAVES("oracle", NULL, 30006, ROWLOCK_TX_KEPT),
+    LEAVES("oracle", NULL, 60, ROWLOCK_TX_KEPT), /* only the statement was rolled back */
+    LEAVES("oracle", "23", 0, ROWLOCK_TX_KEPT),
+    LEAVES("sqlserver", NULL, 1222, ROWLOCK_TX_KEPT), /* with XACT_ABORT OFF */
+    LEAVES("sqlserver", NULL, 1205, ROWLOCK_TX_GONE),
+    LEAVES("sqlserver", NULL, 3960, ROWLOCK_TX_GONE),
+    LEAVES("sqlserver", "23", 0, ROWLOCK_TX_KEPT),
+    LEAVES("db2", NULL, -911, ROWLOCK_TX_GONE),
+    LEAVES("db2", "23", 0, ROWLOCK_TX_KEPT),
+    LEAVES("derby", "40", 0, ROWLOCK_TX_GONE),
+    LEAVES("derby", "23", 0, ROWLOCK_TX_KEPT),
+    LEAVES("h2", NULL, 50200, ROWLOCK_TX_KEPT),
+    LEAVES("h2", "40001", 0, ROWLOCK_TX_ABORTED), /* its locks are kept until ROLLBACK */
+    LEAVES("h2", "23", 0, ROWLOCK_TX_KEPT),
+    LEAVES("hsqldb", NULL, -4861, ROWLOCK_TX_GONE),
+    LEAVES("hsqldb", "23", 0, ROWLOCK_TX_KEPT),
+#undef LEAVES
 };
 
 /* Errors whose number or state is too general: the message must contain this text. */
@@ -139,6 +271,11 @@ static const struct {
     {{"postgresql", "", 0, ROWLOCK_EDENIED, NULL}, "private key file"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "certificate"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "server does not support"},
+    /* DB2 has one number for a deadlock and for the end of a wait; by ODBC and by JDBC */
+    {{"db2", NULL, -911, ROWLOCK_ETIMEDOUT, "the whole transaction was rolled back; begin again"},
+     "\"68\""},
+    {{"db2", NULL, -911, ROWLOCK_ETIMEDOUT, "the whole transaction was rolled back; begin again"},
+     "SQLERRMC=68"},
     /* no SQLite error has a number for these */
     {{"sqlite", NULL, 1, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
      "no such table: rowlock_"},
@@ -202,6 +339,15 @@ int rowlock__failure(struct rowlock_error *error, const char *engine, const char
     if (sqlstate)
         strncpy(error->sqlstate, sqlstate, sizeof error->sqlstate - 1);
     return code;
+}
+
+enum rowlock_transaction rowlock__failure_left(const char *engine, const char *sqlstate, int native,
+                                               enum rowlock_transaction otherwise)
+{
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++)
+        if (matches(&leaves[i].failure, engine, sqlstate ? sqlstate : "", native))
+            return leaves[i].left;
+    return otherwise;
 }
 
 void rowlock__advise(struct rowlock_error *error, const char *advice)

@@ -10,11 +10,17 @@
 
 /*
  * Fills `error` (may be NULL) with the code for the engine's error, the engine's message and the
- * matching advice, and returns the code. `engine` is the driver's name. `sqlstate` may be NULL or
- * "", `native` 0. Does not change error->transaction.
+ * matching advice, and returns the code. `engine` is the driver's name, or behind ODBC and JDBC the
+ * product's: "oracle", "sqlserver", "db2", "derby", "h2", "hsqldb". `sqlstate` may be NULL or "",
+ * `native` 0. Does not change error->transaction.
  */
 int rowlock__failure(struct rowlock_error *error, const char *engine, const char *sqlstate,
                      int native, const char *message);
+
+/* The state in which this error leaves a transaction that was open: KEPT, ABORTED or GONE. The
+   result is `otherwise` if the table has no row for it. `sqlstate` may be NULL. */
+enum rowlock_transaction rowlock__failure_left(const char *engine, const char *sqlstate, int native,
+                                               enum rowlock_transaction otherwise);
 
 /* Replaces the table's advice at the end of the text of `error` by `advice`. NULL: does nothing. */
 void rowlock__advise(struct rowlock_error *error, const char *advice);

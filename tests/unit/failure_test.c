@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table that maps an engine's error to a code: errors observed on servers, and unknown ones. */
+#include <stdio.h>
 #include <string.h>
 
 #include "driver/failure.h"
@@ -57,6 +58,102 @@ static const struct {
     {"sqlite", "", 14, ROWLOCK_ECONN},
     {"sqlite", "", 26, ROWLOCK_EINVAL},
     {"sqlite", "", 1, ROWLOCK_EDB},
+    /* by the vendors' documentation */
+    {"oracle", "61000", 54, ROWLOCK_ETIMEDOUT},
+    {"oracle", "HY000", 54, ROWLOCK_ETIMEDOUT},
+    {"oracle", "HY000", 30006, ROWLOCK_ETIMEDOUT},
+    {"oracle", "61000", 60, ROWLOCK_EABORTED},
+    {"oracle", "HY000", 8177, ROWLOCK_ESNAPSHOT},
+    {"oracle", "HY008", 1013, ROWLOCK_ECANCELED},
+    {"oracle", "42S02", 942, ROWLOCK_ESCHEMA},
+    {"oracle", "HY000", 904, ROWLOCK_ESCHEMA},
+    {"oracle", "42000", 1031, ROWLOCK_EDENIED},
+    {"oracle", "28000", 1017, ROWLOCK_EDENIED},
+    {"oracle", "HY000", 28000, ROWLOCK_EDENIED},
+    {"oracle", "HY000", 28001, ROWLOCK_EDENIED},
+    {"oracle", "HY000", 1045, ROWLOCK_EDENIED},
+    {"oracle", "25006", 1456, ROWLOCK_ESERVER},
+    {"oracle", "25006", 16000, ROWLOCK_ESERVER},
+    {"oracle", "HY000", 28, ROWLOCK_ECONN},
+    {"oracle", "HY000", 1012, ROWLOCK_ECONN},
+    {"oracle", "HY000", 1033, ROWLOCK_ECONN},
+    {"oracle", "HY000", 1034, ROWLOCK_ECONN},
+    {"oracle", "HY000", 1089, ROWLOCK_ECONN},
+    {"oracle", "08S01", 3113, ROWLOCK_ECONN},
+    {"oracle", "HY000", 3114, ROWLOCK_ECONN},
+    {"oracle", "HY000", 3135, ROWLOCK_ECONN},
+    {"oracle", "HY000", 12170, ROWLOCK_ECONN},
+    {"oracle", "HY000", 12514, ROWLOCK_ECONN},
+    {"oracle", "HY000", 12541, ROWLOCK_ECONN},
+    {"oracle", "28000", 0, ROWLOCK_EDENIED},
+    {"oracle", "08S01", 0, ROWLOCK_ECONN},
+    {"oracle", "23000", 1, ROWLOCK_EDB}, /* a duplicate key: the caller looks at the SQLSTATE */
+    {"sqlserver", "HYT00", 1222, ROWLOCK_ETIMEDOUT},
+    {"sqlserver", "42000", 1222, ROWLOCK_ETIMEDOUT},
+    {"sqlserver", "40001", 1205, ROWLOCK_EROLLEDBACK},
+    {"sqlserver", "42000", 3960, ROWLOCK_ESNAPSHOT},
+    {"sqlserver", "42S02", 208, ROWLOCK_ESCHEMA},
+    {"sqlserver", "42S22", 207, ROWLOCK_ESCHEMA},
+    {"sqlserver", "42000", 229, ROWLOCK_EDENIED},
+    {"sqlserver", "42000", 262, ROWLOCK_EDENIED},
+    {"sqlserver", "42000", 916, ROWLOCK_EDENIED},
+    {"sqlserver", "42000", 4060, ROWLOCK_EDENIED},
+    {"sqlserver", "28000", 18456, ROWLOCK_EDENIED},
+    {"sqlserver", "28000", 18487, ROWLOCK_EDENIED},
+    {"sqlserver", "28000", 18488, ROWLOCK_EDENIED},
+    {"sqlserver", "25000", 3906, ROWLOCK_ESERVER},
+    {"sqlserver", "HY000", 596, ROWLOCK_ECONN},
+    {"sqlserver", "HY000", 6005, ROWLOCK_ECONN},
+    {"sqlserver", "08S01", 10054, ROWLOCK_ECONN},
+    {"sqlserver", "HYT01", 0, ROWLOCK_ECONN},
+    {"sqlserver", "HYT00", 0, ROWLOCK_ECONN},
+    {"sqlserver", "28000", 0, ROWLOCK_EDENIED},
+    {"sqlserver", "23000", 2627, ROWLOCK_EDB},
+    {"db2", "40001", -911, ROWLOCK_EROLLEDBACK},
+    {"db2", "57014", -952, ROWLOCK_ECANCELED},
+    {"db2", "42S02", -204, ROWLOCK_ESCHEMA},
+    {"db2", "42S22", -206, ROWLOCK_ESCHEMA},
+    {"db2", "42501", -551, ROWLOCK_EDENIED},
+    {"db2", "42502", -552, ROWLOCK_EDENIED},
+    {"db2", "08004", -1060, ROWLOCK_EDENIED},
+    {"db2", "08001", -30082, ROWLOCK_EDENIED},
+    {"db2", "55032", -1224, ROWLOCK_ECONN},
+    {"db2", "08001", -30081, ROWLOCK_ECONN},
+    {"db2", "28000", 0, ROWLOCK_EDENIED},
+    {"db2", "08003", -99999, ROWLOCK_ECONN},
+    {"db2", "23505", -803, ROWLOCK_EDB},
+    {"derby", "40XL1", 30000, ROWLOCK_ETIMEDOUT},
+    {"derby", "40001", 30000, ROWLOCK_EROLLEDBACK},
+    {"derby", "42X05", 30000, ROWLOCK_ESCHEMA},
+    {"derby", "42Y07", 30000, ROWLOCK_ESCHEMA},
+    {"derby", "42X04", 30000, ROWLOCK_ESCHEMA},
+    {"derby", "42502", 20000, ROWLOCK_EDENIED},
+    {"derby", "08004", 40000, ROWLOCK_EDENIED},
+    {"derby", "25503", 20000, ROWLOCK_ESERVER},
+    {"derby", "08006", 40000, ROWLOCK_ECONN},
+    {"derby", "23505", 20000, ROWLOCK_EDB},
+    {"h2", "HYT00", 50200, ROWLOCK_ETIMEDOUT},
+    {"h2", "40001", 40001, ROWLOCK_EABORTED},
+    {"h2", "57014", 57014, ROWLOCK_ECANCELED},
+    {"h2", "42S02", 42102, ROWLOCK_ESCHEMA},
+    {"h2", "42S03", 42103, ROWLOCK_ESCHEMA},
+    {"h2", "42S04", 42104, ROWLOCK_ESCHEMA},
+    {"h2", "42S22", 42122, ROWLOCK_ESCHEMA},
+    {"h2", "90096", 90096, ROWLOCK_EDENIED},
+    {"h2", "90149", 90149, ROWLOCK_EDENIED},
+    {"h2", "28000", 28000, ROWLOCK_EDENIED},
+    {"h2", "90097", 90097, ROWLOCK_ESERVER},
+    {"h2", "90067", 90067, ROWLOCK_ECONN},
+    {"h2", "90098", 90098, ROWLOCK_ECONN},
+    {"h2", "90121", 90121, ROWLOCK_ECONN},
+    {"h2", "08000", 8000, ROWLOCK_ECONN},
+    {"h2", "23505", 23505, ROWLOCK_EDB},
+    {"hsqldb", "40001", -4861, ROWLOCK_EROLLEDBACK},
+    {"hsqldb", "42501", -5501, ROWLOCK_ESCHEMA},
+    {"hsqldb", "25006", -3706, ROWLOCK_ESERVER},
+    {"hsqldb", "28000", -4000, ROWLOCK_EDENIED},
+    {"hsqldb", "08006", -1305, ROWLOCK_ECONN},
+    {"hsqldb", "23505", -104, ROWLOCK_EDB},
 };
 
 TEST(what_was_seen_is_judged_as_it_was)
@@ -123,6 +220,62 @@ TEST(a_strange_answer_does_no_harm)
     t_fails(rowlock__failure(&t_error, "mariadb", "toolong", 0, "line\nforged"), EDB);
     t_int((long long)strlen(t_error.sqlstate), 5);
     t_lacks(t_error.text, "\n");
+}
+
+TEST(db2s_reason_code_distinguishes_a_wait_that_ended_from_a_deadlock)
+{
+    static const char *const odbc =
+        "SQL0911N  The current transaction has been rolled back because "
+        "of a deadlock or timeout.  Reason code \"%s\".  "
+        "SQLSTATE=40001";
+    static const char *const jdbc = "DB2 SQL Error: SQLCODE=-911, SQLSTATE=40001, SQLERRMC=%s, "
+                                    "DRIVER=4.26.14";
+    char text[200];
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, i ? jdbc : odbc, "68");
+        t_fails(rowlock__failure(&t_error, "db2", "40001", -911, text), ETIMEDOUT);
+        t_contains(t_error.text, "the whole transaction was rolled back");
+        snprintf(text, sizeof text, i ? jdbc : odbc, "2");
+        t_fails(rowlock__failure(&t_error, "db2", "40001", -911, text), EROLLEDBACK);
+    }
+}
+
+TEST(what_an_error_leaves_of_the_transaction)
+{
+    static const struct {
+        const char *engine, *sqlstate;
+        int native;
+        enum rowlock_transaction left;
+    } rows[] = {
+        {"oracle", "61000", 54, ROWLOCK_TX_KEPT},
+        {"oracle", "HY000", 30006, ROWLOCK_TX_KEPT},
+        {"oracle", "61000", 60, ROWLOCK_TX_KEPT},
+        {"oracle", "23000", 1, ROWLOCK_TX_KEPT},
+        {"sqlserver", "HYT00", 1222, ROWLOCK_TX_KEPT},
+        {"sqlserver", "40001", 1205, ROWLOCK_TX_GONE},
+        {"sqlserver", "42000", 3960, ROWLOCK_TX_GONE},
+        {"sqlserver", "23000", 2627, ROWLOCK_TX_KEPT},
+        {"db2", "40001", -911, ROWLOCK_TX_GONE},
+        {"db2", "23505", -803, ROWLOCK_TX_KEPT},
+        {"derby", "40XL1", 30000, ROWLOCK_TX_GONE},
+        {"derby", "40001", 30000, ROWLOCK_TX_GONE},
+        {"derby", "23505", 20000, ROWLOCK_TX_KEPT},
+        {"h2", "HYT00", 50200, ROWLOCK_TX_KEPT},
+        {"h2", "40001", 40001, ROWLOCK_TX_ABORTED},
+        {"h2", "23505", 23505, ROWLOCK_TX_KEPT},
+        {"hsqldb", "40001", -4861, ROWLOCK_TX_GONE},
+        {"hsqldb", "23505", -104, ROWLOCK_TX_KEPT},
+        {"mariadb", "40001", 1213, ROWLOCK_TX_GONE},
+        {"mariadb", "HY000", 1205, ROWLOCK_TX_KEPT},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        t_int(rowlock__failure_left(rows[i].engine, rows[i].sqlstate, rows[i].native,
+                                    ROWLOCK_TX_DEAD),
+              rows[i].left);
+    t_int(rowlock__failure_left("oracle", "42000", 900, ROWLOCK_TX_ABORTED), ROWLOCK_TX_ABORTED);
+    t_int(rowlock__failure_left("postgresql", NULL, 1213, ROWLOCK_TX_KEPT), ROWLOCK_TX_KEPT);
 }
 
 TEST(what_is_left_of_the_transaction_is_not_the_tables_affair)
