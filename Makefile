@@ -31,9 +31,9 @@ comma    := ,
 PKG_CONFIG ?= pkg-config
 
 have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
-ALL_DRIVERS := sqlite postgresql mariadb
+ALL_DRIVERS := sqlite postgresql mariadb odbc
 FOUND := $(if $(call have,sqlite3),sqlite) $(if $(call have,libpq),postgresql) \
-         $(if $(call have,libmariadb),mariadb)
+         $(if $(call have,libmariadb),mariadb) $(if $(call have,odbc),odbc)
 DRIVERS ?= $(FOUND)
 UNKNOWN_DRIVERS := $(filter-out $(ALL_DRIVERS),$(DRIVERS))
 $(if $(UNKNOWN_DRIVERS),$(error no driver '$(UNKNOWN_DRIVERS)'; DRIVERS may name: $(ALL_DRIVERS)))
@@ -41,6 +41,7 @@ $(if $(UNKNOWN_DRIVERS),$(error no driver '$(UNKNOWN_DRIVERS)'; DRIVERS may name
 package_sqlite := sqlite3
 package_postgresql := libpq
 package_mariadb := libmariadb
+package_odbc := odbc
 DRIVER_CFLAGS := $(foreach d,$(DRIVERS),-DROWLOCK_WITH_$(shell echo $(d) | tr a-z A-Z) \
                    $(shell $(PKG_CONFIG) --cflags $(package_$(d)) 2>/dev/null))
 
@@ -53,9 +54,10 @@ BASE_FLAGS := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -I$(BUILD)/gen -pthread \
 LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden $(DRIVER_CFLAGS)
 LIBS := -ldl -pthread
 
-# A driver's files are those whose names begin with its name.
-DRIVER_FILES := $(foreach d,$(ALL_DRIVERS),$(wildcard src/driver/$(d)*.c))
-DRIVERS_IN   := $(foreach d,$(DRIVERS),$(wildcard src/driver/$(d)*.c))
+# A driver's files are those whose names begin with its name, and those in a folder of its name.
+driver_files = $(foreach d,$(1),$(wildcard src/driver/$(d)*.c src/driver/$(d)/*.c))
+DRIVER_FILES := $(call driver_files,$(ALL_DRIVERS))
+DRIVERS_IN   := $(call driver_files,$(DRIVERS))
 LIB_SOURCES  := $(wildcard src/util/*.c src/schedule/*.c src/dialect/*.c src/session/*.c \
                   src/lock/*.c src/counter/*.c src/lease/*.c src/lease/*/*.c src/job/*.c \
                   src/refresh/*.c src/schema/*.c) \

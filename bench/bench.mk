@@ -84,7 +84,7 @@ bench-publish: $(BUILD)/bench.md
 
 BENCH ?=
 BENCH_PARTS := $(addprefix $(BUILD)/bench/parts/,start handover job \
-                 $(foreach d,$(filter-out sqlite,$(DRIVERS)),$(d) lease_$(d)))
+                 $(foreach d,$(filter-out sqlite odbc jdbc,$(DRIVERS)),$(d) lease_$(d)))
 
 bench-parts: all examples $(BENCH_PARTS)
 	@BUILD='$(BUILD)' bench/parts/run $(BENCH)

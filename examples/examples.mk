@@ -8,13 +8,15 @@ EXPAT      := $(if $(call have,expat),$(shell $(PKG_CONFIG) --libs expat),$(shel
                 -o /dev/null 2>/dev/null && echo -lexpat))
 CLIENTS    := $(foreach d,$(DRIVERS),$(shell $(PKG_CONFIG) --libs $(package_$(d)) 2>/dev/null))
 
-EXAMPLE_NAMES := two_locks own_lease $(DRIVERS:%=lock_%)
+# The examples have an application's own session of these.
+CLIENT_DRIVERS := $(filter-out odbc jdbc,$(DRIVERS))
+EXAMPLE_NAMES := two_locks own_lease $(CLIENT_DRIVERS:%=lock_%)
 EXAMPLES   := $(EXAMPLE_NAMES:%=$(BUILD)/examples/%) $(if $(EXPAT),$(BUILD)/examples/documents)
 EXAMPLE_FLAGS := -std=c11 -D_GNU_SOURCE -Iinclude $(WARNINGS) $(if $(WERROR),-Werror) $(SANFLAGS) \
                  $(DRIVER_CFLAGS)
 
 DOCUMENTS_SOURCES := $(filter-out examples/documents/store_%,$(wildcard examples/documents/*.c)) \
-                     $(DRIVERS:%=examples/documents/store_%.c)
+                     $(CLIENT_DRIVERS:%=examples/documents/store_%.c)
 DOCUMENTS_OBJECTS := $(DOCUMENTS_SOURCES:%.c=$(BUILD)/obj/%.o)
 
 .PHONY: examples

@@ -269,6 +269,14 @@ static const struct {
     {{"postgresql", "", 0, ROWLOCK_EDENIED, NULL}, "does not support SSL"},
     {{"postgresql", "", 0, ROWLOCK_EDENIED, NULL}, "certificate"},
     {{"postgresql", "", 0, ROWLOCK_EDENIED, NULL}, "private key file"},
+    /* psqlODBC has one number for every failure to connect */
+    {{"postgresql", "08001", 101, ROWLOCK_EDENIED, NULL}, "password authentication failed"},
+    {{"postgresql", "08001", 101, ROWLOCK_EDENIED, NULL}, "no password supplied"},
+    {{"postgresql", "08001", 101, ROWLOCK_EDENIED, NULL}, "no pg_hba.conf entry"},
+    {{"postgresql", "08001", 101, ROWLOCK_EDENIED, NULL}, "does not exist"},
+    {{"postgresql", "08001", 101, ROWLOCK_EDENIED, NULL}, "is not permitted to log in"},
+    {{"postgresql", "08001", 101, ROWLOCK_EDENIED, NULL}, "does not support SSL"},
+    {{"postgresql", "08001", 101, ROWLOCK_EDENIED, NULL}, "certificate"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "certificate"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "server does not support"},
     /* DB2 has one number for a deadlock and for the end of a wait; by ODBC and by JDBC */

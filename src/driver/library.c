@@ -10,9 +10,14 @@
 /* Prefers the process's own copy, because a wrapped handle belongs to that copy. */
 static void *open_library(const struct rowlock_library *library)
 {
+    void *handle;
+
     if (dlsym(RTLD_DEFAULT, library->symbols[0].name))
         return RTLD_DEFAULT;
-    return dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
+    handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
+    if (!handle && library->other_file)
+        handle = dlopen(library->other_file, RTLD_NOW | RTLD_LOCAL);
+    return handle;
 }
 
 static int fill(struct rowlock_library *library, struct rowlock_error *error)

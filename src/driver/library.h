@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client library (libpq, libmariadb, libsqlite3), loaded on the first use of its URL scheme, so
- * that a program that uses SQLite needs neither of the others.
+ * A client library (libpq, libmariadb, libsqlite3, libodbc), loaded on the first use of its URL
+ * scheme, so that a program that uses SQLite needs none of the others.
  *
  * A program that linked the library itself uses the same copy: symbols in the process have priority
  * over the file.
@@ -20,8 +20,9 @@ struct rowlock_symbol {
 };
 
 struct rowlock_library {
-    const char *file;    /* "libpq.so.5" */
-    const char *package; /* "libpq5": for the message */
+    const char *file;       /* "libpq.so.5" */
+    const char *other_file; /* tried if there is no `file`; may be NULL */
+    const char *package;    /* "libpq5": for the message */
     const struct rowlock_symbol *symbols;
     size_t n;
     void *table;

@@ -8,6 +8,7 @@
 extern const struct rowlock_driver rowlock__driver_sqlite;
 extern const struct rowlock_driver rowlock__driver_postgresql;
 extern const struct rowlock_driver rowlock__driver_mariadb;
+extern const struct rowlock_driver rowlock__driver_odbc;
 
 static const struct rowlock_driver *const drivers[] = {
 #ifdef ROWLOCK_WITH_SQLITE
@@ -18,6 +19,9 @@ static const struct rowlock_driver *const drivers[] = {
 #endif
 #ifdef ROWLOCK_WITH_MARIADB
     &rowlock__driver_mariadb,
+#endif
+#ifdef ROWLOCK_WITH_ODBC
+    &rowlock__driver_odbc,
 #endif
     NULL,
 };
@@ -33,6 +37,9 @@ const char *rowlock__driver_list(void)
 #endif
 #ifdef ROWLOCK_WITH_MARIADB
                                " mariadb"
+#endif
+#ifdef ROWLOCK_WITH_ODBC
+                               " odbc"
 #endif
         ;
     return list[0] ? list + 1 : "none";

@@ -188,6 +188,23 @@ TEST(tls_that_cannot_be_agreed_on_is_refused_and_not_awaited)
             ECONN);
 }
 
+TEST(psqlodbcs_refused_login_is_refused_and_not_awaited)
+{
+    const char *const words[] = {
+        "connection to server at \"h\", port 5432 failed: FATAL:  password authentication failed "
+        "for user \"a\"",
+        "connection to server at \"h\", port 5432 failed: fe_sendauth: no password supplied",
+        "FATAL:  no pg_hba.conf entry for host \"10.0.0.1\", user \"a\"",
+        "FATAL:  role \"a\" does not exist",
+        "FATAL:  role \"a\" is not permitted to log in",
+        "server does not support SSL, but SSL was required",
+        "SSL error: certificate verify failed"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        t_fails(rowlock__failure(&t_error, "postgresql", "08001", 101, words[i]), EDENIED);
+    t_fails(rowlock__failure(&t_error, "postgresql", "08001", 101, "Connection refused"), ECONN);
+}
+
 TEST(yugabytedbs_message_that_a_wait_was_ended_is_a_time_out)
 {
     static const char *const messages[] = {

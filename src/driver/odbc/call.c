@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that may block: their time limit, their diagnosis, and the error that follows from both. */
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/failure.h"
+#include "driver/odbc/link.h"
+#include "util/error.h"
+
+#define O rowlock__odbc
+
+static void cancel(void *stmt)
+{
+    O.SQLCancel(stmt);
+}
+
+/* A COMMIT cannot be cancelled, but is not to be cut off at once: its outcome would be unknown. */
+static void only_wait(void *none)
+{
+    (void)none;
+}
+
+void rowlock__odbc_begins(struct rowlock_link *link, SQLHSTMT stmt)
+{
+    if (!stmt)
+        rowlock__watch_begin(link->watch, &link->budget, only_wait, NULL);
+    else
+        rowlock__watch_begin(link->watch, &link->budget, link->product->cancels ? cancel : NULL,
+                             stmt);
+}
+
+/* "[unixODBC][Driver]ERROR: text;\nError while executing the query" -> "ERROR: text" */
+static void clean(char *text)
+{
+    char *start = text, *end;
+
+    while (*start == '[' && (end = strchr(start, ']')))
+        start = end + 1 + strspn(end + 1, " ");
+    memmove(text, start, strlen(start) + 1);
+    end = strstr(text, "\nError while ");
+    if (end)
+        *end = '\0';
+    for (end = text + strlen(text); end > text && strchr("; \r\n", end[-1]); end--)
+        end[-1] = '\0';
+}
+
+void rowlock__odbc_diagnose(SQLSMALLINT kind, SQLHANDLE handle, struct rowlock__odbc_diagnosis *out)
+{
+    SQLSMALLINT length = 0;
+
+    *out = (struct rowlock__odbc_diagnosis){.native = 0};
+    if (O.SQLGetDiagRec(kind, handle, 1, (SQLCHAR *)out->sqlstate, &out->native,
+                        (SQLCHAR *)out->text, sizeof out->text, &length) == SQL_NO_DATA)
+        snprintf(out->text, sizeof out->text, "the ODBC driver reports an error without a text");
+    clean(out->text);
+}
+
+void rowlock__odbc_hide(const struct rowlock_link *link, struct rowlock_error *error)
+{
+    for (size_t i = 0; error && i < sizeof link->passwords / sizeof *link->passwords; i++)
+        if (link->passwords[i])
+            rowlock__hide_password(error->text, link->passwords[i], strlen(link->passwords[i]));
+}
+
+/* The SQLSTATEs and numbers of a statement that a cancel ended. */
+static bool is_cancelled(const struct rowlock__odbc_diagnosis *diagnosis)
+{
+    static const char *const states[] = {"", "HY008", "HY018", "57014", "70100", "24000"};
+
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (strcmp(diagnosis->sqlstate, states[i]) == 0)
+            return true;
+    return diagnosis->native == 1013 || diagnosis->native == 1317;
+}
+
+/* Drivers report a lost session in class 08; some report an error of their own instead, and know it
+   only as an attribute. */
+static bool is_lost(struct rowlock_link *link, int code, const char *sqlstate)
+{
+    SQLUINTEGER dead = SQL_CD_FALSE;
+
+    if (code == ROWLOCK_ECONN || strncmp(sqlstate, "08", 2) == 0)
+        return true;
+    if (code != ROWLOCK_EDB || link->connecting ||
+        (*sqlstate && strncmp(sqlstate, "HY", 2) != 0 && strncmp(sqlstate, "S1", 2) != 0))
+        return false;
+    rowlock__odbc_begins(link, SQL_NULL_HSTMT); /* MariaDB's driver asks the server */
+    O.SQLGetConnectAttr(link->dbc, SQL_ATTR_CONNECTION_DEAD, &dead, sizeof dead, NULL);
+    return rowlock__watch_end(link->watch).result == ROWLOCK_WATCH_GIVEN_UP || dead == SQL_CD_TRUE;
+}
+
+static int judge(struct rowlock_link *link, const struct rowlock__odbc_diagnosis *diagnosis,
+                 struct rowlock_watched end, struct rowlock_error *error)
+{
+    int code = rowlock__failure(error, link->product->engine, diagnosis->sqlstate,
+                                (int)diagnosis->native, diagnosis->text);
+
+    rowlock__odbc_hide(link, error);
+    if (end.result == ROWLOCK_WATCH_GIVEN_UP || is_lost(link, code, diagnosis->sqlstate))
+        link->dead = true;
+    if (end.result == ROWLOCK_WATCH_CALM || (!link->dead && !is_cancelled(diagnosis))) {
+        if (link->dead && error)
+            error->code = ROWLOCK_ECONN;
+        return link->dead ? ROWLOCK_ECONN : code;
+    }
+    code = end.why == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED
+           : link->connecting                ? ROWLOCK_ECONN
+                                             : ROWLOCK_ETIMEDOUT;
+    if (error) {
+        error->code = code;
+        if (end.result == ROWLOCK_WATCH_GIVEN_UP)
+            snprintf(error->text, sizeof error->text,
+                     "the server did not answer in time; the connection was given up");
+    }
+    return code;
+}
+
+static bool succeeded(SQLRETURN result)
+{
+    return SQL_SUCCEEDED(result) || result == SQL_NO_DATA;
+}
+
+int rowlock__odbc_ended(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT kind,
+                        SQLHANDLE handle, struct rowlock_error *error)
+{
+    struct rowlock__odbc_diagnosis diagnosis;
+    struct rowlock_watched end;
+
+    if (!succeeded(result))
+        rowlock__odbc_diagnose(kind, handle, &diagnosis);
+    end = rowlock__watch_end(link->watch);
+    if (!succeeded(result))
+        return judge(link, &diagnosis, end, error);
+    link->dead = link->dead || end.result == ROWLOCK_WATCH_GIVEN_UP;
+    return ROWLOCK_OK;
+}
+
+int rowlock__odbc_check(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT kind,
+                        SQLHANDLE handle, struct rowlock_error *error)
+{
+    struct rowlock__odbc_diagnosis diagnosis;
+
+    if (succeeded(result))
+        return ROWLOCK_OK;
+    rowlock__odbc_diagnose(kind, handle, &diagnosis);
+    return judge(link, &diagnosis, (struct rowlock_watched){ROWLOCK_WATCH_CALM, 0}, error);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions of the ODBC driver manager (unixODBC, else iODBC), loaded on first use. Called as
+ * rowlock__odbc.SQLExecute(...).
+ */
+#ifndef ROWLOCK_ODBC_LIBRARY_H
+#define ROWLOCK_ODBC_LIBRARY_H
+
+#include <sql.h>
+#include <sqlext.h>
+
+#include "rowlock.h"
+
+#define ROWLOCK_ODBC_FUNCTIONS(XX) \
+    XX(SQLAllocHandle)             \
+    XX(SQLFreeHandle)              \
+    XX(SQLSetEnvAttr)              \
+    XX(SQLSetConnectAttr)          \
+    XX(SQLGetConnectAttr)          \
+    XX(SQLDriverConnect)           \
+    XX(SQLDisconnect)              \
+    XX(SQLGetInfo)                 \
+    XX(SQLPrepare)                 \
+    XX(SQLExecDirect)              \
+    XX(SQLExecute)                 \
+    XX(SQLBindParameter)           \
+    XX(SQLNumResultCols)           \
+    XX(SQLDescribeCol)             \
+    XX(SQLFetch)                   \
+    XX(SQLGetData)                 \
+    XX(SQLRowCount)                \
+    XX(SQLFreeStmt)                \
+    XX(SQLEndTran)                 \
+    XX(SQLGetDiagRec)              \
+    XX(SQLCancel)
+
+struct rowlock__odbc_functions {
+#define ROWLOCK_XX(function) __typeof__(&function) function;
+    ROWLOCK_ODBC_FUNCTIONS(ROWLOCK_XX)
+#undef ROWLOCK_XX
+};
+
+/* Valid after rowlock__odbc_load. */
+extern struct rowlock__odbc_functions rowlock__odbc;
+
+int rowlock__odbc_load(struct rowlock_error *error);
+
+/* Whether a SQLWCHAR is UTF-16: iODBC, whose header is not ours, has 4 bytes for each. */
+int rowlock__odbc_is_utf16(void);
+
+#endif

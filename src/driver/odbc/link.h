@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by the files of the ODBC driver: the session, the table of database products, and the
+ * calls that may block.
+ *
+ * A session of ours is in manual commit: the first statement opens a transaction. `work` tracks it,
+ * because ODBC cannot report it. A handle of the caller's in manual commit counts as an open
+ * transaction.
+ */
+#ifndef ROWLOCK_ODBC_LINK_H
+#define ROWLOCK_ODBC_LINK_H
+
+#include <stdbool.h>
+
+#include "driver/credentials.h"
+#include "driver/driver.h"
+#include "driver/odbc/library.h"
+#include "driver/watch.h"
+
+/* An option that a driver needs in the connection string. */
+struct rowlock__odbc_option {
+    const char *key, *value;
+    const char *keys;                   /* its names, by commas */
+    bool (*accepts)(const char *value); /* whether a value of the caller's is good enough */
+};
+
+/* Everything that differs from one database product, or its ODBC driver, to the next. */
+struct rowlock__odbc_product {
+    const char *name;          /* SQL_DBMS_NAME begins with it */
+    const char *engine;        /* of the failure table */
+    const char *drivers;       /* words in the names of its drivers, by commas */
+    const char *package;       /* that has the driver */
+    const char *const *set_up; /* statements for a session of ours; ends with NULL */
+    const struct rowlock__odbc_option *options; /* ends with key NULL; or NULL */
+    enum rowlock_transaction left; /* after an error that the failure table leaves open */
+    bool cancels;                  /* SQLCancel ends a wait for a lock */
+    bool numbers_as_text;          /* the driver knows no 64-bit integers */
+    bool wide;                     /* SQL_C_CHAR depends on the process's locale */
+};
+
+/* By SQL_DBMS_NAME; by a connection string or a driver's file, as far as that tells. Never NULL. */
+const struct rowlock__odbc_product *rowlock__odbc_product(const char *name);
+const struct rowlock__odbc_product *rowlock__odbc_product_of_driver(const char *driver);
+
+enum rowlock__odbc_work {
+    WORK_NONE,
+    WORK_OPEN,
+    WORK_ABORTED, /* accepts only ROLLBACK */
+    WORK_GONE,    /* the engine rolled it back: a COMMIT must fail */
+};
+
+struct rowlock__odbc_prepared;
+
+struct rowlock_link {
+    SQLHENV env;
+    SQLHDBC dbc;
+    bool own, dead;
+    bool connected;
+    bool connecting;
+    bool autocommits; /* borrowed: it was in autocommit before our transaction began */
+    enum rowlock__odbc_work work;
+    const struct rowlock__odbc_product *product;
+    struct rowlock_watch *watch;
+    struct rowlock_budget budget;
+    /* not to be shown in messages: that of the connection string, and that of the file */
+    char *passwords[2];
+    struct rowlock__odbc_prepared *prepared; /* of a session of ours */
+    size_t n_prepared;
+    char *row; /* of the columns' text */
+    size_t row_size;
+};
+
+/* call.c */
+
+/*
+ * A call that may block, within link->budget:
+ *
+ *     rowlock__odbc_begins(link, stmt);
+ *     code = rowlock__odbc_ended(link, SQLExecute(stmt), SQL_HANDLE_STMT, stmt, error);
+ *
+ * `stmt` is cancelled at the end of the budget; SQL_NULL_HSTMT: the call cannot be cancelled, and
+ * has until give_up_ms to return. rowlock__odbc_ended reads the diagnosis before any other call on
+ * the handle, fills `error`, and detects a lost session.
+ */
+void rowlock__odbc_begins(struct rowlock_link *link, SQLHSTMT stmt);
+int rowlock__odbc_ended(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT kind,
+                        SQLHANDLE handle, struct rowlock_error *error);
+
+/* The same for a call that does not block. */
+int rowlock__odbc_check(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT kind,
+                        SQLHANDLE handle, struct rowlock_error *error);
+
+/* Removes the link's passwords from the text of `error`. */
+void rowlock__odbc_hide(const struct rowlock_link *link, struct rowlock_error *error);
+
+/* Whether a failed call's diagnosis begins with this SQLSTATE ("" if it has none). */
+struct rowlock__odbc_diagnosis {
+    char sqlstate[6];
+    SQLINTEGER native;
+    char text[400];
+};
+void rowlock__odbc_diagnose(SQLSMALLINT kind, SQLHANDLE handle,
+                            struct rowlock__odbc_diagnosis *out);
+
+/* connect.c */
+
+/* Opens a session of ours, and sets it up. */
+int rowlock__odbc_connect(struct rowlock_link *link, const char *url,
+                          const struct rowlock_budget *budget, char *product, size_t size,
+                          struct rowlock_error *error);
+/* SQL_DBMS_NAME. EINVAL: the handle is not connected. */
+int rowlock__odbc_product_name(struct rowlock_link *link, char *product, size_t size,
+                               struct rowlock_error *error);
+
+/* statement.c */
+
+/* Runs one call, and hands out its rows. */
+int rowlock__odbc_call(struct rowlock_link *link, struct rowlock_call *call,
+                       struct rowlock_error *error);
+/* Runs a text without parameters and discards its rows. */
+int rowlock__odbc_text(struct rowlock_link *link, const char *text, size_t length,
+                       struct rowlock_error *error);
+/* Frees the prepared statements. */
+void rowlock__odbc_forget(struct rowlock_link *link);
+
+#endif

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The driver for databases behind ODBC: the functions of driver.h. Connecting is in connect.c,
+ * statements are in statement.c, time limits and errors in call.c. Everything that
+ * depends on the product is in the table of product.c.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "dialect/plain.h"
+#include "driver/failure.h"
+#include "driver/odbc/link.h"
+#include "driver/script.h"
+#include "util/error.h"
+
+#define O rowlock__odbc
+#define CLOSE_MS 1000 /* for saying goodbye to the server */
+
+static int connection_is_lost(struct rowlock_error *error)
+{
+    rowlock__fail(error, ROWLOCK_ECONN, "the connection had been lost before");
+    return rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
+}
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+
+static void free_handles(struct rowlock_link *link)
+{
+    rowlock__odbc_forget(link);
+    if (!link->own)
+        return;
+    if (link->connected)
+        O.SQLDisconnect(link->dbc);
+    if (link->dbc)
+        O.SQLFreeHandle(SQL_HANDLE_DBC, link->dbc);
+    if (link->env)
+        O.SQLFreeHandle(SQL_HANDLE_ENV, link->env);
+    link->env = link->dbc = NULL;
+    link->connected = false;
+}
+
+/* Perhaps in the thread of a cancel that did not return before. */
+static void release(void *data)
+{
+    struct rowlock_link *link = data;
+
+    free_handles(link);
+    for (size_t i = 0; i < sizeof link->passwords / sizeof *link->passwords; i++) {
+        if (link->passwords[i])
+            explicit_bzero(link->passwords[i], strlen(link->passwords[i]));
+        free(link->passwords[i]);
+    }
+    free(link->row);
+    free(link);
+}
+
+/* An open transaction is rolled back: some drivers refuse to disconnect otherwise. */
+static void close_link(struct rowlock_link *link)
+{
+    if (!link)
+        return;
+    if (link->watch && link->own && link->connected && !link->dead) {
+        link->budget = (struct rowlock_budget){
+            .deadline_ms = rowlock__after(rowlock__now_ms(), CLOSE_MS), .interrupt_fd = -1};
+        link->budget.give_up_ms = link->budget.deadline_ms;
+        rowlock__odbc_begins(link, SQL_NULL_HSTMT);
+        O.SQLEndTran(SQL_HANDLE_DBC, link->dbc, SQL_ROLLBACK);
+        free_handles(link);
+        rowlock__watch_end(link->watch);
+    }
+    rowlock__watch_free(link->watch, release, link);
+}
+
+static int adopt(struct rowlock_link *link, const struct rowlock_source *source, char *product,
+                 size_t size, struct rowlock_error *error)
+{
+    int code;
+
+    link->dbc = source->handle;
+    code = rowlock__odbc_product_name(link, product, size, error);
+    if (!code && source->interrupt_fd >= 0 && !link->product->cancels)
+        code = rowlock__fail(error, ROWLOCK_EINVAL,
+                             "an interrupt_fd on this HDBC has no effect: SQLCancel does not end a "
+                             "wait on %s",
+                             product[0] ? product : "this database");
+    return code;
+}
+
+static int open_link(const struct rowlock_source *source, const struct rowlock_budget *budget,
+                     struct rowlock_link **out, const struct rowlock_dialect **dialect,
+                     struct rowlock_error *error)
+{
+    struct rowlock_link *link;
+    const struct rowlock_dialect *found = NULL;
+    char product[64];
+    int code = rowlock__odbc_load(error);
+
+    if (code)
+        return code;
+    link = calloc(1, sizeof *link);
+    if (!link)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    link->own = source->handle == NULL;
+    link->product = rowlock__odbc_product("");
+    code = rowlock__watch_new(&link->watch, error);
+    if (!code)
+        code = link->own ? rowlock__odbc_connect(link, source->url, budget, product, sizeof product,
+                                                 error)
+                         : adopt(link, source, product, sizeof product, error);
+    if (!code && !(found = rowlock__plain_dialect(product)))
+        code = rowlock__fail(error, ROWLOCK_EDRIVER,
+                             "rowlock has no SQL dialect for the database product '%s' behind ODBC",
+                             product);
+    if (code) {
+        close_link(link);
+        return rowlock__left(error, code, ROWLOCK_TX_NONE);
+    }
+    *dialect = found;
+    *out = link;
+    return ROWLOCK_OK;
+}
+
+/* ---- transactions -------------------------------------------------------------------------- */
+
+static bool is_autocommit(const struct rowlock_link *link)
+{
+    SQLUINTEGER mode = SQL_AUTOCOMMIT_ON;
+
+    O.SQLGetConnectAttr(link->dbc, SQL_ATTR_AUTOCOMMIT, &mode, sizeof mode, NULL);
+    return mode == SQL_AUTOCOMMIT_ON;
+}
+
+static int set_autocommit(struct rowlock_link *link, bool on, struct rowlock_error *error)
+{
+    SQLULEN mode = on ? SQL_AUTOCOMMIT_ON : SQL_AUTOCOMMIT_OFF;
+
+    rowlock__odbc_begins(link, SQL_NULL_HSTMT);
+    return rowlock__odbc_ended(
+        link, O.SQLSetConnectAttr(link->dbc, SQL_ATTR_AUTOCOMMIT, (SQLPOINTER)mode, 0),
+        SQL_HANDLE_DBC, link->dbc, error);
+}
+
+/* A borrowed handle in manual commit: the caller's transaction is open, or opens with the next
+   statement. */
+static bool is_open(const struct rowlock_link *link)
+{
+    return link->work == WORK_OPEN || link->work == WORK_ABORTED ||
+           (!link->own && !link->autocommits && !is_autocommit(link));
+}
+
+static enum rowlock_state state(const struct rowlock_link *link)
+{
+    if (link->dead)
+        return ROWLOCK_STATE_DEAD;
+    if (link->work == WORK_ABORTED)
+        return ROWLOCK_STATE_ABORTED;
+    if (link->work == WORK_GONE) /* a COMMIT reaches the driver, which refuses it */
+        return ROWLOCK_STATE_ASK;
+    return is_open(link) ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_IDLE;
+}
+
+/* After the end of a transaction of ours, a borrowed handle is in autocommit as before. Its failure
+   does not change the outcome; it shows in the next call. */
+static void ended(struct rowlock_link *link)
+{
+    link->work = WORK_NONE;
+    if (link->autocommits)
+        set_autocommit(link, true, NULL);
+    link->autocommits = false;
+}
+
+static int end_transaction(struct rowlock_link *link, SQLSMALLINT how, struct rowlock_error *error)
+{
+    rowlock__odbc_begins(link, SQL_NULL_HSTMT);
+    return rowlock__odbc_ended(link, O.SQLEndTran(SQL_HANDLE_DBC, link->dbc, how), SQL_HANDLE_DBC,
+                               link->dbc, error);
+}
+
+/* Whether the server ended the idle session: then no COMMIT was sent, and nothing is unknown. */
+static bool server_hung_up(const struct rowlock_link *link)
+{
+    struct pollfd fd = {.fd = rowlock__watch_socket(link->watch), .events = POLLRDHUP};
+
+    return fd.fd >= 0 && poll(&fd, 1, 0) > 0;
+}
+
+/* A COMMIT of a transaction that an error ended would be answered by success. */
+static int check_whole(struct rowlock_link *link, struct rowlock_error *error)
+{
+    if (link->work == WORK_GONE) {
+        rowlock__fail(error, ROWLOCK_EROLLEDBACK,
+                      "nothing is committed: the database rolled the transaction back when an "
+                      "earlier statement failed");
+        return rowlock__left(error, ROWLOCK_EROLLEDBACK, ROWLOCK_TX_GONE);
+    }
+    if (link->work == WORK_ABORTED)
+        return rowlock__left(error,
+                             rowlock__fail(error, ROWLOCK_EABORTED,
+                                           "an earlier statement of the transaction failed; roll "
+                                           "back"),
+                             ROWLOCK_TX_ABORTED);
+    return ROWLOCK_OK;
+}
+
+static int commit(struct rowlock_link *link, struct rowlock_outcome *outcome,
+                  struct rowlock_error *error)
+{
+    int code = check_whole(link, error);
+
+    if (code)
+        return code;
+    if (server_hung_up(link)) {
+        link->dead = true;
+        return rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before COMMIT");
+    }
+    outcome->sent_commit = true;
+    code = end_transaction(link, SQL_COMMIT, error);
+    if (!code)
+        ended(link);
+    return code;
+}
+
+static int begin(struct rowlock_link *link, struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK;
+
+    if (!link->own && link->work == WORK_NONE && is_autocommit(link)) {
+        code = set_autocommit(link, false, error);
+        link->autocommits = !code;
+    }
+    if (!code)
+        link->work = WORK_OPEN;
+    return code;
+}
+
+/* After a failed statement. */
+static void note_failure(struct rowlock_link *link, const struct rowlock_error *error)
+{
+    switch (rowlock__failure_left(link->product->engine, error->sqlstate, error->native,
+                                  link->product->left)) {
+    case ROWLOCK_TX_GONE:
+        link->work = WORK_GONE;
+        break;
+    case ROWLOCK_TX_KEPT:
+        break;
+    default:
+        link->work = WORK_ABORTED;
+    }
+}
+
+static int send_calls(struct rowlock_link *link, struct rowlock_call *calls, size_t n,
+                      bool one_by_one, struct rowlock_outcome *outcome, struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK;
+
+    for (size_t i = 0; i < n && !code; i++) {
+        bool open = is_open(link);
+
+        code = rowlock__odbc_call(link, &calls[i], error);
+        if (code && open && !link->dead)
+            note_failure(link, error);
+        else if (!code && link->own)
+            link->work = WORK_OPEN;
+        if (!code && one_by_one && link->own)
+            code = commit(link, outcome, error);
+    }
+    return code;
+}
+
+static enum rowlock_transaction left_of(const struct rowlock_link *link)
+{
+    if (link->dead)
+        return ROWLOCK_TX_DEAD;
+    switch (link->work) {
+    case WORK_ABORTED:
+        return ROWLOCK_TX_ABORTED;
+    case WORK_GONE:
+        return ROWLOCK_TX_GONE;
+    default:
+        return is_open(link) ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE;
+    }
+}
+
+static int run(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
+               size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+               struct rowlock_error *error)
+{
+    struct rowlock_error unseen;
+    bool one_by_one;
+    int code = ROWLOCK_OK;
+
+    *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD};
+    if (link->dead)
+        return connection_is_lost(error);
+    error = error ? error : &unseen;
+    link->budget = *budget;
+    one_by_one = transaction_flags == ROWLOCK_INSIDE && !is_open(link);
+    if (transaction_flags & ROWLOCK_BEGIN)
+        code = begin(link, error);
+    if (!code)
+        code = send_calls(link, calls, n, one_by_one, outcome, error);
+    if (!code && (transaction_flags & ROWLOCK_COMMIT))
+        code = commit(link, outcome, error);
+    if (code && one_by_one && link->own && !link->dead &&
+        end_transaction(link, SQL_ROLLBACK, NULL) == ROWLOCK_OK)
+        link->work = WORK_NONE;
+    outcome->left = left_of(link);
+    if (link->work == WORK_GONE && (transaction_flags & ROWLOCK_COMMIT)) /* the caller knows */
+        ended(link);
+    if (code && outcome->left == ROWLOCK_TX_DEAD && outcome->sent_commit)
+        code = error->code = ROWLOCK_EUNKNOWN;
+    return code ? rowlock__left(error, code, outcome->left) : ROWLOCK_OK;
+}
+
+static int rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
+                    struct rowlock_error *error)
+{
+    int code;
+
+    if (link->dead)
+        return connection_is_lost(error);
+    link->budget = *budget;
+    code = end_transaction(link, SQL_ROLLBACK, error);
+    if (!code) {
+        ended(link);
+        return ROWLOCK_OK;
+    }
+    if (rowlock__watch_socket(link->watch) >= 0) /* the only way to be sure that no lock is held */
+        shutdown(rowlock__watch_socket(link->watch), SHUT_RDWR);
+    link->dead = true;
+    return rowlock__left(error, code, ROWLOCK_TX_DEAD);
+}
+
+static int script(struct rowlock_link *link, const char *text, const struct rowlock_budget *budget,
+                  struct rowlock_error *error)
+{
+    struct rowlock_outcome outcome = {0};
+    bool open;
+    const char *statement;
+    size_t length;
+    int code = ROWLOCK_OK;
+
+    if (link->dead)
+        return connection_is_lost(error);
+    link->budget = *budget;
+    open = is_open(link);
+    while (!code && rowlock__script_next(&text, &statement, &length))
+        code = rowlock__odbc_text(link, statement, length, error);
+    if (open || !link->own || link->dead)
+        return code;
+    if (!code)
+        return commit(link, &outcome, error);
+    end_transaction(link, SQL_ROLLBACK, NULL);
+    return code;
+}
+
+/* ---- the rest ------------------------------------------------------------------------------ */
+
+static int socket_of(const struct rowlock_link *link)
+{
+    return link->dead ? -1 : rowlock__watch_socket(link->watch);
+}
+
+static int64_t backend_id_of(const struct rowlock_link *link)
+{
+    (void)link;
+    return 0;
+}
+
+static void *handle_of(const struct rowlock_link *link)
+{
+    return link->dbc;
+}
+
+extern const struct rowlock_driver rowlock__driver_odbc;
+const struct rowlock_driver rowlock__driver_odbc = {
+    .name = "odbc",
+    .schemes = "odbc",
+    .open = open_link,
+    .close = close_link,
+    .run = run,
+    .rollback = rollback,
+    .state = state,
+    .script = script,
+    .socket = socket_of,
+    .backend_id = backend_id_of,
+    .handle = handle_of,
+};

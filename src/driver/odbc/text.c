@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Converts texts between UTF-8 and UTF-16. */
+#include "driver/odbc/text.h"
+
+#include "util/utf8.h"
+
+#define REPLACEMENT 0xfffdu
+
+bool rowlock__is_ascii(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] >= 0x80)
+            return false;
+    return true;
+}
+
+/* Of a well-formed character of `length` bytes. */
+static uint32_t code_point(const char *text, size_t length)
+{
+    static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t point = (unsigned char)text[0] & first[length];
+
+    for (size_t i = 1; i < length; i++)
+        point = point << 6 | ((unsigned char)text[i] & 0x3f);
+    return point;
+}
+
+size_t rowlock__utf16(const char *text, size_t length, uint16_t *out)
+{
+    size_t n = 0;
+
+    for (size_t at = 0; at < length;) {
+        size_t bytes = rowlock__utf8_character(text + at, length - at);
+        uint32_t point = bytes ? code_point(text + at, bytes) : REPLACEMENT;
+
+        at += bytes ? bytes : 1;
+        if (point >= 0x10000) {
+            out[n++] = (uint16_t)(0xd800 + ((point - 0x10000) >> 10));
+            out[n++] = (uint16_t)(0xdc00 + ((point - 0x10000) & 0x3ff));
+        } else {
+            out[n++] = (uint16_t)point;
+        }
+    }
+    return n;
+}
+
+static bool is_surrogate(uint16_t unit, uint16_t base)
+{
+    return unit >= base && unit < base + 0x400;
+}
+
+static size_t put(uint32_t point, char *out)
+{
+    if (point < 0x80) {
+        out[0] = (char)point;
+        return 1;
+    }
+    if (point < 0x800) {
+        out[0] = (char)(0xc0 | point >> 6);
+        out[1] = (char)(0x80 | (point & 0x3f));
+        return 2;
+    }
+    if (point < 0x10000) {
+        out[0] = (char)(0xe0 | point >> 12);
+        out[1] = (char)(0x80 | (point >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (point & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | point >> 18);
+    out[1] = (char)(0x80 | (point >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (point >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (point & 0x3f));
+    return 4;
+}
+
+size_t rowlock__utf8_from_utf16(const uint16_t *units, size_t n, char *out)
+{
+    size_t length = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t point = units[i];
+
+        if (is_surrogate(units[i], 0xd800) && i + 1 < n && is_surrogate(units[i + 1], 0xdc00)) {
+            point = 0x10000 + ((uint32_t)(units[i] - 0xd800) << 10) + (units[i + 1] - 0xdc00u);
+            i++;
+        } else if (is_surrogate(units[i], 0xd800) || is_surrogate(units[i], 0xdc00)) {
+            point = REPLACEMENT;
+        }
+        length += put(point, out + length);
+    }
+    return length;
+}

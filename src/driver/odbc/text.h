@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* UTF-8 to UTF-16 and back, for drivers that convert SQL_C_CHAR by the process's locale. */
+#ifndef ROWLOCK_ODBC_TEXT_H
+#define ROWLOCK_ODBC_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+bool rowlock__is_ascii(const char *text, size_t length);
+
+/* Writes at most `length` units to `out`, and returns their number. A byte that is not UTF-8
+   becomes U+FFFD. */
+size_t rowlock__utf16(const char *text, size_t length, uint16_t *out);
+
+/* Writes at most 3 bytes for each unit, and returns their number. A lone surrogate becomes
+   U+FFFD. */
+size_t rowlock__utf8_from_utf16(const uint16_t *units, size_t n, char *out);
+
+#endif
