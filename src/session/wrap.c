@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wraps the caller's own PGconn, MYSQL or sqlite3 as a connection, and returns
-   the native handle. */
+/* Wraps the caller's own PGconn, MYSQL, sqlite3 or HDBC as a connection, and returns the native
+   handle. */
 #include <string.h>
 
 #include "session/connection.h"
 #include "rowlock/mariadb.h"
+#include "rowlock/odbc.h"
 #include "rowlock/postgresql.h"
 #include "rowlock/sqlite.h"
 #include "util/error.h"
@@ -55,4 +56,15 @@ int rowlock_sqlite_wrap(struct sqlite3 *handle, const struct rowlock_options *op
 struct sqlite3 *rowlock_sqlite_handle(struct rowlock_connection *connection)
 {
     return handle_of(connection, "sqlite");
+}
+
+int rowlock_odbc_wrap(void *hdbc, const struct rowlock_options *options,
+                      struct rowlock_connection **out, struct rowlock_error *error)
+{
+    return wrap("odbc", hdbc, options, out, error);
+}
+
+void *rowlock_odbc_handle(struct rowlock_connection *connection)
+{
+    return handle_of(connection, "odbc");
 }

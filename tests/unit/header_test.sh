@@ -12,7 +12,8 @@ in_both() { # NAME TEXT
     check "$1 is C11" compile c "${CC:-cc}" c11 "$2"
     check "$1 is C++" compile c++ "${CXX:-c++}" c++11 "$2"
 }
-for header in rowlock.h rowlock/postgresql.h rowlock/mariadb.h rowlock/sqlite.h; do
+for header in rowlock.h rowlock/postgresql.h rowlock/mariadb.h rowlock/sqlite.h \
+    rowlock/odbc.h; do
     in_both "$header" "#include <$header>"
 done
 in_both "all headers together, twice," "$(printf '#include <rowlock/%s>\n' \

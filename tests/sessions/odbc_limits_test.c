@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time limits and lost sessions of the ODBC driver, on real servers.
+ *
+ * Runs on: postgresql/native mariadb/row
+ */
+#include <unistd.h>
+
+#include "lib/extra.h"
+#include "lib/grants.h"
+#include "lib/harness.h"
+#include "lib/odbc.h"
+#include "lib/proxy.h"
+#include "lib/test.h"
+#include "util/clock.h"
+
+static void *hold_row_2(void)
+{
+    return t_odbc_native(t_is_postgresql() ? "BEGIN; UPDATE odbc_test SET n = 21 WHERE id = 2"
+                                           : "SET autocommit = 0");
+}
+
+static void *holder_of_row_2(void)
+{
+    void *handle = hold_row_2();
+
+    if (!t_is_postgresql())
+        t_native_sql(handle, "UPDATE odbc_test SET n = 21 WHERE id = 2");
+    return handle;
+}
+
+TEST(the_deadline_ends_a_wait_for_a_lock_and_keeps_the_transaction)
+{
+    struct rowlock_call wait = t_odbc_with_id(&t_odbc_lock_row, 2);
+    struct rowlock_budget budget;
+    struct rowlock_outcome outcome;
+    struct rowlock_link *link;
+    void *holder;
+
+    t_odbc_table();
+    link = t_odbc_open();
+    holder = holder_of_row_2();
+    t_ok(t_odbc_set_n(link, ROWLOCK_BEGIN, 1, 11, NULL));
+    for (int i = 0; i < 3; i++) {
+        budget = t_odbc_within(100);
+        budget.give_up_ms = budget.deadline_ms + T_ODBC_LATER_MS;
+        t_fails(t_odbc_run_within(link, ROWLOCK_INSIDE, &wait, 1, &budget, &outcome), ETIMEDOUT);
+        t_left(KEPT);
+    }
+    t_ok(t_odbc_set_n(link, ROWLOCK_INSIDE, 1, 12, NULL)); /* no late cancel hits it */
+    t_ok(t_odbc_run(link, ROWLOCK_COMMIT, NULL, 0));
+    t_odbc_n_is(1, "12");
+    t_engine()->close(holder);
+    t_odbc_close(link);
+}
+
+TEST(a_statements_own_limit_ends_it_too)
+{
+    struct rowlock_call wait = t_odbc_with_id(&t_odbc_lock_row, 2);
+    struct rowlock_link *link;
+    void *holder;
+
+    t_odbc_table();
+    link = t_odbc_open();
+    holder = holder_of_row_2();
+    wait.limit_ms = 50;
+    t_fails(t_odbc_run(link, ROWLOCK_BEGIN, &wait, 1), ETIMEDOUT);
+    t_left(KEPT);
+    t_engine()->close(holder);
+    t_odbc_close(link);
+}
+
+TEST(an_interrupt_ends_a_wait_for_a_lock)
+{
+    struct rowlock_call wait = t_odbc_with_id(&t_odbc_lock_row, 2);
+    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
+    struct rowlock_outcome outcome;
+    struct rowlock_link *link;
+    void *holder;
+    int ends[2];
+
+    t_odbc_table();
+    link = t_odbc_open();
+    holder = holder_of_row_2();
+    t_int(pipe(ends), 0);
+    t_true(write(ends[1], "!", 1) == 1);
+    budget.interrupt_fd = ends[0];
+    budget.give_up_ms = rowlock__now_ms() + T_ODBC_LATER_MS;
+    t_fails(t_odbc_run_within(link, ROWLOCK_BEGIN, &wait, 1, &budget, &outcome), ECANCELED);
+    t_left(KEPT);
+    budget.interrupt_fd = -1;
+    t_ok(t_odbc->rollback(link, &budget, &t_error));
+    t_ok(t_odbc_set_n(link, ROWLOCK_INSIDE, 1, 12, NULL));
+    close(ends[0]);
+    close(ends[1]);
+    t_engine()->close(holder);
+    t_odbc_close(link);
+}
+
+static struct rowlock_link *open_through(struct proxy *proxy)
+{
+    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
+    struct rowlock_link *link = NULL;
+
+    t_ok(t_odbc_open_at(t_odbc_url(proxy_port(proxy), ""), &budget, &link));
+    t_true(t_odbc->socket(link) >= 0);
+    return link;
+}
+
+TEST(a_silent_server_is_given_up)
+{
+    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
+    struct rowlock_call call = t_odbc_with_id(&t_odbc_lock_row, 1);
+    struct rowlock_budget budget;
+    struct rowlock_outcome outcome;
+    struct rowlock_link *link;
+
+    t_odbc_table();
+    link = open_through(proxy);
+    t_ok(t_odbc_run(link, ROWLOCK_BEGIN, &call, 1));
+    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    budget = t_odbc_within(100);
+    budget.give_up_ms = budget.deadline_ms + 200;
+    t_fails(t_odbc_run_within(link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome), ETIMEDOUT);
+    t_left(DEAD);
+    t_contains(t_error.text, "given up");
+    t_int(t_odbc->state(link), ROWLOCK_STATE_DEAD);
+    t_int(t_odbc->socket(link), -1);
+    t_fails(t_odbc_run_within(link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome), ECONN);
+    t_left(DEAD);
+    t_fails(t_odbc->rollback(link, &budget, &t_error), ECONN);
+    t_odbc_close(link);
+    proxy_cut_all(proxy);
+    proxy_stop(proxy);
+}
+
+TEST(a_commit_without_an_answer_is_unknown)
+{
+    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
+    struct rowlock_budget budget;
+    struct rowlock_outcome outcome;
+    struct rowlock_link *link;
+
+    t_odbc_table();
+    link = open_through(proxy);
+    t_ok(t_odbc_set_n(link, ROWLOCK_BEGIN, 1, 11, NULL));
+    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    budget = t_odbc_within(100);
+    budget.give_up_ms = budget.deadline_ms + 200;
+    t_fails(t_odbc_run_within(link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome), EUNKNOWN);
+    t_left(DEAD);
+    t_odbc_close(link);
+    proxy_cut_all(proxy);
+    proxy_stop(proxy);
+}
+
+TEST(closing_a_silent_session_does_not_hang)
+{
+    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
+    struct rowlock_link *link;
+
+    t_odbc_table();
+    link = open_through(proxy);
+    t_ok(t_odbc_set_n(link, ROWLOCK_BEGIN, 1, 11, NULL));
+    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    t_odbc_close(link);
+    proxy_cut_all(proxy);
+    proxy_stop(proxy);
+}
+
+/* Opens a session on a server that accepts connections, and does not answer. */
+static int open_in_silence(const struct rowlock_budget *budget)
+{
+    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
+    struct rowlock_link *link = NULL;
+    int code;
+
+    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    code = t_odbc_open_at(t_odbc_url(proxy_port(proxy), ""), budget, &link);
+    proxy_cut_all(proxy);
+    proxy_stop(proxy);
+    return code;
+}
+
+TEST(connecting_to_a_silent_server_ends_in_time)
+{
+    struct rowlock_budget budget = t_odbc_within(100);
+    int ends[2];
+
+    t_fails(open_in_silence(&budget), ECONN);
+    t_contains(t_error.text, "did not answer in time");
+    t_int(pipe(ends), 0);
+    t_true(write(ends[1], "!", 1) == 1);
+    budget = t_odbc_within(T_ODBC_LATER_MS);
+    budget.interrupt_fd = ends[0];
+    t_fails(open_in_silence(&budget), ECANCELED);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(a_killed_session_is_lost)
+{
+    struct rowlock_call call = t_odbc_with_id(&t_odbc_lock_row, 1);
+    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
+    struct rowlock_outcome outcome;
+    struct rowlock_link *link;
+
+    t_odbc_table();
+    link = t_odbc_open();
+    t_ok(t_odbc_run(link, ROWLOCK_BEGIN, &call, 1));
+    t_engine()->kill(t_admin(), t_odbc_session(link));
+    t_fails(t_odbc_run_within(link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome), ECONN);
+    t_left(DEAD);
+    t_int(t_odbc->state(link), ROWLOCK_STATE_DEAD);
+    t_odbc_close(link);
+
+    link = t_odbc_open();
+    t_ok(t_odbc_run(link, ROWLOCK_BEGIN, &call, 1));
+    t_engine()->kill(t_admin(), t_odbc_session(link));
+    t_true(rowlock__wait_fd(t_odbc->socket(link), 1 /* POLLIN */, -1, budget.deadline_ms) ==
+           ROWLOCK_WAKE_READY); /* the news has arrived */
+    t_fails(t_odbc_run_within(link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome), ECONN);
+    t_left(DEAD);
+    t_true(!outcome.sent_commit); /* nothing is unknown */
+    t_odbc_close(link);
+}
