@@ -11,7 +11,8 @@
 #                            place
 #   make install             DESTDIR, PREFIX
 #
-#   DRIVERS="sqlite"         only these drivers (default: all whose client library is installed)
+#   DRIVERS="sqlite"         only these drivers (default: all whose client library is installed;
+#                            jdbc needs none to build)
 #   SANITIZE=address,undefined   or thread; builds into a folder of its own
 #   CC=clang  WERROR=1
 
@@ -31,9 +32,9 @@ comma    := ,
 PKG_CONFIG ?= pkg-config
 
 have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
-ALL_DRIVERS := sqlite postgresql mariadb odbc
+ALL_DRIVERS := sqlite postgresql mariadb odbc jdbc
 FOUND := $(if $(call have,sqlite3),sqlite) $(if $(call have,libpq),postgresql) \
-         $(if $(call have,libmariadb),mariadb) $(if $(call have,odbc),odbc)
+         $(if $(call have,libmariadb),mariadb) $(if $(call have,odbc),odbc) jdbc
 DRIVERS ?= $(FOUND)
 UNKNOWN_DRIVERS := $(filter-out $(ALL_DRIVERS),$(DRIVERS))
 $(if $(UNKNOWN_DRIVERS),$(error no driver '$(UNKNOWN_DRIVERS)'; DRIVERS may name: $(ALL_DRIVERS)))

@@ -9,6 +9,7 @@ extern const struct rowlock_driver rowlock__driver_sqlite;
 extern const struct rowlock_driver rowlock__driver_postgresql;
 extern const struct rowlock_driver rowlock__driver_mariadb;
 extern const struct rowlock_driver rowlock__driver_odbc;
+extern const struct rowlock_driver rowlock__driver_jdbc;
 
 static const struct rowlock_driver *const drivers[] = {
 #ifdef ROWLOCK_WITH_SQLITE
@@ -22,6 +23,9 @@ static const struct rowlock_driver *const drivers[] = {
 #endif
 #ifdef ROWLOCK_WITH_ODBC
     &rowlock__driver_odbc,
+#endif
+#ifdef ROWLOCK_WITH_JDBC
+    &rowlock__driver_jdbc,
 #endif
     NULL,
 };
@@ -40,6 +44,9 @@ const char *rowlock__driver_list(void)
 #endif
 #ifdef ROWLOCK_WITH_ODBC
                                " odbc"
+#endif
+#ifdef ROWLOCK_WITH_JDBC
+                               " jdbc"
 #endif
         ;
     return list[0] ? list + 1 : "none";

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the Java virtual machine, and the jars of JDBC drivers. */
+#include <dlfcn.h>
+#include <glob.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "driver/jdbc/jvm.h"
+#include "util/error.h"
+
+/* ---- libjvm -------------------------------------------------------------------------------- */
+
+static int is_libjvm(struct dl_phdr_info *info, __attribute__((unused)) size_t size, void *out)
+{
+    size_t length = strlen(info->dlpi_name);
+
+    if (length < 10 || strcmp(info->dlpi_name + length - 10, "/libjvm.so") != 0)
+        return 0;
+    snprintf(out, PATH_MAX, "%s", info->dlpi_name);
+    return 1;
+}
+
+/* The copy that the process has: rowlock is then used from a Java program. */
+static void *loaded_copy(void)
+{
+    char path[PATH_MAX];
+
+    return dl_iterate_phdr(is_libjvm, path) ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+}
+
+static void *load_in(const char *home)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/lib/server/libjvm.so", home);
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *load_matching(const char *pattern)
+{
+    void *library = NULL;
+    glob_t found;
+
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return NULL;
+    for (size_t i = 0; !library && i < found.gl_pathc; i++)
+        library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+    globfree(&found);
+    return library;
+}
+
+static void *load_usual(void)
+{
+    static const char *const patterns[] = {
+        "/usr/lib/jvm/default-java/lib/server/libjvm.so", /* Debian */
+        "/usr/lib/jvm/default/lib/server/libjvm.so",      /* Arch Linux */
+        "/usr/lib/jvm/jre/lib/server/libjvm.so",          /* Fedora */
+        "/usr/lib/jvm/*/lib/server/libjvm.so",            /* any */
+        "/usr/lib/jvm/*/jre/lib/*/server/libjvm.so",      /* Java 8 */
+        "/opt/java/openjdk/lib/server/libjvm.so",         /* containers */
+    };
+    const char *home = getenv("JAVA_HOME");
+    void *library = home && *home ? load_in(home) : NULL;
+
+    for (size_t i = 0; !library && i < sizeof patterns / sizeof *patterns; i++)
+        library = load_matching(patterns[i]);
+    return library;
+}
+
+int rowlock__jdbc_find_jvm(void **library, struct rowlock_error *error)
+{
+    const char *named = getenv("ROWLOCK_LIBJVM");
+
+    *library = loaded_copy();
+    if (*library)
+        return ROWLOCK_OK;
+    if (named && *named) {
+        *library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
+        return *library ? ROWLOCK_OK
+                        : rowlock__fail(error, ROWLOCK_EDRIVER,
+                                        "cannot load the Java virtual machine of ROWLOCK_LIBJVM: "
+                                        "%s",
+                                        dlerror());
+    }
+    *library = load_usual();
+    if (*library)
+        return ROWLOCK_OK;
+    return rowlock__fail(error, ROWLOCK_EDRIVER,
+                         "no Java virtual machine for jdbc: URLs; install the package "
+                         "default-jre-headless, or set ROWLOCK_LIBJVM to the path of a libjvm.so");
+}
+
+/* ---- the class path ------------------------------------------------------------------------ */
+
+#define JARS "/usr/share/java/"
+
+/* Without any jar it is that folder: an empty class path would be the working directory, in which
+   others may have put classes. */
+char *rowlock__jdbc_class_path(void)
+{
+    static const char *const jars[] = {"derbyclient", "h2", "hsqldb", "postgresql",
+                                       "mariadb-java-client"};
+    const char *own = getenv("ROWLOCK_CLASSPATH");
+    char *path = own && *own ? strdup(own) : strdup(JARS);
+
+    for (size_t i = 0; path && !(own && *own) && i < sizeof jars / sizeof *jars; i++) {
+        char jar[100], *longer;
+
+        snprintf(jar, sizeof jar, JARS "%s.jar", jars[i]);
+        if (access(jar, R_OK) != 0)
+            continue;
+        if (asprintf(&longer, "%s:%s", path, jar) < 0)
+            longer = NULL;
+        free(path);
+        path = longer;
+    }
+    return path;
+}

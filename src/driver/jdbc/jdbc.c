@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The driver for JDBC: the functions of driver.h. Java is in jvm.c, connecting in session.c, a
+ * call of Java in request.c.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/failure.h"
+#include "driver/jdbc/link.h"
+#include "driver/script.h"
+#include "util/error.h"
+
+static int connection_is_lost(struct rowlock_error *error)
+{
+    rowlock__fail(error, ROWLOCK_ECONN, "the connection had been lost before");
+    return rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
+}
+
+static int open_link(const struct rowlock_source *source, const struct rowlock_budget *budget,
+                     struct rowlock_link **out, const struct rowlock_dialect **dialect,
+                     struct rowlock_error *error)
+{
+    struct rowlock__jdbc_url url;
+    struct rowlock_link *link;
+    int code;
+
+    if (source->handle)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "a JDBC connection cannot be wrapped");
+    code = rowlock__jdbc_url(source->url, &url, error);
+    if (code)
+        return code;
+    link = calloc(1, sizeof *link);
+    if (!link)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    code = rowlock__watch_new(&link->watch, error);
+    if (!code)
+        code = rowlock__jdbc_connect(link, &url, budget, dialect, error);
+    if (code) {
+        rowlock__jdbc_close(link);
+        return rowlock__left(error, code, ROWLOCK_TX_NONE);
+    }
+    *out = link;
+    return ROWLOCK_OK;
+}
+
+static enum rowlock_state state(const struct rowlock_link *link)
+{
+    if (link->dead)
+        return ROWLOCK_STATE_DEAD;
+    if (link->aborted)
+        return ROWLOCK_STATE_ABORTED;
+    return link->open ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_IDLE;
+}
+
+/* ---- run ----------------------------------------------------------------------------------- */
+
+/* Whether the server ended the idle session: then no COMMIT was sent, and nothing is unknown. */
+static bool server_hung_up(const struct rowlock_link *link)
+{
+    struct pollfd fd = {.fd = rowlock__watch_socket(link->watch), .events = POLLRDHUP};
+
+    return fd.fd >= 0 && poll(&fd, 1, 0) > 0;
+}
+
+static int commit(struct rowlock_link *link, struct rowlock_outcome *outcome,
+                  struct rowlock_error *error)
+{
+    if (server_hung_up(link)) {
+        link->dead = true;
+        return rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before COMMIT");
+    }
+    outcome->sent_commit = true;
+    return rowlock__jdbc_order(link, 'c', error);
+}
+
+/* Without a transaction each call is one by itself. */
+static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
+                      struct rowlock_call *calls, size_t n, struct rowlock_outcome *outcome,
+                      struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK;
+
+    for (size_t i = 0; i < n && !code; i++) {
+        code = rowlock__jdbc_execute(link, &calls[i], error);
+        if (!code && !link->open)
+            code = rowlock__jdbc_order(link, 'c', error);
+    }
+    if (!code && transaction_flags & ROWLOCK_COMMIT)
+        code = commit(link, outcome, error);
+    if (!code && transaction_flags & ROWLOCK_COMMIT)
+        link->open = false;
+    return code;
+}
+
+/* The state after a failure. A transaction that is gone, or that was only of one call, is ended
+   for the JDBC driver too. */
+static enum rowlock_transaction left_after(struct rowlock_link *link,
+                                           const struct rowlock_error *error)
+{
+    enum rowlock_transaction left = rowlock__failure_left(link->engine->name, error->sqlstate,
+                                                          error->native, ROWLOCK_TX_ABORTED);
+    struct rowlock_budget soon = {rowlock__now_ms() + 2000, -1, 0};
+    int code;
+
+    if (link->dead)
+        return ROWLOCK_TX_DEAD;
+    if (error->native == 1205 && strcmp(link->engine->name, "mariadb") == 0)
+        left = ROWLOCK_TX_ABORTED; /* perhaps gone: innodb_rollback_on_timeout */
+    link->aborted = link->open && left == ROWLOCK_TX_ABORTED;
+    if (link->open && left != ROWLOCK_TX_GONE)
+        return left;
+    if (!link->open)
+        left = ROWLOCK_TX_NONE;
+    link->open = false;
+    rowlock__jdbc_begin(link, &soon);
+    code = rowlock__jdbc_end(link, rowlock__jdbc_order(link, 'r', NULL), NULL);
+    if (code)
+        rowlock__jdbc_give_up(link);
+    return link->dead ? ROWLOCK_TX_DEAD : left;
+}
+
+static int run_fails(struct rowlock_link *link, int code, struct rowlock_outcome *outcome,
+                     struct rowlock_error *error)
+{
+    outcome->left = left_after(link, error);
+    if (outcome->left == ROWLOCK_TX_DEAD && outcome->sent_commit)
+        code = error->code = ROWLOCK_EUNKNOWN;
+    return rowlock__left(error, code, outcome->left);
+}
+
+static int refuse(struct rowlock_link *link, unsigned transaction_flags, size_t n,
+                  struct rowlock_outcome *outcome, struct rowlock_error *error)
+{
+    int code = ROWLOCK_OK;
+
+    if (link->dead)
+        return connection_is_lost(error);
+    outcome->left = link->open ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE;
+    if (link->aborted) {
+        outcome->left = ROWLOCK_TX_ABORTED;
+        code = rowlock__fail(error, ROWLOCK_EABORTED,
+                             "an earlier statement of the transaction failed; roll back");
+    } else if (n == 0 && transaction_flags == ROWLOCK_COMMIT && !link->open) {
+        code = rowlock__fail(error, ROWLOCK_ENOTX, "no transaction is open");
+    }
+    return code ? rowlock__left(error, code, outcome->left) : ROWLOCK_OK;
+}
+
+static int run(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
+               size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+               struct rowlock_error *error)
+{
+    struct rowlock_error unseen;
+    int code;
+
+    if (!error)
+        error = &unseen;
+    *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD};
+    code = refuse(link, transaction_flags, n, outcome, error);
+    if (code)
+        return code;
+    link->open = link->open || transaction_flags != ROWLOCK_INSIDE;
+    rowlock__jdbc_begin(link, budget);
+    code = rowlock__jdbc_end(link, send_calls(link, transaction_flags, calls, n, outcome, error),
+                             error);
+    if (code)
+        return run_fails(link, code, outcome, error);
+    outcome->left = link->open ? ROWLOCK_TX_KEPT : ROWLOCK_TX_NONE;
+    return ROWLOCK_OK;
+}
+
+static int rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
+                    struct rowlock_error *error)
+{
+    int code;
+
+    if (link->dead)
+        return connection_is_lost(error);
+    if (!link->open)
+        return ROWLOCK_OK;
+    rowlock__jdbc_begin(link, budget);
+    code = rowlock__jdbc_end(link, rowlock__jdbc_order(link, 'r', error), error);
+    if (code) { /* the only way to be sure that no lock is held */
+        rowlock__jdbc_give_up(link);
+        return rowlock__left(error, code, ROWLOCK_TX_DEAD);
+    }
+    link->open = link->aborted = false;
+    return ROWLOCK_OK;
+}
+
+/* ---- scripts ------------------------------------------------------------------------------- */
+
+static int send_script(struct rowlock_link *link, const char *text, struct rowlock_error *error)
+{
+    const char *statement;
+    size_t length;
+    int code = ROWLOCK_OK;
+
+    while (!code && rowlock__script_next(&text, &statement, &length)) {
+        rowlock__jdbc_put(&link->message, 's');
+        rowlock__jdbc_put_text(&link->message, statement, length);
+        code = rowlock__jdbc_request(link, error);
+    }
+    if (!code && !link->open)
+        code = rowlock__jdbc_order(link, 'c', error);
+    return code;
+}
+
+static int script(struct rowlock_link *link, const char *text, const struct rowlock_budget *budget,
+                  struct rowlock_error *error)
+{
+    struct rowlock_outcome outcome = {0};
+    struct rowlock_error unseen;
+    int code;
+
+    if (!error)
+        error = &unseen;
+    code = refuse(link, ROWLOCK_INSIDE, 1, &outcome, error);
+    if (code)
+        return code;
+    rowlock__jdbc_begin(link, budget);
+    code = rowlock__jdbc_end(link, send_script(link, text, error), error);
+    return code ? run_fails(link, code, &outcome, error) : ROWLOCK_OK;
+}
+
+/* ---- the rest ------------------------------------------------------------------------------ */
+
+static int socket_of(const struct rowlock_link *link)
+{
+    return link->dead ? -1 : rowlock__watch_socket(link->watch);
+}
+
+static int64_t no_backend_id(__attribute__((unused)) const struct rowlock_link *link)
+{
+    return 0;
+}
+
+static void *no_handle(__attribute__((unused)) const struct rowlock_link *link)
+{
+    return NULL;
+}
+
+extern const struct rowlock_driver rowlock__driver_jdbc;
+const struct rowlock_driver rowlock__driver_jdbc = {
+    .name = "jdbc",
+    .schemes = "jdbc",
+    .open = open_link,
+    .close = rowlock__jdbc_close,
+    .run = run,
+    .rollback = rollback,
+    .state = state,
+    .script = script,
+    .socket = socket_of,
+    .backend_id = no_backend_id,
+    .handle = no_handle,
+};

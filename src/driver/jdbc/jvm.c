@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Java virtual machine: its start, and calls of the helper class. */
+#include "driver/jdbc/jvm.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "driver/jdbc/jni.h"
+#include "util/error.h"
+
+typedef rowlock__jni_object object;
+
+static struct {
+    pthread_mutex_t lock;
+    rowlock__jni_vm *vm; /* NULL: not started */
+    pid_t pid;           /* the process that started it */
+    int32_t failed;      /* the start failed so; a process cannot repeat it */
+    pthread_key_t attached;
+    object class;
+    rowlock__jni_method open, request, cancel, close;
+} java = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- signals ------------------------------------------------------------------------------- */
+
+/* Errors of the processor: the JVM causes and handles some of them in normal operation. */
+static const int errors[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+
+static bool is_error(int signal)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i] == signal)
+            return true;
+    return false;
+}
+
+struct shield {
+    sigset_t before; /* the thread's mask */
+};
+
+static void only_pipe(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGPIPE);
+}
+
+/* Java writes to sockets without MSG_NOSIGNAL. The errors that it handles must not be blocked. */
+static void raise_shield(struct shield *shield)
+{
+    sigset_t pipe, set;
+
+    only_pipe(&pipe);
+    pthread_sigmask(SIG_BLOCK, &pipe, &shield->before);
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        sigaddset(&set, errors[i]);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void lower_shield(const struct shield *shield)
+{
+    static const struct timespec none;
+    sigset_t pipe;
+
+    only_pipe(&pipe);
+    if (!sigismember(&shield->before, SIGPIPE))
+        while (sigtimedwait(&pipe, NULL, &none) < 0 && errno == EINTR)
+            continue;
+    pthread_sigmask(SIG_SETMASK, &shield->before, NULL);
+}
+
+/*
+ * The JVM unblocks SIGUSR2 in all its threads, for its own use. A process that reads its signals by
+ * signalfd would then die of it. Only a variable of the environment chooses another signal. This
+ * replaces the array of the environment, because setenv() may free what another thread reads.
+ * NULL: the variable is set already.
+ */
+static char **other_signal(void)
+{
+    static char variable[] = "_JAVA_SR_SIGNUM=60";
+    char **list;
+    size_t n = 0;
+
+    if (getenv("_JAVA_SR_SIGNUM"))
+        return NULL;
+    while (environ && environ[n])
+        n++;
+    list = calloc(n + 2, sizeof *list);
+    if (list && n > 0)
+        memcpy(list + 1, environ, n * sizeof *list);
+    if (list)
+        list[0] = variable;
+    return list;
+}
+
+/* ---- the start ----------------------------------------------------------------------------- */
+
+typedef int32_t create_vm(rowlock__jni_vm **vm, void **env, void *arguments);
+typedef int32_t created_vms(rowlock__jni_vm **vms, int32_t size, int32_t *n);
+
+/* Only until the handlers are restored, a signal could meet one of the JVM. */
+static int32_t create_quietly(create_vm *create, rowlock__jni_vm **vm, void **env,
+                              struct rowlock__jni_start *arguments)
+{
+    static char **list; /* stays: another thread may be reading it */
+    struct sigaction actions[SIGSYS + 1];
+    char **before = environ;
+    int32_t failed;
+
+    for (int signal = 1; signal <= SIGSYS; signal++)
+        sigaction(signal, NULL, &actions[signal]);
+    list = other_signal();
+    if (list)
+        environ = list;
+    failed = create(vm, env, arguments);
+    if (list && environ == list)
+        environ = before;
+    for (int signal = 1; signal <= SIGSYS; signal++)
+        if (!is_error(signal))
+            sigaction(signal, &actions[signal], NULL);
+    return failed;
+}
+
+static int start_fails(int32_t failed, struct rowlock_error *error)
+{
+    java.failed = failed;
+    return rowlock__fail(error, ROWLOCK_EDRIVER,
+                         "the Java virtual machine does not start (error %d); its message is on "
+                         "the standard output or error",
+                         (int)failed);
+}
+
+static int create(create_vm *start, rowlock__jni_vm **vm, void **env, struct rowlock_error *error)
+{
+    char *path = rowlock__jdbc_class_path(), *class_path = NULL;
+    struct rowlock__jni_option options[] = {
+        {NULL, NULL},
+        {"-XX:TieredStopAtLevel=1", NULL},
+        {"-XX:+UseSerialGC", NULL},
+        {"-Xmx32m", NULL},
+        {"-Xrs", NULL},
+        {"-XX:-UsePerfData", NULL},
+    };
+    struct rowlock__jni_start arguments = {JNI_VERSION, sizeof options / sizeof *options, options,
+                                           0};
+    int32_t failed;
+
+    if (!path || asprintf(&class_path, "-Djava.class.path=%s", path) < 0) {
+        free(path);
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    }
+    options[0].text = class_path;
+    failed = create_quietly(start, vm, env, &arguments);
+    free(class_path);
+    free(path);
+    return failed ? start_fails(failed, error) : ROWLOCK_OK;
+}
+
+static void detach(void *vm)
+{
+    (*(rowlock__jni_vm *)vm)->DetachCurrentThread(vm);
+}
+
+/* The calling thread's way into Java; NULL: it cannot be attached. */
+static rowlock__jni *attach(rowlock__jni_vm *vm)
+{
+    void *env = NULL;
+
+    if ((*vm)->GetEnv(vm, &env, JNI_VERSION) == 0)
+        return env;
+    if ((*vm)->AttachCurrentThreadAsDaemon(vm, &env, NULL) != 0)
+        return NULL;
+    pthread_setspecific(java.attached, vm);
+    return env;
+}
+
+/* The JVM of a Java program that uses rowlock, or a new one. */
+static int find_or_create(rowlock__jni_vm **vm, rowlock__jni **env, struct rowlock_error *error)
+{
+    void *library = NULL, *created = NULL, *symbol;
+    created_vms *get_created;
+    int32_t n = 0;
+    create_vm *start;
+    int code = rowlock__jdbc_find_jvm(&library, error);
+
+    if (code)
+        return code;
+    symbol = dlsym(library, "JNI_GetCreatedJavaVMs");
+    memcpy(&get_created, &symbol, sizeof symbol);
+    if (symbol && get_created(vm, 1, &n) == 0 && n > 0) {
+        *env = attach(*vm);
+        return *env ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory in Java");
+    }
+    symbol = dlsym(library, "JNI_CreateJavaVM");
+    memcpy(&start, &symbol, sizeof symbol);
+    if (!symbol)
+        return rowlock__fail(error, ROWLOCK_EDRIVER, "the libjvm has no JNI_CreateJavaVM");
+    code = create(start, vm, &created, error);
+    *env = created;
+    if (!code)
+        pthread_setspecific(java.attached, *vm);
+    return code;
+}
+
+static object system_loader(rowlock__jni *env)
+{
+    object class = (*env)->FindClass(env, "java/lang/ClassLoader");
+    rowlock__jni_method get = class ? (*env)->GetStaticMethodID(env, class, "getSystemClassLoader",
+                                                                "()Ljava/lang/ClassLoader;")
+                                    : NULL;
+
+    return get ? (*env)->CallStaticObjectMethodA(env, class, get, NULL) : NULL;
+}
+
+/* Another copy of the library in this process may have defined it. */
+static int define_helper(rowlock__jni *env, struct rowlock_error *error)
+{
+    static const char name[] = "RowlockSession";
+    object class =
+        (*env)->DefineClass(env, name, system_loader(env), (const signed char *)rowlock__jdbc_class,
+                            rowlock__jdbc_class_size);
+
+    if (!class) {
+        (*env)->ExceptionClear(env);
+        class = (*env)->FindClass(env, name);
+    }
+    if (class) {
+        java.open = (*env)->GetStaticMethodID(env, class, "open", "([B)[Ljava/lang/Object;");
+        java.request = (*env)->GetMethodID(env, class, "request", "([B)[B");
+        java.cancel = (*env)->GetMethodID(env, class, "cancel", "()V");
+        java.close = (*env)->GetMethodID(env, class, "close", "()V");
+        java.class = (*env)->NewGlobalRef(env, class);
+    }
+    (*env)->ExceptionClear(env);
+    if (java.class && java.open && java.request && java.cancel && java.close)
+        return ROWLOCK_OK;
+    return rowlock__fail(error, ROWLOCK_EDRIVER,
+                         "the Java virtual machine does not accept rowlock's class: it needs Java "
+                         "8 or later");
+}
+
+static int start(struct rowlock_error *error)
+{
+    rowlock__jni_vm *vm = NULL;
+    rowlock__jni *env = NULL;
+    int code;
+
+    if (java.failed)
+        return start_fails(java.failed, error);
+    if (!java.pid && pthread_key_create(&java.attached, detach) != 0)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    java.pid = getpid();
+    code = find_or_create(&vm, &env, error);
+    if (code)
+        return code;
+    if ((*env)->PushLocalFrame(env, 16) == 0) {
+        code = define_helper(env, error);
+        (*env)->PopLocalFrame(env, NULL);
+    }
+    if (!code)
+        java.vm = vm;
+    return code;
+}
+
+int rowlock__jdbc_start(struct rowlock_error *error)
+{
+    struct shield shield;
+    int code = ROWLOCK_OK;
+
+    raise_shield(&shield);
+    pthread_mutex_lock(&java.lock);
+    if (!java.vm)
+        code = start(error);
+    else if (java.pid != getpid())
+        code = rowlock__fail(error, ROWLOCK_EDRIVER,
+                             "the Java virtual machine of the parent process does not survive "
+                             "fork(): open jdbc: connections only before it, or after exec()");
+    pthread_mutex_unlock(&java.lock);
+    lower_shield(&shield);
+    return code;
+}
+
+/* ---- calls --------------------------------------------------------------------------------- */
+
+static bool copy_reply(rowlock__jni *env, object reply, struct rowlock__jdbc_message *message)
+{
+    int32_t length = (*env)->GetArrayLength(env, reply);
+
+    if (!rowlock__jdbc_room(message, (size_t)length))
+        return false;
+    (*env)->GetByteArrayRegion(env, reply, 0, length, (signed char *)message->bytes);
+    message->length = (size_t)length;
+    message->at = 0;
+    return true;
+}
+
+/* Calls `request` of the session, or `open`, which sets `*opened` to a global reference. */
+static bool exchange(rowlock__jni *env, object session, struct rowlock__jdbc_message *message,
+                     object *opened)
+{
+    union rowlock__jni_value argument = {.number = 0};
+    object pair = NULL, reply = NULL;
+
+    argument.object = (*env)->NewByteArray(env, (int32_t)message->length);
+    if (!argument.object)
+        return false;
+    (*env)->SetByteArrayRegion(env, argument.object, 0, (int32_t)message->length,
+                               (const signed char *)message->bytes);
+    if (session)
+        reply = (*env)->CallObjectMethodA(env, session, java.request, &argument);
+    else
+        pair = (*env)->CallStaticObjectMethodA(env, java.class, java.open, &argument);
+    if (pair) {
+        object made = (*env)->GetObjectArrayElement(env, pair, 0);
+
+        *opened = made ? (*env)->NewGlobalRef(env, made) : NULL;
+        reply = (*env)->GetObjectArrayElement(env, pair, 1);
+    }
+    return reply && copy_reply(env, reply, message);
+}
+
+static int call(object session, struct rowlock__jdbc_message *message, object *opened,
+                struct rowlock_error *error)
+{
+    struct shield shield;
+    rowlock__jni *env;
+    bool done = false;
+
+    if (message->broken)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    raise_shield(&shield);
+    env = attach(java.vm);
+    if (env && (*env)->PushLocalFrame(env, 16) == 0) {
+        done = exchange(env, session, message, opened);
+        (*env)->ExceptionClear(env);
+        (*env)->PopLocalFrame(env, NULL);
+    }
+    lower_shield(&shield);
+    return done ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory in Java");
+}
+
+int rowlock__jdbc_call_open(struct rowlock__jdbc_message *message, void **session,
+                            struct rowlock_error *error)
+{
+    *session = NULL;
+    return call(NULL, message, session, error);
+}
+
+int rowlock__jdbc_call(void *session, struct rowlock__jdbc_message *message,
+                       struct rowlock_error *error)
+{
+    return call(session, message, NULL, error);
+}
+
+static void call_void(object session, rowlock__jni_method method, bool free_it)
+{
+    struct shield shield;
+    rowlock__jni *env;
+
+    raise_shield(&shield);
+    env = attach(java.vm);
+    if (env) {
+        (*env)->CallVoidMethodA(env, session, method, NULL);
+        (*env)->ExceptionClear(env);
+        if (free_it)
+            (*env)->DeleteGlobalRef(env, session);
+    }
+    lower_shield(&shield);
+}
+
+void rowlock__jdbc_call_cancel(void *session)
+{
+    call_void(session, java.cancel, false);
+}
+
+void rowlock__jdbc_call_close(void *session)
+{
+    call_void(session, java.close, true);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The Java virtual machine of the process, and the helper class in it (RowlockSession.java).
+ * The first session starts the JVM, or uses the one that the process has. It is never ended,
+ * because a process can start only one. It does not survive fork().
+ */
+#ifndef ROWLOCK_JDBC_JVM_H
+#define ROWLOCK_JDBC_JVM_H
+
+#include "driver/jdbc/message.h"
+#include "rowlock.h"
+
+/* class.c: the compiled helper class. */
+extern const unsigned char rowlock__jdbc_class[];
+extern const int rowlock__jdbc_class_size;
+
+/* find.c: loads libjvm: the copy that the process has, that of ROWLOCK_LIBJVM, of JAVA_HOME,
+   or of the usual directories. EDRIVER. */
+int rowlock__jdbc_find_jvm(void **library, struct rowlock_error *error);
+/* ROWLOCK_CLASSPATH, or the jars of JDBC drivers in /usr/share/java. malloc'd; NULL: no memory. */
+char *rowlock__jdbc_class_path(void);
+
+/* Starts the JVM and defines the helper, at the first call. In a thread that blocks all signals,
+   because the threads of the JVM inherit its mask. All signal handlers are as before, except those
+   of the errors of the processor (SIGSEGV), which the JVM needs. EDRIVER; ENOMEM. */
+int rowlock__jdbc_start(struct rowlock_error *error);
+
+/*
+ * Calls of the helper. Any thread: it is attached to the JVM until it ends. The reply replaces the
+ * bytes of `message`. EDRIVER if Java could not reply.
+ */
+
+/* `*session` is NULL if the reply is a failure. */
+int rowlock__jdbc_call_open(struct rowlock__jdbc_message *message, void **session,
+                            struct rowlock_error *error);
+int rowlock__jdbc_call(void *session, struct rowlock__jdbc_message *message,
+                       struct rowlock_error *error);
+void rowlock__jdbc_call_cancel(void *session);
+/* Also frees the session. */
+void rowlock__jdbc_call_close(void *session);
+
+#endif

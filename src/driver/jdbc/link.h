@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by the files of the JDBC driver: the session.
+ *
+ * JDBC calls block; a watch (watch.h) limits them. autocommit is off: the server begins a
+ * transaction with the first statement, so the driver itself records whether one is open.
+ */
+#ifndef ROWLOCK_JDBC_LINK_H
+#define ROWLOCK_JDBC_LINK_H
+
+#include <stdbool.h>
+
+#include "driver/driver.h"
+#include "driver/jdbc/message.h"
+#include "driver/jdbc/url.h"
+#include "driver/watch.h"
+
+/* An engine, as far as the driver treats it in its own way. */
+struct rowlock__jdbc_engine {
+    const char *product; /* the begin of the name by which it reports itself */
+    const char *name;    /* in the failure table */
+    bool cancels;        /* Statement.cancel ends a wait for a lock */
+};
+
+struct rowlock_link {
+    const struct rowlock__jdbc_engine *engine;
+    struct rowlock_watch *watch;
+    void *session; /* the helper's object */
+    bool open;     /* a transaction is open */
+    bool aborted;  /* ... and must be rolled back */
+    bool dead;
+    bool connecting;
+    struct rowlock__jdbc_message message;
+};
+
+/* session.c */
+
+/* Connects, and finds the engine and its dialect. The caller closes the link, also on failure. */
+int rowlock__jdbc_connect(struct rowlock_link *link, const struct rowlock__jdbc_url *url,
+                          const struct rowlock_budget *budget,
+                          const struct rowlock_dialect **dialect, struct rowlock_error *error);
+/* Closes the session; an open transaction is rolled back by the server. Frees the link. */
+void rowlock__jdbc_close(struct rowlock_link *link);
+/* request.c */
+
+/* Shuts the socket down: the server then ends the session and its transaction. */
+void rowlock__jdbc_give_up(struct rowlock_link *link);
+/* Sends the request in link->message. On success the reply is read up to its content. A failure
+   fills `error`, and finds out whether the session is dead. */
+int rowlock__jdbc_request(struct rowlock_link *link, struct rowlock_error *error);
+/* A request without content: 'c', 'r', 'v'. */
+int rowlock__jdbc_order(struct rowlock_link *link, char kind, struct rowlock_error *error);
+/* Runs one prepared statement, and passes its rows. */
+int rowlock__jdbc_execute(struct rowlock_link *link, struct rowlock_call *call,
+                          struct rowlock_error *error);
+/* Reads the failure in link->message into `error`. Returns its code. */
+int rowlock__jdbc_failure(struct rowlock_link *link, struct rowlock_error *error);
+/* Begins a call under `budget`, and ends it: `code` is that of the call. A call that the budget cut
+   off fails with ETIMEDOUT or ECANCELED; one that had finished succeeds. */
+void rowlock__jdbc_begin(struct rowlock_link *link, const struct rowlock_budget *budget);
+int rowlock__jdbc_end(struct rowlock_link *link, int code, struct rowlock_error *error);
+
+#endif

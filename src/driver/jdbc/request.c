@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One call of the helper class: the request, its failure, and the end of its time. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "driver/failure.h"
+#include "driver/jdbc/jvm.h"
+#include "driver/jdbc/link.h"
+#include "util/error.h"
+
+void rowlock__jdbc_give_up(struct rowlock_link *link)
+{
+    int fd = rowlock__watch_socket(link->watch);
+
+    if (!link->dead && fd >= 0)
+        shutdown(fd, SHUT_RDWR);
+    link->dead = true;
+}
+
+static void cancel(void *data)
+{
+    struct rowlock_link *link = data;
+
+    rowlock__jdbc_call_cancel(link->session);
+}
+
+void rowlock__jdbc_begin(struct rowlock_link *link, const struct rowlock_budget *budget)
+{
+    rowlock__watch_begin(link->watch, budget, link->engine->cancels ? cancel : NULL, link);
+}
+
+static int cut_off(struct rowlock_link *link, const struct rowlock_watched *watched,
+                   struct rowlock_error *error)
+{
+    int code = watched->why == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED : ROWLOCK_ETIMEDOUT;
+
+    if (watched->result == ROWLOCK_WATCH_GIVEN_UP || link->dead)
+        return rowlock__fail(error, code,
+                             "the server did not answer in time; the connection was given up");
+    if (error)
+        error->code = code;
+    return code;
+}
+
+int rowlock__jdbc_end(struct rowlock_link *link, int code, struct rowlock_error *error)
+{
+    struct rowlock_watched watched = rowlock__watch_end(link->watch);
+    bool cut = code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED || code == ROWLOCK_EDB;
+
+    if (watched.result == ROWLOCK_WATCH_GIVEN_UP)
+        link->dead = true;
+    if (watched.result == ROWLOCK_WATCH_CALM)
+        return code;
+    if (code && (link->dead || cut))
+        return cut_off(link, &watched, error);
+    if (!code && link->dead && link->open) /* it had finished, but the transaction is lost */
+        return cut_off(link, &watched, error);
+    return code;
+}
+
+/* H2 adds the statement, on further lines. */
+static void shorten(char *message)
+{
+    static const char statement[] = "; SQL statement:";
+    size_t length = strcspn(message, "\r\n");
+
+    message[length] = '\0';
+    if (length >= sizeof statement - 1 &&
+        strcmp(message + length - (sizeof statement - 1), statement) == 0)
+        message[length - (sizeof statement - 1)] = '\0';
+}
+
+int rowlock__jdbc_failure(struct rowlock_link *link, struct rowlock_error *error)
+{
+    char sqlstate[sizeof error->sqlstate], text[sizeof error->text];
+    int native;
+
+    rowlock__jdbc_get_string(&link->message, sqlstate, sizeof sqlstate);
+    native = (int)rowlock__jdbc_get_number(&link->message, 4);
+    rowlock__jdbc_get_string(&link->message, text, sizeof text);
+    shorten(text);
+    return rowlock__failure(error, link->engine->name, sqlstate, native, text);
+}
+
+/* Of an error that the failure table does not know: drivers report a lost session in many ways. */
+static bool is_alive(struct rowlock_link *link)
+{
+    struct rowlock__jdbc_message *message = &link->message;
+
+    rowlock__jdbc_put(message, 'v');
+    return rowlock__jdbc_call(link->session, message, NULL) == ROWLOCK_OK &&
+           rowlock__jdbc_get_byte(message) == '+' && rowlock__jdbc_get_byte(message) == 1;
+}
+
+int rowlock__jdbc_request(struct rowlock_link *link, struct rowlock_error *error)
+{
+    struct rowlock_error unseen;
+    int code;
+
+    if (!error)
+        error = &unseen;
+    code = rowlock__jdbc_call(link->session, &link->message, error);
+    if (code) { /* without an answer its state is unknown */
+        rowlock__jdbc_give_up(link);
+        return code;
+    }
+    if (rowlock__jdbc_get_byte(&link->message) == '+')
+        return ROWLOCK_OK;
+    code = rowlock__jdbc_failure(link, error);
+    if (code == ROWLOCK_ECONN || strncmp(error->sqlstate, "08", 2) == 0 ||
+        (code == ROWLOCK_EDB && !is_alive(link))) {
+        link->dead = true;
+        code = ROWLOCK_ECONN;
+        error->code = code;
+    }
+    return code;
+}
+
+int rowlock__jdbc_order(struct rowlock_link *link, char kind, struct rowlock_error *error)
+{
+    rowlock__jdbc_put(&link->message, kind);
+    return rowlock__jdbc_request(link, error);
+}
+
+int rowlock__jdbc_execute(struct rowlock_link *link, struct rowlock_call *call,
+                          struct rowlock_error *error)
+{
+    int code;
+
+    call->affected = 0;
+    rowlock__jdbc_put_call(&link->message, call);
+    code = rowlock__jdbc_request(link, error);
+    if (code)
+        return code;
+    call->affected = rowlock__jdbc_get_number(&link->message, 8);
+    rowlock__jdbc_get_rows(&link->message, call);
+    if (link->message.broken)
+        return rowlock__fail(error, ROWLOCK_EDB, "a result of more than %d columns",
+                             ROWLOCK_COLUMNS);
+    return ROWLOCK_OK;
+}

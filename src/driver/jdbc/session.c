@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens and closes a session through JDBC. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "dialect/plain.h"
+#include "driver/credentials.h"
+#include "driver/failure.h"
+#include "driver/jdbc/jvm.h"
+#include "driver/jdbc/link.h"
+#include "util/error.h"
+
+/* ---- engines ------------------------------------------------------------------------------- */
+
+/* The last one is any other. */
+static const struct rowlock__jdbc_engine engines[] = {
+    {"Apache Derby", "derby", false},
+    {"H2", "h2", false},
+    {"HSQL Database Engine", "hsqldb", false},
+    {"PostgreSQL", "postgresql", true},
+    {"MariaDB", "mariadb", true},
+    {"MySQL", "mariadb", true},
+    {"Oracle", "oracle", true},
+    {"Microsoft SQL Server", "sqlserver", true},
+    {"DB2", "db2", true},
+    {"", "", true},
+};
+
+static const struct rowlock__jdbc_engine *engine_named(const char *name)
+{
+    size_t i = 0;
+
+    while (*engines[i].name && strcmp(engines[i].name, name) != 0)
+        i++;
+    return &engines[i];
+}
+
+static const struct rowlock__jdbc_engine *engine_of(const char *product)
+{
+    size_t i = 0;
+
+    while (strncasecmp(product, engines[i].product, strlen(engines[i].product)) != 0)
+        i++;
+    return &engines[i];
+}
+
+/* ---- connecting ---------------------------------------------------------------------------- */
+
+static void put_property(struct rowlock__jdbc_message *message, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    rowlock__jdbc_put_text(message, key, strlen(key));
+    rowlock__jdbc_put_text(message, value, strlen(value));
+}
+
+static void put_open(struct rowlock__jdbc_message *message, const struct rowlock__jdbc_url *url,
+                     const struct rowlock_credentials *credentials)
+{
+    rowlock__jdbc_put(message, 'o');
+    rowlock__jdbc_put_text(message, url->text, strlen(url->text));
+    rowlock__jdbc_put_int(message, !!credentials->user + !!credentials->password);
+    put_property(message, "user", credentials->user);
+    put_property(message, "password", credentials->password);
+}
+
+static int no_driver(const struct rowlock__jdbc_url *url, struct rowlock_error *error)
+{
+    int length = (int)strcspn(url->text + 5, ":/") + 5;
+
+    if (url->package)
+        return rowlock__fail(error, ROWLOCK_EDRIVER,
+                             "no JDBC driver for '%.*s:'; install the package %s, or name the "
+                             "driver's jar in ROWLOCK_CLASSPATH",
+                             length, url->text, url->package);
+    return rowlock__fail(error, ROWLOCK_EDRIVER,
+                         "no JDBC driver for '%.*s:'; name its jar in ROWLOCK_CLASSPATH",
+                         length > 30 ? 30 : length, url->text);
+}
+
+/* The reply to an open request: the product, or a failure. */
+static int read_reply(struct rowlock_link *link, const struct rowlock__jdbc_url *url, char *product,
+                      size_t size, struct rowlock_error *error)
+{
+    int kind = rowlock__jdbc_get_byte(&link->message), code;
+
+    if (kind == '+') {
+        rowlock__jdbc_get_string(&link->message, product, size);
+        return ROWLOCK_OK;
+    }
+    if (kind == '?')
+        return no_driver(url, error);
+    code = rowlock__jdbc_failure(link, error);
+    if (code == ROWLOCK_EDB && error && strncmp(error->sqlstate, "08", 2) == 0)
+        code = error->code = ROWLOCK_ECONN;
+    return code;
+}
+
+static int call_open(struct rowlock_link *link, const struct rowlock__jdbc_url *url, char *product,
+                     size_t size, struct rowlock_error *error)
+{
+    struct rowlock_credentials credentials;
+    int code = rowlock__credentials(&credentials, error);
+
+    if (code)
+        return code;
+    put_open(&link->message, url, &credentials);
+    code = rowlock__jdbc_call_open(&link->message, &link->session, error);
+    if (!code)
+        code = read_reply(link, url, product, size, error);
+    if (code && error) {
+        rowlock__jdbc_hide(url, error->text);
+        if (credentials.password)
+            rowlock__hide_password(error->text, credentials.password, strlen(credentials.password));
+    }
+    rowlock__credentials_free(&credentials);
+    explicit_bzero(link->message.bytes, link->message.size);
+    return code;
+}
+
+static int too_late(enum rowlock_wake why, struct rowlock_error *error)
+{
+    if (why == ROWLOCK_WAKE_INTERRUPT)
+        return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
+    return rowlock__fail(error, ROWLOCK_ECONN, "the server did not answer in time");
+}
+
+struct opening {
+    struct rowlock_link *link;
+    const struct rowlock__jdbc_url *url;
+    char product[100];
+    int code;
+    struct rowlock_error *error;
+};
+
+static void *start_and_open(void *data)
+{
+    struct opening *opening = data;
+
+    opening->code = rowlock__jdbc_start(opening->error);
+    if (!opening->code)
+        opening->code = call_open(opening->link, opening->url, opening->product,
+                                  sizeof opening->product, opening->error);
+    return NULL;
+}
+
+/* Signals belong to the application. The JVM and JDBC drivers start threads of their own, which
+   inherit the mask of the thread that starts them: so that is one that blocks all. */
+static int open_in_thread(struct opening *opening)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    int failed;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&thread, NULL, start_and_open, opening);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed)
+        return rowlock__fail(opening->error, ROWLOCK_ENOMEM, "cannot start a thread for Java");
+    pthread_join(thread, NULL);
+    return opening->code;
+}
+
+/* The JVM starts meanwhile, so that its descriptors are found too. */
+static int open_session(struct opening *opening, const struct rowlock_budget *budget)
+{
+    struct rowlock_link *link = opening->link;
+    struct rowlock_watched watched;
+    int code = rowlock__watch_opening(link->watch, budget, opening->url->port, opening->error);
+
+    if (code == ROWLOCK_ETIMEDOUT)
+        return too_late(ROWLOCK_WAKE_DEADLINE, opening->error);
+    if (code)
+        return code;
+    code = open_in_thread(opening);
+    watched = rowlock__watch_opened(link->watch, link->session != NULL);
+    if (code == ROWLOCK_EDRIVER || watched.result == ROWLOCK_WATCH_CALM)
+        return code;
+    link->dead = true;
+    return too_late(watched.why, opening->error);
+}
+
+/* ---- engines ------------------------------------------------------------------------------- */
+
+static void take_text(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 0 && columns[0].type == ROWLOCK_BYTES)
+        snprintf(data, 20, "%.*s", (int)columns[0].length, columns[0].bytes);
+}
+
+/* In its default mode, LOCKS, a statement locks whole tables: a lock on one name would exclude all
+   others. */
+static int check_hsqldb(struct rowlock_link *link, const struct rowlock_budget *budget,
+                        struct rowlock_error *error)
+{
+    static const struct rowlock_statement ask = {
+        "hsqldb_mode",
+        "SELECT property_value FROM information_schema.system_properties "
+        "WHERE property_name = 'hsqldb.tx'",
+        0, NULL};
+    char mode[20] = "";
+    struct rowlock_call call = {.statement = &ask, .row = take_text, .data = mode};
+    int code;
+
+    rowlock__jdbc_begin(link, budget);
+    code = rowlock__jdbc_execute(link, &call, error);
+    if (!code)
+        code = rowlock__jdbc_order(link, 'c', error);
+    code = rowlock__jdbc_end(link, code, error);
+    if (code || strcasecmp(mode, "mvcc") == 0)
+        return code;
+    return rowlock__fail(error, ROWLOCK_ESERVER,
+                         "HSQLDB's transaction mode is %s, which locks whole tables; run: SET "
+                         "DATABASE TRANSACTION CONTROL MVCC",
+                         *mode ? mode : "LOCKS");
+}
+
+int rowlock__jdbc_connect(struct rowlock_link *link, const struct rowlock__jdbc_url *url,
+                          const struct rowlock_budget *budget,
+                          const struct rowlock_dialect **dialect, struct rowlock_error *error)
+{
+    struct opening opening = {.link = link, .url = url, .error = error};
+    int code;
+
+    link->engine = engine_named(url->engine);
+    code = open_session(&opening, budget);
+    if (code)
+        return code;
+    link->engine = engine_of(opening.product);
+    *dialect = rowlock__plain_dialect(opening.product);
+    if (!*dialect)
+        return rowlock__fail(error, ROWLOCK_EDRIVER,
+                             "rowlock does not know the database '%s'; docs/databases.md lists "
+                             "those that it knows",
+                             opening.product);
+    if (strcmp(link->engine->name, "hsqldb") == 0)
+        code = check_hsqldb(link, budget, error);
+    return code == ROWLOCK_ETIMEDOUT ? too_late(ROWLOCK_WAKE_DEADLINE, error) : code;
+}
+
+/* ---- closing ------------------------------------------------------------------------------- */
+
+static void release(void *data)
+{
+    struct rowlock_link *link = data;
+
+    if (link->session)
+        rowlock__jdbc_call_close(link->session);
+    free(link->message.bytes);
+    free(link);
+}
+
+/*
+ * A COMMIT or ROLLBACK by close() would depend on the JDBC driver, and Derby's refuses to close a
+ * session whose transaction is open. So such a session is cut off, and its driver notices that by
+ * a ROLLBACK that fails. Drivers wait for the server's answer to a close, but not for long here.
+ */
+void rowlock__jdbc_close(struct rowlock_link *link)
+{
+    struct rowlock_budget soon = {rowlock__now_ms() + 1000, -1, 0};
+
+    if (!link)
+        return;
+    if (!link->session) {
+        rowlock__watch_free(link->watch, release, link);
+        return;
+    }
+    if (link->open)
+        rowlock__jdbc_give_up(link);
+    rowlock__watch_begin(link->watch, &soon, NULL, NULL);
+    if (link->open || link->dead)
+        rowlock__jdbc_order(link, 'r', NULL);
+    rowlock__jdbc_call_close(link->session);
+    rowlock__watch_end(link->watch);
+    link->session = NULL;
+    rowlock__watch_free(link->watch, release, link);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jdbc: URLs. A database that runs inside this process would be one of its own, or would lock its
+ * file against all other processes. A lock in it would exclude no other process, so only servers
+ * are accepted.
+ */
+#include "driver/jdbc/url.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "driver/credentials.h"
+#include "util/error.h"
+
+#define EMBEDDED "a database inside this process cannot lock for others; "
+
+struct form { /* the first one whose prefix fits */
+    const char *prefix, *engine, *package, *refusal;
+};
+
+static const struct form forms[] = {
+    {"jdbc:derby://", "derby", "libderbyclient-java", NULL},
+    {"jdbc:derby:", "", NULL,
+     EMBEDDED "start Derby's network server and write jdbc:derby://HOST:1527/DATABASE"},
+    {"jdbc:h2:tcp:", "h2", "libh2-java", NULL},
+    {"jdbc:h2:ssl:", "h2", "libh2-java", NULL},
+    {"jdbc:h2:", "", NULL,
+     EMBEDDED "start H2's TCP server and write jdbc:h2:tcp://HOST:9092/DATABASE"},
+    {"jdbc:hsqldb:hsql:", "hsqldb", "libhsqldb-java", NULL},
+    {"jdbc:hsqldb:hsqls:", "hsqldb", "libhsqldb-java", NULL},
+    {"jdbc:hsqldb:", "", NULL,
+     EMBEDDED "start HSQLDB's server and write jdbc:hsqldb:hsql://HOST:9001/DATABASE"},
+    {"jdbc:postgresql:", "postgresql", "libpostgresql-jdbc-java", NULL},
+    {"jdbc:mariadb:", "mariadb", "libmariadb-java", NULL},
+    {"jdbc:mysql:", "mariadb", NULL, NULL},
+    {"jdbc:oracle:", "oracle", NULL, NULL},
+    {"jdbc:sqlserver:", "sqlserver", NULL, NULL},
+    {"jdbc:db2:", "db2", NULL, NULL},
+    {"jdbc:firebird", "", NULL,
+     "Firebird's clock is its server's local time, which jumps with daylight saving time, so a "
+     "lease could end early; use another database"},
+    {"jdbc:sqlite:", "", NULL, "write sqlite:PATH: rowlock opens SQLite without Java"},
+    {"jdbc:", "", NULL, NULL},
+};
+
+/* The number after the host of scheme://host:port; 0: none, or several hosts. */
+static int port_of(const char *url)
+{
+    const char *host = strstr(url, "//");
+    size_t length = host ? strcspn(host + 2, "/;?") : 0;
+    const char *at;
+
+    if (!host || memchr(host + 2, ',', length))
+        return 0;
+    at = memrchr(host + 2, ':', length);
+    if (!at || memchr(at, ']', length - (size_t)(at - host - 2)))
+        return 0;
+    return atoi(at + 1);
+}
+
+int rowlock__jdbc_url(const char *url, struct rowlock__jdbc_url *out, struct rowlock_error *error)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const struct form *form = &forms[i];
+
+        if (strncasecmp(url, form->prefix, strlen(form->prefix)) != 0)
+            continue;
+        if (form->refusal)
+            return rowlock__fail(error, ROWLOCK_EINVAL, "%s", form->refusal);
+        *out = (struct rowlock__jdbc_url){url, form->engine, form->package,
+                                          form->package ? port_of(url) : 0};
+        return ROWLOCK_OK;
+    }
+    return rowlock__fail(error, ROWLOCK_EINVAL, "not a jdbc: URL");
+}
+
+/* ---- passwords ----------------------------------------------------------------------------- */
+
+/* The value of a setting (password=secret) ends here. */
+#define ENDS "&;,)}"
+
+void rowlock__jdbc_hide(const struct rowlock__jdbc_url *url, char *message)
+{
+    static const char *const keys[] = {"password=", "passwd=", "pwd="};
+    const char *at = strrchr(url->text, '@');
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        for (const char *key = url->text; (key = strcasestr(key, keys[i]));) {
+            key += strlen(keys[i]);
+            rowlock__hide_password(message, key, strcspn(key, ENDS));
+        }
+    if (at) { /* user:password@host, user/password@host */
+        const char *from = at;
+
+        while (from > url->text && !strchr(":/", from[-1]))
+            from--;
+        rowlock__hide_password(message, from, (size_t)(at - from));
+    }
+}
