@@ -8,6 +8,8 @@
 #   start_postgresql NAME [OPTION...]   starts a new server, or restarts the one whose data is in
 #                                       NAME/data, on its previous port
 #   start_mariadb NAME [OPTION...]      OPTIONs are appended to the server's command line
+#   start_derby NAME, start_h2, start_hsqldb   servers in Java; a client creates a database by its
+#                                       URL, which jdbc_url ENGINE PORT DATABASE prints
 #   start_pooler NAME URL               pgbouncer before the database of a URL; stop_pooler NAME
 #   stop_server NAME                    shuts it down; stop_server NAME KILL kills it
 #   as_postgresql, as_mariadb COMMAND...   runs a command as the server's user
@@ -219,6 +221,58 @@ start_mariadb() { # NAME [OPTION...]
         rm -f "$folder/port"
     done
     explain MariaDB "$folder"
+}
+
+# PID PORT: whether the process listens on the port
+listens() {
+    local inode
+    inode=$(awk -v port="$(printf ':%04X' "$2")" '$4 == "0A" && $2 ~ port "$" { print $10 }' \
+        /proc/net/tcp /proc/net/tcp6)
+    [ -n "$inode" ] && find "/proc/$1/fd" -lname "socket:\[$inode\]" 2>/dev/null | grep -q .
+}
+# ENGINE NAME JARS COMMAND...: a server in Java, small. The word PORT in the command is its port.
+start_java() {
+    local engine=$1 name=$2 jars=$3 user folder try
+    shift 3
+    user=$(server_user nobody)
+    folder=$(server_folder "$name" "$user") || return 1
+    [ -e "$folder/data" ] || as_user "$user" mkdir "$folder/data" || return 1
+    for try in 1 2 3; do
+        server_port=$(port_of "$folder")
+        launch "$user" "$folder" java -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+            -XX:-UsePerfData -Djava.io.tmpdir="$folder/tmp" -Dderby.system.home="$folder/data" \
+            -Dderby.system.durability=test -Dh2.bindAddress=127.0.0.1 -cp "$jars" \
+            "${@/#PORT/$server_port}"
+        if await_server "$folder" listens "$server_pid" "$server_port"; then
+            server_data=$folder/data server_socket=$folder server_log=$folder/log
+            server_url= server_admin=
+            return 0
+        fi
+        [ "$try" = 3 ] || grep -qi 'address already in use\|port .* in use' "$folder/log" || break
+        rm -f "$folder/port"
+    done
+    explain "$engine" "$folder"
+}
+JARS=/usr/share/java
+start_derby() { # NAME
+    start_java Derby "$1" "$JARS/derbynet.jar:$JARS/derby.jar" \
+        org.apache.derby.drda.NetworkServerControl start -h 127.0.0.1 -p PORT -noSecurityManager
+}
+start_h2() { # NAME
+    start_java H2 "$1" "$JARS/h2.jar" \
+        org.h2.tools.Server -tcp -tcpPort PORT -ifNotExists -baseDir "$ROWLOCK_TEST_FOLDER/$1/data"
+}
+start_hsqldb() { # NAME
+    start_java HSQLDB "$1" "$JARS/hsqldb.jar" \
+        org.hsqldb.server.Server --address 127.0.0.1 --port PORT --remote_open true --silent true
+}
+# ENGINE PORT DATABASE: the first client creates the database, in memory, except Derby's
+jdbc_url() {
+    case $1 in
+    derby) echo "jdbc:derby://127.0.0.1:$2/$3;create=true;user=app;password=secret" ;;
+    h2) echo "jdbc:h2:tcp://127.0.0.1:$2/mem:$3;DB_CLOSE_DELAY=-1;USER=sa;PASSWORD=secret" ;;
+    hsqldb) echo "jdbc:hsqldb:hsql://127.0.0.1:$2/$3;mem:$3;hsqldb.tx=mvcc;user=SA;password=" ;;
+    esac
 }
 
 # start_pooler NAME URL: pgbouncer in transaction mode before the database of the URL, with fewer
