@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions of the JDBC driver, without the SQL of the plain dialects. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialect/plain.h"
+#include "lib/jdbc.h"
+#include "lib/test.h"
+#include "util/clock.h"
+
+/* ---- engines ------------------------------------------------------------------------------- */
+
+/* The linker sends the driver's question for the dialect here (jdbc_test.mk). */
+const struct rowlock_dialect *__wrap_rowlock__plain_dialect(const char *product);
+const struct rowlock_dialect *__wrap_rowlock__plain_dialect(const char *product)
+{
+    static const struct rowlock_dialect none = {.name = "none"};
+    static const char *const known[] = {"Apache Derby", "H2", "HSQL Database Engine", "PostgreSQL"};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(product, known[i]) == 0)
+            return &none;
+    return NULL;
+}
+
+const struct t_jdbc_facts t_jdbc_derby = {"ROWLOCK_TEST_DERBY", 20000, ROWLOCK_TX_KEPT,
+                                          ROWLOCK_TX_DEAD};
+const struct t_jdbc_facts t_jdbc_h2 = {"ROWLOCK_TEST_H2", 23505, ROWLOCK_TX_KEPT, ROWLOCK_TX_DEAD};
+const struct t_jdbc_facts t_jdbc_hsqldb = {"ROWLOCK_TEST_HSQLDB", -104, ROWLOCK_TX_KEPT,
+                                           ROWLOCK_TX_DEAD};
+const struct t_jdbc_facts t_jdbc_postgresql = {"ROWLOCK_TEST_POSTGRESQL", 0, ROWLOCK_TX_ABORTED,
+                                               ROWLOCK_TX_ABORTED};
+
+/* ---- sessions ------------------------------------------------------------------------------ */
+
+/* postgresql://tester@127.0.0.1:5432/test_1 as a jdbc: URL. */
+const char *t_jdbc_url(const struct t_jdbc_facts *on)
+{
+    static char url[200];
+    const char *own = getenv(on->variable);
+    const char *at = own ? strchr(own, '@') : NULL;
+
+    if (!own)
+        t_fail(__FILE__, __LINE__, "%s is not set: run it by tests/run", on->variable);
+    if (strncmp(own, "jdbc:", 5) == 0)
+        return own;
+    snprintf(url, sizeof url, "jdbc:postgresql://%s?user=tester", at + 1);
+    return url;
+}
+
+const struct rowlock_driver *t_jdbc(void)
+{
+    t_java_runs = 1;
+    return rowlock__driver_named("jdbc", &t_error);
+}
+
+int t_jdbc_open_url(const char *url, const struct rowlock_budget *budget,
+                    struct rowlock_link **link)
+{
+    struct rowlock_source source = {.url = url, .interrupt_fd = -1};
+    struct rowlock_budget minute = {rowlock__now_ms() + 60000, -1, 0};
+    const struct rowlock_dialect *dialect;
+
+    return t_jdbc()->open(&source, budget ? budget : &minute, link, &dialect, &t_error);
+}
+
+struct rowlock_link *t_jdbc_open(const struct t_jdbc_facts *on)
+{
+    struct rowlock_link *link = NULL;
+
+    t_ok(t_jdbc_open_url(t_jdbc_url(on), NULL, &link));
+    return link;
+}
+
+struct rowlock_outcome t_jdbc_outcome;
+
+/* Runs one statement; `types` is that of its parameters. */
+int t_jdbc_run(struct rowlock_link *link, unsigned flags, const struct rowlock_budget *budget,
+               struct rowlock_call *call, const char *text, const char *types)
+{
+    struct rowlock_statement statement = {"test", text, (unsigned)strlen(types), types};
+    struct rowlock_budget minute = {rowlock__now_ms() + 60000, -1, 0};
+
+    call->statement = &statement;
+    return t_jdbc()->run(link, flags, call, 1, budget ? budget : &minute, &t_jdbc_outcome,
+                         &t_error);
+}
+
+int t_jdbc_sql(struct rowlock_link *link, unsigned flags, const char *text)
+{
+    struct rowlock_call call = {0};
+
+    return t_jdbc_run(link, flags, NULL, &call, text, "");
+}
+
+int t_jdbc_end(struct rowlock_link *link, int commits)
+{
+    struct rowlock_budget minute = {rowlock__now_ms() + 60000, -1, 0};
+
+    if (!commits)
+        return t_jdbc()->rollback(link, &minute, &t_error);
+    return t_jdbc()->run(link, ROWLOCK_COMMIT, NULL, 0, &minute, &t_jdbc_outcome, &t_error);
+}
+
+void t_jdbc_take_number(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 0)
+        *(int64_t *)data = rowlock__value_number(&columns[0]);
+}
+
+int64_t t_jdbc_ask(struct rowlock_link *link, const char *text)
+{
+    int64_t number = -1;
+    struct rowlock_call call = {.row = t_jdbc_take_number, .data = &number};
+
+    t_ok(t_jdbc_run(link, ROWLOCK_INSIDE, NULL, &call, text, ""));
+    return number;
+}
+
+/* A table of two rows, through a script with traps for whatever splits it. */
+struct rowlock_link *t_jdbc_prepare(const struct t_jdbc_facts *on)
+{
+    struct rowlock_link *link = t_jdbc_open(on);
+    struct rowlock_budget minute = {rowlock__now_ms() + 60000, -1, 0};
+
+    t_jdbc()->script(link, "DROP TABLE item;", &minute, NULL);
+    t_ok(t_jdbc()->script(
+        link,
+        "-- a comment; with a semicolon\n"
+        "CREATE TABLE item (id BIGINT NOT NULL PRIMARY KEY, n INTEGER,\n"
+        "  small SMALLINT, text VARCHAR(200), letter CHAR(1), amount NUMERIC(9, 2));"
+        "\nINSERT INTO item (id, text) VALUES (1, 'it''s; one');\n"
+        "/* ; */ INSERT INTO item (id, text) VALUES (2, '--')",
+        &minute, &t_error));
+    return link;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The JDBC driver as a transport, on each engine that has a server here: values, counts,
+ * transactions, errors, waits that are cut off, lost sessions.
+ * Runs on: alone
+ * Needs: derby h2 hsqldb postgresql
+ */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/jdbc.h"
+#include "lib/test.h"
+#include "util/clock.h"
+
+#define SOON_MS 300
+#define EMOJI "\xf0\x9f\x94\x92" /* four bytes in UTF-8, two characters in Java */
+
+/* ---- values and statements ----------------------------------------------------------------- */
+
+struct seen {
+    int rows;
+    int64_t id, n, small;
+    char text[200], letter[8], sum[20];
+    unsigned nulls;
+};
+
+static void see(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct seen *seen = data;
+
+    seen->rows++;
+    for (unsigned i = 0; i < n; i++)
+        seen->nulls += columns[i].type == ROWLOCK_NULL;
+    seen->id = rowlock__value_number(&columns[0]);
+    seen->n = rowlock__value_number(&columns[1]);
+    seen->small = rowlock__value_number(&columns[2]);
+    snprintf(seen->text, sizeof seen->text, "%.*s", (int)columns[3].length,
+             columns[3].bytes ? columns[3].bytes : "");
+    snprintf(seen->letter, sizeof seen->letter, "%.*s", (int)columns[4].length,
+             columns[4].bytes ? columns[4].bytes : "");
+    snprintf(seen->sum, sizeof seen->sum, "%.*s", (int)columns[5].length,
+             columns[5].bytes ? columns[5].bytes : "");
+}
+
+static void put(struct rowlock_link *link, int64_t id, const struct rowlock_value *rest)
+{
+    struct rowlock_value values[6] = {
+        rowlock__int_value(id), rest[0], rest[1], rest[2], rest[3], rest[4]};
+    struct rowlock_call call = {.values = values};
+
+    t_ok(t_jdbc_run(
+        link, ROWLOCK_INSIDE, NULL, &call,
+        "INSERT INTO item (id, n, small, text, letter, amount) VALUES (?, ?, ?, ?, ?, ?)",
+        "iiitti"));
+    t_int(call.affected, 1);
+}
+
+static struct seen get(struct rowlock_link *link, int64_t id)
+{
+    struct rowlock_value value = rowlock__int_value(id);
+    struct seen seen = {0};
+    struct rowlock_call call = {.values = &value, .row = see, .data = &seen};
+
+    t_ok(t_jdbc_run(link, ROWLOCK_INSIDE, NULL, &call,
+                    "SELECT id, n, small, text, letter, amount FROM item WHERE id = ?", "i"));
+    t_int(call.affected, 0);
+    return seen;
+}
+
+T_JDBC_ON_EACH(carries_values_of_every_type)
+{
+    static const char text[] = "na\xc3\xafve; '" EMOJI "' \xe4\xb8\xad\n?";
+    struct rowlock_value full[] = {rowlock__int_value(INT32_MIN), rowlock__int_value(INT16_MAX),
+                                   rowlock__text_value(text), rowlock__text_value("x"),
+                                   rowlock__int_value(-7)};
+    struct rowlock_value null = rowlock__text_value(NULL);
+    struct rowlock_value empty[] = {null, null, rowlock__text_value(""), null, null};
+    struct rowlock_value nothing[] = {null, null, null, null, null};
+    struct rowlock_link *link = t_jdbc_prepare(on);
+    struct seen seen;
+
+    put(link, INT64_MAX, full);
+    put(link, INT64_MIN, empty);
+    put(link, 0, nothing);
+    seen = get(link, INT64_MAX);
+    t_int(seen.rows, 1);
+    t_int(seen.id, INT64_MAX);
+    t_int(seen.n, INT32_MIN);
+    t_int(seen.small, INT16_MAX);
+    t_text(seen.text, text);
+    t_text(seen.letter, "x");
+    t_text(seen.sum, "-7.00");
+    seen = get(link, INT64_MIN);
+    t_int(seen.id, INT64_MIN);
+    t_int(seen.nulls, 4);
+    seen = get(link, 0);
+    t_int(seen.rows, 1);
+    t_int(seen.nulls, 5);
+    t_int(get(link, 99).rows, 0);
+    t_text(get(link, 1).text, "it's; one");
+    t_jdbc()->close(link);
+}
+
+T_JDBC_ON_EACH(counts_affected_rows)
+{
+    struct rowlock_link *link = t_jdbc_prepare(on);
+    struct rowlock_call call = {0};
+
+    t_ok(t_jdbc_run(link, ROWLOCK_INSIDE, NULL, &call, "UPDATE item SET n = 5", ""));
+    t_int(call.affected, 2);
+    t_ok(t_jdbc_run(link, ROWLOCK_INSIDE, NULL, &call, "UPDATE item SET n = 5",
+                    "")); /* the same value */
+    t_int(call.affected, 2);
+    t_ok(t_jdbc_run(link, ROWLOCK_INSIDE, NULL, &call, "DELETE FROM item WHERE id = 9", ""));
+    t_int(call.affected, 0);
+    t_jdbc()->close(link);
+}
+
+T_JDBC_ON_EACH(commits_and_rolls_back)
+{
+    struct rowlock_link *link = t_jdbc_prepare(on), *other = t_jdbc_open(on);
+
+    t_int(t_jdbc()->state(link), ROWLOCK_STATE_IDLE);
+    t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN, "UPDATE item SET n = 1"));
+    t_int(t_jdbc_outcome.left, ROWLOCK_TX_KEPT);
+    t_int(t_jdbc()->state(link), ROWLOCK_STATE_OPEN);
+    t_ok(t_jdbc_end(link, 0));
+    t_ok(t_jdbc_end(link, 0));
+    t_int(t_jdbc()->state(link), ROWLOCK_STATE_IDLE);
+    t_int(t_jdbc_ask(other, "SELECT COUNT(*) FROM item WHERE n = 1"), 0);
+    t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN, "UPDATE item SET n = 2"));
+    t_ok(t_jdbc_end(link, 1));
+    t_true(t_jdbc_outcome.sent_commit);
+    t_int(t_jdbc_outcome.left, ROWLOCK_TX_NONE);
+    t_int(t_jdbc_ask(other, "SELECT COUNT(*) FROM item WHERE n = 2"), 2);
+    t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, "UPDATE item SET n = 3"));
+    t_int(t_jdbc()->state(link), ROWLOCK_STATE_IDLE);
+    t_int(t_jdbc_ask(other, "SELECT COUNT(*) FROM item WHERE n = 3"), 2);
+    t_fails(t_jdbc_end(link, 1), ENOTX);
+    /* a session that is closed with an open transaction commits nothing */
+    t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN, "UPDATE item SET n = 4"));
+    t_jdbc()->close(link);
+    t_ok(t_jdbc_sql(other, ROWLOCK_INSIDE,
+                    "UPDATE item SET small = 1 WHERE n = 3")); /* waits for it */
+    t_int(t_jdbc_ask(other, "SELECT COUNT(*) FROM item WHERE small = 1"), 2);
+    t_jdbc()->close(other);
+}
+
+T_JDBC_ON_EACH(reports_errors)
+{
+    struct rowlock_link *link = t_jdbc_prepare(on);
+
+    t_true(t_jdbc_sql(link, ROWLOCK_INSIDE, "INSERT INTO item (id) VALUES (1)") != ROWLOCK_OK);
+    t_text(t_error.sqlstate, "23505");
+    t_int(t_error.native, on->duplicate);
+    t_int(t_jdbc_outcome.left, ROWLOCK_TX_NONE);
+    t_int(t_jdbc()->state(link), ROWLOCK_STATE_IDLE);
+    t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN, "UPDATE item SET n = 6 WHERE id = 1"));
+    t_true(t_jdbc_sql(link, ROWLOCK_INSIDE, "INSERT INTO item (id) VALUES (2)") != ROWLOCK_OK);
+    t_int(t_jdbc_outcome.left, on->after_error);
+    t_int(t_error.transaction, on->after_error);
+    t_int(t_jdbc()->state(link),
+          on->after_error == ROWLOCK_TX_KEPT ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_ABORTED);
+    if (on->after_error == ROWLOCK_TX_ABORTED)
+        t_fails(t_jdbc_end(link, 1), EABORTED);
+    t_ok(t_jdbc_end(link, 0));
+    t_true(t_jdbc_sql(link, ROWLOCK_INSIDE, "SELEKT 1") != ROWLOCK_OK);
+    t_int(strlen(t_error.sqlstate), 5);
+    t_lacks(t_error.text, "SQL statement:");
+    t_int(t_jdbc_ask(link, "SELECT COUNT(*) FROM item WHERE n = 6"), 0);
+    t_jdbc()->close(link);
+}
+
+/* ---- waits --------------------------------------------------------------------------------- */
+
+static void cut_a_wait(const struct t_jdbc_facts *on, const struct rowlock_budget *budget, int code)
+{
+    struct rowlock_link *holder = t_jdbc_prepare(on), *waiter = t_jdbc_open(on), *next;
+    struct rowlock_call call = {0};
+
+    t_ok(t_jdbc_sql(holder, ROWLOCK_BEGIN, "UPDATE item SET n = 1 WHERE id = 1"));
+    t_ok(t_jdbc_sql(waiter, ROWLOCK_BEGIN, "UPDATE item SET n = 2 WHERE id = 2"));
+    t_int(
+        t_jdbc_run(waiter, ROWLOCK_INSIDE, budget, &call, "UPDATE item SET n = 2 WHERE id = 1", ""),
+        code);
+    t_int(t_jdbc_outcome.left, on->after_cancel);
+    t_int(t_jdbc()->state(waiter),
+          on->after_cancel == ROWLOCK_TX_DEAD ? ROWLOCK_STATE_DEAD : ROWLOCK_STATE_ABORTED);
+    t_jdbc()->close(waiter);
+    t_ok(t_jdbc_end(holder, 1));
+    /* nothing of the waiter is left: neither its locks nor its changes */
+    next = t_jdbc_open(on);
+    t_ok(t_jdbc_sql(next, ROWLOCK_INSIDE, "UPDATE item SET small = 3"));
+    t_int(t_jdbc_ask(next, "SELECT COUNT(*) FROM item WHERE n = 2"), 0);
+    t_jdbc()->close(next);
+    t_jdbc()->close(holder);
+}
+
+T_JDBC_ON_EACH(cuts_a_wait_at_the_deadline)
+{
+    struct rowlock_budget budget = {rowlock__now_ms() + 60000, -1, 0};
+
+    /* the JVM has started, and the sessions are opened within the minute */
+    budget.deadline_ms = rowlock__now_ms() + SOON_MS;
+    cut_a_wait(on, &budget, ROWLOCK_ETIMEDOUT);
+}
+
+T_JDBC_ON_EACH(cuts_a_wait_at_an_interrupt)
+{
+    struct rowlock_budget budget = {rowlock__now_ms() + 60000, -1, 0};
+    int ends[2];
+
+    t_int(pipe2(ends, O_CLOEXEC), 0);
+    t_int(write(ends[1], "x", 1), 1);
+    budget.interrupt_fd = ends[0];
+    cut_a_wait(on, &budget, ROWLOCK_ECANCELED);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* ---- lost sessions ------------------------------------------------------------------------- */
+
+T_JDBC_ON_EACH(notices_a_lost_session)
+{
+    struct rowlock_link *link = t_jdbc_prepare(on);
+
+    t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN, "UPDATE item SET n = 1"));
+    shutdown(t_jdbc()->socket(link), SHUT_RDWR);
+    t_fails(t_jdbc_sql(link, ROWLOCK_INSIDE, "UPDATE item SET n = 2"), ECONN);
+    t_left(DEAD);
+    t_int(t_jdbc()->state(link), ROWLOCK_STATE_DEAD);
+    t_int(t_jdbc()->socket(link), -1);
+    t_fails(t_jdbc_sql(link, ROWLOCK_INSIDE, "UPDATE item SET n = 2"), ECONN);
+    t_fails(t_jdbc_end(link, 0), ECONN);
+    t_jdbc()->close(link);
+    /* a session that was lost before COMMIT leaves no doubt */
+    link = t_jdbc_prepare(on);
+    t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN, "UPDATE item SET n = 1"));
+    shutdown(t_jdbc()->socket(link), SHUT_RDWR);
+    t_fails(t_jdbc_end(link, 1), ECONN);
+    t_true(!t_jdbc_outcome.sent_commit);
+    t_jdbc()->close(link);
+}
+
+/* A server that accepts connections and never answers. */
+static int silent_server(int *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    t_int(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    t_int(listen(fd, 5), 0);
+    getsockname(fd, (struct sockaddr *)&address, &size);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+/* The URL with another port. */
+static const char *at_port(const char *url, int port)
+{
+    static char out[300];
+    const char *digits = strstr(url, "127.0.0.1:") + 10;
+
+    snprintf(out, sizeof out, "%.*s%d%s", (int)(digits - url), url, port,
+             digits + strspn(digits, "0123456789"));
+    return out;
+}
+
+T_JDBC_ON_EACH(gives_up_a_silent_server)
+{
+    struct rowlock_budget budget = {rowlock__now_ms() + SOON_MS, -1, 0};
+    struct rowlock_link *link = NULL;
+    int port, fd = silent_server(&port), ends[2];
+
+    t_fails(t_jdbc_open_url(at_port(t_jdbc_url(on), port), &budget, &link), ECONN);
+    t_true(link == NULL);
+    t_int(pipe2(ends, O_CLOEXEC), 0);
+    t_int(write(ends[1], "x", 1), 1);
+    budget = (struct rowlock_budget){rowlock__now_ms() + 60000, ends[0], 0};
+    t_fails(t_jdbc_open_url(at_port(t_jdbc_url(on), port), &budget, &link), ECANCELED);
+    close(ends[0]);
+    close(ends[1]);
+    close(fd);
+    t_fails(t_jdbc_open_url(at_port(t_jdbc_url(on), port), NULL, &link), ECONN); /* no server */
+}
