@@ -326,22 +326,35 @@ static int is_authority(const char *from, const char *to)
     return 1;
 }
 
+/* The length of "jdbc:h2:tcp", before "://". If that might hold an account (jdbc:oracle:thin:user/
+   password@...), only the part before the first colon. */
+static int scheme_length(const char *text, const char *end)
+{
+    size_t plain = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+-.:");
+
+    return (int)(end && plain >= (size_t)(end - text) ? (size_t)(end - text) : strcspn(text, ":"));
+}
+
 void url_place(const struct url *url, char *out, size_t size)
 {
-    const char *rest = strstr(url->text, "://"), *at, *end;
-    int scheme = (int)strcspn(url->text, ":");
+    const char *rest = strstr(url->text, "://"), *at, *end, *options = "?", *path = "/?";
+    int scheme = scheme_length(url->text, rest), jdbc = strncmp(url->text, "jdbc:", 5) == 0;
 
     out[0] = '\0';
     if (strncmp(url->text, "sqlite:", strlen("sqlite:")) == 0)
         snprintf(out, size, "%.*s", (int)strcspn(url->text, "?"), url->text);
-    if (!rest || out[0])
+    if (!rest || out[0] || strncmp(url->text, "odbc:", 5) == 0)
         return;
+    if (jdbc) { /* jdbc:derby://host/database;password=... */
+        options = "?;(";
+        path = "/?;(";
+    }
     rest += 3;
     at = strrchr(rest, '@');
-    end = rest + strcspn(rest, "?");
+    end = rest + strcspn(rest, options);
     if (at)
         rest = at + 1;
-    if (rest > end || !is_authority(rest, rest + strcspn(rest, "/?")))
+    if (rest > end || !is_authority(rest, rest + strcspn(rest, path)))
         snprintf(out, size, "%.*s://...", scheme, url->text);
     else
         snprintf(out, size, "%.*s://%.*s", scheme, url->text, (int)(end - rest), rest);

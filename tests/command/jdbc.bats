@@ -1,0 +1,60 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# jdbc: URLs without a server: the error names the missing package, and shows no password.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    rowlock="$ROWLOCK_TEST_BIN/rowlock"
+    unset ROWLOCK_LIBJVM ROWLOCK_CLASSPATH
+    # shellcheck source=tests/lib/server.sh
+    . "$BATS_TEST_DIRNAME/../lib/server.sh"
+    port=$(free_port)
+}
+
+fails() { # URL: one line of error
+    run "$rowlock" --db "$1" ls
+    [ "$status" -ne 0 ]
+    [ "${#lines[@]}" = 1 ]
+    [[ $output != *hidden* ]]
+}
+
+@test "a missing JVM is one line that names the package or the variable" {
+    ROWLOCK_LIBJVM=/nonexistent/libjvm.so fails "jdbc:h2:tcp://127.0.0.1:$port/x"
+    [ "$status" = 69 ]
+    [[ $output == *"Java virtual machine of ROWLOCK_LIBJVM: /nonexistent/libjvm.so: "* ]]
+}
+
+@test "a missing jar is one line that names the package" {
+    for known in h2:tcp:libh2-java derby:libderbyclient-java hsqldb:hsql:libhsqldb-java \
+        postgresql:libpostgresql-jdbc-java mariadb:libmariadb-java; do
+        ROWLOCK_CLASSPATH=/nonexistent.jar \
+            fails "jdbc:${known%:*}://127.0.0.1:$port/x"
+        [ "$status" = 69 ]
+        [[ $output == *"no JDBC driver for 'jdbc:${known%%:*}:'; "* ]]
+        [[ $output == *"; install the package ${known##*:}, or "* ]]
+    done
+    fails "jdbc:nosuch://127.0.0.1:$port/x"
+    [[ $output == *"no JDBC driver for 'jdbc:nosuch:'; name its jar in ROWLOCK_CLASSPATH"* ]]
+}
+
+@test "no message shows a password of the URL" {
+    fails "jdbc:derby://127.0.0.1:$port/x;user=app;password=hidden"
+    [[ $output == *"--db, jdbc:derby://127.0.0.1:$port/x)" ]]
+    fails "jdbc:h2:tcp://127.0.0.1:$port/x;USER=sa;PASSWORD=hidden"
+    [[ $output == *"--db, jdbc:h2:tcp://127.0.0.1:$port/x)" ]]
+    fails "jdbc:hsqldb:hsql://127.0.0.1:$port/x;user=SA;password=hidden"
+    fails "jdbc:postgresql://127.0.0.1:$port/x?user=a&password=hidden"
+    [[ $output == *"--db, jdbc:postgresql://127.0.0.1:$port/x)" ]]
+    fails "jdbc:postgresql://a:hidden@127.0.0.1:$port/x"
+    fails "jdbc:mariadb://address=(host=127.0.0.1)(port=$port)(user=a)(password=hidden)/x"
+    fails "jdbc:nosuch:thin:scott/hidden@//127.0.0.1:$port/x"
+    fails "jdbc:nosuch:thin:scott/hidden@tcps://127.0.0.1:$port/x"
+    fails "jdbc:derby:x;user=app;password=hidden"
+}
+
+@test "an embedded database is refused with the URL of a server" {
+    fails "jdbc:h2:$BATS_TEST_TMPDIR/x"
+    [[ $output == *"start H2's TCP server and write jdbc:h2:tcp://HOST:9092/DATABASE"* ]]
+    [ -z "$(ls "$BATS_TEST_TMPDIR")" ]
+}
