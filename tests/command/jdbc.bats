@@ -7,6 +7,7 @@ bats_require_minimum_version 1.5.0
 setup() {
     rowlock="$ROWLOCK_TEST_BIN/rowlock"
     unset ROWLOCK_LIBJVM ROWLOCK_CLASSPATH
+    export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" # it cannot read the memory of a JVM
     # shellcheck source=tests/lib/server.sh
     . "$BATS_TEST_DIRNAME/../lib/server.sh"
     port=$(free_port)
