@@ -151,7 +151,7 @@ struct rowlock_watched rowlock__watch_opened(struct rowlock_watch *watch, bool o
     struct rowlock_watched end = rowlock__watch_end(watch);
 
     rowlock__close_new_on_exec(watch->before);
-    watch->socket = opened ? rowlock__new_socket(watch->before, watch->port) : -1;
+    rowlock__watch_found(watch, opened ? rowlock__new_socket(watch->before, watch->port) : -1);
     free(watch->before);
     watch->before = NULL;
     pass_turn(watch->watcher);

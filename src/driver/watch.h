@@ -61,6 +61,10 @@ struct rowlock_watched rowlock__watch_opened(struct rowlock_watch *watch, bool o
 /* The session's socket; -1: it was not found. Then a call can be cancelled, but not shut down. */
 int rowlock__watch_socket(const struct rowlock_watch *watch);
 
+/* Shuts that socket down: the server then ends the session. If the client library has closed it,
+   its number may belong to another file: that is left alone. */
+void rowlock__watch_shut_down(const struct rowlock_watch *watch);
+
 /*
  * Begins a call on the session. `cancel` runs in a thread of its own, and again every 300 ms until
  * the call returns, because a cancel that arrives between two statements has no effect. NULL:

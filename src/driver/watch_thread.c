@@ -27,12 +27,25 @@ static struct rowlock_watcher *current; /* NULL: no thread runs */
 
 /* ---- the thread ---------------------------------------------------------------------------- */
 
+void rowlock__watch_found(struct rowlock_watch *watch, int fd)
+{
+    watch->socket = fd >= 0 && fstat(fd, &watch->is) == 0 ? fd : -1;
+}
+
+void rowlock__watch_shut_down(const struct rowlock_watch *watch)
+{
+    struct stat now;
+
+    if (watch->socket >= 0 && fstat(watch->socket, &now) == 0 && now.st_dev == watch->is.st_dev &&
+        now.st_ino == watch->is.st_ino)
+        shutdown(watch->socket, SHUT_RDWR);
+}
+
 static void give_up(struct rowlock_watch *call)
 {
     if (call->before)
-        call->socket = rowlock__new_socket(call->before, call->port);
-    if (call->socket >= 0)
-        shutdown(call->socket, SHUT_RDWR);
+        rowlock__watch_found(call, rowlock__new_socket(call->before, call->port));
+    rowlock__watch_shut_down(call);
     /* without a socket the call still runs: a later cancel may end it */
     if (call->socket >= 0 || call->cancelling)
         call->end.result = ROWLOCK_WATCH_GIVEN_UP;

@@ -4,6 +4,7 @@
 #define ROWLOCK_WATCH_THREAD_H
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include "driver/watch.h"
 
@@ -17,6 +18,7 @@ struct rowlock_watch {
     struct rowlock_watcher *watcher;
     struct rowlock_watch *next, **place; /* in the list of calls; place NULL: no call is blocked */
     int socket;
+    struct stat is;                     /* identifies the socket: another file may get its number */
     struct rowlock_descriptors *before; /* of a session that is being opened; else NULL */
     int port;
     struct rowlock_budget budget;
@@ -56,6 +58,9 @@ struct rowlock_watcher *rowlock__watcher_leave(struct rowlock_watcher *watcher);
 void rowlock__watcher_end(struct rowlock_watcher *watcher);
 
 void rowlock__watcher_wake(struct rowlock_watcher *watcher);
+
+/* The session's socket is `fd`; -1: it was not found. */
+void rowlock__watch_found(struct rowlock_watch *watch, int fd);
 
 /* Frees the watch and then the session's handles. Without the lock. */
 void rowlock__watch_destroy(struct rowlock_watch *watch);

@@ -244,6 +244,28 @@ TEST(without_a_cancel_the_session_is_given_up_at_once)
     close(server.listener);
 }
 
+/* As when the client library closes its socket, and another thread opens one. */
+TEST(a_file_that_got_the_number_of_the_socket_is_left_alone)
+{
+    struct server server = serve();
+    struct session session = open_session(&server);
+    int other = connect_to(&server), peer = accept(server.listener, NULL, NULL);
+    int kept = dup(session.socket);
+
+    t_int(dup2(other, session.socket), session.socket);
+    rowlock__watch_shut_down(session.watch);
+    t_int(write(peer, "d", 1), 1);
+    t_int(blocking_read(&session), 'd');
+    t_int(dup2(kept, session.socket), session.socket);
+    rowlock__watch_shut_down(session.watch);
+    t_int(blocking_read(&session), '-'); /* the end */
+    close_session(&session);
+    close(other);
+    close(peer);
+    close(kept);
+    close(server.listener);
+}
+
 static struct {
     sem_t go, released;
 } stuck;

@@ -2,7 +2,6 @@
 /* One call of the helper class: the request, its failure, and the end of its time. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "driver/failure.h"
 #include "driver/jdbc/jvm.h"
@@ -11,10 +10,7 @@
 
 void rowlock__jdbc_give_up(struct rowlock_link *link)
 {
-    int fd = rowlock__watch_socket(link->watch);
-
-    if (!link->dead && fd >= 0)
-        shutdown(fd, SHUT_RDWR);
+    rowlock__watch_shut_down(link->watch);
     link->dead = true;
 }
 

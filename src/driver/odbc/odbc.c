@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "dialect/plain.h"
 #include "driver/failure.h"
@@ -327,8 +326,7 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
         ended(link);
         return ROWLOCK_OK;
     }
-    if (rowlock__watch_socket(link->watch) >= 0) /* the only way to be sure that no lock is held */
-        shutdown(rowlock__watch_socket(link->watch), SHUT_RDWR);
+    rowlock__watch_shut_down(link->watch); /* the only way to be sure that no lock is held */
     link->dead = true;
     return rowlock__left(error, code, ROWLOCK_TX_DEAD);
 }
