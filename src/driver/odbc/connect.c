@@ -177,8 +177,8 @@ static int refused(struct rowlock_link *link, const char *string,
     }
     code = rowlock__failure(error, link->product->engine, diagnosis->sqlstate,
                             (int)diagnosis->native, diagnosis->text);
-    if (code == ROWLOCK_EDB) { /* a retry may help */
-        code = ROWLOCK_ECONN;
+    if (code == ROWLOCK_EDB) { /* a retry may help, unless the login was refused */
+        code = strncmp(diagnosis->sqlstate, "28", 2) == 0 ? ROWLOCK_EDENIED : ROWLOCK_ECONN;
         if (error)
             error->code = code;
     }
@@ -240,11 +240,28 @@ int rowlock__odbc_product_name(struct rowlock_link *link, char *product, size_t 
     return ROWLOCK_OK;
 }
 
+/* Some drivers forget prepared statements at the end of a transaction. */
+static bool keeps_prepared(const struct rowlock_link *link)
+{
+    static const SQLUSMALLINT ends[] = {SQL_CURSOR_COMMIT_BEHAVIOR, SQL_CURSOR_ROLLBACK_BEHAVIOR};
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        SQLUSMALLINT behavior = SQL_CB_DELETE;
+        SQLSMALLINT length;
+
+        if (!SQL_SUCCEEDED(O.SQLGetInfo(link->dbc, ends[i], &behavior, sizeof behavior, &length)) ||
+            behavior == SQL_CB_DELETE)
+            return false;
+    }
+    return true;
+}
+
 /* READ COMMITTED is explicit, and manual commit comes last: the set-up opens no transaction. */
 static int set_session_up(struct rowlock_link *link, struct rowlock_error *error)
 {
     int code = ROWLOCK_OK;
 
+    link->keeps_prepared = keeps_prepared(link);
     for (const char *const *text = link->product->set_up; text && *text && !code; text++)
         code = rowlock__odbc_text(link, *text, strlen(*text), error);
     if (code)

@@ -56,6 +56,7 @@ struct rowlock_link {
     SQLHDBC dbc;
     bool own, dead;
     bool connected;
+    bool keeps_prepared; /* a statement stays prepared after COMMIT and ROLLBACK */
     bool connecting;
     bool autocommits; /* borrowed: it was in autocommit before our transaction began */
     enum rowlock__odbc_work work;
@@ -64,7 +65,7 @@ struct rowlock_link {
     struct rowlock_budget budget;
     /* not to be shown in messages: that of the connection string, and that of the file */
     char *passwords[2];
-    struct rowlock__odbc_prepared *prepared; /* of a session of ours */
+    struct rowlock__odbc_prepared *prepared; /* of a session of ours, if it keeps them */
     size_t n_prepared;
     char *row; /* of the columns' text */
     size_t row_size;

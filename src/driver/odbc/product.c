@@ -135,6 +135,10 @@ static bool has_word(const char *text, const char *words)
 
 const struct rowlock__odbc_product *rowlock__odbc_product_of_driver(const char *driver)
 {
+    const char *slash = driver ? strrchr(driver, '/') : NULL;
+
+    if (slash) /* a file: its folder tells nothing */
+        driver = slash + 1;
     for (size_t i = 0; driver && i < sizeof products / sizeof *products; i++)
         if (has_word(driver, products[i].drivers))
             return &products[i];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One statement: prepared once on a session of ours, for one call on a borrowed handle. A parameter
- * has the type that the statement declares, also for NULL; every column is read as text.
+ * One statement: prepared once on a session of ours whose driver keeps it, otherwise for one call.
+ * A parameter has the type that the statement declares, also for NULL; every column is read as
+ * text.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,7 +68,7 @@ static int find(struct rowlock_link *link, const struct rowlock_statement *state
             return ROWLOCK_OK;
         }
     code = prepare(link, statement, out, error);
-    if (code || !link->own)
+    if (code || !link->keeps_prepared)
         return code;
     more = realloc(link->prepared, (link->n_prepared + 1) * sizeof *more);
     if (!more) {
@@ -389,7 +390,7 @@ int rowlock__odbc_call(struct rowlock_link *link, struct rowlock_call *call,
     free(own);
     if (!stmt || link->dead) /* of a dead link, a cancel may still use it */
         return code;
-    if (link->own)
+    if (link->keeps_prepared)
         O.SQLFreeStmt(stmt, SQL_CLOSE);
     else
         O.SQLFreeHandle(SQL_HANDLE_STMT, stmt);
