@@ -44,7 +44,8 @@ static void clean(char *text)
         end[-1] = '\0';
 }
 
-void rowlock__odbc_diagnose(SQLSMALLINT kind, SQLHANDLE handle, struct rowlock__odbc_diagnosis *out)
+void rowlock__odbc_diagnose(const struct rowlock_link *link, SQLSMALLINT kind, SQLHANDLE handle,
+                            struct rowlock__odbc_diagnosis *out)
 {
     SQLSMALLINT length = 0;
 
@@ -53,13 +54,9 @@ void rowlock__odbc_diagnose(SQLSMALLINT kind, SQLHANDLE handle, struct rowlock__
                         (SQLCHAR *)out->text, sizeof out->text, &length) == SQL_NO_DATA)
         snprintf(out->text, sizeof out->text, "the ODBC driver reports an error without a text");
     clean(out->text);
-}
-
-void rowlock__odbc_hide(const struct rowlock_link *link, struct rowlock_error *error)
-{
-    for (size_t i = 0; error && i < sizeof link->passwords / sizeof *link->passwords; i++)
+    for (size_t i = 0; i < sizeof link->passwords / sizeof *link->passwords; i++)
         if (link->passwords[i])
-            rowlock__hide_password(error->text, link->passwords[i], strlen(link->passwords[i]));
+            rowlock__hide_password(out->text, link->passwords[i], strlen(link->passwords[i]));
 }
 
 /* The SQLSTATEs and numbers of a statement that a cancel ended. */
@@ -95,7 +92,6 @@ static int judge(struct rowlock_link *link, const struct rowlock__odbc_diagnosis
     int code = rowlock__failure(error, link->product->engine, diagnosis->sqlstate,
                                 (int)diagnosis->native, diagnosis->text);
 
-    rowlock__odbc_hide(link, error);
     if (end.result == ROWLOCK_WATCH_GIVEN_UP || is_lost(link, code, diagnosis->sqlstate))
         link->dead = true;
     if (end.result == ROWLOCK_WATCH_CALM || (!link->dead && !is_cancelled(diagnosis))) {
@@ -127,7 +123,7 @@ int rowlock__odbc_ended(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT
     struct rowlock_watched end;
 
     if (!succeeded(result))
-        rowlock__odbc_diagnose(kind, handle, &diagnosis);
+        rowlock__odbc_diagnose(link, kind, handle, &diagnosis);
     end = rowlock__watch_end(link->watch);
     if (!succeeded(result))
         return judge(link, &diagnosis, end, error);
@@ -142,6 +138,6 @@ int rowlock__odbc_check(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT
 
     if (succeeded(result))
         return ROWLOCK_OK;
-    rowlock__odbc_diagnose(kind, handle, &diagnosis);
+    rowlock__odbc_diagnose(link, kind, handle, &diagnosis);
     return judge(link, &diagnosis, (struct rowlock_watched){ROWLOCK_WATCH_CALM, 0}, error);
 }

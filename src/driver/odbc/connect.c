@@ -170,11 +170,8 @@ static int refused(struct rowlock_link *link, const char *string,
         return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted while connecting");
     if (end.result != ROWLOCK_WATCH_CALM)
         return rowlock__fail(error, ROWLOCK_ECONN, "the server did not answer in time");
-    if (is_managers(diagnosis)) {
-        code = no_driver(string, diagnosis, error);
-        rowlock__odbc_hide(link, error);
-        return code;
-    }
+    if (is_managers(diagnosis))
+        return no_driver(string, diagnosis, error);
     code = rowlock__failure(error, link->product->engine, diagnosis->sqlstate,
                             (int)diagnosis->native, diagnosis->text);
     if (code == ROWLOCK_EDB) { /* a retry may help, unless the login was refused */
@@ -182,7 +179,6 @@ static int refused(struct rowlock_link *link, const char *string,
         if (error)
             error->code = code;
     }
-    rowlock__odbc_hide(link, error);
     return code;
 }
 
@@ -207,7 +203,7 @@ static int open_session(struct rowlock_link *link, char *string, struct rowlock_
     explicit_bzero(completed, sizeof completed); /* it has the password */
     link->connected = SQL_SUCCEEDED(result);
     if (!link->connected)
-        rowlock__odbc_diagnose(SQL_HANDLE_DBC, link->dbc, &diagnosis);
+        rowlock__odbc_diagnose(link, SQL_HANDLE_DBC, link->dbc, &diagnosis);
     end = rowlock__watch_opened(link->watch, link->connected);
     if (!link->connected)
         return refused(link, string, &diagnosis, end, error);

@@ -91,16 +91,13 @@ int rowlock__odbc_ended(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT
 int rowlock__odbc_check(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT kind,
                         SQLHANDLE handle, struct rowlock_error *error);
 
-/* Removes the link's passwords from the text of `error`. */
-void rowlock__odbc_hide(const struct rowlock_link *link, struct rowlock_error *error);
-
-/* Whether a failed call's diagnosis begins with this SQLSTATE ("" if it has none). */
+/* The first diagnosis of a failed call, without the link's passwords. */
 struct rowlock__odbc_diagnosis {
-    char sqlstate[6];
+    char sqlstate[6]; /* "": none */
     SQLINTEGER native;
-    char text[400];
+    char text[2000]; /* longer than that of an error: a part of a password cannot be hidden */
 };
-void rowlock__odbc_diagnose(SQLSMALLINT kind, SQLHANDLE handle,
+void rowlock__odbc_diagnose(const struct rowlock_link *link, SQLSMALLINT kind, SQLHANDLE handle,
                             struct rowlock__odbc_diagnosis *out);
 
 /* connect.c */

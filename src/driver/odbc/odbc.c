@@ -5,6 +5,8 @@
  * depends on the product is in the table of product.c.
  */
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,13 +27,30 @@ static int connection_is_lost(struct rowlock_error *error)
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
+/* Drivers write a farewell to a socket that was shut down. A SIGPIPE that this causes is discarded,
+   because it would end a process that does not know of the socket. */
+static void disconnect(struct rowlock_link *link)
+{
+    struct timespec now = {0, 0};
+    sigset_t pipe_only, before, pending;
+
+    sigemptyset(&pipe_only);
+    sigaddset(&pipe_only, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
+    O.SQLDisconnect(link->dbc);
+    if (!sigismember(&pending, SIGPIPE))
+        sigtimedwait(&pipe_only, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static void free_handles(struct rowlock_link *link)
 {
     rowlock__odbc_forget(link);
     if (!link->own)
         return;
     if (link->connected)
-        O.SQLDisconnect(link->dbc);
+        disconnect(link);
     if (link->dbc)
         O.SQLFreeHandle(SQL_HANDLE_DBC, link->dbc);
     if (link->env)
