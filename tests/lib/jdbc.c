@@ -24,13 +24,14 @@ const struct rowlock_dialect *__wrap_rowlock__plain_dialect(const char *product)
     return NULL;
 }
 
-const struct t_jdbc_facts t_jdbc_derby = {"ROWLOCK_TEST_DERBY", 20000, ROWLOCK_TX_KEPT,
+const struct t_jdbc_facts t_jdbc_derby = {"derby", "ROWLOCK_TEST_DERBY", 20000, ROWLOCK_TX_KEPT,
                                           ROWLOCK_TX_DEAD};
-const struct t_jdbc_facts t_jdbc_h2 = {"ROWLOCK_TEST_H2", 23505, ROWLOCK_TX_KEPT, ROWLOCK_TX_DEAD};
-const struct t_jdbc_facts t_jdbc_hsqldb = {"ROWLOCK_TEST_HSQLDB", -104, ROWLOCK_TX_KEPT,
+const struct t_jdbc_facts t_jdbc_h2 = {"h2", "ROWLOCK_TEST_H2", 23505, ROWLOCK_TX_KEPT,
+                                       ROWLOCK_TX_DEAD};
+const struct t_jdbc_facts t_jdbc_hsqldb = {"hsqldb", "ROWLOCK_TEST_HSQLDB", -104, ROWLOCK_TX_KEPT,
                                            ROWLOCK_TX_DEAD};
-const struct t_jdbc_facts t_jdbc_postgresql = {"ROWLOCK_TEST_POSTGRESQL", 0, ROWLOCK_TX_ABORTED,
-                                               ROWLOCK_TX_ABORTED};
+const struct t_jdbc_facts t_jdbc_postgresql = {"postgresql", "ROWLOCK_TEST_POSTGRESQL", 0,
+                                               ROWLOCK_TX_ABORTED, ROWLOCK_TX_ABORTED};
 
 /* ---- sessions ------------------------------------------------------------------------------ */
 

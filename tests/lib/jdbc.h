@@ -9,6 +9,7 @@
 #include "driver/driver.h"
 
 struct t_jdbc_facts {
+    const char *name;                      /* of the engine, as in lib/server.sh */
     const char *variable;                  /* of the environment: the URL */
     int duplicate;                         /* the native number of SQLSTATE 23505 */
     enum rowlock_transaction after_error;  /* 23505 in a transaction */

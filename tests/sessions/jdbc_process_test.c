@@ -132,7 +132,7 @@ TEST(jdbc_a_child_process_does_not_use_the_jvm)
 
 T_JDBC_ON_EACH(leaves_no_descriptor_to_a_command)
 {
-    struct rowlock_link *link = t_jdbc_open(on);
+    struct rowlock_link *link = t_jdbc_prepare(on);
     char command[200];
     int fd = t_jdbc()->socket(link);
 

@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,6 +246,91 @@ T_JDBC_ON_EACH(notices_a_lost_session)
     t_fails(t_jdbc_end(link, 1), ECONN);
     t_true(!t_jdbc_outcome.sent_commit);
     t_jdbc()->close(link);
+}
+
+/* A server of this test's own (lib/server.sh). Returns its pid. */
+static pid_t start_server(const struct t_jdbc_facts *on, char *url, size_t size)
+{
+    char command[300];
+    long pid = 0;
+    FILE *out;
+
+    snprintf(command, sizeof command,
+             ". tests/lib/server.sh && (start_%s jdbc_%s_$$ >&2 && echo $server_pid && "
+             "jdbc_url %s $server_port test)",
+             on->name, on->name, on->name);
+    setenv("SCRIPT", command, 1);
+    out = popen("exec bash -c \"$SCRIPT\"", "r");
+    t_int(fscanf(out, "%ld ", &pid), 1);
+    t_true(fgets(url, (int)size, out) != NULL);
+    url[strcspn(url, "\n")] = '\0';
+    t_int(pclose(out), 0);
+    return (pid_t)pid;
+}
+
+/* The process that answers the session: PostgreSQL has one for each. */
+static pid_t process_of(const struct t_jdbc_facts *on, struct rowlock_link *link, pid_t server)
+{
+    if (strcmp(on->name, "postgresql") != 0)
+        return server;
+    return (pid_t)t_jdbc_ask(link, "SELECT pg_backend_pid()");
+}
+
+T_JDBC_ON_EACH(notices_a_killed_server)
+{
+    struct rowlock_link *link = NULL, *idle = NULL;
+    char url[300];
+    pid_t server = start_server(on, url, sizeof url);
+    int code;
+
+    t_ok(t_jdbc_open_url(url, NULL, &link));
+    t_ok(t_jdbc_open_url(url, NULL, &idle));
+    t_ok(t_jdbc_sql(link, ROWLOCK_INSIDE, "CREATE TABLE item (id BIGINT)"));
+    t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN, "INSERT INTO item (id) VALUES (1)"));
+    kill(process_of(on, link, server), SIGKILL);
+    t_fails(t_jdbc_sql(link, ROWLOCK_INSIDE, "INSERT INTO item (id) VALUES (2)"), ECONN);
+    t_left(DEAD);
+    t_int(t_jdbc()->state(link), ROWLOCK_STATE_DEAD);
+    /* PostgreSQL ends its other processes when it notices that one was killed */
+    while ((code = t_jdbc_sql(idle, ROWLOCK_INSIDE, "SELECT 1 FROM item")) == ROWLOCK_OK)
+        continue;
+    t_int(code, ROWLOCK_ECONN);
+    t_jdbc()->close(link);
+    t_jdbc()->close(idle);
+}
+
+/* Stops a process, and waits until all its threads have stopped. */
+static void freeze(pid_t pid)
+{
+    char command[100];
+
+    kill(pid, SIGSTOP);
+    snprintf(command, sizeof command, "! grep -q '^State:.[^T]' /proc/%d/task/*/status", (int)pid);
+    while (system(command) != 0)
+        continue;
+}
+
+/* A stopped server neither answers nor obeys a cancel. */
+T_JDBC_ON_EACH(gives_up_a_frozen_server)
+{
+    struct rowlock_budget budget;
+    struct rowlock_link *link = NULL, *idle = NULL;
+    struct rowlock_call call = {0};
+    char url[300];
+    pid_t server = start_server(on, url, sizeof url);
+
+    t_ok(t_jdbc_open_url(url, NULL, &link));
+    t_ok(t_jdbc_open_url(url, NULL, &idle));
+    t_ok(t_jdbc_sql(link, ROWLOCK_INSIDE, "CREATE TABLE item (id BIGINT)"));
+    server = process_of(on, link, server);
+    freeze(server);
+    budget = (struct rowlock_budget){rowlock__now_ms() + SOON_MS, -1, 0};
+    t_fails(t_jdbc_run(link, ROWLOCK_BEGIN, &budget, &call, "INSERT INTO item (id) VALUES (1)", ""),
+            ETIMEDOUT);
+    t_left(DEAD);
+    t_jdbc()->close(link);
+    t_jdbc()->close(idle);
+    kill(server, SIGKILL);
 }
 
 /* A server that accepts connections and never answers. */

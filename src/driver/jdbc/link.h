@@ -29,7 +29,6 @@ struct rowlock_link {
     bool open;     /* a transaction is open */
     bool aborted;  /* ... and must be rolled back */
     bool dead;
-    bool connecting;
     struct rowlock__jdbc_message message;
 };
 

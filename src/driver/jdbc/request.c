@@ -79,11 +79,14 @@ int rowlock__jdbc_failure(struct rowlock_link *link, struct rowlock_error *error
     return rowlock__failure(error, link->engine->name, sqlstate, native, text);
 }
 
-/* Of an error that the failure table does not know: drivers report a lost session in many ways. */
-static bool is_alive(struct rowlock_link *link)
+/* After an error that the failure table does not know: drivers report a lost session in many ways.
+   The violation of a constraint is none of them. */
+static bool is_alive(struct rowlock_link *link, const struct rowlock_error *error)
 {
     struct rowlock__jdbc_message *message = &link->message;
 
+    if (strncmp(error->sqlstate, "23", 2) == 0)
+        return true;
     rowlock__jdbc_put(message, 'v');
     return rowlock__jdbc_call(link->session, message, NULL) == ROWLOCK_OK &&
            rowlock__jdbc_get_byte(message) == '+' && rowlock__jdbc_get_byte(message) == 1;
@@ -105,7 +108,7 @@ int rowlock__jdbc_request(struct rowlock_link *link, struct rowlock_error *error
         return ROWLOCK_OK;
     code = rowlock__jdbc_failure(link, error);
     if (code == ROWLOCK_ECONN || strncmp(error->sqlstate, "08", 2) == 0 ||
-        (code == ROWLOCK_EDB && !is_alive(link))) {
+        (code == ROWLOCK_EDB && !is_alive(link, error))) {
         link->dead = true;
         code = ROWLOCK_ECONN;
         error->code = code;

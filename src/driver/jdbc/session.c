@@ -245,38 +245,43 @@ int rowlock__jdbc_connect(struct rowlock_link *link, const struct rowlock__jdbc_
 
 /* ---- closing ------------------------------------------------------------------------------- */
 
+/*
+ * A COMMIT or ROLLBACK by close() would depend on the JDBC driver, and Derby's refuses to close a
+ * session whose transaction is open. So ROLLBACK comes first. It fails at once if the socket was
+ * shut down; the driver then knows that the session has ended.
+ */
 static void release(void *data)
 {
     struct rowlock_link *link = data;
 
+    if (link->session && (link->open || link->dead)) {
+        rowlock__jdbc_put(&link->message, 'r');
+        rowlock__jdbc_call(link->session, &link->message, NULL);
+    }
     if (link->session)
         rowlock__jdbc_call_close(link->session);
     free(link->message.bytes);
     free(link);
 }
 
-/*
- * A COMMIT or ROLLBACK by close() would depend on the JDBC driver, and Derby's refuses to close a
- * session whose transaction is open. So such a session is cut off, and its driver notices that by
- * a ROLLBACK that fails. Drivers wait for the server's answer to a close, but not for long here.
- */
-void rowlock__jdbc_close(struct rowlock_link *link)
+/* JDBC drivers wait for the server's answer to a close, but not for long here. */
+static void close_idle(struct rowlock_link *link)
 {
     struct rowlock_budget soon = {rowlock__now_ms() + 1000, -1, 0};
 
-    if (!link)
-        return;
-    if (!link->session) {
-        rowlock__watch_free(link->watch, release, link);
-        return;
-    }
-    if (link->open)
-        rowlock__jdbc_give_up(link);
     rowlock__watch_begin(link->watch, &soon, NULL, NULL);
-    if (link->open || link->dead)
-        rowlock__jdbc_order(link, 'r', NULL);
     rowlock__jdbc_call_close(link->session);
     rowlock__watch_end(link->watch);
     link->session = NULL;
-    rowlock__watch_free(link->watch, release, link);
+}
+
+void rowlock__jdbc_close(struct rowlock_link *link)
+{
+    if (!link)
+        return;
+    if (link->session && (link->open || link->dead))
+        rowlock__watch_shut_down(link->watch);
+    else if (link->session)
+        close_idle(link);
+    rowlock__watch_free(link->watch, release, link); /* after a cancel that still blocks */
 }
