@@ -22,6 +22,12 @@ struct rowlock__jdbc_engine {
     bool cancels;        /* Statement.cancel ends a wait for a lock */
 };
 
+/* Passwords that a message about connecting might show. */
+struct rowlock__jdbc_secrets {
+    const struct rowlock__jdbc_url *url;
+    const char *password; /* of ROWLOCK_PASSWORD_FILE; or NULL */
+};
+
 struct rowlock_link {
     const struct rowlock__jdbc_engine *engine;
     struct rowlock_watch *watch;
@@ -29,6 +35,7 @@ struct rowlock_link {
     bool open;     /* a transaction is open */
     bool aborted;  /* ... and must be rolled back */
     bool dead;
+    const struct rowlock__jdbc_secrets *secrets; /* while it connects; else NULL */
     struct rowlock__jdbc_message message;
 };
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "driver/credentials.h"
 #include "driver/failure.h"
 #include "driver/jdbc/jvm.h"
 #include "driver/jdbc/link.h"
@@ -69,13 +70,19 @@ static void shorten(char *message)
 
 int rowlock__jdbc_failure(struct rowlock_link *link, struct rowlock_error *error)
 {
-    char sqlstate[sizeof error->sqlstate], text[sizeof error->text];
+    char sqlstate[sizeof error->sqlstate], text[4096];
     int native;
 
     rowlock__jdbc_get_string(&link->message, sqlstate, sizeof sqlstate);
     native = (int)rowlock__jdbc_get_number(&link->message, 4);
     rowlock__jdbc_get_string(&link->message, text, sizeof text);
     shorten(text);
+    if (link->secrets) { /* before the message is cut, perhaps in a password */
+        const char *password = link->secrets->password;
+
+        rowlock__jdbc_hide(link->secrets->url, text);
+        rowlock__hide_password(text, password, password ? strlen(password) : 0);
+    }
     return rowlock__failure(error, link->engine->name, sqlstate, native, text);
 }
 

@@ -103,20 +103,19 @@ static int read_reply(struct rowlock_link *link, const struct rowlock__jdbc_url 
 static int call_open(struct rowlock_link *link, const struct rowlock__jdbc_url *url, char *product,
                      size_t size, struct rowlock_error *error)
 {
+    struct rowlock__jdbc_secrets secrets = {.url = url};
     struct rowlock_credentials credentials;
     int code = rowlock__credentials(&credentials, error);
 
     if (code)
         return code;
+    secrets.password = credentials.password;
+    link->secrets = &secrets;
     put_open(&link->message, url, &credentials);
     code = rowlock__jdbc_call_open(&link->message, &link->session, error);
     if (!code)
         code = read_reply(link, url, product, size, error);
-    if (code && error) {
-        rowlock__jdbc_hide(url, error->text);
-        if (credentials.password)
-            rowlock__hide_password(error->text, credentials.password, strlen(credentials.password));
-    }
+    link->secrets = NULL;
     rowlock__credentials_free(&credentials);
     explicit_bzero(link->message.bytes, link->message.size);
     return code;
