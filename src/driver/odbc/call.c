@@ -20,6 +20,12 @@ static void only_wait(void *none)
     (void)none;
 }
 
+void rowlock__odbc_arm(struct rowlock_link *link, const struct rowlock_budget *budget)
+{
+    link->budget = *budget;
+    link->spent = (struct rowlock_watched){ROWLOCK_WATCH_CALM, ROWLOCK_WAKE_READY};
+}
+
 void rowlock__odbc_begins(struct rowlock_link *link, SQLHSTMT stmt)
 {
     if (!stmt)
@@ -125,8 +131,10 @@ int rowlock__odbc_ended(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT
     if (!succeeded(result))
         rowlock__odbc_diagnose(link, kind, handle, &diagnosis);
     end = rowlock__watch_end(link->watch);
-    if (!succeeded(result))
-        return judge(link, &diagnosis, end, error);
+    if (end.result != ROWLOCK_WATCH_CALM)
+        link->spent = end;
+    if (!succeeded(result)) /* a cancel that came late may have closed the cursor */
+        return judge(link, &diagnosis, link->spent, error);
     link->dead = link->dead || end.result == ROWLOCK_WATCH_GIVEN_UP;
     return ROWLOCK_OK;
 }
@@ -139,5 +147,5 @@ int rowlock__odbc_check(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT
     if (succeeded(result))
         return ROWLOCK_OK;
     rowlock__odbc_diagnose(link, kind, handle, &diagnosis);
-    return judge(link, &diagnosis, (struct rowlock_watched){ROWLOCK_WATCH_CALM, 0}, error);
+    return judge(link, &diagnosis, link->spent, error);
 }

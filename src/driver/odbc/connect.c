@@ -306,7 +306,7 @@ int rowlock__odbc_connect(struct rowlock_link *link, const char *url,
     char *string = strdup(url + strlen("odbc:"));
     int code = string ? add_credentials(link, &string, error) : out_of_memory(error);
 
-    link->budget = *budget;
+    rowlock__odbc_arm(link, budget);
     link->connecting = true;
     if (!code)
         code = connect_by(link, &string, product, size, error);

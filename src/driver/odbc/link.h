@@ -63,6 +63,7 @@ struct rowlock_link {
     const struct rowlock__odbc_product *product;
     struct rowlock_watch *watch;
     struct rowlock_budget budget;
+    struct rowlock_watched spent; /* how the budget of this run() ended; CALM: it has not */
     /* not to be shown in messages: that of the connection string, and that of the file */
     char *passwords[2];
     struct rowlock__odbc_prepared *prepared; /* of a session of ours, if it keeps them */
@@ -72,6 +73,9 @@ struct rowlock_link {
 };
 
 /* call.c */
+
+/* Sets the budget of the following calls. */
+void rowlock__odbc_arm(struct rowlock_link *link, const struct rowlock_budget *budget);
 
 /*
  * A call that may block, within link->budget:

@@ -313,7 +313,7 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
     if (link->dead)
         return connection_is_lost(error);
     error = error ? error : &unseen;
-    link->budget = *budget;
+    rowlock__odbc_arm(link, budget);
     one_by_one = transaction_flags == ROWLOCK_INSIDE && !is_open(link);
     if (transaction_flags & ROWLOCK_BEGIN)
         code = begin(link, error);
@@ -339,7 +339,7 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
 
     if (link->dead)
         return connection_is_lost(error);
-    link->budget = *budget;
+    rowlock__odbc_arm(link, budget);
     code = end_transaction(link, SQL_ROLLBACK, error);
     if (!code) {
         ended(link);
@@ -361,7 +361,7 @@ static int script(struct rowlock_link *link, const char *text, const struct rowl
 
     if (link->dead)
         return connection_is_lost(error);
-    link->budget = *budget;
+    rowlock__odbc_arm(link, budget);
     open = is_open(link);
     while (!code && rowlock__script_next(&text, &statement, &length))
         code = rowlock__odbc_text(link, statement, length, error);
