@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/jdbc.h"
+#include "lib/proxy.h"
 #include "lib/test.h"
 #include "util/clock.h"
 
@@ -248,6 +249,34 @@ T_JDBC_ON_EACH(notices_a_lost_session)
     t_jdbc()->close(link);
 }
 
+/* The URL with another port. */
+static const char *at_port(const char *url, int port)
+{
+    static char out[300];
+    const char *digits = strstr(url, "127.0.0.1:") + 10;
+
+    snprintf(out, sizeof out, "%.*s%d%s", (int)(digits - url), url, port,
+             digits + strspn(digits, "0123456789"));
+    return out;
+}
+
+TEST(jdbc_postgresql_a_commit_without_an_answer_is_unknown)
+{
+    struct proxy *proxy = proxy_start(atoi(getenv("ROWLOCK_TEST_POSTGRESQL_PORT")), 1);
+    struct rowlock_link *link = NULL;
+
+    t_jdbc()->close(t_jdbc_prepare(&t_jdbc_postgresql));
+    t_ok(t_jdbc_open_url(at_port(t_jdbc_url(&t_jdbc_postgresql), proxy_port(proxy)), NULL, &link));
+    t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN, "UPDATE item SET n = 1"));
+    proxy_arm(proxy, PROXY_CUT, PROXY_TO_CLIENT, 0);
+    t_fails(t_jdbc_end(link, 1), EUNKNOWN);
+    t_left(DEAD);
+    t_true(t_jdbc_outcome.sent_commit);
+    t_int(t_jdbc_outcome.left, ROWLOCK_TX_DEAD);
+    t_jdbc()->close(link);
+    proxy_stop(proxy);
+}
+
 /* A server of this test's own (lib/server.sh). Returns its pid. */
 static pid_t start_server(const struct t_jdbc_facts *on, char *url, size_t size)
 {
@@ -345,17 +374,6 @@ static int silent_server(int *port)
     getsockname(fd, (struct sockaddr *)&address, &size);
     *port = ntohs(address.sin_port);
     return fd;
-}
-
-/* The URL with another port. */
-static const char *at_port(const char *url, int port)
-{
-    static char out[300];
-    const char *digits = strstr(url, "127.0.0.1:") + 10;
-
-    snprintf(out, sizeof out, "%.*s%d%s", (int)(digits - url), url, port,
-             digits + strspn(digits, "0123456789"));
-    return out;
 }
 
 T_JDBC_ON_EACH(gives_up_a_silent_server)
