@@ -16,7 +16,8 @@ const struct rowlock_dialect *__wrap_rowlock__plain_dialect(const char *product)
 const struct rowlock_dialect *__wrap_rowlock__plain_dialect(const char *product)
 {
     static const struct rowlock_dialect none = {.name = "none"};
-    static const char *const known[] = {"Apache Derby", "H2", "HSQL Database Engine", "PostgreSQL"};
+    static const char *const known[] = {"Apache Derby", "H2", "HSQL Database Engine", "PostgreSQL",
+                                        "MariaDB"};
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(product, known[i]) == 0)
@@ -24,18 +25,21 @@ const struct rowlock_dialect *__wrap_rowlock__plain_dialect(const char *product)
     return NULL;
 }
 
-const struct t_jdbc_facts t_jdbc_derby = {"derby", "ROWLOCK_TEST_DERBY", 20000, ROWLOCK_TX_KEPT,
-                                          ROWLOCK_TX_DEAD};
-const struct t_jdbc_facts t_jdbc_h2 = {"h2", "ROWLOCK_TEST_H2", 23505, ROWLOCK_TX_KEPT,
-                                       ROWLOCK_TX_DEAD};
-const struct t_jdbc_facts t_jdbc_hsqldb = {"hsqldb", "ROWLOCK_TEST_HSQLDB", -104, ROWLOCK_TX_KEPT,
-                                           ROWLOCK_TX_DEAD};
-const struct t_jdbc_facts t_jdbc_postgresql = {"postgresql", "ROWLOCK_TEST_POSTGRESQL", 0,
-                                               ROWLOCK_TX_ABORTED, ROWLOCK_TX_ABORTED};
+const struct t_jdbc_facts t_jdbc_derby = {"derby", "ROWLOCK_TEST_DERBY", "23505",
+                                          20000,   ROWLOCK_TX_KEPT,      ROWLOCK_TX_DEAD};
+const struct t_jdbc_facts t_jdbc_h2 = {"h2",  "ROWLOCK_TEST_H2", "23505",
+                                       23505, ROWLOCK_TX_KEPT,   ROWLOCK_TX_DEAD};
+const struct t_jdbc_facts t_jdbc_hsqldb = {"hsqldb", "ROWLOCK_TEST_HSQLDB", "23505",
+                                           -104,     ROWLOCK_TX_KEPT,       ROWLOCK_TX_DEAD};
+const struct t_jdbc_facts t_jdbc_postgresql = {
+    "postgresql", "ROWLOCK_TEST_POSTGRESQL", "23505", 0, ROWLOCK_TX_ABORTED, ROWLOCK_TX_ABORTED};
+
+const struct t_jdbc_facts t_jdbc_mariadb = {"mariadb", "ROWLOCK_TEST_MARIADB", "23000",
+                                            1062,      ROWLOCK_TX_KEPT,        ROWLOCK_TX_KEPT};
 
 /* ---- sessions ------------------------------------------------------------------------------ */
 
-/* postgresql://tester@127.0.0.1:5432/test_1 as a jdbc: URL. */
+/* postgresql://tester@127.0.0.1:5432/test_1 and mariadb://rowlock:secret@... as jdbc: URLs. */
 const char *t_jdbc_url(const struct t_jdbc_facts *on)
 {
     static char url[200];
@@ -46,6 +50,10 @@ const char *t_jdbc_url(const struct t_jdbc_facts *on)
         t_fail(__FILE__, __LINE__, "%s is not set: run it by tests/run", on->variable);
     if (strncmp(own, "jdbc:", 5) == 0)
         return own;
+    if (on == &t_jdbc_mariadb) {
+        snprintf(url, sizeof url, "jdbc:mariadb://%s?user=rowlock&password=secret", at + 1);
+        return url;
+    }
     snprintf(url, sizeof url, "jdbc:postgresql://%s?user=tester", at + 1);
     return url;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sessions of the JDBC driver itself, on the servers of the test (Needs: derby h2 hsqldb
- * postgresql). The linker replaces the driver's question for the dialect (sessions/jdbc_test.mk).
+ * postgresql mariadb). The linker replaces the driver's question for the dialect: see
+ * sessions/jdbc_test.mk.
  */
 #ifndef TEST_JDBC_H
 #define TEST_JDBC_H
@@ -11,12 +12,14 @@
 struct t_jdbc_facts {
     const char *name;                      /* of the engine, as in lib/server.sh */
     const char *variable;                  /* of the environment: the URL */
-    int duplicate;                         /* the native number of SQLSTATE 23505 */
-    enum rowlock_transaction after_error;  /* 23505 in a transaction */
+    const char *sqlstate;                  /* of a duplicate key */
+    int duplicate;                         /* its native number */
+    enum rowlock_transaction after_error;  /* this one, in a transaction */
     enum rowlock_transaction after_cancel; /* of a wait for a row */
 };
 
-extern const struct t_jdbc_facts t_jdbc_derby, t_jdbc_h2, t_jdbc_hsqldb, t_jdbc_postgresql;
+extern const struct t_jdbc_facts t_jdbc_derby, t_jdbc_h2, t_jdbc_hsqldb, t_jdbc_postgresql,
+    t_jdbc_mariadb;
 
 /* A test on each engine; its body follows. */
 #define T_JDBC_ON_EACH(name)                              \
@@ -36,6 +39,10 @@ extern const struct t_jdbc_facts t_jdbc_derby, t_jdbc_h2, t_jdbc_hsqldb, t_jdbc_
     TEST(jdbc_postgresql_##name)                          \
     {                                                     \
         name##_on(&t_jdbc_postgresql);                    \
+    }                                                     \
+    TEST(jdbc_mariadb_##name)                             \
+    {                                                     \
+        name##_on(&t_jdbc_mariadb);                       \
     }                                                     \
     static void name##_on(const struct t_jdbc_facts *on)
 

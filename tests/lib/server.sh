@@ -272,6 +272,7 @@ jdbc_url() {
     derby) echo "jdbc:derby://127.0.0.1:$2/$3;create=true;user=app;password=secret" ;;
     h2) echo "jdbc:h2:tcp://127.0.0.1:$2/mem:$3;DB_CLOSE_DELAY=-1;USER=sa;PASSWORD=secret" ;;
     postgresql) echo "jdbc:postgresql://127.0.0.1:$2/postgres?user=postgres" ;;
+    mariadb) echo "jdbc:mariadb://127.0.0.1:$2/test?user=root&createDatabaseIfNotExist=true" ;;
     hsqldb) echo "jdbc:hsqldb:hsql://127.0.0.1:$2/$3;mem:$3;hsqldb.tx=mvcc;user=SA;password=" ;;
     esac
 }

@@ -3,7 +3,7 @@
  * The JDBC driver and the process: it leaves signals, descriptors and threads alone, refuses
  * databases that cannot lock for others, and shows no password.
  * Runs on: alone
- * Needs: derby h2 hsqldb postgresql
+ * Needs: derby h2 hsqldb postgresql mariadb
  */
 #include <fcntl.h>
 #include <pthread.h>
