@@ -134,6 +134,42 @@ TEST(a_silent_server_is_given_up)
     proxy_stop(proxy);
 }
 
+static int lock_in_time(struct rowlock_connection *connection, void *data,
+                        struct rowlock_error *error)
+{
+    struct rowlock_call call = t_odbc_with_id(&t_odbc_lock_row, 1);
+    struct rowlock_budget budget = t_odbc_within(500);
+    struct rowlock_outcome outcome;
+
+    (void)connection;
+    budget.give_up_ms = budget.deadline_ms + 300;
+    return t_odbc->run(data, ROWLOCK_INSIDE, &call, 1, &budget, &outcome, error);
+}
+
+/* MariaDB's SQLCancel waits for the greeting of a second session. The handles stay until it
+   returns, but neither the call nor the close waits for that. */
+TEST(a_cancel_that_blocks_too_is_left_behind)
+{
+    struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
+    struct rowlock_call call = t_odbc_with_id(&t_odbc_lock_row, 1);
+    struct rowlock_link *link;
+    struct thread *thread;
+
+    t_odbc_table();
+    link = open_through(proxy);
+    t_ok(t_odbc_run(link, ROWLOCK_BEGIN, &call, 1));
+    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    thread = t_thread(NULL, lock_in_time, link);
+    while (!proxy_has_struck(proxy))
+        rowlock__wait_fd(-1, 0, -1, rowlock__now_ms() + 2);
+    proxy_arm(proxy, PROXY_STALL, PROXY_TO_CLIENT, 0);
+    t_code_is(__FILE__, __LINE__, "the call", t_join(thread), ROWLOCK_ETIMEDOUT);
+    t_left(DEAD);
+    t_odbc_close(link);
+    proxy_cut_all(proxy);
+    proxy_stop(proxy);
+}
+
 TEST(a_commit_without_an_answer_is_unknown)
 {
     struct proxy *proxy = proxy_start(t_port(), t_is_postgresql());
