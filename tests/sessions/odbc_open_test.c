@@ -150,8 +150,8 @@ TEST(a_server_that_is_away_is_econn)
     t_fails(t_odbc_open_at(t_odbc_url(1, ""), &budget, &link), ECONN);
 }
 
-/* The string does not tell the driver, which then lacks its option at first. */
-TEST(a_data_source_gets_the_option_too)
+/* The string does not tell the driver, which then lacks its options at first. */
+TEST(a_data_source_gets_the_options_too)
 {
     struct rowlock_value values[] = {rowlock__int_value(1), rowlock__int_value(1),
                                      rowlock__text_value("again")};
@@ -160,6 +160,7 @@ TEST(a_data_source_gets_the_option_too)
     struct rowlock_link *link = NULL;
     char path[300];
     int64_t affected;
+    void *handle;
     FILE *file;
 
     t_odbc_table();
@@ -169,7 +170,7 @@ TEST(a_data_source_gets_the_option_too)
     fprintf(file, "[farm]\nDriver=%s\n%s=127.0.0.1\nPort=%d\nDatabase=%s\n%s",
             t_odbc_driver(t_is_postgresql() ? "psqlodbcw.so" : "libmaodbc.so"),
             t_is_postgresql() ? "Servername" : "Server", t_port(), strrchr(t_url(), '/') + 1,
-            t_is_postgresql() ? "Protocol=7.4-0\n" : "");
+            t_is_postgresql() ? "Protocol=7.4-0\n" : "Charset=latin1\n");
     fclose(file);
     setenv("ODBCINI", path, 1);
     t_ok(t_odbc_open_at(t_is_postgresql() ? "odbc:DSN=farm;UID=tester"
@@ -182,6 +183,12 @@ TEST(a_data_source_gets_the_option_too)
     t_ok(t_odbc_set_n(link, ROWLOCK_INSIDE, 1, 11, NULL));
     t_ok(t_odbc_run(link, ROWLOCK_COMMIT, NULL, 0));
     t_odbc_n_is(1, "11");
+    values[0] = rowlock__int_value(50);
+    values[2] = rowlock__text_value("漢字 🔒");
+    t_ok(t_odbc_run(link, ROWLOCK_INSIDE, &duplicate, 1)); /* not a duplicate any more */
+    handle = t_odbc_native(t_is_postgresql() ? NULL : "SET NAMES utf8mb4");
+    t_text(t_native_sql(handle, "SELECT t FROM odbc_test WHERE id = 50"), "漢字 🔒");
+    t_engine()->close(handle);
     t_odbc_close(link);
 }
 

@@ -62,7 +62,7 @@ TEST(values_of_every_type_pass_unchanged)
     t_odbc_close(link);
 }
 
-/* A wrong encoding on both ways would cancel out. */
+/* A wrong encoding on both ways would cancel out. The process's locale must not matter. */
 TEST(another_client_reads_the_same_text)
 {
     const char *text = "Größe 漢字 🔒";
@@ -73,7 +73,9 @@ TEST(another_client_reads_the_same_text)
     void *handle;
 
     t_odbc_table();
+    setenv("LC_ALL", "C", 1);
     link = t_odbc_open();
+    setenv("LC_ALL", "C.UTF-8", 1);
     t_ok(t_odbc_run(link, ROWLOCK_INSIDE, &call, 1));
     handle = t_odbc_native(t_is_postgresql() ? NULL : "SET NAMES utf8mb4");
     t_text(t_native_sql(handle, "SELECT t FROM odbc_test WHERE id = 50"), text);
