@@ -60,11 +60,13 @@ driver_files = $(foreach d,$(1),$(wildcard src/driver/$(d)*.c src/driver/$(d)/*.
 DRIVER_FILES := $(call driver_files,$(ALL_DRIVERS))
 DRIVERS_IN   := $(call driver_files,$(DRIVERS))
 LIB_SOURCES  := $(wildcard src/util/*.c src/schedule/*.c src/dialect/*.c src/session/*.c \
+                  src/rows/*.c \
                   src/lock/*.c src/counter/*.c src/lease/*.c src/lease/*/*.c src/job/*.c \
                   src/refresh/*.c src/schema/*.c) \
                 $(filter-out $(DRIVER_FILES),$(wildcard src/driver/*.c)) $(DRIVERS_IN)
 DIALECTS     := postgresql yugabytedb mariadb mysql sqlite
-GEN_SOURCES  := $(DIALECTS:%=$(BUILD)/gen/dialect_%.c)
+PLAIN        := $(notdir $(wildcard sql/plain/words/*))
+GEN_SOURCES  := $(DIALECTS:%=$(BUILD)/gen/dialect_%.c) $(PLAIN:%=$(BUILD)/gen/plain_%.c)
 .SECONDARY: $(GEN_SOURCES)
 LIB_OBJECTS  := $(LIB_SOURCES:%.c=$(BUILD)/obj/%.o) \
                 $(GEN_SOURCES:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
@@ -112,6 +114,11 @@ $(BUILD)/gen/dialect_%.c: tools/embed-sql tools/derive-schema src/dialect/dialec
     $$(call sql_of,$$*) $$(call sql_of,$$(base_$$*))
 	@mkdir -p $(@D)
 	$(call quiet,SQL) tools/embed-sql $* $(procedural_$*) $(base_$*) > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/gen/plain_%.c: tools/embed-sql src/dialect/dialect.h src/dialect/plain.h \
+    sql/plain/words/% $$(call sql_of,plain)
+	@mkdir -p $(@D)
+	$(call quiet,SQL) tools/embed-sql $* plain > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/librowlock.a: $(LIB_OBJECTS)
 	$(call quiet,AR) rm -f $@ && $(AR) rcs $@ $^

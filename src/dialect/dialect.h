@@ -279,11 +279,15 @@ struct rowlock_piece {
     const char *parts;
 };
 
+struct rowlock_plain; /* plain.h */
+
 struct rowlock_dialect {
     const char *name;
     int procedural; /* has functions or procedures: they accept packed wants and do the waiting */
     struct rowlock_statement statements[ROWLOCK_SQL_COUNT]; /* text NULL: absent */
     const struct rowlock_piece *pieces;                     /* ends with name NULL */
+    /* The functions are the library's own, src/rows/, over single-table statements; else NULL. */
+    const struct rowlock_plain *plain;
 };
 
 extern const struct rowlock_dialect rowlock__dialect_postgresql;

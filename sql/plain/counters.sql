@@ -1,0 +1,2 @@
+-- Lists the counters.
+SELECT name FROM rowlock_counter;

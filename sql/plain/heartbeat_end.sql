@@ -1,0 +1,2 @@
+-- Deletes a heartbeat.
+DELETE FROM rowlock_heartbeat WHERE token = ?i;

@@ -1,0 +1,2 @@
+-- Reads all heartbeats.
+SELECT token, expires, stop, {now} AS now_ms FROM rowlock_heartbeat;

@@ -1,0 +1,2 @@
+-- Deletes the rows of a lease, after its heartbeat.
+DELETE FROM rowlock_lease WHERE token = ?i;

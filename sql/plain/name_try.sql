@@ -1,0 +1,2 @@
+-- Locks the row of a name, or fails at once.
+{try};

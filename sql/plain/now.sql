@@ -1,0 +1,2 @@
+-- Reads the database's clock.
+SELECT {now} AS now_ms FROM rowlock_meta;

@@ -1,0 +1,2 @@
+-- Deletes an old run.
+DELETE FROM rowlock_run WHERE token = ?i;

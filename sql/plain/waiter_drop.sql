@@ -1,0 +1,2 @@
+-- Deletes a ticket.
+DELETE FROM rowlock_waiter WHERE ticket = ?i;
