@@ -91,6 +91,26 @@ static int try_connection(const struct demo *demo)
     return status;
 }
 
+/* In a process of its own: a Java virtual machine of a jdbc: URL does not survive the fork of the
+   workers. */
+static int try_first(const struct demo *demo)
+{
+    int how = 0;
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        int status = try_connection(demo);
+
+        fflush(NULL);
+        _exit(status);
+    }
+    while (pid > 0 && waitpid(pid, &how, 0) < 0 && errno == EINTR)
+        ;
+    return pid > 0 && WIFEXITED(how) ? WEXITSTATUS(how) : STATUS_FAILED;
+}
+
 /* ---- workers --------------------------------------------------------------------------------- */
 
 static _Noreturn void be_worker(const struct demo *demo, int number, pid_t parent)
@@ -216,7 +236,7 @@ int cmd_demo(struct command *command)
     demo_add(demo.log, 0, DEMO_NOTE, "Started...");
     status = url_lookup(command->db, &demo.url);
     if (!status)
-        status = try_connection(&demo);
+        status = try_first(&demo);
     if (!status)
         status = perform(&demo, command->json);
     url_free(&demo.url);

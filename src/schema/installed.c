@@ -8,6 +8,7 @@
 #include "util/error.h"
 
 static const char *const techniques[] = {"default", "native", "row", "insert"};
+#define PLAIN "plain" /* the plain dialects have technique row */
 
 enum rowlock_technique rowlock__technique_of(const char *name)
 {
@@ -31,7 +32,8 @@ static void meta_row(void *data, const struct rowlock_value *columns, unsigned n
         return;
     installed->version = (int)rowlock__value_number(&columns[0]);
     rowlock__column_text(&columns[1], technique, sizeof technique);
-    installed->technique = rowlock__technique_of(technique);
+    installed->plain = strcmp(technique, PLAIN) == 0;
+    installed->technique = installed->plain ? ROWLOCK_ROW : rowlock__technique_of(technique);
     rowlock__column_text(&columns[2], installed->object, sizeof installed->object);
     installed->id_width = (int)rowlock__value_number(&columns[3]);
     installed->owned = n > 4 ? (int)rowlock__value_number(&columns[4]) : 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "rows/rows.h"
 #include "util/error.h"
 
 #define DEFAULT_CONNECT_MS 10000
@@ -69,8 +70,17 @@ static int open_link(struct rowlock_connection *connection, void *handle,
     int64_t deadline_ms = rowlock__after(rowlock__now_ms(), connection->connect_ms);
     struct rowlock_budget budget = {deadline_ms, connection->interrupt_fd, deadline_ms};
 
-    return connection->driver->open(&source, &budget, &connection->link, &connection->dialect,
-                                    error);
+    int code =
+        connection->driver->open(&source, &budget, &connection->link, &connection->dialect, error);
+
+    if (code || !connection->dialect->plain || connection->driver == &rowlock__rows_driver)
+        return code;
+    code = rowlock__rows_over(connection->driver, connection->link, connection->dialect,
+                              connection->url, &connection->link, error);
+    if (code)
+        connection->link = NULL;
+    connection->driver = &rowlock__rows_driver;
+    return code;
 }
 
 static int set_up(struct rowlock_connection *connection, const char *driver, void *handle,
@@ -81,7 +91,7 @@ static int set_up(struct rowlock_connection *connection, const char *driver, voi
 
     connection->wrapped = handle != NULL;
     connection->pid = getpid();
-    connection->driver =
+    connection->driver = connection->transport =
         driver ? rowlock__driver_named(driver, error) : rowlock__driver_for_url(url, error);
     if (!connection->driver)
         return error->code;
@@ -125,6 +135,7 @@ int rowlock__connect_later(const struct rowlock_connection *like, struct rowlock
     if (!connection)
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     connection->driver = like->driver;
+    connection->transport = like->transport;
     connection->dialect = like->dialect;
     connection->pid = getpid();
     code = set_options(connection, like->url, &options, error);

@@ -14,6 +14,7 @@
 /* The contents of rowlock_meta. */
 struct rowlock_installed {
     int version; /* 0: nothing is installed */
+    bool plain;  /* by a plain dialect: tables without functions */
     enum rowlock_technique technique;
     char object[200]; /* technique insert: its table, as in statements */
     int id_width;     /* maximum length of a name there in characters; 0: no limit */
@@ -24,6 +25,7 @@ struct rowlock_group; /* lease/group.h */
 
 struct rowlock_connection {
     const struct rowlock_driver *driver;
+    const struct rowlock_driver *transport; /* of the URL; `driver` may be that of rows/ */
     const struct rowlock_dialect *dialect;
     struct rowlock_link *link;   /* NULL: a member of a group without its own session yet */
     struct rowlock_group *group; /* NULL: none */

@@ -20,7 +20,7 @@ static int wrap(const char *driver, void *handle, const struct rowlock_options *
 
 static void *handle_of(struct rowlock_connection *connection, const char *driver)
 {
-    if (!connection || !connection->link || strcmp(connection->driver->name, driver) != 0)
+    if (!connection || !connection->link || strcmp(connection->transport->name, driver) != 0)
         return NULL;
     return connection->driver->handle(connection->link);
 }

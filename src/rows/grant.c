@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Grants a lease under the name locks of its names. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rows/names.h"
+#include "util/error.h"
+
+#define SWEEP_TRY_MS 250 /* for expired leases that a fence still holds */
+#define SWEEP_MS 1500
+
+/* The parameters of grant, and its answer. */
+struct granting {
+    struct rowlock_work *work;
+    struct rowlock_wish *wish;
+    size_t n, at; /* of the name in conflict */
+    struct rowlock_value owner;
+    int64_t ttl_ms, wait_ms, ticket;
+    enum rowlock_status status;
+    int64_t token, number;
+    char detail[120];
+};
+
+static void answer(struct granting *g)
+{
+    char name[256] = "";
+    struct rowlock_value columns[] = {rowlock__int_value(g->status),
+                                      {.type = ROWLOCK_NULL},
+                                      rowlock__int_value(g->token),
+                                      rowlock__int_value(g->number),
+                                      {.type = ROWLOCK_NULL}};
+
+    if (g->status != ROWLOCK_STATUS_OK && g->at < g->n) {
+        struct rowlock_value key = rowlock__text_value(g->wish[g->at].key);
+
+        rowlock__key_name(&key, name);
+        columns[1] = rowlock__text_value(name);
+    }
+    if (g->detail[0])
+        columns[4] = rowlock__text_value(g->detail);
+    rowlock__work_answer(g->work, columns, 5);
+}
+
+int rowlock__draw(struct rowlock_work *work, int64_t *number)
+{
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_DRAW, NULL, NULL, NULL);
+
+    *number = 0;
+    if (!code && work->affected != 1)
+        return rowlock__fail(work->error, ROWLOCK_ESCHEMA,
+                             "the row of rowlock_number is missing; if no install is under way: "
+                             "INSERT INTO rowlock_number (only_one, drawn) VALUES (1, 0)");
+    if (!code)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_DRAWN, NULL, rowlock__take_int, number);
+    return code;
+}
+
+static struct rowlock_asked asked_of(const struct granting *g, size_t i)
+{
+    return (struct rowlock_asked){g->wish[i].kind, g->wish[i].limit, g->wish[i].count, g->ticket};
+}
+
+static void refuse(struct granting *g, size_t i, enum rowlock_status status, int64_t number)
+{
+    g->at = i;
+    g->status = status;
+    g->number = number;
+}
+
+/* A lease that an earlier try of this call was granted lasts ttl_ms from now; one that was broken
+   since is released. */
+static int adopt(struct granting *g, int64_t token)
+{
+    struct rowlock_value values[] = {rowlock__int_value(g->ttl_ms), rowlock__int_value(g->ttl_ms),
+                                     rowlock__int_value(token)};
+    bool was;
+    int code = rowlock__work_ask(g->work, ROWLOCK_PLAIN_HEARTBEAT_RENEW, values, NULL, NULL);
+
+    if (!code && g->work->affected)
+        g->token = token;
+    else if (!code)
+        code = rowlock__end_lease_rows(g->work, token, &was);
+    return code;
+}
+
+static int find_own(struct granting *g)
+{
+    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    int code = rowlock__read_leases(g->work, g->wish[0].key, &g->owner, &leases);
+    const struct rowlock_lease_row *row = leases.row;
+    int64_t own = 0;
+
+    for (size_t i = 0; i < leases.n; i++)
+        own = row[i].held.own ? row[i].held.token : own;
+    if (!code && own)
+        code = adopt(g, own);
+    rowlock__rows_clear(&leases);
+    return code;
+}
+
+/* Deletes the expired leases that conflict. One that remains may be being renewed. */
+static int clear(struct granting *g, size_t i, const struct rowlock_rows *leases)
+{
+    const struct rowlock_lease_row *row = leases->row;
+    int64_t limit_ms = g->wait_ms ? SWEEP_MS : SWEEP_TRY_MS, last = 0;
+    bool ended = true;
+    int code = ROWLOCK_OK;
+
+    for (size_t j = 0; !code && ended && j < leases->n; j++) {
+        if (row[j].held.alive || row[j].held.token == last ||
+            !rowlock__conflicts(g->wish[i].kind, row[j].held.kind))
+            continue;
+        last = row[j].held.token;
+        code = rowlock__end_expired(g->work, last, limit_ms, &ended);
+    }
+    if (!code && !ended)
+        refuse(g, i, ROWLOCK_STATUS_LEASED, last);
+    return code;
+}
+
+static int look_leases(struct granting *g, size_t i)
+{
+    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    struct rowlock_asked asked = asked_of(g, i);
+    struct rowlock_judged judged;
+    int code = rowlock__read_leases(g->work, g->wish[i].key, &g->owner, &leases);
+
+    if (!code) {
+        judged = rowlock__judge_lease_rows(&leases, &asked);
+        if (judged.status == ROWLOCK_STATUS_EXPIRED)
+            code = clear(g, i, &leases);
+        else if (judged.status != ROWLOCK_STATUS_OK)
+            refuse(g, i, judged.status, judged.number);
+        if (judged.status == ROWLOCK_STATUS_LIMIT)
+            snprintf(g->detail, sizeof g->detail,
+                     "it is held with limit %lld, but limit %lld was requested",
+                     (long long)judged.limit, (long long)asked.limit);
+    }
+    rowlock__rows_clear(&leases);
+    return code;
+}
+
+/* Deletes the tickets before ours whose waiters have not reported in time; in a try all of them. */
+static int drop_dead(struct granting *g, struct rowlock_rows *waiters)
+{
+    struct rowlock_waiter_row *row = waiters->row;
+    int code = ROWLOCK_OK;
+
+    for (size_t i = 0; !code && i < waiters->n; i++) {
+        struct rowlock_value ticket = rowlock__int_value(row[i].queued.ticket);
+
+        if (row[i].queued.alive || (g->ticket && row[i].queued.ticket >= g->ticket))
+            continue;
+        code = rowlock__work_ask(g->work, ROWLOCK_PLAIN_WAITER_EXPIRE, &ticket, NULL, NULL);
+        row[i].queued.alive = !code && !g->work->affected; /* it has just reported */
+    }
+    return code;
+}
+
+static int look_queue(struct granting *g, size_t i)
+{
+    struct rowlock_rows waiters = {.size = sizeof(struct rowlock_waiter_row)};
+    struct rowlock_asked asked = asked_of(g, i);
+    struct rowlock_judged judged;
+    int code = rowlock__read_waiters(g->work, g->wish[i].key, &g->owner, &waiters);
+
+    if (!code)
+        code = drop_dead(g, &waiters);
+    if (!code) {
+        judged = rowlock__judge_waiter_rows(&waiters, &asked);
+        if (judged.status != ROWLOCK_STATUS_OK)
+            refuse(g, i, judged.status, judged.number);
+    }
+    rowlock__rows_clear(&waiters);
+    return code;
+}
+
+static int insert_rows(struct granting *g, const struct rowlock_wish *wish)
+{
+    const struct rowlock_work *work = g->work;
+    char kind[2] = {wish->kind, '\0'};
+    int64_t rows = wish->kind == 'p' ? wish->count : 1;
+    int code = ROWLOCK_OK;
+
+    for (int64_t i = 0; !code && i < rows; i++) {
+        struct rowlock_value values[] = {rowlock__text_value(wish->key),
+                                         rowlock__int_value(g->token),
+                                         rowlock__int_value(i),
+                                         rowlock__text_value(kind),
+                                         wish->kind == 'p' ? rowlock__int_value(wish->limit)
+                                                           : rowlock__text_value(NULL),
+                                         g->owner,
+                                         rowlock__work_value(work, 6),
+                                         rowlock__work_value(work, 7),
+                                         rowlock__work_value(work, 8),
+                                         rowlock__work_value(work, 9)};
+
+        code = rowlock__work_ask(g->work, ROWLOCK_PLAIN_LEASE_ADD, values, NULL, NULL);
+    }
+    return code;
+}
+
+static int insert(struct granting *g)
+{
+    int code = rowlock__draw(g->work, &g->token);
+    struct rowlock_value beat[] = {rowlock__int_value(g->token), rowlock__int_value(g->ttl_ms)};
+
+    for (size_t i = 0; !code && i < g->n; i++)
+        code = insert_rows(g, &g->wish[i]);
+    if (!code)
+        code = rowlock__work_ask(g->work, ROWLOCK_PLAIN_HEARTBEAT_ADD, beat, NULL, NULL);
+    return code;
+}
+
+static int leave_queue(struct granting *g)
+{
+    struct rowlock_value ticket = rowlock__int_value(g->ticket);
+
+    return g->ticket ? rowlock__work_ask(g->work, ROWLOCK_PLAIN_WAITER_DROP, &ticket, NULL, NULL)
+                     : ROWLOCK_OK;
+}
+
+static int grant_under_locks(struct granting *g)
+{
+    int code = find_own(g);
+
+    if (code || g->token)
+        return code;
+    for (size_t i = 0; !code && g->status == ROWLOCK_STATUS_OK && i < g->n; i++)
+        code = look_leases(g, i);
+    for (size_t i = 0; !code && g->status == ROWLOCK_STATUS_OK && i < g->n; i++)
+        code = look_queue(g, i);
+    if (!code && g->status == ROWLOCK_STATUS_OK)
+        code = insert(g);
+    return code;
+}
+
+/* wants, owner, ttl_ms, wait_ms, ticket, session, host, pid, command, note -> grant row */
+int rowlock__rows_grant(struct rowlock_work *work)
+{
+    struct granting g = {.work = work,
+                         .owner = rowlock__work_value(work, 1),
+                         .ttl_ms = rowlock__work_int(work, 2),
+                         .wait_ms = rowlock__work_int(work, 3),
+                         .ticket = rowlock__work_int(work, 4)};
+    int code = rowlock__wishes(&work->call->values[0], &g.wish, &g.n, work->error);
+
+    if (!code)
+        code = rowlock__name_lock_all(work, g.wish, g.n, g.wait_ms, &g.status, &g.at);
+    if (!code && g.status == ROWLOCK_STATUS_OK)
+        code = grant_under_locks(&g);
+    if (!code && g.status == ROWLOCK_STATUS_OK)
+        code = leave_queue(&g);
+    if (!code)
+        answer(&g);
+    free(g.wish);
+    return code;
+}

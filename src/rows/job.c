@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs: their state, the claim of a run, and its end. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rows/jobs.h"
+#include "util/error.h"
+
+#define PREFIX "job:" /* of the name of a job's lock */
+#define SETTLE_MS 250 /* a fence may hold the lease of a lost run */
+
+static const char *copy(struct rowlock_rows *rows, const struct rowlock_value *column)
+{
+    return column->type == ROWLOCK_BYTES ? rowlock__rows_copy(rows, column->bytes, column->length)
+                                         : NULL;
+}
+
+/* name, version, schedule, due, last_due, repeats, failed, running */
+static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_rows *rows = data;
+    struct rowlock_job_row *row = n < 8 ? NULL : rowlock__rows_add(rows);
+
+    if (row)
+        *row = (struct rowlock_job_row){.key = copy(rows, &columns[0]),
+                                        .version = rowlock__value_number(&columns[1]),
+                                        .schedule = copy(rows, &columns[2]),
+                                        .due_ms = rowlock__value_number(&columns[3]),
+                                        .last_ms = rowlock__value_number(&columns[4]),
+                                        .repeats = rowlock__value_number(&columns[5]),
+                                        .failed_ms = rowlock__value_number(&columns[6]),
+                                        .running = rowlock__value_number(&columns[7])};
+}
+
+/* token, job, node, pid, due, repeats, started, taken_until, finished, outcome, exit, output,
+   now_ms */
+static void run_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_rows *rows = data;
+    struct rowlock_run_row *row = n < 13 ? NULL : rowlock__rows_add(rows);
+
+    if (row)
+        *row = (struct rowlock_run_row){.token = rowlock__value_number(&columns[0]),
+                                        .job = copy(rows, &columns[1]),
+                                        .node = copy(rows, &columns[2]),
+                                        .pid = rowlock__value_number(&columns[3]),
+                                        .due_ms = rowlock__value_number(&columns[4]),
+                                        .repeats = rowlock__value_number(&columns[5]),
+                                        .started_ms = rowlock__value_number(&columns[6]),
+                                        .taken_until_ms = rowlock__value_number(&columns[7]),
+                                        .finished_ms = rowlock__value_number(&columns[8]),
+                                        .outcome = copy(rows, &columns[9]),
+                                        .exit = rowlock__value_number(&columns[10]),
+                                        .output = copy(rows, &columns[11]),
+                                        .now_ms = rowlock__value_number(&columns[12])};
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct rowlock_job_row *)a)->key,
+                  ((const struct rowlock_job_row *)b)->key);
+}
+
+static int latest_first(const void *a, const void *b)
+{
+    int64_t left = ((const struct rowlock_run_row *)a)->token;
+    int64_t right = ((const struct rowlock_run_row *)b)->token;
+
+    return left > right ? -1 : left < right;
+}
+
+static int complete(const struct rowlock_rows *rows, int code, struct rowlock_error *error)
+{
+    return !code && rows->failed ? rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory") : code;
+}
+
+int rowlock__read_jobs(struct rowlock_work *work, const char *key, struct rowlock_rows *rows)
+{
+    struct rowlock_value value = rowlock__text_value(key);
+    int code = rowlock__work_ask(work, key ? ROWLOCK_PLAIN_JOB : ROWLOCK_PLAIN_JOBS, &value,
+                                 job_row, rows);
+
+    if (rows->n > 1)
+        qsort(rows->row, rows->n, rows->size, by_name);
+    return complete(rows, code, work->error);
+}
+
+int rowlock__read_runs(struct rowlock_work *work, const char *key, struct rowlock_rows *rows)
+{
+    struct rowlock_value value = rowlock__text_value(key);
+    int code = rowlock__work_ask(work, key ? ROWLOCK_PLAIN_RUNS : ROWLOCK_PLAIN_RUNS_ALL, &value,
+                                 run_row, rows);
+
+    if (rows->n > 1)
+        qsort(rows->row, rows->n, rows->size, latest_first);
+    return complete(rows, code, work->error);
+}
+
+int rowlock__read_run(struct rowlock_work *work, int64_t token, struct rowlock_rows *rows)
+{
+    struct rowlock_value value = rowlock__int_value(token);
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, run_row, rows);
+
+    return complete(rows, code, work->error);
+}
+
+/* ---- the state ------------------------------------------------------------------------------- */
+
+static bool run_is(const struct rowlock_rows *runs, const char *outcome)
+{
+    const struct rowlock_run_row *run = runs->row;
+
+    return runs->n && run->outcome && strcmp(run->outcome, outcome) == 0;
+}
+
+/* When the last live lease of the job's name ends; 0: there is none. */
+static int read_free(struct rowlock_work *work, int64_t *free_ms)
+{
+    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    const struct rowlock_lease_row *row;
+    char key[ROWLOCK_KEY_SIZE];
+    int code;
+
+    rowlock__key(PREFIX, &work->call->values[0], key);
+    code = rowlock__read_leases(work, key, NULL, &leases);
+    row = leases.row;
+    *free_ms = 0;
+    for (size_t i = 0; i < leases.n; i++)
+        if (row[i].held.alive && row[i].held.expires_ms > *free_ms)
+            *free_ms = row[i].held.expires_ms;
+    rowlock__rows_clear(&leases);
+    return code;
+}
+
+static int read_job(struct rowlock_work *work, struct rowlock_rows *jobs)
+{
+    char key[ROWLOCK_KEY_SIZE];
+
+    rowlock__key("", &work->call->values[0], key);
+    return rowlock__read_jobs(work, key, jobs);
+}
+
+/* name -> the state from which a node decides (dialect.h). The claim has the version as a
+   condition. */
+int rowlock__rows_job_state(struct rowlock_work *work)
+{
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    struct rowlock_job_row job = {0};
+    int64_t now_ms = 0, free_ms = 0;
+    int code = read_job(work, &jobs);
+
+    if (!code && jobs.n) {
+        job = *(struct rowlock_job_row *)jobs.row;
+        code = rowlock__read_run(work, job.running, &runs);
+    }
+    if (!code)
+        code = read_free(work, &free_ms);
+    if (!code)
+        code = rowlock__work_now(work, &now_ms);
+    if (!code)
+        rowlock__work_answer(work,
+                             (struct rowlock_value[]){
+                                 rowlock__int_value(now_ms), rowlock__int_value(job.version),
+                                 rowlock__text_value(job.schedule), rowlock__int_value(job.due_ms),
+                                 rowlock__int_value(job.last_ms), rowlock__int_value(job.failed_ms),
+                                 rowlock__int_value(job.repeats), rowlock__int_value(job.running),
+                                 rowlock__int_value(run_is(&runs, "broken")),
+                                 rowlock__int_value(free_ms != 0), rowlock__int_value(free_ms),
+                                 rowlock__int_value(run_is(&runs, "not started"))},
+                             12);
+    rowlock__rows_clear(&jobs);
+    rowlock__rows_clear(&runs);
+    return code;
+}
+
+/* ---- the claim ------------------------------------------------------------------------------- */
+
+/* Creates the row of a job. `*faster`: another node did. */
+static int add_job(struct rowlock_work *work, const char *key, unsigned schedule, unsigned due,
+                   bool *faster)
+{
+    struct rowlock_value values[] = {rowlock__text_value(key), rowlock__work_value(work, schedule),
+                                     rowlock__work_value(work, due)};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_ADD, values, NULL, NULL);
+
+    *faster = rowlock__work_is_duplicate(work, code);
+    return *faster ? ROWLOCK_OK : code;
+}
+
+static int settle(struct rowlock_work *work, int64_t former, unsigned outcome)
+{
+    struct rowlock_value values[] = {rowlock__work_value(work, outcome),
+                                     rowlock__int_value(former)};
+
+    return former ? rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_SETTLE, values, NULL, NULL)
+                  : ROWLOCK_OK;
+}
+
+/* Keeps as many runs of the job as parameter 12 says. */
+static int forget_old(struct rowlock_work *work, const char *key)
+{
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    int code = rowlock__read_runs(work, key, &runs);
+    const struct rowlock_run_row *run = runs.row;
+
+    for (size_t i = (size_t)rowlock__work_int(work, 12); !code && i < runs.n; i++) {
+        struct rowlock_value token = rowlock__int_value(run[i].token);
+
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_DROP, &token, NULL, NULL);
+    }
+    rowlock__rows_clear(&runs);
+    return code;
+}
+
+static int add_run(struct rowlock_work *work, const char *key)
+{
+    struct rowlock_value values[] = {rowlock__work_value(work, 1), rowlock__text_value(key),
+                                     rowlock__work_value(work, 9), rowlock__work_value(work, 10),
+                                     rowlock__work_value(work, 4), rowlock__work_value(work, 6),
+                                     rowlock__work_value(work, 11)};
+    int code = settle(work, rowlock__work_int(work, 7), 8);
+
+    if (!code)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_ADD, values, NULL, NULL);
+    return code ? code : forget_old(work, key);
+}
+
+static int is_claimed(struct rowlock_work *work, int64_t *claimed)
+{
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    int code = read_job(work, &jobs);
+
+    *claimed =
+        jobs.n && ((struct rowlock_job_row *)jobs.row)->running == rowlock__work_int(work, 1);
+    rowlock__rows_clear(&jobs);
+    return code;
+}
+
+/* name, token, version, schedule, instant, due, repeats, former, its outcome, node, pid,
+   at_least_ms, history -> 1, or 0: another version. In the transaction of the grant. */
+int rowlock__rows_job_claim(struct rowlock_work *work)
+{
+    char key[ROWLOCK_KEY_SIZE];
+    struct rowlock_value instant = rowlock__work_value(work, 4);
+    bool faster = false;
+    int64_t claimed = 0;
+    int code = is_claimed(work, &claimed);
+
+    rowlock__key("", &work->call->values[0], key);
+    if (code || claimed)
+        return code ? code : rowlock__work_number(work, 1);
+    if (rowlock__work_int(work, 2) == 0)
+        code = add_job(work, key, 3, 4, &faster);
+    if (!code && !faster) {
+        struct rowlock_value values[] = {rowlock__work_value(work, 3),
+                                         rowlock__work_value(work, 5),
+                                         instant,
+                                         rowlock__work_value(work, 6),
+                                         rowlock__work_value(work, 1),
+                                         rowlock__text_value(key),
+                                         rowlock__work_value(work, 2),
+                                         instant};
+
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_ADVANCE, values, NULL, NULL);
+        claimed = !code && work->affected > 0;
+    }
+    if (!code && claimed)
+        code = add_run(work, key);
+    return code ? code : rowlock__work_number(work, claimed);
+}
+
+/* The running run that the job keeps: one that was not started is claimed again. */
+static int kept_run(struct rowlock_work *work, int64_t *kept)
+{
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    int code = read_job(work, &jobs);
+
+    *kept = 0;
+    if (!code && jobs.n) {
+        *kept = ((struct rowlock_job_row *)jobs.row)->running;
+        code = rowlock__read_run(work, *kept, &runs);
+        if (!run_is(&runs, "not started"))
+            *kept = 0;
+    }
+    rowlock__rows_clear(&jobs);
+    rowlock__rows_clear(&runs);
+    return code;
+}
+
+/* name, version, schedule, due, former, its outcome -> 1, or 0: another version, or the lease of
+   `former` is alive */
+int rowlock__rows_job_plan(struct rowlock_work *work)
+{
+    char key[ROWLOCK_KEY_SIZE];
+    int64_t former = rowlock__work_int(work, 4), kept = 0;
+    bool ended = true, faster = false;
+    int code = ROWLOCK_OK;
+
+    rowlock__key("", &work->call->values[0], key);
+    if (former)
+        code = rowlock__end_expired(work, former, SETTLE_MS, &ended);
+    if (!code && ended && rowlock__work_int(work, 1) == 0)
+        code = add_job(work, key, 2, 3, &faster);
+    if (!code && ended && !faster)
+        code = kept_run(work, &kept);
+    if (!code && ended && !faster) {
+        struct rowlock_value values[] = {rowlock__work_value(work, 2), rowlock__work_value(work, 3),
+                                         rowlock__int_value(kept), rowlock__text_value(key),
+                                         rowlock__work_value(work, 1)};
+
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_REPLAN, values, NULL, NULL);
+        ended = !code && work->affected > 0;
+        if (ended)
+            code = settle(work, former, 5);
+    }
+    return code ? code : rowlock__work_number(work, ended && !faster);
+}
+
+/* ---- the end of a run ------------------------------------------------------------------------ */
+
+struct beat {
+    bool stopped;
+    int64_t now_ms;
+};
+
+static void beat_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 2)
+        *(struct beat *)data = (struct beat){rowlock__value_number(&columns[1]) != 0,
+                                             rowlock__value_number(&columns[2])};
+}
+
+/* Locks the heartbeat: no session ends or renews the lease until this transaction ends. */
+static int hold_beat(struct rowlock_work *work, struct rowlock_run_end *end)
+{
+    struct rowlock_value token = rowlock__work_value(work, 0);
+    struct beat beat = {.stopped = false};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &token, NULL, NULL);
+
+    end->has_lease = !code && work->affected > 0;
+    if (!code && end->has_lease)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &token, beat_row, &beat);
+    end->stopped = beat.stopped;
+    return code;
+}
+
+static int end_job(struct rowlock_work *work, const struct rowlock_run_row *run,
+                   const struct rowlock_run_end *end)
+{
+    struct rowlock_value token = rowlock__work_value(work, 0);
+    struct rowlock_value values[] = {rowlock__int_value(end->stays ? token.number : 0),
+                                     rowlock__int_value(end->failed_ms),
+                                     rowlock__text_value(run->job), token};
+    int code = ROWLOCK_OK;
+
+    if (end->ends_job)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_END, values, NULL, NULL);
+    if (!code && end->touches)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_TOUCH, &values[2], NULL, NULL);
+    return code;
+}
+
+static int end_run(struct rowlock_work *work, const struct rowlock_run_end *end)
+{
+    struct rowlock_value token = rowlock__work_value(work, 0);
+    struct rowlock_value values[] = {rowlock__text_value(end->becomes),
+                                     rowlock__work_value(work, 2), rowlock__work_value(work, 3),
+                                     token};
+    struct rowlock_value until[] = {rowlock__int_value(end->taken_until_ms), token};
+    int code = ROWLOCK_OK;
+    bool was;
+
+    if (end->becomes)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_END, values, NULL, NULL);
+    if (!code && end->keeps_lease)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_UNTIL, until, NULL, NULL);
+    else if (!code && end->has_lease)
+        code = rowlock__end_lease_rows(work, token.number, &was);
+    return code;
+}
+
+static int read_current(struct rowlock_work *work, const struct rowlock_run_row *run,
+                        bool *is_current)
+{
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    int code = rowlock__read_jobs(work, run->job, &jobs);
+
+    *is_current = jobs.n && ((struct rowlock_job_row *)jobs.row)->running == run->token;
+    rowlock__rows_clear(&jobs);
+    return code;
+}
+
+static int finish(struct rowlock_work *work, const struct rowlock_run_row *run,
+                  struct rowlock_run_end *end)
+{
+    int code = read_current(work, run, &end->is_current);
+
+    end->was = run->outcome ? run->outcome : "";
+    end->now_ms = run->now_ms;
+    end->taken_until_ms = run->taken_until_ms;
+    if (!code) {
+        rowlock__judge_run_end(end);
+        code = end_job(work, run, end);
+    }
+    return code ? code : end_run(work, end);
+}
+
+/* Reads the run again after its job and it were locked. */
+static int lock_run(struct rowlock_work *work, struct rowlock_rows *runs)
+{
+    struct rowlock_value token = rowlock__work_value(work, 0);
+    struct rowlock_value job = rowlock__text_value(((struct rowlock_run_row *)runs->row)->job);
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_LOCK, &job, NULL, NULL);
+
+    if (!code)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_LOCK, &token, NULL, NULL);
+    runs->n = 0;
+    return code ? code : rowlock__read_run(work, token.number, runs);
+}
+
+/* token, outcome, exit, output -> status */
+int rowlock__rows_job_finish(struct rowlock_work *work)
+{
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    struct rowlock_value said = rowlock__work_value(work, 1);
+    char outcome[20] = "";
+    struct rowlock_run_end end = {.outcome = outcome, .status = ROWLOCK_STATUS_LOST};
+    int code = hold_beat(work, &end);
+
+    if (said.type == ROWLOCK_BYTES && said.length < sizeof outcome)
+        memcpy(outcome, said.bytes, said.length);
+    if (!code)
+        code = rowlock__read_run(work, rowlock__work_int(work, 0), &runs);
+    if (!code && runs.n)
+        code = lock_run(work, &runs);
+    if (!code && runs.n)
+        code = finish(work, runs.row, &end);
+    rowlock__rows_clear(&runs);
+    return code ? code : rowlock__work_number(work, end.status);
+}
+
+/* ---- forget ---------------------------------------------------------------------------------- */
+
+static int is_running(struct rowlock_work *work, int64_t token, bool *running)
+{
+    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    const struct rowlock_lease_row *row;
+    char key[ROWLOCK_KEY_SIZE];
+    int code;
+
+    rowlock__key(PREFIX, &work->call->values[0], key);
+    code = rowlock__read_leases(work, key, NULL, &leases);
+    row = leases.row;
+    *running = false;
+    for (size_t i = 0; i < leases.n; i++)
+        *running = *running || (row[i].held.token == token && row[i].held.alive);
+    rowlock__rows_clear(&leases);
+    return code;
+}
+
+/* name -> 0 there was none, 1 it is deleted, 2 it runs. A claim in between changes the version. */
+int rowlock__rows_job_forget(struct rowlock_work *work)
+{
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    int code = read_job(work, &jobs);
+    const struct rowlock_job_row *job = jobs.row;
+    bool running = false;
+    int64_t result = 0;
+
+    if (!code && jobs.n)
+        code = is_running(work, job->running, &running);
+    if (!code && jobs.n) {
+        struct rowlock_value values[] = {rowlock__text_value(job->key),
+                                         rowlock__int_value(job->version)};
+
+        if (!running)
+            code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_DROP, values, NULL, NULL);
+        result = !running && work->affected ? 1 : 2;
+        if (!code && result == 1)
+            code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUNS_DROP, values, NULL, NULL);
+    }
+    rowlock__rows_clear(&jobs);
+    return code ? code : rowlock__work_number(work, result);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of jobs and runs, for display. They are read without locks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rows/jobs.h"
+
+/* The runs of a job that its line shows. */
+struct history {
+    const struct rowlock_run_row *current, *ended;
+    bool alive; /* the lease of the current run is */
+    int64_t done, done_ms, failed_since_ms;
+};
+
+static bool is(const struct rowlock_run_row *run, const char *outcome)
+{
+    return run->outcome && strcmp(run->outcome, outcome) == 0;
+}
+
+/* The runs are sorted, latest first. */
+static struct history history_of(const struct rowlock_job_row *job, const struct rowlock_rows *runs)
+{
+    struct history h = {.alive = false};
+    const struct rowlock_run_row *run = runs->row;
+
+    for (size_t i = 0; i < runs->n; i++) {
+        if (!run[i].job || strcmp(run[i].job, job->key) != 0)
+            continue;
+        if (run[i].token == job->running)
+            h.current = &run[i];
+        else if (!h.ended)
+            h.ended = &run[i];
+        if (is(&run[i], "done")) {
+            h.done++;
+            h.done_ms += run[i].finished_ms - run[i].started_ms;
+        } else if (!h.done && (is(&run[i], "failed") || is(&run[i], "timed out") ||
+                               is(&run[i], "not started"))) {
+            h.failed_since_ms = run[i].started_ms;
+        }
+    }
+    return h;
+}
+
+static bool is_alive(const struct rowlock_rows *leases, int64_t token)
+{
+    const struct rowlock_lease_row *row = leases->row;
+
+    for (size_t i = 0; i < leases->n; i++)
+        if (row[i].held.token == token && row[i].held.alive)
+            return true;
+    return false;
+}
+
+/* token, node, pid, due, repeats, started */
+static void put_run(struct rowlock_value *out, const struct rowlock_run_row *run)
+{
+    if (!run)
+        return;
+    out[0] = rowlock__int_value(run->token);
+    out[1] = rowlock__text_value(run->node);
+    out[2] = rowlock__int_value(run->pid);
+    out[3] = rowlock__int_value(run->due_ms);
+    out[4] = rowlock__int_value(run->repeats);
+    out[5] = rowlock__int_value(run->started_ms);
+}
+
+static const char *shown(const struct history *h)
+{
+    if (!h->current)
+        return NULL;
+    if (h->alive)
+        return "running";
+    return is(h->current, "running") ? "lost" : h->current->outcome;
+}
+
+static void list_job(struct rowlock_work *work, const struct rowlock_job_row *job,
+                     const struct history *h, int64_t now_ms)
+{
+    struct rowlock_value key = rowlock__text_value(job->key), columns[27];
+    char name[256];
+
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        columns[i] = rowlock__text_value(NULL);
+    rowlock__key_name(&key, name);
+    columns[0] = rowlock__text_value(name);
+    columns[1] = rowlock__text_value(job->schedule);
+    columns[2] = rowlock__int_value(now_ms);
+    columns[3] = rowlock__int_value(job->due_ms);
+    put_run(&columns[4], h->current);
+    columns[10] = rowlock__text_value(shown(h));
+    put_run(&columns[11], h->ended);
+    if (h->ended) {
+        columns[17] = rowlock__int_value(h->ended->finished_ms);
+        columns[18] = rowlock__text_value(h->ended->outcome);
+        columns[19] = rowlock__int_value(h->ended->exit);
+        columns[20] = rowlock__text_value(h->ended->output);
+    }
+    columns[21] = rowlock__int_value(h->done);
+    if (h->done)
+        columns[22] = rowlock__int_value(h->done_ms / h->done);
+    if (h->failed_since_ms)
+        columns[23] = rowlock__int_value(h->failed_since_ms);
+    if (h->current) {
+        columns[24] = rowlock__int_value(h->current->finished_ms);
+        columns[25] = rowlock__int_value(h->current->exit);
+        columns[26] = rowlock__text_value(h->current->output);
+    }
+    rowlock__work_answer(work, columns, 27);
+}
+
+/* name or NULL -> see dialect.h */
+int rowlock__rows_job_list(struct rowlock_work *work)
+{
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    struct rowlock_value name = rowlock__work_value(work, 0);
+    const char *only = NULL;
+    char key[ROWLOCK_KEY_SIZE];
+    int64_t now_ms = 0;
+    int code;
+
+    rowlock__key("", &name, key);
+    if (name.type != ROWLOCK_NULL)
+        only = key;
+    code = rowlock__read_jobs(work, only, &jobs);
+    if (!code)
+        code = rowlock__read_runs(work, only, &runs);
+    if (!code && jobs.n)
+        code = rowlock__read_leases(work, NULL, NULL, &leases);
+    if (!code)
+        code = rowlock__work_now(work, &now_ms);
+    for (size_t i = 0; !code && i < jobs.n; i++) {
+        const struct rowlock_job_row *job = (struct rowlock_job_row *)jobs.row + i;
+        struct history h = history_of(job, &runs);
+
+        h.alive = h.current && is_alive(&leases, h.current->token);
+        list_job(work, job, &h, now_ms);
+    }
+    rowlock__rows_clear(&jobs);
+    rowlock__rows_clear(&runs);
+    rowlock__rows_clear(&leases);
+    return code;
+}
+
+static const char *outcome_shown(const struct rowlock_run_row *run, bool alive)
+{
+    if (is(run, "running") && !alive)
+        return "lost";
+    return is(run, "broken") && alive ? "running" : run->outcome;
+}
+
+/* name -> token, node, pid, due, repeats, started, finished, outcome, exit, output; latest first */
+int rowlock__rows_run_list(struct rowlock_work *work)
+{
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    const struct rowlock_run_row *run;
+    char key[ROWLOCK_KEY_SIZE];
+    int code;
+
+    rowlock__key("", &work->call->values[0], key);
+    code = rowlock__read_runs(work, key, &runs);
+    if (!code && runs.n) {
+        rowlock__key("job:", &work->call->values[0], key);
+        code = rowlock__read_leases(work, key, NULL, &leases);
+    }
+    run = runs.row;
+    for (size_t i = 0; !code && i < runs.n; i++) {
+        struct rowlock_value columns[10];
+
+        put_run(columns, &run[i]);
+        columns[6] = rowlock__int_value(run[i].finished_ms);
+        columns[7] = rowlock__text_value(outcome_shown(&run[i], is_alive(&leases, run[i].token)));
+        columns[8] = rowlock__int_value(run[i].exit);
+        columns[9] = rowlock__text_value(run[i].output);
+        rowlock__work_answer(work, columns, 10);
+    }
+    rowlock__rows_clear(&runs);
+    rowlock__rows_clear(&leases);
+    return code;
+}

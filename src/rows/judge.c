@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rows/judge.h"
+
+#include <string.h>
+
+bool rowlock__conflicts(char asked, char held)
+{
+    return !(asked == 's' && held == 's');
+}
+
+/* The conflicts with the leases that count: all, or only live ones. */
+struct conflicts {
+    int64_t rows, permits, other_limit;
+    int64_t token, expires_ms;
+};
+
+static void count_lease(struct conflicts *c, const struct rowlock_held *held,
+                        const struct rowlock_asked *asked)
+{
+    bool alike = asked->kind == 'p' && held->kind == 'p';
+
+    if (!rowlock__conflicts(asked->kind, held->kind))
+        return;
+    c->rows++;
+    c->permits += alike;
+    if (alike && held->limit != asked->limit)
+        c->other_limit = held->limit;
+    if (!c->token || held->expires_ms < c->expires_ms) {
+        c->token = held->token;
+        c->expires_ms = held->expires_ms;
+    }
+}
+
+static bool are_in_the_way(const struct conflicts *c, const struct rowlock_asked *asked)
+{
+    return c->rows > c->permits || (asked->kind == 'p' && c->permits + asked->count > asked->limit);
+}
+
+struct rowlock_judged rowlock__judge_leases(const struct rowlock_held *held, size_t n,
+                                            const struct rowlock_asked *asked)
+{
+    struct conflicts live = {0}, all = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        count_lease(&all, &held[i], asked);
+        if (held[i].alive)
+            count_lease(&live, &held[i], asked);
+    }
+    if (live.other_limit)
+        return (struct rowlock_judged){.status = ROWLOCK_STATUS_LIMIT, .limit = live.other_limit};
+    if (are_in_the_way(&live, asked))
+        return (struct rowlock_judged){
+            .status = ROWLOCK_STATUS_LEASED, .number = live.token, .expires_ms = live.expires_ms};
+    if (are_in_the_way(&all, asked) || all.other_limit)
+        return (struct rowlock_judged){.status = ROWLOCK_STATUS_EXPIRED, .number = all.token};
+    return (struct rowlock_judged){.status = ROWLOCK_STATUS_OK};
+}
+
+struct rowlock_judged rowlock__judge_queue(const struct rowlock_queued *queued, size_t n,
+                                           const struct rowlock_asked *asked)
+{
+    struct rowlock_judged judged = {.status = ROWLOCK_STATUS_OK};
+    bool found = asked->ticket == 0;
+
+    for (size_t i = 0; i < n; i++) {
+        found = found || queued[i].ticket == asked->ticket;
+        if (!queued[i].alive || queued[i].own ||
+            (asked->ticket && queued[i].ticket >= asked->ticket))
+            continue;
+        judged.status = ROWLOCK_STATUS_QUEUED;
+        judged.before++;
+        if (queued[i].ticket > judged.number)
+            judged.number = queued[i].ticket;
+    }
+    if (!found)
+        judged = (struct rowlock_judged){.status = ROWLOCK_STATUS_UNQUEUED};
+    return judged;
+}
+
+int64_t rowlock__other_limit(const struct rowlock_held *held, size_t n_held,
+                             const struct rowlock_queued *queued, size_t n_queued,
+                             const struct rowlock_asked *asked, bool *is_held)
+{
+    *is_held = true;
+    for (size_t i = 0; asked->kind == 'p' && i < n_held; i++)
+        if (held[i].kind == 'p' && held[i].alive && held[i].limit != asked->limit)
+            return held[i].limit;
+    *is_held = false;
+    for (size_t i = 0; asked->kind == 'p' && i < n_queued; i++)
+        if (queued[i].kind == 'p' && queued[i].alive && !queued[i].own &&
+            queued[i].limit != asked->limit && (!asked->ticket || queued[i].ticket < asked->ticket))
+            return queued[i].limit;
+    return 0;
+}
+
+/* ---- jobs and subjects ----------------------------------------------------------------------- */
+
+static bool is(const char *text, const char *other)
+{
+    return strcmp(text, other) == 0;
+}
+
+static const char *outcome_of_run(const struct rowlock_run_end *end)
+{
+    if (end->has_lease)
+        return end->stopped ? "broken" : end->outcome;
+    if (is(end->was, "broken") || is(end->outcome, "not started"))
+        return is(end->was, "broken") ? "broken" : "not started";
+    return "late";
+}
+
+static enum rowlock_status status_of_run(const char *outcome, bool is_current)
+{
+    if (is(outcome, "broken"))
+        return ROWLOCK_STATUS_STOPPED;
+    if (is(outcome, "late") || (is(outcome, "lost") && !is_current))
+        return ROWLOCK_STATUS_LOST;
+    return ROWLOCK_STATUS_OK;
+}
+
+void rowlock__judge_run_end(struct rowlock_run_end *end)
+{
+    bool lost = is(end->outcome, "lost"), not_started = is(end->outcome, "not started");
+    bool is_current = end->is_current;
+    bool open = is(end->was, "running") || is(end->was, "lost") || is(end->was, "broken");
+
+    end->ends_job = end->has_lease && is_current;
+    end->stays = end->ends_job && (lost || not_started) && !end->stopped;
+    end->failed_ms = is(end->outcome, "done") || lost || end->stopped ? 0 : end->now_ms;
+    if (end->ends_job)
+        is_current = end->stays;
+    end->touches = not_started && is_current;
+    end->becomes = NULL;
+    if (open && !(is(end->was, "lost") && is_current))
+        end->becomes = outcome_of_run(end);
+    end->keeps_lease = end->has_lease && !end->stopped && !lost && !not_started &&
+                       end->now_ms < end->taken_until_ms;
+    end->status = status_of_run(end->becomes ? end->becomes : end->was, is_current);
+}
+
+bool rowlock__judge_stale(bool complete, int64_t basis_ms, int64_t expired_ms, int64_t updated_ms,
+                          int64_t now_ms, int64_t max_age_ms)
+{
+    int64_t age = now_ms > updated_ms ? now_ms - updated_ms : 0;
+
+    if (!complete || updated_ms < 0 || basis_ms <= expired_ms)
+        return true;
+    return max_age_ms >= 0 && !(age < max_age_ms && updated_ms - now_ms <= max_age_ms);
+}

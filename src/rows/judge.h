@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The decisions over the rows of a name, as pure functions: no I/O, no clock. */
+#ifndef ROWLOCK_ROWS_JUDGE_H
+#define ROWLOCK_ROWS_JUDGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dialect/dialect.h"
+
+/* A row of a lease, with its heartbeat. */
+struct rowlock_held {
+    int64_t token, limit, expires_ms;
+    char kind;  /* 'x', 's', 'p' */
+    bool alive; /* it has a heartbeat that has not expired */
+    bool own;   /* of the owner who asks */
+};
+
+/* A row of the queue. */
+struct rowlock_queued {
+    int64_t ticket, limit, roll_call;
+    char kind;
+    bool alive; /* its last sign of life is recent enough */
+    bool own;
+};
+
+/* The request. */
+struct rowlock_asked {
+    char kind;
+    int64_t limit, count; /* permits */
+    int64_t ticket;       /* ours; 0: none */
+};
+
+struct rowlock_judged {
+    enum rowlock_status status;
+    int64_t number;     /* LEASED: the token that ends first; QUEUED: the ticket directly before */
+    int64_t expires_ms; /* LEASED: when */
+    int64_t limit;      /* LIMIT: the other one */
+    int64_t before;     /* QUEUED: how many are before */
+};
+
+/*
+ * OK, LEASED, LIMIT, or EXPIRED: only expired leases conflict. Their renewal may be in progress, so
+ * each must be deleted on condition that it has expired.
+ */
+struct rowlock_judged rowlock__judge_leases(const struct rowlock_held *held, size_t n,
+                                            const struct rowlock_asked *asked);
+/* Whether the modes of a request and of a lease conflict; more permits may be free. */
+bool rowlock__conflicts(char asked, char held);
+
+/* OK: first; QUEUED; UNQUEUED: our ticket is not among them. Dead tickets count for nothing. */
+struct rowlock_judged rowlock__judge_queue(const struct rowlock_queued *queued, size_t n,
+                                           const struct rowlock_asked *asked);
+
+/* A permit's limit that differs from that of a live lease, or of a live ticket before ours; 0:
+   none. `*is_held`: of a lease. */
+int64_t rowlock__other_limit(const struct rowlock_held *held, size_t n_held,
+                             const struct rowlock_queued *queued, size_t n_queued,
+                             const struct rowlock_asked *asked, bool *is_held);
+
+/* The end of a run. */
+struct rowlock_run_end {
+    /* in */
+    const char *outcome;     /* of its command */
+    const char *was;         /* in its row */
+    bool has_lease, stopped; /* its lease exists; was broken */
+    bool is_current;         /* it is the run of its job */
+    int64_t now_ms, taken_until_ms;
+    /* out */
+    bool ends_job;       /* the job's row changes: */
+    bool stays;          /* it keeps this run, until a claim settles it */
+    int64_t failed_ms;   /* 0: it did not fail */
+    bool touches;        /* the version of the job changes once more */
+    const char *becomes; /* the run's outcome; NULL: it stays as it was */
+    bool keeps_lease;    /* until taken_until_ms; otherwise it is deleted */
+    enum rowlock_status status;
+};
+void rowlock__judge_run_end(struct rowlock_run_end *end);
+
+/* Whether the data of a subject is stale (dialect.h). updated_ms < 0: never refreshed. */
+bool rowlock__judge_stale(bool complete, int64_t basis_ms, int64_t expired_ms, int64_t updated_ms,
+                          int64_t now_ms, int64_t max_age_ms);
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver: it carries out functions, and passes everything else to the inner driver. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rows/work.h"
+#include "util/error.h"
+
+static rowlock_procedure *const procedures[ROWLOCK_SQL_COUNT] = {
+#define ROWLOCK_XX(id, name) [ROWLOCK_SQL_##id] = rowlock__rows_##name,
+    ROWLOCK_PROCEDURES(ROWLOCK_XX)
+#undef ROWLOCK_XX
+};
+
+/* Functions that only read: they need no transaction of their own. */
+static bool only_reads(size_t id)
+{
+    static const enum rowlock_statement_id reads[] = {
+        ROWLOCK_SQL_HOLDER,   ROWLOCK_SQL_IN_USE,       ROWLOCK_SQL_INSTALLED,
+        ROWLOCK_SQL_PARTS,    ROWLOCK_SQL_EXPIRED,      ROWLOCK_SQL_JOB_STATE,
+        ROWLOCK_SQL_JOB_LIST, ROWLOCK_SQL_RUN_LIST,     ROWLOCK_SQL_SUBJECT_LOOK,
+        ROWLOCK_SQL_CHECK,    ROWLOCK_SQL_SUBJECT_LIST, ROWLOCK_SQL_LIST};
+
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
+        if (reads[i] == id)
+            return true;
+    return false;
+}
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
+int rowlock__rows_over(const struct rowlock_driver *driver, struct rowlock_link *inner,
+                       const struct rowlock_dialect *dialect, const char *url,
+                       struct rowlock_link **out, struct rowlock_error *error)
+{
+    struct rowlock_link *link = calloc(1, sizeof *link);
+
+    if (link)
+        *link = (struct rowlock_link){driver, inner, dialect, url ? strdup(url) : NULL, false};
+    if (link && (link->url || !url)) {
+        *out = link;
+        return ROWLOCK_OK;
+    }
+    free(link);
+    driver->close(inner);
+    return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+}
+
+static int rows_open(const struct rowlock_source *source, const struct rowlock_budget *budget,
+                     struct rowlock_link **out, const struct rowlock_dialect **dialect,
+                     struct rowlock_error *error)
+{
+    const struct rowlock_driver *driver = rowlock__driver_for_url(source->url, error);
+    struct rowlock_link *inner;
+    int code;
+
+    if (!driver)
+        return error->code;
+    code = driver->open(source, budget, &inner, dialect, error);
+    return code ? code : rowlock__rows_over(driver, inner, *dialect, source->url, out, error);
+}
+
+static void rows_close(struct rowlock_link *link)
+{
+    if (!link)
+        return;
+    if (link->inner)
+        link->driver->close(link->inner);
+    free(link->url);
+    free(link);
+}
+
+/* ---- run ------------------------------------------------------------------------------------- */
+
+static int pass_on(struct rowlock_work *work, struct rowlock_call *call)
+{
+    int code = work->link->driver->run(work->link->inner, work->begins, call, 1, work->budget,
+                                       work->outcome, work->error);
+
+    work->begins = 0;
+    return code;
+}
+
+static int carry_out(struct rowlock_work *work, struct rowlock_call *call)
+{
+    size_t id = (size_t)(call->statement - work->link->dialect->statements);
+
+    if (id >= ROWLOCK_SQL_COUNT || *call->statement->text)
+        return pass_on(work, call);
+    work->call = call;
+    if (!procedures[id])
+        return rowlock__fail(work->error, ROWLOCK_EMODE, "%s is not offered on this engine",
+                             call->statement->name);
+    return procedures[id](work);
+}
+
+static bool all_read(const struct rowlock_link *link, const struct rowlock_call *calls, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!*calls[i].statement->text &&
+            !only_reads((size_t)(calls[i].statement - link->dialect->statements)))
+            return false;
+    return true;
+}
+
+/* Ends the batch as its flags say. */
+static int end_batch(struct rowlock_work *work, unsigned flags, size_t n)
+{
+    bool nothing_sent = work->begins != 0;
+    int code = ROWLOCK_OK;
+
+    if (flags & ROWLOCK_COMMIT) {
+        if (!nothing_sent)
+            code = rowlock__work_commit(work);
+        if (!code)
+            work->outcome->left = ROWLOCK_TX_NONE;
+    } else if ((flags & ROWLOCK_BEGIN) && nothing_sent && !work->undone && n == 0) {
+        code = work->link->driver->run(work->link->inner, ROWLOCK_BEGIN, NULL, 0, work->budget,
+                                       work->outcome, work->error);
+    }
+    return code;
+}
+
+static int rows_run(struct rowlock_link *link, unsigned flags, struct rowlock_call *calls, size_t n,
+                    const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+                    struct rowlock_error *error)
+{
+    struct rowlock_error unseen;
+    struct rowlock_work work = {
+        .link = link, .budget = budget, .outcome = outcome, .error = error ? error : &unseen};
+    bool idle = link->driver->state(link->inner) == ROWLOCK_STATE_IDLE;
+    bool reads = idle && flags == ROWLOCK_INSIDE && all_read(link, calls, n);
+    int code = ROWLOCK_OK;
+
+    if (flags == ROWLOCK_INSIDE && idle && !reads)
+        flags = ROWLOCK_BEGIN | ROWLOCK_COMMIT;
+    if ((flags & ROWLOCK_BEGIN) && !link->dialect->plain->wait_stays)
+        link->limited = false;
+    work.begins = flags & ROWLOCK_BEGIN;
+    work.own = reads || work.begins;
+    for (size_t i = 0; !code && i < n; i++)
+        code = carry_out(&work, &calls[i]);
+    if (!code)
+        code = end_batch(&work, flags, n);
+    if (reads && link->inner && link->driver->state(link->inner) != ROWLOCK_STATE_IDLE)
+        rowlock__work_undo(&work);
+    return code;
+}
+
+static int rows_rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
+                         struct rowlock_error *error)
+{
+    if (!link->dialect->plain->wait_stays)
+        link->limited = false;
+    return link->inner ? link->driver->rollback(link->inner, budget, error) : ROWLOCK_OK;
+}
+
+/* ---- scripts --------------------------------------------------------------------------------- */
+
+/* The next statement of a script, without comments and its semicolon; NULL at the end. The caller
+   frees it. */
+static char *next_statement(const char **text)
+{
+    char *out = calloc(1, strlen(*text) + 1), *to = out;
+
+    while (out && **text) {
+        const char *line = *text;
+        size_t length = strcspn(line, "\n");
+
+        *text = line + length + (line[length] == '\n');
+        if (strncmp(line, "--", 2) == 0 || (to == out && length == 0))
+            continue;
+        memcpy(to, line, length);
+        to += length;
+        if (to > out && to[-1] == ';') {
+            to[-1] = '\0';
+            return out;
+        }
+        *to++ = '\n';
+    }
+    free(out);
+    return NULL;
+}
+
+/* The table that a statement creates, drops or fills: the third word. */
+static void table_of(const char *statement, char *out, size_t size)
+{
+    size_t length;
+
+    for (int i = 0; i < 2; i++) {
+        statement += strcspn(statement, " ");
+        statement += strspn(statement, " ");
+    }
+    length = strspn(statement, "abcdefghijklmnopqrstuvwxyz_");
+    if (length >= size)
+        length = size - 1;
+    memcpy(out, statement, length);
+    out[length] = '\0';
+}
+
+static bool starts(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Whether the statement failed because another installer, or an interrupted script, has done its
+   work. */
+static bool is_done(struct rowlock_work *work, const char *statement, const char *table)
+{
+    if (starts(statement, "CREATE TABLE "))
+        return rowlock__work_has_table(work, table);
+    return !starts(statement, "DROP TABLE ");
+}
+
+/* No statement has IF EXISTS, which some engines lack. */
+static int run_statement(struct rowlock_work *work, const char *statement)
+{
+    char table[64];
+    int code;
+
+    table_of(statement, table, sizeof table);
+    if (starts(statement, "CREATE TABLE ") && rowlock__work_has_table(work, table))
+        return ROWLOCK_OK;
+    if (starts(statement, "DROP TABLE ") && !rowlock__work_has_table(work, table))
+        return ROWLOCK_OK;
+    code = rowlock__work_execute(work, statement);
+    if (code != ROWLOCK_EDB || !is_done(work, statement, table))
+        return code;
+    rowlock__clear_error(work->error);
+    return ROWLOCK_OK;
+}
+
+static int rows_script(struct rowlock_link *link, const char *text,
+                       const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    struct rowlock_outcome outcome = {0};
+    struct rowlock_error unseen;
+    struct rowlock_work work = {.link = link,
+                                .budget = budget,
+                                .outcome = &outcome,
+                                .error = error ? error : &unseen,
+                                .begins = ROWLOCK_BEGIN,
+                                .own = true};
+    int code = ROWLOCK_OK;
+    char *statement;
+
+    if (link->driver->state(link->inner) != ROWLOCK_STATE_IDLE)
+        work.begins = 0;
+    if (!work.begins)
+        code = rowlock__work_commit(&work);
+    while (!code && (statement = next_statement(&text))) {
+        code = run_statement(&work, statement);
+        free(statement);
+    }
+    return code;
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static enum rowlock_state rows_state(const struct rowlock_link *link)
+{
+    return link->inner ? link->driver->state(link->inner) : ROWLOCK_STATE_DEAD;
+}
+
+static bool rows_replaced(struct rowlock_link *link)
+{
+    return link->inner && link->driver->replaced && link->driver->replaced(link->inner);
+}
+
+static int rows_socket(const struct rowlock_link *link)
+{
+    return link->inner ? link->driver->socket(link->inner) : -1;
+}
+
+static int64_t rows_backend_id(const struct rowlock_link *link)
+{
+    return link->inner ? link->driver->backend_id(link->inner) : 0;
+}
+
+static void *rows_handle(const struct rowlock_link *link)
+{
+    return link->inner ? link->driver->handle(link->inner) : NULL;
+}
+
+const struct rowlock_driver rowlock__rows_driver = {
+    .name = "rows",
+    .schemes = "",
+    .open = rows_open,
+    .close = rows_close,
+    .run = rows_run,
+    .rollback = rows_rollback,
+    .state = rows_state,
+    .script = rows_script,
+    .replaced = rows_replaced,
+    .socket = rows_socket,
+    .backend_id = rows_backend_id,
+    .handle = rows_handle,
+};

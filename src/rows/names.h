@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of one name: its leases with their heartbeats, and its queue. */
+#ifndef ROWLOCK_ROWS_NAMES_H
+#define ROWLOCK_ROWS_NAMES_H
+
+#include "rows/judge.h"
+#include "rows/work.h"
+
+/* Texts are of the rows (util/rows.h); NULL: NULL. */
+struct rowlock_lease_row {
+    struct rowlock_held held;
+    int64_t pid, acquired_ms, now_ms;
+    bool has_pid, stopped, has_beat;
+    const char *owner, *host, *command, *note, *key;
+};
+
+struct rowlock_waiter_row {
+    struct rowlock_queued queued;
+    int64_t wanted, pid, since_ms, alive_until_ms, now_ms;
+    const char *owner, *host, *command, *note, *key;
+};
+
+/* The caller clears both lists. */
+struct rowlock_name_rows {
+    struct rowlock_rows leases, waiters;
+};
+#define ROWLOCK_NAME_ROWS                             \
+    {                                                 \
+        {.size = sizeof(struct rowlock_lease_row)},   \
+        {                                             \
+            .size = sizeof(struct rowlock_waiter_row) \
+        }                                             \
+    }
+
+/* Reads the leases of a name, of all names (key NULL), with heartbeats. `owner`: whose are own. */
+int rowlock__read_leases(struct rowlock_work *work, const char *key,
+                         const struct rowlock_value *owner, struct rowlock_rows *rows);
+/* Reads the queue of a name, or of all names, in the order of the tickets. */
+int rowlock__read_waiters(struct rowlock_work *work, const char *key,
+                          const struct rowlock_value *owner, struct rowlock_rows *rows);
+
+struct rowlock_judged rowlock__judge_lease_rows(const struct rowlock_rows *rows,
+                                                const struct rowlock_asked *asked);
+struct rowlock_judged rowlock__judge_waiter_rows(const struct rowlock_rows *rows,
+                                                 const struct rowlock_asked *asked);
+
+void rowlock__name_rows_clear(struct rowlock_name_rows *rows);
+
+#endif

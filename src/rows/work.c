@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inner statements of a function, their waits, and its answer. */
+#include "rows/work.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/error.h"
+
+#define LONGEST_MS 86400000 /* beyond a day the engines' limits differ, and ours suffices */
+#define TRY_MS 250          /* a try where the server has no limit: others hold the lock briefly */
+
+static const struct rowlock_statement *statement(const struct rowlock_work *work,
+                                                 enum rowlock_plain_id id)
+{
+    return &work->link->dialect->plain->statements[id];
+}
+
+bool rowlock__work_can(const struct rowlock_work *work, enum rowlock_plain_id id)
+{
+    return statement(work, id)->text != NULL;
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+struct counted {
+    rowlock_row *row;
+    void *data;
+    int64_t rows;
+};
+
+static void counted_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct counted *counted = data;
+
+    counted->rows++;
+    if (counted->row)
+        counted->row(counted->data, columns, n);
+}
+
+static int send(struct rowlock_work *work, enum rowlock_plain_id id,
+                const struct rowlock_value *values, rowlock_row *row, void *data,
+                const struct rowlock_budget *budget)
+{
+    struct counted counted = {row, data, 0};
+    struct rowlock_call call = {
+        .statement = statement(work, id), .values = values, .row = counted_row, .data = &counted};
+    int code = work->link->driver->run(work->link->inner, work->begins, &call, 1, budget,
+                                       work->outcome, work->error);
+
+    work->begins = 0;
+    work->affected = call.affected > counted.rows ? call.affected : counted.rows;
+    return code;
+}
+
+int rowlock__work_ask(struct rowlock_work *work, enum rowlock_plain_id id,
+                      const struct rowlock_value *values, rowlock_row *row, void *data)
+{
+    return send(work, id, values, row, data, work->budget);
+}
+
+static int begin(struct rowlock_work *work)
+{
+    int code = ROWLOCK_OK;
+
+    if (work->begins)
+        code = work->link->driver->run(work->link->inner, ROWLOCK_BEGIN, NULL, 0, work->budget,
+                                       work->outcome, work->error);
+    work->begins = 0;
+    return code;
+}
+
+int rowlock__work_commit(struct rowlock_work *work)
+{
+    int code = ROWLOCK_OK;
+
+    if (!work->begins && work->link->driver->state(work->link->inner) != ROWLOCK_STATE_IDLE)
+        code = work->link->driver->run(work->link->inner, ROWLOCK_COMMIT, NULL, 0, work->budget,
+                                       work->outcome, work->error);
+    work->begins = ROWLOCK_BEGIN;
+    return code;
+}
+
+void rowlock__work_undo(struct rowlock_work *work)
+{
+    struct rowlock_budget budget = *work->budget;
+
+    budget.interrupt_fd = -1;
+    if (!work->begins)
+        work->link->driver->rollback(work->link->inner, &budget, NULL);
+    work->begins = ROWLOCK_BEGIN;
+    work->outcome->left = ROWLOCK_TX_NONE;
+    if (!work->link->dialect->plain->wait_stays)
+        work->link->limited = false;
+}
+
+bool rowlock__work_is_duplicate(struct rowlock_work *work, int code)
+{
+    bool by_state = strncmp(work->error->sqlstate, "23", 2) == 0;
+    bool by_number = !work->error->sqlstate[0] && (work->error->native & 0xff) == 19; /* SQLite */
+
+    if (!code || !(by_state || by_number))
+        return false;
+    if (work->own)
+        rowlock__work_undo(work);
+    rowlock__clear_error(work->error);
+    return true;
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+/* {ms} and {s} become the limit. */
+static void write_limit(const char *text, int64_t limit_ms, char *out, size_t size)
+{
+    const char *at = strchr(text, '{');
+    int64_t number = limit_ms < 1 ? 1 : limit_ms;
+
+    if (at && strncmp(at, "{s}", 3) == 0)
+        number = (number + 999) / 1000;
+    if (at)
+        snprintf(out, size, "%.*s%" PRId64 "%s", (int)(at - text), text, number,
+                 strchr(at, '}') + 1);
+    else
+        snprintf(out, size, "%s", text);
+}
+
+static int set_limit(struct rowlock_work *work, int64_t limit_ms)
+{
+    const struct rowlock_plain *plain = work->link->dialect->plain;
+    char text[200];
+    int code;
+
+    if (limit_ms > LONGEST_MS)
+        limit_ms = -1;
+    if (!plain->wait || (limit_ms < 0 && !work->link->limited))
+        return ROWLOCK_OK;
+    code = begin(work);
+    write_limit(limit_ms < 0 ? plain->no_wait_limit : plain->wait, limit_ms, text, sizeof text);
+    if (!code)
+        code = work->link->driver->script(work->link->inner, text, work->budget, work->error);
+    work->link->limited = limit_ms >= 0;
+    return code;
+}
+
+/* The session was cut off to end the wait: another one takes its place. */
+static int open_another(struct rowlock_work *work)
+{
+    struct rowlock_link *link = work->link;
+    struct rowlock_source source = {.url = link->url, .interrupt_fd = work->budget->interrupt_fd};
+    const struct rowlock_dialect *dialect;
+
+    link->driver->close(link->inner);
+    link->inner = NULL;
+    work->begins = ROWLOCK_BEGIN;
+    work->outcome->left = ROWLOCK_TX_NONE;
+    link->limited = false;
+    return link->driver->open(&source, work->budget, &link->inner, &dialect, work->error);
+}
+
+/* The wait has ended without the lock. */
+static int give_up(struct rowlock_work *work, int code)
+{
+    bool dead = work->link->driver->state(work->link->inner) == ROWLOCK_STATE_DEAD;
+
+    if (!work->own && (dead || work->outcome->left != ROWLOCK_TX_KEPT))
+        return code;
+    if (dead && !work->link->url)
+        return code;
+    if (work->outcome->left != ROWLOCK_TX_KEPT || dead)
+        work->undone = true;
+    rowlock__clear_error(work->error);
+    if (dead)
+        return open_another(work);
+    if (work->undone)
+        rowlock__work_undo(work);
+    return ROWLOCK_OK;
+}
+
+int rowlock__work_ask_within(struct rowlock_work *work, enum rowlock_plain_id id,
+                             const struct rowlock_value *values, int64_t limit_ms, bool *busy)
+{
+    struct rowlock_budget budget = *work->budget;
+    bool server_limits = work->link->dialect->plain->wait != NULL;
+    bool fails_at_once = id == ROWLOCK_PLAIN_NAME_TRY || id == ROWLOCK_PLAIN_NAME_TRY_SHARE;
+    int code = fails_at_once ? ROWLOCK_OK : set_limit(work, limit_ms);
+
+    *busy = false;
+    if (!server_limits && !fails_at_once && limit_ms >= 0) {
+        int64_t until = rowlock__now_ms() + (limit_ms < TRY_MS ? TRY_MS : limit_ms);
+
+        if (until < budget.deadline_ms)
+            budget.deadline_ms = until;
+    }
+    if (!code)
+        code = send(work, id, values, NULL, NULL, &budget);
+    if (code != ROWLOCK_ETIMEDOUT ||
+        (limit_ms < 0 && budget.deadline_ms == work->budget->deadline_ms &&
+         rowlock__now_ms() >= budget.deadline_ms))
+        return code;
+    *busy = true;
+    return give_up(work, code);
+}
+
+/* ---- scripts --------------------------------------------------------------------------------- */
+
+int rowlock__work_execute(struct rowlock_work *work, const char *text)
+{
+    int code = work->link->driver->script(work->link->inner, text, work->budget, work->error);
+
+    work->begins = 0;
+    if (code)
+        rowlock__work_undo(work);
+    else
+        code = rowlock__work_commit(work);
+    return code;
+}
+
+bool rowlock__work_has_table(struct rowlock_work *work, const char *table)
+{
+    struct rowlock_error error = *work->error;
+    char text[200];
+    int code;
+
+    snprintf(text, sizeof text, "SELECT COUNT(*) FROM %s WHERE 1 = 0", table);
+    code = rowlock__work_execute(work, text);
+    *work->error = error;
+    return code == ROWLOCK_OK;
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
+void rowlock__work_answer(struct rowlock_work *work, const struct rowlock_value *columns,
+                          unsigned n)
+{
+    if (work->call->row)
+        work->call->row(work->call->data, columns, n);
+}
+
+int rowlock__work_number(struct rowlock_work *work, int64_t number)
+{
+    struct rowlock_value column = rowlock__int_value(number);
+
+    rowlock__work_answer(work, &column, 1);
+    return ROWLOCK_OK;
+}
+
+int64_t rowlock__work_int(const struct rowlock_work *work, unsigned i)
+{
+    return rowlock__value_number(&work->call->values[i]);
+}
+
+struct rowlock_value rowlock__work_value(const struct rowlock_work *work, unsigned i)
+{
+    return work->call->values[i];
+}
+
+bool rowlock__work_is(const struct rowlock_value *value, const char *text)
+{
+    return value->type == ROWLOCK_BYTES && value->length == strlen(text) &&
+           memcmp(value->bytes, text, value->length) == 0;
+}
+
+void rowlock__take_int(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 0)
+        *(int64_t *)data = rowlock__value_number(&columns[0]);
+}
+
+int rowlock__work_now(struct rowlock_work *work, int64_t *now_ms)
+{
+    *now_ms = 0;
+    return rowlock__work_ask(work, ROWLOCK_PLAIN_NOW, NULL, rowlock__take_int, now_ms);
+}
