@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # Starts a proxy between the tests and PostgreSQL, which makes the server at ROWLOCK_TEST_URL report
-# that it is YugabyteDB.
+# that it is YugabyteDB, or with DISGUISE=old PostgreSQL 12.
 
 setup_file() {
     export STANDIN=$BATS_FILE_TMPDIR/port
     psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f "$BATS_TEST_DIRNAME/../lib/yugabytedb.sql"
     perl "$BATS_TEST_DIRNAME/../lib/yugabytedb.pl" "$ROWLOCK_TEST_POSTGRESQL_PORT" "$STANDIN" \
-        </dev/null >"$BATS_FILE_TMPDIR/log" 2>&1 3>&- &
+        ${DISGUISE:+"$DISGUISE"} </dev/null >"$BATS_FILE_TMPDIR/log" 2>&1 3>&- &
     echo $! >"$BATS_FILE_TMPDIR/pid"
     until_true is_there "$STANDIN"
 }
@@ -16,7 +16,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     direct=$ROWLOCK_TEST_URL
     export ROWLOCK_TEST_URL=${direct/:$ROWLOCK_TEST_POSTGRESQL_PORT/:$(cat "$STANDIN")}
-    rowlock schema install >/dev/null 2>&1
+    [ -n "${DISGUISE:-}" ] || rowlock schema install >/dev/null 2>&1
 }
 
 

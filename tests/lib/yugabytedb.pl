@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# yugabytedb.pl PORT FILE: a proxy in front of the PostgreSQL server at PORT of 127.0.0.1. It makes
+# yugabytedb.pl PORT FILE [old]: a proxy in front of the PostgreSQL server at PORT of 127.0.0.1. It makes
 # clients believe that the server is YugabyteDB, and writes its own port into FILE. It changes only
 # this:
 #   the server's parameter server_version      15.2-YB-2025.1.0.0-b0
@@ -8,12 +8,14 @@
 #   settings yb_... in a statement             yb....   which any role may set
 #   make_known's INSERT in the schema's text   standin.make_known(...)   which writes outside the
 #                                              transaction, as yb_disable_transactional_writes does
+# With `old` the server seems to be PostgreSQL 12.22 instead, to clients that ask for a setting:
+#   pg_catalog.current_setting(...)            standin.current_setting(...)
 use strict;
 use warnings;
 use IO::Select;
 use IO::Socket::INET;
 
-my ($port, $file) = @ARGV;
+my ($port, $file, $old) = @ARGV;
 my $listener = IO::Socket::INET->new(Listen => 50, LocalAddr => '127.0.0.1', ReuseAddr => 1) or die "listen: $!";
 open my $out, '>', "$file.tmp" or die "$file: $!";
 print $out $listener->sockport;
@@ -50,7 +52,10 @@ sub take_messages {
         last if length $$buffer < $length;
         my $message = substr $$buffer, 0, $length, '';
         $$started = 1 if !$$started && unpack('N', substr $message, 4, 4) == 196608;
-        if ($$started && $message =~ /^[PQ]/) { # each replacement has the length of the original
+        # each replacement has the length of the original
+        if ($$started && $old && $message =~ /^[PQ]/) {
+            $message =~ s/pg_catalog\.current_setting\(/standin.current_setting   (/g;
+        } elsif ($$started && $message =~ /^[PQ]/) {
             $message =~ s/pg_catalog\.version\(\)/standin.version( )  /g;
             $message =~ s/\byb_(disable_transactional_writes|effective_transaction_isolation_level)/yb.$1/g;
             $message =~ s/(INSERT INTO rowlock\.name \(name\) VALUES \(make_known\.name\) ON CONFLICT DO NOTHING);/
@@ -80,7 +85,7 @@ sub serve {
             } else { # collects the greeting, up to the first "ready for query" or an error
                 $greeting .= $bytes;
                 next if $greeting =~ /^R\x00{3}\x08\x00{4}/ && $greeting !~ /Z\x00{3}\x05[ITE]\z/;
-                $greeting =~ s/S....server_version\x00[^\x00]*\x00/my $v = "server_version\0" . "15.2-YB-2025.1.0.0-b0\0";
+                $old or $greeting =~ s/S....server_version\x00[^\x00]*\x00/my $v = "server_version\0" . "15.2-YB-2025.1.0.0-b0\0";
                     'S' . pack('N', 4 + length $v) . $v/es;
                 $ready = 1;
                 put($client, $greeting);

@@ -9,6 +9,11 @@ CREATE FUNCTION standin.version() RETURNS text LANGUAGE sql AS $$
     SELECT 'PostgreSQL 15.2-YB-2025.1.0.0-b0 on x86_64-pc-linux-gnu, compiled by clang'::text
 $$;
 
+CREATE FUNCTION standin.current_setting(name text) RETURNS text LANGUAGE sql AS $$
+    SELECT CASE name WHEN 'server_version_num' THEN '120022' WHEN 'server_version' THEN '12.22'
+        ELSE pg_catalog.current_setting(name) END
+$$;
+
 -- The row must stay when the caller's transaction is rolled back, and no caller waits for it. If
 -- the caller has deleted the row, this would wait for the caller itself: lock_timeout ends that
 -- wait.

@@ -6,7 +6,12 @@
 SELECT pg_catalog.pg_advisory_xact_lock(8246125620394091379); -- one installer at a time
 DO $$
 BEGIN
-    IF pg_catalog.to_regclass('rowlock.meta') IS NOT NULL THEN
+    IF pg_catalog.current_setting('server_version_num')::integer < 130000 THEN
+        RAISE EXCEPTION
+            'rowlock: PostgreSQL % is older than 13, the oldest version that rowlock supports',
+                        pg_catalog.current_setting('server_version')
+            USING ERRCODE = 'RL002';
+    ELSIF pg_catalog.to_regclass('rowlock.meta') IS NOT NULL THEN
         RAISE EXCEPTION 'rowlock is already in this database, without the extension'
             USING ERRCODE = '42P06',
                   HINT = 'It works as it is. docs/extension.md of rowlock describes how to turn '

@@ -1,4 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- rowlock's schema, to be run by hand: psql -v ON_ERROR_STOP=1 -f this_file
 BEGIN;
+DO $$
+BEGIN
+    IF pg_catalog.current_setting('server_version_num')::integer < 130000 THEN
+        RAISE EXCEPTION
+            'rowlock: PostgreSQL % is older than 13, the oldest version that rowlock supports',
+                        pg_catalog.current_setting('server_version')
+            USING ERRCODE = 'RL002';
+    END IF;
+END $$;
 SELECT pg_catalog.pg_advisory_xact_lock(8246125620394091379); -- one installer at a time
