@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/harness.h"
 #include "lib/test.h"
 
 /* server.sh ties a server to its shell's life unless BATS_VERSION is set. */
@@ -46,6 +47,22 @@ const char *extra_shell(const char *format, ...)
     if (pclose(pipe) != 0)
         t_fail(__FILE__, __LINE__, "%s", output);
     return last_line(output);
+}
+
+void extra_needs(const char *program)
+{
+    if (*extra_shell("postgresql_program %s", program))
+        return;
+    printf("# not run: %s of the server's version is missing\n", program);
+    skip();
+}
+
+void extra_needs_version(int version)
+{
+    if (atoi(t_native_sql(t_admin(), "SHOW server_version_num")) >= version * 10000)
+        return;
+    printf("# not run: it needs PostgreSQL %d\n", version);
+    skip();
 }
 
 const char *extra_name(const char *what)

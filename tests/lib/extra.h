@@ -15,6 +15,11 @@
  */
 const char *extra_shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Ends the test as not run if this program of PostgreSQL is missing for the server's version. */
+void extra_needs(const char *program);
+/* The same if the server is older than this version. */
+void extra_needs_version(int version);
+
 /* A server name that no other test program uses, in a static buffer. */
 const char *extra_name(const char *what);
 void extra_stop(const char *name);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reaches PostgreSQL directly, without the library (struct engine in engine.h). */
+#include <errno.h>
 #include <libpq-fe.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "lib/engine.h"
 #include "rowlock/postgresql.h"
@@ -73,12 +76,17 @@ static int is_waiting(void *admin, long session)
     return sql(admin, text, answer, sizeof answer) == 0 && atol(answer) > 0;
 }
 
+/* Ends the session, and waits until its process is gone. pg_terminate_backend can wait itself, but
+   only from PostgreSQL 14 on. */
 static void kill_session(void *admin, long session)
 {
     char text[100], answer[40];
+    struct timespec moment = {0, 2000000};
 
-    snprintf(text, sizeof text, "SELECT pg_terminate_backend(%ld, 10000)", session);
+    snprintf(text, sizeof text, "SELECT pg_terminate_backend(%ld)", session);
     sql(admin, text, answer, sizeof answer);
+    for (int i = 0; i < 5000 && (kill((pid_t)session, 0) == 0 || errno != ESRCH); i++)
+        nanosleep(&moment, NULL);
 }
 
 const struct engine t_engine_postgresql = {

@@ -11,6 +11,8 @@
 #   start_derby NAME, start_h2, start_hsqldb   servers in Java; a client creates a database by its
 #                                       URL, which jdbc_url ENGINE PORT DATABASE prints
 #   start_pooler NAME URL               pgbouncer before the database of a URL; stop_pooler NAME
+#   start_standby NAME PRIMARY [OPTION...]  copies a server of PostgreSQL, and starts the copy as
+#                                       its standby
 #   stop_server NAME                    shuts it down; stop_server NAME KILL kills it
 #   as_postgresql, as_mariadb COMMAND...   runs a command as the server's user
 #
@@ -44,11 +46,30 @@ as_user() { # USER COMMAND...
 as_postgresql() { as_user "$(server_user postgres)" "$@"; }
 as_mariadb() { as_user "$(server_user mysql)" "$@"; }
 
-postgresql_program() { # prints its path: the newest version that has it
+# Prints the path of a program of PostgreSQL, of the newest installed version. With POSTGRESQL_BIN,
+# the bin folder of another version, it is that version's program. Where the folder lacks a client
+# program, an installed one replaces it if it can talk to that version; otherwise nothing is printed.
+postgresql_program() {
     local found
     # shellcheck disable=SC2012
     found=$(ls -d "/usr/lib/postgresql/"*"/bin/$1" 2>/dev/null | sort -V | tail -n 1)
-    echo "${found:-$(command -v "$1")}"
+    found=${found:-$(command -v "$1")}
+    if [ -n "${POSTGRESQL_BIN:-}" ] && [ -x "$POSTGRESQL_BIN/$1" ]; then
+        found=$POSTGRESQL_BIN/$1
+    elif [ -n "${POSTGRESQL_BIN:-}" ]; then
+        case $1 in
+        psql | pg_isready) ;;
+        pg_dump | pg_restore | pg_basebackup) # for servers of their own version, and older ones
+            [ "$(major_version "$found")" -ge "$(major_version "$POSTGRESQL_BIN/postgres")" ] ||
+                found=
+            ;;
+        *) found= ;;
+        esac
+    fi
+    echo "$found"
+}
+major_version() { # PROGRAM
+    "$1" --version | sed -n 's/^[^0-9]*\([0-9]*\).*/\1/p'
 }
 
 is_running() { # PID: runs, and is not a zombie
@@ -195,6 +216,33 @@ start_postgresql() { # NAME [OPTION...]
         rm -f "$folder/port"
     done
     explain PostgreSQL "$folder"
+}
+
+# Copies the data folder itself, because pg_basebackup is missing for some versions (see
+# postgresql_program).
+start_standby() { # NAME PRIMARY [OPTION...]
+    local name=$1 folder from=$ROWLOCK_TEST_FOLDER/$2 where
+    shift 2
+    where="host=$from port=$(cat "$from/port") user=postgres"
+    folder=$(server_folder "$name" "$(server_user postgres)") || return 1
+    (cd / && FROM=$from/data TO=$folder/data as_postgresql "$(postgresql_program psql)" -qAtX \
+        -v ON_ERROR_STOP=1 -v label="$folder/data/backup_label" "$where" <<'SQL') || return 1
+SELECT current_setting('server_version_num')::integer < 150000 AS old \gset
+\if :old
+    SELECT pg_start_backup('standby', true, false);
+\else
+    SELECT pg_backup_start('standby', true);
+\endif
+\! cp -a "$FROM" "$TO" && rm -rf "$TO"/postmaster.* "$TO"/pg_replslot/* && : >"$TO/standby.signal"
+\o :label
+\if :old
+    SELECT labelfile FROM pg_stop_backup(false);
+\else
+    SELECT labelfile FROM pg_backup_stop(false);
+\endif
+SQL
+    echo "primary_conninfo = '$where application_name=$name'" >>"$folder/data/postgresql.auto.conf"
+    start_postgresql "$name" "$@"
 }
 
 start_mariadb() { # NAME [OPTION...]

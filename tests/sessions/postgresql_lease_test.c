@@ -359,11 +359,12 @@ TEST(b5_b7_a_reply_lost_before_its_commit_grants_no_second_lease)
                     "(extract(epoch FROM backend_start) * 1000000)::bigint = %s + 1",
                     pid, bar + 1),
            "(none)");
-    t_text(hand_row(again,
-                    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE pid = %s "
-                    "AND (extract(epoch FROM backend_start) * 1000000)::bigint = %s",
-                    pid, bar + 1),
-           "t");
+    t_int(hand_number(again,
+                      "SELECT count(*) FROM pg_stat_activity WHERE pid = %s "
+                      "AND (extract(epoch FROM backend_start) * 1000000)::bigint = %s",
+                      pid, bar + 1),
+          1);
+    t_engine()->kill(again, atol(pid));
     t_int(hand_number(again, "SELECT count(*) FROM rowlock.lease"), 0);
     hand_lease(again, "a:x:0:0");
 }

@@ -304,6 +304,7 @@ static void restored(const char *dump_options, const char *before)
     long long last = next_token(hand);
     char file[200];
 
+    extra_needs("pg_dump");
     snprintf(file, sizeof file, "%s/%s.sql", getenv("ROWLOCK_TEST_TEMP"), database());
     extra_shell("$(postgresql_program pg_dump) %s -d '%s' >%s", dump_options, t_url(), file);
     last = many_tokens(hand);
@@ -463,14 +464,8 @@ TEST(p3_tokens_grow_when_a_standby_that_lagged_is_promoted)
     snprintf(standby, sizeof standby, "%s", extra_name("tokens-standby"));
     hand = install_at(start(primary, ""));
     next_token(hand);
-    snprintf(
-        url, sizeof url, "%spostgres",
-        extra_shell("folder=$(server_folder %s \"$(server_user postgres)\") && "
-                    "cd / && as_postgresql $(postgresql_program pg_basebackup) -D $folder/data "
-                    "-R -X stream -c fast -h $ROWLOCK_TEST_FOLDER/%s "
-                    "-p $(sed -n 4p $ROWLOCK_TEST_FOLDER/%s/data/postmaster.pid) -U postgres && "
-                    "cd - >&2 && start_postgresql %s -c hot_standby=on && echo $server_admin",
-                    standby, primary, primary, standby));
+    snprintf(url, sizeof url, "%spostgres",
+             extra_shell("start_standby %s %s >&2 && echo $server_admin", standby, primary));
     other = reopened(url);
     held = hand_lease(hand, "a:x:0:0");
     until_replayed(hand, other);

@@ -42,14 +42,8 @@ TEST(trap_a_standby)
     snprintf(url, sizeof url, "%spostgres",
              extra_shell("start_postgresql %s >&2 && echo $server_admin", primary));
     install_at(url);
-    snprintf(
-        url, sizeof url, "%spostgres",
-        extra_shell("folder=$(server_folder %s \"$(server_user postgres)\") && "
-                    "cd / && as_postgresql $(postgresql_program pg_basebackup) -D $folder/data "
-                    "-R -X stream -c fast -h $ROWLOCK_TEST_FOLDER/%s "
-                    "-p $(sed -n 4p $ROWLOCK_TEST_FOLDER/%s/data/postmaster.pid) -U postgres && "
-                    "cd - >&2 && start_postgresql %s -c hot_standby=on && echo $server_admin",
-                    standby, primary, primary, standby));
+    snprintf(url, sizeof url, "%spostgres",
+             extra_shell("start_standby %s %s >&2 && echo $server_admin", standby, primary));
     t_fails(rowlock_open(url, NULL, &connection, &t_error), ESERVER);
     handle = t_engine()->open(url);
     t_true(handle != NULL);
@@ -211,6 +205,7 @@ TEST(p6_a_waiter_that_is_killed_is_noticed_while_it_waits)
     struct child child;
     int sessions;
 
+    extra_needs_version(14); /* client_connection_check_interval */
     t_ok(t_begin(holder, want, 0));
     sessions = t_sessions();
     child = t_child(wait_for_ever, &want);
