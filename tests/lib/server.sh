@@ -48,7 +48,7 @@ as_mariadb() { as_user "$(server_user mysql)" "$@"; }
 
 # Prints the path of a program of PostgreSQL, of the newest installed version. With POSTGRESQL_BIN,
 # the bin folder of another version, it is that version's program. Where the folder lacks a client
-# program, an installed one replaces it if it can talk to that version; otherwise nothing is printed.
+# program, an installed one replaces it if it can talk to that version; else nothing is printed.
 postgresql_program() {
     local found
     # shellcheck disable=SC2012
