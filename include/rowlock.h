@@ -131,7 +131,9 @@ struct rowlock_options {           /* all zero: the defaults */
  * mariadb://. The client library of a scheme is loaded on its first use. If a SQLite file does not
  * exist, it is created with mode 0600 and with rowlock's tables.
  *
- * Blocks until connected or refused, at most connect_ms. Keeps no reference to `url` or `options`;
+ * Blocks until connected or refused, at most connect_ms. If a postgresql URL has several hosts,
+ * each may take an equal part of the remaining time (the URL's connect_timeout, if that is less).
+ * Without target_session_attrs the primary is meant. Keeps no reference to `url` or `options`;
  * no message contains the URL's password. `*out` is yours: rowlock_close.
  *
  * EINVAL   the URL or an option is invalid; nothing was sent
@@ -248,7 +250,8 @@ ROWLOCK_API int rowlock_prepare(struct rowlock_connection *connection,
  *
  * EABORTED     the server rolled back instead, because a statement of yours had failed
  * EROLLEDBACK  the transaction had been rolled back before
- * EUNKNOWN     the connection was lost while COMMIT was under way
+ * EUNKNOWN     the connection was lost while COMMIT was under way; or it was given up, because a
+ *              synchronous standby of PostgreSQL did not confirm the COMMIT in time
  * ECONN        the connection was lost before COMMIT was sent: nothing was committed
  * ENOTX, EDB
  */

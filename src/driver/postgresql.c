@@ -85,14 +85,15 @@ static bool may_have_committed(const struct rowlock_link *link,
     return !round_trip->reported || round_trip->failed >= link->n_steps - 1;
 }
 
-static int judge(const struct rowlock_round_trip *round_trip, bool unknown,
-                 struct rowlock_error *error)
+static int judge(const struct rowlock_link *link, const struct rowlock_round_trip *round_trip,
+                 bool unknown, struct rowlock_error *error)
 {
     int code;
 
     if (round_trip->lost && unknown) {
         rowlock__failure(error, "postgresql", round_trip->sqlstate, 0, round_trip->text);
-        code = rowlock__wrap_error(error, ROWLOCK_EUNKNOWN, "connection lost during COMMIT");
+        rowlock__wrap_error(error, ROWLOCK_EUNKNOWN,
+                            link->unconfirmed ? "COMMIT" : "connection lost during COMMIT");
         code = ROWLOCK_EUNKNOWN;
     } else if (round_trip->reason &&
                (round_trip->lost || strcmp(round_trip->sqlstate, "57014") == 0)) {
@@ -135,7 +136,7 @@ static int conclude(struct rowlock_link *link, const struct rowlock_round_trip *
     outcome->sent_commit = unknown;
     outcome->left = what_is_left(link, had_one && (failed || round_trip->rolled_back));
     if (failed) {
-        code = judge(round_trip, unknown, error);
+        code = judge(link, round_trip, unknown, error);
     } else if (round_trip->rolled_back) {
         code = rowlock__fail(error, ROWLOCK_EABORTED,
                              "the server rolled back instead of committing, because an earlier "

@@ -15,6 +15,8 @@
 #include "util/clock.h"
 #include "util/error.h"
 
+#define HOST_MS 10000 /* for each of several hosts, if the caller has no deadline */
+
 /* Sets up a session of our own. Our deadlines limit the waits, so a role's default timeouts must
    not. The server should notice a client that died while it waited (PostgreSQL 14, if its system
    supports that). Statements are prepared only if we talk to the backend itself: behind a pooler it
@@ -91,21 +93,6 @@ static int check_url(const char *url, struct rowlock_error *error)
                              "the URL's port is not a number; a password must be followed by @: "
                              "postgresql://user:password@host:port/database");
     return ROWLOCK_OK;
-}
-
-/* libpq prints notices to stderr by default; a library must not print. Also receives the server's
-   last message before it closes an idle session. */
-static void take_notice(void *data, const PGresult *result)
-{
-    struct rowlock_link *link = data;
-    const char *state = PQ.PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    const char *severity = PQ.PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
-    const char *text = PQ.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-
-    if (!state || !severity || !text || strcmp(severity, "FATAL") != 0)
-        return;
-    snprintf(link->farewell_state, sizeof link->farewell_state, "%s", state);
-    snprintf(link->farewell, sizeof link->farewell, "%s", text);
 }
 
 /* "FATAL:  28P01: password authentication failed\nLOCATION: ..." -> state, text. */
@@ -200,27 +187,166 @@ static int set_session_up(struct rowlock_link *link, const struct rowlock_budget
     return ROWLOCK_OK;
 }
 
-int rowlock__pg_connect(struct rowlock_link *link, const char *url,
-                        const struct rowlock_budget *budget, struct rowlock_error *error)
-{
-    const char *const keywords[] = {"dbname", "client_encoding", "fallback_application_name", NULL};
-    const char *const values[] = {url, "UTF8", "rowlock", NULL};
-    int code = check_url(url, error);
+/* ---- the hosts of a URL ---------------------------------------------------------------------- */
 
-    if (code)
-        return code;
+/* libpq tries several hosts by itself, but waits for one that does not answer: in its non-blocking
+   calls the caller must limit that. So each host is connected separately, with a part of the
+   time. */
+struct hosts {
+    PQconninfoOption *options;
+    const char *name, *address, *port; /* lists, joined by commas; "": not in the URL */
+    const char *attributes;            /* NULL: libpq's own choice */
+    size_t n;
+    int64_t timeout_ms; /* of the URL, for each host; 0: none */
+};
+
+static const char *option_of(const PQconninfoOption *options, const char *keyword)
+{
+    for (; options && options->keyword; options++)
+        if (strcmp(options->keyword, keyword) == 0 && options->val)
+            return options->val;
+    return "";
+}
+
+static size_t elements(const char *list)
+{
+    size_t n = 1;
+
+    for (; *list; list++)
+        n += *list == ',';
+    return n;
+}
+
+/* Copies an element of a list; an only element serves all hosts. "" if it does not fit. */
+static void element(const char *list, size_t i, char *out, size_t size)
+{
+    size_t length;
+
+    if (elements(list) == 1)
+        i = 0;
+    for (; i > 0; i--)
+        list = strchr(list, ',') + 1;
+    length = strcspn(list, ",");
+    snprintf(out, size, "%.*s", length < size ? (int)length : 0, list);
+}
+
+/* Whether the lists can be taken apart: libpq has its own meaning for an empty element, and an
+   error for lists of different lengths. */
+static bool are_separate(const struct hosts *hosts)
+{
+    const char *lists[] = {hosts->name, hosts->address, hosts->port};
+
+    for (size_t i = 0; i < 3; i++) {
+        const char *list = lists[i];
+
+        if (!*list)
+            continue;
+        if (elements(list) != hosts->n && (i < 2 || elements(list) != 1))
+            return false;
+        if (*list == ',' || strstr(list, ",,") || list[strlen(list) - 1] == ',')
+            return false;
+    }
+    return hosts->n > 1;
+}
+
+/* The only host that can lock is the primary, so several hosts without a choice mean it. */
+static struct hosts hosts_of(const char *url)
+{
+    struct hosts hosts = {.options = PQ.PQconninfoParse(url, NULL), .n = 1};
+
+    hosts.name = option_of(hosts.options, "host");
+    hosts.address = option_of(hosts.options, "hostaddr");
+    hosts.port = option_of(hosts.options, "port");
+    hosts.timeout_ms = 1000 * strtoll(option_of(hosts.options, "connect_timeout"), NULL, 10);
+    hosts.n = elements(*hosts.address ? hosts.address : hosts.name);
+    if (hosts.n > 1 && !*option_of(hosts.options, "target_session_attrs") &&
+        !getenv("PGTARGETSESSIONATTRS"))
+        hosts.attributes = "primary";
+    if (!are_separate(&hosts))
+        hosts.n = 1;
+    return hosts;
+}
+
+/* An equal part of the remaining time. */
+static struct rowlock_budget part_of(const struct rowlock_budget *budget, const struct hosts *hosts,
+                                     size_t i)
+{
+    struct rowlock_budget part = *budget;
+    int64_t now = rowlock__now_ms();
+
+    if (i + 1 < hosts->n)
+        part.deadline_ms = budget->deadline_ms == ROWLOCK_NEVER
+                               ? now + HOST_MS
+                               : now + (budget->deadline_ms - now) / (int64_t)(hosts->n - i);
+    if (hosts->timeout_ms > 0)
+        part.deadline_ms = rowlock__least(part.deadline_ms, now + hosts->timeout_ms);
+    return part;
+}
+
+/* Leaves the previous host. Closing must not wait for it. */
+static void leave(struct rowlock_link *link)
+{
+    if (link->conn) {
+        PQ.PQsetnonblocking(link->conn, 1);
+        PQ.PQfinish(link->conn);
+    }
+    link->conn = NULL;
+    link->dead = link->prepares = false;
+    link->farewell[0] = '\0';
+}
+
+static int connect_to(struct rowlock_link *link, const char *url, const struct hosts *hosts,
+                      size_t i, const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    const char *const keywords[] = {"dbname",
+                                    "client_encoding",
+                                    "fallback_application_name",
+                                    "target_session_attrs",
+                                    "host",
+                                    "hostaddr",
+                                    "port",
+                                    NULL};
+    char name[1100] = "", address[100] = "", port[20] = "";
+    const char *const values[] = {url,  "UTF8",  "rowlock", hosts->attributes,
+                                  name, address, port,      NULL};
+    int code;
+
+    if (hosts->n > 1) {
+        element(hosts->name, i, name, sizeof name);
+        element(hosts->address, i, address, sizeof address);
+        element(hosts->port, i, port, sizeof port);
+    }
     link->conn = PQ.PQconnectStartParams(keywords, values, 1);
     if (!link->conn)
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    PQ.PQsetNoticeReceiver(link->conn, take_notice, link);
+    PQ.PQsetNoticeReceiver(link->conn, rowlock__pg_notice, link);
     PQ.PQsetErrorVerbosity(link->conn, PQERRORS_VERBOSE);
     code = PQ.PQstatus(link->conn) == CONNECTION_BAD ? refused(link, error)
                                                      : poll_connection(link, budget, error);
     PQ.PQsetErrorVerbosity(link->conn, PQERRORS_DEFAULT);
+    return code ? code : set_session_up(link, budget, error);
+}
+
+int rowlock__pg_connect(struct rowlock_link *link, const char *url,
+                        const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    struct hosts hosts;
+    int code = check_url(url, error);
+
+    if (code)
+        return code;
+    hosts = hosts_of(url);
+    for (size_t i = 0; i < hosts.n && (i == 0 || code == ROWLOCK_ECONN); i++) {
+        struct rowlock_budget part = part_of(budget, &hosts, i);
+
+        leave(link);
+        code = connect_to(link, url, &hosts, i, &part, error);
+    }
+    PQ.PQconninfoFree(hosts.options);
     if (code && error && strcmp(error->sqlstate, "3D000") == 0)
         rowlock__advise(error, names_no_database(url)
                                    ? "the URL names no database, so the user's name was taken: add "
                                      "/DATABASE to it"
                                    : "create it, or name another in the URL");
-    return code ? code : set_session_up(link, budget, error);
+    return code;
 }

@@ -35,9 +35,10 @@ struct rowlock_link {
     PGconn *conn;
     const struct rowlock_dialect *dialect; /* PostgreSQL's or YugabyteDB's */
     bool borrowed;
-    bool prepares; /* own, and not behind a pooler */
-    bool dead;     /* given up, whatever libpq reports */
-    bool hung_up;  /* the server had closed before the current round trip was sent */
+    bool prepares;    /* own, and not behind a pooler */
+    bool dead;        /* given up, whatever libpq reports */
+    bool hung_up;     /* the server had closed before the current round trip was sent */
+    bool unconfirmed; /* a COMMIT of the current round trip is not on the synchronous standby */
     struct rowlock_prepared *cache;
     size_t cached;
     struct rowlock_step *steps; /* of the current round trip */
@@ -68,6 +69,9 @@ void rowlock__pg_round_trip(struct rowlock_link *link, const struct rowlock_budg
 /* The same in the simple protocol: a script (n_steps 0), or the text of the only step. */
 void rowlock__pg_script(struct rowlock_link *link, const char *text,
                         const struct rowlock_budget *budget, struct rowlock_round_trip *round_trip);
+
+/* The notice receiver of an own connection; `data` is the link. */
+void rowlock__pg_notice(void *data, const PGresult *result);
 
 /* Connects by URL, sets the session up, and determines the server's dialect. */
 int rowlock__pg_connect(struct rowlock_link *link, const char *url,

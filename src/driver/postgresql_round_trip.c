@@ -120,6 +120,27 @@ static bool send_step(struct rowlock_link *link, const struct rowlock_step *step
     return PQ.PQsendQueryPrepared(link->conn, name, p.n, p.values, p.lengths, p.formats, 0);
 }
 
+/* ---- notices ------------------------------------------------------------------------------- */
+
+/* libpq prints notices to stderr by default; a library must not print. This receives the server's
+   last message before it closes an idle session, and the warning after a canceled wait for the
+   synchronous standby, whose text depends on the server's language. */
+void rowlock__pg_notice(void *data, const PGresult *result)
+{
+    struct rowlock_link *link = data;
+    const char *state = PQ.PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *severity = PQ.PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const char *text = PQ.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char *function = PQ.PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION);
+
+    if (function && strcmp(function, "SyncRepWaitForLSN") == 0)
+        link->unconfirmed = true;
+    if (!state || !severity || !text || strcmp(severity, "FATAL") != 0)
+        return;
+    snprintf(link->farewell_state, sizeof link->farewell_state, "%s", state);
+    snprintf(link->farewell, sizeof link->farewell, "%s", text);
+}
+
 /* ---- failures ------------------------------------------------------------------------------ */
 
 static void note_lost(struct progress *j)
@@ -331,12 +352,27 @@ static void begin_round_trip(struct progress *j, struct rowlock_link *link,
                            .deadline_ms = budget->deadline_ms,
                            .latest_ms = budget->give_up_ms};
     j->parsing = link->n_steps > 0 && link->steps[0].parse;
+    link->unconfirmed = false;
     PQ.PQsetnonblocking(link->conn, 1);
+}
+
+/* A canceled COMMIT that waits for its synchronous standby succeeds, but only on this server: a
+   fail-over would undo it. So the session is given up, as if it had been lost meanwhile. Notices
+   on the caller's handle are the caller's, because libpq cannot restore a notice receiver. */
+static void note_unconfirmed(struct progress *j)
+{
+    if (!j->link->unconfirmed || j->round_trip->lost || j->round_trip->text[0])
+        return;
+    j->round_trip->lost = true;
+    snprintf(j->round_trip->text, sizeof j->round_trip->text,
+             "the synchronous standby did not confirm it in time: the primary has committed, but a "
+             "fail-over would undo that");
 }
 
 /* A cancel request still under way would hit the next statement, so the session is given up. */
 static void end_round_trip(struct progress *j)
 {
+    note_unconfirmed(j);
     if (j->cancel && !j->round_trip->lost && !rowlock__pg_cancel_done(j->cancel, j->give_up_ms)) {
         j->round_trip->lost = true;
         snprintf(j->round_trip->text, sizeof j->round_trip->text,

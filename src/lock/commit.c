@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* COMMIT and ROLLBACK of the caller's transaction, which also release its locks. */
+#include "driver/failure.h"
 #include "session/connection.h"
 #include "util/error.h"
 
@@ -24,12 +25,10 @@ int rowlock_commit(struct rowlock_connection *connection, struct rowlock_error *
         return rowlock__fail(error, ROWLOCK_ENOTX, "no transaction is open");
     code = connection->driver->run(connection->link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome,
                                    error);
-    if (code && outcome.left == ROWLOCK_TX_DEAD && outcome.sent_commit)
-        return rowlock__left(error,
-                             rowlock__fail(error, ROWLOCK_EUNKNOWN,
-                                           "the connection was lost while COMMIT was under way; "
-                                           "read your data to learn whether it happened"),
-                             ROWLOCK_TX_DEAD);
+    if (code && outcome.left == ROWLOCK_TX_DEAD && outcome.sent_commit) {
+        rowlock__advise(error, "read your data to learn whether it happened");
+        return rowlock__left(error, ROWLOCK_EUNKNOWN, ROWLOCK_TX_DEAD);
+    }
     return code;
 }
 

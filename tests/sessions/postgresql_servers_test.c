@@ -6,11 +6,14 @@
  * Runs on: postgresql
  * Quick: first
  */
+#include <arpa/inet.h>
 #include <libpq-fe.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "lib/extra.h"
 #include "lib/harness.h"
@@ -117,6 +120,142 @@ TEST(trap_a_transaction_pooler)
         t_engine()->close(handle[i]);
     }
     extra_pooler_stop(name);
+}
+
+/* ---- several hosts in one URL ---------------------------------------------------------------- */
+
+/* A port whose listener accepts connections and never answers: a frozen server, or the machine of
+   one. */
+static int silent_port(int *fd)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+
+    *fd = socket(AF_INET, SOCK_STREAM, 0);
+    t_int(bind(*fd, (struct sockaddr *)&address, sizeof address), 0);
+    t_int(listen(*fd, 5), 0);
+    t_int(getsockname(*fd, (struct sockaddr *)&address, &length), 0);
+    return ntohs(address.sin_port);
+}
+
+/* The URL under test with three hosts: one that refuses, a silent one, and the server. */
+static const char *url_of_three(int silent, const char *option)
+{
+    static char url[300];
+    const char *slash = strrchr(t_url(), '/');
+
+    snprintf(url, sizeof url, "postgresql://tester@127.0.0.1:1,127.0.0.1:%d,127.0.0.1:%d%s%s",
+             silent, t_port(), slash, option);
+    return url;
+}
+
+TEST(a_silent_host_of_a_url_does_not_hide_the_next)
+{
+    static const char *const options[] = {"?target_session_attrs=read-write",
+                                          "?target_session_attrs=read-write&connect_timeout=1"};
+    struct rowlock_options times = {.connect_ms = 6000};
+    struct rowlock_connection *connection;
+    int fd, port = silent_port(&fd);
+
+    t_install();
+    for (int i = 0; i < 2; i++) {
+        connection = NULL;
+        t_ok(rowlock_open(url_of_three(port, options[i]), &times, &connection, &t_error));
+        t_adopt(connection);
+        t_ok(t_begin(connection, t_x("third"), 0));
+        t_ok(rowlock_rollback(connection, &t_error));
+    }
+    close(fd);
+}
+
+TEST(the_error_of_several_hosts_is_that_of_the_last)
+{
+    struct rowlock_options times = {.connect_ms = 600};
+    struct rowlock_connection *connection = NULL;
+    char url[200];
+    int fd, port = silent_port(&fd);
+    long long began = t_now();
+
+    snprintf(url, sizeof url, "postgresql://tester:hunter2@127.0.0.1:%d,127.0.0.1:1/x", port);
+    t_fails(rowlock_open(url, &times, &connection, &t_error), ECONN);
+    t_contains(t_error.text, "refused");
+    snprintf(url, sizeof url, "postgresql://tester:hunter2@127.0.0.1:1,127.0.0.1:%d/x", port);
+    t_fails(rowlock_open(url, &times, &connection, &t_error), ECONN);
+    t_contains(t_error.text, "did not answer in time");
+    t_lacks(t_error.text, "hunter2");
+    t_true(t_now() - began >= 900);
+    close(fd);
+}
+
+TEST(a_database_that_one_host_refuses_is_refused)
+{
+    struct rowlock_connection *connection = NULL;
+    char url[300];
+
+    snprintf(url, sizeof url, "postgresql://tester@127.0.0.1:%d,127.0.0.1:1/nowhere", t_port());
+    t_fails(rowlock_open(url, NULL, &connection, &t_error), EDENIED);
+    t_contains(t_error.text, "nowhere");
+}
+
+/* ---- a commit that the synchronous standby does not confirm ---------------------------------- */
+
+static struct rowlock_connection *open_within(const char *url, rowlock_duration statement_ms)
+{
+    struct rowlock_options options = {.connect_ms = 3000, .statement_ms = statement_ms};
+    struct rowlock_connection *connection = NULL;
+
+    t_ok(rowlock_open(url, &options, &connection, &t_error));
+    return t_adopt(connection);
+}
+
+/* If the wait for the standby is canceled, the server commits locally and reports success. After a
+   fail-over that commit would be missing, so it must not be reported as one. */
+TEST(p1_what_the_standby_did_not_confirm_is_not_granted)
+{
+    struct rowlock_want names[] = {t_x("another"), t_x("b"), t_x("c")};
+    struct rowlock_connection *two, *keeper;
+    struct rowlock_lease *lease = NULL, *another = NULL;
+    char name[40], url[200];
+    void *hand;
+
+    snprintf(name, sizeof name, "%s", extra_name("unconfirmed"));
+    snprintf(url, sizeof url, "%spostgres",
+             extra_shell("start_postgresql %s >&2 && echo $server_admin", name));
+    install_at(url);
+    keeper = open_within(url, 500);
+    two = open_within(url, 500);
+    t_ok(t_acquire(keeper, t_x("there"), 60000, 0, &lease));
+    t_ok(rowlock_prepare(two, names, 3, &t_error));
+    hand = t_engine()->open(url);
+    t_native_sql(hand, "CREATE TABLE written (n integer)");
+    t_native_sql(hand, "ALTER SYSTEM SET synchronous_standby_names = 'absent'");
+    t_native_sql(hand, "SELECT pg_reload_conf()");
+    while (strcmp(t_native_sql(hand, "SHOW synchronous_standby_names"), "absent") != 0)
+        ;
+    /* a transaction, a renewal, a grant, a grant with a wait */
+    t_ok(t_begin(two, t_x("another"), 0));
+    t_sql(two, "INSERT INTO written VALUES (1)");
+    t_fails(rowlock_commit(two, &t_error), EUNKNOWN);
+    t_contains(t_error.text, "standby");
+    t_left(DEAD);
+    t_fails(rowlock_renew(lease, 0, &t_error), ECONN);
+    two = open_within(url, 500);
+    t_fails(t_acquire(two, t_x("b"), 60000, 0, &another), ECONN);
+    t_contains(t_error.text, "standby");
+    two = open_within(url, 500);
+    t_fails(t_acquire(two, t_x("c"), 60000, 2000, &another), ECONN);
+    /* the standby is given up: the lease is still there, and continues */
+    t_native_sql(hand, "ALTER SYSTEM RESET synchronous_standby_names");
+    t_native_sql(hand, "SELECT pg_reload_conf()");
+    while (strcmp(t_native_sql(hand, "SHOW synchronous_standby_names"), "") != 0)
+        ;
+    t_ok(rowlock_renew(lease, 0, &t_error));
+    t_ok(rowlock_release(lease, &t_error));
+    rowlock_lease_free(lease);
+    t_engine()->close(hand);
+    t_close(keeper);
+    t_close(two);
+    extra_stop(name);
 }
 
 /* ---- the end of a backend, and of the server ------------------------------------------------- */
