@@ -36,18 +36,27 @@ static void install_at(const char *url)
 
 TEST(trap_a_standby)
 {
-    char primary[40], standby[40], url[200];
+    char primary[40], standby[40], url[200], both[200];
     struct rowlock_connection *connection = NULL;
     void *handle;
+    int port;
 
     snprintf(primary, sizeof primary, "%s", extra_name("primary"));
     snprintf(standby, sizeof standby, "%s", extra_name("standby"));
     snprintf(url, sizeof url, "%spostgres",
              extra_shell("start_postgresql %s >&2 && echo $server_admin", primary));
     install_at(url);
+    port = atoi(strrchr(url, ':') + 1);
     snprintf(url, sizeof url, "%spostgres",
              extra_shell("start_standby %s %s >&2 && echo $server_admin", standby, primary));
     t_fails(rowlock_open(url, NULL, &connection, &t_error), ESERVER);
+    /* several hosts mean the primary */
+    snprintf(both, sizeof both, "postgresql://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres",
+             atoi(strrchr(url, ':') + 1), port);
+    t_ok(rowlock_open(both, NULL, &connection, &t_error));
+    t_adopt(connection);
+    t_ok(t_begin(connection, t_x("there"), 0));
+    t_close(connection);
     handle = t_engine()->open(url);
     t_true(handle != NULL);
     t_text(t_native_sql(handle, "SELECT pg_is_in_recovery()"), "t");
