@@ -35,6 +35,15 @@ check-installed: all examples test-programs
 	@+$(MAKE) --no-print-directory bench-programs
 	@$(run_tests) --$(SCOPE) $(PATTERN)
 
+# The tests that use PostgreSQL, on each of its versions. Needs npm and a network, unless the
+# versions are installed. VERSIONS='17 18' and PATTERN='leases/* jobs/*' select; SCOPE=full
+# runs all.
+VERSIONS ?= 15 16 17 18
+.PHONY: check-versions
+check-versions: all examples test-programs
+	@exec env BUILD='$(BUILD)' CC='$(CC)' SCOPE=$(SCOPE) \
+	  tests/versions $(VERSIONS) -- $(PATTERN)
+
 # For packagers: SQLite only, a few seconds, without root, network or servers. Needs libcmocka.
 smoke: smoke-programs
 	@$(run_tests) --smoke $(PATTERN)

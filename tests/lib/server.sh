@@ -51,6 +51,10 @@ as_mariadb() { as_user "$(server_user mysql)" "$@"; }
 # program, an installed one replaces it if it can talk to that version; else nothing is printed.
 postgresql_program() {
     local found
+    if [ "$1" = postgres ] && [ -n "${server_program:-}" ]; then
+        echo "$server_program" # a copy with extensions of its own (tests/sql/extension.bash)
+        return
+    fi
     # shellcheck disable=SC2012
     found=$(ls -d "/usr/lib/postgresql/"*"/bin/$1" 2>/dev/null | sort -V | tail -n 1)
     found=${found:-$(command -v "$1")}
