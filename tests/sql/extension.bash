@@ -19,7 +19,9 @@ make_extension() { # TARGET [VARIABLE=VALUE...]: rebuilds the files with the exi
         PG_CONFIG="$(postgresql_program pg_config)" "$@"
 }
 
-has_programs() { [ -n "$(postgresql_program pg_config)" ] && [ -n "$(postgresql_program pg_dump)" ]; }
+has_programs() {
+    [ -n "$(postgresql_program pg_config)" ] && [ -n "$(postgresql_program pg_dump)" ]
+}
 copy_installation() { # DESTDIR: copies the server's program, and links everything that it reads
     local bin share lib
     bin=$(pg pg_config --bindir) share=$(pg pg_config --sharedir) lib=$(pg pg_config --pkglibdir)
