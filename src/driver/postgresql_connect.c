@@ -324,26 +324,50 @@ static int connect_to(struct rowlock_link *link, const char *url, const struct h
     code = PQ.PQstatus(link->conn) == CONNECTION_BAD ? refused(link, error)
                                                      : poll_connection(link, budget, error);
     PQ.PQsetErrorVerbosity(link->conn, PQERRORS_DEFAULT);
-    return code ? code : set_session_up(link, budget, error);
+    if (!code)
+        code = set_session_up(link, budget, error);
+    /* libpq's own messages name the host */
+    if (code && hosts->n > 1 && strncmp(error->text, "connection to ", 14) != 0)
+        rowlock__wrap_error(error, code, "%s%s%s", *address ? address : name, *port ? ":" : "",
+                            port);
+    return code;
+}
+
+/* The error of the last host, with those of the earlier ones before it. */
+static void join_errors(struct rowlock_error *error, const char *earlier)
+{
+    char last[sizeof error->text];
+
+    if (!*earlier)
+        return;
+    memcpy(last, error->text, sizeof last);
+    snprintf(error->text, sizeof error->text, "%.*s; %.*s", (int)sizeof last / 2 - 2, earlier,
+             (int)sizeof last / 2 - 2, last);
 }
 
 int rowlock__pg_connect(struct rowlock_link *link, const char *url,
                         const struct rowlock_budget *budget, struct rowlock_error *error)
 {
+    struct rowlock_error ignored = {0};
+    char earlier[sizeof error->text] = "";
     struct hosts hosts;
     int code = check_url(url, error);
 
     if (code)
         return code;
+    error = error ? error : &ignored;
     hosts = hosts_of(url);
     for (size_t i = 0; i < hosts.n && (i == 0 || code == ROWLOCK_ECONN); i++) {
         struct rowlock_budget part = part_of(budget, &hosts, i);
 
         leave(link);
         code = connect_to(link, url, &hosts, i, &part, error);
+        if (code)
+            join_errors(error, earlier);
+        memcpy(earlier, error->text, sizeof earlier);
     }
     PQ.PQconninfoFree(hosts.options);
-    if (code && error && strcmp(error->sqlstate, "3D000") == 0)
+    if (code && strcmp(error->sqlstate, "3D000") == 0)
         rowlock__advise(error, names_no_database(url)
                                    ? "the URL names no database, so the user's name was taken: add "
                                      "/DATABASE to it"
