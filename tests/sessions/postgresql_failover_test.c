@@ -134,14 +134,14 @@ static void saw(struct load *load, long long token)
         ;
 }
 
-/* One fenced write. Its outcome is what the library reports. */
-static void write_once(struct load *load, int worker, struct rowlock_connection *connection,
-                       long long token)
+/* One fenced write. Its outcome is what the library reports; returns 0 if it was done. */
+static int write_once(struct load *load, int worker, struct rowlock_connection *connection,
+                      long long token)
 {
     struct write *write = &load->writes[worker][load->n[worker]];
     char text[400], answer[200];
     void *hand = t_engine()->handle(connection);
-    int code;
+    int code = 0;
 
     snprintf(text, sizeof text,
              "WITH c AS (UPDATE counter SET value = value + 1 RETURNING value) "
@@ -150,17 +150,18 @@ static void write_once(struct load *load, int worker, struct rowlock_connection 
     write->outcome = UNDER_WAY;
     write->old = !atomic_load(&load->promoted);
     if (t_engine()->sql(hand, "BEGIN ISOLATION LEVEL READ COMMITTED", answer, sizeof answer) ||
-        rowlock_fence(connection, NAME, token, NULL) ||
+        (code = rowlock_fence(connection, NAME, token, NULL)) ||
         t_engine()->sql(hand, text, answer, sizeof answer)) {
         rowlock_rollback(connection, NULL);
         write->outcome = FAILED;
-        return;
+        return code ? code : ROWLOCK_ECONN;
     }
     write->value = atoll(answer);
     code = rowlock_commit(connection, NULL);
     write->outcome = code == 0 ? DONE : code == ROWLOCK_EUNKNOWN ? UNKNOWN : FAILED;
     if (code == 0)
         atomic_fetch_add(&load->done, 1);
+    return code;
 }
 
 /* Holds the lease for a few writes, and renews it; ends when the lease is lost. */
@@ -182,6 +183,30 @@ static void hold(struct load *load, int worker, struct rowlock_connection *conne
     overlap_leave(load->overlap, place);
 }
 
+/* The same without a renewal: this client relies on the fence alone, and writes in a session of its
+   own. After a failure it tries its token again when other clients have written since. */
+static void write_on(struct load *load, int worker, long long token)
+{
+    struct rowlock_options options = {.connect_ms = 8000, .statement_ms = 2000};
+    struct rowlock_connection *writer = NULL;
+    int done = atomic_load(&load->done), code = 0;
+    long long end = t_now() + 15000;
+
+    for (int i = 0; i < 40 && code != ROWLOCK_ELOST && load->n[worker] < MOST && t_now() < end;) {
+        if (!writer &&
+            (atomic_load(&load->done) < done || rowlock_open(url, &options, &writer, NULL)))
+            nap();
+        else if ((code = write_once(load, worker, writer, token)) == 0)
+            i++;
+        else {
+            rowlock_close(writer);
+            writer = NULL;
+            done = atomic_load(&load->done) + 10;
+        }
+    }
+    rowlock_close(writer);
+}
+
 static void turn(struct load *load, int worker, struct rowlock_connection *connection)
 {
     struct rowlock_terms terms = {.ttl_ms = 3000, .wait_ms = 3000};
@@ -199,7 +224,10 @@ static void turn(struct load *load, int worker, struct rowlock_connection *conne
     if (rowlock_token(lease) <= before)
         atomic_fetch_add(&load->not_above, 1);
     saw(load, rowlock_token(lease));
-    hold(load, worker, connection, lease);
+    if (worker == 0)
+        write_on(load, worker, rowlock_token(lease));
+    else
+        hold(load, worker, connection, lease);
     rowlock_release(lease, NULL);
     rowlock_lease_free(lease);
 }
