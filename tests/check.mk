@@ -36,7 +36,7 @@ check-installed: all examples test-programs
 	@$(run_tests) --$(SCOPE) $(PATTERN)
 
 # The tests that use PostgreSQL, on each of its versions. Needs npm and a network, unless the
-# versions are installed. VERSIONS='17 18' and PATTERN='leases/* jobs/*' select; SCOPE=full
+# versions are installed. VERSIONS='17 18' and PATTERN='leases/* sql/*' select; SCOPE=full
 # runs all.
 VERSIONS ?= 15 16 17 18
 .PHONY: check-versions
