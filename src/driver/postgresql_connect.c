@@ -362,10 +362,13 @@ int rowlock__pg_connect(struct rowlock_link *link, const char *url,
 
         leave(link);
         code = connect_to(link, url, &hosts, i, &part, error);
-        if (code)
+        if (code) {
             join_errors(error, earlier);
-        memcpy(earlier, error->text, sizeof earlier);
+            memcpy(earlier, error->text, sizeof earlier);
+        }
     }
+    if (!code && *earlier)
+        rowlock__clear_error(error);
     PQ.PQconninfoFree(hosts.options);
     if (code && strcmp(error->sqlstate, "3D000") == 0)
         rowlock__advise(error, names_no_database(url)

@@ -170,6 +170,7 @@ TEST(a_silent_host_of_a_url_does_not_hide_the_next)
     for (int i = 0; i < 2; i++) {
         connection = NULL;
         t_ok(rowlock_open(url_of_three(port, options[i]), &times, &connection, &t_error));
+        t_text(t_error.text, "");
         t_adopt(connection);
         t_ok(t_begin(connection, t_x("third"), 0));
         t_ok(rowlock_rollback(connection, &t_error));
