@@ -4,8 +4,8 @@
  * database and returns the answers. It knows no locks, and no SQL except COMMIT, ROLLBACK and the
  * set-up of its own sessions. The statements come from the dialect (dialect.h).
  *
- * Implementations: sqlite.c, postgresql*.c, mariadb*.c; all are listed in registry.c and pass the
- * same test suite, tests/conformance.
+ * Implementations: sqlite.c, postgresql*.c, mariadb*.c, odbc/, jdbc/; all are listed in registry.c.
+ * The first three pass the same test suite, tests/conformance.
  */
 #ifndef ROWLOCK_DRIVER_H
 #define ROWLOCK_DRIVER_H
