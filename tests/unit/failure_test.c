@@ -181,7 +181,7 @@ TEST(a_strange_answer_does_no_harm)
     t_lacks(t_error.text, "\n");
 }
 
-TEST(db2s_reason_code_distinguishes_a_wait_that_ended_from_a_deadlock)
+TEST(the_reason_code_of_db2_distinguishes_a_wait_that_ended_from_a_deadlock)
 {
     static const char *const odbc =
         "SQL0911N  The current transaction has been rolled back because "
