@@ -343,7 +343,9 @@ void url_place(const struct url *url, char *out, size_t size)
     out[0] = '\0';
     if (strncmp(url->text, "sqlite:", strlen("sqlite:")) == 0)
         snprintf(out, size, "%.*s", (int)strcspn(url->text, "?"), url->text);
-    if (!rest || out[0] || strncmp(url->text, "odbc:", 5) == 0)
+    if (strncmp(url->text, "odbc:", 5) == 0) /* any of its settings may be a secret */
+        snprintf(out, size, "odbc:...");
+    if (!rest || out[0])
         return;
     if (jdbc) { /* jdbc:derby://host/database;password=... */
         options = "?;(";

@@ -21,15 +21,16 @@
     XX(BEGIN_LOCK, "begin_lock")             /* wants, wait_ms -> status row */                   \
     XX(LOCK, "lock")                         /* wants, wait_ms, lease_ms, sweep -> status row */  \
     XX(PREPARE, "prepare")                   /* wants */                                          \
-    XX(EXPIRED, "expired")       /* wants -> token of each expired lease that conflicts */        \
-    XX(SWEEP, "sweep")           /* token: one short transaction of its own */                    \
-    XX(HOLDER, "holder")         /* name -> one row of text per holder, best first */             \
-    XX(SERVER, "server")         /* -> one row: why this server cannot keep locks, or NULL */     \
-    XX(DURABILITY, "durability") /* -> one row: a setting that risks commits, or NULL */          \
-    XX(INSTALLED, "installed")   /* -> 1 if there is a schema; NULL: no database */               \
-    XX(PARTS, "parts")           /* table of technique insert -> a row per existing object */     \
-    XX(DATABASE, "database")     /* -> its name, for people; absent: the URL has it */            \
-    XX(IN_USE, "in_use")         /* -> a row per kind of data: kind, count, some names */         \
+    XX(EXPIRED, "expired")           /* wants -> token of each expired lease that conflicts */    \
+    XX(SWEEP, "sweep")               /* token: one short transaction of its own */                \
+    XX(HOLDER, "holder")             /* name -> one row of text per holder, best first */         \
+    XX(SERVER, "server")             /* -> one row: why this server cannot keep locks, or NULL */ \
+    XX(DURABILITY, "durability")     /* -> one row: a setting that risks commits, or NULL */      \
+    XX(INSTALLED, "installed")       /* -> 1 if there is a schema; NULL: no database */           \
+    XX(PLAIN_TABLES, "plain_tables") /* -> 1: tables of a plain dialect; absent: meta tells */    \
+    XX(PARTS, "parts")               /* table of technique insert -> a row per existing object */ \
+    XX(DATABASE, "database")         /* -> its name, for people; absent: the URL has it */        \
+    XX(IN_USE, "in_use")             /* -> a row per kind of data: kind, count, some names */     \
     XX(UNINSTALL_LOCK, "uninstall_lock") /* blocks use until the removal; may be absent */        \
     XX(INSTALL_NEEDS, "install_needs")   /* technique insert (0, 1) -> missing privileges */      \
     XX(EXTENSION, "extension")           /* -> one row: version of its extension; else none */    \

@@ -146,6 +146,8 @@ enum rowlock_plain_id {
 struct rowlock_plain {
     const char *product; /* as the driver reports the server; its beginning suffices */
     const struct rowlock_statement *statements; /* ROWLOCK_PLAIN_COUNT; text NULL: absent */
+    const char
+        *native; /* a table of the schema with functions; NULL: there is none, or meta tells */
     /* A script that limits the waits of the session's next statements for a lock: "{ms}" in it is
        the number of milliseconds, "{s}" of whole seconds. NULL: the engine has none, and a wait is
        cut off with its session. */

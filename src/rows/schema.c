@@ -35,8 +35,17 @@ int rowlock__rows_next(struct rowlock_work *work)
 /* -> 1 if there is a schema */
 int rowlock__rows_installed(struct rowlock_work *work)
 {
-    bool there = rowlock__work_has_table(work, "rowlock_meta");
+    const char *native = work->link->dialect->plain->native;
+    bool there;
 
+    if (!work->own) /* in the caller's transaction, which a failing statement could abort */
+        return rowlock__work_number(work, 1);
+    if (native && rowlock__work_has_table(work, native))
+        return rowlock__fail(work->error, ROWLOCK_EMODE,
+                             "this database has rowlock's functions, and locks taken without them "
+                             "would not exclude theirs: use a %s: URL",
+                             work->link->dialect->name);
+    there = rowlock__work_has_table(work, "rowlock_meta");
     if (work->link->driver->state(work->link->inner) == ROWLOCK_STATE_DEAD)
         return rowlock__fail(work->error, ROWLOCK_ECONN, "the connection was lost");
     return rowlock__work_number(work, there);

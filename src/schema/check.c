@@ -50,13 +50,6 @@ static int judge(struct rowlock_connection *connection, struct rowlock_error *er
 {
     int version = connection->installed.version;
 
-    if (version && connection->installed.plain != (connection->dialect->plain != NULL))
-        return rowlock__fail(
-            error, ROWLOCK_ESCHEMA,
-            connection->installed.plain
-                ? "this database has rowlock's tables for odbc: and jdbc: URLs; use such a URL"
-                : "this database has rowlock's functions; use a URL of its own driver (%s:)",
-            connection->dialect->name);
     if (version == ROWLOCK_SCHEMA_VERSION)
         return ROWLOCK_OK;
     if (version == 0)

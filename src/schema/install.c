@@ -165,6 +165,15 @@ static int settle(struct rowlock_connection *connection, const struct rowlock_pl
                 : complete(connection, technique, stated || has_row, object, found.version, error);
 }
 
+static int refuse_plain_tables(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    int64_t there = 0;
+    int code = rowlock__ask(connection, ROWLOCK_SQL_PLAIN_TABLES, NULL, rowlock__take_number,
+                            &there, error);
+
+    return !code && there ? rowlock__other_tables(connection, error) : code;
+}
+
 int rowlock_install(struct rowlock_connection *connection, const struct rowlock_plan *plan,
                     struct rowlock_error *error)
 {
@@ -179,7 +188,9 @@ int rowlock_install(struct rowlock_connection *connection, const struct rowlock_
         code = rowlock__enter_install(connection, error);
     if (code)
         return code;
-    code = settle(connection, plan, technique, error);
+    code = refuse_plain_tables(connection, error);
+    if (!code)
+        code = settle(connection, plan, technique, error);
     code = rowlock__leave_install(connection, code, error);
     return rowlock__say_needs(connection, technique, code, error);
 }

@@ -96,6 +96,19 @@ int rowlock__has_database(struct rowlock_connection *connection, struct rowlock_
     return read_there(connection, &there, error);
 }
 
+/* Two sets of tables would be two sets of locks, which do not exclude each other. */
+int rowlock__other_tables(const struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    if (connection->dialect->plain)
+        return rowlock__fail(error, ROWLOCK_EMODE,
+                             "this database has rowlock's functions, and locks taken without them "
+                             "would not exclude theirs: use a %s: URL",
+                             connection->dialect->name);
+    return rowlock__fail(error, ROWLOCK_EMODE,
+                         "this database has rowlock's tables for odbc: and jdbc: URLs: use such a "
+                         "URL, or remove them first by one: rowlock schema uninstall");
+}
+
 int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
                             struct rowlock_error *error)
 {
@@ -105,6 +118,8 @@ int rowlock__read_installed(struct rowlock_connection *connection, struct rowloc
 
     if (!code && there.count)
         code = read_meta(connection, &found, error);
+    if (!code && found.technique && found.plain != (connection->dialect->plain != NULL))
+        code = rowlock__other_tables(connection, error);
     if (!code)
         *out = found;
     return code;

@@ -5,6 +5,9 @@
 
 #include "session/connection.h"
 
+/* Refuses a database that has the tables of the other kind: plain, or with functions. EMODE. */
+int rowlock__other_tables(const struct rowlock_connection *connection, struct rowlock_error *error);
+
 /* Reads it; version 0: none, or, with a technique, an interrupted install or uninstall. Safe inside
    the caller's transaction. */
 int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
