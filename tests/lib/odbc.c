@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions on the database under test, by the ODBC driver alone. */
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "lib/grants.h"
 #include "lib/harness.h"
 #include "lib/odbc.h"
+#include "lib/plain.h"
 #include "lib/test.h"
 #include "util/clock.h"
 
@@ -23,22 +23,6 @@ const struct rowlock_dialect *__wrap_rowlock__plain_dialect(const char *product)
 {
     (void)product;
     return &dialect;
-}
-
-const char *t_odbc_driver(const char *file)
-{
-    static char path[4][300];
-    static unsigned turn;
-    char pattern[300];
-    glob_t found = {0};
-
-    snprintf(pattern, sizeof pattern, "/usr/lib*/{,*/}{,odbc/}%s", file);
-    if (glob(pattern, GLOB_BRACE, NULL, &found) != 0)
-        t_fail(__FILE__, __LINE__, "the ODBC driver %s is not installed", file);
-    turn = (turn + 1) % 4;
-    snprintf(path[turn], sizeof path[turn], "%s", found.gl_pathv[0]);
-    globfree(&found);
-    return path[turn];
 }
 
 const char *t_odbc_url(int port, const char *more)

@@ -14,10 +14,6 @@ extern const struct rowlock_driver *const t_odbc;
 
 bool t_is_postgresql(void);
 
-/* The file of an ODBC driver (psqlodbcw.so): no driver is registered on the machine. Fails the test
-   if it is not installed. */
-const char *t_odbc_driver(const char *file);
-
 /* The URL "odbc:Driver=...;..." of the database under test, at that port of 127.0.0.1; `more` is
    appended. Valid until the fourth call after it. */
 const char *t_odbc_url(int port, const char *more);

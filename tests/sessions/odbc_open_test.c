@@ -16,6 +16,7 @@
 #include "lib/extra.h"
 #include "lib/grants.h"
 #include "lib/odbc.h"
+#include "lib/plain.h"
 #include "lib/proxy.h"
 #include "lib/test.h"
 #include "util/clock.h"
