@@ -161,6 +161,8 @@ static int settle(struct rowlock_connection *connection, const struct rowlock_pl
     else if (!code)
         code =
             object_name(connection, table ? table : "rowlock_object", object, sizeof object, error);
+    /* the plain dialect has one technique; its installers work at once, and meta comes last */
+    has_row = has_row || connection->dialect->plain;
     return code ? code
                 : complete(connection, technique, stated || has_row, object, found.version, error);
 }
