@@ -1,0 +1,150 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The command on engines without functions of rowlock: PostgreSQL and MariaDB through ODBC; Derby,
+# H2 and HSQLDB through JDBC.
+# Needs: derby h2 hsqldb postgresql mariadb
+
+bats_require_minimum_version 1.5.0
+load lib
+
+# The quick scope has one engine of each driver.
+engines() {
+    if [ "$ROWLOCK_TEST_EFFORT" = full ]; then
+        echo postgresql mariadb derby h2 hsqldb
+    else
+        echo postgresql h2
+    fi
+}
+# ENGINE [PASSWORD]: its odbc: or jdbc: URL
+url_of() {
+    local variable=ROWLOCK_TEST_${1^^} file=psqlodbcw.so account=UID=tester port database
+    case $1 in
+    hsqldb) echo "${!variable}${2:-}" && return ;; # its password is empty
+    derby | h2) echo "${!variable/%secret/${2:-secret}}" && return ;;
+    esac
+    [ "$1" = postgresql ] || { file=libmaodbc.so account="UID=rowlock;PWD=${2:-secret}"; }
+    port=ROWLOCK_TEST_${1^^}_PORT database=${!variable##*/}
+    printf 'odbc:Driver=%s;Server=127.0.0.1;Port=%s;Database=%s;%s\n' \
+        "$(odbc_driver "$file")" "${!port}" "$database" "$account"
+}
+odbc_driver() { # FILE: its path
+    find /usr/lib* -name "$1" -print -quit
+}
+
+# on_each COMMAND...: runs it on each engine, in a folder of its own
+on_each() {
+    local engine
+    for engine in $(engines); do
+        echo "# on $engine"
+        mkdir "$BATS_TEST_TMPDIR/$engine" && cd "$BATS_TEST_TMPDIR/$engine"
+        ROWLOCK_TEST_URL=$(url_of "$engine")
+        "$@" "$engine"
+    done
+}
+
+setup_file() {
+    local engine
+    # shellcheck disable=SC2030
+    export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" # it cannot read the memory of a JVM
+    for engine in $(engines); do
+        "$ROWLOCK" --db "$(url_of "$engine")" schema install
+    done
+}
+
+# A holder that has the lease when this returns; the file let-go ends it.
+start_holder() { # NAME [OPTION...]
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$@" -- \
+        sh -c 'touch holding; until [ -e let-go ]; do sleep 0.02; done'
+    holder=$started
+    until_true is_there holding
+}
+
+@test "--version names both drivers" {
+    run -0 "$ROWLOCK" --version
+    [[ $output == *odbc* && $output == *jdbc* ]]
+}
+
+excludes() {
+    run -0 rowlock run backup -- echo done
+    [ "$output" = done ]
+    run -3 rowlock run backup -- sh -c 'exit 3'
+    start_holder backup
+    run -75 rowlock run -n backup -- touch overlap
+    [[ $output == *backup* ]]
+    [ ! -e overlap ]
+    run -0 rowlock ls backup
+    [[ $output == *backup* ]]
+    [ "$(item backup '$[0].name')" = backup ]
+    touch let-go
+    wait "$holder"
+    run -0 rowlock run -n backup -- true
+    run -75 rowlock run --tx backup -- \
+        "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -n backup -- touch overlap
+    [ ! -e overlap ]
+    until_true is_free backup
+}
+@test "p1: run excludes another run, and ls shows the holder" { on_each excludes; }
+
+runs_the_job() {
+    run -0 rowlock job nightly --every 50w -- sh -c 'echo x >>ran; echo output'
+    run -0 rowlock job nightly --every 50w -- sh -c 'echo x >>ran'
+    [ "$(wc -l <ran)" = 1 ]
+    run -0 rowlock jobs nightly
+    [[ $output == *nightly*done* ]]
+}
+@test "p9: job runs its command when it is due" { on_each runs_the_job; }
+
+refreshes_once() {
+    run -0 rowlock refresh prices --max-age 50w -- touch first
+    [ -e first ]
+    run -0 rowlock refresh prices --max-age 50w -- touch second
+    [ ! -e second ]
+    run -0 rowlock expire prices
+    run -0 rowlock refresh prices --max-age 50w -- touch third
+    [ -e third ]
+    run -0 rowlock subjects
+    [[ $output == *prices* ]]
+}
+@test "p10: refresh runs its command once" { on_each refreshes_once; }
+
+survives() {
+    start_holder --ttl 3s b
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run b -- touch taken-over
+    until_true is_waited_for b
+    [ ! -e taken-over ]
+    kill -s KILL "$holder"
+    until_true is_there taken-over
+    wait "$started"
+    until_true is_free b
+}
+@test "p4: a waiter gets the lease of a killed holder" { on_each survives; }
+
+fails_in_one_line() { # COMMAND...
+    run "$@"
+    [ "$status" -ne 0 ]
+    [ "${#lines[@]}" = 1 ]
+    [[ $output != *hidden* && $output != *secret* ]]
+}
+
+refuses_a_wrong_password() {
+    case $1 in # the tests' servers of these accept any
+    postgresql | derby) return ;;
+    esac
+    fails_in_one_line "$ROWLOCK" --db "$(url_of "$1" hidden)" ls
+    [ "$status" = 69 ]
+}
+@test "a wrong password is one line without it" {
+    ROWLOCK_TEST_EFFORT=full on_each refuses_a_wrong_password
+}
+
+misses_the_driver() {
+    case $1 in
+    postgresql | mariadb)
+        fails_in_one_line "$ROWLOCK" \
+            --db "${ROWLOCK_TEST_URL/Driver=*.so/Driver=/nowhere.so};PWD=hidden" ls
+        ;;
+    *) ROWLOCK_CLASSPATH=/nowhere.jar fails_in_one_line rowlock ls ;;
+    esac
+    [ "$status" = 69 ]
+}
+@test "a missing driver is one line without the password" { on_each misses_the_driver; }
