@@ -36,7 +36,7 @@ on_each() {
     local engine
     for engine in $(engines); do
         echo "# on $engine"
-        mkdir "$BATS_TEST_TMPDIR/$engine" && cd "$BATS_TEST_TMPDIR/$engine"
+        mkdir "$BATS_TEST_TMPDIR/$engine" && cd "$BATS_TEST_TMPDIR/$engine" || return 1
         ROWLOCK_TEST_URL=$(url_of "$engine")
         "$@" "$engine"
     done
