@@ -1,6 +1,6 @@
 -- Technique row: the name lock is the lock of the name's row until the transaction ends. The row of
--- rowlock_meta says that the schema is complete, and that no server functions go with it. object and
--- id_width are NULL: a library that expects the functions reads these columns and refuses.
+-- rowlock_meta says that the schema is complete, and that no server functions go with it. object
+-- and id_width are NULL: a library that expects the functions reads these columns and refuses.
 
 {prelude}
 CREATE TABLE rowlock_meta (
