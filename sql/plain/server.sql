@@ -1,0 +1,2 @@
+-- Returns the reason why locks on this server would be unsafe, or NULL.
+{server};
