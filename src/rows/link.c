@@ -37,7 +37,9 @@ int rowlock__rows_over(const struct rowlock_driver *driver, struct rowlock_link 
     struct rowlock_link *link = calloc(1, sizeof *link);
 
     if (link)
-        *link = (struct rowlock_link){driver, inner, dialect, url ? strdup(url) : NULL, false};
+        /* a new session has a limit of the server's own, if limits last as long as it */
+        *link = (struct rowlock_link){driver, inner, dialect, url ? strdup(url) : NULL,
+                                      dialect->plain->wait_stays};
     if (link && (link->url || !url)) {
         *out = link;
         return ROWLOCK_OK;

@@ -51,10 +51,9 @@ int rowlock__name_lock(struct rowlock_work *work, const char *key, bool shared, 
     return code;
 }
 
-int rowlock__name_lock_all(struct rowlock_work *work, const struct rowlock_wish *wish, size_t n,
-                           int64_t limit_ms, enum rowlock_status *status, size_t *at)
+static int lock_each(struct rowlock_work *work, const struct rowlock_wish *wish, size_t n,
+                     int64_t limit_ms, int64_t deadline_ms, enum rowlock_status *status, size_t *at)
 {
-    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), limit_ms);
     int code = ROWLOCK_OK;
 
     *status = ROWLOCK_STATUS_OK;
@@ -63,6 +62,22 @@ int rowlock__name_lock_all(struct rowlock_work *work, const struct rowlock_wish 
                                   left_of(limit_ms, deadline_ms), status);
         if (*status != ROWLOCK_STATUS_OK)
             break;
+    }
+    return code;
+}
+
+/* A limit of the server's own may end a wait too early: then it begins again. */
+int rowlock__name_lock_all(struct rowlock_work *work, const struct rowlock_wish *wish, size_t n,
+                           int64_t limit_ms, enum rowlock_status *status, size_t *at)
+{
+    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), limit_ms);
+    int code = lock_each(work, wish, n, limit_ms, deadline_ms, status, at);
+
+    while (!code && *status == ROWLOCK_STATUS_TIMEDOUT && work->own &&
+           rowlock__now_ms() < deadline_ms) {
+        rowlock__work_undo(work);
+        work->undone = false;
+        code = lock_each(work, wish, n, limit_ms, deadline_ms, status, at);
     }
     return code;
 }

@@ -155,7 +155,7 @@ static int open_another(struct rowlock_work *work)
     link->inner = NULL;
     work->begins = ROWLOCK_BEGIN;
     work->outcome->left = ROWLOCK_TX_NONE;
-    link->limited = false;
+    link->limited = link->dialect->plain->wait_stays;
     return link->driver->open(&source, work->budget, &link->inner, &dialect, work->error);
 }
 

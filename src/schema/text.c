@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialect/plain.h"
 #include "schema/installed.h"
 #include "util/error.h"
 #include "util/words.h"
@@ -163,7 +164,7 @@ static const struct rowlock_dialect *find_dialect(const char *name)
     for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
         if (name && strcmp(dialects[i]->name, name) == 0)
             return dialects[i];
-    return NULL;
+    return name ? rowlock__plain_named(name) : NULL;
 }
 
 #define N_PARTS (ROWLOCK_PIECES + 3)
@@ -286,8 +287,8 @@ int rowlock_schema_text(const char *dialect_name, const struct rowlock_plan *pla
     if (!dialect)
         return rowlock__fail(
             error, ROWLOCK_EINVAL,
-            "no dialect '%s'; there are postgresql, yugabytedb, mariadb, mysql and "
-            "sqlite",
+            "no dialect '%s'; there are postgresql, yugabytedb, mariadb, mysql, sqlite, derby, "
+            "h2, hsqldb, oracle, sqlserver and db2",
             dialect_name ? dialect_name : "");
     code = rowlock__plan_technique(dialect, plan, &technique, error);
     if (!code && plan && plan->extension)

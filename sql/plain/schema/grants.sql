@@ -11,3 +11,4 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_job TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_run TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_subject TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_expiry TO application;
+{grants}
