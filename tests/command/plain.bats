@@ -92,7 +92,7 @@ runs_the_job() {
     run -0 rowlock jobs nightly
     [[ $output == *nightly*done* ]]
 }
-@test "p9: job runs its command when it is due" { on_each runs_the_job; }
+@test "job runs its command when it is due" { on_each runs_the_job; }
 
 refreshes_once() {
     run -0 rowlock refresh prices --max-age 50w -- touch first
@@ -105,7 +105,7 @@ refreshes_once() {
     run -0 rowlock subjects
     [[ $output == *prices* ]]
 }
-@test "p10: refresh runs its command once" { on_each refreshes_once; }
+@test "refresh runs its command once" { on_each refreshes_once; }
 
 survives() {
     start_holder --ttl 3s b
@@ -117,7 +117,7 @@ survives() {
     wait "$started"
     until_true is_free b
 }
-@test "p4: a waiter gets the lease of a killed holder" { on_each survives; }
+@test "p6: a waiter gets the lease of a killed holder" { on_each survives; }
 
 fails_in_one_line() { # COMMAND...
     run "$@"

@@ -34,7 +34,7 @@ int t_plain_runs(const struct t_plain *on);
     __attribute__((constructor)) static void add_##name##_##engine(void) \
     {                                                                    \
         if (t_plain_runs(&t_plain_##engine))                             \
-            t_add(#engine "_" #name, name##_on_##engine);                \
+            t_add(#name "_on_" #engine, name##_on_##engine);             \
     }
 
 /* A test on each engine; its body follows. */

@@ -212,7 +212,7 @@ static void is_no_lease(struct rowlock_connection *connection, const char *name,
     t_ok(rowlock_rollback(connection, &t_error));
 }
 
-T_PLAIN_ON_EACH(p4_an_expired_lease_is_taken_over)
+T_PLAIN_ON_EACH(p6_an_expired_lease_is_taken_over)
 {
     struct rowlock_connection *gone = t_plain_open(on), *late = t_plain_connect(on);
     struct rowlock_connection *next = t_plain_connect(on);
@@ -234,7 +234,7 @@ T_PLAIN_ON_EACH(p4_an_expired_lease_is_taken_over)
     end(third);
 }
 
-T_PLAIN_ON_EACH(p5_a_fence_keeps_an_expired_lease_until_commit)
+T_PLAIN_ON_EACH(p4_a_fence_keeps_an_expired_lease_until_commit)
 {
     struct rowlock_connection *holder = t_plain_open(on), *writer = t_plain_connect(on);
     struct rowlock_connection *next = t_plain_connect(on);
@@ -305,7 +305,7 @@ static int see_job(const struct rowlock_job_view *job, void *data)
     return 0;
 }
 
-T_PLAIN_ON_EACH(p9_one_of_all_nodes_claims_a_due_job)
+T_PLAIN_ON_EACH(one_of_all_nodes_claims_a_due_job)
 {
     struct claims claims = {0};
     struct t_crowd crowd = {.on = on, .name = "report", .rounds = 1, .round = claim};
@@ -355,7 +355,7 @@ static int refresh_in_transaction(struct t_crowd *crowd, struct rowlock_connecti
     return rowlock_refresh_done(connection, &refresh, error);
 }
 
-T_PLAIN_ON_EACH(p10_a_subject_is_refreshed_once)
+T_PLAIN_ON_EACH(a_subject_is_refreshed_once)
 {
     struct t_crowd crowd = {.on = on, .rounds = 2, .round = refresh_under_lease};
     struct t_crowd again = {.on = on, .rounds = 2, .round = refresh_in_transaction};
@@ -444,7 +444,7 @@ static int same_name(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-T_PLAIN_ON_EACH(p12_names_are_compared_byte_for_byte)
+T_PLAIN_ON_EACH(p9_names_are_compared_byte_for_byte)
 {
     struct rowlock_connection *connection = t_plain_open(on), *other = t_plain_connect(on);
     struct rowlock_lease *leases[N_NAMES], *more = NULL;
