@@ -6,6 +6,9 @@
 
 #include "rows/work.h"
 #include "util/error.h"
+#include "util/pause.h"
+
+#define TRIES 5 /* of a statement that other installers disturb */
 
 static rowlock_procedure *const procedures[ROWLOCK_SQL_COUNT] = {
 #define ROWLOCK_XX(id, name) [ROWLOCK_SQL_##id] = rowlock__rows_##name,
@@ -216,7 +219,7 @@ static bool is_done(struct rowlock_work *work, const char *statement, const char
 }
 
 /* No statement has IF EXISTS, which some engines lack. */
-static int run_statement(struct rowlock_work *work, const char *statement)
+static int try_statement(struct rowlock_work *work, const char *statement)
 {
     char table[64];
     int code;
@@ -231,6 +234,22 @@ static int run_statement(struct rowlock_work *work, const char *statement)
         return code;
     rowlock__clear_error(work->error);
     return ROWLOCK_OK;
+}
+
+/* Two installers may conflict in the catalog, or deadlock there; the next try finds the object. */
+static int run_statement(struct rowlock_work *work, const char *statement)
+{
+    struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
+    int code = try_statement(work, statement);
+
+    for (int i = 0; i < TRIES && (code == ROWLOCK_EDB || code == ROWLOCK_EROLLEDBACK); i++) {
+        if (rowlock__pause(&pause, work->budget->interrupt_fd, work->budget->deadline_ms) ==
+            ROWLOCK_WAKE_INTERRUPT)
+            return rowlock__fail(work->error, ROWLOCK_ECANCELED, "interrupted");
+        rowlock__clear_error(work->error);
+        code = try_statement(work, statement);
+    }
+    return code;
 }
 
 static int rows_script(struct rowlock_link *link, const char *text,
