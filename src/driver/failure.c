@@ -205,6 +205,8 @@ static const struct failure failures[] = {
 
     {"h2", NULL, 50200, ROWLOCK_ETIMEDOUT, NULL},
     {"h2", "40001", 0, ROWLOCK_EABORTED, "chosen as the deadlock victim; roll back"},
+    /* an internal error; seen: another session ended its transaction */
+    {"h2", NULL, 50000, ROWLOCK_EABORTED, "roll back and try again"},
     {"h2", NULL, 57014, ROWLOCK_ECANCELED, NULL},
     {"h2", "42S02", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
     {"h2", "42S03", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
@@ -251,6 +253,7 @@ static const struct {
     LEAVES("derby", "40", 0, ROWLOCK_TX_GONE),
     LEAVES("derby", "23", 0, ROWLOCK_TX_KEPT),
     LEAVES("h2", NULL, 50200, ROWLOCK_TX_KEPT),
+    LEAVES("h2", NULL, 50000, ROWLOCK_TX_ABORTED),
     LEAVES("h2", "40001", 0, ROWLOCK_TX_ABORTED), /* its locks are kept until ROLLBACK */
     LEAVES("h2", "23", 0, ROWLOCK_TX_KEPT),
     LEAVES("hsqldb", NULL, -4861, ROWLOCK_TX_GONE),

