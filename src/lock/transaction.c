@@ -108,8 +108,17 @@ static struct rowlock_connection *informant(const struct rowlock_attempt *attemp
     return attempt->in_transaction ? attempt->connection->second : attempt->connection;
 }
 
+/* On MariaDB a very short limit may end the statement itself: that is the end of the wait. */
+static void call_it_the_end(struct rowlock_attempt *attempt)
+{
+    if (attempt->answer.status == ROWLOCK_STATUS_CANCELED && attempt->wait_ms > 0 &&
+        is_over(attempt) && !rowlock__was_interrupted(attempt->connection))
+        attempt->answer.status = ROWLOCK_STATUS_TIMEDOUT;
+}
+
 static int refuse(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
+    call_it_the_end(attempt);
     if (!attempt->answer.name[0]) /* ended before the procedure read its first name */
         rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
     return rowlock__refuse(&attempt->answer, attempt->wait_ms, informant(attempt),

@@ -252,6 +252,8 @@ int rowlock__rows_lock(struct rowlock_work *work)
             if (status != ROWLOCK_STATUS_OK)
                 break;
         }
+    if (work->undone && status == ROWLOCK_STATUS_OK) /* while it swept: the name locks are gone */
+        status = ROWLOCK_STATUS_BUSY;
     if (!code)
         answer(work, status, at < n ? wish[at].key : "", stays && status != ROWLOCK_STATUS_OK);
     free(wish);
