@@ -230,10 +230,15 @@ static int try_statement(struct rowlock_work *work, const char *statement)
     if (starts(statement, "DROP TABLE ") && !rowlock__work_has_table(work, table))
         return ROWLOCK_OK;
     code = rowlock__work_execute(work, statement);
-    if (code != ROWLOCK_EDB || !is_done(work, statement, table))
+    if ((code != ROWLOCK_EDB && code != ROWLOCK_EABORTED) || !is_done(work, statement, table))
         return code;
     rowlock__clear_error(work->error);
     return ROWLOCK_OK;
+}
+
+static bool is_disturbed(int code)
+{
+    return code == ROWLOCK_EDB || code == ROWLOCK_EROLLEDBACK || code == ROWLOCK_EABORTED;
 }
 
 /* Two installers may conflict in the catalog, or deadlock there; the next try finds the object. */
@@ -242,7 +247,7 @@ static int run_statement(struct rowlock_work *work, const char *statement)
     struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
     int code = try_statement(work, statement);
 
-    for (int i = 0; i < TRIES && (code == ROWLOCK_EDB || code == ROWLOCK_EROLLEDBACK); i++) {
+    for (int i = 0; i < TRIES && is_disturbed(code); i++) {
         if (rowlock__pause(&pause, work->budget->interrupt_fd, work->budget->deadline_ms) ==
             ROWLOCK_WAKE_INTERRUPT)
             return rowlock__fail(work->error, ROWLOCK_ECANCELED, "interrupted");
