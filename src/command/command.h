@@ -122,6 +122,7 @@ int cmd_release(struct command *command);
 int cmd_check(struct command *command);
 int cmd_hold(struct command *command);
 int cmd_ls(struct command *command);
+int cmd_metrics(struct command *command);
 int cmd_break(struct command *command);
 int cmd_next(struct command *command);
 int cmd_job(struct command *command);

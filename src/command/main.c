@@ -7,13 +7,28 @@
 
 /* In the order of `rowlock help`. */
 static const struct verb verbs[] = {
-    {"run", cmd_run, 1},           {"acquire", cmd_acquire, 1}, {"renew", cmd_renew, 1},
-    {"release", cmd_release, 1},   {"check", cmd_check, 1},     {"hold", cmd_hold, 1},
-    {"job", cmd_job, 1},           {"cron", cmd_cron, 0},       {"jobs", cmd_jobs, 1},
-    {"refresh", cmd_refresh, 1},   {"use", cmd_use, 1},         {"expire", cmd_expire, 1},
-    {"subjects", cmd_subjects, 1}, {"next", cmd_next, 1},       {"ls", cmd_ls, 1},
-    {"break", cmd_break, 1},       {"schema", cmd_schema, 0},   {"vacuum", cmd_vacuum, 0},
-    {"demo", cmd_demo, 0},         {"help", cmd_help, 0},       {NULL, NULL, 0},
+    {"run", cmd_run, 1},
+    {"acquire", cmd_acquire, 1},
+    {"renew", cmd_renew, 1},
+    {"release", cmd_release, 1},
+    {"check", cmd_check, 1},
+    {"hold", cmd_hold, 1},
+    {"job", cmd_job, 1},
+    {"cron", cmd_cron, 0},
+    {"jobs", cmd_jobs, 1},
+    {"refresh", cmd_refresh, 1},
+    {"use", cmd_use, 1},
+    {"expire", cmd_expire, 1},
+    {"subjects", cmd_subjects, 1},
+    {"next", cmd_next, 1},
+    {"ls", cmd_ls, 1},
+    {"metrics", cmd_metrics, 0},
+    {"break", cmd_break, 1},
+    {"schema", cmd_schema, 0},
+    {"vacuum", cmd_vacuum, 0},
+    {"demo", cmd_demo, 0},
+    {"help", cmd_help, 0},
+    {NULL, NULL, 0},
 };
 
 int main(int argc, char **argv)

@@ -81,8 +81,7 @@ static char *result_of(const struct rowlock_run *run)
     return asprintf(&text, "exit %d", run->exit) < 0 ? NULL : text;
 }
 
-/* Whether the run has a duration and an exit status: a lost run has none. */
-static int has_ended(const struct rowlock_run *run)
+int has_ended(const struct rowlock_run *run)
 {
     return run->token && run->finished_ms > 0 && run->outcome != ROWLOCK_RUN_LOST &&
            run->outcome != ROWLOCK_RUN_NOTSTARTED;

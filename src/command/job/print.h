@@ -22,12 +22,15 @@ int runs_table_add(struct table *table, const struct rowlock_run *run);
 void put_job(FILE *out, const struct rowlock_job_view *job);
 void put_run(FILE *out, const struct rowlock_run *run);
 
+/* Whether the run has a duration and an exit status: a lost run has none. */
+int has_ended(const struct rowlock_run *run);
+
 /* Its lines, indented, without control characters. */
 void print_output(const char *output);
 
 /* ---- monitoring ---------------------------------------------------------------------- */
 
-enum job_health { JOB_FINE, JOB_LATE, JOB_FAILING, JOB_LOST };
+enum job_health { JOB_FINE, JOB_LATE, JOB_FAILING, JOB_LOST, JOB_HEALTHS };
 
 extern const char *const job_healths[];
 /* Of a settled view; `*since_ms`: since when it is not fine. */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collects samples, and writes them in the text format of Prometheus, version 0.0.4. */
+#include "command/metrics/sample.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+static const struct {
+    const char *name, *help;
+} metrics[METRICS] = {
+    [BUILD_INFO] = {"rowlock_build_info", "The version of rowlock; always 1."},
+    [UP] = {"rowlock_up", "1: the database answered; 0: it did not."},
+    [SCRAPE_DURATION] = {"rowlock_scrape_duration_seconds", "How long the database took."},
+    [LOCKS] = {"rowlock_locks", "Locks by state, as `rowlock ls` lists them."},
+    [OLDEST_WAIT] = {"rowlock_oldest_wait_seconds", "The longest present wait for any lease."},
+    [LEASE_HELD] = {"rowlock_lease_held", "Holders of the name, by mode."},
+    [LEASE_WAITING] = {"rowlock_lease_waiting", "Waiters for the name."},
+    [LEASE_LIMIT] = {"rowlock_lease_limit", "Permits that the name has in all."},
+    [LEASE_ACQUIRED] = {"rowlock_lease_acquired_timestamp_seconds",
+                        "When the earliest holder acquired the name."},
+    [LEASE_EXPIRY] = {"rowlock_lease_expiry_timestamp_seconds",
+                      "When the last lease of the name expires without a renewal."},
+    [LEASE_OLDEST_WAIT] = {"rowlock_lease_oldest_wait_seconds",
+                           "The longest present wait for the name."},
+    [JOB_RUNNING] = {"rowlock_job_running", "1: the job runs now."},
+    [JOB_STATE] = {"rowlock_job_state", "1: the job is in this state."},
+    [JOB_NEXT_RUN] = {"rowlock_job_next_run_timestamp_seconds", "The next due time of the job."},
+    [JOB_LAST_RUN] = {"rowlock_job_last_run_timestamp_seconds",
+                      "When the last finished run of the job started."},
+    [JOB_LAST_DURATION] = {"rowlock_job_last_duration_seconds",
+                           "The duration of the last finished run of the job."},
+    [JOB_LAST_EXIT] = {"rowlock_job_last_exit_code",
+                       "The exit status of the last finished run of the job."},
+    [SUBJECT_UPDATED] = {"rowlock_subject_updated_timestamp_seconds",
+                         "When the refresh that made the subject's data ended."},
+    [SUBJECT_ERROR] = {"rowlock_subject_error", "1: the last refresh of the subject failed."},
+};
+
+int samples_open(struct samples *samples)
+{
+    *samples = (struct samples){0};
+    for (int i = 0; i < METRICS; i++) {
+        samples->of[i].out = open_memstream(&samples->of[i].text, &samples->of[i].size);
+        if (!samples->of[i].out)
+            return 1;
+    }
+    return 0;
+}
+
+static void put_value(FILE *out, const char *value)
+{
+    for (; *value; value++) {
+        if (*value == '\n')
+            fputs("\\n", out);
+        else if (*value == '"' || *value == '\\')
+            fprintf(out, "\\%c", *value);
+        else
+            putc(*value, out);
+    }
+}
+
+static FILE *begin(struct samples *samples, enum metric metric, va_list labels)
+{
+    FILE *out = samples->of[metric].out;
+    const char *label, *between = "{";
+
+    fputs(metrics[metric].name, out);
+    while ((label = va_arg(labels, const char *))) {
+        fprintf(out, "%s%s=\"", between, label);
+        put_value(out, va_arg(labels, const char *));
+        putc('"', out);
+        between = ",";
+    }
+    if (*between == ',')
+        putc('}', out);
+    return out;
+}
+
+void sample_count(struct samples *samples, enum metric metric, int64_t count, ...)
+{
+    va_list labels;
+
+    va_start(labels, count);
+    fprintf(begin(samples, metric, labels), " %" PRId64 "\n", count);
+    va_end(labels);
+}
+
+void sample_time(struct samples *samples, enum metric metric, int64_t ms, ...)
+{
+    va_list labels;
+
+    if (ms < 0)
+        ms = 0;
+    va_start(labels, ms);
+    fprintf(begin(samples, metric, labels), " %" PRId64 ".%03d\n", ms / 1000, (int)(ms % 1000));
+    va_end(labels);
+}
+
+int samples_write(struct samples *samples, FILE *out)
+{
+    for (int i = 0; i < METRICS; i++)
+        if (fflush(samples->of[i].out))
+            return 1;
+    for (int i = 0; i < METRICS; i++)
+        if (samples->of[i].size > 0)
+            fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n%s", metrics[i].name, metrics[i].help,
+                    metrics[i].name, samples->of[i].text);
+    return 0;
+}
+
+void samples_close(struct samples *samples)
+{
+    for (int i = 0; i < METRICS; i++) {
+        if (samples->of[i].out)
+            fclose(samples->of[i].out);
+        free(samples->of[i].text);
+    }
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# metrics: the state of the farm for Prometheus.
+# Runs on: all
+# Quick: first
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    held=
+}
+teardown() {
+    local pid
+    for pid in "${all_started[@]}"; do
+        kill "$pid" 2>/dev/null || true
+        until_true is_gone "$pid"
+    done
+    [ -z "$held" ] || rowlock break --now "$held"
+}
+samples() { # ARGUMENT...: checked, and one per line
+    rowlock metrics "$@" >text
+    perl "$BATS_TEST_DIRNAME/../lib/exposition.pl" <text
+}
+has() { # SAMPLE: exactly this line
+    samples "${@:2}" >found
+    grep -qxF -- "$1" found || { cat found; return 1; }
+}
+waits() { has "rowlock_locks{state=waiting} $1"; }
+
+@test "an empty farm: up, and nothing is held" {
+    has "rowlock_up 1"
+    has "rowlock_locks{state=held} 0"
+    has "rowlock_locks{state=waiting} 0"
+    grep -q '^rowlock_build_info{version="[0-9.]*"} 1$' text
+    if grep -q rowlock_lease_ text; then return 1; fi
+}
+
+@test "locks are counted by state, their names only if they match" {
+    held=one
+    rowlock acquire --ttl 1h one
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1m one
+    until_true waits 1
+    has "rowlock_locks{state=held} 1"
+    if grep -q rowlock_lease_ text; then return 1; fi
+    has "rowlock_lease_held{name=one,mode=exclusive} 1" --name 'o*'
+    has "rowlock_lease_waiting{name=one} 1" --name 'o*'
+    grep -q '^rowlock_lease_expiry_timestamp_seconds{name="one"} [0-9]' text
+    samples --name 'x*' >found
+    if grep one found; then return 1; fi
+    rowlock break one
+    has "rowlock_locks{state=stopping} 1"
+}
+
+@test "the oldest wait is counted by the database's clock" {
+    held=old
+    rowlock acquire --ttl 1h old
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1m old
+    is_old() {
+        samples >found
+        awk '$1 == "rowlock_oldest_wait_seconds" && $2 > 0.5 && $2 < 60 { ok = 1 }
+             END { exit !ok }' found
+    }
+    until_true is_old
+}
+
+@test "permits: holders, and the limit" {
+    held=seats
+    rowlock acquire --ttl 1h --limit 3 seats
+    rowlock acquire --ttl 1h --limit 3 seats
+    has "rowlock_lease_held{name=seats,mode=permit} 2" --name seats
+    has "rowlock_lease_limit{name=seats} 3" --name seats
+}
+
+@test "what others wrote is escaped" {
+    held=$'a"b\\c\nd'
+    rowlock acquire --ttl 1h "$held"
+    has 'rowlock_lease_held{name=a"b\c\x0ad,mode=exclusive} 1' --name '*'
+}
+
+@test "jobs: running, state, next and last run" {
+    run rowlock job broken --every 1h -- sh -c 'exit 7'
+    has "rowlock_job_last_exit_code{job=broken} 7"
+    has "rowlock_job_state{job=broken,state=failing} 1"
+    has "rowlock_job_state{job=broken,state=fine} 0"
+    has "rowlock_job_running{job=broken} 0"
+    grep -q '^rowlock_job_next_run_timestamp_seconds{job="broken"} [0-9]' text
+    grep -q '^rowlock_job_last_duration_seconds{job="broken"} [0-9]' text
+    rowlock jobs broken --forget
+}
+
+@test "subjects: the time of their data, and the last refresh" {
+    rowlock refresh prices --max-age 1h -- true
+    has "rowlock_subject_error{subject=prices} 0"
+    grep -q '^rowlock_subject_updated_timestamp_seconds{subject="prices"} [0-9]' text
+    run rowlock refresh rates --max-age 1h -- false
+    has "rowlock_subject_error{subject=rates} 1"
+    if grep -q 'updated.*rates' text; then return 1; fi
+}
+
+@test "--output replaces the file as a whole, as the umask permits" {
+    (umask 022 && rowlock metrics --output farm.prom)
+    [ "$(stat -c %a farm.prom)" = 644 ]
+    perl "$BATS_TEST_DIRNAME/../lib/exposition.pl" <farm.prom >found
+    grep -qx "rowlock_up 1" found
+    ln farm.prom before
+    (umask 077 && rowlock metrics --output farm.prom)
+    [ "$(stat -c %a farm.prom)" = 600 ]
+    [ "$(stat -c %h before)" = 1 ] # another file took its place
+    [ "$(ls)" = "$(printf 'before\nfarm.prom\nfound')" ]
+}
+
+@test "a file that cannot be written is an error with its path" {
+    run --separate-stderr rowlock metrics --output missing/farm.prom
+    [ "$status" = 125 ]
+    [[ $stderr == *"missing/farm.prom"*"No such file"* ]]
+}
+
+@test "a database that cannot be asked: rowlock_up 0, and exit status 69" {
+    run --separate-stderr "$ROWLOCK" --db postgresql://127.0.0.1:1/none metrics --output farm.prom
+    [ "$status" = 69 ]
+    perl "$BATS_TEST_DIRNAME/../lib/exposition.pl" <farm.prom >found
+    grep -qx "rowlock_up 0" found
+    [ "$(wc -l <found)" = 2 ]
+}
+
+@test "bad arguments are refused" {
+    run rowlock metrics x
+    [ "$status" = 64 ]
+    run rowlock metrics --output ''
+    [ "$status" = 64 ]
+}
+
+@test "the alert rules and the dashboard use metrics that exist" {
+    local name examples="$BATS_TEST_DIRNAME/../../examples/monitoring"
+    grep -oh 'rowlock_[a-z_]*' "$examples"/* | sort -u >used
+    [ "$(wc -l <used)" -gt 5 ]
+    while read -r name; do
+        grep -q "\"$name\"" "$BATS_TEST_DIRNAME/../../src/command/metrics/sample.c" ||
+            { echo "no such metric: $name"; return 1; }
+    done <used
+}
