@@ -351,6 +351,8 @@ static int send_round_trip(struct rowlock_request *request, const struct round_t
     int64_t sent_ms = rowlock__now_ms();
     int code;
 
+    if (!call.statement && round_trip->id == ROWLOCK_SQL_SESSION_UNLOCK)
+        return ROWLOCK_OK; /* a server without session locks */
     if (!call.statement)
         return rowlock__fail(error, ROWLOCK_EMODE, "leases are not offered on this engine");
     code = connection->driver->run(connection->link, flags_of(connection, round_trip), &call, 1,
