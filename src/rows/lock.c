@@ -173,6 +173,10 @@ int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit
     if (!code && *ended) {
         code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_LEASE_END, &value, limit_ms, &busy);
         *ended = !busy;
+        if (!code && busy && work->own && !work->undone) { /* half a sweep must not be committed */
+            rowlock__work_undo(work);
+            work->undone = true;
+        }
     }
     return code;
 }
