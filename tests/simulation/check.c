@@ -23,15 +23,22 @@ struct call {
     int64_t number, own_ms, true_ms;
 };
 
+/* When a ticket was committed. */
+struct arrival {
+    int64_t ticket;
+    unsigned long step;
+};
+
 static struct whose tokens[SIM_TOKENS], tickets[SIM_TOKENS];
+static struct arrival arrivals[SIM_TOKENS];
 static struct call calls[SIM_TOKENS];
-static size_t n_tokens, n_tickets, n_calls;
+static size_t n_tokens, n_tickets, n_calls, n_arrivals;
 static int64_t greatest;
 static struct sim_rows was, is;
 
 void check_reset(void)
 {
-    n_tokens = n_tickets = n_calls = 0;
+    n_tokens = n_tickets = n_calls = n_arrivals = 0;
     greatest = 0;
     was = is = (struct sim_rows){.leases = 0};
 }
@@ -233,8 +240,17 @@ static void check_stopped(const struct sim_row *before)
                      check_whose_token(before->token));
 }
 
-/* P7, at the moment of a grant: no live waiter with an earlier ticket waits for one of its
-   names. */
+/* Whether the ticket was there before the client's step began. */
+static bool came_before(const struct sim_client *client, int64_t ticket)
+{
+    for (size_t i = 0; i < n_arrivals && i < SIM_TOKENS; i++)
+        if (arrivals[i].ticket == ticket)
+            return arrivals[i].step <= client->asked_step;
+    return true;
+}
+
+/* P7, at the moment of a grant: no live waiter with an earlier ticket waits for one of its names. A
+   try is granted before a waiter that takes its ticket while the try is under way. */
 static void check_order(const struct sim_client *client, const struct sim_row *granted)
 {
     int64_t mine = client->step ? client->step->ticket : 0;
@@ -243,7 +259,8 @@ static void check_order(const struct sim_client *client, const struct sim_row *g
         const struct sim_waiter *waiter = &is.waiter[i];
 
         if (strcmp(waiter->name, granted->name) == 0 && waiter->seen > sim_database_ms() &&
-            strcmp(waiter->owner, granted->owner) != 0 && (!mine || waiter->ticket < mine))
+            strcmp(waiter->owner, granted->owner) != 0 &&
+            (mine ? waiter->ticket < mine : came_before(client, waiter->ticket)))
             sim_fail("P7: client %u is granted %s before client %u, which came first", client->id,
                      granted->name, check_whose_ticket(waiter->ticket));
     }
@@ -343,8 +360,11 @@ static void check_unqueued(const struct sim_client *by, int64_t ticket)
 
 void check_committed(struct sim_client *client)
 {
-    if (!client || !rows_read(&is))
+    if (!client || !sim.kind->store->read(&is))
         return;
+    for (size_t i = 0; i < is.waiters; i++)
+        if (!had_ticket(&was, is.waiter[i].ticket))
+            arrivals[n_arrivals++ % SIM_TOKENS] = (struct arrival){is.waiter[i].ticket, sim.steps};
     for (size_t i = 0; i < is.leases; i++)
         if (!had_lease(&was, is.lease[i].token))
             check_granted(client, &is.lease[i]);
@@ -368,7 +388,7 @@ void check_committed(struct sim_client *client)
    its own meanwhile. */
 void check_placed(struct sim_client *client, const struct rowlock_reply *reply)
 {
-    if (reply->code || reply->status == ROWLOCK_STATUS_UNQUEUED || !rows_read(&is) ||
+    if (reply->code || reply->status == ROWLOCK_STATUS_UNQUEUED || !sim.kind->store->read(&is) ||
         !had_ticket(&is, client->ticket))
         return;
     for (size_t i = 0; i < is.waiters; i++)

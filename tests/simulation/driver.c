@@ -5,9 +5,10 @@
  */
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "driver/driver.h"
-#include "simulation/sim.h"
+#include "simulation/table.h"
 #include "util/error.h"
 
 const struct rowlock_driver *__real_rowlock__driver_for_url(const char *url,
@@ -52,6 +53,7 @@ void sim_cut(struct sim_client *client)
 {
     if (links[client->id])
         cut(links[client->id]);
+    table_cut(client);
 }
 
 bool sim_holds_file(const struct sim_client *client)
@@ -255,6 +257,8 @@ static const struct rowlock_driver simulated = {
 const struct rowlock_driver *__wrap_rowlock__driver_for_url(const char *url,
                                                             struct rowlock_error *error)
 {
+    if (strcmp(url, table_url()) == 0)
+        return &table_driver;
     real = __real_rowlock__driver_for_url(url, error);
     return real ? &simulated : NULL;
 }

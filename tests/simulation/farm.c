@@ -49,7 +49,9 @@ static bool history(uint64_t seed)
     return !*sim.failure;
 }
 
-const struct sim_kind sim_farm = {.clients = SIM_MOST,
+const struct sim_kind sim_farm = {.name = "jobs",
+                                  .store = &sqlite_store,
+                                  .clients = SIM_MOST,
                                   .spared = FARM_OPERATOR,
                                   .most_steps = 50000000,
                                   .check_step = farm_check_step,

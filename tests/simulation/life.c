@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a client: leases, transaction locks, fenced work, sometimes a break. */
-#include <sqlite3.h>
 #include <string.h>
 
-#include "rowlock/sqlite.h"
 #include "session/reconnect.h"
 #include "simulation/sim.h"
 
@@ -45,8 +43,9 @@ bool sim_connect(struct sim_client *client)
 
         if (client->connection && !is_dead(client))
             return true;
-        code = client->connection ? rowlock__reconnect(client->connection, ROWLOCK_NEVER, &error)
-                                  : rowlock_open(rows_url(), NULL, &client->connection, &error);
+        code = client->connection
+                   ? rowlock__reconnect(client->connection, ROWLOCK_NEVER, &error)
+                   : rowlock_open(sim.kind->store->url(), NULL, &client->connection, &error);
         sim_check_code(client, "connecting", code, &error);
         if (code)
             sim_pass(100);
@@ -99,13 +98,13 @@ static bool lose(struct sim_client *client, enum rowlock_status status)
 /* A transaction under the fence: its writes are exact, however late they are. */
 static void work_fenced(struct sim_client *client, struct rowlock_lease *lease)
 {
-    sqlite3 *db = rowlock_sqlite_handle(client->connection);
+    const struct sim_store *store = sim.kind->store;
     const char *name = client->asks.want[0].name;
     int64_t token = rowlock_token(lease);
     struct rowlock_error error;
     int code;
 
-    if (is_dead(client) || sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
+    if (is_dead(client) || !store->begin(client))
         return;
     code = rowlock_fence(client->connection, name, token, &error);
     sim_check_code(client, "the fence", code, &error);
@@ -116,15 +115,11 @@ static void work_fenced(struct sim_client *client, struct rowlock_lease *lease)
     sim_pass(sim_between(0, sim_below(4) ? 50 : 2500));
     if (client->dying || is_dead(client))
         return;
-    if (!rows_ask(client->connection, 0,
-                  "SELECT 1 FROM rowlock_lease WHERE name = ?1 AND token = ?2", name, token))
+    if (!store->has_lease(client, name, token))
         sim_fail("P4: the lease of client %u ended while its fence was open", client->id);
-    if (client->asks.want[0].mode == ROWLOCK_EXCLUSIVE &&
-        rows_ask(client->connection, 0, "SELECT token FROM work WHERE name = ?1", name, 0) > token)
+    if (client->asks.want[0].mode == ROWLOCK_EXCLUSIVE && store->last_writer(client, name) > token)
         sim_fail("P4: client %u writes under the fence after a later holder has", client->id);
-    rows_ask(client->connection, 0,
-             "INSERT INTO work VALUES (?1, ?2) ON CONFLICT DO UPDATE SET token = excluded.token",
-             name, token);
+    store->write(client, name, token);
     tell("%s writes under the fence", story_client(client->id));
     code = rowlock_commit(client->connection, &error);
     sim_check_code(client, "commit", code, &error);
@@ -184,15 +179,12 @@ void sim_release(struct sim_client *client, struct rowlock_lease *lease)
 
 /* ---- a transaction lock ---------------------------------------------------------------------- */
 
-static void check_locked(const struct sim_client *client)
+static void check_locked(struct sim_client *client)
 {
     for (size_t i = 0; i < client->asks.n; i++) {
         const struct rowlock_want *want = &client->asks.want[i];
 
-        if (rows_ask(client->connection, 0,
-                     "SELECT 1 FROM rowlock_lease JOIN rowlock_heartbeat USING (token)"
-                     " WHERE name = ?1 AND (NOT ?2 OR mode <> 'shared')",
-                     want->name, want->mode == ROWLOCK_SHARED))
+        if (sim.kind->store->is_leased(client, want->name, want->mode == ROWLOCK_SHARED))
             sim_fail("P1: client %u locks %s in a transaction, and it is leased", client->id,
                      want->name);
     }

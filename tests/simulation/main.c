@@ -2,11 +2,11 @@
 /*
  * The simulation as a test that prints TAP: stories with an expected text, some thousands of
  * histories that keep every promise, and a few deliberate mistakes that must break one. `simulation
- * jobs` does the same for farms and their jobs. As a soak (`make soak`, `make soak KIND=jobs`) it
- * runs histories until one fails.
+ * jobs` does the same for farms and their jobs, `simulation tables` for a database that has tables
+ * only. As a soak (`make soak`, `make soak KIND=jobs`) it runs histories until one fails.
  *
- * Environment: SEED (of the first history), HISTORIES, WRONG (the number of a mistake), KIND (jobs
- * or leases, the default). HISTORIES=1 prints the story of the history.
+ * Environment: SEED (of the first history), HISTORIES, WRONG (the number of a mistake), KIND (jobs,
+ * tables, or leases, the default). HISTORIES=1 prints the story of the history.
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -17,6 +17,7 @@
 #include "simulation/farm.h"
 #include "simulation/sim.h"
 #include "simulation/stories.h"
+#include "simulation/table.h"
 #include "simulation/vfs.h"
 
 #define FIRST_SEED 1
@@ -61,7 +62,9 @@ static uint64_t environment(const char *name, uint64_t otherwise)
 static void tell_failure(uint64_t seed)
 {
     print_story(story_text(true));
-    printf("# SEED=%" PRIu64 " HISTORIES=1 tells it again: %s\n", seed, sim.failure);
+    printf("# KIND=%s SEED=%" PRIu64 " HISTORIES=1 tells it again%s%s: %s\n", sim.kind->name, seed,
+           sim.kind == &sim_tables ? ", as on " : "", sim.kind == &sim_tables ? table_engine() : "",
+           sim.failure);
 }
 
 /* How many histories kept every promise before one did not; `wanted` if all did. */
@@ -73,9 +76,9 @@ static uint64_t kept_of(uint64_t seed, uint64_t wanted)
     return wanted;
 }
 
-static void run_stories(void)
+static void run_stories(const struct story *story)
 {
-    for (const struct story *story = stories; story->name; story++) {
+    for (; story->name; story++) {
         unsigned n = 0;
         bool good;
 
@@ -98,7 +101,9 @@ static void run_right(uint64_t seed, uint64_t histories)
     uint64_t kept = kept_of(seed, histories);
 
     snprintf(name, sizeof name, "%s_%" PRIu64 "_histories",
-             sim.kind == &sim_farm ? "jobs_keep_their_promises_in" : "p1_p3_p4_p5_p6_p7_hold_in",
+             sim.kind == &sim_farm     ? "jobs_keep_their_promises_in"
+             : sim.kind == &sim_tables ? "p1_p3_p4_p5_p6_p7_hold_over_tables_in"
+                                       : "p1_p3_p4_p5_p6_p7_hold_in",
              histories);
     result(kept == histories, name);
     if (kept < histories)
@@ -160,7 +165,19 @@ static int check_leases(uint64_t seed)
 {
     uint64_t histories = effort(300, 3000);
 
-    run_stories();
+    run_stories(stories);
+    run_stories(file_stories);
+    run_again(seed);
+    run_right(seed, histories);
+    run_wrong(seed, histories);
+    return failures != 0;
+}
+
+static int check_tables(uint64_t seed)
+{
+    uint64_t histories = effort(1500, 20000);
+
+    run_stories(stories);
     run_again(seed);
     run_right(seed, histories);
     run_wrong(seed, histories);
@@ -212,15 +229,21 @@ static int soak(uint64_t seed, uint64_t histories)
     return 0;
 }
 
-static bool wants_jobs(const char *argument, const char *kind)
+static const struct sim_kind *wanted_kind(const char *argument)
 {
-    return strcmp(argument, "jobs") == 0 || (kind && strcmp(kind, "jobs") == 0) ||
-           wrong_kind((enum sim_wrong)(environment("WRONG", SIM_RIGHT) % SIM_WRONGS)) == &sim_farm;
+    static const struct sim_kind *const kinds[] = {&sim_farm, &sim_tables};
+    enum sim_wrong wrong = (enum sim_wrong)(environment("WRONG", SIM_RIGHT) % SIM_WRONGS);
+    const char *kind = getenv("KIND");
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(argument, kinds[i]->name) == 0 || (kind && strcmp(kind, kinds[i]->name) == 0))
+            return kinds[i];
+    return wrong ? wrong_kind(wrong) : &sim_leases;
 }
 
 int main(int argc, char **argv)
 {
-    const char *folder = getenv("ROWLOCK_TEST_TEMP"), *kind = getenv("KIND");
+    const char *folder = getenv("ROWLOCK_TEST_TEMP");
     bool soaks = argc > 1 && strcmp(argv[1], "soak") == 0;
     uint64_t seed = environment("SEED", FIRST_SEED), histories = environment("HISTORIES", 0);
     int code = 0;
@@ -230,14 +253,15 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, 1 << 28);
     vfs_install();
     rows_open(folder && *folder ? folder : "/tmp");
-    if (wants_jobs(argc > 1 ? argv[1] : "", kind)) {
-        sim.kind = &sim_farm;
+    sim.kind = wanted_kind(argc > 1 ? argv[1] : "");
+    if (sim.kind == &sim_farm)
         farm_rows_open();
-    }
     if (soaks || histories)
         code = soak(seed, histories ? histories : 1000000);
     else
-        code = sim.kind == &sim_farm ? check_jobs(seed) : check_leases(seed);
+        code = sim.kind == &sim_farm     ? check_jobs(seed)
+               : sim.kind == &sim_tables ? check_tables(seed)
+                                         : check_leases(seed);
     if (!soaks && !histories)
         printf("1..%u\n", test_number);
     wrong_free();
@@ -247,5 +271,6 @@ int main(int argc, char **argv)
     if (sim.kind == &sim_farm)
         farm_rows_close();
     rows_close();
+    table_free();
     return code;
 }

@@ -104,7 +104,7 @@ static void read_waiter(sqlite3_stmt *s, struct sim_waiter *row)
     row->seen = sqlite3_column_type(s, 4) == SQLITE_NULL ? -1 : sqlite3_column_int64(s, 4);
 }
 
-bool rows_read(struct sim_rows *rows)
+static bool rows_read(struct sim_rows *rows)
 {
     int code;
 
@@ -123,14 +123,18 @@ bool rows_read(struct sim_rows *rows)
     return code == SQLITE_DONE;
 }
 
-int64_t rows_ask(struct rowlock_connection *connection, int64_t otherwise, const char *text,
-                 const char *name, int64_t number)
+/* ---- inside a client's own transaction ------------------------------------------------------- */
+
+/* The first column, or 0. */
+static int64_t rows_ask(struct sim_client *client, const char *text, const char *name,
+                        int64_t number)
 {
     sqlite3_stmt *stmt = NULL;
-    int64_t answer = otherwise;
+    int64_t answer = 0;
 
-    if (sqlite3_prepare_v2(rowlock_sqlite_handle(connection), text, -1, &stmt, NULL) != SQLITE_OK)
-        return otherwise;
+    if (sqlite3_prepare_v2(rowlock_sqlite_handle(client->connection), text, -1, &stmt, NULL) !=
+        SQLITE_OK)
+        return 0;
     sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
     sqlite3_bind_int64(stmt, 2, number);
     if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
@@ -138,3 +142,44 @@ int64_t rows_ask(struct rowlock_connection *connection, int64_t otherwise, const
     sqlite3_finalize(stmt);
     return answer;
 }
+
+static bool begin(struct sim_client *client)
+{
+    return sqlite3_exec(rowlock_sqlite_handle(client->connection), "BEGIN", NULL, NULL, NULL) ==
+           SQLITE_OK;
+}
+
+static bool has_lease(struct sim_client *client, const char *name, int64_t token)
+{
+    return rows_ask(client, "SELECT 1 FROM rowlock_lease WHERE name = ?1 AND token = ?2", name,
+                    token) != 0;
+}
+
+static bool is_leased(struct sim_client *client, const char *name, bool but_shared)
+{
+    return rows_ask(client,
+                    "SELECT 1 FROM rowlock_lease JOIN rowlock_heartbeat USING (token)"
+                    " WHERE name = ?1 AND (NOT ?2 OR mode <> 'shared')",
+                    name, but_shared) != 0;
+}
+
+static int64_t last_writer(struct sim_client *client, const char *name)
+{
+    return rows_ask(client, "SELECT token FROM work WHERE name = ?1", name, 0);
+}
+
+static void write_work(struct sim_client *client, const char *name, int64_t token)
+{
+    rows_ask(client,
+             "INSERT INTO work VALUES (?1, ?2) ON CONFLICT DO UPDATE SET token = excluded.token",
+             name, token);
+}
+
+const struct sim_store sqlite_store = {.url = rows_url,
+                                       .reset = rows_reset,
+                                       .read = rows_read,
+                                       .begin = begin,
+                                       .has_lease = has_lease,
+                                       .is_leased = is_leased,
+                                       .last_writer = last_writer,
+                                       .write = write_work};

@@ -129,7 +129,7 @@ void sim_kill(struct sim_client *client)
         run(client);
 }
 
-static int64_t draw_stop(const struct sim_client *client)
+int64_t sim_draw_stop(const struct sim_client *client)
 {
     (void)client;
     return sim_between(10, sim.temper.stopped_ms);
@@ -203,7 +203,7 @@ void sim_reset(uint64_t seed)
     sim.running = NULL;
     sim.calm = false;
     *sim.failure = '\0';
-    rows_reset();
+    sim.kind->store->reset();
     check_reset();
     story_reset();
 }
@@ -244,10 +244,12 @@ static struct sim_temper draw_temper(void)
     return temper;
 }
 
-static bool history(uint64_t seed)
+bool sim_history(uint64_t seed)
 {
     sim_reset(seed);
     sim.temper = draw_temper();
+    if (sim.kind->adapt)
+        sim.kind->adapt();
     for (unsigned i = 0; i < sim.temper.clients; i++)
         sim_enter(&sim.client[i], i + 1, sim_live);
     sim_play();
@@ -270,10 +272,12 @@ bool sim_scripted(void (*const *script)(struct sim_client *client), unsigned n)
     return !*sim.failure;
 }
 
-const struct sim_kind sim_leases = {.clients = SIM_CLIENTS,
+const struct sim_kind sim_leases = {.name = "leases",
+                                    .store = &sqlite_store,
+                                    .clients = SIM_CLIENTS,
                                     .most_steps = 60000,
                                     .check_step = check_step,
                                     .check_committed = check_committed,
                                     .name_client = check_name_client,
-                                    .draw_stop = draw_stop,
-                                    .history = history};
+                                    .draw_stop = sim_draw_stop,
+                                    .history = sim_history};

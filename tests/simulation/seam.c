@@ -145,6 +145,7 @@ int __wrap_rowlock__execute(struct rowlock_request *request, const struct rowloc
     client->request = request;
     client->step = step;
     client->asked = sim_database_ms();
+    client->asked_step = sim.steps;
     code = __real_rowlock__execute(request, step, deadline_ms, reply, refused, error);
     client->step = NULL;
     client->met_busy |=

@@ -2,8 +2,9 @@
 /*
  * The simulation: a farm of clients in one process and one thread. The clients run the product's
  * own code: its state machines, its executor, its SQL, its SQLite driver. Only time and faults are
- * simulated. There are two kinds of histories: some clients and their leases, for seconds; and a
- * farm of nodes with its jobs (farm.h), for up to a year.
+ * simulated. There are three kinds of histories: some clients and their leases, for seconds; the
+ * same on a simulated database that has tables only (table.h); and a farm of nodes with its jobs
+ * (farm.h), for up to a year.
  *
  *   scheduler.c  true time, the order of the clients' steps, stops and crashes
  *   driver.c     every batch on its way to SQLite: delays, lost connections, lost replies
@@ -14,6 +15,7 @@
  *   story.c      the history in sentences
  *   wrong.c      deliberate mistakes, which the promises must detect
  *   farm*.c      the same for jobs: lives, rows, promises
+ *   table*.c     a database of rows and locks, for the plain dialects
  *
  * Everything is drawn from one seed, so a history can be repeated.
  */
@@ -61,6 +63,23 @@ enum sim_wrong {
     SIM_RUNS_EARLY,       /* a node that comes early runs the job before its due time */
     SIM_SKIPS_ALWAYS,     /* missed due times are skipped although the job repeats them */
     SIM_REPEATS_FOR_EVER, /* the repeats of a run are not counted */
+    SIM_FARM_WRONGS,      /* the following ones concern the plain dialects */
+    SIM_READS_FIRST = SIM_FARM_WRONGS, /* a grant reads the rows before it locks the name */
+    SIM_LOCKS_NOTHING,                 /* a transaction lock is not acquired */
+    SIM_DRAWS_UNLOCKED,                /* a token is not drawn under the lock of its row */
+    SIM_FENCES_NOTHING,                /* a fence reads the lease without locking it */
+    SIM_SWEEPS_BLINDLY,                /* a sweep has no condition that the lease has expired */
+    SIM_RENEWS_STOPPED,                /* a renewal has no condition that the lease is not broken */
+    SIM_EXPIRES_BLINDLY,               /* a dead ticket is deleted without that condition */
+    SIM_STRIKES_BLINDLY,               /* a silent ticket is deleted though it has answered since */
+    SIM_MARKS_NOBODY,                  /* a roll call marks no ticket */
+    SIM_SHOWS_NO_LIFE,                 /* a sign of life does not answer a roll call */
+    SIM_IGNORES_READERS,               /* judge: a shared lease is not in the way of another mode */
+    SIM_IGNORES_WRITERS,               /* judge: an exclusive lease is not in the way of a reader */
+    SIM_GRANTS_ONE_MORE,               /* judge: one permit too many */
+    SIM_SWEEPS_NOT,                    /* judge: an expired lease is free without a sweep */
+    SIM_JUDGES_NO_QUEUE,               /* judge: the queue is empty */
+    SIM_RELEASES_BY_NAME,              /* a release ends the lease that the name has */
     SIM_WRONGS
 };
 
@@ -96,9 +115,10 @@ struct sim_client {
     struct rowlock_request *request;
     const struct rowlock_step *step;
     int64_t ticket;
-    int64_t looked;        /* when its last look began, in true time */
-    int64_t asked;         /* when the current step began, by the database's clock */
-    int64_t behind, place; /* as last reported in the story */
+    int64_t looked;           /* when its last look began, in true time */
+    int64_t asked;            /* when the current step began, by the database's clock */
+    unsigned long asked_step; /* the same, as sim.steps */
+    int64_t behind, place;    /* as last reported in the story */
 
     /* the client's beliefs */
     struct sim_claim asks;
@@ -110,8 +130,26 @@ struct sim_client {
     bool met_busy;        /* a try found the file locked by a transaction */
 };
 
-/* The differences between the two kinds of histories. */
+struct sim_rows;
+
+/* A database, for the clients and the observer. The last four work inside a client's own
+   transaction. */
+struct sim_store {
+    const char *(*url)(void);
+    void (*reset)(void);
+    bool (*read)(struct sim_rows *rows); /* false: a writer has locked the file */
+    bool (*begin)(struct sim_client *client);
+    bool (*has_lease)(struct sim_client *client, const char *name, int64_t token);
+    bool (*is_leased)(struct sim_client *client, const char *name, bool but_shared);
+    int64_t (*last_writer)(struct sim_client *client, const char *name); /* a token, 0: none */
+    void (*write)(struct sim_client *client, const char *name, int64_t token);
+};
+extern const struct sim_store sqlite_store;
+
+/* The differences between the kinds of histories. */
 struct sim_kind {
+    const char *name;
+    const struct sim_store *store;
     unsigned clients;
     unsigned spared; /* no fault hits this client */
     unsigned long most_steps;
@@ -121,8 +159,9 @@ struct sim_kind {
     /* how long a client is stopped */
     int64_t (*draw_stop)(const struct sim_client *client);
     bool (*history)(uint64_t seed); /* true: every promise was kept */
+    void (*adapt)(void);            /* changes the parameters that were drawn; may be NULL */
 };
-extern const struct sim_kind sim_leases, sim_farm;
+extern const struct sim_kind sim_leases, sim_tables, sim_farm;
 
 struct sim_world {
     const struct sim_kind *kind;
@@ -152,6 +191,8 @@ void sim_pass(int64_t ms);      /* the running client sleeps; returns at once if
 void sim_until(int64_t own_ms); /* until its own clock shows that time */
 void sim_reset(uint64_t seed);
 void sim_enter(struct sim_client *client, unsigned id, void (*script)(struct sim_client *client));
+bool sim_history(uint64_t seed);
+int64_t sim_draw_stop(const struct sim_client *client);
 void sim_play(void); /* until all clients have ended or a promise was broken; then faults end */
 bool sim_scripted(void (*const *script)(struct sim_client *client), unsigned n);
 void sim_kill(struct sim_client *client); /* a client may kill itself */
@@ -199,11 +240,7 @@ struct sim_rows {
 void rows_open(const char *folder); /* called once */
 void rows_close(void);
 void rows_reset(void);
-bool rows_read(struct sim_rows *rows); /* false: a writer has locked the file */
 const char *rows_url(void);
-/* Queries inside a client's own transaction; returns the first column, or `otherwise`. */
-int64_t rows_ask(struct rowlock_connection *connection, int64_t otherwise, const char *text,
-                 const char *name, int64_t number);
 
 /* ---- check.c */
 void check_reset(void);

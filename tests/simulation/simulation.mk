@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The simulation: one program of several files, with a harness of its own instead of tests/lib.
 # `make soak SEED=7 HISTORIES=5000000`; SEED=7 HISTORIES=1 prints one story; WRONG=1 simulates a
-# mistake; KIND=jobs simulates farms and their jobs.
+# mistake; KIND=jobs simulates farms and their jobs; KIND=tables a database without functions.
 
 ifneq ($(filter sqlite,$(DRIVERS)),)
 
@@ -11,7 +11,7 @@ SIMULATION := $(BUILD)/tests/simulation/simulation
 SIMULATION_SEAMS := rowlock__now_ms rowlock__dice rowlock__pause rowlock__wait_fd \
   rowlock__driver_for_url rowlock__execute rowlock__acquire_start rowlock__acquire_next \
   rowlock__keep_start rowlock__keep_next \
-  rowlock__job_decide
+  rowlock__job_decide rowlock__judge_leases rowlock__judge_queue rowlock__rows_release
 
 $(SIMULATION): $(SIMULATION_OBJECTS) $(BUILD)/librowlock.a
 	@mkdir -p $(@D)

@@ -121,35 +121,6 @@ static void lock_b_long(struct sim_client *client)
 /* ---- the stories and their texts ------------------------------------------------------------- */
 
 const struct story stories[] = {
-    {"p7_first_come_first_served_whatever_the_mode",
-     {hold_a, read_a, hold_a, read_a},
-     "client 1 asks for A, and waits\n"
-     "client 1 is granted A\n"
-     "client 2 asks for A, shared, and waits\n"
-     "client 2: refused, client 1 holds it\n"
-     "client 2 takes a ticket\n"
-     "client 2 is first: waits for client 1, the holder\n"
-     "client 3 asks for A, and waits\n"
-     "client 3: refused, client 1 holds it\n"
-     "client 3 takes a ticket\n"
-     "client 3: queued behind client 2, 1 before it\n"
-     "client 4 asks for A, shared, and waits\n"
-     "client 4: refused, client 1 holds it\n"
-     "client 4 takes a ticket\n"
-     "client 4: queued behind client 3, 2 before it\n"
-     "client 1 releases A\n"
-     "client 2 is first, and nothing is in the way\n"
-     "client 2 is granted A, shared\n"
-     "client 3 is first: waits for client 2, the holder\n"
-     "client 4: queued behind client 3, 1 before it\n"
-     "client 2 releases A, shared\n"
-     "client 3 is first, and nothing is in the way\n"
-     "client 3 is granted A\n"
-     "client 4 is first: waits for client 3, the holder\n"
-     "client 3 releases A\n"
-     "client 4 is first, and nothing is in the way\n"
-     "client 4 is granted A, shared\n"
-     "client 4 releases A, shared\n"},
     {"p1_readers_share",
      {read_a, read_a, hold_a},
      "client 1 asks for A, shared, and waits\n"
@@ -300,6 +271,39 @@ const struct story stories[] = {
      "client 1 releases A\n"
      "client 2 locks A in a transaction\n"
      "client 2 ends its transaction\n"},
+    {.name = NULL},
+};
+
+const struct story file_stories[] = {
+    {"p7_first_come_first_served_whatever_the_mode",
+     {hold_a, read_a, hold_a, read_a},
+     "client 1 asks for A, and waits\n"
+     "client 1 is granted A\n"
+     "client 2 asks for A, shared, and waits\n"
+     "client 2: refused, client 1 holds it\n"
+     "client 2 takes a ticket\n"
+     "client 2 is first: waits for client 1, the holder\n"
+     "client 3 asks for A, and waits\n"
+     "client 3: refused, client 1 holds it\n"
+     "client 3 takes a ticket\n"
+     "client 3: queued behind client 2, 1 before it\n"
+     "client 4 asks for A, shared, and waits\n"
+     "client 4: refused, client 1 holds it\n"
+     "client 4 takes a ticket\n"
+     "client 4: queued behind client 3, 2 before it\n"
+     "client 1 releases A\n"
+     "client 2 is first, and nothing is in the way\n"
+     "client 2 is granted A, shared\n"
+     "client 3 is first: waits for client 2, the holder\n"
+     "client 4: queued behind client 3, 1 before it\n"
+     "client 2 releases A, shared\n"
+     "client 3 is first, and nothing is in the way\n"
+     "client 3 is granted A\n"
+     "client 4 is first: waits for client 3, the holder\n"
+     "client 3 releases A\n"
+     "client 4 is first, and nothing is in the way\n"
+     "client 4 is granted A, shared\n"
+     "client 4 releases A, shared\n"},
     {"p1_a_lease_waits_for_a_transaction",
      {lock_a, hold_a, lock_a},
      "client 1 locks A in a transaction\n"

@@ -14,5 +14,7 @@ struct story {
 };
 
 extern const struct story stories[]; /* a NULL name ends the list */
+extern const struct story
+    file_stories[]; /* those whose text depends on SQLite's lock of the file */
 
 #endif

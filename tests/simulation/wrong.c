@@ -58,12 +58,38 @@ static const struct mistake mistakes[SIM_WRONGS] = {
                         "\n   AND 0 <= CAST"},
     [SIM_SKIPS_ALWAYS] = {.name = "missed instants are always skipped"},
     [SIM_REPEATS_FOR_EVER] = {.name = "the repeats are not counted"},
+    [SIM_READS_FIRST] = {.name = "a grant reads the rows before it locks the name"},
+    [SIM_LOCKS_NOTHING] = {.name = "a transaction lock does not lock the name"},
+    [SIM_DRAWS_UNLOCKED] = {.name = "a token is not drawn under the lock of its row"},
+    [SIM_FENCES_NOTHING] = {.name = "a fence does not lock the lease"},
+    [SIM_SWEEPS_BLINDLY] = {"a sweep has no condition", "heartbeat_sweep", "AND expires",
+                            "AND 0 * expires"},
+    [SIM_RENEWS_STOPPED] = {"a renewal has no condition", "heartbeat_renew", "AND stop = 0", ""},
+    [SIM_EXPIRES_BLINDLY] = {"a dead ticket is deleted without a condition", "waiter_expire",
+                             "AND alive_until", "AND 0 * alive_until"},
+    [SIM_STRIKES_BLINDLY] = {"a silent ticket is deleted without a condition", "waiter_strike",
+                             "AND roll_call > 0 AND roll_call <=", "AND 0 * roll_call <="},
+    [SIM_MARKS_NOBODY] = {"a roll call marks nobody", "waiter_call", "AND roll_call = 0",
+                          "AND 1 = 0"},
+    [SIM_SHOWS_NO_LIFE] = {"a sign of life is no answer", "waiter_alive", ", roll_call = 0", ""},
+    [SIM_IGNORES_READERS] = {.name = "a shared lease is in nobody's way"},
+    [SIM_IGNORES_WRITERS] = {.name = "an exclusive lease is not in a reader's way"},
+    [SIM_GRANTS_ONE_MORE] = {.name = "one permit too many is free"},
+    [SIM_SWEEPS_NOT] = {.name = "an expired lease is not deleted before a grant"},
+    [SIM_JUDGES_NO_QUEUE] = {.name = "the queue is taken for empty"},
+    [SIM_RELEASES_BY_NAME] = {.name = "a release ends the lease that the name has"},
 };
 
-/* One copy for each mistake, at an address of its own, because the driver caches compiled
-   statements by address. */
-static struct rowlock_statement replaced[SIM_WRONGS];
-static char *texts[SIM_WRONGS];
+/* One copy for each mistake and dialect, at an address of its own, because the drivers cache
+   compiled statements by address. */
+struct replaced {
+    const struct rowlock_statement *of;
+    enum sim_wrong wrong;
+    struct rowlock_statement statement;
+    char *text;
+    struct replaced *next;
+};
+static struct replaced *all;
 
 const char *wrong_name(enum sim_wrong wrong)
 {
@@ -72,40 +98,52 @@ const char *wrong_name(enum sim_wrong wrong)
 
 const struct sim_kind *wrong_kind(enum sim_wrong wrong)
 {
-    return wrong < SIM_LEASE_WRONGS ? &sim_leases : &sim_farm;
+    return wrong < SIM_LEASE_WRONGS  ? &sim_leases
+           : wrong < SIM_FARM_WRONGS ? &sim_farm
+                                     : &sim_tables;
 }
 
-static void make(const struct rowlock_statement *statement, enum sim_wrong wrong)
+static struct replaced *make(const struct rowlock_statement *statement, enum sim_wrong wrong)
 {
     const struct mistake *mistake = &mistakes[wrong];
     const char *at = strstr(statement->text, mistake->was);
     size_t size = strlen(statement->text) + strlen(mistake->is) + 1;
-    char *text = malloc(size);
+    struct replaced *made = calloc(1, sizeof *made);
 
-    if (!at || !text) {
+    if (!at || !made || !(made->text = malloc(size))) {
         fprintf(stderr, "simulation: %s has no '%s' any more: mend wrong.c\n", mistake->statement,
                 mistake->was);
         exit(1);
     }
-    snprintf(text, size, "%.*s%s%s", (int)(at - statement->text), statement->text, mistake->is,
-             at + strlen(mistake->was));
-    replaced[wrong] = *statement;
-    replaced[wrong].text = texts[wrong] = text;
+    snprintf(made->text, size, "%.*s%s%s", (int)(at - statement->text), statement->text,
+             mistake->is, at + strlen(mistake->was));
+    made->of = statement;
+    made->wrong = wrong;
+    made->statement = *statement;
+    made->statement.text = made->text;
+    made->next = all;
+    return all = made;
 }
 
 const struct rowlock_statement *wrong_statement(const struct rowlock_statement *statement)
 {
     const char *name = mistakes[sim.wrong].statement;
+    struct replaced *made = all;
 
     if (!name || strcmp(statement->name, name) != 0)
         return statement;
-    if (!texts[sim.wrong])
-        make(statement, sim.wrong);
-    return &replaced[sim.wrong];
+    while (made && (made->of != statement || made->wrong != sim.wrong))
+        made = made->next;
+    return made ? &made->statement : &make(statement, sim.wrong)->statement;
 }
 
 void wrong_free(void)
 {
-    for (int i = 0; i < SIM_WRONGS; i++)
-        free(texts[i]);
+    while (all) {
+        struct replaced *next = all->next;
+
+        free(all->text);
+        free(all);
+        all = next;
+    }
 }

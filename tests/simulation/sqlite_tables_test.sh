@@ -1,0 +1,7 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs on: alone
+#
+# Histories of the plain dialects on a simulated database that has tables only: see
+# tests/simulation/table.h, and `make soak KIND=tables`.
+exec "$ROWLOCK_TEST_BIN/tests/simulation/simulation" tables
