@@ -80,8 +80,7 @@ static void rows_close(struct rowlock_link *link)
 
 static int pass_on(struct rowlock_work *work, struct rowlock_call *call)
 {
-    int code = work->link->driver->run(work->link->inner, work->begins, call, 1, work->budget,
-                                       work->outcome, work->error);
+    int code = rowlock__inner_run(work, work->begins, call, work->budget);
 
     work->begins = 0;
     return code;
@@ -121,8 +120,7 @@ static int end_batch(struct rowlock_work *work, unsigned flags, size_t n)
         if (!code)
             work->outcome->left = ROWLOCK_TX_NONE;
     } else if ((flags & ROWLOCK_BEGIN) && nothing_sent && !work->undone && n == 0) {
-        code = work->link->driver->run(work->link->inner, ROWLOCK_BEGIN, NULL, 0, work->budget,
-                                       work->outcome, work->error);
+        code = rowlock__inner_run(work, ROWLOCK_BEGIN, NULL, work->budget);
     }
     return code;
 }
@@ -134,7 +132,7 @@ static int rows_run(struct rowlock_link *link, unsigned flags, struct rowlock_ca
     struct rowlock_error unseen;
     struct rowlock_work work = {
         .link = link, .budget = budget, .outcome = outcome, .error = error ? error : &unseen};
-    bool idle = link->driver->state(link->inner) == ROWLOCK_STATE_IDLE;
+    bool idle = rowlock__inner_state(link) == ROWLOCK_STATE_IDLE;
     bool reads = idle && flags == ROWLOCK_INSIDE && all_read(link, calls, n);
     int code = ROWLOCK_OK;
 
@@ -148,7 +146,7 @@ static int rows_run(struct rowlock_link *link, unsigned flags, struct rowlock_ca
         code = carry_out(&work, &calls[i]);
     if (!code)
         code = end_batch(&work, flags, n);
-    if (reads && link->inner && link->driver->state(link->inner) != ROWLOCK_STATE_IDLE)
+    if (reads && link->inner && rowlock__inner_state(link) != ROWLOCK_STATE_IDLE)
         rowlock__work_undo(&work);
     return code;
 }
@@ -271,7 +269,7 @@ static int rows_script(struct rowlock_link *link, const char *text,
     int code = ROWLOCK_OK;
     char *statement;
 
-    if (link->driver->state(link->inner) != ROWLOCK_STATE_IDLE)
+    if (rowlock__inner_state(link) != ROWLOCK_STATE_IDLE)
         work.begins = 0;
     if (!work.begins)
         code = rowlock__work_commit(&work);
@@ -283,11 +281,6 @@ static int rows_script(struct rowlock_link *link, const char *text,
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
-
-static enum rowlock_state rows_state(const struct rowlock_link *link)
-{
-    return link->inner ? link->driver->state(link->inner) : ROWLOCK_STATE_DEAD;
-}
 
 static bool rows_replaced(struct rowlock_link *link)
 {
@@ -316,7 +309,7 @@ const struct rowlock_driver rowlock__rows_driver = {
     .close = rows_close,
     .run = rows_run,
     .rollback = rows_rollback,
-    .state = rows_state,
+    .state = rowlock__inner_state,
     .script = rows_script,
     .replaced = rows_replaced,
     .socket = rows_socket,

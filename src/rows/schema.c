@@ -46,7 +46,7 @@ int rowlock__rows_installed(struct rowlock_work *work)
                              "would not exclude theirs: use a %s: URL",
                              work->link->dialect->name);
     there = rowlock__work_has_table(work, "rowlock_meta");
-    if (work->link->driver->state(work->link->inner) == ROWLOCK_STATE_DEAD)
+    if (rowlock__inner_state(work->link) == ROWLOCK_STATE_DEAD)
         return rowlock__fail(work->error, ROWLOCK_ECONN, "the connection was lost");
     return rowlock__work_number(work, there);
 }

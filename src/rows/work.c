@@ -23,6 +23,36 @@ bool rowlock__work_can(const struct rowlock_work *work, enum rowlock_plain_id id
     return statement(work, id)->text != NULL;
 }
 
+/* ---- the inner session ----------------------------------------------------------------------- */
+
+static int is_lost(struct rowlock_work *work)
+{
+    work->outcome->left = ROWLOCK_TX_DEAD;
+    rowlock__fail(work->error, ROWLOCK_ECONN, "the connection had been lost before");
+    return rowlock__left(work->error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
+}
+
+enum rowlock_state rowlock__inner_state(const struct rowlock_link *link)
+{
+    return link->inner ? link->driver->state(link->inner) : ROWLOCK_STATE_DEAD;
+}
+
+int rowlock__inner_run(struct rowlock_work *work, unsigned flags, struct rowlock_call *call,
+                       const struct rowlock_budget *budget)
+{
+    if (!work->link->inner)
+        return is_lost(work);
+    return work->link->driver->run(work->link->inner, flags, call, call ? 1 : 0, budget,
+                                   work->outcome, work->error);
+}
+
+static int inner_script(struct rowlock_work *work, const char *text)
+{
+    if (!work->link->inner)
+        return is_lost(work);
+    return work->link->driver->script(work->link->inner, text, work->budget, work->error);
+}
+
 /* ---- statements ------------------------------------------------------------------------------ */
 
 struct counted {
@@ -47,8 +77,7 @@ static int send(struct rowlock_work *work, enum rowlock_plain_id id,
     struct counted counted = {row, data, 0};
     struct rowlock_call call = {
         .statement = statement(work, id), .values = values, .row = counted_row, .data = &counted};
-    int code = work->link->driver->run(work->link->inner, work->begins, &call, 1, budget,
-                                       work->outcome, work->error);
+    int code = rowlock__inner_run(work, work->begins, &call, budget);
 
     work->begins = 0;
     work->affected = call.affected > counted.rows ? call.affected : counted.rows;
@@ -66,8 +95,7 @@ static int begin(struct rowlock_work *work)
     int code = ROWLOCK_OK;
 
     if (work->begins)
-        code = work->link->driver->run(work->link->inner, ROWLOCK_BEGIN, NULL, 0, work->budget,
-                                       work->outcome, work->error);
+        code = rowlock__inner_run(work, ROWLOCK_BEGIN, NULL, work->budget);
     work->begins = 0;
     return code;
 }
@@ -76,9 +104,8 @@ int rowlock__work_commit(struct rowlock_work *work)
 {
     int code = ROWLOCK_OK;
 
-    if (!work->begins && work->link->driver->state(work->link->inner) != ROWLOCK_STATE_IDLE)
-        code = work->link->driver->run(work->link->inner, ROWLOCK_COMMIT, NULL, 0, work->budget,
-                                       work->outcome, work->error);
+    if (!work->begins && rowlock__inner_state(work->link) != ROWLOCK_STATE_IDLE)
+        code = rowlock__inner_run(work, ROWLOCK_COMMIT, NULL, work->budget);
     work->begins = ROWLOCK_BEGIN;
     return code;
 }
@@ -88,10 +115,11 @@ void rowlock__work_undo(struct rowlock_work *work)
     struct rowlock_budget budget = *work->budget;
 
     budget.interrupt_fd = -1;
-    if (!work->begins)
+    if (!work->begins && work->link->inner)
         work->link->driver->rollback(work->link->inner, &budget, NULL);
     work->begins = ROWLOCK_BEGIN;
-    work->outcome->left = ROWLOCK_TX_NONE;
+    work->outcome->left =
+        rowlock__inner_state(work->link) == ROWLOCK_STATE_DEAD ? ROWLOCK_TX_DEAD : ROWLOCK_TX_NONE;
     if (!work->link->dialect->plain->wait_stays)
         work->link->limited = false;
 }
@@ -139,7 +167,7 @@ static int set_limit(struct rowlock_work *work, int64_t limit_ms)
     code = begin(work);
     write_limit(limit_ms < 0 ? plain->no_wait_limit : plain->wait, limit_ms, text, sizeof text);
     if (!code)
-        code = work->link->driver->script(work->link->inner, text, work->budget, work->error);
+        code = inner_script(work, text);
     work->link->limited = limit_ms >= 0;
     return code;
 }
@@ -149,20 +177,32 @@ static int open_another(struct rowlock_work *work)
 {
     struct rowlock_link *link = work->link;
     struct rowlock_source source = {.url = link->url, .interrupt_fd = work->budget->interrupt_fd};
-    const struct rowlock_dialect *dialect;
+    struct rowlock_link *fresh = NULL;
+    const struct rowlock_dialect *dialect = NULL;
+    int code;
 
     link->driver->close(link->inner);
     link->inner = NULL;
     work->begins = ROWLOCK_BEGIN;
-    work->outcome->left = ROWLOCK_TX_NONE;
+    work->outcome->left = ROWLOCK_TX_DEAD;
     link->limited = link->dialect->plain->wait_stays;
-    return link->driver->open(&source, work->budget, &link->inner, &dialect, work->error);
+    code = link->driver->open(&source, work->budget, &fresh, &dialect, work->error);
+    if (!code && dialect != link->dialect) {
+        link->driver->close(fresh);
+        code = rowlock__fail(work->error, ROWLOCK_ECONN,
+                             "another kind of server now answers at this URL");
+    }
+    if (code)
+        return rowlock__left(work->error, code, ROWLOCK_TX_DEAD);
+    link->inner = fresh;
+    work->outcome->left = ROWLOCK_TX_NONE;
+    return ROWLOCK_OK;
 }
 
 /* The wait has ended without the lock. */
 static int give_up(struct rowlock_work *work, int code)
 {
-    bool dead = work->link->driver->state(work->link->inner) == ROWLOCK_STATE_DEAD;
+    bool dead = rowlock__inner_state(work->link) == ROWLOCK_STATE_DEAD;
 
     if (!work->own && (dead || work->outcome->left != ROWLOCK_TX_KEPT))
         return code;
@@ -207,7 +247,7 @@ int rowlock__work_ask_within(struct rowlock_work *work, enum rowlock_plain_id id
 
 int rowlock__work_execute(struct rowlock_work *work, const char *text)
 {
-    int code = work->link->driver->script(work->link->inner, text, work->budget, work->error);
+    int code = inner_script(work, text);
 
     work->begins = 0;
     if (code)

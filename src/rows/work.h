@@ -12,7 +12,7 @@
 /* Of rowlock__rows_driver. */
 struct rowlock_link {
     const struct rowlock_driver *driver; /* the inner one */
-    struct rowlock_link *inner;
+    struct rowlock_link *inner;          /* NULL: it was lost, and could not be replaced */
     const struct rowlock_dialect *dialect;
     char *url;    /* NULL: the caller's own handle */
     bool limited; /* the session has a limit for lock waits */
@@ -37,6 +37,11 @@ ROWLOCK_PROCEDURES(ROWLOCK_XX)
 #undef ROWLOCK_XX
 
 /* ---- inner statements (work.c) --------------------------------------------------------------- */
+
+/* The inner session; without one it is DEAD, and a call fails with ECONN. `call` may be NULL. */
+enum rowlock_state rowlock__inner_state(const struct rowlock_link *link);
+int rowlock__inner_run(struct rowlock_work *work, unsigned flags, struct rowlock_call *call,
+                       const struct rowlock_budget *budget);
 
 /* Whether the engine has that statement. */
 bool rowlock__work_can(const struct rowlock_work *work, enum rowlock_plain_id id);

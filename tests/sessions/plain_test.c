@@ -5,10 +5,17 @@
  * Runs on: alone
  * Needs: derby h2 hsqldb postgresql mariadb
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "lib/plain.h"
+#include "lib/proxy.h"
 
 #define NO_LIMIT -1
 #define LONG_MS 600000 /* a ttl that does not pass in a test */
@@ -369,6 +376,64 @@ T_PLAIN_ON_EACH(a_subject_is_refreshed_once)
     t_crowd_run(&again);
     t_int(again.turn, 1);
 }
+
+/* ---- lost sessions ------------------------------------------------------------------------- */
+
+/* From now on the proxy refuses connections, and keeps those that it has: only this client, which
+   sends a byte, is cut off. */
+static void refuse_connections(struct proxy *proxy)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)proxy_port(proxy)),
+                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    char byte;
+
+    t_int(connect(client, (struct sockaddr *)&at, sizeof at), 0);
+    proxy_arm(proxy, PROXY_DOWN, PROXY_TO_SERVER, 0);
+    t_int(send(client, "!", 1, MSG_NOSIGNAL), 1);
+    t_true(recv(client, &byte, 1, 0) <= 0);
+    t_true(proxy_has_struck(proxy));
+    close(client);
+}
+
+static struct rowlock_connection *connect_through(const struct t_plain *on, struct proxy *proxy)
+{
+    struct rowlock_connection *connection = NULL;
+    char url[300];
+    const char *direct = t_plain_url(on), *digits = strstr(direct, "127.0.0.1:") + 10;
+
+    snprintf(url, sizeof url, "%.*s%d%s", (int)(digits - direct), direct, proxy_port(proxy),
+             digits + strspn(digits, "0123456789"));
+    t_ok(
+        rowlock_open(url, &(struct rowlock_options){.statement_ms = 60000}, &connection, &t_error));
+    return t_adopt(connection);
+}
+
+/* To end the wait the session is cut off, and no other one can be opened. */
+static void a_session_without_a_successor_is_lost(const struct t_plain *on)
+{
+    const char *port = strstr(t_plain_url(on), "127.0.0.1:") + 10;
+    struct proxy *proxy = proxy_start(atoi(port), 0);
+    struct rowlock_connection *holder = t_plain_open(on), *connection = connect_through(on, proxy);
+    struct rowlock_want want = t_x("lost"), free_want = t_x("free");
+
+    t_ok(rowlock_prepare(holder, &want, 1, &t_error));
+    t_ok(rowlock_begin(holder, &want, 1, 0, &t_error));
+    refuse_connections(proxy);
+    t_fails(rowlock_begin(connection, &want, 1, 0, &t_error), ECONN);
+    t_left(DEAD);
+    t_fails(rowlock_begin(connection, &free_want, 1, 0, &t_error), ECONN);
+    t_left(DEAD);
+    t_fails(rowlock_install(connection, NULL, &t_error), ECONN);
+    t_fails(rowlock_vacuum(connection, NULL, &t_error), ECONN);
+    t_fails(rowlock_rollback(connection, &t_error), ECONN);
+    t_ok(rowlock_rollback(holder, &t_error));
+    proxy_stop(proxy);
+}
+
+T_PLAIN_ON(derby, a_session_without_a_successor_is_lost)
+T_PLAIN_ON(hsqldb, a_session_without_a_successor_is_lost)
 
 /* ---- the schema ---------------------------------------------------------------------------- */
 
