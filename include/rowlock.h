@@ -110,6 +110,15 @@ ROWLOCK_API const char *rowlock_error_name(int code);
  */
 ROWLOCK_API const char *rowlock_version(void);
 
+/*
+ * Describes, for people, each driver: the client library that was found, or the package to install;
+ * the drivers of ODBC and JDBC; and the databases that rowlock was not tested on. Lines of text.
+ *
+ * Loads the client libraries, but starts no Java virtual machine. Any thread. Yours: rowlock_free.
+ * NULL: out of memory.
+ */
+ROWLOCK_API char *rowlock_drivers(void);
+
 /* ---- connection -------------------------------------------------------------------------- */
 
 typedef int64_t rowlock_duration; /* milliseconds */

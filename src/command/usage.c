@@ -10,10 +10,15 @@
 void print_version(void)
 {
     const char *version = rowlock_version(), *drivers = strchr(version, ' ');
+    char *found;
 
     if (!drivers)
         drivers = version + strlen(version);
     printf("rowlock %.*s\ndrivers:%s\n", (int)(drivers - version), version, drivers);
+    found = rowlock_drivers();
+    if (found)
+        fputs(found, stdout);
+    rowlock_free(found);
 }
 
 static const struct verb_text *text_of(const struct verb *verb)
@@ -41,7 +46,7 @@ void print_overview(const struct verb *verbs)
         "                   file /etc/rowlock/require-url: then it is an error)\n"
         "      --json       results as JSON\n"
         "  -h, --help       this, or with a verb its options\n"
-        "      --version    version, and the drivers compiled in\n"
+        "      --version    version, the drivers, and the client libraries that were found\n"
         "\n"
         "Exit status: 0 success; 1 a negative answer: of ls NAME: free, of check: not valid, of\n"
         "break: nothing held, of jobs NAME and subjects SUBJECT: not known, of a check of jobs:\n"

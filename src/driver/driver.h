@@ -11,6 +11,7 @@
 #define ROWLOCK_DRIVER_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "dialect/dialect.h"
 #include "rowlock.h"
@@ -123,6 +124,9 @@ struct rowlock_driver {
     /* The server's id of the session; 0: none. */
     int64_t (*backend_id)(const struct rowlock_link *link);
     void *(*handle)(const struct rowlock_link *link);
+    /* Prints, for people, the client library that was found, or the package to install. Loads the
+       library; starts no JVM. More lines begin with four spaces. */
+    void (*describe)(FILE *out);
 };
 
 /* The driver of `url`'s scheme, or with that name. On failure NULL, and EDRIVER or EINVAL in
@@ -131,6 +135,8 @@ const struct rowlock_driver *rowlock__driver_for_url(const char *url, struct row
 const struct rowlock_driver *rowlock__driver_named(const char *name, struct rowlock_error *error);
 /* "sqlite postgresql mariadb": the drivers of this build. */
 const char *rowlock__driver_list(void);
+/* A line for each driver, and the databases that were not tested. */
+void rowlock__describe_drivers(FILE *out);
 
 int64_t rowlock__value_number(const struct rowlock_value *value);
 struct rowlock_value rowlock__int_value(int64_t number);

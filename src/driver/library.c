@@ -40,6 +40,24 @@ static int fill(struct rowlock_library *library, struct rowlock_error *error)
     return ROWLOCK_OK;
 }
 
+/* The file of the first function of the table. */
+static const char *path_of(const struct rowlock_library *library)
+{
+    void *function = NULL;
+    Dl_info info;
+
+    memcpy(&function, (char *)library->table + library->symbols[0].offset, sizeof function);
+    return dladdr(function, &info) ? info.dli_fname : library->file;
+}
+
+void rowlock__describe_library(struct rowlock_library *library, FILE *out)
+{
+    if (rowlock__load(library, NULL) == ROWLOCK_OK)
+        fprintf(out, "%s\n", path_of(library));
+    else
+        fprintf(out, "not found: install the package %s\n", library->package);
+}
+
 int rowlock__load(struct rowlock_library *library, struct rowlock_error *error)
 {
     int code = ROWLOCK_OK;

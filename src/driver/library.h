@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "rowlock.h"
 
@@ -32,5 +33,8 @@ struct rowlock_library {
 
 /* Fills the table once; any thread. EDRIVER if the library or a symbol of it is missing. */
 int rowlock__load(struct rowlock_library *library, struct rowlock_error *error);
+
+/* Loads it, and prints its path, or the package to install. */
+void rowlock__describe_library(struct rowlock_library *library, FILE *out);
 
 #endif

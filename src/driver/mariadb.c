@@ -312,4 +312,5 @@ const struct rowlock_driver rowlock__driver_mariadb = {
     .socket = socket_of,
     .backend_id = backend_id_of,
     .handle = handle_of,
+    .describe = rowlock__mariadb_describe,
 };

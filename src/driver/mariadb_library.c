@@ -30,6 +30,11 @@ int rowlock__mariadb_load(struct rowlock_error *error)
     return rowlock__load(&library, error);
 }
 
+void rowlock__mariadb_describe(FILE *out)
+{
+    rowlock__describe_library(&library, out);
+}
+
 void rowlock__mariadb_forget_tls_errors(void)
 {
     void (*clear)(void) = NULL;

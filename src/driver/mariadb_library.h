@@ -7,6 +7,7 @@
 #define ROWLOCK_MARIADB_LIBRARY_H
 
 #include <mysql.h>
+#include <stdio.h>
 
 #include "rowlock.h"
 
@@ -74,6 +75,8 @@ struct rowlock__mariadb_functions {
 extern struct rowlock__mariadb_functions rowlock__mariadb;
 
 int rowlock__mariadb_load(struct rowlock_error *error);
+/* Of struct rowlock_driver. */
+void rowlock__mariadb_describe(FILE *out);
 
 /* OpenSSL keeps its last errors per thread, and libmariadb mistakes those of one lost session for
    an error of the next. Clears them; does nothing if libmariadb uses another TLS library. */

@@ -350,4 +350,5 @@ const struct rowlock_driver rowlock__driver_postgresql = {
     .socket = pg_socket,
     .backend_id = pg_backend_id,
     .handle = pg_handle,
+    .describe = rowlock__postgresql_describe,
 };

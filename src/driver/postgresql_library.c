@@ -27,3 +27,8 @@ int rowlock__postgresql_load(struct rowlock_error *error)
 {
     return rowlock__load(&library, error);
 }
+
+void rowlock__postgresql_describe(FILE *out)
+{
+    rowlock__describe_library(&library, out);
+}

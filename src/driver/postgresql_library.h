@@ -4,6 +4,7 @@
 #define ROWLOCK_POSTGRESQL_LIBRARY_H
 
 #include <libpq-fe.h>
+#include <stdio.h>
 
 #include "rowlock.h"
 
@@ -63,5 +64,7 @@ extern struct rowlock_postgresql_library rowlock__postgresql;
 
 /* Fills the table once; any thread. EDRIVER if libpq is missing, or too old for pipeline mode. */
 int rowlock__postgresql_load(struct rowlock_error *error);
+/* Of struct rowlock_driver. */
+void rowlock__postgresql_describe(FILE *out);
 
 #endif

@@ -52,6 +52,18 @@ const char *rowlock__driver_list(void)
     return list[0] ? list + 1 : "none";
 }
 
+/* Without a server at hand, a database's documentation is the only source. */
+#define UNTESTED "MySQL, YugabyteDB, Oracle, SQL Server, DB2"
+
+void rowlock__describe_drivers(FILE *out)
+{
+    for (size_t i = 0; drivers[i]; i++) {
+        fprintf(out, "  %s: ", drivers[i]->name);
+        drivers[i]->describe(out);
+    }
+    fputs("written from the vendor's documentation, not tested on a server: " UNTESTED "\n", out);
+}
+
 #define FORMS                                                                        \
     "sqlite:PATH, postgresql://user@host:port/database or mariadb://user@host:port/" \
     "database"

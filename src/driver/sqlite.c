@@ -272,4 +272,5 @@ const struct rowlock_driver rowlock__driver_sqlite = {
     .socket = sqlite_socket,
     .backend_id = no_backend_id,
     .handle = sqlite_handle,
+    .describe = rowlock__sqlite_describe,
 };

@@ -27,3 +27,8 @@ int rowlock__sqlite_load(struct rowlock_error *error)
 {
     return rowlock__load(&library, error);
 }
+
+void rowlock__sqlite_describe(FILE *out)
+{
+    rowlock__describe_library(&library, out);
+}

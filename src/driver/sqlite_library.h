@@ -4,6 +4,7 @@
 #define ROWLOCK_SQLITE_LIBRARY_H
 
 #include <sqlite3.h>
+#include <stdio.h>
 
 #include "rowlock.h"
 
@@ -46,5 +47,7 @@ extern struct rowlock_sqlite_library rowlock__sqlite;
 
 /* EDRIVER if it is missing; any thread. */
 int rowlock__sqlite_load(struct rowlock_error *error);
+/* Of struct rowlock_driver. */
+void rowlock__sqlite_describe(FILE *out);
 
 #endif

@@ -29,6 +29,21 @@ const char *rowlock_version(void)
     return version;
 }
 
+char *rowlock_drivers(void)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    rowlock__describe_drivers(out);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 static int set_options(struct rowlock_connection *connection, const char *url,
                        const struct rowlock_options *options, struct rowlock_error *error)
 {

@@ -167,6 +167,43 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     done
 }
 
+@test "--version lists the client libraries, and starts no JVM" {
+    JAVA_TOOL_OPTIONS=-Dstarted=1 run "$ROWLOCK" --version # a JVM would report that it read them
+    [[ $output != *JAVA_TOOL_OPTIONS* ]]
+    for driver in $(sed -n 's/^drivers: //p' <<<"$output"); do
+        library=$(sed -n "s|^  $driver: \(/.*\)|\1|p" <<<"$output")
+        [ -f "$library" ]
+    done
+    [[ ${lines[-1]} == *"not tested on a server: MySQL, YugabyteDB, Oracle, SQL Server, DB2" ]]
+}
+
+@test "--version names the package of each library that it does not find" {
+    mkdir hidden
+    for library in libsqlite3.so.0 libpq.so.5 libmariadb.so.3 libodbc.so.2 libiodbc.so.2; do
+        : >"hidden/$library" # found first, and no library
+    done
+    ROWLOCK_LIBJVM=/nowhere ROWLOCK_CLASSPATH=/nowhere.jar LD_LIBRARY_PATH=$PWD/hidden \
+        run -0 "$ROWLOCK" --version
+    drivers=$(sed -n 's/^drivers: //p' <<<"$output")
+    for known in sqlite:libsqlite3-0 postgresql:libpq5 mariadb:libmariadb3 odbc:libodbc2 \
+        jdbc:default-jre-headless; do
+        [[ " $drivers " == *" ${known%:*} "* ]] || continue
+        grep "^  ${known%:*}: not found: .*install the package ${known#*:}" <<<"$output"
+    done
+    [[ " $drivers " != *" jdbc "* || $output == *"jars: /nowhere.jar (not found)"* ]]
+}
+
+@test "--version lists the drivers of odbcinst.ini, or says which package has one" {
+    [[ $("$ROWLOCK" --version) == *" odbc"* ]] || skip "this build has no driver odbc"
+    export ODBCSYSINI=$PWD
+    printf '[Farm %s]\nDriver=/nowhere.so\n' one two >odbcinst.ini
+    run -0 "$ROWLOCK" --version
+    [[ $output == *"    drivers: Farm one, Farm two"* ]]
+    : >odbcinst.ini
+    run -0 "$ROWLOCK" --version
+    [[ $output == *"drivers: none in odbcinst.ini: install the package odbc-postgresql or "* ]]
+}
+
 @test "help on standard output, for every verb, by three ways" {
     [ "$("$ROWLOCK" help)" = "$("$ROWLOCK" --help)" ]
     [ "$("$ROWLOCK" help)" = "$("$ROWLOCK" -h 2>&1)" ]

@@ -12,6 +12,9 @@
 #include "driver/jdbc/jvm.h"
 #include "util/error.h"
 
+#define INSTALL_JVM \
+    "install the package default-jre-headless, or set ROWLOCK_LIBJVM to the path of a libjvm.so"
+
 /* ---- libjvm -------------------------------------------------------------------------------- */
 
 static int is_libjvm(struct dl_phdr_info *info, __attribute__((unused)) size_t size, void *out)
@@ -90,8 +93,7 @@ int rowlock__jdbc_find_jvm(void **library, struct rowlock_error *error)
     if (*library)
         return ROWLOCK_OK;
     return rowlock__fail(error, ROWLOCK_EDRIVER,
-                         "no Java virtual machine for jdbc: URLs; install the package "
-                         "default-jre-headless, or set ROWLOCK_LIBJVM to the path of a libjvm.so");
+                         "no Java virtual machine for jdbc: URLs; " INSTALL_JVM);
 }
 
 /* ---- the class path ------------------------------------------------------------------------ */
@@ -119,4 +121,46 @@ char *rowlock__jdbc_class_path(void)
         path = longer;
     }
     return path;
+}
+
+/* ---- for people ---------------------------------------------------------------------------- */
+
+/* Entries without a file are in ROWLOCK_CLASSPATH by mistake. */
+static void list_jars(FILE *out)
+{
+    char *path = rowlock__jdbc_class_path(), *rest = NULL;
+    int n = 0;
+
+    fputs("    jars: ", out);
+    for (char *entry = path ? strtok_r(path, ":", &rest) : NULL; entry;
+         entry = strtok_r(NULL, ":", &rest)) {
+        if (strcmp(entry, JARS) == 0)
+            continue;
+        fprintf(out, "%s%s%s", n++ ? ", " : "", entry,
+                access(entry, R_OK) == 0 ? "" : " (not found)");
+    }
+    if (n == 0)
+        fputs("none in " JARS ": install the package libderbyclient-java, libh2-java, "
+              "libhsqldb-java, libpostgresql-jdbc-java or libmariadb-java, or name the jar of a "
+              "driver in ROWLOCK_CLASSPATH",
+              out);
+    fputs("\n", out);
+    free(path);
+}
+
+void rowlock__jdbc_describe(FILE *out)
+{
+    const char *named = getenv("ROWLOCK_LIBJVM");
+    struct link_map *map = NULL;
+    void *library = NULL;
+
+    if (rowlock__jdbc_find_jvm(&library, NULL) == ROWLOCK_OK)
+        fprintf(out, "%s\n",
+                dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "libjvm.so");
+    else if (named && *named)
+        fprintf(out, "not found: no Java virtual machine at ROWLOCK_LIBJVM, %s; " INSTALL_JVM "\n",
+                named);
+    else
+        fputs("not found: " INSTALL_JVM "\n", out);
+    list_jars(out);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "driver/failure.h"
+#include "driver/jdbc/jvm.h"
 #include "driver/jdbc/link.h"
 #include "driver/script.h"
 #include "util/error.h"
@@ -255,4 +256,5 @@ const struct rowlock_driver rowlock__driver_jdbc = {
     .socket = socket_of,
     .backend_id = no_backend_id,
     .handle = no_handle,
+    .describe = rowlock__jdbc_describe,
 };

@@ -7,6 +7,8 @@
 #ifndef ROWLOCK_JDBC_JVM_H
 #define ROWLOCK_JDBC_JVM_H
 
+#include <stdio.h>
+
 #include "driver/jdbc/message.h"
 #include "rowlock.h"
 
@@ -19,6 +21,8 @@ extern const int rowlock__jdbc_class_size;
 int rowlock__jdbc_find_jvm(void **library, struct rowlock_error *error);
 /* ROWLOCK_CLASSPATH, or the jars of JDBC drivers in /usr/share/java. malloc'd; NULL: no memory. */
 char *rowlock__jdbc_class_path(void);
+/* Of struct rowlock_driver: with the jars. Loads libjvm without starting it. */
+void rowlock__jdbc_describe(FILE *out);
 
 /* Starts the JVM and defines the helper, at the first call. In a thread that blocks all signals,
    because the threads of the JVM inherit its mask. All signal handlers are as before, except those

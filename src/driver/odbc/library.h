@@ -8,6 +8,7 @@
 
 #include <sql.h>
 #include <sqlext.h>
+#include <stdio.h>
 
 #include "rowlock.h"
 
@@ -32,7 +33,8 @@
     XX(SQLFreeStmt)                \
     XX(SQLEndTran)                 \
     XX(SQLGetDiagRec)              \
-    XX(SQLCancel)
+    XX(SQLCancel)                  \
+    XX(SQLDrivers)
 
 struct rowlock__odbc_functions {
 #define ROWLOCK_XX(function) __typeof__(&function) function;
@@ -44,6 +46,8 @@ struct rowlock__odbc_functions {
 extern struct rowlock__odbc_functions rowlock__odbc;
 
 int rowlock__odbc_load(struct rowlock_error *error);
+/* Of struct rowlock_driver: with the drivers of odbcinst.ini. */
+void rowlock__odbc_describe(FILE *out);
 
 /* Whether a SQLWCHAR is UTF-16: iODBC, whose header is not ours, has 4 bytes for each. */
 int rowlock__odbc_is_utf16(void);

@@ -404,4 +404,5 @@ const struct rowlock_driver rowlock__driver_odbc = {
     .socket = socket_of,
     .backend_id = backend_id_of,
     .handle = handle_of,
+    .describe = rowlock__odbc_describe,
 };
