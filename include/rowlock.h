@@ -137,22 +137,26 @@ struct rowlock_options {           /* all zero: the defaults */
  * Opens a database session.
  *
  * Schemes: sqlite:PATH, postgresql:// and postgres:// (everything that libpq accepts), mysql:// and
- * mariadb://. The client library of a scheme is loaded on its first use. If a SQLite file does not
- * exist, it is created with mode 0600 and with rowlock's tables.
+ * mariadb://, odbc: with a connection string (odbc:DSN=..., odbc:Driver={...};...), jdbc: with the
+ * URL of a JDBC driver. docs/databases.md lists the databases. The client library of a scheme is
+ * loaded on its first use; the first jdbc: URL starts a Java virtual machine, which does not survive
+ * fork(). If a SQLite file does not exist, it is created with mode 0600 and with rowlock's tables.
  *
  * Blocks until connected or refused, at most connect_ms. If a postgresql URL has several hosts,
  * each may take an equal part of the remaining time (the URL's connect_timeout, if that is less).
  * Without target_session_attrs the primary is meant. Keeps no reference to `url` or `options`;
  * no message contains the URL's password. `*out` is yours: rowlock_close.
  *
- * EINVAL   the URL or an option is invalid; nothing was sent
- * EDRIVER  no driver for this scheme, or its client library is not installed
+ * EINVAL   the URL or an option is invalid, or a jdbc: URL means a database inside this process;
+ *          nothing was sent
+ * EDRIVER  no driver for this scheme; or its client library, the ODBC or the JDBC driver, or Java
+ *          is not installed; or rowlock has no statements for the database
  * ECONN    the server is unreachable or did not answer in time: retrying is worthwhile
  * EDENIED  the server refused the user, password or database; or no agreement on TLS; or this user
  *          may not open or create the SQLite file
  * ESERVER  a standby, a read-only server or a Galera node: a lock there would not exclude
- *          other sessions; or a PostgreSQL server older than 13; or a SQLite path that is not a
- *          file, or whose folder does not exist
+ *          other sessions; or a PostgreSQL server older than 13; or HSQLDB not in mode MVCC; or a
+ *          SQLite path that is not a file, or whose folder does not exist
  * ECANCELED, ENOMEM, EDB
  */
 ROWLOCK_API int rowlock_open(const char *url, const struct rowlock_options *options,

@@ -39,7 +39,8 @@ void print_overview(const struct verb *verbs)
         printf("  %-9s %s\n", verb->name, text_of(verb)->summary);
     puts(
         "\n"
-        "      --db URL     sqlite:PATH, postgresql://..., mariadb://..., mysql://..., or local;\n"
+        "      --db URL     sqlite:PATH, postgresql://..., mariadb://..., mysql://...,\n"
+        "                   odbc:..., jdbc:... (docs/databases.md), or local;\n"
         "                   default: ROWLOCK_URL, the file ROWLOCK_URL_FILE,\n"
         "                   $XDG_CONFIG_HOME/rowlock/url, /etc/rowlock/url, else local: a SQLite\n"
         "                   file, for this user on this machine (ROWLOCK_REQUIRE_URL=1 or the\n"

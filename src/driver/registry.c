@@ -64,9 +64,9 @@ void rowlock__describe_drivers(FILE *out)
     fputs("written from the vendor's documentation, not tested on a server: " UNTESTED "\n", out);
 }
 
-#define FORMS                                                                        \
-    "sqlite:PATH, postgresql://user@host:port/database or mariadb://user@host:port/" \
-    "database"
+#define FORMS                                                                                \
+    "sqlite:PATH, postgresql://user@host:port/database, mariadb://user@host:port/database, " \
+    "odbc:DSN=..., odbc:Driver={...};... or jdbc:..."
 
 static int lists(const char *schemes, const char *scheme, size_t length)
 {

@@ -366,6 +366,18 @@ fails_naming() { # SOURCE PLACE [ARGUMENT...]
     [[ $output == *"no driver for 'redis:'"*"postgresql://user@host:port/database"* ]]
 }
 
+@test "every list of URLs has every scheme" {
+    local source=$BATS_TEST_DIRNAME/../..
+    for scheme in sqlite: postgresql:// mariadb:// odbc: jdbc:; do
+        [[ $("$ROWLOCK" --help) == *" $scheme"* ]]
+        [[ $("$ROWLOCK" --db nonsense ls 2>&1) == *" $scheme"* ]]
+        [[ $("$ROWLOCK" --db redis://h/x ls 2>&1) == *" $scheme"* ]]
+        grep -q "^$scheme" "$source/man/rowlock.1"
+        grep -qE -- "--db\) words=.*[\" ]$scheme" "$source/completion/rowlock.in"
+        grep -q "^ \*.* $scheme" "$source/include/rowlock.h"
+    done
+}
+
 # While -w lasts, rowlock waits for an unreachable database; errors that waiting cannot cure end it
 # at once. Otherwise the test's time limit would end the test.
 does_not_wait() { # TEXT COMMAND...
