@@ -24,19 +24,33 @@ fails() { # URL: one line of error
     ROWLOCK_LIBJVM=/nonexistent/libjvm.so fails "jdbc:h2:tcp://127.0.0.1:$port/x"
     [ "$status" = 69 ]
     [[ $output == *"Java virtual machine of ROWLOCK_LIBJVM: /nonexistent/libjvm.so: "* ]]
+    [[ $output == *"; install the package default-jre-headless, or set ROWLOCK_LIBJVM"* ]]
+    # a library, but not that one
+    ROWLOCK_LIBJVM=$(ldd "$(command -v bash)" | sed -n 's/.* \(.*libc\.so[^ ]*\).*/\1/p') \
+        fails "jdbc:h2:tcp://127.0.0.1:$port/x"
+    [ "$status" = 69 ]
+    [[ $output == *"JNI_CreateJavaVM: set ROWLOCK_LIBJVM"*" the package default-jre-headless "* ]]
 }
 
 @test "a missing jar is one line that names the package" {
+    mkdir "$BATS_TEST_TMPDIR/empty"
     for known in h2:tcp:libh2-java derby:libderbyclient-java hsqldb:hsql:libhsqldb-java \
-        postgresql:libpostgresql-jdbc-java mariadb:libmariadb-java; do
-        ROWLOCK_CLASSPATH=/nonexistent.jar \
-            fails "jdbc:${known%:*}://127.0.0.1:$port/x"
-        [ "$status" = 69 ]
-        [[ $output == *"no JDBC driver for 'jdbc:${known%%:*}:'; "* ]]
-        [[ $output == *"; install the package ${known##*:}, or "* ]]
+        postgresql:libpostgresql-jdbc-java mariadb:libmariadb-java mysql:libmariadb-java; do
+        for missing in /nonexistent.jar "$BATS_TEST_TMPDIR/empty"; do
+            ROWLOCK_CLASSPATH=$missing fails "jdbc:${known%:*}://127.0.0.1:$port/x"
+            [ "$status" = 69 ]
+            [[ $output == *"no JDBC driver for 'jdbc:${known%%:*}:' in ROWLOCK_CLASSPATH; "* ]]
+            [[ $output == *"; install the package ${known##*:}, and add "*".jar to "* ]]
+        done
+        # the advice, followed: the driver is found, and no server
+        jar=$(sed 's/.* add \([^ ]*\.jar\) to .*/\1/' <<<"$output")
+        ROWLOCK_CLASSPATH=$missing:$jar fails "jdbc:${known%:*}://127.0.0.1:$port/x"
+        [[ $output != *"no JDBC driver"* ]]
     done
     fails "jdbc:nosuch://127.0.0.1:$port/x"
     [[ $output == *"no JDBC driver for 'jdbc:nosuch:'; name its jar in ROWLOCK_CLASSPATH"* ]]
+    fails "jdbc:oracle:thin:@//127.0.0.1:$port/x"
+    [[ $output == *"'jdbc:oracle:'; name its jar (ojdbc11.jar, from Oracle) in ROWLOCK_CLASSPATH"* ]]
 }
 
 @test "no message shows a password of the URL" {

@@ -30,6 +30,25 @@ fails() { # URL: one line of error
     done
 }
 
+@test "a data source whose driver is missing names its package" {
+    printf '[farm]\nDriver=/nowhere/libmaodbc.so\n[other]\nDriver=/nowhere.so\n' >"$ODBCINI"
+    fails "odbc:DSN=farm;PWD=hidden"
+    [ "$status" = 69 ]
+    [[ $output == *"data source 'farm' has a driver that cannot be loaded: "* ]]
+    [[ $output == *"/nowhere/libmaodbc.so"*"; install the package odbc-mariadb; odbcinst -q -d "* ]]
+    fails "odbc:DSN=other;PWD=hidden"
+    [[ $output == *"/nowhere.so"*"; install its driver; odbcinst -q -d "* ]]
+}
+
+@test "a missing driver manager is one line that names its package" {
+    mkdir "$BATS_TEST_TMPDIR/hidden"
+    : >"$BATS_TEST_TMPDIR/hidden/libodbc.so.2" # found first, and no library
+    : >"$BATS_TEST_TMPDIR/hidden/libiodbc.so.2"
+    LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/hidden fails "odbc:DSN=farm;PWD=hidden"
+    [ "$status" = 69 ]
+    [[ $output == *"client library libodbc.so.2; install the package libodbc2 "* ]]
+}
+
 @test "an unknown data source is one line that says where to define it" {
     fails "odbc:DSN=farm;PWD=hidden"
     [[ $output == *"data source 'farm': define it in ~/.odbc.ini or /etc/odbc.ini"* ]]

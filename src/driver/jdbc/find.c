@@ -86,7 +86,7 @@ int rowlock__jdbc_find_jvm(void **library, struct rowlock_error *error)
         return *library ? ROWLOCK_OK
                         : rowlock__fail(error, ROWLOCK_EDRIVER,
                                         "cannot load the Java virtual machine of ROWLOCK_LIBJVM: "
-                                        "%s",
+                                        "%s; " INSTALL_JVM,
                                         dlerror());
     }
     *library = load_usual();

@@ -199,7 +199,10 @@ static int find_or_create(rowlock__jni_vm **vm, rowlock__jni **env, struct rowlo
     symbol = dlsym(library, "JNI_CreateJavaVM");
     memcpy(&start, &symbol, sizeof symbol);
     if (!symbol)
-        return rowlock__fail(error, ROWLOCK_EDRIVER, "the libjvm has no JNI_CreateJavaVM");
+        return rowlock__fail(error, ROWLOCK_EDRIVER,
+                             "the libjvm has no JNI_CreateJavaVM: set ROWLOCK_LIBJVM to the path "
+                             "of another one, or install the package default-jre-headless and "
+                             "unset it");
     code = create(start, vm, &created, error);
     *env = created;
     if (!code)

@@ -68,18 +68,26 @@ static void put_open(struct rowlock__jdbc_message *message, const struct rowlock
     put_property(message, "password", credentials->password);
 }
 
+/* With ROWLOCK_CLASSPATH, installing a package is not enough. */
 static int no_driver(const struct rowlock__jdbc_url *url, struct rowlock_error *error)
 {
     int length = (int)strcspn(url->text + 5, ":/") + 5;
+    const char *own = getenv("ROWLOCK_CLASSPATH");
 
+    if (url->package && own && *own)
+        return rowlock__fail(error, ROWLOCK_EDRIVER,
+                             "no JDBC driver for '%.*s:' in ROWLOCK_CLASSPATH; install the package "
+                             "%s, and add %s to ROWLOCK_CLASSPATH",
+                             length, url->text, url->package, url->jar);
     if (url->package)
         return rowlock__fail(error, ROWLOCK_EDRIVER,
                              "no JDBC driver for '%.*s:'; install the package %s, or name the "
                              "driver's jar in ROWLOCK_CLASSPATH",
                              length, url->text, url->package);
     return rowlock__fail(error, ROWLOCK_EDRIVER,
-                         "no JDBC driver for '%.*s:'; name its jar in ROWLOCK_CLASSPATH",
-                         length > 30 ? 30 : length, url->text);
+                         "no JDBC driver for '%.*s:'; name its jar%s%s%s in ROWLOCK_CLASSPATH",
+                         length > 30 ? 30 : length, url->text, url->jar ? " (" : "",
+                         url->jar ? url->jar : "", url->jar ? ")" : "");
 }
 
 /* The reply to an open request: the product, or a failure. */

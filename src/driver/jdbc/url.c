@@ -13,35 +13,36 @@
 #include "driver/credentials.h"
 #include "util/error.h"
 
+#define JARS "/usr/share/java/"
 #define EMBEDDED "a database inside this process cannot lock for others; "
 
 struct form { /* the first one whose prefix fits */
-    const char *prefix, *engine, *package, *refusal;
+    const char *prefix, *engine, *package, *jar, *refusal;
 };
 
 static const struct form forms[] = {
-    {"jdbc:derby://", "derby", "libderbyclient-java", NULL},
-    {"jdbc:derby:", "", NULL,
+    {"jdbc:derby://", "derby", "libderbyclient-java", JARS "derbyclient.jar", NULL},
+    {"jdbc:derby:", "", NULL, NULL,
      EMBEDDED "start Derby's network server and write jdbc:derby://HOST:1527/DATABASE"},
-    {"jdbc:h2:tcp:", "h2", "libh2-java", NULL},
-    {"jdbc:h2:ssl:", "h2", "libh2-java", NULL},
-    {"jdbc:h2:", "", NULL,
+    {"jdbc:h2:tcp:", "h2", "libh2-java", JARS "h2.jar", NULL},
+    {"jdbc:h2:ssl:", "h2", "libh2-java", JARS "h2.jar", NULL},
+    {"jdbc:h2:", "", NULL, NULL,
      EMBEDDED "start H2's TCP server and write jdbc:h2:tcp://HOST:9092/DATABASE"},
-    {"jdbc:hsqldb:hsql:", "hsqldb", "libhsqldb-java", NULL},
-    {"jdbc:hsqldb:hsqls:", "hsqldb", "libhsqldb-java", NULL},
-    {"jdbc:hsqldb:", "", NULL,
+    {"jdbc:hsqldb:hsql:", "hsqldb", "libhsqldb-java", JARS "hsqldb.jar", NULL},
+    {"jdbc:hsqldb:hsqls:", "hsqldb", "libhsqldb-java", JARS "hsqldb.jar", NULL},
+    {"jdbc:hsqldb:", "", NULL, NULL,
      EMBEDDED "start HSQLDB's server and write jdbc:hsqldb:hsql://HOST:9001/DATABASE"},
-    {"jdbc:postgresql:", "postgresql", "libpostgresql-jdbc-java", NULL},
-    {"jdbc:mariadb:", "mariadb", "libmariadb-java", NULL},
-    {"jdbc:mysql:", "mariadb", NULL, NULL},
-    {"jdbc:oracle:", "oracle", NULL, NULL},
-    {"jdbc:sqlserver:", "sqlserver", NULL, NULL},
-    {"jdbc:db2:", "db2", NULL, NULL},
-    {"jdbc:firebird", "", NULL,
+    {"jdbc:postgresql:", "postgresql", "libpostgresql-jdbc-java", JARS "postgresql.jar", NULL},
+    {"jdbc:mariadb:", "mariadb", "libmariadb-java", JARS "mariadb-java-client.jar", NULL},
+    {"jdbc:mysql:", "mariadb", "libmariadb-java", JARS "mariadb-java-client.jar", NULL},
+    {"jdbc:oracle:", "oracle", NULL, "ojdbc11.jar, from Oracle", NULL},
+    {"jdbc:sqlserver:", "sqlserver", NULL, "mssql-jdbc.jar, from Microsoft", NULL},
+    {"jdbc:db2:", "db2", NULL, "jcc.jar, from IBM", NULL},
+    {"jdbc:firebird", "", NULL, NULL,
      "Firebird's clock is its server's local time, which jumps with daylight saving time, so a "
      "lease could end early; use another database"},
-    {"jdbc:sqlite:", "", NULL, "write sqlite:PATH: rowlock opens SQLite without Java"},
-    {"jdbc:", "", NULL, NULL},
+    {"jdbc:sqlite:", "", NULL, NULL, "write sqlite:PATH: rowlock opens SQLite without Java"},
+    {"jdbc:", "", NULL, NULL, NULL},
 };
 
 /* The number after the host of scheme://host:port; 0: none, or several hosts. */
@@ -68,7 +69,7 @@ int rowlock__jdbc_url(const char *url, struct rowlock__jdbc_url *out, struct row
             continue;
         if (form->refusal)
             return rowlock__fail(error, ROWLOCK_EINVAL, "%s", form->refusal);
-        *out = (struct rowlock__jdbc_url){url, form->engine, form->package,
+        *out = (struct rowlock__jdbc_url){url, form->engine, form->package, form->jar,
                                           form->package ? port_of(url) : 0};
         return ROWLOCK_OK;
     }

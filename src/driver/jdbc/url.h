@@ -8,7 +8,8 @@
 struct rowlock__jdbc_url {
     const char *text;
     const char *engine;  /* of the failure table, by the URL; "": unknown */
-    const char *package; /* that has its JDBC driver; NULL: unknown */
+    const char *package; /* Debian's, that has its JDBC driver; NULL: none */
+    const char *jar;     /* that of the package, or its name; NULL: unknown */
     int port;            /* of the server; 0: unknown, or it may pass the client on to another */
 };
 

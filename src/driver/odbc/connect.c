@@ -124,12 +124,18 @@ static void set_login_limit(struct rowlock_link *link)
         O.SQLSetConnectAttr(link->dbc, SQL_ATTR_LOGIN_TIMEOUT, (SQLPOINTER)seconds, 0);
 }
 
+static bool cannot_load(const struct rowlock__odbc_diagnosis *diagnosis)
+{
+    return strcmp(diagnosis->sqlstate, "01000") == 0 && strstr(diagnosis->text, "Can't open lib");
+}
+
 /* The driver manager's errors: no such data source, or a driver that cannot be loaded. */
 static int no_driver(const char *string, const struct rowlock__odbc_diagnosis *diagnosis,
                      struct rowlock_error *error)
 {
     char *driver = rowlock__odbc_value(string, "Driver"), *dsn = NULL;
-    const char *package = rowlock__odbc_product_of_driver(driver)->package;
+    const char *package =
+        rowlock__odbc_product_of_driver(driver ? driver : diagnosis->text)->package;
 
     if (driver && package)
         rowlock__fail(error, ROWLOCK_EDRIVER,
@@ -141,7 +147,13 @@ static int no_driver(const char *string, const struct rowlock__odbc_diagnosis *d
                       "cannot load the ODBC driver '%s': %s; install the database vendor's ODBC "
                       "driver; odbcinst -q -d lists the installed drivers",
                       driver, diagnosis->text);
-    else if ((dsn = rowlock__odbc_value(string, "DSN")))
+    else if ((dsn = rowlock__odbc_value(string, "DSN")) && cannot_load(diagnosis))
+        rowlock__fail(error, ROWLOCK_EDRIVER,
+                      "the ODBC data source '%s' has a driver that cannot be loaded: %s; install "
+                      "%s%s; odbcinst -q -d lists the installed drivers",
+                      dsn, diagnosis->text, package ? "the package " : "its driver",
+                      package ? package : "");
+    else if (dsn)
         rowlock__fail(error, ROWLOCK_EDRIVER,
                       "no usable ODBC data source '%s': define it in ~/.odbc.ini or /etc/odbc.ini, "
                       "and install its driver; odbcinst -q -s lists the data sources",
@@ -156,8 +168,7 @@ static int no_driver(const char *string, const struct rowlock__odbc_diagnosis *d
 
 static bool is_managers(const struct rowlock__odbc_diagnosis *diagnosis)
 {
-    return strncmp(diagnosis->sqlstate, "IM", 2) == 0 ||
-           (strcmp(diagnosis->sqlstate, "01000") == 0 && strstr(diagnosis->text, "Can't open lib"));
+    return strncmp(diagnosis->sqlstate, "IM", 2) == 0 || cannot_load(diagnosis);
 }
 
 static int refused(struct rowlock_link *link, const char *string,
