@@ -1051,6 +1051,58 @@ ROWLOCK_API void rowlock_free(char *text);
 ROWLOCK_API int rowlock_vacuum(struct rowlock_connection *connection, int64_t *removed,
                                struct rowlock_error *error);
 
+/*
+ * Removes the row of one name (technique row) that is not held. Does nothing if it is held,
+ * and with other techniques. Does not wait for other sessions, except behind odbc: and jdbc: URLs.
+ *
+ * EINVAL, EINTX, ESCHEMA, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_vacuum_name(struct rowlock_connection *connection, const char *name,
+                                    struct rowlock_error *error);
+
+/* ---- examination ---------------------------------------------------------------------------- */
+
+enum rowlock_finding_status {
+    ROWLOCK_SOUND = 0,
+    ROWLOCK_WARNS = 1, /* locks hold, but something is slow, late, or lost after a crash */
+    ROWLOCK_UNSAFE = 2 /* locks will not hold, or cannot be acquired */
+};
+
+struct rowlock_finding { /* valid during the callback only; texts are never NULL */
+    const char *check;   /* "privileges" */
+    enum rowlock_finding_status status;
+    const char *finding;
+    const char *advice; /* what to do, or "" */
+};
+
+/* 0 continues; any other result ends it. */
+typedef int (*rowlock_visit_finding)(const struct rowlock_finding *finding, void *data);
+
+/*
+ * Examines the server, this account and the schema, and changes nothing. The checks are driver,
+ * server, pooler, isolation, read-only, durability, autovacuum, dead-rows, schema, privileges (a finding
+ * for each missing GRANT, which is the advice), leases (expired, not swept) and transactions (old
+ * ones that hold a name which no table contains). An engine reports only checks that it can have.
+ * A check may have several findings, in sequence.
+ *
+ * Behind a pooler it opens a second session. Blocks for statement_ms at most, for each of its
+ * queries.
+ *
+ * EINVAL, EINTX, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_examine(struct rowlock_connection *connection, rowlock_visit_finding visit,
+                                void *data, struct rowlock_error *error);
+
+/*
+ * Reads the clock by which leases expire and jobs are due: `*now_ms` is milliseconds since 1970
+ * UTC. Blocks for statement_ms at most.
+ *
+ * EINVAL  now_ms is NULL
+ * EINTX, ESCHEMA (odbc: and jdbc: URLs only), EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_clock(struct rowlock_connection *connection, int64_t *now_ms,
+                              struct rowlock_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -43,6 +43,13 @@
     XX(HOME, "home") /* -> qualifier of rowlock_object ("public."); absent: "" */                 \
     XX(PING, "ping") /* anything */                                                               \
     XX(NEXT, "next") /* counter, start, count -> the first number; under its lock */              \
+    /* examination: see below */                                                                  \
+    XX(CLOCK, "clock")                                                                            \
+    XX(BACKEND, "backend")                                                                        \
+    XX(EXAMINE, "examine")                                                                        \
+    XX(EXAMINE_SCHEMA, "examine_schema")                                                          \
+    XX(PRIVILEGES, "privileges")                                                                  \
+    XX(FORGET_NAME, "forget_name")                                                                \
     /* jobs: see below */                                                                         \
     XX(JOB_STATE, "job_state")                                                                    \
     XX(JOB_CLAIM, "job_claim")                                                                    \
@@ -185,6 +192,20 @@
  *
  * A dialect without functions has plain statements for the same steps, with other parameters: see
  * src/lease/plain.c and the files. But fence, renew, release, check, break and list are as above.
+ */
+/*
+ * Examination. A check row is: check, status (enum rowlock_finding_status), finding, advice or
+ * NULL; see rowlock_examine. A dialect lacks the checks that its engine cannot have.
+ *
+ * clock          -> now_ms, by the clock of leases
+ * backend        -> the server's id of the session that answers; absent: there is no server
+ * examine        the client library's id of the session, 1 if the server's id of it changes or else
+ *                0 -> check rows, from the server alone
+ * examine_schema -> check rows, from the installed tables
+ * privileges     table of technique insert or NULL -> object, privilege, NULL: of this account,
+ *                as the schema's GRANTs write them; first '', the account, the qualifier of
+ *                objects; absent: there are no accounts
+ * forget_name    name: deletes its row if it is not held; technique row
  */
 /*
  * Jobs. Times are milliseconds since 1970 UTC, by the database's clock; INT64_MAX: never. `outcome`

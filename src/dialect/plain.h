@@ -108,6 +108,9 @@ enum rowlock_plain_id {
     XX(BEGIN_LOCK, begin_lock)         \
     XX(LOCK, lock)                     \
     XX(PREPARE, prepare)               \
+    XX(CLOCK, clock)                   \
+    XX(EXAMINE_SCHEMA, examine_schema) \
+    XX(FORGET_NAME, forget_name)       \
     XX(EXPIRED, expired)               \
     XX(SWEEP, sweep)                   \
     XX(HOLDER, holder)                 \

@@ -127,6 +127,8 @@ struct rowlock_driver {
     /* Prints, for people, the client library that was found, or the package to install. Loads the
        library; starts no JVM. More lines begin with four spaces. */
     void (*describe)(FILE *out);
+    /* The client library with its version, after open(): "libpq 15.6". NULL: unknown. */
+    void (*library)(char *out, size_t size);
 };
 
 /* The driver of `url`'s scheme, or with that name. On failure NULL, and EDRIVER or EINVAL in

@@ -5,6 +5,7 @@
  * mariadb_script.c.
  */
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,6 +300,14 @@ static void *handle_of(const struct rowlock_link *link)
     return link->mysql;
 }
 
+static void library_of(char *out, size_t size)
+{
+    unsigned long version = rowlock__mariadb.client_version();
+
+    snprintf(out, size, "libmariadb %lu.%lu.%lu", version / 10000, version / 100 % 100,
+             version % 100);
+}
+
 extern const struct rowlock_driver rowlock__driver_mariadb;
 const struct rowlock_driver rowlock__driver_mariadb = {
     .name = "mariadb",
@@ -313,4 +322,5 @@ const struct rowlock_driver rowlock__driver_mariadb = {
     .backend_id = backend_id_of,
     .handle = handle_of,
     .describe = rowlock__mariadb_describe,
+    .library = library_of,
 };

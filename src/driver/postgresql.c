@@ -5,6 +5,7 @@
  * the caller's handle nothing is prepared or changed, and its mode is restored.
  */
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -336,6 +337,13 @@ static void *pg_handle(const struct rowlock_link *link)
     return link->conn;
 }
 
+static void pg_library(char *out, size_t size)
+{
+    int version = rowlock__postgresql.PQlibVersion();
+
+    snprintf(out, size, "libpq %d.%d", version / 10000, version % 10000);
+}
+
 extern const struct rowlock_driver rowlock__driver_postgresql;
 const struct rowlock_driver rowlock__driver_postgresql = {
     .name = "postgresql",
@@ -351,4 +359,5 @@ const struct rowlock_driver rowlock__driver_postgresql = {
     .backend_id = pg_backend_id,
     .handle = pg_handle,
     .describe = rowlock__postgresql_describe,
+    .library = pg_library,
 };

@@ -52,6 +52,7 @@
     XX(PQclear)                          \
     XX(PQgetCancel)                      \
     XX(PQcancel)                         \
+    XX(PQlibVersion)                     \
     XX(PQfreeCancel)
 
 struct rowlock_postgresql_library {

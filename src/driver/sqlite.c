@@ -6,6 +6,7 @@
  * because waiting would not help.
  */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -259,6 +260,11 @@ static void *sqlite_handle(const struct rowlock_link *link)
     return link->db;
 }
 
+static void sqlite_library(char *out, size_t size)
+{
+    snprintf(out, size, "libsqlite3 %s", S.sqlite3_libversion());
+}
+
 const struct rowlock_driver rowlock__driver_sqlite = {
     .name = "sqlite",
     .schemes = "sqlite",
@@ -273,4 +279,5 @@ const struct rowlock_driver rowlock__driver_sqlite = {
     .backend_id = no_backend_id,
     .handle = sqlite_handle,
     .describe = rowlock__sqlite_describe,
+    .library = sqlite_library,
 };

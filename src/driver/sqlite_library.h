@@ -9,6 +9,7 @@
 #include "rowlock.h"
 
 #define ROWLOCK_SQLITE_FUNCTIONS(XX) \
+    XX(sqlite3_libversion)           \
     XX(sqlite3_open_v2)              \
     XX(sqlite3_close_v2)             \
     XX(sqlite3_prepare_v2)           \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The installed schema, vacuum, and counters. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -271,4 +272,52 @@ int rowlock__rows_vacuum(struct rowlock_work *work)
     if (!code)
         code = drop_names(work, &removed);
     return code ? code : rowlock__work_number(work, removed);
+}
+
+/* ---- examination ----------------------------------------------------------------------------- */
+
+/* -> now_ms */
+int rowlock__rows_clock(struct rowlock_work *work)
+{
+    int64_t now_ms = 0;
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_NOW, NULL, rowlock__take_int, &now_ms);
+
+    return code ? code : rowlock__work_number(work, now_ms);
+}
+
+static void count_expired(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 3 && rowlock__value_number(&columns[1]) < rowlock__value_number(&columns[3]) - 60000)
+        ++*(int64_t *)data;
+}
+
+/* -> check rows */
+int rowlock__rows_examine_schema(struct rowlock_work *work)
+{
+    int64_t expired = 0;
+    char text[80] = "none is expired and not swept";
+    struct rowlock_value row[4] = {rowlock__text_value("leases"), {0}, {0}, {0}};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, count_expired, &expired);
+
+    if (code)
+        return code;
+    if (expired)
+        snprintf(text, sizeof text, "%" PRId64 " expired more than a minute ago and not swept",
+                 expired);
+    row[1] = rowlock__int_value(expired > 0);
+    row[2] = rowlock__text_value(text);
+    row[3] = rowlock__text_value(expired ? "rowlock vacuum" : NULL);
+    rowlock__work_answer(work, row, 4);
+    return ROWLOCK_OK;
+}
+
+/* name: deletes its row unless a transaction holds the name */
+int rowlock__rows_forget_name(struct rowlock_work *work)
+{
+    char key[ROWLOCK_KEY_SIZE];
+    struct rowlock_value value;
+
+    rowlock__key("", &work->call->values[0], key);
+    value = rowlock__text_value(key);
+    return rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_DROP, &value, NULL, NULL);
 }

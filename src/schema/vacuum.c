@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rowlock_vacuum: removes unused rows. */
+/* rowlock_vacuum and rowlock_vacuum_name: remove unused rows. */
 #include "schema/check.h"
 #include "session/connection.h"
 #include "util/error.h"
 
 static int run(struct rowlock_connection *connection, enum rowlock_statement_id id,
-               int64_t *removed, struct rowlock_error *error)
+               const struct rowlock_value *values, int64_t *removed, struct rowlock_error *error)
 {
     int64_t count = 0;
-    struct rowlock_call call = {
-        .statement = rowlock__sql(connection, id), .row = rowlock__take_number, .data = &count};
+    struct rowlock_call call = {.statement = rowlock__sql(connection, id),
+                                .values = values,
+                                .row = rowlock__take_number,
+                                .data = &count};
     struct rowlock_budget budget = rowlock__budget(connection);
     struct rowlock_outcome outcome = {0};
     int code = connection->driver->run(connection->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, 1,
@@ -28,11 +30,28 @@ int rowlock_vacuum(struct rowlock_connection *connection, int64_t *removed,
     if (!code)
         code = rowlock__check_installed(connection, error);
     if (!code)
-        code = run(connection, ROWLOCK_SQL_VACUUM, &count, error);
+        code = run(connection, ROWLOCK_SQL_VACUUM, NULL, &count, error);
     if (!code && connection->installed.technique == ROWLOCK_INSERT &&
         rowlock__sql(connection, ROWLOCK_SQL_VACUUM_OBJECT))
-        code = run(connection, ROWLOCK_SQL_VACUUM_OBJECT, &count, error);
+        code = run(connection, ROWLOCK_SQL_VACUUM_OBJECT, NULL, &count, error);
     if (!code && removed)
         *removed = count;
     return code;
+}
+
+int rowlock_vacuum_name(struct rowlock_connection *connection, const char *name,
+                        struct rowlock_error *error)
+{
+    struct rowlock_value value;
+    int64_t count = 0;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code && !name)
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "the name must not be NULL");
+    if (!code)
+        code = rowlock__check_installed(connection, error);
+    if (code || connection->installed.technique != ROWLOCK_ROW)
+        return code;
+    value = rowlock__text_value(name);
+    return run(connection, ROWLOCK_SQL_FORGET_NAME, &value, &count, error);
 }

@@ -1,0 +1,41 @@
+-- Lists the privileges that this account has on rowlock's objects, also by a role: object and
+-- privilege as the GRANTs of schema/grants.sql write them. The first row is '', the account's name
+-- for GRANT, and the qualifier of objects. The catalog shows DELETE to the account itself only, not
+-- by a role, so it is tried on no row.
+BEGIN NOT ATOMIC
+    DECLARE v_may TEXT CHARACTER SET utf8mb4 DEFAULT ',';
+    DECLARE v_denied TINYINT DEFAULT 0;
+    DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SET v_denied = 1;
+
+    FOR one IN (SELECT t.table_name AS name FROM information_schema.tables t
+                  WHERE t.table_schema = DATABASE() AND t.table_name LIKE 'rowlock\_%'
+                    AND t.table_type = 'BASE TABLE') DO
+        SET v_denied = 0;
+        EXECUTE IMMEDIATE CONCAT('DELETE FROM `', one.name, '` WHERE 0');
+        IF NOT v_denied THEN
+            SET v_may = CONCAT(v_may, one.name, ',');
+        END IF;
+    END FOR;
+    SELECT '' AS object,
+           CONCAT(QUOTE(LEFT(a.name, CHAR_LENGTH(a.name) - CHAR_LENGTH(a.host) - 1)), '@',
+                  QUOTE(a.host)) AS privilege,
+           CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`.') AS qualifier
+      FROM (SELECT CURRENT_USER() AS name, SUBSTRING_INDEX(CURRENT_USER(), '@', -1) AS host) a
+    UNION ALL
+    SELECT CONCAT('PROCEDURE ', r.routine_name), 'EXECUTE', NULL
+      FROM information_schema.routines r
+     WHERE r.routine_schema = DATABASE() AND r.routine_name LIKE 'rowlock\_%'
+    UNION ALL
+    SELECT c.table_name, UPPER(p.privilege), NULL
+      FROM information_schema.columns c
+     CROSS JOIN (SELECT 'select' AS privilege UNION ALL SELECT 'insert'
+                 UNION ALL SELECT 'update') p
+     WHERE c.table_schema = DATABASE() AND c.table_name LIKE 'rowlock\_%'
+     GROUP BY c.table_name, p.privilege
+    HAVING MIN(FIND_IN_SET(p.privilege, c.privileges)) > 0
+    UNION ALL
+    SELECT t.table_name, 'DELETE', NULL
+      FROM information_schema.tables t
+     WHERE t.table_schema = DATABASE() AND t.table_name LIKE 'rowlock\_%'
+       AND FIND_IN_SET(t.table_name, v_may) > 0;
+END;

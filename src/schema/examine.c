@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rowlock_examine: the server, the account and the schema, each check a row. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/check.h"
+#include "schema/installed.h"
+#include "schema/privileges.h"
+#include "util/error.h"
+
+#define LOOKS 3 /* a pooler may give the same session twice */
+
+struct examination {
+    struct rowlock_connection *connection;
+    struct rowlock_installed installed;
+    struct rowlock_rows findings;
+    bool usable; /* the schema can be read */
+};
+
+static void add(struct examination *examination, const char *check,
+                enum rowlock_finding_status status, const char *finding, const char *advice)
+{
+    struct rowlock_rows *rows = &examination->findings;
+    struct rowlock_finding *row = rowlock__rows_add(rows);
+
+    if (!row)
+        return;
+    row->check = check;
+    row->status = status;
+    row->finding = rowlock__rows_copy(rows, finding, strlen(finding));
+    row->advice = rowlock__rows_copy(rows, advice, strlen(advice));
+}
+
+/* "what happened; what to do": both are texts of this library's. */
+static void add_text(struct examination *examination, const char *check,
+                     enum rowlock_finding_status status, char *text)
+{
+    char *advice = strrchr(text, ';');
+
+    if (advice)
+        *advice++ = '\0';
+    add(examination, check, status, text, advice ? advice + strspn(advice, " ") : "");
+}
+
+static void finding_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_rows *rows = data;
+    struct rowlock_finding *row = n < 4 ? NULL : rowlock__rows_add(rows);
+
+    if (!row)
+        return;
+    row->check = rowlock__rows_text(rows, &columns[0]);
+    row->status = (enum rowlock_finding_status)rowlock__value_number(&columns[1]);
+    row->finding = rowlock__rows_text(rows, &columns[2]);
+    row->advice = rowlock__rows_text(rows, &columns[3]);
+}
+
+static int ask(struct examination *examination, enum rowlock_statement_id id,
+               const struct rowlock_value *values, struct rowlock_error *error)
+{
+    return rowlock__ask(examination->connection, id, values, finding_row, &examination->findings,
+                        error);
+}
+
+/* ---- the server ------------------------------------------------------------------------------ */
+
+static int64_t backend(struct rowlock_connection *connection)
+{
+    int64_t number = 0;
+
+    rowlock__ask(connection, ROWLOCK_SQL_BACKEND, NULL, rowlock__take_number, &number, NULL);
+    return number;
+}
+
+/* Whether transactions of one client get different sessions of the server, or two clients share
+   one: a pooler in transaction mode. */
+static bool moves(struct rowlock_connection *connection, int64_t client)
+{
+    struct rowlock_connection *second = NULL;
+    int64_t first = backend(connection);
+    bool moved = false;
+
+    if (first == client || rowlock__second(connection, &second, NULL) || !second)
+        return false;
+    for (int i = 0; i < LOOKS && !moved; i++)
+        moved = backend(second) == first || backend(connection) != first;
+    return moved;
+}
+
+static int examine_library(struct examination *examination, struct rowlock_error *error)
+{
+    const struct rowlock_driver *driver = examination->connection->transport;
+    char library[80] = "", text[300];
+
+    (void)error;
+    if (driver->library)
+        driver->library(library, sizeof library);
+    snprintf(text, sizeof text, "%s, rowlock %.*s", *library ? library : driver->name,
+             (int)strcspn(rowlock_version(), " "), rowlock_version());
+    add(examination, "driver", ROWLOCK_SOUND, text, "");
+    return ROWLOCK_OK;
+}
+
+static int examine_server(struct examination *examination, struct rowlock_error *error)
+{
+    struct rowlock_connection *connection = examination->connection;
+    int64_t client = connection->driver->backend_id(connection->link);
+    struct rowlock_value values[2] = {rowlock__int_value(client), {.type = ROWLOCK_NULL}};
+
+    if (!rowlock__sql(connection, ROWLOCK_SQL_EXAMINE)) {
+        add(examination, "server", ROWLOCK_SOUND, connection->dialect->name, "");
+        return ROWLOCK_OK;
+    }
+    values[1] = rowlock__int_value(moves(connection, client));
+    return ask(examination, ROWLOCK_SQL_EXAMINE, values, error);
+}
+
+static int examine_durability(struct examination *examination, struct rowlock_error *error)
+{
+    char *risk = NULL;
+    int code = rowlock_durability(examination->connection, &risk, error);
+
+    if (!code && risk)
+        add_text(examination, "durability", ROWLOCK_WARNS, risk);
+    else if (!code && rowlock__sql(examination->connection, ROWLOCK_SQL_DURABILITY))
+        add(examination, "durability", ROWLOCK_SOUND,
+            "the server's settings keep commits when its machine crashes", "");
+    free(risk);
+    return code;
+}
+
+/* ---- the account ----------------------------------------------------------------------------- */
+
+static void lacks(void *data, const char *what, const char *grant)
+{
+    char text[700];
+
+    snprintf(text, sizeof text, "lacks %s", what);
+    add(data, "privileges", ROWLOCK_UNSAFE, text, grant);
+}
+
+static int examine_privileges(struct examination *examination, struct rowlock_error *error)
+{
+    char *account = NULL, text[300];
+    size_t before = examination->findings.n;
+    int code = rowlock__read_privileges(examination->connection, &examination->installed, lacks,
+                                        examination, &account, error);
+
+    if (!code && account && examination->findings.n == before) {
+        snprintf(text, sizeof text, "%s has every privilege that locking needs", account);
+        add(examination, "privileges", ROWLOCK_SOUND, text, "");
+    }
+    free(account);
+    return code;
+}
+
+/* ---- the schema ------------------------------------------------------------------------------ */
+
+static int examine_parts(struct examination *examination, struct rowlock_error *error)
+{
+    char *missing = NULL, text[300];
+    int code = rowlock_missing(examination->connection, &missing, error);
+
+    if (!code && !missing)
+        snprintf(text, sizeof text, "complete, version %d, technique %s",
+                 examination->installed.version,
+                 rowlock__technique_name(examination->installed.technique));
+    else if (!code)
+        snprintf(text, sizeof text, "missing, or hidden from this account: %.200s", missing);
+    if (!code)
+        add(examination, "schema", missing ? ROWLOCK_UNSAFE : ROWLOCK_SOUND, text,
+            missing ? "rowlock schema install; if privileges are missing, grant them first" : "");
+    free(missing);
+    return code;
+}
+
+static int examine_schema(struct examination *examination, struct rowlock_error *error)
+{
+    struct rowlock_error why = {0};
+    enum rowlock_technique technique;
+    int code = rowlock_installed(examination->connection, &technique, &why);
+
+    if (code == ROWLOCK_ESCHEMA || code == ROWLOCK_EDENIED || code == ROWLOCK_EMODE) {
+        add_text(examination, "schema", ROWLOCK_UNSAFE, why.text);
+        return ROWLOCK_OK;
+    }
+    if (code && error)
+        *error = why;
+    if (code)
+        return code;
+    examination->usable = true;
+    examination->installed = examination->connection->installed;
+    return examine_parts(examination, error);
+}
+
+static int examine_rows(struct examination *examination, struct rowlock_error *error)
+{
+    int code = examination->usable ? ask(examination, ROWLOCK_SQL_EXAMINE_SCHEMA, NULL, error)
+                                   : ROWLOCK_OK;
+
+    if (code != ROWLOCK_EDENIED)
+        return code;
+    rowlock__clear_error(error); /* the check of privileges reports it */
+    return ROWLOCK_OK;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int (*const examine[])(struct examination *, struct rowlock_error *) = {
+    examine_library, examine_server,     examine_durability,
+    examine_schema,  examine_privileges, examine_rows};
+
+static void show(const struct rowlock_rows *findings, rowlock_visit_finding visit, void *data)
+{
+    const struct rowlock_finding *finding = findings->row;
+
+    for (size_t i = 0; i < findings->n; i++)
+        if (visit(&finding[i], data))
+            return;
+}
+
+int rowlock_examine(struct rowlock_connection *connection, rowlock_visit_finding visit, void *data,
+                    struct rowlock_error *error)
+{
+    struct examination examination = {.connection = connection,
+                                      .findings = {.size = sizeof(struct rowlock_finding)}};
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code && !visit)
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "visit must not be NULL");
+    for (size_t i = 0; !code && i < sizeof examine / sizeof *examine; i++)
+        code = examine[i](&examination, error);
+    if (!code && examination.findings.failed)
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    if (!code)
+        show(&examination.findings, visit, data);
+    rowlock__rows_clear(&examination.findings);
+    return code;
+}
+
+int rowlock_clock(struct rowlock_connection *connection, int64_t *now_ms,
+                  struct rowlock_error *error)
+{
+    int64_t read_ms = 0;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code && !now_ms)
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "now_ms must not be NULL");
+    if (!code)
+        code = rowlock__ask(connection, ROWLOCK_SQL_CLOCK, NULL, rowlock__take_number, &read_ms,
+                            error);
+    if (!code)
+        *now_ms = read_ms;
+    return code;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares the GRANTs of the schema's text with the privileges that the server reports. */
+#include "schema/privileges.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/text.h"
+#include "util/error.h"
+
+#define ROLE "application" /* the role in the text */
+#define EXISTS "exists"    /* reported for each object, where an account sees all objects */
+
+struct privilege {
+    const char *object, *privilege, *qualifier;
+};
+
+struct comparison {
+    struct rowlock_rows held; /* of struct privilege; the first is the account */
+    const struct rowlock_installed *installed;
+    bool all_seen;
+    rowlock_lacks *lacks;
+    void *data;
+};
+
+static void held_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct comparison *comparison = data;
+    struct privilege *held = n < 3 ? NULL : rowlock__rows_add(&comparison->held);
+
+    if (!held)
+        return;
+    held->object = rowlock__rows_text(&comparison->held, &columns[0]);
+    held->privilege = rowlock__rows_text(&comparison->held, &columns[1]);
+    held->qualifier = rowlock__rows_text(&comparison->held, &columns[2]);
+    comparison->all_seen = comparison->all_seen || strcmp(held->privilege, EXISTS) == 0;
+}
+
+static bool is_held(const struct comparison *comparison, const char *object, const char *privilege)
+{
+    const struct privilege *held = comparison->held.row;
+
+    for (size_t i = 0; i < comparison->held.n; i++)
+        if (strcmp(held[i].object, object) == 0 && strcmp(held[i].privilege, privilege) == 0)
+            return true;
+    return false;
+}
+
+/* ---- one GRANT ------------------------------------------------------------------------------- */
+
+/* The next privilege of a list; a list of columns counts as one for each: "UPDATE (a, b)" is
+   "UPDATE (a)" and "UPDATE (b)". `verb` is the word before the columns. Returns what follows. */
+static const char *next_privilege(const char *at, const char *end, char verb[32], char out[100])
+{
+    size_t length;
+
+    at += strspn(at, ", ");
+    if (*at == ')') {
+        *verb = '\0';
+        at++;
+        at += strspn(at, ", ");
+    }
+    if (at >= end)
+        return NULL;
+    length = strcspn(at, ",(");
+    if (!*verb && at[length] == '(' && at + length < end) {
+        snprintf(verb, 32, "%.*s", (int)length, at);
+        at += length + 1;
+    }
+    length = strcspn(at, ",)");
+    if (at + length > end)
+        length = (size_t)(end - at);
+    snprintf(out, 100, *verb ? "%s(%.*s)" : "%s%.*s", verb, (int)length, at);
+    return at + length;
+}
+
+/* "PROCEDURE p": the qualifier comes after the kind. */
+static void put_grant(const struct comparison *comparison, const char *lacking, const char *object)
+{
+    const struct privilege *account = comparison->held.row;
+    const char *name = strrchr(object, ' ');
+    char what[600], grant[900];
+
+    name = *account->qualifier && name ? name + 1 : object;
+    snprintf(what, sizeof what, "%s on %s", lacking, object);
+    snprintf(grant, sizeof grant, "GRANT %s ON %.*s%s%s TO %s;", lacking, (int)(name - object),
+             object, account->qualifier, name, account->privilege);
+    comparison->lacks(comparison->data, what, grant);
+}
+
+static void compare_object(const struct comparison *comparison, const char *list, const char *end,
+                           const char *object)
+{
+    char verb[32] = "", one[100], lacking[400] = "";
+
+    if (comparison->all_seen && !is_held(comparison, object, EXISTS))
+        return; /* of another technique, or missing: rowlock_missing reports it */
+    while ((list = next_privilege(list, end, verb, one))) {
+        size_t length = strlen(lacking);
+
+        if (!is_held(comparison, object, one))
+            snprintf(lacking + length, sizeof lacking - length, "%s%s", length ? ", " : "", one);
+    }
+    if (*lacking)
+        put_grant(comparison, lacking, object);
+}
+
+/* The kind in "SEQUENCE a, b" is that of all objects. */
+static size_t kind_length(const char *objects)
+{
+    static const char *const kinds[] = {"SEQUENCE ", "PROCEDURE "};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(objects, kinds[i], strlen(kinds[i])) == 0)
+            return strlen(kinds[i]);
+    return 0;
+}
+
+/* The table of technique insert, whose name the text computes. */
+static bool is_computed(const char *from, const char *to)
+{
+    return memchr(from, '%', (size_t)(to - from)) || memchr(from, '"', (size_t)(to - from));
+}
+
+static void compare_grant(const struct comparison *comparison, const char *privileges,
+                          const char *on, const char *to)
+{
+    const char *objects = on + strlen(" ON ");
+    size_t kind = kind_length(objects);
+    char object[300];
+
+    if (is_computed(objects, to)) {
+        if (comparison->installed->technique == ROWLOCK_INSERT)
+            compare_object(comparison, privileges, on, comparison->installed->object);
+        return;
+    }
+    for (const char *at = objects + kind; at < to;) {
+        size_t length = strcspn(at, ",");
+
+        if (length > (size_t)(to - at))
+            length = (size_t)(to - at);
+        snprintf(object, sizeof object, "%.*s%.*s", (int)kind, objects, (int)length, at);
+        compare_object(comparison, privileges, on, object);
+        at += length;
+        at += strspn(at, ", ");
+    }
+}
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
+/* Removes comments, and makes each run of blanks one space. */
+static void flatten(char *text)
+{
+    char *to = text;
+
+    for (char *at = text; *at;) {
+        size_t blanks = strspn(at, " \n");
+
+        at += blanks;
+        if (strncmp(at, "--", 2) == 0) {
+            at += strcspn(at, "\n");
+            continue;
+        }
+        if (blanks && to > text)
+            *to++ = ' ';
+        while (*at && !strchr(" \n", *at))
+            *to++ = *at++;
+    }
+    *to = '\0';
+}
+
+static void compare_text(const struct comparison *comparison, const char *text)
+{
+    while ((text = strstr(text, "GRANT "))) {
+        const char *privileges = text + strlen("GRANT ");
+        const char *on = strstr(privileges, " ON "), *to = on ? strstr(on, " TO ") : NULL;
+
+        if (!to)
+            return;
+        if (strncmp(to + strlen(" TO "), ROLE, strlen(ROLE)) == 0)
+            compare_grant(comparison, privileges, on, to);
+        text = to;
+    }
+}
+
+static int compare(struct comparison *comparison, const struct rowlock_dialect *dialect,
+                   char **account, struct rowlock_error *error)
+{
+    const struct rowlock_names names = {.object = comparison->installed->object, .role = ROLE};
+    char *text = NULL;
+    int code = rowlock__piece(dialect, "grants", &names, &text, error);
+
+    if (code)
+        return code;
+    flatten(text);
+    compare_text(comparison, text);
+    free(text);
+    *account = strdup(((const struct privilege *)comparison->held.row)->privilege);
+    return *account ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+}
+
+int rowlock__read_privileges(struct rowlock_connection *connection,
+                             const struct rowlock_installed *installed, rowlock_lacks *lacks,
+                             void *data, char **account, struct rowlock_error *error)
+{
+    struct comparison comparison = {.held = {.size = sizeof(struct privilege)},
+                                    .installed = installed,
+                                    .lacks = lacks,
+                                    .data = data};
+    struct rowlock_value object =
+        rowlock__text_value(*installed->object ? installed->object : NULL);
+    int code =
+        rowlock__ask(connection, ROWLOCK_SQL_PRIVILEGES, &object, held_row, &comparison, error);
+
+    *account = NULL;
+    if (!code && comparison.held.failed)
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    if (!code && comparison.held.n > 0)
+        code = compare(&comparison, connection->dialect, account, error);
+    rowlock__rows_clear(&comparison.held);
+    return code;
+}
