@@ -114,6 +114,7 @@ int connect_by_lookup(const struct command *command, struct rowlock_connection *
 
 int cmd_schema(struct command *command);
 int cmd_vacuum(struct command *command);
+int cmd_doctor(struct command *command);
 int cmd_demo(struct command *command);
 int cmd_run(struct command *command);
 int cmd_acquire(struct command *command);

@@ -26,6 +26,7 @@ static const struct verb verbs[] = {
     {"break", cmd_break, 1},
     {"schema", cmd_schema, 0},
     {"vacuum", cmd_vacuum, 0},
+    {"doctor", cmd_doctor, 0},
     {"demo", cmd_demo, 0},
     {"help", cmd_help, 0},
     {NULL, NULL, 0},

@@ -41,12 +41,25 @@ size_t escape_controls(const char *text, char *out, size_t size)
     return n;
 }
 
+static char *kept;
+static size_t kept_size;
+
+void message_keep(char *out, size_t size)
+{
+    kept = out;
+    kept_size = size;
+}
+
 static void say(int fd, const char *format, va_list arguments)
 {
     char text[1024], line[4 * sizeof text] = "rowlock: ";
     size_t length = strlen(line);
 
     vsnprintf(text, sizeof text, format, arguments);
+    if (kept && fd == STDERR_FILENO) {
+        snprintf(kept, kept_size, "%s", text);
+        return;
+    }
     length += escape_controls(text, line + length, sizeof line - length - 1);
     line[length++] = '\n';
     if (write(fd, line, length) < 0)
