@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t column = 0;
 
     fuzz_check(rowlock__schedule_length(text) <= strlen(text));
-    if (rowlock__schedule_read(text, NULL, &schedule, &column, &error) == 0) {
+    if (rowlock__schedule_read_for(text, "job", NULL, &schedule, &column, &error) == 0) {
         fuzz_check(column == 0); /* only set for a mistake */
         read_again(&schedule);
         walk(&schedule, 1700000000123);

@@ -561,6 +561,22 @@ ROWLOCK_API int rowlock_schedule_open(const char *text, const char *zone,
                                       struct rowlock_schedule **out, size_t *column,
                                       struct rowlock_error *error);
 
+/*
+ * The same for the job `job`, whose name replaces each H of a cron line by a number: H in a field
+ * is one of its numbers (day of month: 1 to 28), H(0-29) one of that range, H/15 every 15 from one
+ * of the first 15, H(0-29)/10 the same within a range. So many jobs with one line are spread. Every
+ * node and every version derives the same numbers: the 64-bit FNV-1a hash of the field's digit
+ * ('0' minute to '4' day of week) and the name, then fmix64 of MurmurHash3, modulo the number of
+ * values. rowlock_schedule_text returns the numbers.
+ *
+ * EINVAL   as above; H, and `job` is NULL; ENOMEM
+ *
+ * Source: Jenkins, "Timer trigger syntax".
+ */
+ROWLOCK_API int rowlock_schedule_open_for(const char *text, const char *zone, const char *job,
+                                          struct rowlock_schedule **out, size_t *column,
+                                          struct rowlock_error *error);
+
 /* Accepts NULL. */
 ROWLOCK_API void rowlock_schedule_close(struct rowlock_schedule *schedule);
 

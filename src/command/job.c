@@ -110,8 +110,8 @@ static void open_schedule(const struct command *command, struct job_run *job,
     if (said->every && job->settings.zone)
         usage_error(command, "--every counts real time: it has no time zone (--tz)");
     snprintf(every, sizeof every, "every %.100s", said->every ? said->every : "");
-    if (rowlock_schedule_open(said->every ? every : said->cron, job->settings.zone, &job->schedule,
-                              NULL, &error))
+    if (rowlock_schedule_open_for(said->every ? every : said->cron, job->settings.zone, job->name,
+                                  &job->schedule, NULL, &error))
         usage_error(command, "%s: %s", said->every ? "--every" : "--cron", error.text);
 }
 

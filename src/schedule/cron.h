@@ -22,14 +22,24 @@ enum rowlock_cron_field {
 struct rowlock_cron {
     uint64_t set[ROWLOCK_CRON_FIELDS];          /* bit n: the set contains n; Sunday is bit 0 */
     unsigned char starred[ROWLOCK_CRON_FIELDS]; /* the field begins with '*' */
+    /* The normal form: one blank between fields, lower case, numbers for every H. */
+    char text[ROWLOCK_CRON_TEXT_MAX + 1];
 };
 
 /*
- * Parses five fields or a name like "@daily". EINVAL: `*column` (from 1; may be NULL) is the
- * position of the mistake in `text`. A line that never matches within 400 years is refused.
+ * Parses five fields or a name like "@daily". `name` is that of the job, for H; NULL: H is refused.
+ * EINVAL: `*column` (from 1; may be NULL) is the position of the mistake in `text`. A line that
+ * never matches within 400 years is refused.
  */
-int rowlock__cron_read(const char *text, struct rowlock_cron *out, size_t *column,
+int rowlock__cron_read(const char *text, const char *name, struct rowlock_cron *out, size_t *column,
                        struct rowlock_error *error);
+
+/*
+ * The number from 0 to span - 1 that H means in a field of the job `name`: FNV-1a of 64 bits over
+ * the field's digit ('0' minute to '4' day of week) and the bytes of the name, the finalizer of
+ * MurmurHash3 (fmix64), modulo `span`. Nodes of different versions must agree: it never changes.
+ */
+int rowlock__cron_hash(enum rowlock_cron_field field, const char *name, int span);
 
 /* The five fields that "@daily" or the like at the head of `text` means; NULL: no such name. */
 const char *rowlock__cron_named(const char *text);

@@ -3,8 +3,12 @@
  * The parser of crontab lines. The syntax is that of Vixie's and Debian's cron: lists, ranges (of
  * names too), steps after '*' or a range. "5/15" is refused, as in Debian: other crons read it as 5
  * alone, or as 5-59/15. Also refused are accepted mistakes of those: a backward range, a step
- * beyond the field (90 minutes), a date that never occurs. "fri-sun" is a valid range.
+ * beyond the field (90 minutes), a date that never occurs. "fri-sun" is a valid range. H is that of
+ * Jenkins: H, H/15, H(0-29), H(0-29)/10.
  */
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "schedule/cron.h"
@@ -16,14 +20,15 @@ static const char weekdays[] = "sun mon tue wed thu fri sat ";
 static const struct field {
     const char *name;
     int low, high, span; /* span: how many different values the field has */
+    int hashed_high;     /* the last number that H means: a day that every month has */
     const char *names;   /* of three letters each, the first for `low` */
     const char *allowed;
 } fields[ROWLOCK_CRON_FIELDS] = {
-    {"minute", 0, 59, 60, "", "0 to 59"},
-    {"hour", 0, 23, 24, "", "0 to 23"},
-    {"day of month", 1, 31, 31, "", "1 to 31"},
-    {"month", 1, 12, 12, months, "1 to 12 and jan to dec"},
-    {"day of week", 0, 7, 7, weekdays, "0 to 7, where 0 and 7 are Sunday, and sun to sat"},
+    {"minute", 0, 59, 60, 59, "", "0 to 59"},
+    {"hour", 0, 23, 24, 23, "", "0 to 23"},
+    {"day of month", 1, 31, 31, 28, "", "1 to 31"},
+    {"month", 1, 12, 12, 12, months, "1 to 12 and jan to dec"},
+    {"day of week", 0, 7, 7, 6, weekdays, "0 to 7, where 0 and 7 are Sunday, and sun to sat"},
 };
 
 static const char *const named[][2] = {
@@ -34,13 +39,17 @@ static const char *const named[][2] = {
 
 struct reader {
     const char *text, *at;
+    const char *name; /* of the job; NULL: none */
     const struct field *field;
     size_t *column;
     struct rowlock_error *error;
+    char normal[ROWLOCK_CRON_TEXT_MAX + 1];
+    size_t length; /* of it; more than it has room for: too long */
 };
 
 struct item {
     int first, last, step, ranged;
+    int hashed; /* it is an H; `first` and `last` are those of its range until it has its step */
 };
 
 static struct rowlock_error *error_at(const struct reader *from, const char *at)
@@ -120,6 +129,18 @@ static int refuse_sign(const struct reader *from)
                          from->field->name, word_length(from->at), from->at, from->field->allowed);
 }
 
+__attribute__((format(printf, 2, 3))) static void write_normal(struct reader *from,
+                                                               const char *format, ...)
+{
+    size_t room = from->length < sizeof from->normal ? sizeof from->normal - from->length : 0;
+    va_list arguments;
+
+    va_start(arguments, format);
+    from->length +=
+        (size_t)vsnprintf(room ? from->normal + from->length : NULL, room, format, arguments);
+    va_end(arguments);
+}
+
 static int read_value(struct reader *from, int *value)
 {
     const char *start = from->at;
@@ -181,12 +202,76 @@ static int read_step(struct reader *from, const char *item, struct item *out)
     return 0;
 }
 
-static int read_item(struct reader *from, struct item *out)
+/* ---- H --------------------------------------------------------------------------------------- */
+
+/* "HOUR" is not an H. */
+static int is_hash(const char *at)
+{
+    return *at == 'H' && !is_letter_or_digit(at[1]);
+}
+
+/* "(0-29)" */
+static int read_hash_range(struct reader *from, struct item *out)
+{
+    const char *start = ++from->at;
+    int code = read_value(from, &out->first);
+
+    if (!code && *from->at == '-') {
+        from->at++;
+        code = read_range_end(from, start, out);
+    } else if (!code) {
+        return rowlock__fail(error_at(from, start), ROWLOCK_EINVAL,
+                             "%s: H( requires a range, as in H(%d-%d)", from->field->name,
+                             from->field->low, from->field->hashed_high);
+    }
+    if (!code && *from->at != ')')
+        code = rowlock__fail(error_at(from, from->at), ROWLOCK_EINVAL,
+                             "%s: the ) after the range of H is missing", from->field->name);
+    from->at += !code;
+    return code;
+}
+
+static int read_hash(struct reader *from, struct item *out)
+{
+    const char *start = from->at++;
+
+    out->hashed = 1;
+    out->last = from->field->hashed_high;
+    if (!from->name)
+        return rowlock__fail(error_at(from, start), ROWLOCK_EINVAL,
+                             "%s: H is derived from the name of a job, and here is none",
+                             from->field->name);
+    return *from->at == '(' ? read_hash_range(from, out) : ROWLOCK_OK;
+}
+
+/* Without a step it is one number of its range, with a step the numbers from one of the first. */
+static int settle_hash(struct reader *from, const char *start, struct item *item)
+{
+    bool stepped = from->at[-1] != 'H' && from->at[-1] != ')';
+    int span = item->last - item->first + 1;
+    enum rowlock_cron_field field = (enum rowlock_cron_field)(from->field - fields);
+
+    if (item->step > span)
+        return rowlock__fail(error_at(from, start), ROWLOCK_EINVAL,
+                             "%s: the step of H is %d, but its range has %d numbers",
+                             from->field->name, item->step, span);
+    item->first += rowlock__cron_hash(field, from->name, stepped ? item->step : span);
+    if (!stepped)
+        item->last = item->first;
+    if (item->last == item->first)
+        write_normal(from, "%d", item->first);
+    else
+        write_normal(from, "%d-%d/%d", item->first, item->last, item->step);
+    return ROWLOCK_OK;
+}
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+static int read_numbers(struct reader *from, struct item *out)
 {
     const char *start = from->at;
     int code = 0;
 
-    *out = (struct item){.first = from->field->low, .step = 1, .ranged = 1};
     if (*from->at == '*') {
         from->at++;
         out->last = from->field->low + from->field->span - 1;
@@ -199,7 +284,23 @@ static int read_item(struct reader *from, struct item *out)
             code = read_range_end(from, start, out);
         }
     }
-    return !code && *from->at == '/' ? read_step(from, start, out) : code;
+    return code;
+}
+
+static int read_item(struct reader *from, struct item *out)
+{
+    const char *start = from->at;
+    int code;
+
+    *out = (struct item){.first = from->field->low, .step = 1, .ranged = 1};
+    code = is_hash(start) ? read_hash(from, out) : read_numbers(from, out);
+    if (!code && *from->at == '/')
+        code = read_step(from, start, out);
+    if (!code && out->hashed)
+        return settle_hash(from, start, out);
+    for (const char *at = start; !code && at < from->at; at++)
+        write_normal(from, "%c", lower(*at));
+    return code;
 }
 
 static int read_field(struct reader *from, uint64_t *set)
@@ -216,6 +317,7 @@ static int read_field(struct reader *from, uint64_t *set)
         if (*from->at != ',')
             break;
         from->at++;
+        write_normal(from, ",");
     }
     if (*from->at && !is_blank(*from->at))
         return refuse_sign(from);
@@ -235,6 +337,8 @@ static int read_fields(struct reader *from, struct rowlock_cron *line)
                                  "month, month, day of week",
                                  fields[i].name);
         line->starred[i] = *from->at == '*';
+        if (i > 0)
+            write_normal(from, " ");
         code = read_field(from, &line->set[i]);
         if (code)
             return code;
@@ -244,6 +348,12 @@ static int read_fields(struct reader *from, struct rowlock_cron *line)
         return rowlock__fail(error_at(from, from->at), ROWLOCK_EINVAL,
                              "unexpected \"%.*s\": a schedule has five fields",
                              word_length(from->at), from->at);
+    if (from->length > ROWLOCK_CRON_TEXT_MAX && strlen(from->text) <= ROWLOCK_CRON_TEXT_MAX)
+        return rowlock__fail(error_at(from, from->text), ROWLOCK_EINVAL,
+                             "the schedule is too long: %d bytes are allowed, with numbers for "
+                             "every H",
+                             ROWLOCK_CRON_TEXT_MAX);
+    memcpy(line->text, from->normal, sizeof line->text);
     return 0;
 }
 
@@ -297,10 +407,10 @@ static int refuse_never(struct reader *from, const struct rowlock_cron *line)
                          "day of month: never comes in the months of this schedule");
 }
 
-int rowlock__cron_read(const char *text, struct rowlock_cron *out, size_t *column,
+int rowlock__cron_read(const char *text, const char *name, struct rowlock_cron *out, size_t *column,
                        struct rowlock_error *error)
 {
-    struct reader from = {.text = text, .at = text, .column = column, .error = error};
+    struct reader from = {.text = text, .at = text, .name = name, .column = column, .error = error};
     struct rowlock_cron line = {0};
     int code;
 

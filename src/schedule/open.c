@@ -5,8 +5,9 @@
 #include "schedule/schedule.h"
 #include "util/error.h"
 
-int rowlock_schedule_open(const char *text, const char *zone, struct rowlock_schedule **out,
-                          size_t *column, struct rowlock_error *error)
+int rowlock_schedule_open_for(const char *text, const char *zone, const char *job,
+                              struct rowlock_schedule **out, size_t *column,
+                              struct rowlock_error *error)
 {
     struct rowlock_schedule *schedule;
     struct rowlock_zone *opened = NULL;
@@ -22,7 +23,7 @@ int rowlock_schedule_open(const char *text, const char *zone, struct rowlock_sch
     if (code)
         return code;
     schedule = malloc(sizeof *schedule);
-    code = schedule ? rowlock__schedule_read(text, opened, schedule, column, error)
+    code = schedule ? rowlock__schedule_read_for(text, job, opened, schedule, column, error)
                     : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     if (code) {
         rowlock__zone_close(opened);
@@ -32,6 +33,12 @@ int rowlock_schedule_open(const char *text, const char *zone, struct rowlock_sch
     schedule->opened = opened;
     *out = schedule;
     return ROWLOCK_OK;
+}
+
+int rowlock_schedule_open(const char *text, const char *zone, struct rowlock_schedule **out,
+                          size_t *column, struct rowlock_error *error)
+{
+    return rowlock_schedule_open_for(text, zone, NULL, out, column, error);
 }
 
 void rowlock_schedule_close(struct rowlock_schedule *schedule)

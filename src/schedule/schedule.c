@@ -73,26 +73,11 @@ static int read_every(const char *text, const char *at, struct rowlock_schedule 
     return rowlock__schedule_every(ms, out, error);
 }
 
-/* Normal form: one blank between fields, lower case; "@daily" becomes its five fields. */
-static void normalise(const char *from, char *to)
-{
-    for (size_t word; *from; from += word) {
-        from += strspn(from, BLANKS);
-        word = strcspn(from, BLANKS);
-        for (size_t i = 0; i < word; i++)
-            *to++ = (char)(from[i] >= 'A' && from[i] <= 'Z' ? from[i] - 'A' + 'a' : from[i]);
-        if (word > 0)
-            *to++ = ' ';
-    }
-    to[-1] = '\0';
-}
-
-static int read_line(const char *text, const char *at, const struct rowlock_zone *zone,
+static int read_line(const char *text, const char *name, const struct rowlock_zone *zone,
                      struct rowlock_schedule *out, size_t *column, struct rowlock_error *error)
 {
-    char fields[ROWLOCK_CRON_TEXT_MAX + 2];
     struct rowlock_cron line;
-    int code = rowlock__cron_read(text, &line, column, error);
+    int code = rowlock__cron_read(text, name, &line, column, error);
 
     if (code)
         return code;
@@ -100,20 +85,26 @@ static int read_line(const char *text, const char *at, const struct rowlock_zone
         return rowlock__fail(error_at(error, column, text, text + ROWLOCK_CRON_TEXT_MAX),
                              ROWLOCK_EINVAL, "the schedule is too long: %d bytes are allowed",
                              ROWLOCK_CRON_TEXT_MAX);
-    normalise(*at == '@' ? rowlock__cron_named(at) : at, fields);
     *out = (struct rowlock_schedule){.line = line, .zone = zone};
-    snprintf(out->text, sizeof out->text, "cron %s %s", fields, rowlock__zone_name(zone));
+    snprintf(out->text, sizeof out->text, "cron %s %s", line.text, rowlock__zone_name(zone));
     return ROWLOCK_OK;
+}
+
+int rowlock__schedule_read_for(const char *text, const char *name, const struct rowlock_zone *zone,
+                               struct rowlock_schedule *out, size_t *column,
+                               struct rowlock_error *error)
+{
+    const char *at = text + strspn(text, BLANKS);
+
+    return begins_with_every(at) ? read_every(text, at, out, column, error)
+                                 : read_line(text, name, zone, out, column, error);
 }
 
 int rowlock__schedule_read(const char *text, const struct rowlock_zone *zone,
                            struct rowlock_schedule *out, size_t *column,
                            struct rowlock_error *error)
 {
-    const char *at = text + strspn(text, BLANKS);
-
-    return begins_with_every(at) ? read_every(text, at, out, column, error)
-                                 : read_line(text, at, zone, out, column, error);
+    return rowlock__schedule_read_for(text, NULL, zone, out, column, error);
 }
 
 size_t rowlock__schedule_length(const char *line)

@@ -7,6 +7,8 @@
  *
  * MINUTE HOUR DAY-OF-MONTH MONTH DAY-OF-WEEK: numbers, names (jan-dec, sun-sat, any case; 7 is
  * Sunday), ranges, lists, steps after '*' or a range. "5/15" is refused, as Debian's cron does.
+ * H is a number from the hash of the job's name, as in Jenkins: H (of a day of the month 1 to 28),
+ * H/15 (from one of the first 15), H(0-29), H(0-29)/10. The normal form has the numbers.
  * @yearly @annually @monthly @weekly @daily @midnight @hourly; not @reboot. If both day fields are
  * restricted (neither begins with '*'), a day must match one of them, else it must match both.
  *
@@ -49,6 +51,11 @@ struct rowlock_schedule {
 int rowlock__schedule_read(const char *text, const struct rowlock_zone *zone,
                            struct rowlock_schedule *out, size_t *column,
                            struct rowlock_error *error);
+
+/* The same for the job `name`, which H requires. */
+int rowlock__schedule_read_for(const char *text, const char *name, const struct rowlock_zone *zone,
+                               struct rowlock_schedule *out, size_t *column,
+                               struct rowlock_error *error);
 
 /* From a parsed period. EINVAL: it is less than a millisecond. */
 int rowlock__schedule_every(int64_t period_ms, struct rowlock_schedule *out,

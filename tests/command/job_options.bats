@@ -31,6 +31,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     refused '"soon" is not a period' job a --every soon -- true
     refused '"0" is not a period' job a --every 0 -- true
     refused "minute: \"60\"" job a --cron '60 * * * *' -- true
+    refused "minute: the step of H is 9" job a --cron 'H(0-5)/9 * * * *' -- true
     refused "Nowhere" job a --cron '@daily' --tz Nowhere -- true
     refused "it has no time zone" job a --every 5m --tz UTC -- true
     refused "251 bytes" job "$(printf 'x%.0s' {1..252})" --every 5m -- true

@@ -61,6 +61,19 @@ TEST(lines_of_every_kind)
     t_int((long long)crontab.n, 0);
 }
 
+/* The numbers are those of the names, in the zone of the line. */
+TEST(h_of_two_jobs_in_one_file)
+{
+    read_text("H H * * *  mail -- a\n"
+              "CRON_TZ=Europe/Berlin\n"
+              "H H * * *  nightly -- b\n"
+              "H/15 * * * *  mail2 --tz Asia/Tokyo -- c\n");
+    t_text(rowlock_schedule_text(crontab.entries[0].schedule), "cron 56 7 * * * UTC");
+    t_text(rowlock_schedule_text(crontab.entries[1].schedule), "cron 34 12 * * * Europe/Berlin");
+    t_text(rowlock_schedule_text(crontab.entries[2].schedule), "cron 12-59/15 * * * * Asia/Tokyo");
+    crontab_free(&crontab);
+}
+
 TEST(a_file_without_jobs_is_one)
 {
     read_text("");

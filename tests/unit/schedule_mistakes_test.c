@@ -152,3 +152,32 @@ TEST(periods_that_are_none)
         {"every 999999999999999999999999999999999999999999999999999999999999999999999999999s", 7,
          "is not a period"});
 }
+
+TEST(h_that_is_wrong)
+{
+    static const struct mistake wrong[] = {
+        {"H( * * * *", 3, "minute: a value is missing"},
+        {"* H(5) * * *", 5, "hour: H( requires a range, as in H(0-23)"},
+        {"* * H(1-40) * *", 9, "day of month: \"40\" is invalid"},
+        {"H(9-5) * * * *", 3, "the range 9-5 runs backwards"},
+        {"H(0-5 * * * *", 6, "minute: the ) after the range of H is missing"},
+        {"H(0-5)/9 * * * *", 1, "minute: the step of H is 9, but its range has 6 numbers"},
+        {"* * H/29 * *", 5, "day of month: the step of H is 29, but its range has 28 numbers"},
+        {"* * * H/13 *", 9, "month: the step after the / is out of range"},
+        {"H- * * * *", 2, "minute: \"-\" is not understood"},
+        {"h * * * *", 1, "minute: \"h\" is invalid"},
+        {"HH * * * *", 1, "minute: \"HH\" is invalid"},
+        {"0-H * * * *", 3, "minute: \"H\" is invalid"}};
+    struct rowlock_schedule schedule;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        size_t column = 0;
+
+        t_fails(
+            rowlock__schedule_read_for(wrong[i].text, "mail", NULL, &schedule, &column, &t_error),
+            EINVAL);
+        t_contains(t_error.text, wrong[i].says);
+        t_int((long long)column, wrong[i].column);
+    }
+    REFUSED({"0 H * * *", 3, "hour: H is derived from the name of a job, and here is none"});
+}

@@ -3,6 +3,7 @@
  * The syntax of schedules: accepted lines, refused lines with the position of the mistake, and due
  * times in UTC.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/instants.h"
@@ -203,6 +204,115 @@ TEST(the_text_to_compare)
     schedule = read_in("*/5 4 1-31/2 JAN-Mar *", zone);
     t_text(schedule.text, "cron */5 4 1-31/2 jan-mar * Europe/Berlin");
     rowlock__zone_close(zone);
+}
+
+/* ---- H --------------------------------------------------------------------------------------- */
+
+static const char *text_for(const char *name, const char *text)
+{
+    static struct rowlock_schedule schedule;
+
+    t_ok(rowlock__schedule_read_for(text, name, NULL, &schedule, NULL, &t_error));
+    return schedule.text;
+}
+
+/* A job must not move when its node gets a new version of rowlock. */
+TEST(h_is_the_same_number_for_ever)
+{
+    t_int(rowlock__cron_hash(ROWLOCK_MINUTE, "", 1000000), 58860);
+    t_text(text_for("mail", "H H H H H"), "cron 56 7 7 11 2 UTC");
+    t_text(text_for("nightly", "H H H H H"), "cron 34 12 4 3 3 UTC");
+    t_text(text_for("mail", "H/15 H(0-5) H(1-9)/3 * H(fri-sun)"), "cron 11-59/15 1 3-9/3 * 6 UTC");
+    t_text(text_for("\xc3\xa4", "H,H(0-29)/10,30 */2 * * MON,H"),
+           "cron 47,7-29/10,30 */2 * * mon,4 UTC");
+}
+
+TEST(h_is_a_number_of_its_range)
+{
+    static const struct {
+        const char *text;
+        int field, low, high, step;
+    } wanted[] = {{"H * * * *", ROWLOCK_MINUTE, 0, 59, 0},
+                  {"* H * * *", ROWLOCK_HOUR, 0, 23, 0},
+                  {"* * H * *", ROWLOCK_DAY, 1, 28, 0},
+                  {"* * * H *", ROWLOCK_MONTH, 1, 12, 0},
+                  {"* * * * H", ROWLOCK_WEEKDAY, 0, 6, 0},
+                  {"H(7-9) * * * *", ROWLOCK_MINUTE, 7, 9, 0},
+                  {"H/15 * * * *", ROWLOCK_MINUTE, 0, 59, 15},
+                  {"* H/1 * * *", ROWLOCK_HOUR, 0, 23, 1},
+                  {"H(0-29)/10 * * * *", ROWLOCK_MINUTE, 0, 29, 10},
+                  {"* * H/28 * *", ROWLOCK_DAY, 1, 28, 28}};
+    struct rowlock_schedule schedule;
+    char name[20];
+
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        uint64_t seen = 0, all = 0;
+
+        for (int job = 0; job < 2000; job++) {
+            uint64_t set, steps = 0;
+            int first = wanted[i].low;
+
+            snprintf(name, sizeof name, "job%d", job);
+            t_ok(rowlock__schedule_read_for(wanted[i].text, name, NULL, &schedule, NULL, &t_error));
+            set = schedule.line.set[wanted[i].field];
+            seen |= set;
+            while (!(set >> first & 1))
+                first++;
+            for (int n = first; n <= wanted[i].high; n += wanted[i].step ? wanted[i].step : 64)
+                steps |= (uint64_t)1 << n;
+            t_true(set == steps && (!wanted[i].step || first < wanted[i].low + wanted[i].step));
+        }
+        for (int n = wanted[i].low; n <= wanted[i].high; n++)
+            all |= (uint64_t)1 << n;
+        t_true(seen == all);
+    }
+}
+
+/* 1440 minutes of a day, 1440 jobs: chance alone leaves 1/e of the minutes without a job. */
+TEST(h_spreads_the_jobs_of_a_farm)
+{
+    char taken[1440] = {0}, name[20];
+    struct rowlock_schedule schedule;
+    int minutes = 0;
+
+    for (int job = 0; job < 1440; job++) {
+        int64_t at;
+
+        snprintf(name, sizeof name, "backup-%04d", job);
+        t_ok(rowlock__schedule_read_for("H H * * *", name, NULL, &schedule, NULL, &t_error));
+        at = rowlock__schedule_next(&schedule, -1) / 60000;
+        t_true(at >= 0 && at < 1440);
+        minutes += !taken[at];
+        taken[at] = 1;
+    }
+    t_true(minutes > 860);
+}
+
+TEST(the_text_with_the_numbers_of_h_is_the_same_schedule)
+{
+    struct rowlock_schedule hashed, plain;
+    char fields[300];
+
+    t_ok(rowlock__schedule_read_for(" H/7  H(8-17) H\t* MON ", "mail", NULL, &hashed, NULL,
+                                    &t_error));
+    snprintf(fields, sizeof fields, "%.*s", (int)strlen(hashed.text) - 9, hashed.text + 5);
+    plain = read_in(fields, NULL);
+    t_text(plain.text, hashed.text);
+    t_int(memcmp(&plain.line, &hashed.line, sizeof plain.line), 0);
+}
+
+TEST(h_may_make_a_text_too_long)
+{
+    char text[ROWLOCK_CRON_TEXT_MAX + 1] = "";
+    struct rowlock_schedule schedule;
+    size_t column = 0;
+
+    for (int i = 0; i < 60; i++)
+        strcat(text, i ? ",H/2" : "H/2");
+    strcat(text, " * * * *");
+    t_fails(rowlock__schedule_read_for(text, "mail", NULL, &schedule, &column, &t_error), EINVAL);
+    t_contains(t_error.text, "with numbers for every H");
+    t_int((long long)column, 1);
 }
 
 TEST(the_longest_text)

@@ -18,6 +18,7 @@ struct reading {
     char *start;      /* of the line */
     char *at;         /* the unread rest of the line */
     const char *zone; /* CRON_TZ; NULL: none yet */
+    const char *name; /* of the line's job, which H requires */
 };
 
 /* ---- mistakes -------------------------------------------------------------------------------- */
@@ -103,14 +104,15 @@ static int open_schedule(struct reading *r, const char *text, const char *zone, 
     struct rowlock_error error;
     size_t column = 0;
 
-    if (rowlock_schedule_open(text, zone, out, &column, &error) == 0)
+    if (rowlock_schedule_open_for(text, zone, r->name, out, &column, &error) == 0)
         return 0;
     if (error.code == ROWLOCK_ENOMEM)
         return no_memory(r);
     return wrong(r, column > 0 ? text + column - 1 : of_zone, "%s", error.text);
 }
 
-/* Ends the schedule after its last word, which separates it from the name behind it. */
+/* Ends the schedule after its last word, which separates it from the name behind it. A mistake in
+   it is reported before one in the name, so it is read here for any name. */
 static int take_schedule(struct reading *r, struct crontab_entry *entry, char **text)
 {
     size_t length;
@@ -121,18 +123,22 @@ static int take_schedule(struct reading *r, struct crontab_entry *entry, char **
     r->at += length;
     if (*r->at)
         *r->at++ = '\0';
+    r->name = "";
     return open_schedule(r, *text, is_period(*text) ? NULL : r->zone, *text, &entry->schedule);
 }
 
-/* --tz counts more than CRON_TZ. */
-static int change_zone(struct reading *r, struct crontab_entry *entry, const char *text,
-                       const char *where)
+/* With the name, which H requires, and with --tz, which counts more than CRON_TZ. */
+static int open_again(struct reading *r, struct crontab_entry *entry, const char *text,
+                      const char *of_zone)
 {
     struct rowlock_schedule *schedule;
 
-    if (is_period(text))
-        return wrong(r, where, "'every' counts real time: it has no time zone (--tz)");
-    if (open_schedule(r, text, entry->settings.zone, where, &schedule))
+    if (of_zone && is_period(text))
+        return wrong(r, of_zone, "'every' counts real time: it has no time zone (--tz)");
+    if (!of_zone && !strchr(text, 'H'))
+        return 0;
+    r->name = entry->name;
+    if (open_schedule(r, text, of_zone ? entry->settings.zone : r->zone, of_zone, &schedule))
         return -1;
     rowlock_schedule_close(entry->schedule);
     entry->schedule = schedule;
@@ -235,7 +241,7 @@ static int take_job(struct reading *r, struct crontab_entry *entry)
     if (take_schedule(r, entry, &text) || take_name(r, entry) || take_options(r, entry, &of_zone) ||
         take_command(r, entry))
         return -1;
-    if (of_zone && change_zone(r, entry, text, of_zone))
+    if (open_again(r, entry, text, of_zone))
         return -1;
     job_settings_settle(&entry->settings);
     return 0;
