@@ -7,11 +7,12 @@
 
 #define GRACE_MS 10000
 
-enum { OPTION_CHECK = OPTION_OWN, OPTION_GRACE };
+enum { OPTION_CHECK = OPTION_OWN, OPTION_GRACE, OPTION_PREFIX };
 
 static const struct option options[] = {
     {"check", no_argument, NULL, OPTION_CHECK},
     {"grace", required_argument, NULL, OPTION_GRACE},
+    {"prefix", no_argument, NULL, OPTION_PREFIX},
     {NULL, 0, NULL, 0},
 };
 
@@ -56,12 +57,16 @@ int cmd_cron(struct command *command)
     while ((option = next_option(command, NULL, options)) != -1) {
         if (option == OPTION_CHECK)
             only_check = 1;
+        else if (option == OPTION_PREFIX)
+            cron.prefix = 1;
         else
             cron.grace_ms = option_duration(command, "--grace", 1000);
     }
     read_operands(command, 1);
     if (command->n_operands == 0)
         usage_error(command, "the FILE of jobs is missing");
+    if (only_check && cron.prefix)
+        usage_error(command, "--prefix is for the daemon, which --check does not start");
     cron.path = command->operands[0];
     return only_check ? check(command, cron.path) : run_daemon(command, &cron);
 }

@@ -25,6 +25,7 @@ enum {
     OPTION_URL_FD,
     OPTION_DUE,
     OPTION_ATTEMPT,
+    OPTION_PREFIX,
     OPTION_SETTING /* and those behind it */
 };
 
@@ -41,6 +42,7 @@ static const struct option own_options[] = {
     {"url-fd", OF_CRON, NULL, OPTION_URL_FD},
     {"adopted-due", OF_CRON, NULL, OPTION_DUE},
     {"adopted-attempt", OF_CRON, NULL, OPTION_ATTEMPT},
+    {"adopted-prefix", no_argument, NULL, OPTION_PREFIX},
 };
 
 static void list_options(struct option *out)
@@ -93,6 +95,9 @@ static void take(const struct command *command, int option, struct job_run *job,
         break;
     case OPTION_ATTEMPT:
         job->attempt = (int)option_number(command, "--adopted-attempt", 1, INT_MAX);
+        break;
+    case OPTION_PREFIX:
+        job->prefix = 1;
         break;
     default:
         take_setting(command, job_setting_names[option - OPTION_SETTING], job);

@@ -61,6 +61,28 @@ TAB
     stop_cron
 }
 
+@test "--prefix: the time and the job's name before each line, which stays whole" {
+    cat >tab <<'TAB'
+every 50w plain        -- printf 'one\ntwo\n\nerr\n' >&2; printf 'half a '; sleep 0.1; printf line
+every 50w 'a	\tab' -- echo tab
+every 50w long         -- until [ -e go ]; do sleep 0.02; done; head -c 9000 /dev/zero | tr '\0' x; echo; echo end
+TAB
+    start_cron --prefix
+    until_true said "^rowlock: plain: done in "
+    until_true said 'tab: done in '
+    touch go # parts of a long line may mix with other lines
+    until_true said "^rowlock: long: done in "
+    local time='[0-9-]* [0-9:]* [+-][0-9]*'
+    [ "$(sed -n "s/^$time plain: //p" err)" = $'one\ntwo\n\nerr' ]
+    [ "$(grep -c "^$time plain: half a line$" out)" = 1 ]
+    [ "$(sed -n "s/^$time //p" out | grep -Fc 'a\x09\tab: tab')" = 1 ]
+    [ "$(grep -c "^$time long: x*$" out)" = 1 ]
+    [ "$(grep " long: " out | grep -o x | wc -l)" = 9000 ]
+    [ "$(grep -c "^$time long: end$" out)" = 1 ]
+    [ "$(view plain last_output)" = "$(printf 'one\ntwo\n\nerr\nhalf a line')" ]
+    stop_cron
+}
+
 # One of two daemons has claimed the last run; the last answer to the other was that it runs.
 @test "the daemon that ran a job last is killed when idle: the other runs it at its next due time" {
     cat >tab <<'TAB'

@@ -56,6 +56,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     refused "FILE" cron
     refused "unexpected" cron a b
     refused "--grace" cron a --grace soon
+    refused "--prefix is for the daemon" cron --check --prefix nosuch
     refused "cannot read 'nosuch'" cron nosuch
     refused "is not a regular file" cron --check .
 }

@@ -19,8 +19,9 @@ struct arguments {
     const char *argv[24];
 };
 
-static void write_arguments(const struct crontab_entry *entry, const struct rowlock_claim *claim,
-                            int64_t token, int fd, struct arguments *out)
+static void write_arguments(const struct cron *cron, const struct crontab_entry *entry,
+                            const struct rowlock_claim *claim, int64_t token, int fd,
+                            struct arguments *out)
 {
     const struct job_settings *settings = &entry->settings;
     size_t n = 0;
@@ -45,6 +46,8 @@ static void write_arguments(const struct crontab_entry *entry, const struct rowl
     out->argv[n++] = out->kill_after;
     if (settings->max_run_ms >= 0)
         out->argv[n++] = out->max_run;
+    if (cron->prefix)
+        out->argv[n++] = "--adopted-prefix";
     out->argv[n++] = "--";
     out->argv[n++] = "/bin/sh";
     out->argv[n++] = "-c";
@@ -97,7 +100,7 @@ int cron_start(struct cron *cron, const struct crontab_entry *entry,
     int fd = url_send(cron->url.text);
 
     if (run && fd >= 0) {
-        write_arguments(entry, claim, token, fd, &arguments);
+        write_arguments(cron, entry, claim, token, fd, &arguments);
         run->pid = fork();
         if (run->pid == 0)
             become_job(cron, fd, &arguments);

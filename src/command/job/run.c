@@ -23,6 +23,7 @@ struct run run_of_job(struct job_run *job)
                         .terminal = !job->token && has_terminal(),
                         .verbose = job->verbose,
                         .keeps_output = 1,
+                        .prefix = job->prefix ? job->name : NULL,
                         .ends_on_term = job->token != 0,
                         .argv = job->argv};
 }

@@ -17,6 +17,7 @@ struct job_run {
     char **argv;
     int conflict; /* exit status if there is nothing to do */
     int verbose;
+    int prefix; /* the time and `name` before each line of output */
 
     struct rowlock_want want;
     char lock[256]; /* its name */

@@ -81,7 +81,7 @@ int execute(const struct run *run, struct signals *signals, const struct descrip
         message("cannot create a file descriptor for signals");
         return outcome->status = not_started(holding);
     }
-    if (kept && output_open(kept, !run->keeps_output)) {
+    if (kept && output_open(kept, !run->keeps_output, run->prefix)) {
         message("cannot create a pipe for the command's output: %s", strerror(errno));
         return outcome->status = not_started(holding);
     }

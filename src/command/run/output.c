@@ -44,7 +44,7 @@ static int open_stream(struct output *output, int to)
     return 0;
 }
 
-int output_open(struct output *output, int only_errors)
+int output_open(struct output *output, int only_errors, const char *prefix)
 {
     int one_file = is_one_file(STDOUT_FILENO, STDERR_FILENO);
 
@@ -56,7 +56,11 @@ int output_open(struct output *output, int only_errors)
     if (output->stop_fd < 0 || output->done_fd < 0 ||
         (!output->only_errors && open_stream(output, STDOUT_FILENO)))
         return -1;
-    return one_file ? 0 : open_stream(output, STDERR_FILENO);
+    if (!one_file && open_stream(output, STDERR_FILENO))
+        return -1;
+    for (int i = 0; i < output->n; i++)
+        output->streams[i].prefix.name = prefix;
+    return 0;
 }
 
 int output_become(const struct output *output)
@@ -115,23 +119,34 @@ static void put_all(struct stream *stream, const char *bytes, size_t n)
         at += (size_t)put(stream, bytes + at, n - at);
 }
 
+/* Whole lines, as far as one write takes them without blocking. */
+static size_t piece_of(const char *bytes, size_t n)
+{
+    const char *end = n > PIECE ? memrchr(bytes, '\n', PIECE) : NULL;
+
+    return n <= PIECE ? n : end ? (size_t)(end + 1 - bytes) : PIECE;
+}
+
 /* How much of it was passed on before the command ended. */
 static size_t pass_on(struct stream *stream, const char *bytes, size_t n)
 {
     size_t at = 0;
 
     while (at < n && await_fd(stream, stream->to, POLLOUT))
-        at += (size_t)put(stream, bytes + at, n - at);
+        at += (size_t)put(stream, bytes + at, piece_of(bytes + at, n - at));
     return at;
 }
 
+/* Bytes to pass on. */
 struct rest {
     char *bytes;
     size_t n, room;
 };
 
-static int add_rest(struct rest *rest, const char *bytes, size_t n)
+static int add_rest(void *data, const char *bytes, size_t n)
 {
+    struct rest *rest = data;
+
     if (rest->n + n > rest->room) {
         size_t room = rest->room ? 2 * rest->room : 16 * PIECE;
         char *more = realloc(rest->bytes, room);
@@ -157,9 +172,10 @@ static void read_rest(struct stream *stream, struct rest *rest)
         if (got <= 0)
             continue;
         keep_end(stream->output, piece, (size_t)got);
-        if (add_rest(rest, piece, (size_t)got))
+        if (prefix_take(&stream->prefix, piece, (size_t)got, add_rest, rest))
             break;
     }
+    prefix_end(&stream->prefix, add_rest, rest);
 }
 
 static void tell_drained(struct output *output)
@@ -194,9 +210,12 @@ static void *pump(void *data)
         if (got < 0)
             continue;
         keep_end(stream->output, piece, (size_t)got);
-        passed = pass_on(stream, piece, (size_t)got);
-        if (passed < (size_t)got && add_rest(&rest, piece + passed, (size_t)got - passed))
+        if (prefix_take(&stream->prefix, piece, (size_t)got, add_rest, &rest))
             break;
+        passed = pass_on(stream, rest.bytes, rest.n);
+        rest.n -= passed;
+        if (rest.n > 0)
+            memmove(rest.bytes, rest.bytes + passed, rest.n);
     }
     read_rest(stream, &rest);
     tell_drained(stream->output);

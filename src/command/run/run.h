@@ -26,6 +26,7 @@ struct run {
     int verbose;
     int keeps_output;   /* pass the command's output through, and keep its end; or: */
     int keeps_errors;   /* what it writes to standard error alone */
+    const char *prefix; /* the job's name before each line that is passed through; NULL: none */
     int ends_on_term;   /* TERM is for us: end the command */
     int no_process;     /* no process of ours keeps the lease */
     const char *report; /* a file, or NULL */
@@ -149,6 +150,25 @@ int become_command(void *child);
 /* Writes to stderr why `program` could not be executed: errno was `number`. */
 void say_not_executed(const char *program, int number);
 
+/* ---- prefix.c -------------------------------------------------------------------- */
+
+#define PREFIX_NAME_MOST 1200 /* a name of 255 bytes, escaped */
+
+/* The line of a stream that is being read. */
+struct prefix {
+    const char *name; /* NULL: bytes are passed on unchanged */
+    char line[4096];  /* a pipe takes so much at once; a longer line is passed on in parts */
+    size_t n;
+    int in_line;
+};
+
+typedef int prefix_emit(void *data, const char *bytes, size_t n);
+
+/* Calls `emit` for each complete line. Its result other than 0 ends the call, and is returned. */
+int prefix_take(struct prefix *prefix, const char *bytes, size_t n, prefix_emit *emit, void *data);
+/* Completes a last line that has no end. */
+int prefix_end(struct prefix *prefix, prefix_emit *emit, void *data);
+
 /* ---- output.c -------------------------------------------------------------------- */
 
 #define OUTPUT_KEPT 2048
@@ -162,6 +182,7 @@ struct output {
         int to;
         pthread_t thread;
         int started, broken;
+        struct prefix prefix;
     } streams[2];
     int n;           /* 1: both are one file, and one pipe keeps the order; or: */
     int only_errors; /* standard output is the command's */
@@ -175,8 +196,9 @@ struct output {
     char text[OUTPUT_KEPT + 1];
 };
 
-/* only_errors: of standard output nothing is kept, unless it is the same file. */
-int output_open(struct output *output, int only_errors);
+/* only_errors: of standard output nothing is kept, unless it is the same file. `prefix` as in struct
+   run. */
+int output_open(struct output *output, int only_errors, const char *prefix);
 /* In the command's process: its standard output and error are pipes. */
 int output_become(const struct output *output);
 /* After the fork. */
