@@ -8,6 +8,10 @@ DATADIR    ?= $(PREFIX)/share
 PKGCONFDIR ?= $(LIBDIR)/pkgconfig
 COMPDIR    ?= $(DATADIR)/bash-completion/completions
 DOCDIR     ?= $(DATADIR)/doc/rowlock
+# systemd searches /usr/local/lib/systemd/system, and the folder that its pkg-config file names.
+unitdir    ?= $(if $(filter /usr,$(PREFIX)),$(or $(shell $(PKG_CONFIG) \
+                --variable=systemdsystemunitdir systemd 2>/dev/null),/usr/lib/systemd/system),$\
+                $(PREFIX)/lib/systemd/system)
 
 # docs/ stays a folder there, because the README links to it.
 DOCUMENTS = LICENSE $(wildcard README.md CHANGELOG)
@@ -17,13 +21,19 @@ $(BUILD)/rowlock.pc: rowlock.pc.in Makefile install.mk FORCE
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@INCDIR@|$(INCDIR)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 	  -e 's|@VERSION@|$(VERSION)|' $< > $@
 
+UNITS := $(patsubst packaging/systemd/%.in,$(BUILD)/systemd/%,$(wildcard packaging/systemd/*.in))
+
+$(BUILD)/systemd/%: packaging/systemd/%.in install.mk FORCE
+	@mkdir -p $(@D)
+	sed 's|@BINDIR@|$(BINDIR)|' '$<' > '$@'
+
 .PHONY: FORCE install uninstall
 FORCE:
 
-install: all $(BUILD)/rowlock.pc
+install: all $(BUILD)/rowlock.pc $(UNITS)
 	$(INSTALL) -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBDIR)' '$(DESTDIR)$(INCDIR)/rowlock' \
 	  '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(PKGCONFDIR)' '$(DESTDIR)$(COMPDIR)' \
-	  '$(DESTDIR)$(DOCDIR)/docs'
+	  '$(DESTDIR)$(DOCDIR)/docs' '$(DESTDIR)$(unitdir)'
 	$(INSTALL) -m 755 $(BUILD)/rowlock '$(DESTDIR)$(BINDIR)/rowlock'
 	$(INSTALL) -m 644 $(BUILD)/librowlock.a '$(DESTDIR)$(LIBDIR)/librowlock.a'
 	$(INSTALL) -m 755 $(BUILD)/librowlock.so.$(ABI) '$(DESTDIR)$(LIBDIR)/librowlock.so.$(ABI)'
@@ -33,6 +43,7 @@ install: all $(BUILD)/rowlock.pc
 	$(INSTALL) -m 644 $(BUILD)/rowlock.pc '$(DESTDIR)$(PKGCONFDIR)/rowlock.pc'
 	$(INSTALL) -m 644 man/rowlock.1 $(VERB_PAGES) '$(DESTDIR)$(MANDIR)/man1/'
 	$(INSTALL) -m 644 $(BUILD)/completion/rowlock '$(DESTDIR)$(COMPDIR)/rowlock'
+	$(INSTALL) -m 644 $(UNITS:%='%') '$(DESTDIR)$(unitdir)/'
 	$(INSTALL) -m 644 $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)/'
 	$(INSTALL) -m 644 $(wildcard docs/*.md) '$(DESTDIR)$(DOCDIR)/docs/'
 	$(if $(wildcard docs/benchmarks/*.svg),$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/benchmarks' && \
@@ -45,7 +56,8 @@ uninstall:
 	  '$(DESTDIR)$(LIBDIR)'/librowlock.so '$(DESTDIR)$(LIBDIR)/librowlock.so.$(ABI)' \
 	  '$(DESTDIR)$(INCDIR)/rowlock.h' '$(DESTDIR)$(PKGCONFDIR)/rowlock.pc' \
 	  '$(DESTDIR)$(MANDIR)/man1/rowlock.1' '$(DESTDIR)$(COMPDIR)/rowlock' \
-	  $(VERB_PAGES:$(BUILD)/man/%='$(DESTDIR)$(MANDIR)/man1/%')
+	  $(VERB_PAGES:$(BUILD)/man/%='$(DESTDIR)$(MANDIR)/man1/%') \
+	  $(UNITS:$(BUILD)/systemd/%='$(DESTDIR)$(unitdir)/%')
 	rm -rf '$(DESTDIR)$(INCDIR)/rowlock' '$(DESTDIR)$(DOCDIR)'
 
 # ---- the PostgreSQL extension ------------------------------------------------------------------

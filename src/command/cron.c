@@ -33,6 +33,7 @@ static int run_daemon(const struct command *command, struct cron *cron)
     int status = url_lookup(command->db, &cron->url);
 
     cron->callers = fill_standard_descriptors() ? NULL : descriptors_of_caller();
+    notify_open(&cron->notify);
     if (!status)
         status = refuse_default(command, &cron->url);
     if (!status && cron->url.is_local)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make install into a private folder; a program is built against it with pkg-config.
 
+bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() {
@@ -44,6 +45,8 @@ C
     for verb in run acquire ls schema; do [ -e "$prefix/share/man/man1/rowlock-$verb.1" ]; done
     [ -e "$prefix/share/bash-completion/completions/rowlock" ]
     [ -e "$prefix/share/doc/rowlock/LICENSE" ]
+    [ -e "$prefix/lib/systemd/system/rowlock-cron.service" ]
+    [ -e "$prefix/lib/systemd/system/rowlock-leader@.service" ]
     run "$prefix/bin/rowlock" --version
     [ "$status" = 0 ]
     [ "rowlock $(pkg-config --modversion rowlock)" = "${lines[0]}" ]
@@ -98,6 +101,25 @@ anchors() { # PAGE: the anchor of each heading, as GitHub makes them
         $(pkg-config --cflags rowlock) "$prefix/lib/librowlock.a" -ldl -pthread
     run ./program "sqlite:$PWD/x.db"
     [ "$status" = 0 ]
+}
+
+@test "the systemd units are valid, and no setting of theirs takes sudo away from jobs" {
+    if ! command -v systemd-analyze >/dev/null; then
+        [ -z "${CI:-}" ] || { echo "systemd-analyze is missing: install systemd"; return 1; }
+        skip "systemd-analyze is missing: install the package systemd"
+    fi
+    make -C "$BATS_TEST_DIRNAME/../.." -o all BUILD="$(dirname "$ROWLOCK")" install \
+        PREFIX="$PWD/own" unitdir="$PWD/units" >log
+    ls units
+    ln -s 'rowlock-leader@.service' units/rowlock-leader@web.service
+    systemd-analyze verify --man=no units/rowlock-cron.service units/rowlock-leader@web.service
+    for unit in rowlock-cron rowlock-leader@web; do # jobs inherit the settings: mild ones
+        systemd-analyze security --offline=yes --threshold=95 "units/$unit.service" >"$unit.txt" ||
+            { cat "$unit.txt"; return 1; }
+    done
+    # The options that filter system calls would imply this with User=.
+    run ! grep -E '^(Protect|Restrict|LockPersonality|NoNewPrivileges|SystemCall)' units/*.service
+    grep -x "ExecStart=$PWD/own/bin/rowlock cron /etc/rowlock/crontab" units/rowlock-cron.service
 }
 
 @test "uninstall leaves no file" {

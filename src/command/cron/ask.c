@@ -132,6 +132,7 @@ static void plan_next(struct cron_job *job, const struct rowlock_claim *claim)
     int64_t delay_ms = claim->next_ms - claim->now_ms;
 
     job->runs_somewhere = claim->claimed == ROWLOCK_JOB_RUNNING;
+    job->next_ms = job->runs_somewhere || claim->next_ms == INT64_MAX ? 0 : claim->next_ms;
     if (job->runs_somewhere && delay_ms > HELD_MS)
         delay_ms = HELD_MS;
     job->ask_ms = claim->next_ms == INT64_MAX && !job->runs_somewhere
@@ -252,8 +253,10 @@ void cron_ask(struct cron *cron)
     if (rowlock__now_ms() >= cron->look_ms)
         look_at_all(cron);
     for (size_t i = 0; i < cron->crontab.n && may_ask(cron); i++)
-        if (rowlock__now_ms() >= cron->jobs[i].ask_ms)
+        if (rowlock__now_ms() >= cron->jobs[i].ask_ms) {
+            cron_alive(cron);
             ask_for(cron, &cron->jobs[i]);
+        }
     drop_session_locks(cron);
 }
 

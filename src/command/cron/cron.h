@@ -11,9 +11,11 @@
 #include <sys/types.h>
 
 #include "command/cron/crontab.h"
+#include "command/notify.h"
 #include "command/run/run.h"
 #include "command/url_lookup.h"
 
+#define CRON_STATUS_SIZE 4096
 #define CRON_LOOK_MS 600000 /* maximum interval between comparisons of all jobs with the database */
 
 /* ---- cron/file.c --------------------------------------------------------------------- */
@@ -29,6 +31,7 @@ struct cron_job {
     const struct crontab_entry *entry;
     int64_t ask_ms;     /* when to ask next, by rowlock__now_ms() */
     int runs_somewhere; /* according to the last answer */
+    int64_t next_ms;    /* its next due time, by the database's clock; 0: unknown */
 };
 
 struct cron_run {
@@ -62,7 +65,25 @@ struct cron {
     int stop_fd, event_fd, timer_fd;
     int stopping, stopped; /* the daemon got a signal to end; it has passed it to the runs */
     int64_t stop_ms;       /* when to signal the runs, or to leave them */
+
+    struct notify notify;
+    int is_ready;     /* the service manager knows that the database has answered */
+    int64_t alive_ms; /* when to report to its watchdog */
+    char last_status[CRON_STATUS_SIZE];
 };
+
+/* ---- cron/status.c ------------------------------------------------------------------- */
+
+/* To the service manager: that the daemon is ready, its status if that changed, and that it is
+   alive. */
+void cron_show(struct cron *cron);
+void cron_show_reloading(struct cron *cron);
+void cron_show_reloaded(struct cron *cron);
+void cron_show_stopping(struct cron *cron);
+/* For the watchdog, between two calls that may block. */
+void cron_alive(struct cron *cron);
+/* When cron_alive() has something to do. */
+int64_t cron_alive_ms(const struct cron *cron);
 
 /* ---- cron/ask.c ---------------------------------------------------------------------- */
 

@@ -42,12 +42,14 @@ static void read_again(struct cron *cron)
     struct crontab crontab;
     size_t n = cron->crontab.n;
 
+    cron_show_reloading(cron);
     if (cron_file_read(cron->path, &crontab) == STATUS_OK && use(cron, &crontab) == STATUS_OK)
         message("reread '%s': %zu job%s", cron->path, cron->crontab.n,
                 cron->crontab.n == 1 ? "" : "s");
     else
         message("keeping the jobs read from '%s' before: %zu job%s", cron->path, n,
                 n == 1 ? "" : "s");
+    cron_show_reloaded(cron);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -97,6 +99,7 @@ static void begin_to_stop(struct cron *cron)
     cron->stop_ms = rowlock__after(rowlock__now_ms(), cron->grace_ms);
     rowlock_close(cron->connection);
     cron->connection = NULL;
+    cron_show_stopping(cron);
     if (cron->n_runs == 0)
         message("stopping; nothing runs");
     else
@@ -161,6 +164,11 @@ static void sleep_until(const struct cron *cron, int64_t at)
     poll(fds, 3, -1);
 }
 
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void live(struct cron *cron)
 {
     for (;;) {
@@ -169,13 +177,15 @@ static void live(struct cron *cron)
         if (cron->stopping) {
             if (go_on_stopping(cron))
                 return;
-            sleep_until(cron, cron->stop_ms);
+            cron_show(cron);
+            sleep_until(cron, earlier(cron->stop_ms, cron_alive_ms(cron)));
             continue;
         }
         cron_ask(cron);
         if (cron->status)
             return;
-        sleep_until(cron, cron_next_ms(cron));
+        cron_show(cron);
+        sleep_until(cron, earlier(cron_next_ms(cron), cron_alive_ms(cron)));
     }
 }
 
@@ -197,6 +207,7 @@ int cron_live(struct cron *cron)
         status = cron->status;
     }
     rowlock_close(cron->connection);
+    notify_close(&cron->notify);
     for (size_t i = 0; i < cron->n_runs; i++)
         free(cron->runs[i].name);
     free(cron->runs);
