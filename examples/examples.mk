@@ -10,7 +10,7 @@ CLIENTS    := $(foreach d,$(DRIVERS),$(shell $(PKG_CONFIG) --libs $(package_$(d)
 
 # The examples have an application's own session of these.
 CLIENT_DRIVERS := $(filter-out odbc jdbc,$(DRIVERS))
-EXAMPLE_NAMES := two_locks own_lease $(CLIENT_DRIVERS:%=lock_%)
+EXAMPLE_NAMES := two_locks own_lease request $(CLIENT_DRIVERS:%=lock_%)
 EXAMPLES   := $(EXAMPLE_NAMES:%=$(BUILD)/examples/%) $(if $(EXPAT),$(BUILD)/examples/documents)
 EXAMPLE_FLAGS := -std=c11 -D_GNU_SOURCE -Iinclude $(WARNINGS) $(if $(WERROR),-Werror) $(SANFLAGS) \
                  $(DRIVER_CFLAGS)

@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Runs the commands and the program on docs/coming-from.md.
+# Runs on: sqlite/native postgresql/row mariadb/row
+# Quick: sqlite/native
+
+bats_require_minimum_version 1.5.0
+load coming_from.bash
+
+busy() { # NAME COMMENT: the block is refused while another caller has the name
+    token=$("$ROWLOCK" acquire --ttl 60s "$1")
+    run do_block "$2"
+    "$ROWLOCK" release "$1" --token "$token"
+    echo "$output"
+    [ "$status" = 75 ]
+    [ ! -e ran ]
+}
+ran_under() { # NAME WORDS: the program ran once, with these arguments, under the lock of the name
+    [ "$(cat ran)" = "$2" ]
+    [ "$(json '$[0].name' <held)" = "$1" ]
+    is_free_now "$1"
+}
+is_free_now() { run ! "$ROWLOCK" ls "$1"; }
+
+@test "each block of the page has a test" {
+    awk '/^```/ { inside = !inside; first = 1; next }
+         inside && first { first = 0; if (/^(#|--) /) print }' "$PAGE" >blocks
+    [ "$(wc -l <blocks)" -ge 9 ]
+    while read -r _ comment; do
+        grep -qF "${comment%%:*}" "$BATS_TEST_DIRNAME"/*coming_from.bats || echo "$comment"
+    done <blocks >undone
+    cat undone
+    [ ! -s undone ]
+}
+
+@test "articles: one caller updates a bond" {
+    do_block "article 1: one"
+    ran_under BondBO:DK0015966592 'update-bond DK0015966592'
+}
+
+@test "articles: one server sends the mail" {
+    do_block "article 2:" >jobs
+    do_block "article 2:"
+    [ "$(cat ran)" = 'send-mail ' ]
+    [ "$(json '$[0].name' <held)" = job:mail ]
+    grep -q '^mail .*done' jobs
+}
+
+@test "articles: one of two jobs refreshes the cache, and both use it" {
+    sed -i '1a case $(rowlock --json ls) in *subject:rates*) ;; *) exit 3 ;; esac' \
+        load-rates report
+    do_block "article 4:" >subjects
+    grep -q '^rates ' subjects
+    [ "$(cat ran)" = "$(printf 'load-rates \nreport ')" ]
+    do_block "article 4:" # it was expired
+    [ "$(grep -c load-rates ran)" = 2 ]
+}
+
+@test "DBMS_LOCK: a lock until the command ends" {
+    do_block "DBMS_LOCK, release_on_commit => FALSE"
+    ran_under billing 'close-month '
+}
+
+@test "DBMS_LOCK: request and release apart" {
+    do_block "DBMS_LOCK, REQUEST and RELEASE apart"
+    ran_under billing 'close-month '
+}
+
+@test "sp_getapplock: a lock until the command ends" {
+    do_block "sp_getapplock, @LockOwner = 'Session'"
+    ran_under billing 'close-month '
+}
+
+@test "sp_getapplock: shared, without waiting" {
+    comment="sp_getapplock, @LockMode = 'Shared', @LockTimeout = 0"
+    busy billing "$comment"
+    do_block "$comment"
+    ran_under billing 'report '
+    [ "$(json '$[0].mode' <held)" = shared ]
+}
+
+@test "the functions in C are those of the example" {
+    awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$PAGE" >shown
+    [ "$(wc -l <shown)" -gt 25 ]
+    sed -n '/^\/\* release_on_commit => TRUE/,/^int main/p' \
+        "$BATS_TEST_DIRNAME/../../examples/request.c" | grep -v '^int main' >program
+    diff -B shown program
+}
+
+@test "the example locks in a transaction, and by a lease; both time out" {
+    for scope in transaction session; do
+        "$ROWLOCK_TEST_BIN/examples/request" "$ROWLOCK_URL" billing $scope 10 "echo $scope >>out"
+    done
+    [ "$(cat out)" = "$(printf 'transaction\nsession')" ]
+    token=$("$ROWLOCK" acquire --ttl 60s billing)
+    for scope in transaction session; do
+        run "$ROWLOCK_TEST_BIN/examples/request" "$ROWLOCK_URL" billing $scope 0 "echo no >>out"
+        echo "$output"
+        [ "$status" = 1 ]
+        [[ $output == EBUSY:* ]]
+    done
+    "$ROWLOCK" release billing --token "$token"
+    [ "$(wc -l <out)" = 2 ]
+}
