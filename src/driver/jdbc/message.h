@@ -3,7 +3,7 @@
  * Requests to the helper class and its replies. Numbers are big-endian; `text` is its length in
  * four bytes, and UTF-8.
  *
- * open     'o' text URL, int4 n, n * (text key, text value)
+ * open     'o' text URL, text class of the driver or "", int4 n, n * (text key, text value)
  *          reply: '+' text product; '?' failure: no driver accepts the URL; '-' failure
  * request  'x' text SQL, int1 n, n * ('i' int8 | 't' text | 'I' | 'T'): a prepared statement; I, T
  *              are typed NULLs. Reply: '+' int8 affected; if there are rows: int4 columns, then the

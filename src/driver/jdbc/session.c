@@ -61,8 +61,11 @@ static void put_property(struct rowlock__jdbc_message *message, const char *key,
 static void put_open(struct rowlock__jdbc_message *message, const struct rowlock__jdbc_url *url,
                      const struct rowlock_credentials *credentials)
 {
+    const char *driver = url->driver ? url->driver : "";
+
     rowlock__jdbc_put(message, 'o');
     rowlock__jdbc_put_text(message, url->text, strlen(url->text));
+    rowlock__jdbc_put_text(message, driver, strlen(driver));
     rowlock__jdbc_put_int(message, !!credentials->user + !!credentials->password);
     put_property(message, "user", credentials->user);
     put_property(message, "password", credentials->password);

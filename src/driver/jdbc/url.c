@@ -15,34 +15,42 @@
 
 #define JARS "/usr/share/java/"
 #define EMBEDDED "a database inside this process cannot lock for others; "
+#define DERBY "org.apache.derby.jdbc.ClientDriver"
+#define H2 "org.h2.Driver"
+#define HSQLDB "org.hsqldb.jdbc.JDBCDriver"
 
 struct form { /* the first one whose prefix fits */
     const char *prefix, *engine, *package, *jar, *refusal;
+    const char *driver; /* the class of the JDBC driver; NULL: any of them may accept the URL */
 };
 
 static const struct form forms[] = {
-    {"jdbc:derby://", "derby", "libderbyclient-java", JARS "derbyclient.jar", NULL},
+    {"jdbc:derby://", "derby", "libderbyclient-java", JARS "derbyclient.jar", NULL, DERBY},
     {"jdbc:derby:", "", NULL, NULL,
-     EMBEDDED "start Derby's network server and write jdbc:derby://HOST:1527/DATABASE"},
-    {"jdbc:h2:tcp:", "h2", "libh2-java", JARS "h2.jar", NULL},
-    {"jdbc:h2:ssl:", "h2", "libh2-java", JARS "h2.jar", NULL},
+     EMBEDDED "start Derby's network server and write jdbc:derby://HOST:1527/DATABASE", NULL},
+    {"jdbc:h2:tcp:", "h2", "libh2-java", JARS "h2.jar", NULL, H2},
+    {"jdbc:h2:ssl:", "h2", "libh2-java", JARS "h2.jar", NULL, H2},
     {"jdbc:h2:", "", NULL, NULL,
-     EMBEDDED "start H2's TCP server and write jdbc:h2:tcp://HOST:9092/DATABASE"},
-    {"jdbc:hsqldb:hsql:", "hsqldb", "libhsqldb-java", JARS "hsqldb.jar", NULL},
-    {"jdbc:hsqldb:hsqls:", "hsqldb", "libhsqldb-java", JARS "hsqldb.jar", NULL},
+     EMBEDDED "start H2's TCP server and write jdbc:h2:tcp://HOST:9092/DATABASE", NULL},
+    {"jdbc:hsqldb:hsql:", "hsqldb", "libhsqldb-java", JARS "hsqldb.jar", NULL, HSQLDB},
+    {"jdbc:hsqldb:hsqls:", "hsqldb", "libhsqldb-java", JARS "hsqldb.jar", NULL, HSQLDB},
     {"jdbc:hsqldb:", "", NULL, NULL,
-     EMBEDDED "start HSQLDB's server and write jdbc:hsqldb:hsql://HOST:9001/DATABASE"},
-    {"jdbc:postgresql:", "postgresql", "libpostgresql-jdbc-java", JARS "postgresql.jar", NULL},
-    {"jdbc:mariadb:", "mariadb", "libmariadb-java", JARS "mariadb-java-client.jar", NULL},
-    {"jdbc:mysql:", "mariadb", "libmariadb-java", JARS "mariadb-java-client.jar", NULL},
-    {"jdbc:oracle:", "oracle", NULL, "ojdbc11.jar, from Oracle", NULL},
-    {"jdbc:sqlserver:", "sqlserver", NULL, "mssql-jdbc.jar, from Microsoft", NULL},
-    {"jdbc:db2:", "db2", NULL, "jcc.jar, from IBM", NULL},
+     EMBEDDED "start HSQLDB's server and write jdbc:hsqldb:hsql://HOST:9001/DATABASE", NULL},
+    {"jdbc:postgresql:", "postgresql", "libpostgresql-jdbc-java", JARS "postgresql.jar", NULL,
+     "org.postgresql.Driver"},
+    {"jdbc:mariadb:", "mariadb", "libmariadb-java", JARS "mariadb-java-client.jar", NULL,
+     "org.mariadb.jdbc.Driver"},
+    {"jdbc:mysql:", "mariadb", "libmariadb-java", JARS "mariadb-java-client.jar", NULL, NULL},
+    {"jdbc:oracle:", "oracle", NULL, "ojdbc11.jar, from Oracle", NULL, "oracle.jdbc.OracleDriver"},
+    {"jdbc:sqlserver:", "sqlserver", NULL, "mssql-jdbc.jar, from Microsoft", NULL,
+     "com.microsoft.sqlserver.jdbc.SQLServerDriver"},
+    {"jdbc:db2:", "db2", NULL, "jcc.jar, from IBM", NULL, "com.ibm.db2.jcc.DB2Driver"},
     {"jdbc:firebird", "", NULL, NULL,
      "Firebird's clock is its server's local time, which jumps with daylight saving time, so a "
-     "lease could end early; use another database"},
-    {"jdbc:sqlite:", "", NULL, NULL, "write sqlite:PATH: rowlock opens SQLite without Java"},
-    {"jdbc:", "", NULL, NULL, NULL},
+     "lease could end early; use another database",
+     NULL},
+    {"jdbc:sqlite:", "", NULL, NULL, "write sqlite:PATH: rowlock opens SQLite without Java", NULL},
+    {"jdbc:", "", NULL, NULL, NULL, NULL},
 };
 
 /* The number after the host of scheme://host:port; 0: none, or several hosts. */
@@ -69,8 +77,14 @@ int rowlock__jdbc_url(const char *url, struct rowlock__jdbc_url *out, struct row
             continue;
         if (form->refusal)
             return rowlock__fail(error, ROWLOCK_EINVAL, "%s", form->refusal);
-        *out = (struct rowlock__jdbc_url){url, form->engine, form->package, form->jar,
-                                          form->package ? port_of(url) : 0};
+        *out = (struct rowlock__jdbc_url){
+            .text = url,
+            .engine = form->engine,
+            .package = form->package,
+            .jar = form->jar,
+            .port = form->package ? port_of(url) : 0,
+            .driver = form->driver,
+        };
         return ROWLOCK_OK;
     }
     return rowlock__fail(error, ROWLOCK_EINVAL, "not a jdbc: URL");

@@ -11,6 +11,7 @@ struct rowlock__jdbc_url {
     const char *package; /* Debian's, that has its JDBC driver; NULL: none */
     const char *jar;     /* that of the package, or its name; NULL: unknown */
     int port;            /* of the server; 0: unknown, or it may pass the client on to another */
+    const char *driver;  /* the class of its JDBC driver; NULL: unknown */
 };
 
 /* EINVAL, with advice: an embedded database, or one that rowlock cannot use. `out` refers to

@@ -32,7 +32,7 @@ static const struct rowlock__odbc_option postgresql_options[] = {
 static const struct rowlock__odbc_option mariadb_options[] = {
     {"Option", "2", "Option,Options", finds_rows}, {"Charset", "utf8mb4", "Charset", is_utf8}, {0}};
 
-static const char *const postgresql_set_up[] = {"SET lock_timeout = 0", "SET statement_timeout = 0",
+static const char *const postgresql_set_up[] = {"SET lock_timeout = 0; SET statement_timeout = 0",
                                                 NULL};
 static const char *const mariadb_set_up[] = {
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', "

@@ -292,8 +292,7 @@ static int deliver(struct reader *reader, const struct rowlock_call *call,
     return ROWLOCK_OK;
 }
 
-static int read_rows(struct reader *reader, const struct rowlock_call *call,
-                     struct rowlock_error *error)
+static int describe(struct reader *reader, struct rowlock_error *error)
 {
     int code = ROWLOCK_OK;
 
@@ -308,6 +307,16 @@ static int read_rows(struct reader *reader, const struct rowlock_call *call,
                                                     &digits, &nullable),
                                    SQL_HANDLE_STMT, reader->stmt, error);
     }
+    return code;
+}
+
+/* Columns are described when there is a row: most looks find none, and psqlODBC asks the server. */
+static int read_rows(struct reader *reader, const struct rowlock_call *call,
+                     struct rowlock_error *error)
+{
+    bool described = false;
+    int code = ROWLOCK_OK;
+
     while (!code) {
         SQLRETURN result;
 
@@ -316,6 +325,9 @@ static int read_rows(struct reader *reader, const struct rowlock_call *call,
         code = rowlock__odbc_ended(reader->link, result, SQL_HANDLE_STMT, reader->stmt, error);
         if (result == SQL_NO_DATA)
             break;
+        if (!code && !described)
+            code = describe(reader, error);
+        described = true;
         if (!code)
             code = deliver(reader, call, error);
     }
