@@ -6,7 +6,7 @@
 #     BENCH_PEERS="postgres-advisory etcd" BENCH_SECONDS=1    measures less; bench/run lists all
 #                        variables
 #   make bench-parts     compares single parts with the same by hand (bench/parts/run)
-#     BENCH=postgresql|door|mariadb|leases|jobs|documents|start|idle
+#     BENCH=postgresql|door|mariadb|leases|jobs|documents|transport|start|idle
 
 .PHONY: bench bench-installed bench-parts bench-publish
 bench:
@@ -84,9 +84,12 @@ bench-publish: $(BUILD)/bench.md
 
 BENCH ?=
 BENCH_PARTS := $(addprefix $(BUILD)/bench/parts/,start handover job \
-                 $(foreach d,$(filter-out sqlite odbc jdbc,$(DRIVERS)),$(d) lease_$(d)))
+                 $(foreach d,$(filter-out sqlite odbc jdbc,$(DRIVERS)),$(d) lease_$(d)) \
+                 $(if $(filter odbc,$(DRIVERS)),$(if $(filter jdbc,$(DRIVERS)),transport)))
 
 bench-parts: all examples $(BENCH_PARTS)
+	@if command -v javac >/dev/null; then \
+	   javac -nowarn --release 8 -d $(BUILD)/bench/parts bench/parts/ByHand.java 2>/dev/null; fi
 	@BUILD='$(BUILD)' bench/parts/run $(BENCH)
 
 client_of_postgresql := pq

@@ -112,9 +112,11 @@ static void print_line(const struct comparison *comparison, int workers, double 
     qsort(ratio, (size_t)rounds, sizeof *ratio, by_value);
     qsort(ours, (size_t)rounds, sizeof *ours, by_value);
     qsort(theirs, (size_t)rounds, sizeof *theirs, by_value);
-    printf("%-58s %4d %9.0f %9.0f %7.2f   %5.2f .. %5.2f %6.2f%s\n", comparison->title, workers,
-           ours[rounds / 2], theirs[rounds / 2], ratio[rounds / 2], ratio[0], ratio[rounds - 1],
-           comparison->aim, ratio[rounds / 2] >= comparison->aim ? "" : "  missed");
+    printf("%-58s %4d %9.0f %9.0f %7.2f   %5.2f .. %5.2f", comparison->title, workers,
+           ours[rounds / 2], theirs[rounds / 2], ratio[rounds / 2], ratio[0], ratio[rounds - 1]);
+    if (comparison->aim > 0)
+        printf(" %6.2f%s", comparison->aim, ratio[rounds / 2] >= comparison->aim ? "" : "  missed");
+    putchar('\n');
     fflush(stdout);
 }
 

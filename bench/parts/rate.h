@@ -15,7 +15,7 @@ struct comparison {
     void (*ours)(void *state, unsigned long i);
     void (*theirs)(void *state, unsigned long i);
     void (*close)(void *state);
-    double aim; /* of the ratio ours / theirs */
+    double aim; /* of the ratio ours / theirs; 0: none */
 };
 
 /* Runs `rounds` pairs of slices with `workers` processes, and prints one line of the table. */
