@@ -22,6 +22,6 @@ SELECT 'isolation', IF(s.usual, 0, 1),
 UNION ALL
 SELECT 'read-only', @@GLOBAL.tx_read_only,
        IF(@@GLOBAL.tx_read_only,
-          'transactions are read-only by default: a lock inside your own transaction may be refused',
+          'transactions are read-only by default: a lock in your own transaction may be refused',
           'transactions may write by default'),
        IF(@@GLOBAL.tx_read_only, 'SET GLOBAL TRANSACTION READ WRITE;', NULL);

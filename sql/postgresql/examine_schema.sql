@@ -7,7 +7,8 @@ SELECT 'leases', CASE WHEN e.count > 0 THEN 1 ELSE 0 END,
                || pg_catalog.to_char(e.first AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
            ELSE 'none is expired and not swept' END,
        CASE WHEN e.count > 0 THEN 'rowlock vacuum' END
-  FROM (SELECT pg_catalog.count(*) AS count, pg_catalog.min(b.expires) AS first FROM rowlock.heartbeat b
+  FROM (SELECT pg_catalog.count(*) AS count, pg_catalog.min(b.expires) AS first
+          FROM rowlock.heartbeat b
          WHERE b.expires < pg_catalog.clock_timestamp() - interval '1 minute') e
 UNION ALL
 SELECT 'transactions', 1,

@@ -62,10 +62,11 @@ TAB
 }
 
 @test "--prefix: the time and the job's name before each line, which stays whole" {
+    echo "head -c 9000 /dev/zero | tr '\\0' x" >print-x
     cat >tab <<'TAB'
 every 50w plain        -- printf 'one\ntwo\n\nerr\n' >&2; printf 'half a '; sleep 0.1; printf line
 every 50w 'a	\tab' -- echo tab
-every 50w long         -- until [ -e go ]; do sleep 0.02; done; head -c 9000 /dev/zero | tr '\0' x; echo; echo end
+every 50w long         -- until [ -e go ]; do sleep 0.02; done; sh print-x; echo; echo end
 TAB
     start_cron --prefix
     until_true said "^rowlock: plain: done in "

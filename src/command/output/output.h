@@ -11,8 +11,8 @@
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same to another descriptor. */
 void message_to(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* From now on the text of the last message() goes here, for a caller that reports it in another way;
-   NULL: to stderr again. */
+/* From now on the text of the last message() goes here, for a caller that reports it in another
+   way; NULL: to stderr again. */
 void message_keep(char *out, size_t size);
 
 /* The text, with control characters and backslashes escaped, cut to fit; its length. A byte may

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts the time and a job's name before each line of output. A line is passed on as a whole, so that
-   lines of jobs that run at once do not mix. */
+/* Puts the time and a job's name before each line of output. A line is passed on as a whole, so
+   that lines of jobs that run at once do not mix. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -196,8 +196,8 @@ struct output {
     char text[OUTPUT_KEPT + 1];
 };
 
-/* only_errors: of standard output nothing is kept, unless it is the same file. `prefix` as in struct
-   run. */
+/* only_errors: of standard output nothing is kept, unless it is the same file. `prefix` as in
+   struct run. */
 int output_open(struct output *output, int only_errors, const char *prefix);
 /* In the command's process: its standard output and error are pipes. */
 int output_become(const struct output *output);
