@@ -52,6 +52,7 @@
     XX(WAITER_CALL, "waiter_call")   /* roll_call, name, ticket: on unmarked ones before it */     \
     XX(WAITER_DROP, "waiter_drop")   /* ticket */                                                  \
     XX(WAITER_EXPIRE, "waiter_expire") /* ticket: deletes its rows if they have expired */         \
+    XX(WAITER_STRIKE, "waiter_strike") /* ticket, roll_call: the rows that have not answered it */ \
     XX(WAITER_LEAVE, "waiter_leave")   /* owner */                                                 \
     XX(COUNTER_ADD, "counter_add")     /* name, last */                                            \
     XX(COUNTER_DRAW, "counter_draw")   /* count, name */                                           \
@@ -89,12 +90,13 @@
     XX(SUBJECT_COMPLETE, "subject_complete") /* began, exit, name, version */                      \
     XX(SUBJECT_ERROR, "subject_error")       /* error, exit, name, version */                      \
     XX(SUBJECT_REFUSE,                                                                             \
-       "subject_refuse")         /* version, description, host, pid, program, error,      \
-                                          name, version - 1 */        \
-    XX(EXPIRY, "expiry")         /* name -> expired */                                             \
-    XX(EXPIRIES, "expiries")     /* -> name, expired */                                            \
-    XX(EXPIRY_ADD, "expiry_add") /* name, expired */                                               \
-    XX(EXPIRY_SET, "expiry_set") /* expired, name */
+       "subject_refuse")           /* version, description, host, pid, program, error,      \
+                                          name, version - 1 */      \
+    XX(EXPIRY, "expiry")           /* name -> expired */                                           \
+    XX(EXPIRIES, "expiries")       /* -> name, expired */                                          \
+    XX(EXPIRY_ADD, "expiry_add")   /* name, expired */                                             \
+    XX(EXPIRY_NEXT, "expiry_next") /* name: moves it by 1, and locks the row */                    \
+    XX(EXPIRY_SET, "expiry_set")   /* expired, name, expired: unless it is later */
 
 enum rowlock_plain_id {
 #define ROWLOCK_XX(id, file) ROWLOCK_PLAIN_##id,

@@ -397,6 +397,18 @@ static int find_silent(const struct request *r, int64_t called, struct rowlock_r
     return code;
 }
 
+/* A waiter may answer at any time, also after its row was read. The rows of its other names may
+   have no mark. */
+static int strike(struct rowlock_work *work, int64_t ticket, int64_t called)
+{
+    struct rowlock_value values[] = {rowlock__int_value(ticket), rowlock__int_value(called)};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_STRIKE, values, NULL, NULL);
+
+    if (!code && work->affected)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_DROP, values, NULL, NULL);
+    return code;
+}
+
 /* A refused name lock may undo the transaction: then nothing was removed, and the visit is
    repeated. */
 static int drop_silent(const struct request *r, int64_t called, int64_t *number)
@@ -407,11 +419,11 @@ static int drop_silent(const struct request *r, int64_t called, int64_t *number)
 
     *number = called;
     for (size_t i = 0; !code && !r->work->undone && i < silent.n; i++) {
-        struct rowlock_value ticket = rowlock__int_value(((int64_t *)silent.row)[i]);
+        int64_t ticket = ((int64_t *)silent.row)[i];
 
-        code = is_blocked(r, ticket.number, &blocked);
+        code = is_blocked(r, ticket, &blocked);
         if (!code && !blocked)
-            code = rowlock__work_ask(r->work, ROWLOCK_PLAIN_WAITER_DROP, &ticket, NULL, NULL);
+            code = strike(r->work, ticket, called);
     }
     if (r->work->undone)
         *number = 0;

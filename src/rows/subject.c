@@ -323,24 +323,34 @@ int rowlock__rows_subject_finish(struct rowlock_work *work)
 
 /* ---- expire ---------------------------------------------------------------------------------- */
 
+/* At least one later than before, under the lock of the row. `*known`: it has a row. */
+static int move_expiry(struct rowlock_work *work, struct rowlock_value name, int64_t until_ms,
+                       bool *known)
+{
+    struct rowlock_value until = rowlock__int_value(until_ms);
+    struct rowlock_value values[] = {until, name, until};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_EXPIRY_NEXT, &name, NULL, NULL);
+
+    *known = !code && work->affected > 0;
+    if (*known)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_EXPIRY_SET, values, NULL, NULL);
+    return code;
+}
+
 static int expire(struct rowlock_work *work, const struct subject_row *row)
 {
     struct rowlock_value name = rowlock__text_value(row->key);
-    int64_t expired_ms, until_ms = row->now_ms > row->began_ms ? row->now_ms : row->began_ms;
-    int code = read_expiry(work, row->key, &expired_ms);
+    int64_t until_ms = row->now_ms > row->began_ms ? row->now_ms : row->began_ms;
+    struct rowlock_value values[] = {name, rowlock__int_value(until_ms)};
+    bool known;
+    int code = move_expiry(work, name, until_ms, &known);
 
-    if (!code && expired_ms < 0) {
-        struct rowlock_value values[] = {name, rowlock__int_value(until_ms)};
-
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_EXPIRY_ADD, values, NULL, NULL);
-        if (!rowlock__work_is_duplicate(work, code))
-            return code;
-    }
-    if (until_ms <= expired_ms)
-        until_ms = expired_ms + 1;
-    return rowlock__work_ask(work, ROWLOCK_PLAIN_EXPIRY_SET,
-                             (struct rowlock_value[]){rowlock__int_value(until_ms), name}, NULL,
-                             NULL);
+    if (code || known)
+        return code;
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_EXPIRY_ADD, values, NULL, NULL);
+    if (!rowlock__work_is_duplicate(work, code))
+        return code;
+    return move_expiry(work, name, until_ms, &known); /* another session was faster */
 }
 
 /* name -> 1, or 0: unknown */

@@ -76,15 +76,29 @@ static uint64_t kept_of(uint64_t seed, uint64_t wanted)
     return wanted;
 }
 
+static bool is_told(const struct story *story)
+{
+    unsigned n = 0;
+
+    while (n < SIM_CLIENTS && story->script[n])
+        n++;
+    return sim_scripted(story->script, n) && strcmp(story_text(false), story->text) == 0;
+}
+
+/* Whether some story breaks a promise. */
+static bool one_fails(const struct story *story)
+{
+    for (; story->name; story++)
+        if (!is_told(story) && *sim.failure)
+            return true;
+    return false;
+}
+
 static void run_stories(const struct story *story)
 {
     for (; story->name; story++) {
-        unsigned n = 0;
-        bool good;
+        bool good = is_told(story);
 
-        while (n < SIM_CLIENTS && story->script[n])
-            n++;
-        good = sim_scripted(story->script, n) && strcmp(story_text(false), story->text) == 0;
         result(good, story->name);
         if (!good) {
             printf("# actual story:\n");
@@ -119,11 +133,16 @@ static void run_wrong(uint64_t seed, uint64_t histories)
         if (wrong_kind((enum sim_wrong)wrong) != sim.kind)
             continue;
         sim.wrong = (enum sim_wrong)wrong;
-        kept = kept_of(seed, histories);
         snprintf(name, sizeof name, "found: %s", wrong_name(sim.wrong));
+        if (sim.kind == &sim_tables && one_fails(table_stories)) {
+            result(true, name);
+            printf("# in a story, WRONG=%d: %s\n", wrong, sim.failure);
+            continue;
+        }
+        kept = kept_of(seed, histories);
         result(kept < histories, name);
         if (kept < histories)
-            printf("# after %" PRIu64 " histories: %s\n", kept + 1, sim.failure);
+            printf("# SEED=%" PRIu64 " WRONG=%d: %s\n", seed + kept, wrong, sim.failure);
     }
     sim.wrong = SIM_RIGHT;
 }
@@ -178,6 +197,7 @@ static int check_tables(uint64_t seed)
     uint64_t histories = effort(1500, 20000);
 
     run_stories(stories);
+    run_stories(table_stories);
     run_again(seed);
     run_right(seed, histories);
     run_wrong(seed, histories);

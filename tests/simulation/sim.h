@@ -90,9 +90,8 @@ struct sim_temper {
     unsigned transactions, breaks, permits, shared, fences; /* in 100 */
     bool wild;                                              /* some clocks run at any rate */
     bool pooled; /* waiters behave as behind a pooler: a server, but no session locks */
-    bool
-        /* tickets never look dead, like those of frozen sessions, so that the roll is called */
-        frozen;
+    bool frozen; /* tickets never look dead, like those of frozen sessions, so that the roll is
+                    called */
 };
 
 /* The names that a client asks for or holds. */
@@ -127,7 +126,8 @@ struct sim_client {
     bool locks;            /* it holds a transaction lock on `asks` */
     bool breaking_now;
     bool next_reply_lost; /* set by a script: the reply to its next COMMIT is lost */
-    bool met_busy;        /* a try found the file locked by a transaction */
+    void (*meets)(const char *statement); /* set by a script: called before each statement */
+    bool met_busy;                        /* a try found the file locked by a transaction */
 };
 
 struct sim_rows;

@@ -2,6 +2,8 @@
 /* Scripted clients, and the expected text of each story (stories.h). */
 #include "simulation/stories.h"
 
+#include <string.h>
+
 #define A 0
 #define B 1
 #define TTL_MS 5000
@@ -84,6 +86,31 @@ static void stop_the_second(struct sim_client *client)
     sim.client[1].wake += 4000;
 }
 
+/* Client 2 does not look for a long time. Tickets never look dead, so the roll is called. */
+static void freeze_the_second(struct sim_client *client)
+{
+    (void)client;
+    sim.temper.frozen = true;
+    sim_pass(500);
+    tell("client 2 is stopped");
+    sim.client[1].wake += 60000;
+}
+
+/* Wakes client 2 when its ticket has been found silent, before that is deleted. */
+static void wake_the_second(const char *statement)
+{
+    if (strcmp(statement, "waiter_names") != 0 || sim.client[1].wake <= sim.now)
+        return;
+    tell("client 2 wakes");
+    sim.client[1].wake = sim.now;
+}
+
+static void hold_a_waking_the_second(struct sim_client *client)
+{
+    client->meets = wake_the_second;
+    hold_a(client);
+}
+
 static void lose_the_grants_reply(struct sim_client *client)
 {
     client->next_reply_lost = true;
@@ -116,6 +143,55 @@ static void lock_b_long(struct sim_client *client)
 
     sim_pass(500);
     sim_lock(client, &claim, -1, TTL_MS + 2000);
+}
+
+/* ---- subjects -------------------------------------------------------------------------------- */
+
+static void refresh_s(struct sim_client *client, int64_t at_ms)
+{
+    const struct rowlock_subject subject = {.name = "S", .max_age_ms = -1};
+    struct rowlock_refresh refresh;
+    struct rowlock_error error;
+    int code;
+
+    sim_pass(at_ms - sim.now);
+    code = rowlock_refresh_begin(client->connection, &subject, -1, &refresh, &error);
+    if (!code && refresh.stale)
+        code = rowlock_refresh_done(client->connection, &refresh, &error);
+    sim_check_code(client, "refreshing", code, &error);
+    tell(refresh.stale ? "%s refreshes S" : "%s finds S fresh", story_client(client->id));
+}
+
+static void expire_s(struct sim_client *client, int64_t at_ms)
+{
+    struct rowlock_error error;
+
+    sim_pass(at_ms - sim.now);
+    sim_check_code(client, "expiring", rowlock_expire(client->connection, "S", NULL, &error),
+                   &error);
+    tell("%s has expired S", story_client(client->id));
+}
+
+static void refresh_and_expire(struct sim_client *client)
+{
+    refresh_s(client, 100);
+    expire_s(client, 200);
+    refresh_s(client, 700);
+    expire_s(client, 2000);
+    refresh_s(client, 5000);
+    refresh_s(client, 6000);
+}
+
+static void pause_before_writing(const char *statement)
+{
+    if (strncmp(statement, "expiry_", 7) == 0 && sim.now < 1000)
+        sim_pass(3000);
+}
+
+static void expire_slowly(struct sim_client *client)
+{
+    client->meets = pause_before_writing;
+    expire_s(client, 500);
 }
 
 /* ---- the stories and their texts ------------------------------------------------------------- */
@@ -320,5 +396,43 @@ const struct story file_stories[] = {
      "client 2 locks B in a transaction\n"
      "client 1 could not renew in time, and stops\n"
      "client 2 ends its transaction\n"},
+    {.name = NULL},
+};
+
+const struct story table_stories[] = {
+    {"p7_a_waiter_that_answers_while_the_roll_call_ends_keeps_its_place",
+     {hold_a, hold_a, hold_a_waking_the_second, freeze_the_second},
+     "client 1 asks for A, and waits\n"
+     "client 1 is granted A\n"
+     "client 2 asks for A, and waits\n"
+     "client 2: refused, client 1 holds it\n"
+     "client 2 takes a ticket\n"
+     "client 2 is first: waits for client 1, the holder\n"
+     "client 3 asks for A, and waits\n"
+     "client 3: refused, client 1 holds it\n"
+     "client 3 takes a ticket\n"
+     "client 3: queued behind client 2, 1 before it\n"
+     "client 2 is stopped\n"
+     "client 1 releases A\n"
+     "client 3 calls the roll\n"
+     "client 3 calls the roll\n"
+     "client 2 wakes\n"
+     "client 2 is first, and nothing is in the way\n"
+     "client 2 is granted A\n"
+     "client 3 passes those who did not answer\n"
+     "client 3 is first: waits for client 2, the holder\n"
+     "client 2 releases A\n"
+     "client 3 is first, and nothing is in the way\n"
+     "client 3 is granted A\n"
+     "client 3 releases A\n"},
+    {"an_expiry_is_not_taken_back_by_an_earlier_one",
+     {refresh_and_expire, expire_slowly},
+     "client 1 refreshes S\n"
+     "client 1 has expired S\n"
+     "client 1 refreshes S\n"
+     "client 1 has expired S\n"
+     "client 2 has expired S\n"
+     "client 1 refreshes S\n"
+     "client 1 finds S fresh\n"},
     {.name = NULL},
 };

@@ -13,8 +13,9 @@ struct story {
     const char *text;
 };
 
-extern const struct story stories[]; /* a NULL name ends the list */
-extern const struct story
-    file_stories[]; /* those whose text depends on SQLite's lock of the file */
+/* A NULL name ends each list. */
+extern const struct story stories[];
+extern const struct story file_stories[];  /* their texts depend on SQLite's lock of the file */
+extern const struct story table_stories[]; /* with statements of several clients in between */
 
 #endif

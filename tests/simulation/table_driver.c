@@ -390,6 +390,8 @@ static int run(struct rowlock_link *outer, unsigned flags, struct rowlock_call *
     *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD};
     if (!link->client)
         return execute(link, flags, calls, n, budget, outcome, error);
+    if (link->client->meets && n)
+        link->client->meets(calls->statement->name);
     sim_pass(latency());
     lose(link, sim_chance(sim.temper.lose), "");
     if (link->state == ROWLOCK_STATE_DEAD)

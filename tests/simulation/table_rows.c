@@ -40,8 +40,9 @@ static struct rowlock_value *number_row(void)
 
 static void reset(void)
 {
-    static const char *const emptied[] = {"rowlock_name", "rowlock_lease", "rowlock_heartbeat",
-                                          "rowlock_waiter", "work"};
+    static const char *const emptied[] = {"rowlock_name",    "rowlock_lease",  "rowlock_heartbeat",
+                                          "rowlock_waiter",  "rowlock_job",    "rowlock_run",
+                                          "rowlock_subject", "rowlock_expiry", "work"};
 
     sim.calm =
         true; /* the first history installs, and must not draw more numbers than later ones */
