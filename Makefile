@@ -11,6 +11,7 @@
 #   make style               formatting, width, words, rooms; tools/check-words PATH... checks one
 #                            place
 #   make install             DESTDIR, PREFIX
+#   make deb                 Debian packages in build/deb/
 #
 #   DRIVERS="sqlite"         only these drivers (default: all whose client library is installed;
 #                            jdbc needs none to build)
@@ -144,6 +145,7 @@ include bench/bench.mk
 include model.mk
 include tools/tools.mk
 include install.mk
+include packaging/packaging.mk
 
 .PHONY: clean
 clean:
