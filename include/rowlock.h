@@ -140,7 +140,8 @@ struct rowlock_options {           /* all zero: the defaults */
  * mariadb://, odbc: with a connection string (odbc:DSN=..., odbc:Driver={...};...), jdbc: with the
  * URL of a JDBC driver. docs/databases.md lists the databases. The client library of a scheme is
  * loaded on its first use; the first jdbc: URL starts a Java virtual machine, which does not
- * survive fork(). If a SQLite file does not exist, it is created with mode 0600 and with rowlock's tables.
+ * survive fork(). If a SQLite file does not exist, it is created with mode 0600 and with rowlock's
+ * tables.
  *
  * Blocks until connected or refused, at most connect_ms. If a postgresql URL has several hosts,
  * each may take an equal part of the remaining time (the URL's connect_timeout, if that is less).
@@ -1097,9 +1098,9 @@ typedef int (*rowlock_visit_finding)(const struct rowlock_finding *finding, void
 /*
  * Examines the server, this account and the schema, and changes nothing. The checks are driver,
  * server, pooler, isolation, read-only, durability, autovacuum, dead-rows, schema, privileges (a
- * finding for each missing GRANT, which is the advice), leases (expired, not swept) and transactions
- * (old ones that hold a name which no table contains). An engine reports only checks that it can have.
- * A check may have several findings, in sequence.
+ * finding for each missing GRANT, which is the advice), leases (expired, not swept) and
+ * transactions (old ones that hold a name which no table contains). An engine reports only checks
+ * that it can have. A check may have several findings, in sequence.
  *
  * Behind a pooler it opens a second session. Blocks for statement_ms at most, for each of its
  * queries.

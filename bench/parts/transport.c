@@ -2,8 +2,8 @@
 /*
  * rowlock through ODBC and JDBC, compared with the same statements by hand, through the same
  * transport. transport TITLE URL ROUNDS LOCK. By hand is the session's own HDBC with prepared
- * statements, or the class ByHand, in the same JVM with a session of its own. LOCK is the engine's statement
- * that locks the row of a name.
+ * statements, or the class ByHand, in the same JVM with a session of its own. LOCK is the engine's
+ * statement that locks the row of a name.
  *
  * A lock by hand locks the row of the name, looks at its leases, and commits. A lease by hand is a
  * conditional UPDATE of an existing row, by the client's clock, and the UPDATE that empties it,
