@@ -325,6 +325,10 @@ struct rowlock_lease; /* one grant, of one or several names */
    the database is unreachable; once per outage. It must not use the connection. */
 typedef void (*rowlock_on_disconnect)(const struct rowlock_error *why, void *data);
 
+/* The longest ttl, about 100 years, for a lease that lasts until it is released. The command shows a
+   lease with at least half of it left as one without an end. */
+#define ROWLOCK_UNTIL_RELEASED (INT64_C(100) * 366 * 86400 * 1000)
+
 struct rowlock_terms {          /* of a lease; all zero: 30 s, tried once */
     rowlock_duration ttl_ms;    /* it expires this long after the last renewal; 0: 30 s; >= 1 s */
     rowlock_duration wait_ms;   /* 0: try, < 0: no limit */
@@ -716,6 +720,10 @@ struct rowlock_job_view { /* as above */
     int64_t runs, average_ms; /* of the DONE runs in the history */
     /* The first run of the latest unbroken series that failed or did not start; 0: none. */
     int64_t failed_since_ms;
+    /* A lease of "job:NAME" that no process keeps (rowlock hold): no run starts before it ends.
+       token 0: none. The one that lasts longest. */
+    int64_t paused_token, paused_since_ms, paused_until_ms;
+    const char *paused_by, *paused_note; /* its host and its note */
 };
 
 typedef int (*rowlock_visit_job)(const struct rowlock_job_view *job, void *data);
@@ -733,6 +741,19 @@ ROWLOCK_API int rowlock_jobs(struct rowlock_connection *connection, const char *
 /* Lists the history of a job, the latest run first. Otherwise as rowlock_jobs. */
 ROWLOCK_API int rowlock_runs(struct rowlock_connection *connection, const char *name,
                              rowlock_visit_run visit, void *data, struct rowlock_error *error);
+
+/*
+ * Makes the job due now: the next node that asks for it runs it, with the schedule and the command
+ * of its own configuration, and with this time as the due time. The run takes the place of due
+ * times that no node has claimed; later ones stay as planned. A call before that run changes
+ * nothing else. Does not wait for other sessions.
+ *
+ * EBUSY   it runs, or its name is held, for example by rowlock hold
+ * EINVAL  a bad name; no node has asked for the job yet
+ * EINTX, ESCHEMA, EDENIED, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_hasten_job(struct rowlock_connection *connection, const char *name,
+                                   struct rowlock_error *error);
 
 /*
  * Deletes the row and the history of a job that no node is configured for any more. Does not wait

@@ -1,4 +1,4 @@
--- Lists one job, or all: due time, current run, last result.
+-- Lists one job, or all: due time, current run, last result, pause.
 -- ?1 name or NULL
 WITH clock AS (
     SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now)
@@ -17,7 +17,8 @@ SELECT job.name, job.schedule, now AS now_ms, job.due AS next_ms,
            AND failed.token > coalesce((SELECT max(done.token) FROM rowlock_run AS done
                                          WHERE done.job = job.name AND done.outcome = 'done'),
                                              0)) AS failed_since,
-       run.finished, run.exit, run.output
+       run.finished, run.exit, run.output,
+       pause.token, pause.host, pause.note, pause.acquired, pausing.expires
   FROM clock, rowlock_job AS job
   LEFT JOIN rowlock_run AS run ON run.token = job.running
   LEFT JOIN rowlock_heartbeat AS heartbeat
@@ -25,5 +26,13 @@ SELECT job.name, job.schedule, now AS now_ms, job.due AS next_ms,
   LEFT JOIN rowlock_run AS ended ON ended.token = (SELECT max(other.token) FROM rowlock_run AS other
                                                   WHERE other.job = job.name
                                                     AND other.token <> job.running)
+  LEFT JOIN rowlock_lease AS pause
+    ON pause.name = 'job:' || job.name
+   AND pause.token = (SELECT other.token FROM rowlock_lease AS other
+                        JOIN rowlock_heartbeat AS beat ON beat.token = other.token
+                       WHERE other.name = 'job:' || job.name AND other.pid IS NULL
+                         AND beat.expires > now
+                       ORDER BY beat.expires DESC LIMIT 1) AND pause.n = 0
+  LEFT JOIN rowlock_heartbeat AS pausing ON pausing.token = pause.token
  WHERE ?1 IS NULL OR job.name = ?1
  ORDER BY job.name;

@@ -94,7 +94,7 @@ static int see_left(const struct rowlock_holder *holder, void *data)
     }
     left->unattended++;
     if (holder->expires_ms > left->until_ms)
-        left->until_ms = holder->expires_ms;
+        left->until_ms = is_endless(holder) ? INT64_MAX : holder->expires_ms;
     return 0;
 }
 
@@ -117,9 +117,11 @@ static void say_unattended(const struct left *left, const char *name)
         printf("; no process renews %d of them", left->unattended);
     else
         printf("no process renews %s", left->unattended == 1 ? "it" : "them");
-    printf(": the name is taken until %s, or until release; to free it now: rowlock break --now%s "
-           "%s'%s'",
-           *until ? until : "the lease expires", token, before_name(name), name);
+    printf(": the name is taken until %s%srelease; to free it now: rowlock break --now%s %s'%s'",
+           left->until_ms == INT64_MAX ? ""
+           : *until                    ? until
+                                       : "the lease expires",
+           left->until_ms == INT64_MAX ? "" : ", or until ", token, before_name(name), name);
 }
 
 static void say_stopping(const struct left *left, int64_t broken, const char *name)

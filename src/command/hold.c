@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb hold: keeps a name for a time, without a process that works under the lease. */
+/* The verb hold: keeps a name for a time, or until it is released, without a process that works under the lease. */
 #include <inttypes.h>
 
 #include "command/lease/argument.h"
@@ -23,7 +23,7 @@ static void read_options(struct command *command, struct lock_options *lock)
     if (command->n_operands + command->n_rest == 0)
         name_missing(command);
     if (lock->ttl_ms == 0)
-        usage_error(command, "--for DUR is missing: how long to hold the name, such as --for 2h");
+        lock->ttl_ms = ROWLOCK_UNTIL_RELEASED;
     if (!lock->note || !*lock->note)
         usage_error(command, "--note TEXT is missing: shown to callers that are refused, such as "
                              "--note 'new disks, ask Ann'");
@@ -40,7 +40,10 @@ static void say_until(const struct taking *taking)
     char until[ROWLOCK_INSTANT_SIZE];
 
     rowlock__local_time(expires_ms, until, sizeof until);
-    if (*until)
+    if (expires_ms == INT64_MAX)
+        message("'%s' is held until it is released: rowlock release %s'%s' --token %" PRId64, name,
+                before_name(name), name, token);
+    else if (*until)
         message("'%s' is held until %s; to end it before: rowlock release %s'%s' --token %" PRId64,
                 name, until, before_name(name), name, token);
 }

@@ -42,7 +42,7 @@ static const struct option own_options[] = {
     {"url-fd", OF_CRON, NULL, OPTION_URL_FD},
     {"adopted-due", OF_CRON, NULL, OPTION_DUE},
     {"adopted-attempt", OF_CRON, NULL, OPTION_ATTEMPT},
-    {"adopted-prefix", no_argument, NULL, OPTION_PREFIX},
+    {"adopted-prefix", OF_CRON, NULL, OPTION_PREFIX},
 };
 
 static void list_options(struct option *out)

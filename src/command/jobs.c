@@ -13,7 +13,7 @@
 #include "command/output/listing.h"
 #include "util/instant.h"
 
-enum { OPTION_LIMIT_RUNS = OPTION_OWN, OPTION_CHECK, OPTION_FORGET };
+enum { OPTION_LIMIT_RUNS = OPTION_OWN, OPTION_CHECK, OPTION_FORGET, OPTION_NOW };
 
 #define STATUS_UNKNOWN 1
 
@@ -21,13 +21,14 @@ static const struct option options[] = {
     {"limit", required_argument, NULL, OPTION_LIMIT_RUNS},
     {"check", no_argument, NULL, OPTION_CHECK},
     {"forget", no_argument, NULL, OPTION_FORGET},
+    {"now", no_argument, NULL, OPTION_NOW},
     {NULL, 0, NULL, 0},
 };
 
 struct asking {
     const char *name; /* NULL: all */
     long limit;       /* of runs; < 0: not given */
-    int check, forget;
+    int check, forget, now;
 
     struct rowlock_connection *connection;
     struct listing listing; /* of jobs */
@@ -44,12 +45,12 @@ static void check_options(const struct command *command, const struct asking *as
 
     if (asking->name && job_name_check(asking->name, why, sizeof why))
         usage_error(command, "%s", why);
-    if (asking->check && asking->forget)
-        usage_error(command, "either --check or --forget");
-    if (asking->limit >= 0 && (asking->check || asking->forget || !asking->name))
+    if (asking->check + asking->forget + asking->now > 1)
+        usage_error(command, "--check, --forget and --now exclude each other");
+    if (asking->limit >= 0 && (asking->check || asking->forget || asking->now || !asking->name))
         usage_error(command, "--limit is for the history of one NAME");
-    if (asking->forget && !asking->name)
-        usage_error(command, "--forget: a NAME is missing");
+    if ((asking->forget || asking->now) && !asking->name)
+        usage_error(command, "--%s: a NAME is missing", asking->now ? "now" : "forget");
 }
 
 static void read_options(struct command *command, struct asking *asking)
@@ -61,6 +62,8 @@ static void read_options(struct command *command, struct asking *asking)
             asking->limit = option_number(command, "--limit", 0, INT_MAX);
         else if (option == OPTION_CHECK)
             asking->check = 1;
+        else if (option == OPTION_NOW)
+            asking->now = 1;
         else
             asking->forget = 1;
     }
@@ -172,14 +175,18 @@ static int list(struct asking *asking)
 struct checking {
     struct asking *asking;
     enum job_health worst;
-    size_t n, troubles;
+    size_t n, fine, troubles;
 };
 
+/* Troubles, and the pauses behind them. */
 static void put_trouble(struct checking *checking, const struct rowlock_job_view *job,
                         enum job_health health, int64_t since_ms)
 {
     FILE *out = checking->asking->listing.out;
-    char *name = cell_text(job->name), *node = cell_text(job->last.node);
+    const char *on = health == JOB_PAUSED ? job->paused_by
+                     : health == JOB_SLOW ? job->running.node
+                                          : job->last.node;
+    char *name = cell_text(job->name), *node = cell_text(on), *note = cell_text(job->paused_note);
     char since[ROWLOCK_INSTANT_SIZE];
 
     rowlock__local_time(since_ms, since, sizeof since);
@@ -187,8 +194,11 @@ static void put_trouble(struct checking *checking, const struct rowlock_job_view
             name ? name : "", since);
     if (health != JOB_LATE && node && *node)
         fprintf(out, " on %s", node);
+    if (health == JOB_PAUSED && note && *note)
+        fprintf(out, " (%s)", note);
     free(name);
     free(node);
+    free(note);
 }
 
 static void put_item(struct checking *checking, const struct rowlock_job_view *job,
@@ -215,6 +225,7 @@ static int check_job(const struct rowlock_job_view *view, void *data)
     else if (health != JOB_FINE)
         put_trouble(checking, &job, health, since_ms);
     checking->n++;
+    checking->fine += health == JOB_FINE;
     if (health > checking->worst)
         checking->worst = health;
     return 0;
@@ -230,8 +241,9 @@ static void end_check(const struct checking *checking)
     }
     if (checking->n == 0 && checking->asking->name)
         fprintf(listing->out, "late: no node has asked for '%s' yet", checking->asking->name);
-    else if (checking->worst == JOB_FINE)
-        fprintf(listing->out, "fine: %zu job%s", checking->n, checking->n == 1 ? "" : "s");
+    else if (checking->worst == JOB_FINE || (checking->worst == JOB_PAUSED && checking->fine))
+        fprintf(listing->out, "%sfine: %zu job%s", checking->troubles ? "; " : "", checking->fine,
+                checking->fine == 1 ? "" : "s");
     putc('\n', listing->out);
 }
 
@@ -246,16 +258,44 @@ static int check(struct asking *asking)
     listing_write(&asking->listing);
     if (asking->name && checking.n == 0)
         return 1;
-    return checking.worst == JOB_LOST ? 2 : checking.worst != JOB_FINE;
+    return checking.worst == JOB_LOST ? 2 : checking.worst > JOB_PAUSED;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
+
+static void say_runs(const struct rowlock_job_view *job)
+{
+    char since[ROWLOCK_INSTANT_SIZE];
+
+    rowlock__local_time(job->running.started_ms, since, sizeof since);
+    message("the job '%s' runs on %s since %s: it is not started twice; ask again when it has "
+            "ended, or stop it: rowlock break '" JOB_LOCK_PREFIX "%s'",
+            job->name, *job->running.node ? job->running.node : "-", since, job->name);
+}
+
+static void say_paused(const struct rowlock_job_view *job)
+{
+    char since[ROWLOCK_INSTANT_SIZE];
+
+    rowlock__local_time(job->paused_since_ms, since, sizeof since);
+    message("the job '%s' is paused by %s since %s%s%s; to end the pause: rowlock release "
+            "'" JOB_LOCK_PREFIX "%s' --token %lld",
+            job->name, *job->paused_by ? job->paused_by : "-", since,
+            *job->paused_note ? ", note: " : "", job->paused_note, job->name,
+            (long long)job->paused_token);
+}
 
 static int is_known(const struct rowlock_job_view *job, void *data)
 {
     (void)job;
     *(int *)data = 1;
     return 1;
+}
+
+static int say_unknown(const char *name)
+{
+    message("no job '%s' is known; `rowlock jobs` lists those that are", name);
+    return STATUS_UNKNOWN;
 }
 
 static int forget(const struct asking *asking)
@@ -265,12 +305,42 @@ static int forget(const struct asking *asking)
 
     if (rowlock_jobs(asking->connection, asking->name, is_known, &known, &error))
         return report(&error);
-    if (!known) {
-        message("no job '%s' is known; `rowlock jobs` lists those that are", asking->name);
-        return 1;
-    }
+    if (!known)
+        return say_unknown(asking->name);
     return rowlock_forget_job(asking->connection, asking->name, &error) ? report(&error)
                                                                         : STATUS_OK;
+}
+
+static int say_busy(const struct rowlock_job_view *view, void *data)
+{
+    struct rowlock_job_view job = settled(view);
+
+    if (job.running.token)
+        say_runs(&job);
+    else if (job.paused_token)
+        say_paused(&job);
+    *(int *)data = job.running.token || job.paused_token;
+    return 1;
+}
+
+/* The library's refusal does not know the reason. */
+static int hasten(const struct asking *asking)
+{
+    struct rowlock_error error;
+    int known = 0, said = 0;
+
+    if (rowlock_jobs(asking->connection, asking->name, is_known, &known, &error))
+        return report(&error);
+    if (!known)
+        return say_unknown(asking->name);
+    if (rowlock_hasten_job(asking->connection, asking->name, &error) == 0) {
+        if (!asking->listing.json)
+            message("'%s' is due now: the next node that asks runs it", asking->name);
+        return STATUS_OK;
+    }
+    if (error.code == ROWLOCK_EBUSY)
+        rowlock_jobs(asking->connection, asking->name, say_busy, &said, NULL);
+    return said ? exit_status(ROWLOCK_EBUSY) : report(&error);
 }
 
 static int answer(struct asking *asking)
@@ -279,6 +349,8 @@ static int answer(struct asking *asking)
 
     if (asking->forget)
         return forget(asking);
+    if (asking->now)
+        return hasten(asking);
     status = listing_open(&asking->listing);
     if (status)
         return status;

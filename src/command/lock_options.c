@@ -11,7 +11,7 @@
 
 #define NAME_MAX_BYTES 255
 #define LASTS_LEAST_MS 1000
-#define LASTS_MOST_MS (INT64_C(100) * 366 * 86400 * 1000)
+#define LASTS_MOST_MS ROWLOCK_UNTIL_RELEASED
 
 struct lock_options lock_options_default(void)
 {

@@ -54,6 +54,7 @@
     XX(JOB_STATE, "job_state")                                                                    \
     XX(JOB_CLAIM, "job_claim")                                                                    \
     XX(JOB_PLAN, "job_plan")                                                                      \
+    XX(JOB_DUE, "job_due")                                                                        \
     XX(JOB_FINISH, "job_finish")                                                                  \
     XX(JOB_FORGET, "job_forget")                                                                  \
     XX(JOB_LIST, "job_list")                                                                      \
@@ -222,6 +223,7 @@
  * job_plan      name, version, schedule, due, former, its outcome -> number: 1, or 0: another
  *               version, or the lease of `former` is alive (otherwise its rows are deleted, because
  *               a renewal under way must not find them)
+ * job_due       name, version, due -> number: 1, or 0 or no row: another version
  * job_finish    token, outcome, exit, output -> status OK, LOST, STOPPED: ends the run and its
  *               lease, which stays until at_least has passed. A run that ends as 'lost' or 'not
  *               started' stays the job's run until it is claimed again
@@ -230,7 +232,9 @@
  *               none), node, pid, due, repeats, started, outcome (other than 'running': the next
  *               claim settles it); of the last finished run: token (NULL: none), node, pid, due,
  *               repeats, started, finished, outcome, exit, output; number of done runs, their
- *               average in ms, since when it fails; of the run under way finished, exit, output
+ *               average in ms, since when it fails; of the run under way finished, exit, output; of
+ *               the lease of job:NAME without a process that lasts longest: token (NULL: none),
+ *               host, note, acquired, expires
  * run_list      name -> token, node, pid, due, repeats, started, finished, outcome, exit, output;
  *               latest first
  */

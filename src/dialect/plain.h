@@ -65,6 +65,7 @@
     XX(JOB_ADVANCE, "job_advance")   /* schedule, due, last_due, repeats, running, name,        \
                                           version, last_due: not before that time */  \
     XX(JOB_REPLAN, "job_replan")     /* schedule, due, running, name, version */                   \
+    XX(JOB_HASTEN, "job_hasten")     /* due, name, version */                                      \
     XX(JOB_END, "job_end")           /* running, failed, name, running */                          \
     XX(JOB_LOCK, "job_lock")         /* name: locks the row */                                     \
     XX(JOB_TOUCH, "job_touch")       /* name, running: another version */                          \
@@ -124,6 +125,7 @@ enum rowlock_plain_id {
     XX(JOB_STATE, job_state)           \
     XX(JOB_CLAIM, job_claim)           \
     XX(JOB_PLAN, job_plan)             \
+    XX(JOB_DUE, job_due)               \
     XX(JOB_FINISH, job_finish)         \
     XX(JOB_FORGET, job_forget)         \
     XX(JOB_LIST, job_list)             \

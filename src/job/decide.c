@@ -73,13 +73,19 @@ static bool is_lost(const state *s)
     return s->running && !s->broken && !s->not_started;
 }
 
+/* rowlock_hasten_job: the due time is none of the schedule's, and it is not skipped. */
+static bool is_requested(const state *s, const rules *r, int64_t due)
+{
+    return s->known && s->same_schedule && rowlock__schedule_previous(r->schedule, due) != due;
+}
+
 static decision come(const state *s, const rules *r, int64_t due)
 {
     int64_t instant = newest(s, r, due);
     int64_t next = rowlock__schedule_next(r->schedule, s->now_ms);
     bool lost = is_lost(s), broken = s->running && s->broken;
 
-    if (r->skips_missed && s->known && s->now_ms - instant > LATE_MS)
+    if (r->skips_missed && s->known && s->now_ms - instant > LATE_MS && !is_requested(s, r, due))
         return (decision){.act = s->running ? ROWLOCK_JOB_SETTLE : ROWLOCK_JOB_PLAN,
                           .due_ms = next,
                           .lost = lost,

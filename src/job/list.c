@@ -46,11 +46,12 @@ static struct rowlock_run ended_run_of(struct rowlock_rows *rows,
 }
 
 /* name, schedule, now_ms, due; 6 columns of the run under way, outcome; 10 of the last one; runs,
-   average_ms, failed_since; of the first run, if it has ended: finished, exit, output */
+   average_ms, failed_since; of the first run, if it has ended: finished, exit, output; of a lease
+   that no process keeps: token, host, note, since, until */
 static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_rows *rows = data;
-    struct rowlock_job_view *job = n < 27 ? NULL : rowlock__rows_add(rows);
+    struct rowlock_job_view *job = n < 32 ? NULL : rowlock__rows_add(rows);
 
     if (!job)
         return;
@@ -67,6 +68,11 @@ static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
     job->running.finished_ms = rowlock__value_number(&columns[24]);
     job->running.exit = (int)rowlock__value_number(&columns[25]);
     job->running.output = rowlock__rows_text(rows, &columns[26]);
+    job->paused_token = rowlock__value_number(&columns[27]);
+    job->paused_by = rowlock__rows_text(rows, &columns[28]);
+    job->paused_note = rowlock__rows_text(rows, &columns[29]);
+    job->paused_since_ms = rowlock__value_number(&columns[30]);
+    job->paused_until_ms = rowlock__value_number(&columns[31]);
     job->running.job = job->last.job = job->name;
 }
 

@@ -12,7 +12,7 @@
 
 #define DEFAULT_TTL_MS 30000
 #define LEAST_TTL_MS 1000
-#define MOST_TTL_MS (INT64_C(100) * 366 * 86400 * 1000)
+#define MOST_TTL_MS ROWLOCK_UNTIL_RELEASED
 #define COMMAND_SIZE 256 /* the widths of the columns on MariaDB, plus the terminator */
 #define NOTE_SIZE 1025
 

@@ -2,9 +2,11 @@
 /* The error of a busy lock: names the holder, since when, and how many wait, as far as known. */
 #include "lock/refusal.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "util/error.h"
 #include "util/instant.h"
@@ -12,6 +14,7 @@
 struct holder {
     int found;
     char kind[16], pid[24], host[80], program[64], since[48], expires[48], note[120], waiting[24];
+    bool endless;           /* it lasts until it is released */
     int64_t permits, limit; /* PERMIT: how many permits the name has in all; 0: not permits */
 };
 
@@ -50,6 +53,15 @@ static void local_time(const struct rowlock_value *column, char *out, size_t siz
     rowlock__local_time_of(utc, out, size);
 }
 
+/* By the years: of ROWLOCK_UNTIL_RELEASED at least half is left. */
+static bool is_endless(const char *expires)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+
+    return gmtime_r(&now, &utc) && atoi(expires) - (utc.tm_year + 1900) > 50;
+}
+
 static void holder_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct holder *holder = data;
@@ -62,6 +74,7 @@ static void holder_row(void *data, const struct rowlock_value *columns, unsigned
     rowlock__column_text(&columns[3], holder->program, sizeof holder->program);
     local_time(&columns[4], holder->since, sizeof holder->since);
     local_time(&columns[5], holder->expires, sizeof holder->expires);
+    holder->endless = is_endless(holder->expires);
     rowlock__column_text(&columns[6], holder->note, sizeof holder->note);
     rowlock__column_text(&columns[7], holder->waiting, sizeof holder->waiting);
 }
@@ -87,7 +100,10 @@ static void describe(const struct holder *holder, char *out, size_t size)
     at = add(out, size, at, leased ? " on " : " of a client on ", holder->host, "");
     at = add(out, size, at, " (", holder->program, ")");
     at = add(out, size, at, ", since ", holder->since, "");
-    at = add(out, size, at, ", expires ", holder->expires, "");
+    if (holder->endless)
+        at = add(out, size, at, ", until ", "it is released", "");
+    else
+        at = add(out, size, at, ", expires ", holder->expires, "");
     at = add(out, size, at, ", note: \"", holder->note, "\"");
     add(out, size, at, ", ", holder->waiting, " waiting");
 }

@@ -318,6 +318,20 @@ int rowlock__rows_job_plan(struct rowlock_work *work)
     return code ? code : rowlock__work_number(work, ended && !faster);
 }
 
+/* name, version, due -> 1, or 0: the job has changed. */
+int rowlock__rows_job_due(struct rowlock_work *work)
+{
+    struct rowlock_value values[3] = {rowlock__work_value(work, 2)};
+    char key[ROWLOCK_KEY_SIZE];
+    int code;
+
+    rowlock__key("", &work->call->values[0], key);
+    values[1] = rowlock__text_value(key);
+    values[2] = rowlock__work_value(work, 1);
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_HASTEN, values, NULL, NULL);
+    return code ? code : rowlock__work_number(work, work->affected > 0);
+}
+
 /* ---- the end of a run ------------------------------------------------------------------------ */
 
 struct beat {

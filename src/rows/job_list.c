@@ -41,6 +41,21 @@ static struct history history_of(const struct rowlock_job_row *job, const struct
     return h;
 }
 
+/* The lease that no process keeps and that lasts longest; NULL: none. */
+static const struct rowlock_lease_row *pause_of(const char *name, const struct rowlock_rows *leases)
+{
+    const struct rowlock_lease_row *row = leases->row, *pause = NULL;
+    struct rowlock_value value = rowlock__text_value(name);
+    char key[ROWLOCK_KEY_SIZE];
+
+    rowlock__key("job:", &value, key);
+    for (size_t i = 0; i < leases->n; i++)
+        if (row[i].held.alive && !row[i].has_pid && strcmp(row[i].key, key) == 0 &&
+            (!pause || row[i].held.expires_ms > pause->held.expires_ms))
+            pause = &row[i];
+    return pause;
+}
+
 static bool is_alive(const struct rowlock_rows *leases, int64_t token)
 {
     const struct rowlock_lease_row *row = leases->row;
@@ -74,9 +89,10 @@ static const char *shown(const struct history *h)
 }
 
 static void list_job(struct rowlock_work *work, const struct rowlock_job_row *job,
-                     const struct history *h, int64_t now_ms)
+                     const struct history *h, const struct rowlock_rows *leases, int64_t now_ms)
 {
-    struct rowlock_value key = rowlock__text_value(job->key), columns[27];
+    struct rowlock_value key = rowlock__text_value(job->key), columns[32];
+    const struct rowlock_lease_row *pause;
     char name[256];
 
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
@@ -105,7 +121,15 @@ static void list_job(struct rowlock_work *work, const struct rowlock_job_row *jo
         columns[25] = rowlock__int_value(h->current->exit);
         columns[26] = rowlock__text_value(h->current->output);
     }
-    rowlock__work_answer(work, columns, 27);
+    pause = pause_of(name, leases);
+    if (pause) {
+        columns[27] = rowlock__int_value(pause->held.token);
+        columns[28] = rowlock__text_value(pause->host);
+        columns[29] = rowlock__text_value(pause->note);
+        columns[30] = rowlock__int_value(pause->acquired_ms);
+        columns[31] = rowlock__int_value(pause->held.expires_ms);
+    }
+    rowlock__work_answer(work, columns, 32);
 }
 
 /* name or NULL -> see dialect.h */
@@ -135,7 +159,7 @@ int rowlock__rows_job_list(struct rowlock_work *work)
         struct history h = history_of(job, &runs);
 
         h.alive = h.current && is_alive(&leases, h.current->token);
-        list_job(work, job, &h, now_ms);
+        list_job(work, job, &h, &leases, now_ms);
     }
     rowlock__rows_clear(&jobs);
     rowlock__rows_clear(&runs);

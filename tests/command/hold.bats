@@ -30,6 +30,30 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     is_free farm
 }
 
+@test "hold without --for lasts until it is released, and every output shows that" {
+    rowlock hold --note 'new disks' endless >token 2>said
+    [ "$(cat said)" = "rowlock: 'endless' is held until it is released: \
+rowlock release 'endless' --token $(cat token)" ]
+    [[ $(rowlock ls endless) =~ \ exclusive\ +[^\ ]+\ +-\ +"$(cat token)"\  ]]
+    [ "$(rowlock --json ls endless | json_sql "json_type(document, '\$[0].expires')")" = null ]
+    run rowlock acquire -n --ttl 1s endless
+    [ "$status" = 75 ]
+    [[ $output == *", until it is released, note: \"new disks\""* ]]
+    run rowlock break endless
+    echo "$output"
+    [[ $output == *": the name is taken until release; to free it now: rowlock break --now "* ]]
+    rowlock renew endless --token "$(cat token)" --ttl 1s && exit 1 # it was broken
+    run rowlock release endless --token "$(cat token)"
+    [ "$status" = 123 ]
+    is_free endless
+    rowlock --json hold --note why endless >one
+    [ "$(json_sql "json_type(document, '\$.expires')" <one)" = null ]
+    rowlock renew endless --token "$(json '$.token' <one)" --ttl 1s # it never ends earlier
+    [ "$(rowlock --json ls endless | json_sql "json_type(document, '\$[0].expires')")" = null ]
+    rowlock release endless --token "$(json '$.token' <one)"
+    is_free endless
+}
+
 @test "hold ends by itself" {
     rowlock hold --for 1s --note short short
     until_true is_free short

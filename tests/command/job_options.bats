@@ -51,7 +51,10 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     refused "--limit is for the history" jobs --limit 3
     refused "--limit is for the history" jobs a --check --limit 3
     refused "NAME is missing" jobs --forget
-    refused "either --check or --forget" jobs a --check --forget
+    refused "exclude each other" jobs a --check --forget
+    refused "exclude each other" jobs a --now --forget
+    refused "--now: a NAME is missing" jobs --now
+    refused "--limit is for the history" jobs a --now --limit 3
     refused "empty" jobs ""
     refused "FILE" cron
     refused "unexpected" cron a b

@@ -43,8 +43,9 @@ checked() { # STATUS PATTERN [NAME]
     run rowlock jobs
     echo "$output"
     [ "${#lines[@]}" = 3 ]
-    [[ ${lines[0]} =~ ^NAME\ +NEXT\ +RUNNING\ +SINCE\ +LAST\ +ENDED\ +BY\ +AVERAGE\ +SCHEDULE$ ]]
-    [[ ${lines[1]} =~ ^a\ +20..-..-..\ 00:00:00.*\ exit\ 3\ .*\ every\ 50w$ ]]
+    [ "$(xargs <<<"${lines[0]}")" = \
+        "NAME STATE NEXT RUNNING SINCE LAST ENDED BY AVERAGE SCHEDULE" ]
+    [[ ${lines[1]} =~ ^a\ +failing\ +20..-..-..\ 00:00:00.*\ exit\ 3\ .*\ every\ 50w$ ]]
     [[ ${lines[2]} =~ ^b\ .*\ done\ .*\ every\ 50w$ ]]
     run rowlock jobs a
     echo "$output"
@@ -139,6 +140,111 @@ checked() { # STATUS PATTERN [NAME]
     changed job "due = 1000000000000 WHERE name = 'lost'"
     job lost "${rarely[@]}" -- true
     checked 0 "fine: 1 job" lost
+}
+
+@test "paused: held until it is released, and neither late nor failing meanwhile" {
+    job a "${rarely[@]}" -- true
+    job b "${rarely[@]}" -- true
+    rowlock hold --note $'ask Ann\a' job:a >token
+    changed job "due = 1000000000000 WHERE name = 'a'"
+    checked 0 "paused: 'a' since 20* on $(hostname) (ask Ann\\\\x07); fine: 1 job"
+    checked 0 "paused: 'a' since 20* on *" a
+    [ "$(rowlock --json jobs --check a | json '$[0].state')" = paused ]
+    [[ $(rowlock --json jobs --check a | json '$[0].since') == 20*Z ]]
+    [[ $(rowlock jobs a) =~ "a"\ +paused\  ]]
+    [ "$(view a state)/$(view a paused_by)" = "paused/$(hostname)" ]
+    [ "$(view a paused_token)" = "$(cat token)" ]
+    [ "$(view a paused_note)" = $'ask Ann\a' ]
+    [ "$(view a state_since)" = "$(view a paused_since)" ]
+    [ -z "$(view a paused_until)" ]
+    [ "$(view b state)/$(view b paused_token)" = fine/ ]
+    run job -E 3 a "${rarely[@]}" -- touch ran
+    [ "$status" = 3 ]
+    rowlock release job:a --token "$(cat token)"
+    checked 1 "late: 'a' since *" a
+    job a "${rarely[@]}" -- false || true
+    checked 1 "failing: 'a' since *" a
+    rowlock hold --for 1h --note why job:a
+    checked 0 "paused: 'a' since *" a
+    [[ $(view a paused_until) == 20*Z ]]
+    rowlock break --now job:a
+    checked 1 "failing: 'a' since *" a
+}
+
+@test "--now: the next call runs it once; refused while it runs, is held, or is unknown" {
+    job soon "${rarely[@]}" --missed skip -- true
+    run rowlock jobs soon --now
+    [ "$status" = 0 ]
+    [ "$output" = "rowlock: 'soon' is due now: the next node that asks runs it" ]
+    due=$(due_of soon)
+    job soon "${rarely[@]}" --missed skip -- sh -c 'echo "$ROWLOCK_DUE" >due'
+    [ "$(cat due)" = "$(as_utc "$due")" ]
+    run job -E 3 soon "${rarely[@]}" --missed skip -- touch again
+    [ "$status" = 3 ]
+    run rowlock --json jobs soon --now
+    [ "$status/$output" = 0/ ]
+    rm -f due
+    changed job "due = due - 600000 WHERE name = 'soon'" # the next call comes later than a minute
+    job soon "${rarely[@]}" --missed skip -- touch due
+    [ -e due ]
+    run rowlock jobs nosuch --now
+    [ "$status" = 1 ]
+    [[ $output == *"no job 'nosuch' is known"* ]]
+    start_node soon2
+    run rowlock jobs soon2 --now
+    echo "$output"
+    [ "$status" = 75 ]
+    [[ $output == "rowlock: the job 'soon2' runs on $(hostname) since 20"* ]]
+    [[ $output == *"stop it: rowlock break 'job:soon2'" ]]
+    kill -s TERM "$node"
+    ends_with 143 "$node"
+    token=$(rowlock hold --note 'ask Ann' job:soon)
+    run rowlock jobs soon --now
+    echo "$output"
+    [ "$status" = 75 ]
+    [[ $output == *"paused by $(hostname) since 20"*", note: ask Ann; "* ]]
+    [[ $output == *": rowlock release 'job:soon' --token $token" ]]
+    rowlock release job:soon --token "$token"
+    hold job:soon
+    run rowlock jobs soon --now
+    [ "$status" = 75 ]
+    [[ $output == *"its name is held: rowlock ls job:soon shows by whom"* ]]
+    let_go
+}
+
+@test "--check: slow, while a run takes three times as long as the runs before" {
+    job lazy "${rarely[@]}" -- true
+    changed run "finished = started + 10000 WHERE job = 'lazy'"
+    changed job "due = 1000000000000 WHERE name = 'lazy'"
+    start_node lazy
+    checked 0 "fine: 1 job" lazy
+    changed run "started = started - 31000 WHERE job = 'lazy' AND outcome = 'running'"
+    checked 1 "slow: 'lazy' since 20* on $(hostname)" lazy
+    [ "$(view lazy state)" = slow ]
+    changed run "started = started - 600000, finished = started + 250000
+        WHERE job = 'lazy' AND outcome = 'done'" # 250 s, or where columns change in turn, more
+    checked 0 "fine: 1 job" lazy
+    kill -s TERM "$node"
+    ends_with 143 "$node"
+    start_node first
+    changed run "started = started - 3600000 WHERE job = 'first'"
+    checked 0 "fine: 1 job" first # there is no average
+    kill -s TERM "$node"
+    ends_with 143 "$node"
+}
+
+@test "a job is not paused by a run, its minimum hold, or a lease that a process keeps" {
+    job stays "${rarely[@]}" --at-least 1h -- true
+    is_held job:stays
+    [ "$(view stays state)" = fine ]
+    start_node runs
+    [ "$(view runs state)/$(view runs paused_token)" = fine/ ]
+    kill -s TERM "$node"
+    ends_with 143 "$node"
+    until_true is_free job:runs
+    hold job:runs
+    [ -z "$(view runs paused_token)" ]
+    let_go
 }
 
 @test "--forget: not while it runs; afterwards the job is unknown" {

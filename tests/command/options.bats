@@ -84,7 +84,7 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     done
     refused "--ttl" renew a --token 1 --ttl 1ms
     refused "NAME" hold --for 1h --note x
-    refused "--for 2h" hold a --note x
+    refused "--note TEXT is missing" hold a
     refused "--note" hold a --for 1h
     refused "--note" hold a --for 1h --note ""
     refused "--for: a lease lasts 1s at least" hold a --for 1ms --note x

@@ -91,6 +91,19 @@ runs_the_job() {
     [ "$(wc -l <ran)" = 1 ]
     run -0 rowlock jobs nightly
     [[ $output == *nightly*done* ]]
+    run -0 rowlock hold --note 'new disks' job:nightly
+    run -0 rowlock jobs --check
+    [[ $output == "paused: 'nightly' since "*" (new disks)" ]]
+    rowlock --json jobs nightly >json
+    [ "$(json '$[0].paused_note' <json)/$(json '$[0].paused_until' <json)" = "new disks/" ]
+    rowlock release job:nightly --token "$(json '$[0].paused_token' <json)"
+    run -0 rowlock jobs --check
+    [ "$output" = "fine: 1 job" ]
+    run -1 rowlock jobs nosuch --now
+    run -0 rowlock jobs nightly --now
+    run -0 rowlock job nightly --every 50w -- sh -c 'echo x >>ran'
+    run -0 rowlock job nightly --every 50w -- sh -c 'echo x >>ran'
+    [ "$(wc -l <ran)" = 2 ]
 }
 @test "job runs its command when it is due" { on_each runs_the_job; }
 

@@ -820,6 +820,68 @@ TEST(the_history_is_trimmed)
     t_int(look(one, &job).run[1].exit, 3);
 }
 
+/* ---- due now --------------------------------------------------------------------------------- */
+
+TEST(a_job_that_is_due_now_is_claimed_once)
+{
+    struct rowlock_connection *one = t_open(), *other = t_open();
+    struct rowlock_job job = job_of("every 50w");
+    struct rowlock_lease *lease;
+    struct rowlock_claim first, again;
+    int64_t planned;
+
+    job.missed = ROWLOCK_MISSED_SKIP;
+    first = claim(one, &job, &lease);
+    planned = first.next_ms;
+    t_fails(rowlock_hasten_job(other, job.name, &t_error), EBUSY);
+    finish(lease, 0, NULL);
+    refused(one, &job, ROWLOCK_JOB_NOT_DUE);
+    t_ok(rowlock_hasten_job(other, job.name, &t_error));
+    t_ok(rowlock_hasten_job(other, job.name, &t_error));
+    again = claim(one, &job, &lease);
+    t_int(again.claimed, ROWLOCK_JOB_CLAIMED);
+    t_true(again.due_ms > first.due_ms && again.due_ms <= again.now_ms);
+    t_int(again.retry_number, 0);
+    t_int(again.next_ms, planned);
+    finish(lease, 0, NULL);
+    refused(one, &job, ROWLOCK_JOB_NOT_DUE);
+    refused(other, &job, ROWLOCK_JOB_NOT_DUE);
+    t_int(look(one, &job).runs, 2);
+}
+
+TEST(only_a_known_job_whose_name_is_free_can_be_due_now)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("every 50w");
+    struct rowlock_lease *lease;
+
+    t_fails(rowlock_hasten_job(one, job.name, &t_error), EINVAL);
+    t_contains(t_error.text, "no node has asked for it");
+    t_fails(rowlock_hasten_job(one, "", &t_error), EINVAL);
+    finish(claimed(one, &job), 0, NULL);
+    lease = t_granted(one, t_x(lock_of(&job)), HOUR);
+    t_fails(rowlock_hasten_job(one, job.name, &t_error), EBUSY);
+    t_give(lease);
+    refused(one, &job, ROWLOCK_JOB_NOT_DUE);
+}
+
+TEST(a_lost_run_of_a_job_that_is_due_now_is_still_recorded)
+{
+    struct rowlock_connection *one = t_open();
+    struct rowlock_job job = job_of("every 50w");
+    struct rowlock_lease *lease = claimed(one, &job), *next;
+    struct rowlock_claim answer;
+
+    die(one, lease);
+    t_ok(rowlock_hasten_job(one, job.name, &t_error));
+    answer = claim(one, &job, &next);
+    t_int(answer.claimed, ROWLOCK_JOB_CLAIMED);
+    t_int(answer.lost, rowlock_token(lease));
+    t_int(answer.retry_number, 0);
+    rowlock_lease_free(lease);
+    finish(next, 0, NULL);
+}
+
 TEST(a_job_is_forgotten_unless_it_runs)
 {
     struct rowlock_connection *one = t_open();

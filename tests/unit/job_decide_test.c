@@ -211,6 +211,20 @@ TEST(missed_instants_are_skipped)
     claims("2026-03-02T15:00Z", "2026-03-02T16:00Z", 0);
 }
 
+TEST(a_requested_due_time_is_claimed_once_and_never_skipped)
+{
+    given("every 1h", "2026-03-02T15:20Z");
+    known("2026-03-02T15:00Z", "2026-03-02T15:10Z"); /* by rowlock_hasten_job */
+    claims("2026-03-02T15:10Z", "2026-03-02T16:00Z", 0);
+    rules.skips_missed = true;
+    claims("2026-03-02T15:10Z", "2026-03-02T16:00Z", 0);
+    job.now_ms = t_utc("2026-03-02T17:30Z"); /* one run for it and for those missed since */
+    claims("2026-03-02T17:00Z", "2026-03-02T18:00Z", 0);
+    job.last_ms = t_utc("2026-03-02T17:00Z");
+    job.due_ms = t_utc("2026-03-02T18:00Z");
+    t_int(rowlock__job_decide(&job, &rules).act, ROWLOCK_JOB_WAIT);
+}
+
 TEST(an_instant_without_a_next_one)
 {
     given("0 0 31 12 *", "9999-12-31T12:00Z");

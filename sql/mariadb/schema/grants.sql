@@ -139,6 +139,7 @@ GRANT EXECUTE ON PROCEDURE rowlock_end_run TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_end_late TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_finish_job TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_forget_job TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_hasten_job TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_job_state TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_list_jobs TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_list_runs TO application;

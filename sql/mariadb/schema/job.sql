@@ -178,6 +178,27 @@ BEGIN
     SELECT v_planned AS planned;
 END//
 
+-- Sets the due time, if the row still has that version: dialect.h, job_due.
+CREATE OR REPLACE PROCEDURE rowlock_hasten_job(IN p_name VARBINARY(255), IN p_version BIGINT,
+                                               IN p_due BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_planned INT DEFAULT 0;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        ROLLBACK AND NO CHAIN NO RELEASE;
+        RESIGNAL;
+    END;
+
+    CALL rowlock_require_no_transaction();
+    START TRANSACTION READ WRITE;
+    UPDATE rowlock_job SET version = version + 1, due = p_due
+     WHERE name = p_name AND version = p_version;
+    SET v_planned = ROW_COUNT();
+    COMMIT AND NO CHAIN NO RELEASE;
+    SELECT v_planned AS planned;
+END//
+
 -- Ends a run whose lease exists, for rowlock_finish_job; p_stop: it was broken. The job keeps the
 -- token of a run that was lost or not started: the next claim repeats it. Its name is free at once.
 CREATE OR REPLACE PROCEDURE rowlock_end_run(
@@ -360,12 +381,23 @@ BEGIN
                AND f.token > COALESCE((SELECT max(d.token) FROM rowlock_run d
                                         WHERE d.job = j.name AND d.outcome = 'done'),
                                             0)) AS failed_since,
-           c.finished AS settled, c.exit AS settled_exit, c.output AS settled_output
+           c.finished AS settled, c.exit AS settled_exit, c.output AS settled_output,
+           p.token AS paused_token, p.host AS paused_by, p.note AS paused_note,
+           TIMESTAMPDIFF(MICROSECOND, '1970-01-01', p.acquired) DIV 1000 AS paused_since,
+           TIMESTAMPDIFF(MICROSECOND, '1970-01-01', h.expires) DIV 1000 AS paused_until
       FROM rowlock_job j
       LEFT JOIN rowlock_run c ON c.token = j.running
       LEFT JOIN rowlock_heartbeat b ON b.token = j.running AND b.expires > utc_timestamp(6)
       LEFT JOIN rowlock_run l ON l.token = (SELECT max(e.token) FROM rowlock_run e
                                              WHERE e.job = j.name AND e.token <> j.running)
+      LEFT JOIN rowlock_lease p
+        ON p.name = CONCAT('job:', j.name) AND p.n = 0
+       AND p.token = (SELECT o.token FROM rowlock_lease o
+                        JOIN rowlock_heartbeat k ON k.token = o.token
+                       WHERE o.name = CONCAT('job:', j.name) AND o.pid IS NULL
+                         AND k.expires > utc_timestamp(6)
+                       ORDER BY k.expires DESC LIMIT 1)
+      LEFT JOIN rowlock_heartbeat h ON h.token = p.token
      WHERE p_name IS NULL OR j.name = p_name
      ORDER BY j.name;
     COMMIT AND NO CHAIN NO RELEASE;

@@ -134,6 +134,7 @@ DROP PROCEDURE IF EXISTS rowlock_end_run;
 DROP PROCEDURE IF EXISTS rowlock_end_late;
 DROP PROCEDURE IF EXISTS rowlock_finish_job;
 DROP PROCEDURE IF EXISTS rowlock_forget_job;
+DROP PROCEDURE IF EXISTS rowlock_hasten_job;
 DROP PROCEDURE IF EXISTS rowlock_job_state;
 DROP PROCEDURE IF EXISTS rowlock_list_jobs;
 DROP PROCEDURE IF EXISTS rowlock_list_runs;

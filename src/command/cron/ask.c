@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The cron daemon's queries. Every answer contains the time of the next query, so a job is queried
- * once per due time. Every ten minutes all jobs are compared with the database, because clocks
- * drift, and because another program may have deleted or changed a job.
+ * once per due time. Every minute all jobs are compared with the database, by one query, because a
+ * user may have made a job due (jobs --now), because clocks drift, and because another program may
+ * have deleted or changed a job.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -13,9 +14,10 @@
 #include "util/random.h"
 
 #define DAY_MS INT64_C(86400000)
-#define HELD_MS 60000 /* a name may be released before its lease ends, so look again after this */
-#define SLACK_MS 2    /* clocks are read in whole milliseconds */
-#define LEAST_MS 20   /* minimum interval between two queries for one job */
+#define HELD_MS 60000   /* a name may be released before its lease ends, so look again after this */
+#define SLACK_MS 2      /* clocks are read in whole milliseconds */
+#define WRONG_MS 600000 /* a job that the library refuses stays wrong until the file changes */
+#define LEAST_MS 20     /* minimum interval between two queries for one job */
 #define PAUSE_LEAST_MS 500
 #define PAUSE_MOST_MS 30000
 #define STATEMENT_MS 10000
@@ -145,7 +147,7 @@ static void plan_next(struct cron_job *job, const struct rowlock_claim *claim)
 static const struct {
     int code;
     int64_t pause_ms;
-} refusals[] = {{ROWLOCK_EINVAL, CRON_LOOK_MS}, {ROWLOCK_EDB, HELD_MS},
+} refusals[] = {{ROWLOCK_EINVAL, WRONG_MS},     {ROWLOCK_EDB, HELD_MS},
                 {ROWLOCK_EROLLEDBACK, HELD_MS}, {ROWLOCK_EABORTED, HELD_MS},
                 {ROWLOCK_ELEFTOVER, HELD_MS},   {ROWLOCK_ELOST, LEAST_MS}};
 

@@ -16,7 +16,7 @@
 #include "command/url_lookup.h"
 
 #define CRON_STATUS_SIZE 4096
-#define CRON_LOOK_MS 600000 /* maximum interval between comparisons of all jobs with the database */
+#define CRON_LOOK_MS 60000 /* maximum interval between comparisons of all jobs with the database */
 
 /* ---- cron/file.c --------------------------------------------------------------------- */
 

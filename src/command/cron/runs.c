@@ -47,7 +47,7 @@ static void write_arguments(const struct cron *cron, const struct crontab_entry 
     if (settings->max_run_ms >= 0)
         out->argv[n++] = out->max_run;
     if (cron->prefix)
-        out->argv[n++] = "--adopted-prefix";
+        out->argv[n++] = "--adopted-prefix=1";
     out->argv[n++] = "--";
     out->argv[n++] = "/bin/sh";
     out->argv[n++] = "-c";

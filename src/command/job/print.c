@@ -8,7 +8,11 @@
 
 #include "command/command.h"
 #include "command/output/json.h"
+#include "util/clock.h"
 
+/* A run is slow if it has taken longer than this, and than this many times the average. */
+#define SLOW_LEAST_MS 1000
+#define SLOW_TIMES 3
 #define LATE_MS 60000 /* a job is late if no node claims it this long after its due time */
 
 static const char *const outcomes[] = {
@@ -31,13 +35,28 @@ struct rowlock_job_view settled(const struct rowlock_job_view *job)
 /* ---- monitoring ------------------------------------------------------------------------------ */
 
 const char *const job_healths[] = {
-    [JOB_FINE] = "fine", [JOB_LATE] = "late", [JOB_FAILING] = "failing", [JOB_LOST] = "lost"};
+    [JOB_FINE] = "fine", [JOB_PAUSED] = "paused",   [JOB_SLOW] = "slow",
+    [JOB_LATE] = "late", [JOB_FAILING] = "failing", [JOB_LOST] = "lost"};
+
+/* When the run under way became slow; 0: it is not. */
+static int64_t slow_since(const struct rowlock_job_view *job)
+{
+    int64_t most_ms = rowlock__most(SLOW_TIMES * job->average_ms, SLOW_LEAST_MS);
+
+    if (!job->running.token || job->runs == 0 || job->now_ms - job->running.started_ms <= most_ms)
+        return 0;
+    return job->running.started_ms + most_ms;
+}
 
 enum job_health health_of(const struct rowlock_job_view *job, int64_t *since_ms)
 {
     const struct rowlock_run *last = &job->last;
     int runs = job->running.token != 0;
 
+    if (job->paused_token) {
+        *since_ms = job->paused_since_ms;
+        return JOB_PAUSED;
+    }
     if (!runs && last->token &&
         (last->outcome == ROWLOCK_RUN_LOST || last->outcome == ROWLOCK_RUN_LATE)) {
         *since_ms = last->started_ms;
@@ -51,8 +70,8 @@ enum job_health health_of(const struct rowlock_job_view *job, int64_t *since_ms)
         *since_ms = job->next_ms;
         return JOB_LATE;
     }
-    *since_ms = 0;
-    return JOB_FINE;
+    *since_ms = slow_since(job);
+    return *since_ms ? JOB_SLOW : JOB_FINE;
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -117,12 +136,12 @@ static const char *colour_of(const char *result)
     return strcmp(result, "-") == 0 || strcmp(result, "running") == 0 ? "" : "\033[31m";
 }
 
-enum { NAME, NEXT, RUNNING, SINCE, LAST, ENDED, BY, AVERAGE, SCHEDULE, JOB_COLUMNS };
+enum { NAME, STATE, NEXT, RUNNING, SINCE, LAST, ENDED, BY, AVERAGE, SCHEDULE, JOB_COLUMNS };
 
 static const char *const job_titles[] = {
-    [NAME] = "NAME",   [NEXT] = "NEXT",       [RUNNING] = "RUNNING",
-    [SINCE] = "SINCE", [LAST] = "LAST",       [ENDED] = "ENDED",
-    [BY] = "BY",       [AVERAGE] = "AVERAGE", [SCHEDULE] = "SCHEDULE"};
+    [NAME] = "NAME",       [STATE] = "STATE",      [NEXT] = "NEXT",   [RUNNING] = "RUNNING",
+    [SINCE] = "SINCE",     [LAST] = "LAST",        [ENDED] = "ENDED", [BY] = "BY",
+    [AVERAGE] = "AVERAGE", [SCHEDULE] = "SCHEDULE"};
 
 struct table jobs_table(void)
 {
@@ -133,8 +152,10 @@ struct table jobs_table(void)
 int jobs_table_add(struct table *table, const struct rowlock_job_view *job)
 {
     const struct rowlock_run *last = &job->last;
+    int64_t since_ms;
     char *cells[JOB_COLUMNS] = {
         [NAME] = cell_text(job->name),
+        [STATE] = strdup(job_healths[health_of(job, &since_ms)]),
         [NEXT] = cell_instant(job->next_ms),
         [RUNNING] = where_of(&job->running),
         [SINCE] = cell_instant(job->running.token ? job->running.started_ms : 0),
@@ -232,8 +253,22 @@ static void put_members(FILE *out, const char *prefix, const struct rowlock_run 
     put_text(out, prefix, "output", is ? run->output : "");
 }
 
+/* Until it is released: paused_until is null. */
+static void put_pause(FILE *out, const struct rowlock_job_view *job)
+{
+    int is = job->paused_token != 0;
+    int ends = is && job->paused_until_ms - job->now_ms < ROWLOCK_UNTIL_RELEASED / 2;
+
+    put_number(out, "paused_", "token", is, job->paused_token);
+    put_text(out, "paused_", "by", job->paused_by);
+    put_text(out, "paused_", "note", job->paused_note);
+    put_instant(out, "paused_", "since", job->paused_since_ms);
+    put_instant(out, "paused_", "until", ends ? job->paused_until_ms : 0);
+}
+
 void put_job(FILE *out, const struct rowlock_job_view *job)
 {
+    int64_t since_ms;
     const struct rowlock_run *running = &job->running;
     int runs = running->token != 0;
 
@@ -248,6 +283,9 @@ void put_job(FILE *out, const struct rowlock_job_view *job)
     put_members(out, "last_", &job->last);
     put_number(out, "", "average_ms", job->runs > 0, job->average_ms);
     put_instant(out, "failed_", "since", job->failed_since_ms);
+    put_text(out, "", "state", job_healths[health_of(job, &since_ms)]);
+    put_instant(out, "", "state_since", since_ms);
+    put_pause(out, job);
 }
 
 void put_run(FILE *out, const struct rowlock_run *run)

@@ -30,10 +30,19 @@ void print_output(const char *output);
 
 /* ---- monitoring ---------------------------------------------------------------------- */
 
-enum job_health { JOB_FINE, JOB_LATE, JOB_FAILING, JOB_LOST, JOB_HEALTHS };
+/* The worse, the greater. Paused is no trouble: an operator wants it. */
+enum job_health {
+    JOB_FINE,
+    JOB_PAUSED,
+    JOB_SLOW,
+    JOB_LATE,
+    JOB_FAILING,
+    JOB_LOST,
+    JOB_HEALTHS
+};
 
 extern const char *const job_healths[];
-/* Of a settled view; `*since_ms`: since when it is not fine. */
+/* Of a settled view; `*since_ms`: since when it has that state, 0 if it is fine. */
 enum job_health health_of(const struct rowlock_job_view *job, int64_t *since_ms);
 
 #endif

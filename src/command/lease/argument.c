@@ -123,6 +123,11 @@ int report_lease(struct rowlock_connection *connection, const struct lease_argum
     return STATUS_LOST;
 }
 
+int is_endless(const struct rowlock_holder *holder)
+{
+    return holder->remaining_ms > ROWLOCK_UNTIL_RELEASED / 2;
+}
+
 struct wanted {
     int64_t token, expires_ms;
 };
@@ -132,7 +137,7 @@ static int find_expiry(const struct rowlock_holder *holder, void *data)
     struct wanted *wanted = data;
 
     if (holder->token == wanted->token)
-        wanted->expires_ms = holder->expires_ms;
+        wanted->expires_ms = is_endless(holder) ? INT64_MAX : holder->expires_ms;
     return wanted->expires_ms != 0;
 }
 
@@ -158,6 +163,6 @@ void print_lease_json(const struct rowlock_want *wants, size_t n, const struct r
     fputs(",\"owner\":", stdout);
     json_text(stdout, rowlock_owner(lease));
     fputs(",\"expires\":", stdout);
-    json_instant(stdout, expires_ms);
+    json_instant(stdout, expires_ms == INT64_MAX ? 0 : expires_ms);
     fputs("}\n", stdout);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/lease/argument.h"
 #include "command/output/json.h"
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -47,7 +48,7 @@ void put_holder(FILE *out, const struct rowlock_holder *holder)
     put_key(out, "since");
     json_instant(out, holder->since_ms);
     put_key(out, "expires");
-    json_instant(out, holder->expires_ms);
+    json_instant(out, is_endless(holder) ? 0 : holder->expires_ms);
     put_key(out, "limit");
     json_number(out, holder->limit);
     put_key(out, "stop");
@@ -122,8 +123,9 @@ int list_table_add(const struct rowlock_holder *holder, void *table)
                                  [STATE] = state_of(holder),
                                  [MODE] = mode_of(holder),
                                  [SINCE] = cell_instant(holder->since_ms),
-                                 [LEFT] = holder->expires_ms ? cell_duration(holder->remaining_ms)
-                                                             : strdup("-"),
+                                 [LEFT] = holder->expires_ms && !is_endless(holder)
+                                              ? cell_duration(holder->remaining_ms)
+                                              : strdup("-"),
                                  [TOKEN] = cell_number(holder->token),
                                  [WHO] = who_of(holder),
                                  [NOTE] = cell_text(holder->note)};

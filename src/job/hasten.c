@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rowlock_hasten_job: the due time becomes now, on condition that the row is unchanged since it was
+   read. A claim in between changes it. */
+#include "job/job.h"
+#include "lease/lease.h"
+#include "lease/query.h"
+#include "schema/check.h"
+#include "session/connection.h"
+#include "util/error.h"
+
+#define ROUNDS 100 /* each round except the last lost a race against a node */
+
+struct state {
+    int64_t now_ms, version;
+    bool held;
+};
+
+/* The first columns of job_state, and the tenth: dialect.h. */
+static void state_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 9)
+        *(struct state *)data = (struct state){.now_ms = rowlock__value_number(&columns[0]),
+                                               .version = rowlock__value_number(&columns[1]),
+                                               .held = rowlock__value_number(&columns[9]) != 0};
+}
+
+/* One round; `*done`: the due time is set. */
+static int hasten(struct rowlock_connection *connection, const char *job, int64_t *done,
+                  struct rowlock_error *error)
+{
+    struct state state = {0};
+    struct rowlock_value values[3] = {rowlock__text_value(job)};
+    int code = rowlock__ask_alone(connection, ROWLOCK_SQL_JOB_STATE, values, true, state_row,
+                                  &state, error);
+
+    if (!code && !state.version)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "no job '%.100s' is known: no node has asked for it", job);
+    if (!code && state.held)
+        return rowlock__fail(
+            error, ROWLOCK_EBUSY,
+            "the job '%.100s' runs, or its name is held: rowlock ls " ROWLOCK_JOB_PREFIX
+            "%.100s shows by whom",
+            job, job);
+    values[1] = rowlock__int_value(state.version);
+    values[2] = rowlock__int_value(state.now_ms);
+    if (!code)
+        code = rowlock__ask_alone(connection, ROWLOCK_SQL_JOB_DUE, values, false,
+                                  rowlock__take_number, done, error);
+    return code;
+}
+
+int rowlock_hasten_job(struct rowlock_connection *connection, const char *name,
+                       struct rowlock_error *error)
+{
+    int64_t done = 0;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code)
+        code = rowlock__job_name_check(name, error);
+    if (!code)
+        code = rowlock__check_installed(connection, error);
+    for (int i = 0; !code && !done && i < ROUNDS; i++)
+        code = hasten(connection, name, &done, error);
+    if (!code && !done)
+        code = rowlock__fail(error, ROWLOCK_EBUSY,
+                             "the job '%.100s' changes all the time: try again", name);
+    return code;
+}
