@@ -40,7 +40,7 @@ static int hasten(struct rowlock_connection *connection, const char *job, int64_
         return rowlock__fail(
             error, ROWLOCK_EBUSY,
             "the job '%.100s' runs, or its name is held: rowlock ls " ROWLOCK_JOB_PREFIX
-            "%.100s shows by whom",
+            "%.100s shows the holder",
             job, job);
     values[1] = rowlock__int_value(state.version);
     values[2] = rowlock__int_value(state.now_ms);

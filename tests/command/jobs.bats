@@ -208,7 +208,7 @@ checked() { # STATUS PATTERN [NAME]
     hold job:soon
     run rowlock jobs soon --now
     [ "$status" = 75 ]
-    [[ $output == *"its name is held: rowlock ls job:soon shows by whom"* ]]
+    [[ $output == *"its name is held: rowlock ls job:soon shows the holder"* ]]
     let_go
 }
 

@@ -30,7 +30,7 @@ void print_output(const char *output);
 
 /* ---- monitoring ---------------------------------------------------------------------- */
 
-/* The worse, the greater. Paused is no trouble: an operator wants it. */
+/* The worse, the greater. Paused is not a trouble: an operator wants it. */
 enum job_health {
     JOB_FINE,
     JOB_PAUSED,
