@@ -60,6 +60,7 @@ static void explain(struct doctor *doctor, const struct rowlock_error *error)
 
     while (i < n && known[i].code != error->code)
         i++;
+    is_needed(doctor, i < n ? known[i].check : "server");
     finding(doctor, i < n ? known[i].check : "server", ROWLOCK_UNSAFE,
             i < n && (is_server || error->code != ROWLOCK_ESERVER) ? known[i].advice : "", "%s",
             error->text);
@@ -84,6 +85,7 @@ void examine_database(struct doctor *doctor)
     struct rowlock_error error = {0};
 
     if (is_new_file(doctor)) {
+        is_needed(doctor, "server");
         finding(doctor, "server", ROWLOCK_WARNS, "the first lock creates it",
                 "the file '%s' does not exist yet", doctor->url.text + strlen("sqlite:"));
         return;

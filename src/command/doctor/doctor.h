@@ -30,6 +30,9 @@ struct doctor {
 /* Whether the check was requested. */
 int is_wanted(const struct doctor *doctor, const char *check);
 
+/* Without this check no other is possible, so it is shown also if another one was requested. */
+void is_needed(struct doctor *doctor, const char *check);
+
 /* Adds a finding to a check that is wanted. A sound one is dropped if there is another. */
 void finding(struct doctor *doctor, const char *check, enum rowlock_finding_status status,
              const char *advice, const char *format, ...) __attribute__((format(printf, 5, 6)));

@@ -12,6 +12,12 @@ int is_wanted(const struct doctor *doctor, const char *check)
     return !doctor->only || strcmp(doctor->only, check) == 0;
 }
 
+void is_needed(struct doctor *doctor, const char *check)
+{
+    if (doctor->only)
+        doctor->only = check;
+}
+
 const struct found *found_by(const struct doctor *doctor, const char *check)
 {
     for (size_t i = 0; i < doctor->n; i++)

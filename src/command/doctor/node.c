@@ -85,10 +85,12 @@ void examine_url(struct doctor *doctor)
     message_keep(text, sizeof text);
     doctor->status = url_lookup(doctor->command->db, &doctor->url);
     message_keep(NULL, 0);
-    if (doctor->status)
+    if (doctor->status) {
+        is_needed(doctor, "url");
         finding(doctor, "url", ROWLOCK_UNSAFE, "", "%s", text);
-    else
+    } else {
         describe_url(doctor);
+    }
 }
 
 /* ---- /proc and process 1 --------------------------------------------------------------------- */

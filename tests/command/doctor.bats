@@ -1,0 +1,163 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# doctor: the checks of the schema, the account and its rows, and the self-test.
+# Runs on: sqlite postgresql mariadb
+# Quick: first
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+load job.bash
+load doctor.bash
+# shellcheck source=tests/lib/server.sh
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+# The whole database as SQL, without the numbers of later tokens.
+dump() {
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) sqlite3 "${ROWLOCK_TEST_URL#sqlite:}" .dump | grep -v 'INSERT INTO rowlock_number' ;;
+    postgresql)
+        "$(postgresql_program pg_dump)" "$ROWLOCK_TEST_ADMIN" |
+            grep -v -e setval -e '^--' -e '^.restrict' -e '^.unrestrict'
+        ;;
+    mariadb)
+        mariadb-dump --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root \
+            --routines --skip-comments "${ROWLOCK_TEST_URL##*/}" | grep -v -i setval
+        ;;
+    esac
+}
+
+@test "the self-test hands over, fences an old token, and leaves nothing behind" {
+    rowlock acquire --ttl 1h kept >/dev/null
+    job known "${rarely[@]}" -- true
+    [ "$ROWLOCK_TEST_ENGINE" = sqlite ] || rowlock run --tx other -- true # a row of technique row
+    dump >before
+    finds ok self-test '*handed over to a second session in * ms; an old token was refused'
+    run rowlock doctor
+    echo "$output"
+    [ "$status" -le 1 ]
+    [[ $output != *FAIL* ]]
+    dump >after
+    diff before after
+    [ -s before ]
+    rowlock break --now kept
+}
+
+@test "the self-test fails if the lease of a second session cannot be written" {
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite)
+        sql "CREATE TRIGGER refuse BEFORE INSERT ON rowlock_waiter
+             BEGIN SELECT RAISE(ABORT, 'no waiters'); END"
+        ;;
+    postgresql) sql 'ALTER TABLE rowlock.waiter ADD CONSTRAINT refuse CHECK (false)' ;;
+    mariadb) sql 'ALTER TABLE rowlock_waiter ADD CONSTRAINT refuse CHECK (ticket = 0)' ;;
+    esac
+    run rowlock doctor --only self-test
+    echo "$output"
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) sql 'DROP TRIGGER refuse' ;;
+    postgresql) sql 'ALTER TABLE rowlock.waiter DROP CONSTRAINT refuse' ;;
+    mariadb) sql 'ALTER TABLE rowlock_waiter DROP CONSTRAINT refuse' ;;
+    esac
+    [ "$status" = 2 ]
+    [[ $output == FAIL*self-test*"a second session cannot wait: "* ]]
+    [ "$(rowlock --json ls)" = "[]" ]
+    finds ok self-test '*'
+}
+
+@test "one line a check, in JSON the same fields; the worst one decides the exit status" {
+    run rowlock doctor
+    worst=$status
+    echo "$output"
+    for check in url driver server schema leases transactions jobs clock self-test guard proc init \
+        systemd; do
+        [ "$(grep -cE "^(ok|warn|FAIL) +$check  " <<<"$output")" = 1 ]
+    done
+    [ "$(grep -cvE '^(ok|warn|FAIL) +[a-z-]+  .' <<<"$output")" = 0 ]
+    expected=0
+    if [[ $output == *FAIL* ]]; then expected=2; elif grep -q ^warn <<<"$output"; then expected=1; fi
+    [ "$worst" = "$expected" ]
+    rowlock --json doctor --only schema >found
+    [ "$(json_sql "json_array_length(document)" <found)" = 1 ]
+    [ "$(json '$[0].check' <found)/$(json '$[0].status' <found)" = schema/ok ]
+    [[ $(json '$[0].finding' <found) == "complete, version 1, technique $ROWLOCK_TEST_TECHNIQUE" ]]
+    [ "$(json_sql "json_type(document, '\$[0].advice')" <found)" = null ]
+}
+
+@test "--list has every check that doctor reports; an unknown one is a usage error" {
+    rowlock doctor --list | awk '{ print $1 }' | sort >listed
+    rowlock doctor | awk '{ print $2 }' | sort >reported || true
+    [ -s reported ]
+    [ -z "$(comm -13 listed reported)" ]
+    [ "$(rowlock --json doctor --list | json_sql 'json_array_length(document)')" = \
+        "$(wc -l <listed)" ]
+    [ "$(rowlock --json doctor --list | json '$[0].check')" = url ]
+    run rowlock doctor --only nosuch
+    [ "$status" = 64 ]
+    [[ $output == *"there is no check 'nosuch'; see rowlock doctor --list"* ]]
+    run rowlock doctor extra
+    [ "$status" = 64 ]
+}
+
+@test "schema: complete; a missing table; none installed" {
+    finds ok schema '*complete, version 1, technique *'
+    as_table subject >name
+    sql "ALTER TABLE $(cat name) RENAME TO away"
+    run rowlock doctor --only schema
+    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || table=rowlock.
+    sql "ALTER TABLE ${table:-}away RENAME TO $(sed 's/.*\.//' name)"
+    echo "$output"
+    [ "$status" = 2 ]
+    [[ $output == FAIL*schema*missing*"subject"*"-> rowlock schema install"* ]]
+    finds ok schema '*'
+}
+
+@test "leases: one that expired a minute ago and was not swept, until vacuum" {
+    finds ok leases '*none is expired and not swept'
+    rowlock acquire --ttl 1h gone >/dev/null
+    finds ok leases '*'
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) sql 'UPDATE rowlock_heartbeat SET expires = expires - 3720000' ;;
+    postgresql) sql "UPDATE rowlock.heartbeat SET expires = expires - interval '62 min'" ;;
+    mariadb) sql 'UPDATE rowlock_heartbeat SET expires = expires - INTERVAL 62 MINUTE' ;;
+    esac
+    finds warn leases '*1 expired more than a minute ago and not swept, the first at 20*Z  -> rowlock vacuum'
+    $(advice leases) # the function rowlock
+    finds ok leases '*'
+}
+
+@test "jobs: late, failing and lost ones, all in one line" {
+    sql "DELETE FROM $(as_table job)"
+    finds ok jobs '*fine: 0 jobs'
+    job a "${rarely[@]}" -- true
+    finds ok jobs '*fine: 1 job'
+    sql "UPDATE $(as_table job) SET due = 1000000000000"
+    job f "${rarely[@]}" -- false || true
+    finds warn jobs "*late: 'a' since 2001-*; failing: 'f' since 20*-> *rowlock jobs NAME*"
+    sql "DELETE FROM $(as_table job)"
+    start_node l --ttl 5s
+    all_of_node KILL
+    until_true is_free job:l
+    finds warn jobs "*lost: 'l' since 20*"
+    sql "DELETE FROM $(as_table job)"
+    rowlock vacuum
+}
+
+@test "clock: steady, and this node's own agrees, or not" {
+    finds ok clock '*steady over 2 s*'
+    library=$(find /usr/lib/*/faketime -name libfaketime.so.1 -print -quit)
+    # shellcheck disable=SC2030,SC2031
+    export LD_PRELOAD=$library DONT_FAKE_MONOTONIC=1
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) # its clock is this machine's
+        FAKETIME='+0 x3' finds FAIL clock "*the database's clock advanced * ms in * ms*->*chrony*"
+        ;;
+    *)
+        FAKETIME=+1h finds warn clock "*this node's clock is 3[56]* ms ahead of the database's*"
+        FAKETIME=-1h finds warn clock "*this node's clock is 3[56]* ms behind the database's*"
+        ;;
+    esac
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# doctor: the privileges of an account.
+# Runs on: postgresql mariadb
+# Quick: first
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+load doctor.bash
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+role() { echo "doctor_${ROWLOCK_TEST_TECHNIQUE}_$1"; }
+add_role() { # NAME: sets url
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        sql "CREATE ROLE $(role "$1") LOGIN"
+        url=${ROWLOCK_TEST_URL/tester@/$(role "$1")@}
+        ;;
+    mariadb)
+        sql "CREATE USER $(role "$1")@'%' IDENTIFIED BY 'secret'"
+        sql "GRANT SELECT ON rowlock_subjects TO $(role "$1")@'%'" # so that it can connect
+        url=${ROWLOCK_TEST_URL/rowlock:/$(role "$1"):}
+        ;;
+    esac
+}
+drop_role() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) sql "DROP OWNED BY $(role "$1"); DROP ROLE $(role "$1")" ;;
+    mariadb) sql "DROP USER $(role "$1")@'%'" ;;
+    esac
+}
+# NAME: all that was granted to it, one a line, without its name. The trigger's function is not
+# among them: GRANT ... ON ALL FUNCTIONS includes it, and the schema's GRANTs revoke it.
+granted_to() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        sql "SELECT c.relname, x.privilege_type FROM pg_class c, aclexplode(c.relacl) x
+              WHERE x.grantee = '$(role "$1")'::regrole
+             UNION ALL
+             SELECT c.relname || '.' || a.attname, x.privilege_type
+               FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid, aclexplode(a.attacl) x
+              WHERE x.grantee = '$(role "$1")'::regrole
+             UNION ALL
+             SELECT p.proname, x.privilege_type FROM pg_proc p, aclexplode(p.proacl) x
+              WHERE x.grantee = '$(role "$1")'::regrole AND p.proname <> 'respect_leases'
+             UNION ALL
+             SELECT n.nspname, x.privilege_type FROM pg_namespace n, aclexplode(n.nspacl) x
+              WHERE x.grantee = '$(role "$1")'::regrole"
+        ;;
+    mariadb) sql "SHOW GRANTS FOR $(role "$1")@'%'" | sed "s/$(role "$1")/ROLE/" ;;
+    esac | sort
+}
+paste_in() { # SQL text, as an administrator
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" ;;
+    mariadb) as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}" ;;
+    esac
+}
+
+# The table of technique insert is known as soon as the account may read rowlock's.
+paste_advice() {
+    advice privileges --db "$url" >advice
+    paste_in <advice
+    [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] || advice privileges --db "$url" | paste_in
+}
+
+@test "privileges: the missing GRANTs, pasted, are those of the schema, and the self-test passes" {
+    add_role a
+    finds ok privileges '*'
+    finds FAIL privileges '*lacks *-> GRANT *;' --db "$url"
+    paste_advice
+    finds ok privileges '*' --db "$url"
+    finds ok self-test '*' --db "$url"
+    add_role b
+    rowlock schema print "$ROWLOCK_TEST_ENGINE" --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
+        --role "$(role b)" | paste_in
+    granted_to a >pasted
+    granted_to b >printed
+    [ -s printed ]
+    diff printed pasted
+    drop_role a
+    drop_role b
+}
+
+@test "privileges: a single one" {
+    add_role c
+    paste_advice
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        echo "REVOKE UPDATE (stop) ON rowlock.heartbeat FROM $(role c);
+            REVOKE USAGE ON SEQUENCE rowlock.number FROM $(role c)" | paste_in
+        expected="GRANT UPDATE (stop) ON rowlock.heartbeat TO $(role c); "
+        expected+="GRANT USAGE ON SEQUENCE rowlock.number TO $(role c);"
+        ;;
+    mariadb)
+        here=${ROWLOCK_TEST_URL##*/}
+        echo "REVOKE DELETE ON rowlock_lease FROM $(role c)@'%';
+            REVOKE EXECUTE ON PROCEDURE rowlock_next FROM $(role c)@'%'" | paste_in
+        expected="GRANT EXECUTE ON PROCEDURE \`$here\`.rowlock_next TO '$(role c)'@'%'; "
+        expected+="GRANT DELETE ON \`$here\`.rowlock_lease TO '$(role c)'@'%';"
+        ;;
+    esac
+    [ "$(advice privileges --db "$url")" = "$expected" ]
+    echo "$expected" | paste_in
+    finds ok privileges '*' --db "$url"
+    drop_role c
+}
+
+@test "privileges: those of a role count as the account's own" {
+    add_role d
+    rowlock schema print "$ROWLOCK_TEST_ENGINE" --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \
+        --role "$(role d)_all" >grants
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) sql "CREATE ROLE $(role d)_all; GRANT $(role d)_all TO $(role d)" ;;
+    mariadb)
+        sql "CREATE ROLE $(role d)_all; GRANT $(role d)_all TO $(role d)@'%';
+             SET DEFAULT ROLE $(role d)_all FOR $(role d)@'%'"
+        ;;
+    esac
+    paste_in <grants
+    finds ok privileges '*' --db "$url"
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) sql "DROP OWNED BY $(role d)_all; DROP ROLE $(role d)_all" ;;
+    mariadb) sql "DROP ROLE $(role d)_all" ;;
+    esac
+    drop_role d
+}

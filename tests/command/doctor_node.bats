@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# doctor: the checks of this node, and databases that cannot be asked.
+# Runs on: alone
+
+bats_require_minimum_version 1.5.0
+load lib
+load doctor.bash
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    unset ROWLOCK_URL ROWLOCK_URL_FILE ROWLOCK_REQUIRE_URL
+    here=$BATS_TEST_TMPDIR
+    export HOME=$here/home XDG_CONFIG_HOME=$here/config XDG_STATE_HOME=$here/state
+    mkdir -p home config/rowlock
+}
+rowlock() { "$ROWLOCK" "$@"; }
+
+@test "url: --db, with and without a password, the environment, a file, none" {
+    finds ok url '*--db, sqlite:x.db' --db sqlite:x.db
+    finds warn url '*--db, *its password was on the command line*-> *ROWLOCK_URL_FILE' \
+        --db postgresql://me:secret@127.0.0.1:1/x
+    [[ $output != *secret* ]]
+    ROWLOCK_URL=sqlite:x.db finds ok url '*ROWLOCK_URL, sqlite:x.db: in the environment, *'
+    echo sqlite:x.db >url
+    chmod 600 url
+    ROWLOCK_URL_FILE=$here/url finds ok url "*'$here/url' (mode 600, of $(id -un)), sqlite:x.db"
+    if [ "$(id -u)" = 0 ]; then
+        chmod 640 url
+        ROWLOCK_URL_FILE=$here/url finds ok url \
+            "*'$here/url' (mode 640, of root, readable by the group root), sqlite:x.db"
+    fi
+    finds warn url '*no database was named: sqlite:*rowlock.db is of this user*-> name *'
+    [ ! -e state ]
+}
+
+@test "url: a file that others can read, an invalid URL: a failure, and 64" {
+    echo sqlite:x.db >url
+    chmod 604 url
+    for only in url schema; do
+        ROWLOCK_URL_FILE=$here/url run rowlock doctor --only $only
+        echo "$output"
+        [ "$status" = 64 ]
+        [ "${#lines[@]}" = 1 ]
+        [[ $output == FAIL*url*"others can read or change it; run: chmod 600 '$here/url'"* ]]
+    done
+    run rowlock --db nonsense doctor
+    echo "$output"
+    [ "$status" = 64 ] || [ "$status" = 69 ]
+    [[ $output == *FAIL* ]]
+    [[ $output == *"guard"* ]]
+}
+
+@test "server: a SQLite file that does not exist is not created" {
+    run rowlock --db sqlite:new.db doctor
+    echo "$output"
+    [ "$status" = 1 ]
+    [[ $output == *"warn  server        the file 'new.db' does not exist yet  -> the first lock creates it"* ]]
+    [ ! -e new.db ]
+    finds warn server '*does not exist yet*' --db local
+    run rowlock --db sqlite:nosuch/new.db doctor --only schema
+    [ "$status" = 69 ]
+    [[ $output == FAIL*server*"its folder must exist"* ]]
+    rowlock --db sqlite:new.db schema install
+    finds ok schema '*complete*' --db sqlite:new.db
+    finds ok durability '*' --db sqlite:new.db
+}
+
+@test "schema: a SQLite file without rowlock's tables stays as it is" {
+    sqlite3 other.db 'CREATE TABLE mine (x)'
+    was=$(sqlite3 other.db .dump)
+    run rowlock --db sqlite:other.db doctor
+    echo "$output"
+    [ "$status" = 2 ]
+    [[ $output == *"FAIL  schema"* && $output != *self-test* ]]
+    [ "$(sqlite3 other.db .dump)" = "$was" ]
+}
+
+@test "driver: its version; a client library that is missing" {
+    rowlock --db sqlite:new.db schema install
+    finds ok driver '*libsqlite3 3.*, rowlock *' --db sqlite:new.db
+    run rowlock --db "jdbc:nosuch://127.0.0.1/x" doctor --only driver
+    echo "$status: $output"
+    [ "$status" != 0 ]
+    [[ $output == FAIL* ]]
+}
+
+@test "durability: SQLite's synchronous" {
+    rowlock --db sqlite:new.db schema install
+    finds ok durability '*after a crash of the machine *' --db sqlite:new.db
+}
+
+@test "guard and proc: it ends a command and its daemon; without /proc it cannot" {
+    finds ok guard '*it ended a command and its daemon in * ms'
+    finds ok proc '*all processes are visible'
+    [ "$(pgrep -c -P 1 rowlock)" = 0 ]
+    private="unshare --mount"
+    [ "$(id -u)" = 0 ] || private="unshare --user --map-root-user --mount"
+    $private true
+    for check in guard proc; do
+        run $private sh -c 'mount -t tmpfs none /proc && exec "$0" doctor --only "$1"' \
+            "$ROWLOCK" $check
+        echo "$status: $output"
+        [ "$status" = 2 ]
+        [[ $output == FAIL*$check*"  -> "* ]]
+    done
+}
+
+@test "init: a process 1 that waits for children, one that does not, rowlock itself" {
+    private="unshare --pid --fork --mount-proc"
+    [ "$(id -u)" = 0 ] || private="unshare --user --map-root-user --pid --fork --mount-proc"
+    run $private bash -c 'trap : CHLD; "$0" doctor --only init; exit $?' "$ROWLOCK"
+    echo "$status: $output"
+    [ "$status" = 0 ]
+    [[ $output == ok*init*"process 1 is bash" ]]
+    run $private flock unused "$ROWLOCK" doctor --only init
+    echo "$status: $output"
+    [ "$status" = 1 ]
+    [[ $output == warn*"process 1, flock, does not wait for SIGCHLD"*"docker run --init"* ]]
+    run $private "$ROWLOCK" doctor --only init
+    echo "$status: $output"
+    [ "$status" = 1 ]
+    [[ $output == warn*"rowlock is process 1"* ]]
+}
+
+# in_service UNIT MODE: doctor in a service, as the kernel and systemctl report it
+in_service() {
+    local private="unshare --mount"
+    [ "$(id -u)" = 0 ] || private="unshare --user --map-root-user --mount"
+    mkdir -p bin
+    printf '#!/bin/sh\necho "$@" >>asked\n[ -n "%s" ] && echo "%s"\n' "$2" "$2" >bin/systemctl
+    chmod 755 bin/systemctl
+    echo "0::$1" >cgroup
+    run $private sh -c 'mount --bind cgroup /proc/$$/cgroup && PATH=$PWD/bin:$PATH \
+        exec "$0" doctor --only systemd' "$ROWLOCK"
+    echo "$status: $output"
+}
+@test "systemd: KillMode=mixed is ok; others, or none that is reported, are warnings" {
+    finds ok systemd '*not in a service of systemd'
+    in_service /system.slice/app.service mixed
+    [ "$status" = 0 ]
+    [[ $output == ok*"app.service has KillMode=mixed" ]]
+    [ "$(cat asked)" = "--system show --property=KillMode --value -- app.service" ]
+    in_service /user.slice/user-1000.slice/user@1000.service/app.slice/mine.service process
+    [ "$status" = 1 ]
+    [[ $output == warn*"mine.service has KillMode=process: processes of a command may outlive"* ]]
+    [[ $(tail -n 1 asked) == "--user show "* ]]
+    in_service /system.slice/app.service control-group
+    [ "$status" = 1 ]
+    [[ $output == warn*"KillMode=control-group"*"-> set KillMode=mixed"* ]]
+    in_service /system.slice/app.service ""
+    [ "$status" = 1 ]
+    [[ $output == warn*"systemctl does not report the KillMode of app.service"* ]]
+}

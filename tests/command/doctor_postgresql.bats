@@ -1,0 +1,51 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# doctor: the checks that PostgreSQL alone has: its dead rows, and a pooler.
+# Runs on: postgresql/native
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+load doctor.bash
+# shellcheck source=tests/lib/server.sh
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+@test "pooler: none, in transaction mode, in session mode; the self-test passes behind it" {
+    finds ok pooler "*none: the session is the server's own"
+    start_pooler doctor_pooler "$ROWLOCK_TEST_URL"
+    url=$server_url
+    finds warn pooler '*a pooler in transaction mode: waiters poll*-> *a URL of the server itself' \
+        --db "$url"
+    finds ok self-test '*' --db "$url"
+    sed -i 's/pool_mode = transaction/pool_mode = session/' "$ROWLOCK_TEST_FOLDER/doctor_pooler/ini"
+    kill -s HUP "$(cat "$ROWLOCK_TEST_FOLDER/doctor_pooler/pid")"
+    until_true finds warn pooler '*a pooler, in session mode as far as two sessions show*' \
+        --db "$url"
+    stop_pooler doctor_pooler
+}
+
+@test "autovacuum: off for one table" {
+    finds ok autovacuum '*on'
+    sql 'ALTER TABLE rowlock.heartbeat SET (autovacuum_enabled = off)'
+    finds warn autovacuum '*it is off for rowlock.heartbeat*'
+    sql "$(advice autovacuum)"
+    finds ok autovacuum '*on'
+}
+
+@test "dead-rows: many in one table, until VACUUM" {
+    sql 'ALTER TABLE rowlock.subject SET (autovacuum_enabled = off)'
+    finds ok dead-rows '* in all tables of rowlock'
+    sql "INSERT INTO rowlock.subject (name) SELECT 'x' || n FROM generate_series(1, 12000) n;
+         DELETE FROM rowlock.subject"
+    until_true has_dead_rows
+    finds warn dead-rows '*rowlock.subject has 12??? dead rows  -> VACUUM rowlock.subject;*'
+    sql 'VACUUM rowlock.subject'
+    until_true has_no_dead_rows
+    finds ok dead-rows '*'
+    sql 'ALTER TABLE rowlock.subject RESET (autovacuum_enabled)'
+}
+has_dead_rows() { rowlock doctor --only dead-rows | grep -q ^warn; }
+has_no_dead_rows() { rowlock doctor --only dead-rows | grep -q ^ok; }
