@@ -161,3 +161,26 @@ misses_the_driver() {
     [ "$status" = 69 ]
 }
 @test "a missing driver is one line without the password" { on_each misses_the_driver; }
+
+examines() {
+    rowlock schema install
+    rowlock vacuum
+    run rowlock doctor
+    echo "$output"
+    [ "$status" -le 1 ]
+    for check in driver server schema leases jobs transactions clock self-test; do
+        [ "$(grep -cE "^ok +$check  " <<<"$output")" = 1 ]
+    done
+    [[ $output != *"  privileges  "* && $output != *"  pooler  "* ]] # not known of these engines
+    [ "$(rowlock vacuum)" = "0 rows removed" ]
+    [ "$1" = postgresql ] || return 0 # for the others there is no client that writes
+    rowlock acquire --ttl 1h forgotten >/dev/null
+    psql -qXAt "$ROWLOCK_TEST_POSTGRESQL_ADMIN" \
+        -c 'UPDATE rowlock_heartbeat SET expires = expires - 3720000'
+    run rowlock doctor --only leases
+    echo "$output"
+    [ "$status" = 1 ]
+    [[ $output == warn*"1 expired more than a minute ago and not swept  -> rowlock vacuum" ]]
+    rowlock vacuum
+}
+@test "doctor: the self-test passes, and leaves nothing behind" { on_each examines; }
