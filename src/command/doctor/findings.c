@@ -50,6 +50,12 @@ static void join(char **all, const char *between, const char *text)
     }
 }
 
+/* SQL to paste has its own semicolons. */
+static int ends_statement(const char *text)
+{
+    return text && *text && text[strlen(text) - 1] == ';';
+}
+
 static void add(struct found *found, enum rowlock_finding_status status, const char *text,
                 const char *advice)
 {
@@ -62,7 +68,7 @@ static void add(struct found *found, enum rowlock_finding_status status, const c
     if (status > found->status)
         found->status = status;
     join(&found->finding, "; ", text);
-    join(&found->advice, " ", advice);
+    join(&found->advice, ends_statement(found->advice) ? " " : "; ", advice);
 }
 
 void finding(struct doctor *doctor, const char *check, enum rowlock_finding_status status,

@@ -1,0 +1,197 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# doctor: settings, roles and clocks of a server. The test has a server of its own, whose clock it
+# sets by libfaketime.
+# Runs on: postgresql/native mariadb/row
+# Quick: postgresql/native
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+load doctor.bash
+# shellcheck source=tests/lib/server.sh
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
+
+own=own_${BATS_TEST_FILENAME##*/}_${ROWLOCK_TEST_ENGINE:-}
+safe=(-c fsync=on -c full_page_writes=on)
+[ "${ROWLOCK_TEST_ENGINE:-}" = postgresql ] || safe=(--innodb-flush-log-at-trx-commit=1)
+
+# The library is loaded by the server itself, because it shares memory with what the user of its
+# process may open.
+make_program() { # FOLDER NAME PROGRAM
+    mkdir -p "$1"
+    cat >"$1/$2" <<SH
+#!/bin/sh
+export FAKETIME_TIMESTAMP_FILE=$BATS_FILE_TMPDIR/clock FAKETIME_NO_CACHE=1 DONT_FAKE_MONOTONIC=1
+LD_PRELOAD=$(find /usr/lib/*/faketime -name libfaketime.so.1 -print -quit) exec "$3" "\$@"
+SH
+    chmod 755 "$1" "$1/$2"
+}
+start_own() { # [OPTION...]
+    local server_program=$BATS_FILE_TMPDIR/bin/postgres
+    PATH=$BATS_FILE_TMPDIR/bin:$PATH "start_$ROWLOCK_TEST_ENGINE" "$own" "$@"
+}
+set_clock() { # OFFSET
+    echo "$1" >"$BATS_FILE_TMPDIR/clock.new"
+    chmod 644 "$BATS_FILE_TMPDIR/clock.new"
+    mv "$BATS_FILE_TMPDIR/clock.new" "$BATS_FILE_TMPDIR/clock"
+}
+setup_file() {
+    local folder
+    for folder in "$BATS_FILE_TMPDIR" "$BATS_RUN_TMPDIR"; do chmod a+x "$folder"; done
+    set_clock +0
+    make_program "$BATS_FILE_TMPDIR/bin" postgres "$(postgresql_program postgres)"
+    make_program "$BATS_FILE_TMPDIR/bin" mariadbd "$(command -v mariadbd)"
+    start_own "${safe[@]}"
+    export ROWLOCK_TEST_URL="${server_url}test_own" ROWLOCK_TEST_ADMIN="${server_admin}test_own"
+    export ROWLOCK_TEST_MARIADB_SOCKET=$server_socket
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
+    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root \
+        -e 'CREATE DATABASE test_own' ;;
+    esac
+    rowlock schema install
+}
+teardown_file() { stop_server "$own"; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    set_clock +0
+}
+
+@test "server: its version; a standby or read-only server is a failure, one that is down is 69" {
+    finds ok server '*.*, *'
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        start_standby "$own-standby" "$own"
+        url=${server_url}test_own
+        ;;
+    mariadb)
+        sql 'SET GLOBAL read_only = 1'
+        url=$ROWLOCK_TEST_URL
+        ;;
+    esac
+    run rowlock --db "$url" doctor --only server
+    echo "$output"
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) stop_server "$own-standby" ;;
+    mariadb) sql 'SET GLOBAL read_only = 0' ;;
+    esac
+    [ "$status" = 2 ]
+    [[ $output == FAIL*server*"cannot keep a lock: it is "*"-> use the URL of the server that "* ]]
+    away=$ROWLOCK_TEST_ENGINE://tester@127.0.0.1:$(free_port)/test_own
+    for only in server privileges; do
+        run rowlock --db "$away" doctor --only $only
+        echo "$status: $output"
+        [ "$status" = 69 ]
+        [[ $output == FAIL*server*"-> check that the server runs"* ]]
+    done
+    run rowlock --db "$away" doctor
+    [ "$status" = 69 ]
+    [[ $output == *"  url  "*FAIL*"  server  "*"  guard  "* ]]
+}
+
+@test "durability: this server keeps commits, the one for the other tests does not" {
+    finds ok durability '*keep commits*'
+    stop_server "$own"
+    start_own
+    finds warn durability '*after a crash of its machine a lease may be lost*-> *'
+    stop_server "$own"
+    start_own "${safe[@]}"
+}
+
+@test "isolation and read-only: defaults that refuse a lock inside the caller's transaction" {
+    finds ok isolation '*transactions are RE* by default*'
+    finds ok read-only '*transactions may write by default'
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        sql "ALTER ROLE tester SET default_transaction_isolation = 'serializable';
+             ALTER ROLE tester SET default_transaction_read_only = on"
+        ;;
+    mariadb)
+        sql 'SET GLOBAL TRANSACTION ISOLATION LEVEL SERIALIZABLE;
+             SET GLOBAL TRANSACTION READ ONLY'
+        ;;
+    esac
+    finds warn isolation '*transactions are SERIALIZABLE by default: *'
+    finds warn read-only '*transactions are read-only by default: *'
+    finds ok self-test '*' # rowlock states both in its own transactions
+    for check in isolation read-only; do
+        advice $check >advice
+        sql "$(cat advice)"
+        finds ok $check '*'
+    done
+}
+
+# hold_name NAME: in a transaction of the engine's own client; $holder is its pid
+hold_name() {
+    mkfifo "$1.in"
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) psql -qXAt "$ROWLOCK_TEST_URL" <"$1.in" >"$1.out" 2>&1 3>&- 4>&- & ;;
+    mariadb)
+        as_root_of_mariadb -N -B --unbuffered test_own <"$1.in" >"$1.out" 2>&1 3>&- 4>&- &
+        ;;
+    esac
+    holder=$!
+    all_started+=("$holder")
+    exec 6>"$1.in"
+}
+is_said() { grep -q "$2" "$1"; }
+
+@test "transactions: one that holds a name for more than 5 minutes" {
+    finds ok transactions '*no reported transaction*'
+    hold_name held
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) # a name that no table contains, and one of a counter, which has a name
+        rowlock next numbers >/dev/null
+        echo "BEGIN; SELECT rowlock.exclusive('held'); SELECT rowlock.exclusive('counter:numbers');
+            SELECT 'locked';" >&6
+        ;;
+    mariadb) # the server reports a holder to those who wait for it
+        echo "CALL rowlock_begin_exclusive('held'); SELECT 'locked';" >&6
+        ;;
+    esac
+    until_true is_said held.out locked
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 1h held -- true
+    until_true somebody_waits
+    finds ok transactions '*'
+    set_clock +10m
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        finds warn transactions '*server session [0-9]* holds a name since 20*Z; *'
+        [[ $output == *"'counter:numbers' is held since 20"*", server session "[0-9]* ]]
+        [[ $output == *"-> "*pg_terminate_backend* ]]
+        ;;
+    mariadb) # the server shows its time to an account with PROCESS
+        finds warn transactions "*'held' is held since 20*" --db "$ROWLOCK_TEST_ADMIN"
+        ;;
+    esac
+    exec 6>&-
+    kill "$holder"
+    wait "${all_started[@]}" || true
+    finds ok transactions '*'
+}
+
+@test "leases: one that expired while no node called, by the server's clock" {
+    rowlock acquire --ttl 30s forgotten >/dev/null
+    finds ok leases '*'
+    set_clock +10m
+    finds warn leases '*1 expired more than a minute ago*-> rowlock vacuum'
+    rowlock vacuum
+    finds ok leases '*'
+}
+
+@test "clock: ahead of this node's; one that jumps is a failure" {
+    finds ok clock '*steady over 2 s*'
+    set_clock +10m
+    finds warn clock "*this node's clock is [56]????? ms behind the database's*"
+    set_clock +0
+    start bash -c "$(declare -f set_clock)"'
+        BATS_FILE_TMPDIR=$0; for ((n = 1;; n++)); do set_clock +${n}s; sleep 0.3; done' \
+        "$BATS_FILE_TMPDIR"
+    until_true is_unsteady
+}
+is_unsteady() { # a slow machine may jump too seldom
+    rowlock doctor --only clock >found || true
+    cat found
+    grep -q "^FAIL  clock .*the database's clock advanced by [0-9-]* ms in [0-9]* ms.*chrony" found
+}
