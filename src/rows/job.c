@@ -457,20 +457,15 @@ int rowlock__rows_job_finish(struct rowlock_work *work)
 
 /* ---- forget ---------------------------------------------------------------------------------- */
 
+/* An expired lease may be being renewed, so it is ended on condition that it has expired. */
 static int is_running(struct rowlock_work *work, int64_t token, bool *running)
 {
-    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
-    const struct rowlock_lease_row *row;
-    char key[ROWLOCK_KEY_SIZE];
-    int code;
+    bool ended = true;
+    int code = ROWLOCK_OK;
 
-    rowlock__key(PREFIX, &work->call->values[0], key);
-    code = rowlock__read_leases(work, key, NULL, &leases);
-    row = leases.row;
-    *running = false;
-    for (size_t i = 0; i < leases.n; i++)
-        *running = *running || (row[i].held.token == token && row[i].held.alive);
-    rowlock__rows_clear(&leases);
+    if (token)
+        code = rowlock__end_expired(work, token, SETTLE_MS, &ended);
+    *running = !ended;
     return code;
 }
 

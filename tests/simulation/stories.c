@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "util/clock.h"
+
 #define A 0
 #define B 1
 #define TTL_MS 5000
@@ -192,6 +194,52 @@ static void expire_slowly(struct sim_client *client)
 {
     client->meets = pause_before_writing;
     expire_s(client, 500);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+/* Runs a job, and renews its lease only after that has expired. */
+static void run_j_renewing_late(struct sim_client *client)
+{
+    struct rowlock_schedule *every_minute = NULL;
+    struct rowlock_job job = {.name = "J", .ttl_ms = 2000};
+    struct rowlock_claim claim = {.claimed = ROWLOCK_JOB_NOT_DUE};
+    enum rowlock_status status = ROWLOCK_STATUS_OK;
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_error error;
+    int code = rowlock_schedule_open("every 1m", NULL, &every_minute, NULL, &error);
+
+    job.schedule = every_minute;
+    while (!code && claim.claimed != ROWLOCK_JOB_CLAIMED) {
+        sim_pass(claim.next_ms - claim.now_ms);
+        code = rowlock_claim(client->connection, &job, &claim, &lease, &error);
+    }
+    sim_check_code(client, "claiming", code, &error);
+    tell("%s runs J", story_client(client->id));
+    sim_pass(2500);
+    code = rowlock__renew_once(lease, client->connection, 2000, ROWLOCK_NEVER, &status, &error);
+    tell(code || status ? "%s learns that its lease is lost" : "%s continues",
+         story_client(client->id));
+    rowlock_lease_free(lease);
+    rowlock_schedule_close(every_minute);
+}
+
+static void pause_before_the_drop(const char *statement)
+{
+    if (strcmp(statement, "job_drop") == 0)
+        sim_pass(1000);
+}
+
+static void forget_j(struct sim_client *client)
+{
+    struct rowlock_error error;
+    int code;
+
+    client->meets = pause_before_the_drop;
+    sim_pass(2300);
+    code = rowlock_forget_job(client->connection, "J", &error);
+    sim_check_code(client, "forgetting", code, &error);
+    tell(code ? "%s: J runs" : "%s has forgotten J", story_client(client->id));
 }
 
 /* ---- the stories and their texts ------------------------------------------------------------- */
@@ -434,5 +482,11 @@ const struct story table_stories[] = {
      "client 2 has expired S\n"
      "client 1 refreshes S\n"
      "client 1 finds S fresh\n"},
+    {"a_forgotten_job_does_not_continue",
+     {run_j_renewing_late, forget_j},
+     "client 1 is granted \n"
+     "client 1 runs J\n"
+     "client 1 learns that its lease is lost\n"
+     "client 2 has forgotten J\n"},
     {.name = NULL},
 };
