@@ -45,8 +45,23 @@ static int64_t read_ttl(const struct command *command)
     return ttl_ms;
 }
 
-/* 1: the demonstration of the clones. */
-static int read_options(struct command *command, struct demo *demo)
+enum show { SHOW_WORKERS, SHOW_CLONES, SHOW_ONE }; /* ONE: a process of the clones' */
+
+static _Noreturn void not_shown(const struct command *command, const char *word)
+{
+    usage_error(command, "'%s' is not a demonstration: clones, or nothing", shown(word));
+}
+
+static int begin_clone(const struct command *command)
+{
+    int status = clones_begin(command->operands, command->n_operands);
+
+    if (status < 0)
+        not_shown(command, command->operands[0]);
+    return status;
+}
+
+static enum show read_options(struct command *command, struct demo *demo)
 {
     static const struct option options[] = {{"workers", required_argument, NULL, OPTION_WORKERS},
                                             {"hold", required_argument, NULL, OPTION_HOLD},
@@ -63,15 +78,16 @@ static int read_options(struct command *command, struct demo *demo)
             demo->ttl_ms = read_ttl(command);
         *(option == OPTION_TTL ? &of_clones : &of_workers) = 1;
     }
+    if (command->n_operands > 0 && strcmp(command->operands[0], "clone") == 0)
+        return SHOW_ONE;
     clones = command->n_operands > 0 && strcmp(command->operands[0], "clones") == 0;
     if (command->n_operands + command->n_rest > clones)
-        usage_error(
-            command, "'%s' is not a demonstration: clones, or nothing",
-            shown(command->n_operands > clones ? command->operands[clones] : command->rest[0]));
+        not_shown(command,
+                  command->n_operands > clones ? command->operands[clones] : command->rest[0]);
     if (clones ? of_workers : of_clones)
         usage_error(command, clones ? "--workers and --hold are not for demo clones"
                                     : "--ttl goes with demo clones");
-    return clones;
+    return clones ? SHOW_CLONES : SHOW_WORKERS;
 }
 
 /* Checks that the workers can use the database, so that an error is printed once, not by each. */
@@ -224,9 +240,12 @@ static int perform(struct demo *demo, int json)
 int cmd_demo(struct command *command)
 {
     struct demo demo = {.workers = 3, .hold_ms = 300, .ttl_ms = TTL_MS};
-    int status;
+    enum show show = read_options(command, &demo);
+    int status = show == SHOW_ONE ? begin_clone(command) : STATUS_OK;
 
-    if (read_options(command, &demo))
+    if (show == SHOW_ONE)
+        return status;
+    if (show == SHOW_CLONES)
         return demo_clones(command, demo.ttl_ms);
     demo.log = demo_log_new(demo.workers);
     if (!demo.log || pipe2(demo.ready, O_CLOEXEC) || pipe2(demo.go, O_CLOEXEC)) {

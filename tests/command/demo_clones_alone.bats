@@ -107,6 +107,9 @@ at_terminal() { # COMMAND: a person sees the file screen, and types into descrip
     run -64 "$DEMO" demo cloness
     [[ $output == *"'cloness' is not a demonstration"* ]]
     run -64 "$DEMO" demo clones more
+    run -64 "$DEMO" demo clone
+    run -64 "$DEMO" demo clone 3 0 0
+    [[ $output == *"'clone' is not a demonstration"* ]]
     run -64 "$DEMO" demo clones --workers 2
     run -64 "$DEMO" demo --ttl 2s
     run -64 "$DEMO" demo clones --ttl 999ms

@@ -120,6 +120,27 @@ refreshes_once() {
 }
 @test "refresh runs its command once" { on_each refreshes_once; }
 
+shows_three_workers() {
+    run -0 rowlock demo --hold 20ms
+    [[ ${lines[-1]} == "2 hand-overs, "*", overlaps 0" ]]
+    [ "$(grep -c 'Lock acquired$' <<<"$output")" = 3 ]
+}
+@test "p1: demo passes one lock on" { on_each shows_three_workers; }
+
+# A Java virtual machine survives no fork: each clone, and each sender, has one of its own.
+shows_clones() {
+    rowlock demo clones --json --ttl 6s >json
+    cat json
+    for act in 1:5:0 2:1:0 3:1:0 4:1:1; do
+        IFS=: read -r number sent refused <<<"$act"
+        grep "^{\"act\":$number,\"event\":\"counts\",\"due\":1,\"sent\":$sent,.*$(
+        )\"late_refused\":$refused," json
+    done
+    run -0 rowlock jobs --json
+    [[ $output != *demo:clones* ]]
+}
+@test "p4: demo clones sends each mail once" { on_each shows_clones; }
+
 survives() {
     start_holder --ttl 3s b
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run b -- touch taken-over

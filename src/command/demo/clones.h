@@ -3,7 +3,8 @@
  * `rowlock demo clones`: five clones of a server, one crontab, one mail due; four acts. The parts:
  * the conductor (demo/clones.c, demo/clones_act.c), which kills or freezes a clone as machines
  * fail; a clone and its sender (demo/clones_node.c, demo/clones_sender.c), processes that do not
- * depend on the act; the log of their events (demo/clones_log.c); the counts and the picture
+ * depend on the act, and are started by exec (demo/clones_exec.c); the log of their events
+ * (demo/clones_log.c); the counts and the picture
  * (demo/clones_count.c, demo/clones_draw.c).
  */
 #ifndef ROWLOCK_DEMO_CLONES_H
@@ -48,15 +49,6 @@ struct clones_item {
 
 #define CLONES_ITEMS 512
 
-/* One piece of memory for all processes, made before the fork. */
-struct clones_log {
-    atomic_size_t used;
-    atomic_int failed; /* a clone failed; `error` is of the first */
-    struct rowlock_error error;
-    atomic_int asking[CLONES]; /* the clone runs a statement, or is about to */
-    struct clones_item items[CLONES_ITEMS];
-};
-
 /* ---- shared by the processes of an act ----------------------------------------------- */
 
 struct clones_farm {
@@ -73,6 +65,26 @@ struct clones_farm {
     struct clones_log *log;
 };
 
+#define CLONES_TEXT 4096
+
+/* The texts of a farm. */
+struct clones_texts {
+    char url[CLONES_TEXT], job[CLONES_TEXT], mails[CLONES_TEXT]; /* job "": without rowlock */
+};
+
+/* One piece of memory for all processes: a file without a name, whose descriptor has the same
+   number in each of them. */
+struct clones_log {
+    int fd;
+    struct clones_farm farm; /* for processes that began by exec; its pointers are not valid */
+    struct clones_texts texts;
+    atomic_size_t used;
+    atomic_int failed; /* a clone failed; `error` is of the first */
+    struct rowlock_error error;
+    atomic_int asking[CLONES]; /* the clone runs a statement, or is about to */
+    struct clones_item items[CLONES_ITEMS];
+};
+
 struct clones_log *clones_log_new(void); /* NULL: no memory */
 void clones_log_free(struct clones_log *log);
 void clones_log_empty(struct clones_log *log);
@@ -83,6 +95,14 @@ void clones_fail(const struct clones_farm *farm, const struct rowlock_error *err
 size_t clones_events(const struct clones_log *log, const struct clones_item **out);
 
 /* ---- a clone, and its sender --------------------------------------------------------- */
+
+/* Puts the farm into the log. ENAMETOOLONG: the URL is too long. */
+int clones_share(const struct clones_farm *farm);
+/* Becomes a clone (token 0) or its sender by exec: a JVM does not survive a fork. Returns errno. */
+int clones_exec(const struct clones_farm *farm, int clone, int64_t token);
+/* The rest of clones_exec, in the new program: `words` are its operands. Returns the exit status;
+   -1: nobody called clones_exec. */
+int clones_begin(char *const *words, int n);
 
 /* Runs a clone until it ends. Its exit status. */
 int clones_node(const struct clones_farm *farm, int clone);

@@ -13,6 +13,7 @@
 
 #include "command/command.h"
 #include "command/demo/clones.h"
+#include "command/demo/demo.h"
 #include "command/run/run.h"
 #include "util/clock.h"
 
@@ -323,7 +324,7 @@ static int perform(struct clones_act *act)
     struct rowlock_error error;
     int status;
 
-    if (act->script->locked && rowlock_open(act->farm.url, NULL, &act->connection, &error))
+    if (act->script->locked && rowlock_open(act->farm.url, &DEMO_OPTIONS, &act->connection, &error))
         return report(&error);
     status = until(act, are_ready);
     if (status || living(act) < CLONES)

@@ -13,14 +13,6 @@
 
 /* ---- on -------------------------------------------------------------------------------------- */
 
-static void close_conductors_ends(const struct clones_farm *farm)
-{
-    close(farm->go[1]);
-    close(farm->over[1]);
-    for (int i = 0; i < CLONES; i++)
-        close(farm->gate[i][1]);
-}
-
 /* The clone gets its own process group: a ^C at the terminal reaches the conductor alone, which
    ends all clones. */
 static _Noreturn void be_clone(const struct clones_farm *farm, int clone)
@@ -30,12 +22,15 @@ static _Noreturn void be_clone(const struct clones_farm *farm, int clone)
     if (getppid() != farm->conductor)
         _exit(1);
     sigprocmask(SIG_SETMASK, &farm->signals, NULL);
-    close_conductors_ends(farm);
-    _exit(clones_node(farm, clone));
+    clones_exec(farm, clone, 0);
+    _exit(1);
 }
 
 int clones_start(struct clones_farm *farm, pid_t *pids)
 {
+    errno = clones_share(farm);
+    if (errno)
+        return -1;
     for (int i = 0; i < CLONES; i++) {
         pids[i] = fork();
         if (pids[i] == 0)

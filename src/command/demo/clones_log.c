@@ -11,21 +11,34 @@
 
 struct clones_log *clones_log_new(void)
 {
-    struct clones_log *log =
-        mmap(NULL, sizeof *log, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int fd = memfd_create("rowlock-demo", MFD_CLOEXEC);
+    struct clones_log *log = MAP_FAILED;
 
-    return log == MAP_FAILED ? NULL : log;
+    if (fd >= 0 && ftruncate(fd, sizeof *log) == 0)
+        log = mmap(NULL, sizeof *log, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (log != MAP_FAILED) {
+        log->fd = fd;
+        return log;
+    }
+    if (fd >= 0)
+        close(fd);
+    return NULL;
 }
 
 void clones_log_free(struct clones_log *log)
 {
-    if (log)
-        munmap(log, sizeof *log);
+    if (!log)
+        return;
+    close(log->fd);
+    munmap(log, sizeof *log);
 }
 
 void clones_log_empty(struct clones_log *log)
 {
+    int fd = log->fd;
+
     memset(log, 0, sizeof *log);
+    log->fd = fd;
 }
 
 void clones_tell(const struct clones_farm *farm, int clone, enum clones_event event, int64_t token)

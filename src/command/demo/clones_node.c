@@ -12,6 +12,7 @@
 
 #include "command/command.h"
 #include "command/demo/clones.h"
+#include "command/demo/demo.h"
 #include "command/guard/guard.h"
 #include "util/clock.h"
 
@@ -66,7 +67,7 @@ static int become_sender(void *data)
 
     signal(SIGTERM, SIG_IGN);
     sigprocmask(SIG_SETMASK, &node->farm->signals, NULL);
-    _exit(clones_send(node->farm, node->clone, node->token) ? 1 : 0);
+    return clones_exec(node->farm, node->clone, node->token);
 }
 
 /* Closes our connection before it starts the sender: a SQLite connection must not cross a fork. */
@@ -89,7 +90,7 @@ static int start_sender(struct node *node, struct rowlock_error *error)
         return error->code;
     }
     snprintf(name, sizeof name, "job:%s", node->farm->job);
-    if (rowlock_open(node->farm->url, NULL, &node->connection, error))
+    if (rowlock_open(node->farm->url, &DEMO_OPTIONS, &node->connection, error))
         return error->code;
     return rowlock_adopt(node->connection, name, node->token, &node->lease, error);
 }
@@ -224,7 +225,7 @@ int clones_node(const struct clones_farm *farm, int clone)
 
     set_asking(&node, 1);
     if (farm->job)
-        code = rowlock_open(farm->url, NULL, &node.connection, &error);
+        code = rowlock_open(farm->url, &DEMO_OPTIONS, &node.connection, &error);
     if (!code) {
         tell(&node, CLONES_READY);
         await(&node, farm->go[0], ROWLOCK_NEVER);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "command/demo/clones.h"
+#include "command/demo/demo.h"
 
 #define LOCK_NAME "demo:mails"
 #define WAIT_MS 20000
@@ -67,7 +68,7 @@ int clones_send(const struct clones_farm *farm, int clone, int64_t token)
 {
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error = {0};
-    int code = farm->job ? rowlock_open(farm->url, NULL, &connection, &error) : ROWLOCK_OK;
+    int code = farm->job ? rowlock_open(farm->url, &DEMO_OPTIONS, &connection, &error) : ROWLOCK_OK;
 
     if (!code) {
         clones_tell(farm, clone, CLONES_SENDING, token);

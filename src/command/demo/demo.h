@@ -11,6 +11,10 @@
 
 #include "rowlock.h"
 
+/* For rowlock_open: the processes of a demonstration connect at the same time, and on a jdbc: URL
+   each of them starts a Java virtual machine. */
+#define DEMO_OPTIONS ((const struct rowlock_options){.connect_ms = 60000, .statement_ms = 30000})
+
 #define DEMO_NAME "BondBO:DK0015966592"
 
 enum demo_event { DEMO_STARTED, DEMO_WAITING, DEMO_ACQUIRED, DEMO_RELEASED, DEMO_DONE, DEMO_NOTE };

@@ -52,7 +52,7 @@ int demo_work(const struct demo_worker *worker)
     static const struct rowlock_want want = {.name = DEMO_NAME, .mode = ROWLOCK_EXCLUSIVE};
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error = {0};
-    int code = rowlock_open(worker->url, NULL, &connection, &error);
+    int code = rowlock_open(worker->url, &DEMO_OPTIONS, &connection, &error);
 
     if (!code)
         code = rowlock_prepare(connection, &want, 1, &error);
