@@ -137,6 +137,7 @@ static void read_options(struct command *command, struct job_run *job)
 {
     struct option options[sizeof own_options / sizeof *own_options + MOST_SETTINGS];
     struct said said = {0};
+    char why[160];
     int option;
 
     list_options(options);
@@ -147,6 +148,8 @@ static void read_options(struct command *command, struct job_run *job)
     if (command->n_rest == 0)
         usage_error(command, "the command is missing: -- COMMAND");
     job->argv = command->rest;
+    if (job_settings_check(&job->settings, why, sizeof why))
+        usage_error(command, "%s", why);
     job_settings_settle(&job->settings);
     if (!job->token)
         open_schedule(command, job, &said);
@@ -195,7 +198,12 @@ static void claim_and_run(const struct command *command, struct job_run *job,
 {
     struct run run = run_of_job(job);
     struct holding holding = {0};
+    struct job_change change;
+    int64_t token;
+    int changed;
 
+    job->hook = (struct change_hook){job->settings.on_failure, callers, &signals->original,
+                                     &signals->broken_pipe};
     outcome->status = connect_to(command, job, &run, signals, &holding.connection);
     if (!outcome->status)
         outcome->status = job->token ? adopt_job(job, signals, &holding, &outcome->acquired)
@@ -204,8 +212,13 @@ static void claim_and_run(const struct command *command, struct job_run *job,
         outcome->status = execute(&run, signals, callers, &holding, outcome);
     if (outcome->stuck)
         return;
+    token = holding.lease ? rowlock_token(holding.lease) : job->token;
     rowlock_lease_free(holding.lease);
+    changed = job->recorded && job->hook.command &&
+              job_change_read(holding.connection, job->name, token, &change);
     rowlock_close(holding.connection);
+    if (changed)
+        job_change_run(&job->hook, &change, !job->token); /* cron waits for the run to end */
 }
 
 int cmd_job(struct command *command)

@@ -297,6 +297,19 @@ TAB
     [ "$(runs_of soon)" = 2 ]
 }
 
+@test "--on-failure in the file: failing, and recovered; the daemon does not wait for it" {
+    cat >tab <<'TAB'
+every 1s often --on-failure 'echo "$ROWLOCK_STATE $(cat)" >>changes' -- echo out; [ -e fixed ]
+TAB
+    start_cron
+    until_true is_there changes
+    [ "$(cat changes)" = "failing out" ]
+    touch fixed
+    until_true grep -qx 'fine out' changes
+    stop_cron
+    [ "$(wc -l <changes)" = 2 ]
+}
+
 @test "HUP does not affect runs" {
     echo "every 50w stays -- $(lives_on stays)" >tab
     start_cron

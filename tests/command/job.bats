@@ -10,6 +10,10 @@ load lib
 load run.bash
 load job.bash
 
+# The command of --on-failure: one line for each call, and its standard input.
+on_failure=(--on-failure 'echo "$ROWLOCK_JOB $ROWLOCK_STATE $ROWLOCK_EXIT $(cat)" >>changes')
+changes_are() { [ "$(cat changes 2>/dev/null)" = "$1" ]; }
+
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
@@ -375,4 +379,60 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$(tail -n +2 said | json '$[0].note')" = "ask Ben" ]
     [ "$(tail -n +2 said | json_sql "json_extract(document, '\$[0].token')")" \
         = "$(view terms last_token)" ]
+}
+
+@test "--on-failure: once when the job begins to fail, and once when it recovers" {
+    local often=(often --every 1s -E 99 "${on_failure[@]}" --)
+    runs_with() { # STATUS: the next run ends so
+        local ended=99
+        until [ "$ended" != 99 ]; do
+            ended=0
+            job "${often[@]}" sh -c "echo out $1; exit $1" >/dev/null || ended=$?
+        done
+        [ "$ended" = "$1" ]
+    }
+    runs_with 0
+    [ ! -e changes ]
+    runs_with 3
+    changes_are "often failing 3 out 3"
+    runs_with 4
+    changes_are "often failing 3 out 3"
+    runs_with 0
+    changes_are $'often failing 3 out 3\noften fine 0 out 0'
+    runs_with 0
+    [ "$(wc -l <changes)" = 2 ]
+}
+
+@test "--on-failure: the node that records a lost run reports it, once, and the next its recovery" {
+    start_node gone --ttl 5s
+    all_of_node KILL
+    until_true is_free job:gone
+    [ ! -e changes ]
+    job gone "${rarely[@]}" "${on_failure[@]}" -- true
+    until_true changes_are $'gone fine 0 \ngone lost  ' || changes_are $'gone lost  \ngone fine 0 '
+    run job -E 3 gone "${rarely[@]}" "${on_failure[@]}" -- true
+    [ "$status" = 3 ]
+    [ "$(wc -l <changes)" = 2 ]
+}
+
+@test "--on-failure: its command holds no lease, and its due time is that of the run" {
+    job held "${rarely[@]}" --on-failure 'touch begun; echo "$ROWLOCK_DUE" >due
+        until [ -e let-go ]; do sleep 0.02; done' -- sh -c 'echo "$ROWLOCK_DUE" >of-run; exit 1' &
+    all_started+=($!)
+    until_true is_there begun
+    is_free job:held
+    run_is held 0 outcome failed
+    touch let-go
+    wait $! || [ $? = 1 ]
+    [ "$(cat due)" = "$(cat of-run)" ]
+}
+
+@test "--on-failure: a broken run changes nothing; --history 1 is refused" {
+    run job -E 3 a --every 1s "${on_failure[@]}" --history 1 -- true
+    [ "$status" = 64 ]
+    [[ $output == *"--history must be 2 at least"* ]]
+    start_node stopped "${on_failure[@]}"
+    rowlock break job:stopped
+    ends_with 123 "$node"
+    [ ! -e changes ]
 }

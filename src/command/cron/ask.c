@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "command/cron/cron.h"
+#include "command/job/change.h"
 #include "util/random.h"
 
 #define DAY_MS INT64_C(86400000)
@@ -162,6 +163,17 @@ static void refused(struct cron *cron, struct cron_job *job, const struct rowloc
     not_answered(cron, error);
 }
 
+static void report_lost(const struct cron *cron, const struct crontab_entry *entry, int64_t token)
+{
+    struct change_hook hook = {entry->settings.on_failure, cron->callers, &cron->original,
+                               &cron->broken_pipe};
+    struct job_change change;
+
+    message("%s: the previous run (token %" PRId64 ") was lost", entry->name, token);
+    if (hook.command && job_change_read(cron->connection, entry->name, token, &change))
+        job_change_run(&hook, &change, 0);
+}
+
 static void ask_for(struct cron *cron, struct cron_job *job)
 {
     const struct crontab_entry *entry = job->entry;
@@ -175,10 +187,10 @@ static void ask_for(struct cron *cron, struct cron_job *job)
         return;
     }
     there(cron);
-    if (claim.lost)
-        message("%s: the previous run (token %" PRId64 ") was lost", entry->name, claim.lost);
     if (claim.claimed == ROWLOCK_JOB_CLAIMED)
         run_claimed(cron, entry, &claim, lease);
+    if (claim.lost)
+        report_lost(cron, entry, claim.lost);
     plan_next(job, &claim);
 }
 

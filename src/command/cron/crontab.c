@@ -236,13 +236,15 @@ static int take_command(struct reading *r, struct crontab_entry *entry)
 static int take_job(struct reading *r, struct crontab_entry *entry)
 {
     const char *of_zone = NULL;
-    char *text;
+    char *text, why[160];
 
     if (take_schedule(r, entry, &text) || take_name(r, entry) || take_options(r, entry, &of_zone) ||
         take_command(r, entry))
         return -1;
     if (open_again(r, entry, text, of_zone))
         return -1;
+    if (job_settings_check(&entry->settings, why, sizeof why))
+        return wrong(r, text, "%s", why);
     job_settings_settle(&entry->settings);
     return 0;
 }

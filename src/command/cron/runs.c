@@ -46,6 +46,10 @@ static void write_arguments(const struct cron *cron, const struct crontab_entry 
     out->argv[n++] = out->kill_after;
     if (settings->max_run_ms >= 0)
         out->argv[n++] = out->max_run;
+    if (settings->on_failure) {
+        out->argv[n++] = "--on-failure";
+        out->argv[n++] = settings->on_failure;
+    }
     if (cron->prefix)
         out->argv[n++] = "--adopted-prefix=1";
     out->argv[n++] = "--";

@@ -31,15 +31,7 @@ void print_output(const char *output);
 /* ---- monitoring ---------------------------------------------------------------------- */
 
 /* The worse, the greater. Paused is not a trouble: an operator wants it. */
-enum job_health {
-    JOB_FINE,
-    JOB_PAUSED,
-    JOB_SLOW,
-    JOB_LATE,
-    JOB_FAILING,
-    JOB_LOST,
-    JOB_HEALTHS
-};
+enum job_health { JOB_FINE, JOB_PAUSED, JOB_SLOW, JOB_LATE, JOB_FAILING, JOB_LOST, JOB_HEALTHS };
 
 extern const char *const job_healths[];
 /* Of a settled view; `*since_ms`: since when it has that state, 0 if it is fine. */

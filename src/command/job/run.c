@@ -36,7 +36,12 @@ static int give_back(const struct holding *holding, const struct ending *ending,
     struct rowlock_result result = {
         .outcome = ending->outcome, .exit = ending->exit, .output = ending->output};
 
-    return rowlock_finish(holding->lease, &result, error);
+    int code = rowlock_finish(holding->lease, &result, error);
+
+    /* the next claim records a lost run, and reports it */
+    if (!code && ending->outcome != ROWLOCK_RUN_LOST)
+        ((struct job_run *)holding->data)->recorded = 1;
+    return code;
 }
 
 static int claimed_run(const struct signals *signals, struct holding *holding, int *claimed)
@@ -125,7 +130,17 @@ static int wait_until_due(const struct job_run *job, const struct signals *signa
     return not_started_if_interrupted(signals, holding, STATUS_OK);
 }
 
-int claim_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
+/* The command runs beside that of the run which this node may have claimed. */
+static void report_lost(const struct job_run *job, struct rowlock_connection *connection,
+                        int64_t token)
+{
+    struct job_change change;
+
+    if (token && job->hook.command && job_change_read(connection, job->name, token, &change))
+        job_change_run(&job->hook, &change, 0);
+}
+
+int claim_job(struct job_run *job, const struct signals *signals, struct holding *holding,
               int *claimed)
 {
     struct rowlock_job what = job_of(&job->settings, job->name, job->schedule, job->argv[0]);
@@ -138,12 +153,14 @@ int claim_job(const struct job_run *job, const struct signals *signals, struct h
     for (;;) {
         if (rowlock_claim(holding->connection, &what, &claim, &holding->lease, &error))
             return failed(signals, holding, &error);
+        report_lost(job, holding->connection, claim.lost);
         if (claim.claimed != ROWLOCK_JOB_EARLY)
             break;
         if ((status = wait_until_due(job, signals, holding, &claim)))
             return status;
     }
     say_claim(job, holding->connection, &claim);
+    holding->data = job;
     holding->due_ms = claim.due_ms;
     holding->attempt = claim.retry_number + 1;
     return claim.claimed == ROWLOCK_JOB_CLAIMED ? claimed_run(signals, holding, claimed)
@@ -189,7 +206,7 @@ static int not_adopted(const struct job_run *job, const struct signals *signals,
     return failed(signals, holding, error);
 }
 
-int adopt_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
+int adopt_job(struct job_run *job, const struct signals *signals, struct holding *holding,
               int *claimed)
 {
     struct rowlock_error error = {0};
@@ -199,6 +216,7 @@ int adopt_job(const struct job_run *job, const struct signals *signals, struct h
     holding->due_ms = job->due_ms;
     holding->attempt = job->attempt;
     holding->give_back = give_back;
+    holding->data = job;
     if (adopt(job, signals, holding, &error))
         return not_adopted(job, signals, holding, &error);
     return claimed_run(signals, holding, claimed);

@@ -3,6 +3,7 @@
 #ifndef ROWLOCK_JOB_RUN_H
 #define ROWLOCK_JOB_RUN_H
 
+#include "command/job/change.h"
 #include "command/job/settings.h"
 #include "command/run/run.h"
 
@@ -17,7 +18,9 @@ struct job_run {
     char **argv;
     int conflict; /* exit status if there is nothing to do */
     int verbose;
-    int prefix; /* the time and `name` before each line of output */
+    struct change_hook hook;
+    int recorded; /* this node recorded the result of the run */
+    int prefix;   /* the time and `name` before each line of output */
 
     struct rowlock_want want;
     char lock[256]; /* its name */
@@ -28,10 +31,10 @@ struct run run_of_job(struct job_run *job);
 
 /* Claims the run if it is due. An exit status, or -N: signal N came; `*claimed`: holding->lease is
    set. */
-int claim_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
+int claim_job(struct job_run *job, const struct signals *signals, struct holding *holding,
               int *claimed);
 /* The same for a lease that cron has claimed. */
-int adopt_job(const struct job_run *job, const struct signals *signals, struct holding *holding,
+int adopt_job(struct job_run *job, const struct signals *signals, struct holding *holding,
               int *claimed);
 
 #endif

@@ -130,7 +130,8 @@ static int take_text(const struct setting *setting, struct job_settings *setting
     XX("history", {take_number, AT(history), 0, 1, MOST_HISTORY}) \
     XX("ttl", {take_duration, AT(ttl_ms), TTL_LEAST_MS, 0, 0})    \
     XX("kill-after", {take_duration, AT(kill_after_ms), 0, 0, 0}) \
-    XX("note", {take_text, AT(note), 0, 0, 0})
+    XX("note", {take_text, AT(note), 0, 0, 0})                    \
+    XX("on-failure", {take_text, AT(on_failure), 0, 0, 0})
 
 #define XX(name, ...) name,
 const char *const job_setting_names[] = {SETTINGS(XX) NULL};
@@ -151,6 +152,15 @@ int job_setting_take(struct job_settings *settings, const char *name, const char
         if (strcmp(job_setting_names[i], name) == 0)
             return list[i].take(&list[i], settings, value, (struct why){why, size});
     return 1;
+}
+
+int job_settings_check(const struct job_settings *settings, char *why, size_t size)
+{
+    if (settings->on_failure && settings->history == 1)
+        return wrong((struct why){why, size},
+                     "--on-failure compares a run with the one before: --history must be 2 at "
+                     "least");
+    return 0;
 }
 
 /* Leaves time to be dead before the lease ends, and time to renew it before that. */

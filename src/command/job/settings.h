@@ -9,6 +9,7 @@
 #include "rowlock.h"
 
 struct job_settings {
+    const char *on_failure;  /* NULL: not set */
     const char *zone, *note; /* NULL: not set; the memory of the given value */
     int64_t at_least_ms, backoff_ms;
     int64_t max_run_ms; /* < 0: no limit */
@@ -26,6 +27,8 @@ extern const char *const job_setting_names[];
 int job_setting_take(struct job_settings *settings, const char *name, const char *value, char *why,
                      size_t size);
 
+/* 0, or -1 and why: the settings contradict each other. */
+int job_settings_check(const struct job_settings *settings, char *why, size_t size);
 /* Call it after all settings are read. */
 void job_settings_settle(struct job_settings *settings);
 
