@@ -15,7 +15,8 @@ extern "C" {
  *
  * With SQL_AUTOCOMMIT_OFF a transaction counts as open: use rowlock_lock, and end it by
  * rowlock_commit, rowlock_rollback or your own SQLEndTran. With SQL_AUTOCOMMIT_ON none is open:
- * rowlock_begin sets SQL_AUTOCOMMIT_OFF, and rowlock_commit and rowlock_rollback restore it.
+ * rowlock_begin sets SQL_AUTOCOMMIT_OFF, and rowlock_commit and rowlock_rollback restore it. If you
+ * end that transaction by SQLEndTran instead, set SQL_AUTOCOMMIT_ON yourself.
  * Set the isolation level READ COMMITTED. On PostgreSQL connect with Protocol=7.4-2, on MariaDB
  * with Option=2.
  *

@@ -160,6 +160,20 @@ static int set_autocommit(struct rowlock_link *link, bool on, struct rowlock_err
         SQL_HANDLE_DBC, link->dbc, error);
 }
 
+/* The caller ended our transaction on its handle, and has returned to autocommit. */
+static bool is_taken_back(const struct rowlock_link *link)
+{
+    return !link->own && link->autocommits && is_autocommit(link);
+}
+
+static void take_back(struct rowlock_link *link)
+{
+    if (!is_taken_back(link))
+        return;
+    link->work = WORK_NONE;
+    link->autocommits = false;
+}
+
 /* A borrowed handle in manual commit: the caller's transaction is open, or opens with the next
    statement. */
 static bool is_open(const struct rowlock_link *link)
@@ -172,6 +186,8 @@ static enum rowlock_state state(const struct rowlock_link *link)
 {
     if (link->dead)
         return ROWLOCK_STATE_DEAD;
+    if (is_taken_back(link))
+        return ROWLOCK_STATE_IDLE;
     if (link->work == WORK_ABORTED)
         return ROWLOCK_STATE_ABORTED;
     if (link->work == WORK_GONE) /* a COMMIT reaches the driver, which refuses it */
@@ -313,6 +329,7 @@ static int run(struct rowlock_link *link, unsigned transaction_flags, struct row
     if (link->dead)
         return connection_is_lost(error);
     error = error ? error : &unseen;
+    take_back(link);
     rowlock__odbc_arm(link, budget);
     one_by_one = transaction_flags == ROWLOCK_INSIDE && !is_open(link);
     if (transaction_flags & ROWLOCK_BEGIN)
@@ -339,6 +356,7 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
 
     if (link->dead)
         return connection_is_lost(error);
+    take_back(link);
     rowlock__odbc_arm(link, budget);
     code = end_transaction(link, SQL_ROLLBACK, error);
     if (!code) {
