@@ -20,12 +20,13 @@ static int check_table(const struct rowlock_connection *connection, const char *
     if (!table || rowlock__sql(connection, ROWLOCK_SQL_LOCK_TABLE) ||
         !connection->dialect->procedural)
         return ROWLOCK_OK;
-    return rowlock__fail(
-        error, ROWLOCK_EMODE,
-        "the table '%.100s' cannot be locked in a transaction on this engine, whose "
-        "LOCK TABLES commits: name no table, and let all who write to it lock the "
-        "subject",
-        table);
+    return rowlock__fail(error, ROWLOCK_EMODE,
+                         "the table '%.100s' cannot be locked %s: name no table, and let all who "
+                         "write to it lock the subject",
+                         table,
+                         connection->dialect->plain
+                             ? "through ODBC and JDBC"
+                             : "in a transaction on this engine, whose LOCK TABLES commits");
 }
 
 static int lock_table(struct rowlock_connection *connection, const char *table, bool shared,

@@ -42,8 +42,11 @@ int rowlock__rows_over(const struct rowlock_driver *driver, struct rowlock_link 
 
     if (link)
         /* a new session has a limit of the server's own, if limits last as long as it */
-        *link = (struct rowlock_link){driver, inner, dialect, url ? strdup(url) : NULL,
-                                      dialect->plain->wait_stays};
+        *link = (struct rowlock_link){.driver = driver,
+                                      .inner = inner,
+                                      .dialect = dialect,
+                                      .url = url ? strdup(url) : NULL,
+                                      .limited = dialect->plain->wait_stays};
     if (link && (link->url || !url)) {
         *out = link;
         return ROWLOCK_OK;

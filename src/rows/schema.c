@@ -183,6 +183,21 @@ int rowlock__rows_in_use(struct rowlock_work *work)
 
 /* ---- vacuum ---------------------------------------------------------------------------------- */
 
+struct token_row {
+    int64_t token;
+    bool alive;
+};
+
+static void token_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct token_row *row = n > 3 ? rowlock__rows_add(data) : NULL;
+
+    if (!row)
+        return;
+    row->token = rowlock__value_number(&columns[0]);
+    row->alive = rowlock__value_number(&columns[1]) > rowlock__value_number(&columns[3]);
+}
+
 static int expire_waiters(struct rowlock_work *work)
 {
     struct rowlock_rows waiters = {.size = sizeof(struct rowlock_waiter_row)};
@@ -197,6 +212,30 @@ static int expire_waiters(struct rowlock_work *work)
     }
     rowlock__rows_clear(&waiters);
     return code ? code : rowlock__work_commit(work);
+}
+
+/* Only a mistake leaves a heartbeat without a lease; no other function finds it. */
+static int end_heartbeats(struct rowlock_work *work)
+{
+    struct rowlock_rows tokens = {.size = sizeof(struct token_row)};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, token_row, &tokens);
+    const struct token_row *row = tokens.row;
+
+    for (size_t i = 0; !code && i < tokens.n; i++) {
+        struct rowlock_value token = rowlock__int_value(row[i].token);
+
+        if (row[i].alive)
+            continue;
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &token, NULL, NULL);
+        if (!code && work->affected == 0)
+            code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_SWEEP, &token, NULL, NULL);
+        if (!code)
+            code = rowlock__work_commit(work);
+    }
+    if (!code && tokens.failed)
+        code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
+    rowlock__rows_clear(&tokens);
+    return code;
 }
 
 static int end_leases(struct rowlock_work *work, int64_t *removed)
@@ -269,6 +308,8 @@ int rowlock__rows_vacuum(struct rowlock_work *work)
 
     if (!code)
         code = end_leases(work, &removed);
+    if (!code)
+        code = end_heartbeats(work);
     if (!code)
         code = drop_names(work, &removed);
     return code ? code : rowlock__work_number(work, removed);

@@ -94,6 +94,17 @@ static struct rowlock_value number_or_null(bool there, int64_t value)
     return there ? rowlock__int_value(value) : rowlock__text_value(NULL);
 }
 
+/* An unknown subject gets a row at once, so that rowlock_expire finds it during its first refresh. */
+static int make_known(struct rowlock_work *work, const char *key)
+{
+    struct rowlock_value name = rowlock__text_value(key);
+    int code = ROWLOCK_OK;
+
+    if (work->own)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_SUBJECT_ADD, &name, NULL, NULL);
+    return rowlock__work_is_duplicate(work, code) ? ROWLOCK_OK : code;
+}
+
 /* name, max_age_ms -> stale, age_ms; no row: unknown */
 int rowlock__rows_subject_look(struct rowlock_work *work)
 {
@@ -114,6 +125,8 @@ int rowlock__rows_subject_look(struct rowlock_work *work)
             (struct rowlock_value[]){rowlock__int_value(is_stale(row, expired_ms, max_age_ms)),
                                      number_or_null(row->was_updated, age_of(row))},
             2);
+    else if (!code)
+        code = make_known(work, key);
     rowlock__rows_clear(&rows);
     return code;
 }
@@ -261,8 +274,11 @@ int rowlock__rows_subject_fail(struct rowlock_work *work)
 
     rowlock__key("", &work->call->values[0], key);
     name = rowlock__text_value(key);
-    code = read_subject(work, key, &rows);
-    if (!code && !rows.n && version == 1) {
+    code = rowlock__work_read_within(work, ROWLOCK_PLAIN_SUBJECT, &name, subject_row, &rows,
+                                     REFUSE_MS, &busy);
+    if (!code && rows.failed)
+        code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
+    if (!code && !busy && !rows.n && version == 1) {
         code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_SUBJECT_ADD, &name, REFUSE_MS, &busy);
         if (rowlock__work_is_duplicate(work, code))
             code = ROWLOCK_OK;

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "util/error.h"
+#include "util/pause.h"
 
 #define LONGEST_MS 86400000 /* beyond a day the engines' limits differ, and ours suffices */
+#define TRIES 5             /* of a look that other installers disturb */
 #define TRY_MS 250          /* a try where the server has no limit: others hold the lock briefly */
 
 static const struct rowlock_statement *statement(const struct rowlock_work *work,
@@ -154,6 +156,21 @@ static void write_limit(const char *text, int64_t limit_ms, char *out, size_t si
         snprintf(out, size, "%s", text);
 }
 
+/* A script has no outcome. */
+static enum rowlock_transaction left_of(const struct rowlock_work *work)
+{
+    switch (work->link->driver->state(work->link->inner)) {
+    case ROWLOCK_STATE_DEAD:
+        return ROWLOCK_TX_DEAD;
+    case ROWLOCK_STATE_OPEN:
+        return ROWLOCK_TX_KEPT;
+    case ROWLOCK_STATE_IDLE:
+        return ROWLOCK_TX_NONE;
+    default:
+        return ROWLOCK_TX_ABORTED;
+    }
+}
+
 static int set_limit(struct rowlock_work *work, int64_t limit_ms)
 {
     const struct rowlock_plain *plain = work->link->dialect->plain;
@@ -169,6 +186,8 @@ static int set_limit(struct rowlock_work *work, int64_t limit_ms)
     if (!code)
         code = inner_script(work, text);
     work->link->limited = limit_ms >= 0;
+    if (code)
+        work->outcome->left = left_of(work);
     return code;
 }
 
@@ -183,6 +202,7 @@ static int open_another(struct rowlock_work *work)
 
     link->driver->close(link->inner);
     link->inner = NULL;
+    link->warm = false;
     work->begins = ROWLOCK_BEGIN;
     work->outcome->left = ROWLOCK_TX_DEAD;
     link->limited = link->dialect->plain->wait_stays;
@@ -218,8 +238,25 @@ static int give_up(struct rowlock_work *work, int code)
     return ROWLOCK_OK;
 }
 
+/* Where our own clock ends the wait, a first statement must not take the time of the wait. */
+static int warm_up(struct rowlock_work *work)
+{
+    int64_t now_ms;
+    int code = work->link->warm ? ROWLOCK_OK : rowlock__work_now(work, &now_ms);
+
+    work->link->warm = true;
+    return code;
+}
+
 int rowlock__work_ask_within(struct rowlock_work *work, enum rowlock_plain_id id,
                              const struct rowlock_value *values, int64_t limit_ms, bool *busy)
+{
+    return rowlock__work_read_within(work, id, values, NULL, NULL, limit_ms, busy);
+}
+
+int rowlock__work_read_within(struct rowlock_work *work, enum rowlock_plain_id id,
+                              const struct rowlock_value *values, rowlock_row *row, void *data,
+                              int64_t limit_ms, bool *busy)
 {
     struct rowlock_budget budget = *work->budget;
     bool server_limits = work->link->dialect->plain->wait != NULL;
@@ -227,14 +264,16 @@ int rowlock__work_ask_within(struct rowlock_work *work, enum rowlock_plain_id id
     int code = fails_at_once ? ROWLOCK_OK : set_limit(work, limit_ms);
 
     *busy = false;
-    if (!server_limits && !fails_at_once && limit_ms >= 0) {
-        int64_t until = rowlock__now_ms() + (limit_ms < TRY_MS ? TRY_MS : limit_ms);
+    if (!code && !server_limits && !fails_at_once && limit_ms >= 0) {
+        int64_t until;
 
+        code = warm_up(work);
+        until = rowlock__now_ms() + (limit_ms < TRY_MS ? TRY_MS : limit_ms);
         if (until < budget.deadline_ms)
             budget.deadline_ms = until;
     }
     if (!code)
-        code = send(work, id, values, NULL, NULL, &budget);
+        code = send(work, id, values, row, data, &budget);
     if (code != ROWLOCK_ETIMEDOUT ||
         (limit_ms < 0 && budget.deadline_ms == work->budget->deadline_ms &&
          rowlock__now_ms() >= budget.deadline_ms))
@@ -257,14 +296,22 @@ int rowlock__work_execute(struct rowlock_work *work, const char *text)
     return code;
 }
 
+/* An engine may end a reader of its catalog when another session creates tables. */
 bool rowlock__work_has_table(struct rowlock_work *work, const char *table)
 {
     struct rowlock_error error = *work->error;
+    struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
     char text[200];
     int code;
 
     snprintf(text, sizeof text, "SELECT COUNT(*) FROM %s WHERE 1 = 0", table);
     code = rowlock__work_execute(work, text);
+    for (int i = 0; i < TRIES && (code == ROWLOCK_EROLLEDBACK || code == ROWLOCK_ETIMEDOUT); i++) {
+        if (rowlock__pause(&pause, work->budget->interrupt_fd, work->budget->deadline_ms) !=
+            ROWLOCK_WAKE_READY)
+            break;
+        code = rowlock__work_execute(work, text);
+    }
     *work->error = error;
     return code == ROWLOCK_OK;
 }

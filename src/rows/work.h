@@ -16,6 +16,7 @@ struct rowlock_link {
     const struct rowlock_dialect *dialect;
     char *url;    /* NULL: the caller's own handle */
     bool limited; /* the session has a limit for lock waits */
+    bool warm;    /* a statement was sent before: the first one is slow (Java loads classes) */
 };
 
 struct rowlock_work {
@@ -57,6 +58,11 @@ int rowlock__work_ask(struct rowlock_work *work, enum rowlock_plain_id id,
  */
 int rowlock__work_ask_within(struct rowlock_work *work, enum rowlock_plain_id id,
                              const struct rowlock_value *values, int64_t limit_ms, bool *busy);
+
+/* The same for a query: where readers wait for writers, that wait is limited too. */
+int rowlock__work_read_within(struct rowlock_work *work, enum rowlock_plain_id id,
+                              const struct rowlock_value *values, rowlock_row *row, void *data,
+                              int64_t limit_ms, bool *busy);
 
 /* Ends our own transaction in the middle of a function; the next statement begins another. */
 int rowlock__work_commit(struct rowlock_work *work);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes of the schema. Any number of nodes may start one at once: a lock of the engine
- * (INSTALL_LOCK; on SQLite the write lock) admits one after the other.
+ * (INSTALL_LOCK; on SQLite the write lock) admits one after the other. The plain dialects have none:
+ * there each statement copes with others that do the same (rows/link.c).
  */
 #include "schema/change.h"
 
@@ -40,9 +41,11 @@ int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock
                                 .data = &refused};
     struct rowlock_budget budget = script_budget(connection);
     struct rowlock_outcome outcome = {0};
-    int code = connection->driver->run(connection->link, ROWLOCK_BEGIN, &lock,
-                                       lock.statement ? 1 : 0, &budget, &outcome, error);
+    int code = ROWLOCK_OK;
 
+    if (!connection->dialect->plain) /* there, each statement of the schema commits by itself */
+        code = connection->driver->run(connection->link, ROWLOCK_BEGIN, &lock,
+                                       lock.statement ? 1 : 0, &budget, &outcome, error);
     if (!code && refused)
         code = rowlock__fail(error, ROWLOCK_ETIMEDOUT, "timed out waiting for the install lock");
     if (!code)
@@ -60,6 +63,8 @@ int rowlock__leave_install(struct rowlock_connection *connection, int code,
     struct rowlock_outcome outcome = {0};
     int ended;
 
+    if (connection->dialect->plain)
+        return code ? rowlock__left(error, code, ROWLOCK_TX_NONE) : ROWLOCK_OK;
     budget.interrupt_fd = -1; /* finishing is more important than stopping at once */
     if (code) {
         connection->driver->rollback(connection->link, &budget, NULL);
