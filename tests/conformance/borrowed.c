@@ -4,6 +4,7 @@
 
 #include "lib/test.h"
 #include "rowlock/mariadb.h"
+#include "rowlock/odbc.h"
 #include "rowlock/postgresql.h"
 #include "rowlock/sqlite.h"
 
@@ -11,10 +12,12 @@ TEST(the_handle_is_the_callers_own)
 {
     void *handle;
     struct rowlock_connection *own = t_wrap(&handle, NULL);
-    int found = (void *)rowlock_postgresql_handle(own) == handle;
+    void *native = t_engine()->native ? t_engine()->native(handle) : handle;
+    int found = rowlock_odbc_handle(own) == native;
 
-    found += (void *)rowlock_mariadb_handle(own) == handle;
-    found += (void *)rowlock_sqlite_handle(own) == handle;
+    found += (void *)rowlock_postgresql_handle(own) == native;
+    found += (void *)rowlock_mariadb_handle(own) == native;
+    found += (void *)rowlock_sqlite_handle(own) == native;
     t_int(found, 1);
     t_true(t_handle(own) == handle);
 }

@@ -3,6 +3,8 @@
  * P11: a refusal or a timeout leaves the caller's transaction as it was, with its work and its
  * locks. If the engine itself ended the transaction, the error says exactly that.
  */
+#include <time.h>
+
 #include "lib/test.h"
 
 /* Two concurrent transactions, each with a lock and a row of its own. Engines with one writer
@@ -24,6 +26,11 @@ static struct pair pair_of_transactions(const char *table)
 
 static void survived(struct pair pair, const char *table)
 {
+    if (t_facts()->limit_ends_session) {
+        t_left(DEAD);
+        t_int(t_engine()->in_transaction(t_handle(pair.other)), 0);
+        t_not_here("the end of a limited wait costs the session, and so the transaction");
+    }
     t_true(t_error.transaction == ROWLOCK_TX_KEPT ||
            (t_facts()->busy_keeps_row && t_error.transaction == ROWLOCK_TX_KEPT_LOCKED));
     t_int(t_engine()->in_transaction(t_handle(pair.other)), 1);
@@ -63,6 +70,8 @@ TEST(p11_refused_many_times_and_then_granted)
 
     if (!t_facts()->names_independent)
         return;
+    if (t_facts()->limit_ends_session)
+        t_not_here("the end of a limited wait costs the session, and so the transaction");
     pair = pair_of_transactions("after_many");
     for (int i = 0; i < 20; i++) {
         t_fails(t_lock(pair.other, t_x(t_name(1)), 0), EBUSY);
@@ -79,6 +88,10 @@ TEST(p11_the_applications_savepoint_survives_a_refusal)
 
     if (!t_facts()->names_independent)
         return;
+    if (t_facts()->own_savepoints)
+        t_not_here("the ODBC driver ends the application's savepoint with its own one");
+    if (t_facts()->limit_ends_session)
+        t_not_here("the end of a limited wait costs the session, and so the transaction");
     pair = pair_of_transactions("after_savepoint");
     t_sql(pair.other, "SAVEPOINT mine");
     t_sql(pair.other, "INSERT INTO after_savepoint VALUES (2)");
@@ -88,44 +101,53 @@ TEST(p11_the_applications_savepoint_survives_a_refusal)
     t_text(t_sql(pair.holder, "SELECT count(*) FROM after_savepoint"), "1");
 }
 
+/* Joins the thread of the victim, whose error is then in t_error; returns its index. */
+static int join_victim(struct thread *const threads[2])
+{
+    struct timespec moment = {0, 2000000};
+    int first;
+
+    while (!t_is_done(threads[0]) && !t_is_done(threads[1]))
+        nanosleep(&moment, NULL);
+    first = t_is_done(threads[1]);
+    if (t_join(threads[first]))
+        return first;
+    t_true(t_join(threads[!first]) != 0);
+    return !first;
+}
+
+/* Where the victim keeps its locks, the other one continues when the victim has rolled back. */
 TEST(p11_a_deadlock_victim_learns_the_state_of_its_transaction)
 {
-    struct rowlock_connection *one, *two;
-    struct thread *thread;
-    int first, second;
-    struct rowlock_connection *victim;
+    struct rowlock_connection *both[2];
+    struct thread *threads[2];
+    int victim;
 
     if (!t_facts()->deadlock_code)
         return;
-    one = t_open();
-    two = t_open();
-    t_sql(one, "CREATE TABLE deadlocked (n INTEGER)");
-    t_ok(t_begin(one, t_x(t_name(1)), 0));
-    t_ok(t_begin(two, t_x(t_name(2)), 0));
-    t_sql(one, "INSERT INTO deadlocked VALUES (1)");
-    t_sql(two, "INSERT INTO deadlocked VALUES (2)");
-    thread = t_lock_thread(one, t_x(t_name(2)), -1);
-    t_until_waiting(thread);
-    second = t_lock(two, t_x(t_name(1)), -1);
-    if (second) {
-        t_int(second, t_facts()->deadlock_code);
-        t_int((int)t_error.transaction, (int)t_facts()->deadlock_left);
-        t_true(t_error.sqlstate[0] != '\0');
-        victim = two;
-        /* where the victim keeps no lock, the other one continues; otherwise the victim must end
-           first */
-        t_ok(t_join(thread));
-    } else {
-        first = t_join(thread);
-        t_int(first, t_facts()->deadlock_code);
-        t_int((int)t_error.transaction, (int)t_facts()->deadlock_left);
-        victim = one;
-    }
-    t_true(rowlock_commit(victim, &t_error) != 0);
-    t_ok(rowlock_rollback(victim, &t_error));
-    t_ok(rowlock_commit(victim == one ? two : one, &t_error));
-    t_text(t_sql(one, "SELECT count(*) FROM deadlocked"), "1");
-    t_ok(t_begin(victim, t_x(t_name(1)), 0));
+    both[0] = t_open();
+    both[1] = t_open();
+    t_sql(both[0], "CREATE TABLE deadlocked (n INTEGER)");
+    t_ok(t_begin(both[0], t_x(t_name(1)), 0));
+    t_ok(t_begin(both[1], t_x(t_name(2)), 0));
+    t_sql(both[0], "INSERT INTO deadlocked VALUES (1)");
+    t_sql(both[1], "INSERT INTO deadlocked VALUES (2)");
+    threads[0] = t_lock_thread(both[0], t_x(t_name(2)), -1);
+    t_until_waiting(threads[0]);
+    threads[1] = t_lock_thread(both[1], t_x(t_name(1)), -1);
+    victim = join_victim(threads);
+    t_int(t_error.code, t_facts()->deadlock_code);
+    t_int((int)t_error.transaction, (int)t_facts()->deadlock_left);
+    t_true(t_error.sqlstate[0] != '\0');
+    if (!t_facts()->victim_keeps)
+        t_ok(t_join(threads[!victim]));
+    if (t_facts()->deadlock_left != ROWLOCK_TX_KEPT)
+        t_true(rowlock_commit(both[victim], &t_error) != 0);
+    t_ok(rowlock_rollback(both[victim], &t_error));
+    t_ok(t_join(threads[!victim]));
+    t_ok(rowlock_commit(both[!victim], &t_error));
+    t_text(t_sql(both[0], "SELECT count(*) FROM deadlocked"), "1");
+    t_ok(t_begin(both[victim], t_x(t_name(1)), 0));
 }
 
 TEST(p11_an_aborted_transaction_is_refused_at_once_and_commit_says_so)

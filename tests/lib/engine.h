@@ -28,10 +28,21 @@ struct facts {
     int levels;            /* isolation levels above READ COMMITTED are refused */
     int deadlock_code;     /* of the victim; 0: no deadlock is possible here */
     enum rowlock_transaction deadlock_left;
-    int begins_meet;     /* begin-and-lock alone may deadlock inside the engine (retried) */
-    int installs_itself; /* the schema is created on first use, with this technique */
-    int an_error_aborts; /* after a failed statement only ROLLBACK is possible */
-    int ddl_commits;     /* CREATE TABLE ends a transaction */
+    int begins_meet;      /* begin-and-lock alone may deadlock inside the engine (retried) */
+    int installs_itself;  /* the schema is created on first use, with this technique */
+    int an_error_aborts;  /* after a failed statement only ROLLBACK is possible */
+    int ddl_commits;      /* CREATE TABLE ends a transaction */
+    int plain;            /* through ODBC or JDBC: the plain dialect, no functions on the server */
+    int wraps;            /* an application's own handle can be wrapped */
+    int creates_database; /* a client that connects to an absent database creates it */
+    int cancel_ends_session; /* a wait can be interrupted only at the cost of the session */
+    /* A limited wait that ends costs the session and its transaction. The server keeps the locks of
+       that session until the wait has ended there too. */
+    int limit_ends_session;
+    int readers_wait;   /* a SELECT waits for a writer of the row */
+    int victim_keeps;   /* the victim of a deadlock keeps its locks until it rolls back */
+    int own_savepoints; /* the driver's savepoints end those of the application */
+    int commits_unseen; /* a COMMIT of the caller's in the middle of a refresh is not detected */
 };
 
 struct engine {
@@ -40,8 +51,10 @@ struct engine {
     const char *begin_repeatable[2]; /* one that freezes a snapshot; NULL: none */
     const char *default_repeatable;  /* makes that the session's default; NULL: none */
     const char *default_read_only;
+    const char *one;         /* a query without a table; NULL: SELECT 1 */
     const char *settings;    /* a query for the session settings that the library must preserve */
     const char *meta;        /* the table that holds the schema's version */
+    const char *now_ms;      /* plain: the database's clock in ms since 1970 */
     const char *unreachable; /* a URL at which no database listens */
     const char *stranger;    /* printf format of the port: a URL whose user is refused; or NULL */
     const char *silent; /* printf format of the port: a server that may never answer; or NULL */
@@ -50,6 +63,7 @@ struct engine {
     int (*wrap)(void *handle, const struct rowlock_options *options,
                 struct rowlock_connection **out, struct rowlock_error *error);
     void *(*handle)(struct rowlock_connection *connection);
+    void *(*native)(void *handle); /* that the header of the client library knows; NULL: itself */
     /* returns 0 and the first value as text, or 1 and the engine's message */
     int (*sql)(void *handle, const char *text, char *out, size_t size);
     int (*in_transaction)(void *handle);
@@ -60,6 +74,9 @@ struct engine {
 };
 
 extern const struct engine t_engine_sqlite, t_engine_postgresql, t_engine_mariadb;
+/* The engine reached by ODBC or JDBC. */
+const struct engine *t_odbc_engine(const char *name);
+const struct engine *t_jdbc_engine(const char *name);
 
 /* The row for ROWLOCK_TEST_ENGINE and ROWLOCK_TEST_TECHNIQUE. */
 const struct facts *t_find_facts(const char *engine, const char *technique);

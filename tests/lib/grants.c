@@ -95,12 +95,13 @@ long long t_until_free(struct rowlock_want want, long long limit_ms)
 
 const char *waiter_table(void)
 {
-    return strcmp(t_facts()->engine, "postgresql") == 0 ? "rowlock.waiter" : "rowlock_waiter";
+    return t_table("waiter");
 }
 
 static long count(void *hand, const char *table, const char *name)
 {
-    return atol(t_native_sql(hand, "SELECT count(*) FROM %s WHERE name = '%s'", table, name));
+    return atol(
+        t_native_sql(hand, "SELECT count(*) FROM %s WHERE name = '%s'", table, t_key(name)));
 }
 
 long waiters_of(void *hand, const char *name)
@@ -274,16 +275,34 @@ static int is_postgresql(void)
 
 int t_port(void)
 {
-    return (int)strtol(strrchr(t_url(), ':') + 1, NULL, 10);
+    const char *port = t_facts()->plain ? strstr(t_url(), "Port=") : NULL;
+
+    return (int)strtol(port ? port + 5 : strrchr(t_url(), ':') + 1, NULL, 10);
 }
 
 const char *t_url_at(int port)
 {
-    static char url[300];
+    static char url[600];
     const char *colon = strrchr(t_url(), ':');
 
+    if (t_facts()->plain) {
+        colon = strstr(t_url(), "Port=");
+        snprintf(url, sizeof url, "%.*s=%d%s", (int)(colon + 4 - t_url()), t_url(), port,
+                 strchr(colon, ';'));
+        return url;
+    }
     snprintf(url, sizeof url, "%.*s:%d%s%s", (int)(colon - t_url()), t_url(), port,
              strchr(colon, '/'), is_postgresql() ? "?sslmode=disable&gssencmode=disable" : "");
+    return url;
+}
+
+const char *t_url_of(const char *database)
+{
+    static char url[600];
+    const char *name = t_facts()->plain ? strstr(t_url(), "Database=") + 8 : strrchr(t_url(), '/');
+
+    snprintf(url, sizeof url, "%.*s%s%s", (int)(name + 1 - t_url()), t_url(), database,
+             t_facts()->plain ? strchr(name, ';') : "");
     return url;
 }
 

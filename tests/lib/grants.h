@@ -94,6 +94,8 @@ int t_hold_body(const void *plan, int to);
 
 /* The URL under test with another port of 127.0.0.1 (server engines), in a static buffer. */
 const char *t_url_at(int port);
+/* The URL under test with another database. */
+const char *t_url_of(const char *database);
 int t_port(void);
 /* Kills every session on the database under test except the superuser's (server engines). */
 void t_kill_all_sessions(void);

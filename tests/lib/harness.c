@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/harness.h"
+#include "lib/jdbc.h"
 #include "lib/test.h"
 
 #define MOST 64
@@ -60,6 +61,14 @@ const struct engine *t_engine(void)
 #endif
         NULL};
 
+#ifdef ROWLOCK_WITH_ODBC
+    if (strcmp(t_facts()->technique, "odbc") == 0)
+        return t_odbc_engine(t_facts()->engine);
+#endif
+#ifdef ROWLOCK_WITH_JDBC
+    if (strcmp(t_facts()->technique, "jdbc") == 0)
+        return t_jdbc_engine(t_facts()->engine);
+#endif
     for (size_t i = 0; engines[i]; i++)
         if (strcmp(engines[i]->name, t_facts()->engine) == 0)
             return engines[i];
@@ -69,6 +78,7 @@ const struct engine *t_engine(void)
 
 const char *t_url(void)
 {
+    t_java_runs |= strcmp(t_facts()->technique, "jdbc") == 0;
     return environment("ROWLOCK_TEST_URL");
 }
 
@@ -81,6 +91,14 @@ void *t_admin(void)
 
 /* ---- sessions ------------------------------------------------------------------------------ */
 
+/* On a loaded machine, a JVM and its first statements are slow. */
+static const struct rowlock_options *usual(void)
+{
+    static const struct rowlock_options patient = {.connect_ms = 60000, .statement_ms = 60000};
+
+    return strcmp(t_facts()->technique, "jdbc") == 0 ? &patient : NULL;
+}
+
 void t_install(void)
 {
     struct rowlock_plan plan = {.technique = t_facts()->code};
@@ -88,7 +106,7 @@ void t_install(void)
 
     if (installed)
         return;
-    t_ok(rowlock_open(t_url(), NULL, &connection, &t_error));
+    t_ok(rowlock_open(t_url(), usual(), &connection, &t_error));
     t_adopt(connection);
     t_ok(rowlock_install(connection, &plan, &t_error));
     t_close(connection);
@@ -113,7 +131,7 @@ struct rowlock_connection *t_open_with(const struct rowlock_options *options)
 
 struct rowlock_connection *t_open(void)
 {
-    return t_open_with(NULL);
+    return t_open_with(usual());
 }
 
 void *t_native(void)
@@ -270,7 +288,8 @@ void t_left_is_true(struct rowlock_connection *connection)
 {
     enum rowlock_transaction said = t_error.transaction;
     int open = t_engine()->in_transaction(t_handle(connection));
-    int usable = !t_try_sql(t_handle(connection), "SELECT 1");
+    const char *one = t_engine()->one ? t_engine()->one : "SELECT 1";
+    int usable = !t_try_sql(t_handle(connection), "%s", one);
 
     t_int(open,
           said == ROWLOCK_TX_KEPT || said == ROWLOCK_TX_KEPT_LOCKED || said == ROWLOCK_TX_ABORTED);
@@ -329,6 +348,17 @@ int t_is_free(struct rowlock_want want)
     rowlock_rollback(other, NULL); /* the server notices a closed connection a little later */
     t_close(other);
     return code == ROWLOCK_OK;
+}
+
+struct rowlock_connection *t_after_refusal(struct rowlock_connection *connection)
+{
+    if (!t_facts()->limit_ends_session) {
+        t_ok(rowlock_rollback(connection, &t_error));
+        return connection;
+    }
+    t_left(DEAD);
+    t_close(connection);
+    return t_open();
 }
 
 int t_effort(int quick, int full)

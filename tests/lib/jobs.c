@@ -73,5 +73,21 @@ int t_job_runs(struct rowlock_connection *connection, void *hand, const struct r
 
 const char *t_run_table(void)
 {
-    return strcmp(t_facts()->engine, "postgresql") == 0 ? "rowlock.run" : "rowlock_run";
+    return t_table("run");
+}
+
+const char *t_last_due(void)
+{
+    return t_facts()->plain ? "last_due" : "last";
+}
+
+const char *t_now_ms(void)
+{
+    if (t_facts()->plain)
+        return t_engine()->now_ms;
+    if (strcmp(t_facts()->engine, "postgresql") == 0)
+        return "rowlock.now_ms()";
+    if (strcmp(t_facts()->engine, "mariadb") == 0)
+        return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000";
+    return "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
 }

@@ -29,5 +29,9 @@ struct job_seen t_job_seen(struct rowlock_connection *connection, void *hand,
 int t_job_runs(struct rowlock_connection *connection, void *hand, const struct rowlock_job *job);
 
 const char *t_run_table(void);
+/* The column of a job's row with its last due time. */
+const char *t_last_due(void);
+/* The database's clock in ms since 1970, as SQL. */
+const char *t_now_ms(void);
 
 #endif

@@ -14,21 +14,46 @@ static int is_engine(const char *name)
     return strcmp(t_facts()->engine, name) == 0;
 }
 
+const char *t_table(const char *which)
+{
+    static char names[4][40];
+    static unsigned next;
+    char *name = names[next++ % 4];
+
+    snprintf(name, sizeof names[0], "%.8s%s", t_engine()->meta, which); /* rowlock. or rowlock_ */
+    return name;
+}
+
 const char *lease_table(void)
 {
-    return is_engine("postgresql") ? "rowlock.lease" : "rowlock_lease";
+    return t_table("lease");
 }
 
 const char *lease_heartbeat_table(void)
 {
-    return is_engine("postgresql") ? "rowlock.heartbeat" : "rowlock_heartbeat";
+    return t_table("heartbeat");
+}
+
+const char *t_key(const char *name)
+{
+    static char keys[4][600];
+    static unsigned next;
+    char *key = keys[next++ % 4];
+
+    if (!t_facts()->plain)
+        return name;
+    for (size_t i = 0; name[i] && 2 * i + 3 < sizeof keys[0]; i++)
+        snprintf(key + 2 * i, 3, "%02X", (unsigned char)name[i]);
+    return key;
 }
 
 const char *lease_instant(long from_now_ms)
 {
-    static char text[120];
+    static char text[300];
 
-    if (is_engine("postgresql"))
+    if (t_facts()->plain)
+        snprintf(text, sizeof text, "%s + (%ld)", t_engine()->now_ms, from_now_ms);
+    else if (is_engine("postgresql"))
         snprintf(text, sizeof text, "clock_timestamp() + %ld * interval '1 ms'", from_now_ms);
     else if (is_engine("mariadb"))
         snprintf(text, sizeof text, "utc_timestamp(6) + INTERVAL %ld MICROSECOND",
@@ -40,18 +65,43 @@ const char *lease_instant(long from_now_ms)
     return text;
 }
 
+static void put_heartbeat(void *session, long token, long expires_ms)
+{
+    t_native_sql(session,
+                 t_facts()->plain ? "INSERT INTO %s (token, expires, stop) VALUES (%ld, %s, 0)"
+                                  : "INSERT INTO %s (token, expires) VALUES (%ld, %s)",
+                 lease_heartbeat_table(), token, lease_instant(expires_ms));
+}
+
+/* The `n`-th row of a lease. A plain dialect's kind is the first letter of the mode; but an
+   exclusive lease's is 'x'. */
+static void put_plain(void *session, long token, const char *name, const char *mode, int n,
+                      int limit)
+{
+    t_native_sql(session,
+                 "INSERT INTO %s (token, name, n, kind, permits, owner, host, pid, command, note, "
+                 "acquired) VALUES (%ld, '%s', %d, '%c', %s%.0d, 'a test', 'elsewhere', 4711, "
+                 "'work', 'maintenance', %s)",
+                 lease_table(), token, t_key(name), n, *mode == 'e' ? 'x' : *mode,
+                 limit ? "" : "NULL", limit, lease_instant(0));
+}
+
 void lease_put(void *session, long token, const char *name, const char *mode, long expires_ms)
 {
     int there = lease_beats(session, token) > 0;
 
     t_native_sql(session, "BEGIN");
-    t_native_sql(session,
-                 "INSERT INTO %s (token, name, mode, owner, host, pid, command, note, acquired) "
-                 "VALUES (%ld, '%s', '%s', 'a test', 'elsewhere', 4711, 'work', 'maintenance', %s)",
-                 lease_table(), token, name, mode, lease_instant(0));
+    if (t_facts()->plain)
+        put_plain(session, token, name, mode, 1, 0);
+    else
+        t_native_sql(
+            session,
+            "INSERT INTO %s (token, name, mode, owner, host, pid, command, note, acquired) "
+            "VALUES (%ld, '%s', '%s', 'a test', 'elsewhere', 4711, 'work', 'maintenance', "
+            "%s)",
+            lease_table(), token, name, mode, lease_instant(0));
     if (!there)
-        t_native_sql(session, "INSERT INTO %s (token, expires) VALUES (%ld, %s)",
-                     lease_heartbeat_table(), token, lease_instant(expires_ms));
+        put_heartbeat(session, token, expires_ms);
     t_native_sql(session, "COMMIT");
 }
 
@@ -62,13 +112,15 @@ void lease_put_permits(void *session, long token, const char *name, int limit, i
 
     t_native_sql(session, "BEGIN");
     for (int i = 1; i <= count; i++)
-        t_native_sql(session,
-                     "INSERT INTO %s (token, name, n, mode, %slimit%s, owner, host, pid, command, "
-                     "note, acquired) VALUES (%ld, '%s', %d, 'permit', %d, 'a test', 'elsewhere', "
-                     "4711, 'work', 'maintenance', %s)",
-                     lease_table(), quote, quote, token, name, i, limit, lease_instant(0));
-    t_native_sql(session, "INSERT INTO %s (token, expires) VALUES (%ld, %s)",
-                 lease_heartbeat_table(), token, lease_instant(expires_ms));
+        if (t_facts()->plain)
+            put_plain(session, token, name, "permit", i, limit);
+        else
+            t_native_sql(session,
+                         "INSERT INTO %s (token, name, n, mode, %slimit%s, owner, host, pid, "
+                         "command, note, acquired) VALUES (%ld, '%s', %d, 'permit', %d, 'a test', "
+                         "'elsewhere', 4711, 'work', 'maintenance', %s)",
+                         lease_table(), quote, quote, token, name, i, limit, lease_instant(0));
+    put_heartbeat(session, token, expires_ms);
     t_native_sql(session, "COMMIT");
 }
 

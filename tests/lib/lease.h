@@ -26,6 +26,10 @@ void lease_await_expiry(void *session, long token);
 /* SQL of the engine: */
 const char *lease_table(void);
 const char *lease_heartbeat_table(void);
+/* a table of rowlock's schema by its name there ("waiter"), in a static buffer for four calls */
+const char *t_table(const char *which);
+/* a name as the tables have it, in a static buffer for four calls */
+const char *t_key(const char *name);
 /* an expression for the instant `from_now_ms` from now, in a static buffer */
 const char *lease_instant(long from_now_ms);
 

@@ -316,7 +316,8 @@ start_h2() { # NAME
 }
 start_hsqldb() { # NAME
     start_java HSQLDB "$1" "$JARS/hsqldb.jar" \
-        org.hsqldb.server.Server --address 127.0.0.1 --port PORT --remote_open true --silent true
+        org.hsqldb.server.Server --address 127.0.0.1 --port PORT --remote_open true --silent true \
+        --maxdatabases 1000
 }
 # ENGINE PORT DATABASE: the first client creates the database, in memory, except Derby's
 jdbc_url() {
@@ -326,6 +327,24 @@ jdbc_url() {
     postgresql) echo "jdbc:postgresql://127.0.0.1:$2/postgres?user=postgres" ;;
     mariadb) echo "jdbc:mariadb://127.0.0.1:$2/test?user=root&createDatabaseIfNotExist=true" ;;
     hsqldb) echo "jdbc:hsqldb:hsql://127.0.0.1:$2/$3;mem:$3;hsqldb.tx=mvcc;user=SA;password=" ;;
+    esac
+}
+
+# ENGINE odbc|jdbc URL: the URL of the same database through the transport. The driver of ODBC is the
+# file itself, because none is registered on the machine.
+transport_url() {
+    local user=${3#*//} at=${3#*@} password= file
+    user=${user%%@*}
+    case $user in *:*) password=${user#*:} user=${user%%:*} ;; esac
+    case $1/$2 in
+    postgresql/jdbc) echo "jdbc:postgresql://$at?user=$user" ;;
+    */jdbc) echo "$3" ;;
+    */odbc)
+        case $1 in postgresql) file=psqlodbcw.so ;; mariadb) file=libmaodbc.so ;; esac
+        file=$(ls /usr/lib*/"$file" /usr/lib*/{odbc,*/odbc,*}/"$file" 2>/dev/null | head -n 1)
+        echo "odbc:Driver=$file;Server=127.0.0.1;Port=$(expr "$at" : '.*:\([0-9]*\)/')$(
+            echo ";Database=${at#*/};UID=$user${password:+;PWD=$password}")"
+        ;;
     esac
 }
 

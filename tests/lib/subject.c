@@ -2,17 +2,14 @@
 /* Subjects, and a cache table that the tests refresh (subject.h). */
 #include "lib/subject.h"
 
+#include "lib/lease.h"
+
 #include <stdio.h>
 #include <string.h>
 
 const char *subject_table(const char *which)
 {
-    static char names[2][40];
-    static int next;
-    char *name = names[next++ % 2];
-
-    snprintf(name, sizeof names[0], "%.8s%s", t_engine()->meta, which);
-    return name;
+    return t_table(which);
 }
 
 struct rowlock_subject subject_here(void)
@@ -22,8 +19,8 @@ struct rowlock_subject subject_here(void)
 
 void cache_create(struct rowlock_connection *connection)
 {
-    t_sql(connection,
-          "CREATE TABLE IF NOT EXISTS data_cache (object_name VARCHAR(50), created INTEGER)");
+    t_try_sql(t_handle(connection),
+              "CREATE TABLE data_cache (object_name VARCHAR(50), created INTEGER)");
     t_sql(connection, "DELETE FROM data_cache");
     t_sql(connection, "INSERT INTO data_cache VALUES ('old', 0)");
 }
@@ -90,5 +87,5 @@ struct rowlock_subject_view subject_seen(void)
 void subject_grow_old(struct rowlock_connection *connection, long by_ms)
 {
     t_sql(connection, "UPDATE %s SET updated = updated - %ld WHERE name = '%s'",
-          subject_table("subject"), by_ms, t_name(0));
+          subject_table("subject"), by_ms, t_key(t_name(0)));
 }

@@ -62,6 +62,10 @@ void t_text_has(const char *file, int line, const char *what, const char *actual
 __attribute__((noreturn, format(printf, 3, 4))) void t_fail(const char *file, int line,
                                                             const char *format, ...);
 
+/* Ends the test as not run, because what it tests does not exist on this engine by t_facts(). Only
+   through ODBC and JDBC; tests/run lists it with the reason. */
+__attribute__((noreturn)) void t_not_here(const char *reason);
+
 /* ---- the database under test ----------------------------------------------------------------- */
 
 /* Facts about the engine and technique under test, and direct access to the engine (engine.h). */
@@ -112,6 +116,10 @@ void t_own_begin(void *handle, const char *const statements[2]);
 /* Whether another session could lock the name now. Tries it in a session of its own, and rolls
    back. */
 int t_is_free(struct rowlock_want want);
+
+/* Rolls back after a refusal in the open transaction. Where the end of a limited wait costs the
+   session (t_facts), asserts that, and returns another one. */
+struct rowlock_connection *t_after_refusal(struct rowlock_connection *connection);
 
 /* ---- threads --------------------------------------------------------------------------------- */
 

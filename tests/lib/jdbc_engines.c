@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reaches databases through JDBC, without the library's locks (struct engine in engine.h).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/jdbc.h"
+#include "lib/test.h"
+#include "lib/transport.h"
+
+static void *open_session(const char *url)
+{
+    struct rowlock_source source = {.url = url, .interrupt_fd = -1};
+
+    t_java_runs = 1;
+    return transport_open("jdbc", &source);
+}
+
+static void close_session(void *handle)
+{
+    transport_close(handle);
+}
+
+static int wrap(void *handle, const struct rowlock_options *options,
+                struct rowlock_connection **out, struct rowlock_error *error)
+{
+    (void)handle;
+    (void)options;
+    (void)out;
+    (void)error;
+    t_not_here("a JDBC connection of the application's cannot be wrapped");
+}
+
+#define COMMON                                                                              \
+    .open = open_session, .close = close_session, .wrap = wrap, .handle = transport_handle, \
+    .in_transaction = transport_in_transaction, .begin = {"BEGIN"}, .meta = "rowlock_meta"
+
+/* No statement of these servers ends a session that waits. */
+static void cut(void *admin, long session)
+{
+    (void)admin;
+    transport_cut(session);
+}
+
+/* ---- H2 -------------------------------------------------------------------------------------- */
+
+static long h2_session(void *handle)
+{
+    return transport_session(handle, "SELECT SESSION_ID()");
+}
+
+static int h2_is_waiting(void *admin, long session)
+{
+    return transport_number(admin,
+                            "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID = "
+                            "%ld AND BLOCKER_ID IS NOT NULL",
+                            session) > 0;
+}
+
+static const struct engine h2 = {
+    COMMON,
+    .sql = transport_sql,
+    .name = "h2",
+    .now_ms = "(SELECT DATEDIFF(MILLISECOND, TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00', "
+              "EXECUTING_STATEMENT_START) FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID = "
+              "SESSION_ID())",
+    .unreachable = "jdbc:h2:tcp://127.0.0.1:1/mem:test;USER=sa;PASSWORD=hunter2",
+    .silent = "jdbc:h2:tcp://127.0.0.1:%d/mem:test;USER=sa;PASSWORD=hunter2",
+    .session = h2_session,
+    .is_waiting = h2_is_waiting,
+    .kill = cut,
+};
+
+/* ---- HSQLDB ---------------------------------------------------------------------------------- */
+
+static long hsqldb_session(void *handle)
+{
+    return transport_session(handle, "CALL SESSION_ID()");
+}
+
+static int hsqldb_is_waiting(void *admin, long session)
+{
+    return transport_number(admin,
+                            "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SYSTEM_SESSIONS WHERE "
+                            "SESSION_ID = %ld AND THIS_WAITING_FOR <> ''",
+                            session) > 0;
+}
+
+static const struct engine hsqldb = {
+    COMMON,
+    .sql = transport_sql,
+    .name = "hsqldb",
+    .now_ms = "CAST(UNIX_MILLIS(CURRENT_TIMESTAMP) AS BIGINT)",
+    .one = "VALUES (1)",
+    .unreachable = "jdbc:hsqldb:hsql://127.0.0.1:1/test;user=SA;password=hunter2",
+    .silent = "jdbc:hsqldb:hsql://127.0.0.1:%d/test;user=SA;password=hunter2",
+    .session = hsqldb_session,
+    .is_waiting = hsqldb_is_waiting,
+    .kill = cut,
+};
+
+/* ---- Derby ----------------------------------------------------------------------------------- */
+
+/* Derby has no id of a session. */
+static long derby_session(void *handle)
+{
+    return transport_session(handle, NULL);
+}
+
+/* Its table of locks names transactions. So each further one that waits is the session that the
+   test asks about next. */
+static int derby_is_waiting(void *admin, long session)
+{
+    static long waiting[64];
+    static int n;
+    long now = transport_number(
+        admin, "SELECT COUNT(DISTINCT XID) FROM SYSCS_DIAG.LOCK_TABLE WHERE STATE = 'WAIT'");
+
+    if (now < n)
+        n = 0;
+    for (int i = 0; i < n; i++)
+        if (waiting[i] == session)
+            return 1;
+    if (now <= n || n == sizeof waiting / sizeof *waiting)
+        return 0;
+    waiting[n++] = session;
+    return 1;
+}
+
+/* Its SAVEPOINT says what becomes of cursors. */
+static int derby_sql(void *handle, const char *text, char *out, size_t size)
+{
+    char longer[200];
+
+    snprintf(longer, sizeof longer, "%.150s ON ROLLBACK RETAIN CURSORS", text);
+    return transport_sql(handle, strncmp(text, "SAVEPOINT ", 10) == 0 ? longer : text, out, size);
+}
+
+static const struct engine derby = {
+    COMMON,
+    .sql = derby_sql,
+    .name = "derby",
+    .now_ms = "rowlock_now()",
+    .one = "VALUES 1",
+    .unreachable = "jdbc:derby://127.0.0.1:1/test;user=app;password=hunter2",
+    .silent = "jdbc:derby://127.0.0.1:%d/test;user=app;password=hunter2",
+    .session = derby_session,
+    .is_waiting = derby_is_waiting,
+    .kill = cut,
+};
+
+/* ---- PostgreSQL ------------------------------------------------------------------------------ */
+
+static long postgresql_session(void *handle)
+{
+    return transport_session(handle, "SELECT pg_backend_pid()");
+}
+
+static int postgresql_is_waiting(void *admin, long session)
+{
+    return transport_number(admin,
+                            "SELECT count(*) FROM pg_stat_activity WHERE pid = %ld AND "
+                            "wait_event_type = 'Lock'",
+                            session) > 0;
+}
+
+static void postgresql_kill(void *admin, long session)
+{
+    struct timespec moment = {0, 2000000};
+
+    transport_number(admin, "SELECT pg_terminate_backend(%ld)", session);
+    for (int i = 0; i < 5000 && (kill((pid_t)session, 0) == 0 || errno != ESRCH); i++)
+        nanosleep(&moment, NULL);
+}
+
+static const struct engine postgresql = {
+    COMMON,
+    .sql = transport_sql,
+    .name = "postgresql",
+    .now_ms = "CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint)",
+    .unreachable = "jdbc:postgresql://127.0.0.1:1/test?user=rowlock&password=hunter2",
+    .stranger = "jdbc:postgresql://127.0.0.1:%d/test?user=nobody_here&password=hunter2",
+    .silent = "jdbc:postgresql://127.0.0.1:%d/test?user=rowlock&password=hunter2",
+    .session = postgresql_session,
+    .is_waiting = postgresql_is_waiting,
+    .kill = postgresql_kill,
+};
+
+const struct engine *t_jdbc_engine(const char *name)
+{
+    static const struct engine *const engines[] = {&h2, &hsqldb, &derby, &postgresql};
+
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+        if (strcmp(engines[i]->name, name) == 0)
+            return engines[i];
+    fprintf(stderr, "no such engine through JDBC: %s\n", name);
+    exit(2);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sessions on the database under test through ODBC and JDBC. The application's statements are sent
+ * by rowlock's own driver, because a JDBC session has no native handle, and a session of rowlock's
+ * in ODBC is in manual commit. BEGIN, COMMIT and ROLLBACK become the calls of ODBC and JDBC.
+ */
+#ifndef TEST_TRANSPORT_H
+#define TEST_TRANSPORT_H
+
+#include "driver/driver.h"
+#include "lib/engine.h"
+
+/* A handle of these engines. */
+struct transport {
+    const struct rowlock_driver *driver;
+    struct rowlock_link *link;
+    long session;    /* the server's id of it, asked once on this port: it may be waiting later */
+    int port;        /* of the client's end */
+    void *env, *dbc; /* ODBC: to be wrapped; NULL: the session is rowlock's own */
+};
+
+/* NULL on failure. */
+struct transport *transport_open(const char *driver, const struct rowlock_source *source);
+void transport_close(struct transport *transport);
+/* The connection that wraps it. */
+void transport_is_of(struct transport *transport, const struct rowlock_connection *connection);
+
+/* Functions of struct engine. */
+int transport_sql(void *handle, const char *text, char *out, size_t size);
+int transport_in_transaction(void *handle);
+void *transport_handle(struct rowlock_connection *connection);
+
+/* Hands out every row of a query; returns as `sql` of struct engine. */
+int transport_rows(void *handle, const char *text, rowlock_row *row, void *data, char *out,
+                   size_t size);
+/* The server's id of the session, by that query. NULL: the port of the client's end. */
+long transport_session(void *handle, const char *query);
+/* Cuts the session with that id, as the loss of its server would. */
+void transport_cut(long session);
+/* The number that a query returns, or 0. */
+long transport_number(void *handle, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif
