@@ -299,10 +299,17 @@ const char *t_url_at(int port)
 const char *t_url_of(const char *database)
 {
     static char url[600];
-    const char *name = t_facts()->plain ? strstr(t_url(), "Database=") + 8 : strrchr(t_url(), '/');
+    const char *name = strrchr(t_url(), '/'), *end = NULL;
 
+    if (t_facts()->plain) {
+        name = strstr(t_url(), "Database=");
+        if (!name)
+            t_not_here("the URL has no Database=");
+        name += strlen("Database=") - 1;
+        end = strchr(name, ';');
+    }
     snprintf(url, sizeof url, "%.*s%s%s", (int)(name + 1 - t_url()), t_url(), database,
-             t_facts()->plain ? strchr(name, ';') : "");
+             end ? end : "");
     return url;
 }
 

@@ -193,11 +193,14 @@ static const struct engine postgresql = {
 
 const struct engine *t_jdbc_engine(const char *name)
 {
+    static struct engine vendor = {COMMON};
     static const struct engine *const engines[] = {&h2, &hsqldb, &derby, &postgresql};
 
     for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
         if (strcmp(engines[i]->name, name) == 0)
             return engines[i];
+    if (t_vendor_engine(name, 1, &vendor))
+        return &vendor;
     fprintf(stderr, "no such engine through JDBC: %s\n", name);
     exit(2);
 }

@@ -26,10 +26,12 @@ static void disconnect(SQLHENV env, SQLHDBC dbc)
     O.SQLFreeHandle(SQL_HANDLE_ENV, env);
 }
 
-/* The option that the header requires. */
+/* The option that the header requires; others have none. */
 static const char *option(const char *url)
 {
-    return strstr(url, "psqlodbc") ? "Protocol=7.4-2" : "Option=2";
+    if (strcasestr(url, "psqlodbc") || strcasestr(url, "postgresql"))
+        return "Protocol=7.4-2";
+    return strcasestr(url, "maodbc") || strcasestr(url, "mariadb") ? "Option=2" : "";
 }
 
 static int connect_to(const char *url, SQLHENV *env, SQLHDBC *dbc)
@@ -239,6 +241,13 @@ static const char *with_driver(const char *format)
     const char *driver = strstr(t_url(), "Driver=");
     char name[300], *text = NULL;
 
+    if (!format)
+        return NULL;
+    if (!driver) {
+        fputs("write Driver= in the URL, not DSN=: the tests use the driver for further URLs\n",
+              stderr);
+        exit(2);
+    }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(driver, ";"), driver);
     if (asprintf(&text, format, name) < 0)
         abort();
@@ -251,6 +260,7 @@ const struct engine *t_odbc_engine(const char *name)
 
     if (!found.name) {
         found = strcmp(name, "postgresql") == 0 ? postgresql : mariadb;
+        t_vendor_engine(name, 0, &found);
         found.unreachable = with_driver(found.unreachable);
         found.stranger = with_driver(found.stranger);
         found.silent = with_driver(found.silent);

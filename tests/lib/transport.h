@@ -25,6 +25,10 @@ void transport_close(struct transport *transport);
 /* The connection that wraps it. */
 void transport_is_of(struct transport *transport, const struct rowlock_connection *connection);
 
+/* Sets the words of Oracle, SQL Server or DB2 (vendor_engines.c), but not how a session is opened.
+   Returns 0 if the name is none of them. */
+int t_vendor_engine(const char *name, int jdbc, struct engine *engine);
+
 /* Functions of struct engine. */
 int transport_sql(void *handle, const char *text, char *out, size_t size);
 int transport_in_transaction(void *handle);

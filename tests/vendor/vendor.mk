@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+# The program of tests/vendor/run.
+test-programs: $(BUILD)/tests/vendor/probe
