@@ -28,6 +28,7 @@ static const char *const lock_states[LOCK_STATES] = {[HELD] = "held",
 
 struct name_sum {
     char *name;
+    const struct locks *locks; /* a visitor gets the node alone; twalk_r() is glibc's */
     int64_t held[MODES], waiting, limit;
     int64_t acquired_ms, expires_ms,
         waits_since_ms; /* the earliest, the last, the earliest; or 0 */
@@ -55,6 +56,8 @@ static struct name_sum *sum_of(struct locks *locks, const char *name)
     if (found)
         return *found;
     sum = calloc(1, sizeof *sum);
+    if (sum)
+        sum->locks = locks;
     if (sum && (sum->name = strdup(name)) && tsearch(sum, &locks->sums, by_name))
         return sum;
     if (sum)
@@ -124,8 +127,9 @@ static int64_t waited(const struct locks *locks, int64_t since_ms)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - since_ms;
 }
 
-static void put_sum(const struct name_sum *sum, const struct locks *locks)
+static void put_sum(const struct name_sum *sum)
 {
+    const struct locks *locks = sum->locks;
     struct samples *samples = locks->samples;
     const char *name = sum->name;
 
@@ -143,10 +147,11 @@ static void put_sum(const struct name_sum *sum, const struct locks *locks)
         sample_time(samples, LEASE_EXPIRY, sum->expires_ms, "name", name, NULL);
 }
 
-static void visit_sum(const void *node, VISIT visit, void *data)
+static void visit_sum(const void *node, VISIT visit, int depth)
 {
+    (void)depth;
     if (visit == postorder || visit == leaf)
-        put_sum(*(struct name_sum *const *)node, data);
+        put_sum(*(struct name_sum *const *)node);
 }
 
 static void free_sum(void *sum)
@@ -160,7 +165,7 @@ static void put_locks(struct locks *locks)
     for (int i = 0; i < LOCK_STATES; i++)
         sample_count(locks->samples, LOCKS, locks->states[i], "state", lock_states[i], NULL);
     sample_time(locks->samples, OLDEST_WAIT, waited(locks, locks->waits_since_ms), NULL);
-    twalk_r(locks->sums, visit_sum, locks);
+    twalk(locks->sums, visit_sum);
 }
 
 /* ---- jobs and subjects ----------------------------------------------------------------------- */
