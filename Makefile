@@ -11,7 +11,7 @@
 #   make style               formatting, width, words, rooms; tools/check-words PATH... checks one
 #                            place
 #   make install             DESTDIR, PREFIX
-#   make deb                 Debian packages in build/deb/
+#   make dist, make deb      the source release in build/dist/, Debian packages in build/deb/
 #
 #   DRIVERS="sqlite"         only these drivers (default: all whose client library is installed;
 #                            jdbc needs none to build)

@@ -1,8 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
+# make dist: the source release, in build/dist/; make check-dist builds and installs it without git.
 # make deb: the Debian packages, in build/deb/; make check-deb installs, upgrades and purges them in
-# a bare Debian, as root. Included by the Makefile.
+# a bare Debian, as root. make check-musl: a build with the C library of Alpine. Included by the
+# Makefile.
 
-.PHONY: deb deb-installed check-deb
+.PHONY: dist check-dist check-musl deb deb-installed check-deb
+dist:
+	@packaging/make-dist '$(BUILD)/dist' '$(VERSION)' $(REVISION)
+
+check-dist: dist
+	@packaging/check-dist '$(BUILD)/dist' '$(VERSION)'
+
+check-musl:
+	@tools/install-packages deb
+	@packaging/check-musl
 
 # Only a new make sees newly installed packages with pkg-config.
 deb:

@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The source release: the same revision gives the same bytes, and tools/verify-release finds a
+# difference. The versions in the packages agree. Without git only the versions are tested.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export TOP=$BATS_TEST_DIRNAME/../..
+    ! is_clone || "$TOP/packaging/make-dist" "$BATS_FILE_TMPDIR/dist" "$(git -C "$TOP" \
+        show HEAD:Makefile | sed -n 's/^VERSION := //p')" >"$BATS_FILE_TMPDIR/made"
+}
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    version=$(sed -n 's/^VERSION := //p' "$TOP/Makefile")
+    dist=$BATS_FILE_TMPDIR/dist
+}
+is_clone() { git -C "$TOP" rev-parse -q --verify HEAD >/dev/null 2>&1; }
+needs_git() { is_clone || skip "this is not a git clone"; }
+
+@test "every package has the version of the Makefile" {
+    [ -n "$version" ]
+    head -n 1 "$TOP/CHANGELOG" | grep "^$version\(,\|\$\)"
+    head -n 1 "$TOP/debian/changelog" | grep "^rowlock ($version-[0-9]*)"
+    grep -x "Version:  *$version" "$TOP/packaging/rpm/rowlock.spec"
+    grep -x "pkgver=$version" "$TOP/packaging/alpine/APKBUILD"
+}
+
+@test "a release is verified, and a changed file is found" {
+    needs_git
+    # A repository of this test's own, because it adds a tag.
+    git clone -q "$TOP" clone
+    git -C clone tag "v$(basename "$dist"/*.tar.gz .tar.gz | cut -c 9-)" HEAD
+    run clone/tools/verify-release "$dist"
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == *"the same bytes"* ]]
+
+    mkdir unpacked changed
+    tar -xzf "$dist"/*.tar.gz -C unpacked
+    echo >>unpacked/rowlock-*/README.md
+    tar -C unpacked -czf "changed/$(basename "$dist"/*.tar.gz)" .
+    cp "$dist"/*.json "$dist/SHA256SUMS" changed
+    run clone/tools/verify-release changed
+    [ "$status" = 1 ]
+    [[ $output == *"do not match SHA256SUMS"* ]]
+    (cd changed && sha256sum ./*.json ./*.gz | sed 's|\./||' >SHA256SUMS)
+    run clone/tools/verify-release changed
+    [ "$status" = 1 ]
+    [[ $output == *"differs from the release of v"* ]]
+}
+
+@test "the SBOM is JSON, and names the tarball by its sum" {
+    needs_git
+    sum=$(sha256sum "$dist"/*.tar.gz | cut -d ' ' -f 1)
+    [ -n "$sum" ]
+    [ "$(sqlite3 -batch :memory: "SELECT json_extract(readfile('$(echo "$dist"/*.json)'),
+        '\$.packages[#-1].checksums[0].checksumValue')")" = "$sum" ]
+}
