@@ -54,11 +54,15 @@ static _Noreturn void not_shown(const struct command *command, const char *word)
 
 static int begin_clone(const struct command *command)
 {
-    int status = clones_begin(command->operands, command->n_operands);
+    struct clones_farm farm;
+    int64_t token;
+    int clone;
 
-    if (status < 0)
+    if (clones_begun(command->operands, command->n_operands, &farm, &clone, &token))
         not_shown(command, command->operands[0]);
-    return status;
+    if (token)
+        return clones_send(&farm, clone, token) ? 1 : 0;
+    return clones_node(&farm, clone);
 }
 
 static enum show read_options(struct command *command, struct demo *demo)

@@ -100,9 +100,9 @@ size_t clones_events(const struct clones_log *log, const struct clones_item **ou
 int clones_share(const struct clones_farm *farm);
 /* Becomes a clone (token 0) or its sender by exec: a JVM does not survive a fork. Returns errno. */
 int clones_exec(const struct clones_farm *farm, int clone, int64_t token);
-/* The rest of clones_exec, in the new program: `words` are its operands. Returns the exit status;
-   -1: nobody called clones_exec. */
-int clones_begin(char *const *words, int n);
+/* The same in the new program: `words` are its operands. -1: the program was not started by
+   clones_exec. */
+int clones_begun(char *const *words, int n, struct clones_farm *farm, int *clone, int64_t *token);
 
 /* Runs a clone until it ends. Its exit status. */
 int clones_node(const struct clones_farm *farm, int clone);

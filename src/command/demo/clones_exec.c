@@ -78,22 +78,19 @@ static void close_on_exec(const struct clones_farm *farm)
         fcntl(farm->gate[i][0], F_SETFD, FD_CLOEXEC);
 }
 
-int clones_begin(char *const *words, int n)
+int clones_begun(char *const *words, int n, struct clones_farm *farm, int *clone, int64_t *token)
 {
     struct clones_log *log = n == 4 ? find_log(atoi(words[1])) : NULL;
-    int clone = log ? atoi(words[2]) : -1;
-    int64_t token = log ? strtoll(words[3], NULL, 10) : 0;
-    struct clones_farm farm;
 
-    if (clone < 0 || clone >= CLONES)
+    *clone = log ? atoi(words[2]) : -1;
+    *token = log ? strtoll(words[3], NULL, 10) : 0;
+    if (*clone < 0 || *clone >= CLONES)
         return -1;
-    farm = log->farm;
-    farm.log = log;
-    farm.url = log->texts.url;
-    farm.job = *log->texts.job ? log->texts.job : NULL;
-    farm.mails = log->texts.mails;
-    close_on_exec(&farm);
-    if (token)
-        return clones_send(&farm, clone, token) ? 1 : 0;
-    return clones_node(&farm, clone);
+    *farm = log->farm;
+    farm->log = log;
+    farm->url = log->texts.url;
+    farm->job = *log->texts.job ? log->texts.job : NULL;
+    farm->mails = log->texts.mails;
+    close_on_exec(farm);
+    return 0;
 }
