@@ -325,8 +325,8 @@ struct rowlock_lease; /* one grant, of one or several names */
    the database is unreachable; once per outage. It must not use the connection. */
 typedef void (*rowlock_on_disconnect)(const struct rowlock_error *why, void *data);
 
-/* The longest ttl, about 100 years, for a lease that lasts until it is released. The command shows a
-   lease with at least half of it left as one without an end. */
+/* The longest ttl, about 100 years, for a lease that lasts until it is released. The command shows
+   a lease with at least half of it left as one without an end. */
 #define ROWLOCK_UNTIL_RELEASED (INT64_C(100) * 366 * 86400 * 1000)
 
 struct rowlock_terms {          /* of a lease; all zero: 30 s, tried once */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb hold: keeps a name for a time, or until it is released, without a process that works under the lease. */
+/* The verb hold: keeps a name for a time, or until it is released, without a process that works
+   under the lease. */
 #include <inttypes.h>
 
 #include "command/lease/argument.h"

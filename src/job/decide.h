@@ -6,8 +6,8 @@
  *
  * No run begins before its due time, by the database's clock. Each due time is claimed once. Missed
  * due times are replaced by one run, that of the last of them, or skipped. A failed or lost run may
- * be retried; a due time that a user requested is not skipped; a run that did not start is claimed again and does not count as a try. A later due
- * time replaces an earlier one.
+ * be retried; a due time that a user requested is not skipped; a run that did not start is claimed
+ * again and does not count as a try. A later due time replaces an earlier one.
  */
 #ifndef ROWLOCK_JOB_DECIDE_H
 #define ROWLOCK_JOB_DECIDE_H

@@ -94,7 +94,8 @@ static struct rowlock_value number_or_null(bool there, int64_t value)
     return there ? rowlock__int_value(value) : rowlock__text_value(NULL);
 }
 
-/* An unknown subject gets a row at once, so that rowlock_expire finds it during its first refresh. */
+/* An unknown subject gets a row at once, so that rowlock_expire finds it during its first
+   refresh. */
 static int make_known(struct rowlock_work *work, const char *key)
 {
     struct rowlock_value name = rowlock__text_value(key);

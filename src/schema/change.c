@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes of the schema. Any number of nodes may start one at once: a lock of the engine
- * (INSTALL_LOCK; on SQLite the write lock) admits one after the other. The plain dialects have none:
- * there each statement copes with others that do the same (rows/link.c).
+ * (INSTALL_LOCK; on SQLite the write lock) admits one after the other. The plain dialects have
+ * none: there each statement copes with others that do the same (rows/link.c).
  */
 #include "schema/change.h"
 

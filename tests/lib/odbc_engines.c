@@ -233,7 +233,7 @@ static const struct engine mariadb = {
     .kill = mariadb_kill,
 };
 
-/* ---- the one under test ------------------------------------------------------------------------ */
+/* ---- the one under test ---------------------------------------------------------------------- */
 
 /* A URL with the driver of the URL under test in place of %s. */
 static const char *with_driver(const char *format)

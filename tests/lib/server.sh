@@ -330,8 +330,8 @@ jdbc_url() {
     esac
 }
 
-# ENGINE odbc|jdbc URL: the URL of the same database through the transport. The driver of ODBC is the
-# file itself, because none is registered on the machine.
+# ENGINE odbc|jdbc URL: the URL of the same database through the transport. The driver of ODBC is
+# the file itself, because none is registered on the machine.
 transport_url() {
     local user=${3#*//} at=${3#*@} password= file
     user=${user%%@*}
