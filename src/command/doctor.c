@@ -38,7 +38,7 @@ static const struct check {
     {"leases", "expired leases that were not swept", OF_SCHEMA, NULL},
     {"transactions", "transactions older than 5 minutes that hold a name", OF_SCHEMA,
      examine_transactions},
-    {"jobs", "jobs that are late, failing or lost", OF_SCHEMA, examine_jobs},
+    {"jobs", "jobs that are slow, late, failing or lost", OF_SCHEMA, examine_jobs},
     {"clock", "whether the database's clock is steady over 2 s; this node's clock", OF_SCHEMA,
      examine_clock},
     {"self-test", "acquires, waits in a second session, hands over, fences an old token", OF_SCHEMA,

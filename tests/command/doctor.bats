@@ -137,6 +137,9 @@ dump() {
     finds ok jobs '*fine: 0 jobs'
     job a "${rarely[@]}" -- true
     finds ok jobs '*fine: 1 job'
+    rowlock hold job:a >token
+    finds ok jobs '*fine: 1 job'
+    rowlock release job:a --token "$(cat token)"
     sql "UPDATE $(as_table job) SET due = 1000000000000"
     job f "${rarely[@]}" -- false || true
     finds warn jobs "*late: 'a' since 2001-*; failing: 'f' since 20*-> *rowlock jobs NAME*"

@@ -152,6 +152,7 @@ struct job_count {
 static int visit_job(const struct rowlock_job_view *view, void *data)
 {
     static const char *const advice[] = {
+        [JOB_SLOW] = "see where it runs: rowlock jobs NAME",
         [JOB_LATE] = "check that a node still calls it",
         [JOB_FAILING] = "read its output: rowlock jobs NAME",
         [JOB_LOST] = "read its history: rowlock jobs NAME",
@@ -163,7 +164,7 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
     enum job_health health = health_of(&job, &since_ms);
 
     count->n++;
-    if (health == JOB_FINE)
+    if (health == JOB_FINE || health == JOB_PAUSED) /* an operator paused it */
         return 0;
     rowlock__local_time(since_ms, since, sizeof since);
     finding(count->doctor, "jobs", ROWLOCK_WARNS, advice[health], "%s: '%s' since %s",
