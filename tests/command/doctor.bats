@@ -137,7 +137,7 @@ dump() {
     finds ok jobs '*fine: 0 jobs'
     job a "${rarely[@]}" -- true
     finds ok jobs '*fine: 1 job'
-    rowlock hold job:a >token
+    rowlock hold --note pause job:a >token
     finds ok jobs '*fine: 1 job'
     rowlock release job:a --token "$(cat token)"
     sql "UPDATE $(as_table job) SET due = 1000000000000"

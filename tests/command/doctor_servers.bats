@@ -151,7 +151,7 @@ is_said() { grep -q "$2" "$1"; }
         ;;
     esac
     until_true is_said held.out locked
-    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 1h held -- true
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --tx -w 1h held -- true 6>&-
     until_true somebody_waits
     finds ok transactions '*'
     set_clock +10m
@@ -166,7 +166,6 @@ is_said() { grep -q "$2" "$1"; }
         ;;
     esac
     exec 6>&-
-    kill "$holder"
     wait "${all_started[@]}" || true
     finds ok transactions '*'
 }
