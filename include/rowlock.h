@@ -748,7 +748,7 @@ ROWLOCK_API int rowlock_runs(struct rowlock_connection *connection, const char *
  * times that no node has claimed; later ones stay as planned. A call before that run changes
  * nothing else. Does not wait for other sessions.
  *
- * EBUSY   it runs, or its name is held, for example by rowlock hold
+ * EBUSY   it runs, or a lease holds its name, for example that of rowlock hold
  * EINVAL  a bad name; no node has asked for the job yet
  * EINTX, ESCHEMA, EDENIED, ECONN, ECANCELED, ENOMEM, EDB
  */

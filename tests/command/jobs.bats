@@ -205,11 +205,12 @@ checked() { # STATUS PATTERN [NAME]
     [[ $output == *"paused by $(hostname) since 20"*", note: ask Ann; "* ]]
     [[ $output == *": rowlock release 'job:soon' --token $token" ]]
     rowlock release job:soon --token "$token"
-    hold job:soon
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run job:soon -- sh -c "$(pid_into by-hand); sleep 970"
+    until_true is_there by-hand
     run rowlock jobs soon --now
+    kill -s TERM "$started"
     [ "$status" = 75 ]
     [[ $output == *"its name is held: rowlock ls job:soon shows the holder"* ]]
-    let_go
 }
 
 @test "--check: slow, while a run takes three times as long as the runs before" {
