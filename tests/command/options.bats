@@ -310,6 +310,40 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     done
 }
 
+completed() { # LINE: what Tab offers at its end
+    bash -c '. "$0"; COMP_LINE=$1 COMP_POINT=${#1}; read -ra COMP_WORDS <<<"$1"
+        [[ $1 != *" " ]] || COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _rowlock; printf "%s\n" "${COMPREPLY[@]}"' \
+        "$ROWLOCK_TEST_BIN/completion/rowlock" "$1" 2>&1
+}
+
+@test "completion offers names of locks, jobs and subjects, escaped; of a named database only" {
+    cd "$BATS_TEST_TMPDIR"
+    local db="--db sqlite:$PWD/names.db"
+    # shellcheck disable=SC2086
+    for name in "it's \$HOME" backup 'job:x' $'bell\a'; do
+        "$ROWLOCK" $db hold --for 1h --note why "$name" >/dev/null 2>&1
+    done
+    # shellcheck disable=SC2086
+    {
+        "$ROWLOCK" $db job nightly --every 50w -- true
+        "$ROWLOCK" $db refresh prices --max-age 50w -- true
+    }
+    completed "$ROWLOCK $db ls " | grep -v '^--' >offered
+    [ "$(sort offered)" = "$(printf '%s\n' backup "it\\'s\\ \\\$HOME" job:x | sort)" ]
+    [ "$(completed "$ROWLOCK $db break ba")" = backup ]
+    [ "$(completed "$ROWLOCK $db break job:")" = x ] # readline keeps what is before the colon
+    [ "$(completed "$ROWLOCK $db jobs ni")" = nightly ]
+    [ "$(completed "$ROWLOCK $db expire p")" = prices ]
+    [ "$(completed "$ROWLOCK $db ls --j")" = --json ]
+    [ -z "$(completed "$ROWLOCK --db sqlite:$PWD/nosuch.db ls a")" ]
+    [ ! -e nosuch.db ]
+    [ -z "$(completed "$ROWLOCK --db postgresql://127.0.0.1:1/x ls a")" ]
+    export ROWLOCK_URL='' XDG_CONFIG_HOME=$PWD XDG_STATE_HOME=$PWD/state
+    [ -z "$(completed "$ROWLOCK ls a")" ]
+    [ ! -e state ]
+}
+
 @test "a full disk is reported" {
     [ -e /dev/full ] || return 0
     run bash -c '"$0" help >/dev/full' "$ROWLOCK"
