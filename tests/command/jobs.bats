@@ -243,9 +243,10 @@ checked() { # STATUS PATTERN [NAME]
     kill -s TERM "$node"
     ends_with 143 "$node"
     until_true is_free job:runs
-    hold job:runs
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run job:runs -- sh -c "$(pid_into kept); sleep 970"
+    until_true is_there kept
     [ -z "$(view runs paused_token)" ]
-    let_go
+    kill -s TERM "$started"
 }
 
 @test "--forget: not while it runs; afterwards the job is unknown" {
