@@ -97,19 +97,26 @@ static const struct table_sql *parsed(const char *text)
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
-/* The waiters look again at the rows that they wait for. */
-static void wake_waiters(void)
+/* Those that wait for the session look again at the rows. A stopped one does so later, and closes
+   no circle of waits meanwhile. */
+static void wake_waiters(int session)
 {
-    for (int i = 0; i < SESSIONS; i++)
-        if (sessions[i] && sessions[i]->waits_for && sessions[i]->client->wake > sim.now)
-            sessions[i]->client->wake = sim.now;
+    for (int i = 0; i < SESSIONS; i++) {
+        struct table_link *waiter = sessions[i];
+
+        if (!waiter || !(waiter->waits_for & UINT64_C(1) << session))
+            continue;
+        waiter->waits_for &= ~(UINT64_C(1) << session);
+        if (waiter->client->wake > sim.now)
+            waiter->client->wake = sim.now;
+    }
 }
 
 static void end(struct table_link *link, bool commits)
 {
     bool changed = table_end(link->session, commits);
 
-    wake_waiters();
+    wake_waiters(link->session);
     link->n_late = 0;
     link->drawn = 0;
     if (!dialect->plain->wait_stays)
