@@ -46,6 +46,9 @@ install: all $(BUILD)/rowlock.pc $(UNITS)
 	$(INSTALL) -m 644 $(UNITS:%='%') '$(DESTDIR)$(unitdir)/'
 	$(INSTALL) -m 644 $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)/'
 	$(INSTALL) -m 644 $(wildcard docs/*.md) '$(DESTDIR)$(DOCDIR)/docs/'
+	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/examples/monitoring'
+	$(INSTALL) -m 644 $(wildcard examples/monitoring/*) \
+	  '$(DESTDIR)$(DOCDIR)/examples/monitoring/'
 	$(if $(wildcard docs/benchmarks/*.svg),$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/benchmarks' && \
 	  $(INSTALL) -m 644 $(wildcard docs/benchmarks/*.svg) '$(DESTDIR)$(DOCDIR)/docs/benchmarks/')
 	@[ -n '$(DESTDIR)' ] || $(PKG_CONFIG) --exists rowlock 2>/dev/null || \
