@@ -33,23 +33,32 @@ static void disconnect(struct rowlock_link *link)
 {
     struct timespec now = {0, 0};
     sigset_t pipe_only, before, pending;
+    SQLRETURN result;
 
     sigemptyset(&pipe_only);
     sigaddset(&pipe_only, SIGPIPE);
     sigpending(&pending);
     pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
-    O.SQLDisconnect(link->dbc);
+    result = O.SQLDisconnect(link->dbc);
     if (!sigismember(&pending, SIGPIPE))
         sigtimedwait(&pipe_only, NULL, &now);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (SQL_SUCCEEDED(result)) { /* it has freed the statements */
+        link->connected = false;
+        link->n_prepared = 0;
+    }
 }
 
+/* The statements are freed with their session, because psqlODBC sends a DEALLOCATE for each that is
+   freed before. */
 static void free_handles(struct rowlock_link *link)
 {
+    if (link->own && link->connected)
+        disconnect(link);
     rowlock__odbc_forget(link);
     if (!link->own)
         return;
-    if (link->connected)
+    if (link->connected) /* a driver that refuses while there are statements */
         disconnect(link);
     if (link->dbc)
         O.SQLFreeHandle(SQL_HANDLE_DBC, link->dbc);
