@@ -310,7 +310,7 @@ plain() { sed -e 's/\\f[BIR]//g' -e 's/\\(aq/'"'"'/g' -e 's/\\e/\\/g' -e 's/\\-/
     done
 }
 
-completed() { # LINE: what Tab offers at its end
+completed() { # LINE: the words that Tab offers at its end
     bash -c '. "$0"; COMP_LINE=$1 COMP_POINT=${#1}; read -ra COMP_WORDS <<<"$1"
         [[ $1 != *" " ]] || COMP_WORDS+=("")
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _rowlock; printf "%s\n" "${COMPREPLY[@]}"' \
@@ -332,7 +332,7 @@ completed() { # LINE: what Tab offers at its end
     completed "$ROWLOCK $db ls " | grep -v '^--' >offered
     [ "$(sort offered)" = "$(printf '%s\n' backup "it\\'s\\ \\\$HOME" job:x | sort)" ]
     [ "$(completed "$ROWLOCK $db break ba")" = backup ]
-    [ "$(completed "$ROWLOCK $db break job:")" = x ] # readline keeps what is before the colon
+    [ "$(completed "$ROWLOCK $db break job:")" = x ] # readline keeps the text before the colon
     [ "$(completed "$ROWLOCK $db jobs ni")" = nightly ]
     [ "$(completed "$ROWLOCK $db expire p")" = prices ]
     [ "$(completed "$ROWLOCK $db ls --j")" = --json ]

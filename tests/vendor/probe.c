@@ -94,7 +94,7 @@ static bool has_table(struct rowlock_connection *connection, const char *table)
 
     if (asprintf(&text, "SELECT COUNT(*) FROM %s WHERE 1 = 0", table) < 0)
         abort();
-    code = ask(connection, text, ignored);                /* the text is for the program's life */
+    code = ask(connection, text, ignored); /* the text is for the program's life */
     /* It may belong to another role. MariaDB denies another database before it looks there. */
     return code == ROWLOCK_OK || (code == ROWLOCK_EDENIED && !strchr(table, '.'));
 }
