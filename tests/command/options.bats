@@ -332,7 +332,7 @@ completed() { # LINE: the words that Tab offers at its end
     completed "$ROWLOCK $db ls " | grep -v '^--' >offered
     [ "$(sort offered)" = "$(printf '%s\n' backup "it\\'s\\ \\\$HOME" job:x | sort)" ]
     [ "$(completed "$ROWLOCK $db break ba")" = backup ]
-    [ "$(completed "$ROWLOCK $db break job:")" = x ] # readline keeps the text before the colon
+    [ "$(completed "$ROWLOCK $db break job:")" = x ] # readline keeps the part before the colon
     [ "$(completed "$ROWLOCK $db jobs ni")" = nightly ]
     [ "$(completed "$ROWLOCK $db expire p")" = prices ]
     [ "$(completed "$ROWLOCK $db ls --j")" = --json ]

@@ -18,7 +18,7 @@
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
-/* 0: the run does not decide the state: it runs, or a user broke it. */
+/* 0: the run has no state: it is under way, or a user broke it. */
 static int state_of(const struct rowlock_run *run, enum job_health *out)
 {
     switch (run->outcome) {

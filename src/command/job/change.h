@@ -27,8 +27,7 @@ struct job_change {
    job_change_run() must follow, which needs no connection. */
 int job_change_read(struct rowlock_connection *connection, const char *job, int64_t token,
                     struct job_change *out);
-/* Runs the command. `waits`: returns after its end; else it has no parent here, and is not
-   awaited. */
+/* Runs the command. `waits`: returns after its end; else init collects its process. */
 void job_change_run(const struct change_hook *hook, struct job_change *change, int waits);
 
 #endif
