@@ -109,10 +109,12 @@ procedural_mariadb := 1
 procedural_mysql := 1
 procedural_sqlite := 0
 base_mysql := mariadb
+base_sqlite := plain
 base_yugabytedb := postgresql
-sql_of = $(wildcard sql/$(1)/*.sql sql/$(1)/schema/*.sql sql/$(1)/from_*/*)
+sql_of = $(wildcard sql/$(1)/*.sql sql/$(1)/words sql/$(1)/columns sql/$(1)/schema/*.sql sql/$(1)/from_*/*)
 .SECONDEXPANSION:
 $(BUILD)/gen/dialect_%.c: tools/embed-sql tools/derive-schema src/dialect/dialect.h \
+    src/dialect/plain.h \
     $$(call sql_of,$$*) $$(call sql_of,$$(base_$$*))
 	@mkdir -p $(@D)
 	$(call quiet,SQL) tools/embed-sql $* $(procedural_$*) $(base_$*) > $@.tmp && mv $@.tmp $@

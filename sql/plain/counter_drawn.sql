@@ -1,2 +1,2 @@
 -- Reads the last number of a counter that was drawn.
-SELECT drawn FROM rowlock_counter WHERE name = ?t;
+SELECT {drawn} FROM rowlock_counter WHERE name = ?t;

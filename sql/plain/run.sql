@@ -1,4 +1,4 @@
 -- Reads a run.
-SELECT token, job, node, pid, due, repeats, started, taken_until, finished, outcome, exit_status,
-       output_text, {now} AS now_ms
+SELECT token, job, node, pid, due, repeats, started, taken_until, finished, outcome, {exit},
+       {output}, {now} AS now_ms
   FROM rowlock_run WHERE token = ?i;

@@ -1,4 +1,4 @@
 -- Reads the runs of all jobs.
-SELECT token, job, node, pid, due, repeats, started, taken_until, finished, outcome, exit_status,
-       output_text, {now} AS now_ms
+SELECT token, job, node, pid, due, repeats, started, taken_until, finished, outcome, {exit},
+       {output}, {now} AS now_ms
   FROM rowlock_run;

@@ -1,4 +1,4 @@
 -- Reads a subject.
 SELECT name, version, status, description, began, ended, basis, updated, host, pid, program, token,
-       error_text, exit_status, {now} AS now_ms
+       {error}, {exit}, {now} AS now_ms
   FROM rowlock_subject WHERE name = ?t;

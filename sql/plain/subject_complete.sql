@@ -1,5 +1,5 @@
 -- Completes a refresh.
 UPDATE rowlock_subject
-   SET status = 'COMPLETE', basis = ?i, ended = {now}, updated = {now}, error_text = NULL,
-       exit_status = ?i
+   SET status = 'COMPLETE', basis = ?i, ended = {now}, updated = {now}, {error} = NULL,
+       {exit} = ?i
  WHERE name = ?t AND version = ?i AND status = 'PROCESSING';

@@ -2,5 +2,5 @@
 -- has not changed since.
 UPDATE rowlock_subject
    SET version = ?i, status = 'ERROR', began = NULL, description = ?t, host = ?t, pid = ?i,
-       program = ?t, token = 0, error_text = ?t, exit_status = NULL, ended = {now}
+       program = ?t, token = 0, {error} = ?t, {exit} = NULL, ended = {now}
  WHERE name = ?t AND version = ?i;

@@ -89,15 +89,7 @@
     XX(LIST, "list")                                                                              \
     XX(PROBE, "probe")                                                                            \
     XX(SESSION, "session")                                                                        \
-    XX(END_SESSION, "end_session")                                                                \
-    /* without functions: the parts of the steps, under the write lock (plain.c) */               \
-    XX(NEXT_NUMBER, "next_number") /* -> the next token or ticket */                              \
-    XX(OWN_LEASE, "own_lease")     /* name, owner -> the token of a lease of this owner */        \
-    XX(CONFLICT, "conflict") /* name, mode, limit, count, owner, ticket -> plain.c, look_row */   \
-    XX(INSERT_LEASE, "insert_lease") /* token, name, mode, limit, count, owner, ...: rows */      \
-    XX(INSERT_HEARTBEAT, "insert_heartbeat") /* token, ttl_ms */                                  \
-    XX(INSERT_WAITER, "insert_waiter")       /* ticket, name, mode, ..., good_ms: a row */        \
-    XX(STAY_ALIVE, "stay_alive")             /* ticket, good_ms: the writing part of place */
+    XX(END_SESSION, "end_session")
 
 /*
  * The protocol between the statements and the library.
@@ -191,8 +183,6 @@
  * session       -> number, start: the parameters of end_session
  * end_session   number, start: ends that session of ours, if it is still the same one
  *
- * A dialect without functions has plain statements for the same steps, with other parameters: see
- * src/lease/plain.c and the files. But fence, renew, release, check, break and list are as above.
  */
 /*
  * Examination. A check row is: check, status (enum rowlock_finding_status), finding, advice or

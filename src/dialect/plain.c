@@ -31,3 +31,8 @@ const struct rowlock_dialect *rowlock__plain_named(const char *engine)
             return dialects[i];
     return NULL;
 }
+
+int rowlock__has_plain_schema(const struct rowlock_dialect *dialect)
+{
+    return dialect->plain && !dialect->plain->whole;
+}

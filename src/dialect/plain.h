@@ -162,7 +162,15 @@ struct rowlock_plain {
     const char *no_wait_limit; /* a script that removes the limit */
     /* 1: the limit lasts as long as the session; 0: as long as the transaction. */
     int wait_stays;
+    /* 1: one lock of the whole database is every name's lock. BEGIN takes it, and no row of a name
+       exists; NAME_LOCK, without a parameter, takes it in the caller's transaction. The schema is
+       the dialect's own. */
+    int whole;
+    int bare_names; /* 1: the tables have names as they are, not as hexadecimal digits */
 };
+
+/* Whether the schema is that of sql/plain/schema. */
+int rowlock__has_plain_schema(const struct rowlock_dialect *dialect);
 
 /* The plain dialect of the server whose product name the driver reports: "Apache Derby", ...; NULL:
    unknown. */

@@ -90,13 +90,32 @@ static void number_row(void *data, const struct rowlock_value *columns, unsigned
 /* a grant that may wait, even briefly, stays open for the client's COMMIT */
 #define HOOK_MS 250
 
+/* On a file another writer is done in a moment, so a step waits for it if the caller may wait. */
+static int64_t wait_for_file(const struct rowlock_step *step, int64_t deadline_ms)
+{
+    int64_t left = deadline_ms - rowlock__now_ms();
+
+    if (deadline_ms == ROWLOCK_NEVER)
+        return step->limit_ms;
+    left = left > 0 ? left : 0;
+    return step->limit_ms > 0 && step->limit_ms < left ? step->limit_ms : left;
+}
+
+static bool is_file(const struct rowlock_request *r)
+{
+    return !r->connection->dialect->procedural;
+}
+
 /* PostgreSQL's INSERT has no NOWAIT, so a try of technique insert waits too, at least a
    millisecond. */
-static int64_t wait_of(const struct rowlock_request *r, const struct rowlock_step *step)
+static int64_t wait_of(const struct rowlock_request *r, const struct rowlock_step *step,
+                       int64_t deadline_ms)
 {
     bool waits = r->connection->installed.technique == ROWLOCK_INSERT &&
                  rowlock__sql(r->connection, ROWLOCK_SQL_BEGIN);
 
+    if (is_file(r))
+        return wait_for_file(step, deadline_ms);
     if (step->limit_ms != 0)
         return step->limit_ms;
     return r->hook ? HOOK_MS : waits;
@@ -107,9 +126,18 @@ static struct rowlock_value keeper_of(const struct rowlock_request *r)
     return r->keeper_pid ? rowlock__int_value(r->keeper_pid) : rowlock__text_value(NULL);
 }
 
-static struct round_trip grant(const struct rowlock_request *r, const struct rowlock_step *step)
+/* A server may perform a grant that waited after its client has died. A file has no server. */
+static bool client_commits(const struct rowlock_request *r, int64_t wait_ms)
 {
-    int64_t wait_ms = wait_of(r, step);
+    if (is_file(r))
+        return r->hook || r->connection->installed.technique == ROWLOCK_INSERT;
+    return wait_ms != 0;
+}
+
+static struct round_trip grant(const struct rowlock_request *r, const struct rowlock_step *step,
+                               int64_t deadline_ms)
+{
+    int64_t wait_ms = wait_of(r, step, deadline_ms);
 
     return (struct round_trip){
         .id = ROWLOCK_SQL_GRANT,
@@ -120,7 +148,7 @@ static struct round_trip grant(const struct rowlock_request *r, const struct row
         .row = grant_row,
         .limit_ms = wait_ms,
         .server_ends = wait_ms > 0,
-        .stays_open = wait_ms != 0};
+        .stays_open = client_commits(r, wait_ms)};
 }
 
 static struct round_trip enqueue(const struct rowlock_request *r, const struct rowlock_step *step)
@@ -197,11 +225,11 @@ static struct round_trip session_unlock(const struct rowlock_request *r,
 }
 
 static int round_trip_of(const struct rowlock_request *request, const struct rowlock_step *step,
-                         struct round_trip *out)
+                         int64_t deadline_ms, struct round_trip *out)
 {
     switch (step->act) {
     case ROWLOCK_ACT_GRANT:
-        *out = grant(request, step);
+        *out = grant(request, step, deadline_ms);
         return 0;
     case ROWLOCK_ACT_ENQUEUE:
         *out = enqueue(request, step);
@@ -330,9 +358,34 @@ static bool is_dead(const struct rowlock_connection *connection)
     return rowlock__state(connection) == ROWLOCK_STATE_DEAD;
 }
 
+/* Technique insert on a file: a committed row is a lock for the other programs that use the
+   table. On a server the functions check it. */
+static int look_for_leftovers(const struct rowlock_request *request, struct rowlock_error *error)
+{
+    struct rowlock_answer answer = {.status = ROWLOCK_STATUS_OK};
+    int code = ROWLOCK_OK;
+
+    if (!is_file(request) || request->connection->installed.technique != ROWLOCK_INSERT)
+        return ROWLOCK_OK;
+    for (size_t i = 0; !code && i < request->n; i++) {
+        struct rowlock_value name = rowlock__text_value(request->want[i].name);
+
+        snprintf(answer.name, sizeof answer.name, "%s", request->want[i].name);
+        code = rowlock__ask(request->connection, ROWLOCK_SQL_LEFTOVER, &name, rowlock__leftover_row,
+                            &answer, error);
+        if (!code && answer.status != ROWLOCK_STATUS_OK)
+            code = rowlock__refuse(&answer, 0, NULL, 0, error);
+    }
+    return code;
+}
+
 static int call_hook(const struct rowlock_request *request, int64_t token,
                      struct rowlock_error *error)
 {
+    int code = look_for_leftovers(request, error);
+
+    if (code)
+        return code;
     return request->hook ? request->hook(request->hook_data, request->connection, token, error)
                          : ROWLOCK_OK;
 }
@@ -458,11 +511,9 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
     struct answer answer = {.reply = reply, .refused = refused};
     struct round_trip round_trip;
 
-    if (!request->connection->dialect->procedural)
-        return rowlock__execute_plain(request, step, deadline_ms, reply, refused, error);
     *reply = (struct rowlock_reply){0};
     *refused = (struct rowlock_refused){0};
-    if (round_trip_of(request, step, &round_trip))
+    if (round_trip_of(request, step, deadline_ms, &round_trip))
         return reply->code =
                    rowlock__fail(error, ROWLOCK_EINVAL, "internal error: not a database step");
     reply->code = round_trip.uninterruptible

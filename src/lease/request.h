@@ -74,10 +74,4 @@ int rowlock__execute(struct rowlock_request *request, const struct rowlock_step 
    cannot be interrupted, and reports no error. */
 void rowlock__session_unlock_lost(struct rowlock_connection *connection);
 
-/* The same where the dialect has no functions: the steps as plain statements in one transaction.
-   rowlock__execute calls it. */
-int rowlock__execute_plain(struct rowlock_request *request, const struct rowlock_step *step,
-                           int64_t deadline_ms, struct rowlock_reply *reply,
-                           struct rowlock_refused *refused, struct rowlock_error *error);
-
 #endif

@@ -33,7 +33,7 @@ static void answer(struct granting *g)
     if (g->status != ROWLOCK_STATUS_OK && g->at < g->n) {
         struct rowlock_value key = rowlock__text_value(g->wish[g->at].key);
 
-        rowlock__key_name(&key, name);
+        rowlock__key_name(g->work, &key, name);
         columns[1] = rowlock__text_value(name);
     }
     if (g->detail[0])
@@ -243,7 +243,7 @@ int rowlock__rows_grant(struct rowlock_work *work)
                          .ttl_ms = rowlock__work_int(work, 2),
                          .wait_ms = rowlock__work_int(work, 3),
                          .ticket = rowlock__work_int(work, 4)};
-    int code = rowlock__wishes(&work->call->values[0], &g.wish, &g.n, work->error);
+    int code = rowlock__wishes(work, &work->call->values[0], &g.wish, &g.n);
 
     if (!code)
         code = rowlock__name_lock_all(work, g.wish, g.n, g.wait_ms, &g.status, &g.at);

@@ -121,7 +121,7 @@ static int read_free(struct rowlock_work *work, int64_t *free_ms)
     char key[ROWLOCK_KEY_SIZE];
     int code;
 
-    rowlock__key(PREFIX, &work->call->values[0], key);
+    rowlock__key(work, PREFIX, &work->call->values[0], key);
     code = rowlock__read_leases(work, key, NULL, &leases);
     row = leases.row;
     *free_ms = 0;
@@ -136,7 +136,7 @@ static int read_job(struct rowlock_work *work, struct rowlock_rows *jobs)
 {
     char key[ROWLOCK_KEY_SIZE];
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     return rowlock__read_jobs(work, key, jobs);
 }
 
@@ -247,7 +247,7 @@ int rowlock__rows_job_claim(struct rowlock_work *work)
     int64_t claimed = 0;
     int code = is_claimed(work, &claimed);
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     if (code || claimed)
         return code ? code : rowlock__work_number(work, 1);
     if (rowlock__work_int(work, 2) == 0)
@@ -298,7 +298,7 @@ int rowlock__rows_job_plan(struct rowlock_work *work)
     bool ended = true, faster = false;
     int code = ROWLOCK_OK;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     if (former)
         code = rowlock__end_expired(work, former, SETTLE_MS, &ended);
     if (!code && ended && rowlock__work_int(work, 1) == 0)
@@ -325,7 +325,7 @@ int rowlock__rows_job_due(struct rowlock_work *work)
     char key[ROWLOCK_KEY_SIZE];
     int code;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     values[1] = rowlock__text_value(key);
     values[2] = rowlock__work_value(work, 1);
     code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_HASTEN, values, NULL, NULL);

@@ -42,13 +42,14 @@ static struct history history_of(const struct rowlock_job_row *job, const struct
 }
 
 /* The lease that no process keeps and that lasts longest; NULL: none. */
-static const struct rowlock_lease_row *pause_of(const char *name, const struct rowlock_rows *leases)
+static const struct rowlock_lease_row *pause_of(const struct rowlock_work *work, const char *name,
+                                                const struct rowlock_rows *leases)
 {
     const struct rowlock_lease_row *row = leases->row, *pause = NULL;
     struct rowlock_value value = rowlock__text_value(name);
     char key[ROWLOCK_KEY_SIZE];
 
-    rowlock__key("job:", &value, key);
+    rowlock__key(work, "job:", &value, key);
     for (size_t i = 0; i < leases->n; i++)
         if (row[i].held.alive && !row[i].has_pid && strcmp(row[i].key, key) == 0 &&
             (!pause || row[i].held.expires_ms > pause->held.expires_ms))
@@ -97,7 +98,7 @@ static void list_job(struct rowlock_work *work, const struct rowlock_job_row *jo
 
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         columns[i] = rowlock__text_value(NULL);
-    rowlock__key_name(&key, name);
+    rowlock__key_name(work, &key, name);
     columns[0] = rowlock__text_value(name);
     columns[1] = rowlock__text_value(job->schedule);
     columns[2] = rowlock__int_value(now_ms);
@@ -121,7 +122,7 @@ static void list_job(struct rowlock_work *work, const struct rowlock_job_row *jo
         columns[25] = rowlock__int_value(h->current->exit);
         columns[26] = rowlock__text_value(h->current->output);
     }
-    pause = pause_of(name, leases);
+    pause = pause_of(work, name, leases);
     if (pause) {
         columns[27] = rowlock__int_value(pause->held.token);
         columns[28] = rowlock__text_value(pause->host);
@@ -144,7 +145,7 @@ int rowlock__rows_job_list(struct rowlock_work *work)
     int64_t now_ms = 0;
     int code;
 
-    rowlock__key("", &name, key);
+    rowlock__key(work, "", &name, key);
     if (name.type != ROWLOCK_NULL)
         only = key;
     code = rowlock__read_jobs(work, only, &jobs);
@@ -183,10 +184,10 @@ int rowlock__rows_run_list(struct rowlock_work *work)
     char key[ROWLOCK_KEY_SIZE];
     int code;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     code = rowlock__read_runs(work, key, &runs);
     if (!code && runs.n) {
-        rowlock__key("job:", &work->call->values[0], key);
+        rowlock__key(work, "job:", &work->call->values[0], key);
         code = rowlock__read_leases(work, key, NULL, &leases);
     }
     run = runs.row;

@@ -18,13 +18,24 @@ static char *put_hex(char *out, const char *bytes, size_t length)
     return out;
 }
 
-void rowlock__key(const char *prefix, const struct rowlock_value *name, char out[ROWLOCK_KEY_SIZE])
+static char *put_bytes(char *out, const char *bytes, size_t length)
 {
+    if (length)
+        memcpy(out, bytes, length);
+    out[length] = '\0';
+    return out + length;
+}
+
+void rowlock__key(const struct rowlock_work *work, const char *prefix,
+                  const struct rowlock_value *name, char out[ROWLOCK_KEY_SIZE])
+{
+    char *(*put)(char *, const char *, size_t) =
+        work->link->dialect->plain->bare_names ? put_bytes : put_hex;
     size_t before = strlen(prefix), length = name->type == ROWLOCK_BYTES ? name->length : 0;
 
     if (length > 255 - before) /* such a name was refused before */
         length = 255 - before;
-    put_hex(put_hex(out, prefix, before), name->bytes, length);
+    put(put(out, prefix, before), name->bytes, length);
 }
 
 static int digit(char c)
@@ -34,19 +45,30 @@ static int digit(char c)
     return at && c ? (int)(at - digits) : 0;
 }
 
-void rowlock__key_name(const struct rowlock_value *key, char out[256])
+/* Returns the number of bytes. */
+static size_t take_hex(char *out, const char *hex, size_t length)
 {
-    size_t length = key->type == ROWLOCK_BYTES ? key->length / 2 : 0;
+    for (size_t i = 0; i < length / 2; i++)
+        out[i] = (char)(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
+    return length / 2;
+}
 
-    if (length > 255)
-        length = 255;
-    for (size_t i = 0; i < length; i++)
-        out[i] = (char)(digit(key->bytes[2 * i]) << 4 | digit(key->bytes[2 * i + 1]));
-    out[length] = '\0';
+void rowlock__key_name(const struct rowlock_work *work, const struct rowlock_value *key,
+                       char out[256])
+{
+    bool bare = work->link->dialect->plain->bare_names;
+    size_t length = key->type == ROWLOCK_BYTES ? key->length : 0, most = bare ? 255 : 510;
+
+    if (length > most)
+        length = most;
+    if (bare)
+        put_bytes(out, key->bytes, length);
+    else
+        out[take_hex(out, key->bytes, length)] = '\0';
 }
 
 /* HEX:x|s:token of a lock, HEX:x|s|p:limit:count of a lease; returns what follows. */
-static const char *read_wish(const char *at, const char *end, struct rowlock_wish *out)
+static const char *read_wish(const char *at, const char *end, bool bare, struct rowlock_wish *out)
 {
     size_t length = 0;
     int64_t numbers[2] = {0, 0};
@@ -54,6 +76,8 @@ static const char *read_wish(const char *at, const char *end, struct rowlock_wis
     *out = (struct rowlock_wish){.kind = 'x'};
     while (at < end && *at != ':' && length < sizeof out->key - 1)
         out->key[length++] = *at++;
+    if (bare)
+        out->key[take_hex(out->key, out->key, length)] = '\0';
     if (end - at > 1)
         out->kind = at[1];
     at += end - at > 1 ? 2 : end - at;
@@ -65,9 +89,10 @@ static const char *read_wish(const char *at, const char *end, struct rowlock_wis
     return at < end ? at + 1 : at;
 }
 
-int rowlock__wishes(const struct rowlock_value *packed, struct rowlock_wish **out, size_t *n,
-                    struct rowlock_error *error)
+int rowlock__wishes(struct rowlock_work *work, const struct rowlock_value *packed,
+                    struct rowlock_wish **out, size_t *n)
 {
+    bool bare = work->link->dialect->plain->bare_names;
     const char *at = packed->bytes, *end = at + packed->length;
     size_t room = 1;
 
@@ -76,8 +101,8 @@ int rowlock__wishes(const struct rowlock_value *packed, struct rowlock_wish **ou
         room += packed->bytes[i] == ',';
     *out = malloc(room * sizeof **out);
     if (!*out)
-        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+        return rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
     while (at < end && *n < room)
-        at = read_wish(at, end, &(*out)[(*n)++]);
+        at = read_wish(at, end, bare, &(*out)[(*n)++]);
     return ROWLOCK_OK;
 }

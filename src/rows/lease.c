@@ -30,7 +30,7 @@ static int identify(struct rowlock_work *work, unsigned token, unsigned name, bo
     struct rowlock_value value = rowlock__work_value(work, token);
     int code;
 
-    rowlock__key("", &work->call->values[name], identity.key);
+    rowlock__key(work, "", &work->call->values[name], identity.key);
     code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_NAMES, &value, identity_row, &identity);
     *fits = identity.fits;
     return code;
@@ -92,7 +92,7 @@ int rowlock__rows_check(struct rowlock_work *work)
     const struct rowlock_lease_row *row;
     int code;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     code = rowlock__read_leases(work, key, NULL, &leases);
     row = leases.row;
     for (size_t i = 0; i < leases.n; i++) {
@@ -175,7 +175,7 @@ int rowlock__rows_break(struct rowlock_work *work)
     char key[ROWLOCK_KEY_SIZE];
     int code;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     code = rowlock__read_leases(work, key, NULL, &leases);
     row = leases.row;
     for (size_t i = 0; !code && i < leases.n; i++) {

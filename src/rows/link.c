@@ -273,6 +273,8 @@ static int rows_script(struct rowlock_link *link, const char *text,
     int code = ROWLOCK_OK;
     char *statement;
 
+    if (link->dialect->plain->whole) /* its scripts are its own, with a transaction */
+        return link->driver->script(link->inner, text, budget, error);
     if (rowlock__inner_state(link) != ROWLOCK_STATE_IDLE)
         work.begins = 0;
     if (!work.begins)

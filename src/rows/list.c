@@ -51,7 +51,7 @@ static void list_holder(struct rowlock_work *work, const struct rowlock_lease_ro
     struct rowlock_value key = rowlock__text_value(row->key);
     char name[256];
 
-    rowlock__key_name(&key, name);
+    rowlock__key_name(work, &key, name);
     rowlock__work_answer(
         work,
         (struct rowlock_value[]){
@@ -72,7 +72,7 @@ static void list_waiter(struct rowlock_work *work, const struct rowlock_waiter_r
     struct rowlock_value key = rowlock__text_value(row->key);
     char name[256];
 
-    rowlock__key_name(&key, name);
+    rowlock__key_name(work, &key, name);
     rowlock__work_answer(
         work,
         (struct rowlock_value[]){rowlock__text_value("waiting"), rowlock__text_value(name),
@@ -106,7 +106,7 @@ int rowlock__rows_list(struct rowlock_work *work)
     char key[ROWLOCK_KEY_SIZE];
     int code;
 
-    rowlock__key("", &name, key);
+    rowlock__key(work, "", &name, key);
     code = read_all(work, name.type == ROWLOCK_NULL ? NULL : key, &rows);
     for (size_t i = 0; !code && i < rows.leases.n; i++) {
         const struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows.leases.row + i;
@@ -155,7 +155,7 @@ int rowlock__rows_holder(struct rowlock_work *work)
     char key[ROWLOCK_KEY_SIZE], since[TIME_SIZE], expires[TIME_SIZE];
     int code;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     code = read_all(work, key, &rows);
     for (size_t i = 0; !code && i < rows.leases.n; i++) {
         const struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows.leases.row + i;

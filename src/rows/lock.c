@@ -32,6 +32,20 @@ static enum rowlock_plain_id statement_of(const struct rowlock_work *work, bool 
     return ROWLOCK_PLAIN_NAME_LOCK;
 }
 
+/* Our own transaction has it from its beginning; the caller's may have none yet. */
+static int whole_lock(struct rowlock_work *work, int64_t limit_ms, enum rowlock_status *status)
+{
+    int code = work->own ? rowlock__work_begin_within(work, limit_ms)
+                         : rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_LOCK, NULL, NULL, NULL);
+
+    *status = ROWLOCK_STATUS_OK;
+    if (code != ROWLOCK_ETIMEDOUT)
+        return code;
+    *status = limit_ms ? ROWLOCK_STATUS_TIMEDOUT : ROWLOCK_STATUS_BUSY;
+    rowlock__clear_error(work->error);
+    return ROWLOCK_OK;
+}
+
 int rowlock__name_lock(struct rowlock_work *work, const char *key, bool shared, int64_t limit_ms,
                        enum rowlock_status *status)
 {
@@ -40,6 +54,8 @@ int rowlock__name_lock(struct rowlock_work *work, const char *key, bool shared, 
     bool busy = false;
     int code = ROWLOCK_OK;
 
+    if (rowlock__work_is_whole(work))
+        return whole_lock(work, limit_ms, status);
     *status = ROWLOCK_STATUS_UNPREPARED;
     for (int i = 0; !code && !busy && *status == ROWLOCK_STATUS_UNPREPARED && i < LOOKS; i++) {
         code = rowlock__work_ask_within(work, id, &name, limit_ms, &busy);
@@ -74,7 +90,7 @@ int rowlock__name_lock_all(struct rowlock_work *work, const struct rowlock_wish 
     int code = lock_each(work, wish, n, limit_ms, deadline_ms, status, at);
 
     while (!code && *status == ROWLOCK_STATUS_TIMEDOUT && work->own &&
-           rowlock__now_ms() < deadline_ms) {
+           !rowlock__work_is_whole(work) && rowlock__now_ms() < deadline_ms) {
         rowlock__work_undo(work);
         work->undone = false;
         code = lock_each(work, wish, n, limit_ms, deadline_ms, status, at);
@@ -231,7 +247,7 @@ static void answer(struct rowlock_work *work, enum rowlock_status status, const 
     struct rowlock_value hex = rowlock__text_value(key);
     char name[256];
 
-    rowlock__key_name(&hex, name);
+    rowlock__key_name(work, &hex, name);
     if (status != ROWLOCK_STATUS_OK)
         columns[1] = rowlock__text_value(name);
     rowlock__work_answer(work, columns, 4);
@@ -245,7 +261,7 @@ int rowlock__rows_lock(struct rowlock_work *work)
     bool stays = false, sweeps = rowlock__work_int(work, 3) != 0;
     size_t n = 0, at = 0;
     int64_t lease_ms = rowlock__work_int(work, 2);
-    int code = rowlock__wishes(&work->call->values[0], &wish, &n, work->error);
+    int code = rowlock__wishes(work, &work->call->values[0], &wish, &n);
 
     if (!code)
         code = rowlock__name_lock_all(work, wish, n, rowlock__work_int(work, 1), &status, &at);
@@ -290,9 +306,9 @@ int rowlock__rows_prepare(struct rowlock_work *work)
 {
     struct rowlock_wish *wish = NULL;
     size_t n = 0;
-    int code = rowlock__wishes(&work->call->values[0], &wish, &n, work->error);
+    int code = rowlock__wishes(work, &work->call->values[0], &wish, &n);
 
-    for (size_t i = 0; !code && i < n; i++)
+    for (size_t i = 0; !code && i < n && !rowlock__work_is_whole(work); i++)
         code = prepare_one(work, wish[i].key);
     free(wish);
     return code;
@@ -304,7 +320,7 @@ int rowlock__rows_expired(struct rowlock_work *work)
     struct rowlock_rows tokens = {.size = sizeof(struct token_row)};
     struct rowlock_wish *wish = NULL;
     size_t n = 0;
-    int code = rowlock__wishes(&work->call->values[0], &wish, &n, work->error);
+    int code = rowlock__wishes(work, &work->call->values[0], &wish, &n);
 
     for (size_t i = 0; !code && i < n; i++)
         code = expired_of(work, &wish[i], &tokens);
@@ -331,7 +347,7 @@ int rowlock__rows_fence(struct rowlock_work *work)
     bool busy;
     int code;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     values[0] = rowlock__text_value(key);
     values[1] = rowlock__work_value(work, 1);
     code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_LEASE_FENCE, values,

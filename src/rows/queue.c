@@ -7,6 +7,10 @@
 #include "rows/names.h"
 #include "util/error.h"
 
+/* Where one lock is all names' lock: the driver polls for it fast, so a crowd of new waiters would
+   use up the processor. The machine retries with a growing backoff. */
+#define BRIEFLY_MS 30
+
 /* ---- enqueue --------------------------------------------------------------------------------- */
 
 struct request {
@@ -28,7 +32,7 @@ static void answer_enqueued(const struct request *r, enum rowlock_status status,
                                       rowlock__int_value(ticket),
                                       rowlock__text_value(detail)};
 
-    rowlock__key_name(&hex, name);
+    rowlock__key_name(r->work, &hex, name);
     if (key)
         columns[1] = rowlock__text_value(name);
     rowlock__work_answer(r->work, columns, 5);
@@ -113,8 +117,10 @@ int rowlock__rows_enqueue(struct rowlock_work *work)
     struct request r = {.work = work, .owner = rowlock__work_value(work, 1)};
     char detail[120] = "";
     size_t at = 0;
-    int code = rowlock__wishes(&work->call->values[0], &r.wish, &r.n, work->error);
+    int code = rowlock__wishes(work, &work->call->values[0], &r.wish, &r.n);
 
+    if (!code && rowlock__work_is_whole(work))
+        code = rowlock__work_begin_within(work, BRIEFLY_MS);
     if (!code)
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_LEAVE, &r.owner, NULL, NULL);
     if (!code)
@@ -265,7 +271,7 @@ static void answer_place(const struct look *look)
                                       {.type = ROWLOCK_NULL},
                                       {.type = ROWLOCK_NULL}};
 
-    rowlock__key_name(&key, name);
+    rowlock__key_name(look->r.work, &key, name);
     if (name[0])
         columns[6] = rowlock__text_value(name);
     if (status == ROWLOCK_STATUS_LIMIT)
@@ -282,10 +288,14 @@ int rowlock__rows_place(struct rowlock_work *work)
         .r = {.work = work, .owner = {.type = ROWLOCK_NULL}, .ticket = rowlock__work_int(work, 1)},
         .good_ms = rowlock__work_int(work, 3),
         .dead = {.size = sizeof(int64_t)}};
-    int code = rowlock__wishes(&work->call->values[0], &look.r.wish, &look.r.n, work->error);
+    unsigned begins = work->begins;
+    int code = rowlock__wishes(work, &work->call->values[0], &look.r.wish, &look.r.n);
 
+    if (rowlock__work_is_whole(work)) /* a look without a write delays no renewal */
+        work->begins = 0;
     for (size_t i = 0; !code && i < look.r.n; i++)
         code = look_at(&look, i);
+    work->begins = rowlock__work_is_whole(work) ? begins : work->begins;
     if (!code)
         code = stay_alive(&look);
     if (!code)
@@ -437,7 +447,7 @@ int rowlock__rows_overtake(struct rowlock_work *work)
     struct request r = {.work = work, .ticket = rowlock__work_int(work, 1)};
     int64_t called = rowlock__work_int(work, 2), number = 0;
     bool free_now = false;
-    int code = rowlock__wishes(&work->call->values[0], &r.wish, &r.n, work->error);
+    int code = rowlock__wishes(work, &work->call->values[0], &r.wish, &r.n);
 
     if (!code)
         code = visit(&r, rowlock__work_int(work, 3), &free_now);

@@ -17,7 +17,7 @@ int rowlock__rows_next(struct rowlock_work *work)
     struct rowlock_value draw[2], add[2];
     int code;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     draw[0] = rowlock__int_value(count);
     draw[1] = add[0] = rowlock__text_value(key);
     add[1] = rowlock__int_value(start + count - 1);
@@ -113,7 +113,7 @@ static void use_name(void *data, const struct rowlock_value *columns, unsigned n
 
     if (n < 1)
         return;
-    rowlock__key_name(&columns[0], name);
+    rowlock__key_name(use->work, &columns[0], name);
     snprintf(use->some + length, sizeof use->some - length, "%s%s", length ? ", " : "", name);
     use->count++;
 }
@@ -358,7 +358,7 @@ int rowlock__rows_forget_name(struct rowlock_work *work)
     char key[ROWLOCK_KEY_SIZE];
     struct rowlock_value value;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     value = rowlock__text_value(key);
     return rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_DROP, &value, NULL, NULL);
 }

@@ -115,7 +115,7 @@ int rowlock__rows_subject_look(struct rowlock_work *work)
     const struct subject_row *row;
     int code;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     code = read_subject(work, key, &rows);
     row = rows.row;
     if (!code)
@@ -181,7 +181,7 @@ int rowlock__rows_subject_begin(struct rowlock_work *work)
     const struct subject_row *row;
     int code;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     code = read_subject(work, key, &rows);
     if (!code && !rows.n) {
         name = rowlock__text_value(key);
@@ -224,7 +224,7 @@ int rowlock__rows_subject_done(struct rowlock_work *work)
     const struct subject_row *row;
     int code;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     code = read_subject(work, key, &rows);
     row = rows.row;
     if (!code && rows.n && is(row, "PROCESSING") && row->token == 0 &&
@@ -273,7 +273,7 @@ int rowlock__rows_subject_fail(struct rowlock_work *work)
     bool busy = false;
     int code;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     name = rowlock__text_value(key);
     code = rowlock__work_read_within(work, ROWLOCK_PLAIN_SUBJECT, &name, subject_row, &rows,
                                      REFUSE_MS, &busy);
@@ -325,7 +325,7 @@ int rowlock__rows_subject_finish(struct rowlock_work *work)
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &token, NULL, NULL);
 
     has_lease = !code && work->affected > 0;
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     if (!code)
         code = read_subject(work, key, &rows);
     row = rows.row;
@@ -378,7 +378,7 @@ int rowlock__rows_subject_expire(struct rowlock_work *work)
     int64_t known;
     int code;
 
-    rowlock__key("", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[0], key);
     code = read_subject(work, key, &rows);
     known = rows.n > 0;
     if (!code && known)
@@ -421,7 +421,7 @@ static int list_subject(struct rowlock_work *work, const struct subject_row *row
         code = is_alive(work, row->token, &alive);
     died = is(row, "PROCESSING") && !alive;
     counts = row->has_data && row->basis_ms > expired_ms && row->was_updated;
-    rowlock__key_name(&key, name);
+    rowlock__key_name(work, &key, name);
     if (!code)
         rowlock__work_answer(
             work,
@@ -451,7 +451,7 @@ int rowlock__rows_subject_list(struct rowlock_work *work)
     char key[ROWLOCK_KEY_SIZE];
     int code;
 
-    rowlock__key("", &name, key);
+    rowlock__key(work, "", &name, key);
     code = name.type == ROWLOCK_NULL
                ? rowlock__work_ask(work, ROWLOCK_PLAIN_SUBJECTS, NULL, subject_row, &rows)
                : read_subject(work, key, &rows);

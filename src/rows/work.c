@@ -102,6 +102,28 @@ static int begin(struct rowlock_work *work)
     return code;
 }
 
+bool rowlock__work_is_whole(const struct rowlock_work *work)
+{
+    return work->link->dialect->plain->whole;
+}
+
+int rowlock__work_begin_within(struct rowlock_work *work, int64_t limit_ms)
+{
+    struct rowlock_budget budget = *work->budget;
+    int64_t until = rowlock__after(rowlock__now_ms(), limit_ms);
+    int code;
+
+    if (!work->begins)
+        return ROWLOCK_OK;
+    if (until < budget.deadline_ms)
+        budget.deadline_ms = until;
+    code = work->link->driver->run(work->link->inner, ROWLOCK_BEGIN, NULL, 0, &budget,
+                                   work->outcome, work->error);
+    if (!code)
+        work->begins = 0;
+    return code;
+}
+
 int rowlock__work_commit(struct rowlock_work *work)
 {
     int code = ROWLOCK_OK;

@@ -66,6 +66,11 @@ int rowlock__work_read_within(struct rowlock_work *work, enum rowlock_plain_id i
 
 /* Ends our own transaction in the middle of a function; the next statement begins another. */
 int rowlock__work_commit(struct rowlock_work *work);
+/* Whether one lock of the whole database is every name's lock (plain.h, whole). */
+bool rowlock__work_is_whole(const struct rowlock_work *work);
+/* There: takes that lock by beginning our transaction, unless it has begun. limit_ms < 0: no limit
+   of its own. ETIMEDOUT: another transaction has it; nothing has begun. */
+int rowlock__work_begin_within(struct rowlock_work *work, int64_t limit_ms);
 void rowlock__work_undo(struct rowlock_work *work);
 
 /* Whether the failure is a duplicate key. Undoes our own transaction, and clears the error. */
@@ -90,10 +95,13 @@ bool rowlock__work_is(const struct rowlock_value *value, const char *text);
 
 /* ---- names (key.c) --------------------------------------------------------------------------- */
 
-/* A name as the tables have it: PREFIX and the name, as upper-case hexadecimal digits. */
-void rowlock__key(const char *prefix, const struct rowlock_value *name, char out[ROWLOCK_KEY_SIZE]);
+/* A name as the tables have it: PREFIX and the name, as upper-case hexadecimal digits, or as it is
+   (plain.h, bare_names). */
+void rowlock__key(const struct rowlock_work *work, const char *prefix,
+                  const struct rowlock_value *name, char out[ROWLOCK_KEY_SIZE]);
 /* The name of a key; "" for NULL. */
-void rowlock__key_name(const struct rowlock_value *key, char out[256]);
+void rowlock__key_name(const struct rowlock_work *work, const struct rowlock_value *key,
+                       char out[256]);
 
 /* A want of the packed parameter (dialect.h). */
 struct rowlock_wish {
@@ -102,8 +110,8 @@ struct rowlock_wish {
     int64_t token, limit, count;
 };
 /* Frees nothing on failure: ENOMEM. The caller frees `*out`. */
-int rowlock__wishes(const struct rowlock_value *packed, struct rowlock_wish **out, size_t *n,
-                    struct rowlock_error *error);
+int rowlock__wishes(struct rowlock_work *work, const struct rowlock_value *packed,
+                    struct rowlock_wish **out, size_t *n);
 
 /* ---- shared steps ---------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "schema/extension.h"
+#include "dialect/plain.h"
 #include "schema/change.h"
 #include "schema/installed.h"
 #include "schema/parts.h"
@@ -162,7 +163,7 @@ static int settle(struct rowlock_connection *connection, const struct rowlock_pl
         code =
             object_name(connection, table ? table : "rowlock_object", object, sizeof object, error);
     /* the plain dialect has one technique; its installers work at once, and meta comes last */
-    has_row = has_row || connection->dialect->plain;
+    has_row = has_row || rowlock__has_plain_schema(connection->dialect);
     return code ? code
                 : complete(connection, technique, stated || has_row, object, found.version, error);
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "dialect/plain.h"
 #include "session/reconnect.h"
 #include "util/error.h"
 
@@ -99,7 +100,7 @@ int rowlock__has_database(struct rowlock_connection *connection, struct rowlock_
 /* Two sets of tables would be two sets of locks, which do not exclude each other. */
 int rowlock__other_tables(const struct rowlock_connection *connection, struct rowlock_error *error)
 {
-    if (connection->dialect->plain)
+    if (rowlock__has_plain_schema(connection->dialect))
         return rowlock__fail(error, ROWLOCK_EMODE,
                              "this database has rowlock's functions, and locks taken without them "
                              "would not exclude theirs: use a %s: URL",
@@ -118,7 +119,7 @@ int rowlock__read_installed(struct rowlock_connection *connection, struct rowloc
 
     if (!code && there.count)
         code = read_meta(connection, &found, error);
-    if (!code && found.technique && found.plain != (connection->dialect->plain != NULL))
+    if (!code && found.technique && found.plain != rowlock__has_plain_schema(connection->dialect))
         code = rowlock__other_tables(connection, error);
     if (!code)
         *out = found;

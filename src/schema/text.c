@@ -151,7 +151,8 @@ int rowlock__piece(const struct rowlock_dialect *dialect, const char *name,
         with_object ? rowlock__replace_word(with_object, "application", names->role) : NULL;
 
     free(with_object);
-    if (whole && names->again && !dialect->plain) /* rows/ looks for each object */
+    if (whole && names->again &&
+        !rowlock__has_plain_schema(dialect)) /* rows/ looks for each object */
         whole = made_repeatable(whole);
     if (!whole)
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");

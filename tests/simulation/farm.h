@@ -71,7 +71,7 @@ enum farm_outcome {
     FARM_OUTCOMES
 };
 struct farm_event { /* the row of a run was inserted (`was` is NO_RUN) or updated */
-    int64_t token, due, started, taken_until;
+    int64_t token, due, started, taken_until, finished;
     unsigned job;
     int repeats;
     enum farm_outcome was, is;

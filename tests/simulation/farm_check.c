@@ -151,7 +151,7 @@ static void end(const struct farm_event *run)
     if (run->token != m->run.token)
         return;
     m->run.is = run->is;
-    m->ended = sim_database_ms();
+    m->ended = run->finished ? run->finished : sim_database_ms();
     m->ended_late = m->live_until <= m->ended;
 }
 

@@ -10,15 +10,18 @@
 /* Triggers record each change of a run, so that no change between two checks is missed. */
 #define EVENTS                                                                             \
     "CREATE TABLE event (id INTEGER PRIMARY KEY, token INTEGER, job TEXT, due INTEGER,"    \
-    " repeats INTEGER, started INTEGER, taken_until INTEGER, was TEXT, became TEXT);"      \
+    " repeats INTEGER, started INTEGER, taken_until INTEGER, was TEXT, became TEXT,"       \
+    " finished INTEGER);"                                                                  \
     "CREATE TRIGGER run_begins AFTER INSERT ON rowlock_run BEGIN"                          \
-    " INSERT INTO event (token, job, due, repeats, started, taken_until, was, became)"     \
+    " INSERT INTO event (token, job, due, repeats, started, taken_until, was, became,"     \
+    " finished)"                                                                           \
     " VALUES (NEW.token, NEW.job, NEW.due, NEW.repeats, NEW.started, NEW.taken_until, ''," \
-    " NEW.outcome); END;"                                                                  \
+    " NEW.outcome, NEW.finished); END;"                                                    \
     "CREATE TRIGGER run_ends AFTER UPDATE ON rowlock_run BEGIN"                            \
-    " INSERT INTO event (token, job, due, repeats, started, taken_until, was, became)"     \
+    " INSERT INTO event (token, job, due, repeats, started, taken_until, was, became,"     \
+    " finished)"                                                                           \
     " VALUES (NEW.token, NEW.job, NEW.due, NEW.repeats, NEW.started, NEW.taken_until,"     \
-    " OLD.outcome, NEW.outcome); END;"
+    " OLD.outcome, NEW.outcome, NEW.finished); END;"
 
 static sqlite3 *observer;
 static sqlite3_stmt *events, *jobs, *leases, *outcome, *running;
@@ -44,7 +47,8 @@ void farm_rows_open(void)
 {
     must(sqlite3_open(strchr(rows_url(), ':') + 1, &observer), "open");
     must(sqlite3_exec(observer, EVENTS, NULL, NULL, NULL), EVENTS);
-    events = prepare("SELECT id, token, job, due, repeats, started, taken_until, was, became"
+    events = prepare("SELECT id, token, job, due, repeats, started, taken_until, was, became,"
+                     "       finished"
                      "  FROM event WHERE id > ?1 ORDER BY id LIMIT 1");
     jobs = prepare("SELECT name, version, job.due, last, failed, running, job.repeats, outcome"
                    "  FROM rowlock_job job LEFT JOIN rowlock_run ON token = running");
@@ -127,7 +131,8 @@ bool farm_next_event(struct farm_event *event)
                                      .started = sqlite3_column_int64(events, 5),
                                      .taken_until = sqlite3_column_int64(events, 6),
                                      .was = outcome_of(events, 7),
-                                     .is = outcome_of(events, 8)};
+                                     .is = outcome_of(events, 8),
+                                     .finished = sqlite3_column_int64(events, 9)};
     }
     sqlite3_reset(events);
     return found;

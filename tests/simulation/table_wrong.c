@@ -63,7 +63,7 @@ int __wrap_rowlock__rows_release(struct rowlock_work *work)
 
     if (sim.wrong != SIM_RELEASES_BY_NAME)
         return __real_rowlock__rows_release(work);
-    rowlock__key("", &work->call->values[1], key);
+    rowlock__key(work, "", &work->call->values[1], key);
     code = rowlock__read_leases(work, key, NULL, &leases);
     if (!code && leases.n)
         code = rowlock__end_lease_rows(work, ((struct rowlock_lease_row *)leases.row)->held.token,

@@ -9,10 +9,13 @@
 
 #include "simulation/sim.h"
 
+#define IN(act) ((int)(act) + 1)
+
 struct mistake {
     const char *name;
     const char *statement; /* NULL: seam.c makes the mistake */
     const char *was, *is;
+    int step; /* only in these steps: IN(act); 0: in all */
 };
 
 #define FAREWELL                                                     \
@@ -23,25 +26,25 @@ struct mistake {
 static const struct mistake mistakes[SIM_WRONGS] = {
     [SIM_RIGHT] = {.name = "none"},
     [SIM_COUNTS_FROM_ANSWER] = {.name = "a holder counts from the answer"},
-    [SIM_IGNORES_QUEUE] = {"a grant ignores the queue", "conflict",
-                           "WHEN EXISTS (SELECT 1 FROM rowlock_waiter",
-                           "WHEN 0 AND EXISTS (SELECT 1 FROM rowlock_waiter"},
+    [SIM_IGNORES_QUEUE] = {"a grant ignores the queue", "waiters", "WHERE name", "WHERE 0 AND name",
+                           IN(ROWLOCK_ACT_GRANT)},
     [SIM_NEW_OWNER] = {.name = "a lost reply is followed by a new owner id"},
-    [SIM_STEPS_OVER] = {"a grant takes a lease for expired too early", "conflict",
-                        "WHERE expires <=", "WHERE expires - 1000 <="},
-    [SIM_REVIVES] = {"a renewal revives", "renew", "UPDATE rowlock_heartbeat",
+    [SIM_STEPS_OVER] = {"a grant takes a lease for expired too early", "heartbeat",
+                        "SELECT expires", "SELECT expires - 1000", IN(ROWLOCK_ACT_GRANT)},
+    [SIM_REVIVES] = {"a renewal revives", "lease_names", "SELECT",
                      "INSERT OR IGNORE INTO rowlock_heartbeat (token, expires) VALUES (?1, 0);"
-                     "UPDATE rowlock_heartbeat"},
-    [SIM_IGNORES_STOP] = {"a renewal ignores stop", "renew", "AND NOT stop", ""},
-    [SIM_MISCOUNTS] = {"a grant counts one permit too few", "conflict", "+ ?4 > ?3",
-                       "+ ?4 > ?3 + 1"},
-    [SIM_LEAVES_THE_DEAD] = {"a look leaves dead tickets", "stay_alive", "AND waiter.alive_until",
-                             "AND 0 * waiter.alive_until + 9e15"},
-    [SIM_STRIKES_ALL] = {"a roll call does not heed the answers", "overtake",
-                         "AND waiter.roll_call <= ?2", ""},
-    [SIM_ANSWERS_NOTHING] = {"a look does not answer a roll call", "stay_alive",
-                             ",\n       roll_call = NULL", ""},
-    [SIM_CALLS_NOBODY] = {"a roll call marks no ticket", "overtake", "WHERE ?2 = 0", "WHERE 0"},
+                     "SELECT"},
+    [SIM_IGNORES_STOP] = {"a renewal ignores stop", "heartbeat_renew", "AND stop = 0", ""},
+    [SIM_MISCOUNTS] = {"a grant counts one permit of each lease too few", "leases", "WHERE name",
+                       "WHERE NOT (mode = 'permit' AND n = 0) AND name", IN(ROWLOCK_ACT_GRANT)},
+    [SIM_LEAVES_THE_DEAD] = {"a look leaves dead tickets", "waiter_expire", "AND alive_until",
+                             "AND 0 * alive_until + 9e15"},
+    [SIM_STRIKES_ALL] = {"a roll call does not heed the answers", "waiters", "roll_call",
+                         "1 AS roll_call", IN(ROWLOCK_ACT_OVERTAKE)},
+    [SIM_ANSWERS_NOTHING] = {"a look does not answer a roll call", "waiter_alive",
+                             ", roll_call = NULL", ""},
+    [SIM_CALLS_NOBODY] = {"a roll call marks no ticket", "waiter_call", "WHERE name",
+                          "WHERE 0 AND name"},
     [SIM_CLAIMS_BLINDLY] = {"a claim does not ask whether the row was changed", "job_claim",
                             "AND version = ?3", ""},
     [SIM_CLEARS_SUCCESSOR] = {"a finish ends whatever run the job has", "job_finish", FAREWELL, ""},
@@ -81,6 +84,14 @@ static const struct mistake mistakes[SIM_WRONGS] = {
     [SIM_RELEASES_BY_NAME] = {.name = "a release ends the lease that the name has"},
 };
 
+/* A mistake that is one in two statements. */
+static const struct mistake seconds[SIM_WRONGS] = {
+    [SIM_STEPS_OVER] = {"the same", "heartbeat_sweep", "AND expires", "AND expires - 1000",
+                        IN(ROWLOCK_ACT_GRANT)},
+    [SIM_STRIKES_ALL] = {"the same", "waiter_strike",
+                         "AND roll_call > 0 AND roll_call <=", "AND 0 <="},
+};
+
 /* One copy for each mistake and dialect, at an address of its own, because the drivers cache
    compiled statements by address. */
 struct replaced {
@@ -104,9 +115,9 @@ const struct sim_kind *wrong_kind(enum sim_wrong wrong)
                                      : &sim_tables;
 }
 
-static struct replaced *make(const struct rowlock_statement *statement, enum sim_wrong wrong)
+static struct replaced *make(const struct rowlock_statement *statement,
+                             const struct mistake *mistake)
 {
-    const struct mistake *mistake = &mistakes[wrong];
     const char *at = strstr(statement->text, mistake->was);
     size_t size = strlen(statement->text) + strlen(mistake->is) + 1;
     struct replaced *made = calloc(1, sizeof *made);
@@ -119,23 +130,33 @@ static struct replaced *make(const struct rowlock_statement *statement, enum sim
     snprintf(made->text, size, "%.*s%s%s", (int)(at - statement->text), statement->text,
              mistake->is, at + strlen(mistake->was));
     made->of = statement;
-    made->wrong = wrong;
+    made->wrong = sim.wrong;
     made->statement = *statement;
     made->statement.text = made->text;
     made->next = all;
     return all = made;
 }
 
+static bool is_made_now(const struct mistake *mistake, const struct rowlock_statement *statement)
+{
+    const struct sim_client *client = sim.running;
+
+    if (!mistake->statement || strcmp(statement->name, mistake->statement) != 0)
+        return false;
+    return !mistake->step || (client && client->step && IN(client->step->act) == mistake->step);
+}
+
 const struct rowlock_statement *wrong_statement(const struct rowlock_statement *statement)
 {
-    const char *name = mistakes[sim.wrong].statement;
     struct replaced *made = all;
+    const struct mistake *mistake =
+        is_made_now(&mistakes[sim.wrong], statement) ? &mistakes[sim.wrong] : &seconds[sim.wrong];
 
-    if (!name || strcmp(statement->name, name) != 0)
+    if (!is_made_now(mistake, statement))
         return statement;
     while (made && (made->of != statement || made->wrong != sim.wrong))
         made = made->next;
-    return made ? &made->statement : &make(statement, sim.wrong)->statement;
+    return made ? &made->statement : &make(statement, mistake)->statement;
 }
 
 void wrong_free(void)
