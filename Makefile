@@ -111,7 +111,8 @@ procedural_sqlite := 0
 base_mysql := mariadb
 base_sqlite := plain
 base_yugabytedb := postgresql
-sql_of = $(wildcard sql/$(1)/*.sql sql/$(1)/words sql/$(1)/columns sql/$(1)/schema/*.sql sql/$(1)/from_*/*)
+sql_of = $(wildcard sql/$(1) sql/$(1)/*.sql sql/$(1)/words sql/$(1)/columns \
+           sql/$(1)/schema/*.sql sql/$(1)/from_*/*)
 .SECONDEXPANSION:
 $(BUILD)/gen/dialect_%.c: tools/embed-sql tools/derive-schema src/dialect/dialect.h \
     src/dialect/plain.h \

@@ -94,7 +94,7 @@
 /*
  * The protocol between the statements and the library.
  *
- * wants: if dialect->procedural, one text for all names, sorted by their bytes, each name once:
+ * wants of locks: if dialect->procedural, one text for all names, sorted by bytes, each name once:
  *        HEX(name) ':' ('x' | 's') ':' token, joined by ','; token 0: none. Otherwise one call per
  *        name, with the parameters name, shared (0, 1), token, wait_ms.
  * wait_ms: milliseconds; 0 try once, < 0 no limit.
@@ -299,7 +299,9 @@ struct rowlock_plain; /* plain.h */
 
 struct rowlock_dialect {
     const char *name;
-    int procedural; /* has functions or procedures: they accept packed wants and do the waiting */
+    /* Has functions or procedures, or src/rows/ carries them out on a server: they do the waiting.
+       0: a file, whose driver waits; leases have packed wants, locks do not. */
+    int procedural;
     struct rowlock_statement statements[ROWLOCK_SQL_COUNT]; /* text NULL: absent */
     const struct rowlock_piece *pieces;                     /* ends with name NULL */
     /* The functions are the library's own, src/rows/, over single-table statements; else NULL. */

@@ -7,6 +7,9 @@
  * A step that decides locks first, in the order name, heartbeat, lease, job, run, and reads then:
  * no decision depends on a row that was read without a lock. Rows that are never updated, and
  * reads that only advise or display, are the exceptions. Decisions are pure functions (judge.h).
+ *
+ * On SQLite (plain.h, whole) BEGIN IMMEDIATE is the lock of every name. A statement that has a file
+ * in sql/sqlite is sent as it is; the steps of leases have none.
  */
 #ifndef ROWLOCK_ROWS_H
 #define ROWLOCK_ROWS_H
