@@ -4,6 +4,9 @@
  *
  * Runs on: postgresql/native mariadb/row
  */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/extra.h"
@@ -259,4 +262,50 @@ TEST(a_killed_session_is_lost)
     t_left(DEAD);
     t_true(!outcome.sent_commit); /* nothing is unknown */
     t_odbc_close(link);
+}
+
+/* On a server of its own: the option holds for the whole server. */
+static void a_wait_ends_on(const char *option, enum rowlock_transaction left)
+{
+    struct rowlock_call row_1 = t_odbc_with_id(&t_odbc_lock_row, 1),
+                        row_2 = t_odbc_with_id(&t_odbc_lock_row, 2);
+    struct rowlock_budget budget = t_odbc_within(T_ODBC_LATER_MS);
+    struct rowlock_link *holder, *waiter;
+    char name[60];
+    int port;
+
+    snprintf(name, sizeof name, "%s", extra_name("on-timeout"));
+    port = atoi(extra_shell("start_mariadb %s --innodb-rollback-on-timeout=%s && "
+                            "mariadb --no-defaults --socket=$server_socket/socket -u root "
+                            "-e 'CREATE DATABASE %s' && echo $server_port",
+                            name, option, strrchr(getenv("ROWLOCK_TEST_URL"), '/') + 1));
+    t_ok(t_odbc_open_at(t_odbc_url(port, ""), &budget, &holder));
+    t_ok(t_odbc_open_at(t_odbc_url(port, ""), &budget, &waiter));
+    t_ok(t_odbc->script(holder,
+                        "CREATE TABLE odbc_test (id BIGINT PRIMARY KEY, n BIGINT, t TEXT);\n"
+                        "INSERT INTO odbc_test VALUES (1, 1, ''), (2, 2, '');\n",
+                        &budget, &t_error));
+    t_ok(t_odbc->script(waiter, "SET SESSION innodb_lock_wait_timeout = 1;\n", &budget, &t_error));
+    t_ok(t_odbc_run(holder, ROWLOCK_BEGIN, &row_2, 1));
+    for (int i = 0; i < 2; i++) { /* the answer is remembered */
+        t_ok(t_odbc_run(waiter, ROWLOCK_BEGIN, &row_1, 1));
+        t_fails(t_odbc_run(waiter, ROWLOCK_INSIDE, &row_2, 1), ETIMEDOUT);
+        t_int(t_error.native, 1205);
+        t_int(t_error.transaction, left);
+        if (left == ROWLOCK_TX_KEPT)
+            t_ok(t_odbc_run(waiter, ROWLOCK_COMMIT, NULL, 0));
+        else
+            t_fails(t_odbc_run(waiter, ROWLOCK_COMMIT, NULL, 0), EROLLEDBACK);
+    }
+    t_odbc_close(waiter);
+    t_odbc_close(holder);
+    extra_stop(name);
+}
+
+TEST(p11_trap_innodb_rollback_on_timeout)
+{
+    if (t_is_postgresql())
+        return;
+    a_wait_ends_on("ON", ROWLOCK_TX_GONE);
+    a_wait_ends_on("OFF", ROWLOCK_TX_KEPT);
 }

@@ -8,7 +8,9 @@
  */
 #include <arpa/inet.h>
 #include <libpq-fe.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,8 @@
 #include "lib/extra.h"
 #include "lib/harness.h"
 #include "lib/grants.h"
+#include "lib/jdbc.h"
+#include "lib/plain.h"
 #include "lib/test.h"
 #include "rowlock/postgresql.h"
 
@@ -283,6 +287,78 @@ TEST(p1_what_the_standby_did_not_confirm_is_not_granted)
     t_close(keeper);
     t_close(two);
     extra_stop(name);
+}
+
+/* ---- the same through ODBC and JDBC ----------------------------------------------------------- */
+
+struct committer {
+    struct rowlock_connection *connection;
+    int code;
+    atomic_int ended;
+};
+
+/* The setting takes effect when the checkpointer has read it. */
+static void *commit_repeatedly(void *data)
+{
+    struct committer *committer = data;
+    struct rowlock_want want = t_x("there");
+
+    for (long long end = t_now() + 60000; !committer->code && t_now() < end;) {
+        committer->code = rowlock_begin(committer->connection, &want, 1, 0, &t_error);
+        if (!committer->code)
+            committer->code = rowlock_commit(committer->connection, &t_error);
+    }
+    atomic_store(&committer->ended, 1);
+    return NULL;
+}
+
+/* An operator cancels the wait of a COMMIT for its standby. */
+static void unconfirmed_through(const char *format, const char *driver)
+{
+    struct committer committer = {.code = ROWLOCK_OK};
+    struct rowlock_want want = t_x("there");
+    char name[40], admin[200], url[500];
+    pthread_t thread;
+    void *hand;
+
+    snprintf(name, sizeof name, "%s", extra_name("unconfirmed-plain"));
+    snprintf(admin, sizeof admin, "%spostgres",
+             extra_shell("start_postgresql %s >&2 && echo $server_admin", name));
+    snprintf(url, sizeof url, format, atoi(strrchr(admin, ':') + 1), driver);
+    t_ok(rowlock_open(url, &(struct rowlock_options){60000, 60000, -1, NULL, NULL},
+                      &committer.connection, &t_error));
+    t_adopt(committer.connection);
+    t_ok(rowlock_install(committer.connection, NULL, &t_error));
+    t_ok(rowlock_prepare(committer.connection, &want, 1, &t_error));
+    hand = t_engine()->open(admin);
+    t_native_sql(hand, "ALTER SYSTEM SET synchronous_standby_names = 'absent'");
+    t_native_sql(hand, "SELECT pg_reload_conf()");
+    t_int(pthread_create(&thread, NULL, commit_repeatedly, &committer), 0);
+    while (!atomic_load(&committer.ended))
+        t_native_sql(hand, "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity "
+                           "WHERE wait_event = 'SyncRep'");
+    pthread_join(thread, NULL);
+    t_fails(committer.code, EUNKNOWN);
+    t_contains(t_error.text, "the synchronous standby did not confirm it");
+    t_left(DEAD);
+    t_engine()->close(hand);
+    t_close(committer.connection);
+    extra_stop(name);
+}
+
+TEST(p1_what_the_standby_did_not_confirm_is_not_granted_through_odbc)
+{
+    if (strstr(rowlock_version(), "odbc"))
+        unconfirmed_through("odbc:Server=127.0.0.1;Port=%d;Database=postgres;UID=postgres;"
+                            "Driver=%s",
+                            t_odbc_driver("psqlodbcw.so"));
+}
+
+TEST(p1_what_the_standby_did_not_confirm_is_not_granted_through_jdbc)
+{
+    t_java_runs = 1;
+    if (strstr(rowlock_version(), "jdbc"))
+        unconfirmed_through("jdbc:postgresql://127.0.0.1:%d/postgres?user=%s", "postgres");
 }
 
 /* ---- the end of a backend, and of the server ------------------------------------------------- */

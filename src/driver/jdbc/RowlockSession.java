@@ -18,6 +18,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
+import java.sql.SQLWarning;
 import java.sql.Statement;
 import java.sql.Types;
 import java.util.HashMap;
@@ -48,6 +49,7 @@ public final class RowlockSession {
             driver = driver(url, name);
             connection = driver.connect(url, properties);
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+            setUp(connection);
             connection.setAutoCommit(false);
             ByteArrayOutputStream bytes = new ByteArrayOutputStream();
             DataOutputStream out = new DataOutputStream(bytes);
@@ -73,6 +75,19 @@ public final class RowlockSession {
         return DriverManager.getDriver(url);
     }
 
+    /* SQL Server: otherwise the end of a wait rolls the whole transaction back. */
+    private static void setUp(Connection connection) throws SQLException {
+        if (!connection.getMetaData().getDatabaseProductName().startsWith("Microsoft SQL Server"))
+            return;
+        Statement statement = connection.createStatement();
+        try {
+            statement.execute("SET XACT_ABORT OFF");
+            statement.execute("SET LOCK_TIMEOUT -1");
+        } finally {
+            close(statement);
+        }
+    }
+
     public byte[] request(byte[] request) throws IOException {
         try {
             DataInputStream in = new DataInputStream(new ByteArrayInputStream(request));
@@ -82,13 +97,35 @@ public final class RowlockSession {
             switch (in.readByte()) {
             case 'x': execute(in, out); break;
             case 's': script(text(in)); break;
-            case 'c': connection.commit(); break;
+            case 'c': commit(); break;
             case 'r': connection.rollback(); break;
             default: out.writeByte(connection.isValid(2) ? 1 : 0); break;
             }
             return bytes.toByteArray();
         } catch (Throwable failure) {
             return failed('-', failure);
+        }
+    }
+
+    /* PostgreSQL: a COMMIT whose wait for the synchronous standby was cancelled succeeds, but only
+       on this server. The text of the warning depends on the server's language, so the name of the
+       function identifies it. */
+    private void commit() throws SQLException {
+        connection.clearWarnings();
+        connection.commit();
+        for (SQLWarning warning = connection.getWarnings(); warning != null;
+                warning = warning.getNextWarning())
+            if ("SyncRepWaitForLSN".equals(routine(warning)))
+                throw new SQLException("the synchronous standby did not confirm it: the primary "
+                        + "has committed, but a fail-over would undo that", "08007");
+    }
+
+    private static String routine(SQLWarning warning) {
+        try {
+            Object error = warning.getClass().getMethod("getServerErrorMessage").invoke(warning);
+            return (String) error.getClass().getMethod("getRoutine").invoke(error);
+        } catch (Throwable failure) {
+            return null; /* another driver */
         }
     }
 

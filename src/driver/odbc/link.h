@@ -34,6 +34,7 @@ struct rowlock__odbc_product {
     const struct rowlock__odbc_option *options; /* ends with key NULL; or NULL */
     enum rowlock_transaction left; /* after an error that the failure table leaves open */
     bool cancels;                  /* SQLCancel ends a wait for a lock */
+    bool warns;                    /* a COMMIT with a warning 01000 is not confirmed */
     bool numbers_as_text;          /* the driver knows no 64-bit integers */
     bool wide;                     /* SQL_C_CHAR depends on the process's locale */
 };
@@ -60,6 +61,7 @@ struct rowlock_link {
     bool connecting;
     bool autocommits; /* borrowed: it was in autocommit before our transaction began */
     enum rowlock__odbc_work work;
+    enum { TIMEOUT_UNKNOWN, TIMEOUT_KEEPS, TIMEOUT_ROLLS_BACK } timeout; /* MariaDB's error 1205 */
     const struct rowlock__odbc_product *product;
     struct rowlock_watch *watch;
     struct rowlock_budget budget;
@@ -124,5 +126,14 @@ int rowlock__odbc_text(struct rowlock_link *link, const char *text, size_t lengt
                        struct rowlock_error *error);
 /* Frees the prepared statements. */
 void rowlock__odbc_forget(struct rowlock_link *link);
+
+/* outcome.c */
+
+/* COMMIT on a product that reports an unconfirmed one by a warning: then ECONN, and the session is
+   dead. */
+int rowlock__odbc_commit(struct rowlock_link *link, struct rowlock_error *error);
+/* What is left of the transaction after that failure of a statement: KEPT, ABORTED, GONE. */
+enum rowlock_transaction rowlock__odbc_left(struct rowlock_link *link,
+                                            const struct rowlock_error *error);
 
 #endif

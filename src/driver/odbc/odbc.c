@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "dialect/plain.h"
-#include "driver/failure.h"
 #include "driver/odbc/link.h"
 #include "driver/script.h"
 #include "util/error.h"
@@ -259,7 +258,8 @@ static int commit(struct rowlock_link *link, struct rowlock_outcome *outcome,
         return rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost before COMMIT");
     }
     outcome->sent_commit = true;
-    code = end_transaction(link, SQL_COMMIT, error);
+    code = link->product->warns ? rowlock__odbc_commit(link, error)
+                                : end_transaction(link, SQL_COMMIT, error);
     if (!code)
         ended(link);
     return code;
@@ -281,8 +281,7 @@ static int begin(struct rowlock_link *link, struct rowlock_error *error)
 /* After a failed statement. */
 static void note_failure(struct rowlock_link *link, const struct rowlock_error *error)
 {
-    switch (rowlock__failure_left(link->product->engine, error->sqlstate, error->native,
-                                  link->product->left)) {
+    switch (rowlock__odbc_left(link, error)) {
     case ROWLOCK_TX_GONE:
         link->work = WORK_GONE;
         break;

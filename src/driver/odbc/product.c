@@ -51,6 +51,7 @@ static const struct rowlock__odbc_product products[] = {
         .left = ROWLOCK_TX_KEPT,
         .options = postgresql_options,
         .cancels = true,
+        .warns = true,
     },
     {
         .name = "MariaDB",
