@@ -73,3 +73,14 @@ fails() { # URL: one line of error
     [[ $output == *"start H2's TCP server and write jdbc:h2:tcp://HOST:9092/DATABASE"* ]]
     [ -z "$(ls "$BATS_TEST_TMPDIR")" ]
 }
+
+@test "a session on SQL Server keeps its transaction when a wait ends" {
+    local folder=$BATS_TEST_TMPDIR
+    javac -d "$folder" "$BATS_TEST_DIRNAME/../lib/fake/FakeDriver.java"
+    mkdir -p "$folder/META-INF/services"
+    echo FakeDriver >"$folder/META-INF/services/java.sql.Driver"
+    ROWLOCK_CLASSPATH=$folder JAVA_TOOL_OPTIONS=-Dfake.log=$folder/log \
+        run "$rowlock" --db "jdbc:sqlserver://127.0.0.1:$port" ls
+    [ "$(head -n 3 "$folder/log")" = "$(printf '%s\n' 'execute SET XACT_ABORT OFF' \
+        'execute SET LOCK_TIMEOUT -1' 'setAutoCommit false')" ]
+}

@@ -289,7 +289,7 @@ TEST(p1_what_the_standby_did_not_confirm_is_not_granted)
     extra_stop(name);
 }
 
-/* ---- the same through ODBC and JDBC ----------------------------------------------------------- */
+/* ---- the same through ODBC and JDBC ---------------------------------------------------------- */
 
 struct committer {
     struct rowlock_connection *connection;

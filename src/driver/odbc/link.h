@@ -132,7 +132,7 @@ void rowlock__odbc_forget(struct rowlock_link *link);
 /* COMMIT on a product that reports an unconfirmed one by a warning: then ECONN, and the session is
    dead. */
 int rowlock__odbc_commit(struct rowlock_link *link, struct rowlock_error *error);
-/* What is left of the transaction after that failure of a statement: KEPT, ABORTED, GONE. */
+/* The state of the transaction after that failure of a statement: KEPT, ABORTED, GONE. */
 enum rowlock_transaction rowlock__odbc_left(struct rowlock_link *link,
                                             const struct rowlock_error *error);
 

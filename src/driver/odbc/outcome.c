@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What became of a transaction, where a result code does not tell. */
+/* The outcome of a COMMIT, and of a failed statement, where the result code is not enough. */
 #include <string.h>
 
 #include "driver/failure.h"
