@@ -35,13 +35,17 @@ static int rename_object(struct rowlock_connection *connection, struct rowlock_e
 
 int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock_error *error)
 {
+    /* a second set of tables would be a second set of locks */
+    static const char elsewhere[] =
+        "; but if another account has installed it, make that schema this account's default "
+        "(docs/databases.md)";
     char *name = NULL;
 
     if (rowlock__sql(connection, ROWLOCK_SQL_DATABASE))
         rowlock__ask(connection, ROWLOCK_SQL_DATABASE, NULL, rowlock__take_text, &name, NULL);
     rowlock__fail(error, ROWLOCK_ESCHEMA,
-                  "rowlock is not installed in this database%s%s; run: rowlock schema install",
-                  name ? ", " : "", name ? name : "");
+                  "rowlock is not installed in this database%s%s; run: rowlock schema install%s",
+                  name ? ", " : "", name ? name : "", connection->dialect->plain ? elsewhere : "");
     free(name);
     return ROWLOCK_ESCHEMA;
 }

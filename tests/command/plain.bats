@@ -141,6 +141,18 @@ shows_clones() {
 }
 @test "p4: demo clones sends each mail once" { on_each shows_clones; }
 
+warns_of_a_second_schema() { # each account has a schema of its own there
+    local second=${ROWLOCK_TEST_URL/user=app/user=second}
+    run -69 "$ROWLOCK" --db "${second/;create=true/}" ls
+    [[ $output == *"not installed in this database; run: rowlock schema install; but if "* ]]
+    [[ $output == *"make that schema this account's default"* ]]
+}
+@test "p1: an account with another default schema is warned of a second set of tables" {
+    [ "$ROWLOCK_TEST_EFFORT" = full ] || skip "Derby is not in the quick scope"
+    engines() { echo derby; }
+    on_each warns_of_a_second_schema
+}
+
 survives() {
     start_holder --ttl 3s b
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run b -- touch taken-over
