@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialect/plain.h"
 #include "driver/failure.h"
 #include "util/error.h"
 
@@ -43,7 +44,8 @@ int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock
     struct rowlock_outcome outcome = {0};
     int code = ROWLOCK_OK;
 
-    if (!connection->dialect->plain) /* there, each statement of the schema commits by itself */
+    /* else each statement of the schema commits by itself */
+    if (!rowlock__has_plain_schema(connection->dialect))
         code = connection->driver->run(connection->link, ROWLOCK_BEGIN, &lock,
                                        lock.statement ? 1 : 0, &budget, &outcome, error);
     if (!code && refused)
@@ -63,7 +65,7 @@ int rowlock__leave_install(struct rowlock_connection *connection, int code,
     struct rowlock_outcome outcome = {0};
     int ended;
 
-    if (connection->dialect->plain)
+    if (rowlock__has_plain_schema(connection->dialect))
         return code ? rowlock__left(error, code, ROWLOCK_TX_NONE) : ROWLOCK_OK;
     budget.interrupt_fd = -1; /* finishing is more important than stopping at once */
     if (code) {
