@@ -68,7 +68,8 @@ void rowlock__odbc_diagnose(const struct rowlock_link *link, SQLSMALLINT kind, S
 /* The SQLSTATEs and numbers of a statement that a cancel ended. */
 static bool is_cancelled(const struct rowlock__odbc_diagnosis *diagnosis)
 {
-    static const char *const states[] = {"", "HY008", "HY018", "57014", "70100", "24000"};
+    static const char *const states[] = {"",      "HY008", "HY018", "57014",
+                                         "70100", "24000", "HY010"}; /* it came before SQLExecute */
 
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         if (strcmp(diagnosis->sqlstate, states[i]) == 0)
