@@ -69,6 +69,22 @@ static int read_subject(struct rowlock_work *work, const char *key, struct rowlo
                                  : code;
 }
 
+/* The same before any lock. `*busy`: readers wait for writers here, and a refresh is under way. */
+static int look_at_subject(struct rowlock_work *work, const char *key, struct rowlock_rows *rows,
+                           bool *busy)
+{
+    struct rowlock_value value = rowlock__text_value(key);
+    int code;
+
+    *busy = false;
+    if (work->link->dialect->plain->wait || work->link->dialect->plain->whole || !work->own)
+        return read_subject(work, key, rows);
+    code = rowlock__work_read_within(work, ROWLOCK_PLAIN_SUBJECT, &value, subject_row, rows,
+                                     REFUSE_MS, busy);
+    return !code && rows->failed ? rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory")
+                                 : code;
+}
+
 /* Refreshes that began no later than this count as stale; -1: none was expired. */
 static int read_expiry(struct rowlock_work *work, const char *key, int64_t *expired_ms)
 {
@@ -113,11 +129,16 @@ int rowlock__rows_subject_look(struct rowlock_work *work)
     int64_t expired_ms = -1, max_age_ms = rowlock__work_int(work, 1);
     char key[ROWLOCK_KEY_SIZE];
     const struct subject_row *row;
+    bool busy;
     int code;
 
     rowlock__key(work, "", &work->call->values[0], key);
-    code = read_subject(work, key, &rows);
+    code = look_at_subject(work, key, &rows, &busy);
     row = rows.row;
+    if (code || busy) {
+        rowlock__rows_clear(&rows);
+        return code;
+    }
     if (!code)
         code = read_expiry(work, key, &expired_ms);
     if (!code && rows.n)
@@ -375,14 +396,18 @@ int rowlock__rows_subject_expire(struct rowlock_work *work)
 {
     struct rowlock_rows rows = {.size = sizeof(struct subject_row)};
     char key[ROWLOCK_KEY_SIZE];
+    struct subject_row unread = {.key = key};
     int64_t known;
+    bool busy;
     int code;
 
     rowlock__key(work, "", &work->call->values[0], key);
-    code = read_subject(work, key, &rows);
-    known = rows.n > 0;
+    code = look_at_subject(work, key, &rows, &busy);
+    known = busy || rows.n > 0;
+    if (!code && busy) /* the refresh under way began before now */
+        code = rowlock__work_now(work, &unread.now_ms);
     if (!code && known)
-        code = expire(work, rows.row);
+        code = expire(work, busy ? &unread : rows.row);
     rowlock__rows_clear(&rows);
     return code ? code : rowlock__work_number(work, known);
 }

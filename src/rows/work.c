@@ -3,6 +3,7 @@
 #include "rows/work.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 #define LONGEST_MS 86400000 /* beyond a day the engines' limits differ, and ours suffices */
 #define TRIES 5             /* of a look that other installers disturb */
 #define TRY_MS 250          /* a try where the server has no limit: others hold the lock briefly */
+#define TRY_FIRST_MS 1000   /* Java loads classes then */
+#define TRY_MOST_MS 2000
+#define TRY_STATEMENTS 20
 
 static const struct rowlock_statement *statement(const struct rowlock_work *work,
                                                  enum rowlock_plain_id id)
@@ -224,7 +228,6 @@ static int open_another(struct rowlock_work *work)
 
     link->driver->close(link->inner);
     link->inner = NULL;
-    link->warm = false;
     work->begins = ROWLOCK_BEGIN;
     work->outcome->left = ROWLOCK_TX_DEAD;
     link->limited = link->dialect->plain->wait_stays;
@@ -260,13 +263,20 @@ static int give_up(struct rowlock_work *work, int code)
     return ROWLOCK_OK;
 }
 
-/* Where our own clock ends the wait, a first statement must not take the time of the wait. */
-static int warm_up(struct rowlock_work *work)
+/* How long a try takes where our own clock ends it. The lock may be free and the machine slow: so
+   it has the time of several statements, as another statement measures it. */
+static int measure_try(struct rowlock_work *work, int64_t *try_ms)
 {
-    int64_t now_ms;
-    int code = work->link->warm ? ROWLOCK_OK : rowlock__work_now(work, &now_ms);
+    static atomic_bool tried; /* in this process */
+    int64_t least_ms = atomic_exchange(&tried, true) ? TRY_MS : TRY_FIRST_MS;
+    int64_t began_ms = rowlock__now_ms(), now_ms;
+    int code = rowlock__work_now(work, &now_ms);
 
-    work->link->warm = true;
+    *try_ms = (rowlock__now_ms() - began_ms) * TRY_STATEMENTS;
+    if (*try_ms > TRY_MOST_MS)
+        *try_ms = TRY_MOST_MS;
+    if (*try_ms < least_ms)
+        *try_ms = least_ms;
     return code;
 }
 
@@ -287,10 +297,13 @@ int rowlock__work_read_within(struct rowlock_work *work, enum rowlock_plain_id i
 
     *busy = false;
     if (!code && !server_limits && !fails_at_once && limit_ms >= 0) {
-        int64_t until;
+        int64_t until, least_ms = 0;
 
-        code = warm_up(work);
-        until = rowlock__now_ms() + (limit_ms < TRY_MS ? TRY_MS : limit_ms);
+        if (work->link->dialect->plain->whole)
+            least_ms = TRY_MS; /* a file, which is never slow to answer */
+        else if (limit_ms < TRY_MS)
+            code = measure_try(work, &least_ms);
+        until = rowlock__after(rowlock__now_ms(), limit_ms > least_ms ? limit_ms : least_ms);
         if (until < budget.deadline_ms)
             budget.deadline_ms = until;
     }

@@ -16,7 +16,6 @@ struct rowlock_link {
     const struct rowlock_dialect *dialect;
     char *url;    /* NULL: the caller's own handle */
     bool limited; /* the session has a limit for lock waits */
-    bool warm;    /* a statement was sent before: the first one is slow (Java loads classes) */
 };
 
 struct rowlock_work {
