@@ -219,6 +219,8 @@ TEST(eight_nodes_install_at_once)
 {
     struct rowlock_plan plan = {.technique = t_facts()->code};
 
+    if (t_facts()->installs_alone)
+        t_not_here("nodes that install at the same time deadlock in the server's catalog");
     for (int round = 0; round < 3; round++) {
         struct rowlock_connection *gone = uninstalled();
         struct thread *threads[8];

@@ -26,6 +26,10 @@ static struct pair pair_of_transactions(const char *table)
 
 static void survived(struct pair pair, const char *table)
 {
+    if (t_facts()->limit_aborts) {
+        t_left(ABORTED);
+        t_not_here("the end of a limited wait aborts the transaction");
+    }
     if (t_facts()->limit_ends_session) {
         t_left(DEAD);
         t_int(t_engine()->in_transaction(t_handle(pair.other)), 0);
@@ -70,6 +74,8 @@ TEST(p11_refused_many_times_and_then_granted)
 
     if (!t_facts()->names_independent)
         return;
+    if (t_facts()->limit_aborts)
+        t_not_here("the end of a limited wait aborts the transaction");
     if (t_facts()->limit_ends_session)
         t_not_here("the end of a limited wait costs the session, and so the transaction");
     pair = pair_of_transactions("after_many");
@@ -90,6 +96,8 @@ TEST(p11_the_applications_savepoint_survives_a_refusal)
         return;
     if (t_facts()->own_savepoints)
         t_not_here("the ODBC driver ends the application's savepoint with its own one");
+    if (t_facts()->limit_aborts)
+        t_not_here("the end of a limited wait aborts the transaction");
     if (t_facts()->limit_ends_session)
         t_not_here("the end of a limited wait costs the session, and so the transaction");
     pair = pair_of_transactions("after_savepoint");

@@ -79,7 +79,7 @@ static void until_queued(void *hand, const char *name, pid_t pid, int n)
     long long end = t_now() + 60000;
 
     while (atoi(t_native_sql(hand, "SELECT count(*) FROM %s WHERE name = '%s' AND pid = %d",
-                             waiter_table(), name, (int)pid)) < n) {
+                             waiter_table(), t_key(name), (int)pid)) < n) {
         t_true(t_now() < end);
         moment();
     }

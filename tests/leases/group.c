@@ -190,7 +190,8 @@ TEST(a_member_does_all_that_a_connection_does)
     int64_t broken = 0;
 
     t_true(rowlock_remaining(lease) > 0);
-    t_text(t_native_sql(t_native(), "SELECT note FROM %s WHERE name = 'group all'", lease_table()),
+    t_text(t_native_sql(t_native(), "SELECT note FROM %s WHERE name = '%s'", lease_table(),
+                        t_key("group all")),
            "a note");
     t_ok(rowlock_renew(lease, 60000, &t_error));
     t_true(rowlock_remaining(lease) > 30000);

@@ -3,7 +3,7 @@
  * P1, P5: an operator kills sessions at random while clients acquire, renew and release. Each call
  * still succeeds, no holders overlap, and no rows are left.
  *
- * Runs on: postgresql mariadb
+ * Runs on: postgresql mariadb odbc
  * Quick: first
  */
 #include <stdatomic.h>

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/grants.h"
+#include "lib/lease.h"
 #include "lib/jobs.h"
 #include "lib/subject.h"
 
@@ -112,7 +113,7 @@ static struct rowlock_connection *fresh(void)
 static const char *subject_says(void *hand, const char *column)
 {
     return t_native_sql(hand, "SELECT %s FROM %s WHERE name = '%s'", column,
-                        subject_table("subject"), t_name(0));
+                        subject_table("subject"), t_key(t_name(0)));
 }
 
 /* On a busy machine a claim can come so late that another node holds the name. */

@@ -123,7 +123,7 @@ static int may_deadlock(void)
 static void own_server(void)
 {
     static int started;
-    char url[200];
+    char url[400];
 
     if (started || !is("mariadb") || may_deadlock())
         return;
@@ -132,6 +132,9 @@ static void own_server(void)
              extra_shell("start_mariadb %s && mariadb --no-defaults --socket=$server_socket/socket "
                          "-u root -e 'CREATE DATABASE test_1' && echo $server_url",
                          extra_name("load")));
+    if (t_facts()->plain)
+        snprintf(url, sizeof url, "%s",
+                 extra_shell("transport_url mariadb odbc '%s'", strdup(url)));
     setenv("ROWLOCK_TEST_URL", url, 1);
     setenv("ROWLOCK_TEST_ADMIN", url, 1);
 }

@@ -34,14 +34,17 @@ struct facts {
     int ddl_commits;      /* CREATE TABLE ends a transaction */
     int plain;            /* through ODBC or JDBC: the plain dialect, no functions on the server */
     int wraps;            /* an application's own handle can be wrapped */
+    int installs_alone;   /* nodes that install at the same time deadlock in the catalog */
     int creates_database; /* a client that connects to an absent database creates it */
     int cancel_ends_session; /* a wait can be interrupted only at the cost of the session */
     /* A limited wait that ends costs the session and its transaction. The server keeps the locks of
        that session until the wait has ended there too. */
+    int limit_aborts; /* a limited wait that ends, or an interrupt, aborts the transaction */
     int limit_ends_session;
     int readers_wait;   /* a SELECT waits for a writer of the row */
     int victim_keeps;   /* the victim of a deadlock keeps its locks until it rolls back */
     int own_savepoints; /* the driver's savepoints end those of the application */
+    int keeps_limit;    /* the limit of rowlock's last wait stays until the transaction ends */
     int commits_unseen; /* a COMMIT of the caller's in the middle of a refresh is not detected */
 };
 

@@ -299,17 +299,11 @@ const char *t_url_at(int port)
 const char *t_url_of(const char *database)
 {
     static char url[600];
-    const char *name = strrchr(t_url(), '/'), *end = NULL;
+    const char *name = strstr(t_url(), "Database=");
+    const char *start = name ? strchr(name, '=') : strrchr(t_url(), '/');
 
-    if (t_facts()->plain) {
-        name = strstr(t_url(), "Database=");
-        if (!name)
-            t_not_here("the URL has no Database=");
-        name += strlen("Database=") - 1;
-        end = strchr(name, ';');
-    }
-    snprintf(url, sizeof url, "%.*s%s%s", (int)(name + 1 - t_url()), t_url(), database,
-             end ? end : "");
+    snprintf(url, sizeof url, "%.*s%s%s", (int)(start + 1 - t_url()), t_url(), database,
+             start + strcspn(start, ";?"));
     return url;
 }
 

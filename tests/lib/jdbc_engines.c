@@ -132,7 +132,7 @@ static int derby_is_waiting(void *admin, long session)
     return 1;
 }
 
-/* A SAVEPOINT of Derby has a clause about cursors. */
+/* Its SAVEPOINT has a clause about cursors. */
 static int derby_sql(void *handle, const char *text, char *out, size_t size)
 {
     char longer[200];

@@ -39,7 +39,7 @@ struct session {
 
 static int is_postgresql(void)
 {
-    return strcmp(t_engine()->name, "postgresql") == 0;
+    return !t_facts()->plain && strcmp(t_engine()->name, "postgresql") == 0;
 }
 
 /* ---- steps, in the session's thread ---------------------------------------------------------- */
@@ -54,6 +54,8 @@ static int run_text(struct session *session, const char *text, char *out, size_t
         return ROWLOCK_OK;
     }
     sscanf(answer, "%*[A-Z]:  %5[0-9A-Z]:", sqlstate);
+    if (t_facts()->plain)
+        return session->error.code = ROWLOCK_EDB;
 #ifdef ROWLOCK_WITH_MARIADB
     if (!is_postgresql())
         snprintf(sqlstate, sizeof sqlstate, "%s", mysql_sqlstate(session->handle));

@@ -235,7 +235,7 @@ long transport_session(void *handle, const char *query)
 
     if (!query)
         return transport->session = transport->port = port;
-    if (!transport->session || transport->port != port || !port)
+    if (!transport->session || (!transport->dbc && (transport->port != port || !port)))
         transport->session = transport_number(handle, "%s", query);
     transport->port = port;
     return transport->session;
