@@ -5,7 +5,7 @@
  * set-up of its own sessions. The statements come from the dialect (dialect.h).
  *
  * Implementations: sqlite.c, postgresql*.c, mariadb*.c, odbc/, jdbc/; all are listed in registry.c.
- * The first three pass the same test suite, tests/conformance.
+ * All pass the same test suite, tests/conformance; docs/databases.md has the exceptions.
  */
 #ifndef ROWLOCK_DRIVER_H
 #define ROWLOCK_DRIVER_H
