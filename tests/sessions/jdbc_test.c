@@ -320,6 +320,24 @@ TEST(jdbc_postgresql_a_commit_without_an_answer_is_unknown)
     proxy_stop(proxy);
 }
 
+/* Connection.commit alone would succeed there; Connection.getWarnings after it fails. */
+TEST(p1_jdbc_h2_an_aborted_session_does_not_commit)
+{
+    struct rowlock_link *link = t_jdbc_prepare(&t_jdbc_h2), *other = t_jdbc_open(&t_jdbc_h2);
+    char abort[60];
+
+    snprintf(abort, sizeof abort, "SELECT CASE WHEN ABORT_SESSION(%d) THEN 1 ELSE 0 END",
+             (int)t_jdbc_ask(link, "SELECT SESSION_ID()"));
+    t_ok(t_jdbc_end(link, 0));
+    t_ok(t_jdbc_sql(link, ROWLOCK_BEGIN, "UPDATE item SET n = 7"));
+    t_int(t_jdbc_ask(other, abort), 1);
+    t_true(t_jdbc_end(link, 1) != ROWLOCK_OK);
+    t_left(DEAD);
+    t_int(t_jdbc_ask(other, "SELECT COUNT(*) FROM item WHERE n = 7"), 0);
+    t_jdbc()->close(link);
+    t_jdbc()->close(other);
+}
+
 /* A server of this test's own (lib/server.sh). Returns its pid. */
 static pid_t start_server(const struct t_jdbc_facts *on, char *url, size_t size)
 {
