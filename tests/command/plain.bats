@@ -148,7 +148,6 @@ warns_of_a_second_schema() { # each account has a schema of its own there
     [[ $output == *"make that schema this account's default"* ]]
 }
 @test "p1: an account with another default schema is warned of a second set of tables" {
-    [ "$ROWLOCK_TEST_EFFORT" = full ] || skip "Derby is not in the quick scope"
     engines() { echo derby; }
     on_each warns_of_a_second_schema
 }
