@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # demo: the program of the first article.
-# Runs on: all
+# Runs on: sqlite postgresql mariadb
 # Quick: first
 
 load lib

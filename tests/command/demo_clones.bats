@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # demo clones: five clones of a program share the job of sending one mail, on the database that --db
 # names.
-# Runs on: all
+# Runs on: sqlite postgresql mariadb
 # Quick: sqlite/native
 
 load lib

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # next: gapless numbers for scripts.
-# Runs on: all
+# Runs on: sqlite postgresql mariadb
 # Quick: first
 
 bats_require_minimum_version 1.5.0

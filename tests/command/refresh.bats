@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # refresh, use, expire, subjects: the article's table of observations by two sessions, repeated from
 # the shell with a real cache table; and other behaviour of the command.
-# Runs on: all
+# Runs on: sqlite postgresql mariadb
 # Quick: sqlite/native
 
 bats_require_minimum_version 1.5.0

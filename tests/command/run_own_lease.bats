@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # run: the command locks its own name in transactions, with the token of its lease.
-# Runs on: all
+# Runs on: sqlite postgresql mariadb
 # Quick: first
 
 bats_require_minimum_version 1.5.0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # schema install, upgrade and uninstall on a damaged schema, without a privilege, without a
 # database, and while rowlock is in use.
-# Runs on: all
+# Runs on: sqlite postgresql mariadb
 # Quick: first
 
 bats_require_minimum_version 1.5.0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The document loader on every engine and technique: the expected contents of the table afterwards.
-# Runs on: all
+# Runs on: sqlite postgresql mariadb
 # Quick: sqlite/native
 
 load lib

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The example program that locks two names in one transaction.
-# Runs on: all
+# Runs on: sqlite postgresql mariadb
 # Quick: first
 
 @test "two locks in one transaction" {
