@@ -16,6 +16,7 @@ struct granting {
     size_t n, at; /* of the name in conflict */
     struct rowlock_value owner;
     int64_t ttl_ms, wait_ms, ticket;
+    bool queues; /* the call has a ticket that it may not know: its session was lost */
     enum rowlock_status status;
     int64_t token, number;
     char detail[120];
@@ -166,6 +167,8 @@ static int look_queue(struct granting *g, size_t i)
 
     if (!code)
         code = drop_dead(g, &waiters);
+    for (size_t j = 0; j < waiters.n; j++)
+        g->queues |= ((const struct rowlock_waiter_row *)waiters.row)[j].queued.own;
     if (!code) {
         judged = rowlock__judge_waiter_rows(&waiters, &asked);
         if (judged.status != ROWLOCK_STATUS_OK)
@@ -214,10 +217,9 @@ static int insert(struct granting *g)
 
 static int leave_queue(struct granting *g)
 {
-    struct rowlock_value ticket = rowlock__int_value(g->ticket);
-
-    return g->ticket ? rowlock__work_ask(g->work, ROWLOCK_PLAIN_WAITER_DROP, &ticket, NULL, NULL)
-                     : ROWLOCK_OK;
+    if (!g->ticket && !g->queues)
+        return ROWLOCK_OK;
+    return rowlock__work_ask(g->work, ROWLOCK_PLAIN_WAITER_LEAVE, &g->owner, NULL, NULL);
 }
 
 static int grant_under_locks(struct granting *g)
