@@ -143,6 +143,7 @@ shows_clones() {
 
 warns_of_a_second_schema() { # each account has a schema of its own there
     local second=${ROWLOCK_TEST_URL/user=app/user=second}
+    rowlock schema install # in the quick scope no other test uses Derby
     run -69 "$ROWLOCK" --db "${second/;create=true/}" ls
     [[ $output == *"not installed in this database; run: rowlock schema install; but if "* ]]
     [[ $output == *"make that schema this account's default"* ]]
