@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes the place of the C library's signal(). cmocka calls it before and after each test, to
- * handle SIGSEGV and the like itself; a JVM in the process could not work then.
+ * For tests with a JVM in their process. signal() takes the place of the C library's: cmocka calls it
+ * before and after each test, to handle SIGSEGV and the like itself; a JVM could not work then.
  */
 #include <signal.h>
 #include <stddef.h>
@@ -23,4 +23,12 @@ void (*signal(int number, void (*handler)(int)))(int)
         return SIG_DFL;
     sigemptyset(&action.sa_mask);
     return sigaction(number, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
+
+/* Asked at the end by LeakSanitizer, which cannot read the memory of a JVM. */
+int __lsan_is_turned_off(void);
+
+int __lsan_is_turned_off(void)
+{
+    return t_java_runs;
 }
