@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For tests with a JVM in their process. signal() takes the place of the C library's: cmocka calls it
- * before and after each test, to handle SIGSEGV and the like itself; a JVM could not work then.
+ * For tests with a JVM in their process. signal() takes the place of the C library's: cmocka calls
+ * it before and after each test, to handle SIGSEGV and the like itself; a JVM could not work then.
  */
 #include <signal.h>
 #include <stddef.h>
