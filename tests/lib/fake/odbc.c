@@ -34,6 +34,7 @@ struct session {
     int n;
     char product[64], log[300];
     char ends[8]; /* the effect of COMMIT and ROLLBACK on prepared statements: SQL_CB_... */
+    struct handle *statements;
 };
 
 struct parameter {
@@ -54,6 +55,7 @@ struct handle {
     int n_columns, rows;
     size_t given[COLUMNS]; /* bytes of the column that SQLGetData gave out */
     atomic_int cancelled;
+    struct handle *next; /* statement of the session */
 };
 
 /* ---- script and log ------------------------------------------------------------------------ */
@@ -156,14 +158,29 @@ SQLRETURN SQL_API SQLAllocHandle(SQLSMALLINT kind, SQLHANDLE parent, SQLHANDLE *
 
     if (kind == SQL_HANDLE_DBC)
         handle->session = calloc(1, sizeof *handle->session);
-    else if (kind == SQL_HANDLE_STMT)
+    if (kind == SQL_HANDLE_STMT) {
         handle->session = ((struct handle *)parent)->session;
+        handle->next = handle->session->statements;
+        handle->session->statements = handle;
+    }
     *out = handle;
     return SQL_SUCCESS;
 }
 
+static void leave_session(struct handle *statement)
+{
+    struct handle **at = &statement->session->statements;
+
+    while (*at && *at != statement)
+        at = &(*at)->next;
+    if (*at)
+        *at = statement->next;
+}
+
 SQLRETURN SQL_API SQLFreeHandle(SQLSMALLINT kind, SQLHANDLE handle)
 {
+    if (kind == SQL_HANDLE_STMT)
+        leave_session(handle);
     if (kind == SQL_HANDLE_DBC)
         free(((struct handle *)handle)->session);
     free(handle);
@@ -215,9 +232,13 @@ SQLRETURN SQL_API SQLDriverConnect(SQLHDBC dbc, SQLHWND window, SQLCHAR *in, SQL
     return answer(handle, "CONNECT");
 }
 
+/* Frees the session's statements. */
 SQLRETURN SQL_API SQLDisconnect(SQLHDBC dbc)
 {
-    (void)dbc;
+    struct session *session = ((struct handle *)dbc)->session;
+
+    while (session->statements)
+        SQLFreeHandle(SQL_HANDLE_STMT, session->statements);
     return SQL_SUCCESS;
 }
 
