@@ -330,7 +330,7 @@ survives_suspension() { # HOW
     kill -s KILL "$rowlock"
     until_true is_gone "$(cat command)"
     until_true is_gone "$stand_in"
-    type_in 'exit\nexit\n'
+    type_in 'exit; exit\n'
 }
 
 @test "a command that ignores ^Z continues, and so does rowlock" {

@@ -112,23 +112,35 @@ static long derby_session(void *handle)
     return transport_session(handle, NULL);
 }
 
-/* Its table of locks names transactions. So each further one that waits is the session that the
-   test asks about next. */
+/* Its table of locks names transactions, not sessions. So a transaction that waits, and that
+   belongs to no session asked about before, is that of the session asked about. */
+#define DERBY_WAITS "FROM SYSCS_DIAG.LOCK_TABLE WHERE STATE = 'WAIT'"
+
 static int derby_is_waiting(void *admin, long session)
 {
-    static long waiting[64];
-    static int n;
-    long now = transport_number(
-        admin, "SELECT COUNT(DISTINCT XID) FROM SYSCS_DIAG.LOCK_TABLE WHERE STATE = 'WAIT'");
+    static struct {
+        long session, transaction;
+    } waiting[64];
+    static size_t n;
+    char known[64 * 24] = "'none'";
+    long transaction;
 
-    if (now < n)
-        n = 0;
-    for (int i = 0; i < n; i++)
-        if (waiting[i] == session)
+    for (size_t i = n; i-- > 0;) {
+        if (!transport_number(admin, "SELECT COUNT(*) " DERBY_WAITS " AND XID = '%ld'",
+                              waiting[i].transaction))
+            waiting[i] = waiting[--n];
+        else if (waiting[i].session == session)
             return 1;
-    if (now <= n || n == sizeof waiting / sizeof *waiting)
+        else
+            snprintf(known + strlen(known), sizeof known - strlen(known), ", '%ld'",
+                     waiting[i].transaction);
+    }
+    transaction = transport_number(
+        admin, "SELECT MAX(CAST(XID AS BIGINT)) " DERBY_WAITS " AND XID NOT IN (%s)", known);
+    if (!transaction || n == sizeof waiting / sizeof *waiting)
         return 0;
-    waiting[n++] = session;
+    waiting[n].session = session;
+    waiting[n++].transaction = transaction;
     return 1;
 }
 
