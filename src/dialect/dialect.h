@@ -12,6 +12,8 @@
 
 #include <stddef.h>
 
+#define ROWLOCK_JOB_PREFIX "job:" /* a job's lock has the job's name after it */
+
 /* Every statement that the library sends, by the name of its file. If a dialect has no such file,
    its text is NULL, and the sending code decides what happens then. */
 #define ROWLOCK_STATEMENTS(XX)                                                                    \

@@ -6,8 +6,6 @@
 #include "driver/driver.h"
 #include "rowlock.h"
 
-#define ROWLOCK_JOB_PREFIX "job:"
-
 /* EINVAL: not a name, or too long with the prefix. */
 /* Resolves the result's outcome: DONE, FAILED, TIMEDOUT, LOST or NOTSTARTED. EINVAL: another one.
    `what` names the job or subject in the error. */

@@ -16,7 +16,7 @@ struct granting {
     size_t n, at; /* of the name in conflict */
     struct rowlock_value owner;
     int64_t ttl_ms, wait_ms, ticket;
-    bool queues; /* the call has a ticket that it may not know: its session was lost */
+    bool stray; /* the call has a ticket that it does not know: its session was lost */
     enum rowlock_status status;
     int64_t token, number;
     char detail[120];
@@ -158,6 +158,11 @@ static int drop_dead(struct granting *g, struct rowlock_rows *waiters)
     return code;
 }
 
+static bool is_stray(const struct granting *g, const struct rowlock_queued *queued)
+{
+    return queued->own && queued->ticket != g->ticket;
+}
+
 static int look_queue(struct granting *g, size_t i)
 {
     struct rowlock_rows waiters = {.size = sizeof(struct rowlock_waiter_row)};
@@ -168,7 +173,7 @@ static int look_queue(struct granting *g, size_t i)
     if (!code)
         code = drop_dead(g, &waiters);
     for (size_t j = 0; j < waiters.n; j++)
-        g->queues |= ((const struct rowlock_waiter_row *)waiters.row)[j].queued.own;
+        g->stray |= is_stray(g, &((const struct rowlock_waiter_row *)waiters.row)[j].queued);
     if (!code) {
         judged = rowlock__judge_waiter_rows(&waiters, &asked);
         if (judged.status != ROWLOCK_STATUS_OK)
@@ -217,9 +222,13 @@ static int insert(struct granting *g)
 
 static int leave_queue(struct granting *g)
 {
-    if (!g->ticket && !g->queues)
+    struct rowlock_value ticket = rowlock__int_value(g->ticket);
+
+    if (g->stray)
+        return rowlock__work_ask(g->work, ROWLOCK_PLAIN_WAITER_LEAVE, &g->owner, NULL, NULL);
+    if (!g->ticket)
         return ROWLOCK_OK;
-    return rowlock__work_ask(g->work, ROWLOCK_PLAIN_WAITER_LEAVE, &g->owner, NULL, NULL);
+    return rowlock__work_ask(g->work, ROWLOCK_PLAIN_WAITER_DROP, &ticket, NULL, NULL);
 }
 
 static int grant_under_locks(struct granting *g)

@@ -6,14 +6,7 @@
 #include "rows/jobs.h"
 #include "util/error.h"
 
-#define PREFIX "job:" /* of the name of a job's lock */
 #define SETTLE_MS 250 /* a fence may hold the lease of a lost run */
-
-static const char *copy(struct rowlock_rows *rows, const struct rowlock_value *column)
-{
-    return column->type == ROWLOCK_BYTES ? rowlock__rows_copy(rows, column->bytes, column->length)
-                                         : NULL;
-}
 
 /* name, version, schedule, due, last_due, repeats, failed, running */
 static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
@@ -22,9 +15,9 @@ static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
     struct rowlock_job_row *row = n < 8 ? NULL : rowlock__rows_add(rows);
 
     if (row)
-        *row = (struct rowlock_job_row){.key = copy(rows, &columns[0]),
+        *row = (struct rowlock_job_row){.key = rowlock__copy_text(rows, &columns[0]),
                                         .version = rowlock__value_number(&columns[1]),
-                                        .schedule = copy(rows, &columns[2]),
+                                        .schedule = rowlock__copy_text(rows, &columns[2]),
                                         .due_ms = rowlock__value_number(&columns[3]),
                                         .last_ms = rowlock__value_number(&columns[4]),
                                         .repeats = rowlock__value_number(&columns[5]),
@@ -41,17 +34,17 @@ static void run_row(void *data, const struct rowlock_value *columns, unsigned n)
 
     if (row)
         *row = (struct rowlock_run_row){.token = rowlock__value_number(&columns[0]),
-                                        .job = copy(rows, &columns[1]),
-                                        .node = copy(rows, &columns[2]),
+                                        .job = rowlock__copy_text(rows, &columns[1]),
+                                        .node = rowlock__copy_text(rows, &columns[2]),
                                         .pid = rowlock__value_number(&columns[3]),
                                         .due_ms = rowlock__value_number(&columns[4]),
                                         .repeats = rowlock__value_number(&columns[5]),
                                         .started_ms = rowlock__value_number(&columns[6]),
                                         .taken_until_ms = rowlock__value_number(&columns[7]),
                                         .finished_ms = rowlock__value_number(&columns[8]),
-                                        .outcome = copy(rows, &columns[9]),
+                                        .outcome = rowlock__copy_text(rows, &columns[9]),
                                         .exit = rowlock__value_number(&columns[10]),
-                                        .output = copy(rows, &columns[11]),
+                                        .output = rowlock__copy_text(rows, &columns[11]),
                                         .now_ms = rowlock__value_number(&columns[12])};
 }
 
@@ -69,11 +62,6 @@ static int latest_first(const void *a, const void *b)
     return left > right ? -1 : left < right;
 }
 
-static int complete(const struct rowlock_rows *rows, int code, struct rowlock_error *error)
-{
-    return !code && rows->failed ? rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory") : code;
-}
-
 int rowlock__read_jobs(struct rowlock_work *work, const char *key, struct rowlock_rows *rows)
 {
     struct rowlock_value value = rowlock__text_value(key);
@@ -82,7 +70,7 @@ int rowlock__read_jobs(struct rowlock_work *work, const char *key, struct rowloc
 
     if (rows->n > 1)
         qsort(rows->row, rows->n, rows->size, by_name);
-    return complete(rows, code, work->error);
+    return rowlock__rows_complete(rows, code, work->error);
 }
 
 int rowlock__read_runs(struct rowlock_work *work, const char *key, struct rowlock_rows *rows)
@@ -93,7 +81,7 @@ int rowlock__read_runs(struct rowlock_work *work, const char *key, struct rowloc
 
     if (rows->n > 1)
         qsort(rows->row, rows->n, rows->size, latest_first);
-    return complete(rows, code, work->error);
+    return rowlock__rows_complete(rows, code, work->error);
 }
 
 int rowlock__read_run(struct rowlock_work *work, int64_t token, struct rowlock_rows *rows)
@@ -101,7 +89,7 @@ int rowlock__read_run(struct rowlock_work *work, int64_t token, struct rowlock_r
     struct rowlock_value value = rowlock__int_value(token);
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, run_row, rows);
 
-    return complete(rows, code, work->error);
+    return rowlock__rows_complete(rows, code, work->error);
 }
 
 /* ---- the state ------------------------------------------------------------------------------- */
@@ -121,7 +109,7 @@ static int read_free(struct rowlock_work *work, int64_t *free_ms)
     char key[ROWLOCK_KEY_SIZE];
     int code;
 
-    rowlock__key(work, PREFIX, &work->call->values[0], key);
+    rowlock__key(work, ROWLOCK_JOB_PREFIX, &work->call->values[0], key);
     code = rowlock__read_leases(work, key, NULL, &leases);
     row = leases.row;
     *free_ms = 0;

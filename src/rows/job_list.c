@@ -49,7 +49,7 @@ static const struct rowlock_lease_row *pause_of(const struct rowlock_work *work,
     struct rowlock_value value = rowlock__text_value(name);
     char key[ROWLOCK_KEY_SIZE];
 
-    rowlock__key(work, "job:", &value, key);
+    rowlock__key(work, ROWLOCK_JOB_PREFIX, &value, key);
     for (size_t i = 0; i < leases->n; i++)
         if (row[i].held.alive && !row[i].has_pid && strcmp(row[i].key, key) == 0 &&
             (!pause || row[i].held.expires_ms > pause->held.expires_ms))
@@ -187,7 +187,7 @@ int rowlock__rows_run_list(struct rowlock_work *work)
     rowlock__key(work, "", &work->call->values[0], key);
     code = rowlock__read_runs(work, key, &runs);
     if (!code && runs.n) {
-        rowlock__key(work, "job:", &work->call->values[0], key);
+        rowlock__key(work, ROWLOCK_JOB_PREFIX, &work->call->values[0], key);
         code = rowlock__read_leases(work, key, NULL, &leases);
     }
     run = runs.row;

@@ -9,11 +9,6 @@
 
 #define TIME_SIZE 40
 
-static struct rowlock_value number_or_null(bool there, int64_t number)
-{
-    return there ? rowlock__int_value(number) : rowlock__text_value(NULL);
-}
-
 static const char *mode_of(char kind)
 {
     return kind == 's' ? "shared" : kind == 'p' ? "permit" : "exclusive";
@@ -58,12 +53,12 @@ static void list_holder(struct rowlock_work *work, const struct rowlock_lease_ro
             rowlock__text_value("held"), rowlock__text_value(name),
             rowlock__text_value(mode_of(row->held.kind)), rowlock__int_value(row->held.token),
             rowlock__int_value(0), rowlock__text_value(row->owner), rowlock__text_value(row->host),
-            number_or_null(row->has_pid, row->pid), rowlock__text_value(row->command),
+            rowlock__optional_value(row->has_pid, row->pid), rowlock__text_value(row->command),
             rowlock__text_value(row->note), rowlock__int_value(row->acquired_ms),
             rowlock__int_value(row->held.expires_ms),
             rowlock__int_value(row->held.expires_ms - row->now_ms),
-            number_or_null(row->held.kind == 'p', row->held.limit), rowlock__int_value(count),
-            rowlock__int_value(row->stopped)},
+            rowlock__optional_value(row->held.kind == 'p', row->held.limit),
+            rowlock__int_value(count), rowlock__int_value(row->stopped)},
         16);
 }
 
@@ -73,18 +68,18 @@ static void list_waiter(struct rowlock_work *work, const struct rowlock_waiter_r
     char name[256];
 
     rowlock__key_name(work, &key, name);
-    rowlock__work_answer(
-        work,
-        (struct rowlock_value[]){rowlock__text_value("waiting"), rowlock__text_value(name),
-                                 rowlock__text_value(mode_of(row->queued.kind)),
-                                 rowlock__int_value(0), rowlock__int_value(row->queued.ticket),
-                                 rowlock__text_value(row->owner), rowlock__text_value(row->host),
-                                 rowlock__int_value(row->pid), rowlock__text_value(row->command),
-                                 rowlock__text_value(row->note), rowlock__int_value(row->since_ms),
-                                 rowlock__int_value(0), rowlock__int_value(0),
-                                 number_or_null(row->queued.kind == 'p', row->queued.limit),
-                                 rowlock__int_value(row->wanted), rowlock__int_value(0)},
-        16);
+    rowlock__work_answer(work,
+                         (struct rowlock_value[]){
+                             rowlock__text_value("waiting"), rowlock__text_value(name),
+                             rowlock__text_value(mode_of(row->queued.kind)), rowlock__int_value(0),
+                             rowlock__int_value(row->queued.ticket),
+                             rowlock__text_value(row->owner), rowlock__text_value(row->host),
+                             rowlock__int_value(row->pid), rowlock__text_value(row->command),
+                             rowlock__text_value(row->note), rowlock__int_value(row->since_ms),
+                             rowlock__int_value(0), rowlock__int_value(0),
+                             rowlock__optional_value(row->queued.kind == 'p', row->queued.limit),
+                             rowlock__int_value(row->wanted), rowlock__int_value(0)},
+                         16);
 }
 
 static int read_all(struct rowlock_work *work, const char *key, struct rowlock_name_rows *rows)
@@ -165,7 +160,7 @@ int rowlock__rows_holder(struct rowlock_work *work)
         rowlock__work_answer(
             work,
             (struct rowlock_value[]){
-                rowlock__text_value("lease"), number_or_null(row->has_pid, row->pid),
+                rowlock__text_value("lease"), rowlock__optional_value(row->has_pid, row->pid),
                 rowlock__text_value(row->host), rowlock__text_value(row->command),
                 rowlock__text_value(utc_text(row->acquired_ms, since, sizeof since)),
                 rowlock__text_value(utc_text(row->held.expires_ms, expires, sizeof expires)),

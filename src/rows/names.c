@@ -12,12 +12,6 @@ struct reading {
     const struct rowlock_value *owner;
 };
 
-static const char *text_of(struct rowlock_rows *rows, const struct rowlock_value *column)
-{
-    return column->type == ROWLOCK_BYTES ? rowlock__rows_copy(rows, column->bytes, column->length)
-                                         : NULL;
-}
-
 static bool same(const struct rowlock_value *a, const struct rowlock_value *b)
 {
     return b && a->type == ROWLOCK_BYTES && b->type == ROWLOCK_BYTES && a->length == b->length &&
@@ -43,14 +37,14 @@ static void lease_row(void *data, const struct rowlock_value *columns, unsigned 
                                       .kind = kind_of(&columns[1]),
                                       .limit = rowlock__value_number(&columns[2]),
                                       .own = same(&columns[3], reading->owner)};
-    row->owner = text_of(reading->rows, &columns[3]);
-    row->host = text_of(reading->rows, &columns[4]);
+    row->owner = rowlock__copy_text(reading->rows, &columns[3]);
+    row->host = rowlock__copy_text(reading->rows, &columns[4]);
     row->has_pid = columns[5].type != ROWLOCK_NULL;
     row->pid = rowlock__value_number(&columns[5]);
-    row->command = text_of(reading->rows, &columns[6]);
-    row->note = text_of(reading->rows, &columns[7]);
+    row->command = rowlock__copy_text(reading->rows, &columns[6]);
+    row->note = rowlock__copy_text(reading->rows, &columns[7]);
     row->acquired_ms = rowlock__value_number(&columns[8]);
-    row->key = text_of(reading->rows, &columns[9]);
+    row->key = rowlock__copy_text(reading->rows, &columns[9]);
 }
 
 struct beat {
@@ -122,11 +116,6 @@ static int read_beats(struct rowlock_work *work, struct rowlock_rows *rows)
     return code;
 }
 
-static int complete(const struct rowlock_rows *rows, int code, struct rowlock_error *error)
-{
-    return !code && rows->failed ? rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory") : code;
-}
-
 int rowlock__read_leases(struct rowlock_work *work, const char *key,
                          const struct rowlock_value *owner, struct rowlock_rows *rows)
 {
@@ -140,7 +129,7 @@ int rowlock__read_leases(struct rowlock_work *work, const char *key,
     for (size_t i = 0; !code && key && i < rows->n; i++)
         if (!seen_before(rows, i))
             code = read_beat(work, ((struct rowlock_lease_row *)rows->row)[i].held.token, rows);
-    return complete(rows, code, work->error);
+    return rowlock__rows_complete(rows, code, work->error);
 }
 
 /* ---- the queue ------------------------------------------------------------------------------- */
@@ -163,13 +152,13 @@ static void waiter_row(void *data, const struct rowlock_value *columns, unsigned
                                           .alive = row->alive_until_ms > row->now_ms,
                                           .own = same(&columns[4], reading->owner)};
     row->wanted = rowlock__value_number(&columns[3]);
-    row->owner = text_of(reading->rows, &columns[4]);
-    row->host = text_of(reading->rows, &columns[5]);
+    row->owner = rowlock__copy_text(reading->rows, &columns[4]);
+    row->host = rowlock__copy_text(reading->rows, &columns[5]);
     row->pid = rowlock__value_number(&columns[6]);
-    row->command = text_of(reading->rows, &columns[7]);
-    row->note = text_of(reading->rows, &columns[8]);
+    row->command = rowlock__copy_text(reading->rows, &columns[7]);
+    row->note = rowlock__copy_text(reading->rows, &columns[8]);
     row->since_ms = rowlock__value_number(&columns[9]);
-    row->key = text_of(reading->rows, &columns[12]);
+    row->key = rowlock__copy_text(reading->rows, &columns[12]);
 }
 
 static int by_ticket(const void *a, const void *b)
@@ -190,7 +179,7 @@ int rowlock__read_waiters(struct rowlock_work *work, const char *key,
 
     if (rows->n > 1)
         qsort(rows->row, rows->n, rows->size, by_ticket);
-    return complete(rows, code, work->error);
+    return rowlock__rows_complete(rows, code, work->error);
 }
 
 /* ---- judged ---------------------------------------------------------------------------------- */

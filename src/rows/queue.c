@@ -349,18 +349,6 @@ static int call_roll(const struct request *r, int64_t *number)
     return code;
 }
 
-struct key_row {
-    char key[ROWLOCK_KEY_SIZE];
-};
-
-static void name_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct key_row *row = n > 0 ? rowlock__rows_add(data) : NULL;
-
-    if (row && columns[0].type == ROWLOCK_BYTES && columns[0].length < sizeof row->key)
-        memcpy(row->key, columns[0].bytes, columns[0].length);
-}
-
 static bool is_ours(const struct request *r, const char *key)
 {
     for (size_t i = 0; i < r->n; i++)
@@ -372,10 +360,11 @@ static bool is_ours(const struct request *r, const char *key)
 /* A waiter that waits for the name lock of another name is silent without being frozen. */
 static int is_blocked(const struct request *r, int64_t ticket, bool *blocked)
 {
-    struct rowlock_rows names = {.size = sizeof(struct key_row)};
+    struct rowlock_rows names = {.size = sizeof(struct rowlock_key_row)};
     struct rowlock_value value = rowlock__int_value(ticket);
-    int code = rowlock__work_ask(r->work, ROWLOCK_PLAIN_WAITER_NAMES, &value, name_row, &names);
-    const struct key_row *row = names.row;
+    int code =
+        rowlock__work_ask(r->work, ROWLOCK_PLAIN_WAITER_NAMES, &value, rowlock__take_key, &names);
+    const struct rowlock_key_row *row = names.row;
     enum rowlock_status status = ROWLOCK_STATUS_OK;
 
     for (size_t i = 0; !code && status == ROWLOCK_STATUS_OK && i < names.n; i++)

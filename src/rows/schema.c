@@ -258,18 +258,6 @@ static int end_leases(struct rowlock_work *work, int64_t *removed)
     return code;
 }
 
-struct key_row {
-    char key[ROWLOCK_KEY_SIZE];
-};
-
-static void name_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct key_row *row = n > 0 ? rowlock__rows_add(data) : NULL;
-
-    if (row && columns[0].type == ROWLOCK_BYTES && columns[0].length < sizeof row->key)
-        memcpy(row->key, columns[0].bytes, columns[0].length);
-}
-
 /* A session that waits for the row finds it deleted, and creates it again. */
 static int drop_name(struct rowlock_work *work, const char *key, int64_t *removed)
 {
@@ -287,15 +275,15 @@ static int drop_name(struct rowlock_work *work, const char *key, int64_t *remove
 /* Where a try may cost the session, the names stay. */
 static int drop_names(struct rowlock_work *work, int64_t *removed)
 {
-    struct rowlock_rows names = {.size = sizeof(struct key_row)};
+    struct rowlock_rows names = {.size = sizeof(struct rowlock_key_row)};
     int code = ROWLOCK_OK;
 
     if (rowlock__work_can(work, ROWLOCK_PLAIN_NAME_TRY) || work->link->dialect->plain->wait)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_LIST, NULL, name_row, &names);
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_LIST, NULL, rowlock__take_key, &names);
     if (!code)
         code = rowlock__work_commit(work);
     for (size_t i = 0; !code && i < names.n; i++)
-        code = drop_name(work, ((struct key_row *)names.row)[i].key, removed);
+        code = drop_name(work, ((struct rowlock_key_row *)names.row)[i].key, removed);
     rowlock__rows_clear(&names);
     return code;
 }

@@ -15,12 +15,6 @@ struct subject_row {
     const char *key, *status, *description, *host, *program, *error;
 };
 
-static const char *copy(struct rowlock_rows *rows, const struct rowlock_value *column)
-{
-    return column->type == ROWLOCK_BYTES ? rowlock__rows_copy(rows, column->bytes, column->length)
-                                         : NULL;
-}
-
 static bool number(const struct rowlock_value *column, int64_t *out)
 {
     *out = rowlock__value_number(column);
@@ -36,19 +30,19 @@ static void subject_row(void *data, const struct rowlock_value *columns, unsigne
 
     if (!row)
         return;
-    row->key = copy(rows, &columns[0]);
+    row->key = rowlock__copy_text(rows, &columns[0]);
     row->version = rowlock__value_number(&columns[1]);
-    row->status = copy(rows, &columns[2]);
-    row->description = copy(rows, &columns[3]);
+    row->status = rowlock__copy_text(rows, &columns[2]);
+    row->description = rowlock__copy_text(rows, &columns[3]);
     row->has_began = number(&columns[4], &row->began_ms);
     row->has_ended = number(&columns[5], &row->ended_ms);
     row->has_data = number(&columns[6], &row->basis_ms);
     row->was_updated = number(&columns[7], &row->updated_ms);
-    row->host = copy(rows, &columns[8]);
+    row->host = rowlock__copy_text(rows, &columns[8]);
     row->has_pid = number(&columns[9], &row->pid);
-    row->program = copy(rows, &columns[10]);
+    row->program = rowlock__copy_text(rows, &columns[10]);
     row->token = rowlock__value_number(&columns[11]);
-    row->error = copy(rows, &columns[12]);
+    row->error = rowlock__copy_text(rows, &columns[12]);
     row->has_exit = number(&columns[13], &row->exit);
     row->now_ms = rowlock__value_number(&columns[14]);
 }
@@ -105,11 +99,6 @@ static bool is_stale(const struct subject_row *row, int64_t expired_ms, int64_t 
                                 row->was_updated ? row->updated_ms : -1, row->now_ms, max_age_ms);
 }
 
-static struct rowlock_value number_or_null(bool there, int64_t value)
-{
-    return there ? rowlock__int_value(value) : rowlock__text_value(NULL);
-}
-
 /* An unknown subject gets a row at once, so that rowlock_expire finds it during its first
    refresh. */
 static int make_known(struct rowlock_work *work, const char *key)
@@ -145,7 +134,7 @@ int rowlock__rows_subject_look(struct rowlock_work *work)
         rowlock__work_answer(
             work,
             (struct rowlock_value[]){rowlock__int_value(is_stale(row, expired_ms, max_age_ms)),
-                                     number_or_null(row->was_updated, age_of(row))},
+                                     rowlock__optional_value(row->was_updated, age_of(row))},
             2);
     else if (!code)
         code = make_known(work, key);
@@ -184,11 +173,12 @@ static int mark(struct rowlock_work *work, const struct subject_row *row, int64_
 static void answer_begun(struct rowlock_work *work, const struct subject_row *row, bool stale,
                          int64_t version)
 {
-    rowlock__work_answer(work,
-                         (struct rowlock_value[]){rowlock__int_value(stale),
-                                                  number_or_null(row->was_updated, age_of(row)),
-                                                  rowlock__int_value(version)},
-                         3);
+    rowlock__work_answer(
+        work,
+        (struct rowlock_value[]){rowlock__int_value(stale),
+                                 rowlock__optional_value(row->was_updated, age_of(row)),
+                                 rowlock__int_value(version)},
+        3);
 }
 
 /* name, max_age_ms, token, description, host, pid, program -> stale, age_ms, version. Under the
@@ -448,18 +438,20 @@ static int list_subject(struct rowlock_work *work, const struct subject_row *row
     counts = row->has_data && row->basis_ms > expired_ms && row->was_updated;
     rowlock__key_name(work, &key, name);
     if (!code)
-        rowlock__work_answer(
-            work,
-            (struct rowlock_value[]){
-                rowlock__text_value(name), rowlock__text_value(row->description),
-                rowlock__text_value(died ? "ERROR" : row->status),
-                number_or_null(row->has_began, row->began_ms),
-                number_or_null(row->has_ended, row->ended_ms),
-                number_or_null(counts, row->updated_ms), number_or_null(counts, age_of(row)),
-                rowlock__text_value(row->program), rowlock__text_value(row->host),
-                number_or_null(row->has_pid, row->pid), rowlock__text_value(error_of(row, died)),
-                number_or_null(row->has_exit, row->exit), rowlock__int_value(row->has_data)},
-            13);
+        rowlock__work_answer(work,
+                             (struct rowlock_value[]){
+                                 rowlock__text_value(name), rowlock__text_value(row->description),
+                                 rowlock__text_value(died ? "ERROR" : row->status),
+                                 rowlock__optional_value(row->has_began, row->began_ms),
+                                 rowlock__optional_value(row->has_ended, row->ended_ms),
+                                 rowlock__optional_value(counts, row->updated_ms),
+                                 rowlock__optional_value(counts, age_of(row)),
+                                 rowlock__text_value(row->program), rowlock__text_value(row->host),
+                                 rowlock__optional_value(row->has_pid, row->pid),
+                                 rowlock__text_value(error_of(row, died)),
+                                 rowlock__optional_value(row->has_exit, row->exit),
+                                 rowlock__int_value(row->has_data)},
+                             13);
     return code;
 }
 

@@ -121,8 +121,7 @@ int rowlock__work_begin_within(struct rowlock_work *work, int64_t limit_ms)
         return ROWLOCK_OK;
     if (until < budget.deadline_ms)
         budget.deadline_ms = until;
-    code = work->link->driver->run(work->link->inner, ROWLOCK_BEGIN, NULL, 0, &budget,
-                                   work->outcome, work->error);
+    code = rowlock__inner_run(work, ROWLOCK_BEGIN, NULL, &budget);
     if (!code)
         work->begins = 0;
     return code;
@@ -185,7 +184,7 @@ static void write_limit(const char *text, int64_t limit_ms, char *out, size_t si
 /* A script has no outcome. */
 static enum rowlock_transaction left_of(const struct rowlock_work *work)
 {
-    switch (work->link->driver->state(work->link->inner)) {
+    switch (rowlock__inner_state(work->link)) {
     case ROWLOCK_STATE_DEAD:
         return ROWLOCK_TX_DEAD;
     case ROWLOCK_STATE_OPEN:
@@ -388,6 +387,30 @@ void rowlock__take_int(void *data, const struct rowlock_value *columns, unsigned
 {
     if (n > 0)
         *(int64_t *)data = rowlock__value_number(&columns[0]);
+}
+
+void rowlock__take_key(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_key_row *row = n > 0 ? rowlock__rows_add(data) : NULL;
+
+    if (row && columns[0].type == ROWLOCK_BYTES && columns[0].length < sizeof row->key)
+        memcpy(row->key, columns[0].bytes, columns[0].length);
+}
+
+const char *rowlock__copy_text(struct rowlock_rows *rows, const struct rowlock_value *column)
+{
+    return column->type == ROWLOCK_BYTES ? rowlock__rows_copy(rows, column->bytes, column->length)
+                                         : NULL;
+}
+
+int rowlock__rows_complete(const struct rowlock_rows *rows, int code, struct rowlock_error *error)
+{
+    return !code && rows->failed ? rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory") : code;
+}
+
+struct rowlock_value rowlock__optional_value(bool there, int64_t number)
+{
+    return there ? rowlock__int_value(number) : rowlock__text_value(NULL);
 }
 
 int rowlock__work_now(struct rowlock_work *work, int64_t *now_ms)

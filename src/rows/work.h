@@ -84,8 +84,19 @@ void rowlock__work_answer(struct rowlock_work *work, const struct rowlock_value 
                           unsigned n);
 int rowlock__work_number(struct rowlock_work *work, int64_t number);
 
-/* A row callback: the first column as a number; `data` is an int64_t. */
+/* Row callbacks: the first column as a number, `data` is an int64_t; as a key, `data` is struct
+   rowlock_rows of struct rowlock_key_row. */
 void rowlock__take_int(void *data, const struct rowlock_value *columns, unsigned n);
+struct rowlock_key_row {
+    char key[ROWLOCK_KEY_SIZE];
+};
+void rowlock__take_key(void *data, const struct rowlock_value *columns, unsigned n);
+/* A column's text, copied into the rows; NULL for NULL. */
+const char *rowlock__copy_text(struct rowlock_rows *rows, const struct rowlock_value *column);
+/* The code, or ENOMEM if rows are missing. */
+int rowlock__rows_complete(const struct rowlock_rows *rows, int code, struct rowlock_error *error);
+/* The number, or NULL. */
+struct rowlock_value rowlock__optional_value(bool there, int64_t number);
 
 /* The parameters of the call. */
 int64_t rowlock__work_int(const struct rowlock_work *work, unsigned i);
