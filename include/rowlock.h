@@ -336,6 +336,10 @@ struct rowlock_terms {          /* of a lease; all zero: 30 s, tried once */
     rowlock_on_disconnect on_disconnect; /* may be NULL */
     void *data;                          /* of on_disconnect */
     int no_process; /* 1: another process keeps the lease, if any: lists show no pid */
+    /* The owner id of this call, by which its caller finds its ticket in rowlock_list: 32 digits of
+       0-9 and a-f that no other call has ever used, so at least half of them random. NULL: the
+       library makes one. */
+    const char *owner;
 };
 
 /*
@@ -366,8 +370,8 @@ struct rowlock_terms {          /* of a lease; all zero: 30 s, tried once */
  * ELIMIT            permits of this name are held or waited for with another limit
  * ELOST             it was granted, and broken or expired before the call could return
  * ELEFTOVER         technique insert: as rowlock_begin
- * EINVAL            a bad name, ttl, limit or count; a request has a token; permits of one name are
- *                   requested twice
+ * EINVAL            a bad name, ttl, limit, count or owner id; a request has a token; permits of
+ *                   one name are requested twice
  * EINTX, ESCHEMA, ESERVER, EDENIED, ECONN, ENOMEM, EDB
  *
  * Source: C. Gray, D. Cheriton, "Leases"; J. Udby, "Implementing a simple database semaphore".
@@ -519,6 +523,7 @@ struct rowlock_holder { /* valid during the callback only; texts are never NULL,
     rowlock_duration remaining_ms; /* until it expires, by the database's clock */
     int limit, count;              /* permits */
     int stop;                      /* 1: broken: its next renewal is refused */
+    int64_t queue;                 /* of a limited list: all waiters of the name; else 0 */
 };
 
 /* 0 continues the list; any other result ends it. */

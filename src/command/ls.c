@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ls: the holders and waiters of all names, or of one. */
+/* ls: the holders and waiters of all names, or of one; --tree: as a tree across names. */
+#include <string.h>
 #include <unistd.h>
 
 #include "command/lease/argument.h"
 #include "command/lease/print.h"
 #include "command/output/listing.h"
+#include "command/tree/print.h"
 
 #define STATUS_FREE 1
+
+enum { OPTION_TREE = OPTION_OWN };
 
 struct holders {
     struct listing listing;
     int held;
+    int as_tree;
+    struct lock_tree tree;
 };
 
 static int visit(const struct rowlock_holder *holder, void *data)
@@ -20,6 +26,8 @@ static int visit(const struct rowlock_holder *holder, void *data)
 
     if (holder->holding != ROWLOCK_WAITS)
         holders->held = 1;
+    if (holders->as_tree)
+        return listing->failed = tree_add(holder, &holders->tree);
     if (!listing->json)
         return listing->failed = list_table_add(holder, &listing->table);
     put_holder(listing_next(listing), holder);
@@ -35,6 +43,37 @@ static void print_empty(const char *name)
         message("no lease is held or waited for");
 }
 
+/* The rows of the tree's only root are complete already. */
+static int visit_others(const struct rowlock_holder *holder, void *data)
+{
+    struct holders *holders = data;
+
+    if (strcmp(holder->name, holders->tree.root) == 0)
+        return 0;
+    return holders->listing.failed = tree_add(holder, &holders->tree);
+}
+
+/* A list of one name reports more of its holders than the list of all names does. */
+static int ask(const char *name, struct rowlock_connection *connection, struct holders *holders,
+               struct rowlock_error *error)
+{
+    int code = rowlock_list(connection, name, visit, holders, error);
+
+    if (code || !holders->as_tree || !name)
+        return code;
+    return rowlock_list(connection, NULL, visit_others, holders, error);
+}
+
+static void make_table(struct holders *holders)
+{
+    struct listing *listing = &holders->listing;
+
+    if (!holders->as_tree)
+        table_sort(&listing->table);
+    else if (tree_grow(&holders->tree) || tree_table_add(&holders->tree, 0, &listing->table))
+        listing->failed = 1;
+}
+
 static int list(const char *name, struct rowlock_connection *connection, struct holders *holders)
 {
     struct listing *listing = &holders->listing;
@@ -43,10 +82,10 @@ static int list(const char *name, struct rowlock_connection *connection, struct 
 
     if (status)
         return status;
-    if (rowlock_list(connection, name, visit, holders, &error))
+    if (ask(name, connection, holders, &error))
         return report(&error);
     listing_end(listing);
-    table_sort(&listing->table);
+    make_table(holders);
     status = listing_print(listing);
     if (!status && !listing->json && listing_is_empty(listing) && isatty(STDERR_FILENO))
         print_empty(name);
@@ -55,20 +94,26 @@ static int list(const char *name, struct rowlock_connection *connection, struct 
 
 int cmd_ls(struct command *command)
 {
+    static const struct option options[] = {{"tree", no_argument, NULL, OPTION_TREE},
+                                            {NULL, 0, NULL, 0}};
     struct rowlock_connection *connection = NULL;
-    struct holders holders = {.listing.table = list_table()};
+    struct holders holders = {0};
     const char *name = NULL;
     int status;
 
-    while (next_option(command, NULL, NULL) != -1)
-        ;
+    while (next_option(command, "", options) != -1)
+        holders.as_tree = 1;
     if (command->n_operands + command->n_rest > 0)
         name = one_name(command);
     holders.listing.json = command->json;
+    holders.as_tree &= !command->json;
+    holders.listing.table = holders.as_tree ? tree_table() : list_table();
+    holders.tree.root = name;
     status = connect_by_lookup(command, &connection);
     if (!status)
         status = list(name, connection, &holders);
     listing_free(&holders.listing);
+    tree_free(&holders.tree);
     rowlock_close(connection);
     return status;
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "util/error.h"
-#include "util/random.h"
+#include "util/owner.h"
 #include "util/utf8.h"
 
 #define DEFAULT_TTL_MS 30000
@@ -16,19 +16,19 @@
 #define COMMAND_SIZE 256 /* the widths of the columns on MariaDB, plus the terminator */
 #define NOTE_SIZE 1025
 
-static int make_owner(char *owner)
+static int set_owner(struct rowlock_request *request, const char *owner,
+                     struct rowlock_error *error)
 {
-    static const char digits[] = "0123456789abcdef";
-    unsigned char bytes[(ROWLOCK_OWNER_SIZE - 1) / 2];
-
-    if (rowlock__random_bytes(bytes, sizeof bytes))
-        return -1;
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        owner[2 * i] = digits[bytes[i] >> 4];
-        owner[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    owner[2 * sizeof bytes] = '\0';
-    return 0;
+    if (!owner && rowlock__owner_make(NULL, request->owner))
+        return rowlock__fail(error, ROWLOCK_EDB,
+                             "cannot create an owner id: the system provides no random bytes");
+    if (!owner)
+        return ROWLOCK_OK;
+    if (!rowlock__owner_is_formed(owner))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the owner id must be 32 digits of 0-9 and a-f");
+    memcpy(request->owner, owner, sizeof request->owner);
+    return ROWLOCK_OK;
 }
 
 void rowlock__host(char *out, size_t size)
@@ -91,9 +91,9 @@ int rowlock__request_init(struct rowlock_request *request, struct rowlock_connec
         return code;
     request->keeper_pid = terms->no_process ? 0 : request->pid;
     rowlock__host(request->host, sizeof request->host);
-    if (make_owner(request->owner))
-        return rowlock__fail(error, ROWLOCK_EDB,
-                             "cannot create an owner id: the system provides no random bytes");
+    code = set_owner(request, terms->owner, error);
+    if (code)
+        return code;
     if (copy_text(&request->command, terms->command, COMMAND_SIZE) ||
         copy_text(&request->note, terms->note, NOTE_SIZE))
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");

@@ -6,8 +6,7 @@
 #include "lease/machine/machine.h"
 #include "lock/wants.h"
 #include "session/connection.h"
-
-#define ROWLOCK_OWNER_SIZE 33 /* 32 hex digits */
+#include "util/owner.h"
 
 #define ROWLOCK_DECLINED (-1)
 

@@ -93,6 +93,69 @@ shows_the_queue() { # NAME
 }
 said_by_ls() { rowlock ls | grep -q -- "$1"; }
 
+nested() { # OUTER INNER: holds OUTER and waits for INNER
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$1" -- \
+        "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$2" -- true
+    until_true is_waited_for "$2"
+}
+waits_for() { # NAME
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$1" -- true
+    until_true is_waited_for "$1"
+}
+tree_is() { [ "$(rowlock ls --tree | sed '1d; s/   *[a-z].*//')" = "$1" ]; }
+
+@test "--tree: below a waiter are the waiters for the names that it holds" {
+    take alone
+    take --note 'the "cause"' first
+    nested second first
+    nested third second
+    waits_for third
+    until_true tree_is 'alone
+first
+└─ #1
+   └─ second
+      └─ #1
+         └─ third
+            └─ #1'
+    run rowlock ls --tree
+    echo "$output"
+    [[ ${lines[0]} =~ ^NAME\ +STATE\ +MODE\ +AGE\ +LEFT\ +WHO\ +NOTE$ ]]
+    [[ ${lines[2]} =~ ^first\ +held\ +exclusive\ +[0-9ms]+\ +(59m|1h00m) ]]
+    [[ ${lines[2]} == *'the "cause"' ]]
+    [[ ${lines[3]} =~ waiting\ +exclusive\ +[0-9ms]+\ +-\ +$(uname -n):[0-9]+ ]]
+    run rowlock ls --tree second
+    [ "$status" = 0 ]
+    [[ ${lines[1]} == second\ * && ${lines[3]} == *third\ * && ${#lines[@]} = 5 ]]
+    run rowlock ls --tree free
+    [ "$status" = 1 ]
+    [ -z "$output" ]
+    rowlock --json ls --tree >tree
+    rowlock --json ls >list
+    [ "$(json_sql "json_array_length(document)" <tree)" = 7 ]
+    diff <(sed 's/"expires":[^,]*,//' list) <(sed 's/"expires":[^,]*,//' tree)
+}
+
+@test "--tree: a cycle is shown, and ends" {
+    cat >cycle <<'EOF'
+touch "$2"
+until [ -e "$3" ]; do sleep 0.02; done
+exec "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$1" -- true
+EOF
+    export ROWLOCK
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run one -- sh cycle two held-one held-two
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run two -- sh cycle one held-two held-one
+    until_true is_waited_for one
+    until_true is_waited_for two
+    run rowlock ls --tree
+    echo "$output"
+    [ ${#lines[@]} = 6 ]
+    [[ ${lines[1]} =~ ^one\ +held\  ]]
+    [[ ${lines[2]} =~ ^└─\ #1\ +waiting\  ]]
+    [[ ${lines[3]} =~ ^\ \ \ └─\ two\ +held\  ]]
+    [[ ${lines[4]} =~ ^\ +└─\ #1\ +waiting\  ]]
+    [[ ${lines[5]} =~ ^\ +└─\ one\ +cycle\  ]]
+}
+
 @test "JSON: one array, the keys of the contract, times in UTC, null for unknown" {
     token=$(take -s --note 'a "note"' doc)
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m doc

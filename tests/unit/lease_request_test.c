@@ -147,3 +147,23 @@ TEST(p12_what_people_are_shown_is_cut_to_whole_characters)
     t_text(request.command, "bad ? byte");
     rowlock__request_clear(&request);
 }
+
+TEST(the_callers_own_owner_id_is_taken_and_a_wrong_one_refused)
+{
+    static const char *const wrong[] = {"", "0123456789abcdef0123456789abcde",
+                                        "0123456789abcdef0123456789abcdef0",
+                                        "0123456789ABCDEF0123456789abcdef"};
+    struct rowlock_terms terms = {.owner = "0123456789abcdef0123456789abcdef"};
+    struct rowlock_want want = {.name = "a"};
+    struct rowlock_request request;
+
+    t_ok(make(&request, &want, 1, &terms));
+    t_text(request.owner, terms.owner);
+    rowlock__request_clear(&request);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        terms.owner = wrong[i];
+        t_fails(make(&request, &want, 1, &terms), EINVAL);
+        t_contains(t_error.text, "owner id must be 32 digits");
+        rowlock__request_clear(&request);
+    }
+}

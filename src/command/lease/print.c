@@ -66,7 +66,7 @@ static const char *const titles[LIST_COLUMNS] = {
     [NAME] = "NAME", [STATE] = "STATE", [MODE] = "MODE", [SINCE] = "SINCE",
     [LEFT] = "LEFT", [TOKEN] = "TOKEN", [WHO] = "WHO",   [NOTE] = "NOTE"};
 
-static char *state_of(const struct rowlock_holder *holder)
+char *holder_state(const struct rowlock_holder *holder)
 {
     static const char *const states[] = {
         [ROWLOCK_HOLDS] = "held", [ROWLOCK_WAITS] = "waiting", [ROWLOCK_HOLDS_TX] = "held, tx"};
@@ -74,7 +74,7 @@ static char *state_of(const struct rowlock_holder *holder)
     return strdup(holder->stop ? "held, told to stop" : states[holder->holding]);
 }
 
-static char *mode_of(const struct rowlock_holder *holder)
+char *holder_mode(const struct rowlock_holder *holder)
 {
     char *text;
 
@@ -87,7 +87,7 @@ static char *mode_of(const struct rowlock_holder *holder)
 }
 
 /* host:pid command, as far as known; for a transaction the server's id of the session. */
-static char *who_of(const struct rowlock_holder *holder)
+char *holder_who(const struct rowlock_holder *holder)
 {
     int transaction = holder->holding == ROWLOCK_HOLDS_TX;
     char *plain, *text, pid[32] = "", session[64] = "";
@@ -102,6 +102,12 @@ static char *who_of(const struct rowlock_holder *holder)
     text = cell_text(plain);
     free(plain);
     return text;
+}
+
+char *holder_left(const struct rowlock_holder *holder)
+{
+    return holder->expires_ms && !is_endless(holder) ? cell_duration(holder->remaining_ms)
+                                                     : strdup("-");
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -119,16 +125,11 @@ struct table list_table(void)
 
 int list_table_add(const struct rowlock_holder *holder, void *table)
 {
-    char *cells[LIST_COLUMNS] = {[NAME] = cell_text(holder->name),
-                                 [STATE] = state_of(holder),
-                                 [MODE] = mode_of(holder),
-                                 [SINCE] = cell_instant(holder->since_ms),
-                                 [LEFT] = holder->expires_ms && !is_endless(holder)
-                                              ? cell_duration(holder->remaining_ms)
-                                              : strdup("-"),
-                                 [TOKEN] = cell_number(holder->token),
-                                 [WHO] = who_of(holder),
-                                 [NOTE] = cell_text(holder->note)};
+    char *cells[LIST_COLUMNS] = {
+        [NAME] = cell_text(holder->name), [STATE] = holder_state(holder),
+        [MODE] = holder_mode(holder),     [SINCE] = cell_instant(holder->since_ms),
+        [LEFT] = holder_left(holder),     [TOKEN] = cell_number(holder->token),
+        [WHO] = holder_who(holder),       [NOTE] = cell_text(holder->note)};
 
     return table_add(table, cells);
 }

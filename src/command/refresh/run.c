@@ -76,6 +76,7 @@ static int take(struct holding *holding, const struct rowlock_terms *terms,
     if (!making->options->stale_ok)
         return take_for(holding, terms, error);
     once.wait_ms = 0;
+    once.owner = NULL; /* that of the call that waits */
     code = take_for(holding, &once, error);
     making->elsewhere =
         code == ROWLOCK_EBUSY && is_made_elsewhere(holding->connection, making->options);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "command/run/run.h"
+#include "util/owner.h"
 
 #define TRY_MS 12000   /* maximum duration of a try on a slow or dead server */
 #define SLICE_MS 10000 /* interval of these looks under an ancestor's lock of the same name */
@@ -31,7 +32,10 @@ static int get(const struct run *run, int64_t wait_ms, struct holding *holding,
                                   .no_process = run->no_process,
                                   .on_disconnect = say_away,
                                   .data = holding};
+    char owner[ROWLOCK_OWNER_SIZE];
 
+    if (rowlock__owner_make(getenv("ROWLOCK_OWNER"), owner) == 0)
+        terms.owner = owner;
     /* near the end of a wait: a try would wait longer for a dead server */
     if (run->lock.deadline_ms && wait_ms == 0 && lock_wait_left(&run->lock) < TRY_MS)
         terms.wait_ms = wait_ms = 1;

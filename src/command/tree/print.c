@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints a tree of holders and waiters. */
+#include "command/tree/print.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command/lease/print.h"
+
+enum { NAME, STATE, MODE, AGE, LEFT, WHO, NOTE, TREE_COLUMNS };
+
+static const char *const titles[TREE_COLUMNS] = {
+    [NAME] = "NAME", [STATE] = "STATE", [MODE] = "MODE", [AGE] = "AGE",
+    [LEFT] = "LEFT", [WHO] = "WHO",     [NOTE] = "NOTE"};
+
+static const char *colour_of(const char *state)
+{
+    if (strcmp(state, "cycle") == 0)
+        return "\033[31m";
+    return strcmp(state, "waiting") == 0 ? "\033[33m" : "\033[32m";
+}
+
+struct table tree_table(void)
+{
+    return (struct table){
+        .titles = titles, .columns = TREE_COLUMNS, .coloured = STATE, .colour = colour_of};
+}
+
+static char *name_of(const struct tree_line *line)
+{
+    char *plain, *name = cell_text(line->name);
+    int length;
+
+    if (!name)
+        return NULL;
+    if (line->kind == TREE_WAITER)
+        length = asprintf(&plain, "%s#%" PRId64, line->branch, line->place);
+    else if (line->kind == TREE_MORE)
+        length = asprintf(&plain, "%s%" PRId64 " more", line->branch, line->place);
+    else
+        length = asprintf(&plain, "%s%s", line->branch, name);
+    free(name);
+    return length < 0 ? NULL : plain;
+}
+
+static char *state_of(const struct tree_line *line)
+{
+    static const char *const states[] = {[TREE_UNKNOWN] = "unknown",
+                                         [TREE_MORE] = "waiting",
+                                         [TREE_ABOVE] = "see above",
+                                         [TREE_CYCLE] = "cycle"};
+
+    if (line->kind == TREE_HOLDER || line->kind == TREE_WAITER)
+        return holder_state(line->holder);
+    return strdup(states[line->kind]);
+}
+
+static char *dash(void)
+{
+    return strdup("-");
+}
+
+static int add(struct table *table, const struct tree_line *line, int64_t now_ms)
+{
+    const struct rowlock_holder *holder = line->holder;
+    char *cells[TREE_COLUMNS] = {
+        [NAME] = name_of(line),
+        [STATE] = state_of(line),
+        [MODE] = holder ? holder_mode(holder) : dash(),
+        [AGE] = holder && holder->since_ms ? cell_duration(now_ms - holder->since_ms) : dash(),
+        [LEFT] = holder ? holder_left(holder) : dash(),
+        [WHO] = holder ? holder_who(holder) : dash(),
+        [NOTE] = cell_text(holder ? holder->note : "")};
+
+    return table_add(table, cells);
+}
+
+/* Without a lease only this node's clock is known. */
+static int64_t now_of(const struct lock_tree *tree)
+{
+    int64_t now_ms = tree_now(tree);
+    struct timespec now;
+
+    if (now_ms)
+        return now_ms;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int tree_table_add(const struct lock_tree *tree, size_t most, struct table *table)
+{
+    int64_t now_ms = now_of(tree);
+
+    for (size_t i = 0; i < tree->n_lines && (!most || i < most); i++)
+        if (add(table, &tree->lines[i], now_ms))
+            return -1;
+    return 0;
+}

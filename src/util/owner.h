@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owner ids: 32 hexadecimal digits. The first 8 are the hash of the owner id of the lease under
+   which the caller works, or random; so a list shows which leases a waiter holds. */
+#ifndef ROWLOCK_OWNER_H
+#define ROWLOCK_OWNER_H
+
+#include <stdint.h>
+
+#define ROWLOCK_OWNER_SIZE 33
+
+/* `parent`: the owner id of that lease, or NULL. 0, or -1: the system has no random bytes. */
+int rowlock__owner_make(const char *parent, char out[ROWLOCK_OWNER_SIZE]);
+
+/* Whether the text (NULL: no) has that form. */
+int rowlock__owner_is_formed(const char *owner);
+/* The hash of an id, and the one in an id: that of its parent, or random. */
+uint32_t rowlock__owner_hash(const char *owner);
+uint32_t rowlock__owner_parent(const char *owner);
+
+#endif
