@@ -100,9 +100,12 @@ struct approach {
     int64_t statement_ms; /* of rowlock_options */
 };
 
+struct url;
+/* What precedes the first opening: the folder of a local file, a notice of the default database,
+   and the URL is kept secret. Exit status. */
+int prepare_database(const struct url *url);
 /* Opens the database of url_lookup. Returns an exit status, after printing the error. `*code` (may
    be NULL) is the library's code, for callers that must detect an interruption. */
-struct url;
 int connect_database(const struct url *url, const struct approach *approach,
                      struct rowlock_connection **out, int *code);
 /* The same including the lookup: for a verb whose wait has a limit, and for all others. */

@@ -54,11 +54,9 @@ static int open_until(const struct url *url, const struct approach *approach,
     }
 }
 
-int connect_database(const struct url *url, const struct approach *approach,
-                     struct rowlock_connection **out, int *code)
+int prepare_database(const struct url *url)
 {
-    struct rowlock_error error = {0};
-    int status = url->is_local ? url_make_folder(url) : STATUS_OK, ended;
+    int status = url->is_local ? url_make_folder(url) : STATUS_OK;
 
     if (status)
         return status;
@@ -69,6 +67,17 @@ int connect_database(const struct url *url, const struct approach *approach,
             url->text);
     keep_url_secret(url);
     note_database(url);
+    return STATUS_OK;
+}
+
+int connect_database(const struct url *url, const struct approach *approach,
+                     struct rowlock_connection **out, int *code)
+{
+    struct rowlock_error error = {0};
+    int status = prepare_database(url), ended;
+
+    if (status)
+        return status;
     ended = open_until(url, approach, out, &error);
     if (code)
         *code = ended;

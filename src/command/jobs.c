@@ -8,6 +8,7 @@
 
 #include "command/command.h"
 #include "command/job/settings.h"
+#include "command/job/document.h"
 #include "command/job/print.h"
 #include "command/output/json.h"
 #include "command/output/listing.h"
@@ -89,9 +90,7 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
     struct rowlock_job_view job = settled(view);
 
     if (asking->listing.json) {
-        fputs("{", listing_next(&asking->listing));
-        put_job(asking->listing.out, &job);
-        fputs(asking->name ? "" : "}", asking->listing.out);
+        job_document_add(&asking->listing, &job, asking->name != NULL);
         return 0;
     }
     if (asking->name)
@@ -108,9 +107,7 @@ static int visit_run(const struct rowlock_run *run, void *data)
         return 1;
     asking->limit -= asking->limit > 0;
     if (asking->listing.json) {
-        fputs(asking->n_runs++ ? ",\n  {" : "{", asking->listing.out);
-        put_run(asking->listing.out, run);
-        fputs("}", asking->listing.out);
+        job_document_add_run(&asking->listing, run, asking->n_runs++);
         return 0;
     }
     asking->listing.failed |= runs_table_add(&asking->runs, run);
@@ -124,10 +121,10 @@ static int ask_history(struct asking *asking, struct rowlock_error *error)
     if (!asking->name || listing_is_empty(&asking->listing))
         return ROWLOCK_OK;
     if (asking->listing.json)
-        fputs(",\n  \"history\":[", asking->listing.out);
+        job_document_begin_history(&asking->listing);
     code = rowlock_runs(asking->connection, asking->name, visit_run, asking, error);
     if (asking->listing.json)
-        fputs("]}", asking->listing.out);
+        job_document_end_history(&asking->listing);
     return code;
 }
 

@@ -6,57 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command/output/json.h"
 #include "command/lease/argument.h"
 #include "command/output/listing.h"
+#include "command/refresh/print.h"
 
 #define STATUS_UNKNOWN 1
-
-static const char *const statuses[] = {[ROWLOCK_SUBJECT_NONE] = "NONE",
-                                       [ROWLOCK_SUBJECT_PROCESSING] = "PROCESSING",
-                                       [ROWLOCK_SUBJECT_COMPLETE] = "COMPLETE",
-                                       [ROWLOCK_SUBJECT_ERROR] = "ERROR"};
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void put_text(FILE *out, const char *key, const char *text)
-{
-    fprintf(out, ",\"%s\":", key);
-    json_text(out, text);
-}
-
-static void put_instant(FILE *out, const char *key, int64_t ms)
-{
-    fprintf(out, ",\"%s\":", key);
-    json_instant(out, ms);
-}
-
-/* -1 is null, and 0 a number. */
-static void put_count(FILE *out, const char *key, int64_t number)
-{
-    if (number < 0)
-        fprintf(out, ",\"%s\":null", key);
-    else
-        fprintf(out, ",\"%s\":%" PRId64, key, number);
-}
-
-static void put(FILE *out, const struct rowlock_subject_view *subject)
-{
-    fputs("{\"subject\":", out);
-    json_text(out, subject->name);
-    put_text(out, "description", subject->description);
-    put_text(out, "status", statuses[subject->status]);
-    put_instant(out, "began", subject->began_ms);
-    put_instant(out, "ended", subject->ended_ms);
-    put_instant(out, "updated", subject->updated_ms);
-    put_count(out, "age_ms", subject->age_ms);
-    put_text(out, "by", subject->by);
-    put_text(out, "host", subject->host);
-    put_count(out, "pid", subject->pid ? subject->pid : -1);
-    put_text(out, "error", subject->error);
-    put_count(out, "exit", subject->exit);
-    putc('}', out);
-}
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -90,7 +44,7 @@ static int add(struct table *table, const struct rowlock_subject_view *subject)
 {
     char *cells[COLUMNS] = {
         [SUBJECT] = cell_text(subject->name),
-        [STATUS] = strdup(statuses[subject->status]),
+        [STATUS] = strdup(subject_statuses[subject->status]),
         [AGE] = subject->age_ms < 0 ? strdup("-") : cell_duration(subject->age_ms),
         [ENDED] = cell_instant(subject->ended_ms),
         [BY] = who(subject),
@@ -107,7 +61,7 @@ static int visit(const struct rowlock_subject_view *subject, void *data)
 
     if (!listing->json)
         return listing->failed = add(&listing->table, subject);
-    put(listing_next(listing), subject);
+    put_subject(listing_next(listing), subject);
     return 0;
 }
 

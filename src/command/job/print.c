@@ -89,7 +89,7 @@ static char *where_of(const struct rowlock_run *run)
     return text;
 }
 
-static char *result_of(const struct rowlock_run *run)
+char *run_result(const struct rowlock_run *run)
 {
     char *text;
 
@@ -159,7 +159,7 @@ int jobs_table_add(struct table *table, const struct rowlock_job_view *job)
         [NEXT] = cell_instant(job->next_ms),
         [RUNNING] = where_of(&job->running),
         [SINCE] = cell_instant(job->running.token ? job->running.started_ms : 0),
-        [LAST] = result_of(last),
+        [LAST] = run_result(last),
         [ENDED] = cell_instant(last->token ? last->finished_ms : 0),
         [BY] = cell_text(last->token ? last->node : "-"),
         [AVERAGE] = job->runs > 0 ? cell_duration(job->average_ms) : strdup("-"),
@@ -184,7 +184,7 @@ int runs_table_add(struct table *table, const struct rowlock_run *run)
 {
     char *cells[RUN_COLUMNS] = {[STARTED] = cell_instant(run->started_ms),
                                 [TOOK] = took(run),
-                                [RESULT] = result_of(run),
+                                [RESULT] = run_result(run),
                                 [NODE] = where_of(run),
                                 [DUE] = cell_instant(run->due_ms),
                                 [REPEAT] = cell_number(run->retry_number),

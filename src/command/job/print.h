@@ -22,6 +22,8 @@ int runs_table_add(struct table *table, const struct rowlock_run *run);
 void put_job(FILE *out, const struct rowlock_job_view *job);
 void put_run(FILE *out, const struct rowlock_run *run);
 
+/* "done", "exit 7", "timed out", "-"; malloc'd, NULL: out of memory. */
+char *run_result(const struct rowlock_run *run);
 /* Whether the run has a duration and an exit status: a lost run has none. */
 int has_ended(const struct rowlock_run *run);
 

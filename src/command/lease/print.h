@@ -9,6 +9,9 @@
 #include "command/output/table.h"
 #include "rowlock.h"
 
+/* "exclusive", "2 of 3 permits"; malloc'd, NULL: out of memory. */
+char *holder_mode(const struct rowlock_holder *holder);
+
 /* One object of JSON. */
 void put_holder(FILE *out, const struct rowlock_holder *holder);
 

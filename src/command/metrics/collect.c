@@ -220,21 +220,22 @@ static int out_of_memory(void)
     return STATUS_FAILED;
 }
 
-static int ask(struct samples *samples, struct rowlock_connection *connection, const char *names)
+static int ask(struct samples *samples, const struct metrics_source *source, const char *names)
 {
     struct locks locks = {.names = names, .samples = samples};
     struct rowlock_error error;
-    int64_t began_ms = rowlock__now_ms();
-    int code = rowlock_list(connection, NULL, visit_lock, &locks, &error);
+    int64_t began_ms = rowlock__now_ms(), took_ms;
+    int code = source->list(source->data, visit_lock, &locks, &error);
 
     if (!code)
-        code = rowlock_jobs(connection, NULL, visit_job, samples, &error);
+        code = source->jobs(source->data, visit_job, samples, &error);
     if (!code)
-        code = rowlock_subjects(connection, NULL, visit_subject, samples, &error);
+        code = source->subjects(source->data, visit_subject, samples, &error);
     if (!code && !locks.failed)
         put_locks(&locks);
     tdestroy(locks.sums, free_sum);
-    sample_time(samples, SCRAPE_DURATION, rowlock__now_ms() - began_ms, NULL);
+    took_ms = source->took_ms < 0 ? rowlock__now_ms() - began_ms : source->took_ms;
+    sample_time(samples, SCRAPE_DURATION, took_ms, NULL);
     return code ? report(&error) : locks.failed ? out_of_memory() : STATUS_OK;
 }
 
@@ -261,19 +262,44 @@ static int write_down(FILE *out)
     return failed ? out_of_memory() : STATUS_OK;
 }
 
-int metrics_write(FILE *out, struct rowlock_connection *connection, const char *names)
+int metrics_write_from(FILE *out, const struct metrics_source *source, const char *names)
 {
     struct samples samples;
     int status = samples_open(&samples) ? out_of_memory() : STATUS_OK;
 
-    if (!status && connection)
-        status = ask(&samples, connection, names);
-    if (!status && connection) {
+    if (!status)
+        status = ask(&samples, source, names);
+    if (!status) {
         put_build(&samples, 1);
         status = samples_write(&samples, out) ? out_of_memory() : STATUS_OK;
     }
     samples_close(&samples);
-    if (status || !connection)
+    if (status)
         write_down(out);
     return status;
+}
+
+/* ---- the database as a source ---------------------------------------------------------------- */
+
+static int list(void *data, rowlock_visit visit, void *visitor, struct rowlock_error *error)
+{
+    return rowlock_list(data, NULL, visit, visitor, error);
+}
+
+static int jobs(void *data, rowlock_visit_job visit, void *visitor, struct rowlock_error *error)
+{
+    return rowlock_jobs(data, NULL, visit, visitor, error);
+}
+
+static int subjects(void *data, rowlock_visit_subject visit, void *visitor,
+                    struct rowlock_error *error)
+{
+    return rowlock_subjects(data, NULL, visit, visitor, error);
+}
+
+int metrics_write(FILE *out, struct rowlock_connection *connection, const char *names)
+{
+    struct metrics_source source = {list, jobs, subjects, connection, -1};
+
+    return connection ? metrics_write_from(out, &source, names) : write_down(out);
 }

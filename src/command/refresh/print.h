@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The subjects of refresh as JSON. */
+#ifndef ROWLOCK_REFRESH_PRINT_H
+#define ROWLOCK_REFRESH_PRINT_H
+
+#include <stdio.h>
+
+#include "rowlock.h"
+
+/* By enum rowlock_subject_status. */
+extern const char *const subject_statuses[];
+
+/* One object of JSON. */
+void put_subject(FILE *out, const struct rowlock_subject_view *subject);
+
+#endif
