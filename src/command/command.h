@@ -101,8 +101,9 @@ struct approach {
 };
 
 struct url;
-/* What precedes the first opening: the folder of a local file, a notice of the default database,
-   and the URL is kept secret. Exit status. */
+/* Call it before the first opening: it creates the folder of a local file, reports the use of the
+   default database,
+   and keeps the URL secret. Exit status. */
 int prepare_database(const struct url *url);
 /* Opens the database of url_lookup. Returns an exit status, after printing the error. `*code` (may
    be NULL) is the library's code, for callers that must detect an interruption. */
