@@ -9,14 +9,12 @@
 #include "command/output/table.h"
 #include "rowlock.h"
 
-/* "exclusive", "2 of 3 permits"; malloc'd, NULL: out of memory. */
-char *holder_mode(const struct rowlock_holder *holder);
-
 /* One object of JSON. */
 void put_holder(FILE *out, const struct rowlock_holder *holder);
 
 /* Cells of a table, as cell_text(). */
 char *holder_state(const struct rowlock_holder *holder);
+/* "exclusive", "2 of 3 permits" */
 char *holder_mode(const struct rowlock_holder *holder);
 char *holder_left(const struct rowlock_holder *holder);
 char *holder_who(const struct rowlock_holder *holder);
