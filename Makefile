@@ -16,6 +16,7 @@
 #   DRIVERS="sqlite"         only these drivers (default: all whose client library is installed;
 #                            jdbc needs none to build)
 #   SANITIZE=address,undefined   or thread; builds into a folder of its own
+#   HTTP=                    without `rowlock serve` (default: if libmicrohttpd is installed)
 #   CC=clang  WERROR=1
 
 VERSION := 0.1.0
@@ -48,13 +49,18 @@ package_odbc := odbc
 DRIVER_CFLAGS := $(foreach d,$(DRIVERS),-DROWLOCK_WITH_$(shell echo $(d) | tr a-z A-Z) \
                    $(shell $(PKG_CONFIG) --cflags $(package_$(d)) 2>/dev/null))
 
+# Of serve alone, which loads the library when it is called: nothing is linked with it.
+HTTP ?= $(call have,'libmicrohttpd >= 0.9.71')
+HTTP_CFLAGS := $(if $(HTTP),-DROWLOCK_WITH_MICROHTTPD \
+                 $(shell $(PKG_CONFIG) --cflags libmicrohttpd))
+
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith
 CFLAGS   ?= -O2 -g
 SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
               -fno-omit-frame-pointer -fno-sanitize-recover=all)
 BASE_FLAGS := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -I$(BUILD)/gen -pthread \
               -DROWLOCK_VERSION='"$(VERSION)"' $(WARNINGS) $(if $(WERROR),-Werror) $(SANFLAGS)
-LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden $(DRIVER_CFLAGS)
+LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden $(DRIVER_CFLAGS) $(HTTP_CFLAGS)
 LIBS := -ldl -pthread
 
 # A driver's files are those whose names begin with its name, and those in a folder of its name.
@@ -72,8 +78,10 @@ GEN_SOURCES  := $(DIALECTS:%=$(BUILD)/gen/dialect_%.c) $(PLAIN:%=$(BUILD)/gen/pl
 .SECONDARY: $(GEN_SOURCES)
 LIB_OBJECTS  := $(LIB_SOURCES:%.c=$(BUILD)/obj/%.o) \
                 $(GEN_SOURCES:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
-CMD_OBJECTS  := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/command/*.c src/command/*/*.c)) \
-                $(BUILD)/obj/gen/verb_texts.o
+CMD_SOURCES  := $(filter-out $(if $(HTTP),,src/command/serve/%.c),\
+                  $(wildcard src/command/*.c src/command/*/*.c))
+CMD_OBJECTS  := $(CMD_SOURCES:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/verb_texts.o \
+                $(if $(HTTP),$(BUILD)/obj/gen/serve_assets.o)
 
 # V=1 shows the commands.
 quiet = $(if $(V),,@echo "  $(1)	$@" &&)
@@ -85,7 +93,8 @@ summary:
 	@echo "rowlock $(VERSION): drivers: $(or $(strip $(DRIVERS)),none)$(if \
 	  $(filter-out $(DRIVERS),$(ALL_DRIVERS)),; left out: $(foreach \
 	  d,$(filter-out $(DRIVERS),$(ALL_DRIVERS)),$(d) ($(if \
-	  $(filter $(d),$(FOUND)),not asked for,no $(package_$(d)) for pkg-config))))"
+	  $(filter $(d),$(FOUND)),not asked for,no $(package_$(d)) for pkg-config))))$(if \
+	  $(HTTP),,; without serve (no libmicrohttpd for pkg-config))"
 
 # Objects of another compiler, other flags or other drivers must be rebuilt.
 $(BUILD)/flags: FORCE
@@ -124,6 +133,11 @@ $(BUILD)/gen/plain_%.c: tools/embed-sql src/dialect/dialect.h src/dialect/plain.
     sql/plain/words/% $$(call sql_of,plain)
 	@mkdir -p $(@D)
 	$(call quiet,SQL) tools/embed-sql $* plain > $@.tmp && mv $@.tmp $@
+
+ASSETS := $(wildcard src/command/serve/assets/*)
+$(BUILD)/gen/serve_assets.c: tools/embed-files $(ASSETS)
+	@mkdir -p $(@D)
+	$(call quiet,FILES) tools/embed-files $(ASSETS) > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/librowlock.a: $(LIB_OBJECTS)
 	$(call quiet,AR) rm -f $@ && $(AR) rcs $@ $^

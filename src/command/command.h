@@ -101,9 +101,8 @@ struct approach {
 };
 
 struct url;
-/* Call it before the first opening: it creates the folder of a local file, reports the use of the
-   default database,
-   and keeps the URL secret. Exit status. */
+/* Call it before the first opening: it creates the folder of a local file, reports that the default
+   database is used, and keeps the URL secret. Exit status. */
 int prepare_database(const struct url *url);
 /* Opens the database of url_lookup. Returns an exit status, after printing the error. `*code` (may
    be NULL) is the library's code, for callers that must detect an interruption. */
@@ -128,6 +127,7 @@ int cmd_check(struct command *command);
 int cmd_hold(struct command *command);
 int cmd_ls(struct command *command);
 int cmd_metrics(struct command *command);
+int cmd_serve(struct command *command);
 int cmd_break(struct command *command);
 int cmd_next(struct command *command);
 int cmd_job(struct command *command);

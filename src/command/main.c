@@ -6,6 +6,7 @@
 #include "command/signals.h"
 
 /* In the order of `rowlock help`. */
+/* clang-format off */
 static const struct verb verbs[] = {
     {"run", cmd_run, 1},
     {"acquire", cmd_acquire, 1},
@@ -23,6 +24,7 @@ static const struct verb verbs[] = {
     {"next", cmd_next, 1},
     {"ls", cmd_ls, 1},
     {"metrics", cmd_metrics, 0},
+    {"serve", cmd_serve, 0},
     {"break", cmd_break, 1},
     {"schema", cmd_schema, 0},
     {"vacuum", cmd_vacuum, 0},
@@ -31,6 +33,7 @@ static const struct verb verbs[] = {
     {"help", cmd_help, 0},
     {NULL, NULL, 0},
 };
+/* clang-format on */
 
 int main(int argc, char **argv)
 {

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer to a path: a page, a document, or a file of this program. It does not know HTTP's
+   connections. */
+#ifndef ROWLOCK_SERVE_ANSWER_H
+#define ROWLOCK_SERVE_ANSWER_H
+
+#include <stddef.h>
+
+#include "command/serve/request.h"
+#include "command/serve/source.h"
+
+struct route;
+
+struct question {
+    const struct route *route;
+    char name[REQUEST_NAME], filter[REQUEST_NAME];
+};
+
+struct answer {
+    unsigned status;
+    const char *type;
+    char *body; /* malloc'd unless is_static; NULL: no memory */
+    size_t size;
+    int is_static;
+};
+
+/* NULL: there is no such page. */
+const struct route *answer_route(const char *path);
+/* Whether it is written from views, and from which besides VIEW_ALL. `may_probe`: `ls NAME` does
+   not lock the name on this database. */
+int answer_needs_views(const struct question *question);
+enum view_kind answer_detail(const struct question *question, int may_probe);
+
+/* `shown` NULL: needs none. */
+void answer_write(const struct question *question, const struct shown *shown, struct answer *out);
+/* 400, 404, 405, 413, 421 */
+void answer_error(unsigned status, struct answer *out);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes HTML. Every text that others wrote goes through these functions. */
+#ifndef ROWLOCK_SERVE_HTML_H
+#define ROWLOCK_SERVE_HTML_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* The text, escaped; control characters, and bytes that are not UTF-8, are shown as on a terminal:
+   \n, \x1b. */
+void html_text(FILE *out, const char *text);
+/* The same, isolated from the direction of the text around it. */
+void html_word(FILE *out, const char *text);
+/* The same with line breaks. */
+void html_lines(FILE *out, const char *text);
+/* Percent-encoded, for a URL. */
+void html_encoded(FILE *out, const char *text);
+/* <a href="PAGE?name=NAME">NAME</a> */
+void html_link(FILE *out, const char *page, const char *name);
+
+/* A coloured label; the tone is a class of style.css: good, wait, bad, calm. */
+void html_pill(FILE *out, const char *tone, const char *text);
+
+void html_duration(FILE *out, int64_t ms);
+/* How long ago, or in how long, with the time of day in its title. `at_ms` 0: "-". */
+void html_age(FILE *out, int64_t at_ms, int64_t now_ms);   /* 3m12s */
+void html_left(FILE *out, int64_t at_ms, int64_t now_ms);  /* 4m05s: until then */
+void html_since(FILE *out, int64_t at_ms, int64_t now_ms); /* 3m12s ago; in 4m05s */
+void html_next(FILE *out, int64_t at_ms, int64_t now_ms);  /* due 3m12s ago; in 4m05s */
+
+/* The time of day of this machine: 14:05:09. */
+void html_clock(FILE *out, int64_t at_ms);
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+/* On a narrow screen each row becomes a card, whose cells show the titles of their columns. */
+struct html_table {
+    FILE *out;
+    const char *const *titles; /* ends with NULL; "*TITLE": numbers, aligned at the right */
+    size_t column;
+    int in_row;
+};
+
+struct html_table html_table_begin(FILE *out, const char *caption, const char *const *titles);
+void html_row(struct html_table *table);
+/* Begins the next cell. */
+FILE *html_cell(struct html_table *table);
+void html_table_end(struct html_table *table);
+
+#endif

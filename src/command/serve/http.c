@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/serve/http.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/exit_status.h"
+#include "command/output/output.h"
+#include "command/serve/answer.h"
+#include "command/serve/library.h"
+#include "util/clock.h"
+
+#define CONNECTIONS 100
+#define IDLE_S 20u             /* of a connection that neither sends nor reads */
+#define MEMORY ((size_t)16384) /* of a request's head */
+#define WAIT_MS 3000           /* then a request is answered from older views */
+
+struct exchange {
+    struct question question;
+    int64_t arrived_ms;
+    struct MHD_Connection *connection;
+    struct exchange *next; /* of the suspended */
+};
+
+struct http {
+    const struct serve_library *library;
+    const struct listening *listening;
+    int may_probe;
+    struct source *source;
+    struct MHD_Daemon *daemon;
+
+    pthread_mutex_t mutex;
+    struct exchange *suspended;
+    int is_ending;
+};
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* Nothing comes from elsewhere, nothing runs that is not a file of this program, and no other site
+   can show or read these pages. */
+static const struct {
+    const char *name, *value;
+} headers[] = {
+    {"Content-Security-Policy",
+     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cache-Control", "no-store"},
+};
+
+/* A body of NULL closes the connection. */
+static enum MHD_Result reply(const struct http *http, struct MHD_Connection *connection,
+                             const struct answer *answer)
+{
+    const struct serve_library *library = http->library;
+    struct MHD_Response *response;
+    enum MHD_Result sent;
+
+    if (!answer->body)
+        return MHD_NO;
+    response = library->MHD_create_response_from_buffer(answer->size, answer->body,
+                                                        answer->is_static ? MHD_RESPMEM_PERSISTENT
+                                                                          : MHD_RESPMEM_MUST_FREE);
+    if (!response) {
+        if (!answer->is_static)
+            free(answer->body);
+        return MHD_NO;
+    }
+    library->MHD_add_response_header(response, "Content-Type", answer->type);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        library->MHD_add_response_header(response, headers[i].name, headers[i].value);
+    if (answer->status == 405)
+        library->MHD_add_response_header(response, "Allow", "GET, HEAD");
+    sent = library->MHD_queue_response(connection, answer->status, response);
+    library->MHD_destroy_response(response);
+    return sent;
+}
+
+static enum MHD_Result reply_error(const struct http *http, struct MHD_Connection *connection,
+                                   unsigned status)
+{
+    struct answer answer;
+
+    answer_error(status, &answer);
+    return reply(http, connection, &answer);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static const char *header(const struct http *http, struct MHD_Connection *connection,
+                          const char *name)
+{
+    return http->library->MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static int has_body(const struct http *http, struct MHD_Connection *connection)
+{
+    const char *length = header(http, connection, "Content-Length");
+
+    return header(http, connection, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
+}
+
+static int read_parameter(const struct http *http, struct MHD_Connection *connection,
+                          const char *name, char *out)
+{
+    const char *value =
+        http->library->MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+
+    return request_decode(value, out, REQUEST_NAME);
+}
+
+/* 0, or the status of an error. */
+static unsigned read_request(const struct http *http, struct MHD_Connection *connection,
+                             const char *path, const char *method, struct question *out)
+{
+    if (http->listening->is_local && !request_host_is_local(header(http, connection, "Host")))
+        return 421;
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return 405;
+    if (has_body(http, connection))
+        return 413;
+    out->route = answer_route(path);
+    if (!out->route)
+        return 404;
+    if (read_parameter(http, connection, "name", out->name) ||
+        read_parameter(http, connection, "q", out->filter))
+        return 400;
+    return 0;
+}
+
+static enum MHD_Result begin(const struct http *http, struct MHD_Connection *connection,
+                             const char *path, const char *method, void **state)
+{
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    unsigned status;
+
+    if (!exchange)
+        return MHD_NO;
+    status = read_request(http, connection, path, method, &exchange->question);
+    if (status) {
+        free(exchange);
+        return reply_error(http, connection, status);
+    }
+    exchange->arrived_ms = rowlock__now_ms();
+    exchange->connection = connection;
+    *state = exchange;
+    return MHD_YES;
+}
+
+/* 1: `shown` is filled. 0: the exchange is suspended: only then may the source wake it, which the
+   mutex ensures. */
+static int get_views(struct http *http, struct exchange *exchange, struct shown *shown)
+{
+    const struct question *question = &exchange->question;
+    enum view_kind kind = answer_detail(question, http->may_probe);
+    int64_t arrived_ms = exchange->arrived_ms;
+    int has;
+
+    pthread_mutex_lock(&http->mutex);
+    has = source_get(http->source, kind, question->name, arrived_ms,
+                     http->is_ending ? arrived_ms : arrived_ms + WAIT_MS, shown);
+    if (!has) {
+        http->library->MHD_suspend_connection(exchange->connection);
+        exchange->next = http->suspended;
+        http->suspended = exchange;
+    }
+    pthread_mutex_unlock(&http->mutex);
+    return has;
+}
+
+static enum MHD_Result answer(struct http *http, struct exchange *exchange)
+{
+    struct shown shown;
+    struct answer answer;
+
+    if (!answer_needs_views(&exchange->question)) {
+        answer_write(&exchange->question, NULL, &answer);
+        return reply(http, exchange->connection, &answer);
+    }
+    if (!get_views(http, exchange, &shown))
+        return MHD_YES;
+    answer_write(&exchange->question, &shown, &answer);
+    source_release(http->source, &shown);
+    return reply(http, exchange->connection, &answer);
+}
+
+/* libmicrohttpd calls it when the head has arrived, again to be answered, and again after a
+   suspension. */
+static enum MHD_Result handle(void *data, struct MHD_Connection *connection, const char *path,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **state)
+{
+    struct http *http = data;
+
+    (void)version;
+    (void)upload;
+    (void)upload_size;
+    return *state ? answer(http, *state) : begin(http, connection, path, method, state);
+}
+
+static void complete(void *data, struct MHD_Connection *connection, void **state,
+                     enum MHD_RequestTerminationCode code)
+{
+    (void)data;
+    (void)connection;
+    (void)code;
+    free(*state);
+    *state = NULL;
+}
+
+/* Parameters are decoded by request_decode(), which finds zero bytes. */
+static size_t keep_encoded(void *data, struct MHD_Connection *connection, char *text)
+{
+    (void)data;
+    (void)connection;
+    return strlen(text);
+}
+
+/* ---- suspended requests ---------------------------------------------------------------------- */
+
+/* Resumes those that arrived before this time. */
+static void resume(struct http *http, int64_t before_ms)
+{
+    struct exchange **at = &http->suspended;
+
+    pthread_mutex_lock(&http->mutex);
+    while (*at) {
+        struct exchange *exchange = *at;
+
+        if (exchange->arrived_ms >= before_ms) {
+            at = &exchange->next;
+            continue;
+        }
+        *at = exchange->next;
+        http->library->MHD_resume_connection(exchange->connection);
+    }
+    pthread_mutex_unlock(&http->mutex);
+}
+
+void http_wake(void *http)
+{
+    resume(http, ROWLOCK_NEVER);
+}
+
+void http_expire(struct http *http)
+{
+    resume(http, rowlock__now_ms() - WAIT_MS);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct http *http_open(const struct listening *listening, int may_probe)
+{
+    const struct serve_library *library = serve_library();
+    struct http *http = library ? calloc(1, sizeof *http) : NULL;
+
+    if (!http)
+        return NULL;
+    http->library = library;
+    http->listening = listening;
+    http->may_probe = may_probe;
+    pthread_mutex_init(&http->mutex, NULL);
+    return http;
+}
+
+int http_start(struct http *http, struct source *source)
+{
+    http->source = source;
+    http->daemon = http->library->MHD_start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, http,
+        MHD_OPTION_LISTEN_SOCKET, http->listening->fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY,
+        MHD_OPTION_NOTIFY_COMPLETED, complete, NULL, MHD_OPTION_UNESCAPE_CALLBACK, keep_encoded,
+        NULL, MHD_OPTION_END);
+    if (http->daemon)
+        return STATUS_OK;
+    message("libmicrohttpd could not start");
+    return STATUS_FAILED;
+}
+
+void http_stop(struct http *http)
+{
+    if (!http || !http->daemon)
+        return;
+    pthread_mutex_lock(&http->mutex);
+    http->is_ending = 1;
+    pthread_mutex_unlock(&http->mutex);
+    http->library->MHD_quiesce_daemon(http->daemon);
+    http_wake(http);
+    http->library->MHD_stop_daemon(http->daemon);
+    http->daemon = NULL;
+}
+
+void http_free(struct http *http)
+{
+    if (!http)
+        return;
+    pthread_mutex_destroy(&http->mutex);
+    free(http);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a page is written from, and its frame: head, navigation, age of the data, foot. */
+#ifndef ROWLOCK_SERVE_PAGE_H
+#define ROWLOCK_SERVE_PAGE_H
+
+#include <stdio.h>
+
+#include "command/serve/source.h"
+
+enum tab { TAB_NONE, TAB_OVERVIEW, TAB_LOCKS, TAB_JOBS, TAB_SUBJECTS };
+
+struct page {
+    FILE *out;
+    const struct shown *shown;
+    const char *name;   /* of the parameter `name`; "": none */
+    const char *filter; /* of the parameter `q` */
+    int status;         /* of HTTP */
+};
+
+/* `subject` (may be NULL) is the name that the page is about; `kind` is what it is. */
+void page_begin(const struct page *page, enum tab tab, const char *kind, const char *subject);
+void page_end(const struct page *page);
+
+/* `count` < 0: not shown. */
+void page_section(const struct page *page, const char *id, const char *title, long count);
+void page_section_end(const struct page *page);
+/* For a section without items: it explains how to get some. The text is HTML. */
+void page_empty(const struct page *page, const char *html);
+/* After a list of which only `most` of `n` are shown. */
+void page_cut(const struct page *page, size_t n, size_t most, const char *document);
+
+/* Whether one of the texts contains the filter, in either case. `texts` ends with NULL. */
+int page_matches(const struct page *page, const char *const *texts);
+
+#endif

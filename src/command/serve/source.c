@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/serve/source.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/output/output.h"
+#include "util/clock.h"
+
+#define STATEMENT_MS 5000
+#define RETRY_MOST_MS 5000
+#define VIEWS 64   /* kept, for viewers that come back and for a time without the database */
+#define DETAILS 16 /* asked for in one set of queries; more wait for the next */
+
+struct source {
+    const struct url *url;
+    int end_pipe[2], wake_pipe[2];
+    void (*wake)(void *data);
+    void *data;
+    pthread_t thread;
+
+    pthread_mutex_t mutex; /* of all below */
+    int n_sets;            /* of queries, so far */
+    struct rowlock_error error;
+    int64_t failed_ms; /* when the last set of queries failed; 0: it did not */
+    int is_wanted;     /* the view of all */
+    struct {
+        enum view_kind kind;
+        char *name;
+    } wanted[DETAILS];
+    size_t n_wanted;
+    struct view *all;
+    struct view *details[VIEWS]; /* the most recent first */
+    size_t n_details;
+
+    /* the thread's own */
+    struct rowlock_connection *connection;
+    int64_t retry_ms;
+};
+
+/* ---- views, under the mutex ------------------------------------------------------------------ */
+
+static void drop(struct view *view)
+{
+    if (view && --view->references == 0)
+        view_free(view);
+}
+
+static struct view *find(const struct source *source, enum view_kind kind, const char *name)
+{
+    for (size_t i = 0; i < source->n_details; i++)
+        if (source->details[i]->kind == kind && strcmp(source->details[i]->name, name) == 0)
+            return source->details[i];
+    return NULL;
+}
+
+static void remove_at(struct source *source, size_t at)
+{
+    drop(source->details[at]);
+    source->n_details--;
+    memmove(source->details + at, source->details + at + 1,
+            (source->n_details - at) * sizeof *source->details);
+}
+
+static void publish(struct source *source, struct view *view)
+{
+    if (view->kind == VIEW_ALL) {
+        drop(source->all);
+        source->all = view;
+        return;
+    }
+    for (size_t i = 0; i < source->n_details; i++)
+        if (source->details[i]->kind == view->kind &&
+            strcmp(source->details[i]->name, view->name) == 0) {
+            remove_at(source, i);
+            break;
+        }
+    if (source->n_details == VIEWS)
+        remove_at(source, VIEWS - 1);
+    memmove(source->details + 1, source->details, source->n_details * sizeof *source->details);
+    source->details[0] = view;
+    source->n_details++;
+}
+
+/* ---- one set of queries, on the thread ------------------------------------------------------- */
+
+static int reopen(struct source *source, struct rowlock_error *error)
+{
+    struct rowlock_options options = {.connect_ms = STATEMENT_MS, .statement_ms = STATEMENT_MS};
+
+    options.interrupt_fd = source->end_pipe[0];
+    rowlock_close(source->connection);
+    source->connection = NULL;
+    return rowlock_open(source->url->text, &options, &source->connection, error);
+}
+
+static int fill(struct source *source, struct view *view, struct rowlock_error *error)
+{
+    int code = view_fill(view, source->connection, error);
+
+    if (code == ROWLOCK_OK) {
+        pthread_mutex_lock(&source->mutex);
+        publish(source, view);
+        pthread_mutex_unlock(&source->mutex);
+    }
+    return code;
+}
+
+static int ask(struct source *source, enum view_kind kind, const char *name,
+               struct rowlock_error *error)
+{
+    struct view *view = view_new(kind, name);
+    int code = view ? fill(source, view, error) : ROWLOCK_ENOMEM;
+
+    if (code && view)
+        view_free(view);
+    return code;
+}
+
+static int is_lost(int code)
+{
+    return code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT;
+}
+
+/* A session that the server ended since its last use is replaced at once. */
+static int ask_all(struct source *source, struct rowlock_error *error)
+{
+    int is_new = !source->connection;
+    int code = is_new ? reopen(source, error) : ROWLOCK_OK;
+
+    if (!code)
+        code = ask(source, VIEW_ALL, "", error);
+    if (is_lost(code) && !is_new) {
+        code = reopen(source, error);
+        if (!code)
+            code = ask(source, VIEW_ALL, "", error);
+    }
+    return code;
+}
+
+/* Only this thread removes wanted views, the first n: other threads add some behind them. */
+static size_t begin_set(struct source *source)
+{
+    size_t n;
+
+    pthread_mutex_lock(&source->mutex);
+    source->is_wanted = 0;
+    n = source->n_wanted;
+    pthread_mutex_unlock(&source->mutex);
+    return n;
+}
+
+static int run_set(struct source *source, size_t n, struct rowlock_error *error)
+{
+    int code = ask_all(source, error);
+
+    for (size_t i = 0; i < n && !code; i++)
+        code = ask(source, source->wanted[i].kind, source->wanted[i].name, error);
+    if (code) { /* nothing is known about the session */
+        rowlock_close(source->connection);
+        source->connection = NULL;
+    }
+    return code;
+}
+
+static void note_change(const struct source *source, int code, const struct rowlock_error *error)
+{
+    if (code && !source->error.code)
+        message("the database does not answer: %s; serving the last state, and trying again",
+                error->text);
+    if (!code && source->error.code)
+        message("the database answers again");
+}
+
+static void end_set(struct source *source, int code, const struct rowlock_error *error,
+                    size_t n_wanted)
+{
+    pthread_mutex_lock(&source->mutex);
+    if (code != ROWLOCK_ECANCELED && source->n_sets > 0)
+        note_change(source, code, error);
+    source->error = *error;
+    source->error.code = code;
+    source->failed_ms = code ? rowlock__now_ms() : 0;
+    for (size_t i = 0; i < n_wanted; i++)
+        free(source->wanted[i].name);
+    source->n_wanted -= n_wanted;
+    memmove(source->wanted, source->wanted + n_wanted, source->n_wanted * sizeof *source->wanted);
+    source->n_sets++;
+    pthread_mutex_unlock(&source->mutex);
+    source->wake(source->data);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static int is_needed(struct source *source)
+{
+    int is;
+
+    pthread_mutex_lock(&source->mutex);
+    is = source->is_wanted || source->n_wanted > 0 || source->error.code;
+    pthread_mutex_unlock(&source->mutex);
+    return is;
+}
+
+/* 0: the end. */
+static int wait_for_need(struct source *source)
+{
+    char bytes[64];
+
+    while (!is_needed(source)) {
+        if (rowlock__wait_fd(source->wake_pipe[0], POLLIN, source->end_pipe[0], ROWLOCK_NEVER) ==
+            ROWLOCK_WAKE_INTERRUPT)
+            return 0;
+        while (read(source->wake_pipe[0], bytes, sizeof bytes) > 0)
+            ;
+    }
+    return 1;
+}
+
+static void *work(void *data)
+{
+    struct source *source = data;
+    int64_t next_ms;
+
+    while (wait_for_need(source)) {
+        struct rowlock_error error = {0};
+        size_t n_wanted = begin_set(source);
+        int code;
+
+        next_ms = rowlock__now_ms() + SOURCE_SHARED_MS;
+        code = run_set(source, n_wanted, &error);
+        source->retry_ms =
+            code ? rowlock__least(2 * source->retry_ms + SOURCE_SHARED_MS / 2, RETRY_MOST_MS) : 0;
+        end_set(source, code, &error, n_wanted);
+        next_ms += source->retry_ms;
+        if (code == ROWLOCK_ECANCELED ||
+            rowlock__wait_fd(-1, 0, source->end_pipe[0], next_ms) == ROWLOCK_WAKE_INTERRUPT)
+            break;
+    }
+    rowlock_close(source->connection);
+    return NULL;
+}
+
+/* ---- for the other threads ------------------------------------------------------------------- */
+
+static void close_pipe(const int *pair)
+{
+    close(pair[0]);
+    close(pair[1]);
+}
+
+static int start(struct source *source)
+{
+    if (pipe2(source->end_pipe, O_CLOEXEC | O_NONBLOCK))
+        return -1;
+    if (pipe2(source->wake_pipe, O_CLOEXEC | O_NONBLOCK)) {
+        close_pipe(source->end_pipe);
+        return -1;
+    }
+    pthread_mutex_init(&source->mutex, NULL);
+    if (pthread_create(&source->thread, NULL, work, source) == 0)
+        return 0;
+    pthread_mutex_destroy(&source->mutex);
+    close_pipe(source->end_pipe);
+    close_pipe(source->wake_pipe);
+    return -1;
+}
+
+struct source *source_open(const struct url *url, void (*wake)(void *data), void *data)
+{
+    struct source *source = calloc(1, sizeof *source);
+
+    if (!source)
+        return NULL;
+    source->url = url;
+    source->wake = wake;
+    source->data = data;
+    source->is_wanted = 1; /* so that the first viewer does not wait */
+    if (start(source) == 0)
+        return source;
+    free(source);
+    return NULL;
+}
+
+int source_has_asked(struct source *source)
+{
+    int has;
+
+    pthread_mutex_lock(&source->mutex);
+    has = source->n_sets > 0;
+    pthread_mutex_unlock(&source->mutex);
+    return has;
+}
+
+static void want(struct source *source, enum view_kind kind, const char *name)
+{
+    size_t n = source->n_wanted;
+    char *copy;
+
+    source->is_wanted = 1;
+    if (kind != VIEW_ALL) {
+        for (size_t i = 0; i < n; i++)
+            if (source->wanted[i].kind == kind && strcmp(source->wanted[i].name, name) == 0)
+                return;
+        if (n < DETAILS && (copy = strdup(name))) {
+            source->wanted[n].kind = kind;
+            source->wanted[n].name = copy;
+            source->n_wanted++;
+        }
+    }
+    if (write(source->wake_pipe[1], "", 1) < 0)
+        return; /* full: the thread will wake */
+}
+
+static int is_recent(const struct view *view, int64_t arrived_ms)
+{
+    return view && view->done_ms >= arrived_ms - SOURCE_SHARED_MS;
+}
+
+static void show(struct source *source, struct view *detail, struct shown *out)
+{
+    int64_t now_ms = rowlock__now_ms(), asked_ms;
+
+    *out = (struct shown){.all = source->all, .detail = detail, .code = source->error.code};
+    snprintf(out->why, sizeof out->why, "%s", source->error.text);
+    if (!source->all)
+        return;
+    source->all->references++;
+    asked_ms = source->all->asked_ms;
+    if (detail) {
+        detail->references++;
+        asked_ms = rowlock__least(asked_ms, detail->asked_ms);
+    }
+    out->age_ms = now_ms - asked_ms;
+    out->now_ms = source->all->now_ms + now_ms - source->all->asked_ms;
+}
+
+int source_get(struct source *source, enum view_kind kind, const char *name, int64_t arrived_ms,
+               int64_t deadline_ms, struct shown *out)
+{
+    struct view *detail;
+    int now;
+
+    pthread_mutex_lock(&source->mutex);
+    detail = kind == VIEW_ALL ? NULL : find(source, kind, name);
+    now = is_recent(source->all, arrived_ms) && (kind == VIEW_ALL || is_recent(detail, arrived_ms));
+    now = now || rowlock__now_ms() >= deadline_ms ||
+          (source->failed_ms && source->failed_ms >= arrived_ms - RETRY_MOST_MS);
+    if (now)
+        show(source, source->all ? detail : NULL, out);
+    else
+        want(source, kind, name);
+    pthread_mutex_unlock(&source->mutex);
+    return now;
+}
+
+void source_release(struct source *source, struct shown *shown)
+{
+    pthread_mutex_lock(&source->mutex);
+    drop((struct view *)(uintptr_t)shown->all);
+    drop((struct view *)(uintptr_t)shown->detail);
+    pthread_mutex_unlock(&source->mutex);
+    *shown = (struct shown){0};
+}
+
+int source_error(struct source *source, struct rowlock_error *error)
+{
+    pthread_mutex_lock(&source->mutex);
+    *error = source->error;
+    pthread_mutex_unlock(&source->mutex);
+    return error->code;
+}
+
+void source_close(struct source *source)
+{
+    if (!source)
+        return;
+    if (write(source->end_pipe[1], "", 1) == 1)
+        pthread_join(source->thread, NULL);
+    while (source->n_details > 0)
+        remove_at(source, 0);
+    drop(source->all);
+    for (size_t i = 0; i < source->n_wanted; i++)
+        free(source->wanted[i].name);
+    close_pipe(source->end_pipe);
+    close_pipe(source->wake_pipe);
+    pthread_mutex_destroy(&source->mutex);
+    free(source);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one database session of serve, on a thread of its own. A request names the view that it
+ * needs. Requests that come within a second share a view; at most one set of queries is sent a
+ * second. While the database does not answer, requests get the last views and the reason.
+ */
+#ifndef ROWLOCK_SERVE_SOURCE_H
+#define ROWLOCK_SERVE_SOURCE_H
+
+#include <stddef.h>
+
+#include "command/serve/view.h"
+#include "command/url_lookup.h"
+
+#define SOURCE_SHARED_MS 1000 /* a view is shared this long, and no set of queries comes sooner */
+
+struct source;
+
+/* The answer to a request: views, or why there are none. */
+struct shown {
+    const struct view *all;    /* NULL: the database has not answered yet */
+    const struct view *detail; /* NULL: none was needed, or it has not been answered */
+    int code;                  /* the last set of queries failed with this code; 0: it did not */
+    char why[500];
+    int64_t age_ms; /* since the queries of the oldest of these views were sent */
+    int64_t now_ms; /* the database's present time, estimated from then */
+};
+
+/* Starts the thread, which sends a first set of queries. `wake` is called on it after each set.
+   NULL: no memory or no thread. `url` stays the caller's, and is used until source_close(). */
+struct source *source_open(const struct url *url, void (*wake)(void *data), void *data);
+
+/* Whether the first set of queries was answered, or has failed. */
+int source_has_asked(struct source *source);
+
+/*
+ * 1: `out` is filled, for source_release(). 0: the views are being asked for; `wake` will be
+ * called, and the call should be repeated. A request that arrived at `arrived_ms` gets views of at
+ * most SOURCE_SHARED_MS before; after `deadline_ms` it gets those that there are. `kind` VIEW_ALL:
+ * without a detail.
+ */
+int source_get(struct source *source, enum view_kind kind, const char *name, int64_t arrived_ms,
+               int64_t deadline_ms, struct shown *out);
+void source_release(struct source *source, struct shown *shown);
+
+/* The error of the last set of queries. Its code: 0, if it was answered. */
+int source_error(struct source *source, struct rowlock_error *error);
+
+/* Interrupts the queries, ends the thread and frees all. Accepts NULL. */
+void source_close(struct source *source);
+
+#endif
