@@ -4,6 +4,7 @@
 #   make                     build/rowlock, build/librowlock.a, build/librowlock.so
 #   make demo, make check    install missing packages, build, then demonstrate or test
 #   make check-full, smoke   all tests; a few on SQLite alone, without root, network or servers
+#   make check-posix         make smoke with the library by POSIX.1-2008 alone (docs/portability.md)
 #   make check-versions      the tests of PostgreSQL on its versions 15 to 18, from npm
 #   make examples            build/examples/*
 #   make bench               compares with etcd, ZooKeeper, Redis...; bench-parts, bench-publish
@@ -17,6 +18,7 @@
 #                            jdbc needs none to build)
 #   SANITIZE=address,undefined   or thread; builds into a folder of its own
 #   HTTP=                    without `rowlock serve` (default: if libmicrohttpd is installed)
+#   SYSTEM=posix             the library by POSIX.1-2008 alone; builds into a folder of its own
 #   CC=clang  WERROR=1
 
 VERSION := 0.1.0
@@ -30,7 +32,10 @@ INCDIR  ?= $(PREFIX)/include
 MANDIR  ?= $(PREFIX)/share/man
 
 SANITIZE ?=
-BUILD    ?= build$(if $(SANITIZE),/sanitize-$(subst $(comma),-,$(SANITIZE)))
+SYSTEM   ?= linux
+$(if $(filter-out linux posix,$(SYSTEM)),$(error no system '$(SYSTEM)'; SYSTEM may be: linux posix))
+BUILD    ?= build$(if $(filter posix,$(SYSTEM)),/posix)$(if \
+              $(SANITIZE),/sanitize-$(subst $(comma),-,$(SANITIZE)))
 comma    := ,
 PKG_CONFIG ?= pkg-config
 
@@ -58,16 +63,22 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvl
 CFLAGS   ?= -O2 -g
 SANFLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) \
               -fno-omit-frame-pointer -fno-sanitize-recover=all)
-BASE_FLAGS := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -I$(BUILD)/gen -pthread \
+BASE_FLAGS := -std=c11 -Iinclude -Isrc -I$(BUILD)/gen -pthread \
               -DROWLOCK_VERSION='"$(VERSION)"' $(WARNINGS) $(if $(WERROR),-Werror) $(SANFLAGS)
 LIB_FLAGS := $(BASE_FLAGS) -fPIC -fvisibility=hidden $(DRIVER_CFLAGS) $(HTTP_CFLAGS)
 LIBS := -ldl -pthread
+# The library needs POSIX.1-2008 only, outside of src/system/linux. The command is for Linux.
+POSIX := -D_POSIX_C_SOURCE=200809L
+GNU   := -D_GNU_SOURCE
+standard_of = $(if $(filter src/command/% src/system/command/% src/system/linux/%,$(1)),$\
+                $(GNU),$(POSIX))
 
 # A driver's files are those whose names begin with its name, and those in a folder of its name.
 driver_files = $(foreach d,$(1),$(wildcard src/driver/$(d)*.c src/driver/$(d)/*.c))
 DRIVER_FILES := $(call driver_files,$(ALL_DRIVERS))
 DRIVERS_IN   := $(call driver_files,$(DRIVERS))
-LIB_SOURCES  := $(wildcard src/util/*.c src/schedule/*.c src/dialect/*.c src/session/*.c \
+LIB_SOURCES  := $(wildcard src/system/$(SYSTEM)/*.c \
+                  src/util/*.c src/schedule/*.c src/dialect/*.c src/session/*.c \
                   src/rows/*.c \
                   src/lock/*.c src/counter/*.c src/lease/*.c src/lease/*/*.c src/job/*.c \
                   src/refresh/*.c src/schema/*.c) \
@@ -79,7 +90,7 @@ GEN_SOURCES  := $(DIALECTS:%=$(BUILD)/gen/dialect_%.c) $(PLAIN:%=$(BUILD)/gen/pl
 LIB_OBJECTS  := $(LIB_SOURCES:%.c=$(BUILD)/obj/%.o) \
                 $(GEN_SOURCES:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
 CMD_SOURCES  := $(filter-out $(if $(HTTP),,src/command/serve/%.c),\
-                  $(wildcard src/command/*.c src/command/*/*.c))
+                  $(wildcard src/command/*.c src/command/*/*.c src/system/command/*.c))
 CMD_OBJECTS  := $(CMD_SOURCES:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/gen/verb_texts.o \
                 $(if $(HTTP),$(BUILD)/obj/gen/serve_assets.o)
 
@@ -106,11 +117,12 @@ FORCE:
 
 $(BUILD)/obj/%.o: %.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS) -MMD -MP -c $< -o $@
+	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(call standard_of,$<) $(LIB_FLAGS) -MMD -MP \
+	  -c $< -o $@
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS) -c $< -o $@
+	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(POSIX) $(LIB_FLAGS) -c $< -o $@
 
 procedural_postgresql := 1
 procedural_yugabytedb := 1

@@ -50,7 +50,8 @@ bench-programs: all examples
 
 $(BUILD)/obj/bench/%.o: bench/%.c Makefile bench/bench.mk $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(bench_flags) -MMD -MP -c $< -o $@
+	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(GNU) $(BASE_FLAGS) $(bench_flags) -MMD -MP \
+	  -c $< -o $@
 
 # The installed client libraries decide which peers are linked.
 $(BUILD)/bench/clients: FORCE
@@ -96,6 +97,6 @@ client_of_postgresql := pq
 client_of_mariadb := mariadb
 $(BUILD)/bench/parts/%: bench/parts/%.c bench/parts/rate.c bench/parts/rate.h $(BUILD)/librowlock.a
 	@mkdir -p $(@D)
-	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) -o $@ $< \
+	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(GNU) $(BASE_FLAGS) $(DRIVER_CFLAGS) -o $@ $< \
 	  bench/parts/rate.c \
 	  $(BUILD)/librowlock.a $(addprefix -l,$(client_of_$(*:lease_%=%))) $(LIBS)

@@ -4,7 +4,7 @@
 
 FUZZ_TARGETS := duration wants schedule tzif crontab $(if $(filter mariadb,$(DRIVERS)),mariadb_url)
 FUZZ_SECONDS ?= 60
-FUZZ_FLAGS = $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) -Ifuzz
+FUZZ_FLAGS = $(CFLAGS) $(GNU) $(BASE_FLAGS) $(DRIVER_CFLAGS) -Ifuzz
 
 # Files of the command that a target needs.
 FUZZ_PARTS_crontab := $(addprefix src/command/,cron/crontab.c job/settings.c output/message.c \
@@ -25,7 +25,7 @@ $(BUILD)/fuzz/%: fuzz/%.c fuzz/main.c fuzz/fuzz.h $$(FUZZ_PARTS_$$*) $(BUILD)/li
 # Everything, the library too, is compiled for the fuzzer, which is guided by coverage.
 $(BUILD)/fuzz/libfuzzer/%: fuzz/%.c fuzz/fuzz.h $$(FUZZ_PARTS_$$*) $(LIB_SOURCES) $(GEN_SOURCES)
 	@mkdir -p $(@D)
-	clang -g -O1 $(BASE_FLAGS) $(DRIVER_CFLAGS) -Ifuzz -fsanitize=fuzzer,address,undefined \
+	clang -g -O1 $(GNU) $(BASE_FLAGS) $(DRIVER_CFLAGS) -Ifuzz -fsanitize=fuzzer,address,undefined \
 	  -fno-sanitize-recover=all -o $@ $(filter %.c,$^) $(LIBS)
 
 test-programs: $(FUZZ_TARGETS:%=$(BUILD)/fuzz/%)

@@ -4,7 +4,7 @@
  * forwards and backwards find consistent due times. The column of a mistake is in the text.
  */
 #include "fuzz.h"
-#include "schedule/calendar.h"
+#include "util/calendar.h"
 #include "schedule/schedule.h"
 
 static void walk(const struct rowlock_schedule *schedule, int64_t from)

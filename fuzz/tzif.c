@@ -4,7 +4,7 @@
  * a zone are consistent forwards and backwards.
  */
 #include "fuzz.h"
-#include "schedule/calendar.h"
+#include "util/calendar.h"
 #include "schedule/schedule.h"
 
 static const char *const lines[] = {"30 2 * * *", "*/30 1-3 * * *", "0 0 29 2 *", "* 2 29 2 *"};

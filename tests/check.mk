@@ -6,7 +6,7 @@
 # (tests/lib/*.c) and the static library (whose hidden symbols a unit test may call). tests/run
 # finds the scripts itself.
 
-.PHONY: demo check check-full check-installed smoke smoke-programs test-programs
+.PHONY: demo check check-full check-installed check-posix smoke smoke-programs test-programs
 
 # Only a new make sees newly installed packages with pkg-config.
 demo:
@@ -48,6 +48,10 @@ check-versions: all examples test-programs
 smoke: smoke-programs
 	@$(run_tests) --smoke $(PATTERN)
 
+# The library by POSIX.1-2008 alone, into a folder of its own. The command is still for Linux.
+check-posix:
+	@+$(MAKE) --no-print-directory SYSTEM=posix WERROR=1 all smoke
+
 # The driver manager of ODBC is not linked, so that the tests load it as a program does.
 TEST_PACKAGES := cmocka $(foreach d,$(filter-out odbc,$(DRIVERS)),$(package_$(d)))
 TEST_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(TEST_PACKAGES) 2>/dev/null) -Itests
@@ -75,7 +79,7 @@ smoke-programs: all $(SMOKE_PROGRAMS)
 
 $(BUILD)/obj/tests/%.o: tests/%.c Makefile tests/check.mk $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) $(TEST_CFLAGS) \
+	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(GNU) $(BASE_FLAGS) $(DRIVER_CFLAGS) $(TEST_CFLAGS) \
 	  -MMD -MP -c $< -o $@
 
 $(BUILD)/tests/libharness.a: $(TEST_LIB_OBJECTS)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "util/bytes.h"
 #include "util/error.h"
 
 enum { MOST = 1024, LEAST_HIDDEN = 3 };
@@ -74,7 +75,7 @@ static int read_password(const char *path, char **out, struct rowlock_error *err
     close(fd);
     if (!code && !(*out = strdup(line)))
         code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    explicit_bzero(line, sizeof line);
+    rowlock__wipe(line, sizeof line);
     return code;
 }
 
@@ -98,7 +99,7 @@ int rowlock__credentials(struct rowlock_credentials *out, struct rowlock_error *
 void rowlock__credentials_free(struct rowlock_credentials *credentials)
 {
     if (credentials->password)
-        explicit_bzero(credentials->password, strlen(credentials->password));
+        rowlock__wipe(credentials->password, strlen(credentials->password));
     free(credentials->password);
     free(credentials->user);
     *credentials = (struct rowlock_credentials){NULL, NULL};
@@ -106,8 +107,11 @@ void rowlock__credentials_free(struct rowlock_credentials *credentials)
 
 void rowlock__hide_password(char *text, const char *password, size_t length)
 {
+    const char *end = text + strlen(text);
+
     if (!password || length < LEAST_HIDDEN)
         return;
-    for (char *at = text; (at = memmem(at, strlen(at), password, length)); at += length)
-        memset(at, '*', length);
+    for (char *at = text; (size_t)(end - at) >= length; at++)
+        if (memcmp(at, password, length) == 0)
+            memset(at, '*', length);
 }

@@ -6,20 +6,17 @@
 #include "driver/descriptors.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#define MOST_WITHOUT_PROC 4096
+#include "system/descriptors.h"
 
 struct descriptor {
     int fd;
@@ -32,57 +29,40 @@ struct rowlock_descriptors {
     struct descriptor all[];
 };
 
-static struct rowlock_descriptors *add(struct rowlock_descriptors *set, int fd)
+/* A set that cannot grow becomes NULL. */
+static void add(void *data, int fd)
 {
+    struct rowlock_descriptors **out = data, *set = *out;
     struct stat status;
 
     if (!set || fstat(fd, &status) != 0)
-        return set;
+        return;
     if (set->n == set->room) {
         size_t room = set->room * 2;
         struct rowlock_descriptors *more = realloc(set, sizeof *set + room * sizeof set->all[0]);
 
         if (!more) {
             free(set);
-            return NULL;
+            *out = NULL;
+            return;
         }
-        set = more;
+        *out = set = more;
         set->room = room;
     }
     set->all[set->n++] =
         (struct descriptor){.fd = fd, .device = status.st_dev, .inode = status.st_ino};
-    return set;
-}
-
-static struct rowlock_descriptors *add_from_proc(struct rowlock_descriptors *set, DIR *folder)
-{
-    struct dirent *entry;
-
-    while (set && (entry = readdir(folder)))
-        if (entry->d_name[0] != '.' && atoi(entry->d_name) != dirfd(folder))
-            set = add(set, atoi(entry->d_name));
-    return set;
 }
 
 struct rowlock_descriptors *rowlock__descriptors(void)
 {
     enum { ROOM = 64 };
     struct rowlock_descriptors *set = malloc(sizeof *set + ROOM * sizeof set->all[0]);
-    struct rlimit limit = {.rlim_cur = MOST_WITHOUT_PROC};
-    DIR *folder = opendir("/proc/self/fd");
 
     if (set) {
         set->n = 0;
         set->room = ROOM;
     }
-    if (folder) {
-        set = add_from_proc(set, folder);
-        closedir(folder);
-        return set;
-    }
-    getrlimit(RLIMIT_NOFILE, &limit);
-    for (int fd = 0; fd < MOST_WITHOUT_PROC && (rlim_t)fd < limit.rlim_cur; fd++)
-        set = add(set, fd);
+    rowlock__visit_descriptors(add, &set);
     return set;
 }
 
@@ -103,14 +83,13 @@ static int option(int fd, int name)
     return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
 }
 
-/* The peer of a socket that still connects is not known yet. */
+/* The peer of a socket that still connects is not known yet. It is not writable; one that does not
+   connect has hung up, or has no peer to lead to. */
 static bool is_connecting(int fd)
 {
-    struct tcp_info info;
-    socklen_t size = sizeof info;
+    struct pollfd pollfd = {.fd = fd, .events = POLLOUT};
 
-    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
-           info.tcpi_state == TCP_SYN_SENT;
+    return poll(&pollfd, 1, 0) == 0;
 }
 
 /* A socketpair has a peer without a name: it leads to no server. */

@@ -3,28 +3,32 @@
 #include "driver/library.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "system/library.h"
 #include "util/error.h"
 
 /* Prefers the process's own copy, because a wrapped handle belongs to that copy. */
-static void *open_library(const struct rowlock_library *library)
+static bool open_library(struct rowlock_library *library, void **handle)
 {
-    void *handle;
-
-    if (dlsym(RTLD_DEFAULT, library->symbols[0].name))
-        return RTLD_DEFAULT;
-    handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
-    if (!handle && library->other_file)
-        handle = dlopen(library->other_file, RTLD_NOW | RTLD_LOCAL);
-    return handle;
+    *handle = rowlock__own_symbols();
+    library->opened = library->file;
+    if (dlsym(*handle, library->symbols[0].name))
+        return true;
+    *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
+    if (!*handle && library->other_file) {
+        library->opened = library->other_file;
+        *handle = dlopen(library->other_file, RTLD_NOW | RTLD_LOCAL);
+    }
+    return *handle != NULL;
 }
 
 static int fill(struct rowlock_library *library, struct rowlock_error *error)
 {
-    void *handle = open_library(library);
+    void *handle;
 
-    if (!handle && !dlsym(RTLD_DEFAULT, library->symbols[0].name))
+    if (!open_library(library, &handle))
         return rowlock__fail(error, ROWLOCK_EDRIVER,
                              "cannot load the client library %s; install the package %s",
                              library->file, library->package);
@@ -41,19 +45,20 @@ static int fill(struct rowlock_library *library, struct rowlock_error *error)
 }
 
 /* The file of the first function of the table. */
-static const char *path_of(const struct rowlock_library *library)
+const char *rowlock__library_path(const struct rowlock_library *library)
 {
     void *function = NULL;
-    Dl_info info;
+    const char *path;
 
     memcpy(&function, (char *)library->table + library->symbols[0].offset, sizeof function);
-    return dladdr(function, &info) ? info.dli_fname : library->file;
+    path = rowlock__path_of_function(function);
+    return path ? path : library->opened;
 }
 
 void rowlock__describe_library(struct rowlock_library *library, FILE *out)
 {
     if (rowlock__load(library, NULL) == ROWLOCK_OK)
-        fprintf(out, "%s\n", path_of(library));
+        fprintf(out, "%s\n", rowlock__library_path(library));
     else
         fprintf(out, "not found: install the package %s\n", library->package);
 }

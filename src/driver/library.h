@@ -29,10 +29,14 @@ struct rowlock_library {
     void *table;
     pthread_mutex_t lock;
     int loaded;
+    const char *opened; /* one of the two files */
 };
 
 /* Fills the table once; any thread. EDRIVER if the library or a symbol of it is missing. */
 int rowlock__load(struct rowlock_library *library, struct rowlock_error *error);
+
+/* The path of a loaded library, or its file if the system does not tell the path. */
+const char *rowlock__library_path(const struct rowlock_library *library);
 
 /* Loads it, and prints its path, or the package to install. */
 void rowlock__describe_library(struct rowlock_library *library, FILE *out);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "driver/mariadb_link.h"
+#include "system/descriptors.h"
 #include "util/error.h"
 
 #define INTERRUPTED 1317 /* the error of a statement that KILL QUERY ended */
@@ -165,9 +166,7 @@ static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool
 /* Whether the server ended the idle session: then no COMMIT was sent, and nothing is unknown. */
 static bool server_hung_up(struct rowlock_link *link)
 {
-    struct pollfd fd = {.fd = rowlock__mariadb.get_socket(link->mysql), .events = POLLRDHUP};
-
-    return poll(&fd, 1, 0) > 0;
+    return rowlock__has_hung_up(rowlock__mariadb.get_socket(link->mysql));
 }
 
 static int send_calls(struct rowlock_link *link, unsigned transaction_flags,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "driver/library.h"
+#include "system/library.h"
 
 struct rowlock__mariadb_functions rowlock__mariadb;
 
@@ -38,14 +39,12 @@ void rowlock__mariadb_describe(FILE *out)
 void rowlock__mariadb_forget_tls_errors(void)
 {
     void (*clear)(void) = NULL;
-    void *symbol, *function = NULL, *handle;
-    Dl_info info;
+    void *symbol, *handle;
 
-    memcpy(&function, &rowlock__mariadb.init, sizeof function);
-    if (!function || dladdr(function, &info) == 0)
+    if (!library.loaded)
         return;
-    handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* also searches its dependencies */
-    if (!handle)
+    handle = rowlock__loaded_library(rowlock__library_path(&library));
+    if (!handle) /* it would also search the dependencies */
         return;
     symbol = dlsym(handle, "ERR_clear_error");
     memcpy(&clear, &symbol, sizeof clear);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "util/bytes.h"
 #include "util/error.h"
 
 static int hex(char c)
@@ -36,7 +37,7 @@ static int decode(const char *from, const char *to, const char *what, char **out
                     : 0;
             from += 2;
             if (c == 0) {
-                explicit_bzero(copy, (size_t)(at - copy));
+                rowlock__wipe(copy, (size_t)(at - copy));
                 free(copy);
                 return rowlock__fail(error, ROWLOCK_EINVAL,
                                      "the URL's %s has a %% without two hex digits, or %%00", what);
@@ -234,7 +235,7 @@ void rowlock__mariadb_url_free(struct rowlock__mariadb_url *url)
     if (!url)
         return;
     if (url->password)
-        explicit_bzero(url->password, strlen(url->password));
+        rowlock__wipe(url->password, strlen(url->password));
     char *parts[] = {url->user,         url->password,   url->host,        url->database,
                      url->socket,       url->ssl_ca,     url->ssl_capath,  url->ssl_cert,
                      url->ssl_key,      url->ssl_cipher, url->tls_version, url->default_file,

@@ -4,17 +4,13 @@
  * and COMMIT. On own connections statements are prepared, in the round trip of their first use. On
  * the caller's handle nothing is prepared or changed, and its mode is restored.
  */
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef POLLRDHUP
-#define POLLRDHUP 0 /* POLLHUP and POLLERR come unasked */
-#endif
-
 #include "driver/failure.h"
 #include "driver/postgresql_link.h"
+#include "system/descriptors.h"
 #include "util/clock.h"
 #include "util/error.h"
 
@@ -153,12 +149,11 @@ static int conclude(struct rowlock_link *link, const struct rowlock_round_trip *
 static int still_wanted(struct rowlock_link *link, unsigned transaction_flags,
                         const struct rowlock_budget *budget, struct rowlock_error *error)
 {
-    struct pollfd fds[2] = {{.fd = PQ.PQsocket(link->conn), .events = POLLRDHUP},
-                            {.fd = budget->interrupt_fd, .events = POLLIN}};
-    int n = transaction_flags & ROWLOCK_COMMIT || budget->interrupt_fd >= 0 ? poll(fds, 2, 0) : 0;
+    int fd = budget->interrupt_fd;
 
-    link->hung_up = n > 0 && fds[0].revents;
-    if (n > 0 && fds[1].revents)
+    link->hung_up =
+        transaction_flags & ROWLOCK_COMMIT && rowlock__has_hung_up(PQ.PQsocket(link->conn));
+    if (fd >= 0 && rowlock__wait_fd(-1, 0, fd, 0) == ROWLOCK_WAKE_INTERRUPT)
         return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
     if (budget->deadline_ms != ROWLOCK_NEVER && rowlock__now_ms() >= budget->deadline_ms)
         return rowlock__fail(error, ROWLOCK_ETIMEDOUT, "timed out before the statement was sent");

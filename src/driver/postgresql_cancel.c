@@ -4,7 +4,6 @@
  * without a timeout for the server to close it: with a frozen server it may take forever. The
  * thread and the waiter share a record; the last one to leave frees it.
  */
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "driver/postgresql_link.h"
+#include "system/descriptors.h"
 #include "util/clock.h"
 
 struct rowlock_cancel {
@@ -73,7 +73,7 @@ struct rowlock_cancel *rowlock__pg_cancel(PGconn *conn)
         return NULL;
     cancel->owners = 2;
     cancel->request = PQ.PQgetCancel(conn);
-    if (!cancel->request || pipe2(cancel->done, O_CLOEXEC) != 0)
+    if (!cancel->request || rowlock__pipe(cancel->done) != 0)
         goto no_pipe;
     if (pthread_mutex_init(&cancel->lock, NULL) != 0)
         goto no_lock;

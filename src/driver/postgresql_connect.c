@@ -12,6 +12,7 @@
 
 #include "driver/failure.h"
 #include "driver/postgresql_link.h"
+#include "util/bytes.h"
 #include "util/clock.h"
 #include "util/error.h"
 
@@ -160,7 +161,7 @@ static void set_up_row(void *data, const struct rowlock_value *columns, unsigned
     if (n < 3)
         return;
     link->prepares = columns[0].length == 1 && columns[0].bytes[0] == 't';
-    if (memmem(columns[2].bytes, columns[2].length, YUGABYTEDB, strlen(YUGABYTEDB)))
+    if (rowlock__find_bytes(columns[2].bytes, columns[2].length, YUGABYTEDB, strlen(YUGABYTEDB)))
         link->dialect = &rowlock__dialect_yugabytedb;
 }
 

@@ -2,10 +2,8 @@
 /* Watches, and the begin and end of watched calls. The thread that looks at them: watch_thread.c */
 #include "driver/watch.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "driver/descriptors.h"
 #include "driver/watch_thread.h"
@@ -105,11 +103,9 @@ struct rowlock_watched rowlock__watch_end(struct rowlock_watch *watch)
 static int take_turn(struct rowlock_watcher *watcher, const struct rowlock_budget *budget,
                      struct rowlock_error *error)
 {
-    uint64_t one;
-
-    while (read(watcher->turn, &one, sizeof one) < 0)
+    while (!rowlock__wakeup_take(&watcher->turn))
         switch (
-            rowlock__wait_fd(watcher->turn, POLLIN, budget->interrupt_fd, budget->deadline_ms)) {
+            rowlock__wait_fd(watcher->turn.fd, POLLIN, budget->interrupt_fd, budget->deadline_ms)) {
         case ROWLOCK_WAKE_DEADLINE:
             return rowlock__fail(error, ROWLOCK_ETIMEDOUT,
                                  "timed out while another thread opened a session");
@@ -123,10 +119,7 @@ static int take_turn(struct rowlock_watcher *watcher, const struct rowlock_budge
 
 static void pass_turn(struct rowlock_watcher *watcher)
 {
-    static const uint64_t one = 1;
-
-    while (write(watcher->turn, &one, sizeof one) < 0 && errno == EINTR)
-        continue;
+    rowlock__wakeup_send(&watcher->turn);
 }
 
 int rowlock__watch_opening(struct rowlock_watch *watch, const struct rowlock_budget *budget,

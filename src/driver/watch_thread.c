@@ -8,12 +8,10 @@
  */
 #include "driver/watch_thread.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -208,14 +206,6 @@ static int milliseconds_until(int64_t time, int64_t now)
     return time - now > INT_MAX ? INT_MAX : (int)(time - now);
 }
 
-static void drain(int fd)
-{
-    uint64_t count;
-
-    while (read(fd, &count, sizeof count) < 0 && errno == EINTR)
-        continue;
-}
-
 static void *watch_calls(void *data)
 {
     struct rowlock_watcher *watcher = data;
@@ -231,12 +221,12 @@ static void *watch_calls(void *data)
             next = rowlock__least(next, now + ROWLOCK_WATCH_LOOK_MS);
         seen = watcher->begun;
         watcher->planned_ms = next;
-        watcher->fds[0] = (struct pollfd){.fd = watcher->wake, .events = POLLIN};
+        watcher->fds[0] = (struct pollfd){.fd = watcher->wake.fd, .events = POLLIN};
         pthread_mutex_unlock(&rowlock__watch_lock);
         if (poll(watcher->fds, n, milliseconds_until(next, now)) <= 0)
             n = 0;
         if (n > 0 && watcher->fds[0].revents)
-            drain(watcher->wake);
+            rowlock__wakeup_take(&watcher->wake);
         pthread_mutex_lock(&rowlock__watch_lock);
         find_interrupted(watcher, n, rowlock__now_ms());
     }
@@ -246,20 +236,15 @@ static void *watch_calls(void *data)
 
 void rowlock__watcher_wake(struct rowlock_watcher *watcher)
 {
-    static const uint64_t one = 1;
-
-    while (write(watcher->wake, &one, sizeof one) < 0 && errno == EINTR)
-        continue;
+    rowlock__wakeup_send(&watcher->wake);
 }
 
 /* ---- its life ------------------------------------------------------------------------------ */
 
 static void free_watcher(struct rowlock_watcher *watcher)
 {
-    if (watcher->wake >= 0)
-        close(watcher->wake);
-    if (watcher->turn >= 0)
-        close(watcher->turn);
+    rowlock__wakeup_close(&watcher->wake);
+    rowlock__wakeup_close(&watcher->turn);
     free(watcher->fds);
     free(watcher);
 }
@@ -304,16 +289,18 @@ static void handle_forks(void)
 static struct rowlock_watcher *start_watcher(void)
 {
     struct rowlock_watcher *watcher = calloc(1, sizeof *watcher);
+    bool opened;
 
     if (!watcher)
         return NULL;
     watcher->planned_ms = ROWLOCK_NEVER;
     watcher->room = 8;
     watcher->fds = calloc(watcher->room, sizeof *watcher->fds);
-    watcher->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    watcher->turn = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (watcher->fds && watcher->wake >= 0 && watcher->turn >= 0 &&
-        start_thread(&watcher->thread, false, watch_calls, watcher) == 0)
+    opened = rowlock__wakeup_open(&watcher->wake) == 0;
+    opened = rowlock__wakeup_open(&watcher->turn) == 0 && opened;
+    if (opened)
+        rowlock__wakeup_send(&watcher->turn);
+    if (watcher->fds && opened && start_thread(&watcher->thread, false, watch_calls, watcher) == 0)
         return watcher;
     free_watcher(watcher);
     return NULL;

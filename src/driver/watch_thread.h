@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "driver/watch.h"
+#include "system/wakeup.h"
 
 /* At the latest this time after a call began, its interrupt_fd is watched. */
 #define ROWLOCK_WATCH_LOOK_MS 20
@@ -35,11 +36,11 @@ struct rowlock_watch {
 
 struct rowlock_watcher {
     pthread_t thread;
-    int wake;            /* an eventfd */
-    int turn;            /* an eventfd: the thread that reads its 1 may open a session */
-    unsigned watches;    /* the last one to leave ends the thread */
-    unsigned long begun; /* calls */
-    int64_t planned_ms;  /* when the thread looks again */
+    struct rowlock_wakeup wake;
+    struct rowlock_wakeup turn; /* sent: the thread that takes it may open a session */
+    unsigned watches;           /* the last one to leave ends the thread */
+    unsigned long begun;        /* calls */
+    int64_t planned_ms;         /* when the thread looks again */
     bool stop;
     struct rowlock_watch *calls;
     struct pollfd *fds; /* the thread's own */

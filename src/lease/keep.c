@@ -10,12 +10,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "lease/machine/machine.h"
 #include "lease/query.h"
 #include "session/reconnect.h"
+#include "system/wakeup.h"
 #include "util/error.h"
 #include "util/random.h"
 
@@ -25,7 +24,7 @@ struct rowlock_keeper {
     struct rowlock_keep_machine machine;
     rowlock_on_lost on_lost;
     void *data;
-    int wake_fd; /* readable: stop renewing */
+    struct rowlock_wakeup wake; /* sent: stop renewing */
     atomic_bool quiet;
     pthread_t thread;
     struct rowlock_error why; /* the last failure */
@@ -68,7 +67,7 @@ static int perform(struct rowlock_keeper *keeper, const struct rowlock_keep_step
 {
     switch (step->act) {
     case ROWLOCK_KEEP_SLEEP:
-        rowlock__wait_fd(-1, 0, keeper->wake_fd, step->until_ms);
+        rowlock__wait_fd(-1, 0, keeper->wake.fd, step->until_ms);
         return ROWLOCK_OK;
     case ROWLOCK_KEEP_RENEW:
         return renew(keeper, step->until_ms, status);
@@ -143,7 +142,7 @@ static int connect(struct rowlock_keeper *keeper, struct rowlock_error *error)
 
     if (code)
         return rowlock__wrap_error(error, code, "connecting for automatic renewal");
-    keeper->connection->interrupt_fd = keeper->wake_fd;
+    keeper->connection->interrupt_fd = keeper->wake.fd;
     keeper->machine.statement_ms = callers->statement_ms;
     return ROWLOCK_OK;
 }
@@ -167,8 +166,7 @@ static int start(struct rowlock_keeper *keeper, struct rowlock_error *error)
 static void delete (struct rowlock_keeper *keeper)
 {
     rowlock_close(keeper->connection);
-    if (keeper->wake_fd >= 0)
-        close(keeper->wake_fd);
+    rowlock__wakeup_close(&keeper->wake);
     free(keeper);
 }
 
@@ -206,8 +204,7 @@ int rowlock_auto_renew(struct rowlock_lease *lease, rowlock_on_lost on_lost, voi
     keeper->on_lost = on_lost;
     keeper->data = data;
     keeper->machine.ttl_ms = atomic_load(&lease->ttl_ms);
-    keeper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (keeper->wake_fd < 0)
+    if (rowlock__wakeup_open(&keeper->wake))
         code = rowlock__fail(error, ROWLOCK_ENOMEM, "cannot create a file descriptor: %s",
                              strerror(errno));
     if (!code)
@@ -228,7 +225,7 @@ void rowlock__keeper_quiet(struct rowlock_lease *lease)
     if (!keeper)
         return;
     atomic_store(&keeper->quiet, true);
-    eventfd_write(keeper->wake_fd, 1);
+    rowlock__wakeup_send(&keeper->wake);
 }
 
 void rowlock__keeper_end(struct rowlock_lease *lease)

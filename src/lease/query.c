@@ -90,7 +90,7 @@ static bool has_hung_up(const struct rowlock_connection *connection)
 {
     int fd = rowlock_socket(connection);
 
-    return fd >= 0 && rowlock__wait_fd(fd, POLLIN | POLLRDHUP, -1, 0) == ROWLOCK_WAKE_READY;
+    return fd >= 0 && rowlock__wait_fd(fd, POLLIN, -1, 0) == ROWLOCK_WAKE_READY;
 }
 
 /* Sets `*unsure` where the server may have executed the query, but no answer came. */

@@ -2,13 +2,13 @@
 /* The statements about a subject that both kinds of refresh use. */
 #include "refresh/subject.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lease/lease.h"
 #include "lease/query.h"
+#include "system/program.h"
 #include "util/error.h"
 #include "util/utf8.h"
 
@@ -19,7 +19,7 @@ static void find_who(struct rowlock_marking *marking, const char *command)
     gethostname(host, sizeof host - 1);
     rowlock__utf8_copy(marking->host, sizeof marking->host, host);
     rowlock__utf8_copy(marking->program, sizeof marking->program,
-                       command && *command ? command : program_invocation_short_name);
+                       command && *command ? command : rowlock__program_name());
     marking->pid = getpid();
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds matching wall times: skips by days within months and by hours within a day,
    not by minutes. */
-#include "schedule/calendar.h"
+#include "util/calendar.h"
 #include "schedule/cron.h"
 
 #define DAY_MINUTES 1440

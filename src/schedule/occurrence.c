@@ -7,7 +7,7 @@
  * reach(w): the first instant at which the clocks show w or later. This one rule covers gaps and
  * repeated hours, and it preserves the order of wall times.
  */
-#include "schedule/calendar.h"
+#include "util/calendar.h"
 #include "schedule/schedule.h"
 
 #define NONE INT64_MIN

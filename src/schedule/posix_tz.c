@@ -2,7 +2,7 @@
 /* Computes offsets from a POSIX TZ rule such as "CET-1CEST,M3.5.0,M10.5.0/3". */
 #include "schedule/posix_tz.h"
 
-#include "schedule/calendar.h"
+#include "util/calendar.h"
 
 static int64_t first_of(int year, int month)
 {

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "schedule/calendar.h"
+#include "util/calendar.h"
 #include "schedule/tzif.h"
 
 void rowlock__zone_close(struct rowlock_zone *zone)

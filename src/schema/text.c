@@ -25,8 +25,7 @@ int rowlock__is_identifier(const char *text)
     if (length == 0 || length > 63 || isdigit((unsigned char)text[0]))
         return 0;
     for (size_t i = 0; i < length; i++)
-        if (text[i] != '_' &&
-            (!isascii((unsigned char)text[i]) || !isalnum((unsigned char)text[i])))
+        if (text[i] != '_' && ((unsigned char)text[i] >= 0x80 || !isalnum((unsigned char)text[i])))
             return 0;
     return 1;
 }

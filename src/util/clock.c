@@ -5,20 +5,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <time.h>
 
-#ifdef CLOCK_BOOTTIME
-#define CLOCK CLOCK_BOOTTIME
-#else
-#define CLOCK CLOCK_MONOTONIC
-#endif
+#include "system/clock.h"
 
 int64_t rowlock__now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return rowlock__system_ms();
 }
 
 int64_t rowlock__after(int64_t from, int64_t duration_ms)

@@ -7,7 +7,7 @@
 
 #define ROWLOCK_NEVER INT64_MAX /* a time that never comes: no deadline */
 
-/* Milliseconds of a clock that never jumps and also counts while the machine is suspended. */
+/* Milliseconds of the clock in system/clock.h. */
 int64_t rowlock__now_ms(void);
 
 /* `from` + `duration_ms`; a duration < 0 gives ROWLOCK_NEVER. Saturates. */

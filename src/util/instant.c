@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "util/calendar.h"
+
 static int local(int64_t ms, struct tm *out)
 {
     time_t seconds = (time_t)(ms / 1000);
@@ -36,13 +38,18 @@ void rowlock__local_time_short(int64_t ms, int64_t now_ms, char *out, size_t siz
 
 void rowlock__local_time_of(const char *utc, char *out, size_t size)
 {
-    struct tm at = {0};
-    const char *rest = strptime(utc, "%Y-%m-%dT%H:%M:%S", &at);
+    struct rowlock_date date;
+    int hour, minute, second, length = 0;
+    int64_t seconds;
 
-    if (rest && *rest == '.')
-        rest += 1 + strspn(rest + 1, "0123456789");
-    if (rest && strcmp(rest, "Z") == 0)
-        rowlock__local_time((int64_t)timegm(&at) * 1000, out, size);
-    else
+    sscanf(utc, "%4d-%2d-%2dT%2d:%2d:%2d%n", &date.year, &date.month, &date.day, &hour, &minute,
+           &second, &length);
+    if (length && utc[length] == '.')
+        length += 1 + (int)strspn(utc + length + 1, "0123456789");
+    if (length && strcmp(utc + length, "Z") == 0) {
+        seconds = rowlock__days(date) * ROWLOCK_DAY_SECONDS + hour * 3600 + minute * 60 + second;
+        rowlock__local_time(seconds * 1000, out, size);
+    } else {
         snprintf(out, size, "%s", utc);
+    }
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "util/random.h"
+#include "system/random.h"
 
 #define DIGITS "0123456789abcdef"
 

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random bytes of the operating system. */
+/* Random bits for jitter. */
 #ifndef ROWLOCK_RANDOM_H
 #define ROWLOCK_RANDOM_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-/* `n` unguessable bytes of the system's random generator. 0, or -1. */
-int rowlock__random_bytes(void *out, size_t n);
-
-/* Random bits for jitter; 0 if the system has none. */
+/* 0 if the system has none. */
 uint32_t rowlock__dice(void);
 
 #endif

@@ -6,4 +6,4 @@ $(BUILD)/tests/unit/odbc_vendor_test: | $(BUILD)/tests/fake_odbc.so
 
 $(BUILD)/tests/fake_odbc.so: tests/lib/fake/odbc.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call quiet,LINK) $(CC) $(CFLAGS) $(BASE_FLAGS) $(DRIVER_CFLAGS) -fPIC -shared -o $@ $<
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(GNU) $(BASE_FLAGS) $(DRIVER_CFLAGS) -fPIC -shared -o $@ $<

@@ -5,7 +5,7 @@
 
 #include "lib/instants.h"
 #include "lib/test.h"
-#include "schedule/calendar.h"
+#include "util/calendar.h"
 #include "schedule/posix_tz.h"
 #include "schedule/zone.h"
 

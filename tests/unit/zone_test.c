@@ -9,7 +9,7 @@
 
 #include "lib/instants.h"
 #include "lib/test.h"
-#include "schedule/calendar.h"
+#include "util/calendar.h"
 #include "schedule/zone.h"
 
 #define SYSTEM_ZONES "/usr/share/zoneinfo"

@@ -3,37 +3,20 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "driver/jdbc/jvm.h"
+#include "system/library.h"
+#include "util/bytes.h"
 #include "util/error.h"
 
 #define INSTALL_JVM \
     "install the package default-jre-headless, or set ROWLOCK_LIBJVM to the path of a libjvm.so"
 
 /* ---- libjvm -------------------------------------------------------------------------------- */
-
-static int is_libjvm(struct dl_phdr_info *info, __attribute__((unused)) size_t size, void *out)
-{
-    size_t length = strlen(info->dlpi_name);
-
-    if (length < 10 || strcmp(info->dlpi_name + length - 10, "/libjvm.so") != 0)
-        return 0;
-    snprintf(out, PATH_MAX, "%s", info->dlpi_name);
-    return 1;
-}
-
-/* The copy that the process has: rowlock is then used from a Java program. */
-static void *loaded_copy(void)
-{
-    char path[PATH_MAX];
-
-    return dl_iterate_phdr(is_libjvm, path) ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
-}
 
 static void *load_in(const char *home)
 {
@@ -78,7 +61,8 @@ int rowlock__jdbc_find_jvm(void **library, struct rowlock_error *error)
 {
     const char *named = getenv("ROWLOCK_LIBJVM");
 
-    *library = loaded_copy();
+    /* the copy that the process has: rowlock is then used from a Java program */
+    *library = rowlock__loaded_library("libjvm.so");
     if (*library)
         return ROWLOCK_OK;
     if (named && *named) {
@@ -115,8 +99,7 @@ char *rowlock__jdbc_class_path(void)
         snprintf(jar, sizeof jar, JARS "%s.jar", jars[i]);
         if (access(jar, R_OK) != 0)
             continue;
-        if (asprintf(&longer, "%s:%s", path, jar) < 0)
-            longer = NULL;
+        longer = rowlock__join(path, ":", jar);
         free(path);
         path = longer;
     }
@@ -151,16 +134,17 @@ static void list_jars(FILE *out)
 void rowlock__jdbc_describe(FILE *out)
 {
     const char *named = getenv("ROWLOCK_LIBJVM");
-    struct link_map *map = NULL;
+    const char *path = NULL;
     void *library = NULL;
 
-    if (rowlock__jdbc_find_jvm(&library, NULL) == ROWLOCK_OK)
-        fprintf(out, "%s\n",
-                dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "libjvm.so");
-    else if (named && *named)
+    if (rowlock__jdbc_find_jvm(&library, NULL) == ROWLOCK_OK) {
+        path = rowlock__path_of_function(dlsym(library, "JNI_CreateJavaVM"));
+        fprintf(out, "%s\n", path ? path : "libjvm.so");
+    } else if (named && *named) {
         fprintf(out, "not found: no Java virtual machine at ROWLOCK_LIBJVM, %s; " INSTALL_JVM "\n",
                 named);
-    else
+    } else {
         fputs("not found: " INSTALL_JVM "\n", out);
+    }
     list_jars(out);
 }

@@ -11,6 +11,7 @@
 #include "driver/jdbc/jvm.h"
 #include "driver/jdbc/link.h"
 #include "driver/script.h"
+#include "system/descriptors.h"
 #include "util/error.h"
 
 static int connection_is_lost(struct rowlock_error *error)
@@ -60,9 +61,7 @@ static enum rowlock_state state(const struct rowlock_link *link)
 /* Whether the server ended the idle session: then no COMMIT was sent, and nothing is unknown. */
 static bool server_hung_up(const struct rowlock_link *link)
 {
-    struct pollfd fd = {.fd = rowlock__watch_socket(link->watch), .events = POLLRDHUP};
-
-    return fd.fd >= 0 && poll(&fd, 1, 0) > 0;
+    return rowlock__has_hung_up(rowlock__watch_socket(link->watch));
 }
 
 static int commit(struct rowlock_link *link, struct rowlock_outcome *outcome,

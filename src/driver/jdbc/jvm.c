@@ -12,7 +12,10 @@
 #include <unistd.h>
 
 #include "driver/jdbc/jni.h"
+#include "util/bytes.h"
 #include "util/error.h"
+
+extern char **environ;
 
 typedef rowlock__jni_object object;
 
@@ -150,7 +153,9 @@ static int create(create_vm *start, rowlock__jni_vm **vm, void **env, struct row
                                            0};
     int32_t failed;
 
-    if (!path || asprintf(&class_path, "-Djava.class.path=%s", path) < 0) {
+    if (path)
+        class_path = rowlock__join("-Djava.class.path=", path, "");
+    if (!class_path) {
         free(path);
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     }

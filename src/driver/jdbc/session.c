@@ -12,6 +12,7 @@
 #include "driver/failure.h"
 #include "driver/jdbc/jvm.h"
 #include "driver/jdbc/link.h"
+#include "util/bytes.h"
 #include "util/error.h"
 
 /* ---- engines ------------------------------------------------------------------------------- */
@@ -128,7 +129,7 @@ static int call_open(struct rowlock_link *link, const struct rowlock__jdbc_url *
         code = read_reply(link, url, product, size, error);
     link->secrets = NULL;
     rowlock__credentials_free(&credentials);
-    explicit_bzero(link->message.bytes, link->message.size);
+    rowlock__wipe(link->message.bytes, link->message.size);
     return code;
 }
 

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "driver/credentials.h"
+#include "util/bytes.h"
 #include "util/error.h"
 
 #define JARS "/usr/share/java/"
@@ -62,8 +63,10 @@ static int port_of(const char *url)
 
     if (!host || memchr(host + 2, ',', length))
         return 0;
-    at = memrchr(host + 2, ':', length);
-    if (!at || memchr(at, ']', length - (size_t)(at - host - 2)))
+    at = host + 2 + length;
+    while (at > host + 2 && *at != ':')
+        at--;
+    if (*at != ':' || memchr(at, ']', length - (size_t)(at - host - 2)))
         return 0;
     return atoi(at + 1);
 }
@@ -101,7 +104,7 @@ void rowlock__jdbc_hide(const struct rowlock__jdbc_url *url, char *message)
     const char *at = strrchr(url->text, '@');
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        for (const char *key = url->text; (key = strcasestr(key, keys[i]));) {
+        for (const char *key = url->text; (key = rowlock__find_caseless(key, keys[i]));) {
             key += strlen(keys[i]);
             rowlock__hide_password(message, key, strcspn(key, ENDS));
         }

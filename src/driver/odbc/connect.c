@@ -11,6 +11,7 @@
 #include "driver/failure.h"
 #include "driver/odbc/link.h"
 #include "driver/odbc/string.h"
+#include "util/bytes.h"
 #include "util/error.h"
 
 #define O rowlock__odbc
@@ -211,7 +212,7 @@ static int open_session(struct rowlock_link *link, char *string, struct rowlock_
     set_login_limit(link);
     result = O.SQLDriverConnect(link->dbc, NULL, (SQLCHAR *)string, SQL_NTS, completed,
                                 sizeof completed, &length, SQL_DRIVER_NOPROMPT);
-    explicit_bzero(completed, sizeof completed); /* it has the password */
+    rowlock__wipe(completed, sizeof completed); /* it has the password */
     link->connected = SQL_SUCCEEDED(result);
     if (!link->connected)
         rowlock__odbc_diagnose(link, SQL_HANDLE_DBC, link->dbc, &diagnosis);
@@ -325,7 +326,7 @@ int rowlock__odbc_connect(struct rowlock_link *link, const char *url,
         code = set_session_up(link, error);
     link->connecting = false;
     if (string) {
-        explicit_bzero(string, strlen(string));
+        rowlock__wipe(string, strlen(string));
         free(string);
     }
     return code;

@@ -2,7 +2,6 @@
 /* Loads the ODBC driver manager and its functions. */
 #include "driver/odbc/library.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include "driver/library.h"
@@ -65,9 +64,5 @@ void rowlock__odbc_describe(FILE *out)
 
 int rowlock__odbc_is_utf16(void)
 {
-    void *function = NULL;
-    Dl_info info;
-
-    memcpy(&function, &rowlock__odbc.SQLExecute, sizeof function);
-    return dladdr(function, &info) == 0 || strstr(info.dli_fname, "iodbc") == NULL;
+    return strstr(rowlock__library_path(&library), "iodbc") == NULL;
 }

@@ -13,6 +13,8 @@
 #include "dialect/plain.h"
 #include "driver/odbc/link.h"
 #include "driver/script.h"
+#include "system/descriptors.h"
+#include "util/bytes.h"
 #include "util/error.h"
 
 #define O rowlock__odbc
@@ -75,7 +77,7 @@ static void release(void *data)
     free_handles(link);
     for (size_t i = 0; i < sizeof link->passwords / sizeof *link->passwords; i++) {
         if (link->passwords[i])
-            explicit_bzero(link->passwords[i], strlen(link->passwords[i]));
+            rowlock__wipe(link->passwords[i], strlen(link->passwords[i]));
         free(link->passwords[i]);
     }
     free(link->row);
@@ -223,9 +225,7 @@ static int end_transaction(struct rowlock_link *link, SQLSMALLINT how, struct ro
 /* Whether the server ended the idle session: then no COMMIT was sent, and nothing is unknown. */
 static bool server_hung_up(const struct rowlock_link *link)
 {
-    struct pollfd fd = {.fd = rowlock__watch_socket(link->watch), .events = POLLRDHUP};
-
-    return fd.fd >= 0 && poll(&fd, 1, 0) > 0;
+    return rowlock__has_hung_up(rowlock__watch_socket(link->watch));
 }
 
 /* A COMMIT of a transaction that an error ended would be answered by success. */

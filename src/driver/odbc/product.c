@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "driver/odbc/link.h"
+#include "util/bytes.h"
 
 /* With 7.4-2 psqlODBC sets a savepoint before each statement, so that an error undoes only the
    statement. With 7.4-1 it silently rolls the transaction back and continues in another one. */
@@ -128,7 +129,7 @@ static bool has_word(const char *text, const char *words)
 
         memcpy(word, at, length);
         word[length] = '\0';
-        if (strcasestr(text, word))
+        if (rowlock__find_caseless(text, word))
             return true;
     }
     return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dates to day numbers and back, by the Gregorian calendar. */
-#include "schedule/calendar.h"
+#include "util/calendar.h"
 
 /* Years start in March here: the leap day is the last day, and the months follow a pattern. */
 #define ERA_DAYS 146097   /* 400 years */

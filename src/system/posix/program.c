@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "system/program.h"
+
+const char *rowlock__program_name(void)
+{
+    return "program";
+}

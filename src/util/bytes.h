@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions for strings and bytes that POSIX.1-2008 does not have. */
+#ifndef ROWLOCK_BYTES_H
+#define ROWLOCK_BYTES_H
+
+#include <stddef.h>
+
+/* Overwrites a secret. The compiler does not leave it out, though the bytes are not read again. */
+void rowlock__wipe(void *bytes, size_t n);
+
+/* The first place of `n` bytes in `size` bytes, or NULL. */
+const char *rowlock__find_bytes(const char *in, size_t size, const char *bytes, size_t n);
+
+/* The first place of `word` in `text`, in upper or lower case, or NULL. */
+const char *rowlock__find_caseless(const char *text, const char *word);
+
+/* The three texts as one; malloc'd, or NULL. */
+char *rowlock__join(const char *first, const char *second, const char *third);
+
+#endif
