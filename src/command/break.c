@@ -186,7 +186,7 @@ static int break_interruptibly(const struct command *command, struct breaking *b
 {
     struct approach approach = {.interrupt_fd = signals->wait_fd};
     struct rowlock_error error = {0};
-    struct signalfd_siginfo info;
+    int number;
     int64_t broken = 0;
     struct url url;
     int status = url_lookup(command->db, &url), code = ROWLOCK_OK;
@@ -200,8 +200,8 @@ static int break_interruptibly(const struct command *command, struct breaking *b
                              &error);
         status = code ? report(&error) : report_broken(command, *connection, breaking, broken);
     }
-    if (code == ROWLOCK_ECANCELED && signals_next(signals->wait_fd, &info))
-        return -(int)info.ssi_signo;
+    if (code == ROWLOCK_ECANCELED && (number = signals_next(signals->wait_fd, NULL)))
+        return -number;
     return status;
 }
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "command/url_lookup.h"
+#include "system/command/process.h"
 
 static char asked_for[512], place[400];
 
@@ -48,5 +48,5 @@ void keep_url_secret(const struct url *url)
     const char *dialect = url_dialect(url);
 
     if (!dialect || strcmp(dialect, "sqlite") != 0)
-        prctl(PR_SET_DUMPABLE, 0);
+        hide_memory();
 }

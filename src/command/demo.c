@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +18,8 @@
 #include "command/demo/demo.h"
 #include "command/demo/clones.h"
 #include "command/url_lookup.h"
+#include "system/command/process.h"
+#include "system/descriptors.h"
 
 enum { OPTION_WORKERS = OPTION_OWN, OPTION_HOLD, OPTION_TTL };
 
@@ -140,8 +141,7 @@ static _Noreturn void be_worker(const struct demo *demo, int number, pid_t paren
 
     close(demo->ready[0]);
     close(demo->go[1]);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
+    if (end_with_parent(parent))
         _exit(1);
     _exit(demo_work(&worker));
 }
@@ -252,7 +252,7 @@ int cmd_demo(struct command *command)
     if (show == SHOW_CLONES)
         return demo_clones(command, demo.ttl_ms);
     demo.log = demo_log_new(demo.workers);
-    if (!demo.log || pipe2(demo.ready, O_CLOEXEC) || pipe2(demo.go, O_CLOEXEC)) {
+    if (!demo.log || rowlock__pipe(demo.ready) || rowlock__pipe(demo.go)) {
         message("out of memory or file descriptors for the workers");
         return STATUS_FAILED;
     }

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "command/command.h"
 #include "command/job/run.h"
 #include "command/url_lookup.h"
+#include "system/command/process.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -176,7 +176,7 @@ static int connect_to(const struct command *command, const struct job_run *job,
 {
     struct approach approach = {.interrupt_fd = signals->wait_fd,
                                 .statement_ms = statement_limit(run)};
-    struct signalfd_siginfo info;
+    int number;
     struct url url = {0};
     int status = find_database(command, job, &url), code = ROWLOCK_OK;
 
@@ -185,8 +185,8 @@ static int connect_to(const struct command *command, const struct job_run *job,
     if (!status)
         status = connect_database(&url, &approach, out, &code);
     url_free(&url);
-    if (status && signals_next(signals->wait_fd, &info))
-        return -(int)info.ssi_signo;
+    if (status && (number = signals_next(signals->wait_fd, NULL)))
+        return -number;
     return status;
 }
 
@@ -228,7 +228,7 @@ int cmd_job(struct command *command)
     struct signals signals;
     struct job_run job;
 
-    prctl(PR_SET_NAME, "rowlock"); /* also where cron has started us by /proc/self/exe */
+    name_this_process("rowlock"); /* also where cron has started us by execute_again() */
     read_options(command, &job);
     callers = fill_standard_descriptors() ? NULL : descriptors_of_caller();
     if (!callers || signals_open(&signals))

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "command/output/output.h"
+#include "system/command/sockets.h"
 
 #define SEND_S 5
 
@@ -69,7 +70,7 @@ void notify_open(struct notify *notify)
     *notify = (struct notify){.fd = -1};
     notify->length = address_of(name, &notify->address);
     if (notify->length) {
-        notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        notify->fd = unix_socket(SOCK_DGRAM);
         if (notify->fd < 0)
             report_failure(notify, strerror(errno));
         else

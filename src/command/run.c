@@ -12,12 +12,12 @@
    A lost lock has priority. */
 static void heed_late_signal(const struct signals *signals, struct outcome *outcome)
 {
-    struct signalfd_siginfo info;
+    int number;
 
     while (outcome->status >= 0 && !outcome->lost &&
-           signals_next(signals->fd >= 0 ? signals->fd : signals->wait_fd, &info))
-        if (info.ssi_signo != SIGUSR1 && info.ssi_signo != SIGUSR2)
-            outcome->status = -(int)info.ssi_signo;
+           (number = signals_next(signals->fd >= 0 ? signals->fd : signals->wait_fd, NULL)))
+        if (number != SIGUSR1 && number != SIGUSR2)
+            outcome->status = -number;
 }
 
 static void end_by(const struct run *run, int fd, const struct signals *signals,

@@ -27,7 +27,7 @@ int signals_open(struct signals *signals)
             sigaddset(&signals->handled, passed_on[i]);
     sigprocmask(SIG_BLOCK, &signals->handled, &signals->original);
     signals->fd = signals->awake_fd = -1;
-    signals->wait_fd = signalfd(-1, &signals->handled, SFD_CLOEXEC | SFD_NONBLOCK);
+    signals->wait_fd = signals_descriptor(&signals->handled);
     return signals->wait_fd < 0 ? -1 : 0;
 }
 
@@ -52,7 +52,7 @@ static int open_awake(struct signals *signals)
     sigaddset(&awake, SIGCONT);
     sigprocmask(SIG_BLOCK, &stops, NULL);
     sigprocmask(SIG_BLOCK, &awake, NULL);
-    signals->awake_fd = signalfd(-1, &awake, SFD_CLOEXEC | SFD_NONBLOCK);
+    signals->awake_fd = signals_descriptor(&awake);
     return signals->awake_fd < 0 ? -1 : 0;
 }
 
@@ -90,10 +90,10 @@ int signals_turn_to_command(struct signals *signals)
     sigset_t none;
 
     sigemptyset(&none);
-    signals->fd = signalfd(-1, &signals->handled, SFD_CLOEXEC | SFD_NONBLOCK);
+    signals->fd = signals_descriptor(&signals->handled);
     if (signals->fd < 0 || open_awake(signals))
         return -1;
-    return signalfd(signals->wait_fd, &none, SFD_CLOEXEC | SFD_NONBLOCK) < 0 ? -1 : 0;
+    return signals_report(signals->wait_fd, &none);
 }
 
 int signals_turn_to_wait(struct signals *signals)
@@ -101,12 +101,7 @@ int signals_turn_to_wait(struct signals *signals)
     close(signals->fd);
     signals->fd = -1;
     close_awake(signals);
-    return signalfd(signals->wait_fd, &signals->handled, SFD_CLOEXEC | SFD_NONBLOCK) < 0 ? -1 : 0;
-}
-
-int signals_next(int fd, struct signalfd_siginfo *info)
-{
-    return read(fd, info, sizeof *info) == (ssize_t)sizeof *info;
+    return signals_report(signals->wait_fd, &signals->handled);
 }
 
 void die_by(int number)

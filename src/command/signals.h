@@ -4,7 +4,8 @@
 #define ROWLOCK_SIGNALS_H
 
 #include <signal.h>
-#include <sys/signalfd.h>
+
+#include "system/command/signals.h"
 
 struct signals {
     sigset_t original; /* the mask that the command gets back */
@@ -26,8 +27,6 @@ int signals_turn_to_command(struct signals *signals);
 int signals_turn_to_wait(struct signals *signals);
 /* Stops us: while the command runs, the terminal's stop signals do not. */
 void signals_stop(void);
-/* The next one, or 0. */
-int signals_next(int fd, struct signalfd_siginfo *info);
 /* Ends this process as the signal would have. */
 _Noreturn void die_by(int number);
 

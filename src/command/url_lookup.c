@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "system/descriptors.h"
+
 #define URL_MAX 4096
 #define SYSTEM_FILE "/etc/rowlock/url"
 #define REQUIRE_FILE "/etc/rowlock/require-url"
@@ -386,9 +388,9 @@ int url_send(const char *text)
     size_t length = strlen(text);
     int pair[2];
 
-    if (pipe2(pair, O_CLOEXEC | O_NONBLOCK))
+    if (rowlock__pipe(pair))
         return -1;
-    if (write(pair[1], text, length) != (ssize_t)length || fcntl(pair[0], F_SETFL, 0)) {
+    if (fcntl(pair[1], F_SETFL, O_NONBLOCK) || write(pair[1], text, length) != (ssize_t)length) {
         close(pair[0]);
         pair[0] = -1;
     }

@@ -2,11 +2,10 @@
 /* The cron daemon's loop: signals, the file of jobs, sleeping until the next due time. */
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "command/cron/cron.h"
+#include "system/command/timer.h"
 
 #define LEAVE_MS 60000 /* longer than the deadlines that a run has after a signal to end */
 
@@ -73,19 +72,18 @@ static int open_signals(struct cron *cron)
     sigaddset(&event, SIGCHLD);
     sigorset(&both, &stop, &event);
     sigprocmask(SIG_BLOCK, &both, &cron->original);
-    cron->stop_fd = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
-    cron->event_fd = signalfd(-1, &event, SFD_CLOEXEC | SFD_NONBLOCK);
-    cron->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    cron->stop_fd = signals_descriptor(&stop);
+    cron->event_fd = signals_descriptor(&event);
+    cron->timer_fd = timer_descriptor();
     return cron->stop_fd < 0 || cron->event_fd < 0 || cron->timer_fd < 0 ? -1 : 0;
 }
 
 static void take_events(struct cron *cron)
 {
-    struct signalfd_siginfo info;
-    int hup = 0;
+    int hup = 0, number;
 
-    while (signals_next(cron->event_fd, &info))
-        hup |= info.ssi_signo == SIGHUP;
+    while ((number = signals_next(cron->event_fd, NULL)))
+        hup |= number == SIGHUP;
     cron_reap(cron);
     if (hup && !cron->stopping)
         read_again(cron);
@@ -119,9 +117,7 @@ static void stop_runs(struct cron *cron)
 /* The first signal stops claims, the second ends the grace period, the third kills the runs. */
 static void take_stop(struct cron *cron)
 {
-    struct signalfd_siginfo info;
-
-    while (signals_next(cron->stop_fd, &info)) {
+    while (signals_next(cron->stop_fd, NULL)) {
         if (!cron->stopping)
             begin_to_stop(cron);
         else
@@ -153,14 +149,8 @@ static void sleep_until(const struct cron *cron, int64_t at)
     struct pollfd fds[] = {{.fd = cron->stop_fd, .events = POLLIN},
                            {.fd = cron->event_fd, .events = POLLIN},
                            {.fd = cron->timer_fd, .events = POLLIN}};
-    struct itimerspec when = {0};
 
-    if (at != ROWLOCK_NEVER && at < 1)
-        at = 1; /* 0 would stop the timer */
-    if (at != ROWLOCK_NEVER)
-        when.it_value =
-            (struct timespec){.tv_sec = (time_t)(at / 1000), .tv_nsec = at % 1000 * 1000000};
-    timerfd_settime(cron->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+    timer_set(cron->timer_fd, at);
     poll(fds, 3, -1);
 }
 

@@ -11,6 +11,7 @@
 
 #include "command/cron/cron.h"
 #include "command/output/table.h"
+#include "system/command/process.h"
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
@@ -72,8 +73,8 @@ static _Noreturn void become_job(const struct cron *cron, int fd, const struct a
     sigaction(SIGPIPE, &cron->broken_pipe, NULL);
     leave_large_files_to_command();
     sigprocmask(SIG_SETMASK, &cron->original, NULL);
-    execv("/proc/self/exe", (char *const *)arguments->argv);
-    message("cannot execute this program again (/proc/self/exe): %s", strerror(errno));
+    execute_again((char *const *)arguments->argv);
+    message("cannot execute this program again (" THIS_PROGRAM "): %s", strerror(errno));
     _exit(STATUS_FAILED);
 }
 

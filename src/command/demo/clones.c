@@ -9,14 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "command/command.h"
 #include "command/demo/clones.h"
 #include "command/run/run.h"
 #include "command/url_lookup.h"
+#include "system/command/process.h"
 #include "util/clock.h"
 #include "util/random.h"
 
@@ -40,7 +39,8 @@ struct demonstration {
     char folder[MOST_PATH], job[64];
     struct clones_log *log;
     struct signals signals;
-    int told_fd, children_fd;
+    struct rowlock_wakeup told;
+    int children_fd;
     struct clones_act acts[ACTS];
 };
 
@@ -168,7 +168,7 @@ static int play(struct demonstration *demo, int number)
                                         .mails = mails,
                                         .ttl_ms = demo->ttl_ms,
                                         .act = number,
-                                        .told_fd = demo->told_fd,
+                                        .told = demo->told,
                                         .signals = demo->signals.original,
                                         .conductor = getpid(),
                                         .log = demo->log}};
@@ -237,13 +237,13 @@ static int prepare(struct demonstration *demo)
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     demo->log = clones_log_new();
-    demo->told_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (signals_open(&demo->signals) || sigprocmask(SIG_BLOCK, &children, NULL))
+    if (rowlock__wakeup_open(&demo->told) || signals_open(&demo->signals) ||
+        sigprocmask(SIG_BLOCK, &children, NULL))
         return -1;
-    demo->children_fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    demo->children_fd = signals_descriptor(&children);
+    adopt_orphans();
     snprintf(demo->job, sizeof demo->job, "demo:clones:%ld:%08x", (long)getpid(), rowlock__dice());
-    return demo->log && demo->told_fd >= 0 && demo->children_fd >= 0 ? 0 : -1;
+    return demo->log && demo->children_fd >= 0 ? 0 : -1;
 }
 
 int demo_clones(struct command *command, int64_t ttl_ms)

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "rowlock.h"
+#include "system/wakeup.h"
 
 #define CLONES 5
 
@@ -57,8 +58,8 @@ struct clones_farm {
     const char *mails; /* the file that receives the mails */
     int64_t ttl_ms;
     int act;
-    int told_fd;         /* written to after each event */
-    int go[2], over[2];  /* pipes; their end of file is the signal */
+    struct rowlock_wakeup told; /* sent after each event */
+    int go[2], over[2];         /* pipes; their end of file is the signal */
     int gate[CLONES][2]; /* the mail server: a byte when it has taken the mail of this clone */
     sigset_t signals;    /* those blocked when the program began */
     pid_t conductor;

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "command/demo/clones.h"
 #include "command/demo/demo.h"
 #include "command/run/run.h"
+#include "system/descriptors.h"
 #include "util/clock.h"
 
 #define SEND_MS 1200  /* duration of a delivery to the mail server */
@@ -52,10 +52,8 @@ static void take_events(struct clones_act *act)
 {
     const struct clones_item *events[CLONES_ITEMS];
     size_t n = clones_events(act->farm.log, events);
-    uint64_t news;
 
-    if (read(act->farm.told_fd, &news, sizeof news) < 0)
-        news = 0;
+    rowlock__wakeup_take(&act->farm.told);
     for (size_t i = 0; i < n; i++) {
         size_t at = (size_t)(events[i] - act->farm.log->items);
 
@@ -187,10 +185,9 @@ static int attend_to_victim(struct clones_act *act)
 
 static void reap(struct clones_act *act)
 {
-    struct signalfd_siginfo info;
     pid_t pid;
 
-    while (signals_next(act->children_fd, &info))
+    while (signals_next(act->children_fd, NULL))
         ;
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
         for (int i = 0; i < CLONES; i++)
@@ -234,12 +231,13 @@ static int turn(struct clones_act *act, int64_t until_ms)
 {
     struct pollfd fds[] = {{.fd = act->signals_fd, .events = POLLIN},
                            {.fd = act->children_fd, .events = POLLIN},
-                           {.fd = act->farm.told_fd, .events = POLLIN}};
-    struct signalfd_siginfo info;
+                           {.fd = act->farm.told.fd, .events = POLLIN}};
+    int number;
 
     poll(fds, 3, time_out(act, until_ms));
-    if (signals_next(act->signals_fd, &info))
-        return -(int)info.ssi_signo;
+    number = signals_next(act->signals_fd, NULL);
+    if (number)
+        return -number;
     reap(act);
     take_events(act);
     for (int i = 0; i < CLONES; i++)
@@ -286,10 +284,10 @@ static int until(struct clones_act *act, int (*is_so)(const struct clones_act *a
 
 static int open_pipes(struct clones_farm *farm)
 {
-    int failed = pipe2(farm->go, O_CLOEXEC) || pipe2(farm->over, O_CLOEXEC);
+    int failed = rowlock__pipe(farm->go) || rowlock__pipe(farm->over);
 
     for (int i = 0; i < CLONES; i++)
-        failed = failed || pipe2(farm->gate[i], O_CLOEXEC);
+        failed = failed || rowlock__pipe(farm->gate[i]);
     return failed;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "command/demo/clones.h"
+#include "system/command/process.h"
 
 static int put(char *to, const char *text)
 {
@@ -35,7 +36,7 @@ int clones_share(const struct clones_farm *farm)
 /* These descriptors, and no others, are open in the new program. */
 static void keep_descriptors(const struct clones_farm *farm)
 {
-    int kept[] = {farm->log->fd, farm->told_fd, farm->go[0], farm->over[0]};
+    int kept[] = {farm->log->fd, farm->told.sender, farm->go[0], farm->over[0]};
 
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         fcntl(kept[i], F_SETFD, 0);
@@ -46,13 +47,13 @@ static void keep_descriptors(const struct clones_farm *farm)
 int clones_exec(const struct clones_farm *farm, int clone, int64_t token)
 {
     char fd[16], number[16], of[24];
-    char *words[] = {program_invocation_name, "demo", "clone", fd, number, of, NULL};
+    char *words[] = {called_as(), "demo", "clone", fd, number, of, NULL};
 
     snprintf(fd, sizeof fd, "%d", farm->log->fd);
     snprintf(number, sizeof number, "%d", clone);
     snprintf(of, sizeof of, "%" PRId64, token);
     keep_descriptors(farm);
-    execv("/proc/self/exe", words);
+    execute_again(words);
     return errno;
 }
 
@@ -70,7 +71,7 @@ static struct clones_log *find_log(int fd)
 /* The descriptors are not for the guard's other children. */
 static void close_on_exec(const struct clones_farm *farm)
 {
-    int ours[] = {farm->log->fd, farm->told_fd, farm->go[0], farm->over[0]};
+    int ours[] = {farm->log->fd, farm->told.sender, farm->go[0], farm->over[0]};
 
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         fcntl(ours[i], F_SETFD, FD_CLOEXEC);

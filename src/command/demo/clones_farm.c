@@ -2,12 +2,12 @@
 /* The clones as machines: switched on, unplugged, suspended, woken. */
 #include <errno.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "command/demo/clones.h"
 #include "command/guard/guard.h"
+#include "system/command/process.h"
 
 #define LOOK_AGAIN_MS 5
 
@@ -18,8 +18,7 @@
 static _Noreturn void be_clone(const struct clones_farm *farm, int clone)
 {
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != farm->conductor)
+    if (end_with_parent(farm->conductor))
         _exit(1);
     sigprocmask(SIG_SETMASK, &farm->signals, NULL);
     clones_exec(farm, clone, 0);

@@ -7,14 +7,15 @@
 #include <unistd.h>
 
 #include "command/demo/clones.h"
+#include "system/command/memory.h"
 #include "util/clock.h"
 
 struct clones_log *clones_log_new(void)
 {
-    int fd = memfd_create("rowlock-demo", MFD_CLOEXEC);
+    int fd = shared_memory(sizeof(struct clones_log));
     struct clones_log *log = MAP_FAILED;
 
-    if (fd >= 0 && ftruncate(fd, sizeof *log) == 0)
+    if (fd >= 0)
         log = mmap(NULL, sizeof *log, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (log != MAP_FAILED) {
         log->fd = fd;
@@ -43,7 +44,6 @@ void clones_log_empty(struct clones_log *log)
 
 void clones_tell(const struct clones_farm *farm, int clone, enum clones_event event, int64_t token)
 {
-    static const uint64_t one = 1;
     struct clones_log *log = farm->log;
     int64_t now = rowlock__now_ms(); /* first, so that it is the time of the event */
     size_t at = atomic_fetch_add(&log->used, 1);
@@ -56,8 +56,7 @@ void clones_tell(const struct clones_farm *farm, int clone, enum clones_event ev
     log->items[at].token = token;
     log->items[at].pid = getpid();
     atomic_store(&log->items[at].filled, 1);
-    if (write(farm->told_fd, &one, sizeof one) < 0)
-        return; /* the counter is full: the conductor wakes anyway */
+    rowlock__wakeup_send(&farm->told);
 }
 
 void clones_fail(const struct clones_farm *farm, const struct rowlock_error *error)

@@ -9,6 +9,7 @@
 
 #include "command/doctor/doctor.h"
 #include "command/guard/guard.h"
+#include "system/descriptors.h"
 #include "util/clock.h"
 
 #define LIMIT_MS 20000
@@ -85,7 +86,7 @@ void examine_guard(struct doctor *doctor)
                               .data = &pair[1]};
     pid_t daemon = 0;
 
-    if (pipe2(pair, O_CLOEXEC))
+    if (rowlock__pipe(pair))
         return;
     if (guard_start(&guard, &plan)) {
         last.number = errno;

@@ -13,6 +13,8 @@
 
 #include "command/doctor/doctor.h"
 #include "command/guard/guard.h"
+#include "system/command/processes.h"
+#include "system/descriptors.h"
 
 /* ---- the URL --------------------------------------------------------------------------------- */
 
@@ -102,32 +104,13 @@ void examine_proc(struct doctor *doctor)
     if (tree_signal(getpid(), 0, 0, &tree) || !tree_parent(getpid()))
         finding(doctor, "proc", ROWLOCK_UNSAFE, "mount -t proc proc /proc",
                 "there is no /proc: the guard cannot find the processes of a command");
-    else if (access("/proc/1/stat", R_OK))
+    else if (!processes_are_visible())
         finding(doctor, "proc", ROWLOCK_WARNS,
                 "mount /proc without hidepid; in a systemd unit set ProtectProc=default",
                 "processes of other users are hidden: the guard cannot find a command that "
                 "changed its user");
     else
         finding(doctor, "proc", ROWLOCK_SOUND, "", "all processes are visible");
-}
-
-/* A mask of signals in /proc/1/status: those that it blocks, ignores or catches. */
-static unsigned long long handled_by_init(char name[32])
-{
-    FILE *file = fopen("/proc/1/status", "re");
-    unsigned long long mask, all = 0;
-    char line[200];
-
-    while (file && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "Name: %31s", name) == 1)
-            continue;
-        if (sscanf(line, "SigBlk: %llx", &mask) == 1 || sscanf(line, "SigIgn: %llx", &mask) == 1 ||
-            sscanf(line, "SigCgt: %llx", &mask) == 1)
-            all |= mask;
-    }
-    if (file)
-        fclose(file);
-    return file ? all : 0;
 }
 
 /* A process that removes dead children waits for SIGCHLD: it catches, blocks or ignores it. */
@@ -151,33 +134,6 @@ void examine_init(struct doctor *doctor)
 
 /* ---- systemd --------------------------------------------------------------------------------- */
 
-/* The unit at the end of a line of /proc/self/cgroup; `*user`: of a user's own systemd. */
-static int find_service(char *unit, size_t size, int *user)
-{
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    char line[4096];
-    int found = 0;
-
-    while (file && !found && fgets(line, sizeof line, file)) {
-        char *end = strstr(line, ".service"), *from;
-
-        for (char *next = end; next; next = strstr(next + 1, ".service"))
-            end = next;
-        if (!end || (end[8] != '\n' && end[8] != '/' && end[8] != '\0'))
-            continue;
-        end[8] = '\0';
-        from = strrchr(line, '/');
-        snprintf(unit, size, "%.*s", (int)size - 1, from ? from + 1 : line);
-        if (from)
-            *from = '\0';
-        *user = strstr(line, "/user@") != NULL;
-        found = strncmp(unit, "user@", 5) != 0;
-    }
-    if (file)
-        fclose(file);
-    return found;
-}
-
 /* The first line that systemctl prints; -1: it cannot be executed, or failed. */
 static int ask_systemd(const char *unit, int user, char *out, size_t size)
 {
@@ -185,7 +141,7 @@ static int ask_systemd(const char *unit, int user, char *out, size_t size)
     ssize_t got;
     pid_t pid;
 
-    if (pipe2(pair, O_CLOEXEC))
+    if (rowlock__pipe(pair))
         return -1;
     pid = fork();
     if (pid == 0) {

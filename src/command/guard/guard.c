@@ -6,11 +6,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "system/command/process.h"
+#include "system/command/sockets.h"
 #include "util/clock.h"
 
 #define REPLACE_MS 900   /* rowlock ends within a second, even if some process does not die */
@@ -29,10 +30,10 @@ int guard_start(struct guard *guard, const struct guard_plan *plan)
     int pair[2];
 
     *guard = (struct guard){.fd = -1, .own_group = plan->own_group, .only_ours = is_childless()};
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+    if (message_pair(pair))
         return -1;
     if (guard->only_ours)
-        prctl(PR_SET_CHILD_SUBREAPER, 1); /* if the guard is killed, its orphans come to us */
+        adopt_orphans(); /* if the guard is killed, its orphans come to us */
     guard->pid = fork();
     if (guard->pid == 0) {
         close(pair[0]);

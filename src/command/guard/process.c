@@ -2,56 +2,29 @@
 /* The guard's start: a process with all signals blocked, so that another process can only KILL or
    STOP it, and the command as its child. */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "command/exit_status.h"
 #include "command/guard/state.h"
 #include "command/output/output.h"
 #include "command/signals.h"
+#include "system/command/descriptors.h"
+#include "system/command/process.h"
+#include "system/command/signals.h"
+#include "system/command/timer.h"
+#include "system/descriptors.h"
 #include "util/clock.h"
-
-#define MOST_DESCRIPTORS 65536 /* to close one by one on old kernels */
-
-static void close_between(int from, int to)
-{
-    if (from > to)
-        return;
-#ifdef SYS_close_range
-    if (syscall(SYS_close_range, (unsigned)from, (unsigned)to, 0) == 0)
-        return;
-#endif
-    for (int fd = from; fd <= to && fd < MOST_DESCRIPTORS; fd++)
-        close(fd);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
 
 /* The guard keeps no pipe open, except standard error for its last message. */
 static void keep_only_ours(const struct guard_state *state)
 {
-    int keep[] = {STDERR_FILENO, state->fd, state->timer_fd, state->child_fd, state->begin_fd};
-    size_t n = sizeof keep / sizeof *keep;
-    int next = 0;
+    const int keep[] = {STDERR_FILENO, state->fd, state->timer_fd, state->child_fd,
+                        state->begin_fd};
 
-    qsort(keep, n, sizeof *keep, ascending);
-    for (size_t i = 0; i < n; i++) {
-        close_between(next, keep[i] - 1);
-        next = keep[i] + 1;
-    }
-    close_between(next, INT_MAX);
+    close_all_but(keep, sizeof keep / sizeof *keep);
 }
 
 /* All signals are blocked until then, so one that arrives twice meanwhile counts once. */
@@ -70,9 +43,8 @@ static _Noreturn void run_command(const struct guard_state *state, pid_t guard, 
 
     if (state->plan->own_group)
         setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* in case the guard itself is killed */
     close(state->begin_fd);
-    if (getppid() != guard)
+    if (end_with_parent(guard)) /* in case the guard itself is killed */
         _exit(STATUS_FAILED);
     if (!may_begin(begin_fd))
         die_by(SIGTERM); /* as it would have, had it begun */
@@ -91,7 +63,7 @@ static int start_command(struct guard_state *state)
         state->reaped = 1;
         return 0;
     }
-    if (pipe2(pair, O_CLOEXEC))
+    if (rowlock__pipe(pair))
         return errno;
     state->begin_fd = pair[1];
     state->command = fork();
@@ -115,11 +87,11 @@ static int become_guard(struct guard_state *state)
     sigprocmask(SIG_SETMASK, &all, NULL);
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
-    prctl(PR_SET_NAME, "rowlock-guard");
-    prctl(PR_SET_DUMPABLE, 0);
-    state->child_fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
-    state->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (state->child_fd < 0 || state->timer_fd < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1))
+    name_this_process("rowlock-guard");
+    hide_memory();
+    state->child_fd = signals_descriptor(&children);
+    state->timer_fd = timer_descriptor();
+    if (state->child_fd < 0 || state->timer_fd < 0 || adopt_orphans())
         return errno;
     return 0;
 }

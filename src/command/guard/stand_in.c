@@ -3,13 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "command/exit_status.h"
 #include "command/output/output.h"
 #include "command/guard/guard.h"
+#include "system/command/process.h"
+#include "system/command/sockets.h"
 
 /* The guard has closed standard input and output: neither a socket of ours nor one of the client
    library's must take their place. */
@@ -27,8 +28,7 @@ static void fill_closed(void)
    it. */
 static _Noreturn void run_stand_in(const struct guard_plan *plan, pid_t guard, int fd)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != guard)
+    if (end_with_parent(guard))
         _exit(STATUS_FAILED);
     setsid();
     plan->stand_in(plan->data, fd);
@@ -43,7 +43,7 @@ void stand_in_start(struct stand_in *stand_in, const struct guard_plan *plan)
     if (stand_in->pid || !plan->stand_in)
         return;
     fill_closed();
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+    if (message_pair(pair))
         return;
     stand_in->pid = fork();
     if (stand_in->pid == 0)

@@ -6,12 +6,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "system/command/signals.h"
+#include "system/command/timer.h"
 #include "util/clock.h"
 
 #define LOOK_AGAIN_MS 20  /* between two looks at processes that do not die at once */
@@ -105,11 +105,10 @@ static void take_change(struct guard_state *state, int how)
    children of the guard. */
 static int reap(struct guard_state *state)
 {
-    struct signalfd_siginfo info;
     int how;
     pid_t pid;
 
-    while (read(state->child_fd, &info, sizeof info) == (ssize_t)sizeof info)
+    while (signals_next(state->child_fd, NULL))
         ;
     while ((pid = waitpid(-1, &how, WNOHANG | WUNTRACED | WCONTINUED)) > 0)
         if (pid == state->command && !state->reaped)
@@ -227,18 +226,9 @@ int64_t guard_stop_ms(const struct guard_state *state)
     return stop < state->over_ms ? stop : state->over_ms;
 }
 
-/* Not poll()'s time-out, which does not count while the machine sleeps. */
 static void set_timer(const struct guard_state *state)
 {
-    int64_t at = state->ending ? state->kill_ms : guard_stop_ms(state);
-    struct itimerspec when = {0};
-
-    if (at < 1)
-        at = 1; /* 0 would stop the timer */
-    if (at != ROWLOCK_NEVER)
-        when.it_value =
-            (struct timespec){.tv_sec = (time_t)(at / 1000), .tv_nsec = at % 1000 * 1000000};
-    timerfd_settime(state->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+    timer_set(state->timer_fd, state->ending ? state->kill_ms : guard_stop_ms(state));
 }
 
 static void look_at_clock(struct guard_state *state)

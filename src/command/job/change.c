@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "command/output/json.h"
+#include "system/descriptors.h"
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
@@ -110,7 +111,7 @@ static int open_input(const struct job_change *change)
     size_t length = change->output ? strlen(change->output) : 0;
     int pair[2];
 
-    if (pipe2(pair, O_CLOEXEC))
+    if (rowlock__pipe(pair))
         return -1;
     if (write(pair[1], change->output ? change->output : "", length) < 0)
         message("%s: --on-failure gets no output: %s", change->job, strerror(errno));

@@ -11,44 +11,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <syslog.h>
 #include <unistd.h>
 
 #include "command/lease/take.h"
+#include "system/command/descriptors.h"
+#include "system/command/process.h"
+#include "system/command/processes.h"
+#include "system/command/sockets.h"
+#include "system/command/timer.h"
+#include "system/wakeup.h"
 
 #define SAY_WHY_MS 200
 #define MARGIN_MOST_MS 5000 /* the longest time from TERM to the end of the lease */
 
 struct keeping {
     struct taking *taking;
-    int process_fd;            /* a pidfd of the process, safe against reuse of its pid */
-    int caller_fd;             /* to the first process: our result, and its end */
-    int lost_fd;               /* readable: the lease is lost */
+    int process_fd; /* of the process, and no later one with its pid */
+    int caller_fd;  /* to the first process: our result, and its end */
+    struct rowlock_wakeup lost;
     int timer_fd;              /* readable: its end is near */
     int log_fd;                /* the process's standard error, if that is a file; or -1 */
     int announced[KEPT_NAMES]; /* of run/kept.c */
     pid_t pid;
-    char why[512]; /* the reason of the loss; set before lost_fd is written */
+    char why[512]; /* the reason of the loss; set before `lost` is sent */
 };
 
 /* ---- the process ---------------------------------------------------------------------------- */
 
-static int send_signal(const struct keeping *keeping, int number)
-{
-    return (int)syscall(SYS_pidfd_send_signal, keeping->process_fd, number, NULL, 0);
-}
-
 static int find_process(struct keeping *keeping)
 {
-    keeping->process_fd = (int)syscall(SYS_pidfd_open, keeping->pid, 0);
-    if (keeping->process_fd >= 0 && send_signal(keeping, 0) == 0)
+    keeping->process_fd = process_descriptor(keeping->pid);
+    if (keeping->process_fd >= 0 && process_signal(keeping->process_fd, 0) == 0)
         return STATUS_OK;
     if (errno == EPERM)
         message("--while-pid: you may not signal process %d, and it would not learn that the "
@@ -68,65 +63,30 @@ static int has_ended(const struct keeping *keeping, int timeout_ms)
     return poll(&process, 1, timeout_ms) > 0;
 }
 
-/* argv[0], as ls shows it; "acquire" if it cannot be read. */
-static void read_holder(pid_t pid, char *out, size_t size)
-{
-    char path[64];
-    FILE *file;
-    size_t n = 0;
-
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    file = fopen(path, "re");
-    if (file) {
-        n = fread(out, 1, size - 1, file);
-        fclose(file);
-    }
-    out[n] = '\0';
-    if (!*out)
-        snprintf(out, size, "acquire");
-}
-
 /* ---- ties to the caller --------------------------------------------------------------------- */
 
 static void close_others(const struct keeping *keeping)
 {
-    long most = sysconf(_SC_OPEN_MAX);
+    const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, keeping->process_fd,
+                        keeping->caller_fd};
 
     fflush(NULL);
-#ifdef SYS_close_range
-    int low = keeping->process_fd < keeping->caller_fd ? keeping->process_fd : keeping->caller_fd;
-    int high = keeping->process_fd + keeping->caller_fd - low;
-
-    if ((low == 3 || syscall(SYS_close_range, 3, low - 1, 0) == 0) &&
-        (high == low + 1 || syscall(SYS_close_range, low + 1, high - 1, 0) == 0) &&
-        syscall(SYS_close_range, high + 1, ~0U, 0) == 0)
-        return;
-#endif
-    for (int fd = 3; fd < most; fd++)
-        if (fd != keeping->process_fd && fd != keeping->caller_fd)
-            close(fd);
+    close_all_but(kept, sizeof kept / sizeof *kept);
 }
 
 /* Events that end the wait: a signal, the end of the process, or the end of our first process. */
 static int open_interrupt(const struct keeping *keeping)
 {
     const int fds[] = {keeping->taking->signals.wait_fd, keeping->process_fd, keeping->caller_fd};
-    int all = epoll_create1(EPOLL_CLOEXEC);
 
-    for (size_t i = 0; all >= 0 && i < sizeof fds / sizeof *fds; i++) {
-        struct epoll_event event = {.events = EPOLLIN};
-
-        if (epoll_ctl(all, EPOLL_CTL_ADD, fds[i], &event))
-            return -1;
-    }
-    return all;
+    return any_of(fds, sizeof fds / sizeof *fds);
 }
 
 /* After the grant neither of them may interrupt the database. */
 static void close_interrupt(const struct keeping *keeping)
 {
-    epoll_ctl(keeping->taking->interrupt_fd, EPOLL_CTL_DEL, keeping->process_fd, NULL);
-    epoll_ctl(keeping->taking->interrupt_fd, EPOLL_CTL_DEL, keeping->caller_fd, NULL);
+    any_of_others(keeping->taking->interrupt_fd, keeping->process_fd);
+    any_of_others(keeping->taking->interrupt_fd, keeping->caller_fd);
 }
 
 /* The process's later output must follow our message, which needs a shared file offset; so for a
@@ -134,12 +94,7 @@ static void close_interrupt(const struct keeping *keeping)
    us. */
 static int keep_log(const struct keeping *keeping)
 {
-    struct stat ours, log;
-    char path[64];
-
-    snprintf(path, sizeof path, "/proc/%d/fd/2", (int)keeping->pid);
-    if (fstat(STDERR_FILENO, &ours) || stat(path, &log) || !S_ISREG(log.st_mode) ||
-        ours.st_dev != log.st_dev || ours.st_ino != log.st_ino)
+    if (!process_errors_are(keeping->pid, STDERR_FILENO))
         return -1;
     return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
@@ -169,12 +124,10 @@ static int give_word(const struct keeping *keeping, int status)
 static void on_lost(struct rowlock_lease *lease, const struct rowlock_error *why, void *data)
 {
     struct keeping *keeping = data;
-    uint64_t one = 1;
 
     (void)lease;
     snprintf(keeping->why, sizeof keeping->why, "%s", why->text);
-    if (write(keeping->lost_fd, &one, sizeof one) < 0)
-        abort(); /* an eventfd of ours: cannot be */
+    rowlock__wakeup_send(&keeping->lost);
 }
 
 static int64_t margin_of(const struct keeping *keeping)
@@ -184,28 +137,17 @@ static int64_t margin_of(const struct keeping *keeping)
     return quarter < MARGIN_MOST_MS ? quarter : MARGIN_MOST_MS;
 }
 
-/* Counts through suspend, as the lease does; poll() does not. */
-static void set_timer(const struct keeping *keeping, int64_t ms)
-{
-    const struct itimerspec at = {
-        .it_value = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000 * 1000000 + 1)}};
-
-    timerfd_settime(keeping->timer_fd, 0, &at, NULL);
-}
-
 /* Writes to the process's own standard error. It was opened by pid, and the process was still
    alive afterwards, so the descriptor is of this process and not of a later one. */
 static void tell_process(const struct keeping *keeping, const char *why)
 {
-    char path[64];
     int fd;
 
     if (keeping->log_fd >= 0) {
         message_to(keeping->log_fd, "process %d gets TERM: %s", (int)keeping->pid, why);
         return;
     }
-    snprintf(path, sizeof path, "/proc/%d/fd/2", (int)keeping->pid);
-    fd = open(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    fd = process_errors(keeping->pid);
     if (fd < 0)
         return; /* closed, a socket, or another user's: the log has it */
     if (!has_ended(keeping, 0))
@@ -220,7 +162,7 @@ static void end_process(const struct keeping *keeping, const char *why)
     escape_controls(why, text, sizeof text);
     syslog(LOG_USER | LOG_WARNING, "rowlock: process %d gets TERM: %s", (int)keeping->pid, text);
     tell_process(keeping, why);
-    send_signal(keeping, SIGTERM);
+    process_signal(keeping->process_fd, SIGTERM);
 }
 
 /* The lease is lost, or about to be. If the process ends in time, the name is released. */
@@ -251,7 +193,7 @@ enum keeping_end { PROCESS_ENDED, LEASE_LOST, TIME_OVER };
 /* The remaining time is 0, also for a lost lease; then on_lost will report the reason. */
 static enum keeping_end how_it_is_over(const struct keeping *keeping)
 {
-    struct pollfd lost = {.fd = keeping->lost_fd, .events = POLLIN};
+    struct pollfd lost = {.fd = keeping->lost.fd, .events = POLLIN};
 
     if (has_ended(keeping, 0))
         return PROCESS_ENDED;
@@ -264,26 +206,26 @@ static enum keeping_end keep(const struct keeping *keeping)
 {
     const struct rowlock_lease *lease = keeping->taking->holding.lease;
     struct pollfd fds[] = {{.fd = keeping->process_fd, .events = POLLIN},
-                           {.fd = keeping->lost_fd, .events = POLLIN},
+                           {.fd = keeping->lost.fd, .events = POLLIN},
                            {.fd = keeping->taking->signals.fd, .events = POLLIN},
                            {.fd = keeping->timer_fd, .events = POLLIN},
                            {.fd = keeping->announced[0], .events = POLLIN},
                            {.fd = keeping->announced[1], .events = POLLIN}};
-    struct signalfd_siginfo info;
     int64_t left;
+    int number;
 
     while ((left = rowlock_remaining(lease) - margin_of(keeping)) > 0) {
-        set_timer(keeping, left);
+        timer_set(keeping->timer_fd, rowlock__after(rowlock__now_ms(), left));
         if (poll(fds, sizeof fds / sizeof *fds, -1) < 0)
             continue;
         if (fds[0].revents)
             return PROCESS_ENDED;
         if (fds[1].revents)
             return LEASE_LOST;
-        take_askers(keeping->announced[0]);
-        take_askers(keeping->announced[1]);
-        while (signals_next(keeping->taking->signals.fd, &info))
-            give_up(keeping, (int)info.ssi_signo); /* and kept until it has ended */
+        announce_again(keeping->announced[0]);
+        announce_again(keeping->announced[1]);
+        while ((number = signals_next(keeping->taking->signals.fd, NULL)))
+            give_up(keeping, number); /* and kept until it has ended */
     }
     return how_it_is_over(keeping);
 }
@@ -297,9 +239,8 @@ static int begin_to_keep(struct keeping *keeping)
 
     close_interrupt(keeping);
     announce_kept(keeping->pid, rowlock_token(keeping->taking->holding.lease), keeping->announced);
-    keeping->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    keeping->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (keeping->lost_fd < 0 || keeping->timer_fd < 0) {
+    keeping->timer_fd = timer_descriptor();
+    if (rowlock__wakeup_open(&keeping->lost) || keeping->timer_fd < 0) {
         message("cannot create a file descriptor for the lease");
         return STATUS_FAILED;
     }
@@ -312,16 +253,15 @@ static int begin_to_keep(struct keeping *keeping)
    it ends the only process that would receive our result. */
 static int hand_over(struct keeping *keeping)
 {
-    struct signalfd_siginfo info;
-    int status = print_token(keeping->taking);
+    int status = print_token(keeping->taking), number;
 
     keeping->log_fd = keep_log(keeping);
     if (!status && detach()) {
         message("cannot detach the keeper: %s", strerror(errno));
         status = STATUS_FAILED;
     }
-    if (!status && signals_next(keeping->taking->signals.fd, &info))
-        status = -(int)info.ssi_signo;
+    if (!status && (number = signals_next(keeping->taking->signals.fd, NULL)))
+        status = -number;
     if (!status && give_word(keeping, STATUS_OK))
         status = STATUS_FAILED;
     if (status)
@@ -354,8 +294,10 @@ static _Noreturn void be_keeper(struct keeping *keeping)
     int status = STATUS_FAILED;
 
     close_others(keeping);
-    prctl(PR_SET_DUMPABLE, 0);
-    read_holder(keeping->pid, holder, sizeof holder);
+    hide_memory();
+    process_program(keeping->pid, holder, sizeof holder); /* as ls shows it */
+    if (!*holder)
+        strcpy(holder, "acquire");
     taking->holder = holder;
     taking->is_kept = 1;
     if (signals_open(&taking->signals) || (taking->interrupt_fd = open_interrupt(keeping)) < 0)
@@ -388,13 +330,14 @@ static int hear_word(int fd)
 
 int acquire_while(struct taking *taking, pid_t pid)
 {
-    struct keeping keeping = {.taking = taking, .pid = pid, .lost_fd = -1, .log_fd = -1};
+    struct keeping keeping = {
+        .taking = taking, .pid = pid, .lost = ROWLOCK_NO_WAKEUP, .log_fd = -1};
     int status = find_process(&keeping), pair[2];
     pid_t keeper;
 
     if (status)
         return status;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) || (keeper = fork()) < 0) {
+    if (message_pair(pair) || (keeper = fork()) < 0) {
         message("cannot start the keeper: %s", strerror(errno));
         return STATUS_FAILED;
     }

@@ -38,7 +38,7 @@ static int connect_to(struct taking *taking)
 {
     struct approach approach = {.deadline_ms = taking->lock.deadline_ms,
                                 .interrupt_fd = taking->interrupt_fd};
-    struct signalfd_siginfo info;
+    int number;
     struct url url;
     int status = url_lookup(taking->command->db, &url), code = ROWLOCK_OK;
 
@@ -47,8 +47,8 @@ static int connect_to(struct taking *taking)
     if (!status)
         status = connect_database(&url, &approach, &taking->holding.connection, &code);
     url_free(&url);
-    if (status && signals_next(taking->signals.wait_fd, &info))
-        return -(int)info.ssi_signo; /* also if the attempt has failed */
+    if (status && (number = signals_next(taking->signals.wait_fd, NULL)))
+        return -number; /* also if the attempt has failed */
     return status;
 }
 

@@ -141,14 +141,14 @@ static int get_beneath(const struct run *run, struct holding *holding, int *hope
 
 int not_started_if_interrupted(const struct signals *signals, struct holding *holding, int status)
 {
-    struct signalfd_siginfo info;
+    int number = signals_next(signals->wait_fd, NULL);
 
-    if (!signals_next(signals->wait_fd, &info))
+    if (!number)
         return status;
-    finish_not_started(holding, 128 + (int)info.ssi_signo, INTERRUPTED);
+    finish_not_started(holding, 128 + number, INTERRUPTED);
     rowlock_lease_free(holding->lease);
     holding->lease = NULL; /* a transaction ends with its connection */
-    return -(int)info.ssi_signo;
+    return -number;
 }
 
 static int refused(const struct run *run, const struct rowlock_error *error, int hopeless)

@@ -7,15 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#ifdef __has_include
-#if __has_include(<linux/close_range.h>)
-#include <linux/close_range.h>
-#endif
-#endif
 
 #include "command/run/run.h"
+#include "system/command/descriptors.h"
 
 #define MOST_DESCRIPTORS 1024
 
@@ -62,17 +57,6 @@ int fill_standard_descriptors(void)
     return failed ? -1 : 0;
 }
 
-/* The descriptors from `from` on, before `to`, end with exec. */
-static void hide(nfds_t from, nfds_t to)
-{
-#if defined(SYS_close_range) && defined(CLOSE_RANGE_CLOEXEC)
-    if (syscall(SYS_close_range, (unsigned)from, (unsigned)to - 1, CLOSE_RANGE_CLOEXEC) == 0)
-        return;
-#endif
-    for (; from < to; from++)
-        fcntl((int)from, F_SETFD, FD_CLOEXEC);
-}
-
 /* A client library may open a socket without FD_CLOEXEC: hides every descriptor that the caller did
    not pass. */
 void hide_ours(const struct descriptors *callers)
@@ -81,7 +65,7 @@ void hide_ours(const struct descriptors *callers)
         for (to = from; to < callers->n && !callers->open[to]; to++)
             ;
         if (to > from)
-            hide(from, to);
+            close_range_on_exec((int)from, (int)to);
     }
 }
 

@@ -25,7 +25,7 @@ int connect_to_run(const struct command *command, const struct run *run,
     struct approach approach = {.deadline_ms = run->lock.deadline_ms,
                                 .interrupt_fd = signals->wait_fd,
                                 .statement_ms = statement_limit(run)};
-    struct signalfd_siginfo info;
+    int number;
     struct url url;
     int status = url_lookup(command->db, &url), code = ROWLOCK_OK;
 
@@ -36,7 +36,7 @@ int connect_to_run(const struct command *command, const struct run *run,
     if (!status)
         status = connect_database(&url, &approach, out, &code);
     url_free(&url);
-    if (status && signals_next(signals->wait_fd, &info))
-        return -(int)info.ssi_signo; /* also if the attempt has failed */
+    if (status && (number = signals_next(signals->wait_fd, NULL)))
+        return -number; /* also if the attempt has failed */
     return status;
 }

@@ -40,9 +40,7 @@ static int64_t sooner(int64_t one, int64_t other)
    still be released. */
 static void forget_signals(struct watch *watch)
 {
-    struct signalfd_siginfo info;
-
-    while (signals_next(watch->signals->fd, &info))
+    while (signals_next(watch->signals->fd, NULL))
         ;
 }
 
@@ -51,18 +49,18 @@ static void forget_signals(struct watch *watch)
    command. 0, or -N: signal N came. */
 static int await_answer(struct watch *watch, int64_t *until)
 {
-    struct signalfd_siginfo info;
     int number = 0;
 
     while (watch->keeper.asking) {
         struct pollfd fds[] = {{.fd = watch->signals->fd, .events = POLLIN},
                                {.fd = watch->keeper.fd, .events = POLLIN}};
-        int n = poll(fds, 2, time_left(*until));
+        int n = poll(fds, 2, time_left(*until)), next;
 
         if (n == 0)
             break;
-        if (n > 0 && signals_next(watch->signals->fd, &info) && !number) {
-            number = -(int)info.ssi_signo;
+        next = n > 0 ? signals_next(watch->signals->fd, NULL) : 0;
+        if (next && !number) {
+            number = -next;
             *until = sooner(*until, rowlock__after(rowlock__now_ms(), SOON_MS));
         }
         if (n > 0 && fds[1].revents)
@@ -152,11 +150,8 @@ static int is_worth_repeating(const struct watch *watch)
 static int pause_before(const struct watch *watch, int64_t pause_ms)
 {
     struct pollfd fd = {.fd = watch->signals->fd, .events = POLLIN};
-    struct signalfd_siginfo info;
 
-    if (poll(&fd, 1, (int)pause_ms) > 0 && signals_next(watch->signals->fd, &info))
-        return -(int)info.ssi_signo;
-    return 0;
+    return poll(&fd, 1, (int)pause_ms) > 0 ? -signals_next(watch->signals->fd, NULL) : 0;
 }
 
 /* Repeats recording the result as long as the lease lasts. */

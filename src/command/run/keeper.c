@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The renewal thread: while the command runs, it alone uses the connection. */
 #include <errno.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "command/run/run.h"
+#include "system/command/sockets.h"
 
 static int receive(int fd, char *byte)
 {
@@ -83,7 +83,7 @@ int keeper_start(struct keeper *keeper, struct holding *holding, const struct lo
                               .ttl_ms = lock->ttl_ms,
                               .fd = -1,
                               .thread_fd = -1};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+    if (stream_pair(pair))
         return -1;
     keeper->fd = pair[0];
     keeper->thread_fd = pair[1];

@@ -10,12 +10,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "command/run/run.h"
+#include "system/descriptors.h"
 #include "util/utf8.h"
 
 #define PIECE PIPE_BUF      /* a pipe that poll() calls writable takes so much without blocking */
@@ -37,7 +37,7 @@ static int open_stream(struct output *output, int to)
     struct stream *stream = &output->streams[output->n];
     int pair[2];
 
-    if (pipe2(pair, O_CLOEXEC))
+    if (rowlock__pipe(pair))
         return -1;
     *stream = (struct stream){.output = output, .from = pair[0], .into = pair[1], .to = to};
     output->n++;
@@ -51,9 +51,9 @@ int output_open(struct output *output, int only_errors, const char *prefix)
     *output = (struct output){.only_errors = only_errors && !one_file,
                               .lock = PTHREAD_MUTEX_INITIALIZER,
                               .drained = PTHREAD_COND_INITIALIZER,
-                              .stop_fd = eventfd(0, EFD_CLOEXEC),
-                              .done_fd = eventfd(0, EFD_CLOEXEC)};
-    if (output->stop_fd < 0 || output->done_fd < 0 ||
+                              .stop = ROWLOCK_NO_WAKEUP,
+                              .done = ROWLOCK_NO_WAKEUP};
+    if (rowlock__wakeup_open(&output->stop) || rowlock__wakeup_open(&output->done) ||
         (!output->only_errors && open_stream(output, STDOUT_FILENO)))
         return -1;
     if (!one_file && open_stream(output, STDERR_FILENO))
@@ -83,7 +83,7 @@ static void keep_end(struct output *output, const char *bytes, size_t n)
 /* 0: the command has ended before. */
 static int await_fd(const struct stream *stream, int fd, short events)
 {
-    struct pollfd fds[] = {{.fd = stream->output->stop_fd, .events = POLLIN},
+    struct pollfd fds[] = {{.fd = stream->output->stop.fd, .events = POLLIN},
                            {.fd = fd, .events = events}};
 
     while (poll(fds, 2, -1) < 0 && errno == EINTR)
@@ -186,14 +186,6 @@ static void tell_drained(struct output *output)
     pthread_mutex_unlock(&output->lock);
 }
 
-static void tell_done(const struct output *output)
-{
-    uint64_t one = 1;
-
-    if (write(output->done_fd, &one, sizeof one) < 0)
-        return; /* it cannot overflow */
-}
-
 static void *pump(void *data)
 {
     struct stream *stream = data;
@@ -221,7 +213,7 @@ static void *pump(void *data)
     tell_drained(stream->output);
     put_all(stream, rest.bytes, rest.n);
     free(rest.bytes);
-    tell_done(stream->output);
+    rowlock__wakeup_send(&stream->output->done);
     return NULL;
 }
 
@@ -280,10 +272,7 @@ static void make_text(struct output *output)
 
 const char *output_end(struct output *output)
 {
-    uint64_t one = 1;
-
-    if (write(output->stop_fd, &one, sizeof one) < 0)
-        return "";
+    rowlock__wakeup_send(&output->stop);
     await_drained(output);
     pthread_mutex_lock(&output->lock);
     make_text(output);
@@ -303,7 +292,7 @@ static int n_started(const struct output *output)
 /* 0: a signal came before all was passed on, or the time has passed; the threads keep running. */
 static int await_done(const struct output *output, const struct signals *signals, int wait_ms)
 {
-    struct pollfd fds[] = {{.fd = output->done_fd, .events = POLLIN},
+    struct pollfd fds[] = {{.fd = output->done.fd, .events = POLLIN},
                            {.fd = signals->fd, .events = POLLIN}};
     uint64_t done, all = 0;
 
@@ -314,7 +303,8 @@ static int await_done(const struct output *output, const struct signals *signals
             return 0;
         if (n < 0)
             continue;
-        if (fds[0].revents && read(output->done_fd, &done, sizeof done) == sizeof done)
+        done = fds[0].revents ? rowlock__wakeup_take(&output->done) : 0;
+        if (done)
             all += done;
         else if (fds[1].revents)
             return 0;
@@ -324,9 +314,8 @@ static int await_done(const struct output *output, const struct signals *signals
 
 void output_close(struct output *output, const struct signals *signals, int wait_ms)
 {
-    uint64_t one = 1;
-
-    if (write(output->stop_fd, &one, sizeof one) < 0 || !await_done(output, signals, wait_ms))
+    rowlock__wakeup_send(&output->stop);
+    if (!await_done(output, signals, wait_ms))
         return;
     for (int i = 0; i < output->n; i++) {
         struct stream *stream = &output->streams[i];
@@ -337,6 +326,6 @@ void output_close(struct output *output, const struct signals *signals, int wait
             close(stream->into);
         close(stream->from);
     }
-    close(output->stop_fd);
-    close(output->done_fd);
+    rowlock__wakeup_close(&output->stop);
+    rowlock__wakeup_close(&output->done);
 }

@@ -13,6 +13,7 @@
 #include "command/guard/guard.h"
 #include "command/lock_options.h"
 #include "command/signals.h"
+#include "system/wakeup.h"
 #include "util/clock.h"
 
 /* ---- options.c ------------------------------------------------------------------- */
@@ -117,10 +118,8 @@ int set_environment(const struct rowlock_want *wants, size_t n, const struct hol
 #define KEPT_NAMES 2
 
 /* For the keeper of `acquire --while-pid`: descendants of `pid` must not wait for this lease. `fds`
-   stay open; a readable one is for take_askers(); -1 if the name was bound already. */
+   stay open; a readable one is for announce_again(); -1 if the name was bound already. */
 void announce_kept(pid_t pid, int64_t token, int fds[KEPT_NAMES]);
-/* Never blocks. */
-void take_askers(int fd);
 /* Is this process, or an ancestor, one whose lease `token` is kept so, by this user or root? 0: any
    lease. */
 int is_kept_for_ancestor(int64_t token);
@@ -184,10 +183,10 @@ struct output {
         int started, broken;
         struct prefix prefix;
     } streams[2];
-    int n;           /* 1: both are one file, and one pipe keeps the order; or: */
-    int only_errors; /* standard output is the command's */
-    int stop_fd;     /* readable: the command has ended */
-    int done_fd;     /* counts streams that are passed on to their end */
+    int n;                      /* 1: both are one file, and one pipe keeps the order; or: */
+    int only_errors;            /* standard output is the command's */
+    struct rowlock_wakeup stop; /* sent: the command has ended */
+    struct rowlock_wakeup done; /* sent for each stream that is passed on to its end */
     pthread_mutex_t lock;
     pthread_cond_t drained;
     int undrained; /* streams of which there may be more to read */

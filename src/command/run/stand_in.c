@@ -10,12 +10,12 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "command/run/run.h"
 #include "command/url_lookup.h"
+#include "system/command/process.h"
 
 #define PAUSE_LEAST_MS 100
 #define PAUSE_MOST_MS 2000
@@ -40,8 +40,8 @@ void become_stand_in(void *data, int fd)
     snprintf(urls, sizeof urls, "--url-fd=%d", url_fd);
     snprintf(orders, sizeof orders, "--guard-fd=%d", fd);
     argv[7] = (char *)lock->wants[0].name;
-    execv("/proc/self/exe", argv);
-    message("cannot start this program again (/proc/self/exe): %s", strerror(errno));
+    execute_again(argv);
+    message("cannot start this program again (" THIS_PROGRAM "): %s", strerror(errno));
 }
 
 /* ---- the process ----------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ int stand_in(const struct stand_in_argument *argument)
     int64_t sleep_ms = 0;
     int status;
 
-    prctl(PR_SET_NAME, "rowlock-stand-in");
+    name_this_process("rowlock-stand-in");
     status = connect_again(&renewing);
     while (!status && sleep_ms >= 0 && !guard.revents) {
         sleep_ms = after_renewal(&renewing, renew(&renewing));

@@ -124,10 +124,10 @@ static void ask(struct watch *watch)
 
 /* A signal of the terminal reached the command too if it is in our group, and existed by then. But
    SIGHUP for a terminal that hung up goes to the session's leader alone. */
-static int reached_command(const struct watch *watch, const struct signalfd_siginfo *info)
+static int reached_command(const struct watch *watch, int number, int by_kernel)
 {
-    return watch->guard.has_command && watch->run->terminal && info->ssi_code == SI_KERNEL &&
-           !(info->ssi_signo == SIGHUP && getsid(0) == getpid());
+    return watch->guard.has_command && watch->run->terminal && by_kernel &&
+           !(number == SIGHUP && getsid(0) == getpid());
 }
 
 static void end_as_told(struct watch *watch)
@@ -139,14 +139,12 @@ static void end_as_told(struct watch *watch)
 /* The command defines the meaning of SIGUSR1 and SIGUSR2, so its descendants do not get them. */
 static void pass_on(struct watch *watch)
 {
-    struct signalfd_siginfo info;
+    int number, by_kernel;
 
-    while (signals_next(watch->signals->fd, &info)) {
-        int number = (int)info.ssi_signo;
-
+    while ((number = signals_next(watch->signals->fd, &by_kernel))) {
         if (number == SIGTERM && watch->run->ends_on_term)
             end_as_told(watch);
-        else if (!reached_command(watch, &info))
+        else if (!reached_command(watch, number, by_kernel))
             guard_signal(&watch->guard, number, number != SIGUSR1 && number != SIGUSR2);
     }
 }
@@ -170,10 +168,9 @@ static void stop_too(struct watch *watch)
    have renewed the lease: the guard knows its end, and gets time to report it. 1: we were. */
 static int wake(struct watch *watch)
 {
-    struct signalfd_siginfo info;
     int64_t now = rowlock__now_ms();
 
-    if (!signals_next(watch->signals->awake_fd, &info))
+    if (!signals_next(watch->signals->awake_fd, NULL))
         return 0;
     if (watch->lost)
         return 1;

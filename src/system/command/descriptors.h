@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many descriptors at once. */
+#ifndef ROWLOCK_SYSTEM_COMMAND_DESCRIPTORS_H
+#define ROWLOCK_SYSTEM_COMMAND_DESCRIPTORS_H
+
+#include <stddef.h>
+
+/* Closes all of this process but `n` of them, in any order; -1 is none. */
+void close_all_but(const int *kept, size_t n);
+
+/* exec closes those from `from` on, before `to`. */
+void close_range_on_exec(int from, int to);
+
+/* A descriptor that is readable while one of `n` is. -1 with errno. */
+int any_of(const int *fds, size_t n);
+/* From now on without `fd`. */
+void any_of_others(int any, int fd);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processes of this machine, as /proc shows them. */
+#ifndef ROWLOCK_SYSTEM_PROCESSES_H
+#define ROWLOCK_SYSTEM_PROCESSES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process {
+    pid_t pid, parent, group;
+    int is_dead; /* its parent has not collected it yet */
+    int is_stopped;
+    unsigned long long born; /* with the pid: this process and no other */
+};
+
+struct processes {
+    struct process *all; /* in order of pid */
+    size_t n, room;
+};
+
+/* 1: it is there. */
+int process_read(pid_t pid, struct process *out);
+
+/* All of them. The caller frees `all`, also after an error. -1: there is no /proc, or no memory. */
+int processes_read(struct processes *out);
+const struct process *processes_find(const struct processes *processes, pid_t pid);
+
+/* Signals exactly that process: nothing, if it has ended since, even if its number is in use again.
+   1: there is no permission to signal it. */
+int process_signal_same(const struct process *process, int number);
+
+/* The first word of its command line; empty if it cannot be read. */
+void process_program(pid_t pid, char *out, size_t size);
+
+/* Opens its standard error, if that is a file, a terminal or a pipe. -1 if not. */
+int process_errors(pid_t pid);
+/* Whether its standard error and our descriptor are the same regular file. */
+int process_errors_are(pid_t pid, int fd);
+
+/* Identifies the numbering of processes: a container has its own. 0: unknown. */
+uintmax_t process_numbering(void);
+
+/* ---- for doctor ------------------------------------------------------------------------------ */
+
+/* Whether the processes of other users are visible. */
+int processes_are_visible(void);
+
+/* The signals, as bits from 0, that process 1 blocks, ignores or catches; its name, if it is
+   visible. */
+unsigned long long handled_by_init(char name[32]);
+
+/* 1: this process belongs to a service of systemd. `*user`: of a user's own systemd. */
+int find_service(char *unit, size_t size, int *user);
+
+#endif
