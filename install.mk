@@ -69,8 +69,10 @@ PG_CONFIG ?= pg_config
 EXTENSION_BUILD ?= $(BUILD)/extension
 PGXS = $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 SCHEMA_VERSION := $(shell sed -n 's/^.define ROWLOCK_SCHEMA_VERSION //p' src/session/connection.h)
+# ALTER EXTENSION rowlock UPDATE needs a script from each earlier version.
+EXTENSION_SCRIPTS := rowlock--$(SCHEMA_VERSION).sql rowlock--1--$(SCHEMA_VERSION).sql
 EXTENSION_FILES := $(EXTENSION_BUILD)/rowlock.control \
-                   $(EXTENSION_BUILD)/rowlock--$(SCHEMA_VERSION).sql
+                   $(EXTENSION_SCRIPTS:%=$(EXTENSION_BUILD)/%)
 
 .PHONY: extension install-extension uninstall-extension find-pgxs
 extension: $(EXTENSION_FILES)
@@ -85,6 +87,10 @@ $(EXTENSION_BUILD)/rowlock--$(SCHEMA_VERSION).sql: $(BUILD)/rowlock install.mk
 	@mkdir -p $(@D)
 	$(BUILD)/rowlock schema print postgresql --extension > $@.tmp && mv $@.tmp $@
 
+$(EXTENSION_BUILD)/rowlock--%--$(SCHEMA_VERSION).sql: $(BUILD)/rowlock install.mk
+	@mkdir -p $(@D)
+	$(BUILD)/rowlock schema print postgresql --extension --from $* > $@.tmp && mv $@.tmp $@
+
 find-pgxs:
 	@[ -n '$(PGXS)' ] || { \
 	  echo '$(PG_CONFIG) does not run: install the package postgresql-server-dev-NN of your' \
@@ -97,7 +103,7 @@ find-pgxs:
 
 # PGXS is a makefile of its own, with other CFLAGS and another target install.
 run_pgxs = $(MAKE) --no-print-directory -C $(EXTENSION_BUILD) -f '$(PGXS)' VPATH=. PGXS='$(PGXS)' \
-             PG_CONFIG='$(PG_CONFIG)' EXTENSION=rowlock DATA=rowlock--$(SCHEMA_VERSION).sql
+             PG_CONFIG='$(PG_CONFIG)' EXTENSION=rowlock DATA='$(EXTENSION_SCRIPTS)'
 
 install-extension: find-pgxs $(EXTENSION_FILES)
 	+$(run_pgxs) install

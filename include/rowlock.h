@@ -729,6 +729,10 @@ struct rowlock_job_view { /* as above */
        token 0: none. The one that lasts longest. */
     int64_t paused_token, paused_since_ms, paused_until_ms;
     const char *paused_by, *paused_note; /* its host and its note */
+    /* By outcome: the runs that have ended since the job is known, also those that the history has
+       no longer. A run that was lost and ended afterwards counts as LOST and as LATE. */
+    int64_t ended[ROWLOCK_RUN_NOTSTARTED + 1];
+    int64_t succeeded_ms; /* when the last DONE run ended; 0: none has */
 };
 
 typedef int (*rowlock_visit_job)(const struct rowlock_job_view *job, void *data);
@@ -751,9 +755,10 @@ ROWLOCK_API int rowlock_runs(struct rowlock_connection *connection, const char *
  * Makes the job due now: the next node that asks for it runs it, with the schedule and the command
  * of its own configuration, and with this time as the due time. The run takes the place of due
  * times that no node has claimed; later ones stay as planned. A call before that run changes
- * nothing else. Does not wait for other sessions.
+ * nothing else. Waits half a second at most for a transaction that holds the name.
  *
- * EBUSY   it runs, or a lease holds its name, for example that of rowlock hold
+ * EBUSY   it runs, or its name is held: by a lease, for example that of rowlock hold, or by a
+ *         transaction. Nothing is changed. A lock that begins after the check only delays the run.
  * EINVAL  a bad name; no node has asked for the job yet
  * EINTX, ESCHEMA, EDENIED, ECONN, ECANCELED, ENOMEM, EDB
  */
@@ -969,6 +974,7 @@ struct rowlock_plan {
     int grants_only;   /* rowlock_schema_text: only the GRANTs, for an installed schema */
     int extension;     /* rowlock_schema_text: CREATE EXTENSION's script, without GRANTs;
                           PostgreSQL, technique native; else EMODE */
+    int from; /* with extension: ALTER EXTENSION's script, which upgrades from this version */
 };
 
 /*

@@ -11,7 +11,9 @@ SELECT pg_catalog.convert_to(j.name, 'UTF8'), pg_catalog.convert_to(j.schedule, 
        c.finished, c.exit, pg_catalog.convert_to(c.output, 'UTF8'),
        p.token, pg_catalog.convert_to(p.host, 'UTF8'), pg_catalog.convert_to(p.note, 'UTF8'),
        (extract(epoch FROM p.acquired)::numeric * 1000.0)::bigint,
-       (extract(epoch FROM p.expires)::numeric * 1000.0)::bigint
+       (extract(epoch FROM p.expires)::numeric * 1000.0)::bigint,
+       j.runs_done, j.runs_failed, j.runs_timed_out, j.runs_broken, j.runs_lost, j.runs_late,
+       j.runs_not_started, j.last_success
   FROM rowlock.job j
   LEFT JOIN rowlock.run c ON c.token = j.running
   LEFT JOIN rowlock.heartbeat b ON b.token = j.running AND b.expires > pg_catalog.clock_timestamp()

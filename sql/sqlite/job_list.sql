@@ -18,7 +18,9 @@ SELECT job.name, job.schedule, now AS now_ms, job.due AS next_ms,
                                          WHERE done.job = job.name AND done.outcome = 'done'),
                                              0)) AS failed_since,
        run.finished, run.exit, run.output,
-       pause.token, pause.host, pause.note, pause.acquired, pausing.expires
+       pause.token, pause.host, pause.note, pause.acquired, pausing.expires,
+       job.runs_done, job.runs_failed, job.runs_timed_out, job.runs_broken, job.runs_lost,
+       job.runs_late, job.runs_not_started, job.last_success
   FROM clock, rowlock_job AS job
   LEFT JOIN rowlock_run AS run ON run.token = job.running
   LEFT JOIN rowlock_heartbeat AS heartbeat

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schema install, upgrade, print, uninstall. Any number of nodes may install at once. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ enum {
     OPTION_ROLE,
     OPTION_GRANTS,
     OPTION_EXTENSION,
+    OPTION_FROM,
     OPTION_FORCE
 };
 
@@ -41,6 +43,7 @@ static void read_request(struct command *command, struct request *request)
         {"role", required_argument, NULL, OPTION_ROLE},
         {"grants", no_argument, NULL, OPTION_GRANTS},
         {"extension", no_argument, NULL, OPTION_EXTENSION},
+        {"from", required_argument, NULL, OPTION_FROM},
         {"force", no_argument, NULL, OPTION_FORCE},
         {NULL, 0, NULL, 0}};
     int option;
@@ -54,6 +57,8 @@ static void read_request(struct command *command, struct request *request)
             plan->role = optarg;
         else if (option == OPTION_GRANTS)
             plan->grants_only = 1;
+        else if (option == OPTION_FROM)
+            plan->from = (int)option_number(command, "--from", 1, INT_MAX);
         else if (option == OPTION_FORCE)
             request->force = 1;
         else
@@ -162,6 +167,22 @@ static int install(const struct command *command, struct rowlock_connection *con
     return status;
 }
 
+/* A schema of an older version counts as absent before. */
+static void say_upgraded(const struct command *command, const struct state *state)
+{
+    const char *name = techniques[state->technique], *where = database_place();
+
+    if (command->json) {
+        printf("{\"schema\":\"upgraded\",\"technique\":\"%s\",\"database\":", name);
+        json_text(stdout, where);
+        puts("}");
+    } else {
+        printf("rowlock is upgraded in %s, technique %s; grant the use of its new objects: rowlock "
+               "schema print --grants --role NAME\n",
+               where, name);
+    }
+}
+
 static int upgrade(const struct command *command, struct rowlock_connection *connection,
                    const struct request *request)
 {
@@ -175,6 +196,8 @@ static int upgrade(const struct command *command, struct rowlock_connection *con
         rowlock_installed(connection, &state.technique, &error) ||
         rowlock_extension(connection, &state.extension, &error))
         status = report(&error);
+    else if (state.before == ABSENT)
+        say_upgraded(command, &state);
     else if (state.before == DAMAGED)
         say_installed(command, &state);
     else
@@ -265,6 +288,8 @@ int cmd_schema(struct command *command)
     name = command->operands[0];
     if (request.force && strcmp(name, "print") == 0)
         usage_error(command, "--force requires uninstall");
+    if (request.plan.from && !(request.plan.extension && strcmp(name, "print") == 0))
+        usage_error(command, "--from requires print --extension");
     if (strcmp(name, "print") == 0 && command->n_operands <= 2 && command->n_rest == 0)
         return print(command, &request.plan);
     if (command->n_operands + command->n_rest > 1)

@@ -226,7 +226,8 @@
  *               repeats, started, finished, outcome, exit, output; number of done runs, their
  *               average in ms, since when it fails; of the run under way finished, exit, output; of
  *               the lease of job:NAME without a process that lasts longest: token (NULL: none),
- *               host, note, acquired, expires
+ *               host, note, acquired, expires; the numbers of runs that ended as done, failed,
+ *               timed out, broken, lost, late, not started; when the last done run ended
  * run_list      name -> token, node, pid, due, repeats, started, finished, outcome, exit, output;
  *               latest first
  */

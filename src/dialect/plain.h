@@ -59,14 +59,17 @@
     XX(COUNTER_DRAWN, "counter_drawn") /* name -> last */                                          \
     XX(COUNTERS, "counters")           /* -> name */                                               \
     XX(JOB, "job")                   /* name -> name, version, schedule, due, last_due,         \
-                                          repeats, failed, running */  \
+                                          repeats, failed, running, 7 counts of runs,           \
+                                          last_success */  \
     XX(JOBS, "jobs")                 /* the same of every job */                                   \
     XX(JOB_ADD, "job_add")           /* name, schedule, due */                                     \
     XX(JOB_ADVANCE, "job_advance")   /* schedule, due, last_due, repeats, running, name,        \
                                           version, last_due: not before that time */  \
     XX(JOB_REPLAN, "job_replan")     /* schedule, due, running, name, version */                   \
     XX(JOB_HASTEN, "job_hasten")     /* due, name, version */                                      \
-    XX(JOB_END, "job_end")           /* running, failed, name, running */                          \
+    XX(JOB_END, "job_end")           /* running, failed, 7 counts to add, last_success, name,   \
+                                          running */  \
+    XX(JOB_COUNT, "job_count")       /* 7 counts to add, last_success, name */                     \
     XX(JOB_LOCK, "job_lock")         /* name: locks the row */                                     \
     XX(JOB_TOUCH, "job_touch")       /* name, running: another version */                          \
     XX(JOB_DROP, "job_drop")         /* name, version */                                           \

@@ -25,7 +25,7 @@ struct rowlock_value {
     size_t length;
 };
 
-#define ROWLOCK_COLUMNS 32 /* no result has more */
+#define ROWLOCK_COLUMNS 48 /* no result has more */
 
 /* Called once per row, during run(); the columns are valid until it returns. An INT column may
    arrive as decimal text in BYTES: rowlock__value_number reads both. */

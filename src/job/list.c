@@ -47,11 +47,11 @@ static struct rowlock_run ended_run_of(struct rowlock_rows *rows,
 
 /* name, schedule, now_ms, due; 6 columns of the run under way, outcome; 10 of the last one; runs,
    average_ms, failed_since; of the first run, if it has ended: finished, exit, output; of a lease
-   that no process keeps: token, host, note, since, until */
+   that no process keeps: token, host, note, since, until; 7 counts of ended runs, last_success */
 static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_rows *rows = data;
-    struct rowlock_job_view *job = n < 32 ? NULL : rowlock__rows_add(rows);
+    struct rowlock_job_view *job = n < 40 ? NULL : rowlock__rows_add(rows);
 
     if (!job)
         return;
@@ -73,6 +73,9 @@ static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
     job->paused_note = rowlock__rows_text(rows, &columns[29]);
     job->paused_since_ms = rowlock__value_number(&columns[30]);
     job->paused_until_ms = rowlock__value_number(&columns[31]);
+    for (int i = ROWLOCK_RUN_DONE; i <= ROWLOCK_RUN_NOTSTARTED; i++)
+        job->ended[i] = rowlock__value_number(&columns[31 + i]);
+    job->succeeded_ms = rowlock__value_number(&columns[39]);
     job->running.job = job->last.job = job->name;
 }
 

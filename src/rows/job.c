@@ -8,21 +8,25 @@
 
 #define SETTLE_MS 250 /* a fence may hold the lease of a lost run */
 
-/* name, version, schedule, due, last_due, repeats, failed, running */
+/* name, version, schedule, due, last_due, repeats, failed, running, the counts, last_success */
 static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_rows *rows = data;
-    struct rowlock_job_row *row = n < 8 ? NULL : rowlock__rows_add(rows);
+    struct rowlock_job_row *row = n < 16 ? NULL : rowlock__rows_add(rows);
 
-    if (row)
-        *row = (struct rowlock_job_row){.key = rowlock__copy_text(rows, &columns[0]),
-                                        .version = rowlock__value_number(&columns[1]),
-                                        .schedule = rowlock__copy_text(rows, &columns[2]),
-                                        .due_ms = rowlock__value_number(&columns[3]),
-                                        .last_ms = rowlock__value_number(&columns[4]),
-                                        .repeats = rowlock__value_number(&columns[5]),
-                                        .failed_ms = rowlock__value_number(&columns[6]),
-                                        .running = rowlock__value_number(&columns[7])};
+    if (!row)
+        return;
+    *row = (struct rowlock_job_row){.key = rowlock__copy_text(rows, &columns[0]),
+                                    .version = rowlock__value_number(&columns[1]),
+                                    .schedule = rowlock__copy_text(rows, &columns[2]),
+                                    .due_ms = rowlock__value_number(&columns[3]),
+                                    .last_ms = rowlock__value_number(&columns[4]),
+                                    .repeats = rowlock__value_number(&columns[5]),
+                                    .failed_ms = rowlock__value_number(&columns[6]),
+                                    .running = rowlock__value_number(&columns[7]),
+                                    .succeeded_ms = rowlock__value_number(&columns[15])};
+    for (int i = 0; i < ROWLOCK_RUN_COUNTS; i++)
+        row->runs[i] = rowlock__value_number(&columns[8 + i]);
 }
 
 /* token, job, node, pid, due, repeats, started, taken_until, finished, outcome, exit, output,
@@ -176,13 +180,57 @@ static int add_job(struct rowlock_work *work, const char *key, unsigned schedule
     return *faster ? ROWLOCK_OK : code;
 }
 
+#define N_COUNTED (ROWLOCK_RUN_COUNTS + 1)
+
+/* The parameters that count the end of a run; one that was broken may end twice, and counts once.
+   `job`: its row, locked. */
+static void count_values(struct rowlock_value out[N_COUNTED], const struct rowlock_job_row *job,
+                         const struct rowlock_run_row *run, const char *outcome, int64_t now_ms)
+{
+    static const char *const counted[ROWLOCK_RUN_COUNTS] = {
+        "done", "failed", "timed out", "broken", "lost", "late", "not started"};
+    bool again = !outcome || (run->finished_ms && strcmp(run->outcome, outcome) == 0);
+
+    for (int i = 0; i < ROWLOCK_RUN_COUNTS; i++)
+        out[i] = rowlock__int_value(!again && strcmp(outcome, counted[i]) == 0);
+    out[ROWLOCK_RUN_COUNTS] = rowlock__int_value(out[0].number ? now_ms : job->succeeded_ms);
+}
+
+/* Counts a run that its job has no longer, or that a claim found lost. */
+static int count(struct rowlock_work *work, const struct rowlock_run_row *run, const char *outcome)
+{
+    struct rowlock_value values[N_COUNTED + 1];
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    int code = rowlock__read_jobs(work, run->job, &jobs);
+
+    if (!code && jobs.n) {
+        count_values(values, jobs.row, run, outcome, run->now_ms);
+        values[N_COUNTED] = rowlock__text_value(run->job);
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_COUNT, values, NULL, NULL);
+    }
+    rowlock__rows_clear(&jobs);
+    return code;
+}
+
+/* Records that the run `former` has no lease any more; parameter `outcome` says how it ended. */
 static int settle(struct rowlock_work *work, int64_t former, unsigned outcome)
 {
-    struct rowlock_value values[] = {rowlock__work_value(work, outcome),
-                                     rowlock__int_value(former)};
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    struct rowlock_value said = rowlock__work_value(work, outcome);
+    struct rowlock_value values[] = {said, rowlock__int_value(former)};
+    char text[20] = "";
+    int code = ROWLOCK_OK;
 
-    return former ? rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_SETTLE, values, NULL, NULL)
-                  : ROWLOCK_OK;
+    if (said.type == ROWLOCK_BYTES && said.length < sizeof text)
+        memcpy(text, said.bytes, said.length);
+    if (former)
+        code = rowlock__read_run(work, former, &runs);
+    if (!code && runs.n)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_SETTLE, values, NULL, NULL);
+    if (!code && runs.n && work->affected > 0)
+        code = count(work, runs.row, text);
+    rowlock__rows_clear(&runs);
+    return code;
 }
 
 /* Keeps as many runs of the job as parameter 12 says. */
@@ -348,19 +396,25 @@ static int hold_beat(struct rowlock_work *work, struct rowlock_run_end *end)
     return code;
 }
 
-static int end_job(struct rowlock_work *work, const struct rowlock_run_row *run,
-                   const struct rowlock_run_end *end)
+static int end_job(struct rowlock_work *work, const struct rowlock_job_row *job,
+                   const struct rowlock_run_row *run, const struct rowlock_run_end *end)
 {
-    struct rowlock_value token = rowlock__work_value(work, 0);
-    struct rowlock_value values[] = {rowlock__int_value(end->stays ? token.number : 0),
-                                     rowlock__int_value(end->failed_ms),
-                                     rowlock__text_value(run->job), token};
+    struct rowlock_value token = rowlock__work_value(work, 0), *which;
+    struct rowlock_value values[2 + N_COUNTED + 2];
     int code = ROWLOCK_OK;
 
+    values[0] = rowlock__int_value(end->stays ? token.number : 0);
+    values[1] = rowlock__int_value(end->failed_ms);
+    count_values(&values[2], job, run, end->becomes, end->now_ms);
+    which = &values[2 + N_COUNTED];
+    which[0] = rowlock__text_value(run->job);
+    which[1] = token;
     if (end->ends_job)
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_END, values, NULL, NULL);
+    else if (end->becomes)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_COUNT, &values[2], NULL, NULL);
     if (!code && end->touches)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_TOUCH, &values[2], NULL, NULL);
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_TOUCH, which, NULL, NULL);
     return code;
 }
 
@@ -383,29 +437,24 @@ static int end_run(struct rowlock_work *work, const struct rowlock_run_end *end)
     return code;
 }
 
-static int read_current(struct rowlock_work *work, const struct rowlock_run_row *run,
-                        bool *is_current)
-{
-    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
-    int code = rowlock__read_jobs(work, run->job, &jobs);
-
-    *is_current = jobs.n && ((struct rowlock_job_row *)jobs.row)->running == run->token;
-    rowlock__rows_clear(&jobs);
-    return code;
-}
-
 static int finish(struct rowlock_work *work, const struct rowlock_run_row *run,
                   struct rowlock_run_end *end)
 {
-    int code = read_current(work, run, &end->is_current);
+    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
+    struct rowlock_job_row job = {0};
+    int code = rowlock__read_jobs(work, run->job, &jobs);
 
+    if (!code && jobs.n)
+        job = *(struct rowlock_job_row *)jobs.row;
+    end->is_current = jobs.n && job.running == run->token;
     end->was = run->outcome ? run->outcome : "";
     end->now_ms = run->now_ms;
     end->taken_until_ms = run->taken_until_ms;
     if (!code) {
         rowlock__judge_run_end(end);
-        code = end_job(work, run, end);
+        code = end_job(work, &job, run, end);
     }
+    rowlock__rows_clear(&jobs);
     return code ? code : end_run(work, end);
 }
 

@@ -92,7 +92,7 @@ static const char *shown(const struct history *h)
 static void list_job(struct rowlock_work *work, const struct rowlock_job_row *job,
                      const struct history *h, const struct rowlock_rows *leases, int64_t now_ms)
 {
-    struct rowlock_value key = rowlock__text_value(job->key), columns[32];
+    struct rowlock_value key = rowlock__text_value(job->key), columns[40];
     const struct rowlock_lease_row *pause;
     char name[256];
 
@@ -130,7 +130,10 @@ static void list_job(struct rowlock_work *work, const struct rowlock_job_row *jo
         columns[30] = rowlock__int_value(pause->acquired_ms);
         columns[31] = rowlock__int_value(pause->held.expires_ms);
     }
-    rowlock__work_answer(work, columns, 32);
+    for (int i = 0; i < ROWLOCK_RUN_COUNTS; i++)
+        columns[32 + i] = rowlock__int_value(job->runs[i]);
+    columns[39] = rowlock__int_value(job->succeeded_ms);
+    rowlock__work_answer(work, columns, 40);
 }
 
 /* name or NULL -> see dialect.h */

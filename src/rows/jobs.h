@@ -5,8 +5,11 @@
 
 #include "rows/names.h"
 
+#define ROWLOCK_RUN_COUNTS 7 /* done, failed, timed out, broken, lost, late, not started */
+
 struct rowlock_job_row {
     int64_t version, due_ms, last_ms, repeats, failed_ms, running;
+    int64_t runs[ROWLOCK_RUN_COUNTS], succeeded_ms;
     const char *key, *schedule;
 };
 

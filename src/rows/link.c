@@ -211,12 +211,27 @@ static bool starts(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* Whether the table has the column that ALTER TABLE T ADD creates. */
+static bool is_added(struct rowlock_work *work, const char *statement, const char *table)
+{
+    const char *at = strstr(statement, " ADD ");
+    char column[64];
+
+    if (!at)
+        return false;
+    at += strlen(" ADD ");
+    snprintf(column, sizeof column, "%.*s", (int)strcspn(at, " "), at);
+    return rowlock__work_has_column(work, table, column);
+}
+
 /* Whether the statement failed because another installer, or an interrupted script, has done its
    work. */
 static bool is_done(struct rowlock_work *work, const char *statement, const char *table)
 {
     if (starts(statement, "CREATE TABLE "))
         return rowlock__work_has_table(work, table);
+    if (starts(statement, "ALTER TABLE "))
+        return is_added(work, statement, table);
     return !starts(statement, "DROP TABLE ");
 }
 
@@ -228,6 +243,8 @@ static int try_statement(struct rowlock_work *work, const char *statement)
 
     table_of(statement, table, sizeof table);
     if (starts(statement, "CREATE TABLE ") && rowlock__work_has_table(work, table))
+        return ROWLOCK_OK;
+    if (starts(statement, "ALTER TABLE ") && is_added(work, statement, table))
         return ROWLOCK_OK;
     if (starts(statement, "DROP TABLE ") && !rowlock__work_has_table(work, table))
         return ROWLOCK_OK;

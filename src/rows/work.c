@@ -331,14 +331,14 @@ int rowlock__work_execute(struct rowlock_work *work, const char *text)
 }
 
 /* An engine may end a reader of its catalog when another session creates tables. */
-bool rowlock__work_has_table(struct rowlock_work *work, const char *table)
+bool rowlock__work_has_column(struct rowlock_work *work, const char *table, const char *column)
 {
     struct rowlock_error error = *work->error;
     struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
     char text[200];
     int code;
 
-    snprintf(text, sizeof text, "SELECT COUNT(*) FROM %s WHERE 1 = 0", table);
+    snprintf(text, sizeof text, "SELECT COUNT(%s) FROM %s WHERE 1 = 0", column, table);
     code = rowlock__work_execute(work, text);
     for (int i = 0; i < TRIES && (code == ROWLOCK_EROLLEDBACK || code == ROWLOCK_ETIMEDOUT); i++) {
         if (rowlock__pause(&pause, work->budget->interrupt_fd, work->budget->deadline_ms) !=
@@ -348,6 +348,11 @@ bool rowlock__work_has_table(struct rowlock_work *work, const char *table)
     }
     *work->error = error;
     return code == ROWLOCK_OK;
+}
+
+bool rowlock__work_has_table(struct rowlock_work *work, const char *table)
+{
+    return rowlock__work_has_column(work, table, "*");
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */

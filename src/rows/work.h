@@ -77,6 +77,7 @@ bool rowlock__work_is_duplicate(struct rowlock_work *work, int code);
 
 /* Runs one statement of a script, in no transaction. */
 int rowlock__work_execute(struct rowlock_work *work, const char *text);
+bool rowlock__work_has_column(struct rowlock_work *work, const char *table, const char *column);
 bool rowlock__work_has_table(struct rowlock_work *work, const char *table);
 
 /* The answer: one row. */

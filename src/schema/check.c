@@ -50,24 +50,6 @@ int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock
     return ROWLOCK_ESCHEMA;
 }
 
-static int judge(struct rowlock_connection *connection, struct rowlock_error *error)
-{
-    int version = connection->installed.version;
-
-    if (version == ROWLOCK_SCHEMA_VERSION)
-        return ROWLOCK_OK;
-    if (version == 0)
-        return rowlock__not_installed(connection, error);
-    if (version < ROWLOCK_SCHEMA_VERSION)
-        return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                             "the schema is version %d, this library needs %d; run: %s", version,
-                             ROWLOCK_SCHEMA_VERSION, rowlock__upgrade_command(connection));
-    return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                         "the schema is version %d, newer than this library's %d; update rowlock "
-                         "on this node",
-                         version, ROWLOCK_SCHEMA_VERSION);
-}
-
 int rowlock__check_installed(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     int code;
@@ -85,7 +67,9 @@ int rowlock__check_installed(struct rowlock_connection *connection, struct rowlo
             code = rowlock__read_installed(connection, &connection->installed, error);
     }
     if (!code)
-        code = judge(connection, error);
+        code = connection->installed.version == 0
+                   ? rowlock__not_installed(connection, error)
+                   : rowlock__check_version(connection, connection->installed.version, error);
     if (!code)
         code = rename_object(connection, error);
     connection->checked = code == ROWLOCK_OK;

@@ -52,6 +52,21 @@ const char *rowlock__upgrade_command(struct rowlock_connection *connection)
     return is_extension(connection) ? "ALTER EXTENSION rowlock UPDATE" : "rowlock schema upgrade";
 }
 
+int rowlock__check_version(struct rowlock_connection *connection, int version,
+                           struct rowlock_error *error)
+{
+    if (version == ROWLOCK_SCHEMA_VERSION)
+        return ROWLOCK_OK;
+    if (version < ROWLOCK_SCHEMA_VERSION)
+        return rowlock__fail(error, ROWLOCK_ESCHEMA,
+                             "the schema is version %d, this library needs %d; run: %s", version,
+                             ROWLOCK_SCHEMA_VERSION, rowlock__upgrade_command(connection));
+    return rowlock__fail(error, ROWLOCK_ESCHEMA,
+                         "the schema is version %d, newer than this library's %d; update rowlock "
+                         "on this node",
+                         version, ROWLOCK_SCHEMA_VERSION);
+}
+
 const char *rowlock__uninstall_command(struct rowlock_connection *connection, bool force)
 {
     if (is_extension(connection))

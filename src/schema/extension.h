@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PostgreSQL only: detects a schema that belongs to an extension, which only SQL may change. */
+/* PostgreSQL only: detects a schema that belongs to an extension, which only SQL may change. The
+   check of a schema's version is here too, because its advice depends on that. */
 #ifndef ROWLOCK_EXTENSION_H
 #define ROWLOCK_EXTENSION_H
 
@@ -12,6 +13,9 @@ int rowlock__read_extension(struct rowlock_connection *connection, char **out,
 
 /* The command for a message; usable whether the extension could be detected or not. */
 const char *rowlock__upgrade_command(struct rowlock_connection *connection);
+/* ESCHEMA if this library works with another version of the schema. */
+int rowlock__check_version(struct rowlock_connection *connection, int version,
+                           struct rowlock_error *error);
 const char *rowlock__uninstall_command(struct rowlock_connection *connection, bool force);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rowlock_install: creates every missing part of the schema. A later installer finds
-   the work done. */
+   the work done. An upgrade changes the tables of an older version first. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema/extension.h"
 #include "dialect/plain.h"
 #include "schema/change.h"
+#include "schema/extension.h"
+#include "schema/install.h"
 #include "schema/installed.h"
 #include "schema/parts.h"
 #include "schema/text.h"
@@ -117,11 +118,23 @@ static int refuse_unknown(struct rowlock_error *error)
                          "rowlock schema install --technique T");
 }
 
+static int check_complete(struct rowlock_connection *connection, enum rowlock_technique technique,
+                          const char *object, struct rowlock_error *error)
+{
+    struct rowlock_parts parts = {0};
+    int code = rowlock__read_parts(connection, technique, object, &parts, error);
+
+    if (!code && parts.missing)
+        code = hopeless(parts.missing, error);
+    free(parts.missing);
+    return code;
+}
+
 /* Creates the missing objects: all, the rest of an interrupted install, or dropped ones. */
 static int complete(struct rowlock_connection *connection, enum rowlock_technique technique,
                     bool known, const char *object, int version, struct rowlock_error *error)
 {
-    struct rowlock_parts parts = {0}, after = {0};
+    struct rowlock_parts parts = {0};
     int code = rowlock__read_parts(connection, technique, object, &parts, error);
 
     if (!code && version && !parts.missing)
@@ -135,16 +148,32 @@ static int complete(struct rowlock_connection *connection, enum rowlock_techniqu
     if (!code)
         code = create(connection, technique, object, parts.any, error);
     if (!code)
-        code = rowlock__read_parts(connection, technique, object, &after, error);
-    if (!code && after.missing)
-        code = hopeless(after.missing, error);
+        code = check_complete(connection, technique, object, error);
     free(parts.missing);
-    free(after.missing);
     return code;
 }
 
+/* Changes the tables of an older version, and replaces or creates all other objects. The last piece
+   writes the version: where each statement commits, an interrupted upgrade is repeated. */
+static int upgrade(struct rowlock_connection *connection, const struct rowlock_installed *found,
+                   const char *object, struct rowlock_error *error)
+{
+    struct rowlock_names names = {object, "application", true};
+    char *extension = NULL;
+    int code = rowlock__read_extension(connection, &extension, error);
+
+    if (!code && extension)
+        code = rowlock__check_version(connection, found->version, error);
+    free(extension);
+    if (!code)
+        code = rowlock__run_piece(connection, "upgrade", &names, error);
+    if (!code)
+        code = create(connection, found->technique, object, true, error);
+    return code ? code : check_complete(connection, found->technique, object, error);
+}
+
 static int settle(struct rowlock_connection *connection, const struct rowlock_plan *plan,
-                  enum rowlock_technique technique, struct rowlock_error *error)
+                  enum rowlock_technique technique, bool upgrades, struct rowlock_error *error)
 {
     struct rowlock_installed found;
     const char *table = plan ? plan->table : NULL;
@@ -155,6 +184,8 @@ static int settle(struct rowlock_connection *connection, const struct rowlock_pl
     has_row = !code && (found.version || found.technique);
     if (has_row)
         code = accept_installed(connection, &found, technique, stated, table, error);
+    if (!code && found.version && !upgrades)
+        code = rowlock__check_version(connection, found.version, error);
     if (!code && has_row)
         technique = found.technique;
     if (!code && has_row && found.object[0])
@@ -162,6 +193,8 @@ static int settle(struct rowlock_connection *connection, const struct rowlock_pl
     else if (!code)
         code =
             object_name(connection, table ? table : "rowlock_object", object, sizeof object, error);
+    if (!code && found.version && found.version < ROWLOCK_SCHEMA_VERSION)
+        return upgrade(connection, &found, object, error);
     /* the plain dialect has one technique; its installers work at once, and meta comes last */
     has_row = has_row || rowlock__has_plain_schema(connection->dialect);
     return code ? code
@@ -177,8 +210,8 @@ static int refuse_plain_tables(struct rowlock_connection *connection, struct row
     return !code && there ? rowlock__other_tables(connection, error) : code;
 }
 
-int rowlock_install(struct rowlock_connection *connection, const struct rowlock_plan *plan,
-                    struct rowlock_error *error)
+static int install(struct rowlock_connection *connection, const struct rowlock_plan *plan,
+                   bool upgrades, struct rowlock_error *error)
 {
     enum rowlock_technique technique;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
@@ -193,7 +226,18 @@ int rowlock_install(struct rowlock_connection *connection, const struct rowlock_
         return code;
     code = refuse_plain_tables(connection, error);
     if (!code)
-        code = settle(connection, plan, technique, error);
+        code = settle(connection, plan, technique, upgrades, error);
     code = rowlock__leave_install(connection, code, error);
     return rowlock__say_needs(connection, technique, code, error);
+}
+
+int rowlock_install(struct rowlock_connection *connection, const struct rowlock_plan *plan,
+                    struct rowlock_error *error)
+{
+    return install(connection, plan, false, error);
+}
+
+int rowlock__upgrade_installed(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    return install(connection, NULL, true, error);
 }

@@ -9,6 +9,7 @@
 
 #include "dialect/plain.h"
 #include "schema/installed.h"
+#include "session/connection.h"
 #include "util/error.h"
 #include "util/words.h"
 
@@ -192,14 +193,19 @@ static int join(const struct rowlock_dialect *dialect, const char *const *parts,
 }
 
 /* "header", the pieces that install runs, the grants, "footer": complete for running by hand. Or
-   the script of CREATE EXTENSION. */
+   the script of CREATE EXTENSION, or that of ALTER EXTENSION. */
 static int join_schema(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
                        int extension, const struct rowlock_names *names, char **out,
                        struct rowlock_error *error)
 {
-    const char *parts[N_PARTS] = {extension ? "extension_begin" : "header"};
-    size_t n = 1 + rowlock__install_pieces(technique, parts + 1);
+    const char *parts[N_PARTS] = {names->again ? "extension_upgrade"
+                                  : extension  ? "extension_begin"
+                                               : "header"};
+    size_t n = 1;
 
+    if (names->again)
+        parts[n++] = "upgrade";
+    n += rowlock__install_pieces(technique, parts + n);
     if (extension) { /* its owner grants, and CREATE EXTENSION commits */
         parts[n++] = "extension_end";
     } else {
@@ -231,11 +237,15 @@ int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_tech
 
 /* A dump of the database contains the extension's name only, so an extension has one technique. */
 static int check_extension(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
-                           struct rowlock_error *error)
+                           int from, struct rowlock_error *error)
 {
     if (!find_piece(dialect, "extension_begin"))
         return rowlock__fail(error, ROWLOCK_EMODE, "an extension is for postgresql, not for %s",
                              dialect->name);
+    if (from && (from < 1 || from >= ROWLOCK_SCHEMA_VERSION))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "there is no upgrade from version %d; the extension has version %d",
+                             from, ROWLOCK_SCHEMA_VERSION);
     if (technique != ROWLOCK_NATIVE)
         return rowlock__fail(error, ROWLOCK_EMODE,
                              "the extension is of technique native; for %s run: rowlock schema "
@@ -278,7 +288,8 @@ int rowlock_schema_text(const char *dialect_name, const struct rowlock_plan *pla
 {
     const struct rowlock_dialect *dialect = find_dialect(dialect_name);
     struct rowlock_names names = {plan && plan->table ? plan->table : "rowlock_object",
-                                  plan && plan->role ? plan->role : "application", false};
+                                  plan && plan->role ? plan->role : "application",
+                                  plan && plan->extension && plan->from};
     enum rowlock_technique technique;
     char object[80], role[160];
     int code;
@@ -292,7 +303,7 @@ int rowlock_schema_text(const char *dialect_name, const struct rowlock_plan *pla
             dialect_name ? dialect_name : "");
     code = rowlock__plan_technique(dialect, plan, &technique, error);
     if (!code && plan && plan->extension)
-        code = check_extension(dialect, technique, error);
+        code = check_extension(dialect, technique, plan->from, error);
     if (code)
         return code;
     code = role_name(dialect, names.role, role, sizeof role, error);

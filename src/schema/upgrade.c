@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "schema/check.h"
+#include "schema/extension.h"
+#include "schema/install.h"
 #include "schema/installed.h"
 #include "schema/parts.h"
 #include "schema/text.h"
 #include "util/error.h"
 
-/* Version 1 is the first, so any installed schema is current or newer. */
 static int find_current(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     struct rowlock_installed found;
@@ -50,6 +51,8 @@ int rowlock_missing(struct rowlock_connection *connection, char **out, struct ro
         code = rowlock__plan_technique(connection->dialect, NULL, &technique, error);
     if (!code)
         code = rowlock__read_found(connection, &found, error);
+    if (!code && found.version && found.version < ROWLOCK_SCHEMA_VERSION)
+        code = rowlock__check_version(connection, found.version, error);
     if (!code)
         code =
             rowlock__read_parts(connection, found.technique ? found.technique : technique,
@@ -67,9 +70,16 @@ int rowlock_missing(struct rowlock_connection *connection, char **out, struct ro
 
 int rowlock_upgrade(struct rowlock_connection *connection, struct rowlock_error *error)
 {
+    struct rowlock_installed found;
     char *missing = NULL;
-    int code = find_current(connection, error);
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
+    if (!code)
+        code = rowlock__read_installed(connection, &found, error);
+    if (!code && found.version && found.version < ROWLOCK_SCHEMA_VERSION)
+        return rowlock__upgrade_installed(connection, error);
+    if (!code)
+        code = find_current(connection, error);
     if (!code)
         code = rowlock_missing(connection, &missing, error);
     if (!code && missing)

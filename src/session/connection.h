@@ -9,7 +9,7 @@
 #include "util/clock.h"
 #include "util/rows.h"
 
-#define ROWLOCK_SCHEMA_VERSION 1
+#define ROWLOCK_SCHEMA_VERSION 2
 
 /* The contents of rowlock_meta. */
 struct rowlock_installed {

@@ -91,6 +91,45 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     rowlock jobs broken --forget
 }
 
+@test "the runs of a job are counted by outcome, also after the history has dropped them" {
+    local i
+    ran() { run rowlock job counted --cron '@yearly' --history 1 "$@"; }
+    due_again() { rowlock jobs counted --now; }
+    ran -- true # plans it
+    for i in 1 2; do
+        due_again
+        ran -- true
+    done
+    has "rowlock_job_runs_total{job=counted,outcome=done} 2"
+    has "rowlock_job_runs_total{job=counted,outcome=lost} 0"
+    grep -q '^# TYPE rowlock_job_runs_total counter$' text
+    grep '^rowlock_job_last_success_timestamp_seconds{job="counted"} [0-9]' text >success
+    due_again
+    ran -- false
+    due_again
+    ran --max-run 1ms -- sleep 960
+    has "rowlock_job_runs_total{job=counted,outcome=failed} 1"
+    has "rowlock_job_runs_total{job=counted,outcome=timed out} 1"
+    has "rowlock_job_runs_total{job=counted,outcome=done} 2"
+    grep -qxFf success text # the failures left it as it was
+    due_again
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job counted --cron '@yearly' -- sleep 961
+    until_true has "rowlock_job_running{job=counted} 1"
+    rowlock break --now job:counted
+    wait "$started" || true
+    has "rowlock_job_runs_total{job=counted,outcome=broken} 1"
+    [ "$(rowlock --json jobs counted | json '$[0].runs_done')" = 2 ]
+    [ "$(rowlock --json jobs counted | json '$[0].runs_timed_out')" = 1 ]
+    rowlock jobs counted --forget
+}
+
+@test "a job that never succeeded has no time of its last success" {
+    run rowlock job never --every 1h -- false
+    has "rowlock_job_runs_total{job=never,outcome=failed} 1"
+    if grep -q 'last_success.*never' text; then return 1; fi
+    rowlock jobs never --forget
+}
+
 @test "subjects: the time of their data, and the last refresh" {
     rowlock refresh prices --max-age 1h -- true
     has "rowlock_subject_error{subject=prices} 0"

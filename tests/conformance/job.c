@@ -115,6 +115,24 @@ static struct seen look(struct rowlock_connection *connection, const struct rowl
     return seen;
 }
 
+/* The counts of the job's ended runs, without those that are 0: "done 2, lost 1". */
+static const char *counts(struct rowlock_connection *connection, const struct rowlock_job *job)
+{
+    static const char *const names[] = {"running", "done", "failed", "timed out",
+                                        "broken",  "lost", "late",   "not started"};
+    static char text[200];
+    struct seen seen = look(connection, job);
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i <= ROWLOCK_RUN_NOTSTARTED; i++)
+        if (seen.job.ended[i])
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%s %lld",
+                                       length ? ", " : "", names[i], (long long)seen.job.ended[i]);
+    t_int(seen.job.succeeded_ms != 0, seen.job.ended[ROWLOCK_RUN_DONE] != 0);
+    return text;
+}
+
 /* ---- claims ---------------------------------------------------------------------------------- */
 
 TEST(a_period_never_seen_is_due_at_once_and_then_at_its_next_instant)
@@ -441,6 +459,7 @@ TEST(a_run_that_its_own_node_reports_as_lost_is_repeated_once)
     t_int(seen.job.last.outcome, ROWLOCK_RUN_LOST);
     t_text(seen.output, "why");
     t_int(seen.job.runs, 0);
+    t_text(counts(two, &job), "lost 2");
     rowlock_lease_free(first);
     rowlock_lease_free(second);
 }
@@ -539,6 +558,7 @@ TEST(what_was_not_started_or_lost_stays_so_when_it_is_reported_again)
         while (!lease);
         finish(lease, 0, NULL);
         t_int(look(two, &job).run[1].outcome, reported[i]);
+        t_text(counts(two, &job), i == 0 ? "done 1, lost 1" : "done 1, not started 1");
     }
 }
 
@@ -578,6 +598,7 @@ TEST(only_an_outcome_that_its_node_can_know_is_reported)
     finish_as(lease, ROWLOCK_RUN_TIMEDOUT);
     rowlock_lease_free(lease);
     t_int(look(one, &job).job.last.outcome, ROWLOCK_RUN_TIMEDOUT);
+    t_text(counts(one, &job), "timed out 1");
 }
 
 TEST(a_late_finish_does_not_clear_the_next_run)
@@ -596,8 +617,10 @@ TEST(a_late_finish_does_not_clear_the_next_run)
     t_int(seen.job.running.outcome, ROWLOCK_RUN_RUNNING);
     t_int(seen.run[1].outcome, ROWLOCK_RUN_LATE);
     rowlock_lease_free(first);
+    t_text(counts(two, &job), "lost 1, late 1");
     finish(second, 0, NULL);
     t_int(look(two, &job).run[0].outcome, ROWLOCK_RUN_DONE);
+    t_text(counts(two, &job), "done 1, lost 1, late 1");
 }
 
 TEST(a_late_finish_is_still_followed_by_the_next_run)
@@ -612,6 +635,7 @@ TEST(a_late_finish_is_still_followed_by_the_next_run)
     rowlock_lease_free(first);
     finish(claimed(two, &job), 0, NULL);
     t_int(look(two, &job).run[1].outcome, ROWLOCK_RUN_LATE);
+    t_text(counts(two, &job), "done 1, late 1");
 }
 
 TEST(a_broken_run_is_recorded_as_broken_and_not_repeated)
@@ -626,8 +650,10 @@ TEST(a_broken_run_is_recorded_as_broken_and_not_repeated)
     t_int(look(two, &job).job.running.outcome, ROWLOCK_RUN_BROKEN);
     refused(two, &job, ROWLOCK_JOB_NOT_DUE);
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
+    t_text(counts(two, &job), "broken 1");
     t_fails(rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &t_error), ELOST);
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
+    t_text(counts(two, &job), "broken 1");
     rowlock_lease_free(lease);
 }
 
@@ -646,6 +672,7 @@ TEST(a_run_that_must_stop_finishes_as_broken)
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
     refused(two, &job, ROWLOCK_JOB_NOT_DUE);
     t_true(t_is_free(t_x(lock_of(&job))));
+    t_text(counts(two, &job), "broken 1");
 }
 
 TEST(a_lost_run_that_is_laid_to_rest_does_not_live_again)
@@ -662,6 +689,7 @@ TEST(a_lost_run_that_is_laid_to_rest_does_not_live_again)
     t_fails(rowlock_renew(lease, 0, &t_error), ELOST); /* the lease of a run under way is lost */
     t_fails(rowlock_finish(lease, &(struct rowlock_result){.exit = 0}, &t_error), ELOST);
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_LATE);
+    t_text(counts(two, &job), "lost 1, late 1");
     rowlock_lease_free(lease);
 }
 
@@ -677,6 +705,7 @@ TEST(a_run_that_is_broken_after_its_expiry_is_broken)
     rowlock_lease_free(lease);
     t_int(look(two, &job).job.last.outcome, ROWLOCK_RUN_BROKEN);
     refused(two, &job, ROWLOCK_JOB_NOT_DUE);
+    t_text(counts(two, &job), "broken 1");
 }
 
 /* A node that looked at the job before the break does not execute its decision. */
@@ -758,6 +787,7 @@ TEST(a_run_is_finished_once)
     t_ok(rowlock_finish(again, &(struct rowlock_result){.exit = 1, .output = "again"}, &t_error));
     rowlock_lease_free(again);
     t_text(look(one, &job).output, "done");
+    t_text(counts(one, &job), "done 1");
 }
 
 /* As after a lost reply. The name stays held; then another session breaks that hold. */

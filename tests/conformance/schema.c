@@ -192,6 +192,12 @@ TEST(a_newer_schema_is_refused_and_an_older_one_too)
         t_fails(t_begin(bare(), t_x(t_name(1)), 0), ESCHEMA);
     }
     t_sql(connection, "UPDATE %s SET version = 1", t_engine()->meta);
+    other = bare();
+    t_fails(t_begin(other, t_x(t_name(1)), 0), ESCHEMA);
+    t_contains(t_error.text, "run: rowlock schema upgrade");
+    t_fails(install(other, t_facts()->code), ESCHEMA);
+    t_contains(t_error.text, "run: rowlock schema upgrade");
+    t_sql(connection, "UPDATE %s SET version = 2", t_engine()->meta);
     t_ok(t_begin(bare(), t_x(t_name(1)), 0));
 }
 

@@ -100,11 +100,11 @@ objects() {
     [ "$status" = 0 ]
     place=postgresql://${ROWLOCK_TEST_URL#*@}
     [ "$output" \
-        = "rowlock is installed already in $place, technique native, as an extension (version 1)" ]
+        = "rowlock is installed already in $place, technique native, as an extension (version 2)" ]
     run --separate-stderr rowlock --json schema install
     [ "$status" = 0 ]
     [ "$(json '$.schema' <<<"$output")" = present ]
-    [ "$(json '$.technique' <<<"$output")/$(json '$.extension' <<<"$output")" = native/1 ]
+    [ "$(json '$.technique' <<<"$output")/$(json '$.extension' <<<"$output")" = native/2 ]
     run rowlock schema install --technique row
     echo "$output"
     [ "$status" = 64 ]
@@ -126,6 +126,27 @@ objects() {
         [ "$status" = 69 ]
         [[ $output == *"run: ALTER EXTENSION rowlock UPDATE"* ]]
     done
+}
+
+@test "ALTER EXTENSION rowlock UPDATE from version 1: the same objects, and the rows stay" {
+    as_tester 'CREATE EXTENSION rowlock'
+    objects | sort >created
+    fresh_database "e${BATS_TEST_NUMBER}_b"
+    zcat "$BATS_TEST_DIRNAME/../lib/schema_1/extension.sql.gz" \
+        >"$stage$(pg pg_config --sharedir)/extension/rowlock--1.sql"
+    as_tester "CREATE EXTENSION rowlock VERSION '1'"
+    as_tester "INSERT INTO rowlock.counter (name, last) VALUES ('kept', 7)"
+    run rowlock schema upgrade
+    echo "$output"
+    [ "$status" = 69 ]
+    [[ $output == *"version 1"*"run: ALTER EXTENSION rowlock UPDATE"* ]]
+    as_tester 'ALTER EXTENSION rowlock UPDATE'
+    objects | sort >updated
+    diff created updated
+    [ "$(rowlock next kept)" = 8 ]
+    [ "$(sql "SELECT count(*) FROM pg_class c WHERE c.relnamespace = 'rowlock'::regnamespace
+              AND c.relkind IN ('r', 'v', 'S') AND NOT EXISTS
+              (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')")" = 0 ]
 }
 
 @test "where the extension could be created but is not, schema install installs" {
@@ -206,7 +227,7 @@ objects() {
 
 @test "schema print --extension: the text that make installs; only PostgreSQL, technique native" {
     "$ROWLOCK" schema print postgresql --extension >printed
-    cmp printed "$stage$(pg pg_config --sharedir)/extension/rowlock--1.sql"
+    cmp printed "$stage$(pg pg_config --sharedir)/extension/rowlock--2.sql"
     run ! grep -qE '^(BEGIN;|COMMIT;|GRANT )' printed
     run psql -qX "$ROWLOCK_TEST_URL" -f printed # as a mistake: psql instead of CREATE EXTENSION
     [[ $output == *"CREATE EXTENSION rowlock"* ]]
@@ -221,7 +242,7 @@ objects() {
 
 @test "make uninstall-extension leaves no file; without PGXS make names the missing package" {
     make_extension install-extension DESTDIR="$PWD/there"
-    [ "$(find there -type f | wc -l)" = 2 ]
+    [ "$(find there -type f | wc -l)" = 3 ]
     [ "$(find there -name rowlock.control -perm 644)" \
         = "there$(pg pg_config --sharedir)/extension/rowlock.control" ]
     make_extension uninstall-extension DESTDIR="$PWD/there"

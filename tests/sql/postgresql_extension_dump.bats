@@ -65,7 +65,7 @@ rise_above() {
     pg pg_restore --exit-on-error -d "$ROWLOCK_TEST_URL" dump
     contents >after
     diff before after
-    [ "$(sql "SELECT extversion FROM pg_extension WHERE extname = 'rowlock'")" = 1 ]
+    [ "$(sql "SELECT extversion FROM pg_extension WHERE extname = 'rowlock'")" = 2 ]
     rise_above "$far"
     [ "$(rowlock next invoice)" = 2024002 ]
     run rowlock job mail --every 50w -- echo again

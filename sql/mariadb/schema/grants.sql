@@ -130,6 +130,7 @@ GRANT EXECUTE ON PROCEDURE rowlock_next TO application;
 
 -- jobs
 GRANT EXECUTE ON PROCEDURE rowlock_clock TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_count_run TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_end_lost_run TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_end_expired TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_trim_runs TO application;

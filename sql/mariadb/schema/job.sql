@@ -17,8 +17,17 @@ CREATE TABLE IF NOT EXISTS rowlock_job (
     repeats INT NOT NULL DEFAULT 0,         -- the number of its repetitions,
     failed BIGINT NOT NULL DEFAULT 0,       -- when its run failed or did not start; 0: neither
     -- the token of its run, also of one that was lost or not started,
-    running BIGINT NOT NULL DEFAULT 0
+    running BIGINT NOT NULL DEFAULT 0,
                                             -- until the next claim settles it; 0: it has ended
+    -- the number of ended runs, by outcome, also of those that the history has no longer
+    runs_done BIGINT NOT NULL DEFAULT 0,
+    runs_failed BIGINT NOT NULL DEFAULT 0,
+    runs_timed_out BIGINT NOT NULL DEFAULT 0,
+    runs_broken BIGINT NOT NULL DEFAULT 0,
+    runs_lost BIGINT NOT NULL DEFAULT 0,
+    runs_late BIGINT NOT NULL DEFAULT 0,
+    runs_not_started BIGINT NOT NULL DEFAULT 0,
+    last_success BIGINT NOT NULL DEFAULT 0  -- when the last run that is done ended; 0: never
 ) ENGINE = InnoDB;
 
 CREATE TABLE IF NOT EXISTS rowlock_run (
@@ -47,16 +56,44 @@ BEGIN
     SET p_now_ms = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) DIV 1000;
 END//
 
--- Records the end of the previous run that has no lease any more. p_former is its token, 0: there
--- is none; p_outcome: its result.
+-- Counts the end of a run in its job. p_was and p_finished: the run before the end, read after the
+-- job was locked. A broken run may end twice, and counts once.
+CREATE OR REPLACE PROCEDURE rowlock_count_run(
+    IN p_job VARBINARY(255), IN p_was VARCHAR(20), IN p_finished BIGINT, IN p_outcome VARCHAR(20),
+    IN p_now_ms BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    IF p_finished = 0 OR p_was <> p_outcome THEN
+        UPDATE rowlock_job
+           SET runs_done = runs_done + (p_outcome = 'done'),
+               runs_failed = runs_failed + (p_outcome = 'failed'),
+               runs_timed_out = runs_timed_out + (p_outcome = 'timed out'),
+               runs_broken = runs_broken + (p_outcome = 'broken'),
+               runs_lost = runs_lost + (p_outcome = 'lost'),
+               runs_late = runs_late + (p_outcome = 'late'),
+               runs_not_started = runs_not_started + (p_outcome = 'not started'),
+               last_success = IF(p_outcome = 'done', p_now_ms, last_success)
+         WHERE name = p_job;
+    END IF;
+END//
+
+-- Records the end of the previous run that has no lease any more, when its job is locked. p_former
+-- is its token, 0: there is none; p_outcome: its result.
 CREATE OR REPLACE PROCEDURE rowlock_end_lost_run(IN p_former BIGINT, IN p_outcome VARCHAR(20))
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_now_ms BIGINT;
+    DECLARE v_now_ms, v_finished BIGINT;
+    DECLARE v_job VARBINARY(255);
+    DECLARE v_was VARCHAR(20);
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     CALL rowlock_clock(v_now_ms);
-    UPDATE rowlock_run SET outcome = p_outcome, finished = v_now_ms
-     WHERE token = p_former AND outcome IN ('running', 'broken');
+    SELECT job, outcome, finished INTO v_job, v_was, v_finished FROM rowlock_run
+     WHERE token = p_former AND outcome IN ('running', 'broken') FOR UPDATE;
+    IF v_job IS NOT NULL THEN
+        UPDATE rowlock_run SET outcome = p_outcome, finished = v_now_ms WHERE token = p_former;
+        CALL rowlock_count_run(v_job, v_was, v_finished, p_outcome, v_now_ms);
+    END IF;
 END//
 
 -- Deletes all runs of a job except the latest p_history.
@@ -209,11 +246,14 @@ BEGIN
     DECLARE v_now_ms, v_until BIGINT DEFAULT 0;
     DECLARE v_runs INT;
     DECLARE v_pending TINYINT DEFAULT p_outcome IN ('lost', 'not started') AND NOT p_stop;
+    DECLARE v_finished BIGINT;
+    DECLARE v_was VARCHAR(20);
     DECLARE v_job VARBINARY(255);
 
     CALL rowlock_clock(v_now_ms);
-    SELECT count(*), COALESCE(MAX(taken_until), 0), MAX(job) INTO v_runs, v_until, v_job
-      FROM rowlock_run WHERE token = p_token;
+    SELECT count(*), COALESCE(MAX(taken_until), 0), MAX(job), COALESCE(MAX(outcome), ''),
+           COALESCE(MAX(finished), 0)
+      INTO v_runs, v_until, v_job, v_was, v_finished FROM rowlock_run WHERE token = p_token;
     CALL rowlock_check_answer(v_runs);
     IF v_until > v_now_ms AND NOT p_stop AND NOT v_pending THEN
         UPDATE rowlock_heartbeat SET expires = '1970-01-01' + INTERVAL v_until * 1000 MICROSECOND
@@ -234,6 +274,7 @@ BEGIN
        SET outcome = IF(p_stop, 'broken', p_outcome), finished = v_now_ms, `exit` = p_exit,
            output = p_output
      WHERE token = p_token;
+    CALL rowlock_count_run(v_job, v_was, v_finished, IF(p_stop, 'broken', p_outcome), v_now_ms);
 END//
 
 -- Ends a run whose lease is gone: only the history records the end.
@@ -242,22 +283,29 @@ CREATE OR REPLACE PROCEDURE rowlock_end_late(
     IN p_output VARCHAR(2048) CHARACTER SET utf8mb4, OUT p_status INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
-    DECLARE v_now_ms BIGINT;
-    DECLARE v_outcome VARCHAR(20);
-    DECLARE v_runs, v_pending INT;
+    DECLARE v_now_ms, v_finished BIGINT;
+    DECLARE v_outcome, v_becomes VARCHAR(20);
+    DECLARE v_job VARBINARY(255);
+    DECLARE v_jobs, v_runs, v_pending INT;
 
     CALL rowlock_clock(v_now_ms);
-    SELECT count(*), COALESCE(MAX(outcome), '') INTO v_runs, v_outcome
-      FROM rowlock_run WHERE token = p_token FOR UPDATE;
+    SELECT MAX(job) INTO v_job FROM rowlock_run WHERE token = p_token;
+    -- a claim may be ending this run
+    SELECT count(*) INTO v_jobs FROM rowlock_job WHERE name = v_job FOR UPDATE;
+    SELECT count(*), COALESCE(MAX(outcome), ''), COALESCE(MAX(finished), 0)
+      INTO v_runs, v_outcome, v_finished FROM rowlock_run WHERE token = p_token FOR UPDATE;
     SELECT count(*) INTO v_pending FROM rowlock_run r JOIN rowlock_job j
         ON j.name = r.job AND j.running = r.token
      WHERE r.token = p_token AND r.outcome = 'lost';
-    CALL rowlock_check_answer(v_runs + v_pending);
-    UPDATE rowlock_run
-       SET outcome = CASE WHEN v_outcome = 'broken' THEN v_outcome
-                          WHEN p_outcome = 'not started' THEN p_outcome ELSE 'late' END,
-           finished = v_now_ms, `exit` = p_exit, output = p_output
-     WHERE token = p_token AND v_outcome IN ('running', 'lost', 'broken') AND NOT v_pending;
+    CALL rowlock_check_answer(v_jobs + v_runs + v_pending);
+    SET v_becomes = CASE WHEN v_outcome = 'broken' THEN v_outcome
+                         WHEN p_outcome = 'not started' THEN p_outcome ELSE 'late' END;
+    IF v_outcome IN ('running', 'lost', 'broken') AND NOT v_pending THEN
+        UPDATE rowlock_run
+           SET outcome = v_becomes, finished = v_now_ms, `exit` = p_exit, output = p_output
+         WHERE token = p_token;
+        CALL rowlock_count_run(v_job, v_outcome, v_finished, v_becomes, v_now_ms);
+    END IF;
     UPDATE rowlock_job j JOIN rowlock_run r ON r.job = j.name SET j.version = j.version + 1
      -- the next claim decides again
      WHERE p_outcome = 'not started' AND r.token = p_token AND j.running = p_token;
@@ -384,7 +432,9 @@ BEGIN
            c.finished AS settled, c.exit AS settled_exit, c.output AS settled_output,
            p.token AS paused_token, p.host AS paused_by, p.note AS paused_note,
            TIMESTAMPDIFF(MICROSECOND, '1970-01-01', p.acquired) DIV 1000 AS paused_since,
-           TIMESTAMPDIFF(MICROSECOND, '1970-01-01', h.expires) DIV 1000 AS paused_until
+           TIMESTAMPDIFF(MICROSECOND, '1970-01-01', h.expires) DIV 1000 AS paused_until,
+           j.runs_done, j.runs_failed, j.runs_timed_out, j.runs_broken, j.runs_lost, j.runs_late,
+           j.runs_not_started, j.last_success
       FROM rowlock_job j
       LEFT JOIN rowlock_run c ON c.token = j.running
       LEFT JOIN rowlock_heartbeat b ON b.token = j.running AND b.expires > utc_timestamp(6)

@@ -125,6 +125,7 @@ DROP PROCEDURE IF EXISTS rowlock_advance;
 DROP PROCEDURE IF EXISTS rowlock_advance_row;
 DROP PROCEDURE IF EXISTS rowlock_next;
 DROP PROCEDURE IF EXISTS rowlock_clock;
+DROP PROCEDURE IF EXISTS rowlock_count_run;
 DROP PROCEDURE IF EXISTS rowlock_end_lost_run;
 DROP PROCEDURE IF EXISTS rowlock_end_expired;
 DROP PROCEDURE IF EXISTS rowlock_trim_runs;

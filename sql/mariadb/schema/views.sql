@@ -129,7 +129,15 @@ CREATE OR REPLACE SQL SECURITY INVOKER VIEW rowlock_jobs AS
                AS finished,
            IF(r.finished > 0, r.`exit`, NULL) AS `exit`, r.output,
            TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.failed, 0) * 1000 MICROSECOND
-               AS failed
+               AS failed,
+           (SELECT MIN(h.acquired)
+              FROM rowlock_lease h JOIN rowlock_heartbeat k ON k.token = h.token
+             WHERE h.name = CONCAT('job:', j.name) AND h.pid IS NULL
+               AND k.expires > utc_timestamp(6)) AS paused,
+           TIMESTAMP'1970-01-01 00:00:00' + INTERVAL NULLIF(j.last_success, 0) * 1000 MICROSECOND
+               AS last_success,
+           j.runs_done, j.runs_failed, j.runs_timed_out, j.runs_broken, j.runs_lost, j.runs_late,
+           j.runs_not_started
       FROM rowlock_job j
       LEFT JOIN rowlock_heartbeat b ON b.token = j.running AND b.expires > utc_timestamp(6)
       LEFT JOIN rowlock_run r ON r.token = COALESCE(NULLIF(j.running, 0),

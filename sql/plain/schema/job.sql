@@ -9,6 +9,14 @@ CREATE TABLE rowlock_job (
     repeats  {big} NOT NULL,
     failed   {big} NOT NULL,
     running  {big} NOT NULL,
+    runs_done        {big} NOT NULL,
+    runs_failed      {big} NOT NULL,
+    runs_timed_out   {big} NOT NULL,
+    runs_broken      {big} NOT NULL,
+    runs_lost        {big} NOT NULL,
+    runs_late        {big} NOT NULL,
+    runs_not_started {big} NOT NULL,
+    last_success     {big} NOT NULL,
     PRIMARY KEY (name)
 );
 

@@ -440,6 +440,6 @@ BEGIN
     RETURN answer.status;
 END $$;
 
-INSERT INTO rowlock.meta (version, technique, owned) VALUES (1, 'none', false)
+INSERT INTO rowlock.meta (version, technique, owned) VALUES (2, 'none', false)
     ON CONFLICT DO NOTHING;
-UPDATE rowlock.meta SET version = 1;
+UPDATE rowlock.meta SET version = 2;

@@ -13,8 +13,17 @@ CREATE TABLE rowlock.job (
     repeats integer NOT NULL DEFAULT 0,  -- the number of its repetitions,
     failed bigint NOT NULL DEFAULT 0,    -- when its run failed or did not start; 0: neither
     -- the token of its run, also of one that was lost or not started,
-    running bigint NOT NULL DEFAULT 0
+    running bigint NOT NULL DEFAULT 0,
                                          -- until the next claim settles it; 0: it has ended
+    -- the number of ended runs, by outcome, also of those that the history has no longer
+    runs_done bigint NOT NULL DEFAULT 0,
+    runs_failed bigint NOT NULL DEFAULT 0,
+    runs_timed_out bigint NOT NULL DEFAULT 0,
+    runs_broken bigint NOT NULL DEFAULT 0,
+    runs_lost bigint NOT NULL DEFAULT 0,
+    runs_late bigint NOT NULL DEFAULT 0,
+    runs_not_started bigint NOT NULL DEFAULT 0,
+    last_success bigint NOT NULL DEFAULT 0 -- when the last run that is done ended; 0: never
 );
 
 CREATE TABLE rowlock.run (
@@ -40,13 +49,41 @@ CREATE FUNCTION rowlock.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$
                             * 1000.0)::bigint
 $$;
 
--- Records the end of the previous run that has no lease any more. `former` is its token, 0: there
--- is none; `outcome`: its result.
-CREATE FUNCTION rowlock.end_lost_run(former bigint, outcome text) RETURNS void
+-- Counts the end of a run in its job, whose row the caller has locked before it read `former`, the
+-- run's row before the end. A broken run may end twice, and counts once.
+CREATE FUNCTION rowlock.count_run(former rowlock.run, outcome text, ended bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    UPDATE rowlock.run r SET outcome = end_lost_run.outcome, finished = rowlock.now_ms()
+    UPDATE rowlock.job j
+       SET runs_done = j.runs_done + (count_run.outcome = 'done')::integer::bigint,
+           runs_failed = j.runs_failed + (count_run.outcome = 'failed')::integer::bigint,
+           runs_timed_out = j.runs_timed_out + (count_run.outcome = 'timed out')::integer::bigint,
+           runs_broken = j.runs_broken + (count_run.outcome = 'broken')::integer::bigint,
+           runs_lost = j.runs_lost + (count_run.outcome = 'lost')::integer::bigint,
+           runs_late = j.runs_late + (count_run.outcome = 'late')::integer::bigint,
+           runs_not_started = j.runs_not_started
+                              + (count_run.outcome = 'not started')::integer::bigint,
+           last_success = CASE WHEN count_run.outcome = 'done' THEN count_run.ended
+                               ELSE j.last_success END
+     WHERE j.name = former.job
+       AND (former.finished = 0::bigint OR former.outcome <> count_run.outcome);
+END $$;
+
+-- Records the end of the previous run that has no lease any more, when its job is locked. `former`
+-- is its token, 0: there is none; `outcome`: its result.
+CREATE FUNCTION rowlock.end_lost_run(former bigint, outcome text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    now_ms constant bigint := rowlock.now_ms();
+    ended rowlock.run;
+BEGIN
+    SELECT * INTO ended FROM rowlock.run r
      WHERE r.token = former AND r.outcome IN ('running', 'broken');
+    IF FOUND THEN
+        UPDATE rowlock.run r SET outcome = end_lost_run.outcome, finished = now_ms
+         WHERE r.token = former;
+        PERFORM rowlock.count_run(ended, end_lost_run.outcome, now_ms);
+    END IF;
 END $$;
 
 -- Claims a run, in the transaction that grants the lease `token`. 1: the row still had that version
@@ -142,10 +179,13 @@ DECLARE
     stop boolean;
     pending constant boolean := finish_job.outcome IN ('lost', 'not started');
     ended rowlock.run;
+    becomes text;
 BEGIN
     PERFORM rowlock.make_durable();
     SELECT b.stop INTO stop FROM rowlock.heartbeat b WHERE b.token = finish_job.token FOR UPDATE;
     now_ms := rowlock.now_ms();
+    PERFORM FROM rowlock.job j -- a claim may be ending this run
+      WHERE j.name = (SELECT r.job FROM rowlock.run r WHERE r.token = finish_job.token) FOR UPDATE;
     SELECT * INTO ended FROM rowlock.run r WHERE r.token = finish_job.token;
     IF stop IS NULL OR NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = finish_job.token)
         THEN
@@ -154,12 +194,16 @@ BEGIN
                        WHERE j.name = ended.job AND j.running = ended.token) THEN
             RETURN 0;                    -- recorded before: the reply was lost
         END IF;
+        becomes := CASE WHEN ended.outcome = 'broken' THEN ended.outcome
+                        WHEN finish_job.outcome = 'not started' THEN finish_job.outcome
+                        ELSE 'late' END;
         UPDATE rowlock.run r
-           SET outcome = CASE WHEN r.outcome = 'broken' THEN r.outcome
-                              WHEN finish_job.outcome = 'not started' THEN finish_job.outcome
-                              ELSE 'late' END,
-               finished = now_ms, exit = finish_job.exit, output = finish_job.output
+           SET outcome = becomes, finished = now_ms, exit = finish_job.exit,
+               output = finish_job.output
          WHERE r.token = finish_job.token AND r.outcome IN ('running', 'lost', 'broken');
+        IF FOUND THEN
+            PERFORM rowlock.count_run(ended, becomes, now_ms);
+        END IF;
         -- a node that decided before this must decide again
         UPDATE rowlock.job j SET version = j.version + 1
          WHERE finish_job.outcome = 'not started' AND j.name = ended.job
@@ -184,10 +228,12 @@ BEGIN
            ELSE 0 END,
            failed = CASE WHEN finish_job.outcome IN ('done', 'lost') OR stop THEN 0 ELSE now_ms END
      WHERE j.name = ended.job AND j.running = finish_job.token;
+    becomes := CASE WHEN stop THEN 'broken' ELSE finish_job.outcome END;
     UPDATE rowlock.run r
-       SET outcome = CASE WHEN stop THEN 'broken' ELSE finish_job.outcome END, finished = now_ms,
-           exit = finish_job.exit, output = finish_job.output
+       SET outcome = becomes, finished = now_ms, exit = finish_job.exit,
+           output = finish_job.output
      WHERE r.token = finish_job.token;
+    PERFORM rowlock.count_run(ended, becomes, now_ms);
     PERFORM rowlock.session_unlock(finish_job.token);
     RETURN CASE WHEN stop THEN 14 ELSE 0 END;
 END $$;

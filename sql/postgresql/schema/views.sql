@@ -115,18 +115,29 @@ SELECT j.name, j.schedule,
        c.token, r.node, r.pid, r.repeats, t.zero + r.started::double precision * t.ms AS started,
        CASE WHEN r.finished > 0 THEN t.zero + r.finished::double precision * t.ms END AS finished,
        CASE WHEN r.finished > 0 THEN r.exit END AS exit, r.output,
-       CASE WHEN j.failed > 0 THEN t.zero + j.failed::double precision * t.ms END AS failed
+       CASE WHEN j.failed > 0 THEN t.zero + j.failed::double precision * t.ms END AS failed,
+       p.since AS paused,
+       CASE WHEN j.last_success > 0
+           THEN t.zero + j.last_success::double precision * t.ms END AS last_success,
+       j.runs_done, j.runs_failed, j.runs_timed_out, j.runs_broken, j.runs_lost, j.runs_late,
+       j.runs_not_started
   FROM rowlock.job j
  CROSS JOIN (SELECT pg_catalog.to_timestamp(0) AS zero, interval '1 ms' AS ms) t
   LEFT JOIN rowlock.run c ON c.token = j.running
   LEFT JOIN rowlock.heartbeat b ON b.token = j.running AND b.expires > pg_catalog.clock_timestamp()
   LEFT JOIN LATERAL (SELECT * FROM rowlock.run e WHERE e.job = j.name AND e.token <> j.running
                       ORDER BY e.token DESC LIMIT 1) l ON true
-  LEFT JOIN rowlock.run r ON r.token = CASE WHEN j.running <> 0 THEN j.running ELSE l.token END;
+  LEFT JOIN rowlock.run r ON r.token = CASE WHEN j.running <> 0 THEN j.running ELSE l.token END
+ CROSS JOIN LATERAL (SELECT pg_catalog.min(h.acquired) AS since
+                       FROM rowlock.lease h JOIN rowlock.heartbeat e ON e.token = h.token
+                      WHERE h.name = ('job:' || j.name) COLLATE "C" AND h.pid IS NULL
+                        AND e.expires > pg_catalog.clock_timestamp()) p;
 COMMENT ON VIEW rowlock.jobs IS
     'Jobs: the due time of each (NULL: never again), and its last run: state is running, done, '
     'failed, timed out, broken, lost, late, not started, or never run; token while it runs. '
-    'failed: when the last run failed, until another begins. The history is in rowlock.run.';
+    'failed: when the last run failed, until another begins. paused: since when rowlock hold keeps '
+    'the job from running. The columns runs_... count all ended runs. The history is in '
+    'rowlock.run.';
 
 CREATE VIEW rowlock.subjects AS
 SELECT s.subject AS name, s.description, s.status,

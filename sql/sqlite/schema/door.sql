@@ -55,7 +55,16 @@ SELECT job.name, job.schedule,
        strftime('%Y-%m-%dT%H:%M:%fZ', run.started / 86400000.0 + 2440587.5) AS started,
        strftime('%Y-%m-%dT%H:%M:%fZ', nullif(run.finished, 0) / 86400000.0 + 2440587.5) AS finished,
        CASE WHEN run.finished > 0 THEN run.exit END AS exit, run.output,
-       strftime('%Y-%m-%dT%H:%M:%fZ', nullif(job.failed, 0) / 86400000.0 + 2440587.5) AS failed
+       strftime('%Y-%m-%dT%H:%M:%fZ', nullif(job.failed, 0) / 86400000.0 + 2440587.5) AS failed,
+       strftime('%Y-%m-%dT%H:%M:%fZ',
+                (SELECT min(pause.acquired) FROM rowlock_lease AS pause
+                   JOIN rowlock_heartbeat AS pausing ON pausing.token = pause.token
+                  WHERE pause.name = 'job:' || job.name AND pause.pid IS NULL
+                    AND pausing.expires > clock.now) / 86400000.0 + 2440587.5) AS paused,
+       strftime('%Y-%m-%dT%H:%M:%fZ', nullif(job.last_success, 0) / 86400000.0 + 2440587.5)
+           AS last_success,
+       job.runs_done, job.runs_failed, job.runs_timed_out, job.runs_broken, job.runs_lost,
+       job.runs_late, job.runs_not_started
   FROM rowlock_job AS job, rowlock_clock AS clock
   LEFT JOIN rowlock_run AS run
     ON run.token = coalesce(nullif(job.running, 0),

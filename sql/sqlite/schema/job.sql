@@ -11,8 +11,17 @@ CREATE TABLE IF NOT EXISTS rowlock_job (
     repeats  INTEGER NOT NULL DEFAULT 0,    -- the number of its repetitions,
     failed   INTEGER NOT NULL DEFAULT 0,    -- when its run failed or did not start; 0: neither
     -- the token of its run, also of one that was lost or not started,
-    running  INTEGER NOT NULL DEFAULT 0
+    running  INTEGER NOT NULL DEFAULT 0,
                                             -- until the next claim settles it; 0: it has ended
+    -- the number of ended runs, by outcome, also of those that the history has no longer
+    runs_done INTEGER NOT NULL DEFAULT 0,
+    runs_failed INTEGER NOT NULL DEFAULT 0,
+    runs_timed_out INTEGER NOT NULL DEFAULT 0,
+    runs_broken INTEGER NOT NULL DEFAULT 0,
+    runs_lost INTEGER NOT NULL DEFAULT 0,
+    runs_late INTEGER NOT NULL DEFAULT 0,
+    runs_not_started INTEGER NOT NULL DEFAULT 0,
+    last_success INTEGER NOT NULL DEFAULT 0 -- when the last run that is done ended; 0: never
 ) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS rowlock_run (
@@ -32,3 +41,18 @@ CREATE TABLE IF NOT EXISTS rowlock_run (
     output      TEXT
 );
 CREATE INDEX IF NOT EXISTS rowlock_run_job ON rowlock_run (job, token);
+
+-- Counts the end of a run. A broken run may end twice, and counts once.
+CREATE TRIGGER IF NOT EXISTS rowlock_run_count AFTER UPDATE OF finished ON rowlock_run
+WHEN NEW.finished > 0 AND (OLD.finished = 0 OR OLD.outcome <> NEW.outcome) BEGIN
+    UPDATE rowlock_job
+       SET runs_done = runs_done + (NEW.outcome = 'done'),
+           runs_failed = runs_failed + (NEW.outcome = 'failed'),
+           runs_timed_out = runs_timed_out + (NEW.outcome = 'timed out'),
+           runs_broken = runs_broken + (NEW.outcome = 'broken'),
+           runs_lost = runs_lost + (NEW.outcome = 'lost'),
+           runs_late = runs_late + (NEW.outcome = 'late'),
+           runs_not_started = runs_not_started + (NEW.outcome = 'not started'),
+           last_success = CASE WHEN NEW.outcome = 'done' THEN NEW.finished ELSE last_success END
+     WHERE name = NEW.job;
+END;

@@ -21,6 +21,11 @@ static const char *const outcomes[] = {
     [ROWLOCK_RUN_BROKEN] = "broken",   [ROWLOCK_RUN_LOST] = "lost",
     [ROWLOCK_RUN_LATE] = "late",       [ROWLOCK_RUN_NOTSTARTED] = "not started"};
 
+const char *outcome_word(enum rowlock_run_outcome outcome)
+{
+    return outcomes[outcome];
+}
+
 struct rowlock_job_view settled(const struct rowlock_job_view *job)
 {
     struct rowlock_job_view view = *job;
@@ -266,6 +271,22 @@ static void put_pause(FILE *out, const struct rowlock_job_view *job)
     put_instant(out, "paused_", "until", ends ? job->paused_until_ms : 0);
 }
 
+/* Named as the columns of the view jobs. */
+static void put_counts(FILE *out, const struct rowlock_job_view *job)
+{
+    static const char *const names[] = {[ROWLOCK_RUN_DONE] = "done",
+                                        [ROWLOCK_RUN_FAILED] = "failed",
+                                        [ROWLOCK_RUN_TIMEDOUT] = "timed_out",
+                                        [ROWLOCK_RUN_BROKEN] = "broken",
+                                        [ROWLOCK_RUN_LOST] = "lost",
+                                        [ROWLOCK_RUN_LATE] = "late",
+                                        [ROWLOCK_RUN_NOTSTARTED] = "not_started"};
+
+    put_instant(out, "", "last_success", job->succeeded_ms);
+    for (int i = ROWLOCK_RUN_DONE; i <= ROWLOCK_RUN_NOTSTARTED; i++)
+        put_number(out, "runs_", names[i], 1, job->ended[i]);
+}
+
 void put_job(FILE *out, const struct rowlock_job_view *job)
 {
     int64_t since_ms;
@@ -286,6 +307,7 @@ void put_job(FILE *out, const struct rowlock_job_view *job)
     put_text(out, "", "state", job_healths[health_of(job, &since_ms)]);
     put_instant(out, "", "state_since", since_ms);
     put_pause(out, job);
+    put_counts(out, job);
 }
 
 void put_run(FILE *out, const struct rowlock_run *run)

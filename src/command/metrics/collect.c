@@ -184,6 +184,16 @@ static void put_last_run(struct samples *samples, const struct rowlock_job_view 
     sample_count(samples, JOB_LAST_EXIT, last->exit, "job", job->name, NULL);
 }
 
+/* All outcomes from the first on: a rate needs the 0 before the first 1. */
+static void put_ended(struct samples *samples, const struct rowlock_job_view *job)
+{
+    for (int i = ROWLOCK_RUN_DONE; i <= ROWLOCK_RUN_NOTSTARTED; i++)
+        sample_count(samples, JOB_RUNS, job->ended[i], "job", job->name, "outcome",
+                     outcome_word((enum rowlock_run_outcome)i), NULL);
+    if (job->succeeded_ms)
+        sample_time(samples, JOB_LAST_SUCCESS, job->succeeded_ms, "job", job->name, NULL);
+}
+
 static int visit_job(const struct rowlock_job_view *view, void *data)
 {
     struct samples *samples = data;
@@ -198,6 +208,7 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
     if (job.next_ms != INT64_MAX)
         sample_time(samples, JOB_NEXT_RUN, job.next_ms, "job", job.name, NULL);
     put_last_run(samples, &job);
+    put_ended(samples, &job);
     return 0;
 }
 

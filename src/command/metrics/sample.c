@@ -4,10 +4,12 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 static const struct {
     const char *name, *help;
+    bool only_rises;
 } metrics[METRICS] = {
     [BUILD_INFO] = {"rowlock_build_info", "The version of rowlock; always 1."},
     [UP] = {"rowlock_up", "1: the database answered; 0: it did not."},
@@ -32,6 +34,9 @@ static const struct {
                            "The duration of the last finished run of the job."},
     [JOB_LAST_EXIT] = {"rowlock_job_last_exit_code",
                        "The exit status of the last finished run of the job."},
+    [JOB_LAST_SUCCESS] = {"rowlock_job_last_success_timestamp_seconds",
+                          "When the last successful run of the job ended."},
+    [JOB_RUNS] = {"rowlock_job_runs_total", "Ended runs of the job, by outcome.", true},
     [SUBJECT_UPDATED] = {"rowlock_subject_updated_timestamp_seconds",
                          "When the refresh that made the subject's data ended."},
     [SUBJECT_ERROR] = {"rowlock_subject_error", "1: the last refresh of the subject failed."},
@@ -104,8 +109,9 @@ int samples_write(struct samples *samples, FILE *out)
             return 1;
     for (int i = 0; i < METRICS; i++)
         if (samples->of[i].size > 0)
-            fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n%s", metrics[i].name, metrics[i].help,
-                    metrics[i].name, samples->of[i].text);
+            fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s", metrics[i].name, metrics[i].help,
+                    metrics[i].name, metrics[i].only_rises ? "counter" : "gauge",
+                    samples->of[i].text);
     return 0;
 }
 

@@ -1,0 +1,3 @@
+-- The version, after an upgrade.
+
+UPDATE rowlock_meta SET version = 2;

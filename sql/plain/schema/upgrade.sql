@@ -1,0 +1,29 @@
+-- Changes the tables of older versions to those of this one; the pieces of an install then create
+-- the tables that are new, and finish.sql writes the version. Each statement commits by itself.
+
+-- From version 1. The kept runs give the first counts.
+ALTER TABLE rowlock_job ADD runs_done {big} DEFAULT 0 NOT NULL;
+ALTER TABLE rowlock_job ADD runs_failed {big} DEFAULT 0 NOT NULL;
+ALTER TABLE rowlock_job ADD runs_timed_out {big} DEFAULT 0 NOT NULL;
+ALTER TABLE rowlock_job ADD runs_broken {big} DEFAULT 0 NOT NULL;
+ALTER TABLE rowlock_job ADD runs_lost {big} DEFAULT 0 NOT NULL;
+ALTER TABLE rowlock_job ADD runs_late {big} DEFAULT 0 NOT NULL;
+ALTER TABLE rowlock_job ADD runs_not_started {big} DEFAULT 0 NOT NULL;
+ALTER TABLE rowlock_job ADD last_success {big} DEFAULT 0 NOT NULL;
+UPDATE rowlock_job
+   SET runs_done = (SELECT COUNT(*) FROM rowlock_run
+         WHERE rowlock_run.job = rowlock_job.name AND outcome = 'done' AND finished > 0),
+       runs_failed = (SELECT COUNT(*) FROM rowlock_run
+         WHERE rowlock_run.job = rowlock_job.name AND outcome = 'failed' AND finished > 0),
+       runs_timed_out = (SELECT COUNT(*) FROM rowlock_run
+         WHERE rowlock_run.job = rowlock_job.name AND outcome = 'timed out' AND finished > 0),
+       runs_broken = (SELECT COUNT(*) FROM rowlock_run
+         WHERE rowlock_run.job = rowlock_job.name AND outcome = 'broken' AND finished > 0),
+       runs_lost = (SELECT COUNT(*) FROM rowlock_run
+         WHERE rowlock_run.job = rowlock_job.name AND outcome = 'lost' AND finished > 0),
+       runs_late = (SELECT COUNT(*) FROM rowlock_run
+         WHERE rowlock_run.job = rowlock_job.name AND outcome = 'late' AND finished > 0),
+       runs_not_started = (SELECT COUNT(*) FROM rowlock_run
+         WHERE rowlock_run.job = rowlock_job.name AND outcome = 'not started' AND finished > 0),
+       last_success = (SELECT COALESCE(MAX(finished), 0) FROM rowlock_run
+         WHERE rowlock_run.job = rowlock_job.name AND outcome = 'done');

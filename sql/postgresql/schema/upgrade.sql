@@ -1,0 +1,29 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Changes the tables of older versions to those of this one; install.sql and the pieces after it
+-- then replace the functions and create the tables that are new. Runs in the same transaction.
+
+-- From version 1. The kept runs give the first counts.
+ALTER TABLE rowlock.job
+    ADD COLUMN IF NOT EXISTS runs_done bigint NOT NULL DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS runs_failed bigint NOT NULL DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS runs_timed_out bigint NOT NULL DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS runs_broken bigint NOT NULL DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS runs_lost bigint NOT NULL DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS runs_late bigint NOT NULL DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS runs_not_started bigint NOT NULL DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS last_success bigint NOT NULL DEFAULT 0;
+UPDATE rowlock.job j
+   SET runs_done = k.done, runs_failed = k.failed, runs_timed_out = k.timed_out,
+       runs_broken = k.broken, runs_lost = k.lost, runs_late = k.late,
+       runs_not_started = k.not_started, last_success = k.success
+  FROM (SELECT r.job,
+               pg_catalog.sum((r.outcome = 'done')::integer) AS done,
+               pg_catalog.sum((r.outcome = 'failed')::integer) AS failed,
+               pg_catalog.sum((r.outcome = 'timed out')::integer) AS timed_out,
+               pg_catalog.sum((r.outcome = 'broken')::integer) AS broken,
+               pg_catalog.sum((r.outcome = 'lost')::integer) AS lost,
+               pg_catalog.sum((r.outcome = 'late')::integer) AS late,
+               pg_catalog.sum((r.outcome = 'not started')::integer) AS not_started,
+               pg_catalog.max(CASE WHEN r.outcome = 'done' THEN r.finished ELSE 0 END) AS success
+          FROM rowlock.run r WHERE r.finished > 0 GROUP BY r.job) k
+ WHERE j.name = k.job AND (SELECT m.version FROM rowlock.meta m) < 2;
