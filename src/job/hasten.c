@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rowlock_hasten_job: the due time becomes now, on condition that the row is unchanged since it was
    read. A claim in between changes it. */
+#include <stdio.h>
+
 #include "job/job.h"
 #include "lease/lease.h"
 #include "lease/query.h"
@@ -8,7 +10,8 @@
 #include "session/connection.h"
 #include "util/error.h"
 
-#define ROUNDS 100 /* each round except the last lost a race against a node */
+#define GRANT_MS 500 /* a grant holds the name briefly; a transaction may hold it for long */
+#define ROUNDS 100   /* each round except the last lost a race against a node */
 
 struct state {
     int64_t now_ms, version;
@@ -22,6 +25,27 @@ static void state_row(void *data, const struct rowlock_value *columns, unsigned 
         *(struct state *)data = (struct state){.now_ms = rowlock__value_number(&columns[0]),
                                                .version = rowlock__value_number(&columns[1]),
                                                .held = rowlock__value_number(&columns[9]) != 0};
+}
+
+/* EBUSY with the holder's description if a transaction holds the name: no node can claim the job
+   before its end. */
+static int check_transactions(struct rowlock_connection *connection, const char *job,
+                              struct rowlock_error *error)
+{
+    char name[ROWLOCK_NAME_MAX + 1];
+    struct rowlock_want want = {.name = name, .mode = ROWLOCK_EXCLUSIVE};
+    struct rowlock_error later;
+    int code;
+
+    snprintf(name, sizeof name, ROWLOCK_JOB_PREFIX "%s", job);
+    code = rowlock_begin(connection, &want, 1, 0, error);
+    if (code == ROWLOCK_EBUSY && rowlock_begin(connection, &want, 1, GRANT_MS, &later) == 0)
+        code = ROWLOCK_OK;
+    if (!code)
+        return rowlock_rollback(connection, error);
+    return code == ROWLOCK_EBUSY
+               ? rowlock__wrap_error(error, code, "the job '%.100s' is not made due", job)
+               : code;
 }
 
 /* One round; `*done`: the due time is set. */
@@ -42,6 +66,8 @@ static int hasten(struct rowlock_connection *connection, const char *job, int64_
             "the job '%.100s' runs, or its name is held: rowlock ls " ROWLOCK_JOB_PREFIX
             "%.100s shows the holder",
             job, job);
+    if (!code)
+        code = check_transactions(connection, job, error);
     values[1] = rowlock__int_value(state.version);
     values[2] = rowlock__int_value(state.now_ms);
     if (!code)

@@ -213,6 +213,21 @@ checked() { # STATUS PATTERN [NAME]
     [[ $output == *"its name is held: rowlock ls job:soon shows the holder"* ]]
 }
 
+@test "--now is refused while a transaction holds the job's name, and names the holder" {
+    job mine "${rarely[@]}" -- true
+    due=$(view mine next_run)
+    hold job:mine
+    run rowlock jobs mine --now
+    echo "$output"
+    [ "$status" = 75 ]
+    [[ $output == *"'mine' is not made due: "*"held"* || $ROWLOCK_TEST_ENGINE = sqlite ]]
+    [ "$(view mine next_run)" = "$due" ]
+    let_go
+    rowlock jobs mine --now
+    job mine "${rarely[@]}" -- touch ran
+    [ -e ran ]
+}
+
 @test "--check: slow, while a run takes three times as long as the runs before" {
     job lazy "${rarely[@]}" -- true
     changed run "finished = started + 10000 WHERE job = 'lazy'"
