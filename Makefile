@@ -101,6 +101,8 @@ quiet = $(if $(V),,@echo "  $(1)	$@" &&)
 all: $(BUILD)/rowlock $(BUILD)/librowlock.a $(BUILD)/librowlock.so summary
 
 summary:
+	@$(if $(shell command -v $(PKG_CONFIG)),,echo "missing: $(PKG_CONFIG), which finds the client \
+	  libraries (on Debian: apt install pkg-config)" >&2)
 	@echo "rowlock $(VERSION): drivers: $(or $(strip $(DRIVERS)),none)$(if \
 	  $(filter-out $(DRIVERS),$(ALL_DRIVERS)),; left out: $(foreach \
 	  d,$(filter-out $(DRIVERS),$(ALL_DRIVERS)),$(d) ($(if \
@@ -109,6 +111,7 @@ summary:
 
 # Objects of another compiler, other flags or other drivers must be rebuilt.
 $(BUILD)/flags: FORCE
+	@tools/need '$(CC)' '$(AR)' awk cmp sed tr
 	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS))' | cmp -s - $@ || \
 	  echo '$(subst ','\'',$(CC) $(CPPFLAGS) $(CFLAGS) $(LIB_FLAGS))' > $@
@@ -137,12 +140,12 @@ sql_of = $(wildcard sql/$(1) sql/$(1)/*.sql sql/$(1)/words sql/$(1)/columns \
 .SECONDEXPANSION:
 $(BUILD)/gen/dialect_%.c: tools/embed-sql tools/derive-schema src/dialect/dialect.h \
     src/dialect/plain.h \
-    $$(call sql_of,$$*) $$(call sql_of,$$(base_$$*))
+    $$(call sql_of,$$*) $$(call sql_of,$$(base_$$*)) | $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,SQL) tools/embed-sql $* $(procedural_$*) $(base_$*) > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/gen/plain_%.c: tools/embed-sql src/dialect/dialect.h src/dialect/plain.h \
-    sql/plain/words/% $$(call sql_of,plain)
+    sql/plain/words/% $$(call sql_of,plain) | $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,SQL) tools/embed-sql $* plain > $@.tmp && mv $@.tmp $@
 

@@ -6,15 +6,15 @@ VERB_FILES := $(wildcard man/verbs/*.txt)
 VERB_TEXTS := $(filter-out options%,$(notdir $(basename $(VERB_FILES))))
 VERB_PAGES := $(patsubst %,$(BUILD)/man/rowlock-%.1,$(filter-out help,$(VERB_TEXTS)))
 
-$(BUILD)/gen/verb_texts.c: tools/verb-texts $(VERB_FILES)
+$(BUILD)/gen/verb_texts.c: tools/verb-texts $(VERB_FILES) | $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,TEXT) tools/verb-texts c > $@.tmp && mv $@.tmp $@
 
-$(BUILD)/man/rowlock-%.1: man/verbs/%.txt tools/verb-texts $(VERB_FILES)
+$(BUILD)/man/rowlock-%.1: man/verbs/%.txt tools/verb-texts $(VERB_FILES) | $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,TEXT) tools/verb-texts man $* > $@.tmp && mv $@.tmp $@
 
-$(BUILD)/completion/rowlock: completion/rowlock.in tools/verb-texts $(VERB_FILES)
+$(BUILD)/completion/rowlock: completion/rowlock.in tools/verb-texts $(VERB_FILES) | $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,TEXT) tools/verb-texts completion > $@.tmp && mv $@.tmp $@
 

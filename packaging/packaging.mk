@@ -6,6 +6,7 @@
 
 .PHONY: dist check-dist check-musl deb deb-installed check-deb
 dist:
+	@tools/need bash git gzip sha256sum tar
 	@packaging/make-dist '$(BUILD)/dist' '$(VERSION)' $(REVISION)
 
 check-dist: dist
@@ -13,6 +14,7 @@ check-dist: dist
 
 check-musl:
 	@tools/install-packages deb
+	@tools/need bash dpkg musl-gcc readelf
 	@packaging/check-musl
 
 # Only a new make sees newly installed packages with pkg-config.
@@ -21,6 +23,7 @@ deb:
 	@+$(MAKE) --no-print-directory deb-installed
 
 deb-installed:
+	@tools/need bash dh dpkg-buildpackage lintian pg_buildext tar
 	@packaging/make-deb '$(BUILD)/deb' '$(VERSION)'
 
 check-deb:

@@ -48,6 +48,11 @@ check-versions: all examples test-programs
 smoke: smoke-programs
 	@$(run_tests) --smoke $(PATTERN)
 
+# Before a test is compiled.
+.PHONY: test-needs
+test-needs:
+	@tools/need bash pkg-config pkg:cmocka
+
 # The library by POSIX.1-2008 alone, into a folder of its own. The command is still for Linux.
 check-posix:
 	@+$(MAKE) --no-print-directory SYSTEM=posix WERROR=1 all smoke
@@ -77,7 +82,7 @@ SMOKE_PROGRAMS := $(filter-out $(BUILD)/tests/unit/bench_% %/documents_test,$(SM
 smoke-programs: all $(SMOKE_PROGRAMS)
 	$(if $(filter sqlite,$(DRIVERS)),,$(error make smoke needs the driver sqlite))
 
-$(BUILD)/obj/tests/%.o: tests/%.c Makefile tests/check.mk $(BUILD)/flags
+$(BUILD)/obj/tests/%.o: tests/%.c Makefile tests/check.mk $(BUILD)/flags | test-needs
 	@mkdir -p $(@D)
 	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(GNU) $(BASE_FLAGS) $(DRIVER_CFLAGS) $(TEST_CFLAGS) \
 	  -MMD -MP -c $< -o $@
