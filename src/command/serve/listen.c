@@ -15,9 +15,9 @@
 
 #include "command/exit_status.h"
 #include "command/output/output.h"
+#include "system/command/sockets.h"
 
 #define QUEUE 64
-#define FLAGS (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
 
 static int cannot_listen(const char *address)
 {
@@ -32,7 +32,7 @@ static int cannot_listen(const char *address)
 /* A socket file without a listener is left by a server that was killed. */
 static int is_stale(const struct sockaddr_un *address)
 {
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), refused;
+    int fd = stream_socket(AF_UNIX), refused;
 
     if (fd < 0)
         return 0;
@@ -86,7 +86,7 @@ static int open_unix(const char *text, const char *path, struct listening *out)
     status = make_way(&address);
     if (status)
         return status;
-    out->fd = socket(AF_UNIX, FLAGS, 0);
+    out->fd = stream_socket(AF_UNIX);
     if (out->fd < 0 || bind_unix(out->fd, &address, out) || listen(out->fd, QUEUE))
         return cannot_listen(text);
     out->path = strdup(path);
@@ -162,7 +162,7 @@ static int bind_tcp(const char *text, const struct addrinfo *to, struct listenin
     int yes = 1;
 
     out->is_local = is_loopback(to->ai_addr);
-    out->fd = socket(to->ai_family, FLAGS, 0);
+    out->fd = stream_socket(to->ai_family);
     if (out->fd < 0 || setsockopt(out->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) ||
         bind(out->fd, to->ai_addr, to->ai_addrlen) || listen(out->fd, QUEUE) || describe(out))
         return cannot_listen(text);

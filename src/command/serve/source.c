@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/serve/source.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "command/output/output.h"
+#include "system/wakeup.h"
 #include "util/clock.h"
 
 #define STATEMENT_MS 5000
@@ -19,7 +19,7 @@
 
 struct source {
     const struct url *url;
-    int end_pipe[2], wake_pipe[2];
+    struct rowlock_wakeup end, woken;
     void (*wake)(void *data);
     void *data;
     pthread_t thread;
@@ -93,7 +93,7 @@ static int reopen(struct source *source, struct rowlock_error *error)
 {
     struct rowlock_options options = {.connect_ms = STATEMENT_MS, .statement_ms = STATEMENT_MS};
 
-    options.interrupt_fd = source->end_pipe[0];
+    options.interrupt_fd = source->end.fd;
     rowlock_close(source->connection);
     source->connection = NULL;
     return rowlock_open(source->url->text, &options, &source->connection, error);
@@ -210,14 +210,11 @@ static int is_needed(struct source *source)
 /* 0: the end. */
 static int wait_for_need(struct source *source)
 {
-    char bytes[64];
-
     while (!is_needed(source)) {
-        if (rowlock__wait_fd(source->wake_pipe[0], POLLIN, source->end_pipe[0], ROWLOCK_NEVER) ==
+        if (rowlock__wait_fd(source->woken.fd, POLLIN, source->end.fd, ROWLOCK_NEVER) ==
             ROWLOCK_WAKE_INTERRUPT)
             return 0;
-        while (read(source->wake_pipe[0], bytes, sizeof bytes) > 0)
-            ;
+        rowlock__wakeup_take(&source->woken);
     }
     return 1;
 }
@@ -239,7 +236,7 @@ static void *work(void *data)
         end_set(source, code, &error, n_wanted);
         next_ms += source->retry_ms;
         if (code == ROWLOCK_ECANCELED ||
-            rowlock__wait_fd(-1, 0, source->end_pipe[0], next_ms) == ROWLOCK_WAKE_INTERRUPT)
+            rowlock__wait_fd(-1, 0, source->end.fd, next_ms) == ROWLOCK_WAKE_INTERRUPT)
             break;
     }
     rowlock_close(source->connection);
@@ -248,26 +245,20 @@ static void *work(void *data)
 
 /* ---- for the other threads ------------------------------------------------------------------- */
 
-static void close_pipe(const int *pair)
-{
-    close(pair[0]);
-    close(pair[1]);
-}
-
 static int start(struct source *source)
 {
-    if (pipe2(source->end_pipe, O_CLOEXEC | O_NONBLOCK))
+    if (rowlock__wakeup_open(&source->end))
         return -1;
-    if (pipe2(source->wake_pipe, O_CLOEXEC | O_NONBLOCK)) {
-        close_pipe(source->end_pipe);
+    if (rowlock__wakeup_open(&source->woken)) {
+        rowlock__wakeup_close(&source->end);
         return -1;
     }
     pthread_mutex_init(&source->mutex, NULL);
     if (pthread_create(&source->thread, NULL, work, source) == 0)
         return 0;
     pthread_mutex_destroy(&source->mutex);
-    close_pipe(source->end_pipe);
-    close_pipe(source->wake_pipe);
+    rowlock__wakeup_close(&source->end);
+    rowlock__wakeup_close(&source->woken);
     return -1;
 }
 
@@ -313,8 +304,7 @@ static void want(struct source *source, enum view_kind kind, const char *name)
             source->n_wanted++;
         }
     }
-    if (write(source->wake_pipe[1], "", 1) < 0)
-        return; /* full: the thread will wake */
+    rowlock__wakeup_send(&source->woken);
 }
 
 static int is_recent(const struct view *view, int64_t arrived_ms)
@@ -380,15 +370,15 @@ void source_close(struct source *source)
 {
     if (!source)
         return;
-    if (write(source->end_pipe[1], "", 1) == 1)
-        pthread_join(source->thread, NULL);
+    rowlock__wakeup_send(&source->end);
+    pthread_join(source->thread, NULL);
     while (source->n_details > 0)
         remove_at(source, 0);
     drop(source->all);
     for (size_t i = 0; i < source->n_wanted; i++)
         free(source->wanted[i].name);
-    close_pipe(source->end_pipe);
-    close_pipe(source->wake_pipe);
+    rowlock__wakeup_close(&source->end);
+    rowlock__wakeup_close(&source->woken);
     pthread_mutex_destroy(&source->mutex);
     free(source);
 }

@@ -17,6 +17,11 @@ int stream_pair(int ends[2])
     return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
 }
 
+int stream_socket(int family)
+{
+    return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
 int unix_socket(int type)
 {
     return socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
@@ -36,7 +41,7 @@ int announce(const char *name)
 {
     struct sockaddr_un address;
     socklen_t length = address_of(name, &address);
-    int fd = unix_socket(SOCK_STREAM | SOCK_NONBLOCK);
+    int fd = stream_socket(AF_UNIX);
 
     if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, SOMAXCONN) == 0)
         return fd;
@@ -67,7 +72,7 @@ int is_announced(const char *name)
 {
     struct sockaddr_un address;
     socklen_t length = address_of(name, &address);
-    int fd = unix_socket(SOCK_STREAM | SOCK_NONBLOCK);
+    int fd = stream_socket(AF_UNIX);
     int is = fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0 && listens_for_us(fd);
 
     if (fd >= 0)

@@ -9,6 +9,9 @@ int message_pair(int ends[2]);
 /* The same for bytes. */
 int stream_pair(int ends[2]);
 
+/* A stream socket of that family that does not block. -1 with errno. */
+int stream_socket(int family);
+
 /* A Unix socket of that type. -1 with errno. */
 int unix_socket(int type);
 
