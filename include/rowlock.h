@@ -467,7 +467,8 @@ ROWLOCK_API void rowlock_lease_free(struct rowlock_lease *lease);
 /* The fencing token. Any thread. */
 ROWLOCK_API int64_t rowlock_token(const struct rowlock_lease *lease);
 
-/* The owner id of the call that acquired it, 32 hex digits; "" if adopted. The lease's memory. */
+/* The owner id of the call that acquired it, 32 hex digits; "" if it was acquired in SQL. The
+   lease's memory. */
 ROWLOCK_API const char *rowlock_owner(const struct rowlock_lease *lease);
 
 /*

@@ -80,7 +80,7 @@ int64_t rowlock_token(const struct rowlock_lease *lease)
 
 const char *rowlock_owner(const struct rowlock_lease *lease)
 {
-    return lease && !lease->adopted ? lease->owner : "";
+    return lease ? lease->owner : "";
 }
 
 rowlock_duration rowlock_remaining(const struct rowlock_lease *lease)

@@ -366,6 +366,7 @@ TAB
     run ! grep -q "^ROWLOCK_URL" look
     grep -qx 'ROWLOCK_NAME=job:look' look
     grep -q '^ROWLOCK_TOKEN=[1-9]' look
+    grep -qE '^ROWLOCK_OWNER=[0-9a-f]{32}$' look
     grep -qE '^SigBlk:\s*0+$' look
     run ! grep -aq "$ROWLOCK_TEST_URL" "/proc/$daemon/cmdline"
     stop_cron
