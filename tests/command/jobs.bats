@@ -214,13 +214,14 @@ checked() { # STATUS PATTERN [NAME]
 }
 
 @test "--now is refused while a transaction holds the job's name, and names the holder" {
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # there run --tx is refused
     job mine "${rarely[@]}" -- true
     due=$(view mine next_run)
     hold job:mine
     run rowlock jobs mine --now
     echo "$output"
     [ "$status" = 75 ]
-    [[ $output == *"'mine' is not made due: "*"held"* || $ROWLOCK_TEST_ENGINE = sqlite ]]
+    [[ $output == *"'mine' is not made due: "*"held"* ]]
     [ "$(view mine next_run)" = "$due" ]
     let_go
     rowlock jobs mine --now
