@@ -49,6 +49,8 @@ install: all $(BUILD)/rowlock.pc $(UNITS)
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/examples/monitoring'
 	$(INSTALL) -m 644 $(wildcard examples/monitoring/*) \
 	  '$(DESTDIR)$(DOCDIR)/examples/monitoring/'
+	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/serve'
+	$(INSTALL) -m 644 $(wildcard docs/serve/*.png) '$(DESTDIR)$(DOCDIR)/docs/serve/'
 	$(if $(wildcard docs/benchmarks/*.svg),$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/benchmarks' && \
 	  $(INSTALL) -m 644 $(wildcard docs/benchmarks/*.svg) '$(DESTDIR)$(DOCDIR)/docs/benchmarks/')
 	@[ -n '$(DESTDIR)' ] || $(PKG_CONFIG) --exists rowlock 2>/dev/null || \
