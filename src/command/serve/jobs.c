@@ -111,10 +111,13 @@ static void put_state(FILE *out, const struct rowlock_job_view *job, int64_t now
 
 static void put_running(FILE *out, const struct rowlock_job_view *job, int64_t now_ms)
 {
-    cell_node(fact(out, "Running"), &job->running);
+    fact(out, "Running");
     if (job->running.token) {
+        cell_node(out, &job->running);
         fputs(" for ", out);
         html_age(out, job->running.started_ms, now_ms);
+    } else {
+        fputs("<span class=\"none\">not now</span>", out);
     }
     end_fact(out);
 }

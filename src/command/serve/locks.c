@@ -127,14 +127,14 @@ static void put_holders(const struct page *page, const struct lock_name *name)
 
 static void put_waiters(const struct page *page, const struct lock_name *name)
 {
-    static const char *const titles[] = {"*Place", "Waiter", "Mode", "*Waits for", "Note", NULL};
+    static const char *const titles[] = {"Place", "Waiter", "Mode", "*Waits for", "Note", NULL};
     struct html_table table = html_table_begin(page->out, "Waiters, in their order", titles);
 
     for (size_t i = 0; i < name->waiting && i < HOLDERS_MOST; i++) {
         const struct rowlock_holder *waiter = name->items[name->held + i];
 
         html_row(&table);
-        fprintf(html_cell(&table), "%zu", i + 1);
+        fprintf(html_cell(&table), "#%zu", i + 1);
         cell_who(html_cell(&table), waiter);
         cell_mode(html_cell(&table), waiter);
         html_age(html_cell(&table), waiter->since_ms, page->shown->now_ms);

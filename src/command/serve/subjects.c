@@ -34,8 +34,6 @@ static void put_about(FILE *out, const struct rowlock_subject_view *subject)
         html_word(out, subject->error);
         fputs("</span>", out);
     }
-    if (subject->exit > 0)
-        fprintf(out, " <span class=\"none\">exit %d</span>", subject->exit);
     if (*subject->error && *subject->description)
         fputs("<br>", out);
     if (*subject->description || !*subject->error)
