@@ -18,11 +18,13 @@ use Fcntl;
 use IO::Handle;
 use JSON::PP;
 use MIME::Base64;
+use File::Path qw(remove_tree);
 use File::Temp qw(tempdir);
 use Time::HiRes qw(sleep time);
 
 my ($program) = @ARGV;
-my $folder = tempdir(CLEANUP => 1);
+STDOUT->autoflush;
+my $folder = tempdir();
 pipe my $their_in, my $out or die;
 pipe my $in, my $their_out or die;
 my $pid = fork // die;
@@ -30,11 +32,11 @@ if ($pid == 0) {
     # Descriptors 3 and 4 may be those of a pipe: copies above them are moved into place.
     my @copies = map { fcntl($_, F_DUPFD, 10) or die } $their_in, $their_out;
     require POSIX;
+    $^F = 255; # descriptors stay open beyond exec
     POSIX::dup2($copies[0], 3);
     POSIX::dup2($copies[1], 4);
     open STDOUT, '>', "$folder/log";
     open STDERR, '>&', \*STDOUT;
-    fcntl(IO::Handle->new_from_fd($_, $_ == 3 ? 'r' : 'w'), F_SETFD, 0) for 3, 4;
     { exec $program, '--headless', '--remote-debugging-pipe', '--no-sandbox', '--disable-gpu',
         '--disable-dev-shm-usage', '--hide-scrollbars', '--no-first-run', '--disable-extensions',
         '--disable-background-networking', "--user-data-dir=$folder/profile", 'about:blank' }
@@ -44,7 +46,7 @@ close $their_in;
 close $their_out;
 $out->autoflush;
 
-my ($number, $session, $rest, @errors, %loaded) = (0, undef, '');
+my ($number, $session, $session_began, $rest, @errors, %loaded) = (0, undef, 0, '');
 sub note_event {
     my ($event) = @_;
     my ($method, $p) = ($event->{method} // '', $event->{params});
@@ -129,11 +131,18 @@ my %orders = (
         print $file decode_base64($data);
     },
 );
+# The browser's other processes write into its folder until they have ended.
 END {
     if ($pid) {
-        kill 'TERM', $pid;
         my $status = $?;
+        eval { $session = undef; call('Browser.close') };
+        kill 'KILL', $pid unless $session_began;
         waitpid $pid, 0;
+        for (1 .. 100) {
+            remove_tree($folder, { error => \my $errors });
+            last unless -e $folder;
+            sleep 0.05;
+        }
         $? = $status;
     }
 }
@@ -141,6 +150,7 @@ END {
 my $page = (grep { $_->{type} eq 'page' } @{call('Target.getTargets')->{targetInfos}})[0];
 $session = call('Target.attachToTarget',
     { targetId => $page->{targetId}, flatten => JSON::PP::true })->{sessionId};
+$session_began = 1;
 call("$_.enable") for qw(Page Runtime Log);
 while (my $line = <STDIN>) {
     chomp $line;

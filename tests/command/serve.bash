@@ -1,0 +1,48 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# For the tests of serve: starts it, and asks it.
+
+lib=$BATS_TEST_DIRNAME/../lib
+
+# A build without libmicrohttpd has no pages to test.
+need_serve() {
+    run --separate-stderr "$ROWLOCK" serve --listen x
+    [[ $stderr == *"this build lacks serve"* ]] || return 0
+    [ -z "${CI:-}" ] || { echo "this build lacks serve: install libmicrohttpd-dev"; return 1; }
+    skip "this build lacks serve: install libmicrohttpd-dev"
+}
+serves() { grep -q 'serving on' err; }
+# start_serve [OPTION...]: on any free port; sets server, its pid, and address
+start_serve() {
+    : >err
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" serve --listen 127.0.0.1:0 "$@"
+    server=$started
+    until_true serves
+    address=$(sed -n 's|.*serving on http://\(.*\)/$|\1|p; s|.*serving on \(unix:.*\)|\1|p' err)
+}
+stop_serve() { # with success
+    kill -s TERM "$server"
+    wait "$server"
+}
+# get TARGET [HEADER...]: the answer is in the files head and body; checks for 200
+get() { status_is 200 GET "$@"; }
+status_is() { # STATUS METHOD TARGET [HEADER...]
+    local is
+    is=$(perl "$lib/http.pl" "$address" "${@:2}")
+    [ "$is" = "$1" ] || { echo "$3: $is, not $1"; head -c 600 body; return 1; }
+}
+is_page() { perl "$lib/page.pl" <body || { cat body; return 1; }; }
+shows() { # TARGET TEXT: a page of it contains the text
+    get "$1" && is_page && grep -qF -- "$2" body
+}
+shows_not() { get "$1" && ! grep -qF -- "$2" body; }
+encoded() { # TEXT
+    perl -e 'print map { sprintf "%%%02x", ord } split //, $ARGV[0]' "$1"
+}
+# same TARGET ARGUMENT...: the document equals the output of the verb, except for the ages
+same() {
+    rowlock --json "${@:2}" >expected || [ $? = 1 ]
+    get "$1" || return 1
+    sed -i 's/"age_ms":[0-9]*/"age_ms":0/' expected body
+    cmp expected body
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# serve while its server is away; and how few queries it sends.
+# Runs on: postgresql/native mariadb/row
+# Quick: postgresql/native
+
+bats_require_minimum_version 1.5.0
+load lib
+load job.bash
+load serve.bash
+# shellcheck source=tests/lib/server.sh
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
+
+own=own_${BATS_TEST_FILENAME##*/}_${ROWLOCK_TEST_ENGINE:-}
+start_own() { "start_$ROWLOCK_TEST_ENGINE" "$own" "$@"; }
+setup_file() {
+    need_serve
+    start_own
+    export OWN_URL="${server_url}test_own" OWN_ADMIN="${server_admin}test_own"
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
+    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root \
+        -e 'CREATE DATABASE test_own' ;;
+    esac
+    "$ROWLOCK" --db "$OWN_URL" schema install
+    export OWN_SOCKET=$server_socket
+}
+teardown_file() { stop_server "$own"; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    ROWLOCK_TEST_URL=$OWN_URL
+}
+own_sql() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) psql -qXAt "$OWN_ADMIN" -c "$1" ;;
+    mariadb) mariadb --no-defaults --socket="$OWN_SOCKET/socket" -u root -N -B test_own -e "$1" ;;
+    esac
+}
+
+@test "the database restarts: the pages show the last state with its age, then the new one" {
+    rowlock acquire --ttl 1h one >/dev/null
+    start_serve
+    shows / 'name=one'
+    shows_not / 'class="banner" id="old"'
+    stop_server "$own"
+    until_true shows / 'the database does not answer'
+    shows / 'This data is <strong>'
+    shows / 'name=one' # still there
+    shows /lock?name=one 'Holders <span class="count">1'
+    status_is 503 GET /api/ls.json
+    grep -q '^{"error":"' body
+    get /metrics
+    perl "$lib/exposition.pl" <body >found
+    grep -qx 'rowlock_up 0' found
+    [ "$(wc -l <found)" = 2 ]
+    until_true grep -q 'the database does not answer' err
+    start_own
+    until_true shows_not / 'class="banner" id="old"'
+    rowlock acquire --ttl 1h two >/dev/null
+    until_true shows / 'name=two'
+    until_true grep -q 'the database answers again' err
+    [ "$(grep -c 'does not answer' err)" = 1 ] # reported once
+    rowlock break --now one
+    rowlock break --now two
+    stop_serve
+}
+
+@test "a session that the server ended is replaced before a viewer sees an error" {
+    start_serve
+    shows / Overview
+    ROWLOCK_TEST_ADMIN=$OWN_ADMIN
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) own_sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE usename = 'tester'" >/dev/null ;;
+    mariadb) for id in $(own_sql "SELECT id FROM information_schema.processlist
+        WHERE user = 'rowlock'"); do own_sql "KILL $id"; done ;;
+    esac
+    rowlock acquire --ttl 1h three >/dev/null
+    until_true shows / 'name=three'
+    if grep 'does not answer' err; then return 1; fi
+    rowlock break --now three
+}
+
+@test "started while the database is away, it serves a page that explains, and then the data" {
+    stop_server "$own"
+    start_serve
+    status_is 503 GET /
+    is_page
+    grep -q 'No data yet' body
+    start_own
+    until_true shows / Overview
+    get /api/ls.json
+}
+
+# Every set of queries lists all subjects, once.
+sets() {
+    case $ROWLOCK_TEST_ENGINE in
+    mariadb) own_sql "SELECT count(*) FROM mysql.general_log WHERE command_type <> 'Prepare'
+                      AND argument LIKE 'CALL rowlock_subject_list%'" ;;
+    postgresql) grep -cE "LOG:  (statement|execute).*SELECT pg_catalog.convert_to\(subject" \
+        "$ROWLOCK_TEST_FOLDER/$own/log" || true ;;
+    esac
+}
+log_statements() { # on|off
+    case $ROWLOCK_TEST_ENGINE/$1 in
+    mariadb/on) own_sql "SET GLOBAL log_output = 'TABLE'; SET GLOBAL general_log = 1" ;;
+    mariadb/off) own_sql "SET GLOBAL general_log = 0" ;;
+    postgresql/on) own_sql "ALTER ROLE tester SET log_statement = 'all'" ;;
+    postgresql/off) own_sql "ALTER ROLE tester RESET log_statement" ;;
+    esac
+}
+
+@test "20 viewers: at most one set of queries a second, and none without a viewer" {
+    rowlock job one --every 50w -- true
+    rowlock job two --every 50w -- true
+    log_statements on
+    start_serve
+    get /
+    local before after seconds bad
+    before=$(sets)
+    [ "$before" -ge 1 ]
+    read -r seconds bad < <(perl "$lib/http.pl" "$address" viewers 20 15 / /locks /jobs \
+        '/job?name=one' '/job?name=two' '/lock?name=x' /api/ls.json /metrics)
+    after=$(sets)
+    echo "$((after - before)) sets in $seconds s; $bad bad answers"
+    [ "$bad" = 0 ]
+    [ $((after - before)) -le $((seconds + 1)) ]
+    sleep 3 # there is no viewer, and no event to wait for
+    [ "$(sets)" = "$after" ]
+    log_statements off
+    rowlock jobs one --forget
+    rowlock jobs two --forget
+}
