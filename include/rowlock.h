@@ -549,6 +549,31 @@ typedef int (*rowlock_visit)(const struct rowlock_holder *holder, void *data);
 ROWLOCK_API int rowlock_list(struct rowlock_connection *connection, const char *name,
                              rowlock_visit visit, void *data, struct rowlock_error *error);
 
+enum rowlock_list_order { ROWLOCK_BY_QUEUE = 0, ROWLOCK_BY_WAIT, ROWLOCK_BY_NAME };
+
+struct rowlock_choice {            /* of a list; all zero: everything, the longest queue first */
+    const char *name;              /* only this name, without the limits below; or: */
+    const char *glob;              /* only names that match it (*, ?, [...]); NULL: all */
+    enum rowlock_list_order order; /* of names: most waiters, longest wait, or name */
+    int most_waiters;              /* of each name, the first in its queue; 0: all */
+    int most_rows;                 /* 0: all */
+};
+
+/*
+ * Lists a part of the holders and waiters, for a view that is read again and again: one query,
+ * whose limits the server applies (behind odbc: and jdbc: URLs the library does). The rows of a
+ * name are together, holders before waiters. Unlike rowlock_list it locks nothing, so on MariaDB
+ * and behind odbc: and jdbc: URLs it does not list transactions, except those of `name` that
+ * MariaDB reports.
+ *
+ * Blocks for statement_ms at most.
+ *
+ * EINVAL, EINTX, ESCHEMA, EDENIED, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_list_some(struct rowlock_connection *connection,
+                                  const struct rowlock_choice *choice, rowlock_visit visit,
+                                  void *data, struct rowlock_error *error);
+
 /* ---- jobs: a due run starts on exactly one node of a farm ---------------------------------- */
 
 struct rowlock_schedule; /* when something is due; immutable, so any thread may use it */

@@ -89,6 +89,7 @@
     XX(CHECK, "check")                                                                            \
     XX(BREAK, "break")                                                                            \
     XX(LIST, "list")                                                                              \
+    XX(LIST_LONGEST, "list_longest")                                                              \
     XX(PROBE, "probe")                                                                            \
     XX(SESSION, "session")                                                                        \
     XX(END_SESSION, "end_session")
@@ -178,6 +179,9 @@
  * list          name or NULL -> state ('held', 'waiting', 'transaction'), name, mode, token,
  *               ticket, owner, host, pid, command, note, since_ms, expires_ms, left_ms, limit,
  *               count, stop (1: broken); holders before waiters, these by ticket
+ * list_longest  LIKE pattern (escape |), order (0: longest queue first, 1: longest wait first, 2:
+ *               by name), most waiters of a name, most rows (0: all) -> the same and the number of
+ *               the name's waiters; without transactions on MariaDB and the plain dialects
  * probe         name -> mode in which a transaction has it locked, or NULL: by a try that is undone
  *               at once; only where list does not report all transactions. Does not wait, and
  *               creates no row. Two such tries may conflict, so one conflict does not prove a

@@ -151,7 +151,8 @@ enum rowlock_plain_id {
     XX(RELEASE, release)               \
     XX(CHECK, check)                   \
     XX(BREAK, break)                   \
-    XX(LIST, list)
+    XX(LIST, list)                     \
+    XX(LIST_LONGEST, list_longest)
 
 struct rowlock_plain {
     const char *product; /* as the driver reports the server; its beginning suffices */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists holders and waiters. Reads all rows first, so that the callback may use the connection. */
+#include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lease/query.h"
@@ -30,7 +32,7 @@ static enum rowlock_holding holding_of(const struct rowlock_value *column)
 }
 
 /* state, name, mode, token, ticket, owner, host, pid, command, note, since_ms, expires_ms, left_ms,
-   limit, count, stop */
+   limit, count, stop, of list_longest also queue */
 static void list_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_rows *rows = data;
@@ -56,6 +58,8 @@ static void list_row(void *data, const struct rowlock_value *columns, unsigned n
         .command = rowlock__rows_text(rows, &columns[8]),
         .note = rowlock__rows_text(rows, &columns[9]),
     };
+    if (n > 16)
+        holder->queue = rowlock__value_number(&columns[16]);
     if (holder->mode != ROWLOCK_PERMIT)
         holder->limit = holder->count = 0;
 }
@@ -163,6 +167,97 @@ int rowlock_list(struct rowlock_connection *connection, const char *name, rowloc
     code = rowlock__list_result(&list, code, error);
     if (!code)
         show(&list, visit, data);
+    rowlock__rows_clear(&list);
+    return code;
+}
+
+/* ---- a part of the list ---------------------------------------------------------------------- */
+
+/* A pattern of LIKE, with the escape '|', for at least the names that match the glob: each
+   wildcard becomes '%', and fnmatch() decides. `out` has twice the size of the glob. */
+static void make_pattern(const char *glob, char *out)
+{
+    for (; *glob; glob++) {
+        const char *end = *glob == '[' ? strchr(glob + 1, ']') : NULL;
+
+        if (*glob == '*' || *glob == '?' || end) {
+            *out++ = '%';
+            glob = end ? end : glob;
+            continue;
+        }
+        if (*glob == '\\' && glob[1])
+            glob++;
+        if (strchr("%_|", *glob))
+            *out++ = '|';
+        *out++ = *glob;
+    }
+    *out = '\0';
+}
+
+static void show_some(const struct rowlock_rows *list, const char *glob, rowlock_visit visit,
+                      void *data)
+{
+    const struct rowlock_holder *holder = list->row;
+
+    for (size_t i = 0; i < list->n; i++)
+        if ((!glob || fnmatch(glob, holder[i].name, 0) == 0) && visit(&holder[i], data))
+            return;
+}
+
+static int ask_some(struct rowlock_connection *connection, const struct rowlock_choice *choice,
+                    struct rowlock_rows *list, struct rowlock_error *error)
+{
+    const char *glob = choice->glob ? choice->glob : "*";
+    char *pattern = malloc(2 * strlen(glob) + 2);
+    int code;
+
+    if (!pattern)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    make_pattern(glob, pattern);
+    code = rowlock__ask(connection, ROWLOCK_SQL_LIST_LONGEST,
+                        (struct rowlock_value[]){rowlock__text_value(pattern),
+                                                 rowlock__int_value(choice->order),
+                                                 rowlock__int_value(choice->most_waiters),
+                                                 rowlock__int_value(choice->most_rows)},
+                        list_row, list, error);
+    free(pattern);
+    return code;
+}
+
+static int check_choice(const struct rowlock_choice *choice, struct rowlock_error *error)
+{
+    if (!choice || choice->most_waiters < 0 || choice->most_rows < 0 ||
+        choice->order > ROWLOCK_BY_NAME || (choice->name && choice->glob))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the choice of a list has an invalid limit or order, or a name as "
+                             "well as a pattern");
+    return choice->name ? rowlock__name_check(choice->name, error) : ROWLOCK_OK;
+}
+
+int rowlock_list_some(struct rowlock_connection *connection, const struct rowlock_choice *choice,
+                      rowlock_visit visit, void *data, struct rowlock_error *error)
+{
+    struct rowlock_rows list = {.size = sizeof(struct rowlock_holder)};
+    struct rowlock_value value;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code)
+        code = check_choice(choice, error);
+    if (!code)
+        code = rowlock__list_check(connection, visit != NULL, error);
+    if (code)
+        return code;
+    if (choice->name) {
+        value = rowlock__text_value(choice->name);
+        code = rowlock__ask(connection, ROWLOCK_SQL_LIST, &value, list_row, &list, error);
+    } else {
+        code = ask_some(connection, choice, &list, error);
+    }
+    code = rowlock__list_result(&list, code, error);
+    if (!code && choice->name)
+        show(&list, visit, data);
+    else if (!code)
+        show_some(&list, choice->glob, visit, data);
     rowlock__rows_clear(&list);
     return code;
 }

@@ -20,11 +20,11 @@ static rowlock_procedure *const procedures[ROWLOCK_SQL_COUNT] = {
 static bool only_reads(size_t id)
 {
     static const enum rowlock_statement_id reads[] = {
-        ROWLOCK_SQL_HOLDER,   ROWLOCK_SQL_IN_USE,        ROWLOCK_SQL_INSTALLED,
-        ROWLOCK_SQL_PARTS,    ROWLOCK_SQL_EXPIRED,       ROWLOCK_SQL_JOB_STATE,
-        ROWLOCK_SQL_JOB_LIST, ROWLOCK_SQL_RUN_LIST,      ROWLOCK_SQL_SUBJECT_LOOK,
-        ROWLOCK_SQL_CHECK,    ROWLOCK_SQL_SUBJECT_LIST,  ROWLOCK_SQL_LIST,
-        ROWLOCK_SQL_CLOCK,    ROWLOCK_SQL_EXAMINE_SCHEMA};
+        ROWLOCK_SQL_HOLDER,   ROWLOCK_SQL_IN_USE,         ROWLOCK_SQL_INSTALLED,
+        ROWLOCK_SQL_PARTS,    ROWLOCK_SQL_EXPIRED,        ROWLOCK_SQL_JOB_STATE,
+        ROWLOCK_SQL_JOB_LIST, ROWLOCK_SQL_RUN_LIST,       ROWLOCK_SQL_SUBJECT_LOOK,
+        ROWLOCK_SQL_CHECK,    ROWLOCK_SQL_SUBJECT_LIST,   ROWLOCK_SQL_LIST,
+        ROWLOCK_SQL_CLOCK,    ROWLOCK_SQL_EXAMINE_SCHEMA, ROWLOCK_SQL_LIST_LONGEST};
 
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
         if (reads[i] == id)

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "rows/names.h"
+#include "util/error.h"
 
 #define TIME_SIZE 40
 
@@ -40,8 +41,9 @@ static int by_name_and_token(const void *a, const void *b)
     return order;
 }
 
+/* `queue`: the last column, of list_longest only; < 0: none. */
 static void list_holder(struct rowlock_work *work, const struct rowlock_lease_row *row,
-                        int64_t count)
+                        int64_t count, int64_t queue)
 {
     struct rowlock_value key = rowlock__text_value(row->key);
     char name[256];
@@ -58,28 +60,29 @@ static void list_holder(struct rowlock_work *work, const struct rowlock_lease_ro
             rowlock__int_value(row->held.expires_ms),
             rowlock__int_value(row->held.expires_ms - row->now_ms),
             rowlock__optional_value(row->held.kind == 'p', row->held.limit),
-            rowlock__int_value(count), rowlock__int_value(row->stopped)},
-        16);
+            rowlock__int_value(count), rowlock__int_value(row->stopped), rowlock__int_value(queue)},
+        queue < 0 ? 16 : 17);
 }
 
-static void list_waiter(struct rowlock_work *work, const struct rowlock_waiter_row *row)
+static void list_waiter(struct rowlock_work *work, const struct rowlock_waiter_row *row,
+                        int64_t queue)
 {
     struct rowlock_value key = rowlock__text_value(row->key);
     char name[256];
 
     rowlock__key_name(work, &key, name);
-    rowlock__work_answer(work,
-                         (struct rowlock_value[]){
-                             rowlock__text_value("waiting"), rowlock__text_value(name),
-                             rowlock__text_value(mode_of(row->queued.kind)), rowlock__int_value(0),
-                             rowlock__int_value(row->queued.ticket),
-                             rowlock__text_value(row->owner), rowlock__text_value(row->host),
-                             rowlock__int_value(row->pid), rowlock__text_value(row->command),
-                             rowlock__text_value(row->note), rowlock__int_value(row->since_ms),
-                             rowlock__int_value(0), rowlock__int_value(0),
-                             rowlock__optional_value(row->queued.kind == 'p', row->queued.limit),
-                             rowlock__int_value(row->wanted), rowlock__int_value(0)},
-                         16);
+    rowlock__work_answer(
+        work,
+        (struct rowlock_value[]){
+            rowlock__text_value("waiting"), rowlock__text_value(name),
+            rowlock__text_value(mode_of(row->queued.kind)), rowlock__int_value(0),
+            rowlock__int_value(row->queued.ticket), rowlock__text_value(row->owner),
+            rowlock__text_value(row->host), rowlock__int_value(row->pid),
+            rowlock__text_value(row->command), rowlock__text_value(row->note),
+            rowlock__int_value(row->since_ms), rowlock__int_value(0), rowlock__int_value(0),
+            rowlock__optional_value(row->queued.kind == 'p', row->queued.limit),
+            rowlock__int_value(row->wanted), rowlock__int_value(0), rowlock__int_value(queue)},
+        queue < 0 ? 16 : 17);
 }
 
 static int read_all(struct rowlock_work *work, const char *key, struct rowlock_name_rows *rows)
@@ -108,17 +111,180 @@ int rowlock__rows_list(struct rowlock_work *work)
         int64_t count = permits_from(&rows.leases, i);
 
         if (row->held.alive && count)
-            list_holder(work, row, count);
+            list_holder(work, row, count, -1);
     }
     for (size_t i = 0; !code && i < rows.waiters.n; i++) {
         const struct rowlock_waiter_row *row = (struct rowlock_waiter_row *)rows.waiters.row + i;
 
         if (row->queued.alive)
-            list_waiter(work, row);
+            list_waiter(work, row, -1);
     }
     rowlock__name_rows_clear(&rows);
     return code;
 }
+
+/* ---- the longest queues first ---------------------------------------------------------------- */
+
+struct entry { /* a row of the list */
+    const struct rowlock_lease_row *lease;
+    const struct rowlock_waiter_row *waiter; /* one of them is NULL */
+    int64_t count;                           /* of permits */
+    const char *key;
+    int64_t queue, oldest_ms, place; /* of its name; its own in the queue */
+    int64_t order;
+};
+
+struct entries {
+    struct entry *entry;
+    size_t n;
+};
+
+/* LIKE, with '%' and the escape '|'; no pattern has '_'. */
+static bool is_like(const char *name, const char *pattern)
+{
+    const char *after = NULL, *from = name; /* the last '%', and where its text may end */
+
+    while (*name) {
+        const char *plain = pattern + (*pattern == '|');
+
+        if (*pattern == '%') {
+            after = ++pattern;
+            from = name;
+        } else if (*plain == *name) {
+            pattern = plain + 1;
+            name++;
+        } else if (after) {
+            pattern = after;
+            name = ++from;
+        } else {
+            return false;
+        }
+    }
+    return pattern[strspn(pattern, "%")] == '\0';
+}
+
+static bool is_wanted(struct rowlock_work *work, const char *key, const char *pattern)
+{
+    struct rowlock_value value = rowlock__text_value(key);
+    char name[256];
+
+    rowlock__key_name(work, &value, name);
+    return is_like(name, pattern);
+}
+
+static void gather(struct rowlock_work *work, const struct rowlock_name_rows *rows,
+                   const char *pattern, struct entries *out)
+{
+    for (size_t i = 0; i < rows->leases.n; i++) {
+        const struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows->leases.row + i;
+        int64_t count = row->held.alive ? permits_from(&rows->leases, i) : 0;
+
+        if (count && is_wanted(work, row->key, pattern))
+            out->entry[out->n++] = (struct entry){.lease = row, .count = count, .key = row->key};
+    }
+    for (size_t i = 0; i < rows->waiters.n; i++) {
+        const struct rowlock_waiter_row *row = (struct rowlock_waiter_row *)rows->waiters.row + i;
+
+        if (row->queued.alive && is_wanted(work, row->key, pattern))
+            out->entry[out->n++] = (struct entry){.waiter = row, .key = row->key};
+    }
+}
+
+static int compare(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* By name, holders first, then by ticket. */
+static int by_key(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = strcmp(a->key, b->key);
+
+    if (!order)
+        order = compare(a->waiter != NULL, b->waiter != NULL);
+    if (!order && a->waiter)
+        order = compare(a->waiter->queued.ticket, b->waiter->queued.ticket);
+    return order || a->waiter ? order : compare(a->lease->held.token, b->lease->held.token);
+}
+
+static int by_order(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = compare(a->order, b->order);
+
+    return order ? order : by_key(left, right);
+}
+
+/* Of the names' entries, which are together. */
+static void count_queues(struct entries *entries, int64_t how)
+{
+    struct entry *entry = entries->entry;
+    size_t end;
+
+    for (size_t i = 0; i < entries->n; i = end) {
+        int64_t queue = 0, oldest_ms = INT64_MAX;
+
+        for (end = i; end < entries->n && strcmp(entry[end].key, entry[i].key) == 0; end++)
+            if (entry[end].waiter) {
+                entry[end].place = ++queue;
+                if (entry[end].waiter->since_ms < oldest_ms)
+                    oldest_ms = entry[end].waiter->since_ms;
+            }
+        for (size_t at = i; at < end; at++) {
+            entry[at].queue = queue;
+            entry[at].order = how == 0 ? -queue : how == 1 ? oldest_ms : 0;
+        }
+    }
+}
+
+static void put_entries(struct rowlock_work *work, const struct entries *entries,
+                        int64_t most_waiters, int64_t most)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < entries->n && (most == 0 || n < most); i++) {
+        const struct entry *entry = &entries->entry[i];
+
+        if (entry->waiter && most_waiters && entry->place > most_waiters)
+            continue;
+        if (entry->waiter)
+            list_waiter(work, entry->waiter, entry->queue);
+        else
+            list_holder(work, entry->lease, entry->count, entry->queue);
+        n++;
+    }
+}
+
+/* pattern, order, most waiters of a name, most rows -> list's columns, queue */
+int rowlock__rows_list_longest(struct rowlock_work *work)
+{
+    struct rowlock_name_rows rows = ROWLOCK_NAME_ROWS;
+    struct rowlock_value pattern = rowlock__work_value(work, 0);
+    char *text = strndup(pattern.bytes, pattern.length);
+    int64_t how = rowlock__value_number(&work->call->values[1]);
+    struct entries entries = {0};
+    int code = read_all(work, NULL, &rows);
+
+    if (!code)
+        entries.entry = calloc(rows.leases.n + rows.waiters.n + 1, sizeof *entries.entry);
+    if (!code && (!entries.entry || !text))
+        code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
+    if (!code) {
+        gather(work, &rows, text, &entries);
+        qsort(entries.entry, entries.n, sizeof *entries.entry, by_key);
+        count_queues(&entries, how);
+        qsort(entries.entry, entries.n, sizeof *entries.entry, by_order);
+        put_entries(work, &entries, rowlock__value_number(&work->call->values[2]),
+                    rowlock__value_number(&work->call->values[3]));
+    }
+    free(entries.entry);
+    free(text);
+    rowlock__name_rows_clear(&rows);
+    return code;
+}
+
+/* ---- the holder of one name ------------------------------------------------------------------ */
 
 /* "2026-11-21T01:00:01.000Z" */
 static const char *utc_text(int64_t ms, char *out, size_t size)

@@ -3,14 +3,13 @@
 #include "command/output/table.h"
 
 #include <inttypes.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <wchar.h>
 
 #include "command/output/output.h"
+#include "command/output/width.h"
 #include "util/instant.h"
 
 #define WIDEST 40     /* a longer cell shifts its own row only */
@@ -119,58 +118,17 @@ void table_sort(struct table *table)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-/* Columns of a terminal. */
-static size_t width_of(const char *text)
-{
-    mbstate_t state = {0};
-    size_t width = 0, left = strlen(text);
-
-    while (left > 0) {
-        wchar_t character;
-        size_t length = mbrtowc(&character, text, left, &state);
-        int columns;
-
-        if (length == 0 || length > left) /* not UTF-8: impossible, because it was escaped */
-            return width + left;
-        columns = wcwidth(character);
-        width += columns > 0 ? (size_t)columns : 0;
-        text += length;
-        left -= length;
-    }
-    return width;
-}
-
 static void measure(const struct table *table, size_t *widths)
 {
     for (size_t column = 0; column < table->columns; column++) {
         widths[column] = strlen(table->titles[column]);
         for (size_t i = 0; i < table->n; i++) {
-            size_t width = width_of(table->rows[i].cells[column]);
+            size_t width = text_width(table->rows[i].cells[column]);
 
             if (width > widths[column] && width <= WIDEST)
                 widths[column] = width;
         }
     }
-}
-
-/* The number of bytes of `text` that fit into `room` columns. */
-static size_t bytes_within(const char *text, size_t room)
-{
-    mbstate_t state = {0};
-    size_t at = 0, left = strlen(text);
-
-    while (at < left) {
-        wchar_t character;
-        size_t length = mbrtowc(&character, text + at, left - at, &state);
-        int columns = length == 0 || length > left - at ? 1 : wcwidth(character);
-
-        length = length == 0 || length > left - at ? 1 : length;
-        if (columns > 0 && (size_t)columns > room)
-            break;
-        room -= columns > 0 ? (size_t)columns : 0;
-        at += length;
-    }
-    return at;
 }
 
 /* Truncates the last cell, so that the row does not wrap. cell_text() allocated enough room. */
@@ -179,13 +137,12 @@ static void cut_last(const struct table *table, char **row, const size_t *widths
     size_t before = 0, room, last = table->columns - 1;
 
     for (size_t column = 0; column < last; column++) {
-        size_t width = width_of(row[column]);
+        size_t width = text_width(row[column]);
 
         before += (width > widths[column] ? width : widths[column]) + 2;
     }
     room = columns > before + LAST_LEAST ? columns - before : LAST_LEAST;
-    if (width_of(row[last]) > room)
-        strcpy(row[last] + bytes_within(row[last], room - 1), "…");
+    cut_text(row[last], room);
 }
 
 static const char *colour_of(const struct table *table, const char *const *row)
@@ -193,36 +150,40 @@ static const char *colour_of(const struct table *table, const char *const *row)
     return row == table->titles ? "\033[1m" : table->colour(row[table->coloured]);
 }
 
-static void print_row(const struct table *table, const char *const *row, const size_t *widths,
-                      int coloured)
+static void print_row(FILE *out, const struct table *table, const char *const *row,
+                      const size_t *widths, int coloured)
 {
     size_t last = table->columns - 1;
 
     while (last > 0 && !row[last][0])
         last--;
     for (size_t column = 0; column <= last; column++) {
-        size_t width = width_of(row[column]);
+        size_t width = text_width(row[column]);
         int in_colour = coloured && (row == table->titles || column == table->coloured);
 
-        printf("%s%s%s", in_colour ? colour_of(table, row) : "", row[column],
-               in_colour ? "\033[0m" : "");
+        fprintf(out, "%s%s%s", in_colour ? colour_of(table, row) : "", row[column],
+                in_colour ? "\033[0m" : "");
         if (column < last)
-            printf("%*s", (int)(width < widths[column] ? widths[column] - width : 0) + 2, "");
+            fprintf(out, "%*s", (int)(width < widths[column] ? widths[column] - width : 0) + 2, "");
     }
-    putchar('\n');
+    putc('\n', out);
+}
+
+void table_write(FILE *out, const struct table *table, size_t columns, int coloured)
+{
+    size_t widths[TABLE_MOST];
+
+    begin_width();
+    measure(table, widths);
+    print_row(out, table, table->titles, widths, coloured);
+    for (size_t i = 0; i < table->n; i++) {
+        if (columns)
+            cut_last(table, table->rows[i].cells, widths, columns);
+        print_row(out, table, (const char *const *)table->rows[i].cells, widths, coloured);
+    }
 }
 
 void table_print(const struct table *table)
 {
-    size_t widths[TABLE_MOST], columns = terminal_columns();
-    int coloured = terminal_is_coloured();
-
-    setlocale(LC_CTYPE, "C.UTF-8"); /* the texts are UTF-8, whatever the user's locale is */
-    measure(table, widths);
-    print_row(table, table->titles, widths, coloured);
-    for (size_t i = 0; i < table->n; i++) {
-        if (columns)
-            cut_last(table, table->rows[i].cells, widths, columns);
-        print_row(table, (const char *const *)table->rows[i].cells, widths, coloured);
-    }
+    table_write(stdout, table, terminal_columns(), terminal_is_coloured());
 }

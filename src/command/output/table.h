@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define TABLE_MOST 12
 
@@ -28,6 +29,8 @@ int table_add(struct table *table, char *const *cells);
 void table_sort(struct table *table);
 /* On a terminal the last column, made by cell_text(), is truncated to the line. */
 void table_print(const struct table *table);
+/* The same to `out`; columns: of the terminal, 0: none. */
+void table_write(FILE *out, const struct table *table, size_t columns, int coloured);
 void table_free(struct table *table);
 
 /* Cells, malloc'd; NULL: out of memory. The text: control characters escaped. */
