@@ -5,8 +5,8 @@ WITH clock AS (
     SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now),
 listed AS (
     SELECT 'held' AS state, name, mode, lease.token AS token, 0 AS ticket, owner, host, pid,
-           command, note, min(acquired) AS since_ms, expires AS expires_ms, expires - now AS left_ms,
-           "limit", count(*) AS count, stop
+           command, note, min(acquired) AS since_ms, expires AS expires_ms,
+           expires - now AS left_ms, "limit", count(*) AS count, stop
       FROM rowlock_lease AS lease JOIN rowlock_heartbeat AS heartbeat USING (token), clock
      WHERE name LIKE ?1 ESCAPE '|' AND expires > now
      GROUP BY lease.token, name

@@ -6,7 +6,7 @@
 
 #include "command/lease/take.h"
 
-enum { OPTION_WHILE_PID = OPTION_OWN };
+enum { OPTION_WHILE_PID = OPTION_OWN, OPTION_VERBOSE };
 
 #define KEPT_TTL_MS 30000
 
@@ -30,12 +30,14 @@ static pid_t option_process(const struct command *command)
     return (pid_t)pid;
 }
 
-static void read_options(struct command *command, struct lock_options *lock, pid_t *pid)
+static void read_options(struct command *command, struct taking *taking, pid_t *pid)
 {
     static const struct option options[] = {
         {"while-pid", required_argument, NULL, OPTION_WHILE_PID},
+        {"verbose", no_argument, NULL, OPTION_VERBOSE},
         LOCK_LONG_OPTIONS,
         {NULL, 0, NULL, 0}};
+    struct lock_options *lock = &taking->lock;
     int option;
 
     *pid = 0;
@@ -43,6 +45,8 @@ static void read_options(struct command *command, struct lock_options *lock, pid
     while ((option = next_option(command, LOCK_SHORT_OPTIONS, options)) != -1)
         if (option == OPTION_WHILE_PID)
             *pid = option_process(command);
+        else if (option == OPTION_VERBOSE)
+            taking->verbose = 1;
         else
             take_lock_option(command, option, lock);
     for (int i = 0; i < command->n_rest; i++)
@@ -60,7 +64,7 @@ int cmd_acquire(struct command *command)
     struct taking taking = {.command = command, .holder = "acquire"};
     pid_t pid;
 
-    read_options(command, &taking.lock, &pid);
+    read_options(command, &taking, &pid);
     if (check_output())
         return end_taking(&taking, STATUS_FAILED);
     if (pid)

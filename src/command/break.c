@@ -6,6 +6,7 @@
 #include <string.h>
 #include <string.h>
 
+#include "command/output/holder.h"
 #include "command/output/json.h"
 #include "command/lease/argument.h"
 #include "command/run/run.h"

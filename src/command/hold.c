@@ -7,18 +7,23 @@
 #include "command/lease/take.h"
 #include "util/instant.h"
 
-enum { OPTION_FOR = OPTION_OWN };
+enum { OPTION_FOR = OPTION_OWN, OPTION_VERBOSE };
 
-static void read_options(struct command *command, struct lock_options *lock)
+static void read_options(struct command *command, struct taking *taking)
 {
-    static const struct option options[] = {
-        {"for", required_argument, NULL, OPTION_FOR}, LOCK_WAIT_LONG_OPTIONS, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"for", required_argument, NULL, OPTION_FOR},
+                                            {"verbose", no_argument, NULL, OPTION_VERBOSE},
+                                            LOCK_WAIT_LONG_OPTIONS,
+                                            {NULL, 0, NULL, 0}};
+    struct lock_options *lock = &taking->lock;
     int option;
 
     *lock = lock_options_default();
     while ((option = next_option(command, LOCK_WAIT_SHORT_OPTIONS, options)) != -1)
         if (option == OPTION_FOR)
             lock->ttl_ms = option_lasting(command, "--for");
+        else if (option == OPTION_VERBOSE)
+            taking->verbose = 1;
         else
             take_lock_option(command, option, lock);
     if (command->n_operands + command->n_rest == 0)
@@ -54,7 +59,7 @@ int cmd_hold(struct command *command)
     struct taking taking = {.command = command, .holder = "hold"};
     int status;
 
-    read_options(command, &taking.lock);
+    read_options(command, &taking);
     if (check_output())
         return end_taking(&taking, STATUS_FAILED);
     status = take_and_print(&taking);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "command/output/holder.h"
 #include "command/output/json.h"
 #include "command/lock_options.h"
 
@@ -121,11 +122,6 @@ int report_lease(struct rowlock_connection *connection, const struct lease_argum
             "holds the name now",
             error->text, before_name(name), name);
     return STATUS_LOST;
-}
-
-int is_endless(const struct rowlock_holder *holder)
-{
-    return holder->remaining_ms > ROWLOCK_UNTIL_RELEASED / 2;
 }
 
 struct wanted {

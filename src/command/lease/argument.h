@@ -33,9 +33,6 @@ int adopt_lease(const struct command *command, const struct lease_argument *argu
 int report_lease(struct rowlock_connection *connection, const struct lease_argument *argument,
                  const struct rowlock_error *error);
 
-/* Whether the lease of a holder lasts until it is released: rowlock hold without --for. */
-int is_endless(const struct rowlock_holder *holder);
-
 /* When the lease ends by the database's clock: milliseconds since 1970, 0 if unknown; INT64_MAX if
    it is_endless(). */
 int64_t lease_expires(struct rowlock_connection *connection, const char *name, int64_t token);

@@ -8,12 +8,10 @@
 #include <string.h>
 
 #include "command/lease/argument.h"
+#include "command/output/holder.h"
 #include "command/output/json.h"
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
-
-static const char *const modes[] = {
-    [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
 
 static void put_key(FILE *out, const char *key)
 {
@@ -41,7 +39,7 @@ void put_holder(FILE *out, const struct rowlock_holder *holder)
     put_key(out, "state");
     json_text(out, holder->holding == ROWLOCK_WAITS ? "waiting" : "held");
     put_key(out, "mode");
-    json_text(out, modes[holder->mode]);
+    json_text(out, holder_modes[holder->mode]);
     put_key(out, "token");
     json_number(out, holder->token);
     put_who(out, holder);
@@ -65,50 +63,6 @@ enum { NAME, STATE, MODE, SINCE, LEFT, TOKEN, WHO, NOTE, LIST_COLUMNS };
 static const char *const titles[LIST_COLUMNS] = {
     [NAME] = "NAME", [STATE] = "STATE", [MODE] = "MODE", [SINCE] = "SINCE",
     [LEFT] = "LEFT", [TOKEN] = "TOKEN", [WHO] = "WHO",   [NOTE] = "NOTE"};
-
-char *holder_state(const struct rowlock_holder *holder)
-{
-    static const char *const states[] = {
-        [ROWLOCK_HOLDS] = "held", [ROWLOCK_WAITS] = "waiting", [ROWLOCK_HOLDS_TX] = "held, tx"};
-
-    return strdup(holder->stop ? "held, told to stop" : states[holder->holding]);
-}
-
-char *holder_mode(const struct rowlock_holder *holder)
-{
-    char *text;
-
-    if (holder->mode != ROWLOCK_PERMIT)
-        return strdup(modes[holder->mode]);
-    if (asprintf(&text, "%d of %d permits", holder->count > 0 ? holder->count : 1, holder->limit) <
-        0)
-        return NULL;
-    return text;
-}
-
-/* host:pid command, as far as known; for a transaction the server's id of the session. */
-char *holder_who(const struct rowlock_holder *holder)
-{
-    int transaction = holder->holding == ROWLOCK_HOLDS_TX;
-    char *plain, *text, pid[32] = "", session[64] = "";
-
-    if (holder->pid && transaction)
-        snprintf(session, sizeof session, ", server session %" PRId64, holder->pid);
-    else if (holder->pid)
-        snprintf(pid, sizeof pid, ":%" PRId64, holder->pid);
-    if (asprintf(&plain, "%s%s%s%s%s", *holder->host ? holder->host : "-", pid,
-                 *holder->command ? " " : "", holder->command, session) < 0)
-        return NULL;
-    text = cell_text(plain);
-    free(plain);
-    return text;
-}
-
-char *holder_left(const struct rowlock_holder *holder)
-{
-    return holder->expires_ms && !is_endless(holder) ? cell_duration(holder->remaining_ms)
-                                                     : strdup("-");
-}
 
 /* ---- the table ------------------------------------------------------------------------------- */
 

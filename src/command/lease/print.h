@@ -12,13 +12,6 @@
 /* One object of JSON. */
 void put_holder(FILE *out, const struct rowlock_holder *holder);
 
-/* Cells of a table, as cell_text(). */
-char *holder_state(const struct rowlock_holder *holder);
-/* "exclusive", "2 of 3 permits" */
-char *holder_mode(const struct rowlock_holder *holder);
-char *holder_left(const struct rowlock_holder *holder);
-char *holder_who(const struct rowlock_holder *holder);
-
 /* An empty table of holders. */
 struct table list_table(void);
 /* A rowlock_visit with a struct table: adds a row. Nonzero: out of memory. Sorted, waiters of a

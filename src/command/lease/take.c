@@ -55,7 +55,10 @@ static int connect_to(struct taking *taking)
 int take_lease(struct taking *taking)
 {
     char *argv[] = {(char *)taking->holder, NULL};
-    struct run run = {.lock = taking->lock, .argv = argv, .no_process = !taking->is_kept};
+    struct run run = {.lock = taking->lock,
+                      .argv = argv,
+                      .verbose = taking->verbose,
+                      .no_process = !taking->is_kept};
     int status = connect_to(taking), acquired = 0;
 
     if (!status)

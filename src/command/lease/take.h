@@ -9,7 +9,8 @@ struct taking {
     const struct command *command;
     struct lock_options lock;
     const char *holder; /* the command that ls shows */
-    int is_kept;        /* by this process, whose pid ls then shows */
+    int verbose;
+    int is_kept; /* by this process, whose pid ls then shows */
     struct signals signals;
     int interrupt_fd; /* readable: give up; signals.wait_fd, or one that includes it */
     struct holding holding;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "command/run/run.h"
+#include "command/run/waiting.h"
 #include "util/owner.h"
 
 #define TRY_MS 12000   /* maximum duration of a try on a slow or dead server */
@@ -17,6 +18,7 @@ static void say_away(const struct rowlock_error *why, void *data)
 {
     struct holding *holding = data;
 
+    waiting_hide(holding->waiting);
     if (!holding->said_away)
         message("the database is unreachable, waiting for it: %s", why->text);
     holding->said_away = 1;
@@ -32,10 +34,11 @@ static int get(const struct run *run, int64_t wait_ms, struct holding *holding,
                                   .no_process = run->no_process,
                                   .on_disconnect = say_away,
                                   .data = holding};
-    char owner[ROWLOCK_OWNER_SIZE];
+    char owner[ROWLOCK_OWNER_SIZE] = "";
 
     if (rowlock__owner_make(getenv("ROWLOCK_OWNER"), owner) == 0)
         terms.owner = owner;
+    waiting_as(holding->waiting, owner);
     /* near the end of a wait: a try would wait longer for a dead server */
     if (run->lock.deadline_ms && wait_ms == 0 && lock_wait_left(&run->lock) < TRY_MS)
         terms.wait_ms = wait_ms = 1;
@@ -176,10 +179,13 @@ int acquire(const struct run *run, const struct signals *signals, struct holding
     struct rowlock_error error = {0};
     int hopeless = -1, status = STATUS_OK, code;
 
+    holding->waiting = waiting_begin(&run->lock, run->verbose);
     if (has_holding_ancestor() || is_kept_for_ancestor(0))
         code = get_beneath(run, holding, &hopeless, &error);
     else
         code = get(run, lock_wait_left(&run->lock), holding, &error);
+    waiting_end(holding->waiting);
+    holding->waiting = NULL;
     holding->waited_ms = rowlock__now_ms() - began;
     if (code)
         status = refused(run, &error, hopeless);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "command/lease/print.h"
+#include "command/output/holder.h"
 
 enum { NAME, STATE, MODE, AGE, LEFT, WHO, NOTE, TREE_COLUMNS };
 

@@ -1,0 +1,193 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The line that explains a wait: on a terminal (a pty of script(1), whose keyboard is descriptor 5)
+# a status line, elsewhere a message of --verbose.
+# Runs on: sqlite/native postgresql/native mariadb/row
+# Quick: sqlite/native
+
+bats_require_minimum_version 1.5.0
+load lib
+load run.bash
+
+setup_file() { install_technique; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+teardown() {
+    exec 5>&-
+    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    rowlock break --now a || true
+}
+
+# at_terminal COLUMNS COMMAND: the screen goes to the file screen.
+at_terminal() {
+    rm -f keys
+    mkfifo keys
+    start env TERM=xterm sh -c 'exec script -qefc "$0" screen <keys >/dev/null' \
+        "stty cols $1; exec $2"
+    terminal=$started
+    exec 5>keys
+}
+type_in() { printf '%b' "$1" >&5; }
+shows() { grep -aq -- "$1" screen 2>/dev/null; }
+here="'$ROWLOCK' --db '$ROWLOCK_TEST_URL'"
+# The line as it was drawn last, with the cursor's movements made visible.
+lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -a '^rowlock: waiting'; }
+
+@test "run shows position, holder, since when and note; the line goes when the wait ends" {
+    token=$(rowlock hold a --for 1h --note 'new disks, ask Ann')
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1m -w 60s a
+    first=$started
+    until_true is_waited_for a
+    at_terminal 200 "$here run a -- sh -c 'echo it runs; exit 3'"
+    until_true shows "waiting .* for 'a', 2 of 2 in the queue; held by $(uname -n) hold since"
+    shows ": new disks, ask Ann"
+    kill "$first"
+    until_true shows "for 'a', 1 of 1 in the queue"
+    rowlock release a --token "$token"
+    ends_with 3 "$terminal"
+    lines_drawn | tail -n 3
+    [[ $(tail -n 3 screen | sed 's/\x1b\[K/<K>/g; s/\r/<R>/g') == *'<R><K>it runs'* ]]
+    run ! grep -aq 'waiting.*it runs' <(tr '\r' '\n' <screen)
+}
+
+@test "acquire, hold, refresh and use show it too" {
+    rowlock hold a --for 1h --note n
+    rowlock hold subject:a --for 1h --note n
+    for command in 'acquire --ttl 1m a' 'hold a --note m' \
+        'refresh a --max-age 0 -- true' 'use a -- true'; do
+        at_terminal 200 "$here $command"
+        until_true shows "waiting .* for '.*a', 1 of 1 in the queue; held by .* hold since"
+        type_in '\003'
+        ends_with 130 "$terminal"
+        exec 5>&-
+        rm screen
+    done
+    rowlock break --now subject:a
+}
+
+@test "it is cut to the width, and what others wrote is escaped" {
+    rowlock hold a --for 1h --note "$(printf 'bell \a, line\nrm -rf, \033[2J 日本日本日本日本日本')"
+    at_terminal 200 "$here run a -- true"
+    until_true shows 'bell \\x07, line\\nrm -rf, \\x1b\[2J 日本'
+    type_in '\003'
+    ends_with 130 "$terminal"
+    exec 5>&-
+    rm screen
+    at_terminal 60 "$here run a -- true"
+    until_true shows 'rowlock: waiting'
+    line=$(lines_drawn | head -n 1)
+    echo "$line"
+    [[ $line == *'…<K>'* ]]
+    [ "$(printf %s "${line%%<K>*}" | wc -L)" -le 58 ]
+    type_in '\003'
+    ends_with 130 "$terminal"
+}
+
+@test "^Z stops the wait, fg continues it and the line, and the status is the command's" {
+    rowlock hold a --for 1h --note n
+    at_terminal 200 "bash --norc --noprofile -i"
+    type_in "$here run a -- sh -c 'exit 3'\n"
+    until_true shows "for 'a', 1 of 1 in the queue"
+    waiting=$(pgrep -x rowlock -P "$(pgrep -P "$terminal" bash)")
+    type_in '\032'
+    until_true is_stopped "$waiting"
+    drawn=$(lines_drawn | wc -l)
+    type_in 'fg; echo status $? >status\n'
+    until_true is_drawn_again "$drawn"
+    rowlock break --now a
+    until_true has_text status
+    [ "$(cat status)" = 'status 3' ]
+    type_in 'exit\n'
+}
+is_drawn_again() { [ "$(lines_drawn | wc -l)" -gt "$1" ]; }
+state_of() { sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null; }
+is_stopped() { [ "$(state_of "$1")" = T ]; }
+
+@test "in the background, with -q and on a dumb terminal there is no line" {
+    for line in "bash --norc --noprofile -mc \"$here run a -- true & wait\"" \
+        "env TERM=dumb $here run a -- true" "$here run -q a -- true"; do
+        rm -f screen said
+        rowlock hold a --for 1h --note n
+        at_terminal 200 "$line"
+        until_true is_waited_for a
+        start sh -c "exec $here run --verbose a -- true 2>said"
+        until_true has_text said # so the other has waited for more than a second, too
+        rowlock break --now a
+        ends_with 0 "$terminal"
+        ends_with 0 "$started"
+        shows_no_line
+        exec 5>&-
+    done
+}
+shows_no_line() { ! shows 'rowlock: waiting'; }
+
+@test "without a terminal: nothing, and with --verbose a message; then none after the wait" {
+    rowlock hold a --for 1h --note n
+    start sh -c "exec $here run a -- true 2>silent"
+    silent=$started
+    until_true is_waited_for a
+    start sh -c "exec $here run --verbose a -- true 2>said"
+    until_true grep -q "^rowlock: waiting .* for 'a', 2 of 2 in the queue; held by .*: n$" said
+    verbose=$started
+    [ ! -s silent ]
+    [ "$(wc -l <said)" = 1 ]
+    for command in 'acquire --ttl 1m' 'hold --note n'; do
+        start sh -c "exec $here $command --verbose -w 60s a 2>also"
+        until_true grep -q "^rowlock: waiting .* for 'a', 3 of 3 in the queue; held by" also
+        kill "$started"
+        until_true is_gone "$started"
+    done
+    if [ "$ROWLOCK_TEST_ENGINE" != sqlite ]; then # the session of the message was closed
+        until_true [ "$(sessions)" -le 3 ]
+    fi
+    rowlock break --now a
+    ends_with 0 "$verbose"
+    ends_with 0 "$silent"
+    [ ! -s silent ]
+    grep -q acquired said
+}
+
+sessions() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        sql "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+             AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        ;;
+    mariadb)
+        sql "SELECT count(*) FROM information_schema.processlist
+             WHERE db = database() AND user = 'rowlock'"
+        ;;
+    esac
+}
+
+# A proxy to the server that admits one session, closes every later one, and writes a line for each
+# of these to the file refused.
+proxy='use IO::Socket::INET; use IO::Select; my ($to) = @ARGV;
+    my $s = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1") or die;
+    open my $p, ">", "port.tmp"; print $p $s->sockport; close $p; rename "port.tmp", "port";
+    my $client = $s->accept or die; my $server = IO::Socket::INET->new($to) or die;
+    my %peer = ($client => $server, $server => $client);
+    my $set = IO::Select->new($s, $client, $server);
+    while (1) { for my $from ($set->can_read) {
+        if ($from == $s) { my $later = $s->accept; close $later;
+            open my $refused, ">>", "refused"; print $refused "refused\n"; next }
+        my $n = sysread $from, my $bytes, 65536; exit if !$n;
+        my $at = 0; $at += syswrite $peer{$from}, $bytes, $n - $at, $at while $at < $n } }'
+
+@test "a server that refuses the second session: the line is missing, and the wait is as before" {
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0
+    rowlock hold a --for 1h --note n
+    rest=${ROWLOCK_TEST_URL#*@} user=${ROWLOCK_TEST_URL%@*}
+    start perl -e "$proxy" "${rest%%/*}"
+    until_true is_there port
+    url="$user@127.0.0.1:$(cat port)/${rest#*/}"
+    case $url in
+    postgres*\?*) url="$url&sslmode=disable&gssencmode=disable" ;;
+    postgres*) url="$url?sslmode=disable&gssencmode=disable" ;;
+    esac
+    at_terminal 200 "'$ROWLOCK' --db '$url' run a -- sh -c 'echo it runs; exit 4'"
+    until_true has_text refused
+    rowlock break --now a
+    ends_with 4 "$terminal"
+    shows_no_line
+    [ "$(tr -d '\r' <screen | sed '1d;$d' | tr -d '\n')" = 'it runs' ]
+}
