@@ -801,6 +801,102 @@ ROWLOCK_API int rowlock_hasten_job(struct rowlock_connection *connection, const 
 ROWLOCK_API int rowlock_forget_job(struct rowlock_connection *connection, const char *name,
                                    struct rowlock_error *error);
 
+/* ---- history: leases that ended, waiters that gave up, runs of jobs -------------------------- */
+
+enum rowlock_ending {
+    ROWLOCK_ENDED_RELEASED = 0,
+    ROWLOCK_ENDED_EXPIRED, /* it was not renewed in time */
+    ROWLOCK_ENDED_REVOKED, /* by rowlock_break */
+    ROWLOCK_ENDED_GAVE_UP, /* a waiter: it timed out, or was interrupted */
+    ROWLOCK_ENDED_RUN      /* the run of a job, under the name job:NAME: see `outcome` */
+};
+
+struct rowlock_past { /* valid during the callback only; texts are never NULL, "": unknown */
+    const char *name; /* a lease of several names is listed once for each */
+    enum rowlock_ending ending;
+    enum rowlock_run_outcome outcome; /* of a run */
+    int exit;                         /* of a run */
+    enum rowlock_mode mode;
+    int count;     /* permits */
+    int64_t token; /* 0: of a waiter */
+    const char *host, *command, *note;
+    int64_t pid;         /* 0: unknown, or of a lease that no process kept */
+    int64_t acquired_ms; /* since 1970 UTC, database's clock; 0: never. Of a run: its start */
+    int64_t ended_ms;
+    rowlock_duration waited_ms, held_ms;
+};
+
+struct rowlock_past_filter {    /* all zero: the latest 100 */
+    const char *name;           /* a pattern with * ? [...] (fnmatch, flags 0); NULL: every name */
+    int64_t since_ms;           /* ended then or later, since 1970 UTC */
+    int problems;               /* 1: neither released leases nor runs that are done */
+    rowlock_duration waited_ms; /* waited at least that long */
+    int limit;                  /* 0: 100 */
+};
+
+/* 0 continues the list; any other result ends it. */
+typedef int (*rowlock_visit_past)(const struct rowlock_past *past, void *data);
+
+/*
+ * Lists leases that have ended, waiters that gave up, and finished runs of jobs, the latest first.
+ * `filter` may be NULL. rowlock_set_history decides which leases are kept, and for how long; each
+ * job keeps its latest runs (rowlock_job.history). Transaction locks are never listed. Blocks for
+ * statement_ms at most.
+ *
+ * EINVAL  visit is NULL; a bad pattern or a negative number
+ * EINTX, ESCHEMA, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_history(struct rowlock_connection *connection,
+                                const struct rowlock_past_filter *filter, rowlock_visit_past visit,
+                                void *data, struct rowlock_error *error);
+
+enum rowlock_history_level {
+    ROWLOCK_HISTORY_OFF = 0,
+    ROWLOCK_HISTORY_PROBLEMS = 1, /* leases that expired or were revoked, waiters that gave up */
+    ROWLOCK_HISTORY_SLOW = 2,     /* also those that waited 1 s or were held 10 s: the default */
+    ROWLOCK_HISTORY_ALL = 3
+};
+
+struct rowlock_history_rules {
+    enum rowlock_history_level level;
+    /* How long released leases are kept, and how long the others: 24 h and 7 days by default. */
+    rowlock_duration keep_good_ms, keep_bad_ms;
+};
+
+/*
+ * Reads which leases the history keeps, for all users of the database. Blocks for statement_ms at
+ * most.
+ *
+ * EINVAL  out is NULL
+ * EINTX, ESCHEMA, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_history_rules(struct rowlock_connection *connection,
+                                      struct rowlock_history_rules *out,
+                                      struct rowlock_error *error);
+
+/*
+ * Sets them. A lower level applies at once, a higher one to leases that are acquired afterwards.
+ * The rows that exist stay until their time has passed. On PostgreSQL and MariaDB the account needs
+ * the privilege to change the table setting or rowlock_meta, as the one that installed has. Blocks
+ * for statement_ms at most.
+ *
+ * EINVAL  an unknown level; a time under one minute or over 100 years
+ * EINTX, ESCHEMA, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_set_history(struct rowlock_connection *connection,
+                                    const struct rowlock_history_rules *rules,
+                                    struct rowlock_error *error);
+
+/*
+ * Deletes rows of the history whose time has passed, about 10000 at most, and does not wait for
+ * other sessions that do the same. rowlock_vacuum deletes all of them, and a release some now and
+ * then. `*removed` (may be NULL) is their number. Blocks for statement_ms at most.
+ *
+ * EINTX, ESCHEMA, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_prune_history(struct rowlock_connection *connection, int64_t *removed,
+                                      struct rowlock_error *error);
+
 /* ---- refresh: stale data is refreshed exactly once ------------------------------------------ */
 
 /*

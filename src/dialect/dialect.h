@@ -88,6 +88,10 @@
     XX(RELEASE, "release")                                                                        \
     XX(CHECK, "check")                                                                            \
     XX(BREAK, "break")                                                                            \
+    XX(HISTORY, "history")                                                                        \
+    XX(HISTORY_RULES, "history_rules")                                                            \
+    XX(HISTORY_SET, "history_set")                                                                \
+    XX(PRUNE, "prune")                                                                            \
     XX(LIST, "list")                                                                              \
     XX(LIST_LONGEST, "list_longest")                                                              \
     XX(PROBE, "probe")                                                                            \
@@ -182,6 +186,15 @@
  * list_longest  LIKE pattern (escape |), order (0: longest queue first, 1: longest wait first, 2:
  *               by name), most waiters of a name, most rows (0: all) -> the same and the number of
  *               the name's waiters; without transactions on MariaDB and the plain dialects
+ * history       LIKE pattern of the name or NULL, since_ms, problems only (0, 1), waited_ms (at
+ *               least), limit -> name, mode, permits, token (0: a waiter), host, pid, command,
+ *               note, acquired_ms (0: never), waited_ms, ended_ms, how ('released', 'expired',
+ *               'revoked', 'gave up'; of a run: its outcome), exit, is_run; latest first. A
+ *               pattern's escape character is '!'. Without the lease of a run that is listed.
+ * history_rules -> level (enum rowlock_history_level), keep_good_ms, keep_bad_ms
+ * history_set   level, keep_good_ms, keep_bad_ms
+ * prune         batch -> number: deletes at most about that many rows whose time has passed; does
+ *               not wait for others that do
  * probe         name -> mode in which a transaction has it locked, or NULL: by a try that is undone
  *               at once; only where list does not report all transactions. Does not wait, and
  *               creates no row. Two such tries may conflict, so one conflict does not prove a

@@ -26,13 +26,16 @@
                                           note, acquired, name: a row per permit */   \
     XX(LEASES_ALL, "leases_all")   /* the same of every name */                                    \
     XX(LEASE_NAMES, "lease_names") /* token -> name, owner, a row per permit */                    \
+    XX(LEASE_OF, "lease_of")       /* token -> name, kind, host, pid, command, note,          \
+                                          acquired, waited */    \
     XX(LEASE_ADD, "lease_add")     /* name, token, n, kind, permits, owner, host, pid,        \
-                                          command, note */    \
+                                          command, note, waited */    \
     XX(LEASE_END, "lease_end")     /* token */                                                     \
     XX(LEASE_FENCE, "lease_fence") /* name, token: locks the row until the transaction ends */     \
     XX(HEARTBEAT, "heartbeat")     /* token -> expires, stop, now_ms */                            \
     XX(HEARTBEATS, "heartbeats")   /* -> token, expires, stop, now_ms */                           \
-    XX(HEARTBEAT_ADD, "heartbeat_add")     /* token, ttl_ms */                                     \
+    XX(HEARTBEAT_ADD, "heartbeat_add")     /* token, ttl_ms, quiet_ms */                           \
+    XX(HEARTBEAT_QUIET, "heartbeat_quiet") /* token: deletes it if the history gets no row */      \
     XX(HEARTBEAT_LOCK, "heartbeat_lock")   /* token: locks the row */                              \
     XX(HEARTBEAT_RENEW, "heartbeat_renew") /* ttl_ms, ttl_ms, token; none if broken or gone */     \
     XX(HEARTBEAT_STOP, "heartbeat_stop")   /* token */                                             \
@@ -40,12 +43,21 @@
     XX(HEARTBEAT_SWEEP, "heartbeat_sweep") /* token: deletes it if it has expired */               \
     XX(HEARTBEAT_END, "heartbeat_end")     /* token */                                             \
     XX(DRAW, "draw")                       /* the next number */                                   \
-    XX(DRAWN, "drawn")                     /* -> the number that this transaction drew */          \
+    XX(DRAWN, "drawn") /* -> the number that this transaction drew, level of the history */        \
+    XX(RULES, "rules") /* -> level, keep_good, keep_bad, now_ms */                                 \
+    XX(RULES_SET, "rules_set")       /* level, keep_good, keep_bad */                              \
+    XX(ENDING_ADD, "ending_add")     /* name, kind, permits, token, host, pid, command,     \
+                                          note, acquired, waited, ended, how, problem */      \
+    XX(ENDINGS, "endings")           /* since -> the same without problem */                       \
+    XX(ENDING_FIRST, "ending_first") /* problem -> the first ended, or NULL */                     \
+    XX(ENDINGS_DROP, "endings_drop") /* problem, ended: all before that time */                    \
     XX(WAITERS, "waiters")           /* name -> ticket, kind, permits, wanted, owner, host, pid, \
                                           command, note, since, alive_until, roll_call, name,     \
                                           now_ms */ \
     XX(WAITERS_ALL, "waiters_all")   /* the same of every name */                                  \
     XX(WAITER_NAMES, "waiter_names") /* ticket -> name */                                          \
+    XX(WAITER_OF, "waiter_of")       /* owner -> ticket, name, kind, wanted, host, pid,       \
+                                          command, note, since, now_ms */    \
     XX(WAITER_ADD, "waiter_add")     /* name, ticket, kind, permits, wanted, owner, host, pid,  \
                                           command, note, good_ms */  \
     XX(WAITER_ALIVE, "waiter_alive") /* good_ms, ticket */                                         \
@@ -151,6 +163,10 @@ enum rowlock_plain_id {
     XX(RELEASE, release)               \
     XX(CHECK, check)                   \
     XX(BREAK, break)                   \
+    XX(HISTORY, history)               \
+    XX(HISTORY_RULES, history_rules)   \
+    XX(HISTORY_SET, history_set)       \
+    XX(PRUNE, prune)                   \
     XX(LIST, list)                     \
     XX(LIST_LONGEST, list_longest)
 

@@ -18,7 +18,7 @@ struct granting {
     int64_t ttl_ms, wait_ms, ticket;
     bool stray; /* the call has a ticket that it does not know: its session was lost */
     enum rowlock_status status;
-    int64_t token, number;
+    int64_t token, number, waited_ms;
     char detail[120];
 };
 
@@ -42,17 +42,31 @@ static void answer(struct granting *g)
     rowlock__work_answer(g->work, columns, 5);
 }
 
-int rowlock__draw(struct rowlock_work *work, int64_t *number)
+struct drawn {
+    int64_t number, level;
+};
+
+static void drawn_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
+    if (n > 1)
+        *(struct drawn *)data =
+            (struct drawn){rowlock__value_number(&columns[0]), rowlock__value_number(&columns[1])};
+}
+
+int rowlock__draw(struct rowlock_work *work, int64_t *number, int64_t *level)
+{
+    struct drawn drawn = {0, 0};
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_DRAW, NULL, NULL, NULL);
 
-    *number = 0;
     if (!code && work->affected != 1)
         return rowlock__fail(work->error, ROWLOCK_ESCHEMA,
                              "the row of rowlock_number is missing; if no install is under way: "
                              "INSERT INTO rowlock_number (only_one, drawn) VALUES (1, 0)");
     if (!code)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_DRAWN, NULL, rowlock__take_int, number);
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_DRAWN, NULL, drawn_row, &drawn);
+    *number = drawn.number;
+    if (level)
+        *level = drawn.level;
     return code;
 }
 
@@ -158,9 +172,14 @@ static int drop_dead(struct granting *g, struct rowlock_rows *waiters)
     return code;
 }
 
-static bool is_stray(const struct granting *g, const struct rowlock_queued *queued)
+static void take_own(struct granting *g, const struct rowlock_waiter_row *row)
 {
-    return queued->own && queued->ticket != g->ticket;
+    int64_t waited_ms = row->now_ms - row->since_ms;
+
+    if (row->queued.own && row->queued.ticket != g->ticket)
+        g->stray = true;
+    if ((row->queued.own || row->queued.ticket == g->ticket) && waited_ms > g->waited_ms)
+        g->waited_ms = waited_ms;
 }
 
 static int look_queue(struct granting *g, size_t i)
@@ -173,7 +192,7 @@ static int look_queue(struct granting *g, size_t i)
     if (!code)
         code = drop_dead(g, &waiters);
     for (size_t j = 0; j < waiters.n; j++)
-        g->stray |= is_stray(g, &((const struct rowlock_waiter_row *)waiters.row)[j].queued);
+        take_own(g, &((const struct rowlock_waiter_row *)waiters.row)[j]);
     if (!code) {
         judged = rowlock__judge_waiter_rows(&waiters, &asked);
         if (judged.status != ROWLOCK_STATUS_OK)
@@ -201,7 +220,8 @@ static int insert_rows(struct granting *g, const struct rowlock_wish *wish)
                                          rowlock__work_value(work, 6),
                                          rowlock__work_value(work, 7),
                                          rowlock__work_value(work, 8),
-                                         rowlock__work_value(work, 9)};
+                                         rowlock__work_value(work, 9),
+                                         rowlock__int_value(g->waited_ms)};
 
         code = rowlock__work_ask(g->work, ROWLOCK_PLAIN_LEASE_ADD, values, NULL, NULL);
     }
@@ -210,8 +230,10 @@ static int insert_rows(struct granting *g, const struct rowlock_wish *wish)
 
 static int insert(struct granting *g)
 {
-    int code = rowlock__draw(g->work, &g->token);
-    struct rowlock_value beat[] = {rowlock__int_value(g->token), rowlock__int_value(g->ttl_ms)};
+    int64_t level = 0;
+    int code = rowlock__draw(g->work, &g->token, &level);
+    struct rowlock_value beat[] = {rowlock__int_value(g->token), rowlock__int_value(g->ttl_ms),
+                                   rowlock__int_value(rowlock__judge_quiet(level, g->waited_ms))};
 
     for (size_t i = 0; !code && i < g->n; i++)
         code = insert_rows(g, &g->wish[i]);

@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+#include "rowlock.h"
+
+#define LONG_WAIT_MS 1000
+#define LONG_HOLD_MS 10000
+#define FOREVER_MS 3155760000000 /* a hundred years */
+
 bool rowlock__conflicts(char asked, char held)
 {
     return !(asked == 's' && held == 's');
@@ -136,6 +142,33 @@ void rowlock__judge_run_end(struct rowlock_run_end *end)
     end->keeps_lease = end->has_lease && !end->stopped && !lost && !not_started &&
                        end->now_ms < end->taken_until_ms;
     end->status = status_of_run(end->becomes ? end->becomes : end->was, is_current);
+}
+
+/* ---- the history ----------------------------------------------------------------------------- */
+
+int64_t rowlock__judge_quiet(int64_t level, int64_t waited_ms)
+{
+    if (level == ROWLOCK_HISTORY_ALL || waited_ms >= LONG_WAIT_MS)
+        return -1;
+    return level == ROWLOCK_HISTORY_SLOW ? LONG_HOLD_MS : FOREVER_MS;
+}
+
+const char *rowlock__judge_end(bool stopped, bool expired)
+{
+    return stopped ? "revoked" : expired ? "expired" : "released";
+}
+
+bool rowlock__is_problem(const char *how)
+{
+    return !is(how, "released");
+}
+
+bool rowlock__judge_history(int64_t level, const char *how, int64_t waited_ms, int64_t held_ms)
+{
+    if (level == ROWLOCK_HISTORY_OFF || level == ROWLOCK_HISTORY_ALL)
+        return level == ROWLOCK_HISTORY_ALL;
+    return rowlock__is_problem(how) || (level == ROWLOCK_HISTORY_SLOW &&
+                                        (waited_ms >= LONG_WAIT_MS || held_ms >= LONG_HOLD_MS));
 }
 
 bool rowlock__judge_stale(bool complete, int64_t basis_ms, int64_t expired_ms, int64_t updated_ms,

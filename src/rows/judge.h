@@ -59,6 +59,18 @@ int64_t rowlock__other_limit(const struct rowlock_held *held, size_t n_held,
                              const struct rowlock_queued *queued, size_t n_queued,
                              const struct rowlock_asked *asked, bool *is_held);
 
+/* ---- the history ---- */
+
+/* For how many milliseconds from now the release of a new lease leaves no row in the history. */
+int64_t rowlock__judge_quiet(int64_t level, int64_t waited_ms);
+
+/* How a lease ended: "released", "expired", "revoked". */
+const char *rowlock__judge_end(bool stopped, bool expired);
+/* Whether the history keeps an end. */
+bool rowlock__judge_history(int64_t level, const char *how, int64_t waited_ms, int64_t held_ms);
+/* Whether it is a problem, which is kept longer. */
+bool rowlock__is_problem(const char *how);
+
 /* The end of a run. */
 struct rowlock_run_end {
     /* in */

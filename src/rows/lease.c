@@ -39,7 +39,7 @@ static int identify(struct rowlock_work *work, unsigned token, unsigned name, bo
 int rowlock__end_lease_rows(struct rowlock_work *work, int64_t token, bool *was)
 {
     struct rowlock_value value = rowlock__int_value(token);
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_END, &value, NULL, NULL);
+    int code = rowlock__end_heartbeat(work, token);
 
     if (!code)
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_END, &value, NULL, NULL);
@@ -156,6 +156,8 @@ static int break_one(struct rowlock_work *work, int64_t token, bool now, int64_t
 
     if (!code)
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, broken_row, &run);
+    if (!code && now)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value, NULL, NULL);
     if (!code && (now || run.finished)) {
         code = rowlock__end_lease_rows(work, token, &was);
     } else if (!code) {

@@ -20,11 +20,12 @@ static rowlock_procedure *const procedures[ROWLOCK_SQL_COUNT] = {
 static bool only_reads(size_t id)
 {
     static const enum rowlock_statement_id reads[] = {
-        ROWLOCK_SQL_HOLDER,   ROWLOCK_SQL_IN_USE,         ROWLOCK_SQL_INSTALLED,
-        ROWLOCK_SQL_PARTS,    ROWLOCK_SQL_EXPIRED,        ROWLOCK_SQL_JOB_STATE,
-        ROWLOCK_SQL_JOB_LIST, ROWLOCK_SQL_RUN_LIST,       ROWLOCK_SQL_SUBJECT_LOOK,
-        ROWLOCK_SQL_CHECK,    ROWLOCK_SQL_SUBJECT_LIST,   ROWLOCK_SQL_LIST,
-        ROWLOCK_SQL_CLOCK,    ROWLOCK_SQL_EXAMINE_SCHEMA, ROWLOCK_SQL_LIST_LONGEST};
+        ROWLOCK_SQL_HOLDER,        ROWLOCK_SQL_IN_USE,         ROWLOCK_SQL_INSTALLED,
+        ROWLOCK_SQL_PARTS,         ROWLOCK_SQL_EXPIRED,        ROWLOCK_SQL_JOB_STATE,
+        ROWLOCK_SQL_JOB_LIST,      ROWLOCK_SQL_RUN_LIST,       ROWLOCK_SQL_SUBJECT_LOOK,
+        ROWLOCK_SQL_CHECK,         ROWLOCK_SQL_SUBJECT_LIST,   ROWLOCK_SQL_LIST,
+        ROWLOCK_SQL_CLOCK,         ROWLOCK_SQL_EXAMINE_SCHEMA, ROWLOCK_SQL_HISTORY,
+        ROWLOCK_SQL_HISTORY_RULES, ROWLOCK_SQL_LIST_LONGEST};
 
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
         if (reads[i] == id)
@@ -93,6 +94,8 @@ static int pass_on(struct rowlock_work *work, struct rowlock_call *call)
 static int carry_out(struct rowlock_work *work, struct rowlock_call *call)
 {
     size_t id = (size_t)(call->statement - work->link->dialect->statements);
+    bool was_first = work->begins != 0;
+    int code;
 
     if (id >= ROWLOCK_SQL_COUNT || *call->statement->text)
         return pass_on(work, call);
@@ -100,6 +103,14 @@ static int carry_out(struct rowlock_work *work, struct rowlock_call *call)
     if (!procedures[id])
         return rowlock__fail(work->error, ROWLOCK_EMODE, "%s is not offered on this engine",
                              call->statement->name);
+    code = procedures[id](work);
+    if (!code || !work->log_failed || !was_first || !work->own ||
+        rowlock__inner_state(work->link) == ROWLOCK_STATE_DEAD)
+        return code;
+    /* the history is not worth the call: it begins again, without a row */
+    rowlock__work_undo(work);
+    rowlock__clear_error(work->error);
+    work->no_log = true;
     return procedures[id](work);
 }
 

@@ -128,7 +128,7 @@ int rowlock__rows_enqueue(struct rowlock_work *work)
     if (!code && detail[0]) {
         answer_enqueued(&r, ROWLOCK_STATUS_LIMIT, r.wish[at].key, 0, detail);
     } else if (!code) {
-        code = rowlock__draw(work, &r.ticket);
+        code = rowlock__draw(work, &r.ticket, NULL);
         for (size_t i = 0; !code && i < r.n; i++)
             code = stand(&r, &r.wish[i]);
         if (!code)
@@ -337,7 +337,7 @@ static int visit(const struct request *r, int64_t limit_ms, bool *free_now)
 
 static int call_roll(const struct request *r, int64_t *number)
 {
-    int code = rowlock__draw(r->work, number);
+    int code = rowlock__draw(r->work, number, NULL);
 
     for (size_t i = 0; !code && i < r->n; i++) {
         struct rowlock_value values[] = {rowlock__int_value(*number),
@@ -453,7 +453,10 @@ int rowlock__rows_withdraw(struct rowlock_work *work)
 {
     struct rowlock_value ticket = rowlock__work_value(work, 0);
     struct rowlock_value owner = rowlock__work_value(work, 1);
+    int code = rowlock__log_waiter(work, rowlock__work_int(work, 0), owner);
 
+    if (code)
+        return code;
     return rowlock__work_int(work, 0)
                ? rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_DROP, &ticket, NULL, NULL)
                : rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_LEAVE, &owner, NULL, NULL);

@@ -291,7 +291,7 @@ static int drop_names(struct rowlock_work *work, int64_t *removed)
 /* -> rows removed. Each in a transaction of its own, so that it holds one lock at a time. */
 int rowlock__rows_vacuum(struct rowlock_work *work)
 {
-    int64_t removed = 0;
+    int64_t removed = 0, pruned;
     int code = expire_waiters(work);
 
     if (!code)
@@ -300,6 +300,8 @@ int rowlock__rows_vacuum(struct rowlock_work *work)
         code = end_heartbeats(work);
     if (!code)
         code = drop_names(work, &removed);
+    if (!code)
+        code = rowlock__prune(work, &pruned);
     return code ? code : rowlock__work_number(work, removed);
 }
 

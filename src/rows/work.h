@@ -24,9 +24,11 @@ struct rowlock_work {
     const struct rowlock_budget *budget;
     struct rowlock_outcome *outcome;
     struct rowlock_error *error;
-    unsigned begins;  /* ROWLOCK_BEGIN until the first inner statement was sent */
-    bool own;         /* this call began the transaction, and may roll it back */
-    bool undone;      /* and did */
+    unsigned begins; /* ROWLOCK_BEGIN until the first inner statement was sent */
+    bool own;        /* this call began the transaction, and may roll it back */
+    bool undone;     /* and did */
+    /* A row of the history could not be written: the call is repeated without one. */
+    bool log_failed, no_log;
     int64_t affected; /* by the last inner statement: rows changed, or returned */
 };
 
@@ -133,12 +135,21 @@ int rowlock__name_lock(struct rowlock_work *work, const char *key, bool shared, 
 int rowlock__name_lock_all(struct rowlock_work *work, const struct rowlock_wish *wish, size_t n,
                            int64_t limit_ms, enum rowlock_status *status, size_t *at);
 
-/* The next token or ticket (grant.c). */
-int rowlock__draw(struct rowlock_work *work, int64_t *number);
+/* The next token or ticket, and the level of the history; `level` may be NULL (grant.c). */
+int rowlock__draw(struct rowlock_work *work, int64_t *number, int64_t *level);
 /* Ends an expired lease: `*ended`; not if it was renewed, or is held by a fence (lock.c). */
 int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit_ms, bool *ended);
 /* Ends a lease; `*was` tells whether it existed (lease.c). */
 int rowlock__end_lease_rows(struct rowlock_work *work, int64_t token, bool *was);
+/* The history (history.c). Deletes a heartbeat, and writes the rows of its lease if the level asks
+   for them. */
+int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token);
+/* Writes them for a lease that a sweep ends. */
+int rowlock__log_swept(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped);
+/* Writes the rows of the tickets of a call that gives up; ticket 0: all. */
+int rowlock__log_waiter(struct rowlock_work *work, int64_t ticket, struct rowlock_value owner);
+/* Deletes old rows, in its own transactions. */
+int rowlock__prune(struct rowlock_work *work, int64_t *removed);
 /* The database's clock. */
 int rowlock__work_now(struct rowlock_work *work, int64_t *now_ms);
 

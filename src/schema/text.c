@@ -44,9 +44,9 @@ size_t rowlock__install_pieces(enum rowlock_technique technique, const char *out
 {
     static const char *const begins[] = {"", "native_begin", "row_begin", "insert_begin"};
     const char *begin = begins[technique], *own = rowlock__technique_name(technique);
-    const char *const pieces[] = {"adopt", begin,     "install", "lease",      "queue",
-                                  "turn",  "batch",   "door",    "lease_door", "counter",
-                                  "job",   "subject", own,       "views",      "finish"};
+    const char *const pieces[] = {"adopt",   begin,   "install", "history",    "lease",   "queue",
+                                  "turn",    "batch", "door",    "lease_door", "counter", "job",
+                                  "subject", own,     "views",   "finish"};
     size_t n = sizeof pieces / sizeof *pieces;
 
     memcpy(out, pieces, sizeof pieces);

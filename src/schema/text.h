@@ -14,7 +14,7 @@ struct rowlock_names {
     bool again;         /* repeatable: keeps existing tables and replaces the other objects */
 };
 
-#define ROWLOCK_PIECES 15
+#define ROWLOCK_PIECES 16
 
 /* The pieces that install runs, in order; some dialects lack some pieces. Returns their number. */
 size_t rowlock__install_pieces(enum rowlock_technique technique, const char *out[ROWLOCK_PIECES]);

@@ -345,12 +345,13 @@ BEGIN
     CALL rowlock_prepare_wants(v_want);
 END//
 
--- Counts the deleted rows of names and leases, leftover rows, and waiters; not the heartbeats.
+-- Counts the deleted rows of names and leases, leftover rows, and waiters; not the heartbeats, nor
+-- rows of the history.
 CREATE OR REPLACE PROCEDURE rowlock_vacuum(OUT removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
     COMMENT 'Removes expired leases, dead waiters and rows of unheld names. removed: their number. Waits for no lock.'
 BEGIN
-    DECLARE v_before, v_after, v_waiters, v_names BIGINT DEFAULT 0;
+    DECLARE v_before, v_after, v_waiters, v_names, v_pruned BIGINT DEFAULT 0;
     DECLARE v_open TINYINT DEFAULT 1;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION
     BEGIN
@@ -378,6 +379,9 @@ BEGIN
     COMMIT AND NO CHAIN NO RELEASE;
     CALL rowlock_vacuum_queue(v_waiters);
     CALL rowlock_vacuum_names(v_names);
+    REPEAT
+        CALL rowlock_prune(10000, v_pruned);
+    UNTIL v_pruned < 10000 END REPEAT;
     SET removed = v_names + v_waiters + GREATEST(v_before - v_after, 0);
 END//
 

@@ -19,6 +19,7 @@
 --   GRANT SELECT ON rowlock_counter TO monitoring;
 --   GRANT SELECT ON rowlock_job TO monitoring;
 --   GRANT SELECT ON rowlock_run TO monitoring;
+--   GRANT SELECT ON rowlock_history TO monitoring;
 --   GRANT SELECT ON rowlock_subject TO monitoring;
 --   GRANT SELECT ON rowlock_expiry TO monitoring;
 --   GRANT PROCESS ON *.* TO monitoring;         -- to see transactions; not through a role
@@ -37,6 +38,13 @@ GRANT EXECUTE ON PROCEDURE rowlock_renew TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_release TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_fence TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_sweep TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_log_end TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_log_waiter TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_list_history TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_prune TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_prune_row TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_prune_sometimes TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_find_quiet TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_check_server TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_pack TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_misuse TO application;
@@ -155,6 +163,7 @@ GRANT EXECUTE ON PROCEDURE rowlock_subject_expire TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_subject_list TO application;
 
 GRANT SELECT ON rowlock_meta TO application;
+GRANT SELECT, INSERT, DELETE ON rowlock_history TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_name TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_lease TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_heartbeat TO application;

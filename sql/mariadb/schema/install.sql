@@ -24,7 +24,12 @@ CREATE TABLE IF NOT EXISTS rowlock_meta (
     technique VARCHAR(16) NOT NULL,
     object    VARCHAR(200) NULL,      -- technique insert: its table, quoted
     id_width  INT NULL,               -- technique insert: bytes that fit into its column id
-    owned     TINYINT NOT NULL        -- technique insert: 1 if rowlock made that table
+    owned     TINYINT NOT NULL,       -- technique insert: 1 if rowlock made that table
+    -- which ended leases the history keeps (off, problems, slow, all), and for how many
+    -- milliseconds: those that were released, and the others
+    history   VARCHAR(16) NOT NULL DEFAULT 'slow',
+    keep_good BIGINT NOT NULL DEFAULT 86400000,
+    keep_bad  BIGINT NOT NULL DEFAULT 604800000
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- Version 0 is not installed yet: if install is interrupted, the next install continues with this
@@ -50,6 +55,7 @@ CREATE TABLE IF NOT EXISTS rowlock_lease (
     command  VARCHAR(255) NULL,
     note     VARCHAR(1024) NULL,
     acquired DATETIME(6) NOT NULL,    -- UTC
+    waited   BIGINT NOT NULL DEFAULT 0, -- in the queue, in milliseconds
     PRIMARY KEY (token, name, n),
     KEY rowlock_lease_name (name)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
@@ -57,7 +63,9 @@ CREATE TABLE IF NOT EXISTS rowlock_lease (
 CREATE TABLE IF NOT EXISTS rowlock_heartbeat (
     token   BIGINT NOT NULL PRIMARY KEY,
     expires DATETIME(6) NOT NULL,     -- UTC
-    stop    TINYINT NOT NULL DEFAULT 0
+    stop    TINYINT NOT NULL DEFAULT 0,
+    -- UTC; a release before this time leaves no row in the history
+    quiet_until DATETIME(6) NOT NULL DEFAULT '9999-12-31'
 ) ENGINE = InnoDB;
 
 DELIMITER //
@@ -208,6 +216,17 @@ BEGIN
 
         START TRANSACTION READ WRITE;
         SET STATEMENT innodb_lock_wait_timeout = 1 FOR
+            SELECT count(*) INTO v_left FROM rowlock_heartbeat
+             WHERE token = p_token AND expires <= utc_timestamp(6) FOR UPDATE;
+        IF v_left > 0 THEN
+            BEGIN                                   -- see rowlock_log_end
+                DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+                DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
+
+                CALL rowlock_log_end(p_token);
+            END;
+        END IF;
+        SET STATEMENT innodb_lock_wait_timeout = 1 FOR
             DELETE FROM rowlock_heartbeat WHERE token = p_token AND expires <= utc_timestamp(6);
         SELECT count(*) INTO v_left FROM rowlock_heartbeat WHERE token = p_token;
         IF v_left = 0 THEN
@@ -265,6 +284,13 @@ BEGIN
         SELECT count(*) INTO v_all FROM rowlock_lease WHERE token = v_token;
         SELECT count(*) INTO v_got FROM rowlock_lease WHERE token = v_token FOR UPDATE SKIP LOCKED;
         IF v_fail = 0 AND v_got = v_all THEN
+            BEGIN                                   -- see rowlock_log_end
+                DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+                DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
+
+                CALL rowlock_log_end(v_token);
+            END;
+            SET v_end = 0;
             DELETE FROM rowlock_heartbeat WHERE token = v_token;
             DELETE FROM rowlock_lease WHERE token = v_token;
         ELSE

@@ -1,5 +1,5 @@
--- rowlock on MariaDB, leases: grant, renewal, release, break and fence. Run install.sql first, then
--- queue.sql and one technique.
+-- rowlock on MariaDB, leases: grant, renewal, release, break and fence. Run install.sql and
+-- history.sql first, then queue.sql and one technique.
 --
 -- Procedures without a comment of their own have the parameters and answers of the statements of
 -- the same name in src/dialect/dialect.h. Lease wants: HEX(name):mode:limit:count, separated by
@@ -387,6 +387,27 @@ whole: BEGIN
     END IF;
 END//
 
+-- Sets for how long the ticket has waited, and the time before which a release of a lease granted
+-- now leaves no row in the history. A killed read means one that may leave a row.
+CREATE OR REPLACE PROCEDURE rowlock_find_quiet(
+    IN p_ticket BIGINT, OUT p_waited BIGINT, OUT p_quiet_until DATETIME(6))
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_history VARCHAR(16) CHARACTER SET utf8mb4 DEFAULT 'all';
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    SET p_waited = 0;
+    IF p_ticket <> 0 THEN
+        SELECT GREATEST(TIMESTAMPDIFF(MICROSECOND, MIN(since), utc_timestamp(6)) DIV 1000, 0)
+          INTO p_waited FROM rowlock_waiter WHERE ticket = p_ticket;
+        SET p_waited = COALESCE(p_waited, 0);
+    END IF;
+    SELECT history INTO v_history FROM rowlock_meta;
+    SET p_quiet_until = CASE WHEN v_history = 'all' OR p_waited >= 1000 THEN '1970-01-01'
+                             WHEN v_history IN ('off', 'problems') THEN '9999-12-31'
+                             ELSE utc_timestamp(6) + INTERVAL 10 SECOND END;
+END//
+
 -- Inserts the rows of a grant. The clock is read in a statement that starts after the name locks
 -- were taken.
 CREATE OR REPLACE PROCEDURE rowlock_insert_lease(
@@ -400,22 +421,25 @@ BEGIN
     DECLARE v_name VARBINARY(255);
     DECLARE v_mode CHAR(1) CHARACTER SET ascii;
     DECLARE v_limit, v_count INT;
+    DECLARE v_waited BIGINT DEFAULT 0;
+    DECLARE v_quiet_until DATETIME(6);
 
     CALL rowlock_draw(p_token);
+    CALL rowlock_find_quiet(p_ticket, v_waited, v_quiet_until);
     WHILE p_wants <> '' DO
         CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
         SET v_count = IF(v_mode = 'p', v_count, 1);
         WHILE v_count > 0 DO
             SET v_count = v_count - 1;
             INSERT INTO rowlock_lease (token, name, n, mode, `limit`, owner, host, pid, command,
-                                       note, acquired)
+                                       note, acquired, waited)
                 VALUES (p_token, v_name, v_count, FIELD(v_mode, 'x', 's', 'p'),
                         IF(v_mode = 'p', v_limit, NULL), p_owner, p_host, p_pid, p_command, p_note,
-                        utc_timestamp(6));
+                        utc_timestamp(6), v_waited);
         END WHILE;
     END WHILE;
-    INSERT INTO rowlock_heartbeat (token, expires)
-        VALUES (p_token, utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND);
+    INSERT INTO rowlock_heartbeat (token, expires, quiet_until)
+        VALUES (p_token, utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND, v_quiet_until);
     IF p_ticket <> 0 THEN
         DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
         IF ROW_COUNT() <= 0 THEN                -- removed meanwhile, or killed: see rowlock_end
@@ -659,6 +683,15 @@ BEGIN
 
             START TRANSACTION READ WRITE;
             SET v_rows = 0;
+            SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
+            IF v_beats > 0 THEN
+                BEGIN                                   -- see rowlock_log_end
+                    DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+                    DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
+
+                    CALL rowlock_log_end(p_token);
+                END;
+            END IF;
             REPEAT
                 DELETE FROM rowlock_heartbeat WHERE token = p_token;
                 DELETE FROM rowlock_lease WHERE token = p_token;
@@ -682,7 +715,7 @@ CREATE OR REPLACE PROCEDURE rowlock_release_lease(
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_again, v_all, v_own INT;
-    DECLARE v_beats, v_rows INT DEFAULT 0;
+    DECLARE v_beats, v_rows, v_logged INT DEFAULT 0;
 
     IF @@in_transaction OR @@read_only OR @@GLOBAL.wsrep_on OR @rowlock_idle IS NOT NULL
        OR @@tx_isolation <> 'READ-COMMITTED' THEN
@@ -704,12 +737,33 @@ BEGIN
                 LEAVE release_it;
             END IF;
         END IF;
-        DELETE FROM rowlock_heartbeat WHERE token = p_token;
+        DELETE FROM rowlock_heartbeat
+         WHERE token = p_token AND quiet_until > utc_timestamp(6) AND stop = 0;
         SET v_beats = ROW_COUNT();
+        IF v_beats = 0 THEN                     -- lost, or its end may belong in the history
+            SELECT count(*) INTO v_logged FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
+            IF v_logged > 0 THEN
+                BEGIN                                   -- see rowlock_log_end
+                    DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+                    DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
+
+                    CALL rowlock_log_end(p_token);
+                END;
+            END IF;
+            DELETE FROM rowlock_heartbeat WHERE token = p_token;
+            SET v_beats = ROW_COUNT();
+        END IF;
         DELETE FROM rowlock_lease WHERE token = p_token;
         SET v_rows = ROW_COUNT();
         COMMIT AND NO CHAIN NO RELEASE;
     END;
+    IF v_logged > 0 THEN
+        BEGIN
+            DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+
+            CALL rowlock_prune_sometimes();
+        END;
+    END IF;
     -- lost, or a DELETE that was killed: see rowlock_end
     IF (v_beats = 0 OR v_rows = 0) AND (p_name IS NULL OR v_all = 0 OR v_own > 0) THEN
         CALL rowlock_end(p_token, v_again);
@@ -770,6 +824,7 @@ BEGIN
         UPDATE rowlock_run SET outcome = 'broken' WHERE token = v_token AND outcome = 'running';
         SELECT count(*) INTO v_over FROM rowlock_run
          WHERE token = v_token AND outcome IN ('done', 'failed', 'timed out');
+        UPDATE rowlock_heartbeat SET stop = 1 WHERE p_now AND token = v_token;
         COMMIT AND NO CHAIN NO RELEASE;
         IF p_now OR v_over THEN
             CALL rowlock_end(v_token, v_rows);

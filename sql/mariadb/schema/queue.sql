@@ -101,8 +101,9 @@ END//
 
 -- ---- positions in the queue ---------------------------------------------------------------------
 
--- Deletes all tickets of an acquire call, or one ticket.
-CREATE OR REPLACE PROCEDURE rowlock_leave_queue(IN p_ticket BIGINT, IN p_owner VARBINARY(255))
+-- Deletes all tickets of an acquire call, or one ticket. p_gives_up: the history keeps them.
+CREATE OR REPLACE PROCEDURE rowlock_leave_queue(
+    IN p_ticket BIGINT, IN p_owner VARBINARY(255), IN p_gives_up TINYINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_rows INT;
@@ -118,6 +119,14 @@ BEGIN
             LEAVE tickets;
         END IF;
         START TRANSACTION READ WRITE;
+        IF p_gives_up THEN
+            BEGIN
+                DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+                DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
+
+                CALL rowlock_log_waiter(v_ticket);
+            END;
+        END IF;
         SET v_rows = 1;
         -- a killed DELETE may report no error: see rowlock_end
         WHILE v_rows > 0 DO
@@ -181,7 +190,7 @@ BEGIN
     DECLARE v_gone TINYINT DEFAULT 0;
 
     CALL rowlock_require_no_transaction();
-    CALL rowlock_leave_queue(0, p_owner);
+    CALL rowlock_leave_queue(0, p_owner, 0);
     REPEAT
         CALL rowlock_find_conflicts(p_wants, 0, v_live, v_expires, v_expired, v_clash, v_name,
                                     v_detail);
@@ -326,7 +335,7 @@ CREATE OR REPLACE PROCEDURE rowlock_withdraw(IN p_ticket BIGINT, IN p_owner VARB
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     CALL rowlock_require_no_transaction();
-    CALL rowlock_leave_queue(p_ticket, p_owner);
+    CALL rowlock_leave_queue(p_ticket, p_owner, 1);
 END//
 
 -- ---- frozen waiters -----------------------------------------------------------------------------

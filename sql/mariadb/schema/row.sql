@@ -136,7 +136,8 @@ BEGIN
     DECLARE v_row INT DEFAULT 0;
     DECLARE v_leases INT;                       -- NULL: not answered, which never counts as free:
     -- a KILL QUERY in a subquery makes it NULL, without an error
-    DECLARE v_head, v_token BIGINT;
+    DECLARE v_head, v_token, v_waited BIGINT;
+    DECLARE v_quiet_until DATETIME(6);
     DECLARE v_status TINYINT;
 
     IF RIGHT(p_wants, 6) = ':x:0:0' AND LOCATE(',', p_wants) = 0
@@ -166,19 +167,28 @@ BEGIN
             IF v_row = 1 THEN
                 SELECT (SELECT count(*) FROM rowlock_lease WHERE name = v_name),
                        (SELECT COALESCE(MIN(ticket), 0) FROM rowlock_waiter WHERE name = v_name),
-                       NEXTVAL(rowlock_token)
-                  INTO v_leases, v_head, v_token;
+                       NEXTVAL(rowlock_token),
+                       -- rowlock_find_quiet written out, for a call without a ticket
+                       (SELECT CASE history WHEN 'all' THEN '1970-01-01'
+                                            WHEN 'slow' THEN utc_timestamp(6) + INTERVAL 10 SECOND
+                                            ELSE '9999-12-31' END
+                          FROM rowlock_meta)
+                  INTO v_leases, v_head, v_token, v_quiet_until;
                 IF v_leases = 0 AND v_head = p_ticket THEN
                     IF v_token < TIMESTAMPDIFF(MICROSECOND, '1970-01-01', utc_timestamp(6)) - 10000
                         THEN
                         CALL rowlock_draw(v_token);
                     END IF;
+                    IF p_ticket <> 0 THEN
+                        CALL rowlock_find_quiet(p_ticket, v_waited, v_quiet_until);
+                    END IF;
                     INSERT INTO rowlock_lease (token, name, mode, owner, host, pid, command, note,
-                                               acquired)
+                                               acquired, waited)
                         VALUES (v_token, v_name, 1, p_owner, p_host, p_pid, p_command, p_note,
-                                utc_timestamp(6));
-                    INSERT INTO rowlock_heartbeat (token, expires)
-                        VALUES (v_token, utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND);
+                                utc_timestamp(6), COALESCE(v_waited, 0));
+                    INSERT INTO rowlock_heartbeat (token, expires, quiet_until)
+                        VALUES (v_token, utc_timestamp(6) + INTERVAL p_ttl_ms * 1000 MICROSECOND,
+                                COALESCE(v_quiet_until, '1970-01-01'));
                     IF p_ticket <> 0 THEN
                         DELETE FROM rowlock_waiter WHERE ticket = p_ticket;
                         IF ROW_COUNT() <= 0 THEN    -- removed meanwhile, or killed: see rowlock_end

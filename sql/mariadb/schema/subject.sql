@@ -199,6 +199,14 @@ BEGIN
     SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
     SELECT count(*) INTO v_rows FROM rowlock_lease WHERE token = p_token FOR UPDATE;
     CALL rowlock_check_answer(v_beats + v_rows);
+    IF v_beats > 0 THEN
+        BEGIN                                   -- see rowlock_log_end
+            DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+            DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
+
+            CALL rowlock_log_end(p_token);
+        END;
+    END IF;
     WHILE v_beats > 0 DO
         DELETE FROM rowlock_heartbeat WHERE token = p_token;
         SET v_beats = v_beats - GREATEST(ROW_COUNT(), 0);

@@ -54,6 +54,16 @@ BEGIN
 
         START TRANSACTION READ WRITE;
         SET SESSION innodb_lock_wait_timeout = 1;
+        SELECT count(*) INTO v_left FROM rowlock_heartbeat
+         WHERE token = p_token AND expires <= utc_timestamp(6) FOR UPDATE;
+        IF v_left > 0 THEN
+            BEGIN                                   -- see rowlock_log_end
+                DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+                DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
+
+                CALL rowlock_log_end(p_token);
+            END;
+        END IF;
         DELETE FROM rowlock_heartbeat WHERE token = p_token AND expires <= utc_timestamp(6);
         SET SESSION innodb_lock_wait_timeout = v_limit;
         SELECT count(*) INTO v_left FROM rowlock_heartbeat WHERE token = p_token;

@@ -6,6 +6,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_lease TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_heartbeat TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_waiter TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_number TO application;
+GRANT SELECT, INSERT, DELETE ON rowlock_history TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_counter TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_job TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_run TO application;

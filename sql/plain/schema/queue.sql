@@ -1,4 +1,6 @@
--- The queue for leases, and the number of the last token or ticket.
+-- The queue for leases, and the number of the last token or ticket. With it, because each grant
+-- reads it, the level of the history (0 off, 1 problems, 2 slow, 3 all) and how many milliseconds
+-- its rows are kept.
 
 CREATE TABLE rowlock_waiter (
     name        {key} NOT NULL,
@@ -22,6 +24,10 @@ CREATE INDEX rowlock_waiter_owner ON rowlock_waiter (owner);
 CREATE TABLE rowlock_number (
     only_one {big} NOT NULL,
     drawn    {big} NOT NULL,
+    history   {big} DEFAULT 2 NOT NULL,
+    keep_good {big} DEFAULT 86400000 NOT NULL,
+    keep_bad  {big} DEFAULT 604800000 NOT NULL,
     PRIMARY KEY (only_one)
 );
-INSERT INTO rowlock_number (only_one, drawn) VALUES (1, 0);
+INSERT INTO rowlock_number (only_one, drawn, history, keep_good, keep_bad)
+VALUES (1, 0, 2, 86400000, 604800000);

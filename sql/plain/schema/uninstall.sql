@@ -8,6 +8,7 @@ DROP TABLE rowlock_subject;
 DROP TABLE rowlock_counter;
 DROP TABLE rowlock_waiter;
 DROP TABLE rowlock_number;
+DROP TABLE rowlock_history;
 DROP TABLE rowlock_heartbeat;
 DROP TABLE rowlock_lease;
 DROP TABLE rowlock_name;

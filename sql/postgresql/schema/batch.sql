@@ -59,7 +59,8 @@ BEGIN
                               pg_catalog.split_part(w.want, ':', 1), 'hex'), 'UTF8'), false) = 0);
     -- OFFSET 0: forces a lookup by index for each name instead of a scan of the whole table
     WITH free AS MATERIALIZED (
-             SELECT pg_catalog.nextval('rowlock.number') AS token, o.floor, w.name, w.part
+             SELECT pg_catalog.nextval('rowlock.number') AS token, o.floor, o.quiet_ms, w.name,
+                    w.part
                FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(p.part[2], 'hex'),
                                                     'UTF8') AS name, p.part
                        FROM (SELECT pg_catalog.string_to_array(t.want, ':', '') AS part
@@ -68,9 +69,10 @@ BEGIN
                 AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = w.name OFFSET 0)
                 AND NOT EXISTS (SELECT FROM rowlock.waiter q WHERE q.name = w.name OFFSET 0)),
          heartbeats AS (
-             INSERT INTO rowlock.heartbeat (token, expires)
+             INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
              SELECT f.token,
-                    pg_catalog.clock_timestamp() + f.part[4]::double precision * interval '1 ms'
+                    pg_catalog.clock_timestamp() + f.part[4]::double precision * interval '1 ms',
+                    pg_catalog.clock_timestamp() + f.quiet_ms::double precision * interval '1 ms'
                FROM free f WHERE f.token > f.floor),
          leases AS (
              INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)

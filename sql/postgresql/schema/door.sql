@@ -199,7 +199,7 @@ COMMENT ON FUNCTION rowlock.unlock(bigint) IS
 
 -- Removes expired leases, tickets of dead waiters, and what the technique leaves behind. Waits for
 -- no lock. Returns the number of deleted name rows, leases, leftover rows and tickets; heartbeats
--- do not count.
+-- and rows of the history do not count.
 CREATE FUNCTION rowlock.vacuum() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     removed bigint := rowlock.vacuum_names();
@@ -225,6 +225,9 @@ BEGIN
      WHERE b.token = alone.token;
     FOR dead IN SELECT DISTINCT w.ticket FROM rowlock.waiter w ORDER BY w.ticket LOOP
         removed := removed + rowlock.remove_dead(dead)::integer;
+    END LOOP;
+    WHILE rowlock.prune(10000) = 10000 LOOP
+        NULL;
     END LOOP;
     RETURN removed;
 END $$;

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The minimum that the role application needs to lock, lease, prepare, vacuum and query. FOR UPDATE
--- and FOR SHARE require the right to update a column; rowlock never updates n, uuid or a name.
+-- and FOR SHARE require the right to update a column; rowlock never updates n, how, uuid or a name.
 GRANT USAGE ON SCHEMA rowlock TO application;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA rowlock TO application;
-GRANT SELECT ON rowlock.meta TO application;
+GRANT SELECT ON rowlock.meta, rowlock.setting TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (expires, stop) ON rowlock.heartbeat TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (n) ON rowlock.lease TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (alive_until, roll_call) ON rowlock.waiter TO application;
+GRANT SELECT, INSERT, DELETE, UPDATE (how) ON rowlock.history TO application;
 GRANT SELECT, INSERT, UPDATE (last) ON rowlock.counter TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.job, rowlock.run TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock.subject, rowlock.expiry TO application;
@@ -23,7 +24,7 @@ GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs,
 rowlock.subjects TO pg_monitor;
 GRANT SELECT ON rowlock.meta, rowlock.heartbeat, rowlock.lease, rowlock.waiter, rowlock.job,
 rowlock.run, rowlock.subject,
-    rowlock.expiry TO pg_monitor;
+    rowlock.expiry, rowlock.history, rowlock.setting TO pg_monitor;
 GRANT EXECUTE ON FUNCTION rowlock.key(text), rowlock.names(), rowlock.blocked(),
 rowlock.session_key(bigint),
     rowlock.session_keys(), rowlock.subjects(text), rowlock.now_ms(), rowlock.list(text),

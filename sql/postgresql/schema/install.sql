@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- rowlock on PostgreSQL: the tables, and the functions that are the same for every technique. Run
--- as one script in one transaction, followed by lease.sql, queue.sql, turn.sql, batch.sql,
--- door.sql, lease_door.sql, counter.sql, job.sql, subject.sql, one of native.sql, row.sql,
--- insert.sql, and views.sql.
+-- as one script in one transaction, followed by history.sql, lease.sql, queue.sql, turn.sql,
+-- batch.sql, door.sql, lease_door.sql, counter.sql, job.sql, subject.sql, one of native.sql,
+-- row.sql, insert.sql, and views.sql.
 --
 -- A lease is a lock that outlives its session: a row of the table lease, and a heartbeat that its
 -- holder renews. The name lock is the engine's own lock on a name until the transaction ends; the
@@ -35,7 +35,9 @@ CREATE UNIQUE INDEX meta_one_row ON rowlock.meta ((true));
 CREATE TABLE rowlock.heartbeat (
     token   bigint PRIMARY KEY,
     expires timestamptz NOT NULL,
-    stop    boolean NOT NULL DEFAULT false
+    stop    boolean NOT NULL DEFAULT false,
+    -- a release before this time leaves no row in the history
+    quiet_until timestamptz NOT NULL DEFAULT 'infinity'
 );
 
 -- One row per lease and name, or per permit. Never updated.
@@ -52,6 +54,7 @@ CREATE TABLE rowlock.lease (
     command  text,
     note     text,
     acquired timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+    waited   bigint NOT NULL DEFAULT 0,  -- in the queue, in milliseconds
     PRIMARY KEY (token, name, n)
 );
 CREATE INDEX lease_name ON rowlock.lease (name);
@@ -100,6 +103,15 @@ DELETE FROM rowlock.lease WHERE token < 0;
 DELETE FROM rowlock.waiter WHERE ticket < 0;
 DELETE FROM rowlock.heartbeat WHERE token < 0;
 
+-- Which ended leases the history keeps, and for how many milliseconds: those that were released,
+-- and the others. At most one row; without one the defaults apply (rowlock.history_rules).
+CREATE TABLE rowlock.setting (
+    history   text NOT NULL CHECK (history IN ('off', 'problems', 'slow', 'all')),
+    keep_good bigint NOT NULL,
+    keep_bad  bigint NOT NULL
+);
+CREATE UNIQUE INDEX setting_one_row ON rowlock.setting ((true));
+
 -- Tokens and tickets. A restored dump, or a standby that lagged and was promoted, would draw old
 -- numbers again. So numbers are drawn only while lifted_for shows that the sequence was lifted for
 -- this start of the server, this database and this row of origin. A restore writes a new row, and a
@@ -114,7 +126,7 @@ CREATE UNIQUE INDEX origin_one_row ON rowlock.origin ((true));
 INSERT INTO rowlock.origin (boot) VALUES (pg_catalog.clock_timestamp()) ON CONFLICT DO NOTHING;
 
 -- One row, which both the draws and rowlock.lift_numbers read. Numbers are valid while lifted_for =
--- origin.
+-- origin. quiet_ms: for how long the release of a new lease leaves no row in the history.
 CREATE VIEW rowlock.lift AS
 SELECT pg_catalog.hashint8extended(
            (extract(epoch FROM pg_catalog.pg_postmaster_start_time())::numeric * 1000000.0)::bigint,
@@ -122,7 +134,10 @@ SELECT pg_catalog.hashint8extended(
                | (SELECT d.oid FROM pg_catalog.pg_database d
                   WHERE d.datname = pg_catalog.current_database())::bigint)
            & 9223372036854775807 | 1::bigint AS origin,
-       f.last_value AS lifted_for, l.last_value AS floor
+       f.last_value AS lifted_for, l.last_value AS floor,
+       CASE (SELECT s.history FROM rowlock.setting s)
+           WHEN 'all' THEN 0 WHEN 'off' THEN 3155760000000 WHEN 'problems' THEN 3155760000000
+           ELSE 10000 END::bigint AS quiet_ms
   FROM rowlock.origin o, rowlock.lifted_for f, rowlock.lifted l;
 
 -- The 64-bit key of a name: PostgreSQL's own 64-bit hash of its bytes, with a seed (the bytes
@@ -176,10 +191,13 @@ END $$;
 CREATE FUNCTION rowlock.sweep(token bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     removed bigint := 0;
+    ended record;
 BEGIN
     DELETE FROM rowlock.heartbeat b
-     WHERE b.token = sweep.token AND b.expires <= pg_catalog.clock_timestamp();
+     WHERE b.token = sweep.token AND b.expires <= pg_catalog.clock_timestamp()
+           RETURNING b.expires, b.stop INTO ended;
     IF FOUND OR NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = sweep.token) THEN
+        PERFORM rowlock.log_end(sweep.token, ended.expires, ended.stop);
         DELETE FROM rowlock.lease l WHERE l.token = sweep.token;
         GET DIAGNOSTICS removed = ROW_COUNT;
     END IF;

@@ -232,17 +232,40 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Returns for how many milliseconds the ticket has waited.
+CREATE FUNCTION rowlock.waited(ticket bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT greatest(0, (extract(epoch FROM pg_catalog.clock_timestamp()
+                                        - pg_catalog.min(w.since))::numeric * 1000.0)::bigint)
+              FROM rowlock.waiter w WHERE w.ticket = waited.ticket);
+END $$;
+
+-- Returns the time before which a release of a lease granted now leaves no row in the history.
+CREATE FUNCTION rowlock.quiet_until(waited bigint) RETURNS timestamptz
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    history constant text := (SELECT s.history FROM rowlock.setting s);
+BEGIN
+    RETURN CASE WHEN waited >= 1000 OR history = 'all' THEN '-infinity'::timestamptz
+                WHEN history IN ('off', 'problems') THEN 'infinity'::timestamptz
+                ELSE pg_catalog.clock_timestamp() + interval '10 s' END;
+END $$;
+
 -- Inserts the rows of a lease: heartbeat and identity.
 CREATE FUNCTION rowlock.insert_lease(token bigint, wants text, owner text, ttl_ms bigint,
-                                     host text, pid bigint, command text, note text) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
+                                     ticket bigint, host text, pid bigint, command text, note text)
+RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    waiting_ms constant bigint := CASE WHEN ticket = 0 THEN 0 ELSE rowlock.waited(ticket) END;
 BEGIN
-    INSERT INTO rowlock.heartbeat (token, expires)
+    INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
     VALUES (insert_lease.token,
-            pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms');
-    INSERT INTO rowlock.lease (token, name, n, mode, "limit", owner, host, pid, command, note)
+            pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
+            rowlock.quiet_until(waiting_ms));
+    INSERT INTO rowlock.lease (token, name, n, mode, "limit", owner, host, pid, command, note,
+                               waited)
     SELECT insert_lease.token, w.name, n, w.mode, w."limit", insert_lease.owner, insert_lease.host,
-           insert_lease.pid, insert_lease.command, insert_lease.note
+           insert_lease.pid, insert_lease.command, insert_lease.note, waiting_ms
       FROM rowlock.unpack_lease(wants) w, pg_catalog.generate_series(1, w."count") n;
 END $$;
 
@@ -291,7 +314,8 @@ BEGIN
         END IF;
         IF status = 0 THEN
             token := rowlock.next_number();
-            PERFORM rowlock.insert_lease(token, wants, owner, ttl_ms, host, pid, command, note);
+            PERFORM rowlock.insert_lease(token, wants, owner, ttl_ms, ticket, host, pid, command,
+                                         note);
         END IF;
     END IF;
     IF status = 0 THEN
@@ -317,6 +341,7 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     one text;
     lowest bigint;
+    quiet_ms bigint;
 BEGIN
     IF wait_ms = 0 AND ticket = 0 AND pg_catalog.right(wants, 6) = ':x:0:0'
        AND pg_catalog.strpos(wants, ',') = 0
@@ -325,7 +350,8 @@ BEGIN
         one := pg_catalog.convert_from(pg_catalog.decode(pg_catalog.left(wants, -6), 'hex'),
                                        'UTF8');
         IF rowlock.try_name_lock(one, false) = 0 THEN
-            SELECT pg_catalog.nextval('rowlock.number'), o.floor INTO token, lowest
+            SELECT pg_catalog.nextval('rowlock.number'), o.floor, o.quiet_ms
+              INTO token, lowest, quiet_ms
               FROM rowlock.lift o
              WHERE o.lifted_for = o.origin
                AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = one)
@@ -335,9 +361,10 @@ BEGIN
             IF pg_catalog.current_setting('synchronous_commit') <> 'on' THEN
                 PERFORM rowlock.make_durable();
             END IF;
-            INSERT INTO rowlock.heartbeat (token, expires)
+            INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
             VALUES (grant_lease.token,
-                    pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms');
+                    pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
+                    pg_catalog.clock_timestamp() + quiet_ms::double precision * interval '1 ms');
             INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
             VALUES (grant_lease.token, one, 'exclusive', grant_lease.owner, grant_lease.host,
                     grant_lease.pid, grant_lease.command, grant_lease.note);
@@ -383,16 +410,21 @@ BEGIN
 END $$;
 
 -- Ends a lease, expired or not; false if it had ended, or is of another name or owner (NULL: any).
--- The heartbeat is deleted first, as in a sweep.
+-- The heartbeat is deleted first, as in a sweep. Only an end that may belong in the history takes
+-- the second call: a stopped lease, or one that was held or waited for long.
 CREATE FUNCTION rowlock.remove_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     DELETE FROM rowlock.heartbeat b
      WHERE b.token = remove_lease.token
+       AND b.quiet_until > pg_catalog.clock_timestamp() AND NOT b.stop
        AND (remove_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
                            WHERE o.token = remove_lease.token
                              AND o.name = remove_lease.name COLLATE "C"
                              AND (remove_lease.owner IS NULL OR o.owner = remove_lease.owner)));
+    IF NOT FOUND THEN
+        PERFORM rowlock.end_heartbeat(token, name, owner);
+    END IF;
     DELETE FROM rowlock.lease l
      WHERE l.token = remove_lease.token
        AND (remove_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
@@ -410,10 +442,14 @@ BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     DELETE FROM rowlock.heartbeat b
      WHERE b.token = release_lease.token
+       AND b.quiet_until > pg_catalog.clock_timestamp() AND NOT b.stop
        AND (release_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
                            WHERE o.token = release_lease.token
                              AND o.name = release_lease.name COLLATE "C"
                              AND (release_lease.owner IS NULL OR o.owner = release_lease.owner)));
+    IF NOT FOUND THEN
+        PERFORM rowlock.end_heartbeat(token, name, owner);
+    END IF;
     DELETE FROM rowlock.lease l
      WHERE l.token = release_lease.token
        AND (release_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
@@ -460,6 +496,7 @@ BEGIN
         IF now OR EXISTS (SELECT FROM rowlock.run r
                            WHERE r.token = each
                              AND r.outcome IN ('done', 'failed', 'timed out')) THEN
+            UPDATE rowlock.heartbeat b SET stop = true WHERE b.token = each;
             broken := broken + rowlock.remove_lease(each)::integer;
         ELSE
             UPDATE rowlock.heartbeat b SET stop = true WHERE b.token = each;

@@ -413,11 +413,12 @@ EXCEPTION WHEN deadlock_detected OR lock_not_available THEN
     RETURN 0;
 END $$;
 
--- Stops waiting: deletes this ticket, or all of the owner's.
+-- Gives up waiting: deletes this ticket, or all of the owner's.
 CREATE FUNCTION rowlock.withdraw(ticket bigint, owner text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
+    PERFORM rowlock.log_waiter(ticket, owner);
     DELETE FROM rowlock.waiter w
      WHERE w.owner = withdraw.owner AND withdraw.ticket IN (0, w.ticket);
     PERFORM rowlock.session_unlock_lost();

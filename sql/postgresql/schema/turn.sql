@@ -12,6 +12,7 @@ CREATE FUNCTION rowlock.grant_first(name text, owner text, ttl_ms bigint, ticket
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     drawn bigint;
+    waiting_ms constant bigint := CASE WHEN ticket = 0 THEN 0 ELSE rowlock.waited(ticket) END;
 BEGIN
     SELECT n.number INTO drawn
       FROM (SELECT pg_catalog.nextval('rowlock.number') AS number, o.floor FROM rowlock.lift o
@@ -25,12 +26,13 @@ BEGIN
                                 WHERE w.name = grant_first.name COLLATE "C"
                                   AND w.ticket < grant_first.ticket)) n
      WHERE n.number > n.floor;
-    INSERT INTO rowlock.heartbeat (token, expires)
-    SELECT drawn, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms'
+    INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
+    SELECT drawn, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
+           rowlock.quiet_until(waiting_ms)
      WHERE drawn IS NOT NULL;
-    INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
+    INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, waited)
     SELECT drawn, grant_first.name, 'exclusive', grant_first.owner, grant_first.host,
-           grant_first.pid, grant_first.command, grant_first.note
+           grant_first.pid, grant_first.command, grant_first.note, waiting_ms
      WHERE drawn IS NOT NULL;
     DELETE FROM rowlock.waiter w
      WHERE w.name = grant_first.name COLLATE "C" AND w.ticket = grant_first.ticket

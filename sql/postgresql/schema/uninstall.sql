@@ -16,7 +16,7 @@ BEGIN
        AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
        AND c.relname NOT IN ('meta', 'lease', 'heartbeat', 'waiter', 'number', 'origin', 'name',
                              'counter', 'lifted', 'lifted_for', 'lift',
-                             'job', 'run', 'subject', 'expiry',
+                             'job', 'run', 'subject', 'expiry', 'history', 'setting',
                              'holders', 'waiters', 'names', 'jobs', 'subjects')
        AND c.oid IS DISTINCT FROM pg_catalog.to_regclass(object)::oid
      LIMIT 1;

@@ -24,6 +24,7 @@ CREATE TABLE IF NOT EXISTS rowlock_lease (
     command  TEXT,
     note     TEXT,
     acquired INTEGER NOT NULL,
+    waited   INTEGER NOT NULL DEFAULT 0,    -- in the queue, in milliseconds
     PRIMARY KEY (token, name, n)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS rowlock_lease_name ON rowlock_lease (name);
@@ -32,5 +33,7 @@ CREATE INDEX IF NOT EXISTS rowlock_lease_name ON rowlock_lease (name);
 CREATE TABLE IF NOT EXISTS rowlock_heartbeat (
     token   INTEGER PRIMARY KEY,
     expires INTEGER NOT NULL,
-    stop    INTEGER NOT NULL DEFAULT 0
+    stop    INTEGER NOT NULL DEFAULT 0,
+    -- a release before this time leaves no row in the history
+    quiet_until INTEGER NOT NULL DEFAULT 9223372036854775807
 );

@@ -26,6 +26,11 @@ CREATE INDEX IF NOT EXISTS rowlock_waiter_name ON rowlock_waiter (name);
 -- restored.
 CREATE TABLE IF NOT EXISTS rowlock_number (
     only_one INTEGER NOT NULL DEFAULT 1 PRIMARY KEY CHECK (only_one = 1),
-    last     INTEGER NOT NULL
+    last     INTEGER NOT NULL,
+    -- which ended leases the history keeps, and for how many milliseconds; here, because each grant
+    -- reads this row
+    history   INTEGER NOT NULL DEFAULT 2,   -- 0 off, 1 problems, 2 slow, 3 all
+    keep_good INTEGER NOT NULL DEFAULT 86400000,
+    keep_bad  INTEGER NOT NULL DEFAULT 604800000
 );
 INSERT OR IGNORE INTO rowlock_number (last) VALUES (0);

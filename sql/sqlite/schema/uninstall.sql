@@ -20,6 +20,7 @@ DROP TABLE IF EXISTS rowlock_subject;
 DROP TABLE IF EXISTS rowlock_counter;
 DROP TABLE IF EXISTS rowlock_waiter;
 DROP TABLE IF EXISTS rowlock_number;
+DROP TABLE IF EXISTS rowlock_history;
 DROP TABLE IF EXISTS rowlock_lease;
 DROP TABLE IF EXISTS rowlock_heartbeat;
 DROP TABLE IF EXISTS rowlock_meta;

@@ -62,6 +62,7 @@ CREATE FUNCTION rowlock.sweep(token bigint) RETURNS bigint LANGUAGE plpgsql VOLA
 DECLARE
     until constant timestamptz := rowlock.wait_deadline();
     removed bigint := 0;
+    ended record;
 BEGIN
     LOOP
         PERFORM FROM rowlock.heartbeat b WHERE b.token = sweep.token FOR UPDATE SKIP LOCKED;
@@ -69,7 +70,8 @@ BEGIN
         PERFORM rowlock.pause(until);
     END LOOP;
     DELETE FROM rowlock.heartbeat b
-     WHERE b.token = sweep.token AND b.expires <= pg_catalog.clock_timestamp();
+     WHERE b.token = sweep.token AND b.expires <= pg_catalog.clock_timestamp()
+           RETURNING b.expires, b.stop INTO ended;
     IF FOUND OR NOT EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = sweep.token) THEN
         WHILE (SELECT pg_catalog.count(*) FROM rowlock.lease l WHERE l.token = sweep.token)
            <> (SELECT pg_catalog.count(*)
@@ -77,10 +79,27 @@ BEGIN
                                                    FOR UPDATE SKIP LOCKED) mine) LOOP
             PERFORM rowlock.pause(until);
         END LOOP;
+        PERFORM rowlock.log_end(sweep.token, ended.expires, ended.stop);
         DELETE FROM rowlock.lease l WHERE l.token = sweep.token;
         GET DIAGNOSTICS removed = ROW_COUNT;
     END IF;
     RETURN removed;
+END $$;
+
+-- Deletes the rows of the history whose time has passed, and returns their number. Its rows have no
+-- physical address here, by which a batch could be deleted.
+CREATE FUNCTION rowlock.prune(batch bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    rules record;
+    now_ constant timestamptz := pg_catalog.clock_timestamp();
+    removed bigint;
+BEGIN
+    SELECT * INTO rules FROM rowlock.history_rules();
+    DELETE FROM rowlock.history h
+     WHERE h.ended < now_ - CASE h.how WHEN 'released' THEN rules.keep_good
+                            ELSE rules.keep_bad END::double precision * interval '1 ms';
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN least(removed, batch - 1);
 END $$;
 
 -- Locks the row of the caller's own lease in place of the name. Returns 0, 1 (may_wait is false and

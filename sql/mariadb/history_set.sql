@@ -1,0 +1,3 @@
+-- Sets which ended leases the history keeps: level, milliseconds for good and bad ones.
+UPDATE rowlock_meta
+   SET history = ELT(? + 1, 'off', 'problems', 'slow', 'all'), keep_good = ?, keep_bad = ?;

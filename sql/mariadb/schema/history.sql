@@ -1,0 +1,162 @@
+-- rowlock on MariaDB, the history of leases that ended and of waiters that gave up (rowlock log).
+-- The transaction that deletes the lease writes its row. A release before rowlock_heartbeat's
+-- quiet_until writes none, so that it costs nothing. Runs of jobs are in rowlock_run; a lease that
+-- has a row there gets none here. Run install.sql first.
+
+SET @rowlock_sql_mode = @@SESSION.sql_mode;
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
+
+CREATE TABLE IF NOT EXISTS rowlock_history (
+    name     VARBINARY(255) NOT NULL,
+    mode     ENUM ('exclusive', 'shared', 'permit') NOT NULL,
+    permits  INT NOT NULL,
+    token    BIGINT NULL,             -- NULL: a waiter that gave up
+    host     VARCHAR(255) NULL,
+    pid      BIGINT NULL,
+    command  VARCHAR(255) NULL,
+    note     VARCHAR(1024) NULL,
+    acquired DATETIME(6) NULL,        -- UTC; NULL: never
+    waited   BIGINT NOT NULL,         -- milliseconds
+    ended    DATETIME(6) NOT NULL,    -- UTC
+    how      VARCHAR(16) NOT NULL,    -- released, expired, revoked, gave up
+    KEY rowlock_history_ended (ended),
+    KEY rowlock_history_name (name, ended)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+DELIMITER //
+
+-- Writes the rows of a lease that ends now, if the level asks for them, before its rows are
+-- deleted. No caller lets an error of it prevent that, except a deadlock, which has rolled back the
+-- transaction. An ALTER TABLE of the history must not delay it for long.
+CREATE OR REPLACE PROCEDURE rowlock_log_end(IN p_token BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+whole: BEGIN
+    DECLARE v_history, v_how VARCHAR(16) CHARACTER SET utf8mb4;
+    DECLARE v_expires, v_ended DATETIME(6);
+    DECLARE v_stop TINYINT;
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
+
+    SELECT history INTO v_history FROM rowlock_meta;
+    SELECT expires, stop INTO v_expires, v_stop FROM rowlock_heartbeat WHERE token = p_token;
+    SET v_ended = LEAST(v_expires, utc_timestamp(6));
+    SET v_how = CASE WHEN v_stop THEN 'revoked' WHEN v_ended < v_expires THEN 'released'
+                     ELSE 'expired' END;
+    IF v_expires IS NULL OR v_history IS NULL OR v_history = 'off'
+       OR v_history = 'problems' AND v_how = 'released' THEN
+        LEAVE whole;
+    END IF;
+    SET STATEMENT lock_wait_timeout = 1 FOR
+        INSERT INTO rowlock_history (name, mode, permits, token, host, pid, command, note, acquired,
+                                     waited, ended, how)
+        SELECT l.name, l.mode, count(*), l.token, l.host, l.pid, l.command, l.note, MIN(l.acquired),
+               l.waited, GREATEST(v_ended, MIN(l.acquired)), v_how
+          FROM rowlock_lease l
+         WHERE l.token = p_token
+           AND (LEFT(l.name, 4) <> 'job:'
+                OR NOT EXISTS (SELECT 1 FROM rowlock_run r WHERE r.token = p_token))
+         GROUP BY l.name, l.mode, l.token, l.host, l.pid, l.command, l.note, l.waited
+        HAVING v_history = 'all' OR v_how <> 'released' OR l.waited >= 1000
+            OR TIMESTAMPDIFF(MICROSECOND, MIN(l.acquired), v_ended) >= 10000000;
+END//
+
+-- The same for a ticket that is withdrawn.
+CREATE OR REPLACE PROCEDURE rowlock_log_waiter(IN p_ticket BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_history VARCHAR(16) CHARACTER SET utf8mb4;
+
+    SELECT history INTO v_history FROM rowlock_meta;
+    IF v_history <> 'off' THEN
+        SET STATEMENT lock_wait_timeout = 1 FOR
+            INSERT INTO rowlock_history (name, mode, permits, host, pid, command, note, waited,
+                                         ended, how)
+            SELECT name, mode, `count`, host, pid, command, note,
+                   GREATEST(TIMESTAMPDIFF(MICROSECOND, since, utc_timestamp(6)) DIV 1000, 0),
+                   utc_timestamp(6), 'gave up'
+              FROM rowlock_waiter WHERE ticket = p_ticket;
+    END IF;
+END//
+
+-- Lists the history and the finished runs of jobs, latest first. p_pattern: of LIKE; NULL: any.
+CREATE OR REPLACE PROCEDURE rowlock_list_history(
+    IN p_pattern VARBINARY(600), IN p_since_ms BIGINT, IN p_problems TINYINT, IN p_waited BIGINT,
+    IN p_limit BIGINT)
+    SQL SECURITY INVOKER READS SQL DATA
+BEGIN
+    DECLARE v_since DATETIME(6)
+        DEFAULT '1970-01-01' + INTERVAL LEAST(p_since_ms, 9223372036854775) * 1000 MICROSECOND;
+
+    (SELECT h.name, h.mode, h.permits, COALESCE(h.token, 0) AS token, h.host, h.pid, h.command,
+            h.note, COALESCE(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', h.acquired) DIV 1000, 0)
+                AS acquired,
+            h.waited, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', h.ended) DIV 1000 AS ended_ms, h.how,
+            0 AS `exit`, 0 AS is_run
+       FROM rowlock_history h
+      WHERE h.ended >= v_since AND (p_pattern IS NULL OR h.name LIKE p_pattern ESCAPE '!')
+        AND (p_problems = 0 OR h.how <> 'released') AND h.waited >= p_waited
+        AND NOT EXISTS (SELECT 1 FROM rowlock_run r WHERE r.token = h.token AND r.finished > 0)
+      ORDER BY h.ended DESC LIMIT p_limit)
+    UNION ALL
+    (SELECT CONCAT('job:', r.job), 'exclusive', 1, r.token, r.node, r.pid, NULL, NULL, r.started, 0,
+            r.finished, r.outcome, r.`exit`, 1
+       FROM rowlock_run r
+      WHERE r.finished > 0 AND r.finished >= p_since_ms
+        AND (p_pattern IS NULL OR CONCAT('job:', r.job) LIKE p_pattern ESCAPE '!')
+        AND (p_problems = 0 OR r.outcome <> 'done') AND p_waited <= 0
+      ORDER BY r.finished DESC LIMIT p_limit)
+    ORDER BY ended_ms DESC, token DESC LIMIT p_limit;
+END//
+
+-- Deletes at most p_batch rows whose time has passed, in a transaction of its own, unless another
+-- session is doing this.
+CREATE OR REPLACE PROCEDURE rowlock_prune(IN p_batch BIGINT, OUT p_removed BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_good, v_bad BIGINT;
+    DECLARE v_now DATETIME(6) DEFAULT utc_timestamp(6);
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        ROLLBACK AND NO CHAIN NO RELEASE;
+        DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':prune'));
+        SET p_removed = 0;
+    END;
+
+    SET p_removed = 0;
+    IF GET_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':prune'), 0) = 1 THEN
+        START TRANSACTION READ WRITE;
+        SELECT keep_good, keep_bad INTO v_good, v_bad FROM rowlock_meta;
+        DELETE FROM rowlock_history
+         WHERE ended < v_now - INTERVAL LEAST(v_good, v_bad) * 1000 MICROSECOND
+           AND ended < v_now - INTERVAL IF(how = 'released', v_good, v_bad) * 1000 MICROSECOND
+         ORDER BY ended LIMIT p_batch;
+        SET p_removed = ROW_COUNT();
+        COMMIT AND NO CHAIN NO RELEASE;
+        DO RELEASE_LOCK(CONCAT('rowlock:', MD5(DATABASE()), ':prune'));
+    END IF;
+END//
+
+-- For the C library: the number as a result set.
+CREATE OR REPLACE PROCEDURE rowlock_prune_row(IN p_batch BIGINT)
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_removed BIGINT;
+
+    CALL rowlock_prune(p_batch, v_removed);
+    SELECT v_removed AS removed;
+END//
+
+-- After the end of a lease that may have left a row: prunes now and then, so that the history stays
+-- small where neither cron nor vacuum runs.
+CREATE OR REPLACE PROCEDURE rowlock_prune_sometimes()
+    SQL SECURITY INVOKER MODIFIES SQL DATA
+BEGIN
+    DECLARE v_removed BIGINT;
+
+    IF RAND() < 0.004 THEN
+        CALL rowlock_prune(1000, v_removed);
+    END IF;
+END//
+
+DELIMITER ;
+
+SET SESSION sql_mode = @rowlock_sql_mode;

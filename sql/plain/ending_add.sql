@@ -1,0 +1,5 @@
+-- Writes the end of a lease, or of a wait.
+INSERT INTO rowlock_history
+       (name, {kind_column}, permits, token, host, pid, command, note, acquired, waited, ended, how,
+        problem)
+VALUES (?t, {kind_value}, ?i, ?i, ?t, ?i, ?t, ?t, ?i, ?i, ?i, ?t, ?i);

@@ -1,0 +1,3 @@
+-- Reads the history since a time.
+SELECT name, {kind}, permits, token, host, pid, command, note, acquired, waited, ended, how
+  FROM rowlock_history WHERE ended >= ?i;

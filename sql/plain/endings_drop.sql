@@ -1,0 +1,2 @@
+-- Deletes old rows of the history.
+DELETE FROM rowlock_history WHERE problem = ?i AND ended < ?i;

@@ -1,0 +1,2 @@
+-- Deletes a heartbeat whose lease leaves no row in the history.
+DELETE FROM rowlock_heartbeat WHERE token = ?i AND quiet_until > {now} AND stop = 0;

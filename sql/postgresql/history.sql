@@ -1,0 +1,32 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Lists ended leases, waiters that gave up, and finished runs, latest first: $1 LIKE pattern of the
+-- name, escaped by '!', or NULL; $2 ended since (ms); $3 1: problems only; $4 waited at least (ms);
+-- $5 limit.
+SELECT pg_catalog.convert_to(e.name, 'UTF8'), e.mode, e.permits, e.token,
+       pg_catalog.convert_to(e.host, 'UTF8'), e.pid, pg_catalog.convert_to(e.command, 'UTF8'),
+       pg_catalog.convert_to(e.note, 'UTF8'), e.acquired, e.waited, e.ended, e.how, e.exit, e.is_run
+  FROM ((SELECT h.name::text AS name, h.mode, h.permits, coalesce(h.token, 0) AS token, h.host,
+                h.pid, h.command, h.note,
+                pg_catalog.floor(coalesce(extract(epoch FROM h.acquired)::numeric, 0)
+                                 * 1000.0)::bigint AS acquired,
+                h.waited,
+                pg_catalog.floor(extract(epoch FROM h.ended)::numeric * 1000.0)::bigint AS ended,
+                h.how, 0 AS exit, 0 AS is_run
+           FROM rowlock.history h
+          WHERE h.ended >= pg_catalog.to_timestamp($2::bigint::double precision / 1000.0::double
+                                                   precision)
+            AND ($1::bytea IS NULL
+                 OR h.name LIKE pg_catalog.convert_from($1::bytea, 'UTF8') ESCAPE '!')
+            AND ($3::bigint = 0 OR h.how <> 'released') AND h.waited >= $4::bigint
+            AND NOT EXISTS (SELECT FROM rowlock.run r WHERE r.token = h.token AND r.finished > 0)
+          ORDER BY h.ended DESC LIMIT $5::bigint)
+        UNION ALL
+        (SELECT 'job:' || r.job, 'exclusive', 1, r.token, r.node, r.pid, NULL, NULL, r.started, 0,
+                r.finished, r.outcome, r.exit, 1
+           FROM rowlock.run r
+          WHERE r.finished > 0 AND r.finished >= $2::bigint
+            AND ($1::bytea IS NULL
+                 OR 'job:' || r.job LIKE pg_catalog.convert_from($1::bytea, 'UTF8') ESCAPE '!')
+            AND ($3::bigint = 0 OR r.outcome <> 'done') AND $4::bigint <= 0)) e
+ ORDER BY e.ended DESC, e.token DESC
+ LIMIT $5::bigint;

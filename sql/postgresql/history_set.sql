@@ -1,0 +1,6 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Sets them: $1 level, $2 and $3 milliseconds.
+INSERT INTO rowlock.setting (history, keep_good, keep_bad)
+VALUES ((ARRAY['off', 'problems', 'slow', 'all'])[$1::bigint + 1], $2::bigint, $3::bigint)
+    ON CONFLICT ((true)) DO UPDATE
+   SET history = excluded.history, keep_good = excluded.keep_good, keep_bad = excluded.keep_bad;

@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The history of leases that ended and of waiters that gave up (rowlock log). The transaction that
+-- deletes the lease writes its row. A release before heartbeat.quiet_until writes none, so that it
+-- costs nothing. Runs of jobs are in rowlock.run; a lease that has a row there gets none here.
+
+CREATE TABLE rowlock.history (
+    name     text COLLATE "C" NOT NULL,
+    mode     text NOT NULL,
+    permits  integer NOT NULL,
+    token    bigint,                     -- NULL: a waiter that gave up
+    host     text,
+    pid      bigint,
+    command  text,
+    note     text,
+    acquired timestamptz,                -- NULL: never
+    waited   bigint NOT NULL,            -- milliseconds
+    ended    timestamptz NOT NULL,
+    how      text NOT NULL CHECK (how IN ('released', 'expired', 'revoked', 'gave up'))
+);
+CREATE INDEX history_ended ON rowlock.history (ended);
+CREATE INDEX history_name ON rowlock.history (name, ended);
+-- it has no key: otherwise a publication of all tables would refuse its DELETE
+ALTER TABLE rowlock.history REPLICA IDENTITY FULL;
+
+-- Returns the rules of the table setting, or the defaults.
+CREATE FUNCTION rowlock.history_rules(OUT history text, OUT keep_good bigint, OUT keep_bad bigint)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    SELECT s.history, s.keep_good, s.keep_bad INTO history, keep_good, keep_bad
+      FROM rowlock.setting s;
+    IF NOT FOUND THEN
+        history := 'slow';
+        keep_good := 86400000;
+        keep_bad := 604800000;
+    END IF;
+END $$;
+
+-- Deletes at most that many rows of the history whose time has passed, and returns their number.
+-- Waits for no lock.
+CREATE FUNCTION rowlock.prune(batch bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    rules record;
+    now_ constant timestamptz := pg_catalog.clock_timestamp();
+    removed bigint;
+BEGIN
+    SELECT * INTO rules FROM rowlock.history_rules();
+    DELETE FROM rowlock.history h
+     WHERE h.ctid = ANY (ARRAY(
+        SELECT o.ctid FROM rowlock.history o
+         WHERE o.ended < now_ - least(rules.keep_good, rules.keep_bad)::double precision
+                                * interval '1 ms'
+           AND o.ended < now_ - CASE o.how WHEN 'released' THEN rules.keep_good
+                                ELSE rules.keep_bad END::double precision * interval '1 ms'
+         ORDER BY o.ended LIMIT batch FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    RETURN removed;
+END $$;
+
+-- Writes the rows of a lease whose heartbeat was deleted, if the level asks for them, before the
+-- rows of the lease are deleted. No error leaves it, because it must not prevent that.
+CREATE FUNCTION rowlock.log_end(token bigint, expires timestamptz, stop boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
+DECLARE
+    rules record;
+    end_time constant timestamptz := least(expires, pg_catalog.clock_timestamp());
+    ending constant text := CASE WHEN stop THEN 'revoked' WHEN end_time < expires THEN 'released'
+                            ELSE 'expired' END;
+BEGIN
+    SELECT * INTO rules FROM rowlock.history_rules();
+    IF rules.history = 'off' OR rules.history = 'problems' AND ending = 'released' THEN
+        RETURN;
+    END IF;
+    INSERT INTO rowlock.history (name, mode, permits, token, host, pid, command, note, acquired,
+                                 waited, ended, how)
+    SELECT l.name, l.mode, pg_catalog.count(*), l.token, l.host, l.pid, l.command, l.note,
+           pg_catalog.min(l.acquired), l.waited, greatest(end_time, pg_catalog.min(l.acquired)),
+           ending
+      FROM rowlock.lease l
+     WHERE l.token = log_end.token
+       AND (pg_catalog.left(l.name, 4) <> 'job:'
+            OR NOT EXISTS (SELECT FROM rowlock.run r WHERE r.token = l.token))
+     GROUP BY l.name, l.mode, l.token, l.host, l.pid, l.command, l.note, l.waited
+    HAVING rules.history = 'all' OR ending <> 'released' OR l.waited >= 1000
+        OR end_time - pg_catalog.min(l.acquired) >= interval '10 s';
+    IF pg_catalog.random() < 0.004::double precision THEN
+        PERFORM rowlock.prune(1000);
+    END IF;
+EXCEPTION WHEN OTHERS THEN
+    NULL;
+END $$;
+
+-- Deletes a heartbeat, as remove_lease describes, and writes the history.
+CREATE FUNCTION rowlock.end_heartbeat(token bigint, name text, owner text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    ended record;
+BEGIN
+    DELETE FROM rowlock.heartbeat b
+     WHERE b.token = end_heartbeat.token
+       AND (end_heartbeat.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
+                           WHERE o.token = end_heartbeat.token
+                             AND o.name = end_heartbeat.name COLLATE "C"
+                             AND (end_heartbeat.owner IS NULL OR o.owner = end_heartbeat.owner)))
+           RETURNING b.expires, b.stop INTO ended;
+    IF FOUND THEN
+        PERFORM rowlock.log_end(end_heartbeat.token, ended.expires, ended.stop);
+    END IF;
+END $$;
+
+-- Writes the rows of a ticket, or (0) of all tickets of that owner, which is withdrawn. No error
+-- leaves it.
+CREATE FUNCTION rowlock.log_waiter(ticket bigint, owner text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
+BEGIN
+    INSERT INTO rowlock.history (name, mode, permits, host, pid, command, note, waited, ended, how)
+    SELECT w.name, w.mode, w."count", w.host, w.pid, w.command, w.note,
+           greatest(0, (extract(epoch FROM pg_catalog.clock_timestamp() - w.since)::numeric
+                        * 1000.0)::bigint),
+           pg_catalog.clock_timestamp(), 'gave up'
+      FROM rowlock.waiter w
+     WHERE w.owner = log_waiter.owner AND log_waiter.ticket IN (0, w.ticket)
+       AND (SELECT r.history FROM rowlock.history_rules() r) <> 'off';
+EXCEPTION WHEN OTHERS THEN
+    NULL;
+END $$;

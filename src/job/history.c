@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The history of leases, waiters and runs, and its rules. */
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/job.h"
+#include "lease/lease.h"
+#include "lease/query.h"
+#include "schema/check.h"
+#include "session/connection.h"
+#include "util/error.h"
+#include "util/utf8.h"
+
+#define DEFAULT_LIMIT 100
+#define PRUNE_BATCH 10000
+#define KEEP_LEAST_MS 60000
+#define KEEP_MOST_MS 3155760000000 /* a hundred years */
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static enum rowlock_ending ending_of(const char *how)
+{
+    static const char *const endings[] = {"released", "expired", "revoked", "gave up"};
+    size_t i = 0;
+
+    while (i + 1 < sizeof endings / sizeof *endings && strcmp(endings[i], how) != 0)
+        i++;
+    return (enum rowlock_ending)i;
+}
+
+static enum rowlock_mode mode_of(const struct rowlock_value *column)
+{
+    char text[16];
+
+    rowlock__column_text(column, text, sizeof text);
+    return strcmp(text, "shared") == 0   ? ROWLOCK_SHARED
+           : strcmp(text, "permit") == 0 ? ROWLOCK_PERMIT
+                                         : ROWLOCK_EXCLUSIVE;
+}
+
+/* name, mode, permits, token, host, pid, command, note, acquired, waited, ended, how, exit,
+   is_run */
+static void past_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_rows *rows = data;
+    struct rowlock_past *past = n < 14 ? NULL : rowlock__rows_add(rows);
+    bool is_run = past && rowlock__value_number(&columns[13]) != 0;
+    char how[16];
+
+    if (!past)
+        return;
+    rowlock__column_text(&columns[11], how, sizeof how);
+    *past = (struct rowlock_past){.name = rowlock__rows_text(rows, &columns[0]),
+                                  .mode = mode_of(&columns[1]),
+                                  .count = (int)rowlock__value_number(&columns[2]),
+                                  .token = rowlock__value_number(&columns[3]),
+                                  .host = rowlock__rows_text(rows, &columns[4]),
+                                  .pid = rowlock__value_number(&columns[5]),
+                                  .command = rowlock__rows_text(rows, &columns[6]),
+                                  .note = rowlock__rows_text(rows, &columns[7]),
+                                  .acquired_ms = rowlock__value_number(&columns[8]),
+                                  .waited_ms = rowlock__value_number(&columns[9]),
+                                  .ended_ms = rowlock__value_number(&columns[10]),
+                                  .exit = (int)rowlock__value_number(&columns[12])};
+    past->ending = is_run ? ROWLOCK_ENDED_RUN : ending_of(how);
+    if (is_run)
+        past->outcome = rowlock__outcome_of_text(how);
+    if (past->acquired_ms && past->ended_ms > past->acquired_ms)
+        past->held_ms = past->ended_ms - past->acquired_ms;
+}
+
+/* The index after the ']' of the set that begins at `at`; 0: it has none. */
+static size_t end_of_set(const char *pattern, size_t at)
+{
+    at += 1 + (pattern[at + 1] == '!' || pattern[at + 1] == '^');
+    at += pattern[at] == ']';
+    while (pattern[at] && pattern[at] != ']')
+        at++;
+    return pattern[at] ? at + 1 : 0;
+}
+
+/*
+ * Translates a pattern for LIKE with the escape character '!'; a set becomes '_'. `*exact`: the
+ * translation accepts no other names. NULL: out of memory, or a set without an end (`*at` is its
+ * position).
+ */
+static char *like_of(const char *glob, bool *exact, size_t *at)
+{
+    char *out = malloc(2 * strlen(glob) + 1), *to = out;
+
+    *exact = true;
+    *at = 0;
+    for (size_t i = 0; out && glob[i]; i++) {
+        if (glob[i] == '[') {
+            size_t end = end_of_set(glob, i);
+
+            *exact = false;
+            *at = i + 1;
+            if (!end) {
+                free(out);
+                return NULL;
+            }
+            i = end - 1;
+            *to++ = '_';
+            continue;
+        }
+        if (glob[i] == '*' || glob[i] == '?') {
+            *to++ = glob[i] == '*' ? '%' : '_';
+            continue;
+        }
+        if (glob[i] == '\\' && glob[i + 1])
+            i++;
+        if (strchr("%_!", glob[i]))
+            *to++ = '!';
+        *to++ = glob[i];
+    }
+    if (out)
+        *to = '\0';
+    return out;
+}
+
+static int check_filter(const struct rowlock_past_filter *filter, struct rowlock_error *error)
+{
+    if (filter->since_ms < 0 || filter->waited_ms < 0 || filter->limit < 0)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "since_ms, waited_ms and limit must not be negative");
+    if (filter->name &&
+        (!*filter->name || rowlock__utf8_length(filter->name, strlen(filter->name)) <= 0))
+        return rowlock__fail(error, ROWLOCK_EINVAL, "the pattern is empty, or not UTF-8");
+    return ROWLOCK_OK;
+}
+
+static int read_pasts(struct rowlock_connection *connection,
+                      const struct rowlock_past_filter *filter, const char *like, bool exact,
+                      struct rowlock_rows *rows, struct rowlock_error *error)
+{
+    int64_t limit = filter->limit ? filter->limit : DEFAULT_LIMIT;
+    struct rowlock_value values[] = {
+        rowlock__text_value(like), rowlock__int_value(filter->since_ms),
+        rowlock__int_value(filter->problems != 0), rowlock__int_value(filter->waited_ms),
+        rowlock__int_value(exact ? limit : INT_MAX)};
+    int code = rowlock__ask(connection, ROWLOCK_SQL_HISTORY, values, past_row, rows, error);
+
+    return rowlock__list_result(rows, code, error);
+}
+
+static void show(const struct rowlock_rows *rows, const struct rowlock_past_filter *filter,
+                 bool exact, rowlock_visit_past visit, void *data)
+{
+    const struct rowlock_past *past = rows->row;
+    int left = filter->limit ? filter->limit : DEFAULT_LIMIT;
+
+    for (size_t i = 0; i < rows->n && left > 0; i++) {
+        if (!exact && fnmatch(filter->name, past[i].name, 0) != 0)
+            continue;
+        left--;
+        if (visit(&past[i], data))
+            return;
+    }
+}
+
+int rowlock_history(struct rowlock_connection *connection, const struct rowlock_past_filter *filter,
+                    rowlock_visit_past visit, void *data, struct rowlock_error *error)
+{
+    static const struct rowlock_past_filter all;
+    struct rowlock_rows rows = {.size = sizeof(struct rowlock_past)};
+    char *like = NULL;
+    bool exact = true;
+    size_t at = 0;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    filter = filter ? filter : &all;
+    if (!code)
+        code = rowlock__list_check(connection, visit != NULL, error);
+    if (!code)
+        code = check_filter(filter, error);
+    if (!code && filter->name && !(like = like_of(filter->name, &exact, &at)))
+        code = at ? rowlock__fail(error, ROWLOCK_EINVAL,
+                                  "the pattern '%.100s' has a '[' without ']' at position %zu; "
+                                  "write \\[ for the character",
+                                  filter->name, at)
+                  : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    if (!code)
+        code = read_pasts(connection, filter, like, exact, &rows, error);
+    if (!code)
+        show(&rows, filter, exact, visit, data);
+    rowlock__rows_clear(&rows);
+    free(like);
+    return code;
+}
+
+/* ---- the rules ------------------------------------------------------------------------------- */
+
+static void rules_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_history_rules *rules = data;
+
+    if (n < 3)
+        return;
+    rules->level = (enum rowlock_history_level)rowlock__value_number(&columns[0]);
+    rules->keep_good_ms = rowlock__value_number(&columns[1]);
+    rules->keep_bad_ms = rowlock__value_number(&columns[2]);
+}
+
+int rowlock_history_rules(struct rowlock_connection *connection, struct rowlock_history_rules *out,
+                          struct rowlock_error *error)
+{
+    struct rowlock_history_rules rules = {.level = ROWLOCK_HISTORY_SLOW};
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code && !out)
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "out must not be NULL");
+    if (!code)
+        code = rowlock__check_installed(connection, error);
+    if (!code)
+        code = rowlock__ask(connection, ROWLOCK_SQL_HISTORY_RULES, NULL, rules_row, &rules, error);
+    if (!code)
+        *out = rules;
+    return code;
+}
+
+static bool may_keep(rowlock_duration ms)
+{
+    return ms >= KEEP_LEAST_MS && ms <= KEEP_MOST_MS;
+}
+
+static int check_rules(const struct rowlock_history_rules *rules, struct rowlock_error *error)
+{
+    if (!rules || (int)rules->level < ROWLOCK_HISTORY_OFF || rules->level > ROWLOCK_HISTORY_ALL)
+        return rowlock__fail(error, ROWLOCK_EINVAL, "unknown level of the history");
+    if (!may_keep(rules->keep_good_ms) || !may_keep(rules->keep_bad_ms))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the history keeps its rows for 1 minute to 100 years");
+    return ROWLOCK_OK;
+}
+
+int rowlock_set_history(struct rowlock_connection *connection,
+                        const struct rowlock_history_rules *rules, struct rowlock_error *error)
+{
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code)
+        code = check_rules(rules, error);
+    if (!code)
+        code = rowlock__check_installed(connection, error);
+    if (!code) {
+        struct rowlock_value values[] = {rowlock__int_value(rules->level),
+                                         rowlock__int_value(rules->keep_good_ms),
+                                         rowlock__int_value(rules->keep_bad_ms)};
+
+        code = rowlock__ask_alone(connection, ROWLOCK_SQL_HISTORY_SET, values, false, NULL, NULL,
+                                  error);
+    }
+    return code;
+}
+
+int rowlock_prune_history(struct rowlock_connection *connection, int64_t *removed,
+                          struct rowlock_error *error)
+{
+    struct rowlock_value batch = rowlock__int_value(PRUNE_BATCH);
+    int64_t count = 0;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code)
+        code = rowlock__check_installed(connection, error);
+    if (!code)
+        code = rowlock__ask_alone(connection, ROWLOCK_SQL_PRUNE, &batch, false,
+                                  rowlock__take_number, &count, error);
+    if (!code && removed)
+        *removed = count;
+    return code;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The history of leases that ended and of waiters that gave up: writing it, and its rules. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rows/judge.h"
+#include "rows/work.h"
+#include "util/error.h"
+
+#define PREFIX "job:"    /* of the name of a job's lock */
+#define SLICE_MS 3600000 /* old rows are deleted an hour at a time */
+#define PRUNES_EVERY 256 /* of so many leases with a row, the end of one prunes */
+
+/* ---- the rules ------------------------------------------------------------------------------- */
+
+struct rules {
+    int64_t level, keep_good_ms, keep_bad_ms, now_ms;
+};
+
+static void rules_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 3)
+        *(struct rules *)data =
+            (struct rules){rowlock__value_number(&columns[0]), rowlock__value_number(&columns[1]),
+                           rowlock__value_number(&columns[2]), rowlock__value_number(&columns[3])};
+}
+
+static int read_rules(struct rowlock_work *work, struct rules *rules)
+{
+    *rules = (struct rules){0};
+    return rowlock__work_ask(work, ROWLOCK_PLAIN_RULES, NULL, rules_row, rules);
+}
+
+/* -> level, keep_good_ms, keep_bad_ms */
+int rowlock__rows_history_rules(struct rowlock_work *work)
+{
+    struct rules rules;
+    int code = read_rules(work, &rules);
+
+    if (!code)
+        rowlock__work_answer(work,
+                             (struct rowlock_value[]){rowlock__int_value(rules.level),
+                                                      rowlock__int_value(rules.keep_good_ms),
+                                                      rowlock__int_value(rules.keep_bad_ms)},
+                             3);
+    return code;
+}
+
+/* level, keep_good_ms, keep_bad_ms */
+int rowlock__rows_history_set(struct rowlock_work *work)
+{
+    return rowlock__work_ask(work, ROWLOCK_PLAIN_RULES_SET, work->call->values, NULL, NULL);
+}
+
+/* ---- old rows -------------------------------------------------------------------------------- */
+
+/* Deletes the rows of at most one hour. `*removed` 0: nothing is left to delete. */
+static int drop_slice(struct rowlock_work *work, bool problem, int64_t until_ms, int64_t *removed)
+{
+    struct rowlock_value values[] = {rowlock__int_value(problem), rowlock__int_value(until_ms)};
+    int64_t first_ms = 0;
+    int code =
+        rowlock__work_ask(work, ROWLOCK_PLAIN_ENDING_FIRST, values, rowlock__take_int, &first_ms);
+
+    *removed = 0;
+    if (code || first_ms <= 0 || first_ms >= until_ms)
+        return code;
+    if (first_ms + SLICE_MS < until_ms)
+        values[1] = rowlock__int_value(first_ms + SLICE_MS);
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_ENDINGS_DROP, values, NULL, NULL);
+    *removed = code ? 0 : work->affected;
+    return code;
+}
+
+int rowlock__prune(struct rowlock_work *work, int64_t *removed)
+{
+    struct rules rules;
+    int code = read_rules(work, &rules);
+
+    *removed = 0;
+    for (int problem = 0; !code && problem < 2; problem++) {
+        int64_t keep_ms = problem ? rules.keep_bad_ms : rules.keep_good_ms, dropped = 1;
+
+        while (!code && dropped) {
+            code = drop_slice(work, problem, rules.now_ms - keep_ms, &dropped);
+            *removed += dropped;
+            if (!code)
+                code = rowlock__work_commit(work);
+        }
+    }
+    return code;
+}
+
+/* batch -> number */
+int rowlock__rows_prune(struct rowlock_work *work)
+{
+    int64_t removed;
+    int code = rowlock__prune(work, &removed);
+
+    return code ? code : rowlock__work_number(work, removed);
+}
+
+/* ---- what ended ------------------------------------------------------------------------------ */
+
+/* A row of a lease or of a ticket; texts are of the rows. */
+struct ending {
+    const char *key, *host, *command, *note;
+    int64_t ticket, pid, permits, acquired_ms, waited_ms;
+    char kind;
+    bool has_pid;
+};
+
+static const char *copy(struct rowlock_rows *rows, const struct rowlock_value *column)
+{
+    return column->type == ROWLOCK_BYTES ? rowlock__rows_copy(rows, column->bytes, column->length)
+                                         : NULL;
+}
+
+/* host, pid, command, note */
+static void take_holder(struct rowlock_rows *rows, const struct rowlock_value *columns,
+                        struct ending *ending)
+{
+    ending->host = copy(rows, &columns[0]);
+    ending->has_pid = columns[1].type != ROWLOCK_NULL;
+    ending->pid = rowlock__value_number(&columns[1]);
+    ending->command = copy(rows, &columns[2]);
+    ending->note = copy(rows, &columns[3]);
+}
+
+static char letter(const struct rowlock_value *column)
+{
+    return column->type == ROWLOCK_BYTES && column->length ? column->bytes[0] : 'x';
+}
+
+/* name, kind, host, pid, command, note, acquired, waited: the permits of a name are one ending */
+static void lease_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_rows *rows = data;
+    struct ending *ending = rows->row;
+
+    if (n < 8)
+        return;
+    for (size_t i = 0; i < rows->n; i++)
+        if (rowlock__work_is(&columns[0], ending[i].key)) {
+            ending[i].permits++;
+            return;
+        }
+    if (!(ending = rowlock__rows_add(rows)))
+        return;
+    ending->key = copy(rows, &columns[0]);
+    ending->kind = letter(&columns[1]);
+    take_holder(rows, &columns[2], ending);
+    ending->acquired_ms = rowlock__value_number(&columns[6]);
+    ending->waited_ms = rowlock__value_number(&columns[7]);
+    ending->permits = 1;
+}
+
+/* ticket, name, kind, wanted, host, pid, command, note, since, now_ms */
+static void waiter_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_rows *rows = data;
+    struct ending *ending = n < 10 ? NULL : rowlock__rows_add(rows);
+
+    if (!ending)
+        return;
+    ending->ticket = rowlock__value_number(&columns[0]);
+    ending->key = copy(rows, &columns[1]);
+    ending->kind = letter(&columns[2]);
+    ending->permits = rowlock__value_number(&columns[3]);
+    take_holder(rows, &columns[4], ending);
+    ending->waited_ms = rowlock__value_number(&columns[9]) - rowlock__value_number(&columns[8]);
+}
+
+static struct rowlock_value number_or_null(bool there, int64_t number)
+{
+    return there ? rowlock__int_value(number) : rowlock__text_value(NULL);
+}
+
+/* token 0: a waiter */
+static int add(struct rowlock_work *work, const struct ending *ending, int64_t token,
+               int64_t ended_ms, const char *how)
+{
+    char kind[2] = {ending->kind, '\0'};
+    struct rowlock_value values[] = {rowlock__text_value(ending->key),
+                                     rowlock__text_value(kind),
+                                     rowlock__int_value(ending->permits),
+                                     number_or_null(token, token),
+                                     rowlock__text_value(ending->host),
+                                     number_or_null(ending->has_pid, ending->pid),
+                                     rowlock__text_value(ending->command),
+                                     rowlock__text_value(ending->note),
+                                     number_or_null(token, ending->acquired_ms),
+                                     rowlock__int_value(ending->waited_ms),
+                                     rowlock__int_value(ended_ms),
+                                     rowlock__text_value(how),
+                                     rowlock__int_value(rowlock__is_problem(how))};
+
+    return rowlock__work_ask(work, ROWLOCK_PLAIN_ENDING_ADD, values, NULL, NULL);
+}
+
+/* The history of runs is in their own table. */
+static int has_run(struct rowlock_work *work, const char *key, int64_t token, bool *has)
+{
+    struct rowlock_value none = {.type = ROWLOCK_NULL}, value = rowlock__int_value(token);
+    char prefix[ROWLOCK_KEY_SIZE];
+    int code = ROWLOCK_OK;
+
+    *has = false;
+    rowlock__key(work, PREFIX, &none, prefix);
+    if (strncmp(key, prefix, strlen(prefix)) == 0) {
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, NULL, NULL);
+        *has = !code && work->affected > 0;
+    }
+    return code;
+}
+
+static int log_lease(struct rowlock_work *work, int64_t token, const struct rules *rules,
+                     int64_t ended_ms, const char *how)
+{
+    struct rowlock_rows rows = {.size = sizeof(struct ending)};
+    struct rowlock_value value = rowlock__int_value(token);
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_OF, &value, lease_row, &rows);
+    const struct ending *ending = rows.row;
+
+    for (size_t i = 0; !code && i < rows.n; i++) {
+        int64_t held_ms = ended_ms - ending[i].acquired_ms;
+        bool has = false;
+
+        if (!rowlock__judge_history(rules->level, how, ending[i].waited_ms, held_ms))
+            continue;
+        code = has_run(work, ending[i].key, token, &has);
+        if (!code && !has)
+            code =
+                add(work, &ending[i], token, held_ms < 0 ? ending[i].acquired_ms : ended_ms, how);
+    }
+    rowlock__rows_clear(&rows);
+    return code;
+}
+
+/* Where a failed statement ends the transaction, a row is written only in one of our own. */
+static bool may_log(const struct rowlock_work *work)
+{
+    return !work->no_log && (work->own || rowlock__work_is_whole(work));
+}
+
+static int log_end(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped)
+{
+    struct rules rules;
+    int64_t dropped;
+    int code = read_rules(work, &rules);
+    bool expired = expires_ms <= rules.now_ms;
+    const char *how = rowlock__judge_end(stopped, expired);
+
+    if (!code && rowlock__judge_history(rules.level, how, INT64_MAX, INT64_MAX))
+        code = log_lease(work, token, &rules, expired ? expires_ms : rules.now_ms, how);
+    if (!code && token % PRUNES_EVERY == 0)
+        code = drop_slice(work, false, rules.now_ms - rules.keep_good_ms, &dropped);
+    if (!code && token % PRUNES_EVERY == 0)
+        code = drop_slice(work, true, rules.now_ms - rules.keep_bad_ms, &dropped);
+    work->log_failed = work->log_failed || code;
+    return code;
+}
+
+int rowlock__log_swept(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped)
+{
+    return may_log(work) ? log_end(work, token, expires_ms, stopped) : ROWLOCK_OK;
+}
+
+struct beat {
+    int64_t expires_ms;
+    bool stopped;
+};
+
+static void beat_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 1)
+        *(struct beat *)data = (struct beat){rowlock__value_number(&columns[0]),
+                                             rowlock__value_number(&columns[1]) != 0};
+}
+
+/* Under the lock of the heartbeat, so that no other session writes the same end. */
+static int log_beat(struct rowlock_work *work, int64_t token)
+{
+    struct rowlock_value value = rowlock__int_value(token);
+    struct beat beat = {0, false};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &value, NULL, NULL);
+
+    if (code || work->affected == 0)
+        return code;
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, beat_row, &beat);
+    return code ? code : log_end(work, token, beat.expires_ms, beat.stopped);
+}
+
+int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token)
+{
+    struct rowlock_value value = rowlock__int_value(token);
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_QUIET, &value, NULL, NULL);
+
+    if (code || work->affected > 0)
+        return code;
+    if (may_log(work))
+        code = log_beat(work, token);
+    return code ? code : rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_END, &value, NULL, NULL);
+}
+
+int rowlock__log_waiter(struct rowlock_work *work, int64_t ticket, struct rowlock_value owner)
+{
+    struct rowlock_rows rows = {.size = sizeof(struct ending)};
+    struct rules rules = {0};
+    const struct ending *ending;
+    int code = ROWLOCK_OK;
+
+    if (may_log(work))
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_WAITER_OF, &owner, waiter_row, &rows);
+    if (!code && rows.n)
+        code = read_rules(work, &rules);
+    ending = rows.row;
+    for (size_t i = 0; !code && rules.level != ROWLOCK_HISTORY_OFF && i < rows.n; i++)
+        if (!ticket || ending[i].ticket == ticket)
+            code = add(work, &ending[i], 0, rules.now_ms, "gave up");
+    rowlock__rows_clear(&rows);
+    work->log_failed = work->log_failed || code;
+    return code;
+}

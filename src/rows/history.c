@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the history, with the finished runs of jobs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rows/jobs.h"
+#include "util/error.h"
+
+#define PREFIX "job:" /* of the name of a job's lock */
+
+/* A row of the answer; texts are of the rows. */
+struct past {
+    const char *name, *mode, *host, *command, *note, *how;
+    int64_t permits, token, pid, acquired_ms, waited_ms, ended_ms, exit, is_run;
+};
+
+struct asked {
+    struct rowlock_work *work;
+    const char *pattern; /* NULL: every name */
+    int64_t since_ms, waited_ms, limit;
+    bool problems;
+    struct rowlock_rows pasts, runs;
+};
+
+static const char *copy(struct rowlock_rows *rows, const struct rowlock_value *column)
+{
+    return column->type == ROWLOCK_BYTES ? rowlock__rows_copy(rows, column->bytes, column->length)
+                                         : NULL;
+}
+
+static char letter(const struct rowlock_value *column)
+{
+    return column->type == ROWLOCK_BYTES && column->length ? column->bytes[0] : 'x';
+}
+
+static const char *mode_of(char kind)
+{
+    return kind == 's' ? "shared" : kind == 'p' ? "permit" : "exclusive";
+}
+
+/* LIKE with the escape character '!'; % and _ match bytes. */
+static bool is_like(const char *name, const char *pattern)
+{
+    for (; *pattern; pattern++, name++) {
+        if (*pattern == '%') {
+            for (; *name; name++)
+                if (is_like(name, pattern + 1))
+                    return true;
+            return is_like(name, pattern + 1);
+        }
+        if (*pattern == '_') {
+            if (!*name)
+                return false;
+            while (((unsigned char)name[1] & 0xc0) == 0x80)
+                name++;
+            continue;
+        }
+        pattern += *pattern == '!' && pattern[1];
+        if (*name != *pattern)
+            return false;
+    }
+    return !*name;
+}
+
+static const char *name_of(struct asked *asked, const struct rowlock_value *key)
+{
+    char name[256];
+
+    rowlock__key_name(asked->work, key, name);
+    return rowlock__rows_copy(&asked->pasts, name, strlen(name));
+}
+
+static bool is_asked(const struct asked *asked, const struct past *past, bool problem)
+{
+    return past->ended_ms >= asked->since_ms && past->waited_ms >= asked->waited_ms &&
+           (problem || !asked->problems) &&
+           (!asked->pattern || is_like(past->name, asked->pattern));
+}
+
+static bool is_listed_run(const struct asked *asked, int64_t token)
+{
+    const struct rowlock_run_row *run = asked->runs.row;
+
+    for (size_t i = 0; token && i < asked->runs.n; i++)
+        if (run[i].token == token && run[i].finished_ms)
+            return true;
+    return false;
+}
+
+static void put(struct asked *asked, const struct past *past, bool problem)
+{
+    struct past *row = is_asked(asked, past, problem) ? rowlock__rows_add(&asked->pasts) : NULL;
+
+    if (row)
+        *row = *past;
+}
+
+/* name, kind, permits, token, host, pid, command, note, acquired, waited, ended, how */
+static void past_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct asked *asked = data;
+    struct rowlock_rows *rows = &asked->pasts;
+    struct past past;
+
+    if (n < 12 || is_listed_run(asked, rowlock__value_number(&columns[3])))
+        return;
+    past = (struct past){.name = name_of(asked, &columns[0]),
+                         .mode = mode_of(letter(&columns[1])),
+                         .permits = rowlock__value_number(&columns[2]),
+                         .token = rowlock__value_number(&columns[3]),
+                         .host = copy(rows, &columns[4]),
+                         .pid = rowlock__value_number(&columns[5]),
+                         .command = copy(rows, &columns[6]),
+                         .note = copy(rows, &columns[7]),
+                         .acquired_ms = rowlock__value_number(&columns[8]),
+                         .waited_ms = rowlock__value_number(&columns[9]),
+                         .ended_ms = rowlock__value_number(&columns[10]),
+                         .how = copy(rows, &columns[11])};
+    put(asked, &past, past.how && rowlock__is_problem(past.how));
+}
+
+static void put_runs(struct asked *asked)
+{
+    const struct rowlock_run_row *run = asked->runs.row;
+
+    for (size_t i = 0; i < asked->runs.n; i++) {
+        struct rowlock_value key = rowlock__text_value(run[i].job);
+        char name[sizeof PREFIX + 255] = PREFIX;
+        struct past past = {.mode = "exclusive",
+                            .permits = 1,
+                            .token = run[i].token,
+                            .host = run[i].node,
+                            .pid = run[i].pid,
+                            .acquired_ms = run[i].started_ms,
+                            .ended_ms = run[i].finished_ms,
+                            .how = run[i].outcome,
+                            .exit = run[i].exit,
+                            .is_run = 1};
+
+        if (!run[i].finished_ms || !run[i].outcome)
+            continue;
+        rowlock__key_name(asked->work, &key, name + strlen(PREFIX));
+        past.name = rowlock__rows_copy(&asked->pasts, name, strlen(name));
+        put(asked, &past, strcmp(run[i].outcome, "done") != 0);
+    }
+}
+
+static int latest_first(const void *a, const void *b)
+{
+    const struct past *left = a, *right = b;
+
+    if (left->ended_ms != right->ended_ms)
+        return left->ended_ms > right->ended_ms ? -1 : 1;
+    return left->token > right->token ? -1 : left->token < right->token;
+}
+
+static void answer(struct rowlock_work *work, const struct past *past)
+{
+    rowlock__work_answer(work,
+                         (struct rowlock_value[]){
+                             rowlock__text_value(past->name), rowlock__text_value(past->mode),
+                             rowlock__int_value(past->permits), rowlock__int_value(past->token),
+                             rowlock__text_value(past->host), rowlock__int_value(past->pid),
+                             rowlock__text_value(past->command), rowlock__text_value(past->note),
+                             rowlock__int_value(past->acquired_ms),
+                             rowlock__int_value(past->waited_ms),
+                             rowlock__int_value(past->ended_ms), rowlock__text_value(past->how),
+                             rowlock__int_value(past->exit), rowlock__int_value(past->is_run)},
+                         14);
+}
+
+static void answer_all(struct asked *asked)
+{
+    const struct past *past = asked->pasts.row;
+
+    put_runs(asked);
+    past = asked->pasts.row;
+    if (asked->pasts.n > 1)
+        qsort(asked->pasts.row, asked->pasts.n, asked->pasts.size, latest_first);
+    for (size_t i = 0; i < asked->pasts.n && (int64_t)i < asked->limit; i++)
+        answer(asked->work, &past[i]);
+}
+
+/* pattern, since_ms, problems, waited_ms, limit -> rows, latest first */
+int rowlock__rows_history(struct rowlock_work *work)
+{
+    struct rowlock_value pattern = rowlock__work_value(work, 0);
+    struct rowlock_value since = rowlock__work_value(work, 1);
+    struct asked asked = {.work = work,
+                          .since_ms = rowlock__work_int(work, 1),
+                          .problems = rowlock__work_int(work, 2) != 0,
+                          .waited_ms = rowlock__work_int(work, 3),
+                          .limit = rowlock__work_int(work, 4),
+                          .pasts = {.size = sizeof(struct past)},
+                          .runs = {.size = sizeof(struct rowlock_run_row)}};
+    int code = rowlock__read_runs(work, NULL, &asked.runs);
+
+    if (pattern.type == ROWLOCK_BYTES)
+        asked.pattern = rowlock__rows_copy(&asked.runs, pattern.bytes, pattern.length);
+    if (!code)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_ENDINGS, &since, past_row, &asked);
+    if (!code && (asked.pasts.failed || asked.runs.failed))
+        code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
+    if (!code)
+        answer_all(&asked);
+    rowlock__rows_clear(&asked.pasts);
+    rowlock__rows_clear(&asked.runs);
+    return code;
+}
