@@ -23,6 +23,7 @@ static const struct verb verbs[] = {
     {"subjects", cmd_subjects, 1},
     {"next", cmd_next, 1},
     {"ls", cmd_ls, 1},
+    {"log", cmd_log, 1},
     {"metrics", cmd_metrics, 0},
     {"serve", cmd_serve, 0},
     {"break", cmd_break, 1},

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log: leases that have ended, waiters that gave up, and runs of jobs; as a table, JSON, or a
+   timeline. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/command.h"
+#include "command/log/print.h"
+#include "command/log/since.h"
+#include "command/log/timeline.h"
+#include "command/output/file.h"
+#include "command/output/listing.h"
+
+#define MOST 1000000
+#define DRAWN 1000 /* entries of a timeline, without --limit */
+
+struct asking {
+    struct rowlock_past_filter filter;
+    const char *since, *svg;
+    struct listing listing;
+    struct timeline timeline;
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static void read_options(struct command *command, struct asking *asking)
+{
+    enum { SINCE = OPTION_OWN, PROBLEMS, WAITED, LIMIT, SVG };
+    static const struct option options[] = {
+        {"since", required_argument, NULL, SINCE},   {"problems", no_argument, NULL, PROBLEMS},
+        {"waited", required_argument, NULL, WAITED}, {"limit", required_argument, NULL, LIMIT},
+        {"svg", required_argument, NULL, SVG},       {0}};
+    int option;
+
+    while ((option = next_option(command, NULL, options)) != -1) {
+        if (option == SINCE)
+            asking->since = optarg;
+        else if (option == PROBLEMS)
+            asking->filter.problems = 1;
+        else if (option == WAITED)
+            asking->filter.waited_ms = option_duration(command, "--waited", 1000);
+        else if (option == LIMIT)
+            asking->filter.limit = (int)option_number(command, "--limit", 1, MOST);
+        else
+            asking->svg = optarg;
+    }
+    read_operands(command, 1);
+    asking->filter.name = command->n_operands > 0 ? command->operands[0] : NULL;
+    asking->listing.json = command->json;
+    if (asking->filter.name && !*asking->filter.name)
+        usage_error(command, "the name must not be empty");
+    if (asking->svg && !*asking->svg)
+        usage_error(command, "--svg needs the path of a file, or - for standard output");
+    if (asking->svg && command->json)
+        usage_error(command, "--svg and --json exclude each other");
+    if (asking->svg && !asking->filter.limit)
+        asking->filter.limit = DRAWN;
+}
+
+/* By the database's clock. */
+static int find_since(const struct command *command, struct rowlock_connection *connection,
+                      struct asking *asking)
+{
+    struct rowlock_error error;
+    int64_t now_ms;
+    int wrong;
+
+    if (!asking->since)
+        return STATUS_OK;
+    if (rowlock_clock(connection, &now_ms, &error))
+        return report(&error);
+    wrong = read_since(asking->since, now_ms, &asking->filter.since_ms);
+    if (wrong > 0)
+        usage_error(command, "--since '%s' is in the future", shown(asking->since));
+    if (wrong)
+        usage_error(command,
+                    "--since needs a duration (2h, 7d) or a time (02:00, 2026-11-21, "
+                    "'2026-11-21 02:00'), not '%s'",
+                    shown(asking->since));
+    return STATUS_OK;
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+static int visit(const struct rowlock_past *past, void *data)
+{
+    struct asking *asking = data;
+
+    if (asking->svg)
+        return asking->listing.failed = timeline_add(&asking->timeline, past);
+    if (!asking->listing.json)
+        return asking->listing.failed = log_table_add(past, &asking->listing.table);
+    put_past(listing_next(&asking->listing), past);
+    return 0;
+}
+
+static int draw(FILE *out, void *data)
+{
+    const struct asking *asking = data;
+
+    timeline_draw(out, &asking->timeline);
+    return STATUS_OK;
+}
+
+static int print(struct asking *asking)
+{
+    int status;
+
+    if (asking->svg && asking->listing.failed)
+        return message("out of memory"), STATUS_FAILED;
+    if (asking->svg && strcmp(asking->svg, "-") == 0)
+        return draw(stdout, asking);
+    if (asking->svg)
+        return replace_file(asking->svg, draw, asking);
+    listing_end(&asking->listing);
+    status = listing_print(&asking->listing);
+    if (!status && !asking->listing.json && listing_is_empty(&asking->listing) &&
+        isatty(STDERR_FILENO))
+        message("no ended lease is kept that fits; rowlock schema set history all keeps each one");
+    return status;
+}
+
+static int list(struct rowlock_connection *connection, struct asking *asking)
+{
+    struct rowlock_error error;
+    int status = listing_open(&asking->listing);
+
+    if (status)
+        return status;
+    if (rowlock_history(connection, &asking->filter, visit, asking, &error))
+        return report(&error);
+    return print(asking);
+}
+
+int cmd_log(struct command *command)
+{
+    struct rowlock_connection *connection = NULL;
+    struct asking asking = {.listing.table = log_table()};
+    int status;
+
+    read_options(command, &asking);
+    status = connect_by_lookup(command, &connection);
+    if (!status)
+        status = find_since(command, connection, &asking);
+    if (!status)
+        status = list(connection, &asking);
+    listing_free(&asking.listing);
+    timeline_free(&asking.timeline);
+    rowlock_close(connection);
+    return status;
+}

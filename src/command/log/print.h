@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entries of the history as JSON, as rows of a table, as words. */
+#ifndef ROWLOCK_LOG_PRINT_H
+#define ROWLOCK_LOG_PRINT_H
+
+#include <stdio.h>
+
+#include "command/output/table.h"
+#include "rowlock.h"
+
+/* An object. */
+void put_past(FILE *out, const struct rowlock_past *past);
+
+struct table log_table(void);
+/* Nonzero: out of memory. */
+int log_table_add(const struct rowlock_past *past, struct table *table);
+
+/* "released", ...; of a run: "done", "failed", ... */
+const char *ending_word(const struct rowlock_past *past);
+/* Neither released nor done. */
+int is_problem(const struct rowlock_past *past);
+/* "web3:812 backup", as far as known; malloc'd, NULL: out of memory. Not escaped. */
+char *past_holder(const struct rowlock_past *past);
+
+#endif

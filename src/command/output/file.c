@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/output/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command/exit_status.h"
+#include "command/output/output.h"
+
+static int file_failed(const char *action, const char *path)
+{
+    message("cannot %s %s: %s", action, path, strerror(errno));
+    return STATUS_FAILED;
+}
+
+/* The reader may be another account, so the umask alone restricts the file. */
+static FILE *open_beside(char *path)
+{
+    mode_t mask = umask(077);
+    int fd = mkstemp(path);
+
+    umask(mask);
+    if (fd < 0)
+        return NULL;
+    if (fchmod(fd, 0666 & ~mask) == 0) {
+        FILE *out = fdopen(fd, "w");
+
+        if (out)
+            return out;
+    }
+    close(fd);
+    unlink(path);
+    return NULL;
+}
+
+static int rename_over(const char *output, FILE *out, const char *path)
+{
+    int failed = fflush(out) || ferror(out) || fsync(fileno(out));
+
+    if (fclose(out) || failed || rename(path, output)) {
+        int status = file_failed("write", output);
+
+        unlink(path);
+        return status;
+    }
+    return STATUS_OK;
+}
+
+int replace_file(const char *path, int (*write)(FILE *out, void *data), void *data)
+{
+    char *beside;
+    FILE *out;
+    int status, written;
+
+    if (asprintf(&beside, "%s.XXXXXX", path) < 0)
+        return message("out of memory"), STATUS_FAILED;
+    out = open_beside(beside);
+    if (!out) {
+        status = file_failed("create", beside);
+    } else {
+        status = write(out, data);
+        written = rename_over(path, out, beside);
+        status = status ? status : written;
+    }
+    free(beside);
+    return status;
+}

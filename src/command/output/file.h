@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replaces a file as a whole: a reader sees the old one or the new one. */
+#ifndef ROWLOCK_OUTPUT_FILE_H
+#define ROWLOCK_OUTPUT_FILE_H
+
+#include <stdio.h>
+
+/* Writes what `write` prints, whose result is an exit status; returns it, or that of a failure to
+   write, after a message. The umask decides who can read the file. */
+int replace_file(const char *path, int (*write)(FILE *out, void *data), void *data);
+
+#endif
