@@ -1,0 +1,49 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# doctor: the check that MariaDB alone has. The test has a server of its own, because the old row
+# versions of all its databases count together.
+# Runs on: mariadb/row
+# Quick: never
+
+bats_require_minimum_version 1.5.0
+load lib
+load doctor.bash
+# shellcheck source=tests/lib/server.sh
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
+
+setup_file() {
+    start_mariadb doctor_mariadb
+    export ROWLOCK_TEST_URL="${server_url}test_own" ROWLOCK_TEST_MARIADB_SOCKET=$server_socket
+    mariadb --no-defaults --socket="$server_socket/socket" -u root -e 'CREATE DATABASE test_own'
+}
+teardown_file() { stop_server doctor_mariadb; }
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+oldest() { # the query of the advice
+    sql "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx ORDER BY trx_started LIMIT 1"
+}
+has_oldest() { [ -n "$(oldest)" ]; }
+undo_is() { rowlock doctor --only undo | grep -q "^$1"; }
+
+@test "undo: an old transaction keeps many old row versions; the advice names and ends it" {
+    finds ok undo '*InnoDB keeps * old versions of rows'
+    sql "CREATE TABLE many (n INT) ENGINE = InnoDB"
+    sql "INSERT INTO many VALUES (0)"
+    mkfifo in
+    as_root_of_mariadb test_own <in >out 2>&1 3>&- 4>&- &
+    all_started+=($!)
+    exec 6>in
+    echo "START TRANSACTION WITH CONSISTENT SNAPSHOT; SELECT * FROM many;" >&6
+    until_true has_oldest
+    as_root_of_mariadb test_own <<'SQL'
+SET GLOBAL innodb_flush_log_at_trx_commit = 0;
+DELIMITER //
+BEGIN NOT ATOMIC
+    FOR i IN 1 .. 100100 DO UPDATE many SET n = i; END FOR;
+END//
+SQL
+    finds warn undo '*for an old transaction*-> end the oldest transaction: SELECT *'
+    sql "KILL $(oldest)"
+    exec 6>&-
+    until_true undo_is ok
+}
