@@ -23,3 +23,10 @@ UPDATE rowlock_job j
        j.runs_broken = k.broken, j.runs_lost = k.lost, j.runs_late = k.late,
        j.runs_not_started = k.not_started, j.last_success = k.success
  WHERE (SELECT version FROM rowlock_meta) < 2;
+ALTER TABLE rowlock_meta
+    ADD COLUMN IF NOT EXISTS history VARCHAR(16) NOT NULL DEFAULT 'slow',
+    ADD COLUMN IF NOT EXISTS keep_good BIGINT NOT NULL DEFAULT 86400000,
+    ADD COLUMN IF NOT EXISTS keep_bad BIGINT NOT NULL DEFAULT 604800000;
+ALTER TABLE rowlock_lease ADD COLUMN IF NOT EXISTS waited BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE rowlock_heartbeat
+    ADD COLUMN IF NOT EXISTS quiet_until DATETIME(6) NOT NULL DEFAULT '9999-12-31';

@@ -27,3 +27,8 @@ UPDATE rowlock_job
          WHERE rowlock_run.job = rowlock_job.name AND outcome = 'not started' AND finished > 0),
        last_success = (SELECT COALESCE(MAX(finished), 0) FROM rowlock_run
          WHERE rowlock_run.job = rowlock_job.name AND outcome = 'done');
+ALTER TABLE rowlock_lease ADD waited {big} DEFAULT 0 NOT NULL;
+ALTER TABLE rowlock_heartbeat ADD quiet_until {big} DEFAULT 9223372036854775807 NOT NULL;
+ALTER TABLE rowlock_number ADD history {big} DEFAULT 2 NOT NULL;
+ALTER TABLE rowlock_number ADD keep_good {big} DEFAULT 86400000 NOT NULL;
+ALTER TABLE rowlock_number ADD keep_bad {big} DEFAULT 604800000 NOT NULL;

@@ -27,3 +27,6 @@ UPDATE rowlock.job j
                pg_catalog.max(CASE WHEN r.outcome = 'done' THEN r.finished ELSE 0 END) AS success
           FROM rowlock.run r WHERE r.finished > 0 GROUP BY r.job) k
  WHERE j.name = k.job AND (SELECT m.version FROM rowlock.meta m) < 2;
+ALTER TABLE rowlock.lease ADD COLUMN IF NOT EXISTS waited bigint NOT NULL DEFAULT 0;
+ALTER TABLE rowlock.heartbeat
+    ADD COLUMN IF NOT EXISTS quiet_until timestamptz NOT NULL DEFAULT 'infinity';

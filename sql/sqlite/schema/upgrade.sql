@@ -28,3 +28,9 @@ UPDATE rowlock_job
        last_success = coalesce((SELECT max(run.finished) FROM rowlock_run AS run
                                  WHERE run.job = name AND run.outcome = 'done'), 0);
 DROP VIEW IF EXISTS rowlock_jobs;
+ALTER TABLE rowlock_lease ADD COLUMN waited INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rowlock_heartbeat
+    ADD COLUMN quiet_until INTEGER NOT NULL DEFAULT 9223372036854775807;
+ALTER TABLE rowlock_number ADD COLUMN history INTEGER NOT NULL DEFAULT 2;
+ALTER TABLE rowlock_number ADD COLUMN keep_good INTEGER NOT NULL DEFAULT 86400000;
+ALTER TABLE rowlock_number ADD COLUMN keep_bad INTEGER NOT NULL DEFAULT 604800000;
