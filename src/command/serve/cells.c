@@ -6,6 +6,7 @@
 
 #include "command/lease/argument.h"
 #include "command/lease/print.h"
+#include "command/output/holder.h"
 #include "command/refresh/print.h"
 #include "command/serve/html.h"
 
