@@ -409,6 +409,18 @@ int rowlock__odbc_call(struct rowlock_link *link, struct rowlock_call *call,
     return code;
 }
 
+/* MariaDB's driver 3.1 dies in SQLExecDirect if the connection is lost while the columns of the
+   answer are under way. A query is rare here, so it has a round trip more instead. */
+static SQLRETURN execute_text(SQLHSTMT stmt, const char *text, size_t length)
+{
+    SQLRETURN result;
+
+    if (strncmp(text, "SELECT", 6) != 0)
+        return O.SQLExecDirect(stmt, (SQLCHAR *)text, (SQLINTEGER)length);
+    result = O.SQLPrepare(stmt, (SQLCHAR *)text, (SQLINTEGER)length);
+    return SQL_SUCCEEDED(result) ? O.SQLExecute(stmt) : result;
+}
+
 int rowlock__odbc_text(struct rowlock_link *link, const char *text, size_t length,
                        struct rowlock_error *error)
 {
@@ -419,8 +431,8 @@ int rowlock__odbc_text(struct rowlock_link *link, const char *text, size_t lengt
     if (code)
         return code;
     rowlock__odbc_begins(link, stmt);
-    code = rowlock__odbc_ended(link, O.SQLExecDirect(stmt, (SQLCHAR *)text, (SQLINTEGER)length),
-                               SQL_HANDLE_STMT, stmt, error);
+    code =
+        rowlock__odbc_ended(link, execute_text(stmt, text, length), SQL_HANDLE_STMT, stmt, error);
     if (!link->dead)
         O.SQLFreeHandle(SQL_HANDLE_STMT, stmt);
     return code;
