@@ -163,6 +163,8 @@ static int rows_run(struct rowlock_link *link, unsigned flags, struct rowlock_ca
         code = end_batch(&work, flags, n);
     if (reads && link->inner && rowlock__inner_state(link) != ROWLOCK_STATE_IDLE)
         rowlock__work_undo(&work);
+    if (reads && code == ROWLOCK_EUNKNOWN) /* the lost COMMIT changed nothing */
+        code = work.error->code = ROWLOCK_ECONN;
     return code;
 }
 
@@ -223,45 +225,50 @@ static bool starts(const char *text, const char *with)
 }
 
 /* Whether the table has the column that ALTER TABLE T ADD creates. */
-static bool is_added(struct rowlock_work *work, const char *statement, const char *table)
+static int is_added(struct rowlock_work *work, const char *statement, const char *table,
+                    bool *there)
 {
     const char *at = strstr(statement, " ADD ");
     char column[64];
 
+    *there = false;
     if (!at)
-        return false;
+        return ROWLOCK_OK;
     at += strlen(" ADD ");
     snprintf(column, sizeof column, "%.*s", (int)strcspn(at, " "), at);
-    return rowlock__work_has_column(work, table, column);
+    return rowlock__work_has_column(work, table, column, there);
 }
 
-/* Whether the statement failed because another installer, or an interrupted script, has done its
-   work. */
-static bool is_done(struct rowlock_work *work, const char *statement, const char *table)
-{
-    if (starts(statement, "CREATE TABLE "))
-        return rowlock__work_has_table(work, table);
-    if (starts(statement, "ALTER TABLE "))
-        return is_added(work, statement, table);
-    return !starts(statement, "DROP TABLE ");
-}
-
-/* No statement has IF EXISTS, which some engines lack. */
-static int try_statement(struct rowlock_work *work, const char *statement)
+/* Whether the object exists that the statement creates or drops. `*there` stays as it is if the
+   statement does neither. */
+static int look(struct rowlock_work *work, const char *statement, bool *there)
 {
     char table[64];
-    int code;
 
     table_of(statement, table, sizeof table);
-    if (starts(statement, "CREATE TABLE ") && rowlock__work_has_table(work, table))
-        return ROWLOCK_OK;
-    if (starts(statement, "ALTER TABLE ") && is_added(work, statement, table))
-        return ROWLOCK_OK;
-    if (starts(statement, "DROP TABLE ") && !rowlock__work_has_table(work, table))
-        return ROWLOCK_OK;
-    code = rowlock__work_execute(work, statement);
-    if ((code != ROWLOCK_EDB && code != ROWLOCK_EABORTED) || !is_done(work, statement, table))
+    if (starts(statement, "ALTER TABLE "))
+        return is_added(work, statement, table, there);
+    if (starts(statement, "CREATE TABLE ") || starts(statement, "DROP TABLE "))
+        return rowlock__work_has_table(work, table, there);
+    return ROWLOCK_OK;
+}
+
+/* No statement has IF EXISTS, which some engines lack. A statement that fails may have been
+   executed by another installer, or by an interrupted script. */
+static int try_statement(struct rowlock_work *work, const char *statement)
+{
+    bool drops = starts(statement, "DROP TABLE "), there = drops;
+    int code = look(work, statement, &there), found;
+
+    if (code || there != drops)
         return code;
+    code = rowlock__work_execute(work, statement);
+    if ((code != ROWLOCK_EDB && code != ROWLOCK_EABORTED) || drops)
+        return code;
+    there = true;
+    found = look(work, statement, &there);
+    if (found || !there)
+        return found ? found : code;
     rowlock__clear_error(work->error);
     return ROWLOCK_OK;
 }

@@ -37,19 +37,21 @@ int rowlock__rows_next(struct rowlock_work *work)
 int rowlock__rows_installed(struct rowlock_work *work)
 {
     const char *native = work->link->dialect->plain->native;
-    bool there;
+    bool there = false;
+    int code = ROWLOCK_OK;
 
     if (!work->own) /* in the caller's transaction, which a failing statement could abort */
         return rowlock__work_number(work, 1);
-    if (native && rowlock__work_has_table(work, native))
+    if (native)
+        code = rowlock__work_has_table(work, native, &there);
+    if (!code && there)
         return rowlock__fail(work->error, ROWLOCK_EMODE,
                              "this database has rowlock's functions, and locks taken without them "
                              "would not exclude theirs: use a %s: URL",
                              work->link->dialect->name);
-    there = rowlock__work_has_table(work, "rowlock_meta");
-    if (rowlock__inner_state(work->link) == ROWLOCK_STATE_DEAD)
-        return rowlock__fail(work->error, ROWLOCK_ECONN, "the connection was lost");
-    return rowlock__work_number(work, there);
+    if (!code)
+        code = rowlock__work_has_table(work, "rowlock_meta", &there);
+    return code ? code : rowlock__work_number(work, there);
 }
 
 /* The table of a line of a piece's parts: "table T", "column T.c", "key T", "index I". */
@@ -70,31 +72,36 @@ static bool is_of_table(const char *line, size_t length, char *table, size_t siz
 }
 
 /* The objects of one piece: a table is there with all its columns and indexes, or not at all. */
-static void list_parts(struct rowlock_work *work, const struct rowlock_piece *piece)
+static int list_parts(struct rowlock_work *work, const struct rowlock_piece *piece)
 {
     char table[64] = "";
     bool there = false;
+    int code = ROWLOCK_OK;
 
-    for (const char *line = piece->parts; *line;) {
+    for (const char *line = piece->parts; !code && *line;) {
         size_t length = strcspn(line, "\n");
         struct rowlock_value part = rowlock__bytes_value(line, length);
 
         if (is_of_table(line, length, table, sizeof table))
-            there = rowlock__work_has_table(work, table);
+            code = rowlock__work_has_table(work, table, &there);
         else if (strncmp(line, "function ", 9) == 0) /* it was created before the last table */
-            there = rowlock__work_has_table(work, "rowlock_meta");
-        if (there && length)
+            code = rowlock__work_has_table(work, "rowlock_meta", &there);
+        if (!code && there && length)
             rowlock__work_answer(work, &part, 1);
         line += length + (line[length] == '\n');
     }
+    return code;
 }
 
 /* -> a row for each existing object */
 int rowlock__rows_parts(struct rowlock_work *work)
 {
-    for (const struct rowlock_piece *piece = work->link->dialect->pieces; piece->name; piece++)
-        list_parts(work, piece);
-    return ROWLOCK_OK;
+    int code = ROWLOCK_OK;
+
+    for (const struct rowlock_piece *piece = work->link->dialect->pieces; !code && piece->name;
+         piece++)
+        code = list_parts(work, piece);
+    return code;
 }
 
 /* ---- what is in use -------------------------------------------------------------------------- */

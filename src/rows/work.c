@@ -330,8 +330,15 @@ int rowlock__work_execute(struct rowlock_work *work, const char *text)
     return code;
 }
 
+static bool is_unanswered(int code)
+{
+    return code == ROWLOCK_ECONN || code == ROWLOCK_EUNKNOWN || code == ROWLOCK_ECANCELED ||
+           code == ROWLOCK_ETIMEDOUT;
+}
+
 /* An engine may end a reader of its catalog when another session creates tables. */
-bool rowlock__work_has_column(struct rowlock_work *work, const char *table, const char *column)
+int rowlock__work_has_column(struct rowlock_work *work, const char *table, const char *column,
+                             bool *there)
 {
     struct rowlock_error error = *work->error;
     struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
@@ -346,13 +353,18 @@ bool rowlock__work_has_column(struct rowlock_work *work, const char *table, cons
             break;
         code = rowlock__work_execute(work, text);
     }
+    if (code == ROWLOCK_EUNKNOWN) /* the lost COMMIT changed nothing */
+        code = work->error->code = ROWLOCK_ECONN;
+    if (is_unanswered(code))
+        return rowlock__left(work->error, code, work->outcome->left);
     *work->error = error;
-    return code == ROWLOCK_OK;
+    *there = code == ROWLOCK_OK;
+    return ROWLOCK_OK;
 }
 
-bool rowlock__work_has_table(struct rowlock_work *work, const char *table)
+int rowlock__work_has_table(struct rowlock_work *work, const char *table, bool *there)
 {
-    return rowlock__work_has_column(work, table, "*");
+    return rowlock__work_has_column(work, table, "*", there);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */

@@ -79,8 +79,10 @@ bool rowlock__work_is_duplicate(struct rowlock_work *work, int code);
 
 /* Runs one statement of a script, in no transaction. */
 int rowlock__work_execute(struct rowlock_work *work, const char *text);
-bool rowlock__work_has_column(struct rowlock_work *work, const char *table, const char *column);
-bool rowlock__work_has_table(struct rowlock_work *work, const char *table);
+/* Whether a query of the table, or of its column, works. Fails only if the query has no answer. */
+int rowlock__work_has_column(struct rowlock_work *work, const char *table, const char *column,
+                             bool *there);
+int rowlock__work_has_table(struct rowlock_work *work, const char *table, bool *there);
 
 /* The answer: one row. */
 void rowlock__work_answer(struct rowlock_work *work, const struct rowlock_value *columns,

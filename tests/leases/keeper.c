@@ -3,7 +3,7 @@
  * P5: a kept lease lives as long as it is kept, whatever happens to connections. Its loss is
  * reported once, in time. The technique has no influence on this.
  *
- * Runs on: sqlite/native postgresql/native mariadb/row
+ * Runs on: sqlite/native postgresql/native mariadb/row odbc
  */
 #include <signal.h>
 #include <stdatomic.h>

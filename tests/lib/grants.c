@@ -296,6 +296,11 @@ const char *t_url_at(int port)
     return url;
 }
 
+int t_next_cut(int n, int stride)
+{
+    return n + (n < 12 ? 1 : t_facts()->plain ? 7 : stride);
+}
+
 const char *t_url_of(const char *database)
 {
     static char url[600];

@@ -94,6 +94,9 @@ int t_hold_body(const void *plan, int to);
 
 /* The URL under test with another port of 127.0.0.1 (server engines), in a static buffer. */
 const char *t_url_at(int port);
+/* After which message the connection is cut next: after each of the first, and then by strides.
+   Through ODBC the stride is 7, because a call has hundreds of messages. */
+int t_next_cut(int n, int stride);
 /* The URL under test with another database. */
 const char *t_url_of(const char *database);
 int t_port(void);

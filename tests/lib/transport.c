@@ -162,6 +162,8 @@ int transport_rows(void *handle, const char *text, rowlock_row *row, void *data,
         code = driver->run(transport->link, ROWLOCK_COMMIT, NULL, 0, &budget, &outcome, &error);
     else if (strcmp(text, "ROLLBACK") == 0)
         code = driver->rollback(transport->link, &budget, &error);
+    else if (begins_with(text, "LOCK TABLES") || begins_with(text, "UNLOCK TABLES"))
+        code = driver->script(transport->link, text, &budget, &error); /* cannot be prepared */
     else
         code = driver->run(transport->link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome, &error);
     if (code)
