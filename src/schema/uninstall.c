@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialect/plain.h"
 #include "schema/extension.h"
 #include "schema/change.h"
 #include "schema/installed.h"
@@ -45,13 +46,15 @@ static int ask_in_use(struct rowlock_connection *connection, struct rowlock_erro
 }
 
 /* If a table is missing, use cannot be queried. An install that was never complete has no users;
-   its row of meta distinguishes it from a damaged schema. */
+   its row of meta distinguishes it from a damaged schema. The plain dialect inserts that row last:
+   without it, only the tables can show whether there was any use. */
 static int refuse_in_use(struct rowlock_connection *connection, const struct rowlock_parts *parts,
                          const struct rowlock_installed *found, struct rowlock_error *error)
 {
+    bool comes_last = rowlock__has_plain_schema(connection->dialect);
     int code;
 
-    if (!found->version && !found->technique && parts->others)
+    if (!found->version && !found->technique && parts->others && !comes_last)
         return rowlock__fail(error, ROWLOCK_EBUSY,
                              "the row of meta is missing, so it is unknown whether rowlock is in "
                              "use; to remove all of it nevertheless, run: %s",
