@@ -149,6 +149,14 @@ static int by_sql(struct session *session)
     }
 }
 
+/* Through ODBC an application whose transaction has ended returns to autocommit. */
+static int ended(struct session *session, int code)
+{
+    if (!code && t_facts()->plain && session->door == DOOR_BORROWED)
+        run_text(session, "ROLLBACK", NULL, 0);
+    return code;
+}
+
 static int by_library(struct session *session)
 {
     struct rowlock_want want = {.name = session->name, .mode = session->mode};
@@ -165,9 +173,9 @@ static int by_library(struct session *session)
     case STEP_PREPARE:
         return rowlock_prepare(session->connection, &want, 1, &session->error);
     case STEP_COMMIT:
-        return rowlock_commit(session->connection, &session->error);
+        return ended(session, rowlock_commit(session->connection, &session->error));
     default:
-        return rowlock_rollback(session->connection, &session->error);
+        return ended(session, rowlock_rollback(session->connection, &session->error));
     }
 }
 
@@ -210,6 +218,11 @@ static void *body(void *data)
 
 /* ---- from the test's thread ------------------------------------------------------------------ */
 
+enum door session_door(enum door door)
+{
+    return door == DOOR_SQL && t_facts()->plain ? DOOR_OWN : door;
+}
+
 struct session *session_open(enum door door)
 {
     struct session *session = calloc(1, sizeof *session);
@@ -217,6 +230,7 @@ struct session *session_open(enum door door)
 
     if (!session)
         abort();
+    door = session_door(door);
     session->door = door;
     if (door == DOOR_OWN) {
         session->connection = t_open();

@@ -30,6 +30,9 @@ enum step_kind {
 
 struct session;
 
+/* That door, or DOOR_OWN in place of DOOR_SQL where the server has no functions (ODBC, JDBC). */
+enum door session_door(enum door door);
+
 struct session *session_open(enum door door);
 /* Closes the session. A step that still waits ends because the session is killed. */
 void session_close(struct session *session);

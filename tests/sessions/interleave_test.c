@@ -5,7 +5,7 @@
  * result is compared with what the server reports. Each holder of the name reads what earlier
  * holders committed, and an exclusive holder adds to it.
  *
- * Runs on: postgresql mariadb
+ * Runs on: postgresql mariadb odbc
  * Quick: first
  */
 #include <stdio.h>
@@ -205,7 +205,7 @@ static void run_all(int n, const enum door *doors, const enum step_kind *const *
 
     for (int i = 0; i < n; i++) {
         sessions[i] = session_open(doors[i]);
-        start.actor[i].door = doors[i];
+        start.actor[i].door = session_door(doors[i]);
         start.actor[i].steps = scripts[i];
     }
     t_try_sql(t_admin(), "CREATE TABLE ledger (n bigint)");
