@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema install, upgrade, print, uninstall. Any number of nodes may install at once. */
+/* schema install, upgrade, set, print, uninstall. Any number of nodes may install at once. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/command.h"
+#include "command/log/rules.h"
 #include "command/output/json.h"
 #include "command/url_lookup.h"
 
@@ -16,12 +17,15 @@ enum {
     OPTION_GRANTS,
     OPTION_EXTENSION,
     OPTION_FROM,
-    OPTION_FORCE
+    OPTION_FORCE,
+    OPTION_KEEP_GOOD,
+    OPTION_KEEP_BAD
 };
 
 struct request {
     struct rowlock_plan plan;
     int force;
+    struct rules_request rules;
 };
 
 static const char *const techniques[] = {"default", "native", "row", "insert"};
@@ -32,6 +36,16 @@ static enum rowlock_technique technique_of(const struct command *command, const 
         if (strcmp(name, techniques[i]) == 0)
             return (enum rowlock_technique)i;
     usage_error(command, "--technique: '%s' is none of native, row and insert", shown(name));
+}
+
+/* A bare number is seconds, as elsewhere. */
+static int64_t option_kept(const struct command *command, const char *option)
+{
+    int64_t ms = option_duration(command, option, 1000);
+
+    if (ms < 60000 || ms > INT64_C(3155760000000))
+        usage_error(command, "%s must be between 1m and 100 years, not %s", option, shown(optarg));
+    return ms;
 }
 
 static void read_request(struct command *command, struct request *request)
@@ -45,6 +59,8 @@ static void read_request(struct command *command, struct request *request)
         {"extension", no_argument, NULL, OPTION_EXTENSION},
         {"from", required_argument, NULL, OPTION_FROM},
         {"force", no_argument, NULL, OPTION_FORCE},
+        {"keep-good", required_argument, NULL, OPTION_KEEP_GOOD},
+        {"keep-bad", required_argument, NULL, OPTION_KEEP_BAD},
         {NULL, 0, NULL, 0}};
     int option;
 
@@ -61,6 +77,10 @@ static void read_request(struct command *command, struct request *request)
             plan->from = (int)option_number(command, "--from", 1, INT_MAX);
         else if (option == OPTION_FORCE)
             request->force = 1;
+        else if (option == OPTION_KEEP_GOOD)
+            request->rules.keep_good_ms = option_kept(command, "--keep-good");
+        else if (option == OPTION_KEEP_BAD)
+            request->rules.keep_bad_ms = option_kept(command, "--keep-bad");
         else
             plan->extension = 1;
     }
@@ -231,6 +251,12 @@ static int uninstall(const struct command *command, struct rowlock_connection *c
     return STATUS_OK;
 }
 
+static int set(const struct command *command, struct rowlock_connection *connection,
+               const struct request *request)
+{
+    return rules_set(command, connection, &request->rules);
+}
+
 /* ---- print ----------------------------------------------------------------------------------- */
 
 static int print(const struct command *command, const struct rowlock_plan *plan)
@@ -264,7 +290,7 @@ static const struct {
     const char *name;
     int (*run)(const struct command *command, struct rowlock_connection *connection,
                const struct request *request);
-} actions[] = {{"install", install}, {"upgrade", upgrade}, {"uninstall", uninstall}};
+} actions[] = {{"install", install}, {"upgrade", upgrade}, {"set", set}, {"uninstall", uninstall}};
 
 static int act(const struct command *command, size_t action, const struct request *request)
 {
@@ -284,7 +310,7 @@ int cmd_schema(struct command *command)
 
     read_request(command, &request);
     if (command->n_operands == 0)
-        usage_error(command, "an operation is missing: install, upgrade, print or uninstall");
+        usage_error(command, "an operation is missing: install, upgrade, set, print or uninstall");
     name = command->operands[0];
     if (request.force && strcmp(name, "print") == 0)
         usage_error(command, "--force requires uninstall");
@@ -292,7 +318,11 @@ int cmd_schema(struct command *command)
         usage_error(command, "--from requires print --extension");
     if (strcmp(name, "print") == 0 && command->n_operands <= 2 && command->n_rest == 0)
         return print(command, &request.plan);
-    if (command->n_operands + command->n_rest > 1)
+    if (strcmp(name, "set") == 0)
+        rules_read(command, &request.rules);
+    else if (request.rules.keep_good_ms || request.rules.keep_bad_ms)
+        usage_error(command, "--keep-good and --keep-bad require set history");
+    else if (command->n_operands + command->n_rest > 1)
         usage_error(command, "unexpected argument");
     if (request.plan.extension)
         usage_error(command,
@@ -308,6 +338,6 @@ int cmd_schema(struct command *command)
                 usage_error(command, "--force requires uninstall");
             return act(command, i, &request);
         }
-    usage_error(command, "unknown operation '%s': install, upgrade, print or uninstall",
+    usage_error(command, "unknown operation '%s': install, upgrade, set, print or uninstall",
                 shown(name));
 }

@@ -259,18 +259,29 @@ static int may_ask(const struct cron *cron)
            (!cron->away || rowlock__now_ms() >= cron->retry_ms);
 }
 
+/* Once a minute, after the jobs. An account that may not do this still runs its jobs. */
+static void prune(struct cron *cron)
+{
+    if (cron->connection && may_ask(cron))
+        rowlock_prune_history(cron->connection, NULL, NULL);
+}
+
 void cron_ask(struct cron *cron)
 {
+    int looks = rowlock__now_ms() >= cron->look_ms;
+
     if (cron->crontab.n == 0 || rowlock__now_ms() < cron_next_ms(cron) || !may_ask(cron) ||
         reconnect(cron))
         return;
-    if (rowlock__now_ms() >= cron->look_ms)
+    if (looks)
         look_at_all(cron);
     for (size_t i = 0; i < cron->crontab.n && may_ask(cron); i++)
         if (rowlock__now_ms() >= cron->jobs[i].ask_ms) {
             cron_alive(cron);
             ask_for(cron, &cron->jobs[i]);
         }
+    if (looks)
+        prune(cron);
     drop_session_locks(cron);
 }
 

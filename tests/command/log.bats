@@ -1,0 +1,242 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# log and schema set history: leases that have ended, waiters that gave up, runs of jobs.
+# Runs on: sqlite postgresql mariadb
+# Quick: first
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { install_technique; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    all_started=()
+    table=rowlock_history
+    if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then table=rowlock.history; fi
+    level slow
+    sql "DELETE FROM $table; DELETE FROM ${table%history}job; DELETE FROM ${table%history}run"
+}
+
+level() { rowlock schema set history "$@" >rules; }
+entries() { rowlock --json log "$@" | jq -c '.[]'; } # latest first
+hows() { entries "$@" | jq -r '"\(.name) \(.how)"'; }
+held() { rowlock hold --note "$2" --for "$3" "$1" 2>/dev/null; } # NAME NOTE DUR: its token
+ends_badly() { # NAME: a lease that is revoked
+    held "$1" 'lost work' 1h >/dev/null
+    rowlock break --now "$1"
+}
+waiting_for() { rowlock --json ls "$1" | jq -e 'any(.state == "waiting")'; }
+has_expired() { ! rowlock check "$1" --token "$2"; }
+break_history() { # so that no row can be written
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) sql "ALTER TABLE $table RENAME TO put_away" ;;
+    postgresql) sql 'ALTER TABLE rowlock.history SET SCHEMA public' ;;
+    mariadb) sql "RENAME TABLE $table TO put_away" ;;
+    esac
+}
+mend_history() {
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) sql "ALTER TABLE put_away RENAME TO $table" ;;
+    postgresql) sql 'ALTER TABLE public.history SET SCHEMA rowlock' ;;
+    mariadb) sql "RENAME TABLE put_away TO $table" ;;
+    esac
+}
+
+@test "a short lease leaves no entry, a revoked one does, with holder and note" {
+    rowlock run short -- true
+    ends_badly long
+    entries >all
+    [ "$(wc -l <all)" = 1 ]
+    jq -e '.name == "long" and .how == "revoked" and .kind == "lease" and .problem
+           and .mode == "exclusive" and .permits == null and .token > 0 and .note == "lost work"
+           and (.host | length > 0) and .command == "hold" and .held_ms >= 0 and .waited_ms == 0
+           and .exit == null and .acquired <= .ended' all
+}
+
+@test "an expired lease ended when it expired: swept by the next holder, by vacuum" {
+    token=$(held first note 1s)
+    until_true has_expired first "$token"
+    rowlock run first -- true
+    token=$(held second note 1s)
+    until_true has_expired second "$token"
+    rowlock vacuum
+    [ "$(hows | sort)" = $'first expired\nsecond expired' ]
+    entries | jq -e '.held_ms | . >= 900 and . <= 1100'
+}
+
+@test "a lease that is broken and released is revoked" {
+    token=$(held one note 1h)
+    rowlock break one 2>/dev/null
+    run -123 rowlock release one --token "$token"
+    [ "$(hows)" = 'one revoked' ]
+}
+
+@test "a waiter that gives up is listed, also an interrupted one" {
+    token=$(held busy note 1h)
+    run -75 rowlock run --timeout 0.2s --note mine busy -- true
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run busy -- true
+    until_true waiting_for busy
+    kill -INT "${all_started[0]}"
+    until_true is_gone "${all_started[0]}"
+    [ "$(hows)" = $'busy gave up\nbusy gave up' ]
+    entries | tail -n 1 | jq -e '.kind == "waiter" and .token == null and .acquired == null
+        and .held_ms == null and .waited_ms >= 0 and .note == "mine" and .problem'
+    rowlock release busy --token "$token"
+}
+@test "a lease that waited for a second is listed, with the time it waited" {
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run slow -- sleep 1.3
+    until_true rowlock ls slow
+    rowlock run slow -- true
+    entries slow >all
+    jq -e '.how == "released" and .waited_ms >= 1000 and .held_ms < .waited_ms' all
+    entries --waited 1s | grep -q slow
+    [ -z "$(entries --waited 1h)" ]
+}
+
+@test "the levels off, problems and all; entries stay" {
+    level all
+    rowlock run one -- true
+    [ "$(hows)" = 'one released' ]
+    level problems
+    rowlock run two -- true
+    ends_badly three
+    [ "$(hows)" = $'three revoked\none released' ]
+    level off
+    ends_badly four
+    [ "$(hows)" = $'three revoked\none released' ]
+    [ "$(hows --problems)" = 'three revoked' ]
+    [ "$(rowlock --json schema set history | jq -c .)" = \
+        '{"history":"off","keep_good_ms":86400000,"keep_bad_ms":604800000}' ]
+}
+
+@test "a lease of several names and permits: one entry for each name" {
+    level all
+    rowlock run one two -- true
+    rowlock run --limit 3 --permits 2 many -- true || rowlock run --limit 3 many -- true
+    [ "$(hows | sort)" = $'many released\none released\ntwo released' ]
+    entries many | jq -e '.mode == "permit" and .permits >= 1'
+}
+
+@test "runs of jobs are listed once each, with their result, whatever the level" {
+    level all
+    run -0 rowlock job good --every 1w -- true
+    run -3 rowlock job bad --every 1w -- sh -c 'exit 3'
+    [ "$(hows 'job:*')" = $'job:bad failed\njob:good done' ]
+    entries job:bad | jq -e '.kind == "run" and .exit == 3 and .problem'
+    [ "$(hows --problems)" = 'job:bad failed' ]
+}
+
+@test "patterns: exact names are not patterns, and % _ ! are characters" {
+    for name in 'a%b' a_b 'a!b' axb 'a[b'; do ends_badly "$name"; done
+    [ "$(hows 'a%b')" = 'a%b revoked' ]
+    [ "$(hows 'a_b')" = 'a_b revoked' ]
+    [ "$(hows 'a!b')" = 'a!b revoked' ]
+    [ "$(hows 'a\[b')" = 'a[b revoked' ]
+    [ "$(hows 'a[x_]b' | sort)" = $'a_b revoked\naxb revoked' ]
+    [ "$(hows 'a?b' | wc -l)" = 5 ]
+    [ "$(hows 'a*' --limit 2 | wc -l)" = 2 ]
+    [ "$(hows 'a[x_]b' --limit 1 | wc -l)" = 1 ]
+}
+
+@test "since: a duration, a time of day, a date, a zone" {
+    ends_badly one
+    [ -n "$(hows --since 1h)" ]
+    [ -n "$(hows --since 2020-01-01)" ]
+    [ -n "$(hows --since '2020-01-01 02:00')" ]
+    [ -n "$(hows --since 2020-01-01T02:00:00Z)" ]
+    [ -n "$(hows --since 2020-01-01T02:00+05:30)" ]
+    rowlock log --since 00:00
+    rowlock log --since 23:59
+    until_true [ -z "$(hows --since 0.001s)" ]
+}
+
+@test "mistakes are usage errors, and name the mistake" {
+    run -64 rowlock log --since yesterday
+    [[ $output == *"not 'yesterday'"* ]]
+    run -64 rowlock log --since 2999-01-01
+    [[ $output == *'in the future'* ]]
+    run -64 rowlock log --since 2020-13-01
+    run -64 rowlock log --limit 0
+    run -64 rowlock log --waited soon
+    run -64 rowlock log one two
+    run -64 rowlock log 'a[b'
+    [[ $output == *"without ']' at position 2"* ]]
+    run -64 rowlock log --svg ''
+    run -64 rowlock --json log --svg x.svg
+    run -64 rowlock schema set history loud
+    [[ $output == *"'loud' is none of off, problems, slow and all"* ]]
+    run -64 rowlock schema set
+    run -64 rowlock schema set history all now
+    run -64 rowlock schema set history --keep-good 5s
+    run -64 rowlock schema install --keep-bad 5d
+    run -125 rowlock log --svg nowhere/x.svg
+    [[ $output == *'nowhere/x.svg'* ]]
+}
+
+@test "old entries are pruned by vacuum, the bad ones later" {
+    level all --keep-good 1m --keep-bad 1h
+    rowlock run good -- true
+    ends_badly bad
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) sql "UPDATE $table SET ended = ended - 120000" ;;
+    postgresql) sql "UPDATE $table SET ended = ended - interval '2 min'" ;;
+    mariadb) sql "UPDATE $table SET ended = ended - INTERVAL 2 MINUTE" ;;
+    esac
+    rowlock vacuum
+    [ "$(hows)" = 'bad revoked' ]
+    case $ROWLOCK_TEST_ENGINE in
+    sqlite) sql "UPDATE $table SET ended = ended - 7200000" ;;
+    postgresql) sql "UPDATE $table SET ended = ended - interval '2 hours'" ;;
+    mariadb) sql "UPDATE $table SET ended = ended - INTERVAL 2 HOUR" ;;
+    esac
+    rowlock vacuum
+    [ -z "$(hows)" ]
+    level slow --keep-good 24h --keep-bad 7d
+}
+
+@test "p3_a history that cannot be written prevents no release, no break and no takeover" {
+    level all
+    break_history
+    rowlock run one -- true
+    [ -z "$(rowlock --json ls one | jq -r '.[].name')" ]
+    ends_badly one
+    token=$(held one note 1s)
+    until_true has_expired one "$token"
+    rowlock run one -- true
+    token=$(held one note 1h)
+    run -75 rowlock run --timeout 0.1s one -- true
+    rowlock release one --token "$token"
+    [ -z "$(rowlock --json ls one | jq -r '.[].name')" ]
+    mend_history
+    rowlock run one -- true
+    [ "$(hows)" = 'one released' ]
+}
+
+@test "the timeline is a picture: well-formed, and what others wrote is escaped" {
+    level all
+    evil='<script>alert("1")</script>&'
+    held "$evil" "note $evil" 1h >/dev/null
+    rowlock break --now "$evil"
+    rowlock run plain -- true
+    held other x 1h >/dev/null
+    run -75 rowlock run --timeout 0.1s other -- true
+    rowlock job good --every 1w -- true || true
+    rowlock log --svg out.svg
+    python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("out.svg")'
+    if grep -q '<script' out.svg; then return 1; fi
+    grep -q '&lt;script&gt;' out.svg
+    grep -q 'class="wait gave"' out.svg
+    grep -q 'class="lost"' out.svg
+    grep -q 'class="held"' out.svg
+    grep -q 'prefers-color-scheme:dark' out.svg
+    rowlock log --svg - | cmp - out.svg
+    rowlock break --now other
+    sql "DELETE FROM $table"
+}
+
+@test "a table for people: times, holder, how" {
+    ends_badly one
+    rowlock log >table
+    head -n 1 table | grep -qE '^ENDED +NAME +MODE +HELD +WAITED +WHO +HOW +NOTE$'
+    grep -qE '^[0-9:]+ +one +exclusive +[0-9]+ms +- +[^ ]+ hold +revoked +lost work$' table
+}
