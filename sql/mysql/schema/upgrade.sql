@@ -20,6 +20,25 @@ BEGIN
             ADD COLUMN runs_not_started BIGINT NOT NULL DEFAULT 0,
             ADD COLUMN last_success BIGINT NOT NULL DEFAULT 0;
     END IF;
+    IF NOT EXISTS (SELECT 1 FROM information_schema.columns
+                    WHERE table_schema = DATABASE() AND table_name = 'rowlock_meta'
+                      AND column_name = 'keep_bad') THEN
+        ALTER TABLE rowlock_meta
+            ADD COLUMN history VARCHAR(16) NOT NULL DEFAULT 'slow',
+            ADD COLUMN keep_good BIGINT NOT NULL DEFAULT 86400000,
+            ADD COLUMN keep_bad BIGINT NOT NULL DEFAULT 604800000;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM information_schema.columns
+                    WHERE table_schema = DATABASE() AND table_name = 'rowlock_lease'
+                      AND column_name = 'waited') THEN
+        ALTER TABLE rowlock_lease ADD COLUMN waited BIGINT NOT NULL DEFAULT 0;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM information_schema.columns
+                    WHERE table_schema = DATABASE() AND table_name = 'rowlock_heartbeat'
+                      AND column_name = 'quiet_until') THEN
+        ALTER TABLE rowlock_heartbeat
+            ADD COLUMN quiet_until DATETIME(6) NOT NULL DEFAULT '9999-12-31';
+    END IF;
 END//
 CALL rowlock_once()//
 DROP PROCEDURE rowlock_once//
