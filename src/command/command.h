@@ -127,6 +127,7 @@ int cmd_check(struct command *command);
 int cmd_hold(struct command *command);
 int cmd_ls(struct command *command);
 int cmd_log(struct command *command);
+int cmd_top(struct command *command);
 int cmd_metrics(struct command *command);
 int cmd_serve(struct command *command);
 int cmd_break(struct command *command);

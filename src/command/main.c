@@ -5,7 +5,7 @@
 #include "command/command.h"
 #include "command/signals.h"
 
-/* In the order of `rowlock help`. */
+/* In the order of `rowlock help`, one a line. */
 /* clang-format off */
 static const struct verb verbs[] = {
     {"run", cmd_run, 1},
@@ -24,6 +24,7 @@ static const struct verb verbs[] = {
     {"next", cmd_next, 1},
     {"ls", cmd_ls, 1},
     {"log", cmd_log, 1},
+    {"top", cmd_top, 1},
     {"metrics", cmd_metrics, 0},
     {"serve", cmd_serve, 0},
     {"break", cmd_break, 1},

@@ -144,3 +144,24 @@ has_rejected_us() { tail -n +"$lines" "$folder/log" | grep -q ' test_own FATAL: 
     kill -s TERM "$long"
     ends_with 143 "$long"
 }
+
+top_shows() { tail -c 4000 screen | grep -aq -- "$1"; }
+@test "top reports that the database is away, with the age of the data, and continues" {
+    held a
+    mkfifo keys
+    start env TERM=xterm sh -c 'exec script -qefc "$0" screen <keys >/dev/null' \
+        "stty rows 20 cols 200; exec '$ROWLOCK' --db '$ROWLOCK_TEST_URL' top --interval 500ms"
+    terminal=$started
+    exec 5>keys
+    until_true top_shows 'a  *.*held'
+    stop_server "$own"
+    until_true top_shows 'data of [0-9]*m*s ago: '
+    "start_$ROWLOCK_TEST_ENGINE" "$own"
+    held later
+    until_true top_shows 'later  *.*held'
+    printf q >&5
+    ends_with 0 "$terminal"
+    exec 5>&-
+    rowlock break --now a
+    rowlock break --now later
+}

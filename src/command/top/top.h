@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of `top`: what it reads (data.c), the thread that reads it (reader.c), a frame as text
+ * (frame.c), and the terminal (screen.c). The terminal is controlled by plain ANSI sequences.
+ */
+#ifndef ROWLOCK_TOP_H
+#define ROWLOCK_TOP_H
+
+#include <stdio.h>
+
+#include "command/command.h"
+#include "command/job/print.h"
+#include "command/output/table.h"
+#include "command/tree/tree.h"
+
+/* ---- data.c ---------------------------------------------------------------------------------- */
+
+struct top_choice {
+    char glob[512]; /* of names and jobs; "": all */
+    enum rowlock_list_order order;
+    int most_rows, most_waiters; /* 0: all */
+};
+
+struct top_data {
+    struct top_choice choice;
+    struct lock_tree tree;
+    struct table jobs; /* those with a trouble, the worst first */
+    size_t n_jobs, of_health[JOB_HEALTHS];
+    int64_t read_ms; /* by this node's monotonic clock; 0: never */
+};
+
+/* Reads it by two queries. The library's code. */
+int top_read(struct rowlock_connection *connection, const struct top_choice *choice,
+             struct top_data *data, struct rowlock_error *error);
+/* Whether the pattern ("": all) matches a job, by its name or by that of its lock. */
+int top_wants_job(const char *glob, const char *name);
+void top_data_free(struct top_data *data);
+
+/* ---- reader.c -------------------------------------------------------------------------------- */
+
+struct reader;
+
+/* Reads every `interval_ms`, on a thread with a session of its own, and opens it again when it is
+   lost. NULL: no memory or thread. */
+struct reader *reader_open(const char *url, int64_t interval_ms, const struct top_choice *choice);
+/* Readable when reader_take() has something new. */
+int reader_fd(const struct reader *reader);
+/* Moves new data to `data`; the text of the last failure to `why`, "" after a success. */
+void reader_take(struct reader *reader, struct top_data *data, char *why, size_t size);
+/* Reads at once, by this choice. */
+void reader_choose(struct reader *reader, const struct top_choice *choice);
+void reader_pause(struct reader *reader, int is_paused);
+void reader_close(struct reader *reader);
+
+/* ---- frame.c --------------------------------------------------------------------------------- */
+
+struct top_view {
+    size_t lines, columns; /* of the terminal; 0: no terminal */
+    int coloured, is_paused, shows_help;
+    const char *typing; /* the filter that is being typed; NULL: none */
+    const char *why;    /* the database cannot be read; "": it can */
+    int64_t interval_ms;
+};
+
+/* The frame's lines, each cut to the columns; malloc'd. NULL: out of memory. */
+char *top_frame(const struct top_data *data, const struct top_view *view);
+
+/* ---- screen.c -------------------------------------------------------------------------------- */
+
+/* Both standard input and output are a terminal that understands ANSI sequences. */
+int screen_is_there(void);
+/* Takes the terminal, and gives it back; also at exit. */
+int screen_open(void);
+void screen_close(void);
+/* Its size; 24 and 80 if unknown. */
+void screen_size(size_t *lines, size_t *columns);
+void screen_draw(const char *frame);
+
+#endif
