@@ -8,13 +8,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "command/output/width.h"
 #include "command/run/waiting_text.h"
 #include "command/url_lookup.h"
+#include "system/wakeup.h"
 #include "util/clock.h"
 #include "util/owner.h"
 
@@ -32,8 +32,8 @@ struct waiting {
     int users;             /* the thread, and its starter */
     int ended, shown;
     char owner[ROWLOCK_OWNER_SIZE];
-    int stop_fd, done_fd; /* the thread must end; it has ended */
-    int terminal;         /* where the line is drawn; -1: messages */
+    struct rowlock_wakeup stop, done; /* the thread must end; it has ended */
+    int terminal;                     /* where the line is drawn; -1: messages */
     char **names;
     size_t n;
     /* the thread's own: */
@@ -44,14 +44,20 @@ struct waiting {
 
 /* ---- the terminal ---------------------------------------------------------------------------- */
 
-/* A description of its own: a terminal that is stopped by ^S must block neither of the threads. */
+/* A description of its own, if this user may open it: a terminal that is stopped by ^S must block
+   neither of the threads. */
 static int open_terminal(void)
 {
     const char *terminal = getenv("TERM");
+    char path[256];
+    int fd;
 
     if (!isatty(STDERR_FILENO) || (terminal && strcmp(terminal, "dumb") == 0))
         return -1;
-    return open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    fd = ttyname_r(STDERR_FILENO, path, sizeof path)
+             ? -1
+             : open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return fd >= 0 ? fd : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
 /* A job in the background leaves the screen alone. */
@@ -69,7 +75,9 @@ static size_t columns_of(const struct waiting *waiting)
 
 static void put(int fd, const char *text)
 {
-    if (write(fd, text, strlen(text)) < 0)
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+
+    if (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT) || write(fd, text, strlen(text)) < 0)
         return; /* stopped or gone: the next update may succeed */
 }
 
@@ -105,7 +113,7 @@ static void draw(struct waiting *waiting)
 static int open_session(struct waiting *waiting)
 {
     struct rowlock_options options = {
-        .connect_ms = STATEMENT_MS, .statement_ms = STATEMENT_MS, .interrupt_fd = waiting->stop_fd};
+        .connect_ms = STATEMENT_MS, .statement_ms = STATEMENT_MS, .interrupt_fd = waiting->stop.fd};
 
     if (waiting->connection)
         return 0;
@@ -186,7 +194,7 @@ static void report_wait(struct waiting *waiting)
 
 static int is_stopped_within(const struct waiting *waiting, int64_t ms)
 {
-    struct pollfd stop = {.fd = waiting->stop_fd, .events = POLLIN};
+    struct pollfd stop = {.fd = waiting->stop.fd, .events = POLLIN};
 
     return poll(&stop, 1, (int)rowlock__most(ms, 0)) > 0;
 }
@@ -200,8 +208,8 @@ static void leave(struct waiting *waiting)
     pthread_mutex_unlock(&waiting->mutex);
     if (users > 0)
         return;
-    close(waiting->stop_fd);
-    close(waiting->done_fd);
+    rowlock__wakeup_close(&waiting->stop);
+    rowlock__wakeup_close(&waiting->done);
     if (waiting->terminal >= 0)
         close(waiting->terminal);
     for (size_t i = 0; waiting->names && i < waiting->n; i++)
@@ -216,7 +224,6 @@ static void *explain(void *data)
 {
     struct waiting *waiting = data;
     int64_t next_ms = FIRST_MS;
-    uint64_t one = 1;
 
     begin_width();
     while (!is_stopped_within(waiting, next_ms)) {
@@ -233,8 +240,7 @@ static void *explain(void *data)
         next_ms = waiting->terminal >= 0 ? TICK_MS : waiting->query_at_ms - rowlock__now_ms();
     }
     close_session(waiting);
-    if (write(waiting->done_fd, &one, sizeof one) < 0)
-        abort(); /* an eventfd of ours: cannot be */
+    rowlock__wakeup_send(&waiting->done);
     leave(waiting);
     return NULL;
 }
@@ -275,6 +281,7 @@ struct waiting *waiting_begin(const struct lock_options *lock, int verbose)
     int terminal = lock->quiet ? -1 : open_terminal();
     struct waiting *waiting =
         (terminal < 0 && !verbose) || lock_wait_left(lock) == 0 ? NULL : calloc(1, sizeof *waiting);
+    int failed;
 
     if (!waiting) {
         if (terminal >= 0)
@@ -283,13 +290,12 @@ struct waiting *waiting_begin(const struct lock_options *lock, int verbose)
     }
     pthread_mutex_init(&waiting->mutex, NULL);
     waiting->terminal = terminal;
-    waiting->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    waiting->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    failed = rowlock__wakeup_open(&waiting->stop);
+    failed |= rowlock__wakeup_open(&waiting->done);
     waiting->began_ms = rowlock__now_ms();
     waiting->every_ms = terminal >= 0 ? QUERY_MS : MOST_MS;
     waiting->users = 2;
-    if (waiting->stop_fd >= 0 && waiting->done_fd >= 0 && copy_names(waiting, lock) == 0 &&
-        start(waiting) == 0)
+    if (!failed && copy_names(waiting, lock) == 0 && start(waiting) == 0)
         return waiting;
     waiting->users = 1;
     leave(waiting);
@@ -317,7 +323,6 @@ void waiting_hide(struct waiting *waiting)
 void waiting_end(struct waiting *waiting)
 {
     struct pollfd done;
-    uint64_t one = 1;
 
     if (!waiting)
         return;
@@ -325,9 +330,8 @@ void waiting_end(struct waiting *waiting)
     remove_line(waiting);
     waiting->ended = 1;
     pthread_mutex_unlock(&waiting->mutex);
-    done = (struct pollfd){.fd = waiting->done_fd, .events = POLLIN};
-    if (write(waiting->stop_fd, &one, sizeof one) < 0)
-        abort(); /* an eventfd of ours: cannot be */
+    done = (struct pollfd){.fd = waiting->done.fd, .events = POLLIN};
+    rowlock__wakeup_send(&waiting->stop);
     poll(&done, 1, STOPPING_MS);
     leave(waiting);
 }
