@@ -28,7 +28,7 @@ at_terminal() { # COMMAND: a line for a shell; the screen goes to the file scree
     exec 5>keys
 }
 type_in() { printf '%b' "$1" >&5; }
-# The last frame: what follows the last jump to the upper left corner.
+# The last frame: everything after the last jump to the upper left corner.
 frame() { tr -d '\000' <screen | sed 's/\x1b\[H/\f/g' | awk 'BEGIN { RS = "\f" } { last = $0 }
     END { print last }' | sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\r//g'; }
 shows() { frame | grep -q -- "$1"; }
@@ -155,7 +155,7 @@ is_first() { [ "$(frame | sed -n '/^NAME/{n;p;}' | cut -d' ' -f1)" = "$1" ]; }
 }
 is_wide() { [ "$(frame | wc -l)" = 30 ] && [ "$(frame | wc -L)" -gt 60 ]; }
 
-@test "^C, TERM and ^Z: the terminal is given back, and fg takes it again" {
+@test "^C, TERM and ^Z: the terminal is restored, and fg takes it again" {
     rowlock acquire --ttl 1h a
     for how in key TERM; do
         at_terminal "before=\$(stty -g); trap : INT; $here top --interval 500ms
