@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # serve in a headless Chromium: an empty console, refresh in place, keyboard, narrow screens.
 # Runs on: sqlite/native
-# Quick: sqlite/native
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load lib
@@ -32,7 +32,7 @@ browse() { perl "$lib/browser.pl" chromium >seen || { cat seen; return 1; }; }
             echo "theme $theme"
             echo "size $size"
             for page in / /locks "/lock?name=$(encoded '<script>alert(1)</script>')" /jobs \
-                "/job?name=$(encoded '<b>job</b>')" /subjects; do
+                /history "/job?name=$(encoded '<b>job</b>')" /subjects; do
                 echo "open http://$address$page"
                 echo "eval document.documentElement.scrollWidth <= innerWidth"
                 echo "eval getComputedStyle(document.querySelector('h1')).fontSize == '24px'"
@@ -42,7 +42,7 @@ browse() { perl "$lib/browser.pl" chromium >seen || { cat seen; return 1; }; }
         done
     done >orders
     browse <orders
-    [ "$(grep -c true seen)" = 72 ]
+    [ "$(grep -c true seen)" = 84 ]
     if grep -v true seen; then return 1; fi
 }
 
@@ -146,4 +146,19 @@ ORDERS
     exec 5>&-
     wait "$browser" || true # the failed requests are on the console
     [ "$(sed -n 2p seen)" = true ]
+}
+
+@test "bytes that are not UTF-8 are shown as escapes" {
+    rowlock acquire --ttl 1h odd
+    sql "UPDATE rowlock_lease SET note = CAST(x'3cff80c3' AS TEXT), host = CAST(x'ff3e' AS TEXT)
+         WHERE name = 'odd'"
+    start_serve
+    shows /lock?name=odd '&lt;\xff\x80\xc3'
+    get /api/ls.json?name=odd
+    perl -MEncode -0777 -ne 'Encode::decode("UTF-8", $_, Encode::FB_CROAK)' body
+    browse <<ORDERS
+open http://$address/lock?name=odd
+eval document.querySelector('main').textContent.includes('\\\\xff\\\\x80')
+ORDERS
+    [ "$(cat seen)" = true ]
 }

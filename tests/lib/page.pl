@@ -25,7 +25,7 @@ while ($page =~ s{<(/?)([^\s<>/]+)((?:\s+[^\s=<>"]+(?:="[^"<>]*")?)*)\s*>}{}) {
         my ($attribute, $value) = ($1, $2 // '');
         die "an attribute $attribute\n" unless $attributes{$attribute};
         die "an address $value\n"
-            if $attribute =~ /^(?:href|src)$/ && $value !~ m{^(?:/[a-z.?=/]*[\w.%=~-]*|#main)$};
+            if $attribute =~ /^(?:href|src)$/ && $value !~ m{^(?:/[a-z.?=/]*[\w.%=~-]*(?:&amp;v=[0-9]+)?|#main)$};
     }
     die "in <$element>: $rest\n" if $rest =~ /\S/;
 }

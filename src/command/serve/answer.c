@@ -7,6 +7,7 @@
 #include "command/metrics/metrics.h"
 #include "command/output/json.h"
 #include "command/serve/assets.h"
+#include "command/serve/history.h"
 #include "command/serve/pages.h"
 
 #define OLD_MS 5000 /* a script gets an error instead of older data */
@@ -32,10 +33,13 @@ static const struct route routes[] = {
     {"/jobs", VIEW_ALL, 0, page_jobs, 0, HTML, 0},
     {"/job", VIEW_JOB, 1, page_job, 0, HTML, 0},
     {"/subjects", VIEW_ALL, 0, page_subjects, 0, HTML, 0},
+    {"/history", VIEW_LOG, 0, page_history, 0, HTML, 0},
+    {"/timeline.svg", VIEW_LOG, 0, NULL, 0, "image/svg+xml", 0},
     {"/metrics", VIEW_ALL, 0, NULL, 0, METRICS, 1},
     {"/api/ls.json", VIEW_NAME, 0, NULL, TEXT_LS, JSON, 0},
     {"/api/jobs.json", VIEW_JOB, 0, NULL, TEXT_JOBS, JSON, 0},
     {"/api/subjects.json", VIEW_SUBJECT, 0, NULL, TEXT_SUBJECTS, JSON, 0},
+    {"/api/log.json", VIEW_LOG, 0, NULL, TEXT_LOG, JSON, 0},
     {"/style.css", VIEW_KINDS, 0, NULL, 0, "text/css; charset=utf-8", 0},
     {"/script.js", VIEW_KINDS, 0, NULL, 0, "text/javascript; charset=utf-8", 0},
     {"/icon.svg", VIEW_KINDS, 0, NULL, 0, "image/svg+xml", 0},
@@ -60,9 +64,9 @@ enum view_kind answer_detail(const struct question *question, int may_probe)
 {
     const struct route *route = question->route;
 
-    if (!*question->name || (route->page == page_lock && !may_probe))
-        return VIEW_ALL;
-    return route->detail;
+    if (route->page == page_lock && !may_probe)
+        return VIEW_LOG;
+    return *question->name || route->detail == VIEW_LOG ? route->detail : VIEW_ALL;
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */
@@ -142,7 +146,8 @@ static void write_unavailable(const struct shown *shown, struct answer *out)
 static void write_document(const struct question *question, const struct shown *shown,
                            struct answer *out)
 {
-    const struct view *view = *question->name ? shown->detail : shown->all;
+    int is_detail = *question->name || question->route->detail == VIEW_LOG;
+    const struct view *view = is_detail ? shown->detail : shown->all;
     const char *text = view ? view->texts[question->route->text] : NULL;
 
     if (!is_current(shown) || !text) {
@@ -209,6 +214,22 @@ static void write_metrics(const struct question *question, const struct shown *s
     fclose(body);
 }
 
+/* ---- the timeline ---------------------------------------------------------------------------- */
+
+static void write_timeline(const struct shown *shown, struct answer *out)
+{
+    FILE *body = open_memstream(&out->body, &out->size);
+
+    out->is_styled = 1;
+    if (!body)
+        return;
+    if (shown->detail)
+        history_draw(body, shown->detail);
+    else
+        out->status = 503;
+    fclose(body);
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static void copy_asset(const struct question *question, struct answer *out)
@@ -235,6 +256,8 @@ void answer_write(const struct question *question, const struct shown *shown, st
         write_page(&page, shown->all ? route->page : page_no_data, out);
     else if (route->is_metrics)
         write_metrics(question, shown, out);
+    else if (strcmp(route->path, "/timeline.svg") == 0)
+        write_timeline(shown, out);
     else
         write_document(question, shown, out);
 }

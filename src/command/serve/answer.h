@@ -22,6 +22,7 @@ struct answer {
     char *body; /* malloc'd unless is_static; NULL: no memory */
     size_t size;
     int is_static;
+    int is_styled; /* a picture with a style of its own */
 };
 
 /* NULL: there is no such page. */

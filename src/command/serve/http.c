@@ -53,6 +53,22 @@ static const struct {
     {"Cache-Control", "no-store"},
 };
 
+/* A picture can neither run nor load anything; its colours are in a style of its own. */
+static const char picture_policy[] = "default-src 'none'; style-src 'unsafe-inline'; "
+                                     "frame-ancestors 'none'";
+
+static void add_headers(const struct serve_library *library, struct MHD_Response *response,
+                        const struct answer *answer)
+{
+    library->MHD_add_response_header(response, "Content-Type", answer->type);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        library->MHD_add_response_header(response, headers[i].name,
+                                         i == 0 && answer->is_styled ? picture_policy
+                                                                     : headers[i].value);
+    if (answer->status == 405)
+        library->MHD_add_response_header(response, "Allow", "GET, HEAD");
+}
+
 /* A body of NULL closes the connection. */
 static enum MHD_Result reply(const struct http *http, struct MHD_Connection *connection,
                              const struct answer *answer)
@@ -71,11 +87,7 @@ static enum MHD_Result reply(const struct http *http, struct MHD_Connection *con
             free(answer->body);
         return MHD_NO;
     }
-    library->MHD_add_response_header(response, "Content-Type", answer->type);
-    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        library->MHD_add_response_header(response, headers[i].name, headers[i].value);
-    if (answer->status == 405)
-        library->MHD_add_response_header(response, "Allow", "GET, HEAD");
+    add_headers(library, response, answer);
     sent = library->MHD_queue_response(connection, answer->status, response);
     library->MHD_destroy_response(response);
     return sent;

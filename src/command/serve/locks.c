@@ -5,6 +5,7 @@
 
 #include "command/command.h"
 #include "command/serve/cells.h"
+#include "command/serve/history.h"
 #include "command/serve/html.h"
 #include "command/serve/names.h"
 #include "command/serve/pages.h"
@@ -90,7 +91,8 @@ void page_locks(struct page *page)
 static struct lock_name find(const struct page *page, struct lock_names *names)
 {
     struct lock_name none = {.name = page->name};
-    const struct view *view = page->shown->detail ? page->shown->detail : page->shown->all;
+    const struct view *detail = page->shown->detail, *all = page->shown->all;
+    const struct view *view = detail && detail->kind == VIEW_NAME ? detail : all;
 
     if (names_of(view, names))
         return none;
@@ -192,6 +194,7 @@ void page_lock(struct page *page)
         page_empty(page, "No caller waits for it.");
     page_cut(page, name.waiting, HOLDERS_MOST, "/api/ls.json");
     page_section_end(page);
+    history_put(page, page->shown->detail);
     put_document(page, "/api/ls.json");
     names_free(&names);
     page_end(page);

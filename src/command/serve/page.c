@@ -13,7 +13,8 @@ static const struct {
 } tabs[] = {{"/", "Overview", TAB_OVERVIEW},
             {"/locks", "Locks", TAB_LOCKS},
             {"/jobs", "Jobs", TAB_JOBS},
-            {"/subjects", "Subjects", TAB_SUBJECTS}};
+            {"/subjects", "Subjects", TAB_SUBJECTS},
+            {"/history", "History", TAB_HISTORY}};
 
 /* ---- the head -------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 
 #include "command/serve/source.h"
 
-enum tab { TAB_NONE, TAB_OVERVIEW, TAB_LOCKS, TAB_JOBS, TAB_SUBJECTS };
+enum tab { TAB_NONE, TAB_OVERVIEW, TAB_LOCKS, TAB_JOBS, TAB_SUBJECTS, TAB_HISTORY };
 
 struct page {
     FILE *out;

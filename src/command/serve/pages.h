@@ -11,6 +11,7 @@ void page_lock(struct page *page);
 void page_jobs(struct page *page);
 void page_job(struct page *page);
 void page_subjects(struct page *page);
+void page_history(struct page *page);
 
 /* Instead of a page: the database has not answered yet. */
 void page_no_data(struct page *page);

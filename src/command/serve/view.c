@@ -8,6 +8,7 @@
 #include "command/job/document.h"
 #include "command/job/print.h"
 #include "command/lease/print.h"
+#include "command/log/print.h"
 #include "command/output/listing.h"
 #include "command/refresh/print.h"
 #include "util/clock.h"
@@ -37,7 +38,8 @@ struct view *view_new(enum view_kind kind, const char *name)
 
 void view_free(struct view *view)
 {
-    struct view_part *parts[] = {&view->holders, &view->jobs, &view->runs, &view->subjects};
+    struct view_part *parts[] = {&view->holders, &view->jobs, &view->runs, &view->subjects,
+                                 &view->pasts};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]->items);
@@ -167,6 +169,22 @@ static int visit_subject(const struct rowlock_subject_view *subject, void *data)
     return view->failed;
 }
 
+static int visit_past(const struct rowlock_past *past, void *data)
+{
+    struct filling *filling = data;
+    struct view *view = filling->view;
+    struct rowlock_past *copy = add(view, &view->pasts, past, sizeof *past);
+
+    put_past(listing_next(&filling->listing), past);
+    if (!copy)
+        return 1;
+    copy->name = keep(view, past->name);
+    copy->host = keep(view, past->host);
+    copy->command = keep(view, past->command);
+    copy->note = keep(view, past->note);
+    return view->failed;
+}
+
 /* ---- queries --------------------------------------------------------------------------------- */
 
 static int ask_ls(struct filling *filling, struct rowlock_connection *connection, const char *name,
@@ -194,21 +212,52 @@ static int ask_jobs(struct filling *filling, struct rowlock_connection *connecti
     return code;
 }
 
-typedef int ask_function(struct filling *filling, struct rowlock_connection *connection,
-                         const char *name, struct rowlock_error *error);
-
 static int no_memory(struct rowlock_error *error)
 {
     snprintf(error->text, sizeof error->text, "out of memory");
     return error->code = ROWLOCK_ENOMEM;
 }
 
+/* The name as a pattern that only it matches. */
+static char *pattern_of(const char *name)
+{
+    char *pattern = malloc(2 * strlen(name) + 1), *at = pattern;
+
+    for (; pattern && *name; name++) {
+        if (strchr("*?[\\", *name))
+            *at++ = '\\';
+        *at++ = *name;
+    }
+    if (pattern)
+        *at = '\0';
+    return pattern;
+}
+
+static int ask_log(struct filling *filling, struct rowlock_connection *connection, const char *name,
+                   struct rowlock_error *error)
+{
+    char *pattern = name && *name ? pattern_of(name) : NULL;
+    struct rowlock_past_filter filter = {.name = pattern};
+    int code;
+
+    if (name && *name && !pattern)
+        return no_memory(error);
+    code = rowlock_history(connection, &filter, visit_past, filling, error);
+    free(pattern);
+    return code;
+}
+
+typedef int ask_function(struct filling *filling, struct rowlock_connection *connection,
+                         const char *name, struct rowlock_error *error);
+
 /* The listing collects the same bytes as for the verb. */
 static int ask(struct view *view, enum view_text text, struct rowlock_connection *connection,
                struct rowlock_error *error)
 {
-    static ask_function *const asks[VIEW_TEXTS] = {
-        [TEXT_LS] = ask_ls, [TEXT_JOBS] = ask_jobs, [TEXT_SUBJECTS] = ask_subjects};
+    static ask_function *const asks[VIEW_TEXTS] = {[TEXT_LS] = ask_ls,
+                                                   [TEXT_JOBS] = ask_jobs,
+                                                   [TEXT_SUBJECTS] = ask_subjects,
+                                                   [TEXT_LOG] = ask_log};
     struct filling filling = {.view = view, .listing.json = 1};
     const char *name = view->kind == VIEW_ALL ? NULL : view->name;
     int code;
@@ -231,9 +280,10 @@ static int ask(struct view *view, enum view_text text, struct rowlock_connection
 int view_fill(struct view *view, struct rowlock_connection *connection, struct rowlock_error *error)
 {
     static const int wants[VIEW_KINDS][VIEW_TEXTS] = {[VIEW_ALL] = {1, 1, 1},
-                                                      [VIEW_NAME] = {[TEXT_LS] = 1},
+                                                      [VIEW_NAME] = {[TEXT_LS] = 1, [TEXT_LOG] = 1},
                                                       [VIEW_JOB] = {[TEXT_JOBS] = 1},
-                                                      [VIEW_SUBJECT] = {[TEXT_SUBJECTS] = 1}};
+                                                      [VIEW_SUBJECT] = {[TEXT_SUBJECTS] = 1},
+                                                      [VIEW_LOG] = {[TEXT_LOG] = 1}};
     int code = 0;
 
     view->asked_ms = rowlock__now_ms();
@@ -264,4 +314,9 @@ const struct rowlock_run *view_runs(const struct view *view)
 const struct rowlock_subject_view *view_subjects(const struct view *view)
 {
     return view->subjects.items;
+}
+
+const struct rowlock_past *view_pasts(const struct view *view)
+{
+    return view->pasts.items;
 }

@@ -7,13 +7,14 @@
 
 enum view_kind {
     VIEW_ALL,     /* all locks, jobs and subjects */
-    VIEW_NAME,    /* `ls NAME` */
+    VIEW_NAME,    /* `ls NAME` and `log NAME` */
     VIEW_JOB,     /* `jobs NAME`: the job and its history */
     VIEW_SUBJECT, /* `subjects NAME` */
+    VIEW_LOG,     /* `log NAME`; "" is every name */
     VIEW_KINDS
 };
 
-enum view_text { TEXT_LS, TEXT_JOBS, TEXT_SUBJECTS, VIEW_TEXTS };
+enum view_text { TEXT_LS, TEXT_JOBS, TEXT_SUBJECTS, TEXT_LOG, VIEW_TEXTS };
 
 struct view_part {
     void *items;
@@ -26,7 +27,7 @@ struct view {
     int references;            /* counted by the source */
     int64_t asked_ms, done_ms; /* by the monotonic clock: when the queries began and ended */
     int64_t now_ms;            /* the database's clock when they began */
-    struct view_part holders, jobs, runs, subjects;
+    struct view_part holders, jobs, runs, subjects, pasts;
     char *texts[VIEW_TEXTS]; /* the JSON that the verbs print; NULL: not of this kind */
     struct view_string *strings;
     int failed; /* no memory */
@@ -44,5 +45,6 @@ const struct rowlock_holder *view_holders(const struct view *view);
 const struct rowlock_job_view *view_jobs(const struct view *view); /* settled */
 const struct rowlock_run *view_runs(const struct view *view);
 const struct rowlock_subject_view *view_subjects(const struct view *view);
+const struct rowlock_past *view_pasts(const struct view *view);
 
 #endif

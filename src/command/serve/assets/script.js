@@ -39,6 +39,11 @@
     const focused = mark(document.activeElement);
     const open = [...main().querySelectorAll("details[open]")].map((d) => d.id);
     const across = [...main().querySelectorAll(".scroll")].map((s) => s.scrollLeft);
+    for (const image of body.querySelectorAll("img")) { // a picture that stays is not loaded again
+      const same = [...main().querySelectorAll("img")]
+        .find((i) => i.getAttribute("src") === image.getAttribute("src"));
+      if (same) image.replaceWith(same);
+    }
     document.title = next.title;
     main().replaceWith(document.adoptNode(body));
     for (const id of open) {
