@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P5, P6: the life of a lease: renewed, released, adopted, expired, broken.
-   Quick: first */
+/*
+ * P5, P6: the life of a lease: renewed, released, adopted, expired, broken.
+ *
+ * Runs on: sqlite postgresql mariadb odbc h2/jdbc postgresql/jdbc
+ * Quick: first
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

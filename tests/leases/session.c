@@ -3,6 +3,7 @@
  * P11: after every call, successful or not, a wrapped connection has its old settings and no
  * session lock.
  *
+ * Runs on: sqlite postgresql mariadb odbc h2/jdbc postgresql/jdbc
  * Quick: first
  */
 #include <stdio.h>
