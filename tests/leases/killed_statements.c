@@ -3,7 +3,7 @@
  * P5: an operator cancels statements (KILL QUERY, pg_cancel_backend) while the end of a run, of a
  * refresh, of a lease or of a wait is recorded. The end is still recorded, and once.
  *
- * Runs on: postgresql mariadb odbc
+ * Runs on: postgresql mariadb postgresql/odbc
  * Quick: first
  */
 #include <signal.h>
