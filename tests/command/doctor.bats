@@ -85,7 +85,7 @@ dump() {
     rowlock --json doctor --only schema >found
     [ "$(json_sql "json_array_length(document)" <found)" = 1 ]
     [ "$(json '$[0].check' <found)/$(json '$[0].status' <found)" = schema/ok ]
-    [[ $(json '$[0].finding' <found) == "complete, version 1, technique $ROWLOCK_TEST_TECHNIQUE" ]]
+    [[ $(json '$[0].finding' <found) == "complete, version 2, technique $ROWLOCK_TEST_TECHNIQUE" ]]
     [ "$(json_sql "json_type(document, '\$[0].advice')" <found)" = null ]
 }
 
@@ -105,7 +105,7 @@ dump() {
 }
 
 @test "schema: complete; a missing table; none installed" {
-    finds ok schema '*complete, version 1, technique *'
+    finds ok schema '*complete, version 2, technique *'
     as_table subject >name
     sql "ALTER TABLE $(cat name) RENAME TO away"
     run rowlock doctor --only schema

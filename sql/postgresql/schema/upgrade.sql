@@ -30,3 +30,5 @@ UPDATE rowlock.job j
 ALTER TABLE rowlock.lease ADD COLUMN IF NOT EXISTS waited bigint NOT NULL DEFAULT 0;
 ALTER TABLE rowlock.heartbeat
     ADD COLUMN IF NOT EXISTS quiet_until timestamptz NOT NULL DEFAULT 'infinity';
+-- its parameters have changed
+DROP FUNCTION IF EXISTS rowlock.insert_lease(bigint, text, text, bigint, text, bigint, text, text);
