@@ -84,7 +84,7 @@ bench-publish: $(BUILD)/bench.md
 # ---- parts of rowlock ------------------------------------------------------------------------
 
 BENCH ?=
-BENCH_PARTS := $(addprefix $(BUILD)/bench/parts/,start handover job \
+BENCH_PARTS := $(addprefix $(BUILD)/bench/parts/,start handover job history \
                  $(foreach d,$(filter-out sqlite odbc jdbc,$(DRIVERS)),$(d) lease_$(d)) \
                  $(if $(filter odbc,$(DRIVERS)),$(if $(filter jdbc,$(DRIVERS)),transport)))
 
