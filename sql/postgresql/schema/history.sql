@@ -61,13 +61,13 @@ END $$;
 CREATE FUNCTION rowlock.log_end(token bigint, expires timestamptz, stop boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
 DECLARE
-    rules record;
+    level text;
     end_time constant timestamptz := least(expires, pg_catalog.clock_timestamp());
     ending constant text := CASE WHEN stop THEN 'revoked' WHEN end_time < expires THEN 'released'
                             ELSE 'expired' END;
 BEGIN
-    SELECT * INTO rules FROM rowlock.history_rules();
-    IF rules.history = 'off' OR rules.history = 'problems' AND ending = 'released' THEN
+    level := coalesce((SELECT s.history FROM rowlock.setting s), 'slow');
+    IF level = 'off' OR level = 'problems' AND ending = 'released' THEN
         RETURN;
     END IF;
     INSERT INTO rowlock.history (name, mode, permits, token, host, pid, command, note, acquired,
@@ -80,7 +80,7 @@ BEGIN
        AND (pg_catalog.left(l.name, 4) <> 'job:'
             OR NOT EXISTS (SELECT FROM rowlock.run r WHERE r.token = l.token))
      GROUP BY l.name, l.mode, l.token, l.host, l.pid, l.command, l.note, l.waited
-    HAVING rules.history = 'all' OR ending <> 'released' OR l.waited >= 1000
+    HAVING level = 'all' OR ending <> 'released' OR l.waited >= 1000
         OR end_time - pg_catalog.min(l.acquired) >= interval '10 s';
     IF pg_catalog.random() < 0.004::double precision THEN
         PERFORM rowlock.prune(1000);

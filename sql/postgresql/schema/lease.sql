@@ -438,17 +438,21 @@ END $$;
 -- lease ends by it. The release need not be on disk: after a crash of the server the lease expires.
 CREATE FUNCTION rowlock.release_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    expiry timestamptz;
+    quiet timestamptz;
+    stopped boolean;
 BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
     DELETE FROM rowlock.heartbeat b
      WHERE b.token = release_lease.token
-       AND b.quiet_until > pg_catalog.clock_timestamp() AND NOT b.stop
        AND (release_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
                            WHERE o.token = release_lease.token
                              AND o.name = release_lease.name COLLATE "C"
-                             AND (release_lease.owner IS NULL OR o.owner = release_lease.owner)));
-    IF NOT FOUND THEN
-        PERFORM rowlock.end_heartbeat(token, name, owner);
+                             AND (release_lease.owner IS NULL OR o.owner = release_lease.owner)))
+           RETURNING b.expires, b.stop, b.quiet_until INTO expiry, stopped, quiet;
+    IF stopped OR quiet <= pg_catalog.clock_timestamp() THEN
+        PERFORM rowlock.log_end(token, expiry, stopped);
     END IF;
     DELETE FROM rowlock.lease l
      WHERE l.token = release_lease.token
