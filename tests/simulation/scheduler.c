@@ -275,7 +275,7 @@ bool sim_scripted(void (*const *script)(struct sim_client *client), unsigned n)
 const struct sim_kind sim_leases = {.name = "leases",
                                     .store = &sqlite_store,
                                     .clients = SIM_CLIENTS,
-                                    .most_steps = 60000,
+                                    .most_steps = 300000,
                                     .check_step = check_step,
                                     .check_committed = check_committed,
                                     .name_client = check_name_client,
