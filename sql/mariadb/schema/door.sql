@@ -483,7 +483,7 @@ BEGIN
             SELECT MIN(l.token) INTO v_lost FROM rowlock_lease l
              WHERE l.name = CONVERT(name USING utf8mb4) AND l.owner = v_owner;
             IF v_lost IS NOT NULL THEN
-                CALL rowlock_end(v_lost, v_rows);
+                CALL rowlock_end(v_lost, 0, v_rows);
             END IF;
         END IF;
         RESIGNAL;
@@ -553,7 +553,7 @@ BEGIN
         SET v_open = 0;
     END IF;
     CALL rowlock_require_no_transaction();
-    CALL rowlock_end(COALESCE(token, 0), v_rows);
+    CALL rowlock_end(COALESCE(token, 0), 0, v_rows);
     SET released = v_rows > 0;
 END//
 

@@ -666,8 +666,9 @@ BEGIN
 END//
 
 -- Deletes both rows or none. A KILL QUERY in the middle of a DELETE may end it without deleting and
--- without an error: so it checks afterwards that no row is left.
-CREATE OR REPLACE PROCEDURE rowlock_end(IN p_token BIGINT, OUT p_rows INT)
+-- without an error: so it checks afterwards that no row is left. p_revoked: for the history.
+CREATE OR REPLACE PROCEDURE rowlock_end(
+    IN p_token BIGINT, IN p_revoked TINYINT, OUT p_rows INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
     DECLARE v_rows, v_leases, v_beats INT;
@@ -683,6 +684,9 @@ BEGIN
 
             START TRANSACTION READ WRITE;
             SET v_rows = 0;
+            IF p_revoked THEN
+                UPDATE rowlock_heartbeat SET stop = 1 WHERE token = p_token;
+            END IF;
             SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
             IF v_beats > 0 THEN
                 BEGIN                                   -- see rowlock_log_end
@@ -766,7 +770,7 @@ BEGIN
     END IF;
     -- lost, or a DELETE that was killed: see rowlock_end
     IF (v_beats = 0 OR v_rows = 0) AND (p_name IS NULL OR v_all = 0 OR v_own > 0) THEN
-        CALL rowlock_end(p_token, v_again);
+        CALL rowlock_end(p_token, 0, v_again);
         SET v_rows = v_rows + v_again;
     END IF;
     SELECT IF(v_rows > 0, 0, 8) AS number,
@@ -824,10 +828,9 @@ BEGIN
         UPDATE rowlock_run SET outcome = 'broken' WHERE token = v_token AND outcome = 'running';
         SELECT count(*) INTO v_over FROM rowlock_run
          WHERE token = v_token AND outcome IN ('done', 'failed', 'timed out');
-        UPDATE rowlock_heartbeat SET stop = 1 WHERE p_now AND token = v_token;
         COMMIT AND NO CHAIN NO RELEASE;
         IF p_now OR v_over THEN
-            CALL rowlock_end(v_token, v_rows);
+            CALL rowlock_end(v_token, p_now, v_rows);
         ELSE
             START TRANSACTION READ WRITE;
             UPDATE rowlock_heartbeat SET stop = 1 WHERE token = v_token;
