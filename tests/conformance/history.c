@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The history on every engine and technique: the leases that ended, each in its way, and the
+ * waiters that gave up.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/grants.h"
+#include "lib/harness.h"
+#include "lib/lease.h"
+#include "lib/test.h"
+
+#define HOUR 3600000
+
+struct told {
+    char text[2000];
+    int64_t token;
+};
+
+static int tell(const struct rowlock_past *past, void *data)
+{
+    static const char *const endings[] = {"released", "expired", "revoked", "gave up", "run"};
+    static const char modes[] = "xsp";
+    struct told *told = data;
+    size_t at = strlen(told->text);
+
+    t_true(past->ended_ms >= past->acquired_ms && past->waited_ms >= 0 && past->held_ms >= 0);
+    told->token = past->token;
+    snprintf(told->text + at, sizeof told->text - at, "%s %c%d '%s' '%s'\n", endings[past->ending],
+             modes[past->mode], past->count, past->command, past->note);
+    return 0;
+}
+
+static const char *history(struct rowlock_connection *connection, const char *name, int problems,
+                           struct told *told)
+{
+    struct rowlock_past_filter filter = {.name = name, .problems = problems};
+
+    *told = (struct told){.token = 0};
+    t_ok(rowlock_history(connection, &filter, tell, told, &t_error));
+    return told->text;
+}
+
+static struct rowlock_connection *at_level(enum rowlock_history_level level)
+{
+    struct rowlock_connection *connection = t_open();
+    struct rowlock_history_rules rules;
+
+    t_ok(rowlock_history_rules(connection, &rules, &t_error));
+    rules.level = level;
+    t_ok(rowlock_set_history(connection, &rules, &t_error));
+    t_ok(rowlock_history_rules(connection, &rules, &t_error));
+    t_int(rules.level, level);
+    return connection;
+}
+
+static struct rowlock_lease *held(struct rowlock_connection *connection, struct rowlock_want want)
+{
+    struct rowlock_terms terms = {.ttl_ms = HOUR, .note = "monthly", .command = "backup"};
+    struct rowlock_lease *lease = NULL;
+
+    t_ok(rowlock_acquire(connection, &want, 1, &terms, &lease, &t_error));
+    return lease;
+}
+
+TEST(at_level_all_every_lease_is_kept_as_it_was)
+{
+    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_ALL);
+    struct rowlock_lease *lease = held(one, t_p(t_name(1), 5, 2));
+    int64_t token = rowlock_token(lease);
+    struct told told;
+
+    t_text(history(one, t_name(1), 0, &told), "");
+    t_give(lease);
+    t_text(history(one, t_name(1), 0, &told), "released p2 'backup' 'monthly'\n");
+    t_int(told.token, token);
+    t_text(history(one, t_name(1), 1, &told), "");
+}
+
+TEST(at_level_slow_a_short_lease_is_kept_only_if_it_was_revoked)
+{
+    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_SLOW), *two = t_open();
+    struct rowlock_lease *lease = held(one, t_x(t_name(1)));
+    struct told told;
+
+    t_give(lease);
+    t_text(history(one, t_name(1), 0, &told), "");
+    lease = held(one, t_s(t_name(1)));
+    t_ok(rowlock_break(two, t_name(1), 0, 1, NULL, &t_error));
+    t_text(history(two, t_name(1), 1, &told), "revoked s1 'backup' 'monthly'\n");
+    rowlock_release(lease, NULL);
+    t_text(history(two, t_name(1), 0, &told), "revoked s1 'backup' 'monthly'\n");
+    rowlock_lease_free(lease);
+}
+
+TEST(an_expired_lease_is_kept_once)
+{
+    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_PROBLEMS);
+    void *hand = t_native();
+    struct told told;
+
+    lease_put(hand, 77, t_name(1), "exclusive", -1000);
+    t_give(held(one, t_x(t_name(1))));
+    t_text(history(one, t_name(1), 0, &told), "expired x1 'work' 'maintenance'\n");
+    t_int(told.token, 77);
+}
+
+TEST(a_waiter_that_gives_up_is_kept_without_a_token)
+{
+    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_PROBLEMS), *two = t_open();
+    struct rowlock_lease *lease = held(one, t_x(t_name(1))), *none = NULL;
+    struct told told;
+
+    t_fails(t_acquire(two, t_x(t_name(1)), HOUR, 500, &none), ETIMEDOUT);
+    t_true(strncmp(history(one, t_name(1), 1, &told), "gave up x1 ", 11) == 0);
+    t_int(told.token, 0);
+    t_give(lease);
+}
+
+TEST(at_level_off_nothing_is_kept)
+{
+    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_OFF), *two = t_open();
+    struct rowlock_lease *lease = held(one, t_x(t_name(1)));
+    struct told told;
+
+    t_ok(rowlock_break(two, t_name(1), 0, 1, NULL, &t_error));
+    t_text(history(two, t_name(1), 0, &told), "");
+    rowlock_release(lease, NULL);
+    rowlock_lease_free(lease);
+}
