@@ -59,7 +59,7 @@ struct table_row {
     uint64_t sharers; /* the sessions with a shared lock */
 };
 struct table {
-    char name[32], column[TABLE_COLUMNS][16];
+    char name[32], column[TABLE_COLUMNS][24];
     unsigned columns, key; /* key: a bit for each column of the primary key */
     struct table_row *row;
     size_t n, room;

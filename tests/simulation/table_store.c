@@ -81,7 +81,7 @@ void table_create(const char *text)
         if (strcmp(word, "PRIMARY") == 0)
             read_key(table, rest);
         else if (table->columns < TABLE_COLUMNS)
-            snprintf(table->column[table->columns++], sizeof *table->column, "%.15s", word);
+            snprintf(table->column[table->columns++], sizeof *table->column, "%.23s", word);
         at = end_of_column(rest);
     }
     table->next = tables;
