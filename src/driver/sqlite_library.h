@@ -27,6 +27,7 @@
     XX(sqlite3_column_text)          \
     XX(sqlite3_column_bytes)         \
     XX(sqlite3_changes)              \
+    XX(sqlite3_stmt_readonly)        \
     XX(sqlite3_exec)                 \
     XX(sqlite3_errmsg)               \
     XX(sqlite3_errstr)               \

@@ -200,8 +200,9 @@ int rowlock__sqlite_execute(struct rowlock_link *link, const struct rowlock_stat
         if (call)
             bind(compiled->parts[i], call->values, statement->parameters);
         code = step_patiently(link, compiled->parts[i], call, budget, error);
-        if (call)
-            call->affected = S.sqlite3_changes(link->db);
+        if (call) /* a query does not set it */
+            call->affected =
+                S.sqlite3_stmt_readonly(compiled->parts[i]) ? 0 : S.sqlite3_changes(link->db);
         S.sqlite3_clear_bindings(compiled->parts[i]);
     }
     return code;
