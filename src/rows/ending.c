@@ -203,14 +203,13 @@ static int has_run(struct rowlock_work *work, const char *key, int64_t token, bo
 {
     struct rowlock_value none = {.type = ROWLOCK_NULL}, value = rowlock__int_value(token);
     char prefix[ROWLOCK_KEY_SIZE];
+    int64_t found = 0;
     int code = ROWLOCK_OK;
 
-    *has = false;
     rowlock__key(work, PREFIX, &none, prefix);
-    if (strncmp(key, prefix, strlen(prefix)) == 0) {
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, NULL, NULL);
-        *has = !code && work->affected > 0;
-    }
+    if (strncmp(key, prefix, strlen(prefix)) == 0)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, rowlock__take_int, &found);
+    *has = !code && found != 0;
     return code;
 }
 
@@ -243,20 +242,30 @@ static bool may_log(const struct rowlock_work *work)
     return !work->no_log && (work->own || rowlock__work_is_whole(work));
 }
 
+/* `number`: of a token or ticket. */
+static int prune_sometimes(struct rowlock_work *work, const struct rules *rules, int64_t number)
+{
+    int64_t dropped;
+    int code = ROWLOCK_OK;
+
+    if (number % PRUNES_EVERY == 0)
+        code = drop_slice(work, false, rules->now_ms - rules->keep_good_ms, &dropped);
+    if (!code && number % PRUNES_EVERY == 0)
+        code = drop_slice(work, true, rules->now_ms - rules->keep_bad_ms, &dropped);
+    return code;
+}
+
 static int log_end(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped)
 {
     struct rules rules;
-    int64_t dropped;
     int code = read_rules(work, &rules);
     bool expired = expires_ms <= rules.now_ms;
     const char *how = rowlock__judge_end(stopped, expired);
 
     if (!code && rowlock__judge_history(rules.level, how, INT64_MAX, INT64_MAX))
         code = log_lease(work, token, &rules, expired ? expires_ms : rules.now_ms, how);
-    if (!code && token % PRUNES_EVERY == 0)
-        code = drop_slice(work, false, rules.now_ms - rules.keep_good_ms, &dropped);
-    if (!code && token % PRUNES_EVERY == 0)
-        code = drop_slice(work, true, rules.now_ms - rules.keep_bad_ms, &dropped);
+    if (!code)
+        code = prune_sometimes(work, &rules, token);
     work->log_failed = work->log_failed || code;
     return code;
 }
@@ -315,9 +324,14 @@ int rowlock__log_waiter(struct rowlock_work *work, int64_t ticket, struct rowloc
     if (!code && rows.n)
         code = read_rules(work, &rules);
     ending = rows.row;
-    for (size_t i = 0; !code && rules.level != ROWLOCK_HISTORY_OFF && i < rows.n; i++)
-        if (!ticket || ending[i].ticket == ticket)
-            code = add(work, &ending[i], 0, rules.now_ms, "gave up");
+    for (size_t i = 0; !code && i < rows.n; i++) {
+        if ((ticket && ending[i].ticket != ticket) ||
+            !rowlock__judge_gave_up(rules.level, ending[i].waited_ms))
+            continue;
+        code = add(work, &ending[i], 0, rules.now_ms, "gave up");
+        if (!code)
+            code = prune_sometimes(work, &rules, ending[i].ticket);
+    }
     rowlock__rows_clear(&rows);
     work->log_failed = work->log_failed || code;
     return code;

@@ -171,6 +171,12 @@ bool rowlock__judge_history(int64_t level, const char *how, int64_t waited_ms, i
                                         (waited_ms >= LONG_WAIT_MS || held_ms >= LONG_HOLD_MS));
 }
 
+bool rowlock__judge_gave_up(int64_t level, int64_t waited_ms)
+{
+    return level == ROWLOCK_HISTORY_ALL ||
+           (level != ROWLOCK_HISTORY_OFF && waited_ms >= LONG_WAIT_MS);
+}
+
 bool rowlock__judge_stale(bool complete, int64_t basis_ms, int64_t expired_ms, int64_t updated_ms,
                           int64_t now_ms, int64_t max_age_ms)
 {

@@ -68,6 +68,8 @@ int64_t rowlock__judge_quiet(int64_t level, int64_t waited_ms);
 const char *rowlock__judge_end(bool stopped, bool expired);
 /* Whether the history keeps an end. */
 bool rowlock__judge_history(int64_t level, const char *how, int64_t waited_ms, int64_t held_ms);
+/* Whether a waiter that gives up leaves a row. After a short wait the caller may try again. */
+bool rowlock__judge_gave_up(int64_t level, int64_t waited_ms);
 /* Whether it is a problem, which is kept longer. */
 bool rowlock__is_problem(const char *how);
 

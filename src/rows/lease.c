@@ -147,7 +147,8 @@ static int break_run(struct rowlock_work *work, int64_t token, const struct brok
 
 /* The lease of a finished job has no process that renews it: the rest of its minimum hold ends at
    once. A run ends under the lock of its heartbeat. */
-static int break_one(struct rowlock_work *work, int64_t token, bool now, int64_t *broken)
+static int break_one(struct rowlock_work *work, int64_t token, bool now, bool alive,
+                     int64_t *broken)
 {
     struct rowlock_value value = rowlock__int_value(token);
     struct broken_run run = {.running = false};
@@ -156,7 +157,7 @@ static int break_one(struct rowlock_work *work, int64_t token, bool now, int64_t
 
     if (!code)
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, broken_row, &run);
-    if (!code && now)
+    if (!code && now && alive) /* else it expired, for the history */
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value, NULL, NULL);
     if (!code && (now || run.finished)) {
         code = rowlock__end_lease_rows(work, token, &was);
@@ -184,7 +185,7 @@ int rowlock__rows_break(struct rowlock_work *work)
         if ((only && row[i].held.token != only) || row[i].held.token == last)
             continue;
         last = row[i].held.token;
-        code = break_one(work, last, rowlock__work_int(work, 2) != 0, &broken);
+        code = break_one(work, last, rowlock__work_int(work, 2) != 0, row[i].held.alive, &broken);
     }
     rowlock__rows_clear(&leases);
     return code ? code : rowlock__work_number(work, broken);

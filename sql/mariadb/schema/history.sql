@@ -45,7 +45,7 @@ whole: BEGIN
        OR v_history = 'problems' AND v_how = 'released' THEN
         LEAVE whole;
     END IF;
-    SET STATEMENT lock_wait_timeout = 1 FOR
+    SET STATEMENT lock_wait_timeout = 1, innodb_lock_wait_timeout = 1 FOR
         INSERT INTO rowlock_history (name, mode, permits, token, host, pid, command, note, acquired,
                                      waited, ended, how)
         SELECT l.name, l.mode, count(*), l.token, l.host, l.pid, l.command, l.note, MIN(l.acquired),
@@ -59,7 +59,8 @@ whole: BEGIN
             OR TIMESTAMPDIFF(MICROSECOND, MIN(l.acquired), v_ended) >= 10000000;
 END//
 
--- The same for a ticket that is withdrawn.
+-- The same for a ticket that is withdrawn. Below level all a wait under a second leaves no row: a
+-- caller may try again.
 CREATE OR REPLACE PROCEDURE rowlock_log_waiter(IN p_ticket BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -67,13 +68,15 @@ BEGIN
 
     SELECT history INTO v_history FROM rowlock_meta;
     IF v_history <> 'off' THEN
-        SET STATEMENT lock_wait_timeout = 1 FOR
+        SET STATEMENT lock_wait_timeout = 1, innodb_lock_wait_timeout = 1 FOR
             INSERT INTO rowlock_history (name, mode, permits, host, pid, command, note, waited,
                                          ended, how)
             SELECT name, mode, `count`, host, pid, command, note,
                    GREATEST(TIMESTAMPDIFF(MICROSECOND, since, utc_timestamp(6)) DIV 1000, 0),
                    utc_timestamp(6), 'gave up'
-              FROM rowlock_waiter WHERE ticket = p_ticket;
+              FROM rowlock_waiter
+             WHERE ticket = p_ticket
+               AND (v_history = 'all' OR since <= utc_timestamp(6) - INTERVAL 1 SECOND);
     END IF;
 END//
 

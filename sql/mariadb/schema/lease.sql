@@ -685,7 +685,8 @@ BEGIN
             START TRANSACTION READ WRITE;
             SET v_rows = 0;
             IF p_revoked THEN
-                UPDATE rowlock_heartbeat SET stop = 1 WHERE token = p_token;
+                UPDATE rowlock_heartbeat SET stop = 1
+                 WHERE token = p_token AND expires > utc_timestamp(6);
             END IF;
             SELECT count(*) INTO v_beats FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;
             IF v_beats > 0 THEN
@@ -742,7 +743,8 @@ BEGIN
             END IF;
         END IF;
         DELETE FROM rowlock_heartbeat
-         WHERE token = p_token AND quiet_until > utc_timestamp(6) AND stop = 0;
+         WHERE token = p_token AND quiet_until > utc_timestamp(6) AND expires > utc_timestamp(6)
+           AND stop = 0;
         SET v_beats = ROW_COUNT();
         IF v_beats = 0 THEN                     -- lost, or its end may belong in the history
             SELECT count(*) INTO v_logged FROM rowlock_heartbeat WHERE token = p_token FOR UPDATE;

@@ -336,6 +336,11 @@ CREATE OR REPLACE PROCEDURE rowlock_withdraw(IN p_ticket BIGINT, IN p_owner VARB
 BEGIN
     CALL rowlock_require_no_transaction();
     CALL rowlock_leave_queue(p_ticket, p_owner, 1);
+    BEGIN
+        DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+
+        CALL rowlock_prune_sometimes();
+    END;
 END//
 
 -- ---- frozen waiters -----------------------------------------------------------------------------

@@ -107,11 +107,14 @@ BEGIN
     END IF;
 END $$;
 
--- Writes the rows of a ticket, or (0) of all tickets of that owner, which is withdrawn. No error
--- leaves it.
+-- Writes the rows of a ticket, or (0) of all tickets of that owner, which is withdrawn. Below level
+-- all a wait under a second leaves none: a caller may try again. No error leaves it.
 CREATE FUNCTION rowlock.log_waiter(ticket bigint, owner text) RETURNS void
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
+DECLARE
+    rules record;
 BEGIN
+    SELECT * INTO rules FROM rowlock.history_rules();
     INSERT INTO rowlock.history (name, mode, permits, host, pid, command, note, waited, ended, how)
     SELECT w.name, w.mode, w."count", w.host, w.pid, w.command, w.note,
            greatest(0, (extract(epoch FROM pg_catalog.clock_timestamp() - w.since)::numeric
@@ -119,7 +122,11 @@ BEGIN
            pg_catalog.clock_timestamp(), 'gave up'
       FROM rowlock.waiter w
      WHERE w.owner = log_waiter.owner AND log_waiter.ticket IN (0, w.ticket)
-       AND (SELECT r.history FROM rowlock.history_rules() r) <> 'off';
+       AND (rules.history = 'all' OR rules.history <> 'off'
+            AND pg_catalog.clock_timestamp() - w.since >= interval '1 s');
+    IF FOUND AND pg_catalog.random() < 0.004::double precision THEN
+        PERFORM rowlock.prune(1000);
+    END IF;
 EXCEPTION WHEN OTHERS THEN
     NULL;
 END $$;

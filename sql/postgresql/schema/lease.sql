@@ -417,7 +417,8 @@ RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     DELETE FROM rowlock.heartbeat b
      WHERE b.token = remove_lease.token
-       AND b.quiet_until > pg_catalog.clock_timestamp() AND NOT b.stop
+       AND b.quiet_until > pg_catalog.clock_timestamp()
+       AND b.expires > pg_catalog.clock_timestamp() AND NOT b.stop
        AND (remove_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
                            WHERE o.token = remove_lease.token
                              AND o.name = remove_lease.name COLLATE "C"
@@ -451,7 +452,7 @@ BEGIN
                              AND o.name = release_lease.name COLLATE "C"
                              AND (release_lease.owner IS NULL OR o.owner = release_lease.owner)))
            RETURNING b.expires, b.stop, b.quiet_until INTO expiry, stopped, quiet;
-    IF stopped OR quiet <= pg_catalog.clock_timestamp() THEN
+    IF stopped OR least(quiet, expiry) <= pg_catalog.clock_timestamp() THEN
         PERFORM rowlock.log_end(token, expiry, stopped);
     END IF;
     DELETE FROM rowlock.lease l
@@ -500,7 +501,8 @@ BEGIN
         IF now OR EXISTS (SELECT FROM rowlock.run r
                            WHERE r.token = each
                              AND r.outcome IN ('done', 'failed', 'timed out')) THEN
-            UPDATE rowlock.heartbeat b SET stop = true WHERE b.token = each;
+            UPDATE rowlock.heartbeat b SET stop = true
+             WHERE b.token = each AND b.expires > pg_catalog.clock_timestamp();
             broken := broken + rowlock.remove_lease(each)::integer;
         ELSE
             UPDATE rowlock.heartbeat b SET stop = true WHERE b.token = each;
