@@ -67,7 +67,7 @@ mend_history() {
     until_true has_expired second "$token"
     rowlock vacuum
     [ "$(hows | sort)" = $'first expired\nsecond expired' ]
-    entries | jq -e '.held_ms | . >= 900 and . <= 1100'
+    entries | jq -e '.held_ms | . >= 900 and . <= 3000'
 }
 
 @test "a lease that is broken and released is revoked" {
@@ -78,6 +78,7 @@ mend_history() {
 }
 
 @test "a waiter that gives up is listed, also an interrupted one" {
+    level all # else only after a second
     token=$(held busy note 1h)
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --timeout 5s --note mine busy -- true
     until_true waiting_for busy
@@ -87,6 +88,7 @@ mend_history() {
     entries | tail -n 1 | jq -e '.kind == "waiter" and .token == null and .acquired == null
         and .held_ms == null and .waited_ms >= 0 and .note == "mine" and .problem'
     rowlock release busy --token "$token"
+    level slow
 }
 @test "a lease that waited for a second is listed, with the time it waited" {
     token=$(held slow note 1h)

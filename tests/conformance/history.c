@@ -108,7 +108,7 @@ TEST(an_expired_lease_is_kept_once)
 
 TEST(a_waiter_that_gives_up_is_kept_without_a_token)
 {
-    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_PROBLEMS), *two = t_open();
+    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_ALL), *two = t_open();
     struct rowlock_lease *lease = held(one, t_x(t_name(1))), *none = NULL;
     struct told told;
 
@@ -116,6 +116,29 @@ TEST(a_waiter_that_gives_up_is_kept_without_a_token)
     t_true(strncmp(history(one, t_name(1), 1, &told), "gave up x1 ", 11) == 0);
     t_int(told.token, 0);
     t_give(lease);
+}
+
+TEST(an_expired_lease_that_its_holder_releases_has_expired)
+{
+    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_PROBLEMS), *two = t_open();
+    struct rowlock_lease *lease = t_granted(one, t_x(t_name(1)), 1000);
+    struct told told;
+
+    lease_await_expiry(t_native(), (long)rowlock_token(lease));
+    rowlock_release(lease, NULL);
+    rowlock_lease_free(lease);
+    t_true(strncmp(history(two, t_name(1), 0, &told), "expired x1 ", 11) == 0);
+}
+
+TEST(a_lease_of_a_jobs_name_that_is_no_run_is_kept)
+{
+    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_ALL);
+    struct told told;
+    char name[100];
+
+    snprintf(name, sizeof name, "job:%s", t_name(1));
+    t_give(held(one, t_x(name)));
+    t_text(history(one, name, 0, &told), "released x1 'backup' 'monthly'\n");
 }
 
 TEST(at_level_off_nothing_is_kept)
