@@ -63,7 +63,7 @@ int rowlock__check_version(struct rowlock_connection *connection, int version,
                              ROWLOCK_SCHEMA_VERSION, rowlock__upgrade_command(connection));
     return rowlock__fail(error, ROWLOCK_ESCHEMA,
                          "the schema is version %d, newer than this library's %d; update rowlock "
-                         "on this node",
+                         "on this node, and restart its processes",
                          version, ROWLOCK_SCHEMA_VERSION);
 }
 
