@@ -1,2 +1,2 @@
--- Reads the time of the oldest row of the history, of the good ones or of the problems.
-SELECT MIN(ended) FROM rowlock_history WHERE problem = ?i;
+-- Reads the oldest time in the history before a time, of the good ones or of the problems.
+SELECT MIN(ended) FROM rowlock_history WHERE problem = ?i AND ended < ?i;

@@ -49,7 +49,7 @@
     XX(ENDING_ADD, "ending_add")     /* name, kind, permits, token, host, pid, command,     \
                                           note, acquired, waited, ended, how, problem */      \
     XX(ENDINGS, "endings")           /* since -> the same without problem */                       \
-    XX(ENDING_FIRST, "ending_first") /* problem -> the first ended, or NULL */                     \
+    XX(ENDING_FIRST, "ending_first") /* problem, before -> the first ended, or NULL */             \
     XX(ENDINGS_DROP, "endings_drop") /* problem, ended: all before that time */                    \
     XX(WAITERS, "waiters")           /* name -> ticket, kind, permits, wanted, owner, host, pid, \
                                           command, note, since, alive_until, roll_call, name,     \

@@ -8,7 +8,7 @@
 #include "util/error.h"
 
 #define PREFIX "job:"    /* of the name of a job's lock */
-#define SLICE_MS 3600000 /* old rows are deleted an hour at a time */
+#define SLICE_MS 172800000 /* of old rows, two days are deleted at a time */
 #define PRUNES_EVERY 256 /* of so many leases with a row, the end of one prunes */
 
 /* ---- the rules ------------------------------------------------------------------------------- */
