@@ -151,6 +151,26 @@ take() { # NAME [OPTION...]
     rowlock jobs failed --forget
 }
 
+@test "a history that cannot be read fails on its own page; the others show the present state" {
+    [ "$ROWLOCK_TEST_ENGINE" = sqlite ] || skip "the history is renamed in a database of one file"
+    take one
+    start_serve
+    sql 'ALTER TABLE rowlock_history RENAME TO rowlock_history_away'
+    shows /history 'The history cannot be read: '
+    shows_not /history 'class="banner" id="old"'
+    status_is 503 GET /api/log.json
+    grep -q '^{"error":".*rowlock_history' body
+    status_is 503 GET /timeline.svg
+    shows /lock?name=one 'The history cannot be read: '
+    grep -q 'Holders <span class="count">1' body
+    get /metrics
+    grep -qx 'rowlock_up 1' body
+    sql 'ALTER TABLE rowlock_history_away RENAME TO rowlock_history'
+    until_true shows_not /history 'The history cannot be read'
+    if grep 'does not answer' err; then return 1; fi
+    status_is 200 GET /api/log.json
+}
+
 @test "the metrics are those of the verb" {
     take one
     start_serve

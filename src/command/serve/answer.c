@@ -138,7 +138,9 @@ static void write_unavailable(const struct shown *shown, struct answer *out)
     if (!body)
         return;
     fputs("{\"error\":", body);
-    json_text(body, *shown->why ? shown->why : "the database is slow to answer");
+    json_text(body, *shown->why          ? shown->why
+                    : *shown->detail_why ? shown->detail_why
+                                         : "the database is slow to answer");
     fputs("}\n", body);
     fclose(body);
 }

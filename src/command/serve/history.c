@@ -76,7 +76,7 @@ void history_put(const struct page *page, const struct view *view)
     page_section(page, "history", *page->name ? "History" : "Latest endings",
                  view ? (long)view->pasts.n : -1);
     if (!view) {
-        page_empty(page, "The history was not read before the database went away.");
+        page_not_read(page);
     } else if (view->pasts.n == 0) {
         page_empty(page, "No ended lease is kept. By default the history keeps leases that ended "
                          "badly, waited a second, or were held ten; "

@@ -219,7 +219,7 @@ static void put_history(const struct page *page)
 
     page_section(page, "history", "History", view ? (long)view->runs.n : -1);
     if (!view)
-        page_empty(page, "The history was not read before the database went away.");
+        page_not_read(page);
     else if (view->runs.n == 0)
         page_empty(page, "No run is in the history.");
     else

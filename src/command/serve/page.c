@@ -171,6 +171,19 @@ void page_empty(const struct page *page, const char *html)
     fprintf(page->out, "<p class=\"empty\">%s</p>\n", html);
 }
 
+void page_not_read(const struct page *page)
+{
+    const char *why = page->shown->detail_why;
+
+    if (!*why) {
+        page_empty(page, "The history was not read before the database went away.");
+        return;
+    }
+    fputs("<p class=\"empty\">The history cannot be read: ", page->out);
+    html_word(page->out, why);
+    fputs("</p>\n", page->out);
+}
+
 void page_cut(const struct page *page, size_t n, size_t most, const char *document)
 {
     if (n > most)

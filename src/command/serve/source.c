@@ -99,26 +99,25 @@ static int reopen(struct source *source, struct rowlock_error *error)
     return rowlock_open(source->url->text, &options, &source->connection, error);
 }
 
-static int fill(struct source *source, struct view *view, struct rowlock_error *error)
-{
-    int code = view_fill(view, source->connection, error);
-
-    if (code == ROWLOCK_OK) {
-        pthread_mutex_lock(&source->mutex);
-        publish(source, view);
-        pthread_mutex_unlock(&source->mutex);
-    }
-    return code;
-}
-
+/* A detail that fails is published too: its page shows the error. */
 static int ask(struct source *source, enum view_kind kind, const char *name,
                struct rowlock_error *error)
 {
     struct view *view = view_new(kind, name);
-    int code = view ? fill(source, view, error) : ROWLOCK_ENOMEM;
+    int code;
 
-    if (code && view)
+    if (!view)
+        return ROWLOCK_ENOMEM;
+    code = view_fill(view, source->connection, error);
+    if (code && kind == VIEW_ALL) {
         view_free(view);
+        return code;
+    }
+    view->error = *error;
+    view->error.code = code;
+    pthread_mutex_lock(&source->mutex);
+    publish(source, view);
+    pthread_mutex_unlock(&source->mutex);
     return code;
 }
 
@@ -155,16 +154,36 @@ static size_t begin_set(struct source *source)
     return n;
 }
 
-static int run_set(struct source *source, size_t n, struct rowlock_error *error)
+static void disconnect(struct source *source)
+{
+    rowlock_close(source->connection);
+    source->connection = NULL;
+}
+
+/* The number of views asked for. The next set replaces a lost session, and asks for the others. */
+static size_t ask_details(struct source *source, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct rowlock_error error = {0};
+        int code = ask(source, source->wanted[i].kind, source->wanted[i].name, &error);
+
+        if (code == ROWLOCK_ECONN)
+            disconnect(source);
+        if (code == ROWLOCK_ECONN || code == ROWLOCK_ECANCELED)
+            return i + 1;
+    }
+    return n;
+}
+
+/* Only the view of all shows whether the database answers. `*n`: the wanted views; those done. */
+static int run_set(struct source *source, size_t *n, struct rowlock_error *error)
 {
     int code = ask_all(source, error);
 
-    for (size_t i = 0; i < n && !code; i++)
-        code = ask(source, source->wanted[i].kind, source->wanted[i].name, error);
-    if (code) { /* nothing is known about the session */
-        rowlock_close(source->connection);
-        source->connection = NULL;
-    }
+    if (code)
+        disconnect(source); /* nothing is known about the session */
+    else
+        *n = ask_details(source, *n);
     return code;
 }
 
@@ -230,7 +249,7 @@ static void *work(void *data)
         int code;
 
         next_ms = rowlock__now_ms() + SOURCE_SHARED_MS;
-        code = run_set(source, n_wanted, &error);
+        code = run_set(source, &n_wanted, &error);
         source->retry_ms =
             code ? rowlock__least(2 * source->retry_ms + SOURCE_SHARED_MS / 2, RETRY_MOST_MS) : 0;
         end_set(source, code, &error, n_wanted);
@@ -312,22 +331,28 @@ static int is_recent(const struct view *view, int64_t arrived_ms)
     return view && view->done_ms >= arrived_ms - SOURCE_SHARED_MS;
 }
 
+static void show_detail(struct view *detail, struct shown *out)
+{
+    if (detail->error.code) {
+        snprintf(out->detail_why, sizeof out->detail_why, "%s", detail->error.text);
+        return;
+    }
+    detail->references++;
+    out->detail = detail;
+    out->age_ms = rowlock__most(out->age_ms, rowlock__now_ms() - detail->asked_ms);
+}
+
 static void show(struct source *source, struct view *detail, struct shown *out)
 {
-    int64_t now_ms = rowlock__now_ms(), asked_ms;
-
-    *out = (struct shown){.all = source->all, .detail = detail, .code = source->error.code};
+    *out = (struct shown){.all = source->all, .code = source->error.code};
     snprintf(out->why, sizeof out->why, "%s", source->error.text);
     if (!source->all)
         return;
     source->all->references++;
-    asked_ms = source->all->asked_ms;
-    if (detail) {
-        detail->references++;
-        asked_ms = rowlock__least(asked_ms, detail->asked_ms);
-    }
-    out->age_ms = now_ms - asked_ms;
-    out->now_ms = source->all->now_ms + now_ms - source->all->asked_ms;
+    out->age_ms = rowlock__now_ms() - source->all->asked_ms;
+    out->now_ms = source->all->now_ms + out->age_ms;
+    if (detail)
+        show_detail(detail, out);
 }
 
 int source_get(struct source *source, enum view_kind kind, const char *name, int64_t arrived_ms,

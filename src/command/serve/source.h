@@ -19,11 +19,12 @@ struct source;
 /* The answer to a request: views, or why there are none. */
 struct shown {
     const struct view *all;    /* NULL: the database has not answered yet */
-    const struct view *detail; /* NULL: none was needed, or it has not been answered */
-    int code;                  /* the last set of queries failed with this code; 0: it did not */
+    const struct view *detail; /* NULL: none was needed, it failed, or is not answered yet */
+    int code;                  /* the last view of all failed with this code; 0: it did not */
     char why[500];
-    int64_t age_ms; /* since the queries of the oldest of these views were sent */
-    int64_t now_ms; /* the database's present time, estimated from then */
+    char detail_why[500]; /* why the detail failed; "": it did not */
+    int64_t age_ms;       /* since the queries of the oldest of these views were sent */
+    int64_t now_ms;       /* the database's present time, estimated from then */
 };
 
 /* Starts the thread, which sends a first set of queries. `wake` is called on it after each set.
@@ -43,7 +44,7 @@ int source_get(struct source *source, enum view_kind kind, const char *name, int
                int64_t deadline_ms, struct shown *out);
 void source_release(struct source *source, struct shown *shown);
 
-/* The error of the last set of queries. Its code: 0, if it was answered. */
+/* The error of the last view of all. Its code: 0, if it was answered. */
 int source_error(struct source *source, struct rowlock_error *error);
 
 /* Interrupts the queries, ends the thread and frees all. Accepts NULL. */

@@ -28,7 +28,8 @@ struct view {
     int64_t asked_ms, done_ms; /* by the monotonic clock: when the queries began and ended */
     int64_t now_ms;            /* the database's clock when they began */
     struct view_part holders, jobs, runs, subjects, pasts;
-    char *texts[VIEW_TEXTS]; /* the JSON that the verbs print; NULL: not of this kind */
+    struct rowlock_error error; /* why the queries failed; code 0: they did not */
+    char *texts[VIEW_TEXTS];    /* the JSON that the verbs print; NULL: not of this kind */
     struct view_string *strings;
     int failed; /* no memory */
 };
