@@ -38,43 +38,11 @@ static const char *mode_of(char kind)
     return kind == 's' ? "shared" : kind == 'p' ? "permit" : "exclusive";
 }
 
-/* LIKE with the escape character '!'; % and _ match bytes. */
-static bool is_like(const char *name, const char *pattern)
-{
-    for (; *pattern; pattern++, name++) {
-        if (*pattern == '%') {
-            for (; *name; name++)
-                if (is_like(name, pattern + 1))
-                    return true;
-            return is_like(name, pattern + 1);
-        }
-        if (*pattern == '_') {
-            if (!*name)
-                return false;
-            while (((unsigned char)name[1] & 0xc0) == 0x80)
-                name++;
-            continue;
-        }
-        pattern += *pattern == '!' && pattern[1];
-        if (*name != *pattern)
-            return false;
-    }
-    return !*name;
-}
-
-static const char *name_of(struct asked *asked, const struct rowlock_value *key)
-{
-    char name[256];
-
-    rowlock__key_name(asked->work, key, name);
-    return rowlock__rows_copy(&asked->pasts, name, strlen(name));
-}
-
 static bool is_asked(const struct asked *asked, const struct past *past, bool problem)
 {
     return past->ended_ms >= asked->since_ms && past->waited_ms >= asked->waited_ms &&
            (problem || !asked->problems) &&
-           (!asked->pattern || is_like(past->name, asked->pattern));
+           (!asked->pattern || rowlock__is_like(past->name, asked->pattern, '!'));
 }
 
 static bool is_listed_run(const struct asked *asked, int64_t token)
@@ -87,36 +55,42 @@ static bool is_listed_run(const struct asked *asked, int64_t token)
     return false;
 }
 
-static void put(struct asked *asked, const struct past *past, bool problem)
+static void put(struct asked *asked, const struct past *past)
 {
-    struct past *row = is_asked(asked, past, problem) ? rowlock__rows_add(&asked->pasts) : NULL;
+    struct past *row = rowlock__rows_add(&asked->pasts);
 
     if (row)
         *row = *past;
 }
 
-/* name, kind, permits, token, host, pid, command, note, acquired, waited, ended, how */
+/* name, kind, permits, token, host, pid, command, note, acquired, waited, ended, how; the texts of
+   a row that is not asked for are not copied */
 static void past_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct asked *asked = data;
     struct rowlock_rows *rows = &asked->pasts;
+    char name[256];
     struct past past;
 
     if (n < 12 || is_listed_run(asked, rowlock__value_number(&columns[3])))
         return;
-    past = (struct past){.name = name_of(asked, &columns[0]),
+    rowlock__key_name(asked->work, &columns[0], name);
+    past = (struct past){.name = name,
                          .mode = mode_of(letter(&columns[1])),
                          .permits = rowlock__value_number(&columns[2]),
                          .token = rowlock__value_number(&columns[3]),
-                         .host = copy(rows, &columns[4]),
                          .pid = rowlock__value_number(&columns[5]),
-                         .command = copy(rows, &columns[6]),
-                         .note = copy(rows, &columns[7]),
                          .acquired_ms = rowlock__value_number(&columns[8]),
                          .waited_ms = rowlock__value_number(&columns[9]),
                          .ended_ms = rowlock__value_number(&columns[10]),
                          .how = copy(rows, &columns[11])};
-    put(asked, &past, past.how && rowlock__is_problem(past.how));
+    if (!is_asked(asked, &past, past.how && rowlock__is_problem(past.how)))
+        return;
+    past.name = rowlock__rows_copy(rows, name, strlen(name));
+    past.host = copy(rows, &columns[4]);
+    past.command = copy(rows, &columns[6]);
+    past.note = copy(rows, &columns[7]);
+    put(asked, &past);
 }
 
 static void put_runs(struct asked *asked)
@@ -140,8 +114,11 @@ static void put_runs(struct asked *asked)
         if (!run[i].finished_ms || !run[i].outcome)
             continue;
         rowlock__key_name(asked->work, &key, name + strlen(PREFIX));
+        past.name = name;
+        if (!is_asked(asked, &past, strcmp(run[i].outcome, "done") != 0))
+            continue;
         past.name = rowlock__rows_copy(&asked->pasts, name, strlen(name));
-        put(asked, &past, strcmp(run[i].outcome, "done") != 0);
+        put(asked, &past);
     }
 }
 

@@ -186,3 +186,39 @@ bool rowlock__judge_stale(bool complete, int64_t basis_ms, int64_t expired_ms, i
         return true;
     return max_age_ms >= 0 && !(age < max_age_ms && updated_ms - now_ms <= max_age_ms);
 }
+
+static const char *next_character(const char *text)
+{
+    do
+        text++;
+    while (((unsigned char)*text & 0xc0) == 0x80);
+    return text;
+}
+
+/* After a mismatch, the text of the last '%' is one character longer: the earlier ones need not
+   change. */
+bool rowlock__is_like(const char *name, const char *pattern, char escape)
+{
+    const char *after = NULL, *from = name; /* the last '%', and where its text may end */
+
+    while (*name) {
+        const char *plain = pattern + (*pattern == escape);
+
+        if (*pattern == '%') {
+            after = ++pattern;
+            from = name;
+        } else if (*pattern == '_') {
+            pattern++;
+            name = next_character(name);
+        } else if (*plain == *name) {
+            pattern = plain + 1;
+            name++;
+        } else if (after) {
+            pattern = after;
+            name = from = next_character(from);
+        } else {
+            return false;
+        }
+    }
+    return pattern[strspn(pattern, "%")] == '\0';
+}

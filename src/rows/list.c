@@ -139,37 +139,13 @@ struct entries {
     size_t n;
 };
 
-/* LIKE, with '%' and the escape '|'; no pattern has '_'. */
-static bool is_like(const char *name, const char *pattern)
-{
-    const char *after = NULL, *from = name; /* the last '%', and where its text may end */
-
-    while (*name) {
-        const char *plain = pattern + (*pattern == '|');
-
-        if (*pattern == '%') {
-            after = ++pattern;
-            from = name;
-        } else if (*plain == *name) {
-            pattern = plain + 1;
-            name++;
-        } else if (after) {
-            pattern = after;
-            name = ++from;
-        } else {
-            return false;
-        }
-    }
-    return pattern[strspn(pattern, "%")] == '\0';
-}
-
 static bool is_wanted(struct rowlock_work *work, const char *key, const char *pattern)
 {
     struct rowlock_value value = rowlock__text_value(key);
     char name[256];
 
     rowlock__key_name(work, &value, name);
-    return is_like(name, pattern);
+    return rowlock__is_like(name, pattern, '|');
 }
 
 static void gather(struct rowlock_work *work, const struct rowlock_name_rows *rows,

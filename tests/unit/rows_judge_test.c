@@ -154,3 +154,48 @@ TEST(data_is_stale_by_age_by_expiry_and_by_a_clock_that_was_set_back)
     t_true(rowlock__judge_stale(false, 100, -1, 150, 200, -1));
     t_true(rowlock__judge_stale(true, 100, -1, -1, 200, -1));
 }
+
+TEST(a_pattern_of_like_matches_whole_names)
+{
+    static const struct {
+        const char *name, *pattern;
+        bool is;
+    } cases[] = {{"", "", true},
+                 {"", "%", true},
+                 {"", "_", false},
+                 {"a", "", false},
+                 {"abc", "abc", true},
+                 {"abc", "ab", false},
+                 {"abc", "a%", true},
+                 {"abc", "%c%", true},
+                 {"abc", "%b", false},
+                 {"abab", "%ab", true},
+                 {"aXbXc", "a%X_", true},
+                 {"a%c", "a!%c", true},
+                 {"abc", "a!%c", false},
+                 {"a_", "a!_", true},
+                 {"a!", "a!!", true},
+                 {"\xc3\xa9", "_", true},
+                 {"\xc3\xa9", "__", false},
+                 {"x\xc3\xa9"
+                  "b",
+                  "%_b", true},
+                 {"x\xc3\xa9"
+                  "b",
+                  "%___b", false}};
+
+    for (size_t i = 0; i < COUNT(cases); i++)
+        t_int(rowlock__is_like(cases[i].name, cases[i].pattern, '!'), cases[i].is);
+}
+
+TEST(a_pattern_with_many_wildcards_takes_no_exponential_time)
+{
+    char name[256];
+    const char *pattern = "%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%b";
+
+    memset(name, 'a', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    t_true(!rowlock__is_like(name, pattern, '!')); /* would not end otherwise */
+    name[sizeof name - 2] = 'b';
+    t_true(rowlock__is_like(name, pattern, '!'));
+}
