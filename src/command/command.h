@@ -75,6 +75,9 @@ void read_operands(struct command *command, int most);
 int64_t option_duration(const struct command *command, const char *option, int64_t bare_ms);
 long option_number(const struct command *command, const char *option, long least, long most);
 
+/* Ends the program if the pattern has a '[' without ']'. */
+void check_pattern(const struct command *command, const char *pattern);
+
 /* ---- suggest.c ----------------------------------------------------------------------- */
 
 /* "; did you mean ls?", or "" if nothing is close. Valid until the next call. */

@@ -24,6 +24,8 @@ static void read_options(struct command *command, struct options *options)
     }
     if (command->n_operands + command->n_rest > 0)
         usage_error(command, "metrics takes no NAME; --name GLOB adds the names of locks");
+    if (options->names)
+        check_pattern(command, options->names);
     if (options->output && !*options->output)
         usage_error(command, "--output needs the path of a file");
 }

@@ -11,6 +11,7 @@
 
 #include "command/command.h"
 #include "util/duration.h"
+#include "util/glob.h"
 
 static const struct option name_option = {"name", required_argument, NULL, OPTION_NAME};
 
@@ -190,6 +191,17 @@ int64_t option_duration(const struct command *command, const char *option, int64
         usage_error(command, "%s: '%s' is not a duration (90, 90s, 500ms, 5m, 1h30m)", option,
                     shown(optarg));
     return ms;
+}
+
+void check_pattern(const struct command *command, const char *pattern)
+{
+    size_t at = rowlock__glob_mistake(pattern);
+
+    if (at)
+        usage_error(command,
+                    "the pattern '%s' has a '[' without ']' at position %zu; write \\[ for the "
+                    "character",
+                    shown(pattern), at);
 }
 
 long option_number(const struct command *command, const char *option, long least, long most)

@@ -349,6 +349,7 @@ static void read_options(struct command *command, struct top *top)
     }
     if (command->n_operands + command->n_rest > 0)
         snprintf(top->choice.glob, sizeof top->choice.glob, "%s", one_name(command));
+    check_pattern(command, top->choice.glob);
 }
 
 int cmd_top(struct command *command)

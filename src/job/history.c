@@ -12,6 +12,7 @@
 #include "schema/check.h"
 #include "session/connection.h"
 #include "util/error.h"
+#include "util/glob.h"
 #include "util/utf8.h"
 
 #define DEFAULT_LIMIT 100
@@ -72,16 +73,6 @@ static void past_row(void *data, const struct rowlock_value *columns, unsigned n
         past->held_ms = past->ended_ms - past->acquired_ms;
 }
 
-/* The index after the ']' of the set that begins at `at`; 0: it has none. */
-static size_t end_of_set(const char *pattern, size_t at)
-{
-    at += 1 + (pattern[at + 1] == '!' || pattern[at + 1] == '^');
-    at += pattern[at] == ']';
-    while (pattern[at] && pattern[at] != ']')
-        at++;
-    return pattern[at] ? at + 1 : 0;
-}
-
 /*
  * Translates a pattern for LIKE with the escape character '!'; a set becomes '_'. `*exact`: the
  * translation accepts no other names. NULL: out of memory, or a set without an end (`*at` is its
@@ -95,7 +86,7 @@ static char *like_of(const char *glob, bool *exact, size_t *at)
     *at = 0;
     for (size_t i = 0; out && glob[i]; i++) {
         if (glob[i] == '[') {
-            size_t end = end_of_set(glob, i);
+            size_t end = rowlock__glob_end_of_set(glob, i);
 
             *exact = false;
             *at = i + 1;

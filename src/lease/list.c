@@ -10,6 +10,7 @@
 #include "schema/check.h"
 #include "session/connection.h"
 #include "util/error.h"
+#include "util/glob.h"
 #include "util/pause.h"
 #include "util/random.h"
 
@@ -226,11 +227,19 @@ static int ask_some(struct rowlock_connection *connection, const struct rowlock_
 
 static int check_choice(const struct rowlock_choice *choice, struct rowlock_error *error)
 {
+    size_t at;
+
     if (!choice || choice->most_waiters < 0 || choice->most_rows < 0 ||
         choice->order > ROWLOCK_BY_NAME || (choice->name && choice->glob))
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "the choice of a list has an invalid limit or order, or a name as "
                              "well as a pattern");
+    at = choice->glob ? rowlock__glob_mistake(choice->glob) : 0;
+    if (at)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the pattern '%.100s' has a '[' without ']' at position %zu; "
+                             "write \\[ for the character",
+                             choice->glob, at);
     return choice->name ? rowlock__name_check(choice->name, error) : ROWLOCK_OK;
 }
 

@@ -170,6 +170,9 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     [ "$status" = 64 ]
     run rowlock metrics --output ''
     [ "$status" = 64 ]
+    run rowlock metrics --name '['
+    [ "$status" = 64 ]
+    [[ $output == *"'[' has a '[' without ']' at position 1"* ]]
 }
 
 @test "the alert rules and the dashboard use metrics that exist" {

@@ -73,7 +73,8 @@ has_two_waiters() { [ "$(rowlock ls long | grep -c waiting)" = 2 ]; }
     run rowlock top a
     [[ ${lines[2]} =~ ^a\ +held && ${#lines[@]} = 4 ]]
     run rowlock top fail\*
-    [[ ${lines[2]} =~ ^failing && ${lines[3]} == 'no lease is held or waited for' ]]
+    [[ ${lines[2]} =~ ^failing ]]
+    [[ ${lines[3]} == 'no name that is held or waited for matches the filter' ]]
 }
 
 @test "JSON: the jobs that are not fine, and the locks" {
@@ -94,6 +95,9 @@ has_two_waiters() { [ "$(rowlock ls long | grep -c waiting)" = 2 ]; }
     [[ $output == *'at least 500ms'* ]]
     run rowlock top a b
     [ "$status" = 64 ]
+    run rowlock top 'zz['
+    [ "$status" = 64 ]
+    [[ $output == *"'zz[' has a '[' without ']' at position 3"* ]]
     run "$ROWLOCK" --db sqlite:/nowhere/at/all top
     [ "$status" != 0 ]
     [[ $output == rowlock:*nowhere* ]]

@@ -100,7 +100,9 @@ static int put_queues(FILE *out, const struct top_data *data, const struct top_v
     if (table.n > 0)
         table_write(out, &table, view->columns, view->coloured);
     else if (data->read_ms)
-        fputs("no lease is held or waited for\n", out);
+        fputs(*data->choice.glob ? "no name that is held or waited for matches the filter\n"
+                                 : "no lease is held or waited for\n",
+              out);
     table_free(&table);
     return failed;
 }
