@@ -162,6 +162,17 @@ has_waited() { # NAME: a waiter, for over a second
     until_true [ -z "$(hows --since 0.001s)" ]
 }
 
+@test "WAITED is rounded to the nearest second, from a second on" {
+    level all
+    for waited in 999/999ms 1000/1s 1499/1s 1500/2s 1998/2s 59500/1m00s; do
+        rowlock run one -- true
+        sql "UPDATE $table SET waited = ${waited%/*}"
+        rowlock log >found
+        grep -qE "exclusive +[^ ]+ +${waited#*/} " found || { cat found; return 1; }
+        sql "DELETE FROM $table"
+    done
+}
+
 @test "mistakes are usage errors, and name the mistake" {
     run -64 rowlock log --since yesterday
     [[ $output == *"not 'yesterday'"* ]]
@@ -230,8 +241,9 @@ has_waited() { # NAME: a waiter, for over a second
     held "$evil" "note $evil" 1h >/dev/null
     rowlock break --now "$evil"
     rowlock run plain -- true
-    held other x 1h >/dev/null
+    held other $'\xef\xbf\xbe \xef\xbf\xbf' 1h >/dev/null # characters that XML does not allow
     gives_up other
+    rowlock break --now other
     rowlock job good --every 1w -- true || true
     rowlock log --svg out.svg
     python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("out.svg")'
@@ -242,7 +254,6 @@ has_waited() { # NAME: a waiter, for over a second
     grep -q 'class="held"' out.svg
     grep -q 'prefers-color-scheme:dark' out.svg
     rowlock log --svg - | cmp - out.svg
-    rowlock break --now other
     sql "DELETE FROM $table"
 }
 

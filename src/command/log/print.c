@@ -32,6 +32,11 @@ int is_problem(const struct rowlock_past *past)
                                              : past->ending != ROWLOCK_ENDED_RELEASED;
 }
 
+int64_t rounded_ms(int64_t ms)
+{
+    return ms < 1000 ? ms : (ms + 500) / 1000 * 1000;
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_key(FILE *out, const char *key)
@@ -155,15 +160,15 @@ static char *how_of(const struct rowlock_past *past)
 
 int log_table_add(const struct rowlock_past *past, struct table *table)
 {
-    char *cells[COLUMNS] = {[ENDED] = cell_instant(past->ended_ms),
-                            [NAME] = cell_text(past->name),
-                            [MODE] = mode_of(past),
-                            [HELD] = past->acquired_ms ? cell_duration(past->held_ms) : strdup("-"),
-                            [WAITED] =
-                                past->waited_ms ? cell_duration(past->waited_ms) : strdup("-"),
-                            [WHO] = who_of(past),
-                            [HOW] = how_of(past),
-                            [NOTE] = cell_text(past->note)};
+    char *cells[COLUMNS] = {
+        [ENDED] = cell_instant(past->ended_ms),
+        [NAME] = cell_text(past->name),
+        [MODE] = mode_of(past),
+        [HELD] = past->acquired_ms ? cell_duration(rounded_ms(past->held_ms)) : strdup("-"),
+        [WAITED] = past->waited_ms ? cell_duration(rounded_ms(past->waited_ms)) : strdup("-"),
+        [WHO] = who_of(past),
+        [HOW] = how_of(past),
+        [NOTE] = cell_text(past->note)};
 
     return table_add(table, cells);
 }

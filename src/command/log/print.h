@@ -19,6 +19,8 @@ int log_table_add(const struct rowlock_past *past, struct table *table);
 const char *ending_word(const struct rowlock_past *past);
 /* Neither released nor done. */
 int is_problem(const struct rowlock_past *past);
+/* To the nearest second, from a second on: a wait of 1998 ms is shown as 2 s. */
+int64_t rounded_ms(int64_t ms);
 /* "web3:812 backup", as far as known; malloc'd, NULL: out of memory. Not escaped. */
 char *past_holder(const struct rowlock_past *past);
 

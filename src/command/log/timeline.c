@@ -28,7 +28,8 @@
 /* "held 2m05s, waited 3s, released; web3:812 backup; note; 2026-11-21 02:00:01 +0100" */
 static char *text_of(const struct rowlock_past *past)
 {
-    char *held = cell_duration(past->held_ms), *waited = cell_duration(past->waited_ms);
+    char *held = cell_duration(rounded_ms(past->held_ms));
+    char *waited = cell_duration(rounded_ms(past->waited_ms));
     char *holder = past_holder(past), *text = NULL, ended[40];
 
     rowlock__local_time(past->ended_ms, ended, sizeof ended);
@@ -102,7 +103,16 @@ void timeline_free(struct timeline *timeline)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Others wrote it. Control characters and bytes that are not UTF-8 are not allowed in XML. */
+/* XML allows no control characters, and neither U+FFFE nor U+FFFF. `n`: 0 if it is not UTF-8. */
+static int is_allowed(const char *character, size_t n)
+{
+    if (n == 1)
+        return (unsigned char)*character >= ' ' || *character == '\n';
+    return n > 0 && (n != 3 || (memcmp(character, "\xef\xbf\xbe", 3) != 0 &&
+                                memcmp(character, "\xef\xbf\xbf", 3) != 0));
+}
+
+/* Others wrote it. */
 static void put_text(FILE *out, const char *text, size_t length)
 {
     static const char *const escapes[] = {"&&amp;", "<&lt;", ">&gt;", "\"&quot;", "'&#39;"};
@@ -114,10 +124,10 @@ static void put_text(FILE *out, const char *text, size_t length)
             i++;
         if (i < 5)
             fputs(escapes[i] + 1, out);
-        else if (n == 0 || ((unsigned char)*text < ' ' && *text != '\n'))
-            fputs("\xef\xbf\xbd", out);
-        else
+        else if (is_allowed(text, n))
             fwrite(text, 1, n, out);
+        else
+            fputs("\xef\xbf\xbd", out);
         n = n ? n : 1;
         text += n;
         length -= n;

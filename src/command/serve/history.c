@@ -30,12 +30,12 @@ static void put_past_row(struct html_table *table, const struct rowlock_past *pa
     html_pill(html_cell(table), is_problem(past) ? "bad" : "good", ending_word(past));
     html_cell(table);
     if (past->acquired_ms)
-        html_duration(table->out, past->held_ms);
+        html_duration(table->out, rounded_ms(past->held_ms));
     else
         cell_or_none(table->out, "");
     html_cell(table);
     if (past->waited_ms > 0)
-        html_duration(table->out, past->waited_ms);
+        html_duration(table->out, rounded_ms(past->waited_ms));
     else
         cell_or_none(table->out, "");
     cell_or_none(html_cell(table), holder ? holder : "?");
