@@ -5,7 +5,7 @@ SELECT 'leases', CASE WHEN e.count > 0 THEN 1 ELSE 0 END,
        CASE WHEN e.count > 0
            THEN e.count::text || ' expired more than a minute ago and not swept, the first at '
                || pg_catalog.to_char(e.first AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-           ELSE 'none is expired and not swept' END,
+           ELSE 'none has been expired for more than a minute' END,
        CASE WHEN e.count > 0 THEN 'rowlock vacuum' END
   FROM (SELECT pg_catalog.count(*) AS count, pg_catalog.min(b.expires) AS first
           FROM rowlock.heartbeat b

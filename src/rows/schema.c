@@ -333,7 +333,7 @@ static void count_expired(void *data, const struct rowlock_value *columns, unsig
 int rowlock__rows_examine_schema(struct rowlock_work *work)
 {
     int64_t expired = 0;
-    char text[80] = "none is expired and not swept";
+    char text[80] = "none has been expired for more than a minute";
     struct rowlock_value row[4] = {rowlock__text_value("leases"), {0}, {0}, {0}};
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, count_expired, &expired);
 
