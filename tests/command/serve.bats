@@ -281,6 +281,7 @@ frame-ancestors 'none'" 'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-r
     for to in 0.0.0.0:0 '[::]:0' 192.0.2.1:7420 '[2001:db8::1]:7420'; do
         run --separate-stderr rowlock serve --listen "$to"
         [ "$status" = 64 ]
+        [[ $stderr == *"listen on 127.0.0.1:${to##*:} or"* ]]
         [[ $stderr == *"--allow-remote"*"proxy"* || $stderr == *"proxy"*"--allow-remote"* ]]
     done
     start_serve --listen 0.0.0.0:0 --allow-remote
@@ -294,6 +295,8 @@ frame-ancestors 'none'" 'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-r
         run rowlock serve --listen "$to"
         [ "$status" = 64 ] || { echo "$to: $status $output"; return 1; }
     done
+    run rowlock serve --listen 127.0.0.1:99999
+    [[ $output == *'a port is a number from 1 to 65535'* ]]
     run rowlock serve name
     [ "$status" = 64 ]
     run rowlock --json serve
@@ -312,7 +315,7 @@ frame-ancestors 'none'" 'X-Content-Type-Options: nosniff' 'Referrer-Policy: no-r
     # another server is not pushed aside
     run --separate-stderr rowlock serve --listen unix:"$PWD/own"
     [ "$status" = 125 ]
-    [[ $stderr == *"another program listens"* ]]
+    [[ $stderr == *"another program, perhaps another rowlock serve, listens there"* ]]
     stop_serve
     [ ! -e own ]
     (umask 007 && start_serve --listen unix:"$PWD/own" && echo "$server" >pid)

@@ -22,8 +22,10 @@
 static int cannot_listen(const char *address)
 {
     message("cannot listen on %s: %s%s", address, strerror(errno),
-            errno == EADDRINUSE ? "; another program does: choose another address by --listen"
-                                : "");
+            errno == EADDRINUSE
+                ? "; another program, perhaps another rowlock serve, listens there: "
+                  "choose another address by --listen"
+                : "");
     return STATUS_FAILED;
 }
 
@@ -53,7 +55,9 @@ static int make_way(const struct sockaddr_un *address)
         message("cannot listen on unix:%s: a file that is not a socket has this name",
                 address->sun_path);
     else
-        message("cannot listen on unix:%s: another program listens there", address->sun_path);
+        message("cannot listen on unix:%s: another program, perhaps another rowlock serve, "
+                "listens there: choose another address by --listen",
+                address->sun_path);
     return STATUS_FAILED;
 }
 
@@ -118,12 +122,17 @@ static int split(const char *text, char *host, size_t size, const char **port)
     } else if (memchr(text, ':', length)) {
         return 0;
     }
-    if (length == 0 || length >= size || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
-        strlen(colon + 1) > 5 || !colon[1] || atoi(colon + 1) > 65535)
+    if (length == 0 || length >= size || !colon[1] ||
+        strspn(colon + 1, "0123456789") != strlen(colon + 1))
         return 0;
     snprintf(host, size, "%.*s", (int)length, text);
     *port = colon + 1;
     return 1;
+}
+
+static int is_port(const char *digits)
+{
+    return strlen(digits) <= 5 && atoi(digits) <= 65535;
 }
 
 static struct addrinfo *resolve(const char *text)
@@ -135,7 +144,7 @@ static struct addrinfo *resolve(const char *text)
     const char *port;
     char host[80];
 
-    if (!split(text, host, sizeof host, &port) ||
+    if (!split(text, host, sizeof host, &port) || !is_port(port) ||
         getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, port, &hints, &found))
         return NULL;
     return found;
@@ -169,26 +178,38 @@ static int bind_tcp(const char *text, const struct addrinfo *to, struct listenin
     return STATUS_OK;
 }
 
+static int refuse_address(const char *text)
+{
+    const char *port;
+    char host[80];
+
+    if (split(text, host, sizeof host, &port) && !is_port(port))
+        message("--listen: '%s': a port is a number from 1 to 65535", shown(text));
+    else
+        message("--listen: '%s' is not an address: give 127.0.0.1:PORT, [::1]:PORT, localhost:PORT "
+                "or unix:PATH",
+                shown(text));
+    return STATUS_USAGE;
+}
+
+static int refuse_remote(const char *text)
+{
+    message("--listen %s: refused, because other machines could read the names, notes and output "
+            "of jobs without a login; listen on 127.0.0.1%s or unix:PATH behind a proxy with TLS "
+            "and a login, or add --allow-remote if the network is trusted",
+            text, strrchr(text, ':'));
+    return STATUS_USAGE;
+}
+
 static int open_tcp(const char *text, int allow_remote, struct listening *out)
 {
     struct addrinfo *to = resolve(text);
     int status;
 
-    if (!to) {
-        message("--listen: '%s' is not an address: give 127.0.0.1:PORT, [::1]:PORT, localhost:PORT "
-                "or unix:PATH",
-                shown(text));
-        return STATUS_USAGE;
-    }
-    if (is_loopback(to->ai_addr) || allow_remote) {
-        status = bind_tcp(text, to, out);
-    } else {
-        message("--listen %s: refused, because other machines could read the names, notes and "
-                "output of jobs without a login; listen on " SERVE_ADDRESS " or unix:PATH behind a "
-                "proxy with TLS and a login, or add --allow-remote if the network is trusted",
-                text);
-        status = STATUS_USAGE;
-    }
+    if (!to)
+        return refuse_address(text);
+    status =
+        is_loopback(to->ai_addr) || allow_remote ? bind_tcp(text, to, out) : refuse_remote(text);
     freeaddrinfo(to);
     return status;
 }
