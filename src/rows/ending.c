@@ -7,9 +7,8 @@
 #include "rows/work.h"
 #include "util/error.h"
 
-#define PREFIX "job:"    /* of the name of a job's lock */
 #define SLICE_MS 172800000 /* of old rows, two days are deleted at a time */
-#define PRUNES_EVERY 256 /* of so many leases with a row, the end of one prunes */
+#define PRUNES_EVERY 256   /* of so many leases with a row, the end of one prunes */
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 
@@ -110,21 +109,15 @@ struct ending {
     bool has_pid;
 };
 
-static const char *copy(struct rowlock_rows *rows, const struct rowlock_value *column)
-{
-    return column->type == ROWLOCK_BYTES ? rowlock__rows_copy(rows, column->bytes, column->length)
-                                         : NULL;
-}
-
 /* host, pid, command, note */
 static void take_holder(struct rowlock_rows *rows, const struct rowlock_value *columns,
                         struct ending *ending)
 {
-    ending->host = copy(rows, &columns[0]);
+    ending->host = rowlock__copy_text(rows, &columns[0]);
     ending->has_pid = columns[1].type != ROWLOCK_NULL;
     ending->pid = rowlock__value_number(&columns[1]);
-    ending->command = copy(rows, &columns[2]);
-    ending->note = copy(rows, &columns[3]);
+    ending->command = rowlock__copy_text(rows, &columns[2]);
+    ending->note = rowlock__copy_text(rows, &columns[3]);
 }
 
 static char letter(const struct rowlock_value *column)
@@ -147,7 +140,7 @@ static void lease_row(void *data, const struct rowlock_value *columns, unsigned 
         }
     if (!(ending = rowlock__rows_add(rows)))
         return;
-    ending->key = copy(rows, &columns[0]);
+    ending->key = rowlock__copy_text(rows, &columns[0]);
     ending->kind = letter(&columns[1]);
     take_holder(rows, &columns[2], ending);
     ending->acquired_ms = rowlock__value_number(&columns[6]);
@@ -164,16 +157,11 @@ static void waiter_row(void *data, const struct rowlock_value *columns, unsigned
     if (!ending)
         return;
     ending->ticket = rowlock__value_number(&columns[0]);
-    ending->key = copy(rows, &columns[1]);
+    ending->key = rowlock__copy_text(rows, &columns[1]);
     ending->kind = letter(&columns[2]);
     ending->permits = rowlock__value_number(&columns[3]);
     take_holder(rows, &columns[4], ending);
     ending->waited_ms = rowlock__value_number(&columns[9]) - rowlock__value_number(&columns[8]);
-}
-
-static struct rowlock_value number_or_null(bool there, int64_t number)
-{
-    return there ? rowlock__int_value(number) : rowlock__text_value(NULL);
 }
 
 /* token 0: a waiter */
@@ -184,12 +172,12 @@ static int add(struct rowlock_work *work, const struct ending *ending, int64_t t
     struct rowlock_value values[] = {rowlock__text_value(ending->key),
                                      rowlock__text_value(kind),
                                      rowlock__int_value(ending->permits),
-                                     number_or_null(token, token),
+                                     rowlock__optional_value(token, token),
                                      rowlock__text_value(ending->host),
-                                     number_or_null(ending->has_pid, ending->pid),
+                                     rowlock__optional_value(ending->has_pid, ending->pid),
                                      rowlock__text_value(ending->command),
                                      rowlock__text_value(ending->note),
-                                     number_or_null(token, ending->acquired_ms),
+                                     rowlock__optional_value(token, ending->acquired_ms),
                                      rowlock__int_value(ending->waited_ms),
                                      rowlock__int_value(ended_ms),
                                      rowlock__text_value(how),
@@ -206,7 +194,7 @@ static int has_run(struct rowlock_work *work, const char *key, int64_t token, bo
     int64_t found = 0;
     int code = ROWLOCK_OK;
 
-    rowlock__key(work, PREFIX, &none, prefix);
+    rowlock__key(work, ROWLOCK_JOB_PREFIX, &none, prefix);
     if (strncmp(key, prefix, strlen(prefix)) == 0)
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, rowlock__take_int, &found);
     *has = !code && found != 0;

@@ -22,12 +22,6 @@ struct asked {
     struct rowlock_rows pasts, runs;
 };
 
-static const char *copy(struct rowlock_rows *rows, const struct rowlock_value *column)
-{
-    return column->type == ROWLOCK_BYTES ? rowlock__rows_copy(rows, column->bytes, column->length)
-                                         : NULL;
-}
-
 static char letter(const struct rowlock_value *column)
 {
     return column->type == ROWLOCK_BYTES && column->length ? column->bytes[0] : 'x';
@@ -83,13 +77,13 @@ static void past_row(void *data, const struct rowlock_value *columns, unsigned n
                          .acquired_ms = rowlock__value_number(&columns[8]),
                          .waited_ms = rowlock__value_number(&columns[9]),
                          .ended_ms = rowlock__value_number(&columns[10]),
-                         .how = copy(rows, &columns[11])};
+                         .how = rowlock__copy_text(rows, &columns[11])};
     if (!is_asked(asked, &past, past.how && rowlock__is_problem(past.how)))
         return;
     past.name = rowlock__rows_copy(rows, name, strlen(name));
-    past.host = copy(rows, &columns[4]);
-    past.command = copy(rows, &columns[6]);
-    past.note = copy(rows, &columns[7]);
+    past.host = rowlock__copy_text(rows, &columns[4]);
+    past.command = rowlock__copy_text(rows, &columns[6]);
+    past.note = rowlock__copy_text(rows, &columns[7]);
     put(asked, &past);
 }
 
