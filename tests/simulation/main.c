@@ -188,7 +188,7 @@ static int check_leases(uint64_t seed)
     run_stories(file_stories);
     run_again(seed);
     run_right(seed, histories);
-    run_wrong(seed, histories);
+    run_wrong(seed, 10 * histories); /* it ends with the first that is found */
     return failures != 0;
 }
 
