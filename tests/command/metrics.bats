@@ -107,7 +107,7 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     due_again
     ran -- false
     due_again
-    ran --max-run 1ms -- sleep 960
+    ran --max-run 2s -- sleep 960 # a shorter one could pass before the command starts
     has "rowlock_job_runs_total{job=counted,outcome=failed} 1"
     has "rowlock_job_runs_total{job=counted,outcome=timed out} 1"
     has "rowlock_job_runs_total{job=counted,outcome=done} 2"
