@@ -152,7 +152,7 @@ take() { # NAME [OPTION...]
 }
 
 @test "a history that cannot be read fails on its own page; the others show the present state" {
-    [ "$ROWLOCK_TEST_ENGINE" = sqlite ] || return 0 # a database of one file: its table is renamed by hand
+    [ "$ROWLOCK_TEST_ENGINE" = sqlite ] || return 0 # its table is renamed by hand
     take one
     start_serve
     sql 'ALTER TABLE rowlock_history RENAME TO rowlock_history_away'
