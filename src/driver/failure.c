@@ -238,6 +238,7 @@ static const struct {
     {                                             \
         {engine, sqlstate, native, 0, NULL}, left \
     }
+    LEAVES("postgresql", "HY000", 8, ROWLOCK_TX_ABORTED), /* psqlODBC: its savepoint failed */
     LEAVES("mariadb", NULL, 1213, ROWLOCK_TX_GONE),
     LEAVES("mariadb", NULL, 0, ROWLOCK_TX_KEPT),
     LEAVES("oracle", NULL, 54, ROWLOCK_TX_KEPT),
@@ -282,6 +283,9 @@ static const struct {
     {{"postgresql", "08001", 101, ROWLOCK_EDENIED, NULL}, "certificate"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "certificate"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "server does not support"},
+    /* psqlODBC's own statements around one of ours: a cancel that hits them has no SQLSTATE */
+    {{"postgresql", "HY000", 8, ROWLOCK_EABORTED, "roll back and try again"}, "internal SAVEPOINT"},
+    {{"postgresql", "HY000", 8, ROWLOCK_EABORTED, "roll back and try again"}, "internal ROLLBACK"},
     /* DB2 has one number for a deadlock and for the end of a wait; by ODBC and by JDBC */
     {{"db2", NULL, -911, ROWLOCK_ETIMEDOUT, "the whole transaction was rolled back; begin again"},
      "\"68\""},

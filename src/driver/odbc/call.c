@@ -74,7 +74,8 @@ static bool is_cancelled(const struct rowlock__odbc_diagnosis *diagnosis)
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         if (strcmp(diagnosis->sqlstate, states[i]) == 0)
             return true;
-    return diagnosis->native == 1013 || diagnosis->native == 1317;
+    return diagnosis->native == 1013 || diagnosis->native == 1317 ||
+           (diagnosis->native == 8 && strcmp(diagnosis->sqlstate, "HY000") == 0); /* psqlODBC */
 }
 
 /* Drivers report a lost session in class 08; some report an error of their own instead, and know it
