@@ -327,7 +327,7 @@ TAB
 @test "--retry and --max-run in the file" {
     cat >tab <<'TAB'
 every 50w again --retry 2 --backoff 1ms -- echo again >>ran; exit 9
-every 50w long --max-run 300ms -- sleep 970
+every 50w long --max-run 2s -- sleep 970
 TAB
     start_cron
     until_true has_run again 3

@@ -163,7 +163,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 }
 
 @test "--max-run ends the command, also if it ignores TERM: 124, and recorded" {
-    run job long "${rarely[@]}" --max-run 300ms --kill-after 100ms -- \
+    run job long "${rarely[@]}" --max-run 2s --kill-after 100ms -- \
         bash -c 'trap "" TERM; while :; do sleep 970; done'
     echo "$output"
     [ "$status" = 124 ]

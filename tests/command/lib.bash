@@ -148,7 +148,7 @@ nobody_waits_for() { ! is_waited_for "$1"; }
 
 # start_too_late NAME OPTION...: a rowlock that acquires the lease NAME, with a ttl of 4s, and stops
 # before it starts its command, because its standard error is a full pipe. It continues when the
-# lease is too old for a command. Its pid is $started.
+# lease has expired, so that no renewal can save it. Its pid is $started.
 start_too_late() {
     local name=$1
     shift
@@ -158,12 +158,12 @@ start_too_late() {
         1 while syswrite STDOUT, "x" x 4096; 1 while syswrite STDOUT, "x"' >&7
     start sh -c 'exec "$@" 2>full 7>&-' sh "$ROWLOCK" --db "$ROWLOCK_TEST_URL" "$@"
     until_true is_held "$name"
-    until_true is_nearly_over "$(date -d "$(item "$name" '$[0].expires')" +%s%3N)"
+    until_true is_over "$(date -d "$(item "$name" '$[0].expires')" +%s%3N)"
     cat full >/dev/null 3>&- 4>&- 7>&- &
     all_started+=($!)
     exec 7>&-
 }
-is_nearly_over() { [ $(($1 - $(date +%s%3N))) -lt 1200 ]; } # MS
+is_over() { [ "$(date +%s%3N)" -gt "$1" ]; } # MS
 
 page_signatures() { # PAGE: its lines; a signature that continues on the next line becomes one line
     sed -e ':a' -e '/^    rowlock[._][a-z_]*([^)]*$/{N;s/\n */ /;ba' -e '}' "$1"
