@@ -568,7 +568,9 @@ struct rowlock_choice {            /* of a list; all zero: everything, the longe
  *
  * Blocks for statement_ms at most.
  *
- * EINVAL, EINTX, ESCHEMA, EDENIED, ECONN, ECANCELED, ENOMEM, EDB
+ * EINVAL  visit or choice is NULL; a negative limit; a name as well as a pattern; a bad name; a
+ *         pattern with a '[' without ']'
+ * EINTX, ESCHEMA, EDENIED, ECONN, ECANCELED, ENOMEM, EDB
  */
 ROWLOCK_API int rowlock_list_some(struct rowlock_connection *connection,
                                   const struct rowlock_choice *choice, rowlock_visit visit,
@@ -852,9 +854,10 @@ ROWLOCK_API int rowlock_history(struct rowlock_connection *connection,
 
 enum rowlock_history_level {
     ROWLOCK_HISTORY_OFF = 0,
-    ROWLOCK_HISTORY_PROBLEMS = 1, /* leases that expired or were revoked, waiters that gave up */
-    ROWLOCK_HISTORY_SLOW = 2,     /* also those that waited 1 s or were held 10 s: the default */
-    ROWLOCK_HISTORY_ALL = 3
+    /* leases that expired or were revoked, waiters that gave up after a second or more */
+    ROWLOCK_HISTORY_PROBLEMS = 1,
+    ROWLOCK_HISTORY_SLOW = 2, /* also those that waited 1 s or were held 10 s: the default */
+    ROWLOCK_HISTORY_ALL = 3   /* every lease and waiter */
 };
 
 struct rowlock_history_rules {

@@ -1,4 +1,4 @@
--- Lists names LIKE a pattern (escape |): the longest queues first (order 0), the longest wait (1),
+-- Lists names LIKE a pattern (escape !): the longest queues first (order 0), the longest wait (1),
 -- or by name (2); at most a number of waiters of a name and of rows in all (0: all). As list,
 -- without transactions, and the queue's length. Parameters: pattern, order, waiters, rows.
 SELECT r.state, r.name, r.mode, r.token, r.ticket, r.owner, r.host, r.pid, r.command, r.note,
@@ -19,7 +19,7 @@ SELECT r.state, r.name, r.mode, r.token, r.ticket, r.owner, r.host, r.pid, r.com
                                             CAST(? AS SIGNED) AS sorting,
                                             CAST(? AS SIGNED) AS waiters,
                                             CAST(? AS SIGNED) AS most) p
-                         WHERE CAST(l.name AS BINARY) LIKE p.pattern ESCAPE '|') w
+                         WHERE CAST(l.name AS BINARY) LIKE p.pattern ESCAPE '!') w
                  WHERE NOT w.waits OR w.waiters = 0 OR w.place <= w.waiters) q) r
  WHERE r.most = 0 OR r.number <= r.most
  ORDER BY r.number;

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lists names LIKE $1 (escape |): the longest queues first ($2 = 0), the longest wait (1), or by
+-- Lists names LIKE $1 (escape !): the longest queues first ($2 = 0), the longest wait (1), or by
 -- name (2); at most $3 waiters of a name and $4 rows in all (0: all). As list, and the queue's
 -- length.
 SELECT r.state, pg_catalog.convert_to(r.lock_name, 'UTF8'), r.mode, r.token, r.ticket,
@@ -23,7 +23,7 @@ SELECT r.state, pg_catalog.convert_to(r.lock_name, 'UTF8'), r.mode, r.token, r.t
                                          ORDER BY l.ticket, l.token) AS place
                           FROM rowlock.list(NULL) l
                          WHERE pg_catalog.textlike(l.lock_name COLLATE "C", pg_catalog.like_escape(
-                                   pg_catalog.convert_from($1::bytea, 'UTF8'), '|'))) w
+                                   pg_catalog.convert_from($1::bytea, 'UTF8'), '!'))) w
                  WHERE NOT w.waits OR $3::bigint = 0::bigint OR w.place <= $3::bigint) q) r
  WHERE $4::bigint = 0::bigint OR r.number <= $4::bigint
  ORDER BY r.number;

@@ -1,6 +1,6 @@
 -- Lists names LIKE a pattern: the longest queues first, the longest wait, or by name. As list, and
 -- the queue's length. SQLite's LIKE ignores the case of ASCII letters; the caller checks again.
--- ?1 pattern, escape |; ?2 order: 0 queue, 1 wait, 2 name; ?3 waiters of a name, ?4 rows; 0: all
+-- ?1 pattern, escape !; ?2 order: 0 queue, 1 wait, 2 name; ?3 waiters of a name, ?4 rows; 0: all
 WITH clock AS (
     SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now),
 listed AS (
@@ -8,13 +8,13 @@ listed AS (
            command, note, min(acquired) AS since_ms, expires AS expires_ms,
            expires - now AS left_ms, "limit", count(*) AS count, stop
       FROM rowlock_lease AS lease JOIN rowlock_heartbeat AS heartbeat USING (token), clock
-     WHERE name LIKE ?1 ESCAPE '|' AND expires > now
+     WHERE name LIKE ?1 ESCAPE '!' AND expires > now
      GROUP BY lease.token, name
     UNION ALL
     SELECT 'waiting', name, mode, 0, ticket, owner, host, pid, command, note, since, 0, 0, "limit",
            count, 0
       FROM rowlock_waiter, clock
-     WHERE name LIKE ?1 ESCAPE '|' AND alive_until > now),
+     WHERE name LIKE ?1 ESCAPE '!' AND alive_until > now),
 counted AS (
     SELECT *, state = 'waiting' AS waits,
            sum(state = 'waiting') OVER (PARTITION BY name) AS queue,

@@ -73,46 +73,6 @@ static void past_row(void *data, const struct rowlock_value *columns, unsigned n
         past->held_ms = past->ended_ms - past->acquired_ms;
 }
 
-/*
- * Translates a pattern for LIKE with the escape character '!'; a set becomes '_'. `*exact`: the
- * translation accepts no other names. NULL: out of memory, or a set without an end (`*at` is its
- * position).
- */
-static char *like_of(const char *glob, bool *exact, size_t *at)
-{
-    char *out = malloc(2 * strlen(glob) + 1), *to = out;
-
-    *exact = true;
-    *at = 0;
-    for (size_t i = 0; out && glob[i]; i++) {
-        if (glob[i] == '[') {
-            size_t end = rowlock__glob_end_of_set(glob, i);
-
-            *exact = false;
-            *at = i + 1;
-            if (!end) {
-                free(out);
-                return NULL;
-            }
-            i = end - 1;
-            *to++ = '_';
-            continue;
-        }
-        if (glob[i] == '*' || glob[i] == '?') {
-            *to++ = glob[i] == '*' ? '%' : '_';
-            continue;
-        }
-        if (glob[i] == '\\' && glob[i + 1])
-            i++;
-        if (strchr("%_!", glob[i]))
-            *to++ = '!';
-        *to++ = glob[i];
-    }
-    if (out)
-        *to = '\0';
-    return out;
-}
-
 static int check_filter(const struct rowlock_past_filter *filter, struct rowlock_error *error)
 {
     if (filter->since_ms < 0 || filter->waited_ms < 0 || filter->limit < 0)
@@ -121,7 +81,7 @@ static int check_filter(const struct rowlock_past_filter *filter, struct rowlock
     if (filter->name &&
         (!*filter->name || rowlock__utf8_length(filter->name, strlen(filter->name)) <= 0))
         return rowlock__fail(error, ROWLOCK_EINVAL, "the pattern is empty, or not UTF-8");
-    return ROWLOCK_OK;
+    return filter->name ? rowlock__glob_check(filter->name, error) : ROWLOCK_OK;
 }
 
 static int read_pasts(struct rowlock_connection *connection,
@@ -160,7 +120,6 @@ int rowlock_history(struct rowlock_connection *connection, const struct rowlock_
     struct rowlock_rows rows = {.size = sizeof(struct rowlock_past)};
     char *like = NULL;
     bool exact = true;
-    size_t at = 0;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     filter = filter ? filter : &all;
@@ -168,12 +127,8 @@ int rowlock_history(struct rowlock_connection *connection, const struct rowlock_
         code = rowlock__list_check(connection, visit != NULL, error);
     if (!code)
         code = check_filter(filter, error);
-    if (!code && filter->name && !(like = like_of(filter->name, &exact, &at)))
-        code = at ? rowlock__fail(error, ROWLOCK_EINVAL,
-                                  "the pattern '%.100s' has a '[' without ']' at position %zu; "
-                                  "write \\[ for the character",
-                                  filter->name, at)
-                  : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    if (!code && filter->name && !(like = rowlock__glob_to_like(filter->name, &exact)))
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     if (!code)
         code = read_pasts(connection, filter, like, exact, &rows, error);
     if (!code)

@@ -6,7 +6,6 @@
 #include "driver/driver.h"
 #include "rowlock.h"
 
-/* EINVAL: not a name, or too long with the prefix. */
 /* Resolves the result's outcome: DONE, FAILED, TIMEDOUT, LOST or NOTSTARTED. EINVAL: another one.
    `what` names the job or subject in the error. */
 int rowlock__result_outcome(const struct rowlock_result *result, const char *what,
@@ -15,6 +14,7 @@ int rowlock__result_outcome(const struct rowlock_result *result, const char *wha
 const char *rowlock__outcome_text(enum rowlock_run_outcome outcome);
 enum rowlock_run_outcome rowlock__outcome_of_text(const char *text);
 
+/* EINVAL: not a name, or too long with the prefix. */
 int rowlock__job_name_check(const char *name, struct rowlock_error *error);
 
 #endif

@@ -174,27 +174,6 @@ int rowlock_list(struct rowlock_connection *connection, const char *name, rowloc
 
 /* ---- a part of the list ---------------------------------------------------------------------- */
 
-/* A pattern of LIKE, with the escape '|', for at least the names that match the glob: each
-   wildcard becomes '%', and fnmatch() decides. `out` has twice the size of the glob. */
-static void make_pattern(const char *glob, char *out)
-{
-    for (; *glob; glob++) {
-        const char *end = *glob == '[' ? strchr(glob + 1, ']') : NULL;
-
-        if (*glob == '*' || *glob == '?' || end) {
-            *out++ = '%';
-            glob = end ? end : glob;
-            continue;
-        }
-        if (*glob == '\\' && glob[1])
-            glob++;
-        if (strchr("%_|", *glob))
-            *out++ = '|';
-        *out++ = *glob;
-    }
-    *out = '\0';
-}
-
 static void show_some(const struct rowlock_rows *list, const char *glob, rowlock_visit visit,
                       void *data)
 {
@@ -208,13 +187,12 @@ static void show_some(const struct rowlock_rows *list, const char *glob, rowlock
 static int ask_some(struct rowlock_connection *connection, const struct rowlock_choice *choice,
                     struct rowlock_rows *list, struct rowlock_error *error)
 {
-    const char *glob = choice->glob ? choice->glob : "*";
-    char *pattern = malloc(2 * strlen(glob) + 2);
+    bool exact;
+    char *pattern = rowlock__glob_to_like(choice->glob ? choice->glob : "*", &exact);
     int code;
 
     if (!pattern)
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    make_pattern(glob, pattern);
     code = rowlock__ask(connection, ROWLOCK_SQL_LIST_LONGEST,
                         (struct rowlock_value[]){rowlock__text_value(pattern),
                                                  rowlock__int_value(choice->order),
@@ -227,19 +205,13 @@ static int ask_some(struct rowlock_connection *connection, const struct rowlock_
 
 static int check_choice(const struct rowlock_choice *choice, struct rowlock_error *error)
 {
-    size_t at;
-
     if (!choice || choice->most_waiters < 0 || choice->most_rows < 0 ||
         choice->order > ROWLOCK_BY_NAME || (choice->name && choice->glob))
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "the choice of a list has an invalid limit or order, or a name as "
                              "well as a pattern");
-    at = choice->glob ? rowlock__glob_mistake(choice->glob) : 0;
-    if (at)
-        return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "the pattern '%.100s' has a '[' without ']' at position %zu; "
-                             "write \\[ for the character",
-                             choice->glob, at);
+    if (choice->glob)
+        return rowlock__glob_check(choice->glob, error);
     return choice->name ? rowlock__name_check(choice->name, error) : ROWLOCK_OK;
 }
 

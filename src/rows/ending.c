@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rows/judge.h"
-#include "rows/work.h"
+#include "rows/names.h"
 #include "util/error.h"
 
 #define SLICE_MS 172800000 /* of old rows, two days are deleted at a time */
@@ -53,7 +52,7 @@ int rowlock__rows_history_set(struct rowlock_work *work)
 
 /* ---- old rows -------------------------------------------------------------------------------- */
 
-/* Deletes the rows of at most one hour. `*removed` 0: nothing is left to delete. */
+/* Deletes the oldest rows, of SLICE_MS. `*removed` 0: nothing is left to delete. */
 static int drop_slice(struct rowlock_work *work, bool problem, int64_t until_ms, int64_t *removed)
 {
     struct rowlock_value values[] = {rowlock__int_value(problem), rowlock__int_value(until_ms)};
@@ -71,7 +70,7 @@ static int drop_slice(struct rowlock_work *work, bool problem, int64_t until_ms,
     return code;
 }
 
-int rowlock__prune(struct rowlock_work *work, int64_t *removed)
+int rowlock__prune(struct rowlock_work *work, int64_t most, int64_t *removed)
 {
     struct rules rules;
     int code = read_rules(work, &rules);
@@ -80,7 +79,7 @@ int rowlock__prune(struct rowlock_work *work, int64_t *removed)
     for (int problem = 0; !code && problem < 2; problem++) {
         int64_t keep_ms = problem ? rules.keep_bad_ms : rules.keep_good_ms, dropped = 1;
 
-        while (!code && dropped) {
+        while (!code && dropped && *removed < most) {
             code = drop_slice(work, problem, rules.now_ms - keep_ms, &dropped);
             *removed += dropped;
             if (!code)
@@ -94,7 +93,7 @@ int rowlock__prune(struct rowlock_work *work, int64_t *removed)
 int rowlock__rows_prune(struct rowlock_work *work)
 {
     int64_t removed;
-    int code = rowlock__prune(work, &removed);
+    int code = rowlock__prune(work, rowlock__work_int(work, 0), &removed);
 
     return code ? code : rowlock__work_number(work, removed);
 }
@@ -120,11 +119,6 @@ static void take_holder(struct rowlock_rows *rows, const struct rowlock_value *c
     ending->note = rowlock__copy_text(rows, &columns[3]);
 }
 
-static char letter(const struct rowlock_value *column)
-{
-    return column->type == ROWLOCK_BYTES && column->length ? column->bytes[0] : 'x';
-}
-
 /* name, kind, host, pid, command, note, acquired, waited: the permits of a name are one ending */
 static void lease_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
@@ -141,7 +135,7 @@ static void lease_row(void *data, const struct rowlock_value *columns, unsigned 
     if (!(ending = rowlock__rows_add(rows)))
         return;
     ending->key = rowlock__copy_text(rows, &columns[0]);
-    ending->kind = letter(&columns[1]);
+    ending->kind = rowlock__kind_of(&columns[1]);
     take_holder(rows, &columns[2], ending);
     ending->acquired_ms = rowlock__value_number(&columns[6]);
     ending->waited_ms = rowlock__value_number(&columns[7]);
@@ -158,7 +152,7 @@ static void waiter_row(void *data, const struct rowlock_value *columns, unsigned
         return;
     ending->ticket = rowlock__value_number(&columns[0]);
     ending->key = rowlock__copy_text(rows, &columns[1]);
-    ending->kind = letter(&columns[2]);
+    ending->kind = rowlock__kind_of(&columns[2]);
     ending->permits = rowlock__value_number(&columns[3]);
     take_holder(rows, &columns[4], ending);
     ending->waited_ms = rowlock__value_number(&columns[9]) - rowlock__value_number(&columns[8]);
@@ -263,28 +257,16 @@ int rowlock__log_swept(struct rowlock_work *work, int64_t token, int64_t expires
     return may_log(work) ? log_end(work, token, expires_ms, stopped) : ROWLOCK_OK;
 }
 
-struct beat {
-    int64_t expires_ms;
-    bool stopped;
-};
-
-static void beat_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    if (n > 1)
-        *(struct beat *)data = (struct beat){rowlock__value_number(&columns[0]),
-                                             rowlock__value_number(&columns[1]) != 0};
-}
-
 /* Under the lock of the heartbeat, so that no other session writes the same end. */
 static int log_beat(struct rowlock_work *work, int64_t token)
 {
     struct rowlock_value value = rowlock__int_value(token);
-    struct beat beat = {0, false};
+    struct rowlock_beat beat = {0, false};
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &value, NULL, NULL);
 
     if (code || work->affected == 0)
         return code;
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, beat_row, &beat);
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, rowlock__take_beat, &beat);
     return code ? code : log_end(work, token, beat.expires_ms, beat.stopped);
 }
 

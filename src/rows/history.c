@@ -6,8 +6,6 @@
 #include "rows/jobs.h"
 #include "util/error.h"
 
-#define PREFIX "job:" /* of the name of a job's lock */
-
 /* A row of the answer; texts are of the rows. */
 struct past {
     const char *name, *mode, *host, *command, *note, *how;
@@ -22,21 +20,11 @@ struct asked {
     struct rowlock_rows pasts, runs;
 };
 
-static char letter(const struct rowlock_value *column)
-{
-    return column->type == ROWLOCK_BYTES && column->length ? column->bytes[0] : 'x';
-}
-
-static const char *mode_of(char kind)
-{
-    return kind == 's' ? "shared" : kind == 'p' ? "permit" : "exclusive";
-}
-
 static bool is_asked(const struct asked *asked, const struct past *past, bool problem)
 {
     return past->ended_ms >= asked->since_ms && past->waited_ms >= asked->waited_ms &&
            (problem || !asked->problems) &&
-           (!asked->pattern || rowlock__is_like(past->name, asked->pattern, '!'));
+           (!asked->pattern || rowlock__is_like(past->name, asked->pattern));
 }
 
 static bool is_listed_run(const struct asked *asked, int64_t token)
@@ -70,7 +58,7 @@ static void past_row(void *data, const struct rowlock_value *columns, unsigned n
         return;
     rowlock__key_name(asked->work, &columns[0], name);
     past = (struct past){.name = name,
-                         .mode = mode_of(letter(&columns[1])),
+                         .mode = rowlock__mode_of(rowlock__kind_of(&columns[1])),
                          .permits = rowlock__value_number(&columns[2]),
                          .token = rowlock__value_number(&columns[3]),
                          .pid = rowlock__value_number(&columns[5]),
@@ -93,7 +81,7 @@ static void put_runs(struct asked *asked)
 
     for (size_t i = 0; i < asked->runs.n; i++) {
         struct rowlock_value key = rowlock__text_value(run[i].job);
-        char name[sizeof PREFIX + 255] = PREFIX;
+        char name[sizeof ROWLOCK_JOB_PREFIX + 255] = ROWLOCK_JOB_PREFIX;
         struct past past = {.mode = "exclusive",
                             .permits = 1,
                             .token = run[i].token,
@@ -107,7 +95,7 @@ static void put_runs(struct asked *asked)
 
         if (!run[i].finished_ms || !run[i].outcome)
             continue;
-        rowlock__key_name(asked->work, &key, name + strlen(PREFIX));
+        rowlock__key_name(asked->work, &key, name + strlen(ROWLOCK_JOB_PREFIX));
         past.name = name;
         if (!is_asked(asked, &past, strcmp(run[i].outcome, "done") != 0))
             continue;

@@ -197,12 +197,12 @@ static const char *next_character(const char *text)
 
 /* After a mismatch, the text of the last '%' is one character longer: the earlier ones need not
    change. */
-bool rowlock__is_like(const char *name, const char *pattern, char escape)
+bool rowlock__is_like(const char *name, const char *pattern)
 {
     const char *after = NULL, *from = name; /* the last '%', and where its text may end */
 
     while (*name) {
-        const char *plain = pattern + (*pattern == escape);
+        const char *plain = pattern + (*pattern == '!');
 
         if (*pattern == '%') {
             after = ++pattern;

@@ -92,8 +92,8 @@ struct rowlock_run_end {
 };
 void rowlock__judge_run_end(struct rowlock_run_end *end);
 
-/* LIKE: '%' and '_', which matches one character of UTF-8. */
-bool rowlock__is_like(const char *name, const char *pattern, char escape);
+/* LIKE with the escape character '!': '_' matches one character of UTF-8. */
+bool rowlock__is_like(const char *name, const char *pattern);
 
 /* Whether the data of a subject is stale (dialect.h). updated_ms < 0: never refreshed. */
 bool rowlock__judge_stale(bool complete, int64_t basis_ms, int64_t expired_ms, int64_t updated_ms,

@@ -10,11 +10,6 @@
 
 #define TIME_SIZE 40
 
-static const char *mode_of(char kind)
-{
-    return kind == 's' ? "shared" : kind == 'p' ? "permit" : "exclusive";
-}
-
 /* Rows of one name and token are one lease: how many follow, or 0 if an earlier one counted it. */
 static int64_t permits_from(const struct rowlock_rows *rows, size_t i)
 {
@@ -53,8 +48,9 @@ static void list_holder(struct rowlock_work *work, const struct rowlock_lease_ro
         work,
         (struct rowlock_value[]){
             rowlock__text_value("held"), rowlock__text_value(name),
-            rowlock__text_value(mode_of(row->held.kind)), rowlock__int_value(row->held.token),
-            rowlock__int_value(0), rowlock__text_value(row->owner), rowlock__text_value(row->host),
+            rowlock__text_value(rowlock__mode_of(row->held.kind)),
+            rowlock__int_value(row->held.token), rowlock__int_value(0),
+            rowlock__text_value(row->owner), rowlock__text_value(row->host),
             rowlock__optional_value(row->has_pid, row->pid), rowlock__text_value(row->command),
             rowlock__text_value(row->note), rowlock__int_value(row->acquired_ms),
             rowlock__int_value(row->held.expires_ms),
@@ -75,7 +71,7 @@ static void list_waiter(struct rowlock_work *work, const struct rowlock_waiter_r
         work,
         (struct rowlock_value[]){
             rowlock__text_value("waiting"), rowlock__text_value(name),
-            rowlock__text_value(mode_of(row->queued.kind)), rowlock__int_value(0),
+            rowlock__text_value(rowlock__mode_of(row->queued.kind)), rowlock__int_value(0),
             rowlock__int_value(row->queued.ticket), rowlock__text_value(row->owner),
             rowlock__text_value(row->host), rowlock__int_value(row->pid),
             rowlock__text_value(row->command), rowlock__text_value(row->note),
@@ -145,7 +141,7 @@ static bool is_wanted(struct rowlock_work *work, const char *key, const char *pa
     char name[256];
 
     rowlock__key_name(work, &value, name);
-    return rowlock__is_like(name, pattern, '|');
+    return rowlock__is_like(name, pattern);
 }
 
 static void gather(struct rowlock_work *work, const struct rowlock_name_rows *rows,

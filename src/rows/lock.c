@@ -174,35 +174,23 @@ static int expired_of(struct rowlock_work *work, const struct rowlock_wish *wish
     return code;
 }
 
-struct beat {
-    int64_t expires_ms;
-    bool stopped;
-};
-
-static void beat_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    if (n > 1)
-        *(struct beat *)data = (struct beat){rowlock__value_number(&columns[0]),
-                                             rowlock__value_number(&columns[1]) != 0};
-}
-
 int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit_ms, bool *ended)
 {
     struct rowlock_value value = rowlock__int_value(token);
-    struct beat beat = {0, false}; /* of a heartbeat that is renewed after this read, none ends */
-    bool busy = false;
-    int code = rowlock__work_read_within(work, ROWLOCK_PLAIN_HEARTBEAT, &value, beat_row, &beat,
-                                         limit_ms, &busy);
+    struct rowlock_beat beat = {
+        0, false}; /* of a heartbeat that is renewed after this read, none ends */
+    bool busy = false, swept;
+    int code = rowlock__work_read_within(work, ROWLOCK_PLAIN_HEARTBEAT, &value, rowlock__take_beat,
+                                         &beat, limit_ms, &busy);
 
     if (!code && !busy)
         code =
             rowlock__work_ask_within(work, ROWLOCK_PLAIN_HEARTBEAT_SWEEP, &value, limit_ms, &busy);
-    if (!code && !busy && work->affected > 0 && beat.expires_ms) {
+    swept = !code && !busy && work->affected > 0;
+    if (swept && beat.expires_ms)
         code = rowlock__log_swept(work, token, beat.expires_ms, beat.stopped);
-        work->affected = 1;
-    }
-    *ended = !code && !busy && work->affected > 0;
-    if (!code && !busy && !*ended) {
+    *ended = !code && swept;
+    if (!code && !busy && !swept) {
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, NULL, NULL);
         *ended = !code && work->affected == 0; /* a lease without a heartbeat is an expired one */
     }

@@ -18,9 +18,21 @@ static bool same(const struct rowlock_value *a, const struct rowlock_value *b)
            memcmp(a->bytes, b->bytes, a->length) == 0;
 }
 
-static char kind_of(const struct rowlock_value *column)
+char rowlock__kind_of(const struct rowlock_value *column)
 {
     return column->type == ROWLOCK_BYTES && column->length ? column->bytes[0] : 'x';
+}
+
+const char *rowlock__mode_of(char kind)
+{
+    return kind == 's' ? "shared" : kind == 'p' ? "permit" : "exclusive";
+}
+
+void rowlock__take_beat(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 1)
+        *(struct rowlock_beat *)data = (struct rowlock_beat){
+            rowlock__value_number(&columns[0]), rowlock__value_number(&columns[1]) != 0};
 }
 
 /* ---- leases ---------------------------------------------------------------------------------- */
@@ -34,7 +46,7 @@ static void lease_row(void *data, const struct rowlock_value *columns, unsigned 
     if (!row)
         return;
     row->held = (struct rowlock_held){.token = rowlock__value_number(&columns[0]),
-                                      .kind = kind_of(&columns[1]),
+                                      .kind = rowlock__kind_of(&columns[1]),
                                       .limit = rowlock__value_number(&columns[2]),
                                       .own = same(&columns[3], reading->owner)};
     row->owner = rowlock__copy_text(reading->rows, &columns[3]);
@@ -146,7 +158,7 @@ static void waiter_row(void *data, const struct rowlock_value *columns, unsigned
     row->alive_until_ms = rowlock__value_number(&columns[10]);
     row->now_ms = rowlock__value_number(&columns[13]);
     row->queued = (struct rowlock_queued){.ticket = rowlock__value_number(&columns[0]),
-                                          .kind = kind_of(&columns[1]),
+                                          .kind = rowlock__kind_of(&columns[1]),
                                           .limit = rowlock__value_number(&columns[2]),
                                           .roll_call = rowlock__value_number(&columns[11]),
                                           .alive = row->alive_until_ms > row->now_ms,

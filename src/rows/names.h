@@ -20,6 +20,17 @@ struct rowlock_waiter_row {
     const char *owner, *host, *command, *note, *key;
 };
 
+/* "x", "s" or "p" in a column, as a letter; its text in a list. */
+char rowlock__kind_of(const struct rowlock_value *column);
+const char *rowlock__mode_of(char kind);
+
+struct rowlock_beat {
+    int64_t expires_ms;
+    bool stopped;
+};
+/* A row callback for one heartbeat; `data` is a struct rowlock_beat. */
+void rowlock__take_beat(void *data, const struct rowlock_value *columns, unsigned n);
+
 /* The caller clears both lists. */
 struct rowlock_name_rows {
     struct rowlock_rows leases, waiters;

@@ -308,7 +308,7 @@ int rowlock__rows_vacuum(struct rowlock_work *work)
     if (!code)
         code = drop_names(work, &removed);
     if (!code)
-        code = rowlock__prune(work, &pruned);
+        code = rowlock__prune(work, INT64_MAX, &pruned);
     return code ? code : rowlock__work_number(work, removed);
 }
 

@@ -150,8 +150,8 @@ int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token);
 int rowlock__log_swept(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped);
 /* Writes the rows of the tickets of a call that gives up; ticket 0: all. */
 int rowlock__log_waiter(struct rowlock_work *work, int64_t ticket, struct rowlock_value owner);
-/* Deletes old rows, in its own transactions. */
-int rowlock__prune(struct rowlock_work *work, int64_t *removed);
+/* Deletes old rows, about that many at most, in its own transactions. */
+int rowlock__prune(struct rowlock_work *work, int64_t most, int64_t *removed);
 /* The database's clock. */
 int rowlock__work_now(struct rowlock_work *work, int64_t *now_ms);
 

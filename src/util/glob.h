@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks the patterns of fnmatch(). */
+/* Patterns of fnmatch(), flags 0: *, ?, [...], \ before any character. */
 #ifndef ROWLOCK_GLOB_H
 #define ROWLOCK_GLOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* The index after the ']' of the set that begins at `at`; 0: it has none. */
-size_t rowlock__glob_end_of_set(const char *pattern, size_t at);
+#include "rowlock.h"
+
 /* The position, from 1, of a '[' without ']'; 0: there is none. */
-size_t rowlock__glob_mistake(const char *pattern);
+size_t rowlock__glob_mistake(const char *glob);
+/* EINVAL: it has such a mistake. */
+int rowlock__glob_check(const char *glob, struct rowlock_error *error);
+
+/* A pattern of LIKE, with the escape character '!', for at least the names that match: '?' and a
+   set become '%', because a database may count bytes. `*exact`: for no others; otherwise fnmatch()
+   must decide. malloc'd; NULL: out of memory. */
+char *rowlock__glob_to_like(const char *glob, bool *exact);
 
 #endif
