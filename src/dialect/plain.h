@@ -187,6 +187,9 @@ struct rowlock_plain {
        the dialect's own. */
     int whole;
     int bare_names; /* 1: the tables have names as they are, not as hexadecimal digits */
+    /* 1: a wait ends only by the server's limit, or with its session: so every statement gets a
+       limit that ends before the call's deadline. */
+    int cancel_ends_session;
 };
 
 /* Whether the schema is that of sql/plain/schema. */

@@ -47,7 +47,7 @@ int rowlock__rows_over(const struct rowlock_driver *driver, struct rowlock_link 
                                       .inner = inner,
                                       .dialect = dialect,
                                       .url = url ? strdup(url) : NULL,
-                                      .limited = dialect->plain->wait_stays};
+                                      .limit_ms = dialect->plain->wait_stays ? ANY_LIMIT : -1};
     if (link && (link->url || !url)) {
         *out = link;
         return ROWLOCK_OK;
@@ -154,7 +154,7 @@ static int rows_run(struct rowlock_link *link, unsigned flags, struct rowlock_ca
     if (flags == ROWLOCK_INSIDE && idle && !reads)
         flags = ROWLOCK_BEGIN | ROWLOCK_COMMIT;
     if ((flags & ROWLOCK_BEGIN) && !link->dialect->plain->wait_stays)
-        link->limited = false;
+        link->limit_ms = -1;
     work.begins = flags & ROWLOCK_BEGIN;
     work.own = reads || work.begins;
     for (size_t i = 0; !code && i < n; i++)
@@ -172,7 +172,7 @@ static int rows_rollback(struct rowlock_link *link, const struct rowlock_budget 
                          struct rowlock_error *error)
 {
     if (!link->dialect->plain->wait_stays)
-        link->limited = false;
+        link->limit_ms = -1;
     return link->inner ? link->driver->rollback(link->inner, budget, error) : ROWLOCK_OK;
 }
 

@@ -13,6 +13,7 @@
 
 #define LONGEST_MS 86400000 /* beyond a day the engines' limits differ, and ours suffices */
 #define TRIES 5             /* of a look that other installers disturb */
+#define REST_MS 100         /* in a shorter rest no statement begins again */
 #define TRY_MS 250          /* a try where the server has no limit: others hold the lock briefly */
 #define TRY_FIRST_MS 1000   /* Java loads classes then */
 #define TRY_MOST_MS 2000
@@ -90,12 +91,6 @@ static int send(struct rowlock_work *work, enum rowlock_plain_id id,
     return code;
 }
 
-int rowlock__work_ask(struct rowlock_work *work, enum rowlock_plain_id id,
-                      const struct rowlock_value *values, rowlock_row *row, void *data)
-{
-    return send(work, id, values, row, data, work->budget);
-}
-
 static int begin(struct rowlock_work *work)
 {
     int code = ROWLOCK_OK;
@@ -103,6 +98,100 @@ static int begin(struct rowlock_work *work)
     if (work->begins)
         code = rowlock__inner_run(work, ROWLOCK_BEGIN, NULL, work->budget);
     work->begins = 0;
+    return code;
+}
+
+/* {ms} and {s} become the limit. */
+static void write_limit(const char *text, int64_t limit_ms, char *out, size_t size)
+{
+    const char *at = strchr(text, '{');
+    int64_t number = limit_ms < 1 ? 1 : limit_ms;
+
+    if (at && strncmp(at, "{s}", 3) == 0)
+        number = (number + 999) / 1000;
+    if (at)
+        snprintf(out, size, "%.*s%" PRId64 "%s", (int)(at - text), text, number,
+                 strchr(at, '}') + 1);
+    else
+        snprintf(out, size, "%s", text);
+}
+
+/* A script has no outcome. */
+static enum rowlock_transaction left_of(const struct rowlock_work *work)
+{
+    switch (rowlock__inner_state(work->link)) {
+    case ROWLOCK_STATE_DEAD:
+        return ROWLOCK_TX_DEAD;
+    case ROWLOCK_STATE_OPEN:
+        return ROWLOCK_TX_KEPT;
+    case ROWLOCK_STATE_IDLE:
+        return ROWLOCK_TX_NONE;
+    default:
+        return ROWLOCK_TX_ABORTED;
+    }
+}
+
+static int set_limit(struct rowlock_work *work, int64_t limit_ms)
+{
+    const struct rowlock_plain *plain = work->link->dialect->plain;
+    char text[200];
+    int code;
+
+    if (limit_ms > LONGEST_MS)
+        limit_ms = -1;
+    if (!plain->wait || (limit_ms < 0 && work->link->limit_ms < 0))
+        return ROWLOCK_OK;
+    code = begin(work);
+    write_limit(limit_ms < 0 ? plain->no_wait_limit : plain->wait, limit_ms, text, sizeof text);
+    if (!code)
+        code = inner_script(work, text);
+    work->link->limit_ms = limit_ms;
+    if (code)
+        work->outcome->left = left_of(work);
+    return code;
+}
+
+/* The longest limit whose wait ends before the budget. On H2 the real wait takes up to twice as
+   long. */
+static int64_t longest_limit(const struct rowlock_work *work)
+{
+    int64_t left_ms = work->budget->deadline_ms - rowlock__now_ms();
+
+    if (!work->link->dialect->plain->cancel_ends_session || work->budget->deadline_ms == INT64_MAX)
+        return INT64_MAX;
+    return left_ms > 4 ? left_ms * 3 / 8 : 1;
+}
+
+/* The limit in force has passed, the budget has not, and the transaction is as it was. A rest too
+   short for a statement passes here, because the caller takes an early ETIMEDOUT for an operator's
+   cancel. */
+static bool has_time_left(const struct rowlock_work *work, int code)
+{
+    const struct rowlock_budget *budget = work->budget;
+
+    if (code != ROWLOCK_ETIMEDOUT || !work->link->dialect->plain->cancel_ends_session ||
+        work->outcome->left != ROWLOCK_TX_KEPT)
+        return false;
+    if (rowlock__now_ms() + REST_MS < budget->deadline_ms)
+        return true;
+    rowlock__wait_fd(-1, 0, budget->interrupt_fd, budget->deadline_ms);
+    return false;
+}
+
+int rowlock__work_ask(struct rowlock_work *work, enum rowlock_plain_id id,
+                      const struct rowlock_value *values, rowlock_row *row, void *data)
+{
+    int64_t limit_ms = work->link->limit_ms, longest_ms = longest_limit(work);
+    bool too_long = longest_ms != INT64_MAX && (limit_ms < 0 || limit_ms > longest_ms);
+    int code = too_long ? set_limit(work, longest_ms) : ROWLOCK_OK;
+
+    if (!code)
+        code = send(work, id, values, row, data, work->budget);
+    while (has_time_left(work, code)) {
+        code = set_limit(work, longest_limit(work));
+        if (!code)
+            code = send(work, id, values, row, data, work->budget);
+    }
     return code;
 }
 
@@ -148,7 +237,7 @@ void rowlock__work_undo(struct rowlock_work *work)
     work->outcome->left =
         rowlock__inner_state(work->link) == ROWLOCK_STATE_DEAD ? ROWLOCK_TX_DEAD : ROWLOCK_TX_NONE;
     if (!work->link->dialect->plain->wait_stays)
-        work->link->limited = false;
+        work->link->limit_ms = -1;
 }
 
 bool rowlock__work_is_duplicate(struct rowlock_work *work, int code)
@@ -166,56 +255,6 @@ bool rowlock__work_is_duplicate(struct rowlock_work *work, int code)
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-/* {ms} and {s} become the limit. */
-static void write_limit(const char *text, int64_t limit_ms, char *out, size_t size)
-{
-    const char *at = strchr(text, '{');
-    int64_t number = limit_ms < 1 ? 1 : limit_ms;
-
-    if (at && strncmp(at, "{s}", 3) == 0)
-        number = (number + 999) / 1000;
-    if (at)
-        snprintf(out, size, "%.*s%" PRId64 "%s", (int)(at - text), text, number,
-                 strchr(at, '}') + 1);
-    else
-        snprintf(out, size, "%s", text);
-}
-
-/* A script has no outcome. */
-static enum rowlock_transaction left_of(const struct rowlock_work *work)
-{
-    switch (rowlock__inner_state(work->link)) {
-    case ROWLOCK_STATE_DEAD:
-        return ROWLOCK_TX_DEAD;
-    case ROWLOCK_STATE_OPEN:
-        return ROWLOCK_TX_KEPT;
-    case ROWLOCK_STATE_IDLE:
-        return ROWLOCK_TX_NONE;
-    default:
-        return ROWLOCK_TX_ABORTED;
-    }
-}
-
-static int set_limit(struct rowlock_work *work, int64_t limit_ms)
-{
-    const struct rowlock_plain *plain = work->link->dialect->plain;
-    char text[200];
-    int code;
-
-    if (limit_ms > LONGEST_MS)
-        limit_ms = -1;
-    if (!plain->wait || (limit_ms < 0 && !work->link->limited))
-        return ROWLOCK_OK;
-    code = begin(work);
-    write_limit(limit_ms < 0 ? plain->no_wait_limit : plain->wait, limit_ms, text, sizeof text);
-    if (!code)
-        code = inner_script(work, text);
-    work->link->limited = limit_ms >= 0;
-    if (code)
-        work->outcome->left = left_of(work);
-    return code;
-}
-
 /* The session was cut off to end the wait: another one takes its place. */
 static int open_another(struct rowlock_work *work)
 {
@@ -229,7 +268,7 @@ static int open_another(struct rowlock_work *work)
     link->inner = NULL;
     work->begins = ROWLOCK_BEGIN;
     work->outcome->left = ROWLOCK_TX_DEAD;
-    link->limited = link->dialect->plain->wait_stays;
+    link->limit_ms = link->dialect->plain->wait_stays ? ANY_LIMIT : -1;
     code = link->driver->open(&source, work->budget, &fresh, &dialect, work->error);
     if (!code && dialect != link->dialect) {
         link->driver->close(fresh);
@@ -292,7 +331,11 @@ int rowlock__work_read_within(struct rowlock_work *work, enum rowlock_plain_id i
     struct rowlock_budget budget = *work->budget;
     bool server_limits = work->link->dialect->plain->wait != NULL;
     bool fails_at_once = id == ROWLOCK_PLAIN_NAME_TRY || id == ROWLOCK_PLAIN_NAME_TRY_SHARE;
-    int code = fails_at_once ? ROWLOCK_OK : set_limit(work, limit_ms);
+    int64_t longest_ms = longest_limit(work);
+    int code = ROWLOCK_OK;
+
+    if (!fails_at_once)
+        code = set_limit(work, limit_ms < 0 || limit_ms > longest_ms ? longest_ms : limit_ms);
 
     *busy = false;
     if (!code && !server_limits && !fails_at_once && limit_ms >= 0) {

@@ -10,12 +10,14 @@
 #define ROWLOCK_KEY_SIZE 511 /* the hexadecimal digits of 255 bytes */
 
 /* Of rowlock__rows_driver. */
+#define ANY_LIMIT INT64_MAX
+
 struct rowlock_link {
     const struct rowlock_driver *driver; /* the inner one */
     struct rowlock_link *inner;          /* NULL: it was lost, and could not be replaced */
     const struct rowlock_dialect *dialect;
-    char *url;    /* NULL: the caller's own handle */
-    bool limited; /* the session has a limit for lock waits */
+    char *url;        /* NULL: the caller's own handle */
+    int64_t limit_ms; /* of the session, for lock waits; -1: none; ANY_LIMIT: unknown */
 };
 
 struct rowlock_work {

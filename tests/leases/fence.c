@@ -2,6 +2,7 @@
 /*
  * P4: a fenced transaction keeps its lease until it ends, in spite of every attempt to end the
  * lease. Also: locks beneath the same lease exclude each other.
+ * Runs on: sqlite postgresql mariadb odbc h2/jdbc postgresql/jdbc
  */
 #include <sched.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "lib/grants.h"
 #include "lib/lease.h"
 
-#define SHORT_MS 300 /* a statement's time limit, in cases where it must expire */
+#define SHORT_MS 1000 /* a statement's time limit, in cases where it must expire */
 
 static void begin_own(struct rowlock_connection *connection)
 {
@@ -44,14 +45,18 @@ static void stays(const struct thread *thread, int milliseconds)
 TEST(p4_the_fence_of_a_valid_lease)
 {
     struct rowlock_connection *one = t_open(), *own = t_open(), *borrowed;
-    void *handle;
+    void *handle = NULL;
     struct rowlock_lease *lease = t_granted(one, t_x("valid"), 0);
 
-    borrowed = t_wrap(&handle, NULL);
+    borrowed = t_facts()->wraps ? t_wrap(&handle, NULL) : NULL;
     t_sql(one, "CREATE TABLE fenced (n INTEGER)");
     fence_it(own, "valid", rowlock_token(lease));
     t_sql(own, "INSERT INTO fenced VALUES (1)");
     t_ok(rowlock_commit(own, &t_error));
+    if (!borrowed) {
+        t_give(lease);
+        return;
+    }
     fence_it(borrowed, "valid", rowlock_token(lease));
     t_native_sql(handle, "INSERT INTO fenced VALUES (2)");
     t_native_sql(handle, "COMMIT");
@@ -354,50 +359,42 @@ TEST(p4_vacuum_leaves_what_is_fenced)
 
 #define TURNS 50
 
-struct sibling {
-    int64_t token;
-};
-
 /* Reads, thinks, writes, in transactions that lock the name beneath the lease. */
-static int sibling_body(const void *data, int to)
+static int sibling_work(struct rowlock_connection *connection, void *token,
+                        struct rowlock_error *error)
 {
-    const struct sibling *sibling = data;
-    struct rowlock_connection *connection = NULL;
-    struct rowlock_want want = {"family", ROWLOCK_EXCLUSIVE, sibling->token, 0, 0};
-    struct rowlock_error error = {0};
-    int code = rowlock_open(t_url(), NULL, &connection, &error);
+    struct rowlock_want want = {"family", ROWLOCK_EXCLUSIVE, *(int64_t *)token, 0, 0};
+    int code = 0;
 
     for (int i = 0; !code && i < TURNS; i++) {
-        char text[80], number[40] = "";
-        void *handle =
-            rowlock_begin(connection, &want, 1, -1, &error) ? NULL : t_handle(connection);
+        char text[80], number[300] = "";
 
-        code = handle ? t_engine()->sql(handle, "SELECT n FROM family", number, sizeof number)
-                      : error.code;
+        code = rowlock_begin(connection, &want, 1, -1, error);
+        if (!code)
+            code = t_engine()->sql(t_handle(connection), "SELECT n FROM family", number,
+                                   sizeof number);
         sched_yield();
         snprintf(text, sizeof text, "UPDATE family SET n = %ld", atol(number) + 1);
-        code = code ? code : t_engine()->sql(handle, text, number, sizeof number);
-        code = code ? code : rowlock_commit(connection, &error);
+        if (!code)
+            code = t_engine()->sql(t_handle(connection), text, number, sizeof number);
+        code = code ? code : rowlock_commit(connection, error);
     }
-    if (code)
-        fprintf(stderr, "# a sibling: %d %s\n", code, error.text);
-    rowlock_close(connection);
-    return write(to, "!", 1) != 1 || code != 0;
+    return code;
 }
 
 TEST(p4_siblings_beneath_one_lease_are_exact)
 {
     struct rowlock_connection *one = t_open();
     struct rowlock_lease *lease = t_granted(one, t_x("family"), 600000);
-    struct sibling sibling = {rowlock_token(lease)};
-    struct child children[2];
+    int64_t token = rowlock_token(lease);
+    struct thread *siblings[2];
 
     t_sql(one, "CREATE TABLE family (n INTEGER)");
     t_sql(one, "INSERT INTO family VALUES (0)");
     for (int i = 0; i < 2; i++)
-        children[i] = t_child(sibling_body, &sibling);
+        siblings[i] = t_thread(t_open(), sibling_work, &token);
     for (int i = 0; i < 2; i++)
-        t_int(t_await_child(&children[i]), 0);
+        t_ok(t_join(siblings[i]));
     t_int(atol(t_sql(one, "SELECT n FROM family")), 2 * TURNS);
     t_ok(rowlock_renew(lease, 0, &t_error));
     t_give(lease);
