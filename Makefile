@@ -9,6 +9,8 @@
 #   make examples            build/examples/*
 #   make bench               compares with etcd, ZooKeeper, Redis...; bench-parts, bench-publish
 #                            (never part of check)
+#   make torture             lock workloads under faults, judged (tests/torture/run); also
+#                            torture-mutations, torture-publish
 #   make style               formatting, width, words, rooms; tools/check-words PATH... checks one
 #                            place
 #   make install             DESTDIR, PREFIX

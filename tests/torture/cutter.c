@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cutter PORT postgresql|mariadb: a proxy before a server on 127.0.0.1 (lib/proxy.h). Prints its
+ * own port. For each line "N" of its input it cuts the connection that carries the Nth message from
+ * now on, to the server if N is even, else to the client. Ends with its input.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/proxy.h"
+
+int main(int argc, char **argv)
+{
+    struct proxy *proxy;
+    char line[40];
+
+    if (argc != 3)
+        return 64;
+    proxy = proxy_start(atoi(argv[1]), strcmp(argv[2], "postgresql") == 0);
+    printf("%d\n", proxy_port(proxy));
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        int messages = atoi(line);
+
+        proxy_arm(proxy, PROXY_CUT, messages % 2 ? PROXY_TO_CLIENT : PROXY_TO_SERVER, messages);
+    }
+    proxy_stop(proxy);
+    return 0;
+}

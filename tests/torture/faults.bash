@@ -1,0 +1,121 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: Apache-2.0
+# The clients of a cell and its faults. inject_FAULT causes one fault; faults counts them.
+
+# wakes: until when a client is stopped, in ms; 0: it runs
+client_pid=() client_id=() wakes=() stops=()
+next_client=1
+exec {idle}<> <(:) # never readable
+
+nap() { read -rt "$1" -u "$idle"; } # SECONDS, without a process
+now_ms() { echo "$((${EPOCHREALTIME/./} / 1000))"; }
+draw() { drawn=$((RANDOM % $1)); } # N: sets drawn, from 0 to N - 1; a subshell would repeat it
+
+start_client() { # PLACE
+    "$worker" run "$workload" $next_client "$SEED" "$cell_folder/data" \
+        2>>"$cell_folder/data/errors" &
+    client_pid[$1]=$! client_id[$1]=$next_client wakes[$1]=0
+    next_client=$((next_client + 1))
+}
+log_stop() { # PLACE PHASE: the boot clock is the monotonic one, except for a suspended machine
+    local up rest
+    read -r up rest </proc/uptime
+    echo "${up/./}0000000 ${client_id[$1]} ${stops[$1]} $2 stopped 0" >>"$cell_folder/data/stops"
+    : "$rest"
+}
+wake_client() { # PLACE
+    [ "${wakes[$1]}" = 0 ] || {
+        kill -s CONT "${client_pid[$1]}"
+        log_stop "$1" ok
+        wakes[$1]=0
+    }
+}
+wake_clients() { # that have been stopped for long enough
+    local place now
+    now=$(now_ms)
+    for place in "${!wakes[@]}"; do
+        [ "${wakes[$place]}" -gt "$now" ] || wake_client "$place"
+    done
+}
+end_clients() { # SIGNAL: ends them and waits; sets hung, the number of those that did not end
+    local place tries=0
+    hung=0
+    for place in "${!client_pid[@]}"; do
+        wake_client "$place"
+        kill -s "$1" "${client_pid[$place]}" 2>/dev/null
+    done
+    for place in "${!client_pid[@]}"; do
+        while is_running "${client_pid[$place]}"; do
+            nap 0.05
+            if [ $((tries += 1)) = 1200 ]; then hung=$((hung + 1)); fi
+            [ $tries -lt 1200 ] || kill -s KILL "${client_pid[$place]}"
+        done
+        wait "${client_pid[$place]}"
+    done 2>/dev/null
+    client_pid=() client_id=() wakes=()
+}
+
+# ---- the proxy ---------------------------------------------------------------------------------
+
+cutter_pid=
+start_cutter() { # ENGINE: changes the port in url
+    local port port_of_server=port_$1
+    mkfifo "$cell_folder/cuts" "$cell_folder/port"
+    "$BUILD/tests/torture/cutter" "${!port_of_server}" "$1" <"$cell_folder/cuts" \
+        >"$cell_folder/port" &
+    cutter_pid=$!
+    exec {cuts}>"$cell_folder/cuts"
+    read -r port <"$cell_folder/port"
+    url=${url/:${!port_of_server}/:$port}
+}
+stop_cutter() {
+    [ -n "$cutter_pid" ] || return 0
+    exec {cuts}>&-
+    wait "$cutter_pid"
+    cutter_pid=
+    rm -f "$cell_folder/cuts" "$cell_folder/port"
+}
+
+# ---- the faults --------------------------------------------------------------------------------
+
+# The pause before each fault, in ms: the least, and the most that is added to it at random.
+pause_of() { # FAULT
+    case $1 in
+    crash) echo 1500 2500 ;;
+    stop) echo 200 500 ;;
+    *) echo 50 400 ;;
+    esac
+}
+inject_none() { faults=$((faults - 1)); }
+inject_kill() {
+    draw "$CLIENTS"
+    { kill -s KILL "${client_pid[$drawn]}" && wait "${client_pid[$drawn]}"; } 2>/dev/null
+    start_client "$drawn"
+}
+inject_stop() { # for longer than a lease, or briefly; several clients may be stopped at once
+    local place long
+    draw "$CLIENTS"
+    place=$drawn
+    [ "${wakes[$place]}" = 0 ] || return 0
+    draw 4
+    long=$drawn
+    draw 1500
+    [ "$long" = 0 ] || drawn=$((drawn + 1300))
+    kill -s STOP "${client_pid[$place]}"
+    wakes[$place]=$(($(now_ms) + drawn)) stops[$place]=$faults
+    log_stop "$place" invoke
+}
+inject_terminate() { "terminate_$engine" "$RANDOM" >/dev/null 2>&1; }
+inject_cancel() { "cancel_$engine" "$RANDOM" >/dev/null 2>&1; }
+inject_crash() { crash_engine "$engine"; }
+inject_cut() {
+    draw 40
+    echo "$drawn" >&"$cuts"
+}
+inject_mixed() {
+    local choice
+    # shellcheck disable=SC2207
+    choice=($(faults_of "$engine-$technique" | sed 's/none//; s/mixed//'))
+    draw ${#choice[@]}
+    "inject_${choice[$drawn]}"
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The judge's rules about counters, runs and free names, and its parts (judge.h). */
+#include "torture/judge.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#define MOST_SHOWN 20
+
+void judge_blame(struct verdict *verdict, const char *format, ...)
+{
+    va_list arguments;
+
+    verdict->violations++;
+    if (!verdict->out || verdict->violations > MOST_SHOWN)
+        return;
+    va_start(arguments, format);
+    vfprintf(verdict->out, format, arguments);
+    va_end(arguments);
+    fputc('\n', verdict->out);
+}
+
+const struct operation **judge_select(const struct history *history, enum kind kind, int only_ok,
+                                      judge_order order, size_t *n)
+{
+    const struct operation **found = calloc(history->n + 1, sizeof *found);
+
+    if (!found)
+        abort();
+    *n = 0;
+    for (size_t i = 0; i < history->n; i++) {
+        const struct operation *operation = &history->operation[i];
+
+        if (operation->kind == kind && (!only_ok || operation->phase == PHASE_OK))
+            found[(*n)++] = operation;
+    }
+    qsort(found, *n, sizeof *found, order);
+    return found;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct operation *left = *(const struct operation *const *)a;
+    const struct operation *right = *(const struct operation *const *)b;
+
+    if (left->key != right->key)
+        return left->key < right->key ? -1 : 1;
+    return left->number[0] < right->number[0] ? -1 : left->number[0] > right->number[0];
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+/* The values of one key, in order. */
+static void judge_values(const struct operation *const *row, size_t n, struct verdict *verdict)
+{
+    for (size_t i = 0; i < n; i++) {
+        int64_t before = i && row[i - 1]->key == row[i]->key ? row[i - 1]->number[0] : 0;
+        int64_t value = row[i]->number[0];
+
+        if (value == before)
+            judge_blame(verdict, "lost update: %ld:%ld and %ld:%ld both wrote %" PRId64 " to %ld",
+                        row[i - 1]->client, row[i - 1]->op, row[i]->client, row[i]->op, value,
+                        row[i]->key);
+        else if (value != before + 1)
+            judge_blame(verdict, "gap: after %" PRId64 " comes %" PRId64 " in %ld", before, value,
+                        row[i]->key);
+        if (before && row[i]->number[1] < row[i - 1]->number[1])
+            judge_blame(verdict,
+                        "late write: %" PRId64 " of %ld has token %" PRId64
+                        ", and the value before it token %" PRId64,
+                        value, row[i]->key, row[i]->number[1], row[i - 1]->number[1]);
+    }
+}
+
+/* Each row is of one operation that did not fail. */
+static void judge_rows(const struct history *history, const struct operation *const *row, size_t n,
+                       struct verdict *verdict)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct operation *add =
+            history_find(history, row[i]->client, row[i]->op, KIND_ADD, row[i]->key);
+        const struct operation *first =
+            history_find(history, row[i]->client, row[i]->op, KIND_FINAL, row[i]->key);
+
+        if (!add || add->phase == PHASE_FAIL)
+            judge_blame(verdict, "%ld:%ld %s, but %" PRId64 " is in %ld", row[i]->client,
+                        row[i]->op, add ? "had failed" : "was never invoked", row[i]->number[0],
+                        row[i]->key);
+        if (first != row[i] && first && first + 1 == row[i])
+            judge_blame(verdict, "%ld:%ld took effect twice in %ld", row[i]->client, row[i]->op,
+                        row[i]->key);
+    }
+}
+
+static void judge_acknowledged(const struct history *history, struct verdict *verdict)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        const struct operation *add = &history->operation[i], *row;
+
+        if (add->kind != KIND_ADD || add->phase != PHASE_OK)
+            continue;
+        row = history_find(history, add->client, add->op, KIND_FINAL, add->key);
+        if (!row || row->number[0] != add->number[0])
+            judge_blame(verdict, "lost: %ld:%ld was acknowledged as %" PRId64 " of %ld, and is %s",
+                        add->client, add->op, add->number[0], add->key,
+                        row ? "another value" : "not there");
+    }
+}
+
+/* Backwards: no later value may have been acknowledged before this one was requested. */
+static void judge_real_time(const struct history *history, const struct operation *const *row,
+                            size_t n, struct verdict *verdict)
+{
+    int64_t earliest = INT64_MAX;
+
+    for (size_t i = n; i-- > 0;) {
+        const struct operation *add =
+            history_find(history, row[i]->client, row[i]->op, KIND_ADD, row[i]->key);
+
+        if (i + 1 < n && row[i + 1]->key != row[i]->key)
+            earliest = INT64_MAX;
+        if (!add)
+            continue;
+        if (earliest < add->invoked)
+            judge_blame(verdict,
+                        "order: %ld:%ld got %" PRId64
+                        " of %ld, after a greater value was acknowledged",
+                        add->client, add->op, row[i]->number[0], add->key);
+        if (add->phase == PHASE_OK && add->done < earliest)
+            earliest = add->done;
+    }
+}
+
+void judge_counters(const struct history *history, struct verdict *verdict)
+{
+    size_t n;
+    const struct operation **row = judge_select(history, KIND_FINAL, 1, by_value, &n);
+
+    judge_values(row, n, verdict);
+    judge_rows(history, row, n, verdict);
+    judge_acknowledged(history, verdict);
+    judge_real_time(history, row, n, verdict);
+    free(row);
+}
+
+/* ---- runs and free names --------------------------------------------------------------------- */
+
+void judge_runs(const struct history *history, struct verdict *verdict)
+{
+    size_t n;
+    const struct operation **begun = judge_select(history, KIND_BEGIN, 1, by_value, &n);
+    const struct operation *done = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct operation *end =
+            history_find(history, begun[i]->client, begun[i]->op, KIND_END, begun[i]->key);
+
+        if (!end || end->phase != PHASE_OK)
+            continue;
+        if (done && done->key == begun[i]->key && done->number[0] == begun[i]->number[0])
+            judge_blame(verdict, "ran twice: %" PRId64 " of %ld by %ld:%ld and %ld:%ld",
+                        done->number[0], done->key, done->client, done->op, begun[i]->client,
+                        begun[i]->op);
+        done = begun[i];
+    }
+    free(begun);
+}
+
+void judge_free(const struct history *history, struct verdict *verdict)
+{
+    for (size_t i = 0; i < history->n; i++)
+        if (history->operation[i].kind == KIND_FREE && history->operation[i].phase != PHASE_OK)
+            judge_blame(verdict, "still locked: name %ld, after the faults have ended",
+                        history->operation[i].key);
+}
+
+/* ---- all rules ------------------------------------------------------------------------------- */
+
+static int was_stopped(const struct operation *const *stop, size_t n, const struct operation *it)
+{
+    for (size_t i = 0; i < n; i++)
+        if (stop[i]->client == it->client && stop[i]->invoked <= it->done &&
+            it->invoked <= stop[i]->done)
+            return 1;
+    return 0;
+}
+
+static void count(const struct history *history, struct verdict *verdict)
+{
+    size_t n;
+    const struct operation **stop = judge_select(history, KIND_STOPPED, 0, by_value, &n);
+
+    for (size_t i = 0; i < history->n; i++) {
+        const struct operation *it = &history->operation[i];
+
+        if (it->kind != KIND_ADD && it->kind != KIND_HOLD && it->kind != KIND_BEGIN)
+            continue;
+        verdict->operations += it->phase == PHASE_OK;
+        verdict->unknown += it->phase == PHASE_UNKNOWN;
+        if (it->phase == PHASE_OK && it->done - it->invoked > verdict->longest &&
+            !was_stopped(stop, n, it))
+            verdict->longest = it->done - it->invoked;
+    }
+    free(stop);
+}
+
+void judge(const struct history *history, struct verdict *verdict)
+{
+    count(history, verdict);
+    judge_counters(history, verdict);
+    judge_exclusion(history, verdict);
+    judge_tokens(history, verdict);
+    judge_fences(history, verdict);
+    judge_acts(history, verdict);
+    judge_runs(history, verdict);
+    judge_free(history, verdict);
+}

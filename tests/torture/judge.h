@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Judges a complete history. Every rule applies to every history; a workload that logs no such
+ * operation passes the rule. An operation whose outcome is unknown may be in effect or not, but at
+ * most once.
+ */
+#ifndef TORTURE_JUDGE_H
+#define TORTURE_JUDGE_H
+
+#include "torture/history.h"
+
+struct verdict {
+    long operations; /* that completed */
+    long unknown;    /* whose outcome is unknown */
+    long overlaps;   /* writes outside the database that overlapped, all explained */
+    long lost;       /* updates outside the database that another client overwrote */
+    int64_t longest; /* of a lease that a client waited for which was not stopped meanwhile; ns */
+    long violations;
+    FILE *out; /* for a line about each violation; NULL: none */
+};
+
+void judge(const struct history *history, struct verdict *verdict);
+
+/* The rules. */
+
+/* Counters: the rows of a key are 1, 2, 3, ... without a gap or a duplicate, each is of one
+   operation that did not fail, every acknowledged operation has its row, and an operation that
+   completed before another began has the smaller number. For a counter this is linearizability. The
+   tokens of the rows do not fall. */
+void judge_counters(const struct history *history, struct verdict *verdict);
+/* Leases that exclude each other do not overlap: each from the answer of acquire until its release
+   is requested, or until its holder knows that it may have expired. */
+void judge_exclusion(const struct history *history, struct verdict *verdict);
+/* Of two leases that exclude each other, the later one has the greater token. */
+void judge_tokens(const struct history *history, struct verdict *verdict);
+/* Fenced transactions that committed do not overlap. */
+void judge_fences(const struct history *history, struct verdict *verdict);
+/* Writes outside the database overlap only if one lasted longer than its lease. */
+void judge_acts(const struct history *history, struct verdict *verdict);
+/* Runs of a job, and refreshes: no two are recorded as done for the same value. */
+void judge_runs(const struct history *history, struct verdict *verdict);
+/* After the faults every name is free. */
+void judge_free(const struct history *history, struct verdict *verdict);
+
+/* Parts of the judge. */
+
+__attribute__((format(printf, 2, 3))) void judge_blame(struct verdict *verdict, const char *format,
+                                                       ...);
+/* The operations of one kind, or those that are ok, in an order; free() it. */
+typedef int (*judge_order)(const void *a, const void *b);
+const struct operation **judge_select(const struct history *history, enum kind kind, int only_ok,
+                                      judge_order order, size_t *n);
+/* When the holder of the lease last knew that it had it. */
+int64_t judge_end_of(const struct history *history, const struct operation *hold);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The judge's rules about leases: exclusion by intervals, tokens, fences, writes outside. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "rowlock.h"
+#include "torture/judge.h"
+
+enum hold_number { HOLD_MODE, HOLD_COUNT, HOLD_LIMIT, HOLD_TOKEN, HOLD_UNTIL };
+
+static int by_completion(const void *a, const void *b)
+{
+    const struct operation *left = *(const struct operation *const *)a;
+    const struct operation *right = *(const struct operation *const *)b;
+
+    if (left->key != right->key)
+        return left->key < right->key ? -1 : 1;
+    return left->done < right->done ? -1 : left->done > right->done;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A renewal that succeeded proves that the lease was never another's. */
+int64_t judge_end_of(const struct history *history, const struct operation *hold)
+{
+    const struct operation *renew =
+        history_find(history, hold->client, hold->op, KIND_RENEW, hold->key);
+    const struct operation *leave =
+        history_find(history, hold->client, hold->op, KIND_LEAVE, hold->key);
+    int64_t until = hold->number[HOLD_UNTIL];
+
+    if (renew && renew->phase == PHASE_OK && renew->number[0] > until)
+        until = renew->number[0];
+    return leave ? least(until, leave->invoked) : until;
+}
+
+static int excludes(const struct operation *a, const struct operation *b)
+{
+    return a->number[HOLD_MODE] == ROWLOCK_EXCLUSIVE ||
+           a->number[HOLD_MODE] != b->number[HOLD_MODE];
+}
+
+/* ---- exclusion ------------------------------------------------------------------------------- */
+
+struct inside {
+    const struct operation *hold;
+    int64_t end;
+};
+
+static size_t remove_ended(struct inside *inside, size_t n, const struct operation *hold)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (inside[i].hold->key == hold->key && inside[i].end > hold->done)
+            inside[left++] = inside[i];
+    return left;
+}
+
+static void judge_entry(const struct inside *inside, size_t n, const struct operation *hold,
+                        struct verdict *verdict)
+{
+    int64_t permits = hold->number[HOLD_COUNT];
+
+    for (size_t i = 0; i < n; i++) {
+        const struct operation *other = inside[i].hold;
+
+        permits += other->number[HOLD_MODE] == ROWLOCK_PERMIT ? other->number[HOLD_COUNT] : 0;
+        if (excludes(hold, other))
+            judge_blame(verdict,
+                        "overlap: %ld:%ld acquired %ld (token %" PRId64
+                        ") while %ld:%ld had it (token %" PRId64 ")",
+                        hold->client, hold->op, hold->key, hold->number[HOLD_TOKEN], other->client,
+                        other->op, other->number[HOLD_TOKEN]);
+    }
+    if (hold->number[HOLD_MODE] == ROWLOCK_PERMIT && permits > hold->number[HOLD_LIMIT])
+        judge_blame(verdict, "permits: %" PRId64 " of %ld are held, the limit is %" PRId64, permits,
+                    hold->key, hold->number[HOLD_LIMIT]);
+}
+
+void judge_exclusion(const struct history *history, struct verdict *verdict)
+{
+    size_t n, n_inside = 0;
+    const struct operation **hold = judge_select(history, KIND_HOLD, 1, by_completion, &n);
+    struct inside *inside = calloc(n + 1, sizeof *inside);
+
+    for (size_t i = 0; inside && i < n; i++) {
+        int64_t end = judge_end_of(history, hold[i]);
+
+        if (end <= hold[i]->done)
+            continue; /* it had expired before its holder knew of it */
+        n_inside = remove_ended(inside, n_inside, hold[i]);
+        judge_entry(inside, n_inside, hold[i], verdict);
+        inside[n_inside++] = (struct inside){hold[i], end};
+    }
+    free(inside);
+    free(hold);
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
+void judge_tokens(const struct history *history, struct verdict *verdict)
+{
+    size_t n;
+    const struct operation **hold = judge_select(history, KIND_HOLD, 1, by_completion, &n);
+    int64_t most[3] = {0}; /* by mode */
+
+    for (size_t i = 0; i < n; i++) {
+        int64_t token = hold[i]->number[HOLD_TOKEN], mode = hold[i]->number[HOLD_MODE];
+
+        if (i == 0 || hold[i - 1]->key != hold[i]->key)
+            most[0] = most[1] = most[2] = 0;
+        if (hold[i]->number[HOLD_UNTIL] <= hold[i]->done || mode < 0 || mode > 2)
+            continue;
+        for (int other = 0; other < 3; other++)
+            if ((mode == ROWLOCK_EXCLUSIVE || other != mode) && token <= most[other])
+                judge_blame(verdict, "token: %ld:%ld acquired %ld with %" PRId64 " after %" PRId64,
+                            hold[i]->client, hold[i]->op, hold[i]->key, token, most[other]);
+        if (token > most[mode])
+            most[mode] = token;
+    }
+    free(hold);
+}
+
+/* ---- fences, and writes outside the database ------------------------------------------------- */
+
+void judge_fences(const struct history *history, struct verdict *verdict)
+{
+    size_t n;
+    const struct operation **fence = judge_select(history, KIND_FENCE, 1, by_completion, &n);
+    const struct operation *last = NULL;
+    int64_t end = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct operation *commit =
+            history_find(history, fence[i]->client, fence[i]->op, KIND_COMMIT, fence[i]->key);
+
+        if (!commit || commit->phase != PHASE_OK)
+            continue;
+        if (last && last->key == fence[i]->key && fence[i]->done < end)
+            judge_blame(verdict, "fenced transactions of %ld overlap: %ld:%ld and %ld:%ld",
+                        fence[i]->key, last->client, last->op, fence[i]->client, fence[i]->op);
+        if (!last || last->key != fence[i]->key || commit->invoked > end) {
+            last = fence[i];
+            end = commit->invoked;
+        }
+    }
+    free(fence);
+}
+
+static int by_invocation(const void *a, const void *b)
+{
+    const struct operation *left = *(const struct operation *const *)a;
+    const struct operation *right = *(const struct operation *const *)b;
+
+    if (left->key != right->key)
+        return left->key < right->key ? -1 : 1;
+    return left->invoked < right->invoked ? -1 : left->invoked > right->invoked;
+}
+
+/* Whether the write lasted longer than its lease: its client was stopped, or was slow. */
+static int is_late(const struct history *history, const struct operation *act)
+{
+    const struct operation *hold = history_find(history, act->client, act->op, KIND_HOLD, act->key);
+
+    return hold && act->done > judge_end_of(history, hold);
+}
+
+/* Two writes that read the same value: one of them is lost. */
+static void judge_values_outside(const struct operation *const *act, size_t n, int explained,
+                                 struct verdict *verdict)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n && act[j]->key == act[i]->key && j < i + 50; j++) {
+            if (act[i]->number[0] != act[j]->number[0])
+                continue;
+            verdict->lost++;
+            if (!explained)
+                judge_blame(verdict, "lost update outside: %ld:%ld and %ld:%ld wrote %" PRId64,
+                            act[i]->client, act[i]->op, act[j]->client, act[j]->op,
+                            act[i]->number[0]);
+        }
+}
+
+void judge_acts(const struct history *history, struct verdict *verdict)
+{
+    size_t n;
+    const struct operation **act = judge_select(history, KIND_ACT, 1, by_invocation, &n);
+    int explained = 0;
+
+    for (size_t i = 0; i < n; i++)
+        explained |= is_late(history, act[i]);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1;
+             j < n && act[j]->key == act[i]->key && act[j]->invoked < act[i]->done; j++) {
+            verdict->overlaps++;
+            if (!is_late(history, act[i]) && !is_late(history, act[j]))
+                judge_blame(verdict, "overlap outside, unexplained: %ld:%ld and %ld:%ld on %ld",
+                            act[i]->client, act[i]->op, act[j]->client, act[j]->op, act[i]->key);
+        }
+    judge_values_outside(act, n, explained, verdict);
+    free(act);
+}

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# make torture: lock workloads under faults (tests/torture/run describes cells and variables).
+#
+#   make torture CELL='counter/kill/*' SECONDS=10
+#   make torture-mutations   mistakes in the product, each of which a cell must find
+#   make torture-publish     puts the results of the run into docs/torture.md
+
+TORTURE_JUDGE := $(patsubst %,$(BUILD)/obj/tests/torture/%.o,history judge judge_leases)
+TORTURE_WORKER := $(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,$(wildcard \
+                    tests/torture/history.c tests/torture/worker.c tests/torture/workload_*.c))
+TORTURE_PROGRAMS := $(BUILD)/tests/torture/worker $(BUILD)/tests/torture/judge \
+                    $(BUILD)/tests/torture/cutter
+
+$(BUILD)/tests/torture/worker: $(TORTURE_WORKER) $(BUILD)/tests/libharness.a \
+    $(BUILD)/librowlock.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ \
+	  $(TORTURE_WORKER) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
+
+$(BUILD)/tests/torture/judge: $(BUILD)/obj/tests/torture/judge_main.o $(TORTURE_JUDGE)
+	@mkdir -p $(@D)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^
+
+$(BUILD)/tests/torture/cutter: $(BUILD)/obj/tests/torture/cutter.o $(BUILD)/obj/tests/lib/proxy.o
+	@mkdir -p $(@D)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# The judge, in its unit test.
+$(BUILD)/tests/libjudge.a: $(TORTURE_JUDGE)
+	@mkdir -p $(@D)
+	rm -f $@ && $(AR) rcs $@ $^
+$(BUILD)/tests/unit/torture_judge_test: $(BUILD)/tests/libjudge.a
+
+test-programs: $(TORTURE_PROGRAMS)
+
+.PHONY: torture torture-programs torture-mutations torture-publish
+torture-programs: $(TORTURE_PROGRAMS)
+torture: torture-programs
+	@exec env BUILD='$(BUILD)' CELL='$(CELL)' SECONDS_EACH='$(SECONDS)' SEED='$(SEED)' \
+	  CLIENTS='$(CLIENTS)' OPERATIONS='$(OPERATIONS)' RESUME='$(RESUME)' tests/torture/run
+
+torture-mutations: torture-programs
+	@exec env BUILD='$(BUILD)' MUTATION='$(MUTATION)' SECONDS_EACH='$(SECONDS)' \
+	  SEED='$(SEED)' tests/torture/mutations/run
+
+torture-publish:
+	@exec env BUILD='$(BUILD)' tests/torture/publish
+
+-include $(TORTURE_WORKER:.o=.d) $(TORTURE_JUDGE:.o=.d) \
+  $(BUILD)/obj/tests/torture/judge_main.d $(BUILD)/obj/tests/torture/cutter.d

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * worker prepare|settle|run WORKLOAD CLIENT SEED FOLDER: a client of a cell (worker.h) on the
+ * database of ROWLOCK_TEST_URL.
+ *
+ *   prepare   installs the schema and creates the tables
+ *   run       repeats the operation until SIGTERM; logs into FOLDER/client.CLIENT
+ *   settle    after the faults: locks each name, and logs whether it is free
+ */
+#include "torture/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/test.h"
+
+#define SETTLE_MS 30000
+
+volatile sig_atomic_t worker_stopped;
+static int wake[2];
+
+const struct workload workloads[] = {
+    {"counter", turn_counters, 1, 1, "torture %d", 1, 0, 0, 0, 0},
+    {"documents", turn_counters, 5, 3, "torture %d", 1, 0, 0, 0, 0},
+    {"gapless", turn_drawn, 1, 1, "counter:torture %d", 1, 0, 0, 0, 0},
+    {"lease", turn_lease, 2, 1, "torture %d", 1, 0, 0, 1, 0},
+    {"fence", turn_lease, 2, 1, "torture %d", 1, 0, 0, 0, 1},
+    {"permits", turn_lease, 1, 1, "torture %d", 0, 0, 1, 0, 0},
+    {"shared", turn_lease, 1, 1, "torture %d", 1, 3, 0, 0, 0},
+    {"tokens", turn_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0},
+    {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0},
+};
+
+int64_t worker_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+int worker_draw(struct client *client, int n)
+{
+    client->seed = client->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int)((client->seed >> 33) % (uint64_t)n);
+}
+
+static void pause_us(long us)
+{
+    struct timespec span = {us / 1000000, us % 1000000 * 1000};
+
+    nanosleep(&span, NULL);
+}
+
+void worker_dwell(struct client *client)
+{
+    pause_us(worker_draw(client, 16) ? worker_draw(client, 3000) : worker_draw(client, 200000));
+}
+
+/* One write for each line, so that each logged event survives SIGKILL. */
+void worker_log(struct client *client, enum phase phase, enum kind kind, int key,
+                const char *format, ...)
+{
+    char line[300];
+    int64_t now = worker_now();
+    int length = snprintf(line, sizeof line, "%" PRId64 " %ld %ld %s %s %d ", now, client->id,
+                          client->op, history_phases[phase], history_kinds[kind], key);
+    va_list arguments;
+
+    va_start(arguments, format);
+    length += vsnprintf(line + length, sizeof line - (size_t)length, format, arguments);
+    va_end(arguments);
+    line[length++] = '\n';
+    if (write(client->log, line, (size_t)length) != length)
+        abort();
+}
+
+int worker_sql(struct client *client, int64_t *value, const char *format, ...)
+{
+    char text[300], answer[500] = "";
+    va_list arguments;
+    int code;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    code = t_engine()->sql(t_engine()->handle(client->connection), text, answer, sizeof answer);
+    if (code)
+        fprintf(stderr, "%s: %s\n", text, answer);
+    else if (value)
+        *value = strtoll(answer, NULL, 10);
+    return code;
+}
+
+const char *worker_name(const struct workload *workload, int key)
+{
+    static char names[8][40];
+    static int next;
+    char *name = names[next++ % 8];
+
+    /* the format is one of the table's */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(name, sizeof names[0], workload->names, key);
+#pragma GCC diagnostic pop
+    return name;
+}
+
+/* ---- the session ----------------------------------------------------------------------------- */
+
+static void open_session(struct client *client)
+{
+    struct rowlock_options options = {
+        .connect_ms = 10000, .statement_ms = 10000, .interrupt_fd = wake[0]};
+
+    while (!worker_stopped &&
+           rowlock_open(client->url, &options, &client->connection, &client->error)) {
+        fprintf(stderr, "open: %s\n", client->error.text);
+        pause_us(50000);
+    }
+}
+
+void worker_recover(struct client *client)
+{
+    struct rowlock_error ignored;
+
+    if (client->error.code != ROWLOCK_EBUSY && client->error.code != ROWLOCK_ETIMEDOUT)
+        fprintf(stderr, "%ld:%ld %s: %s\n", client->id, client->op,
+                rowlock_error_name(client->error.code), client->error.text);
+    if (worker_stopped || rowlock_ping(client->connection, &ignored) == 0)
+        return;
+    rowlock_close(client->connection);
+    client->connection = NULL;
+    open_session(client);
+}
+
+static void on_term(int signal)
+{
+    (void)signal;
+    worker_stopped = 1;
+    while (write(wake[1], "!", 1) < 0 && errno == EINTR)
+        ;
+}
+
+/* ---- the three calls ------------------------------------------------------------------------- */
+
+static int prepare(struct client *client)
+{
+    struct rowlock_plan plan = {.technique = t_facts()->code};
+
+    if (rowlock_install(client->connection, &plan, &client->error)) {
+        fprintf(stderr, "install: %s\n", client->error.text);
+        return 1;
+    }
+    if (worker_sql(client, NULL, "CREATE TABLE torture_value (k INTEGER PRIMARY KEY, n INTEGER)") ||
+        worker_sql(client, NULL,
+                   "CREATE TABLE torture_row (k INTEGER, n INTEGER, client INTEGER, op INTEGER, "
+                   "token BIGINT)"))
+        return 1;
+    for (int key = 0; key < client->workload->keys; key++)
+        if (worker_sql(client, NULL, "INSERT INTO torture_value (k, n) VALUES (%d, 0)", key))
+            return 1;
+    return 0;
+}
+
+static int settle(struct client *client)
+{
+    for (int key = 0; key < client->workload->keys; key++) {
+        struct rowlock_want want = {.name = worker_name(client->workload, key)};
+        int code;
+
+        worker_log(client, PHASE_INVOKE, KIND_FREE, key, " ");
+        code = rowlock_begin(client->connection, &want, 1, SETTLE_MS, &client->error);
+        worker_log(client, code ? PHASE_FAIL : PHASE_OK, KIND_FREE, key, " ");
+        if (code)
+            fprintf(stderr, "settle: %s\n", client->error.text);
+        else
+            rowlock_rollback(client->connection, &client->error);
+    }
+    return 0;
+}
+
+static int run(struct client *client)
+{
+    for (client->op = 1; !worker_stopped; client->op++)
+        client->workload->turn(client, client->workload);
+    return 0;
+}
+
+static int open_log(const struct client *client, const char *folder)
+{
+    char path[500];
+
+    snprintf(path, sizeof path, "%s/client.%ld", folder, client->id);
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+}
+
+int main(int argc, char **argv)
+{
+    struct client client = {.url = getenv("ROWLOCK_TEST_URL")};
+    struct sigaction action = {.sa_handler = on_term};
+    int code;
+
+    if (argc != 6 || !client.url || pipe(wake)) {
+        fprintf(stderr, "usage: worker prepare|settle|run WORKLOAD CLIENT SEED FOLDER\n");
+        return 64;
+    }
+    client.workload = workloads;
+    while (client.workload->name && strcmp(client.workload->name, argv[2]) != 0)
+        client.workload++;
+    client.id = atol(argv[3]);
+    client.seed = strtoull(argv[4], NULL, 10) * 1000003 + (uint64_t)client.id;
+    client.outside = argv[5];
+    client.log = open_log(&client, argv[5]);
+    if (!client.workload->name || client.log < 0)
+        return 64;
+    sigaction(SIGTERM, &action, NULL);
+    open_session(&client);
+    code = !client.connection                ? 0
+           : strcmp(argv[1], "prepare") == 0 ? prepare(&client)
+           : strcmp(argv[1], "settle") == 0  ? settle(&client)
+                                             : run(&client);
+    rowlock_close(client.connection);
+    return code;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A client of a cell: a process with one connection, which repeats the operation of its workload
+ * and logs each event (history.h). It uses public interfaces only.
+ */
+#ifndef TORTURE_WORKER_H
+#define TORTURE_WORKER_H
+
+#include <signal.h>
+#include <stdint.h>
+
+#include "rowlock.h"
+#include "torture/history.h"
+
+struct client {
+    const struct workload *workload;
+    const char *url, *outside; /* outside: the folder of the data outside the database */
+    struct rowlock_connection *connection;
+    struct rowlock_error error;
+    uint64_t seed;
+    long id, op;
+    int log;
+};
+
+struct workload {
+    const char *name;
+    void (*turn)(struct client *client, const struct workload *workload);
+    int keys;                      /* how many */
+    int most_keys;                 /* of one operation */
+    const char *names;             /* printf format of a key's name */
+    int exclusive, shared, permit; /* how often a lease is of each mode */
+    int outside, fenced;           /* where its holder writes */
+};
+extern const struct workload workloads[];
+
+/* worker.c */
+extern volatile sig_atomic_t worker_stopped;
+int64_t worker_now(void); /* ns */
+/* A number from 0 to n - 1. */
+int worker_draw(struct client *client, int n);
+/* Usually for a few milliseconds, sometimes long enough for a fault to hit it. */
+void worker_dwell(struct client *client);
+__attribute__((format(printf, 5, 6))) void worker_log(struct client *client, enum phase phase,
+                                                      enum kind kind, int key, const char *format,
+                                                      ...);
+/* Executes a statement on the session: 0, and its first value. */
+__attribute__((format(printf, 3, 4))) int worker_sql(struct client *client, int64_t *value,
+                                                     const char *format, ...);
+/* After a failed call: opens the session again if it is lost. */
+void worker_recover(struct client *client);
+/* The name of a key, in one of a few static buffers. */
+const char *worker_name(const struct workload *workload, int key);
+
+/* workload_*.c */
+void turn_counters(struct client *client, const struct workload *workload);
+void turn_drawn(struct client *client, const struct workload *workload);
+void turn_lease(struct client *client, const struct workload *workload);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workloads under leases (worker.h). With `outside` the holder writes into a file; with `fenced` it
+ * reads a row, and writes it in a fenced transaction; else it does nothing.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "torture/worker.h"
+
+#define WAIT_MS 3000
+#define TTL_MS 1000
+#define LIMIT 3
+
+static struct rowlock_want draw_want(struct client *client, const struct workload *workload,
+                                     int key)
+{
+    struct rowlock_want want = {.name = worker_name(workload, key)};
+    int drawn = worker_draw(client, workload->exclusive + workload->shared + workload->permit);
+
+    want.mode = drawn < workload->exclusive                      ? ROWLOCK_EXCLUSIVE
+                : drawn < workload->exclusive + workload->shared ? ROWLOCK_SHARED
+                                                                 : ROWLOCK_PERMIT;
+    if (want.mode == ROWLOCK_PERMIT) {
+        want.limit = LIMIT;
+        want.count = 1 + worker_draw(client, 2);
+    }
+    return want;
+}
+
+/* The clock is read first: the lease lasts at least until then. */
+static int64_t until(const struct rowlock_lease *lease)
+{
+    int64_t now = worker_now();
+
+    return now + rowlock_remaining(lease) * 1000000;
+}
+
+static struct rowlock_lease *acquire(struct client *client, int key,
+                                     const struct rowlock_want *want)
+{
+    struct rowlock_terms terms = {.ttl_ms = TTL_MS, .wait_ms = WAIT_MS, .note = "torture"};
+    struct rowlock_lease *lease = NULL;
+    int count = want->count ? want->count : 1;
+
+    worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
+    if (rowlock_acquire(client->connection, want, 1, &terms, &lease, &client->error)) {
+        worker_log(client, PHASE_FAIL, KIND_HOLD, key, " ");
+        worker_recover(client);
+        return NULL;
+    }
+    worker_log(client, PHASE_OK, KIND_HOLD, key, "%d %d %d %" PRId64 " %" PRId64, (int)want->mode,
+               count, want->limit, rowlock_token(lease), until(lease));
+    return lease;
+}
+
+/* Also long after the lease has ended: the server must refuse then. */
+static void renew(struct client *client, int key, struct rowlock_lease *lease)
+{
+    worker_log(client, PHASE_INVOKE, KIND_RENEW, key, " ");
+    if (rowlock_renew(lease, 0, &client->error))
+        worker_log(client, PHASE_FAIL, KIND_RENEW, key, " ");
+    else
+        worker_log(client, PHASE_OK, KIND_RENEW, key, "%" PRId64, until(lease));
+}
+
+/* ---- outside the database -------------------------------------------------------------------- */
+
+/* A number in a file is read, and the next one written. */
+static void act_outside(struct client *client, int key, const struct rowlock_lease *lease)
+{
+    char path[500], text[40] = "";
+    long value;
+    int file;
+
+    snprintf(path, sizeof path, "%s/outside.%d", client->outside, key);
+    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (file < 0 || rowlock_remaining(lease) <= 0) {
+        close(file);
+        return;
+    }
+    worker_log(client, PHASE_INVOKE, KIND_ACT, key, " ");
+    if (pread(file, text, sizeof text - 1, 0) < 0)
+        abort();
+    value = atol(text) + 1;
+    worker_dwell(client);
+    if (pwrite(file, text, (size_t)snprintf(text, sizeof text, "%ld\n", value), 0) < 0)
+        abort();
+    worker_log(client, PHASE_OK, KIND_ACT, key, "%ld", value);
+    close(file);
+}
+
+/* ---- under the fence ------------------------------------------------------------------------- */
+
+/* Writes the value that was read under the lease, before this transaction began. */
+static int write_fenced(struct client *client, const struct workload *workload, int key,
+                        int64_t token, int64_t value)
+{
+    char own[40];
+    struct rowlock_want want = {.name = own};
+
+    snprintf(own, sizeof own, "own %ld", client->id);
+    if (rowlock_begin(client->connection, &want, 1, WAIT_MS, &client->error))
+        return 1;
+    worker_log(client, PHASE_INVOKE, KIND_FENCE, key, " ");
+    if (rowlock_fence(client->connection, worker_name(workload, key), token, &client->error)) {
+        worker_log(client, PHASE_FAIL, KIND_FENCE, key, " ");
+        return 1;
+    }
+    worker_log(client, PHASE_OK, KIND_FENCE, key, " ");
+    return worker_sql(client, NULL, "UPDATE torture_value SET n = %" PRId64 " WHERE k = %d", value,
+                      key) ||
+           worker_sql(client, NULL,
+                      "INSERT INTO torture_row (k, n, client, op, token) VALUES (%d, %" PRId64
+                      ", %ld, %ld, %" PRId64 ")",
+                      key, value, client->id, client->op, token);
+}
+
+static void act_fenced(struct client *client, const struct workload *workload, int key,
+                       int64_t token)
+{
+    enum phase phase = PHASE_FAIL;
+    int64_t value = 0;
+
+    worker_log(client, PHASE_INVOKE, KIND_ADD, key, " ");
+    if (worker_sql(client, &value, "SELECT n FROM torture_value WHERE k = %d", key) == 0) {
+        value++;
+        worker_dwell(client);
+        if (write_fenced(client, workload, key, token, value) == 0) {
+            int code;
+
+            worker_log(client, PHASE_INVOKE, KIND_COMMIT, key, " ");
+            code = rowlock_commit(client->connection, &client->error);
+            phase = code == ROWLOCK_OK ? PHASE_OK
+                    : code == ROWLOCK_ECONN || code == ROWLOCK_EABORTED ||
+                            code == ROWLOCK_EROLLEDBACK || code == ROWLOCK_ENOTX
+                        ? PHASE_FAIL
+                        : PHASE_UNKNOWN;
+            worker_log(client, phase, KIND_COMMIT, key, " ");
+        } else {
+            rowlock_rollback(client->connection, NULL);
+        }
+    }
+    worker_log(client, phase, KIND_ADD, key, "%" PRId64, value);
+}
+
+/* ---- one turn -------------------------------------------------------------------------------- */
+
+static void release(struct client *client, int key, struct rowlock_lease *lease)
+{
+    int code;
+
+    worker_log(client, PHASE_INVOKE, KIND_LEAVE, key, " ");
+    code = rowlock_release(lease, &client->error);
+    worker_log(client, code ? PHASE_UNKNOWN : PHASE_OK, KIND_LEAVE, key, " ");
+    rowlock_lease_free(lease);
+    if (code)
+        worker_recover(client);
+}
+
+void turn_lease(struct client *client, const struct workload *workload)
+{
+    int key = worker_draw(client, workload->keys);
+    struct rowlock_want want = draw_want(client, workload, key);
+    struct rowlock_lease *lease = acquire(client, key, &want);
+
+    if (!lease)
+        return;
+    if (workload->outside)
+        act_outside(client, key, lease);
+    else if (workload->fenced)
+        act_fenced(client, workload, key, rowlock_token(lease));
+    else
+        worker_dwell(client);
+    if (!worker_draw(client, 4))
+        renew(client, key, lease);
+    release(client, key, lease);
+}

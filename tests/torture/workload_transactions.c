@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workloads under transaction locks: counters, and numbers without a gap (worker.h). */
+#include <inttypes.h>
+
+#include "torture/worker.h"
+
+#define WAIT_MS 3000
+#define MOST_KEYS 8
+
+/* A COMMIT that was not acknowledged: whether the database may have carried it out. */
+static enum phase phase_of_commit(int code)
+{
+    switch (code) {
+    case ROWLOCK_OK:
+        return PHASE_OK;
+    case ROWLOCK_ECONN:
+    case ROWLOCK_EABORTED:
+    case ROWLOCK_EROLLEDBACK:
+    case ROWLOCK_ENOTX:
+        return PHASE_FAIL;
+    default:
+        return PHASE_UNKNOWN;
+    }
+}
+
+static void log_all(struct client *client, enum phase phase, const int *keys, int n,
+                    const int64_t *values)
+{
+    for (int i = 0; i < n; i++)
+        worker_log(client, phase, KIND_ADD, keys[i], "%" PRId64, values[i]);
+}
+
+static void finish(struct client *client, const int *keys, int n, const int64_t *values)
+{
+    int code = rowlock_commit(client->connection, &client->error);
+
+    log_all(client, phase_of_commit(code), keys, n, values);
+    if (code)
+        worker_recover(client);
+}
+
+static void give_up(struct client *client, const int *keys, int n, const int64_t *values)
+{
+    struct rowlock_error ignored;
+
+    rowlock_rollback(client->connection, &ignored);
+    log_all(client, PHASE_FAIL, keys, n, values);
+    worker_recover(client);
+}
+
+/* ---- counters: read, then written ------------------------------------------------------------ */
+
+static int draw_keys(struct client *client, const struct workload *workload, int *keys)
+{
+    int n = 1 + worker_draw(client, workload->most_keys);
+    unsigned drawn = 0;
+
+    for (int i = 0; i < n; i++) {
+        do
+            keys[i] = worker_draw(client, workload->keys);
+        while (drawn & 1U << keys[i]);
+        drawn |= 1U << keys[i];
+    }
+    return n;
+}
+
+static int add_one(struct client *client, int key, int64_t *value)
+{
+    if (worker_sql(client, value, "SELECT n FROM torture_value WHERE k = %d", key))
+        return 1;
+    if (!worker_draw(client, 4))
+        worker_dwell(client);
+    ++*value;
+    return worker_sql(client, NULL, "UPDATE torture_value SET n = %" PRId64 " WHERE k = %d", *value,
+                      key) ||
+           worker_sql(client, NULL,
+                      "INSERT INTO torture_row (k, n, client, op, token) VALUES (%d, %" PRId64
+                      ", %ld, %ld, 0)",
+                      key, *value, client->id, client->op);
+}
+
+void turn_counters(struct client *client, const struct workload *workload)
+{
+    struct rowlock_want wants[MOST_KEYS] = {{0}};
+    int64_t values[MOST_KEYS] = {0};
+    int keys[MOST_KEYS], n = draw_keys(client, workload, keys), failed = 0;
+
+    for (int i = 0; i < n; i++)
+        wants[i].name = worker_name(workload, keys[i]);
+    log_all(client, PHASE_INVOKE, keys, n, values);
+    if (rowlock_begin(client->connection, wants, (size_t)n, WAIT_MS, &client->error)) {
+        log_all(client, PHASE_FAIL, keys, n, values);
+        worker_recover(client);
+        return;
+    }
+    for (int i = 0; i < n && !failed; i++)
+        failed = add_one(client, keys[i], &values[i]);
+    if (failed)
+        give_up(client, keys, n, values);
+    else
+        finish(client, keys, n, values);
+}
+
+/* ---- numbers without a gap ------------------------------------------------------------------- */
+
+void turn_drawn(struct client *client, const struct workload *workload)
+{
+    char own[40];
+    struct rowlock_want want = {.name = own};
+    int key = 0;
+    int64_t value = 0;
+
+    (void)workload;
+    snprintf(own, sizeof own, "own %ld", client->id);
+    worker_log(client, PHASE_INVOKE, KIND_ADD, key, " ");
+    if (rowlock_begin(client->connection, &want, 1, WAIT_MS, &client->error)) {
+        worker_log(client, PHASE_FAIL, KIND_ADD, key, " ");
+        worker_recover(client);
+    } else if (rowlock_next(client->connection, "torture 0", 1, 1, WAIT_MS, &value,
+                            &client->error) ||
+               worker_sql(client, NULL,
+                          "INSERT INTO torture_row (k, n, client, op, token) VALUES (0, %" PRId64
+                          ", %ld, %ld, 0)",
+                          value, client->id, client->op)) {
+        give_up(client, &key, 1, &value);
+    } else if (!worker_draw(client, 10)) { /* the number returns */
+        give_up(client, &key, 1, &value);
+    } else {
+        finish(client, &key, 1, &value);
+    }
+}

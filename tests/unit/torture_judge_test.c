@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The judge of make torture, with histories written by hand: it accepts legal ones, and finds each
+ * kind of violation.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/test.h"
+#include "torture/judge.h"
+
+static char found[8000];
+
+/* Judges the lines; the violations are in `found`. */
+static struct verdict judged(const char *text)
+{
+    struct history history = {0};
+    struct verdict verdict = {0};
+    char *copy = strdup(text);
+    FILE *log = fmemopen(copy, strlen(copy), "r"), *out = fmemopen(found, sizeof found, "w");
+
+    memset(found, 0, sizeof found);
+    verdict.out = out;
+    t_int(history_read(&history, log, "history"), 0);
+    fclose(log);
+    free(copy);
+    history_join(&history);
+    judge(&history, &verdict);
+    history_free(&history);
+    fclose(out);
+    return verdict;
+}
+
+static void is_legal(const char *text)
+{
+    struct verdict verdict = judged(text);
+
+    t_text(found, "");
+    t_int(verdict.violations, 0);
+}
+
+/* Exactly one violation, and it is of this kind. */
+static void violates(const char *text, const char *kind)
+{
+    struct verdict verdict = judged(text);
+
+    t_contains(found, kind);
+    t_int(verdict.violations, 1);
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+#define ADD(invoked, done, client, op, value)                                                    \
+#invoked " " #client " " #op " invoke add 0\n" #done " " #client " " #op " ok add 0 " #value \
+             "\n"
+#define ROW(client, op, value) "0 " #client " " #op " ok final 0 " #value " 0\n"
+#define ROW_OF(client, op, value, token) "0 " #client " " #op " ok final 0 " #value " " #token "\n"
+
+TEST(p2_a_counter_is_legal)
+{
+    is_legal(ADD(1, 4, 1, 1, 1) ADD(2, 3, 2, 1, 2) ADD(5, 6, 1, 2, 3) ROW(1, 1, 1) ROW(2, 1, 2)
+                 ROW(1, 2, 3));
+}
+
+TEST(an_unknown_operation_is_in_effect_once_or_never)
+{
+    is_legal(ADD(1, 2, 1, 1,
+                 1) "3 1 2 invoke add 0\n4 2 1 invoke add 0\n5 2 1 unknown add 0 2\n" ROW(1, 1, 1)
+                 ROW(1, 2, 2));
+    violates("3 1 2 invoke add 0\n" ROW(1, 2, 1) ROW(1, 2, 2), "took effect twice");
+}
+
+TEST(p2_a_lost_update_is_found)
+{
+    violates(ADD(1, 4, 1, 1, 1) ADD(2, 3, 2, 1, 1) ROW(1, 1, 1) ROW(2, 1, 1), "lost update");
+}
+
+TEST(a_gap_is_found)
+{
+    violates(ADD(1, 4, 1, 1, 1) ADD(5, 6, 2, 1, 3) ROW(1, 1, 1) ROW(2, 1, 3), "gap");
+}
+
+TEST(an_acknowledged_operation_that_is_missing_is_found)
+{
+    violates(ADD(1, 2, 1, 1, 1) ADD(3, 4, 2, 1, 2) ROW(1, 1, 1), "lost: 2:1");
+}
+
+TEST(a_failed_operation_in_effect_is_found)
+{
+    violates("1 1 1 invoke add 0\n2 1 1 fail add 0 1\n" ROW(1, 1, 1), "had failed");
+    violates(ROW(1, 1, 1), "was never invoked");
+}
+
+TEST(p2_a_stale_read_is_found_by_its_order)
+{
+    violates(ADD(5, 6, 1, 1, 1) ADD(1, 2, 2, 1, 2) ROW(1, 1, 1) ROW(2, 1, 2), "order: 1:1");
+}
+
+TEST(p4_a_late_write_is_found_by_its_token)
+{
+    is_legal(ADD(1, 2, 1, 1, 1) ADD(3, 4, 2, 1, 2) ROW_OF(1, 1, 1, 7) ROW_OF(2, 1, 2, 8));
+    violates(ADD(1, 2, 1, 1, 1) ADD(3, 4, 2, 1, 2) ROW_OF(1, 1, 1, 8) ROW_OF(2, 1, 2, 7),
+             "late write");
+}
+
+/* ---- leases ---------------------------------------------------------------------------------- */
+
+/* A lease of key 0 in a mode (0: exclusive, 1: shared, 2: permits), released at `left`. */
+#define HOLD(done, left, client, op, mode, count, token, until)                           \
+    "1 " #client " " #op " invoke hold 0\n" #done " " #client " " #op " ok hold 0 " #mode \
+    " " #count " 3 " #token " " #until "\n" #left " " #client " " #op " invoke leave 0\n"
+
+TEST(p1_leases_in_sequence_are_legal)
+{
+    is_legal(HOLD(10, 20, 1, 1, 0, 1, 1, 100) HOLD(21, 30, 2, 1, 0, 1, 2, 100));
+    is_legal(HOLD(10, 20, 1, 1, 1, 1, 1, 100) HOLD(11, 30, 2, 1, 1, 1, 2, 100));
+}
+
+TEST(p1_an_overlap_is_found)
+{
+    violates(HOLD(10, 20, 1, 1, 0, 1, 1, 100) HOLD(19, 30, 2, 1, 0, 1, 2, 100), "overlap: 2:1");
+    violates(HOLD(10, 20, 1, 1, 1, 1, 1, 100) HOLD(19, 30, 2, 1, 0, 1, 2, 100), "overlap: 2:1");
+    violates(HOLD(10, 20, 1, 1, 2, 1, 1, 100) HOLD(19, 30, 2, 1, 1, 1, 2, 100), "overlap: 2:1");
+}
+
+TEST(a_client_that_died_holds_until_its_lease_ends)
+{
+    static const char died[] = "1 1 1 invoke hold 0\n10 1 1 ok hold 0 0 1 0 1 50\n";
+    char text[500];
+
+    snprintf(text, sizeof text, "%s%s", died, HOLD(51, 60, 2, 1, 0, 1, 2, 100));
+    is_legal(text);
+    snprintf(text, sizeof text, "%s%s", died, HOLD(49, 60, 2, 1, 0, 1, 2, 100));
+    violates(text, "overlap: 2:1");
+}
+
+TEST(a_lease_that_had_ended_before_its_answer_excludes_nobody)
+{
+    is_legal(HOLD(60, 70, 1, 1, 0, 1, 1, 50) HOLD(55, 80, 2, 1, 0, 1, 2, 100));
+}
+
+TEST(p1_a_renewal_after_another_holder_is_found)
+{
+    violates(HOLD(10, 90, 1, 1, 0, 1, 1, 50)
+                 HOLD(55, 60, 2, 1, 0, 1, 2, 100) "70 1 1 invoke renew 0\n71 1 1 ok renew 0 171\n",
+             "overlap: 2:1");
+}
+
+TEST(p1_one_permit_too_many_is_found)
+{
+    is_legal(HOLD(10, 40, 1, 1, 2, 2, 1, 100) HOLD(20, 40, 2, 1, 2, 1, 2, 100));
+    violates(HOLD(10, 40, 1, 1, 2, 2, 1, 100) HOLD(20, 40, 2, 1, 2, 2, 2, 100), "permits: 4");
+}
+
+TEST(p3_a_token_that_falls_is_found)
+{
+    violates(HOLD(10, 20, 1, 1, 0, 1, 2, 100) HOLD(21, 30, 2, 1, 0, 1, 1, 100), "token: 2:1");
+    violates(HOLD(10, 20, 1, 1, 0, 1, 2, 100) HOLD(21, 30, 2, 1, 0, 1, 2, 100), "token: 2:1");
+    /* shared leases do not exclude each other */
+    is_legal(HOLD(10, 20, 1, 1, 1, 1, 2, 100) HOLD(11, 30, 2, 1, 1, 1, 1, 100));
+    violates(HOLD(10, 20, 1, 1, 1, 1, 2, 100) HOLD(21, 30, 2, 1, 0, 1, 1, 100), "token: 2:1");
+}
+
+#define FENCED(fence, commit, client, result)                                                   \
+    "1 " #client " 1 invoke fence 0\n" #fence " " #client " 1 ok fence 0\n" #commit " " #client \
+    " 1 invoke commit 0\n99 " #client " 1 " #result " commit 0\n"
+
+TEST(p4_fenced_transactions_that_overlap_are_found)
+{
+    is_legal(FENCED(10, 20, 1, ok) FENCED(21, 30, 2, ok));
+    is_legal(FENCED(10, 20, 1, fail) FENCED(15, 30, 2, ok));
+    violates(FENCED(10, 20, 1, ok) FENCED(15, 30, 2, ok), "fenced transactions of 0 overlap");
+}
+
+/* ---- outside the database -------------------------------------------------------------------- */
+
+#define ACT(from, upto, client, value) \
+#from " " #client " 1 invoke act 0\n" #upto " " #client " 1 ok act 0 " #value "\n"
+
+TEST(an_overlap_outside_is_explained_only_by_a_late_client)
+{
+    struct verdict verdict = judged(HOLD(10, 80, 1, 1, 0, 1, 1, 50) ACT(20, 70, 1, 1)
+                                        HOLD(55, 65, 2, 1, 0, 1, 2, 100) ACT(56, 60, 2, 1));
+
+    t_text(found, "");
+    t_int(verdict.overlaps, 1);
+    t_int(verdict.lost, 1);
+    violates(ACT(20, 30, 1, 1) ACT(25, 35, 2, 2), "overlap outside, unexplained");
+    violates(ACT(20, 30, 1, 1) ACT(31, 35, 2, 1), "lost update outside");
+}
+
+/* ---- runs, names, and figures ---------------------------------------------------------------- */
+
+#define RUN(client, op, value, result)                                                            \
+    "1 " #client " " #op " ok begin 0 " #value "\n2 " #client " " #op " invoke end 0\n3 " #client \
+    " " #op " " #result " end 0\n"
+
+TEST(a_run_that_is_done_twice_is_found)
+{
+    is_legal(RUN(1, 1, 7, fail) RUN(2, 1, 7, ok) RUN(1, 2, 8, ok));
+    violates(RUN(1, 1, 7, ok) RUN(2, 1, 7, ok), "ran twice");
+}
+
+TEST(p6_a_name_that_stays_locked_is_found)
+{
+    is_legal("1 0 0 invoke free 0\n2 0 0 ok free 0\n");
+    violates("1 0 0 invoke free 0\n2 0 0 fail free 0\n", "still locked");
+}
+
+TEST(the_longest_wait_is_of_clients_that_were_not_stopped)
+{
+    struct verdict verdict = judged(ADD(1, 9, 1, 1, 1) ADD(1, 90, 2, 1, 2) ROW(1, 1, 1)
+                                        ROW(2, 1, 2) "50 2 7 invoke stopped 0\n");
+
+    t_int(verdict.violations, 0);
+    t_int(verdict.longest, 8);
+    t_int(verdict.operations, 2);
+}
+
+TEST(a_line_that_was_cut_off_is_ignored_and_a_strange_one_is_not)
+{
+    struct history history = {0};
+    char text[] = "1 1 1 invoke add 0\n2 1 1 ok ad";
+    char strange[] = "1 1 1 invoke dance 0\n";
+    FILE *log = fmemopen(text, sizeof text - 1, "r");
+
+    t_int(history_read(&history, log, "cut off"), 0);
+    fclose(log);
+    t_int((long)history.n, 1);
+    log = fmemopen(strange, sizeof strange - 1, "r");
+    t_int(history_read(&history, log, "strange"), -1);
+    fclose(log);
+    history_free(&history);
+}
