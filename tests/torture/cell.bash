@@ -30,7 +30,7 @@ url_of() { # URL: through the cell's transport
 }
 
 completed() { # operations so far
-    cat "$cell_folder"/data/client.* | grep -cE ' ok (add|hold|begin) '
+    cat "$cell_folder"/data/client.* | grep -cE ' ok (add|hold|read) '
 }
 # Injects faults until the time has passed and there are enough operations.
 torment() {

@@ -2,7 +2,7 @@
 /*
  * cutter PORT postgresql|mariadb: a proxy before a server on 127.0.0.1 (lib/proxy.h). Prints its
  * own port. For each line "N" of its input it cuts the connection that carries the Nth message from
- * now on, to the server if N is even, else to the client. Ends with its input.
+ * now on, to the server if N is even, else to the client. Ends at a line "end".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     proxy = proxy_start(atoi(argv[1]), strcmp(argv[2], "postgresql") == 0);
     printf("%d\n", proxy_port(proxy));
     fflush(stdout);
-    while (fgets(line, sizeof line, stdin)) {
+    while (fgets(line, sizeof line, stdin) && strcmp(line, "end\n") != 0) {
         int messages = atoi(line);
 
         proxy_arm(proxy, PROXY_CUT, messages % 2 ? PROXY_TO_CLIENT : PROXY_TO_SERVER, messages);

@@ -70,6 +70,7 @@ start_cutter() { # ENGINE: changes the port in url
 }
 stop_cutter() {
     [ -n "$cutter_pid" ] || return 0
+    echo end >&"$cuts" # a server that was started meanwhile has inherited the pipe
     exec {cuts}>&-
     wait "$cutter_pid"
     cutter_pid=

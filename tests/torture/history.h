@@ -16,8 +16,9 @@
  *     leave KEY               it released that lease
  *     act KEY VALUE           it wrote outside the database under that lease
  *     fence KEY, commit KEY   the first and the last call of a fenced transaction
- *     begin KEY VALUE         it began the protected work VALUE (a run of a job, a refresh)
- *     end KEY                 that work ended, and rowlock recorded it as done
+ *     begin KEY DUE RETRY     it began a run of job KEY
+ *     end KEY                 it finished that run, as done
+ *     read KEY VALUE VALUE    it used both copies of the data that "add" writes
  *     free KEY                after the faults: the name could be locked
  *     stopped                 SIGSTOP and SIGCONT of the client, as the runner logs them
  *     final KEY VALUE TOKEN   a row of the database afterwards: the operation is in effect
@@ -41,6 +42,7 @@ enum kind {
     KIND_COMMIT,
     KIND_BEGIN,
     KIND_END,
+    KIND_READ,
     KIND_FREE,
     KIND_STOPPED,
     KIND_FINAL,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judge's rules about counters, runs and free names, and its parts (judge.h). */
+/* The judge: its parts, and the rules about counters (judge.h). */
 #include "torture/judge.h"
 
 #include <inttypes.h>
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define MOST_SHOWN 20
+#define MOST_CLIENTS 1000000 /* the threads of a client have its id modulo this */
 
 void judge_blame(struct verdict *verdict, const char *format, ...)
 {
@@ -39,7 +40,7 @@ const struct operation **judge_select(const struct history *history, enum kind k
     return found;
 }
 
-static int by_value(const void *a, const void *b)
+int judge_by_value(const void *a, const void *b)
 {
     const struct operation *left = *(const struct operation *const *)a;
     const struct operation *right = *(const struct operation *const *)b;
@@ -135,7 +136,7 @@ static void judge_real_time(const struct history *history, const struct operatio
 void judge_counters(const struct history *history, struct verdict *verdict)
 {
     size_t n;
-    const struct operation **row = judge_select(history, KIND_FINAL, 1, by_value, &n);
+    const struct operation **row = judge_select(history, KIND_FINAL, 1, judge_by_value, &n);
 
     judge_values(row, n, verdict);
     judge_rows(history, row, n, verdict);
@@ -144,43 +145,12 @@ void judge_counters(const struct history *history, struct verdict *verdict)
     free(row);
 }
 
-/* ---- runs and free names --------------------------------------------------------------------- */
-
-void judge_runs(const struct history *history, struct verdict *verdict)
-{
-    size_t n;
-    const struct operation **begun = judge_select(history, KIND_BEGIN, 1, by_value, &n);
-    const struct operation *done = NULL;
-
-    for (size_t i = 0; i < n; i++) {
-        const struct operation *end =
-            history_find(history, begun[i]->client, begun[i]->op, KIND_END, begun[i]->key);
-
-        if (!end || end->phase != PHASE_OK)
-            continue;
-        if (done && done->key == begun[i]->key && done->number[0] == begun[i]->number[0])
-            judge_blame(verdict, "ran twice: %" PRId64 " of %ld by %ld:%ld and %ld:%ld",
-                        done->number[0], done->key, done->client, done->op, begun[i]->client,
-                        begun[i]->op);
-        done = begun[i];
-    }
-    free(begun);
-}
-
-void judge_free(const struct history *history, struct verdict *verdict)
-{
-    for (size_t i = 0; i < history->n; i++)
-        if (history->operation[i].kind == KIND_FREE && history->operation[i].phase != PHASE_OK)
-            judge_blame(verdict, "still locked: name %ld, after the faults have ended",
-                        history->operation[i].key);
-}
-
 /* ---- all rules ------------------------------------------------------------------------------- */
 
 static int was_stopped(const struct operation *const *stop, size_t n, const struct operation *it)
 {
     for (size_t i = 0; i < n; i++)
-        if (stop[i]->client == it->client && stop[i]->invoked <= it->done &&
+        if (stop[i]->client == it->client % MOST_CLIENTS && stop[i]->invoked <= it->done &&
             it->invoked <= stop[i]->done)
             return 1;
     return 0;
@@ -189,12 +159,12 @@ static int was_stopped(const struct operation *const *stop, size_t n, const stru
 static void count(const struct history *history, struct verdict *verdict)
 {
     size_t n;
-    const struct operation **stop = judge_select(history, KIND_STOPPED, 0, by_value, &n);
+    const struct operation **stop = judge_select(history, KIND_STOPPED, 0, judge_by_value, &n);
 
     for (size_t i = 0; i < history->n; i++) {
         const struct operation *it = &history->operation[i];
 
-        if (it->kind != KIND_ADD && it->kind != KIND_HOLD && it->kind != KIND_BEGIN)
+        if (it->kind != KIND_ADD && it->kind != KIND_HOLD && it->kind != KIND_READ)
             continue;
         verdict->operations += it->phase == PHASE_OK;
         verdict->unknown += it->phase == PHASE_UNKNOWN;
@@ -214,5 +184,6 @@ void judge(const struct history *history, struct verdict *verdict)
     judge_fences(history, verdict);
     judge_acts(history, verdict);
     judge_runs(history, verdict);
+    judge_reads(history, verdict);
     judge_free(history, verdict);
 }

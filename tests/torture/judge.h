@@ -37,8 +37,10 @@ void judge_tokens(const struct history *history, struct verdict *verdict);
 void judge_fences(const struct history *history, struct verdict *verdict);
 /* Writes outside the database overlap only if one lasted longer than its lease. */
 void judge_acts(const struct history *history, struct verdict *verdict);
-/* Runs of a job, and refreshes: no two are recorded as done for the same value. */
+/* A run of a due time and a retry number begins once, and only one run of a due time is done. */
 void judge_runs(const struct history *history, struct verdict *verdict);
+/* Both copies are equal, and not older than the last one acknowledged before the read. */
+void judge_reads(const struct history *history, struct verdict *verdict);
 /* After the faults every name is free. */
 void judge_free(const struct history *history, struct verdict *verdict);
 
@@ -50,6 +52,7 @@ __attribute__((format(printf, 2, 3))) void judge_blame(struct verdict *verdict, 
 typedef int (*judge_order)(const void *a, const void *b);
 const struct operation **judge_select(const struct history *history, enum kind kind, int only_ok,
                                       judge_order order, size_t *n);
+int judge_by_value(const void *a, const void *b);
 /* When the holder of the lease last knew that it had it. */
 int64_t judge_end_of(const struct history *history, const struct operation *hold);
 

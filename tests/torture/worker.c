@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,20 +23,24 @@
 #include "lib/test.h"
 
 #define SETTLE_MS 30000
+#define MOST_THREADS 8
 
 volatile sig_atomic_t worker_stopped;
 static int wake[2];
 
 const struct workload workloads[] = {
-    {"counter", turn_counters, 1, 1, "torture %d", 1, 0, 0, 0, 0},
-    {"documents", turn_counters, 5, 3, "torture %d", 1, 0, 0, 0, 0},
-    {"gapless", turn_drawn, 1, 1, "counter:torture %d", 1, 0, 0, 0, 0},
-    {"lease", turn_lease, 2, 1, "torture %d", 1, 0, 0, 1, 0},
-    {"fence", turn_lease, 2, 1, "torture %d", 1, 0, 0, 0, 1},
-    {"permits", turn_lease, 1, 1, "torture %d", 0, 0, 1, 0, 0},
-    {"shared", turn_lease, 1, 1, "torture %d", 1, 3, 0, 0, 0},
-    {"tokens", turn_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0},
-    {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0},
+    {"counter", turn_counters, 1, 1, "torture %d", 1, 0, 0, 0, 0, 0},
+    {"documents", turn_counters, 5, 3, "torture %d", 1, 0, 0, 0, 0, 0},
+    {"gapless", turn_drawn, 1, 1, "counter:torture %d", 1, 0, 0, 0, 0, 0},
+    {"lease", turn_lease, 2, 1, "torture %d", 1, 0, 0, 1, 0, 0},
+    {"fence", turn_lease, 2, 1, "torture %d", 1, 0, 0, 0, 1, 0},
+    {"permits", turn_lease, 1, 1, "torture %d", 0, 0, 1, 0, 0, 0},
+    {"shared", turn_lease, 1, 1, "torture %d", 1, 3, 0, 0, 0, 0},
+    {"tokens", turn_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
+    {"group", turn_lease, 8, 1, "torture %d", 1, 0, 0, 0, 0, 4},
+    {"jobs", turn_job, 5, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
+    {"refresh", turn_refresh, 2, 1, "subject:torture %d", 1, 0, 0, 0, 0, 0},
+    {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0},
 };
 
 int64_t worker_now(void)
@@ -101,8 +106,8 @@ int worker_sql(struct client *client, int64_t *value, const char *format, ...)
 
 const char *worker_name(const struct workload *workload, int key)
 {
-    static char names[8][40];
-    static int next;
+    static _Thread_local char names[8][40];
+    static _Thread_local int next;
     char *name = names[next++ % 8];
 
     /* the format is one of the table's */
@@ -121,7 +126,9 @@ static void open_session(struct client *client)
         .connect_ms = 10000, .statement_ms = 10000, .interrupt_fd = wake[0]};
 
     while (!worker_stopped &&
-           rowlock_open(client->url, &options, &client->connection, &client->error)) {
+           (client->group
+                ? rowlock_group_join(client->group, &client->connection, &client->error)
+                : rowlock_open(client->url, &options, &client->connection, &client->error))) {
         fprintf(stderr, "open: %s\n", client->error.text);
         pause_us(50000);
     }
@@ -134,7 +141,7 @@ void worker_recover(struct client *client)
     if (client->error.code != ROWLOCK_EBUSY && client->error.code != ROWLOCK_ETIMEDOUT)
         fprintf(stderr, "%ld:%ld %s: %s\n", client->id, client->op,
                 rowlock_error_name(client->error.code), client->error.text);
-    if (worker_stopped || rowlock_ping(client->connection, &ignored) == 0)
+    if (worker_stopped || client->group || rowlock_ping(client->connection, &ignored) == 0)
         return;
     rowlock_close(client->connection);
     client->connection = NULL;
@@ -187,10 +194,45 @@ static int settle(struct client *client)
     return 0;
 }
 
-static int run(struct client *client)
+static void *run_thread(void *data)
 {
+    struct client *client = data;
+
     for (client->op = 1; !worker_stopped; client->op++)
         client->workload->turn(client, client->workload);
+    return NULL;
+}
+
+static int run_group(struct client *client)
+{
+    struct client member[MOST_THREADS];
+    pthread_t thread[MOST_THREADS];
+
+    if (rowlock_group_open(client->url, NULL, 0, &client->group, &client->error)) {
+        fprintf(stderr, "group: %s\n", client->error.text);
+        return 0; /* the next client tries again */
+    }
+    for (int i = 0; i < client->workload->threads; i++) {
+        member[i] = *client;
+        member[i].id += THREAD * (i + 1);
+        member[i].seed += (uint64_t)i;
+        open_session(&member[i]);
+        if (pthread_create(&thread[i], NULL, run_thread, &member[i]))
+            abort();
+    }
+    for (int i = 0; i < client->workload->threads; i++) {
+        pthread_join(thread[i], NULL);
+        rowlock_close(member[i].connection);
+    }
+    rowlock_group_close(client->group);
+    return 0;
+}
+
+static int run(struct client *client)
+{
+    if (client->workload->threads)
+        return run_group(client);
+    run_thread(client);
     return 0;
 }
 

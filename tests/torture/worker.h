@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client of a cell: a process with one connection, which repeats the operation of its workload
- * and logs each event (history.h). It uses public interfaces only.
+ * A client of a cell: a process with one connection, or with the threads of one group. It repeats
+ * the operation of its workload and logs each event (history.h). It uses public interfaces only.
  */
 #ifndef TORTURE_WORKER_H
 #define TORTURE_WORKER_H
@@ -14,7 +14,8 @@
 
 struct client {
     const struct workload *workload;
-    const char *url, *outside; /* outside: the folder of the data outside the database */
+    const char *url, *outside;   /* outside: the folder of the data outside the database */
+    struct rowlock_group *group; /* of its process, or NULL */
     struct rowlock_connection *connection;
     struct rowlock_error error;
     uint64_t seed;
@@ -30,7 +31,12 @@ struct workload {
     const char *names;             /* printf format of a key's name */
     int exclusive, shared, permit; /* how often a lease is of each mode */
     int outside, fenced;           /* where its holder writes */
+    int threads;                   /* of one group, in each client; 0: no group */
 };
+
+/* A thread of client N is client N + its own number of these. */
+#define THREAD 1000000
+
 extern const struct workload workloads[];
 
 /* worker.c */
@@ -55,5 +61,10 @@ const char *worker_name(const struct workload *workload, int key);
 void turn_counters(struct client *client, const struct workload *workload);
 void turn_drawn(struct client *client, const struct workload *workload);
 void turn_lease(struct client *client, const struct workload *workload);
+void turn_job(struct client *client, const struct workload *workload);
+void turn_refresh(struct client *client, const struct workload *workload);
+
+/* A COMMIT that returned this code: whether the database has carried it out. */
+enum phase worker_phase(int code);
 
 #endif

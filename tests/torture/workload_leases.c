@@ -133,11 +133,7 @@ static void act_fenced(struct client *client, const struct workload *workload, i
 
             worker_log(client, PHASE_INVOKE, KIND_COMMIT, key, " ");
             code = rowlock_commit(client->connection, &client->error);
-            phase = code == ROWLOCK_OK ? PHASE_OK
-                    : code == ROWLOCK_ECONN || code == ROWLOCK_EABORTED ||
-                            code == ROWLOCK_EROLLEDBACK || code == ROWLOCK_ENOTX
-                        ? PHASE_FAIL
-                        : PHASE_UNKNOWN;
+            phase = worker_phase(code);
             worker_log(client, phase, KIND_COMMIT, key, " ");
         } else {
             rowlock_rollback(client->connection, NULL);

@@ -7,8 +7,7 @@
 #define WAIT_MS 3000
 #define MOST_KEYS 8
 
-/* A COMMIT that was not acknowledged: whether the database may have carried it out. */
-static enum phase phase_of_commit(int code)
+enum phase worker_phase(int code)
 {
     switch (code) {
     case ROWLOCK_OK:
@@ -34,7 +33,7 @@ static void finish(struct client *client, const int *keys, int n, const int64_t 
 {
     int code = rowlock_commit(client->connection, &client->error);
 
-    log_all(client, phase_of_commit(code), keys, n, values);
+    log_all(client, worker_phase(code), keys, n, values);
     if (code)
         worker_recover(client);
 }

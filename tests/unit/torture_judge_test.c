@@ -191,14 +191,25 @@ TEST(an_overlap_outside_is_explained_only_by_a_late_client)
 
 /* ---- runs, names, and figures ---------------------------------------------------------------- */
 
-#define RUN(client, op, value, result)                                                            \
-    "1 " #client " " #op " ok begin 0 " #value "\n2 " #client " " #op " invoke end 0\n3 " #client \
-    " " #op " " #result " end 0\n"
+#define RUN(client, op, due, retry, result)                                    \
+    "1 " #client " " #op " ok begin 0 " #due " " #retry "\n2 " #client " " #op \
+    " invoke end 0\n3 " #client " " #op " " #result " end 0\n"
 
-TEST(a_run_that_is_done_twice_is_found)
+TEST(a_run_that_begins_or_is_done_twice_is_found)
 {
-    is_legal(RUN(1, 1, 7, fail) RUN(2, 1, 7, ok) RUN(1, 2, 8, ok));
-    violates(RUN(1, 1, 7, ok) RUN(2, 1, 7, ok), "ran twice");
+    is_legal(RUN(1, 1, 7, 0, fail) RUN(2, 1, 7, 1, ok) RUN(1, 2, 8, 0, ok));
+    violates(RUN(1, 1, 7, 0, ok) RUN(2, 1, 7, 1, ok), "done twice");
+    violates(RUN(1, 1, 7, 0, unknown) RUN(2, 1, 7, 0, ok), "begun twice");
+}
+
+#define READ(invoked, client, first, second) \
+#invoked " " #client " 9 invoke read 0\n99 " #client " 9 ok read 0 " #first " " #second "\n"
+
+TEST(a_stale_read_and_one_during_a_refresh_are_found)
+{
+    is_legal(ADD(1, 4, 1, 1, 1) ROW(1, 1, 1) READ(3, 2, 0, 0) READ(5, 3, 1, 1));
+    violates(ADD(1, 4, 1, 1, 1) ROW(1, 1, 1) READ(5, 2, 0, 0), "stale read");
+    violates(ADD(1, 4, 1, 1, 1) ROW(1, 1, 1) READ(3, 2, 1, 0), "read during a refresh");
 }
 
 TEST(p6_a_name_that_stays_locked_is_found)
