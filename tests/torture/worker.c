@@ -38,7 +38,7 @@ const struct workload workloads[] = {
     {"shared", turn_lease, 1, 1, "torture %d", 1, 3, 0, 0, 0, 0},
     {"tokens", turn_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
     {"group", turn_lease, 8, 1, "torture %d", 1, 0, 0, 0, 0, 4},
-    {"jobs", turn_job, 5, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
+    {"jobs", turn_job, 12, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
     {"refresh", turn_refresh, 2, 1, "subject:torture %d", 1, 0, 0, 0, 0, 0},
     {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0},
 };

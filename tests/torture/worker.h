@@ -64,6 +64,8 @@ void turn_lease(struct client *client, const struct workload *workload);
 void turn_job(struct client *client, const struct workload *workload);
 void turn_refresh(struct client *client, const struct workload *workload);
 
+/* The lease lasts at least until then. */
+int64_t worker_end_of(const struct rowlock_lease *lease);
 /* A COMMIT that returned this code: whether the database has carried it out. */
 enum phase worker_phase(int code);
 

@@ -13,6 +13,8 @@
 #define WAIT_MS 3000
 #define TTL_MS 1000
 #define LIMIT 3
+/* Both the library and SQLite's tables count whole milliseconds. */
+#define GRAIN_MS 2
 
 static struct rowlock_want draw_want(struct client *client, const struct workload *workload,
                                      int key)
@@ -30,12 +32,11 @@ static struct rowlock_want draw_want(struct client *client, const struct workloa
     return want;
 }
 
-/* The clock is read first: the lease lasts at least until then. */
-static int64_t until(const struct rowlock_lease *lease)
+int64_t worker_end_of(const struct rowlock_lease *lease)
 {
     int64_t now = worker_now();
 
-    return now + rowlock_remaining(lease) * 1000000;
+    return now + (rowlock_remaining(lease) - GRAIN_MS) * 1000000;
 }
 
 static struct rowlock_lease *acquire(struct client *client, int key,
@@ -52,7 +53,7 @@ static struct rowlock_lease *acquire(struct client *client, int key,
         return NULL;
     }
     worker_log(client, PHASE_OK, KIND_HOLD, key, "%d %d %d %" PRId64 " %" PRId64, (int)want->mode,
-               count, want->limit, rowlock_token(lease), until(lease));
+               count, want->limit, rowlock_token(lease), worker_end_of(lease));
     return lease;
 }
 
@@ -63,7 +64,7 @@ static void renew(struct client *client, int key, struct rowlock_lease *lease)
     if (rowlock_renew(lease, 0, &client->error))
         worker_log(client, PHASE_FAIL, KIND_RENEW, key, " ");
     else
-        worker_log(client, PHASE_OK, KIND_RENEW, key, "%" PRId64, until(lease));
+        worker_log(client, PHASE_OK, KIND_RENEW, key, "%" PRId64, worker_end_of(lease));
 }
 
 /* ---- outside the database -------------------------------------------------------------------- */

@@ -16,12 +16,10 @@ static void do_run(struct client *client, int key, const struct rowlock_claim *c
                    struct rowlock_lease *lease)
 {
     struct rowlock_result result = {.exit = 0};
-    int64_t now = worker_now();
     int code;
 
     worker_log(client, PHASE_OK, KIND_HOLD, key, "%d 1 0 %" PRId64 " %" PRId64,
-               (int)ROWLOCK_EXCLUSIVE, rowlock_token(lease),
-               now + rowlock_remaining(lease) * 1000000);
+               (int)ROWLOCK_EXCLUSIVE, rowlock_token(lease), worker_end_of(lease));
     worker_log(client, PHASE_OK, KIND_BEGIN, key, "%" PRId64 " %d", claim->due_ms,
                claim->retry_number);
     worker_dwell(client);
@@ -34,6 +32,7 @@ static void do_run(struct client *client, int key, const struct rowlock_claim *c
         worker_recover(client);
 }
 
+/* A lease is lost, and the run retried, long before the next due time. */
 void turn_job(struct client *client, const struct workload *workload)
 {
     static struct rowlock_schedule *schedule;
@@ -42,7 +41,7 @@ void turn_job(struct client *client, const struct workload *workload)
     struct rowlock_lease *lease = NULL;
     struct rowlock_claim claim;
 
-    if (!schedule && rowlock_schedule_open("every 1s", NULL, &schedule, NULL, &client->error))
+    if (!schedule && rowlock_schedule_open("every 3s", NULL, &schedule, NULL, &client->error))
         abort();
     job.name = worker_name(workload, key) + sizeof "job:" - 1;
     job.schedule = schedule;
