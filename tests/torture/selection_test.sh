@@ -13,7 +13,7 @@ ln -s "$ROWLOCK_TEST_BIN/tests" "$BUILD/tests"
 
 cells='counter/kill/sqlite-native fence/stop/postgresql-native permits/cut/postgresql-native
     tokens/terminate/mariadb-row'
-printed=$(CELL=$cells SECONDS_EACH=3 OPERATIONS='' RESUME='' SEED=18 tests/torture/run 2>&1)
+printed=$(CELL=$cells SECONDS_EACH=2 OPERATIONS='' RESUME='' SEED=18 tests/torture/run 2>&1)
 status=$?
 is_judged() { # CELL
     local line
