@@ -473,7 +473,8 @@ ROWLOCK_API const char *rowlock_owner(const struct rowlock_lease *lease);
 
 /*
  * The remaining time of the lease in milliseconds, by this node's monotonic clock, counted from
- * before the last successful renewal was sent; 0 if it has expired or is lost. Any thread.
+ * before the last successful renewal was sent, less one millisecond, because databases round their
+ * clocks; 0 if it has expired or is lost. Any thread.
  */
 ROWLOCK_API rowlock_duration rowlock_remaining(const struct rowlock_lease *lease);
 

@@ -7,6 +7,9 @@
 #include "util/clock.h"
 #include "util/error.h"
 
+/* Databases round their clocks to milliseconds: an expiry can come this much early. */
+#define GRAIN_MS 1
+
 static int copy_names(struct rowlock_lease *lease, const struct rowlock_want *want, size_t n)
 {
     lease->name = calloc(n, sizeof *lease->name);
@@ -60,7 +63,7 @@ struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease)
 
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms)
 {
-    int64_t end_ms = rowlock__after(sent_ms, ttl_ms);
+    int64_t end_ms = rowlock__after(sent_ms, ttl_ms - GRAIN_MS);
 
     if (sent_ms > atomic_load(&lease->sent_ms))
         atomic_store(&lease->sent_ms, sent_ms);
