@@ -50,10 +50,42 @@ needs_git() { is_clone || skip "this is not a git clone"; }
     [[ $output == *"differs from the release of v"* ]]
 }
 
-@test "the SBOM is JSON, and names the tarball by its sum" {
+# The fields that SPDX 2.3 requires of a document, of its packages and of its relationships.
+sbom() { # SELECT ...: from the document j, its packages p and its relationships r
+    local get="json_extract(value, '\$."
+    sqlite3 -batch :memory: "WITH d AS (SELECT readfile('$(echo "$dist"/*.json)') AS j),
+        p AS (SELECT ${get}SPDXID') AS id, ${get}name') AS name,
+                     ${get}downloadLocation') AS location, ${get}copyrightText') AS copyright,
+                     ${get}licenseConcluded') AS concluded, ${get}licenseDeclared') AS declared
+                FROM d, json_each(j, '\$.packages')),
+        r AS (SELECT ${get}spdxElementId') AS a, ${get}relationshipType') AS type,
+                     ${get}relatedSpdxElement') AS b
+                FROM d, json_each(j, '\$.relationships')) $1"
+}
+of_document() { sbom "SELECT json_extract(j, '\$.$1') FROM d"; }
+
+@test "the SBOM is SPDX 2.3, and names the tarball by its sum" {
     needs_git
     sum=$(sha256sum "$dist"/*.tar.gz | cut -d ' ' -f 1)
     [ -n "$sum" ]
-    [ "$(sqlite3 -batch :memory: "SELECT json_extract(readfile('$(echo "$dist"/*.json)'),
-        '\$.packages[#-1].checksums[0].checksumValue')")" = "$sum" ]
+    [ "$(of_document 'packages[#-1].checksums[0].checksumValue')" = "$sum" ]
+    [ "$(of_document spdxVersion)" = SPDX-2.3 ]
+    [ "$(of_document dataLicense)" = CC0-1.0 ]
+    [ "$(of_document SPDXID)" = SPDXRef-DOCUMENT ]
+    [ "$(of_document name)" = "rowlock-$version" ]
+    of_document documentNamespace | grep -E '^https://[^ #]+$'
+    of_document creationInfo.created |
+        grep -xE '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z'
+    of_document 'creationInfo.creators[0]' | grep -x "Tool: .*-$version"
+
+    [ "$(sbom "SELECT count(DISTINCT id) = count(*) AND count(*) > 1 FROM p")" = 1 ]
+    [ "$(sbom "SELECT * FROM p WHERE (id GLOB 'SPDXRef-?*' AND id NOT GLOB '*[^a-zA-Z0-9.-]*'
+            AND name <> '' AND location <> '' AND copyright <> '' AND concluded <> ''
+            AND declared <> '') IS NOT TRUE")" = "" ]
+    # the document describes rowlock, which may load each of the other packages
+    [ "$(sbom "SELECT a, type, b FROM r WHERE a = 'SPDXRef-DOCUMENT'")" = \
+        "SPDXRef-DOCUMENT|DESCRIBES|SPDXRef-rowlock" ]
+    [ "$(sbom "SELECT id FROM p WHERE id <> 'SPDXRef-rowlock' ORDER BY 1")" = \
+        "$(sbom "SELECT a FROM r WHERE type = 'OPTIONAL_DEPENDENCY_OF' AND
+            b = 'SPDXRef-rowlock' ORDER BY 1")" ]
 }
