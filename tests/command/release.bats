@@ -26,6 +26,19 @@ needs_git() { is_clone || skip "this is not a git clone"; }
     grep -x "pkgver=$version" "$TOP/packaging/alpine/APKBUILD"
 }
 
+@test "NEWS.Debian tells administrators to upgrade the schema to the version that is needed" {
+    needed=$(sed -n 's/^.define ROWLOCK_SCHEMA_VERSION //p' "$TOP/src/session/connection.h")
+    [ -n "$needed" ]
+    for package in rowlock librowlock0; do
+        grep -q "needs schema version $needed " "$TOP/debian/$package.NEWS"
+        grep -qx ' *rowlock schema upgrade' "$TOP/debian/$package.NEWS"
+    done
+    # apt-listchanges shows an entry only if the package has that version
+    entry=$(sed -n '1s/^\(rowlock ([^)]*)\).*/\1/p' "$TOP/debian/rowlock.NEWS")
+    [ -n "$entry" ]
+    grep -qF "$entry" "$TOP/debian/changelog"
+}
+
 @test "a release is verified, and a changed file is found" {
     needs_git
     # A repository of this test's own, because it adds a tag.
