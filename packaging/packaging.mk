@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # make dist: the source release, in build/dist/; make check-dist builds and installs it without git.
 # make deb: the Debian packages, in build/deb/; make check-deb installs, upgrades and purges them in
-# a bare Debian, as root. make check-musl: a build with the C library of Alpine. Included by the
-# Makefile.
+# a bare Debian, and make check-systemd runs their units under systemd, both as root. make
+# check-musl: a build with the C library of Alpine. Included by the Makefile.
 
-.PHONY: dist check-dist check-musl deb deb-installed check-deb
+.PHONY: dist check-dist check-musl deb deb-installed check-deb check-systemd
 dist:
 	@tools/need bash git gzip sha256sum tar
 	@packaging/make-dist '$(BUILD)/dist' '$(VERSION)' $(REVISION)
@@ -29,3 +29,7 @@ deb-installed:
 check-deb:
 	@tools/install-packages deb
 	@packaging/check-deb '$(BUILD)/deb' $(PREVIOUS)
+
+check-systemd:
+	@tools/install-packages deb
+	@packaging/check-systemd '$(BUILD)/deb'
