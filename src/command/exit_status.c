@@ -34,6 +34,16 @@ int exit_status(int code)
     return STATUS_FAILED;
 }
 
+int is_outage(int code)
+{
+    return code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT;
+}
+
+const char *outage_text(int code)
+{
+    return is_outage(code) ? "the database does not answer" : "the database cannot be used";
+}
+
 int report(const struct rowlock_error *error)
 {
     const char *text = error->text[0] ? error->text : rowlock_strerror(error->code);

@@ -19,6 +19,9 @@ enum status {
 };
 
 int exit_status(int code);
+/* The database may answer soon. Any other error has a cause to remove, such as a newer schema. */
+int is_outage(int code);
+const char *outage_text(int code);
 /* Prints the library's error, and returns the exit status for it. */
 int report(const struct rowlock_error *error);
 

@@ -42,8 +42,8 @@ static int accept_installed(struct rowlock_connection *connection,
 
     if (found->version > ROWLOCK_SCHEMA_VERSION)
         return rowlock__fail(error, ROWLOCK_ESCHEMA,
-                             "schema version %d is there already, newer "
-                             "than this library's %d",
+                             "schema version %d is there already, newer than this library's %d; "
+                             "update rowlock on this node",
                              found->version, ROWLOCK_SCHEMA_VERSION);
     if (!found->version && ((stated && found->technique != technique) ||
                             (table && strcmp(table, dot ? dot + 1 : found->object) != 0)))

@@ -97,6 +97,26 @@ TAB
     [ ! -e ran ]
 }
 
+set_version() { own_sql "UPDATE $(as_table meta) SET version = $1"; }
+
+@test "a schema that becomes too new is reported as that, and no job starts until it is not" {
+    echo 'every 1s often -- echo often >>ran' >tab
+    start_cron
+    until_true has_run often 1
+    current=$(own_sql "SELECT version FROM $(as_table meta)")
+    set_version 99
+    until_true said "the database cannot be used, trying again: the schema is version 99, newer"
+    said "newer than this library's $current; update rowlock on this node, and restart its"
+    ! said "does not answer" || { cat err && false; }
+    set_version "$current"
+    until_true said "the database is available again"
+    rm -f ran
+    until_true has_run often 1
+    [ "$(grep -c "cannot be used" err)" = 1 ]
+    kill -s TERM "$daemon"
+    ends_with 0 "$daemon"
+}
+
 @test "the daemon's session keeps no session lock of the leases that it has passed to runs" {
     # MariaDB does not show the locks of sessions
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0

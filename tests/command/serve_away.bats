@@ -65,6 +65,32 @@ own_sql() {
     stop_serve
 }
 
+@test "a schema that becomes too new: the pages and the log name it as the reason" {
+    start_serve
+    shows_not / 'class="banner" id="old"'
+    current=$(own_sql "SELECT version FROM $(as_table meta)")
+    own_sql "UPDATE $(as_table meta) SET version = 99"
+    end_own_sessions # a session checks the schema once
+    until_true shows / 'the database cannot be used'
+    shows / 'version 99, newer than this library'
+    shows_not / 'does not answer'
+    grep -q 'the database cannot be used: the schema is version 99, newer' err
+    own_sql "UPDATE $(as_table meta) SET version = $current"
+    until_true shows_not / 'class="banner" id="old"'
+}
+end_own_sessions() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) own_sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                         WHERE datname = 'test_own' AND pid <> pg_backend_pid()" >/dev/null ;;
+    mariadb)
+        for id in $(own_sql "SELECT id FROM information_schema.processlist
+                             WHERE db = 'test_own' AND id <> connection_id()"); do
+            own_sql "KILL $id"
+        done
+        ;;
+    esac
+}
+
 @test "a session that the server ended is replaced before a viewer sees an error" {
     start_serve
     shows / Overview

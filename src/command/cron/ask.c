@@ -32,13 +32,25 @@ static int is_told_to_stop(const struct cron *cron)
 
 /* ---- outages of the database ----------------------------------------------------------------- */
 
-/* Random intervals, so that not all nodes return at once. */
+static int is_reported(const struct cron *cron, const struct rowlock_error *error)
+{
+    return cron->away && cron->why.code == error->code &&
+           (is_outage(error->code) || strcmp(cron->why.text, error->text) == 0);
+}
+
+/* Random intervals, so that not all nodes return at once. Any other error than an outage needs a
+   new session, because a session checks the schema only once. */
 static void away(struct cron *cron, const struct rowlock_error *error)
 {
     if (error->code == ROWLOCK_ECANCELED)
         return;
-    if (!cron->away)
-        message("the database does not answer, trying again: %s", error->text);
+    if (!is_reported(cron, error))
+        message("%s, trying again: %s", outage_text(error->code), error->text);
+    cron->why = *error;
+    if (!is_outage(error->code)) {
+        rowlock_close(cron->connection);
+        cron->connection = NULL;
+    }
     cron->pause_ms = cron->away ? 2 * cron->pause_ms : PAUSE_LEAST_MS;
     if (cron->pause_ms > PAUSE_MOST_MS)
         cron->pause_ms = PAUSE_MOST_MS;
@@ -275,7 +287,7 @@ void cron_ask(struct cron *cron)
         return;
     if (looks)
         look_at_all(cron);
-    for (size_t i = 0; i < cron->crontab.n && may_ask(cron); i++)
+    for (size_t i = 0; i < cron->crontab.n && cron->connection && may_ask(cron); i++)
         if (rowlock__now_ms() >= cron->jobs[i].ask_ms) {
             cron_alive(cron);
             ask_for(cron, &cron->jobs[i]);

@@ -55,7 +55,8 @@ struct cron {
     int claimed;                           /* by this connection, in this round */
     int answered;                          /* the database has answered once */
     int status;                            /* exit status of a permanent error; 0: none */
-    int away;                              /* the database is unreachable; reported */
+    int away;                              /* the last query failed; reported */
+    struct rowlock_error why;              /* it failed */
     int64_t retry_ms;                      /* during an outage: the time of the next query */
     int64_t pause_ms;                      /* the last backoff */
     int64_t look_ms;                       /* when to compare all jobs with the database */

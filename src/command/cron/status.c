@@ -76,7 +76,7 @@ static void write_status(struct text *text, const struct cron *cron)
     if (cron->stopping)
         add(text, "stopping; ");
     else if (cron->away)
-        add(text, "the database does not answer; ");
+        add(text, "%s; ", outage_text(cron->why.code));
     add_running(text, cron);
     if (!cron->stopping)
         add_next(text, cron);

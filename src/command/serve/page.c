@@ -106,7 +106,7 @@ static void put_banner(const struct page *page)
         html_duration(out, shown->age_ms);
         fputs("</strong> old: ", out);
     }
-    fputs(shown->code ? "the database does not answer." : "the database is slow to answer.", out);
+    fprintf(out, "%s.", shown->code ? outage_text(shown->code) : "the database is slow to answer");
     if (shown->code)
         put_why(page);
     fputs(" rowlock tries again every few seconds.</p>\n", out);

@@ -121,11 +121,6 @@ static int ask(struct source *source, enum view_kind kind, const char *name,
     return code;
 }
 
-static int is_lost(int code)
-{
-    return code == ROWLOCK_ECONN || code == ROWLOCK_ETIMEDOUT;
-}
-
 /* A session that the server ended since its last use is replaced at once. */
 static int ask_all(struct source *source, struct rowlock_error *error)
 {
@@ -134,7 +129,7 @@ static int ask_all(struct source *source, struct rowlock_error *error)
 
     if (!code)
         code = ask(source, VIEW_ALL, "", error);
-    if (is_lost(code) && !is_new) {
+    if (is_outage(code) && !is_new) {
         code = reopen(source, error);
         if (!code)
             code = ask(source, VIEW_ALL, "", error);
@@ -189,9 +184,8 @@ static int run_set(struct source *source, size_t *n, struct rowlock_error *error
 
 static void note_change(const struct source *source, int code, const struct rowlock_error *error)
 {
-    if (code && !source->error.code)
-        message("the database does not answer: %s; serving the last state, and trying again",
-                error->text);
+    if (code && (!source->error.code || is_outage(code) != is_outage(source->error.code)))
+        message("%s: %s; serving the last state, and trying again", outage_text(code), error->text);
     if (!code && source->error.code)
         message("the database answers again");
 }
