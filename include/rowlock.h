@@ -141,7 +141,7 @@ struct rowlock_options {           /* all zero: the defaults */
  * URL of a JDBC driver. docs/databases.md lists the databases. The client library of a scheme is
  * loaded on its first use; the first jdbc: URL starts a Java virtual machine, which does not
  * survive fork(). If a SQLite file does not exist, it is created with mode 0600 and with rowlock's
- * tables.
+ * tables; sqlite:PATH?mode=rw refuses it instead (ESERVER).
  *
  * Blocks until connected or refused, at most connect_ms. If a postgresql URL has several hosts,
  * each may take an equal part of the remaining time (the URL's connect_timeout, if that is less).

@@ -193,6 +193,8 @@ static int break_interruptibly(const struct command *command, struct breaking *b
     int status = url_lookup(command->db, &url), code = ROWLOCK_OK;
 
     if (!status)
+        status = url_must_exist(&url);
+    if (!status)
         status = connect_database(&url, &approach, connection, &code);
     url_free(&url);
     if (!status) {

@@ -41,6 +41,7 @@ struct command {
     char *db;         /* --db, a copy: the original is overwritten */
     int json;         /* --json */
     int is_farm_wide; /* refuses the default database, which differs on every machine */
+    int may_create;   /* connect_until() creates a SQLite file that does not exist */
     char **operands;  /* words before `--` */
     int n_operands;
     char **rest; /* words after `--` */

@@ -99,6 +99,8 @@ int connect_until(const struct command *command, int64_t deadline_ms,
 
     if (!status && command->is_farm_wide)
         status = refuse_default(command, &url);
+    if (!status && !command->may_create)
+        status = url_must_exist(&url);
     if (!status)
         status = connect_database(&url, &approach, out, NULL);
     url_free(&url);

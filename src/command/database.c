@@ -42,6 +42,25 @@ void note_opened_database(const struct url *url)
     opened = strdup(url->text);
 }
 
+int url_must_exist(struct url *url)
+{
+    static const char option[] = "?mode=rw";
+    const char *dialect = url_dialect(url);
+    size_t length = strlen(url->text);
+    char *longer;
+
+    if (url->is_local || !dialect || strcmp(dialect, "sqlite") != 0 || strchr(url->text, '?'))
+        return STATUS_OK;
+    longer = realloc(url->text, length + sizeof option);
+    if (!longer) {
+        message("out of memory");
+        return STATUS_FAILED;
+    }
+    memcpy(longer + length, option, sizeof option);
+    url->text = longer;
+    return STATUS_OK;
+}
+
 /* A core, or another process of this user, could show the URL's password. */
 void keep_url_secret(const struct url *url)
 {

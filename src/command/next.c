@@ -113,7 +113,7 @@ int cmd_next(struct command *command)
     int status;
 
     read_options(command, &drawing);
-    command->is_farm_wide = 1;
+    command->is_farm_wide = command->may_create = 1;
     status = check_output();
     if (!status)
         status = connect_until(command, drawing.lock.deadline_ms, &connection);

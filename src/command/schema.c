@@ -336,6 +336,7 @@ int cmd_schema(struct command *command)
                 usage_error(command, "--technique and --table require install or print");
             if (strcmp(name, "uninstall") != 0 && request.force)
                 usage_error(command, "--force requires uninstall");
+            command->may_create = actions[i].run == install;
             return act(command, i, &request);
         }
     usage_error(command, "unknown operation '%s': install, upgrade, set, print or uninstall",

@@ -56,8 +56,8 @@ static void tell(struct serving *serving, const char *state)
     char text[600], lines[700];
 
     escape_controls(failed ? error.text : serving->listening.where, text, sizeof text);
-    snprintf(lines, sizeof lines, "%sSTATUS=%s%s", state,
-             failed ? "the database does not answer: " : "serving on ", text);
+    snprintf(lines, sizeof lines, "%sSTATUS=%s%s%s", state,
+             failed ? outage_text(failed) : "serving on ", failed ? ": " : "", text);
     if (!*state && strcmp(lines, serving->status) == 0)
         return;
     strcpy(serving->status, lines + strlen(state));
@@ -98,7 +98,7 @@ static int begin(struct serving *serving, int *status)
         if (has_ended(serving, FIRST_LOOK_MS))
             return 0;
     *status = STATUS_OK;
-    if (source_error(serving->source, &error) == ROWLOCK_ECONN || error.code == ROWLOCK_ETIMEDOUT)
+    if (is_outage(source_error(serving->source, &error)))
         message("the database does not answer: %s; trying again", error.text);
     else if (error.code)
         *status = report(&error);
@@ -144,6 +144,8 @@ int cmd_serve(struct command *command)
 
     read_options(command, &serving);
     status = url_lookup(command->db, &serving.url);
+    if (!status)
+        status = url_must_exist(&serving.url);
     if (!status)
         status = listen_open(serving.address, serving.allow_remote, &serving.listening);
     if (!status)

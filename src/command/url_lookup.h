@@ -29,6 +29,9 @@ void url_place(const struct url *url, char *out, size_t size);
    an exit status, with a message on stderr. */
 int refuse_default(const struct command *command, const struct url *url);
 
+/* A SQLite file that a person named must exist: opening the URL does not create it. Exit status. */
+int url_must_exist(struct url *url);
+
 /* Creates the folder of the local file. Exit status. */
 int url_make_folder(const struct url *url);
 

@@ -22,11 +22,26 @@
 
 /* ---- open and close ------------------------------------------------------------------------ */
 
-static const char *path_of(const char *url)
-{
-    const char *path = strchr(url, ':') + 1;
+#define MUST_EXIST "?mode=rw" /* as in SQLite's own URIs */
 
-    return strncmp(path, "///", 3) == 0 ? path + 2 : path;
+/* `*must_exist`: the URL forbids to create the file. The caller frees `*out`. */
+static int path_of(const char *url, char **out, bool *must_exist, struct rowlock_error *error)
+{
+    const char *path = strchr(url, ':') + 1, *options;
+    size_t length;
+
+    if (strncmp(path, "///", 3) == 0)
+        path += 2;
+    length = strcspn(path, "?");
+    options = path + length;
+    *must_exist = strcmp(options, MUST_EXIST) == 0;
+    if (length == 0 || (*options && !*must_exist) || strcmp(path, ":memory:") == 0 ||
+        strncmp(path, "file:", 5) == 0)
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "sqlite: the URL must be the path of a file that all programs share, "
+                             "without options other than " MUST_EXIST);
+    *out = strndup(path, length);
+    return *out ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
 }
 
 static int exec_retrying(struct rowlock_link *link, const char *text,
@@ -52,22 +67,11 @@ static int exec_retrying(struct rowlock_link *link, const char *text,
     }
 }
 
-static int open_file(struct rowlock_link *link, const char *url,
+static int open_path(struct rowlock_link *link, const char *path,
                      const struct rowlock_budget *budget, struct rowlock_error *error)
 {
-    const char *path = path_of(url);
-    int code;
-
-    if (!*path || strcmp(path, ":memory:") == 0 || strncmp(path, "file:", 5) == 0 ||
-        strchr(path, '?'))
-        return rowlock__fail(
-            error, ROWLOCK_EINVAL,
-            "sqlite: the URL must be the path of a file that all programs share, without "
-            "options");
-    code = rowlock__sqlite_create(path, error);
-    if (code)
-        return code;
-    code = S.sqlite3_open_v2(path, &link->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    int code =
+        S.sqlite3_open_v2(path, &link->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK) {
         if (!link->db)
             return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
@@ -89,6 +93,22 @@ static int open_file(struct rowlock_link *link, const char *url,
         return rowlock__wrap_error(error, code, "'%s'", path);
     rowlock__sqlite_replaced(link->db, false, &link->files); /* records the files' inodes */
     return ROWLOCK_OK;
+}
+
+static int open_file(struct rowlock_link *link, const char *url,
+                     const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    bool must_exist;
+    char *path = NULL;
+    int code = path_of(url, &path, &must_exist, error);
+
+    if (!code)
+        code =
+            must_exist ? rowlock__sqlite_check(path, error) : rowlock__sqlite_create(path, error);
+    if (!code)
+        code = open_path(link, path, budget, error);
+    free(path);
+    return code;
 }
 
 static void sqlite_close(struct rowlock_link *link);

@@ -9,4 +9,7 @@ struct rowlock_error;
    failure; ESERVER, EDENIED: the path must be corrected. */
 int rowlock__sqlite_create(const char *path, struct rowlock_error *error);
 
+/* Does not create it: ESERVER if the file does not exist; other errors as above. */
+int rowlock__sqlite_check(const char *path, struct rowlock_error *error);
+
 #endif

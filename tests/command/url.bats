@@ -19,7 +19,7 @@ put_url() { # FILE NAME: writes a URL file
     chmod 600 "$1"
 }
 taken() { # NAME: checks that the database NAME.db was used, and no other
-    "$ROWLOCK" "${@:2}" vacuum
+    "$ROWLOCK" "${@:2}" schema install
     found=$(ls ./*.db)
     rm -f ./*.db ./*.db-*
     [ "$found" = "./$1.db" ]
@@ -87,7 +87,7 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
         taken user
         chown 65534 config/rowlock/url
     elif $private true 2>/dev/null; then # a folder that belongs to root
-        $private "$ROWLOCK" vacuum
+        $private "$ROWLOCK" schema install
         [ -e user.db ]
         rm user.db*
     fi
@@ -160,10 +160,10 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     [ "$(stat -c %a state/rowlock/rowlock.db)" = 600 ]
     rm -r state
     export ROWLOCK_URL=local
-    "$ROWLOCK" vacuum
+    "$ROWLOCK" schema install
     [ -e state/rowlock/rowlock.db ]
     rm -r state
-    ROWLOCK_URL=sqlite:$here/other.db "$ROWLOCK" --db local vacuum
+    ROWLOCK_URL=sqlite:$here/other.db "$ROWLOCK" --db local schema install
     [ -e state/rowlock/rowlock.db ]
     [ ! -e other.db ]
 }
@@ -193,13 +193,13 @@ set -e
 mount -t tmpfs tmpfs /var/lib
 mount -t tmpfs tmpfs /etc
 unset XDG_STATE_HOME
-"$ROWLOCK" vacuum
+"$ROWLOCK" schema install
 [ -e /var/lib/rowlock/rowlock.db ]
 rm -r /var/lib/rowlock
 mkdir /etc/rowlock
 echo "sqlite:$PWD/system.db" >/etc/rowlock/url
 chmod 600 /etc/rowlock/url
-"$ROWLOCK" vacuum
+"$ROWLOCK" schema install
 [ -e system.db ]
 [ ! -e /var/lib/rowlock ]
 chmod 644 /etc/rowlock/url
@@ -223,7 +223,7 @@ SH
     fi
     if [ "$(id -u)" != 0 ]; then
         unset XDG_STATE_HOME
-        "$ROWLOCK" vacuum
+        "$ROWLOCK" schema install
         [ -e home/.local/state/rowlock/rowlock.db ]
     fi
 }
@@ -315,6 +315,50 @@ SH
     [[ $output == *"--db"* ]]
 }
 
+@test "a verb that only reads or ends locks creates no SQLite file" {
+    for words in ls "ls a" "ls --tree" log top jobs "jobs --check" "jobs a --now" subjects metrics \
+        vacuum "break a" "break --now a" "expire a" "renew a --token 1" "release a --token 1" \
+        "check a --token 1" "schema upgrade" "schema uninstall" "schema set history all" \
+        "serve --listen unix:$here/socket"; do
+        # shellcheck disable=SC2086
+        run timeout 60 "$ROWLOCK" --db "sqlite:$here/mistyped.db" $words
+        echo "$words: $status: $output"
+        [ "$status" = 69 ]
+        [[ $words == metrics || ${#lines[@]} = 1 ]] # it prints rowlock_up 0 too
+        [[ $output == "rowlock: '$here/mistyped.db' does not exist: "*"correct the URL"* ]]
+        [[ $output != *mode=rw* ]]
+        [ ! -e mistyped.db ]
+    done
+    "$ROWLOCK" --db "sqlite:$here/mistyped.db" schema install # the other advice
+    "$ROWLOCK" --db "sqlite:$here/mistyped.db" ls
+}
+
+@test "a verb that acquires creates the SQLite file, unless the URL has ?mode=rw" {
+    for words in "run a -- true" "acquire --ttl 1h a" "hold a --note n --for 1h" "next a" \
+        "job a --every 1h -- true" "refresh a --max-age 1h -- true" "schema install"; do
+        # shellcheck disable=SC2086
+        run "$ROWLOCK" --db "sqlite:$here/new.db?mode=rw" $words
+        echo "$words: $status: $output"
+        [ "$status" = 69 ]
+        [[ $output == *"does not exist"* ]]
+        [ ! -e new.db ]
+        # shellcheck disable=SC2086
+        "$ROWLOCK" --db "sqlite:$here/new.db" $words
+        [ -s new.db ]
+        rm -f new.db*
+    done
+    run "$ROWLOCK" --db "sqlite:$here/new.db?mode=rwc" run a -- true
+    [ "$status" = 64 ]
+    [[ $output == *"?mode=rw"* ]]
+}
+
+@test "the local file is rowlock's own: a list of it is empty before the first lock" {
+    run "$ROWLOCK" --db local --json ls
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "$output" = "[]" ]
+}
+
 @test "an unknown scheme, an impossible file: 69; 64 for text that is not a URL" {
     run "$ROWLOCK" --db nosuch://x vacuum
     [ "$status" = 69 ]
@@ -401,11 +445,11 @@ does_not_wait() { # TEXT COMMAND...
     does_not_wait \
         "'$here/no/x.db' cannot be created: No such file or directory; its folder must exist" \
         "$ROWLOCK" --db "sqlite:$here/no/x.db"
-    "$ROWLOCK" --db "sqlite:$here/file.db" vacuum
+    "$ROWLOCK" --db "sqlite:$here/file.db" schema install
     does_not_wait "Not a directory" "$ROWLOCK" --db "sqlite:$here/file.db/x.db"
     ln -s loop loop
     does_not_wait "symbolic links" "$ROWLOCK" --db "sqlite:$here/loop"
-    "$ROWLOCK" --db "sqlite:$here/sealed/x.db" vacuum
+    "$ROWLOCK" --db "sqlite:$here/sealed/x.db" schema install
     rm -f sealed/x.db-*
     chmod 500 sealed closed
     does_not_wait "the file or its folder is read-only" \
