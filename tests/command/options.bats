@@ -24,6 +24,7 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
 }
 
 @test "global options come before the verb or after it" {
+    "$ROWLOCK" --db "$ROWLOCK_TEST_URL" schema install
     for words in "--db $ROWLOCK_TEST_URL --json vacuum" "vacuum --db $ROWLOCK_TEST_URL --json" \
         "--json vacuum --db=$ROWLOCK_TEST_URL" "--db=$ROWLOCK_TEST_URL vacuum --json"; do
         # shellcheck disable=SC2086
@@ -317,6 +318,8 @@ completed() { # LINE: the words that Tab offers at its end
         "$ROWLOCK_TEST_BIN/completion/rowlock" "$1" 2>&1
 }
 
+names_completed() { completed "$1" | grep -v '^-'; }
+
 @test "completion offers names of locks, jobs and subjects, escaped; of a named database only" {
     cd "$BATS_TEST_TMPDIR"
     local db="--db sqlite:$PWD/names.db"
@@ -330,12 +333,23 @@ completed() { # LINE: the words that Tab offers at its end
         "$ROWLOCK" $db refresh prices --max-age 50w -- true
     }
     completed "$ROWLOCK $db ls " | grep -v '^--' >offered
+    cat offered
     [ "$(sort offered)" = "$(printf '%s\n' backup "it\\'s\\ \\\$HOME" job:x | sort)" ]
     [ "$(completed "$ROWLOCK $db break ba")" = backup ]
     [ "$(completed "$ROWLOCK $db break job:")" = x ] # readline keeps the part before the colon
     [ "$(completed "$ROWLOCK $db jobs ni")" = nightly ]
     [ "$(completed "$ROWLOCK $db expire p")" = prices ]
     [ "$(completed "$ROWLOCK $db ls --j")" = --json ]
+    # a name that was begun, escaped or in quotes
+    # shellcheck disable=SC2086
+    "$ROWLOCK" $db hold --for 1h --note why 'a "new" disk:1' >/dev/null 2>&1
+    [ "$(names_completed "$ROWLOCK $db ls it\\'s\\ ")" = "it\\'s\\ \\\$HOME" ]
+    [ "$(names_completed "$ROWLOCK $db ls \"it's \\\$H")" = "it's \\\$HOME" ]
+    [ "$(names_completed "$ROWLOCK $db ls 'a \"n")" = 'a "new" disk:1' ]
+    [ "$(names_completed "$ROWLOCK $db ls \"a \\\"n")" = 'a \"new\" disk:1' ]
+    [ "$(names_completed "$ROWLOCK $db ls a\\ \\\"n")" = 'a\ \"new\"\ disk:1' ]
+    [ "$(names_completed "$ROWLOCK $db ls a\\ \\\"new\\\"\\ disk:")" = 1 ]
+    [ -z "$(names_completed "$ROWLOCK $db ls 'it")" ] # not possible within these quotes
     [ -z "$(completed "$ROWLOCK --db sqlite:$PWD/nosuch.db ls a")" ]
     [ ! -e nosuch.db ]
     [ -z "$(completed "$ROWLOCK --db postgresql://127.0.0.1:1/x ls a")" ]
