@@ -73,8 +73,14 @@ static const char *colour_of(const char *state)
 
 struct table list_table(void)
 {
-    return (struct table){
-        .titles = titles, .columns = LIST_COLUMNS, .coloured = STATE, .colour = colour_of};
+    static const unsigned char spare[] = {NOTE, TOKEN, MODE, SINCE, LEFT, 0};
+
+    return (struct table){.titles = titles,
+                          .columns = LIST_COLUMNS,
+                          .coloured = STATE,
+                          .colour = colour_of,
+                          .spare = spare,
+                          .who = WHO};
 }
 
 int list_table_add(const struct rowlock_holder *holder, void *table)

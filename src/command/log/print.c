@@ -114,8 +114,14 @@ static const char *colour_of(const char *how)
 
 struct table log_table(void)
 {
-    return (struct table){
-        .titles = titles, .columns = COLUMNS, .coloured = HOW, .colour = colour_of};
+    static const unsigned char spare[] = {NOTE, MODE, WAITED, HELD, 0};
+
+    return (struct table){.titles = titles,
+                          .columns = COLUMNS,
+                          .coloured = HOW,
+                          .colour = colour_of,
+                          .spare = spare,
+                          .who = WHO};
 }
 
 static char *mode_of(const struct rowlock_past *past)

@@ -118,6 +118,11 @@ void table_sort(struct table *table)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
+struct layout {
+    size_t widths[TABLE_MOST];
+    char is_hidden[TABLE_MOST];
+};
+
 static void measure(const struct table *table, size_t *widths)
 {
     for (size_t column = 0; column < table->columns; column++) {
@@ -131,16 +136,79 @@ static void measure(const struct table *table, size_t *widths)
     }
 }
 
+/* Of "HOST:PID COMMAND": up to the command. A transaction has its session's number at the end. */
+static size_t least_of_who(const char *who)
+{
+    return strstr(who, ", server session ") ? text_width(who) : strcspn(who, " ");
+}
+
+static void cut_who(char *who, size_t width)
+{
+    size_t least = least_of_who(who);
+
+    if (text_width(who) <= width)
+        return;
+    if (width <= least + 2)
+        who[least] = '\0';
+    else
+        cut_text(who, width);
+}
+
+static size_t greater(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The width of the shown columns if notes are cut. */
+static size_t needed(const struct table *table, const struct layout *layout)
+{
+    size_t total = 0, last = table->columns - 1;
+
+    for (size_t column = 0; column < table->columns; column++) {
+        size_t width = layout->widths[column];
+
+        if (layout->is_hidden[column])
+            continue;
+        if (column == last && width > LAST_LEAST)
+            width = LAST_LEAST;
+        total += width + 2;
+    }
+    return total - 2;
+}
+
+/* Cuts the commands to the room beside the other columns; leaves out spare ones if necessary. */
+static void narrow(const struct table *table, struct layout *layout, size_t columns)
+{
+    size_t who = table->who, most = 0, least = 0, others;
+
+    for (size_t i = 0; who && i < table->n; i++) {
+        const char *cell = table->rows[i].cells[who];
+
+        most = greater(most, text_width(cell));
+        least = greater(least, least_of_who(cell));
+    }
+    if (who)
+        layout->widths[who] = greater(least, strlen(table->titles[who]));
+    for (const unsigned char *spare = table->spare; spare && *spare; spare++)
+        layout->is_hidden[*spare] = needed(table, layout) > columns;
+    if (!who)
+        return;
+    others = needed(table, layout) - layout->widths[who];
+    if (columns > others + layout->widths[who])
+        layout->widths[who] = most < columns - others ? most : columns - others;
+    for (size_t i = 0; i < table->n; i++)
+        cut_who(table->rows[i].cells[who], layout->widths[who]);
+}
+
 /* Truncates the last cell, so that the row does not wrap. cell_text() allocated enough room. */
-static void cut_last(const struct table *table, char **row, const size_t *widths, size_t columns)
+static void cut_last(const struct table *table, char **row, const struct layout *layout,
+                     size_t columns)
 {
     size_t before = 0, room, last = table->columns - 1;
 
-    for (size_t column = 0; column < last; column++) {
-        size_t width = text_width(row[column]);
-
-        before += (width > widths[column] ? width : widths[column]) + 2;
-    }
+    for (size_t column = 0; column < last; column++)
+        if (!layout->is_hidden[column])
+            before += greater(text_width(row[column]), layout->widths[column]) + 2;
     room = columns > before + LAST_LEAST ? columns - before : LAST_LEAST;
     cut_text(row[last], room);
 }
@@ -151,35 +219,39 @@ static const char *colour_of(const struct table *table, const char *const *row)
 }
 
 static void print_row(FILE *out, const struct table *table, const char *const *row,
-                      const size_t *widths, int coloured)
+                      const struct layout *layout, int coloured)
 {
     size_t last = table->columns - 1;
 
-    while (last > 0 && !row[last][0])
+    while (last > 0 && (!row[last][0] || layout->is_hidden[last]))
         last--;
     for (size_t column = 0; column <= last; column++) {
-        size_t width = text_width(row[column]);
+        size_t width = text_width(row[column]), full = layout->widths[column];
         int in_colour = coloured && (row == table->titles || column == table->coloured);
 
+        if (layout->is_hidden[column])
+            continue;
         fprintf(out, "%s%s%s", in_colour ? colour_of(table, row) : "", row[column],
                 in_colour ? "\033[0m" : "");
         if (column < last)
-            fprintf(out, "%*s", (int)(width < widths[column] ? widths[column] - width : 0) + 2, "");
+            fprintf(out, "%*s", (int)(width < full ? full - width : 0) + 2, "");
     }
     putc('\n', out);
 }
 
 void table_write(FILE *out, const struct table *table, size_t columns, int coloured)
 {
-    size_t widths[TABLE_MOST];
+    struct layout layout = {.is_hidden = {0}};
 
     begin_width();
-    measure(table, widths);
-    print_row(out, table, table->titles, widths, coloured);
+    measure(table, layout.widths);
+    if (columns)
+        narrow(table, &layout, columns);
+    print_row(out, table, table->titles, &layout, coloured);
     for (size_t i = 0; i < table->n; i++) {
         if (columns)
-            cut_last(table, table->rows[i].cells, widths, columns);
-        print_row(out, table, (const char *const *)table->rows[i].cells, widths, coloured);
+            cut_last(table, table->rows[i].cells, &layout, columns);
+        print_row(out, table, (const char *const *)table->rows[i].cells, &layout, coloured);
     }
 }
 

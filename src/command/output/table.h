@@ -19,6 +19,9 @@ struct table {
     size_t columns;
     size_t coloured; /* the column whose cells have colours, on a terminal */
     const char *(*colour)(const char *cell);
+    const unsigned char *spare; /* columns that a narrow terminal lacks, the least important first;
+                                   0 ends them. NULL: none */
+    size_t who; /* "HOST:PID COMMAND", whose command is cut first; 0: no such column */
     struct table_row *rows;
     size_t n, size;
 };
@@ -27,7 +30,8 @@ struct table {
 int table_add(struct table *table, char *const *cells);
 /* By the first column, then in the order of adding. */
 void table_sort(struct table *table);
-/* On a terminal the last column, made by cell_text(), is truncated to the line. */
+/* On a terminal the last column and commands, made by cell_text(), are truncated to the line; if it
+   is still too narrow, spare columns are left out. */
 void table_print(const struct table *table);
 /* The same to `out`; columns: of the terminal, 0: none. */
 void table_write(FILE *out, const struct table *table, size_t columns, int coloured);

@@ -25,8 +25,14 @@ static const char *colour_of(const char *state)
 
 struct table tree_table(void)
 {
-    return (struct table){
-        .titles = titles, .columns = TREE_COLUMNS, .coloured = STATE, .colour = colour_of};
+    static const unsigned char spare[] = {NOTE, MODE, LEFT, AGE, 0};
+
+    return (struct table){.titles = titles,
+                          .columns = TREE_COLUMNS,
+                          .coloured = STATE,
+                          .colour = colour_of,
+                          .spare = spare,
+                          .who = WHO};
 }
 
 static char *name_of(const struct tree_line *line)
@@ -63,6 +69,13 @@ static char *dash(void)
     return strdup("-");
 }
 
+static char *who_of(const struct tree_line *line)
+{
+    if (line->kind == TREE_UNKNOWN)
+        return strdup("not reported (a transaction?)");
+    return line->holder ? holder_who(line->holder) : dash();
+}
+
 static int add(struct table *table, const struct tree_line *line, int64_t now_ms)
 {
     const struct rowlock_holder *holder = line->holder;
@@ -72,7 +85,7 @@ static int add(struct table *table, const struct tree_line *line, int64_t now_ms
         [MODE] = holder ? holder_mode(holder) : dash(),
         [AGE] = holder && holder->since_ms ? cell_duration(now_ms - holder->since_ms) : dash(),
         [LEFT] = holder ? holder_left(holder) : dash(),
-        [WHO] = holder ? holder_who(holder) : dash(),
+        [WHO] = who_of(line),
         [NOTE] = cell_text(holder ? holder->note : "")};
 
     return table_add(table, cells);
