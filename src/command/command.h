@@ -42,7 +42,8 @@ struct command {
     int json;         /* --json */
     int is_farm_wide; /* refuses the default database, which differs on every machine */
     int may_create;   /* connect_until() creates a SQLite file that does not exist */
-    char **operands;  /* words before `--` */
+    int has_name_option;
+    char **operands; /* words before `--` */
     int n_operands;
     char **rest; /* words after `--` */
     int n_rest;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ls: the holders and waiters of all names, or of one; --tree: as a tree across names. */
+/* ls: the holders and waiters of all names, of one, or of those that match a pattern; --tree: as a
+   tree across names. */
+#include <fnmatch.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@ enum { OPTION_TREE = OPTION_OWN };
 
 struct holders {
     struct listing listing;
+    const char *name, *glob; /* at most one of them; NULL: all names */
     int held;
     int as_tree;
     struct lock_tree tree;
@@ -24,21 +27,28 @@ static int visit(const struct rowlock_holder *holder, void *data)
     struct holders *holders = data;
     struct listing *listing = &holders->listing;
 
-    if (holder->holding != ROWLOCK_WAITS)
+    int fits = !holders->glob || fnmatch(holders->glob, holder->name, 0) == 0;
+
+    if (fits && holder->holding != ROWLOCK_WAITS)
         holders->held = 1;
     if (holders->as_tree)
         return listing->failed = tree_add(holder, &holders->tree);
+    if (!fits)
+        return 0;
     if (!listing->json)
         return listing->failed = list_table_add(holder, &listing->table);
     put_holder(listing_next(listing), holder);
     return 0;
 }
 
-static void print_empty(const char *name)
+static void print_empty(const struct holders *holders)
 {
-    if (name)
+    if (holders->name)
         message("no lease of '%s' is held, and the database reports no transaction that holds it",
-                name);
+                shown(holders->name));
+    else if (holders->glob)
+        message("no name that is held or waited for matches '%s'; rowlock ls lists all",
+                shown(holders->glob));
     else
         message("no lease is held or waited for");
 }
@@ -54,12 +64,12 @@ static int visit_others(const struct rowlock_holder *holder, void *data)
 }
 
 /* A list of one name reports more of its holders than the list of all names does. */
-static int ask(const char *name, struct rowlock_connection *connection, struct holders *holders,
+static int ask(struct rowlock_connection *connection, struct holders *holders,
                struct rowlock_error *error)
 {
-    int code = rowlock_list(connection, name, visit, holders, error);
+    int code = rowlock_list(connection, holders->name, visit, holders, error);
 
-    if (code || !holders->as_tree || !name)
+    if (code || !holders->as_tree || !holders->name)
         return code;
     return rowlock_list(connection, NULL, visit_others, holders, error);
 }
@@ -74,7 +84,7 @@ static void make_table(struct holders *holders)
         listing->failed = 1;
 }
 
-static int list(const char *name, struct rowlock_connection *connection, struct holders *holders)
+static int list(struct rowlock_connection *connection, struct holders *holders)
 {
     struct listing *listing = &holders->listing;
     struct rowlock_error error;
@@ -82,14 +92,29 @@ static int list(const char *name, struct rowlock_connection *connection, struct 
 
     if (status)
         return status;
-    if (ask(name, connection, holders, &error))
+    if (ask(connection, holders, &error))
         return report(&error);
     listing_end(listing);
     make_table(holders);
     status = listing_print(listing);
     if (!status && !listing->json && listing_is_empty(listing) && isatty(STDERR_FILENO))
-        print_empty(name);
-    return status || !name || holders->held ? status : STATUS_FREE;
+        print_empty(holders);
+    if (status || holders->held || (!holders->name && !holders->glob))
+        return status;
+    return STATUS_FREE;
+}
+
+/* A word with a special character is a pattern, as in `log`, unless --name states a name. */
+static void read_name(struct command *command, struct holders *holders)
+{
+    const char *word = one_name(command);
+
+    if (strpbrk(word, "*?[") && !command->has_name_option) {
+        check_pattern(command, word);
+        holders->glob = word;
+    } else {
+        holders->name = word;
+    }
 }
 
 int cmd_ls(struct command *command)
@@ -98,20 +123,20 @@ int cmd_ls(struct command *command)
                                             {NULL, 0, NULL, 0}};
     struct rowlock_connection *connection = NULL;
     struct holders holders = {0};
-    const char *name = NULL;
     int status;
 
     while (next_option(command, "", options) != -1)
         holders.as_tree = 1;
     if (command->n_operands + command->n_rest > 0)
-        name = one_name(command);
+        read_name(command, &holders);
     holders.listing.json = command->json;
     holders.as_tree &= !command->json;
     holders.listing.table = holders.as_tree ? tree_table() : list_table();
-    holders.tree.root = name;
+    holders.tree.root = holders.name;
+    holders.tree.glob = holders.glob;
     status = connect_by_lookup(command, &connection);
     if (!status)
-        status = list(name, connection, &holders);
+        status = list(connection, &holders);
     listing_free(&holders.listing);
     tree_free(&holders.tree);
     rowlock_close(connection);

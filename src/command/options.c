@@ -163,6 +163,7 @@ int next_option(struct command *command, const char *short_options,
         begin_scan(command, short_options, long_options);
     while ((option = getopt_long(command->argc, command->argv, command->short_options,
                                  command->long_options, NULL)) != -1) {
+        command->has_name_option |= option == OPTION_NAME;
         if (option == 1 || option == OPTION_NAME)
             command->operands[command->n_operands++] = optarg;
         else if (!take_global(command, option))

@@ -93,6 +93,68 @@ shows_the_queue() { # NAME
 }
 said_by_ls() { rowlock ls | grep -q -- "$1"; }
 
+names_of() { awk 'NR > 1 { print $1 }' <<<"$output" | paste -sd,; }
+
+@test "a pattern selects names: 0 one of them is held, 1 none; a backslash makes it a character" {
+    take job:a
+    take job:b
+    take 'job:[a]'
+    take other
+    run rowlock ls 'job:*'
+    [ "$status" = 0 ]
+    [ "$(names_of)" = 'job:[a],job:a,job:b' ]
+    run rowlock ls 'job:?'
+    [ "$(names_of)" = job:a,job:b ]
+    run rowlock ls 'job:[a]'
+    [ "$(names_of)" = job:a ]
+    run rowlock ls 'job:\[a]'
+    [ "$(names_of)" = 'job:[a]' ]
+    run rowlock ls --name 'job:[a]'
+    [ "$(names_of)" = 'job:[a]' ]
+    run rowlock ls --name 'job:[a'
+    [ "$status" = 1 ]
+    [ "$(rowlock --json ls 'job:[!a]' | json_sql "json_array_length(document)")" = 1 ]
+    run rowlock ls 'nothing*'
+    [ "$status" = 1 ]
+    [ -z "$output" ]
+    run rowlock ls 'job:[a'
+    [ "$status" = 64 ]
+    [[ $output == *"'[' without ']'"* ]]
+    run in_terminal "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' ls 'nothing*'"
+    [[ $output == *"no name that is held or waited for matches 'nothing*'; rowlock ls lists all"* ]]
+}
+
+in_columns() { # N COMMAND: its output to a terminal of N columns, without colours
+    in_terminal "stty cols $1; NO_COLOR=1 $2" | tr -d '\r'
+}
+fits_in() { # N LINES...: as characters
+    local most=$1
+    shift
+    for line; do [ ${#line} -le "$most" ] || { echo "${#line} > $most: $line"; return 1; }; done
+}
+
+@test "a narrow terminal: notes and commands are cut, then columns; never the name, host and pid" {
+    local name=import/customers/eu note who columns
+    note=$(printf 'n%.0s' {1..90})
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --note "$note" "$name" -- \
+        sh -c ': a long command line; touch started; exec sleep 970'
+    until_true is_there started
+    who=$(uname -n):$started
+    for columns in 60 80; do
+        for words in ls "ls --tree" "ls 'import*'"; do
+            run in_columns $columns "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' $words"
+            echo "$columns: $output"
+            fits_in $columns "${lines[@]}"
+            [[ ${lines[1]} == "$name "* && ${lines[1]} == *" held "* ]]
+            [[ " ${lines[1]} " == *" $who "* ]]
+        done
+    done
+    run in_columns 130 "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' ls"
+    echo "$output"
+    fits_in 130 "${lines[@]}"
+    [[ ${lines[0]} == *TOKEN*NOTE && ${lines[1]} == *nnn… ]]
+}
+
 nested() { # OUTER INNER: holds OUTER and waits for INNER
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$1" -- \
         "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$2" -- true
@@ -133,6 +195,18 @@ first
     rowlock --json ls >list
     [ "$(json_sql "json_array_length(document)" <tree)" = 7 ]
     diff <(sed 's/"expires":[^,]*,//' list) <(sed 's/"expires":[^,]*,//' tree)
+}
+
+@test "--tree with a pattern begins at the cause, although that does not match" {
+    take cause
+    take lone
+    nested app cause
+    waits_for app
+    run rowlock ls --tree 'ap*'
+    echo "$output"
+    [ "$status" = 0 ]
+    [ ${#lines[@]} = 5 ]
+    [[ ${lines[1]} == cause\ * && ${lines[3]} == *"└─ app "* ]]
 }
 
 @test "--tree: a cycle is shown, and ends" {
@@ -243,7 +317,9 @@ two_are_listed() {
     [[ $line == *'ä日'*… ]]
     [ "$(printf %s "$line" | wc -L)" -le 200 ]
     [ "$(printf %s "$line" | wc -L)" -ge 198 ]
-    [[ $(in_terminal "stty cols 20; $command") == *'ä日'*…* ]]
+    [[ $(in_terminal "stty cols 90; $command") == *'ä日'*…* ]]
+    line=$(in_terminal "stty cols 20; $command" | tr -d '\r' | tail -n 1)
+    [[ $line == "long  held   $(uname -n)"* ]]
     [[ $(rowlock ls long) == *" $note" ]]
     [ "$(item long '$[0].note')" = "$note" ]
 }

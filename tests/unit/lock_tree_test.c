@@ -133,6 +133,46 @@ TEST(a_waiter_has_the_queue_of_its_own_name_below_it)
           "└─ #2\n");
 }
 
+TEST(a_pattern_keeps_the_names_above_a_match_and_below_it)
+{
+    begin();
+    tree.glob = "app*";
+    tree.most_waiters = 1;
+    held("db", 1, 1); /* the cause: it does not match */
+    waits("db", 9, 2);
+    waits("db", 2, 3);
+    held("app1", 2, 4);  /* by the second waiter for db */
+    held("other", 2, 5); /* by the same, beside the chain */
+    waits("other", 8, 6);
+    waits("app1", 3, 7);
+    waits("app1", 7, 8);
+    held("below", 3, 9);
+    waits("below", 4, 10);
+    held("lone", 5, 11);
+    waits("lone", 6, 12);
+    shows("db\n"
+          "├─ #2\n"
+          "│  └─ app1\n"
+          "│     ├─ #1\n"
+          "│     │  └─ below\n"
+          "│     │     └─ #1\n"
+          "│     └─ +1\n"
+          "└─ +1\n");
+}
+
+TEST(a_pattern_shows_a_cycle_from_a_name_that_does_not_match)
+{
+    begin();
+    tree.glob = "b";
+    held("a", 1, 1);
+    held("b", 2, 2);
+    held("c", 3, 3);
+    waits("a", 2, 4);
+    waits("b", 1, 5);
+    waits("c", 4, 6);
+    shows("a\n└─ #1\n   └─ b\n      └─ #1\n         └─ a@\n");
+}
+
 TEST(two_names_of_one_waiter)
 {
     begin();

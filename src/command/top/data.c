@@ -113,15 +113,17 @@ int top_read(struct rowlock_connection *connection, const struct top_choice *cho
                                              [ROWLOCK_BY_WAIT] = TREE_BY_WAIT,
                                              [ROWLOCK_BY_NAME] = TREE_BY_NAME};
     struct reading reading = {.data = data};
-    struct rowlock_choice part = {.glob = *choice->glob ? choice->glob : NULL,
-                                  .order = choice->order,
-                                  .most_waiters = choice->most_waiters,
-                                  .most_rows = choice->most_rows};
+    const char *glob = *choice->glob ? choice->glob : NULL;
+    /* the cause of a wait may be a name that does not match */
+    struct rowlock_choice part = {.order = choice->order,
+                                  .most_waiters = glob ? 0 : choice->most_waiters,
+                                  .most_rows = glob ? 0 : choice->most_rows};
     int code;
 
-    *data = (struct top_data){
-        .choice = *choice,
-        .tree = {.order = orders[choice->order], .most_waiters = (size_t)choice->most_waiters}};
+    *data = (struct top_data){.choice = *choice,
+                              .tree = {.order = orders[choice->order],
+                                       .glob = glob,
+                                       .most_waiters = (size_t)choice->most_waiters}};
     code = rowlock_jobs(connection, NULL, visit_job, &reading, error);
     if (make_jobs(&reading) && !code) {
         snprintf(error->text, sizeof error->text, "out of memory");
@@ -133,6 +135,7 @@ int top_read(struct rowlock_connection *connection, const struct top_choice *cho
         snprintf(error->text, sizeof error->text, "out of memory");
         code = error->code = ROWLOCK_ENOMEM;
     }
+    data->tree.glob = NULL; /* the caller's */
     data->read_ms = rowlock__now_ms();
     if (code)
         top_data_free(data);

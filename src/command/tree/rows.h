@@ -23,6 +23,7 @@ struct tree_name {
     int64_t since_ms;                   /* of the waiter that waits longest; 0: unknown */
     int is_below;                       /* a waiter for another name holds it */
     int is_shown, is_open;              /* it has lines; they are being made */
+    int fits, is_within, leads;         /* it matches; is below a match; is one, or above one */
     const struct tree_item *marked;
 };
 

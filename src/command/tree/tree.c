@@ -2,6 +2,7 @@
 /* Derives the tree of holders and waiters from a list of them. */
 #include "command/tree/tree.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,38 @@ static int link_names(struct lock_tree *tree)
     return 0;
 }
 
+/* ---- the pattern ----------------------------------------------------------------------------- */
+
+static int leads(const struct lock_tree *tree, const struct tree_item *waiter)
+{
+    for (size_t i = 0; i < waiter->n_held; i++)
+        if (tree->names[waiter->held[i]].leads)
+            return 1;
+    return 0;
+}
+
+/* Marks the names that match, and those above them: their holders may be the cause of the wait. */
+static void mark_leading(struct lock_tree *tree)
+{
+    int changed = 1;
+
+    for (size_t i = 0; i < tree->n_names; i++) {
+        struct tree_name *name = &tree->names[i];
+
+        name->fits = !tree->glob || fnmatch(tree->glob, name->text, 0) == 0;
+        name->leads = name->fits;
+    }
+    while (changed) {
+        changed = 0;
+        for (size_t i = 0; i < tree->n_items; i++) {
+            struct tree_name *name = &tree->names[tree->items[i].name];
+
+            if (!name->leads && leads(tree, &tree->items[i]))
+                name->leads = changed = 1;
+        }
+    }
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static struct tree_line *add_line(struct lock_tree *tree, enum tree_kind kind, const char *branch,
@@ -127,6 +160,26 @@ static char *below(const char *branch, int is_root, int is_last)
 static int put_name(struct lock_tree *tree, size_t name, const char *branch, int is_root,
                     int is_last);
 
+static int is_inside(const struct lock_tree *tree, const struct tree_item *waiter)
+{
+    return tree->names[waiter->name].fits || tree->names[waiter->name].is_within;
+}
+
+static int is_wanted(const struct lock_tree *tree, const struct tree_item *waiter,
+                     const struct tree_name *held)
+{
+    return held->leads || is_inside(tree, waiter);
+}
+
+static size_t count_held(const struct lock_tree *tree, const struct tree_item *waiter)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < waiter->n_held; i++)
+        n += (size_t)is_wanted(tree, waiter, &tree->names[waiter->held[i]]);
+    return n;
+}
+
 /* A name that was shown already, by its first holder. */
 static int put_reference(struct lock_tree *tree, const struct tree_name *name, const char *branch,
                          int is_last)
@@ -154,10 +207,14 @@ static int put_waiter(struct lock_tree *tree, size_t at, int64_t place, const ch
         line->holder = &item->holder;
         line->place = place;
     }
-    for (size_t i = 0; !failed && i < item->n_held; i++) {
+    for (size_t i = 0, n = count_held(tree, item); !failed && n > 0; i++) {
         struct tree_name *held = &tree->names[item->held[i]];
-        int last = i + 1 == item->n_held;
+        int last;
 
+        if (!is_wanted(tree, item, held))
+            continue;
+        last = --n == 0;
+        held->is_within |= is_inside(tree, item);
         failed = held->is_shown ? put_reference(tree, held, inner, last)
                                 : put_name(tree, item->held[i], inner, 0, last);
     }
@@ -165,17 +222,28 @@ static int put_waiter(struct lock_tree *tree, size_t at, int64_t place, const ch
     return failed ? -1 : 0;
 }
 
+/* Outside the pattern only the waiters that lead to a name that matches; then the first ones. */
+static int is_shown(const struct lock_tree *tree, const struct tree_name *name, size_t i)
+{
+    const struct tree_item *waiter = &tree->items[name->first + name->n_holders + i];
+
+    if (tree->glob && leads(tree, waiter))
+        return 1;
+    return (name->fits || name->is_within) && (!tree->most_waiters || i < tree->most_waiters);
+}
+
 static int put_waiters(struct lock_tree *tree, const struct tree_name *name, const char *branch)
 {
-    size_t shown = name->n_waiters;
+    size_t shown = 0;
     int64_t more;
 
-    if (tree->most_waiters && shown > tree->most_waiters)
-        shown = tree->most_waiters;
+    for (size_t i = 0; i < name->n_waiters; i++)
+        shown += (size_t)is_shown(tree, name, i);
     more = name->queue - (int64_t)shown;
-    for (size_t i = 0; i < shown; i++)
-        if (put_waiter(tree, name->first + name->n_holders + i, (int64_t)i + 1, branch,
-                       more == 0 && i + 1 == shown))
+    for (size_t i = 0; i < name->n_waiters; i++)
+        if (is_shown(tree, name, i) &&
+            put_waiter(tree, name->first + name->n_holders + i, (int64_t)i + 1, branch,
+                       --shown == 0 && more == 0))
             return -1;
     if (more > 0) {
         struct tree_line *line = add_line(tree, TREE_MORE, branch, LAST);
@@ -227,6 +295,8 @@ static int is_root(const struct lock_tree *tree, const struct tree_name *name, i
 {
     if (tree->root)
         return strcmp(tree->root, name->text) == 0;
+    if (!name->leads)
+        return 0;
     return cycles || !name->is_below;
 }
 
@@ -249,9 +319,46 @@ static int put_roots(struct lock_tree *tree)
 
 int tree_grow(struct lock_tree *tree)
 {
-    if (tree->failed || tree_gather_names(tree) || link_names(tree) || put_roots(tree))
+    if (tree->failed || tree_gather_names(tree) || link_names(tree))
         return -1;
-    return 0;
+    mark_leading(tree);
+    return put_roots(tree);
+}
+
+/* Each step of a branch has three characters, of one or three bytes. */
+static size_t depth_of(const struct tree_line *line)
+{
+    size_t n = 0;
+
+    for (const char *at = line->branch; *at; at++)
+        n += ((unsigned char)*at & 0xc0) != 0x80;
+    return n / 3;
+}
+
+size_t tree_cycle(const struct lock_tree *tree, size_t line, const char **names, size_t most)
+{
+    const char *end = tree->lines[line].name;
+    size_t n = 0, depth = depth_of(&tree->lines[line]);
+
+    while (line-- > 0 && n < most) {
+        const struct tree_line *above = &tree->lines[line];
+
+        if (depth_of(above) >= depth)
+            continue;
+        depth = depth_of(above);
+        if (above->kind == TREE_WAITER)
+            continue;
+        names[n++] = above->name;
+        if (strcmp(above->name, end) == 0)
+            break;
+    }
+    for (size_t i = 0; i < n / 2; i++) {
+        const char *name = names[i];
+
+        names[i] = names[n - 1 - i];
+        names[n - 1 - i] = name;
+    }
+    return n;
 }
 
 int64_t tree_now(const struct lock_tree *tree)
@@ -271,6 +378,8 @@ void tree_free(struct lock_tree *tree)
         free(tree->lines[i].branch);
     free(tree->lines);
     tree_free_rows(tree);
-    *tree = (struct lock_tree){
-        .order = tree->order, .root = tree->root, .most_waiters = tree->most_waiters};
+    *tree = (struct lock_tree){.order = tree->order,
+                               .root = tree->root,
+                               .glob = tree->glob,
+                               .most_waiters = tree->most_waiters};
 }

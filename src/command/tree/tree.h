@@ -38,6 +38,7 @@ struct tree_item;
 struct lock_tree {         /* all zero except for the settings: empty */
     enum tree_order order; /* of the roots */
     const char *root;      /* the only one; NULL: all names that are below no other */
+    const char *glob;      /* only trees with a name that matches; NULL: all */
     size_t most_waiters;   /* shown of a name; 0: all */
     struct tree_item *items;
     size_t n_items, size_items;
@@ -54,6 +55,9 @@ int tree_add(const struct rowlock_holder *holder, void *tree);
 int tree_grow(struct lock_tree *tree);
 /* Milliseconds since 1970 by the database's clock, if a lease is held; else 0. */
 int64_t tree_now(const struct lock_tree *tree);
+/* Of a line of the kind CYCLE: the names of the cycle, from the one that the line is below. At most
+   `most`; returns how many. */
+size_t tree_cycle(const struct lock_tree *tree, size_t line, const char **names, size_t most);
 /* Frees the content; the settings stay. */
 void tree_free(struct lock_tree *tree);
 
