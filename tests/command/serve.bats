@@ -227,6 +227,27 @@ payloads=('<script>alert(1)</script>' "\"><img src=x onerror='alert(1)'>" $'esc\
     while read -r url; do shows "$url" 'Holders <span class="count">1'; done <links
 }
 
+@test "callers that wait for each other are a problem on the first page" {
+    cat >cycle <<'EOF'
+touch "$2"
+until [ -e "$3" ]; do sleep 0.02; done
+exec "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run "$1" -- true
+EOF
+    export ROWLOCK
+    start_serve
+    shows_not / '>cycle</span>'
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run 'one<b>' -- sh cycle two held-one held-two
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run two -- sh cycle 'one<b>' held-two held-one
+    two=$started
+    until_true shows / '>cycle</span>'
+    shows / '<div>Lock <a class="name" href="/lock?name=one'
+    shows / '<bdi>one&lt;b&gt;</bdi></a>, <a class="name" href="/lock?name=two">'
+    shows / '<bdi>two</bdi></a>: the holder of each waits for another of them.'
+    shows / 'class="tile alarm" href="/locks"><span class="label">Waiting'
+    kill -s TERM "$two"
+    until_true shows_not / '>cycle</span>'
+}
+
 @test "only GET and HEAD, without a body; other pages are 404, malformed names 400" {
     start_serve
     for method in POST PUT DELETE PATCH OPTIONS; do
@@ -243,11 +264,17 @@ payloads=('<script>alert(1)</script>' "\"><img src=x onerror='alert(1)'>" $'esc\
         is_page
     done
     for target in /lock /job '/lock?name=' '/lock?name=%00' '/lock?name=a%00b' '/lock?name=%ff' \
+        '/metrics?name=%5b' '/metrics?name=a[!b' '/metrics?name=%ff' '/?q=%00' '/history?q=%ff' \
+        '/api/ls.json?name=%ff' '/api/log.json?name=%00' '/timeline.svg?name=%zz' \
         '/lock?name=%zz' '/lock?name=%4' "/lock?name=$(printf '%0256d' 0)"; do
         status_is 400 GET "$target"
         is_page
     done
     status_is 200 GET "/lock?name=$(printf '%0255d' 0)"
+    for target in '/lock?name=%5b' '/history?name=%5b' '/api/log.json?name=%5b' \
+        '/metrics?name=%5c%5b'; do
+        status_is 200 GET "$target" # a name is not a pattern
+    done
     [ "$(perl "$lib/http.pl" "$address" GET "/?q=$(printf '%020000d' 0)")" -ge 400 ]
     get /
 }

@@ -9,6 +9,7 @@
 #include "command/serve/assets.h"
 #include "command/serve/history.h"
 #include "command/serve/pages.h"
+#include "util/glob.h"
 
 #define OLD_MS 5000 /* a script gets an error instead of older data */
 
@@ -53,11 +54,20 @@ const struct route *answer_route(const char *path)
     return NULL;
 }
 
+/* A name is missing, or the pattern of the metrics is malformed. */
+static int is_bad(const struct question *question)
+{
+    const struct route *route = question->route;
+
+    return (route->needs_name && !*question->name) ||
+           (route->is_metrics && rowlock__glob_mistake(question->name));
+}
+
 int answer_needs_views(const struct question *question)
 {
     const struct route *route = question->route;
 
-    return route->detail != VIEW_KINDS && (*question->name || !route->needs_name);
+    return route->detail != VIEW_KINDS && !is_bad(question);
 }
 
 enum view_kind answer_detail(const struct question *question, int may_probe)
@@ -92,7 +102,8 @@ static const struct {
 } errors[] = {
     {400, "Bad request",
      "The address is malformed. A name is 1 to 255 bytes of UTF-8, percent-encoded: "
-     "<code>/lock?name=NAME</code>, <code>/job?name=NAME</code>."},
+     "<code>/lock?name=NAME</code>, <code>/job?name=NAME</code>. Of <code>/metrics</code> it is a "
+     "pattern, in which a <code>[</code> needs a <code>]</code>, or a <code>\\</code> before it."},
     {404, "Not found", "There is no such page. <a href=\"/\">Overview</a>"},
     {405, "Method not allowed",
      "These pages can only be read: GET and HEAD. To change a lock or a job, use the command: "
@@ -250,7 +261,7 @@ void answer_write(const struct question *question, const struct shown *shown, st
     struct page page = {.shown = shown, .name = question->name, .filter = question->filter};
 
     *out = (struct answer){.status = 200, .type = route->type};
-    if (route->needs_name && !*question->name)
+    if (is_bad(question))
         answer_error(400, out);
     else if (!shown)
         copy_asset(question, out);

@@ -64,7 +64,9 @@ static void put_tiles(const struct page *page)
     fprintf(out, problems.leases ? "%zu told to stop" : "%zu by transactions",
             problems.leases ? problems.leases : sum.in_transaction);
     end_tile(out);
-    begin_tile(out, "/locks", "Waiting", sum.waiting, 0);
+    begin_tile(out, "/locks", "Waiting", sum.waiting, problems.cycles > 0);
+    if (problems.cycles)
+        fputs("in a cycle, ", out);
     fputs(sum.waiting ? "longest " : "no queue", out);
     if (sum.waiting)
         html_age(out, sum.waits_since_ms, page->shown->now_ms);

@@ -30,6 +30,8 @@ struct problems problems_count(const struct view *view)
         n.subjects += view_subjects(view)[i].status == ROWLOCK_SUBJECT_ERROR;
     for (size_t i = 0; i < view->holders.n; i++)
         n.leases += (size_t)is_lease_problem(&view_holders(view)[i]);
+    for (size_t i = 0; i < view->cycles.n; i++)
+        n.cycles += view_cycles(view)[i].is_first != 0;
     return n;
 }
 
@@ -128,6 +130,29 @@ static void describe_lease(FILE *out, const struct rowlock_holder *holder, int64
     fputs("</div></li>\n", out);
 }
 
+/* Returns the index after the cycle. */
+static size_t describe_cycle(FILE *out, const struct view *view, size_t i)
+{
+    const struct view_step *steps = view_cycles(view);
+    size_t first = i;
+
+    fputs("<li>", out);
+    html_pill(out, "bad", "cycle");
+    fputs("<div>", out);
+    do {
+        fputs(i == first ? "Lock " : ", ", out);
+        html_link(out, "/lock", steps[i].name);
+        i++;
+    } while (i < view->cycles.n && !steps[i].is_first);
+    fputs(i - first > 1 ? ": the holder of each waits for another of them"
+                        : ": its own holder waits for it",
+          out);
+    fputs(". The wait ends only by a time limit, an expiry or <code>rowlock break</code>."
+          "</div></li>\n",
+          out);
+    return i;
+}
+
 /* ---- all of them, the worst jobs first ------------------------------------------------------- */
 
 static size_t put_jobs(const struct page *page, enum job_health health, size_t n)
@@ -151,6 +176,8 @@ static void put_list(const struct page *page)
     size_t n = 0;
 
     fputs("<ul class=\"problems\">\n", page->out);
+    for (size_t i = 0; i < view->cycles.n && n < MOST; n++)
+        i = describe_cycle(page->out, view, i);
     for (enum job_health health = JOB_LOST; health > JOB_PAUSED; health--)
         n = put_jobs(page, health, n);
     for (size_t i = 0; i < view->subjects.n && n < MOST; i++)
@@ -169,12 +196,13 @@ static void put_list(const struct page *page)
 void problems_put(const struct page *page)
 {
     struct problems n = problems_count(page->shown->all);
-    size_t sum = n.jobs + n.subjects + n.leases;
+    size_t sum = n.jobs + n.subjects + n.leases + n.cycles;
 
     page_section(page, "problems", "Problems", (long)sum);
     if (sum == 0)
         page_empty(page, "No problems: no job is late, slow, failing or lost, no refresh has "
-                         "failed, and every broken lease has ended.");
+                         "failed, every broken lease has ended, and no callers wait for each "
+                         "other.");
     else
         put_list(page);
     page_cut(page, sum, MOST, "/jobs");

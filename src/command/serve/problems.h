@@ -8,7 +8,7 @@
 #include "command/serve/page.h"
 
 struct problems {
-    size_t jobs, subjects, leases;
+    size_t jobs, subjects, leases, cycles;
 };
 
 struct problems problems_count(const struct view *view);

@@ -11,6 +11,7 @@
 #include "command/log/print.h"
 #include "command/output/listing.h"
 #include "command/refresh/print.h"
+#include "command/tree/tree.h"
 #include "util/clock.h"
 
 struct view_string {
@@ -38,8 +39,8 @@ struct view *view_new(enum view_kind kind, const char *name)
 
 void view_free(struct view *view)
 {
-    struct view_part *parts[] = {&view->holders, &view->jobs, &view->runs, &view->subjects,
-                                 &view->pasts};
+    struct view_part *parts[] = {&view->holders,  &view->jobs,  &view->runs,
+                                 &view->subjects, &view->pasts, &view->cycles};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]->items);
@@ -277,6 +278,45 @@ static int ask(struct view *view, enum view_text text, struct rowlock_connection
     return code;
 }
 
+#define CYCLE_MOST 20 /* names */
+
+static void add_cycle(struct view *view, const struct lock_tree *tree, size_t line)
+{
+    const char *names[CYCLE_MOST];
+    size_t n = tree_cycle(tree, line, names, CYCLE_MOST);
+
+    for (size_t i = 0; i < n; i++) {
+        struct view_step step = {.name = keep(view, names[i]), .is_first = i == 0};
+
+        add(view, &view->cycles, &step, sizeof step);
+    }
+}
+
+static int has_waiters(const struct view *view)
+{
+    for (size_t i = 0; i < view->holders.n; i++)
+        if (view_holders(view)[i].holding == ROWLOCK_WAITS)
+            return 1;
+    return 0;
+}
+
+static int find_cycles(struct view *view)
+{
+    struct lock_tree tree = {.order = TREE_BY_NAME};
+    int failed = 0;
+
+    if (!has_waiters(view))
+        return 0;
+    for (size_t i = 0; i < view->holders.n && !failed; i++)
+        failed = tree_add(&view_holders(view)[i], &tree);
+    failed = failed || tree_grow(&tree);
+    for (size_t i = 0; i < tree.n_lines && !failed; i++)
+        if (tree.lines[i].kind == TREE_CYCLE)
+            add_cycle(view, &tree, i);
+    tree_free(&tree);
+    return failed || view->failed;
+}
+
 int view_fill(struct view *view, struct rowlock_connection *connection, struct rowlock_error *error)
 {
     static const int wants[VIEW_KINDS][VIEW_TEXTS] = {[VIEW_ALL] = {1, 1, 1},
@@ -293,6 +333,8 @@ int view_fill(struct view *view, struct rowlock_connection *connection, struct r
         if (wants[view->kind][text])
             code = ask(view, text, connection, error);
     view->done_ms = rowlock__now_ms();
+    if (!code && view->kind == VIEW_ALL && find_cycles(view))
+        code = no_memory(error);
     return code;
 }
 
@@ -314,6 +356,11 @@ const struct rowlock_run *view_runs(const struct view *view)
 const struct rowlock_subject_view *view_subjects(const struct view *view)
 {
     return view->subjects.items;
+}
+
+const struct view_step *view_cycles(const struct view *view)
+{
+    return view->cycles.items;
 }
 
 const struct rowlock_past *view_pasts(const struct view *view)

@@ -21,6 +21,11 @@ struct view_part {
     size_t n, size;
 };
 
+struct view_step { /* a name of a cycle of waiters; the holder of the next one waits for it */
+    const char *name;
+    int is_first;
+};
+
 struct view {
     enum view_kind kind;
     char *name;                /* "" of VIEW_ALL */
@@ -28,6 +33,7 @@ struct view {
     int64_t asked_ms, done_ms; /* by the monotonic clock: when the queries began and ended */
     int64_t now_ms;            /* the database's clock when they began */
     struct view_part holders, jobs, runs, subjects, pasts;
+    struct view_part cycles;    /* view_steps of VIEW_ALL: callers that wait for each other */
     struct rowlock_error error; /* why the queries failed; code 0: they did not */
     char *texts[VIEW_TEXTS];    /* the JSON that the verbs print; NULL: not of this kind */
     struct view_string *strings;
@@ -46,6 +52,7 @@ const struct rowlock_holder *view_holders(const struct view *view);
 const struct rowlock_job_view *view_jobs(const struct view *view); /* settled */
 const struct rowlock_run *view_runs(const struct view *view);
 const struct rowlock_subject_view *view_subjects(const struct view *view);
+const struct view_step *view_cycles(const struct view *view);
 const struct rowlock_past *view_pasts(const struct view *view);
 
 #endif
