@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The statements that the line about a wait costs, as a server of the test's own logs them.
+# Runs on: postgresql/native
+# Quick: never
+
+bats_require_minimum_version 1.5.0
+load lib
+# shellcheck source=tests/lib/server.sh
+. "$BATS_TEST_DIRNAME/../lib/server.sh"
+
+own=own_${BATS_TEST_FILENAME##*/}
+setup_file() {
+    start_postgresql "$own"
+    export OWN_URL="${server_url}test_own" OWN_ADMIN="${server_admin}test_own"
+    psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester'
+    "$ROWLOCK" --db "$OWN_URL" schema install
+    psql -qXAt "$OWN_ADMIN" -c "ALTER ROLE tester SET log_statement = 'all'"
+}
+teardown_file() { stop_server "$own"; }
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    ROWLOCK_TEST_URL=$OWN_URL
+}
+now_ms() { date +%s%3N; }
+lists() { grep -c 'FROM rowlock\.list(' "$ROWLOCK_TEST_FOLDER/$own/log" || true; }
+waiters_are() {
+    [ "$(psql -qXAt "$OWN_ADMIN" -c 'SELECT count(*) FROM rowlock.waiter')" = "$1" ]
+}
+
+# A slow machine only lengthens the measured time.
+@test "the line costs one query in 5 s, none in the first second, and none without a terminal" {
+    rowlock hold a --for 1h --note n
+    before=$(lists)
+    start "$ROWLOCK" --db "$OWN_URL" run a -- true
+    until_true waiters_are 1
+    began=$(now_ms)
+    start env TERM=xterm script -qefc "stty cols 200; '$ROWLOCK' --db '$OWN_URL' run a -- true" \
+        screen
+    until_true waiters_are 2
+    n=0
+    while [ "$n" -lt 4 ]; do
+        n=$(($(lists) - before))
+        passed=$(($(now_ms) - began))
+        echo "$n after $passed ms"
+        [ "$n" = 0 ] || [ "$passed" -ge $((1000 + 5000 * (n - 1))) ]
+        [ "$passed" -lt 300000 ]
+        sleep 0.1
+    done
+}
