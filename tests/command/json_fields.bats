@@ -28,6 +28,7 @@ documented() {
 ask() { rowlock --json "$@"; }
 
 @test "schema" {
+    rowlock schema install
     rowlock schema uninstall --force
     ask schema install --technique "$ROWLOCK_TEST_TECHNIQUE" |
         documented schema schema technique database

@@ -13,6 +13,7 @@ setup() {
     postgresql) own=rowlock. ;;
     *) own=rowlock_ ;;
     esac
+    rowlock schema install # also the file of SQLite
     rowlock schema uninstall --force
 }
 teardown() {

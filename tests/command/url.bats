@@ -347,6 +347,13 @@ SH
         [ -s new.db ]
         rm -f new.db*
     done
+    run "$ROWLOCK" --db "sqlite:$here/new.db?mode=rw" doctor --only server
+    [ "$status" = 69 ]
+    [[ $output == "FAIL  server "*"does not exist"* ]]
+    "$ROWLOCK" --db "sqlite:$here/new.db" schema install
+    run "$ROWLOCK" --db "sqlite:$here/new.db?mode=rw" doctor --only server
+    echo "$output"
+    [[ $output == "ok "* ]]
     run "$ROWLOCK" --db "sqlite:$here/new.db?mode=rwc" run a -- true
     [ "$status" = 64 ]
     [[ $output == *"?mode=rw"* ]]

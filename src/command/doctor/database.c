@@ -31,13 +31,13 @@ static int has_folder(const struct doctor *doctor, const char *path)
     return doctor->url.is_local || !*folder || (stat(folder, &is) == 0 && S_ISDIR(is.st_mode));
 }
 
-/* Opening would create it. */
+/* Opening would create it, unless the URL has an option that forbids it. */
 static int is_new_file(const struct doctor *doctor)
 {
     const char *path = doctor->url.text + strlen("sqlite:");
     struct stat is;
 
-    if (strncmp(doctor->url.text, "sqlite:", strlen("sqlite:")) != 0 || !*path)
+    if (strncmp(doctor->url.text, "sqlite:", strlen("sqlite:")) != 0 || !*path || strchr(path, '?'))
         return 0;
     return stat(path, &is) && (errno == ENOENT || errno == ENOTDIR) && has_folder(doctor, path);
 }
