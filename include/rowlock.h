@@ -1175,9 +1175,13 @@ ROWLOCK_API int rowlock_missing(struct rowlock_connection *connection, char **ou
 /*
  * Upgrades an older schema to this library's version, and creates missing objects, as
  * rowlock_install; does nothing to a current and complete one. An extension is upgraded in SQL, and
- * is ESCHEMA before that.
+ * is ESCHEMA before that. An upgrade waits for transactions that use the tables, in short attempts
+ * so that other sessions are not delayed for long.
+ *
+ * Blocks for three times statement_ms, and for the last attempt.
  *
  * Errors as rowlock_install, and ESCHEMA if nothing is installed.
+ * ETIMEDOUT  transactions that use the tables stayed open
  */
 ROWLOCK_API int rowlock_upgrade(struct rowlock_connection *connection, struct rowlock_error *error);
 

@@ -13,6 +13,10 @@
 #include "schema/parts.h"
 #include "schema/text.h"
 #include "util/error.h"
+#include "util/pause.h"
+
+/* An upgrade waits for other transactions for that many times statement_ms. */
+#define UPGRADE_STATEMENTS 3
 
 /* The table is in the installer's default schema, where the article's own statements find it. Its
    name becomes part of SQL texts, and of the bodies of functions. */
@@ -169,6 +173,8 @@ static int upgrade(struct rowlock_connection *connection, const struct rowlock_i
         code = rowlock__run_piece(connection, "upgrade", &names, error);
     if (!code)
         code = create(connection, found->technique, object, true, error);
+    if (!code)
+        code = rowlock__run_piece(connection, "regrant", &names, error);
     return code ? code : check_complete(connection, found->technique, object, error);
 }
 
@@ -237,7 +243,21 @@ int rowlock_install(struct rowlock_connection *connection, const struct rowlock_
     return install(connection, plan, false, error);
 }
 
+/* Each attempt waits for a short time only, because other sessions wait behind it (upgrade.sql). */
 int rowlock__upgrade_installed(struct rowlock_connection *connection, struct rowlock_error *error)
 {
-    return install(connection, NULL, true, error);
+    struct rowlock_pause pause = {.next_ms = 500, .most_ms = 2000};
+    int64_t limit_ms = UPGRADE_STATEMENTS * connection->statement_ms;
+    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), limit_ms);
+    int code;
+
+    do
+        code = install(connection, NULL, true, error);
+    while (code == ROWLOCK_ETIMEDOUT &&
+           rowlock__pause(&pause, connection->interrupt_fd, deadline_ms) == ROWLOCK_WAKE_READY);
+    if (code == ROWLOCK_ETIMEDOUT)
+        rowlock__wrap_error(error, code,
+                            "could not upgrade the schema: transactions that use its tables are "
+                            "open; end them, then run rowlock schema upgrade again");
+    return code;
 }

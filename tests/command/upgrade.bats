@@ -19,7 +19,40 @@ setup() {
 teardown() {
     rowlock schema uninstall --force
     sql "DROP TABLE IF EXISTS rowlock_object"
+    drop_role
 }
+role() { echo "old_${ROWLOCK_TEST_URL##*_}"; }
+drop_role() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) [ -z "$(sql "SELECT 1 FROM pg_roles WHERE rolname = '$(role)'")" ] ||
+        sql "DROP OWNED BY $(role); DROP ROLE $(role)" ;;
+    mariadb) sql "DROP USER IF EXISTS $(role)@'%'" ;;
+    esac
+}
+
+# An account with the least privileges of version 1; sets old_url.
+add_role() {
+    local piece=$ROWLOCK_TEST_ENGINE-$ROWLOCK_TEST_TECHNIQUE
+    zcat "$BATS_TEST_DIRNAME/../lib/schema_1/$piece.sql.gz" >granting.sql
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        sql "CREATE ROLE $(role) LOGIN"
+        sed -n '/^-- The minimum that the role application needs/,/^COMMIT;$/{/^COMMIT;$/!p}' \
+            granting.sql | sed "s/\bapplication\b/$(role)/g" |
+            psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN"
+        old_url="postgresql://$(role)@${ROWLOCK_TEST_URL#*@}"
+        ;;
+    mariadb)
+        sql "CREATE USER $(role)@'%' IDENTIFIED BY 'old'"
+        sed -n "s/^\(GRANT .* TO \)application;/\1$(role)@'%';/p" granting.sql |
+            as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}"
+        [ "$ROWLOCK_TEST_TECHNIQUE" != insert ] ||
+            sql "GRANT SELECT, INSERT, DELETE ON rowlock_object TO $(role)@'%'"
+        old_url="mariadb://$(role):old@${ROWLOCK_TEST_URL#*@}"
+        ;;
+    esac
+}
+old() { "$ROWLOCK" --db "$old_url" "$@"; }
 
 # The rows of a farm: a counter, a lease, a job with a history, one without.
 install_version_1() {
@@ -139,4 +172,135 @@ columns() { # tables and views with their columns, sorted
     wait "$started"
     [ "$(version)" = 2 ]
     [ "$(counts mail)" = '2|1|1|0|1|0|0|3500' ]
+}
+
+# what a program does that was not restarted for the upgrade
+uses_everything() { # NAME
+    local token name=$1
+    old run "$name" -- true
+    old run "$name" "$name 2" -- true
+    old run --shared "$name" -- true
+    old run --limit 5 "$name permits" -- true
+    old run --tx "$name" -- true
+    token=$(rowlock acquire --ttl 1h "$name")
+    run old run -w 1.2 "$name" -- true
+    [ "$status" = 75 ]
+    start "$ROWLOCK" --db "$old_url" run -w 60 "$name" -- true
+    until_true is_waited_for "$name"
+    rowlock release "$name" --token "$token"
+    wait "$started"
+    token=$(old acquire --ttl 1h "$name")
+    old break --now "$name"
+    token=$(old acquire --ttl 1h "$name")
+    expire "$token"
+    old run "$name" -- true
+    token=$(old acquire --ttl 1h "$name")
+    expire "$token"
+    old run --tx "$name" -- true
+    old job "$name" --every 1h -- true
+    old refresh "$name" --max-age 0 -- true
+    old use "$name" -- true
+    old next "$name"
+    old ls
+    old jobs
+    old subjects
+    old vacuum
+}
+expire() { # TOKEN
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) sql "UPDATE rowlock.heartbeat SET expires = now() - interval '1 min'
+                      WHERE token = $1" ;;
+    mariadb) sql "UPDATE rowlock_heartbeat SET expires = utc_timestamp(6) - INTERVAL 1 MINUTE
+                   WHERE token = $1" ;;
+    esac
+}
+
+@test "an account with the GRANTs of version 1 locks as before; history fails no grant" {
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # it has no accounts
+    install_version_1
+    add_role
+    rowlock schema upgrade
+    uses_everything slow
+    rowlock schema set history all
+    uses_everything all
+    # as if the new rights had not been granted
+    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] ||
+        sql "REVOKE ALL ON rowlock.history, rowlock.setting FROM $(role)"
+    uses_everything denied
+}
+
+@test "upgrade grants what is new to the roles that had the old tables" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
+    install_version_1
+    sql 'REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA rowlock FROM PUBLIC'
+    add_role
+    sql 'ALTER DEFAULT PRIVILEGES FOR ROLE tester REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC'
+    rowlock schema upgrade
+    sql 'ALTER DEFAULT PRIVILEGES FOR ROLE tester GRANT EXECUTE ON FUNCTIONS TO PUBLIC'
+    old doctor --only privileges
+    uses_everything hardened
+}
+
+renews() { # a statement of version 1, as its programs send it
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        [ "$(sql "SET lock_timeout = '20s'; SELECT rowlock.renew_lease(101, 60000)")" = 0 ]
+        ;;
+    mariadb) [ "$(sql "SET lock_wait_timeout = 20, innodb_lock_wait_timeout = 20;
+                       CALL rowlock_renew_lease(101, 60000, 'held', NULL)")" = 0 ] ;;
+    esac
+}
+fence_in_a_transaction() { # until the file let-go exists
+    rm -f let-go fenced
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        start bash -c "{ echo \"BEGIN; SELECT rowlock.fence('held', 101);\"; echo '\! touch fenced'
+            until [ -e let-go ]; do sleep 0.05; done; echo 'COMMIT;'; } |
+            psql -qXAt -v ON_ERROR_STOP=1 '$ROWLOCK_TEST_ADMIN'"
+        ;;
+    mariadb)
+        start bash -c "{ echo \"START TRANSACTION; CALL rowlock_fence('held', 101);\"
+            echo '\! touch fenced'; until [ -e let-go ]; do sleep 0.05; done; echo 'COMMIT;'; } |
+            mariadb --no-defaults -n --socket='$ROWLOCK_TEST_MARIADB_SOCKET/socket' -u root \
+            '${ROWLOCK_TEST_URL##*/}'"
+        ;;
+    esac
+    fencer=$started
+    until_true is_there fenced
+}
+
+@test "an upgrade does not wait for long behind a fence, and leases are renewed meanwhile" {
+    local upgrade renewals=0
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # a file has one writer
+    install_version_1
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        sql "INSERT INTO rowlock.heartbeat (token, expires) VALUES (101, now() + interval '1 day');
+             INSERT INTO rowlock.lease (token, name, mode) VALUES (101, 'held', 'exclusive')"
+        ;;
+    mariadb)
+        sql "INSERT INTO rowlock_heartbeat (token, expires)
+             VALUES (101, utc_timestamp(6) + INTERVAL 1 DAY);
+             INSERT INTO rowlock_lease (token, name, mode, owner, acquired)
+             VALUES (101, 'held', 'exclusive', 'o', utc_timestamp(6))"
+        ;;
+    esac
+    fence_in_a_transaction
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" schema upgrade
+    upgrade=$started
+    until is_gone "$upgrade"; do
+        renews
+        renewals=$((renewals + 1))
+    done
+    [ $renewals -gt 1 ]
+    run wait "$upgrade"
+    [ "$(version)" = 1 ]
+    grep -q "could not upgrade the schema: transactions that use its tables are open; end them" err
+    renews
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" schema upgrade
+    touch let-go
+    wait "$fencer"
+    wait "$started"
+    [ "$(version)" = 2 ]
+    rowlock ls held
 }

@@ -387,27 +387,6 @@ whole: BEGIN
     END IF;
 END//
 
--- Sets for how long the ticket has waited, and the time before which a release of a lease granted
--- now leaves no row in the history. A killed read means one that may leave a row.
-CREATE OR REPLACE PROCEDURE rowlock_find_quiet(
-    IN p_ticket BIGINT, OUT p_waited BIGINT, OUT p_quiet_until DATETIME(6))
-    SQL SECURITY INVOKER READS SQL DATA
-BEGIN
-    DECLARE v_history VARCHAR(16) CHARACTER SET utf8mb4 DEFAULT 'all';
-    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
-
-    SET p_waited = 0;
-    IF p_ticket <> 0 THEN
-        SELECT GREATEST(TIMESTAMPDIFF(MICROSECOND, MIN(since), utc_timestamp(6)) DIV 1000, 0)
-          INTO p_waited FROM rowlock_waiter WHERE ticket = p_ticket;
-        SET p_waited = COALESCE(p_waited, 0);
-    END IF;
-    SELECT history INTO v_history FROM rowlock_meta;
-    SET p_quiet_until = CASE WHEN v_history = 'all' OR p_waited >= 1000 THEN '1970-01-01'
-                             WHEN v_history IN ('off', 'problems') THEN '9999-12-31'
-                             ELSE utc_timestamp(6) + INTERVAL 10 SECOND END;
-END//
-
 -- Inserts the rows of a grant. The clock is read in a statement that starts after the name locks
 -- were taken.
 CREATE OR REPLACE PROCEDURE rowlock_insert_lease(
@@ -422,10 +401,21 @@ BEGIN
     DECLARE v_mode CHAR(1) CHARACTER SET ascii;
     DECLARE v_limit, v_count INT;
     DECLARE v_waited BIGINT DEFAULT 0;
-    DECLARE v_quiet_until DATETIME(6);
+    DECLARE v_quiet_until DATETIME(6) DEFAULT '1970-01-01';    -- a killed read means a row
+    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     CALL rowlock_draw(p_token);
-    CALL rowlock_find_quiet(p_ticket, v_waited, v_quiet_until);
+    IF p_ticket <> 0 THEN
+        SELECT TIMESTAMPDIFF(MICROSECOND, MIN(since), utc_timestamp(6)) DIV 1000 INTO v_waited
+          FROM rowlock_waiter WHERE ticket = p_ticket;
+        SET v_waited = GREATEST(COALESCE(v_waited, 0), 0);
+    END IF;
+    IF v_waited < 1000 THEN
+        SELECT CASE history WHEN 'all' THEN '1970-01-01'
+                            WHEN 'slow' THEN utc_timestamp(6) + INTERVAL 10 SECOND
+                            ELSE '9999-12-31' END
+          INTO v_quiet_until FROM rowlock_meta;
+    END IF;
     WHILE p_wants <> '' DO
         CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
         SET v_count = IF(v_mode = 'p', v_count, 1);

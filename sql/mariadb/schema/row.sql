@@ -168,7 +168,7 @@ BEGIN
                 SELECT (SELECT count(*) FROM rowlock_lease WHERE name = v_name),
                        (SELECT COALESCE(MIN(ticket), 0) FROM rowlock_waiter WHERE name = v_name),
                        NEXTVAL(rowlock_token),
-                       -- rowlock_find_quiet written out, for a call without a ticket
+                       -- before that time a release leaves no row in the history
                        (SELECT CASE history WHEN 'all' THEN '1970-01-01'
                                             WHEN 'slow' THEN utc_timestamp(6) + INTERVAL 10 SECOND
                                             ELSE '9999-12-31' END
@@ -180,7 +180,10 @@ BEGIN
                         CALL rowlock_draw(v_token);
                     END IF;
                     IF p_ticket <> 0 THEN
-                        CALL rowlock_find_quiet(p_ticket, v_waited, v_quiet_until);
+                        SELECT TIMESTAMPDIFF(MICROSECOND, MIN(since), utc_timestamp(6)) DIV 1000
+                          INTO v_waited FROM rowlock_waiter WHERE ticket = p_ticket;
+                        SET v_waited = GREATEST(COALESCE(v_waited, 0), 0),
+                            v_quiet_until = IF(v_waited >= 1000, '1970-01-01', v_quiet_until);
                     END IF;
                     INSERT INTO rowlock_lease (token, name, mode, owner, host, pid, command, note,
                                                acquired, waited)

@@ -1,9 +1,11 @@
 -- Changes the tables of older versions to those of this one; install.sql and the pieces after it
 -- then replace the procedures and create the tables that are new. MariaDB commits each ALTER, so
--- this may run again after an interruption: finish.sql writes the new version last.
+-- this may run again after an interruption: finish.sql writes the new version last. While an ALTER
+-- waits for a transaction that uses the table, every other session waits behind it. So it gives up
+-- soon, and the caller repeats this.
 
 -- From version 1. The kept runs give the first counts.
-ALTER TABLE rowlock_job
+ALTER TABLE rowlock_job WAIT 1
     ADD COLUMN IF NOT EXISTS runs_done BIGINT NOT NULL DEFAULT 0,
     ADD COLUMN IF NOT EXISTS runs_failed BIGINT NOT NULL DEFAULT 0,
     ADD COLUMN IF NOT EXISTS runs_timed_out BIGINT NOT NULL DEFAULT 0,
@@ -23,10 +25,10 @@ UPDATE rowlock_job j
        j.runs_broken = k.broken, j.runs_lost = k.lost, j.runs_late = k.late,
        j.runs_not_started = k.not_started, j.last_success = k.success
  WHERE (SELECT version FROM rowlock_meta) < 2;
-ALTER TABLE rowlock_meta
+ALTER TABLE rowlock_meta WAIT 1
     ADD COLUMN IF NOT EXISTS history VARCHAR(16) NOT NULL DEFAULT 'slow',
     ADD COLUMN IF NOT EXISTS keep_good BIGINT NOT NULL DEFAULT 86400000,
     ADD COLUMN IF NOT EXISTS keep_bad BIGINT NOT NULL DEFAULT 604800000;
-ALTER TABLE rowlock_lease ADD COLUMN IF NOT EXISTS waited BIGINT NOT NULL DEFAULT 0;
-ALTER TABLE rowlock_heartbeat
+ALTER TABLE rowlock_lease WAIT 1 ADD COLUMN IF NOT EXISTS waited BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE rowlock_heartbeat WAIT 1
     ADD COLUMN IF NOT EXISTS quiet_until DATETIME(6) NOT NULL DEFAULT '9999-12-31';

@@ -1,12 +1,22 @@
 -- Changes the tables of older versions to those of this one; install.sql and the pieces after it
 -- then replace the procedures and create the tables that are new. MySQL (not tested) commits each
--- ALTER, so this may run again after an interruption: finish.sql writes the new version last.
+-- ALTER, so this may run again after an interruption: finish.sql writes the new version last. While
+-- an ALTER waits for a transaction that uses the table, every other session waits behind it. So it
+-- gives up soon, and the caller repeats this.
 
 -- From version 1. The kept runs give the first counts. MySQL has no ADD COLUMN IF NOT EXISTS.
 DELIMITER //
 DROP PROCEDURE IF EXISTS rowlock_once//
 CREATE PROCEDURE rowlock_once()
 BEGIN
+    DECLARE v_wait BIGINT DEFAULT @@SESSION.lock_wait_timeout;
+    DECLARE EXIT HANDLER FOR SQLEXCEPTION
+    BEGIN
+        SET SESSION lock_wait_timeout = v_wait;
+        RESIGNAL;
+    END;
+
+    SET SESSION lock_wait_timeout = 1;
     IF NOT EXISTS (SELECT 1 FROM information_schema.columns
                     WHERE table_schema = DATABASE() AND table_name = 'rowlock_job'
                       AND column_name = 'last_success') THEN
@@ -39,6 +49,7 @@ BEGIN
         ALTER TABLE rowlock_heartbeat
             ADD COLUMN quiet_until DATETIME(6) NOT NULL DEFAULT '9999-12-31';
     END IF;
+    SET SESSION lock_wait_timeout = v_wait;
 END//
 CALL rowlock_once()//
 DROP PROCEDURE rowlock_once//

@@ -240,15 +240,14 @@ BEGIN
               FROM rowlock.waiter w WHERE w.ticket = waited.ticket);
 END $$;
 
--- Returns the time before which a release of a lease granted now leaves no row in the history.
+-- Returns the time before which a release of a lease granted now leaves no row in the history. The
+-- view reads the level with its owner's rights, so that a grant needs no right on the settings.
 CREATE FUNCTION rowlock.quiet_until(waited bigint) RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    history constant text := (SELECT s.history FROM rowlock.setting s);
 BEGIN
-    RETURN CASE WHEN waited >= 1000 OR history = 'all' THEN '-infinity'::timestamptz
-                WHEN history IN ('off', 'problems') THEN 'infinity'::timestamptz
-                ELSE pg_catalog.clock_timestamp() + interval '10 s' END;
+    RETURN CASE WHEN waited >= 1000 THEN '-infinity'::timestamptz
+                ELSE pg_catalog.clock_timestamp() + (SELECT o.quiet_ms FROM rowlock.lift o)
+                     ::double precision * interval '1 ms' END;
 END $$;
 
 -- Inserts the rows of a lease: heartbeat and identity.

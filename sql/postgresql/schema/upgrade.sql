@@ -2,6 +2,11 @@
 -- Changes the tables of older versions to those of this one; install.sql and the pieces after it
 -- then replace the functions and create the tables that are new. Runs in the same transaction.
 
+-- While this waits for a transaction that uses the tables, every other session waits behind it. So
+-- it gives up soon, and the caller repeats it.
+SET LOCAL lock_timeout = '500ms';
+LOCK TABLE rowlock.job, rowlock.lease, rowlock.heartbeat IN ACCESS EXCLUSIVE MODE;
+
 -- From version 1. The kept runs give the first counts.
 ALTER TABLE rowlock.job
     ADD COLUMN IF NOT EXISTS runs_done bigint NOT NULL DEFAULT 0,

@@ -431,3 +431,14 @@ SELECT l.name, 'lease' AS kind, l.mode, l.token,
 COMMENT ON VIEW rowlock.holders IS
     'Leases: pid is the holding program on host; broken: the lease ends at its next renewal. The '
     'server does not show transactions that hold a name.';
+
+-- Returns the time before which a release of a lease granted now leaves no row in the history.
+CREATE FUNCTION rowlock.quiet_until(waited bigint) RETURNS timestamptz
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    history constant text := (SELECT s.history FROM rowlock.setting s);
+BEGIN
+    RETURN CASE WHEN waited >= 1000 OR history = 'all' THEN '-infinity'::timestamptz
+                WHEN history IN ('off', 'problems') THEN 'infinity'::timestamptz
+                ELSE pg_catalog.clock_timestamp() + interval '10 s' END;
+END $$;
