@@ -3,6 +3,10 @@
 -- refused: in the caller's transaction as busy (1), because waiting here would block every renewal
 -- in the file; else as leased (3), and the caller rolls back and waits outside a transaction.
 -- ?1 name, ?2 shared, ?3 token of the caller's own lease or 0, ?4 in the caller's transaction
+INSERT OR IGNORE INTO rowlock_history
+SELECT * FROM rowlock_expired
+ WHERE token IN (SELECT token FROM rowlock_lease
+                  WHERE name = ?1 AND token <> ?3 AND (NOT ?2 OR mode <> 'shared'));
 DELETE FROM rowlock_heartbeat
  WHERE expires <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
    AND token IN (SELECT token FROM rowlock_lease

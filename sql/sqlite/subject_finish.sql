@@ -13,6 +13,7 @@ UPDATE rowlock_subject
    SET status = 'ERROR', error = 'its lease was lost before it finished', exit = ?5,
        ended = CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
  WHERE name = ?1 AND token = ?2 AND status = 'PROCESSING';
+INSERT OR IGNORE INTO rowlock_history SELECT * FROM rowlock_expired WHERE token = ?2;
 DELETE FROM rowlock_heartbeat WHERE token = ?2;
 SELECT CASE WHEN EXISTS (SELECT 1 FROM rowlock_lease WHERE token = ?2) THEN 0 ELSE 8 END AS status;
 DELETE FROM rowlock_lease WHERE token = ?2;

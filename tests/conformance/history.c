@@ -106,6 +106,27 @@ TEST(an_expired_lease_is_kept_once)
     t_int(told.token, 77);
 }
 
+/* Where an error of the history could end the caller's transaction, there is no entry. */
+TEST(p11_an_expired_lease_that_a_transaction_removes_is_kept_once)
+{
+    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_PROBLEMS);
+    void *hand = t_native();
+    struct told told;
+
+    lease_put_permits(hand, 78, t_name(1), 5, 3, -1000);
+    t_ok(t_begin(one, t_x(t_name(2)), 0));
+    t_ok(t_lock(one, t_x(t_name(1)), 0));
+    t_ok(rowlock_commit(one, &t_error));
+    if (!t_facts()->plain)
+        t_text(history(one, t_name(1), 0, &told), "expired p3 'work' 'maintenance'\n");
+    lease_put(hand, 79, t_name(1), "exclusive", -1000);
+    t_ok(t_begin(one, t_x(t_name(1)), 0));
+    t_ok(rowlock_commit(one, &t_error));
+    if (!t_facts()->plain)
+        t_text(history(one, t_name(1), 1, &told), "expired x1 'work' 'maintenance'\n"
+                                                  "expired p3 'work' 'maintenance'\n");
+}
+
 TEST(a_waiter_that_gives_up_is_kept_without_a_token)
 {
     struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_ALL), *two = t_open();

@@ -27,8 +27,8 @@ DELIMITER //
 
 -- Writes the rows of a lease that ends now, if the level asks for them, before its rows are
 -- deleted. No caller lets an error of it prevent that, except a deadlock, which has rolled back the
--- transaction. An ALTER TABLE of the history must not delay it for long.
-CREATE OR REPLACE PROCEDURE rowlock_log_end(IN p_token BIGINT)
+-- transaction. p_seconds: how long a lock of another session on the history may delay it.
+CREATE OR REPLACE PROCEDURE rowlock_log_end(IN p_token BIGINT, IN p_seconds INT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 whole: BEGIN
     DECLARE v_history, v_how VARCHAR(16) CHARACTER SET utf8mb4;
@@ -45,7 +45,7 @@ whole: BEGIN
        OR v_history = 'problems' AND v_how = 'released' THEN
         LEAVE whole;
     END IF;
-    SET STATEMENT lock_wait_timeout = 1, innodb_lock_wait_timeout = 1 FOR
+    SET STATEMENT lock_wait_timeout = p_seconds, innodb_lock_wait_timeout = p_seconds FOR
         INSERT INTO rowlock_history (name, mode, permits, token, host, pid, command, note, acquired,
                                      waited, ended, how)
         SELECT l.name, l.mode, count(*), l.token, l.host, l.pid, l.command, l.note, MIN(l.acquired),

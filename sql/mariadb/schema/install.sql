@@ -223,7 +223,7 @@ BEGIN
                 DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
                 DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
 
-                CALL rowlock_log_end(p_token);
+                CALL rowlock_log_end(p_token, 1);
             END;
         END IF;
         SET STATEMENT innodb_lock_wait_timeout = 1 FOR
@@ -284,13 +284,15 @@ BEGIN
         SELECT count(*) INTO v_all FROM rowlock_lease WHERE token = v_token;
         SELECT count(*) INTO v_got FROM rowlock_lease WHERE token = v_token FOR UPDATE SKIP LOCKED;
         IF v_fail = 0 AND v_got = v_all THEN
-            BEGIN                                   -- see rowlock_log_end
-                DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
-                DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
+            IF NOT @@innodb_rollback_on_timeout THEN
+                BEGIN                               -- see rowlock_log_end
+                    DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+                    DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
 
-                CALL rowlock_log_end(v_token);
-            END;
-            SET v_end = 0;
+                    CALL rowlock_log_end(v_token, 0);
+                END;
+                SET v_end = 0;
+            END IF;
             DELETE FROM rowlock_heartbeat WHERE token = v_token;
             DELETE FROM rowlock_lease WHERE token = v_token;
         ELSE

@@ -204,7 +204,7 @@ BEGIN
             DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
             DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
 
-            CALL rowlock_log_end(p_token);
+            CALL rowlock_log_end(p_token, 1);
         END;
     END IF;
     WHILE v_beats > 0 DO

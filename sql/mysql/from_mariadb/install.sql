@@ -61,7 +61,7 @@ BEGIN
                 DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
                 DECLARE EXIT HANDLER FOR 1213 RESIGNAL;
 
-                CALL rowlock_log_end(p_token);
+                CALL rowlock_log_end(p_token, 1);
             END;
         END IF;
         DELETE FROM rowlock_heartbeat WHERE token = p_token AND expires <= utc_timestamp(6);

@@ -36,7 +36,7 @@ s/ OR @@GLOBAL\.wsrep_on//
 s/1205, 1969/1205/
 /^ *DECLARE EXIT HANDLER FOR 1969 /d
 s/@@max_statement_time/0/g
-/^ *SET STATEMENT lock_wait_timeout = 1, innodb_lock_wait_timeout = 1 FOR$/d
+/^ *SET STATEMENT lock_wait_timeout = (1|p_seconds), innodb_lock_wait_timeout = \1 FOR$/d
 
 # The text of an error has 128 characters there.
 s/, 500\);$/, 128);/

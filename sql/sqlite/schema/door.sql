@@ -104,6 +104,11 @@ CREATE TRIGGER IF NOT EXISTS rowlock_lock_it INSTEAD OF INSERT ON rowlock_lock B
     SELECT RAISE(ABORT, 'rowlock: a name must be text of 1 to 255 bytes')
      WHERE typeof(NEW.name) = 'blob'
        OR coalesce(length(CAST(NEW.name AS BLOB)), 0) NOT BETWEEN 1 AND 255;
+    INSERT OR IGNORE INTO rowlock_history
+    SELECT * FROM rowlock_expired
+     WHERE token IN (SELECT token FROM rowlock_lease
+                      WHERE name = NEW.name AND token <> coalesce(NEW.token, 0)
+                        AND (NOT NEW.shared OR mode <> 'shared'));
     DELETE FROM rowlock_heartbeat
      WHERE expires <= (SELECT now FROM rowlock_clock)
        AND token IN (SELECT token FROM rowlock_lease
@@ -167,6 +172,9 @@ CREATE TRIGGER IF NOT EXISTS rowlock_acquire_it INSTEAD OF INSERT ON rowlock_acq
                 ELSE typeof(NEW."limit") <> 'integer' OR NEW."limit" < 1
                     OR coalesce(NEW.mode, 'permit') <> 'permit'
                 END;
+    INSERT OR IGNORE INTO rowlock_history
+    SELECT * FROM rowlock_expired
+     WHERE token IN (SELECT token FROM rowlock_lease WHERE name = NEW.name);
     DELETE FROM rowlock_heartbeat
      WHERE expires <= (SELECT now FROM rowlock_clock)
        AND token IN (SELECT token FROM rowlock_lease WHERE name = NEW.name);

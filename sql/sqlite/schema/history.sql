@@ -15,3 +15,20 @@ CREATE TABLE IF NOT EXISTS rowlock_history (
     problem  INTEGER NOT NULL               -- 0: released
 );
 CREATE INDEX IF NOT EXISTS rowlock_history_ended ON rowlock_history (ended);
+
+-- The entries of the leases that have expired, for the statements that delete them. A run of a job
+-- has none. Not grouped, so that a search for a token reads no other lease.
+CREATE VIEW IF NOT EXISTS rowlock_expired AS
+SELECT lease.name, lease.mode,
+       (SELECT count(*) FROM rowlock_lease AS permit
+         WHERE permit.token = lease.token AND permit.name = lease.name) AS permits,
+       lease.token, lease.host, lease.pid, lease.command, lease.note, lease.acquired, lease.waited,
+       max(heartbeat.expires, lease.acquired) AS ended,
+       CASE WHEN heartbeat.stop THEN 'revoked' ELSE 'expired' END AS how, 1 AS problem
+  FROM rowlock_lease AS lease JOIN rowlock_heartbeat AS heartbeat ON heartbeat.token = lease.token
+ WHERE heartbeat.expires <= CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
+   AND lease.n = (SELECT min(permit.n) FROM rowlock_lease AS permit
+                   WHERE permit.token = lease.token AND permit.name = lease.name)
+   AND EXISTS (SELECT 1 FROM rowlock_number WHERE history > 0)
+   AND (substr(lease.name, 1, 4) <> 'job:'
+        OR NOT EXISTS (SELECT 1 FROM rowlock_run AS run WHERE run.token = lease.token));

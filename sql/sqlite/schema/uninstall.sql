@@ -13,6 +13,7 @@ DROP VIEW IF EXISTS rowlock_names;
 DROP VIEW IF EXISTS rowlock_waiters;
 DROP VIEW IF EXISTS rowlock_holders;
 DROP VIEW IF EXISTS rowlock_clock;
+DROP VIEW IF EXISTS rowlock_expired;
 DROP TABLE IF EXISTS rowlock_run;
 DROP TABLE IF EXISTS rowlock_job;
 DROP TABLE IF EXISTS rowlock_expiry;

@@ -28,6 +28,8 @@ UPDATE rowlock_job
        last_success = coalesce((SELECT max(run.finished) FROM rowlock_run AS run
                                  WHERE run.job = name AND run.outcome = 'done'), 0);
 DROP VIEW IF EXISTS rowlock_jobs;
+DROP VIEW IF EXISTS rowlock_lock;           -- with its trigger
+DROP VIEW IF EXISTS rowlock_acquire;
 ALTER TABLE rowlock_lease ADD COLUMN waited INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE rowlock_heartbeat
     ADD COLUMN quiet_until INTEGER NOT NULL DEFAULT 9223372036854775807;
