@@ -48,7 +48,7 @@
     XX(RULES_SET, "rules_set")       /* level, keep_good, keep_bad */                              \
     XX(ENDING_ADD, "ending_add")     /* name, kind, permits, token, host, pid, command,     \
                                           note, acquired, waited, ended, how, problem */      \
-    XX(ENDINGS, "endings")           /* since -> the same without problem */                       \
+    XX(ENDINGS, "endings")           /* since, before -> the same without problem */               \
     XX(ENDING_FIRST, "ending_first") /* problem, before -> the first ended, or NULL */             \
     XX(ENDINGS_DROP, "endings_drop") /* problem, ended: all before that time */                    \
     XX(WAITERS, "waiters")           /* name -> ticket, kind, permits, wanted, owner, host, pid, \

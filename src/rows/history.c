@@ -6,6 +6,9 @@
 #include "rows/jobs.h"
 #include "util/error.h"
 
+#define WINDOW_MS 600000 /* of the first read; each following one covers more time */
+#define WINDOW_GROWS 8
+
 /* A row of the answer; texts are of the rows. */
 struct past {
     const char *name, *mode, *host, *command, *note, *how;
@@ -140,13 +143,32 @@ static void answer_all(struct asked *asked)
         answer(asked->work, &past[i]);
 }
 
+/* Reads backwards in growing windows, until there are enough rows: few of many are asked for. */
+static int read_pasts(struct asked *asked)
+{
+    int64_t from_ms, before_ms = INT64_MAX, width_ms = WINDOW_MS, now_ms = 0;
+    int code = rowlock__work_now(asked->work, &now_ms);
+
+    for (from_ms = now_ms; !code && before_ms > asked->since_ms; before_ms = from_ms) {
+        if ((int64_t)asked->pasts.n >= asked->limit)
+            break;
+        from_ms = from_ms - width_ms > asked->since_ms ? from_ms - width_ms : asked->since_ms;
+        width_ms *= WINDOW_GROWS;
+        code = rowlock__work_ask(
+            asked->work, ROWLOCK_PLAIN_ENDINGS,
+            (struct rowlock_value[]){rowlock__int_value(from_ms), rowlock__int_value(before_ms)},
+            past_row, asked);
+    }
+    return code;
+}
+
 /* pattern, since_ms, problems, waited_ms, limit -> rows, latest first */
 int rowlock__rows_history(struct rowlock_work *work)
 {
     struct rowlock_value pattern = rowlock__work_value(work, 0);
-    struct rowlock_value since = rowlock__work_value(work, 1);
+    int64_t since_ms = rowlock__work_int(work, 1);
     struct asked asked = {.work = work,
-                          .since_ms = rowlock__work_int(work, 1),
+                          .since_ms = since_ms > 0 ? since_ms : 0,
                           .problems = rowlock__work_int(work, 2) != 0,
                           .waited_ms = rowlock__work_int(work, 3),
                           .limit = rowlock__work_int(work, 4),
@@ -157,7 +179,7 @@ int rowlock__rows_history(struct rowlock_work *work)
     if (pattern.type == ROWLOCK_BYTES)
         asked.pattern = rowlock__rows_copy(&asked.runs, pattern.bytes, pattern.length);
     if (!code)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_ENDINGS, &since, past_row, &asked);
+        code = read_pasts(&asked);
     if (!code && (asked.pasts.failed || asked.runs.failed))
         code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
     if (!code)

@@ -43,7 +43,6 @@ GRANT EXECUTE ON PROCEDURE rowlock_log_waiter TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_list_history TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_prune TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_prune_row TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_prune_sometimes TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_check_server TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_pack TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_misuse TO application;

@@ -19,8 +19,7 @@ CREATE TABLE IF NOT EXISTS rowlock_history (
     waited   BIGINT NOT NULL,         -- milliseconds
     ended    DATETIME(6) NOT NULL,    -- UTC
     how      VARCHAR(16) NOT NULL,    -- released, expired, revoked, gave up
-    KEY rowlock_history_ended (ended),
-    KEY rowlock_history_name (name, ended)
+    KEY rowlock_history_ended (ended)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 DELIMITER //
@@ -36,8 +35,8 @@ whole: BEGIN
     DECLARE v_stop TINYINT;
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
-    SELECT history INTO v_history FROM rowlock_meta;
-    SELECT expires, stop INTO v_expires, v_stop FROM rowlock_heartbeat WHERE token = p_token;
+    SELECT m.history, b.expires, b.stop INTO v_history, v_expires, v_stop
+      FROM rowlock_heartbeat b JOIN rowlock_meta m WHERE b.token = p_token;
     SET v_ended = LEAST(v_expires, utc_timestamp(6));
     SET v_how = CASE WHEN v_stop THEN 'revoked' WHEN v_ended < v_expires THEN 'released'
                      ELSE 'expired' END;
@@ -48,15 +47,19 @@ whole: BEGIN
     SET STATEMENT lock_wait_timeout = p_seconds, innodb_lock_wait_timeout = p_seconds FOR
         INSERT INTO rowlock_history (name, mode, permits, token, host, pid, command, note, acquired,
                                      waited, ended, how)
-        SELECT l.name, l.mode, count(*), l.token, l.host, l.pid, l.command, l.note, MIN(l.acquired),
-               l.waited, GREATEST(v_ended, MIN(l.acquired)), v_how
+        SELECT l.name, l.mode,
+               (SELECT count(*) FROM rowlock_lease p WHERE p.token = p_token AND p.name = l.name),
+               l.token, l.host, l.pid, l.command, l.note, l.acquired, l.waited,
+               GREATEST(v_ended, l.acquired), v_how
           FROM rowlock_lease l
          WHERE l.token = p_token
+           -- one of the permits; a GROUP BY would need a temporary table
+           AND l.n = (SELECT MIN(p.n) FROM rowlock_lease p
+                       WHERE p.token = p_token AND p.name = l.name)
            AND (LEFT(l.name, 4) <> 'job:'
                 OR NOT EXISTS (SELECT 1 FROM rowlock_run r WHERE r.token = p_token))
-         GROUP BY l.name, l.mode, l.token, l.host, l.pid, l.command, l.note, l.waited
-        HAVING v_history = 'all' OR v_how <> 'released' OR l.waited >= 1000
-            OR TIMESTAMPDIFF(MICROSECOND, MIN(l.acquired), v_ended) >= 10000000;
+           AND (v_history = 'all' OR v_how <> 'released' OR l.waited >= 1000
+                OR TIMESTAMPDIFF(MICROSECOND, l.acquired, v_ended) >= 10000000);
 END//
 
 -- The same for a ticket that is withdrawn. Below level all a wait under a second leaves no row: a
@@ -111,7 +114,8 @@ BEGIN
 END//
 
 -- Deletes at most p_batch rows whose time has passed, in a transaction of its own, unless another
--- session is doing this.
+-- session is doing this. A release calls it now and then, so that the history stays small where
+-- neither cron nor vacuum runs.
 CREATE OR REPLACE PROCEDURE rowlock_prune(IN p_batch BIGINT, OUT p_removed BIGINT)
     SQL SECURITY INVOKER MODIFIES SQL DATA
 BEGIN
@@ -146,18 +150,6 @@ BEGIN
 
     CALL rowlock_prune(p_batch, v_removed);
     SELECT v_removed AS removed;
-END//
-
--- After the end of a lease that may have left a row: prunes now and then, so that the history stays
--- small where neither cron nor vacuum runs.
-CREATE OR REPLACE PROCEDURE rowlock_prune_sometimes()
-    SQL SECURITY INVOKER MODIFIES SQL DATA
-BEGIN
-    DECLARE v_removed BIGINT;
-
-    IF RAND() < 0.004 THEN
-        CALL rowlock_prune(1000, v_removed);
-    END IF;
 END//
 
 DELIMITER ;

@@ -753,11 +753,11 @@ BEGIN
         SET v_rows = ROW_COUNT();
         COMMIT AND NO CHAIN NO RELEASE;
     END;
-    IF v_logged > 0 THEN
+    IF v_logged > 0 AND RAND() < 0.004 THEN
         BEGIN
             DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
 
-            CALL rowlock_prune_sometimes();
+            CALL rowlock_prune(1000, v_again);
         END;
     END IF;
     -- lost, or a DELETE that was killed: see rowlock_end

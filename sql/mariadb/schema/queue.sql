@@ -336,11 +336,14 @@ CREATE OR REPLACE PROCEDURE rowlock_withdraw(IN p_ticket BIGINT, IN p_owner VARB
 BEGIN
     CALL rowlock_require_no_transaction();
     CALL rowlock_leave_queue(p_ticket, p_owner, 1);
-    BEGIN
-        DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+    IF RAND() < 0.004 THEN
+        BEGIN
+            DECLARE v_removed BIGINT;
+            DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
 
-        CALL rowlock_prune_sometimes();
-    END;
+            CALL rowlock_prune(1000, v_removed);
+        END;
+    END IF;
 END//
 
 -- ---- frozen waiters -----------------------------------------------------------------------------

@@ -42,7 +42,6 @@ DROP PROCEDURE IF EXISTS rowlock_log_waiter;
 DROP PROCEDURE IF EXISTS rowlock_list_history;
 DROP PROCEDURE IF EXISTS rowlock_prune;
 DROP PROCEDURE IF EXISTS rowlock_prune_row;
-DROP PROCEDURE IF EXISTS rowlock_prune_sometimes;
 DROP PROCEDURE IF EXISTS rowlock_check_server;
 DROP PROCEDURE IF EXISTS rowlock_pack;
 DROP PROCEDURE IF EXISTS rowlock_misuse;

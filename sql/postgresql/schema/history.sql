@@ -18,7 +18,6 @@ CREATE TABLE rowlock.history (
     how      text NOT NULL CHECK (how IN ('released', 'expired', 'revoked', 'gave up'))
 );
 CREATE INDEX history_ended ON rowlock.history (ended);
-CREATE INDEX history_name ON rowlock.history (name, ended);
 -- it has no key: otherwise a publication of all tables would refuse its DELETE
 ALTER TABLE rowlock.history REPLICA IDENTITY FULL;
 
@@ -74,16 +73,20 @@ BEGIN
     END IF;
     INSERT INTO rowlock.history (name, mode, permits, token, host, pid, command, note, acquired,
                                  waited, ended, how)
-    SELECT l.name, l.mode, pg_catalog.count(*), l.token, l.host, l.pid, l.command, l.note,
-           pg_catalog.min(l.acquired), l.waited, greatest(end_time, pg_catalog.min(l.acquired)),
-           ending
+    SELECT l.name, l.mode,
+           (SELECT pg_catalog.count(*) FROM rowlock.lease p
+             WHERE p.token = l.token AND p.name = l.name),
+           l.token, l.host, l.pid, l.command, l.note, l.acquired, l.waited,
+           greatest(end_time, l.acquired), ending
       FROM rowlock.lease l
      WHERE l.token = log_end.token
+       -- one of the permits
+       AND l.n = (SELECT pg_catalog.min(p.n) FROM rowlock.lease p
+                   WHERE p.token = l.token AND p.name = l.name)
        AND (pg_catalog.left(l.name, 4) <> 'job:'
             OR NOT EXISTS (SELECT FROM rowlock.run r WHERE r.token = l.token))
-     GROUP BY l.name, l.mode, l.token, l.host, l.pid, l.command, l.note, l.waited
-    HAVING level = 'all' OR ending <> 'released' OR l.waited >= 1000
-        OR end_time - pg_catalog.min(l.acquired) >= interval '10 s';
+       AND (level = 'all' OR ending <> 'released' OR l.waited >= 1000
+            OR end_time - l.acquired >= interval '10 s');
     IF pg_catalog.random() < 0.004::double precision THEN
         PERFORM rowlock.prune(1000);
     END IF;
