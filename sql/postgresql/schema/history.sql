@@ -17,7 +17,9 @@ CREATE TABLE rowlock.history (
     ended    timestamptz NOT NULL,
     how      text NOT NULL CHECK (how IN ('released', 'expired', 'revoked', 'gave up'))
 );
-CREATE INDEX history_ended ON rowlock.history (ended);
+-- each entry is in one of them, so that prune reads only what it deletes
+CREATE INDEX history_good ON rowlock.history (ended) WHERE how = 'released';
+CREATE INDEX history_bad ON rowlock.history (ended) WHERE how <> 'released';
 -- it has no key: otherwise a publication of all tables would refuse its DELETE
 ALTER TABLE rowlock.history REPLICA IDENTITY FULL;
 
@@ -41,18 +43,24 @@ DECLARE
     rules record;
     now_ constant timestamptz := pg_catalog.clock_timestamp();
     removed bigint;
+    removed_bad bigint;
 BEGIN
     SELECT * INTO rules FROM rowlock.history_rules();
     DELETE FROM rowlock.history h
      WHERE h.ctid = ANY (ARRAY(
         SELECT o.ctid FROM rowlock.history o
-         WHERE o.ended < now_ - least(rules.keep_good, rules.keep_bad)::double precision
-                                * interval '1 ms'
-           AND o.ended < now_ - CASE o.how WHEN 'released' THEN rules.keep_good
-                                ELSE rules.keep_bad END::double precision * interval '1 ms'
+         WHERE o.how = 'released'
+           AND o.ended < now_ - rules.keep_good::double precision * interval '1 ms'
          ORDER BY o.ended LIMIT batch FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS removed = ROW_COUNT;
-    RETURN removed;
+    DELETE FROM rowlock.history h
+     WHERE h.ctid = ANY (ARRAY(
+        SELECT o.ctid FROM rowlock.history o
+         WHERE o.how <> 'released'
+           AND o.ended < now_ - rules.keep_bad::double precision * interval '1 ms'
+         ORDER BY o.ended LIMIT batch - removed FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS removed_bad = ROW_COUNT;
+    RETURN removed + removed_bad;
 EXCEPTION WHEN insufficient_privilege THEN
     RETURN 0;
 END $$;
