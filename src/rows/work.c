@@ -13,6 +13,7 @@
 
 #define LONGEST_MS 86400000 /* beyond a day the engines' limits differ, and ours suffices */
 #define TRIES 5             /* of a look that other installers disturb */
+#define UNDO_MS 2000        /* ROLLBACK, also after the budget */
 #define REST_MS 100         /* in a shorter rest no statement begins again */
 #define TRY_MS 250          /* a try where the server has no limit: others hold the lock briefly */
 #define TRY_FIRST_MS 1000   /* Java loads classes then */
@@ -228,9 +229,8 @@ int rowlock__work_commit(struct rowlock_work *work)
 
 void rowlock__work_undo(struct rowlock_work *work)
 {
-    struct rowlock_budget budget = *work->budget;
+    struct rowlock_budget budget = {rowlock__after(rowlock__now_ms(), UNDO_MS), -1, 0};
 
-    budget.interrupt_fd = -1;
     if (!work->begins && work->link->inner)
         work->link->driver->rollback(work->link->inner, &budget, NULL);
     work->begins = ROWLOCK_BEGIN;
