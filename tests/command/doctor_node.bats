@@ -109,6 +109,19 @@ rowlock() { "$ROWLOCK" "$@"; }
     done
 }
 
+@test "proc: the processes of other users are hidden; rowlock is process 1" {
+    [ "$(id -u)" = 0 ] || return 0 # the mount needs root
+    run unshare --pid --fork --mount-proc "$ROWLOCK" doctor --only proc
+    echo "$status: $output"
+    [ "$status" = 0 ]
+    run unshare --pid --fork --mount sh -c 'mount -t proc -o hidepid=2 proc /proc &&
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$0" doctor --only proc; exit $?' \
+        "$ROWLOCK"
+    echo "$status: $output"
+    [ "$status" = 1 ]
+    [[ $output == warn*proc*"processes of other users are hidden"*"ProtectProc=default" ]]
+}
+
 @test "init: a process 1 that waits for children, one that does not, rowlock itself" {
     private="unshare --pid --fork --mount-proc"
     [ "$(id -u)" = 0 ] || private="unshare --user --map-root-user --pid --fork --mount-proc"

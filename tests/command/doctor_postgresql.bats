@@ -49,3 +49,30 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 }
 has_dead_rows() { rowlock doctor --only dead-rows | grep -q ^warn; }
 has_no_dead_rows() { rowlock doctor --only dead-rows | grep -q ^ok; }
+
+fails_self_test() { # PATTERN
+    run rowlock doctor --only self-test
+    echo "$status: $output"
+    [ "$status" = 2 ]
+    # shellcheck disable=SC2053
+    [[ $output == FAIL*self-test*$1* ]]
+    [ "$(rowlock --json ls)" = "[]" ]
+}
+
+@test "self-test: a fence that accepts an old token" {
+    sql "SELECT pg_get_functiondef('rowlock.fence(text,bigint,bigint)'::regprocedure)" >fence
+    sed 's/ELSE 8 END/ELSE 0 END/' fence >broken
+    [ "$(diff fence broken | grep -c '^>')" = 1 ]
+    sql "$(cat broken)"
+    fails_self_test 'the fence does not refuse an old token'
+    sql "$(cat fence)"
+    finds ok self-test '*'
+}
+
+@test "self-test: a slow hand-over" {
+    sql "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
+             \$\$ BEGIN PERFORM pg_sleep(6); RETURN OLD; END \$\$;
+         CREATE TRIGGER slow BEFORE DELETE ON rowlock.lease FOR EACH ROW EXECUTE FUNCTION slow()"
+    finds warn self-test '*the hand-over to a second session took * ms  -> *look at the load*'
+    sql 'DROP TRIGGER slow ON rowlock.lease; DROP FUNCTION slow'
+}

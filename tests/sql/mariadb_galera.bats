@@ -142,6 +142,10 @@ reason+='use a database on a server outside the cluster'
         [ "$status" = 69 ]
         [[ $output == *"cannot keep a lock: it is a Galera node: $reason"* ]]
     done
+    run "$ROWLOCK" --db "$url" doctor --only server
+    echo "doctor: $status $output"
+    [ "$status" = 2 ]
+    [[ $output == FAIL*server*"cannot keep a lock: it is a Galera node: $reason" ]]
 }
 
 @test "every procedure that locks refuses a Galera node, and states the reason and the remedy" {

@@ -57,13 +57,15 @@ static void explain(struct doctor *doctor, const struct rowlock_error *error)
     size_t i = 0, n = sizeof known / sizeof *known;
     int is_server = error->code == ROWLOCK_ESERVER &&
                     strncmp(doctor->url.text, "sqlite:", strlen("sqlite:")) != 0;
+    int advises = is_server && strstr(error->text, "; use ") != NULL; /* a Galera node */
 
     while (i < n && known[i].code != error->code)
         i++;
     is_needed(doctor, i < n ? known[i].check : "server");
     finding(doctor, i < n ? known[i].check : "server", ROWLOCK_UNSAFE,
-            i < n && (is_server || error->code != ROWLOCK_ESERVER) ? known[i].advice : "", "%s",
-            error->text);
+            i < n && !advises && (is_server || error->code != ROWLOCK_ESERVER) ? known[i].advice
+                                                                               : "",
+            "%s", error->text);
     if (is_server)
         return;
     doctor->status = error->code == ROWLOCK_EINVAL ? STATUS_USAGE : STATUS_UNAVAILABLE;

@@ -99,9 +99,10 @@ void examine_url(struct doctor *doctor)
 
 void examine_proc(struct doctor *doctor)
 {
+    struct process self;
     struct tree tree;
 
-    if (tree_signal(getpid(), 0, 0, &tree) || !tree_parent(getpid()))
+    if (tree_signal(getpid(), 0, 0, &tree) || !process_read(getpid(), &self))
         finding(doctor, "proc", ROWLOCK_UNSAFE, "mount -t proc proc /proc",
                 "there is no /proc: the guard cannot find the processes of a command");
     else if (!processes_are_visible())
