@@ -155,7 +155,7 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
 {
     static const char *const advice[] = {
         [JOB_SLOW] = "see where it runs: rowlock jobs NAME",
-        [JOB_LATE] = "check that a node still calls it",
+        [JOB_LATE] = "check that a node calls it, or remove it: rowlock jobs NAME --forget",
         [JOB_FAILING] = "read its output: rowlock jobs NAME",
         [JOB_LOST] = "read its history: rowlock jobs NAME",
     };
