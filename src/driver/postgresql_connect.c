@@ -5,6 +5,7 @@
  * password from a full server. Messages of libpq that could quote a part of a password are not
  * passed on.
  */
+#include <ctype.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,14 @@ static bool ports_are_numbers(const PQconninfoOption *option)
     return true;
 }
 
+static bool is_encoded(const char *url)
+{
+    for (; (url = strchr(url, '%')) != NULL; url++)
+        if (!isxdigit((unsigned char)url[1]) || !isxdigit((unsigned char)url[2]))
+            return false;
+    return true;
+}
+
 /* If libpq splits a URL elsewhere than its author meant, a piece of the password gets into the
    host, the port or the database, and so into messages. */
 static int check_url(const char *url, struct rowlock_error *error)
@@ -81,6 +90,9 @@ static int check_url(const char *url, struct rowlock_error *error)
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "the URL cannot be read: in user and password write @ as %%40, / as "
                              "%%2F, ? as %%3F");
+    if (!is_encoded(url))
+        return rowlock__fail(error, ROWLOCK_EINVAL,
+                             "the URL has a %% without two hex digits: write %% as %%25");
     options = PQ.PQconninfoParse(url, &quoting);
     PQ.PQfreemem(quoting);
     if (!options)

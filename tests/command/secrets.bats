@@ -61,6 +61,14 @@ setup() {
     done
 }
 
+@test "a password with a bare % is refused, with the reason" {
+    run "$ROWLOCK" --db "${with_secret%%://*}://me:50%off@127.0.0.1/base" ls
+    echo "$status: $output"
+    [ "$status" = 64 ]
+    [[ $output == *"a % without two hex digits"* ]]
+    [[ $output != *off* ]]
+}
+
 @test "nor does the message for a typing error" {
     for words in "$with_secret" "vacuum $with_secret" "--bd=$with_secret vacuum" \
         "help $with_secret" \
