@@ -86,7 +86,7 @@ static bool is_lost(struct rowlock_link *link, int code, const char *sqlstate)
 
     if (code == ROWLOCK_ECONN || strncmp(sqlstate, "08", 2) == 0)
         return true;
-    if (code != ROWLOCK_EDB || link->connecting ||
+    if ((code != ROWLOCK_EDB && code != ROWLOCK_EABORTED) || link->connecting ||
         (*sqlstate && strncmp(sqlstate, "HY", 2) != 0 && strncmp(sqlstate, "S1", 2) != 0))
         return false;
     rowlock__odbc_begins(link, SQL_NULL_HSTMT); /* MariaDB's driver asks the server */
@@ -103,8 +103,10 @@ static int judge(struct rowlock_link *link, const struct rowlock__odbc_diagnosis
     if (end.result == ROWLOCK_WATCH_GIVEN_UP || is_lost(link, code, diagnosis->sqlstate))
         link->dead = true;
     if (end.result == ROWLOCK_WATCH_CALM || (!link->dead && !is_cancelled(diagnosis))) {
-        if (link->dead && error)
+        if (link->dead && error) {
             error->code = ROWLOCK_ECONN;
+            error->text[strcspn(error->text, ";")] = '\0'; /* advice for a session that lives */
+        }
         return link->dead ? ROWLOCK_ECONN : code;
     }
     code = end.why == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED
