@@ -365,6 +365,11 @@ enum rowlock_transaction rowlock__failure_left(const char *engine, const char *s
     return otherwise;
 }
 
+bool rowlock__failure_is_cancel(int code)
+{
+    return code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED || code == ROWLOCK_EABORTED;
+}
+
 void rowlock__advise(struct rowlock_error *error, const char *advice)
 {
     size_t length = error ? strlen(error->text) : 0;

@@ -6,6 +6,8 @@
 #ifndef ROWLOCK_FAILURE_H
 #define ROWLOCK_FAILURE_H
 
+#include <stdbool.h>
+
 #include "rowlock.h"
 
 /*
@@ -21,6 +23,9 @@ int rowlock__failure(struct rowlock_error *error, const char *engine, const char
    result is `otherwise` if the table has no row for it. `sqlstate` may be NULL. */
 enum rowlock_transaction rowlock__failure_left(const char *engine, const char *sqlstate, int native,
                                                enum rowlock_transaction otherwise);
+
+/* Whether a statement with this code may have been cancelled by an operator: it changed nothing. */
+bool rowlock__failure_is_cancel(int code);
 
 /* Replaces the table's advice at the end of the text of `error` by `advice`. NULL: does nothing. */
 void rowlock__advise(struct rowlock_error *error, const char *advice);

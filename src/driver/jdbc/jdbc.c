@@ -12,6 +12,7 @@
 #include "driver/jdbc/link.h"
 #include "driver/script.h"
 #include "system/descriptors.h"
+#include "util/clock.h"
 #include "util/error.h"
 
 static int connection_is_lost(struct rowlock_error *error)
@@ -180,8 +181,11 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
         return connection_is_lost(error);
     if (!link->open)
         return ROWLOCK_OK;
-    rowlock__jdbc_begin(link, budget);
-    code = rowlock__jdbc_end(link, rowlock__jdbc_order(link, 'r', error), error);
+    do { /* a cancel that comes too late for one statement hits the next */
+        rowlock__jdbc_begin(link, budget);
+        code = rowlock__jdbc_end(link, rowlock__jdbc_order(link, 'r', error), error);
+    } while (rowlock__failure_is_cancel(code) && !link->dead &&
+             rowlock__now_ms() < budget->deadline_ms);
     if (code) { /* the only way to be sure that no lock is held */
         rowlock__jdbc_give_up(link);
         return rowlock__left(error, code, ROWLOCK_TX_DEAD);

@@ -11,10 +11,12 @@
 #include <string.h>
 
 #include "dialect/plain.h"
+#include "driver/failure.h"
 #include "driver/odbc/link.h"
 #include "driver/script.h"
 #include "system/descriptors.h"
 #include "util/bytes.h"
+#include "util/clock.h"
 #include "util/error.h"
 
 #define O rowlock__odbc
@@ -366,7 +368,10 @@ static int rollback(struct rowlock_link *link, const struct rowlock_budget *budg
         return connection_is_lost(error);
     take_back(link);
     rowlock__odbc_arm(link, budget);
-    code = end_transaction(link, SQL_ROLLBACK, error);
+    do { /* a cancel that comes too late for one statement hits the next */
+        code = end_transaction(link, SQL_ROLLBACK, error);
+    } while (rowlock__failure_is_cancel(code) && !link->dead &&
+             rowlock__now_ms() < budget->deadline_ms);
     if (!code) {
         ended(link);
         return ROWLOCK_OK;
