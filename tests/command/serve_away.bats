@@ -127,6 +127,14 @@ sets() {
         "$ROWLOCK_TEST_FOLDER/$own/log" || true ;;
     esac
 }
+# For three seconds: there is no viewer, and no event to wait for. A set that the last viewers asked
+# for may still come.
+has_no_more_sets() {
+    local before
+    before=$(sets)
+    sleep 3
+    [ "$(sets)" = "$before" ]
+}
 log_statements() { # on|off
     case $ROWLOCK_TEST_ENGINE/$1 in
     mariadb/on) own_sql "SET GLOBAL log_output = 'TABLE'; SET GLOBAL general_log = 1" ;;
@@ -151,8 +159,7 @@ log_statements() { # on|off
     echo "$((after - before)) sets in $seconds s; $bad bad answers"
     [ "$bad" = 0 ]
     [ $((after - before)) -le $((seconds + 1)) ]
-    sleep 3 # there is no viewer, and no event to wait for
-    [ "$(sets)" = "$after" ]
+    until_true has_no_more_sets
     log_statements off
     rowlock jobs one --forget
     rowlock jobs two --forget
