@@ -292,6 +292,7 @@ survives_suspension() { # HOW
     start_next a command
     type_in '\032'
     until_true is_stopped "$command"
+    until_true is_stopped "$(parent_of "$guard")"
     until_true pgrep -P "$guard" -x rowlock-stand-i
     kill -s STOP "$(pgrep -P "$guard" -x rowlock-stand-i)"
     next_has_passed
@@ -309,6 +310,7 @@ survives_suspension() { # HOW
     until_true is_there command
     type_in '\032'
     until_true is_stopped "$(cat command)"
+    until_true is_stopped "$(parent_of "$(parent_of "$(cat command)")")"
     rowlock break a
     until_true is_gone "$(cat command)"
     until_true shows "the lock on 'a' is lost while the command is stopped"
