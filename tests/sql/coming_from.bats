@@ -39,8 +39,15 @@ is_free_now() { run ! "$ROWLOCK" ls "$1"; }
 }
 
 @test "articles: one server sends the mail" {
-    do_block "article 2:" >jobs
-    do_block "article 2:"
+    local began=
+    # between the two calls the job must not become due again
+    until [ "$began" = $(($(date +%s) / 300)) ]; do
+        began=$(($(date +%s) / 300))
+        rm -f ran
+        "$ROWLOCK" jobs mail --forget || true
+        do_block "article 2:" >jobs
+        do_block "article 2:"
+    done
     [ "$(cat ran)" = 'send-mail ' ]
     [ "$(json '$[0].name' <held)" = job:mail ]
     grep -q '^mail .*done' jobs
