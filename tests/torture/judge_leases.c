@@ -8,14 +8,27 @@
 
 enum hold_number { HOLD_MODE, HOLD_COUNT, HOLD_LIMIT, HOLD_TOKEN, HOLD_UNTIL };
 
+static int compare(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
 static int by_completion(const void *a, const void *b)
 {
     const struct operation *left = *(const struct operation *const *)a;
     const struct operation *right = *(const struct operation *const *)b;
 
-    if (left->key != right->key)
-        return left->key < right->key ? -1 : 1;
-    return left->done < right->done ? -1 : left->done > right->done;
+    return left->key != right->key ? compare(left->key, right->key)
+                                   : compare(left->done, right->done);
+}
+
+static int by_invocation(const void *a, const void *b)
+{
+    const struct operation *left = *(const struct operation *const *)a;
+    const struct operation *right = *(const struct operation *const *)b;
+
+    return left->key != right->key ? compare(left->key, right->key)
+                                   : compare(left->invoked, right->invoked);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -149,16 +162,6 @@ void judge_fences(const struct history *history, struct verdict *verdict)
         }
     }
     free(fence);
-}
-
-static int by_invocation(const void *a, const void *b)
-{
-    const struct operation *left = *(const struct operation *const *)a;
-    const struct operation *right = *(const struct operation *const *)b;
-
-    if (left->key != right->key)
-        return left->key < right->key ? -1 : 1;
-    return left->invoked < right->invoked ? -1 : left->invoked > right->invoked;
 }
 
 /* Whether the write lasted longer than its lease: its client was stopped, or was slow. */

@@ -13,8 +13,8 @@
 #define WAIT_MS 3000
 #define TTL_MS 1000
 #define LIMIT 3
-/* Both the library and SQLite's tables count whole milliseconds. */
-#define GRAIN_MS 2
+/* The library counts whole milliseconds, and our clock nanoseconds. */
+#define GRAIN_MS 1
 
 static struct rowlock_want draw_want(struct client *client, const struct workload *workload,
                                      int key)
