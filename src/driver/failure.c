@@ -370,19 +370,32 @@ bool rowlock__failure_is_cancel(int code)
     return code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_ECANCELED || code == ROWLOCK_EABORTED;
 }
 
+static bool ends_with(const struct rowlock_error *error, const char *advice)
+{
+    size_t length = strlen(error->text), n = advice ? strlen(advice) : 0;
+
+    return n > 0 && n + 2 <= length && strcmp(error->text + length - n, advice) == 0;
+}
+
+/* That of the table at the end of the text; NULL: none. */
+static const char *advice_of(const struct rowlock_error *error)
+{
+    for (size_t i = 0; i < sizeof worded / sizeof *worded; i++)
+        if (ends_with(error, worded[i].failure.advice))
+            return worded[i].failure.advice;
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
+        if (ends_with(error, failures[i].advice))
+            return failures[i].advice;
+    return NULL;
+}
+
 void rowlock__advise(struct rowlock_error *error, const char *advice)
 {
+    const char *old = error ? advice_of(error) : NULL;
     size_t length = error ? strlen(error->text) : 0;
 
-    for (size_t i = 0; error && i < sizeof failures / sizeof *failures; i++) {
-        const char *old = failures[i].advice;
-
-        if (old && strlen(old) + 2 <= length &&
-            strcmp(error->text + length - strlen(old), old) == 0) {
-            length -= strlen(old) + 2;
-            break;
-        }
-    }
+    if (old)
+        length -= strlen(old) + 2;
     if (error)
         snprintf(error->text + length, sizeof error->text - length, "; %s", advice);
 }

@@ -103,10 +103,10 @@ static int judge(struct rowlock_link *link, const struct rowlock__odbc_diagnosis
     if (end.result == ROWLOCK_WATCH_GIVEN_UP || is_lost(link, code, diagnosis->sqlstate))
         link->dead = true;
     if (end.result == ROWLOCK_WATCH_CALM || (!link->dead && !is_cancelled(diagnosis))) {
-        if (link->dead && error) {
+        if (link->dead && error)
             error->code = ROWLOCK_ECONN;
-            error->text[strcspn(error->text, ";")] = '\0'; /* advice for a session that lives */
-        }
+        if (link->dead && code == ROWLOCK_EABORTED)
+            rowlock__advise(error, "the connection is lost");
         return link->dead ? ROWLOCK_ECONN : code;
     }
     code = end.why == ROWLOCK_WAKE_INTERRUPT ? ROWLOCK_ECANCELED
