@@ -163,36 +163,30 @@ static int64_t longest_limit(const struct rowlock_work *work)
     return left_ms > 4 ? left_ms * 3 / 8 : 1;
 }
 
-/* The limit in force has passed, the budget has not, and the transaction is as it was. A rest too
-   short for a statement passes here, because the caller takes an early ETIMEDOUT for an operator's
-   cancel. */
-static bool has_time_left(const struct rowlock_work *work, int code)
+/* The limit in force has passed, and the transaction is as it was. */
+static bool ended_by_limit(const struct rowlock_work *work, int code)
 {
-    const struct rowlock_budget *budget = work->budget;
-
-    if (code != ROWLOCK_ETIMEDOUT || !work->link->dialect->plain->cancel_ends_session ||
-        work->outcome->left != ROWLOCK_TX_KEPT)
-        return false;
-    if (rowlock__now_ms() + REST_MS < budget->deadline_ms)
-        return true;
-    rowlock__wait_fd(-1, 0, budget->interrupt_fd, budget->deadline_ms);
-    return false;
+    return code == ROWLOCK_ETIMEDOUT && work->link->dialect->plain->cancel_ends_session &&
+           work->outcome->left == ROWLOCK_TX_KEPT;
 }
 
 int rowlock__work_ask(struct rowlock_work *work, enum rowlock_plain_id id,
                       const struct rowlock_value *values, rowlock_row *row, void *data)
 {
+    const struct rowlock_budget *budget = work->budget;
     int64_t limit_ms = work->link->limit_ms, longest_ms = longest_limit(work);
     bool too_long = longest_ms != INT64_MAX && (limit_ms < 0 || limit_ms > longest_ms);
     int code = too_long ? set_limit(work, longest_ms) : ROWLOCK_OK;
 
     if (!code)
-        code = send(work, id, values, row, data, work->budget);
-    while (has_time_left(work, code)) {
+        code = send(work, id, values, row, data, budget);
+    while (ended_by_limit(work, code) && rowlock__now_ms() + REST_MS < budget->deadline_ms) {
         code = set_limit(work, longest_limit(work));
         if (!code)
-            code = send(work, id, values, row, data, work->budget);
+            code = send(work, id, values, row, data, budget);
     }
+    if (ended_by_limit(work, code)) /* the caller takes an early ETIMEDOUT for a cancel */
+        rowlock__wait_fd(-1, 0, budget->interrupt_fd, budget->deadline_ms);
     return code;
 }
 

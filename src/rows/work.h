@@ -9,9 +9,9 @@
 
 #define ROWLOCK_KEY_SIZE 511 /* the hexadecimal digits of 255 bytes */
 
-/* Of rowlock__rows_driver. */
 #define ANY_LIMIT INT64_MAX
 
+/* Of rowlock__rows_driver. */
 struct rowlock_link {
     const struct rowlock_driver *driver; /* the inner one */
     struct rowlock_link *inner;          /* NULL: it was lost, and could not be replaced */
