@@ -26,7 +26,6 @@ static int visit(const struct rowlock_holder *holder, void *data)
 {
     struct holders *holders = data;
     struct listing *listing = &holders->listing;
-
     int fits = !holders->glob || fnmatch(holders->glob, holder->name, 0) == 0;
 
     if (fits && holder->holding != ROWLOCK_WAITS)
@@ -63,7 +62,8 @@ static int visit_others(const struct rowlock_holder *holder, void *data)
     return holders->listing.failed = tree_add(holder, &holders->tree);
 }
 
-/* A list of one name reports more of its holders than the list of all names does. */
+/* A list of one name reports more of its holders than the list of all names does. A pattern is
+   compared here, because rowlock_list_some() reports no transactions on some databases. */
 static int ask(struct rowlock_connection *connection, struct holders *holders,
                struct rowlock_error *error)
 {

@@ -196,13 +196,10 @@ int64_t option_duration(const struct command *command, const char *option, int64
 
 void check_pattern(const struct command *command, const char *pattern)
 {
-    size_t at = rowlock__glob_mistake(pattern);
+    struct rowlock_error error;
 
-    if (at)
-        usage_error(command,
-                    "the pattern '%s' has a '[' without ']' at position %zu; write \\[ for the "
-                    "character",
-                    shown(pattern), at);
+    if (rowlock__glob_check(pattern, &error))
+        usage_error(command, "%s", shown(error.text));
 }
 
 long option_number(const struct command *command, const char *option, long least, long most)

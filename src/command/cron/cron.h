@@ -56,7 +56,7 @@ struct cron {
     int answered;                          /* the database has answered once */
     int status;                            /* exit status of a permanent error; 0: none */
     int away;                              /* the last query failed; reported */
-    struct rowlock_error why;              /* it failed */
+    struct rowlock_error why;              /* the error of that query */
     int64_t retry_ms;                      /* during an outage: the time of the next query */
     int64_t pause_ms;                      /* the last backoff */
     int64_t look_ms;                       /* when to compare all jobs with the database */

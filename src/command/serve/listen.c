@@ -44,20 +44,18 @@ static int is_stale(const struct sockaddr_un *address)
     return refused;
 }
 
-static int make_way(const struct sockaddr_un *address)
+static int make_way(const char *text, const struct sockaddr_un *address)
 {
     struct stat is;
 
     if (lstat(address->sun_path, &is) ||
         (S_ISSOCK(is.st_mode) && is_stale(address) && unlink(address->sun_path) == 0))
         return STATUS_OK;
-    if (!S_ISSOCK(is.st_mode))
-        message("cannot listen on unix:%s: a file that is not a socket has this name",
-                address->sun_path);
-    else
-        message("cannot listen on unix:%s: another program, perhaps another rowlock serve, "
-                "listens there: choose another address by --listen",
-                address->sun_path);
+    if (S_ISSOCK(is.st_mode)) {
+        errno = EADDRINUSE;
+        return cannot_listen(text);
+    }
+    message("cannot listen on %s: a file that is not a socket has this name", text);
     return STATUS_FAILED;
 }
 
@@ -87,7 +85,7 @@ static int open_unix(const char *text, const char *path, struct listening *out)
         return STATUS_USAGE;
     }
     strcpy(address.sun_path, path);
-    status = make_way(&address);
+    status = make_way(text, &address);
     if (status)
         return status;
     out->fd = stream_socket(AF_UNIX);
