@@ -326,7 +326,7 @@ SH
         [ "$status" = 69 ]
         [[ $words == metrics || ${#lines[@]} = 1 ]] # it prints rowlock_up 0 too
         [[ $output == "rowlock: '$here/mistyped.db' does not exist: "*"correct the URL"* ]]
-        [[ $output != *mode=rw* ]]
+        [[ $output != *db?mode=rw* ]]
         [ ! -e mistyped.db ]
     done
     "$ROWLOCK" --db "sqlite:$here/mistyped.db" schema install # the other advice
