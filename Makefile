@@ -7,8 +7,8 @@
 #   make check-posix         make smoke with the library by POSIX.1-2008 alone (docs/portability.md)
 #   make check-versions      the tests of PostgreSQL on its versions 15 to 18, from npm
 #   make examples            build/examples/*
-#   make bench               compares with etcd, ZooKeeper, Redis...; bench-parts, bench-publish
-#                            (never part of check)
+#   make bench               compares with etcd, ZooKeeper, Redis...; bench-quick, bench-parts,
+#                            bench-publish (never part of check)
 #   make torture             lock workloads under faults, judged (tests/torture/run); also
 #                            torture-mutations, torture-publish
 #   make style               formatting, width, words, rooms; tools/check-words PATH... checks one

@@ -5,11 +5,19 @@
 #                        build/bench.json, build/bench.md, plots
 #     BENCH_PEERS="postgres-advisory etcd" BENCH_SECONDS=1    measures less; bench/run lists all
 #                        variables
+#   make bench-quick     every workload with the most important peers, for use during development
 #   make bench-parts     compares single parts with the same by hand (bench/parts/run)
 #     BENCH=postgresql|door|mariadb|leases|jobs|documents|transport|start|idle
 
-.PHONY: bench bench-installed bench-parts bench-publish
-bench:
+.PHONY: bench bench-quick bench-installed bench-parts bench-publish
+bench-quick: export BENCH_SECONDS = 1
+bench-quick: export BENCH_REPETITIONS = 3
+bench-quick: export BENCH_PEERS = rowlock-mariadb-lease etcd zookeeper redis-always \
+               postgres-update-lazy postgres-advisory-xact postgres-no-lock mariadb-get-lock \
+               mariadb-no-lock sqlite-no-lock flock
+bench-quick: export BENCH_WORKLOADS = uncontended-1 uncontended-8 uncontended-32 names hot \
+               handover takeover process crowd documents
+bench bench-quick:
 	@tools/install-packages bench || echo "bench: continues without the missing packages" >&2
 	@+$(MAKE) --no-print-directory \
 	  $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN)) bench-installed
@@ -34,7 +42,8 @@ bench_libs  = -ljansson -lm $(CLIENTS) $(if $(BENCH_REDIS),$(shell $(PKG_CONFIG)
 # The harness contains no peer, and is tested without any (tests/unit/bench.mk).
 BENCH_HARNESS := overlap statistics crew cpu result run \
                  $(patsubst bench/%.c,%,$(wildcard bench/workloads/*.c))
-BENCH_TESTED := $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) report_markdown peers/protobuf)
+BENCH_TESTED := $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) report_page report_markdown \
+                  report_plots peers/protobuf)
 BENCH_PEER_FILES = list rowlock flock $(filter $(DRIVERS),postgresql mariadb) \
                    $(if $(BENCH_REDIS),redis) \
                    $(if $(BENCH_ETCD),etcd protobuf) $(if $(BENCH_ZOOKEEPER),zookeeper)
@@ -63,10 +72,10 @@ $(BUILD)/bench/bench: $$(BENCH_OBJECTS) $(BUILD)/librowlock.a
 	@mkdir -p $(@D)
 	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(bench_libs)
 
-BENCH_REPORT := $(patsubst %,$(BUILD)/obj/bench/%.o,report report_markdown report_plots)
+BENCH_REPORT := $(patsubst %,$(BUILD)/obj/bench/%.o,report report_page report_markdown report_plots)
 $(BUILD)/bench/report: $(BENCH_REPORT)
 	@mkdir -p $(@D)
-	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -ljansson
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -ljansson -lm
 
 -include $(wildcard $(BUILD)/obj/bench/*.d $(BUILD)/obj/bench/*/*.d)
 
@@ -76,10 +85,15 @@ bench-publish: $(BUILD)/bench.md
 	  { echo "bench: a short run is not published" >&2; exit 1; }
 	@mkdir -p docs/benchmarks
 	@cp $(BUILD)/bench/*.svg docs/benchmarks/
-	@sed -i -e '/^<!-- generated -->$$/,$$d' docs/benchmarks.md
-	@{ echo '<!-- generated -->'; echo; \
+	@sed -i -e '/^<!-- page -->$$/,/^<!-- end of page -->$$/d' \
+	   -e '/^<!-- generated -->$$/,$$d' docs/benchmarks.md
+	@{ sed 1q docs/benchmarks.md; echo; echo '<!-- page -->'; echo; \
+	   sed -e '/^<!-- tables -->$$/,$$d' -e 's#](bench/#](benchmarks/#' $(BUILD)/bench.md; \
+	   echo '<!-- end of page -->'; sed 1d docs/benchmarks.md; \
+	   echo '<!-- generated -->'; echo; \
 	   for plot in throughput contended handover; do echo "![$$plot](benchmarks/$$plot.svg)"; done; \
-	   echo; cat $(BUILD)/bench.md; } >> docs/benchmarks.md
+	   sed '1,/^<!-- tables -->$$/d' $(BUILD)/bench.md; } > $(BUILD)/benchmarks.md
+	@mv $(BUILD)/benchmarks.md docs/benchmarks.md
 
 # ---- parts of rowlock ------------------------------------------------------------------------
 

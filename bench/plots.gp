@@ -10,6 +10,26 @@ set border 3
 set tics nomirror
 colour(i) = word(colours, i + 1)
 
+# The first page: few bars, each with its figure.
+load folder . '/pages.gp'
+set key noautotitle off
+set rmargin 10
+set bmargin 8
+set xtics rotate by -25
+set yrange [0:*]
+do for [page in pages] {
+    load folder . '/' . page . '.gp'
+    if (bars > 0) {
+        set terminal svg size 900,420 font 'sans-serif,14' background 'white'
+        set output folder . '/' . page . '.svg'
+        set xrange [-0.6:bars - 0.4]
+        plot folder . '/' . page . '.dat' using 1:2:(0.7):3 with boxes lc rgb variable, \
+             '' using 1:2:4 with labels offset 0,0.7
+    }
+}
+set terminal svg size 1100,600 font 'sans-serif,13' background 'white'
+set key on autotitle columnhead
+
 # Bars show the median, whiskers the lowest and highest repetition. The axis is logarithmic.
 set logscale y
 set format y '%.0f'

@@ -21,8 +21,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: line %d: %s\n", argv[1], error.line, error.text);
         return 1;
     }
+    report_page(bench, stdout);
+    printf("\n<!-- tables -->\n\n");
     report_markdown(bench, stdout);
-    if (report_plots(bench, argv[2])) {
+    if (report_page_plots(bench, argv[2]) || report_plots(bench, argv[2])) {
         perror(argv[2]);
         return 1;
     }

@@ -6,9 +6,13 @@
 #include <jansson.h>
 #include <stdio.h>
 
+/* The first page, for people who decide, and the detailed tables. */
+void report_page(json_t *bench, FILE *out);
 void report_markdown(json_t *bench, FILE *out);
 
-/* Writes *.dat files for plots.gp into a folder. Returns 0, or -1 with errno. */
+/* Write the files *.dat and *.gp for plots.gp into a folder: those of the first page, and those of
+   the tables. Return 0, or -1 with errno. */
+int report_page_plots(json_t *bench, const char *folder);
 int report_plots(json_t *bench, const char *folder);
 
 /* Return "" and 0 if the field does not exist. */
@@ -20,5 +24,11 @@ json_t *report_find(json_t *bench, const char *workload, const char *contestant)
 
 /* The "spread" of its metric; NULL if it was not measured. */
 json_t *report_spread(json_t *measurement, const char *metric);
+
+/* Prints three significant digits. */
+void report_value(double value, FILE *out);
+
+/* Creates FOLDER/NAME.ENDING. NULL with errno: it cannot. */
+FILE *report_create(const char *folder, const char *name, const char *ending);
 
 #endif

@@ -2,6 +2,7 @@
 /* Writes the tables of a run as Markdown (report.h). */
 #include "report.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *report_text(json_t *object, const char *key)
@@ -41,8 +42,7 @@ json_t *report_spread(json_t *measurement, const char *metric)
     return NULL;
 }
 
-/* Prints three significant digits. */
-static void print_number(FILE *out, double value)
+void report_value(double value, FILE *out)
 {
     double size = value < 0 ? -value : value;
 
@@ -115,6 +115,32 @@ static void print_wrong(json_t *row, FILE *out)
         fprintf(out, "none |\n");
 }
 
+/* How many times the highest of all repetitions is the lowest; 1: no spread. */
+static double variation(json_t *spread)
+{
+    double low = report_number(spread, "low"), high = report_number(spread, "high");
+
+    return low > 0 ? high / low : high > 0 ? INFINITY : 1;
+}
+
+static double variation_of(json_t *bench, json_t *row, const char *side)
+{
+    json_t *one = report_find(bench, report_text(row, "workload"), report_text(row, side));
+
+    return variation(one ? report_spread(one, report_text(row, "metric")) : NULL);
+}
+
+static void print_variation(json_t *bench, json_t *row, FILE *out)
+{
+    double most = fmax(variation(json_object_get(row, "ratio")),
+                       fmax(variation_of(bench, row, "rowlock"), variation_of(bench, row, "peer")));
+
+    if (isinf(most))
+        fprintf(out, " **varies from 0**");
+    else if (most > 2)
+        fprintf(out, " **varies by a factor of %.1f**", most);
+}
+
 static void print_row(json_t *bench, json_t *row, FILE *out)
 {
     json_t *ratio = json_object_get(row, "ratio");
@@ -122,11 +148,12 @@ static void print_row(json_t *bench, json_t *row, FILE *out)
     fprintf(out, "| ");
     print_name(bench, report_text(row, "rowlock"), out);
     fprintf(out, " | %s | ", report_text(row, "peer"));
-    print_number(out, report_number(row, "rowlock_value"));
+    report_value(report_number(row, "rowlock_value"), out);
     fprintf(out, " | ");
-    print_number(out, report_number(row, "peer_value"));
+    report_value(report_number(row, "peer_value"), out);
     fprintf(out, " | **%.2f** (%.2f to %.2f)", report_number(ratio, "median"),
             report_number(ratio, "low"), report_number(ratio, "high"));
+    print_variation(bench, row, out);
     if (report_number(row, "repetitions") < report_number(bench, "repetitions"))
         fprintf(out, " **(%.0f of %.0f repetitions)**", report_number(row, "repetitions"),
                 report_number(bench, "repetitions"));
@@ -181,7 +208,7 @@ static void print_metrics(json_t *bench, const char *workload, const char *const
         for (const char *const *metric = metrics; *metric; metric++) {
             spread = report_spread(one, *metric);
             fputc(' ', out);
-            print_number(out, spread ? report_number(spread, "median") : 0);
+            report_value(spread ? report_number(spread, "median") : 0, out);
             fprintf(out, " |");
         }
         fputc('\n', out);
@@ -228,9 +255,9 @@ static void print_cpu(json_t *bench, FILE *out)
             *report_text(one, "failed"))
             continue;
         fprintf(out, "%s| %s | ", begun++ ? "" : heading, report_text(one, "contestant"));
-        print_number(out, report_number(one, "client_cpu_us"));
+        report_value(report_number(one, "client_cpu_us"), out);
         fprintf(out, " | ");
-        print_number(out, report_number(one, "server_cpu_us"));
+        report_value(report_number(one, "server_cpu_us"), out);
         fprintf(out, " |\n");
     }
     fprintf(out, "%s", begun ? "\n" : "");

@@ -167,7 +167,7 @@ static void handover(json_t *bench, struct plot *plot)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static FILE *create(const char *folder, const char *name, const char *ending)
+FILE *report_create(const char *folder, const char *name, const char *ending)
 {
     char path[1000];
 
@@ -178,8 +178,9 @@ static FILE *create(const char *folder, const char *name, const char *ending)
 static int write_plot(json_t *bench, const char *folder, const char *name,
                       void (*print)(json_t *bench, struct plot *plot))
 {
-    struct plot plot = {
-        .data = create(folder, name, "dat"), .script = create(folder, name, "gp"), .colours = ""};
+    struct plot plot = {.data = report_create(folder, name, "dat"),
+                        .script = report_create(folder, name, "gp"),
+                        .colours = ""};
     int failed = !plot.data || !plot.script;
 
     if (!failed) {

@@ -405,8 +405,10 @@ TEST(contestants_are_alternated)
     struct bench_results *results = run("uncontended-1", 1, 4, peers);
 
     t_text(diary->who, "ABCCBAABCCBA");
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        t_text(bench_cell_of(results, 0, i)->why, "");
         t_int(bench_cell_of(results, 0, i)->taken, 4);
+    }
     bench_results_free(results);
 }
 
