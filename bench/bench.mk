@@ -35,7 +35,8 @@ BENCH_ZOOKEEPER = $(eval BENCH_ZOOKEEPER := $(call \
 bench_flags = $(DRIVER_CFLAGS) -Ibench \
               $(if $(BENCH_REDIS),-DBENCH_WITH_REDIS $(shell $(PKG_CONFIG) --cflags hiredis)) \
               $(if $(BENCH_ETCD),-DBENCH_WITH_ETCD) $(if $(BENCH_ZOOKEEPER),-DBENCH_WITH_ZOOKEEPER)
-bench_libs  = -ljansson -lm $(CLIENTS) $(if $(BENCH_REDIS),$(shell $(PKG_CONFIG) --libs hiredis)) \
+bench_libs  = -ljansson -lm $(CLIENT_LIBS) \
+              $(if $(BENCH_REDIS),$(shell $(PKG_CONFIG) --libs hiredis)) \
               $(if $(BENCH_ETCD),$(shell $(PKG_CONFIG) --libs libcurl)) \
               $(if $(BENCH_ZOOKEEPER),-lzookeeper_mt) $(LIBS)
 

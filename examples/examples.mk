@@ -6,7 +6,7 @@
 EXPAT      := $(if $(call have,expat),$(shell $(PKG_CONFIG) --libs expat),$(shell \
                 echo 'int main(void) { return 0; }' | $(CC) -include expat.h -x c - -lexpat \
                 -o /dev/null 2>/dev/null && echo -lexpat))
-CLIENTS    := $(foreach d,$(DRIVERS),$(shell $(PKG_CONFIG) --libs $(package_$(d)) 2>/dev/null))
+CLIENT_LIBS := $(foreach d,$(DRIVERS),$(shell $(PKG_CONFIG) --libs $(package_$(d)) 2>/dev/null))
 
 # The examples have an application's own session of these.
 CLIENT_DRIVERS := $(filter-out odbc jdbc,$(DRIVERS))
@@ -29,11 +29,11 @@ $(BUILD)/obj/examples/%.o: examples/%.c Makefile examples/examples.mk
 
 $(BUILD)/examples/documents: $(DOCUMENTS_OBJECTS) $(BUILD)/librowlock.a
 	@mkdir -p $(@D)
-	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(EXPAT) $(CLIENTS) $(LIBS)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(EXPAT) $(CLIENT_LIBS) $(LIBS)
 
 $(BUILD)/examples/%: $(BUILD)/obj/examples/%.o $(BUILD)/librowlock.a
 	@mkdir -p $(@D)
-	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(CLIENTS) $(LIBS)
+	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(CLIENT_LIBS) $(LIBS)
 
 .PRECIOUS: $(BUILD)/obj/examples/%.o
 -include $(DOCUMENTS_OBJECTS:.o=.d) $(EXAMPLE_NAMES:%=$(BUILD)/obj/examples/%.d)

@@ -12,7 +12,7 @@ open_cell() {
     is_started "$engine" || start_engine "$engine" || return 1
     "open_$engine" "torture_$((cells += 1))" || return 1
     direct=$url
-    case $fault in cut | mixed) [ "$engine" = sqlite ] || start_cutter "$engine" ;; esac
+    case $fault in cut | stall | mixed) [ "$engine" = sqlite ] || start_cutter "$engine" ;; esac
     export ROWLOCK_TEST_ENGINE=$engine ROWLOCK_TEST_TECHNIQUE=$technique
     ROWLOCK_TEST_URL=$(url_of "$direct")
     export ROWLOCK_TEST_URL

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The clients of a cell and its faults. inject_FAULT causes one fault; faults counts them.
 
-# wakes: until when a client is stopped, in ms; 0: it runs
-client_pid=() client_id=() wakes=() stops=()
+# wakes: until when a client's process, stopped, is stopped, in ms; 0: it runs
+client_pid=() client_id=() wakes=() stopped=() stops=()
 next_client=1
 exec {idle}<> <(:) # never readable
 
@@ -25,10 +25,22 @@ log_stop() { # PLACE PHASE: the boot clock is the monotonic one, except for a su
 }
 wake_client() { # PLACE
     [ "${wakes[$1]}" = 0 ] || {
-        kill -s CONT "${client_pid[$1]}"
+        kill -s CONT "${stopped[$1]}" 2>/dev/null
         log_stop "$1" ok
         wakes[$1]=0
     }
+}
+# PLACE: sets target to a process of the client: itself, or one of the rowlock processes under it,
+# but never their command
+choose_process() {
+    local parents=${client_pid[$1]} found=${client_pid[$1]}
+    target=$found
+    [ "$workload" = command ] || return 0
+    while parents=$(pgrep -d , -x rowlock -P "$parents"); do found="$found ${parents//,/ }"; done
+    # shellcheck disable=SC2206
+    found=($found)
+    draw ${#found[@]}
+    target=${found[$drawn]}
 }
 wake_clients() { # that have been stopped for long enough
     local place now
@@ -53,6 +65,7 @@ end_clients() { # SIGNAL: ends them and waits; sets hung, the number of those th
         wait "${client_pid[$place]}"
     done 2>/dev/null
     client_pid=() client_id=() wakes=()
+    while pgrep -f "$cell_folder/data" >/dev/null; do nap 0.05; done # `rowlock run` of killed ones
 }
 
 # ---- the proxy ---------------------------------------------------------------------------------
@@ -83,26 +96,36 @@ stop_cutter() {
 pause_of() { # FAULT
     case $1 in
     crash) echo 1500 2500 ;;
+    stall) echo 700 2000 ;;
+    exhaust) echo 500 1000 ;;
     stop) echo 200 500 ;;
     *) echo 50 400 ;;
     esac
 }
 inject_none() { faults=$((faults - 1)); }
 inject_kill() {
+    local place
     draw "$CLIENTS"
-    { kill -s KILL "${client_pid[$drawn]}" && wait "${client_pid[$drawn]}"; } 2>/dev/null
-    start_client "$drawn"
+    place=$drawn
+    wake_client "$place"
+    choose_process "$place"
+    kill -s KILL "$target" 2>/dev/null
+    [ "$target" = "${client_pid[$place]}" ] || return 0
+    wait "$target" 2>/dev/null
+    start_client "$place"
 }
 inject_stop() { # for longer than a lease, or briefly; several clients may be stopped at once
     local place long
     draw "$CLIENTS"
     place=$drawn
     [ "${wakes[$place]}" = 0 ] || return 0
+    choose_process "$place"
+    stopped[$place]=$target
     draw 4
     long=$drawn
     draw 1500
     [ "$long" = 0 ] || drawn=$((drawn + 1300))
-    kill -s STOP "${client_pid[$place]}"
+    kill -s STOP "$target" 2>/dev/null
     wakes[$place]=$(($(now_ms) + drawn)) stops[$place]=$faults
     log_stop "$place" invoke
 }
@@ -111,7 +134,19 @@ inject_cancel() { "cancel_$engine" "$RANDOM" >/dev/null 2>&1; }
 inject_crash() { crash_engine "$engine"; }
 inject_cut() {
     draw 40
-    echo "$drawn" >&"$cuts"
+    echo "cut $drawn" >&"$cuts"
+}
+inject_stall() {
+    draw 40
+    echo "stall $drawn" >&"$cuts"
+}
+# All sessions that the server allows are taken for a while, and a client needs a new one.
+inject_exhaust() {
+    "$worker" exhaust "$workload" 0 "$RANDOM" "$cell_folder/data" \
+        2>>"$cell_folder/data/errors" &
+    nap 0.2
+    inject_terminate
+    wait $!
 }
 inject_mixed() {
     local choice

@@ -188,6 +188,18 @@ static void judge_values_outside(const struct operation *const *act, size_t n, i
         }
 }
 
+/* The commands of `rowlock run` lock a file, which tells whether another one is still running. */
+static void judge_commands(const struct history *history, struct verdict *verdict)
+{
+    for (size_t i = 0; i < history->n; i++) {
+        const struct operation *act = &history->operation[i];
+
+        if (act->kind == KIND_ACT && act->phase == PHASE_FAIL)
+            judge_blame(verdict, "overlap: the command of %ld:%ld began while another one had %ld",
+                        act->client, act->op, act->key);
+    }
+}
+
 void judge_acts(const struct history *history, struct verdict *verdict)
 {
     size_t n;
@@ -205,5 +217,6 @@ void judge_acts(const struct history *history, struct verdict *verdict)
                             act[i]->client, act[i]->op, act[j]->client, act[j]->op, act[i]->key);
         }
     judge_values_outside(act, n, explained, verdict);
+    judge_commands(history, verdict);
     free(act);
 }

@@ -9,10 +9,10 @@ cd "$(dirname "$0")/../.." || exit 125
 . tests/lib/tap.sh
 export BUILD=$ROWLOCK_TEST_TEMP/torture
 mkdir -p "$BUILD"
-ln -s "$ROWLOCK_TEST_BIN/tests" "$BUILD/tests"
+ln -s "$ROWLOCK_TEST_BIN/tests" "$ROWLOCK_TEST_BIN/rowlock" "$BUILD"
 
 cells='counter/kill/sqlite-native fence/stop/postgresql-native permits/cut/postgresql-native
-    tokens/terminate/mariadb-row'
+    tokens/terminate/mariadb-row command/kill/sqlite-native'
 printed=$(CELL=$cells SECONDS_EACH=2 OPERATIONS='' RESUME='' SEED=18 tests/torture/run 2>&1)
 status=$?
 is_judged() { # CELL
@@ -32,4 +32,7 @@ refuses() { # CELL
     [ $? = 2 ]
 }
 check a_cell_that_does_not_exist_is_refused refuses no/such/cell
+# The makefiles set none of the variables of tests/torture/run themselves.
+sets_nothing() { make -n torture | grep "CLIENTS='' OPERATIONS='' RESUME=''"; }
+check make_torture_has_the_defaults sets_nothing
 finish_tap

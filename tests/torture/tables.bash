@@ -3,8 +3,8 @@
 # The cells of make torture: workload/fault/engine-technique.
 
 workloads='counter documents gapless lease fence permits shared tokens group jobs
-    refresh'
-faults='none kill stop terminate cancel crash cut mixed'
+    refresh command'
+faults='none kill stop terminate cancel crash cut stall exhaust mixed'
 engines='sqlite-native sqlite-insert postgresql-native postgresql-row postgresql-insert
     mariadb-row mariadb-insert postgresql-odbc mariadb-odbc'
 
@@ -12,7 +12,7 @@ engines='sqlite-native sqlite-insert postgresql-native postgresql-row postgresql
 faults_of() { # ENGINE-TECHNIQUE
     case $1 in
     sqlite-*) echo none kill stop mixed ;;
-    *) echo none kill stop terminate cancel crash cut mixed ;;
+    *) echo none kill stop terminate cancel crash cut stall exhaust mixed ;;
     esac
 }
 exists() { # WORKLOAD FAULT ENGINE-TECHNIQUE

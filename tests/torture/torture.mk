@@ -34,7 +34,7 @@ $(BUILD)/tests/unit/torture_judge_test: $(BUILD)/tests/libjudge.a
 test-programs: $(TORTURE_PROGRAMS)
 
 .PHONY: torture torture-programs torture-mutations torture-publish
-torture-programs: $(TORTURE_PROGRAMS)
+torture-programs: $(TORTURE_PROGRAMS) $(BUILD)/rowlock
 torture: torture-programs
 	@exec env BUILD='$(BUILD)' CELL='$(CELL)' SECONDS_EACH='$(SECONDS)' SEED='$(SEED)' \
 	  CLIENTS='$(CLIENTS)' OPERATIONS='$(OPERATIONS)' RESUME='$(RESUME)' tests/torture/run

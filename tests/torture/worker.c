@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker prepare|settle|run WORKLOAD CLIENT SEED FOLDER: a client of a cell (worker.h) on the
- * database of ROWLOCK_TEST_URL.
+ * worker prepare|settle|run|exhaust|act WORKLOAD CLIENT SEED FOLDER: a client of a cell (worker.h)
+ * on the database of ROWLOCK_TEST_URL.
  *
  *   prepare   installs the schema and creates the tables
  *   run       repeats the operation until SIGTERM; logs into FOLDER/client.CLIENT
  *   settle    after the faults: locks each name, and logs whether it is free
+ *   exhaust   opens all sessions that the server allows, and closes them after a while
+ *   act       is the command of `rowlock run` (workload_command.c)
  */
 #include "torture/worker.h"
 
@@ -24,6 +26,7 @@
 
 #define SETTLE_MS 30000
 #define MOST_THREADS 8
+#define MOST_SESSIONS 500
 
 volatile sig_atomic_t worker_stopped;
 static int wake[2];
@@ -40,6 +43,7 @@ const struct workload workloads[] = {
     {"group", turn_lease, 8, 1, "torture %d", 1, 0, 0, 0, 0, 4},
     {"jobs", turn_job, 12, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
     {"refresh", turn_refresh, 2, 1, "subject:torture %d", 1, 0, 0, 0, 0, 0},
+    {"command", turn_command, 2, 1, "torture %d", 1, 0, 0, 0, 0, 0},
     {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0},
 };
 
@@ -194,6 +198,21 @@ static int settle(struct client *client)
     return 0;
 }
 
+static int exhaust(struct client *client)
+{
+    struct rowlock_options options = {.connect_ms = 2000};
+    struct rowlock_connection *taken[MOST_SESSIONS];
+    int n = 0;
+
+    while (n < MOST_SESSIONS && !rowlock_open(client->url, &options, &taken[n], &client->error))
+        n++;
+    fprintf(stderr, "exhaust: %d sessions, then: %s\n", n, client->error.text);
+    pause_us(300000 + worker_draw(client, 700000));
+    while (n > 0)
+        rowlock_close(taken[--n]);
+    return 0;
+}
+
 static void *run_thread(void *data)
 {
     struct client *client = data;
@@ -251,7 +270,8 @@ int main(int argc, char **argv)
     int code;
 
     if (argc != 6 || !client.url || pipe(wake)) {
-        fprintf(stderr, "usage: worker prepare|settle|run WORKLOAD CLIENT SEED FOLDER\n");
+        fprintf(stderr,
+                "usage: worker prepare|settle|run|exhaust|act WORKLOAD CLIENT SEED FOLDER\n");
         return 64;
     }
     client.workload = workloads;
@@ -263,7 +283,11 @@ int main(int argc, char **argv)
     client.log = open_log(&client, argv[5]);
     if (!client.workload->name || client.log < 0)
         return 64;
+    if (strcmp(argv[1], "act") == 0)
+        return act_command(&client);
     sigaction(SIGTERM, &action, NULL);
+    if (strcmp(argv[1], "exhaust") == 0)
+        return exhaust(&client);
     open_session(&client);
     code = !client.connection                ? 0
            : strcmp(argv[1], "prepare") == 0 ? prepare(&client)

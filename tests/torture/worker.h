@@ -63,6 +63,9 @@ void turn_drawn(struct client *client, const struct workload *workload);
 void turn_lease(struct client *client, const struct workload *workload);
 void turn_job(struct client *client, const struct workload *workload);
 void turn_refresh(struct client *client, const struct workload *workload);
+void turn_command(struct client *client, const struct workload *workload);
+/* The mode "act": its exit status. */
+int act_command(struct client *client);
 
 /* The lease lasts at least until then. */
 int64_t worker_end_of(const struct rowlock_lease *lease);

@@ -189,6 +189,14 @@ TEST(an_overlap_outside_is_explained_only_by_a_late_client)
     violates(ACT(20, 30, 1, 1) ACT(31, 35, 2, 1), "lost update outside");
 }
 
+TEST(p1_a_command_that_could_not_lock_its_file_is_found)
+{
+    is_legal("10 1 1 invoke act 0\n20 1 1 ok act 0 7\n30 2 1 invoke act 0\n40 2 1 ok act 0 8\n");
+    is_legal("10 1 1 invoke act 0\n30 2 1 invoke act 0\n40 2 1 ok act 0 8\n"); /* 1 was killed */
+    violates("10 1 1 invoke act 0\n30 2 1 invoke act 0\n31 2 1 fail act 0\n",
+             "the command of 2:1 began while another one had 0");
+}
+
 /* ---- runs, names, and figures ---------------------------------------------------------------- */
 
 #define RUN(client, op, due, retry, result)                                    \
