@@ -776,6 +776,46 @@ typedef int (*rowlock_visit_run)(const struct rowlock_run *run, void *data);
 ROWLOCK_API int rowlock_jobs(struct rowlock_connection *connection, const char *name,
                              rowlock_visit_job visit, void *data, struct rowlock_error *error);
 
+/* The worse, the greater. */
+enum rowlock_health {
+    ROWLOCK_HEALTH_FINE = 0,
+    ROWLOCK_HEALTH_PAUSED,  /* a lease that no process keeps has its name */
+    ROWLOCK_HEALTH_SLOW,    /* its run has taken over a second, and three times the average */
+    ROWLOCK_HEALTH_LATE,    /* no node has claimed it for a minute after its due time */
+    ROWLOCK_HEALTH_FAILING, /* no run is done since one that failed or did not start */
+    ROWLOCK_HEALTH_LOST     /* its last run lost its lease, and no other one runs */
+};
+
+/* The health of a job, and since when it has it (ms since 1970; 0: FINE). `since_ms` may be NULL.
+   Any thread. */
+ROWLOCK_API enum rowlock_health rowlock_job_health(const struct rowlock_job_view *job,
+                                                   int64_t *since_ms);
+
+struct rowlock_job_choice { /* all zero: every job */
+    const char *glob;       /* only jobs that match it (*, ?, [...]), as NAME or job:NAME */
+    int most_rows;          /* 0: all */
+};
+
+struct rowlock_job_counts {
+    int64_t jobs;                        /* that match */
+    int64_t of[ROWLOCK_HEALTH_LOST + 1]; /* by health */
+};
+
+/*
+ * Lists the jobs that are not FINE, the worst first, then those that are it for the longest time;
+ * and counts all jobs (`counts` may be NULL). For a view that is read repeatedly: one query, and
+ * the server chooses the rows (behind odbc: and jdbc: URLs, and by a pattern with ? or [...], the
+ * library does). A callback's result other than 0 ends the list. Blocks for statement_ms at most.
+ *
+ * EINVAL  visit or choice is NULL; a negative limit; a pattern with a '[' without ']'
+ * EINTX, ESCHEMA, EDENIED, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_job_troubles(struct rowlock_connection *connection,
+                                     const struct rowlock_job_choice *choice,
+                                     rowlock_visit_job visit, void *data,
+                                     struct rowlock_job_counts *counts,
+                                     struct rowlock_error *error);
+
 /* Lists the history of a job, the latest run first. Otherwise as rowlock_jobs. */
 ROWLOCK_API int rowlock_runs(struct rowlock_connection *connection, const char *name,
                              rowlock_visit_run visit, void *data, struct rowlock_error *error);

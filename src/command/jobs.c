@@ -171,27 +171,27 @@ static int list(struct asking *asking)
 
 struct checking {
     struct asking *asking;
-    enum job_health worst;
+    enum rowlock_health worst;
     size_t n, fine, troubles;
 };
 
 /* Troubles, and the pauses behind them. */
 static void put_trouble(struct checking *checking, const struct rowlock_job_view *job,
-                        enum job_health health, int64_t since_ms)
+                        enum rowlock_health health, int64_t since_ms)
 {
     FILE *out = checking->asking->listing.out;
-    const char *on = health == JOB_PAUSED ? job->paused_by
-                     : health == JOB_SLOW ? job->running.node
-                                          : job->last.node;
+    const char *on = health == ROWLOCK_HEALTH_PAUSED ? job->paused_by
+                     : health == ROWLOCK_HEALTH_SLOW ? job->running.node
+                                                     : job->last.node;
     char *name = cell_text(job->name), *node = cell_text(on), *note = cell_text(job->paused_note);
     char since[ROWLOCK_INSTANT_SIZE];
 
     rowlock__local_time(since_ms, since, sizeof since);
     fprintf(out, "%s%s: '%s' since %s", checking->troubles++ ? "; " : "", job_healths[health],
             name ? name : "", since);
-    if (health != JOB_LATE && node && *node)
+    if (health != ROWLOCK_HEALTH_LATE && node && *node)
         fprintf(out, " on %s", node);
-    if (health == JOB_PAUSED && note && *note)
+    if (health == ROWLOCK_HEALTH_PAUSED && note && *note)
         fprintf(out, " (%s)", note);
     free(name);
     free(node);
@@ -199,7 +199,7 @@ static void put_trouble(struct checking *checking, const struct rowlock_job_view
 }
 
 static void put_item(struct checking *checking, const struct rowlock_job_view *job,
-                     enum job_health health, int64_t since_ms)
+                     enum rowlock_health health, int64_t since_ms)
 {
     FILE *out = listing_next(&checking->asking->listing);
 
@@ -215,14 +215,14 @@ static int check_job(const struct rowlock_job_view *view, void *data)
     struct checking *checking = data;
     struct rowlock_job_view job = settled(view);
     int64_t since_ms;
-    enum job_health health = health_of(&job, &since_ms);
+    enum rowlock_health health = rowlock_job_health(&job, &since_ms);
 
     if (checking->asking->listing.json)
         put_item(checking, &job, health, since_ms);
-    else if (health != JOB_FINE)
+    else if (health != ROWLOCK_HEALTH_FINE)
         put_trouble(checking, &job, health, since_ms);
     checking->n++;
-    checking->fine += health == JOB_FINE;
+    checking->fine += health == ROWLOCK_HEALTH_FINE;
     if (health > checking->worst)
         checking->worst = health;
     return 0;
@@ -238,7 +238,8 @@ static void end_check(const struct checking *checking)
     }
     if (checking->n == 0 && checking->asking->name)
         fprintf(listing->out, "late: no node has asked for '%s' yet", checking->asking->name);
-    else if (checking->worst == JOB_FINE || (checking->worst == JOB_PAUSED && checking->fine))
+    else if (checking->worst == ROWLOCK_HEALTH_FINE ||
+             (checking->worst == ROWLOCK_HEALTH_PAUSED && checking->fine))
         fprintf(listing->out, "%sfine: %zu job%s", checking->troubles ? "; " : "", checking->fine,
                 checking->fine == 1 ? "" : "s");
     putc('\n', listing->out);
@@ -255,7 +256,7 @@ static int check(struct asking *asking)
     listing_write(&asking->listing);
     if (asking->name && checking.n == 0)
         return 1;
-    return checking.worst == JOB_LOST ? 2 : checking.worst > JOB_PAUSED;
+    return checking.worst == ROWLOCK_HEALTH_LOST ? 2 : checking.worst > ROWLOCK_HEALTH_PAUSED;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

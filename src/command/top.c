@@ -2,7 +2,6 @@
 /* The verb top: the jobs that are not fine, and the longest queues, redrawn until it is ended.
    Without a terminal one frame; with --json one object. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +64,7 @@ static void fit_choice(struct top *top)
     size_t lines, columns;
 
     screen_size(&lines, &columns);
+    top->choice.most_jobs = (int)(lines / 3 > 1 ? lines / 3 : 1); /* as the frame */
     top->choice.most_rows = (int)lines;
     top->choice.most_waiters = (int)(lines / 4 > WAITERS_LEAST ? lines / 4 : WAITERS_LEAST);
 }
@@ -271,7 +271,6 @@ static int print_frame(struct top *top, struct rowlock_connection *connection)
 
 struct document {
     struct listing listing;
-    const char *glob;
     size_t n;
 };
 
@@ -285,12 +284,8 @@ static int put_trouble(const struct rowlock_job_view *view, void *data)
 {
     struct document *document = data;
     struct rowlock_job_view job = settled(view);
-    int64_t since_ms;
-    FILE *out;
+    FILE *out = next_item(document);
 
-    if (!top_wants_job(document->glob, job.name) || health_of(&job, &since_ms) == JOB_FINE)
-        return 0;
-    out = next_item(document);
     putc('{', out);
     put_job(out, &job);
     putc('}', out);
@@ -305,17 +300,18 @@ static int put_lock(const struct rowlock_holder *holder, void *data)
 
 static int print_json(const struct top *top, struct rowlock_connection *connection)
 {
-    struct document document = {.glob = top->choice.glob};
-    struct rowlock_choice part = {.glob = *document.glob ? document.glob : NULL,
-                                  .most_rows = top->choice.most_rows,
-                                  .most_waiters = top->choice.most_waiters};
+    struct document document = {.n = 0};
+    const char *glob = *top->choice.glob ? top->choice.glob : NULL;
+    struct rowlock_job_choice troubled = {.glob = glob, .most_rows = top->choice.most_jobs};
+    struct rowlock_choice part = {
+        .glob = glob, .most_rows = top->choice.most_rows, .most_waiters = top->choice.most_waiters};
     struct rowlock_error error = {0};
     int status = listing_open(&document.listing), code;
 
     if (status)
         return status;
     fputs("{\"jobs\":[", document.listing.out);
-    code = rowlock_jobs(connection, NULL, put_trouble, &document, &error);
+    code = rowlock_job_troubles(connection, &troubled, put_trouble, &document, NULL, &error);
     fputs("],\n \"locks\":[", document.listing.out);
     document.n = 0;
     if (!code)
@@ -329,7 +325,7 @@ static int print_json(const struct top *top, struct rowlock_connection *connecti
 
 static int once(struct top *top, struct rowlock_connection *connection, int json)
 {
-    top->choice.most_rows = ROWS_WITHOUT;
+    top->choice.most_jobs = top->choice.most_rows = ROWS_WITHOUT;
     top->choice.most_waiters = WAITERS_WITHOUT;
     return json ? print_json(top, connection) : print_frame(top, connection);
 }

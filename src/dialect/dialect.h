@@ -60,6 +60,7 @@
     XX(JOB_FINISH, "job_finish")                                                                  \
     XX(JOB_FORGET, "job_forget")                                                                  \
     XX(JOB_LIST, "job_list")                                                                      \
+    XX(JOB_TROUBLE, "job_trouble")                                                                \
     XX(RUN_LIST, "run_list")                                                                      \
     /* subjects: see below */                                                                     \
     XX(SUBJECT_LOOK, "subject_look")                                                              \
@@ -245,6 +246,11 @@
  *               the lease of job:NAME without a process that lasts longest: token (NULL: none),
  *               host, note, acquired, expires; the numbers of runs that ended as done, failed,
  *               timed out, broken, lost, late, not started; when the last done run ended
+ * job_trouble   LIKE pattern (escape !) of the name or job:NAME, most rows (0: all), late_ms,
+ *               slow_least_ms, slow_times -> of the jobs that are not fine (rowlock_job_health) the
+ *               same, the worst first; and the number of jobs, and of those that are paused, slow,
+ *               late, failing, lost. One row without a job if there is none. Absent: the library
+ *               chooses from job_list
  * run_list      name -> token, node, pid, due, repeats, started, finished, outcome, exit, output;
  *               latest first
  */

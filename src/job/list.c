@@ -45,10 +45,7 @@ static struct rowlock_run ended_run_of(struct rowlock_rows *rows,
     return run;
 }
 
-/* name, schedule, now_ms, due; 6 columns of the run under way, outcome; 10 of the last one; runs,
-   average_ms, failed_since; of the first run, if it has ended: finished, exit, output; of a lease
-   that no process keeps: token, host, note, since, until; 7 counts of ended runs, last_success */
-static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
+void rowlock__job_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_rows *rows = data;
     struct rowlock_job_view *job = n < 40 ? NULL : rowlock__rows_add(rows);
@@ -110,7 +107,8 @@ int rowlock_jobs(struct rowlock_connection *connection, const char *name, rowloc
                  void *data, struct rowlock_error *error)
 {
     struct rowlock_rows rows = {.size = sizeof(struct rowlock_job_view)};
-    int code = ask(connection, ROWLOCK_SQL_JOB_LIST, name, visit != NULL, job_row, &rows, error);
+    int code =
+        ask(connection, ROWLOCK_SQL_JOB_LIST, name, visit != NULL, rowlock__job_row, &rows, error);
     const struct rowlock_job_view *job = rows.row;
 
     for (size_t i = 0; !code && i < rows.n; i++)

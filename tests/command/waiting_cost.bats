@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The statements that the line about a wait costs, as a server of the test's own logs them.
+# The statements that the line about a wait and the live view cost, as a server of the test's own
+# logs them.
 # Runs on: postgresql/native
 # Quick: never
 
@@ -47,4 +48,33 @@ waiters_are() {
         [ "$passed" -lt 300000 ]
         sleep 0.1
     done
+}
+
+logged() { sed "1,${from}d" "$ROWLOCK_TEST_FOLDER/$own/log"; }
+count_logged() { logged | grep -c -- "$1" || true; }
+has_read() { [ "$(count_logged 'LOG: *execute .*: SELECT r.state')" -ge 4 ]; }
+
+# conformance/job_health and leases/lists prove that the statements obey these limits.
+@test "top reads by two statements an interval, each limited by the screen, of many jobs" {
+    psql -qXAt "$OWN_ADMIN" -c "INSERT INTO rowlock.job (name, version, schedule, due, failed)
+        SELECT 'j' || i, 1, 'every 1d', rowlock.now_ms() - 7200000, 0
+          FROM pg_catalog.generate_series(1, 300) i"
+    from=$(wc -l <"$ROWLOCK_TEST_FOLDER/$own/log")
+    mkfifo keys
+    start env TERM=xterm NO_COLOR=1 sh -c 'exec script -qefc "$0" screen <keys >/dev/null' \
+        "stty rows 20 cols 100; exec '$ROWLOCK' --db '$OWN_URL' top --interval 500ms"
+    exec 5>keys
+    until_true has_read
+    printf q >&5
+    exec 5>&-
+    until_true is_gone "$started"
+    logged | grep -v '^ \|^\t' | cut -c1-150
+    jobs=$(count_logged 'LOG: *execute .*: WITH named')
+    names=$(count_logged 'LOG: *execute .*: SELECT r.state')
+    [ "$jobs" = "$names" ] || [ "$jobs" = $((names + 1)) ]
+    [ "$(count_logged "\$2 = '6', \$3 = '60000', \$4 = '1000', \$5 = '3'")" = "$jobs" ]
+    [ "$(count_logged "\$2 = '0', \$3 = '5', \$4 = '20'")" = "$names" ]
+    run ! grep -q 'WHERE $1::bytea IS NULL OR j.name' <(logged) # all jobs
+    tr -d '\000' <screen | grep -a 'and 294 more'
+    tr -d '\000' <screen | grep -a '300 jobs: 300 late'
 }

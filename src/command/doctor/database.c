@@ -154,19 +154,21 @@ struct job_count {
 static int visit_job(const struct rowlock_job_view *view, void *data)
 {
     static const char *const advice[] = {
-        [JOB_SLOW] = "see where it runs: rowlock jobs NAME",
-        [JOB_LATE] = "check that a node calls it, or remove it: rowlock jobs NAME --forget",
-        [JOB_FAILING] = "read its output: rowlock jobs NAME",
-        [JOB_LOST] = "read its history: rowlock jobs NAME",
+        [ROWLOCK_HEALTH_SLOW] = "see where it runs: rowlock jobs NAME",
+        [ROWLOCK_HEALTH_LATE] =
+            "check that a node calls it, or remove it: rowlock jobs NAME --forget",
+        [ROWLOCK_HEALTH_FAILING] = "read its output: rowlock jobs NAME",
+        [ROWLOCK_HEALTH_LOST] = "read its history: rowlock jobs NAME",
     };
     struct job_count *count = data;
     struct rowlock_job_view job = settled(view);
     char since[ROWLOCK_INSTANT_SIZE];
     int64_t since_ms;
-    enum job_health health = health_of(&job, &since_ms);
+    enum rowlock_health health = rowlock_job_health(&job, &since_ms);
 
     count->n++;
-    if (health == JOB_FINE || health == JOB_PAUSED) /* an operator paused it */
+    if (health == ROWLOCK_HEALTH_FINE ||
+        health == ROWLOCK_HEALTH_PAUSED) /* an operator paused it */
         return 0;
     rowlock__local_time(since_ms, since, sizeof since);
     finding(count->doctor, "jobs", ROWLOCK_WARNS, advice[health], "%s: '%s' since %s",

@@ -20,20 +20,20 @@
 /* ---- the change ------------------------------------------------------------------------------ */
 
 /* 0: the run has no state: it is under way, or a user broke it. */
-static int state_of(const struct rowlock_run *run, enum job_health *out)
+static int state_of(const struct rowlock_run *run, enum rowlock_health *out)
 {
     switch (run->outcome) {
     case ROWLOCK_RUN_DONE:
-        *out = JOB_FINE;
+        *out = ROWLOCK_HEALTH_FINE;
         return 1;
     case ROWLOCK_RUN_FAILED:
     case ROWLOCK_RUN_TIMEDOUT:
     case ROWLOCK_RUN_NOTSTARTED:
-        *out = JOB_FAILING;
+        *out = ROWLOCK_HEALTH_FAILING;
         return 1;
     case ROWLOCK_RUN_LOST:
     case ROWLOCK_RUN_LATE:
-        *out = JOB_LOST;
+        *out = ROWLOCK_HEALTH_LOST;
         return 1;
     case ROWLOCK_RUN_RUNNING:
     case ROWLOCK_RUN_BROKEN:
@@ -56,7 +56,7 @@ static int see_run(const struct rowlock_run *run, void *data)
     change->found = 1;
     change->due_ms = run->due_ms;
     change->exit = run->exit;
-    change->has_exit = change->now != JOB_LOST;
+    change->has_exit = change->now != ROWLOCK_HEALTH_LOST;
     change->output = strdup(run->output);
     return 0;
 }
@@ -66,7 +66,7 @@ int job_change_read(struct rowlock_connection *connection, const char *job, int6
 {
     struct rowlock_error error;
 
-    *out = (struct job_change){.job = job, .token = token, .before = JOB_FINE};
+    *out = (struct job_change){.job = job, .token = token, .before = ROWLOCK_HEALTH_FINE};
     if (rowlock_runs(connection, job, see_run, out, &error)) {
         message("%s: cannot read whether --on-failure has to run: %s", job, error.text);
         out->found = 0;

@@ -18,7 +18,7 @@ struct change_hook {
 struct job_change {
     const char *job;
     int64_t token, due_ms;
-    enum job_health before, now;
+    enum rowlock_health before, now;
     int found, exit, has_exit;
     char *output;
 };

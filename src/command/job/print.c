@@ -10,11 +10,6 @@
 #include "command/output/json.h"
 #include "util/clock.h"
 
-/* A run is slow if it has taken longer than this, and than this many times the average. */
-#define SLOW_LEAST_MS 1000
-#define SLOW_TIMES 3
-#define LATE_MS 60000 /* a job is late if no node claims it this long after its due time */
-
 static const char *const outcomes[] = {
     [ROWLOCK_RUN_RUNNING] = "running", [ROWLOCK_RUN_DONE] = "done",
     [ROWLOCK_RUN_FAILED] = "failed",   [ROWLOCK_RUN_TIMEDOUT] = "timed out",
@@ -40,44 +35,9 @@ struct rowlock_job_view settled(const struct rowlock_job_view *job)
 /* ---- monitoring ------------------------------------------------------------------------------ */
 
 const char *const job_healths[] = {
-    [JOB_FINE] = "fine", [JOB_PAUSED] = "paused",   [JOB_SLOW] = "slow",
-    [JOB_LATE] = "late", [JOB_FAILING] = "failing", [JOB_LOST] = "lost"};
-
-/* When the run under way became slow; 0: it is not. */
-static int64_t slow_since(const struct rowlock_job_view *job)
-{
-    int64_t most_ms = rowlock__most(SLOW_TIMES * job->average_ms, SLOW_LEAST_MS);
-
-    if (!job->running.token || job->runs == 0 || job->now_ms - job->running.started_ms <= most_ms)
-        return 0;
-    return job->running.started_ms + most_ms;
-}
-
-enum job_health health_of(const struct rowlock_job_view *job, int64_t *since_ms)
-{
-    const struct rowlock_run *last = &job->last;
-    int runs = job->running.token != 0;
-
-    if (job->paused_token) {
-        *since_ms = job->paused_since_ms;
-        return JOB_PAUSED;
-    }
-    if (!runs && last->token &&
-        (last->outcome == ROWLOCK_RUN_LOST || last->outcome == ROWLOCK_RUN_LATE)) {
-        *since_ms = last->started_ms;
-        return JOB_LOST;
-    }
-    if (job->failed_since_ms) {
-        *since_ms = job->failed_since_ms;
-        return JOB_FAILING;
-    }
-    if (!runs && job->next_ms < job->now_ms - LATE_MS) {
-        *since_ms = job->next_ms;
-        return JOB_LATE;
-    }
-    *since_ms = slow_since(job);
-    return *since_ms ? JOB_SLOW : JOB_FINE;
-}
+    [ROWLOCK_HEALTH_FINE] = "fine",       [ROWLOCK_HEALTH_PAUSED] = "paused",
+    [ROWLOCK_HEALTH_SLOW] = "slow",       [ROWLOCK_HEALTH_LATE] = "late",
+    [ROWLOCK_HEALTH_FAILING] = "failing", [ROWLOCK_HEALTH_LOST] = "lost"};
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
@@ -160,7 +120,7 @@ int jobs_table_add(struct table *table, const struct rowlock_job_view *job)
     int64_t since_ms;
     char *cells[JOB_COLUMNS] = {
         [NAME] = cell_text(job->name),
-        [STATE] = strdup(job_healths[health_of(job, &since_ms)]),
+        [STATE] = strdup(job_healths[rowlock_job_health(job, &since_ms)]),
         [NEXT] = cell_instant(job->next_ms),
         [RUNNING] = where_of(&job->running),
         [SINCE] = cell_instant(job->running.token ? job->running.started_ms : 0),
@@ -304,7 +264,7 @@ void put_job(FILE *out, const struct rowlock_job_view *job)
     put_members(out, "last_", &job->last);
     put_number(out, "", "average_ms", job->runs > 0, job->average_ms);
     put_instant(out, "failed_", "since", job->failed_since_ms);
-    put_text(out, "", "state", job_healths[health_of(job, &since_ms)]);
+    put_text(out, "", "state", job_healths[rowlock_job_health(job, &since_ms)]);
     put_instant(out, "", "state_since", since_ms);
     put_pause(out, job);
     put_counts(out, job);

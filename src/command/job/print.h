@@ -36,11 +36,9 @@ void print_output(const char *output);
 
 /* ---- monitoring ---------------------------------------------------------------------- */
 
-/* The worse, the greater. Paused is not a trouble: an operator wants it. */
-enum job_health { JOB_FINE, JOB_PAUSED, JOB_SLOW, JOB_LATE, JOB_FAILING, JOB_LOST, JOB_HEALTHS };
+#define JOB_HEALTHS (ROWLOCK_HEALTH_LOST + 1)
 
-extern const char *const job_healths[];
-/* Of a settled view; `*since_ms`: since when it has that state, 0 if it is fine. */
-enum job_health health_of(const struct rowlock_job_view *job, int64_t *since_ms);
+/* The words of enum rowlock_health. */
+extern const char *const job_healths[JOB_HEALTHS];
 
 #endif

@@ -199,7 +199,7 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
     struct samples *samples = data;
     struct rowlock_job_view job = settled(view);
     int64_t since_ms;
-    enum job_health health = health_of(&job, &since_ms);
+    enum rowlock_health health = rowlock_job_health(&job, &since_ms);
 
     sample_count(samples, JOB_RUNNING, job.running.token != 0, "job", job.name, NULL);
     for (int i = 0; i < JOB_HEALTHS; i++)

@@ -96,11 +96,12 @@ void cell_took(FILE *out, const struct rowlock_run *run)
         put_none(out);
 }
 
-void cell_health(FILE *out, enum job_health health)
+void cell_health(FILE *out, enum rowlock_health health)
 {
     static const char *const tones[JOB_HEALTHS] = {
-        [JOB_FINE] = "good", [JOB_PAUSED] = "calm", [JOB_SLOW] = "wait",
-        [JOB_LATE] = "bad",  [JOB_FAILING] = "bad", [JOB_LOST] = "bad"};
+        [ROWLOCK_HEALTH_FINE] = "good",   [ROWLOCK_HEALTH_PAUSED] = "calm",
+        [ROWLOCK_HEALTH_SLOW] = "wait",   [ROWLOCK_HEALTH_LATE] = "bad",
+        [ROWLOCK_HEALTH_FAILING] = "bad", [ROWLOCK_HEALTH_LOST] = "bad"};
 
     html_pill(out, tones[health], job_healths[health]);
 }

@@ -20,7 +20,7 @@ void cell_node(FILE *out, const struct rowlock_run *run);
 /* How the run ended, as a pill. */
 void cell_result(FILE *out, const struct rowlock_run *run);
 void cell_took(FILE *out, const struct rowlock_run *run);
-void cell_health(FILE *out, enum job_health health);
+void cell_health(FILE *out, enum rowlock_health health);
 
 void cell_subject_status(FILE *out, enum rowlock_subject_status status);
 

@@ -21,7 +21,7 @@ static void list_job(struct html_table *table, const struct rowlock_job_view *jo
 
     html_row(table);
     html_link(html_cell(table), "/job", job->name);
-    cell_health(html_cell(table), health_of(job, &since_ms));
+    cell_health(html_cell(table), rowlock_job_health(job, &since_ms));
     html_next(html_cell(table), job->next_ms, now_ms);
     html_cell(table);
     cell_node(table->out, running);
@@ -52,7 +52,7 @@ static size_t list_jobs(const struct page *page)
     for (size_t i = 0; i < view->jobs.n; i++) {
         const struct rowlock_job_view *job = &view_jobs(view)[i];
         int64_t since_ms;
-        const char *texts[] = {job->name, job_healths[health_of(job, &since_ms)], NULL};
+        const char *texts[] = {job->name, job_healths[rowlock_job_health(job, &since_ms)], NULL};
 
         if (page_matches(page, texts) && n++ < JOBS_MOST)
             list_job(&table, job, page->shown->now_ms);
@@ -95,7 +95,7 @@ static void put_state(FILE *out, const struct rowlock_job_view *job, int64_t now
 {
     int64_t since_ms;
 
-    cell_health(fact(out, "State"), health_of(job, &since_ms));
+    cell_health(fact(out, "State"), rowlock_job_health(job, &since_ms));
     if (since_ms) {
         fputs(" since ", out);
         html_since(out, since_ms, now_ms);

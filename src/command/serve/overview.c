@@ -203,7 +203,7 @@ static void put_jobs_of(const struct page *page, const struct rowlock_job_view *
 
         html_row(&table);
         html_link(html_cell(&table), "/job", jobs[i]->name);
-        cell_health(html_cell(&table), health_of(jobs[i], &since_ms));
+        cell_health(html_cell(&table), rowlock_job_health(jobs[i], &since_ms));
         html_next(html_cell(&table), jobs[i]->next_ms, now_ms);
         cell_node(html_cell(&table), running);
         html_age(html_cell(&table), running->token ? running->started_ms : 0, now_ms);

@@ -12,7 +12,7 @@ static int is_job_problem(const struct rowlock_job_view *job)
 {
     int64_t since_ms;
 
-    return health_of(job, &since_ms) > JOB_PAUSED;
+    return rowlock_job_health(job, &since_ms) > ROWLOCK_HEALTH_PAUSED;
 }
 
 static int is_lease_problem(const struct rowlock_holder *holder)
@@ -84,12 +84,12 @@ static void put_slow(FILE *out, const struct rowlock_job_view *job, int64_t sinc
 static void describe_job(FILE *out, const struct rowlock_job_view *job, int64_t now_ms)
 {
     static void (*const put[JOB_HEALTHS])(FILE *, const struct rowlock_job_view *, int64_t,
-                                          int64_t) = {[JOB_SLOW] = put_slow,
-                                                      [JOB_LATE] = put_late,
-                                                      [JOB_FAILING] = put_failing,
-                                                      [JOB_LOST] = put_lost};
+                                          int64_t) = {[ROWLOCK_HEALTH_SLOW] = put_slow,
+                                                      [ROWLOCK_HEALTH_LATE] = put_late,
+                                                      [ROWLOCK_HEALTH_FAILING] = put_failing,
+                                                      [ROWLOCK_HEALTH_LOST] = put_lost};
     int64_t since_ms;
-    enum job_health health = health_of(job, &since_ms);
+    enum rowlock_health health = rowlock_job_health(job, &since_ms);
 
     fputs("<li>", out);
     cell_health(out, health);
@@ -155,14 +155,14 @@ static size_t describe_cycle(FILE *out, const struct view *view, size_t i)
 
 /* ---- all of them, the worst jobs first ------------------------------------------------------- */
 
-static size_t put_jobs(const struct page *page, enum job_health health, size_t n)
+static size_t put_jobs(const struct page *page, enum rowlock_health health, size_t n)
 {
     const struct view *view = page->shown->all;
 
     for (size_t i = 0; i < view->jobs.n && n < MOST; i++) {
         int64_t since_ms;
 
-        if (health_of(&view_jobs(view)[i], &since_ms) != health)
+        if (rowlock_job_health(&view_jobs(view)[i], &since_ms) != health)
             continue;
         describe_job(page->out, &view_jobs(view)[i], page->shown->now_ms);
         n++;
@@ -178,7 +178,7 @@ static void put_list(const struct page *page)
     fputs("<ul class=\"problems\">\n", page->out);
     for (size_t i = 0; i < view->cycles.n && n < MOST; n++)
         i = describe_cycle(page->out, view, i);
-    for (enum job_health health = JOB_LOST; health > JOB_PAUSED; health--)
+    for (enum rowlock_health health = ROWLOCK_HEALTH_LOST; health > ROWLOCK_HEALTH_PAUSED; health--)
         n = put_jobs(page, health, n);
     for (size_t i = 0; i < view->subjects.n && n < MOST; i++)
         if (view_subjects(view)[i].status == ROWLOCK_SUBJECT_ERROR) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the jobs that are not fine, and the longest queues. */
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,97 +12,53 @@ static const char *const titles[COLUMNS] = {
     [JOB] = "JOB",         [STATE] = "STATE", [FOR] = "FOR",  [NEXT] = "NEXT",
     [RUNNING] = "RUNNING", [LAST] = "LAST",   [NOTE] = "NOTE"};
 
-struct trouble {
-    enum job_health health;
-    int64_t since_ms;
-    char *cells[COLUMNS];
-};
-
 struct reading {
-    struct top_data *data;
-    struct trouble *troubles;
-    size_t n;
-    int failed;
+    struct table *table;
+    int failed; /* out of memory */
 };
 
 static const char *colour_of(const char *state)
 {
-    if (strcmp(state, job_healths[JOB_SLOW]) == 0 || strcmp(state, job_healths[JOB_PAUSED]) == 0)
+    if (strcmp(state, job_healths[ROWLOCK_HEALTH_SLOW]) == 0 ||
+        strcmp(state, job_healths[ROWLOCK_HEALTH_PAUSED]) == 0)
         return "\033[33m";
     return "\033[31m";
-}
-
-int top_wants_job(const char *glob, const char *name)
-{
-    char lock[300];
-
-    snprintf(lock, sizeof lock, "job:%s", name);
-    return !*glob || fnmatch(glob, name, 0) == 0 || fnmatch(glob, lock, 0) == 0;
-}
-
-static int make_trouble(struct trouble *trouble, const struct rowlock_job_view *job)
-{
-    const char *note = trouble->health == JOB_PAUSED ? job->paused_note : "";
-    int complete = 1;
-
-    trouble->cells[JOB] = cell_text(job->name);
-    trouble->cells[STATE] = strdup(job_healths[trouble->health]);
-    trouble->cells[FOR] = cell_duration(job->now_ms - trouble->since_ms);
-    trouble->cells[NEXT] = job->next_ms == INT64_MAX ? strdup("-") : cell_instant(job->next_ms);
-    trouble->cells[RUNNING] = job->running.token ? cell_text(job->running.node) : strdup("-");
-    trouble->cells[LAST] = run_result(&job->last);
-    trouble->cells[NOTE] = cell_text(note);
-    for (size_t i = 0; i < COLUMNS; i++)
-        complete = complete && trouble->cells[i];
-    return complete ? 0 : -1;
 }
 
 static int visit_job(const struct rowlock_job_view *view, void *data)
 {
     struct reading *reading = data;
     struct rowlock_job_view job = settled(view);
-    struct trouble trouble = {.since_ms = 0};
-    void *more;
+    int64_t since_ms;
+    enum rowlock_health health = rowlock_job_health(&job, &since_ms);
+    char *cells[COLUMNS] = {
+        [JOB] = cell_text(job.name),
+        [STATE] = strdup(job_healths[health]),
+        [FOR] = cell_duration(job.now_ms - since_ms),
+        [NEXT] = job.next_ms == INT64_MAX ? strdup("-") : cell_instant(job.next_ms),
+        [RUNNING] = job.running.token ? cell_text(job.running.node) : strdup("-"),
+        [LAST] = run_result(&job.last),
+        [NOTE] = cell_text(health == ROWLOCK_HEALTH_PAUSED ? job.paused_note : "")};
 
-    if (!top_wants_job(reading->data->choice.glob, job.name))
-        return 0;
-    trouble.health = health_of(&job, &trouble.since_ms);
-    reading->data->n_jobs++;
-    reading->data->of_health[trouble.health]++;
-    if (trouble.health == JOB_FINE)
-        return 0;
-    more = realloc(reading->troubles, (reading->n + 1) * sizeof *reading->troubles);
-    if (!more)
-        return reading->failed = 1;
-    reading->troubles = more;
-    reading->failed |= make_trouble(&trouble, &job);
-    reading->troubles[reading->n++] = trouble;
-    return reading->failed;
+    return reading->failed = table_add(reading->table, cells); /* frees them if it fails */
 }
 
-/* The worst first, then the oldest. */
-static int by_health(const void *left, const void *right)
+static int read_jobs(struct rowlock_connection *connection, const struct top_choice *choice,
+                     struct top_data *data, struct rowlock_error *error)
 {
-    const struct trouble *a = left, *b = right;
+    struct rowlock_job_choice part = {.glob = *choice->glob ? choice->glob : NULL,
+                                      .most_rows = choice->most_jobs};
+    struct reading reading = {.table = &data->jobs};
+    int code;
 
-    if (a->health != b->health)
-        return a->health > b->health ? -1 : 1;
-    return a->since_ms < b->since_ms ? -1 : a->since_ms > b->since_ms;
-}
-
-static int make_jobs(struct reading *reading)
-{
-    struct table *table = &reading->data->jobs;
-    int failed = reading->failed;
-
-    *table = (struct table){
+    data->jobs = (struct table){
         .titles = titles, .columns = COLUMNS, .coloured = STATE, .colour = colour_of};
-    if (reading->n > 0)
-        qsort(reading->troubles, reading->n, sizeof *reading->troubles, by_health);
-    for (size_t i = 0; i < reading->n; i++)
-        failed |= table_add(table, reading->troubles[i].cells); /* frees them if it fails */
-    free(reading->troubles);
-    return failed;
+    code = rowlock_job_troubles(connection, &part, visit_job, &reading, &data->job_counts, error);
+    if (!code && reading.failed) {
+        snprintf(error->text, sizeof error->text, "out of memory");
+        code = error->code = ROWLOCK_ENOMEM;
+    }
+    return code;
 }
 
 int top_read(struct rowlock_connection *connection, const struct top_choice *choice,
@@ -112,7 +67,6 @@ int top_read(struct rowlock_connection *connection, const struct top_choice *cho
     static const enum tree_order orders[] = {[ROWLOCK_BY_QUEUE] = TREE_BY_QUEUE,
                                              [ROWLOCK_BY_WAIT] = TREE_BY_WAIT,
                                              [ROWLOCK_BY_NAME] = TREE_BY_NAME};
-    struct reading reading = {.data = data};
     const char *glob = *choice->glob ? choice->glob : NULL;
     /* the cause of a wait may be a name that does not match */
     struct rowlock_choice part = {.order = choice->order,
@@ -124,11 +78,7 @@ int top_read(struct rowlock_connection *connection, const struct top_choice *cho
                               .tree = {.order = orders[choice->order],
                                        .glob = glob,
                                        .most_waiters = (size_t)choice->most_waiters}};
-    code = rowlock_jobs(connection, NULL, visit_job, &reading, error);
-    if (make_jobs(&reading) && !code) {
-        snprintf(error->text, sizeof error->text, "out of memory");
-        code = error->code = ROWLOCK_ENOMEM;
-    }
+    code = read_jobs(connection, choice, data, error);
     if (!code)
         code = rowlock_list_some(connection, &part, tree_add, &data->tree, error);
     if (!code && tree_grow(&data->tree)) {

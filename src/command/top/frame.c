@@ -45,15 +45,16 @@ static void put_clock(FILE *out)
 
 static void put_head(FILE *out, const struct top_data *data, const struct top_view *view)
 {
+    const struct rowlock_job_counts *counts = &data->job_counts;
     const char *joint = ": ";
     char *filter = cell_text(data->choice.glob);
 
     fprintf(out, "%srowlock top%s  ", view->coloured ? BOLD : "", view->coloured ? PLAIN : "");
     put_clock(out);
-    fprintf(out, "  %zu job%s", data->n_jobs, data->n_jobs == 1 ? "" : "s");
-    for (int health = JOB_HEALTHS - 1; health > JOB_FINE; health--)
-        if (data->of_health[health]) {
-            fprintf(out, "%s%zu %s", joint, data->of_health[health], job_healths[health]);
+    fprintf(out, "  %" PRId64 " job%s", counts->jobs, counts->jobs == 1 ? "" : "s");
+    for (int health = JOB_HEALTHS - 1; health > ROWLOCK_HEALTH_FINE; health--)
+        if (counts->of[health]) {
+            fprintf(out, "%s%" PRId64 " %s", joint, counts->of[health], job_healths[health]);
             joint = ", ";
         }
     fprintf(out, "  by %s", order_words[data->choice.order]);
@@ -112,14 +113,16 @@ static size_t put_jobs(FILE *out, const struct top_data *data, const struct top_
 {
     struct table table = data->jobs;
     size_t most = view->lines ? view->lines / 3 : table.n;
-    size_t left = table.n > most ? table.n - most : 0;
+    const struct rowlock_job_counts *counts = &data->job_counts;
+    int64_t left = counts->jobs - counts->of[ROWLOCK_HEALTH_FINE];
 
     if (table.n == 0)
         return 0;
-    table.n -= left;
+    table.n = table.n > most ? most : table.n;
+    left -= (int64_t)table.n;
     table_write(out, &table, view->columns, view->coloured);
     if (left > 0)
-        fprintf(out, "and %zu more; rowlock jobs --check lists all\n", left);
+        fprintf(out, "and %" PRId64 " more; rowlock jobs --check lists all\n", left);
     putc('\n', out);
     return table.n + 2 + (left > 0);
 }

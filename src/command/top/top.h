@@ -18,22 +18,20 @@
 struct top_choice {
     char glob[512]; /* of names and jobs; "": all */
     enum rowlock_list_order order;
-    int most_rows, most_waiters; /* 0: all */
+    int most_jobs, most_rows, most_waiters; /* 0: all */
 };
 
 struct top_data {
     struct top_choice choice;
     struct lock_tree tree;
-    struct table jobs; /* those with a trouble, the worst first */
-    size_t n_jobs, of_health[JOB_HEALTHS];
+    struct table jobs; /* those that are not fine, the worst first */
+    struct rowlock_job_counts job_counts;
     int64_t read_ms; /* by this node's monotonic clock; 0: never */
 };
 
-/* Reads it by two queries. The library's code. */
+/* Reads it by two queries, each limited by the choice. The library's code. */
 int top_read(struct rowlock_connection *connection, const struct top_choice *choice,
              struct top_data *data, struct rowlock_error *error);
-/* Whether the pattern ("": all) matches a job, by its name or by that of its lock. */
-int top_wants_job(const char *glob, const char *name);
 void top_data_free(struct top_data *data);
 
 /* ---- reader.c -------------------------------------------------------------------------------- */
