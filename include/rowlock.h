@@ -558,6 +558,7 @@ struct rowlock_choice {            /* of a list; all zero: everything, the longe
     enum rowlock_list_order order; /* of names: most waiters, longest wait, or name */
     int most_waiters;              /* of each name, the first in its queue; 0: all */
     int most_rows;                 /* 0: all */
+    int others; /* 1: the names that do not match `glob` follow, with all their waiters */
 };
 
 /*

@@ -1,14 +1,16 @@
 -- Lists names LIKE a pattern (escape !): the longest queues first (order 0), the longest wait (1),
 -- or by name (2); at most a number of waiters of a name and of rows in all (0: all). As list,
--- without transactions, and the queue's length. Parameters: pattern, order, waiters, rows.
+-- without transactions, and the queue's length. Parameters: pattern, order, waiters, rows; 1: the
+-- other names follow, with all waiters.
 SELECT r.state, r.name, r.mode, r.token, r.ticket, r.owner, r.host, r.pid, r.command, r.note,
        r.since_ms, r.expires_ms, r.left_ms, r.`limit`, r.`count`, r.stop, r.queue
-  FROM (SELECT q.*, ROW_NUMBER() OVER (ORDER BY q.position, q.name, q.waits, q.ticket, q.token)
+  FROM (SELECT q.*, ROW_NUMBER() OVER (ORDER BY NOT q.fits, q.position, q.name, q.waits, q.ticket, q.token)
                     AS number
           FROM (SELECT w.*, CASE w.sorting WHEN 0 THEN -w.queue
                                  WHEN 1 THEN COALESCE(w.oldest_ms, 9223372036854775807)
                                  ELSE 0 END AS position
                   FROM (SELECT l.*, l.state = 'waiting' AS waits, p.sorting, p.waiters, p.most,
+                               CAST(l.name AS BINARY) LIKE p.pattern ESCAPE '!' AS fits,
                                SUM(l.state = 'waiting') OVER (PARTITION BY l.name) AS queue,
                                MIN(IF(l.state = 'waiting', l.since_ms, NULL))
                                    OVER (PARTITION BY l.name) AS oldest_ms,
@@ -18,8 +20,9 @@ SELECT r.state, r.name, r.mode, r.token, r.ticket, r.owner, r.host, r.pid, r.com
                          CROSS JOIN (SELECT CAST(? AS BINARY) AS pattern,
                                             CAST(? AS SIGNED) AS sorting,
                                             CAST(? AS SIGNED) AS waiters,
-                                            CAST(? AS SIGNED) AS most) p
-                         WHERE CAST(l.name AS BINARY) LIKE p.pattern ESCAPE '!') w
-                 WHERE NOT w.waits OR w.waiters = 0 OR w.place <= w.waiters) q) r
+                                            CAST(? AS SIGNED) AS most,
+                                            CAST(? AS SIGNED) AS others) p
+                         WHERE p.others = 1 OR CAST(l.name AS BINARY) LIKE p.pattern ESCAPE '!') w
+                 WHERE NOT w.waits OR NOT w.fits OR w.waiters = 0 OR w.place <= w.waiters) q) r
  WHERE r.most = 0 OR r.number <= r.most
  ORDER BY r.number;

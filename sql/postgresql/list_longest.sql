@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Lists names LIKE $1 (escape !): the longest queues first ($2 = 0), the longest wait (1), or by
 -- name (2); at most $3 waiters of a name and $4 rows in all (0: all). As list, and the queue's
--- length.
+-- length. $5 = 1: the other names follow, with all waiters.
 SELECT r.state, pg_catalog.convert_to(r.lock_name, 'UTF8'), r.mode, r.token, r.ticket,
        pg_catalog.convert_to(r.owner, 'UTF8'), pg_catalog.convert_to(r.host, 'UTF8'), r.pid,
        pg_catalog.convert_to(r.command, 'UTF8'),
        pg_catalog.convert_to(r.note, 'UTF8'), r.since_ms, r.expires_ms, r.left_ms, r."limit",
        r."count", r.stop::integer, r.queue
   FROM (SELECT q.*, pg_catalog.row_number() OVER (
-                   ORDER BY q.rank, q.lock_name COLLATE "C", q.waits, q.ticket, q.token) AS number
+                   ORDER BY NOT q.fits, q.rank, q.lock_name COLLATE "C", q.waits, q.ticket, q.token) AS number
           FROM (SELECT w.*, CASE $2::integer WHEN 0 THEN -w.queue
                                  WHEN 1 THEN coalesce(w.oldest_ms, 9223372036854775807::bigint)
                                  ELSE 0::bigint END AS rank
@@ -21,9 +21,13 @@ SELECT r.state, pg_catalog.convert_to(r.lock_name, 'UTF8'), r.mode, r.token, r.t
                                    OVER (PARTITION BY l.lock_name COLLATE "C",
                                                       l.state = 'waiting'::text
                                          ORDER BY l.ticket, l.token) AS place
-                          FROM rowlock.list(NULL) l
-                         WHERE pg_catalog.textlike(l.lock_name COLLATE "C", pg_catalog.like_escape(
-                                   pg_catalog.convert_from($1::bytea, 'UTF8'), '!'))) w
-                 WHERE NOT w.waits OR $3::bigint = 0::bigint OR w.place <= $3::bigint) q) r
+                          FROM (SELECT h.*, pg_catalog.textlike(
+                                           h.lock_name COLLATE "C", pg_catalog.like_escape(
+                                               pg_catalog.convert_from($1::bytea, 'UTF8'), '!'))
+                                           AS fits
+                                  FROM rowlock.list(NULL) h) l
+                         WHERE l.fits OR $5::integer = 1) w
+                 WHERE NOT w.waits OR NOT w.fits OR $3::bigint = 0::bigint
+                    OR w.place <= $3::bigint) q) r
  WHERE $4::bigint = 0::bigint OR r.number <= $4::bigint
  ORDER BY r.number;

@@ -185,8 +185,9 @@
  *               ticket, owner, host, pid, command, note, since_ms, expires_ms, left_ms, limit,
  *               count, stop (1: broken); holders before waiters, these by ticket
  * list_longest  LIKE pattern (escape !), order (0: longest queue first, 1: longest wait first, 2:
- *               by name), most waiters of a name, most rows (0: all) -> the same and the number of
- *               the name's waiters; without transactions on MariaDB and the plain dialects
+ *               by name), most waiters of a name, most rows (0: all), others (1: names that do not
+ *               match follow, with all their waiters) -> the same and the number of the name's
+ *               waiters; without transactions on MariaDB and the plain dialects
  * history       LIKE pattern of the name or NULL, since_ms, problems only (0, 1), waited_ms (at
  *               least), limit -> name, mode, permits, token (0: a waiter), host, pid, command,
  *               note, acquired_ms (0: never), waited_ms, ended_ms, how ('released', 'expired',

@@ -197,7 +197,8 @@ static int ask_some(struct rowlock_connection *connection, const struct rowlock_
                         (struct rowlock_value[]){rowlock__text_value(pattern),
                                                  rowlock__int_value(choice->order),
                                                  rowlock__int_value(choice->most_waiters),
-                                                 rowlock__int_value(choice->most_rows)},
+                                                 rowlock__int_value(choice->most_rows),
+                                                 rowlock__int_value(choice->others != 0)},
                         list_row, list, error);
     free(pattern);
     return code;
@@ -238,7 +239,7 @@ int rowlock_list_some(struct rowlock_connection *connection, const struct rowloc
     if (!code && choice->name)
         show(&list, visit, data);
     else if (!code)
-        show_some(&list, choice->glob, visit, data);
+        show_some(&list, choice->others ? NULL : choice->glob, visit, data);
     rowlock__rows_clear(&list);
     return code;
 }

@@ -128,6 +128,7 @@ struct entry { /* a row of the list */
     const char *key;
     int64_t queue, oldest_ms, place; /* of its name; its own in the queue */
     int64_t order;
+    bool fits; /* the pattern */
 };
 
 struct entries {
@@ -145,20 +146,25 @@ static bool is_wanted(struct rowlock_work *work, const char *key, const char *pa
 }
 
 static void gather(struct rowlock_work *work, const struct rowlock_name_rows *rows,
-                   const char *pattern, struct entries *out)
+                   const char *pattern, bool others, struct entries *out)
 {
+    bool fits;
+
     for (size_t i = 0; i < rows->leases.n; i++) {
         const struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows->leases.row + i;
         int64_t count = row->held.alive ? permits_from(&rows->leases, i) : 0;
 
-        if (count && is_wanted(work, row->key, pattern))
-            out->entry[out->n++] = (struct entry){.lease = row, .count = count, .key = row->key};
+        fits = count && is_wanted(work, row->key, pattern);
+        if (count && (fits || others))
+            out->entry[out->n++] =
+                (struct entry){.lease = row, .count = count, .key = row->key, .fits = fits};
     }
     for (size_t i = 0; i < rows->waiters.n; i++) {
         const struct rowlock_waiter_row *row = (struct rowlock_waiter_row *)rows->waiters.row + i;
 
-        if (row->queued.alive && is_wanted(work, row->key, pattern))
-            out->entry[out->n++] = (struct entry){.waiter = row, .key = row->key};
+        fits = row->queued.alive && is_wanted(work, row->key, pattern);
+        if (row->queued.alive && (fits || others))
+            out->entry[out->n++] = (struct entry){.waiter = row, .key = row->key, .fits = fits};
     }
 }
 
@@ -183,8 +189,10 @@ static int by_key(const void *left, const void *right)
 static int by_order(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
-    int order = compare(a->order, b->order);
+    int order = compare(!a->fits, !b->fits);
 
+    if (!order)
+        order = compare(a->order, b->order);
     return order ? order : by_key(left, right);
 }
 
@@ -218,7 +226,7 @@ static void put_entries(struct rowlock_work *work, const struct entries *entries
     for (size_t i = 0; i < entries->n && (most == 0 || n < most); i++) {
         const struct entry *entry = &entries->entry[i];
 
-        if (entry->waiter && most_waiters && entry->place > most_waiters)
+        if (entry->waiter && entry->fits && most_waiters && entry->place > most_waiters)
             continue;
         if (entry->waiter)
             list_waiter(work, entry->waiter, entry->queue);
@@ -228,7 +236,7 @@ static void put_entries(struct rowlock_work *work, const struct entries *entries
     }
 }
 
-/* pattern, order, most waiters of a name, most rows -> list's columns, queue */
+/* pattern, order, most waiters of a name, most rows, others -> list's columns, queue */
 int rowlock__rows_list_longest(struct rowlock_work *work)
 {
     struct rowlock_name_rows rows = ROWLOCK_NAME_ROWS;
@@ -243,7 +251,7 @@ int rowlock__rows_list_longest(struct rowlock_work *work)
     if (!code && (!entries.entry || !text))
         code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
     if (!code) {
-        gather(work, &rows, text, &entries);
+        gather(work, &rows, text, rowlock__work_int(work, 4) != 0, &entries);
         qsort(entries.entry, entries.n, sizeof *entries.entry, by_key);
         count_queues(&entries, how);
         qsort(entries.entry, entries.n, sizeof *entries.entry, by_order);

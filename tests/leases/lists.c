@@ -92,6 +92,14 @@ TEST(a_part_of_the_list_by_order_limit_and_pattern)
     t_text(list(scene.one, (struct rowlock_choice){.glob = "Ä"}), "h:Ä/0");
     t_text(list(scene.one, (struct rowlock_choice){.glob = "none*"}), "");
     t_text(list(scene.one, (struct rowlock_choice){.name = "some%_x"}), "h:some%_x/0 w:some%_x/0");
+    t_text(list(scene.one, (struct rowlock_choice){.glob = "i*", .others = 1}),
+           "h:idle/0 h:lo|ng/3 w:lo|ng/3 w:lo|ng/3 w:lo|ng/3 h:some%_x/1 w:some%_x/1 h:Ä/0");
+    t_text(list(scene.one, (struct rowlock_choice){.glob = "s*", .others = 1, .most_rows = 4}),
+           "h:some%_x/1 w:some%_x/1 h:lo|ng/3 w:lo|ng/3");
+    t_text(list(scene.one,
+                (struct rowlock_choice){
+                    .glob = "l*", .others = 1, .most_waiters = 1, .order = ROWLOCK_BY_NAME}),
+           "h:lo|ng/3 w:lo|ng/3 h:idle/0 h:some%_x/1 w:some%_x/1 h:Ä/0");
     end(&scene);
     t_text(list(scene.one, (struct rowlock_choice){0}), "");
 }

@@ -6,6 +6,8 @@
 #include "command/top/top.h"
 #include "util/clock.h"
 
+#define FILTERED_ROWS 1000 /* read with a filter, those that match first */
+
 enum { JOB, STATE, FOR, NEXT, RUNNING, LAST, NOTE, COLUMNS };
 
 static const char *const titles[COLUMNS] = {
@@ -69,9 +71,11 @@ int top_read(struct rowlock_connection *connection, const struct top_choice *cho
                                              [ROWLOCK_BY_NAME] = TREE_BY_NAME};
     const char *glob = *choice->glob ? choice->glob : NULL;
     /* the cause of a wait may be a name that does not match */
-    struct rowlock_choice part = {.order = choice->order,
-                                  .most_waiters = glob ? 0 : choice->most_waiters,
-                                  .most_rows = glob ? 0 : choice->most_rows};
+    struct rowlock_choice part = {.glob = glob,
+                                  .others = glob != NULL,
+                                  .order = choice->order,
+                                  .most_waiters = choice->most_waiters,
+                                  .most_rows = glob ? FILTERED_ROWS : choice->most_rows};
     int code;
 
     *data = (struct top_data){.choice = *choice,
