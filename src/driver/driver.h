@@ -118,7 +118,8 @@ struct rowlock_driver {
        BEGIN_ONE only; NULL if the dialect has none. */
     bool (*speaks_utf8)(const struct rowlock_link *link);
     /* Whether the database was deleted or replaced since it was opened. Then a lock in it excludes
-       no other process, and every run() fails. NULL: impossible for this driver. */
+       no other process, and every run() fails; one in an open transaction may rely on the last
+       call of this function. NULL: impossible for this driver. */
     bool (*replaced)(struct rowlock_link *link);
     int (*socket)(const struct rowlock_link *link); /* -1: none */
     /* The server's id of the session; 0: none. */

@@ -91,7 +91,7 @@ static int open_path(struct rowlock_link *link, const char *path,
         return ROWLOCK_OK; /* a read-only file: the first lock reports it */
     if (code)
         return rowlock__wrap_error(error, code, "'%s'", path);
-    rowlock__sqlite_replaced(link->db, false, &link->files); /* records the files' inodes */
+    link->replaced = rowlock__sqlite_replaced(link->db, false, &link->files);
     return ROWLOCK_OK;
 }
 
@@ -198,6 +198,12 @@ static bool sqlite_replaced(struct rowlock_link *link)
     return link->replaced;
 }
 
+/* A transaction of our own is checked when it begins, and before its COMMIT. */
+static bool must_check(const struct rowlock_link *link, bool was_open, unsigned transaction_flags)
+{
+    return link->borrowed || !was_open || (transaction_flags & ROWLOCK_COMMIT);
+}
+
 /* An open transaction is left for the caller to roll back. */
 static int refuse_replaced(struct rowlock_link *link, struct rowlock_outcome *outcome,
                            struct rowlock_error *error)
@@ -218,7 +224,7 @@ static int sqlite_run(struct rowlock_link *link, unsigned transaction_flags,
     int was_open = !S.sqlite3_get_autocommit(link->db), code = ROWLOCK_OK;
 
     outcome->sent_commit = false;
-    if (sqlite_replaced(link))
+    if (link->replaced || (must_check(link, was_open, transaction_flags) && sqlite_replaced(link)))
         return refuse_replaced(link, outcome, error);
     enter(link);
     if (transaction_flags & ROWLOCK_BEGIN)

@@ -3,12 +3,12 @@
 #include "driver/sqlite_file.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define S rowlock__sqlite
 #define PATH_SIZE 4200
+#define SUFFIX_SIZE 5
 
 /* After a failed stat(): a file that is inaccessible, for want of permission or because the disk
    does not answer, is not gone. */
@@ -42,22 +42,24 @@ static bool has_moved(sqlite3 *db, const char *database)
 }
 
 /* While we have the log open, no other program may remove it or its index: a new log would be
-   written by programs that do not see our locks. */
+   written by programs that do not see our locks. SQLite is asked after the inode was recorded: once
+   both agree, our own comparison suffices. */
 bool rowlock__sqlite_replaced(sqlite3 *db, bool borrowed, struct rowlock_sqlite_files *files)
 {
-    static const char *const suffixes[ROWLOCK_SQLITE_FILES] = {"", "-wal", "-shm"};
+    static const char suffixes[ROWLOCK_SQLITE_FILES][SUFFIX_SIZE] = {"", "-wal", "-shm"};
     const char *database = S.sqlite3_db_filename(db, "main");
+    size_t length = database ? strlen(database) : 0;
+    bool is_known = files->file[0].inode != 0;
     char path[PATH_SIZE];
     int n = borrowed ? 1 : ROWLOCK_SQLITE_FILES;
 
-    if (!database || !*database || strlen(database) + 8 > sizeof path)
+    if (length == 0 || length + SUFFIX_SIZE > sizeof path)
         return false; /* in memory */
-    if (has_moved(db, database))
-        return true;
+    memcpy(path, database, length);
     for (int i = 0; i < n; i++) {
-        snprintf(path, sizeof path, "%s%s", database, suffixes[i]);
+        memcpy(path + length, suffixes[i], SUFFIX_SIZE);
         if (is_another(files, i, path))
             return true;
     }
-    return false;
+    return !is_known && has_moved(db, database);
 }

@@ -83,6 +83,11 @@ static void rows_close(struct rowlock_link *link)
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
+static bool rows_replaced(struct rowlock_link *link)
+{
+    return link->inner && link->driver->replaced && link->driver->replaced(link->inner);
+}
+
 static int pass_on(struct rowlock_work *work, struct rowlock_call *call)
 {
     int code = rowlock__inner_run(work, work->begins, call, work->budget);
@@ -155,6 +160,8 @@ static int rows_run(struct rowlock_link *link, unsigned flags, struct rowlock_ca
         flags = ROWLOCK_BEGIN | ROWLOCK_COMMIT;
     if ((flags & ROWLOCK_BEGIN) && !link->dialect->plain->wait_stays)
         link->limit_ms = -1;
+    if (!idle)
+        rows_replaced(link); /* the inner driver looks when a transaction begins and ends */
     work.begins = flags & ROWLOCK_BEGIN;
     work.own = reads || work.begins;
     for (size_t i = 0; !code && i < n; i++)
@@ -322,11 +329,6 @@ static int rows_script(struct rowlock_link *link, const char *text,
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
-
-static bool rows_replaced(struct rowlock_link *link)
-{
-    return link->inner && link->driver->replaced && link->driver->replaced(link->inner);
-}
 
 static int rows_socket(const struct rowlock_link *link)
 {

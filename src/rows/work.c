@@ -156,10 +156,11 @@ static int set_limit(struct rowlock_work *work, int64_t limit_ms)
    long. */
 static int64_t longest_limit(const struct rowlock_work *work)
 {
-    int64_t left_ms = work->budget->deadline_ms - rowlock__now_ms();
+    int64_t left_ms;
 
     if (!work->link->dialect->plain->cancel_ends_session || work->budget->deadline_ms == INT64_MAX)
         return INT64_MAX;
+    left_ms = work->budget->deadline_ms - rowlock__now_ms();
     return left_ms > 4 ? left_ms * 3 / 8 : 1;
 }
 
