@@ -36,6 +36,7 @@
     XX(HEARTBEATS, "heartbeats")   /* -> token, expires, stop, now_ms */                           \
     XX(HEARTBEAT_ADD, "heartbeat_add")     /* token, ttl_ms, quiet_ms */                           \
     XX(HEARTBEAT_QUIET, "heartbeat_quiet") /* token: deletes it if the history gets no row */      \
+    XX(RELEASE_QUIET, "release_quiet")     /* token, token, name, owner: the same; optional */     \
     XX(HEARTBEAT_LOCK, "heartbeat_lock")   /* token: locks the row */                              \
     XX(HEARTBEAT_RENEW, "heartbeat_renew") /* ttl_ms, ttl_ms, token; none if broken or gone */     \
     XX(HEARTBEAT_STOP, "heartbeat_stop")   /* token */                                             \
@@ -44,7 +45,8 @@
     XX(HEARTBEAT_END, "heartbeat_end")     /* token */                                             \
     XX(DRAW, "draw")                       /* the next number */                                   \
     XX(DRAWN, "drawn") /* -> the number that this transaction drew, level of the history */        \
-    XX(RULES, "rules") /* -> level, keep_good, keep_bad, now_ms */                                 \
+    XX(DRAW_IF_FREE, "draw_if_free") /* name, name: if it has no lease and no ticket; optional */  \
+    XX(RULES, "rules")               /* -> level, keep_good, keep_bad, now_ms */                   \
     XX(RULES_SET, "rules_set")       /* level, keep_good, keep_bad */                              \
     XX(ENDING_ADD, "ending_add")     /* name, kind, permits, token, host, pid, command,     \
                                           note, acquired, waited, ended, how, problem */      \

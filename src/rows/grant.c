@@ -16,7 +16,8 @@ struct granting {
     size_t n, at; /* of the name in conflict */
     struct rowlock_value owner;
     int64_t ttl_ms, wait_ms, ticket;
-    bool stray; /* the call has a ticket that it does not know: its session was lost */
+    bool adopted; /* the token is of an earlier try of this call */
+    bool stray;   /* the call has a ticket that it does not know: its session was lost */
     enum rowlock_status status;
     int64_t token, number, waited_ms;
     char detail[120];
@@ -53,21 +54,26 @@ static void drawn_row(void *data, const struct rowlock_value *columns, unsigned 
             (struct drawn){rowlock__value_number(&columns[0]), rowlock__value_number(&columns[1])};
 }
 
-int rowlock__draw(struct rowlock_work *work, int64_t *number, int64_t *level)
+static int read_drawn(struct rowlock_work *work, int64_t *number, int64_t *level)
 {
     struct drawn drawn = {0, 0};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_DRAWN, NULL, drawn_row, &drawn);
+
+    *number = drawn.number;
+    if (level)
+        *level = drawn.level;
+    return code;
+}
+
+int rowlock__draw(struct rowlock_work *work, int64_t *number, int64_t *level)
+{
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_DRAW, NULL, NULL, NULL);
 
     if (!code && work->affected != 1)
         return rowlock__fail(work->error, ROWLOCK_ESCHEMA,
                              "the row of rowlock_number is missing; if no install is under way: "
                              "INSERT INTO rowlock_number (only_one, drawn) VALUES (1, 0)");
-    if (!code)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_DRAWN, NULL, drawn_row, &drawn);
-    *number = drawn.number;
-    if (level)
-        *level = drawn.level;
-    return code;
+    return code ? code : read_drawn(work, number, level);
 }
 
 static struct rowlock_asked asked_of(const struct granting *g, size_t i)
@@ -91,26 +97,30 @@ static int adopt(struct granting *g, int64_t token)
     bool was;
     int code = rowlock__work_ask(g->work, ROWLOCK_PLAIN_HEARTBEAT_RENEW, values, NULL, NULL);
 
-    if (!code && g->work->affected)
+    g->adopted = !code && g->work->affected > 0;
+    if (g->adopted)
         g->token = token;
     else if (!code)
         code = rowlock__end_lease_rows(g->work, token, &was);
     return code;
 }
 
-static int find_own(struct granting *g)
+/* Of the leases of the first name. One that cannot be adopted is no longer among them. */
+static int adopt_own(struct granting *g, struct rowlock_rows *leases)
 {
-    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
-    int code = rowlock__read_leases(g->work, g->wish[0].key, &g->owner, &leases);
-    const struct rowlock_lease_row *row = leases.row;
+    const struct rowlock_lease_row *row = leases->row;
     int64_t own = 0;
+    int code;
 
-    for (size_t i = 0; i < leases.n; i++)
+    for (size_t i = 0; i < leases->n; i++)
         own = row[i].held.own ? row[i].held.token : own;
-    if (!code && own)
-        code = adopt(g, own);
-    rowlock__rows_clear(&leases);
-    return code;
+    if (!own)
+        return ROWLOCK_OK;
+    code = adopt(g, own);
+    if (code || g->adopted)
+        return code;
+    rowlock__rows_clear(leases);
+    return rowlock__read_leases(g->work, g->wish[0].key, &g->owner, leases);
 }
 
 /* Deletes the expired leases that conflict. One that remains may be being renewed. */
@@ -133,24 +143,31 @@ static int clear(struct granting *g, size_t i, const struct rowlock_rows *leases
     return code;
 }
 
+static int judge_leases(struct granting *g, size_t i, const struct rowlock_rows *leases)
+{
+    struct rowlock_asked asked = asked_of(g, i);
+    struct rowlock_judged judged = rowlock__judge_lease_rows(leases, &asked);
+
+    if (judged.status == ROWLOCK_STATUS_EXPIRED)
+        return clear(g, i, leases);
+    if (judged.status != ROWLOCK_STATUS_OK)
+        refuse(g, i, judged.status, judged.number);
+    if (judged.status == ROWLOCK_STATUS_LIMIT)
+        snprintf(g->detail, sizeof g->detail,
+                 "it is held with limit %lld, but limit %lld was requested",
+                 (long long)judged.limit, (long long)asked.limit);
+    return ROWLOCK_OK;
+}
+
 static int look_leases(struct granting *g, size_t i)
 {
     struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
-    struct rowlock_asked asked = asked_of(g, i);
-    struct rowlock_judged judged;
     int code = rowlock__read_leases(g->work, g->wish[i].key, &g->owner, &leases);
 
-    if (!code) {
-        judged = rowlock__judge_lease_rows(&leases, &asked);
-        if (judged.status == ROWLOCK_STATUS_EXPIRED)
-            code = clear(g, i, &leases);
-        else if (judged.status != ROWLOCK_STATUS_OK)
-            refuse(g, i, judged.status, judged.number);
-        if (judged.status == ROWLOCK_STATUS_LIMIT)
-            snprintf(g->detail, sizeof g->detail,
-                     "it is held with limit %lld, but limit %lld was requested",
-                     (long long)judged.limit, (long long)asked.limit);
-    }
+    if (!code && i == 0)
+        code = adopt_own(g, &leases);
+    if (!code && !g->adopted)
+        code = judge_leases(g, i, &leases);
     rowlock__rows_clear(&leases);
     return code;
 }
@@ -228,10 +245,10 @@ static int insert_rows(struct granting *g, const struct rowlock_wish *wish)
     return code;
 }
 
-static int insert(struct granting *g)
+/* `level`: of the history. */
+static int insert(struct granting *g, int64_t level)
 {
-    int64_t level = 0;
-    int code = rowlock__draw(g->work, &g->token, &level);
+    int code = ROWLOCK_OK;
     struct rowlock_value beat[] = {rowlock__int_value(g->token), rowlock__int_value(g->ttl_ms),
                                    rowlock__int_value(rowlock__judge_quiet(level, g->waited_ms))};
 
@@ -253,18 +270,42 @@ static int leave_queue(struct granting *g)
     return rowlock__work_ask(g->work, ROWLOCK_PLAIN_WAITER_DROP, &ticket, NULL, NULL);
 }
 
+/* Where one statement can look and draw, a name without leases and tickets needs no other look. */
+static int draw_if_free(struct granting *g, int64_t *level)
+{
+    struct rowlock_value key = rowlock__text_value(g->wish[0].key), values[] = {key, key};
+    int code;
+
+    if (g->n != 1 || g->ticket || !rowlock__work_can(g->work, ROWLOCK_PLAIN_DRAW_IF_FREE))
+        return ROWLOCK_OK;
+    code = rowlock__work_ask(g->work, ROWLOCK_PLAIN_DRAW_IF_FREE, values, NULL, NULL);
+    if (code || g->work->affected != 1)
+        return code;
+    return read_drawn(g->work, &g->token, level);
+}
+
+static int look_and_draw(struct granting *g, int64_t *level)
+{
+    int code = ROWLOCK_OK;
+
+    for (size_t i = 0; !code && !g->adopted && g->status == ROWLOCK_STATUS_OK && i < g->n; i++)
+        code = look_leases(g, i);
+    for (size_t i = 0; !code && !g->adopted && g->status == ROWLOCK_STATUS_OK && i < g->n; i++)
+        code = look_queue(g, i);
+    if (!code && !g->adopted && g->status == ROWLOCK_STATUS_OK)
+        code = rowlock__draw(g->work, &g->token, level);
+    return code;
+}
+
 static int grant_under_locks(struct granting *g)
 {
-    int code = find_own(g);
+    int64_t level = 0;
+    int code = draw_if_free(g, &level);
 
-    if (code || g->token)
-        return code;
-    for (size_t i = 0; !code && g->status == ROWLOCK_STATUS_OK && i < g->n; i++)
-        code = look_leases(g, i);
-    for (size_t i = 0; !code && g->status == ROWLOCK_STATUS_OK && i < g->n; i++)
-        code = look_queue(g, i);
-    if (!code && g->status == ROWLOCK_STATUS_OK)
-        code = insert(g);
+    if (!code && !g->token)
+        code = look_and_draw(g, &level);
+    if (!code && g->status == ROWLOCK_STATUS_OK && !g->adopted)
+        code = insert(g, level);
     return code;
 }
 
