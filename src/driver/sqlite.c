@@ -20,6 +20,32 @@
 
 #define S rowlock__sqlite
 
+/* ---- the log --------------------------------------------------------------------------------- */
+
+#define MANY_COMMITS 100
+#define SHORT_LOG 250 /* pages, of 4 KiB */
+#define LOG 1000      /* SQLite's default */
+#define LONG_LOG 2000
+#define CHECKPOINT_MS 50
+
+/* A checkpoint waits for the disk three times. The first process to open the file reads the log, so
+   many short-lived users need a short one. A connection that commits often waits less often. While
+   others write, a checkpoint cannot reach the end of the log, which then grows: so it waits for
+   them if the log is long. */
+static int checkpoint(void *data, sqlite3 *db, const char *name, int pages)
+{
+    const struct rowlock_link *link = data;
+
+    if (pages >= LONG_LOG) {
+        S.sqlite3_busy_timeout(db, CHECKPOINT_MS);
+        S.sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+        S.sqlite3_busy_timeout(db, 0);
+    } else if (pages >= (link->commits < MANY_COMMITS ? SHORT_LOG : LOG)) {
+        S.sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    }
+    return SQLITE_OK; /* the COMMIT is done, whatever became of the checkpoint */
+}
+
 /* ---- open and close ------------------------------------------------------------------------ */
 
 #define MUST_EXIST "?mode=rw" /* as in SQLite's own URIs */
@@ -80,13 +106,11 @@ static int open_path(struct rowlock_link *link, const char *path,
     }
     /* WAL survives a crash of the program at NORMAL, and a crash of the machine ends all holders.
        The last connection to close does not checkpoint: that waits for the disk, and many
-       short-lived users of the file would all wait. The log is checkpointed after this many pages.
-       */
+       short-lived users of the file would all wait. */
     S.sqlite3_db_config(link->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    code = exec_retrying(link,
-                         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
-                         "PRAGMA wal_autocheckpoint = 250",
-                         budget, error);
+    S.sqlite3_wal_hook(link->db, checkpoint, link);
+    code = exec_retrying(link, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", budget,
+                         error);
     if (code == ROWLOCK_ESERVER)
         return ROWLOCK_OK; /* a read-only file: the first lock reports it */
     if (code)
@@ -149,8 +173,6 @@ static void sqlite_close(struct rowlock_link *link)
 }
 
 /* ---- batches ------------------------------------------------------------------------------- */
-
-static const struct rowlock_statement commit = {"commit", "COMMIT", 0, NULL};
 
 static void number_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
@@ -217,6 +239,16 @@ static int refuse_replaced(struct rowlock_link *link, struct rowlock_outcome *ou
     return rowlock__left(error, code, outcome->left);
 }
 
+static int commit(struct rowlock_link *link, const struct rowlock_budget *budget,
+                  struct rowlock_error *error)
+{
+    static const struct rowlock_statement statement = {"commit", "COMMIT", 0, NULL};
+    int code = rowlock__sqlite_execute(link, &statement, NULL, budget, error);
+
+    link->commits += !code;
+    return code;
+}
+
 static int sqlite_run(struct rowlock_link *link, unsigned transaction_flags,
                       struct rowlock_call *calls, size_t n, const struct rowlock_budget *budget,
                       struct rowlock_outcome *outcome, struct rowlock_error *error)
@@ -233,7 +265,7 @@ static int sqlite_run(struct rowlock_link *link, unsigned transaction_flags,
     for (size_t i = 0; !code && i < n; i++)
         code = rowlock__sqlite_execute(link, calls[i].statement, &calls[i], budget, error);
     if (!code && transaction_flags & ROWLOCK_COMMIT)
-        code = rowlock__sqlite_execute(link, &commit, NULL, budget, error);
+        code = commit(link, budget, error);
     outcome->left = left_of(link, code && was_open);
     if (code)
         rowlock__left(error, code, outcome->left);

@@ -37,7 +37,9 @@
     XX(sqlite3_busy_timeout)         \
     XX(sqlite3_db_config)            \
     XX(sqlite3_db_filename)          \
-    XX(sqlite3_file_control)
+    XX(sqlite3_file_control)         \
+    XX(sqlite3_wal_hook)             \
+    XX(sqlite3_wal_checkpoint_v2)
 
 struct rowlock_sqlite_library {
 #define ROWLOCK_XX(function) __typeof__(function) *function;

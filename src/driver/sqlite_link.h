@@ -19,6 +19,7 @@ struct rowlock_link {
     int caller_timeout; /* borrowed: the busy_timeout to restore */
     struct rowlock__sqlite_compiled *cache;
     size_t n;
+    unsigned commits;
     bool replaced; /* the file was replaced; permanent */
     struct rowlock_sqlite_files files;
 };
