@@ -34,9 +34,9 @@ static struct rowlock_want draw_want(struct client *client, const struct workloa
 
 int64_t worker_end_of(const struct rowlock_lease *lease)
 {
-    int64_t now = worker_now();
+    int64_t now = worker_now(), left_ms = rowlock_remaining(lease);
 
-    return now + (rowlock_remaining(lease) - GRAIN_MS) * 1000000;
+    return left_ms > 0 ? now + (left_ms - GRAIN_MS) * 1000000 : 0;
 }
 
 static struct rowlock_lease *acquire(struct client *client, int key,
