@@ -4,7 +4,8 @@
 -- other names follow, with all waiters.
 SELECT r.state, r.name, r.mode, r.token, r.ticket, r.owner, r.host, r.pid, r.command, r.note,
        r.since_ms, r.expires_ms, r.left_ms, r.`limit`, r.`count`, r.stop, r.queue
-  FROM (SELECT q.*, ROW_NUMBER() OVER (ORDER BY NOT q.fits, q.position, q.name, q.waits, q.ticket, q.token)
+  FROM (SELECT q.*, ROW_NUMBER() OVER (
+                   ORDER BY NOT q.fits, q.position, q.name, q.waits, q.ticket, q.token)
                     AS number
           FROM (SELECT w.*, CASE w.sorting WHEN 0 THEN -w.queue
                                  WHEN 1 THEN COALESCE(w.oldest_ms, 9223372036854775807)

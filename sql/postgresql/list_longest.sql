@@ -8,7 +8,8 @@ SELECT r.state, pg_catalog.convert_to(r.lock_name, 'UTF8'), r.mode, r.token, r.t
        pg_catalog.convert_to(r.note, 'UTF8'), r.since_ms, r.expires_ms, r.left_ms, r."limit",
        r."count", r.stop::integer, r.queue
   FROM (SELECT q.*, pg_catalog.row_number() OVER (
-                   ORDER BY NOT q.fits, q.rank, q.lock_name COLLATE "C", q.waits, q.ticket, q.token) AS number
+                   ORDER BY NOT q.fits, q.rank, q.lock_name COLLATE "C", q.waits, q.ticket,
+                            q.token) AS number
           FROM (SELECT w.*, CASE $2::integer WHEN 0 THEN -w.queue
                                  WHEN 1 THEN coalesce(w.oldest_ms, 9223372036854775807::bigint)
                                  ELSE 0::bigint END AS rank
