@@ -329,12 +329,18 @@ typedef void (*rowlock_on_disconnect)(const struct rowlock_error *why, void *dat
    a lease with at least half of it left as one without an end. */
 #define ROWLOCK_UNTIL_RELEASED (INT64_C(100) * 366 * 86400 * 1000)
 
+/* Called by rowlock_acquire on the caller's thread about every 10 s of a wait. It may read lists on
+   the connection (rowlock_list), and must not use it otherwise. A result other than 0 ends the wait
+   with ECANCELED, as an interrupt does. */
+typedef int (*rowlock_on_wait)(void *data);
+
 struct rowlock_terms {          /* of a lease; all zero: 30 s, tried once */
     rowlock_duration ttl_ms;    /* it expires this long after the last renewal; 0: 30 s; >= 1 s */
     rowlock_duration wait_ms;   /* 0: try, < 0: no limit */
     const char *note, *command; /* shown in lists of holders and in refusals; may be NULL */
     rowlock_on_disconnect on_disconnect; /* may be NULL */
-    void *data;                          /* of on_disconnect */
+    rowlock_on_wait on_wait;             /* may be NULL */
+    void *data;                          /* of on_disconnect and on_wait */
     int no_process; /* 1: another process keeps the lease, if any: lists show no pid */
     /* The owner id of this call, by which its caller finds its ticket in rowlock_list: 32 digits of
        0-9 and a-f that no other call has ever used, so at least half of them random. NULL: the
@@ -366,7 +372,8 @@ struct rowlock_terms {          /* of a lease; all zero: 30 s, tried once */
  * outlive it. No transaction may be open.
  *
  * EBUSY, ETIMEDOUT  as rowlock_begin; the text names the holder and the number of waiters
- * ECANCELED         interrupt_fd became readable; nothing is left in the queue
+ * ECANCELED         interrupt_fd became readable, or on_wait ended the wait; nothing is left in
+ *                   the queue
  * ELIMIT            permits of this name are held or waited for with another limit
  * ELOST             it was granted, and broken or expired before the call could return
  * ELEFTOVER         technique insert: as rowlock_begin

@@ -12,6 +12,7 @@
 #include "util/error.h"
 #include "util/random.h"
 
+#define ON_WAIT_MS 10000
 #define SETTLE_MS 300 /* added to the end of a wait, to learn whether a cancelled try was granted */
 
 struct acquisition {
@@ -25,6 +26,7 @@ struct acquisition {
     const struct rowlock_terms *terms; /* the caller's; may be NULL */
     bool reported;                     /* on_disconnect was called in this outage */
     bool unsure;                       /* the group may have granted the lease, without an answer */
+    int64_t call_ms;                   /* when on_wait is due */
 };
 
 /* ---- performing a step ----------------------------------------------------------------------- */
@@ -110,15 +112,32 @@ static void report_disconnect(struct acquisition *a, const struct rowlock_step *
         a->terms->on_disconnect(&a->why, a->terms->data);
 }
 
+/* Whether on_wait ends the wait, before a step that waits. */
+static bool caller_ends(struct acquisition *a, const struct rowlock_step *step)
+{
+    bool waits = step->act == ROWLOCK_ACT_PAUSE || step->act == ROWLOCK_ACT_AWAIT ||
+                 step->act == ROWLOCK_ACT_TURN;
+
+    if (!waits || a->machine.tries || a->machine.lost || !a->terms || !a->terms->on_wait ||
+        rowlock__now_ms() < a->call_ms)
+        return false;
+    a->call_ms = rowlock__now_ms() + ON_WAIT_MS;
+    return a->terms->on_wait(a->terms->data) != 0;
+}
+
 static void drive(struct acquisition *a)
 {
     struct rowlock_step step = rowlock__acquire_start(&a->machine, rowlock__now_ms());
 
+    a->call_ms = rowlock__now_ms() + ON_WAIT_MS;
     while (step.act != ROWLOCK_ACT_DONE) {
         struct rowlock_step done = step;
         struct rowlock_reply reply;
 
-        perform(a, &done, &reply);
+        if (caller_ends(a, &done))
+            reply = (struct rowlock_reply){.code = ROWLOCK_ECANCELED};
+        else
+            perform(a, &done, &reply);
         step = rowlock__acquire_next(&a->machine, rowlock__now_ms(), &reply, rowlock__dice());
         report_disconnect(a, &done, &step);
     }

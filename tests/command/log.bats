@@ -263,3 +263,17 @@ has_waited() { # NAME: a waiter, for over a second
     head -n 1 table | grep -qE '^ENDED +NAME +MODE +HELD +WAITED +WHO +HOW +NOTE$'
     grep -qE '^[0-9:]+ +one +exclusive +[0-9]+ms +- +[^ ]+ hold +revoked +lost work$' table
 }
+
+# The wait is longer than the interval in which one beneath an ancestor's lock looks at the holders.
+@test "a wait beneath a lock of an ancestor is one wait, with one entry for its whole time" {
+    rowlock acquire --limit 2 --ttl 1h seats
+    run rowlock run --limit 2 seats -- "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -w 13s --limit 2 \
+        seats -- touch ran
+    echo "$output"
+    [ "$status" = 75 ]
+    [ ! -e ran ]
+    entries seats | tee all
+    [ "$(grep -c '"gave up"' all)" = 1 ]
+    grep '"gave up"' all | jq -e '.waited_ms >= 10500'
+    rowlock break --now seats
+}

@@ -84,3 +84,46 @@ TEST(p7_a_refusal_reports_how_many_wait)
     }
     t_text(t_all_rows(hand), NO_ROWS);
 }
+
+/* ---- the caller looks while it waits --------------------------------------------------------- */
+
+struct looker {
+    struct rowlock_connection *connection;
+    const char *name;
+    int calls, waiters;
+};
+
+static int count_waiter(const struct rowlock_holder *holder, void *data)
+{
+    struct looker *looker = data;
+
+    looker->waiters += holder->holding == ROWLOCK_WAITS;
+    return 0;
+}
+
+static int look_and_end(void *data)
+{
+    struct looker *looker = data;
+
+    looker->calls++;
+    if (rowlock_list(looker->connection, looker->name, count_waiter, looker, NULL))
+        looker->waiters = -100;
+    return 1;
+}
+
+TEST(p7_a_caller_may_look_while_it_waits_and_end_the_wait)
+{
+    struct rowlock_connection *one = t_open(), *two = t_open();
+    struct looker looker = {.connection = two, .name = t_name(0)};
+    struct rowlock_terms terms = {.wait_ms = LONG_MS, .on_wait = look_and_end, .data = &looker};
+    struct rowlock_lease *lease = t_granted(one, t_x(looker.name), HOUR), *none = NULL;
+    struct rowlock_want want = t_x(looker.name);
+
+    t_fails(rowlock_acquire(two, &want, 1, &terms, &none, &t_error), ECANCELED);
+    t_int(looker.calls, 1);
+    t_int(looker.waiters, 1);
+    t_int(none == NULL, 1);
+    t_give(lease);
+    t_text(t_all_rows(t_native()), NO_ROWS);
+    t_give(t_granted(two, want, HOUR));
+}

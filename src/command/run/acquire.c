@@ -2,17 +2,21 @@
 /*
  * Acquires the lock for a command. An ancestor process holds its locks until we have ended, so
  * waiting for one would never end. Under an ancestor's lock the first attempt is therefore a try;
- * on a conflict the holders are listed to see whether one of them is the ancestor.
+ * on a conflict the holders are listed to see whether one of them is the ancestor, and again while
+ * it waits.
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command/run/run.h"
 #include "command/run/waiting.h"
 #include "util/owner.h"
 
 #define TRY_MS 12000   /* maximum duration of a try on a slow or dead server */
-#define SLICE_MS 10000 /* interval of these looks under an ancestor's lock of the same name */
+#define SLICE_MS 10000 /* interval of these looks where a call cannot make them as it waits */
+
+static int look_again(void *data);
 
 static void say_away(const struct rowlock_error *why, void *data)
 {
@@ -33,12 +37,12 @@ static int get(const struct run *run, int64_t wait_ms, struct holding *holding,
                                   .command = run->argv[0],
                                   .no_process = run->no_process,
                                   .on_disconnect = say_away,
+                                  .on_wait = holding->nested ? look_again : NULL,
                                   .data = holding};
-    char owner[ROWLOCK_OWNER_SIZE] = "";
 
-    if (rowlock__owner_make(getenv("ROWLOCK_OWNER"), owner) == 0)
-        terms.owner = owner;
-    waiting_as(holding->waiting, owner);
+    if (rowlock__owner_make(getenv("ROWLOCK_OWNER"), holding->owner) == 0)
+        terms.owner = holding->owner;
+    waiting_as(holding->waiting, holding->owner);
     /* near the end of a wait: a try would wait longer for a dead server */
     if (run->lock.deadline_ms && wait_ms == 0 && lock_wait_left(&run->lock) < TRY_MS)
         terms.wait_ms = wait_ms = 1;
@@ -57,7 +61,9 @@ struct look {
     int by_ancestor;         /* leases of this name */
     int conflicts;           /* one of them excludes us */
     int permits;             /* of an ancestor's */
-    int conflicting_waiters; /* they wait for our ancestor, and we would behind them */
+    int conflicting_waiters; /* they wait for our ancestor, and we behind them */
+    const char *owner;       /* of our ticket */
+    int is_behind;           /* those that follow wait behind us */
 };
 
 static int conflict(enum rowlock_mode one, enum rowlock_mode other)
@@ -71,7 +77,8 @@ static int look_at(const struct rowlock_holder *holder, void *data)
     int excludes = conflict(look->want->mode, holder->mode);
 
     if (holder->holding == ROWLOCK_WAITS) {
-        look->conflicting_waiters += excludes;
+        look->is_behind |= strcmp(holder->owner, look->owner) == 0;
+        look->conflicting_waiters += excludes && !look->is_behind;
     } else if (holder->holding == ROWLOCK_HOLDS &&
                (is_token_of_ancestor(holder->token) || is_kept_for_ancestor(holder->token))) {
         look->by_ancestor++;
@@ -97,7 +104,7 @@ static int find_hopeless(const struct run *run, struct holding *holding, int *he
 
     *held = 0;
     for (size_t i = 0; index < 0 && i < run->lock.n; i++) {
-        struct look look = {.want = &run->lock.wants[i]};
+        struct look look = {.want = &run->lock.wants[i], .owner = holding->owner};
 
         if (rowlock_list(holding->connection, look.want->name, look_at, &look, NULL))
             continue; /* the holders are unknown: wait for them */
@@ -106,6 +113,15 @@ static int find_hopeless(const struct run *run, struct holding *holding, int *he
             index = (int)i;
     }
     return index;
+}
+
+static int look_again(void *data)
+{
+    struct holding *holding = data;
+    int held;
+
+    holding->hopeless = find_hopeless(holding->nested, holding, &held);
+    return holding->hopeless >= 0;
 }
 
 static int64_t lesser(int64_t wait_ms, int64_t slice_ms)
@@ -120,20 +136,19 @@ static int may_come(const struct run *run, int code)
            (code == ROWLOCK_ECONN && !run->transaction);
 }
 
-/* `*hopeless`: the index of the name that an ancestor keeps from us, or -1. */
-static int get_beneath(const struct run *run, struct holding *holding, int *hopeless,
-                       struct rowlock_error *error)
+static int get_beneath(const struct run *run, struct holding *holding, struct rowlock_error *error)
 {
     int64_t wait_ms;
     int held = 1, code = get(run, 0, holding, error);
 
     while (may_come(run, code)) {
         if (code != ROWLOCK_ECONN)
-            *hopeless = find_hopeless(run, holding, &held);
+            holding->hopeless = find_hopeless(run, holding, &held);
         wait_ms = lock_wait_left(&run->lock);
-        if (*hopeless >= 0 || wait_ms == 0)
+        if (holding->hopeless >= 0 || wait_ms == 0)
             break;
-        if (!held)
+        holding->nested = held ? run : NULL;
+        if (!held || !run->transaction)
             return get(run, wait_ms, holding, error);
         code = get(run, lesser(wait_ms, SLICE_MS), holding, error);
     }
@@ -158,7 +173,7 @@ static int refused(const struct run *run, const struct rowlock_error *error, int
 {
     int status;
 
-    if (error->code == ROWLOCK_ECANCELED)
+    if (error->code == ROWLOCK_ECANCELED && hopeless < 0)
         return STATUS_FAILED; /* usually by a signal, which the status reports */
     if (hopeless >= 0) {
         message("'%s' is held by your own ancestor process (%s): waiting would never end",
@@ -177,23 +192,24 @@ int acquire(const struct run *run, const struct signals *signals, struct holding
 {
     int64_t began = rowlock__now_ms();
     struct rowlock_error error = {0};
-    int hopeless = -1, status = STATUS_OK, code;
+    int status = STATUS_OK, code;
 
     holding->waiting = waiting_begin(&run->lock, run->verbose);
+    holding->hopeless = -1;
     if (has_holding_ancestor() || is_kept_for_ancestor(0))
-        code = get_beneath(run, holding, &hopeless, &error);
+        code = get_beneath(run, holding, &error);
     else
         code = get(run, lock_wait_left(&run->lock), holding, &error);
     waiting_end(holding->waiting);
     holding->waiting = NULL;
     holding->waited_ms = rowlock__now_ms() - began;
     if (code)
-        status = refused(run, &error, hopeless);
+        status = refused(run, &error, holding->hopeless);
     else if (run->verbose && (holding->lease || run->transaction))
         message("'%s'%s acquired after %" PRId64 " ms", run->lock.wants[0].name,
                 run->lock.n > 1 ? " and others" : "", holding->waited_ms);
     status = not_started_if_interrupted(signals, holding, status);
-    if (code == ROWLOCK_ECANCELED && status == STATUS_FAILED)
+    if (code == ROWLOCK_ECANCELED && status == STATUS_FAILED && holding->hopeless < 0)
         message("interrupted");
     *acquired = !code && !status;
     return status;

@@ -15,6 +15,7 @@
 #include "command/signals.h"
 #include "system/wakeup.h"
 #include "util/clock.h"
+#include "util/owner.h"
 
 /* ---- options.c ------------------------------------------------------------------- */
 
@@ -78,11 +79,14 @@ struct holding {
     struct rowlock_connection *connection;
     struct rowlock_lease *lease; /* NULL: the lock of the connection's transaction */
     int64_t waited_ms;
-    struct waiting *waiting; /* the line that explains the wait; NULL: none */
-    int said_away;           /* the outage of the database was reported */
-    int64_t renew_ms;        /* the ttl of renewals; 0: as it was acquired */
-    int64_t due_ms;          /* of a job's run, since 1970 */
-    int attempt;             /* of that due time, from 1; 0: not a run of a job */
+    struct waiting *waiting;        /* the line that explains the wait; NULL: none */
+    const struct run *nested;       /* waits beneath a lock of an ancestor; NULL: not known to */
+    char owner[ROWLOCK_OWNER_SIZE]; /* of the attempt under way; "": chosen by the library */
+    int hopeless;     /* the index of the name that an ancestor keeps from us; -1: none */
+    int said_away;    /* the outage of the database was reported */
+    int64_t renew_ms; /* the ttl of renewals; 0: as it was acquired */
+    int64_t due_ms;   /* of a job's run, since 1970 */
+    int attempt;      /* of that due time, from 1; 0: not a run of a job */
     /* Acquires the lease; success with a NULL lease: none is needed. NULL: rowlock_acquire or
        rowlock_begin. */
     int (*take)(struct holding *holding, const struct rowlock_terms *terms,
