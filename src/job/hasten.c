@@ -85,7 +85,7 @@ int rowlock_hasten_job(struct rowlock_connection *connection, const char *name,
     if (!code)
         code = rowlock__job_name_check(name, error);
     if (!code)
-        code = rowlock__check_installed(connection, error);
+        code = rowlock__check_present(connection, error);
     for (int i = 0; !code && !done && i < ROUNDS; i++)
         code = hasten(connection, name, &done, error);
     if (!code && !done)

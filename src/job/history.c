@@ -160,7 +160,7 @@ int rowlock_history_rules(struct rowlock_connection *connection, struct rowlock_
     if (!code && !out)
         code = rowlock__fail(error, ROWLOCK_EINVAL, "out must not be NULL");
     if (!code)
-        code = rowlock__check_installed(connection, error);
+        code = rowlock__check_present(connection, error);
     if (!code)
         code = rowlock__ask(connection, ROWLOCK_SQL_HISTORY_RULES, NULL, rules_row, &rules, error);
     if (!code)

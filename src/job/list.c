@@ -145,7 +145,7 @@ int rowlock_forget_job(struct rowlock_connection *connection, const char *name,
     if (!code)
         code = rowlock__job_name_check(name, error);
     if (!code)
-        code = rowlock__check_installed(connection, error);
+        code = rowlock__check_present(connection, error);
     if (!code)
         code = rowlock__ask_alone(connection, ROWLOCK_SQL_JOB_FORGET, &value, false,
                                   rowlock__take_number, &answer, error);

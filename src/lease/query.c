@@ -162,7 +162,7 @@ int rowlock__query_check(struct rowlock_connection *connection, const char *name
         code = rowlock__name_check(name, error);
     if (!code && token < least_token)
         code = rowlock__fail(error, ROWLOCK_EINVAL, "'%.100s': token must be positive", name);
-    return code ? code : rowlock__check_installed(connection, error);
+    return code ? code : rowlock__check_present(connection, error);
 }
 
 int rowlock__list_check(struct rowlock_connection *connection, bool has_visitor,
@@ -170,7 +170,7 @@ int rowlock__list_check(struct rowlock_connection *connection, bool has_visitor,
 {
     if (!has_visitor)
         return rowlock__fail(error, ROWLOCK_EINVAL, "visit must not be NULL");
-    return rowlock__check_installed(connection, error);
+    return rowlock__check_present(connection, error);
 }
 
 int rowlock__list_result(const struct rowlock_rows *rows, int code, struct rowlock_error *error)

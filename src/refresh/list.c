@@ -62,7 +62,7 @@ static int check(struct rowlock_connection *connection, const char *name,
 
     if (!code && name)
         code = rowlock__marking_init(&marking, connection, &subject, error);
-    return code ? code : rowlock__check_installed(connection, error);
+    return code ? code : rowlock__check_present(connection, error);
 }
 
 int rowlock_subjects(struct rowlock_connection *connection, const char *name,

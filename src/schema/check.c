@@ -39,33 +39,42 @@ int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock
     static const char elsewhere[] =
         "; but if another account has installed it, make that schema this account's default "
         "(docs/databases.md)";
+    static const char in_file[] = "; the first lock does that too";
+    const struct rowlock_plain *plain = connection->dialect->plain;
     char *name = NULL;
 
     if (rowlock__sql(connection, ROWLOCK_SQL_DATABASE))
         rowlock__ask(connection, ROWLOCK_SQL_DATABASE, NULL, rowlock__take_text, &name, NULL);
     rowlock__fail(error, ROWLOCK_ESCHEMA,
                   "rowlock is not installed in this database%s%s; run: rowlock schema install%s",
-                  name ? ", " : "", name ? name : "", connection->dialect->plain ? elsewhere : "");
+                  name ? ", " : "", name ? name : "",
+                  !connection->dialect->procedural ? in_file : plain ? elsewhere : "");
     free(name);
     return ROWLOCK_ESCHEMA;
 }
 
-int rowlock__check_installed(struct rowlock_connection *connection, struct rowlock_error *error)
+/* A file without the tables gets them from a call that needs them. */
+static int create_in_file(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    int code = rowlock__state(connection) == ROWLOCK_STATE_OPEN
+                   ? rowlock__fail(error, ROWLOCK_ESCHEMA,
+                                   "rowlock's tables are not in this file yet; call "
+                                   "rowlock_install, or rowlock_begin once")
+                   : rowlock_install(connection, NULL, error);
+
+    return code ? code : rowlock__read_installed(connection, &connection->installed, error);
+}
+
+static int check(struct rowlock_connection *connection, bool may_create,
+                 struct rowlock_error *error)
 {
     int code;
 
     if (connection->checked)
         return ROWLOCK_OK;
     code = rowlock__read_installed(connection, &connection->installed, error);
-    if (!code && connection->installed.version == 0 && !connection->dialect->procedural) {
-        code = rowlock__state(connection) == ROWLOCK_STATE_OPEN
-                   ? rowlock__fail(error, ROWLOCK_ESCHEMA,
-                                   "rowlock's tables are not in this file yet; call "
-                                   "rowlock_install, or rowlock_begin once")
-                   : rowlock_install(connection, NULL, error);
-        if (!code)
-            code = rowlock__read_installed(connection, &connection->installed, error);
-    }
+    if (!code && connection->installed.version == 0 && may_create)
+        code = create_in_file(connection, error);
     if (!code)
         code = connection->installed.version == 0
                    ? rowlock__not_installed(connection, error)
@@ -74,6 +83,16 @@ int rowlock__check_installed(struct rowlock_connection *connection, struct rowlo
         code = rename_object(connection, error);
     connection->checked = code == ROWLOCK_OK;
     return code;
+}
+
+int rowlock__check_installed(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    return check(connection, !connection->dialect->procedural, error);
+}
+
+int rowlock__check_present(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    return check(connection, false, error);
 }
 
 int rowlock__check_width(const struct rowlock_connection *connection, const char *name,

@@ -9,6 +9,9 @@
    refuses another version (ESCHEMA), and puts the installer's table name into the statements. */
 int rowlock__check_installed(struct rowlock_connection *connection, struct rowlock_error *error);
 
+/* The same for a call that only reads, or needs a row that exists: it creates nothing (ESCHEMA). */
+int rowlock__check_present(struct rowlock_connection *connection, struct rowlock_error *error);
+
 /* Returns ESCHEMA, with the command that installs. */
 int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock_error *error);
 

@@ -36,6 +36,28 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     [ "$output" = '{"schema":"current"}' ]
 }
 
+@test "a verb that reads reports a missing schema, and creates none" {
+    [ "$ROWLOCK_TEST_ENGINE" = sqlite ] || rowlock schema uninstall --force
+    url=$ROWLOCK_TEST_URL
+    if [ "$ROWLOCK_TEST_ENGINE" = sqlite ]; then
+        sqlite3 own.db 'CREATE TABLE mine (a); INSERT INTO mine VALUES (1)'
+        sqlite3 own.db .dump >before
+        url=sqlite:$PWD/own.db
+    fi
+    for verb in ls 'ls a' 'ls --tree' log top '--json top' jobs 'jobs a' 'jobs --check' \
+        'jobs a --forget' subjects 'subjects a' metrics 'check a --token 7' \
+        'release a --token 7' 'break a' 'expire a'; do
+        # shellcheck disable=SC2086
+        run "$ROWLOCK" --db "$url" $verb
+        echo "$verb: $status $output"
+        [ "$status" = 69 ]
+        [[ $output == *"rowlock is not installed in this database"* ]]
+        [[ $output == *"rowlock schema install"* ]]
+    done
+    [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || sqlite3 own.db .dump | cmp - before
+    [ "$ROWLOCK_TEST_ENGINE" = sqlite ] || install_technique
+}
+
 # The servers of the tests run with settings that lose commits in a crash.
 @test "install warns of a server that may lose commits, and does not in JSON" {
     run --separate-stderr install_technique
