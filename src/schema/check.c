@@ -48,7 +48,9 @@ int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock
     rowlock__fail(error, ROWLOCK_ESCHEMA,
                   "rowlock is not installed in this database%s%s; run: rowlock schema install%s",
                   name ? ", " : "", name ? name : "",
-                  !connection->dialect->procedural ? in_file : plain ? elsewhere : "");
+                  !connection->dialect->procedural ? in_file
+                  : plain                          ? elsewhere
+                                                   : "");
     free(name);
     return ROWLOCK_ESCHEMA;
 }
