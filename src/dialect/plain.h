@@ -37,6 +37,7 @@
     XX(HEARTBEAT_ADD, "heartbeat_add")     /* token, ttl_ms, quiet_ms */                           \
     XX(HEARTBEAT_QUIET, "heartbeat_quiet") /* token: deletes it if the history gets no row */      \
     XX(RELEASE_QUIET, "release_quiet")     /* token, token, name, owner: the same; optional */     \
+    XX(RELEASE_LOGGED, "release_logged")   /* token, token, name, owner, token, token; optional */ \
     XX(HEARTBEAT_LOCK, "heartbeat_lock")   /* token: locks the row */                              \
     XX(HEARTBEAT_RENEW, "heartbeat_renew") /* ttl_ms, ttl_ms, token; none if broken or gone */     \
     XX(HEARTBEAT_STOP, "heartbeat_stop")   /* token */                                             \

@@ -282,6 +282,27 @@ int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token)
     return code ? code : rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_END, &value, NULL, NULL);
 }
 
+int rowlock__log_released(struct rowlock_work *work, const struct rowlock_value *values,
+                          bool *logged)
+{
+    int64_t token = rowlock__value_number(&values[0]);
+    struct rules rules;
+    int code;
+
+    *logged = false;
+    if (!may_log(work) || !rowlock__work_can(work, ROWLOCK_PLAIN_RELEASE_LOGGED))
+        return ROWLOCK_OK;
+    code = rowlock__work_ask(work, ROWLOCK_PLAIN_RELEASE_LOGGED, values, NULL, NULL);
+    *logged = !code && work->affected > 0;
+    if (*logged && token % PRUNES_EVERY == 0) {
+        code = read_rules(work, &rules);
+        if (!code)
+            code = prune_sometimes(work, &rules, token);
+    }
+    work->log_failed = work->log_failed || code;
+    return code;
+}
+
 int rowlock__log_waiter(struct rowlock_work *work, int64_t ticket, struct rowlock_value owner)
 {
     struct rowlock_rows rows = {.size = sizeof(struct ending)};

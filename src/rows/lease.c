@@ -69,12 +69,13 @@ int rowlock__rows_renew(struct rowlock_work *work)
     return code ? code : rowlock__work_number(work, status);
 }
 
-/* Where one statement can identify the lease and delete its heartbeat, if its end leaves no row in
-   the history. `*was`: it has, and the rows of the lease are deleted too. */
-static int release_quietly(struct rowlock_work *work, bool *was)
+/* Where one statement can identify the lease, and end it or write its history. `*was`: it has, and
+   the rows of the lease are deleted too. */
+static int release_at_once(struct rowlock_work *work, bool *was)
 {
     char key[ROWLOCK_KEY_SIZE];
-    struct rowlock_value values[4] = {rowlock__work_value(work, 0), rowlock__work_value(work, 0)};
+    struct rowlock_value token = rowlock__work_value(work, 0);
+    struct rowlock_value values[] = {token, token, {0}, rowlock__work_value(work, 2), token, token};
     int code;
 
     *was = false;
@@ -82,12 +83,15 @@ static int release_quietly(struct rowlock_work *work, bool *was)
         return ROWLOCK_OK;
     rowlock__key(work, "", &work->call->values[1], key);
     values[2] = rowlock__text_value(key);
-    values[3] = rowlock__work_value(work, 2);
     code = rowlock__work_ask(work, ROWLOCK_PLAIN_RELEASE_QUIET, values, NULL, NULL);
-    if (code || work->affected == 0)
-        return code;
-    code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_END, values, NULL, NULL);
-    *was = !code;
+    *was = !code && work->affected > 0;
+    if (!code && !*was) {
+        code = rowlock__log_released(work, values, was);
+        if (!code && *was)
+            code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_END, values, NULL, NULL);
+    }
+    if (!code && *was)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_LEASE_END, values, NULL, NULL);
     return code;
 }
 
@@ -95,7 +99,7 @@ static int release_quietly(struct rowlock_work *work, bool *was)
 int rowlock__rows_release(struct rowlock_work *work)
 {
     bool fits = false, was;
-    int code = release_quietly(work, &was);
+    int code = release_at_once(work, &was);
 
     if (!code && !was)
         code = identify(work, 0, 1, &fits);

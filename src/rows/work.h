@@ -148,6 +148,10 @@ int rowlock__end_lease_rows(struct rowlock_work *work, int64_t token, bool *was)
 /* The history (history.c). Deletes a heartbeat, and writes the rows of its lease if the level asks
    for them. */
 int rowlock__end_heartbeat(struct rowlock_work *work, int64_t token);
+/* Where one statement can: writes the rows of a lease that is released. The values are those of
+   RELEASE_LOGGED. `*logged`: it has; otherwise rowlock__end_heartbeat decides. */
+int rowlock__log_released(struct rowlock_work *work, const struct rowlock_value *values,
+                          bool *logged);
 /* Writes them for a lease that a sweep ends. */
 int rowlock__log_swept(struct rowlock_work *work, int64_t token, int64_t expires_ms, bool stopped);
 /* Writes the rows of the tickets of a call that gives up; ticket 0: all. */

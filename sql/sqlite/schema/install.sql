@@ -16,7 +16,8 @@ CREATE TABLE IF NOT EXISTS rowlock_lease (
     token    INTEGER NOT NULL,
     name     TEXT    NOT NULL,
     n        INTEGER NOT NULL DEFAULT 0,    -- one row per permit
-    mode     TEXT    NOT NULL CHECK (mode IN ('exclusive', 'shared', 'permit')),
+    -- for a list of three values SQLite would build a temporary index at each INSERT
+    mode     TEXT    NOT NULL CHECK (mode = 'exclusive' OR mode IN ('shared', 'permit')),
     "limit"  INTEGER,
     owner    TEXT    NOT NULL,
     host     TEXT    NOT NULL,

@@ -4,7 +4,7 @@
 CREATE TABLE IF NOT EXISTS rowlock_waiter (
     ticket  INTEGER NOT NULL,
     name    TEXT    NOT NULL,
-    mode    TEXT    NOT NULL CHECK (mode IN ('exclusive', 'shared', 'permit')),
+    mode    TEXT    NOT NULL CHECK (mode = 'exclusive' OR mode IN ('shared', 'permit')),
     -- permits: how many the name has, and how many are wanted
     "limit" INTEGER,
     count   INTEGER NOT NULL DEFAULT 1,
