@@ -30,14 +30,22 @@ static bool is_asked(const struct asked *asked, const struct past *past, bool pr
            (!asked->pattern || rowlock__is_like(past->name, asked->pattern));
 }
 
+static int by_token(const void *token, const void *run)
+{
+    int64_t left = *(const int64_t *)token, right = ((const struct rowlock_run_row *)run)->token;
+
+    return left > right ? -1 : left < right;
+}
+
+/* The runs are sorted, latest first. */
 static bool is_listed_run(const struct asked *asked, int64_t token)
 {
-    const struct rowlock_run_row *run = asked->runs.row;
+    const struct rowlock_run_row *run =
+        token && asked->runs.n
+            ? bsearch(&token, asked->runs.row, asked->runs.n, asked->runs.size, by_token)
+            : NULL;
 
-    for (size_t i = 0; token && i < asked->runs.n; i++)
-        if (run[i].token == token && run[i].finished_ms)
-            return true;
-    return false;
+    return run && run->finished_ms;
 }
 
 static void put(struct asked *asked, const struct past *past)

@@ -17,15 +17,72 @@ static bool is(const struct rowlock_run_row *run, const char *outcome)
     return run->outcome && strcmp(run->outcome, outcome) == 0;
 }
 
-/* The runs are sorted, latest first. */
+/* The rows of all jobs. They are sorted, because each job seeks its own among them. */
+struct sources {
+    struct rowlock_rows jobs, leases; /* by token */
+    struct rowlock_rows runs;         /* by job, latest first */
+    struct rowlock_rows pauses;       /* leases that no process keeps, by key, the longest first */
+};
+
+static int compare(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_job(const void *a, const void *b)
+{
+    const struct rowlock_run_row *left = a, *right = b;
+    int order = strcmp(left->job ? left->job : "", right->job ? right->job : "");
+
+    return order ? order : compare(right->token, left->token);
+}
+
+static int by_token(const void *a, const void *b)
+{
+    const struct rowlock_lease_row *left = a, *right = b;
+
+    return compare(left->held.token, right->held.token);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct rowlock_lease_row *left = a, *right = b;
+    int order = strcmp(left->key, right->key);
+
+    return order ? order : compare(right->held.expires_ms, left->held.expires_ms);
+}
+
+static void sort(struct rowlock_rows *rows, int (*by)(const void *, const void *))
+{
+    if (rows->n > 1)
+        qsort(rows->row, rows->n, rows->size, by);
+}
+
+/* The first row that is not before `sought`. */
+static size_t find(const struct rowlock_rows *rows, const void *sought,
+                   int (*by)(const void *, const void *))
+{
+    size_t from = 0, to = rows->n;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+
+        if (by((const char *)rows->row + middle * rows->size, sought) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
 static struct history history_of(const struct rowlock_job_row *job, const struct rowlock_rows *runs)
 {
     struct history h = {.alive = false};
+    struct rowlock_run_row sought = {.job = job->key, .token = INT64_MAX};
     const struct rowlock_run_row *run = runs->row;
 
-    for (size_t i = 0; i < runs->n; i++) {
-        if (!run[i].job || strcmp(run[i].job, job->key) != 0)
-            continue;
+    for (size_t i = find(runs, &sought, by_job);
+         i < runs->n && run[i].job && strcmp(run[i].job, job->key) == 0; i++) {
         if (run[i].token == job->running)
             h.current = &run[i];
         else if (!h.ended)
@@ -41,30 +98,42 @@ static struct history history_of(const struct rowlock_job_row *job, const struct
     return h;
 }
 
+static void add_pauses(struct sources *from)
+{
+    const struct rowlock_lease_row *row = from->leases.row;
+
+    for (size_t i = 0; i < from->leases.n; i++) {
+        struct rowlock_lease_row *pause =
+            row[i].held.alive && !row[i].has_pid ? rowlock__rows_add(&from->pauses) : NULL;
+
+        if (pause)
+            *pause = row[i];
+    }
+    sort(&from->pauses, by_key);
+}
+
 /* The lease that no process keeps and that lasts longest; NULL: none. */
 static const struct rowlock_lease_row *pause_of(const struct rowlock_work *work, const char *name,
-                                                const struct rowlock_rows *leases)
+                                                const struct rowlock_rows *pauses)
 {
-    const struct rowlock_lease_row *row = leases->row, *pause = NULL;
     struct rowlock_value value = rowlock__text_value(name);
     char key[ROWLOCK_KEY_SIZE];
+    struct rowlock_lease_row sought = {.key = key, .held = {.expires_ms = INT64_MAX}};
+    const struct rowlock_lease_row *row = pauses->row;
+    size_t i;
 
     rowlock__key(work, ROWLOCK_JOB_PREFIX, &value, key);
-    for (size_t i = 0; i < leases->n; i++)
-        if (row[i].held.alive && !row[i].has_pid && strcmp(row[i].key, key) == 0 &&
-            (!pause || row[i].held.expires_ms > pause->held.expires_ms))
-            pause = &row[i];
-    return pause;
+    i = find(pauses, &sought, by_key);
+    return i < pauses->n && strcmp(row[i].key, key) == 0 ? &row[i] : NULL;
 }
 
 static bool is_alive(const struct rowlock_rows *leases, int64_t token)
 {
+    struct rowlock_lease_row sought = {.held = {.token = token}};
     const struct rowlock_lease_row *row = leases->row;
+    size_t i = find(leases, &sought, by_token);
 
-    for (size_t i = 0; i < leases->n; i++)
-        if (row[i].held.token == token && row[i].held.alive)
-            return true;
-    return false;
+    return i < leases->n && row[i].held.token == token && row[i].held.alive;
 }
 
 /* token, node, pid, due, repeats, started */
@@ -90,7 +159,7 @@ static const char *shown(const struct history *h)
 }
 
 static void list_job(struct rowlock_work *work, const struct rowlock_job_row *job,
-                     const struct history *h, const struct rowlock_rows *leases, int64_t now_ms)
+                     const struct history *h, const struct rowlock_rows *pauses, int64_t now_ms)
 {
     struct rowlock_value key = rowlock__text_value(job->key), columns[40];
     const struct rowlock_lease_row *pause;
@@ -122,7 +191,7 @@ static void list_job(struct rowlock_work *work, const struct rowlock_job_row *jo
         columns[25] = rowlock__int_value(h->current->exit);
         columns[26] = rowlock__text_value(h->current->output);
     }
-    pause = pause_of(work, name, leases);
+    pause = pause_of(work, name, pauses);
     if (pause) {
         columns[27] = rowlock__int_value(pause->held.token);
         columns[28] = rowlock__text_value(pause->host);
@@ -136,38 +205,47 @@ static void list_job(struct rowlock_work *work, const struct rowlock_job_row *jo
     rowlock__work_answer(work, columns, 40);
 }
 
+static int read_sources(struct rowlock_work *work, const char *only, struct sources *out)
+{
+    int code = rowlock__read_jobs(work, only, &out->jobs);
+
+    if (!code)
+        code = rowlock__read_runs(work, only, &out->runs);
+    if (!code && out->jobs.n)
+        code = rowlock__read_leases(work, NULL, NULL, &out->leases);
+    sort(&out->runs, by_job);
+    sort(&out->leases, by_token);
+    add_pauses(out);
+    return rowlock__rows_complete(&out->pauses, code, work->error);
+}
+
 /* name or NULL -> see dialect.h */
 int rowlock__rows_job_list(struct rowlock_work *work)
 {
-    struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
-    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
-    struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
+    struct sources from = {.jobs.size = sizeof(struct rowlock_job_row),
+                           .runs.size = sizeof(struct rowlock_run_row),
+                           .leases.size = sizeof(struct rowlock_lease_row),
+                           .pauses.size = sizeof(struct rowlock_lease_row)};
     struct rowlock_value name = rowlock__work_value(work, 0);
-    const char *only = NULL;
     char key[ROWLOCK_KEY_SIZE];
     int64_t now_ms = 0;
     int code;
 
     rowlock__key(work, "", &name, key);
-    if (name.type != ROWLOCK_NULL)
-        only = key;
-    code = rowlock__read_jobs(work, only, &jobs);
-    if (!code)
-        code = rowlock__read_runs(work, only, &runs);
-    if (!code && jobs.n)
-        code = rowlock__read_leases(work, NULL, NULL, &leases);
+    code = read_sources(work, name.type == ROWLOCK_NULL ? NULL : key, &from);
     if (!code)
         code = rowlock__work_now(work, &now_ms);
-    for (size_t i = 0; !code && i < jobs.n; i++) {
-        const struct rowlock_job_row *job = (struct rowlock_job_row *)jobs.row + i;
-        struct history h = history_of(job, &runs);
+    for (size_t i = 0; !code && i < from.jobs.n; i++) {
+        const struct rowlock_job_row *job = (struct rowlock_job_row *)from.jobs.row + i;
+        struct history h = history_of(job, &from.runs);
 
-        h.alive = h.current && is_alive(&leases, h.current->token);
-        list_job(work, job, &h, &leases, now_ms);
+        h.alive = h.current && is_alive(&from.leases, h.current->token);
+        list_job(work, job, &h, &from.pauses, now_ms);
     }
-    rowlock__rows_clear(&jobs);
-    rowlock__rows_clear(&runs);
-    rowlock__rows_clear(&leases);
+    rowlock__rows_clear(&from.jobs);
+    rowlock__rows_clear(&from.runs);
+    rowlock__rows_clear(&from.leases);
+    rowlock__rows_clear(&from.pauses);
     return code;
 }
 
@@ -192,6 +270,7 @@ int rowlock__rows_run_list(struct rowlock_work *work)
     if (!code && runs.n) {
         rowlock__key(work, ROWLOCK_JOB_PREFIX, &work->call->values[0], key);
         code = rowlock__read_leases(work, key, NULL, &leases);
+        sort(&leases, by_token);
     }
     run = runs.row;
     for (size_t i = 0; !code && i < runs.n; i++) {

@@ -10,20 +10,23 @@
 
 #define TIME_SIZE 40
 
-/* Rows of one name and token are one lease: how many follow, or 0 if an earlier one counted it. */
+static bool is_same_lease(const struct rowlock_lease_row *a, const struct rowlock_lease_row *b)
+{
+    return a->held.token == b->held.token && strcmp(a->key, b->key) == 0;
+}
+
+/* Rows of one name and token are one lease: how many follow, or 0 if an earlier one counted it. The
+   rows are sorted. */
 static int64_t permits_from(const struct rowlock_rows *rows, size_t i)
 {
     const struct rowlock_lease_row *row = rows->row;
-    int64_t count = 0;
+    size_t end = i;
 
-    for (size_t j = 0; j < rows->n; j++) {
-        if (row[j].held.token != row[i].held.token || strcmp(row[j].key, row[i].key) != 0)
-            continue;
-        if (j < i)
-            return 0;
-        count++;
-    }
-    return count;
+    if (i > 0 && is_same_lease(&row[i - 1], &row[i]))
+        return 0;
+    while (end < rows->n && is_same_lease(&row[end], &row[i]))
+        end++;
+    return (int64_t)(end - i);
 }
 
 static int by_name_and_token(const void *a, const void *b)

@@ -77,18 +77,13 @@ static void beat_row(void *data, const struct rowlock_value *columns, unsigned n
             rowlock__value_number(&columns[i + 2]), rowlock__value_number(&columns[i + 1]) != 0};
 }
 
-static void join(struct rowlock_rows *rows, const struct beat *beat)
+static void join(struct rowlock_lease_row *row, const struct beat *beat)
 {
-    struct rowlock_lease_row *row = rows->row;
-
-    for (size_t i = 0; i < rows->n; i++)
-        if (row[i].held.token == beat->token) {
-            row[i].has_beat = true;
-            row[i].held.expires_ms = beat->expires_ms;
-            row[i].held.alive = beat->expires_ms > beat->now_ms;
-            row[i].stopped = beat->stopped;
-            row[i].now_ms = beat->now_ms;
-        }
+    row->has_beat = true;
+    row->held.expires_ms = beat->expires_ms;
+    row->held.alive = beat->expires_ms > beat->now_ms;
+    row->stopped = beat->stopped;
+    row->now_ms = beat->now_ms;
 }
 
 static bool seen_before(const struct rowlock_rows *rows, size_t i)
@@ -107,14 +102,21 @@ static int read_beat(struct rowlock_work *work, int64_t token, struct rowlock_ro
     struct rowlock_value value = rowlock__int_value(token);
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, beat_row, &beats);
 
-    if (!code && beats.n) {
-        struct beat *beat = beats.row;
+    for (size_t i = 0; !code && beats.n && i < rows->n; i++) {
+        struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows->row + i;
 
-        beat->token = token;
-        join(rows, beat);
+        if (row->held.token == token)
+            join(row, beats.row);
     }
     rowlock__rows_clear(&beats);
     return code;
+}
+
+static int by_token(const void *a, const void *b)
+{
+    const struct beat *left = a, *right = b;
+
+    return left->token < right->token ? -1 : left->token > right->token;
 }
 
 static int read_beats(struct rowlock_work *work, struct rowlock_rows *rows)
@@ -122,8 +124,16 @@ static int read_beats(struct rowlock_work *work, struct rowlock_rows *rows)
     struct rowlock_rows beats = {.size = sizeof(struct beat)};
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, beat_row, &beats);
 
-    for (size_t i = 0; !code && i < beats.n; i++)
-        join(rows, (struct beat *)beats.row + i);
+    if (beats.n > 1)
+        qsort(beats.row, beats.n, beats.size, by_token);
+    for (size_t i = 0; !code && beats.n && i < rows->n; i++) {
+        struct rowlock_lease_row *row = (struct rowlock_lease_row *)rows->row + i;
+        struct beat sought = {.token = row->held.token};
+        const struct beat *beat = bsearch(&sought, beats.row, beats.n, beats.size, by_token);
+
+        if (beat)
+            join(row, beat);
+    }
     rowlock__rows_clear(&beats);
     return code;
 }
