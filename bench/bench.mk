@@ -7,7 +7,7 @@
 #                        variables
 #   make bench-quick     every workload with the most important peers, for use during development
 #   make bench-parts     compares single parts with the same by hand (bench/parts/run)
-#     BENCH=postgresql|door|mariadb|leases|jobs|documents|transport|start|idle
+#     BENCH=postgresql|door|mariadb|leases|jobs|names|documents|transport|start|idle
 
 .PHONY: bench bench-quick bench-installed bench-parts bench-publish
 bench-quick: export BENCH_SECONDS = 1
@@ -99,7 +99,7 @@ bench-publish: $(BUILD)/bench.md
 # ---- parts of rowlock ------------------------------------------------------------------------
 
 BENCH ?=
-BENCH_PARTS := $(addprefix $(BUILD)/bench/parts/,start handover job history \
+BENCH_PARTS := $(addprefix $(BUILD)/bench/parts/,start handover job names history \
                  $(foreach d,$(filter-out sqlite odbc jdbc,$(DRIVERS)),$(d) lease_$(d)) \
                  $(if $(filter odbc,$(DRIVERS)),$(if $(filter jdbc,$(DRIVERS)),transport)))
 

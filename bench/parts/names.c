@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leases where the database knows many names: acquiring and releasing among 1,000,000 names, and
+ * among 20,000; then the same while other leases hold a tenth as many names.
+ * names MANY FEW [ROUNDS [NAMES]]: the URLs of two databases of one server, which it fills.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rate.h"
+#include "rowlock.h"
+
+#define FEW 20000
+#define BATCH 200 /* names of one lease that fills */
+#define WORKERS 4
+#define PRIME 7919
+#define DAY 86400000
+
+static const char *many_url, *few_url;
+static unsigned long many = 1000000;
+
+struct session {
+    struct rowlock_connection *many, *few;
+};
+
+static struct rowlock_connection *connect_to(const char *url)
+{
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error;
+
+    if (rowlock_open(url, NULL, &connection, &error))
+        bench_die("%s", error.text);
+    return connection;
+}
+
+static void acquire(struct rowlock_connection *connection, const struct rowlock_want *wants,
+                    size_t n, struct rowlock_lease **out)
+{
+    struct rowlock_terms terms = {.ttl_ms = DAY, .wait_ms = -1};
+    struct rowlock_error error;
+
+    if (rowlock_acquire(connection, wants, n, &terms, out, &error))
+        bench_die("%s", error.text);
+}
+
+static void release(struct rowlock_lease *lease)
+{
+    struct rowlock_error error;
+
+    if (rowlock_release(lease, &error))
+        bench_die("%s", error.text);
+    rowlock_lease_free(lease);
+}
+
+/* ---- filling --------------------------------------------------------------------------------- */
+
+/* Makes the names known where the database keeps their rows, or holds them. */
+static void fill_batch(struct rowlock_connection *connection, const char *kind, unsigned long from,
+                       int holds)
+{
+    static char names[BATCH][40];
+    struct rowlock_want wants[BATCH] = {{0}};
+    struct rowlock_lease *lease = NULL;
+    struct rowlock_error error;
+
+    for (unsigned long i = 0; i < BATCH; i++) {
+        snprintf(names[i], sizeof names[i], "%s:%lu", kind, from + i);
+        wants[i].name = names[i];
+    }
+    if (holds)
+        acquire(connection, wants, BATCH, &lease);
+    else if (rowlock_prepare(connection, wants, BATCH, &error))
+        bench_die("%s", error.text);
+    rowlock_lease_free(lease);
+}
+
+static void fill_part(const char *url, const char *kind, unsigned long n, unsigned long worker,
+                      int holds)
+{
+    struct rowlock_connection *connection = connect_to(url);
+
+    for (unsigned long from = worker * BATCH; from < n; from += WORKERS * BATCH)
+        fill_batch(connection, kind, from, holds);
+    rowlock_close(connection);
+    exit(0);
+}
+
+static void fill(const char *url, const char *kind, unsigned long n, int holds)
+{
+    int status;
+
+    for (unsigned long i = 0; i < WORKERS; i++)
+        if (fork() == 0)
+            fill_part(url, kind, n, i, holds);
+    while (wait(&status) > 0)
+        if (status != 0)
+            bench_die("filling %s failed", url);
+}
+
+/* ---- the comparison -------------------------------------------------------------------------- */
+
+static void *open_session(const char *url, int worker)
+{
+    struct session *session = calloc(1, sizeof *session);
+
+    (void)url;
+    (void)worker;
+    session->many = connect_to(many_url);
+    session->few = connect_to(few_url);
+    return session;
+}
+
+static void close_session(void *data)
+{
+    struct session *session = data;
+
+    rowlock_close(session->many);
+    rowlock_close(session->few);
+    free(session);
+}
+
+static void pair(struct rowlock_connection *connection, unsigned long i)
+{
+    char name[40];
+    struct rowlock_want want = {.name = name};
+    struct rowlock_lease *lease = NULL;
+
+    snprintf(name, sizeof name, "used:%lu", i);
+    acquire(connection, &want, 1, &lease);
+    release(lease);
+}
+
+static void among_many(void *data, unsigned long i)
+{
+    pair(((const struct session *)data)->many, i * PRIME % many);
+}
+
+static void among_few(void *data, unsigned long i)
+{
+    pair(((const struct session *)data)->few, i * PRIME % FEW);
+}
+
+/* rates: a pair that takes 1.5 times as long has the ratio 0.67 */
+int main(int argc, char **argv)
+{
+    static const struct comparison used = {"lease pair among 1,000,000 names / 20,000",
+                                           open_session,
+                                           among_many,
+                                           among_few,
+                                           close_session,
+                                           0.67};
+    static const struct comparison held = {"the same, 100,000 other names held / 2,000",
+                                           open_session,
+                                           among_many,
+                                           among_few,
+                                           close_session,
+                                           0.67};
+    int rounds = argc > 3 ? atoi(argv[3]) : 41;
+
+    if (argc < 3)
+        bench_die("usage: names MANY FEW [ROUNDS [NAMES]]");
+    many_url = argv[1];
+    few_url = argv[2];
+    many = argc > 4 ? strtoul(argv[4], NULL, 10) : many;
+    fill(many_url, "used", many, 0);
+    fill(few_url, "used", FEW, 0);
+    bench_headline();
+    bench_compare(&used, "", 1, rounds, 100);
+    fill(many_url, "held", many / 10, 1);
+    fill(few_url, "held", FEW / 10, 1);
+    bench_compare(&held, "", 1, rounds, 100);
+    return 0;
+}
