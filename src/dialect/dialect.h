@@ -75,6 +75,7 @@
     /* leases: see below */                                                                       \
     XX(FENCE, "fence")                                                                            \
     XX(GRANT, "grant")                                                                            \
+    XX(GRANT_ONE, "grant_one")                                                                    \
     XX(ENQUEUE, "enqueue")                                                                        \
     XX(PLACE, "place")                                                                            \
     XX(AWAIT, "await")                                                                            \
@@ -134,6 +135,9 @@
  *               wait_ms 0: one round trip commits everything (PostgreSQL: sent with BEGIN and
  *               COMMIT; MariaDB: commits or rolls back by itself). Otherwise, on OK, the
  *               transaction stays open for the client's COMMIT, with an idle timeout of 2 s.
+ * grant_one     name, owner, ttl_ms, session, host, pid, command, note -> text: grant with wait_ms 0
+ *               and ticket 0, of one name exclusively: the token, or any other answer as
+ *               status:token:number:detail. Only technique native has it.
  * enqueue       wants, owner, session, good_ms, host, pid, command, note -> grant row: OK, number:
  *               the ticket. Removes this owner's rows in the queue; takes the ticket's session lock
  *               before COMMIT, or, without session locks, sets `alive_until` to now + good_ms.

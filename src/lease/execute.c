@@ -6,6 +6,7 @@
  * waiter that died gets no lease.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lease/request.h"
@@ -64,6 +65,27 @@ static void grant_row(void *data, const struct rowlock_value *columns, unsigned 
     answer->reply->token = rowlock__value_number(&columns[2]);
     answer->reply->number = rowlock__value_number(&columns[3]);
     take_name(answer, &columns[1], &columns[4]);
+}
+
+/* token, or status:token:number:detail */
+static void one_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct answer *answer = data;
+    char text[400], *at;
+    long long first;
+
+    if (n < 1 || columns[0].type == ROWLOCK_NULL || answer->rows++)
+        return;
+    rowlock__column_text(&columns[0], text, sizeof text);
+    first = strtoll(text, &at, 10);
+    if (*at != ':') {
+        answer->reply->token = first;
+        return;
+    }
+    answer->reply->status = (enum rowlock_status)first;
+    answer->reply->token = strtoll(at + 1, &at, 10);
+    answer->reply->number = strtoll(at + (*at == ':'), &at, 10);
+    snprintf(answer->refused->detail, sizeof answer->refused->detail, "%s", at + (*at == ':'));
 }
 
 /* status, number, before, free, expires_ms, locked, name, detail */
@@ -151,6 +173,28 @@ static struct round_trip grant(const struct rowlock_request *r, const struct row
         .stays_open = client_commits(r, wait_ms)};
 }
 
+/* The most frequent grant, by a statement of its own. */
+static bool is_simple(const struct rowlock_request *r, const struct rowlock_step *step,
+                      int64_t deadline_ms)
+{
+    const struct rowlock_connection *connection = r->connection;
+
+    return r->n == 1 && r->want[0].mode == ROWLOCK_EXCLUSIVE && !step->ticket &&
+           connection->installed.technique == ROWLOCK_NATIVE &&
+           rowlock__sql(connection, ROWLOCK_SQL_GRANT_ONE) && wait_of(r, step, deadline_ms) == 0 &&
+           connection->driver->speaks_utf8(connection->link);
+}
+
+static struct round_trip grant_one(const struct rowlock_request *r)
+{
+    return (struct round_trip){
+        .id = ROWLOCK_SQL_GRANT_ONE,
+        .values = {rowlock__text_value(r->want[0].name), rowlock__text_value(r->owner),
+                   rowlock__int_value(r->ttl_ms), session(r), rowlock__text_value(r->host),
+                   keeper_of(r), rowlock__text_value(r->command), rowlock__text_value(r->note)},
+        .row = one_row};
+}
+
 static struct round_trip enqueue(const struct rowlock_request *r, const struct rowlock_step *step)
 {
     return (struct round_trip){.id = ROWLOCK_SQL_ENQUEUE,
@@ -229,7 +273,8 @@ static int round_trip_of(const struct rowlock_request *request, const struct row
 {
     switch (step->act) {
     case ROWLOCK_ACT_GRANT:
-        *out = grant(request, step, deadline_ms);
+        *out = is_simple(request, step, deadline_ms) ? grant_one(request)
+                                                     : grant(request, step, deadline_ms);
         return 0;
     case ROWLOCK_ACT_ENQUEUE:
         *out = enqueue(request, step);
@@ -270,6 +315,12 @@ static int64_t withdrawal_ms(const struct rowlock_connection *connection)
     return most < 0 || most > WITHDRAWAL_MS ? WITHDRAWAL_MS : most;
 }
 
+static bool commits_a_grant(const struct round_trip *round_trip)
+{
+    return round_trip->id == ROWLOCK_SQL_GRANT_ONE ||
+           (round_trip->id == ROWLOCK_SQL_GRANT && !round_trip->stays_open);
+}
+
 /* The server ends a wait by itself, and gets the time of one statement more to report it, but
    little more than the caller's limit. */
 static struct rowlock_budget budget_of(const struct rowlock_connection *connection,
@@ -285,9 +336,8 @@ static struct rowlock_budget budget_of(const struct rowlock_connection *connecti
     budget = (struct rowlock_budget){
         .deadline_ms = rowlock__after(end, more),
         .interrupt_fd = round_trip->uninterruptible ? -1 : connection->interrupt_fd};
-    return rowlock__in_time(
-        connection, budget,
-        round_trip->id == ROWLOCK_SQL_GRANT && !round_trip->stays_open ? TRY_MS : ROWLOCK_LATE_MS);
+    return rowlock__in_time(connection, budget,
+                            commits_a_grant(round_trip) ? TRY_MS : ROWLOCK_LATE_MS);
 }
 
 static unsigned flags_of(const struct rowlock_connection *connection,
@@ -410,6 +460,8 @@ static int send_round_trip(struct rowlock_request *request, const struct round_t
         return rowlock__fail(error, ROWLOCK_EMODE, "leases are not offered on this engine");
     code = connection->driver->run(connection->link, flags_of(connection, round_trip), &call, 1,
                                    &budget, &outcome, error);
+    if (answer->reply->status && round_trip->id == ROWLOCK_SQL_GRANT_ONE)
+        snprintf(answer->refused->name, sizeof answer->refused->name, "%s", request->want[0].name);
     if (!code && round_trip->row)
         code = judge(request, answer, error);
     if (!code && round_trip->stays_open && answer->reply->status == ROWLOCK_STATUS_OK) {

@@ -6,12 +6,11 @@
 -- Takes the session locks of several numbers, as session_lock does for one.
 CREATE FUNCTION rowlock.session_lock_all(numbers bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    held constant text := coalesce(nullif(pg_catalog.current_setting('rowlock.session_locks',
-                                                                     true), ''), ',');
 BEGIN
-    PERFORM pg_catalog.set_config('rowlock.session_locks',
-                                  held || pg_catalog.string_agg(u.number::text, ',') || ',', false)
+    PERFORM pg_catalog.set_config('rowlock.session_locks', pg_catalog.concat(
+                                      pg_catalog.current_setting('rowlock.session_locks', true),
+                                      pg_catalog.string_agg(',' || u.number::text || ',', '')),
+                                  false)
        FROM pg_catalog.unnest(numbers) u (number)
       WHERE pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(u.number,
                                                                         8386112019297791602))
@@ -59,13 +58,14 @@ BEGIN
                               pg_catalog.split_part(w.want, ':', 1), 'hex'), 'UTF8'), false) = 0);
     -- OFFSET 0: forces a lookup by index for each name instead of a scan of the whole table
     WITH free AS MATERIALIZED (
-             SELECT pg_catalog.nextval('rowlock.number') AS token, o.floor, o.quiet_ms, w.name,
-                    w.part
+             SELECT pg_catalog.nextval('rowlock.number') AS token,
+                    pg_catalog.pg_sequence_last_value('rowlock.lifted') AS floor, o.quiet_ms,
+                    w.name, w.part
                FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(p.part[2], 'hex'),
                                                     'UTF8') AS name, p.part
                        FROM (SELECT pg_catalog.string_to_array(t.want, ':', '') AS part
                                FROM pg_catalog.unnest(taken) t (want)) p) w, rowlock.lift o
-              WHERE o.lifted_for = o.origin
+              WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for')
                 AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = w.name OFFSET 0)
                 AND NOT EXISTS (SELECT FROM rowlock.waiter q WHERE q.name = w.name OFFSET 0)),
          heartbeats AS (

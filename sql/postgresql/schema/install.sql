@@ -126,19 +126,21 @@ CREATE UNIQUE INDEX origin_one_row ON rowlock.origin ((true));
 INSERT INTO rowlock.origin (boot) VALUES (pg_catalog.clock_timestamp()) ON CONFLICT DO NOTHING;
 
 -- One row, which both the draws and rowlock.lift_numbers read. Numbers are valid while lifted_for =
--- origin. quiet_ms: for how long the release of a new lease leaves no row in the history.
+-- origin. quiet_ms: for how long the release of a new lease leaves no row in the history. Every
+-- grant reads it. So it scans one table only, contains no volatile function, and the path of a file
+-- stands for the database, which it contains.
 CREATE VIEW rowlock.lift AS
 SELECT pg_catalog.hashint8extended(
-           (extract(epoch FROM pg_catalog.pg_postmaster_start_time())::numeric * 1000000.0)::bigint,
-           (o.xmin::text::bigint << 32)
-               | (SELECT d.oid FROM pg_catalog.pg_database d
-                  WHERE d.datname = pg_catalog.current_database())::bigint)
+           (pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time())
+            * 1000000::double precision)::bigint,
+           pg_catalog.hashtextextended(
+               pg_catalog.pg_relation_filepath('rowlock.number'::pg_catalog.regclass),
+               o.xmin::text::bigint))
            & 9223372036854775807 | 1::bigint AS origin,
-       f.last_value AS lifted_for, l.last_value AS floor,
        CASE (SELECT s.history FROM rowlock.setting s)
            WHEN 'all' THEN 0 WHEN 'off' THEN 3155760000000 WHEN 'problems' THEN 3155760000000
            ELSE 10000 END::bigint AS quiet_ms
-  FROM rowlock.origin o, rowlock.lifted_for f, rowlock.lifted l;
+  FROM rowlock.origin o;
 
 -- The 64-bit key of a name: PostgreSQL's own 64-bit hash of its bytes, with a seed (the bytes
 -- "rowlock" as a number), so that it does not collide with other programs' advisory locks by

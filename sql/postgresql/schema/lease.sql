@@ -23,8 +23,8 @@ DECLARE
 BEGIN
     PERFORM pg_catalog.pg_advisory_xact_lock(8246125620394091380);
     -- statements after the wait, so that they see what other sessions lifted
-    SELECT o.origin, o.lifted_for, o.floor, n.last_value INTO numbers
-      FROM rowlock.lift o, rowlock.number n;
+    SELECT o.origin, f.last_value AS lifted_for, l.last_value AS floor, n.last_value INTO numbers
+      FROM rowlock.lift o, rowlock.lifted_for f, rowlock.lifted l, rowlock.number n;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'rowlock: cannot draw a number: the table rowlock.origin is empty'
             USING ERRCODE = '55000',
@@ -50,8 +50,10 @@ DECLARE
     lowest bigint;
 BEGIN
     LOOP
-        SELECT pg_catalog.nextval('rowlock.number'), o.floor INTO drawn, lowest FROM rowlock.lift o
-         WHERE o.lifted_for = o.origin;
+        SELECT pg_catalog.nextval('rowlock.number'),
+               pg_catalog.pg_sequence_last_value('rowlock.lifted')
+          INTO drawn, lowest FROM rowlock.lift o
+         WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for');
         IF drawn > lowest THEN
             RETURN drawn;
         END IF;
@@ -349,10 +351,11 @@ BEGIN
         one := pg_catalog.convert_from(pg_catalog.decode(pg_catalog.left(wants, -6), 'hex'),
                                        'UTF8');
         IF rowlock.try_name_lock(one, false) = 0 THEN
-            SELECT pg_catalog.nextval('rowlock.number'), o.floor, o.quiet_ms
+            SELECT pg_catalog.nextval('rowlock.number'),
+                   pg_catalog.pg_sequence_last_value('rowlock.lifted'), o.quiet_ms
               INTO token, lowest, quiet_ms
               FROM rowlock.lift o
-             WHERE o.lifted_for = o.origin
+             WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for')
                AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = one)
                AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = one);
         END IF;
@@ -434,34 +437,43 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- Releases a lease: 0, or 8 if it was lost before. This is remove_lease written out, because every
--- lease ends by it. The release need not be on disk: after a crash of the server the lease expires.
+-- Releases a lease: 0, or 8 if it was lost before. This is remove_lease and session_unlock written
+-- out, because every lease ends by it, and each function in it is looked up again in every
+-- transaction. The release need not be on disk: after a crash of the server the lease expires.
 CREATE FUNCTION rowlock.release_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     expiry timestamptz;
     quiet timestamptz;
     stopped boolean;
+    removed boolean;
 BEGIN
-    PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
-    DELETE FROM rowlock.heartbeat b
-     WHERE b.token = release_lease.token
-       AND (release_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                           WHERE o.token = release_lease.token
-                             AND o.name = release_lease.name COLLATE "C"
-                             AND (release_lease.owner IS NULL OR o.owner = release_lease.owner)))
-           RETURNING b.expires, b.stop, b.quiet_until INTO expiry, stopped, quiet;
-    IF stopped OR least(quiet, expiry) <= pg_catalog.clock_timestamp() THEN
+    IF pg_catalog.set_config('synchronous_commit', 'off', true) IS NOT NULL THEN
+        DELETE FROM rowlock.heartbeat b USING rowlock.lease o
+         WHERE b.token = release_lease.token AND o.token = release_lease.token
+           AND o.name = release_lease.name COLLATE "C" AND o.owner = release_lease.owner
+               RETURNING b.expires, b.stop, b.quiet_until INTO expiry, stopped, quiet;
+    END IF;
+    IF expiry IS NULL THEN -- it is lost, or name or owner are NULL
+        removed := rowlock.remove_lease(token, name, owner);
+        PERFORM rowlock.session_unlock(token);
+        RETURN CASE WHEN removed THEN 0 ELSE 8 END;
+    ELSIF stopped OR least(quiet, expiry) <= pg_catalog.clock_timestamp() THEN
         PERFORM rowlock.log_end(token, expiry, stopped);
     END IF;
-    DELETE FROM rowlock.lease l
-     WHERE l.token = release_lease.token
-       AND (release_lease.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
-                           WHERE o.token = release_lease.token
-                             AND o.name = release_lease.name COLLATE "C"
-                             AND (release_lease.owner IS NULL OR o.owner = release_lease.owner)));
-    RETURN CASE WHEN FOUND THEN 0 ELSE 8 END
-        + CASE WHEN rowlock.session_unlock(token) THEN 0 ELSE 0 END;
+    DELETE FROM rowlock.lease l WHERE l.token = release_lease.token;
+    RETURN CASE WHEN pg_catalog.strpos(pg_catalog.current_setting('rowlock.session_locks', true),
+                                       pg_catalog.concat(',', token, ',')) > 0
+                THEN CASE WHEN pg_catalog.pg_advisory_xact_lock(pg_catalog.hashint8extended(
+                                   token, 8386112019297791602)) IS NULL THEN 0
+                          WHEN pg_catalog.pg_advisory_unlock(pg_catalog.hashint8extended(
+                                   token, 8386112019297791602))
+                          THEN pg_catalog.length(pg_catalog.set_config('rowlock.session_locks',
+                                   pg_catalog.replace(pg_catalog.current_setting(
+                                           'rowlock.session_locks'),
+                                       pg_catalog.concat(',', token, ','), ''), false)) * 0
+                          ELSE 0 END
+                ELSE 0 END;
 END $$;
 
 -- Returns the state by the clock (0, 8 or 14), the remaining time, the mode (x, s or p) and the

@@ -28,18 +28,18 @@ BEGIN
 END $$;
 
 -- Takes the session lock of a number if it is free. It outlives the transaction. The session keeps
--- a list of its session locks, because the server warns when it releases a lock that it does not
--- hold.
+-- a list of its session locks, each as ',NUMBER,', because the server warns when it releases a lock
+-- that it does not hold.
 CREATE FUNCTION rowlock.session_lock(number bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    held constant text := coalesce(nullif(pg_catalog.current_setting('rowlock.session_locks',
-                                                                     true), ''), ',');
+    held constant text := pg_catalog.current_setting('rowlock.session_locks', true);
+    entry constant text := pg_catalog.concat(',', number, ',');
 BEGIN
-    RETURN CASE WHEN pg_catalog.strpos(held, ',' || number::text || ',') > 0 THEN true
+    RETURN CASE WHEN pg_catalog.strpos(held, entry) > 0 THEN true
                 WHEN pg_catalog.pg_try_advisory_lock(pg_catalog.hashint8extended(
                         number, 8386112019297791602))
-                THEN pg_catalog.set_config('rowlock.session_locks', held || number::text || ',',
-                                           false) IS NOT NULL
+                THEN pg_catalog.set_config('rowlock.session_locks',
+                                           pg_catalog.concat(held, entry), false) IS NOT NULL
                 ELSE false END;
 END $$;
 
@@ -50,15 +50,16 @@ CREATE FUNCTION rowlock.session_unlock(number bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     held constant text := coalesce(pg_catalog.current_setting('rowlock.session_locks', true), '');
+    entry constant text := pg_catalog.concat(',', number, ',');
     key bigint;
 BEGIN
-    IF pg_catalog.strpos(held, ',' || number::text || ',') = 0 THEN
+    IF pg_catalog.strpos(held, entry) = 0 THEN
         RETURN false;
     END IF;
     key := rowlock.session_key(number);
     PERFORM pg_catalog.pg_advisory_xact_lock(key), pg_catalog.pg_advisory_unlock(key),
-            pg_catalog.set_config('rowlock.session_locks',
-                                  pg_catalog.replace(held, ',' || number::text || ',', ','), false);
+            pg_catalog.set_config('rowlock.session_locks', pg_catalog.replace(held, entry, ''),
+                                  false);
     RETURN true;
 END $$;
 

@@ -15,8 +15,8 @@ DECLARE
     waiting_ms constant bigint := CASE WHEN ticket = 0 THEN 0 ELSE rowlock.waited(ticket) END;
 BEGIN
     SELECT n.number INTO drawn
-      FROM (SELECT pg_catalog.nextval('rowlock.number') AS number, o.floor FROM rowlock.lift o
-             WHERE o.lifted_for = o.origin
+      FROM (SELECT pg_catalog.nextval('rowlock.number') AS number FROM rowlock.lift o
+             WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for')
                AND EXISTS (SELECT FROM rowlock.waiter w
                            WHERE w.name = grant_first.name COLLATE "C"
                              AND w.ticket = grant_first.ticket)
@@ -25,7 +25,7 @@ BEGIN
                AND NOT EXISTS (SELECT FROM rowlock.waiter w
                                 WHERE w.name = grant_first.name COLLATE "C"
                                   AND w.ticket < grant_first.ticket)) n
-     WHERE n.number > n.floor;
+     WHERE n.number > pg_catalog.pg_sequence_last_value('rowlock.lifted');
     INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
     SELECT drawn, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
            rowlock.quiet_until(waiting_ms)

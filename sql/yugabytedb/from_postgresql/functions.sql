@@ -205,6 +205,15 @@ BEGIN
                              note) g;
 END $$;
 
+-- Releases a lease: 0, or 8 if it was lost before. The release need not be on disk: after a crash of
+-- the server the lease expires.
+CREATE FUNCTION rowlock.release_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
+RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
+    RETURN CASE WHEN rowlock.remove_lease(token, name, owner) THEN 0 ELSE 8 END;
+END $$;
+
 -- Keeps a lease valid until the caller's transaction ends: a session that ends the lease must
 -- delete this row. The row alone decides, not the clock.
 CREATE FUNCTION rowlock.fence(name text, token bigint, limit_ms bigint, OUT status integer,

@@ -8,7 +8,7 @@
 
 # Its sequences give each session a block of a hundred numbers, so not in order: tokens come from a
 # row.
-/^-- Tokens and tickets\. A restored dump/,/^  FROM rowlock\.origin o, rowlock\.lifted_for f/c\
+/^-- Tokens and tickets\. A restored dump/,/^  FROM rowlock\.origin o;$/c\
 -- Tokens and tickets: the last one that was drawn (see rowlock.next_number).\
 CREATE TABLE rowlock.origin (\
     only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),\
