@@ -135,9 +135,9 @@
  *               wait_ms 0: one round trip commits everything (PostgreSQL: sent with BEGIN and
  *               COMMIT; MariaDB: commits or rolls back by itself). Otherwise, on OK, the
  *               transaction stays open for the client's COMMIT, with an idle timeout of 2 s.
- * grant_one     name, owner, ttl_ms, session, host, pid, command, note -> text: grant with wait_ms 0
- *               and ticket 0, of one name exclusively: the token, or any other answer as
- *               status:token:number:detail. Only technique native has it.
+ * grant_one     name, owner, ttl_ms, session, host, pid, command, note -> text: grant of one name,
+ *               exclusively, with wait_ms 0 and ticket 0. The token alone, or any other answer as
+ *               status:token:number:detail. Only the technique native has it.
  * enqueue       wants, owner, session, good_ms, host, pid, command, note -> grant row: OK, number:
  *               the ticket. Removes this owner's rows in the queue; takes the ticket's session lock
  *               before COMMIT, or, without session locks, sets `alive_until` to now + good_ms.

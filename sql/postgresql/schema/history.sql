@@ -102,6 +102,44 @@ EXCEPTION WHEN OTHERS THEN
     NULL;
 END $$;
 
+-- for it. The most frequent lease has one row: the deleted row is the source of the new one. Any
+-- for it. The most frequent lease has one row: the deleted row is the source of the new one. Any
+-- other lease, and one for which that raises an error, takes the way of log_end.
+CREATE FUNCTION rowlock.log_release(token bigint, name text, expires timestamptz, stop boolean)
+RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    gone rowlock.lease;
+    end_time constant timestamptz := pg_catalog.clock_timestamp();
+BEGIN
+    BEGIN
+        IF NOT stop AND expires > end_time AND pg_catalog.left(name, 4) <> 'job:'
+           AND (SELECT pg_catalog.count(*) FROM rowlock.lease l
+                 WHERE l.token = log_release.token) = 1 THEN
+            DELETE FROM rowlock.lease l WHERE l.token = log_release.token RETURNING l.* INTO gone;
+            IF pg_catalog.set_config('lock_timeout', '250', true) IS NOT NULL THEN
+                INSERT INTO rowlock.history (name, mode, permits, token, host, pid, command, note,
+                                             acquired, waited, ended, how)
+                SELECT gone.name, gone.mode, 1, gone.token, gone.host, gone.pid, gone.command,
+                       gone.note, gone.acquired, gone.waited, greatest(end_time, gone.acquired),
+                       'released'
+                 WHERE CASE coalesce((SELECT s.history FROM rowlock.setting s), 'slow')
+                           WHEN 'all' THEN true
+                           WHEN 'slow' THEN gone.waited >= 1000
+                                            OR end_time - gone.acquired >= interval '10 s'
+                           ELSE false END;
+            END IF;
+            IF pg_catalog.random() < 0.004::double precision THEN
+                PERFORM rowlock.prune(1000);
+            END IF;
+            RETURN;
+        END IF;
+    EXCEPTION WHEN OTHERS THEN
+        NULL;
+    END;
+    PERFORM rowlock.log_end(token, expires, stop);
+    DELETE FROM rowlock.lease l WHERE l.token = log_release.token;
+END $$;
+
 -- Deletes a heartbeat, as remove_lease describes, and writes the history.
 CREATE FUNCTION rowlock.end_heartbeat(token bigint, name text, owner text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$

@@ -459,9 +459,10 @@ BEGIN
         PERFORM rowlock.session_unlock(token);
         RETURN CASE WHEN removed THEN 0 ELSE 8 END;
     ELSIF stopped OR least(quiet, expiry) <= pg_catalog.clock_timestamp() THEN
-        PERFORM rowlock.log_end(token, expiry, stopped);
+        PERFORM rowlock.log_release(token, name, expiry, stopped);
+    ELSE
+        DELETE FROM rowlock.lease l WHERE l.token = release_lease.token;
     END IF;
-    DELETE FROM rowlock.lease l WHERE l.token = release_lease.token;
     RETURN CASE WHEN pg_catalog.strpos(pg_catalog.current_setting('rowlock.session_locks', true),
                                        pg_catalog.concat(',', token, ',')) > 0
                 THEN CASE WHEN pg_catalog.pg_advisory_xact_lock(pg_catalog.hashint8extended(

@@ -71,9 +71,9 @@ END $$;
 
 -- Grants one name exclusively, without waiting, when no lease conflicts and no waiter queues; the
 -- most frequent grant. The remarks at begin_one apply here too. The check and the number are one
--- statement, which starts after the name lock was taken. It returns the token alone, or in any other
--- case the answer of grant_any as status:token:number:detail. The session lock is written out, as in
--- session_lock.
+-- statement, which starts after the name lock was taken. It returns the token alone; in any other
+-- case the answer of grant_any as status:token:number:detail. The session lock is that of
+-- session_lock, written out.
 CREATE FUNCTION rowlock.grant_one(name text, owner text, ttl_ms bigint, session bigint, host text,
                                   pid bigint, command text, note text) RETURNS text
 LANGUAGE plpgsql VOLATILE AS $$

@@ -205,8 +205,8 @@ BEGIN
                              note) g;
 END $$;
 
--- Releases a lease: 0, or 8 if it was lost before. The release need not be on disk: after a crash of
--- the server the lease expires.
+-- Releases a lease: 0, or 8 if it was lost before. The release need not be on disk: after a crash
+-- of the server the lease expires.
 CREATE FUNCTION rowlock.release_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
