@@ -102,9 +102,9 @@ EXCEPTION WHEN OTHERS THEN
     NULL;
 END $$;
 
--- for it. The most frequent lease has one row: the deleted row is the source of the new one. Any
--- for it. The most frequent lease has one row: the deleted row is the source of the new one. Any
--- other lease, and one for which that raises an error, takes the way of log_end.
+-- Deletes the lease whose heartbeat a release has deleted, and writes the history, if its level
+-- asks for that. The most frequent lease has one row: the deleted row is the source of the new one.
+-- Any other lease, and one for which that raises an error, take the way of log_end.
 CREATE FUNCTION rowlock.log_release(token bigint, name text, expires timestamptz, stop boolean)
 RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
