@@ -356,6 +356,7 @@ static void set_machine(struct acquisition *a, int64_t wait_ms, int64_t deadline
         .tries = wait_ms == 0,
         .deadline_ms = deadline_ms,
         .remote = connection->dialect->procedural,
+        .seizes = connection->dialect->procedural && !rowlock__sql(connection, ROWLOCK_SQL_BEGIN),
         .turns = rowlock__sql(connection, ROWLOCK_SQL_TURN) && a->request.n == 1 &&
                  a->request.want[0].mode == ROWLOCK_EXCLUSIVE,
         .reconnect_ms = rowlock__can_reconnect(connection)

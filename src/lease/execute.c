@@ -464,6 +464,9 @@ static int send_round_trip(struct rowlock_request *request, const struct round_t
         snprintf(answer->refused->name, sizeof answer->refused->name, "%s", request->want[0].name);
     if (!code && round_trip->row)
         code = judge(request, answer, error);
+    if (!code && round_trip->id == ROWLOCK_SQL_GRANT && !round_trip->stays_open)
+        answer->reply->session_unlocked = answer->reply->status == ROWLOCK_STATUS_OK &&
+                                          !rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
     if (!code && round_trip->stays_open && answer->reply->status == ROWLOCK_STATUS_OK) {
         code = call_hook(request, answer->reply->token, error);
         if (!code)

@@ -274,6 +274,62 @@ static void queue_up(struct story *s, int64_t ticket)
     s->text[0] = '\0';
 }
 
+/* ---- a try where the name looks free --------------------------------------------------------- */
+
+#define SEIZED(t) SAYS(.token = (t), .session_unlocked = true)
+
+static void begin_with_tries(struct story *s)
+{
+    begin(s, -1);
+    s->machine.seizes = true;
+    queue_up(s, 7);
+}
+
+TEST(a_head_tries_once_the_holder_has_released)
+{
+    struct story s;
+
+    begin_with_tries(&s);
+    tell(&s, 1, HELD(70, 30000));
+    tell(&s, 100, CAME);
+    tell(&s, 1, SEIZED(72));
+    t_story(&s, "await token 70 1000ms, take 7, done 72");
+}
+
+TEST(a_head_whose_try_was_refused_waits_for_the_name_lock)
+{
+    struct story s;
+
+    begin_with_tries(&s);
+    tell(&s, 1, HELD(70, 30000));
+    tell(&s, 100, CAME);
+    tell(&s, 1, BUSY);
+    tell(&s, 1, FIRST);
+    tell(&s, 500, GRANTED(72));
+    t_story(&s, "await token 70 1000ms, take 7, place 7, take 7 60000ms, unmark 7");
+}
+
+TEST(a_head_that_finds_the_name_free_tries_once)
+{
+    struct story s;
+
+    begin_with_tries(&s);
+    tell(&s, 1, FIRST);
+    tell(&s, 1, BUSY);
+    tell(&s, 1, FIRST);
+    t_story(&s, "take 7, place 7, take 7 60000ms");
+}
+
+TEST(a_waiter_behind_another_looks_when_that_one_has_left)
+{
+    struct story s;
+
+    begin_with_tries(&s);
+    tell(&s, 1, BEHIND(5, 1, false));
+    tell(&s, 100, CAME);
+    t_story(&s, "await ticket 5 2000ms, place 7");
+}
+
 /* ---- wait and grant in one round trip -------------------------------------------------------- */
 
 #define TURNED(t) SAYS(.token = (t), .session_unlocked = true)

@@ -171,8 +171,10 @@ static struct waiter *come(void)
 {
     struct waiter *me = &w.waiter[w.n++];
 
-    *me = (struct waiter){
-        .machine = {.remote = true, .deadline_ms = ROWLOCK_NEVER, .reconnect_ms = 10000}};
+    *me = (struct waiter){.machine = {.remote = true,
+                                      .seizes = w.n % 2 == 0,
+                                      .deadline_ms = ROWLOCK_NEVER,
+                                      .reconnect_ms = 10000}};
     me->step = rowlock__acquire_start(&me->machine, w.now);
     begin_step(me);
     pass(3 * SLOWEST_MS);

@@ -105,7 +105,7 @@ static step rest(machine *m, int64_t now, int code, uint32_t dice)
 /* The ticket's session lock is gone, so the ticket counts as dead; but a grant may be committed. */
 static step lost(machine *m, int64_t now, uint32_t dice)
 {
-    if (m->state == TRYING || m->state == TAKING || m->state == TURNING)
+    if (m->state == TRYING || m->state == TAKING || m->state == TURNING || m->state == SEIZING)
         m->unsure = m->settles = true;
     m->asked = false;
     rowlock__queue_forget(m);
@@ -188,9 +188,9 @@ static step answered(machine *m, int64_t now, const reply *r, uint32_t dice)
     case LOOKING:
         return rowlock__queue_looked(m, now, r, dice);
     case AWAITING:
-        if (r->number != 1)
-            m->waited_for = 0;
-        return rowlock__queue_look(m, now);
+        return rowlock__queue_awaited(m, now, r);
+    case SEIZING:
+        return rowlock__queue_seized(m, now, r);
     case TURNING:
         return rowlock__queue_turned(m, now, r);
     case TAKING:

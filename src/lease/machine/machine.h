@@ -63,6 +63,7 @@ struct rowlock_acquire_machine {
     bool permits;        /* some request is a permit: the head cannot block on one holder */
     bool turns;          /* one name, exclusively, and the server has the statement turn */
     bool remote;         /* a server: it may have session locks, and is polled slowly */
+    bool seizes;         /* a try with a ticket is one round trip, a grant that may wait is three */
     int64_t
         reconnect_ms; /* 0: never; how long a try reconnects; a waiter does so until its deadline */
     /* state */
@@ -70,6 +71,7 @@ struct rowlock_acquire_machine {
     int64_t ticket; /* 0: none, or unknown */
     bool queued;    /* our rows may be in the queue */
     bool locked;    /* our ticket may have a session lock */
+    bool seized;    /* the last grant was a try: the next one waits */
     int64_t pause_ms, place, good_ms;
     int64_t due_ms;  /* when the next look is due, after a pause; 0: unknown */
     int64_t late_ms; /* how late recent looks were answered */

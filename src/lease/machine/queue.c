@@ -125,6 +125,23 @@ static step take(machine *m, int64_t now)
                   .limit_ms = name_lock_limit(m, now, SLICE_MS)};
 }
 
+static step seize(machine *m)
+{
+    m->state = SEIZING;
+    m->seized = true;
+    return (step){.act = ROWLOCK_ACT_GRANT, .ticket = m->ticket};
+}
+
+/* One try, which the server commits by itself, then waiting grants: a head that only tried would
+   starve. */
+static step seize_or_take(machine *m, int64_t now)
+{
+    if (m->seizes && m->locked && !m->seized)
+        return seize(m);
+    m->seized = false;
+    return take(m, now);
+}
+
 /* A visit of a roll call. */
 static step overtake(machine *m, int64_t now)
 {
@@ -228,7 +245,7 @@ step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dic
     case ROWLOCK_STATUS_OK:
         m->place = 1;
         return rowlock__step_is_late(m, now) ? rowlock__step_give_up(m, ROWLOCK_ETIMEDOUT)
-                                             : take(m, now);
+                                             : seize_or_take(m, now);
     case ROWLOCK_STATUS_LEASED:
         m->place = 1;
         return wait_for_holder(m, now, r, dice);
@@ -273,6 +290,24 @@ static step remove_dead(machine *m, int64_t now, int64_t ticket)
                   .number = ticket,
                   .ticket = m->ticket,
                   .limit_ms = rowlock__step_within(m, now, STEP_MS)};
+}
+
+/* The holder has released: a look would find the name free. */
+step rowlock__queue_awaited(machine *m, int64_t now, const reply *r)
+{
+    bool first = m->place == 1 && m->waited_for == m->held_by;
+
+    if (r->number != 1)
+        m->waited_for = 0;
+    if (r->number != 1 || !first || !m->seizes || !m->locked || rowlock__step_is_late(m, now))
+        return rowlock__queue_look(m, now);
+    return seize(m);
+}
+
+step rowlock__queue_seized(machine *m, int64_t now, const reply *r)
+{
+    return r->status == ROWLOCK_STATUS_OK ? rowlock__step_granted(m, r)
+                                          : rowlock__queue_look(m, now);
 }
 
 step rowlock__queue_turned(machine *m, int64_t now, const reply *r)

@@ -20,6 +20,7 @@ enum state {
     TURNING,     /* TURN */
     WAITING,     /* PAUSE before PLACE */
     TAKING,      /* GRANT with our ticket */
+    SEIZING,     /* the same without a wait */
     OVERTAKING,  /* OVERTAKE */
     DROPPING,    /* SESSION_UNLOCK of a ticket that others removed, before ENQUEUE */
     CONNECTING,  /* RECONNECT */
@@ -56,6 +57,8 @@ step rowlock__queue_enter(machine *m, int64_t now);
 step rowlock__queue_look(machine *m, int64_t now);
 step rowlock__queue_entered(machine *m, int64_t now, const reply *r);
 step rowlock__queue_looked(machine *m, int64_t now, const reply *r, uint32_t dice);
+step rowlock__queue_awaited(machine *m, int64_t now, const reply *r);
+step rowlock__queue_seized(machine *m, int64_t now, const reply *r);
 step rowlock__queue_turned(machine *m, int64_t now, const reply *r);
 step rowlock__queue_took(machine *m, int64_t now, const reply *r, uint32_t dice);
 step rowlock__queue_overtook(machine *m, int64_t now, const reply *r);
