@@ -38,8 +38,12 @@ INSERT IGNORE INTO rowlock_meta (version, technique, object, id_width, owned)
     VALUES (0, @rowlock_technique, @rowlock_table, NULL, 0);
 
 -- Technique row: one row per name, committed before it is locked, kept until rowlock_vacuum.
+-- least_token: no lease of the name has a smaller token. InnoDB keeps the index entries of ended
+-- leases for a while, as long as any session has an old snapshot, so a search must not begin at
+-- the first lease of the name.
 CREATE TABLE IF NOT EXISTS rowlock_name (
-    name VARBINARY(255) NOT NULL PRIMARY KEY
+    name VARBINARY(255) NOT NULL PRIMARY KEY,
+    least_token BIGINT NOT NULL DEFAULT 0
 ) ENGINE = InnoDB;
 
 -- Leases: the identity, which is never updated, and the heartbeat, which renewals update.

@@ -146,17 +146,21 @@ BEGIN
     DECLARE v_all, v_live INT;                  -- NULL: not answered, which never counts as free
     DECLARE v_now DATETIME(6) DEFAULT utc_timestamp(6);
     DECLARE v_permits TINYINT DEFAULT 1;
+    DECLARE v_least BIGINT DEFAULT 0;           -- see rowlock_name; technique insert has no row
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
+    SELECT least_token INTO v_least FROM rowlock_name WHERE name = p_name;
     SET p_live = 0, p_expires = NULL, p_expired = 0, p_other = NULL, p_clash = 0;
     IF p_mode = 'p' THEN
         SELECT count(*), COALESCE(SUM(b.expires > v_now), 0) INTO v_all, v_live
-          FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
-         WHERE l.name = p_name AND l.mode = 'permit';
+          FROM rowlock_lease l FORCE INDEX (rowlock_lease_name)
+          LEFT JOIN rowlock_heartbeat b ON b.token = l.token
+         WHERE l.name = p_name AND l.token >= v_least AND l.mode = 'permit';
         IF v_all > 0 THEN
             SELECT l.`limit` INTO p_other FROM rowlock_lease l JOIN rowlock_heartbeat b
                 ON b.token = l.token
-             WHERE l.name = p_name AND l.mode = 'permit' AND l.`limit` <> p_limit
+             WHERE l.name = p_name AND l.token >= v_least AND l.mode = 'permit'
+               AND l.`limit` <> p_limit
                AND b.expires > v_now LIMIT 1;
         END IF;
         IF p_other IS NULL THEN
@@ -168,8 +172,9 @@ BEGIN
         SET v_permits = COALESCE(v_all + p_count > p_limit, 1);
     END IF;
     SET v_all = NULL;
-    SELECT count(*) INTO v_all FROM rowlock_lease
-     WHERE name = p_name AND NOT (p_mode = 's' AND mode = 'shared'
+    SELECT count(*) INTO v_all FROM rowlock_lease FORCE INDEX (rowlock_lease_name)
+     WHERE name = p_name AND token >= v_least
+       AND NOT (p_mode = 's' AND mode = 'shared'
                                   OR v_permits = 0 AND mode = 'permit' AND `limit` = p_limit);
     IF v_all IS NULL OR v_all > 0 THEN
         IF p_mode = 'p' AND v_live + p_count <= p_limit THEN
@@ -178,14 +183,15 @@ BEGIN
         END IF;
         SELECT l.token, b.expires INTO p_live, p_expires
           FROM rowlock_lease l JOIN rowlock_heartbeat b ON b.token = l.token
-         WHERE l.name = p_name AND b.expires > v_now
+         WHERE l.name = p_name AND l.token >= v_least AND b.expires > v_now
            AND NOT (p_mode = 's' AND l.mode = 'shared'
                     OR v_permits = 0 AND l.mode = 'permit' AND l.`limit` = p_limit)
          ORDER BY b.expires, l.token LIMIT 1;
         IF p_live = 0 THEN
             SELECT l.token INTO p_expired
               FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b ON b.token = l.token
-             WHERE l.name = p_name AND (b.token IS NULL OR b.expires <= v_now)
+             WHERE l.name = p_name AND l.token >= v_least
+               AND (b.token IS NULL OR b.expires <= v_now)
                AND NOT (p_mode = 's' AND l.mode = 'shared')
              ORDER BY l.token LIMIT 1;
             SET p_expired = IF(p_expired = 0, -1, p_expired);   -- renewed between the two reads
@@ -401,6 +407,7 @@ BEGIN
     DECLARE v_mode CHAR(1) CHARACTER SET ascii;
     DECLARE v_limit, v_count INT;
     DECLARE v_waited BIGINT DEFAULT 0;
+    DECLARE v_lower INT;                        -- NULL: not answered
     DECLARE v_quiet_until DATETIME(6) DEFAULT '1970-01-01';    -- a killed read means a row
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
@@ -418,7 +425,12 @@ BEGIN
     END IF;
     WHILE p_wants <> '' DO
         CALL rowlock_next_lease_want(p_wants, v_name, v_mode, v_limit, v_count);
-        SET v_count = IF(v_mode = 'p', v_count, 1);
+        SET v_count = IF(v_mode = 'p', v_count, 1), v_lower = NULL;
+        SELECT count(*) INTO v_lower FROM rowlock_name
+         WHERE name = v_name AND least_token > p_token;
+        IF v_lower IS NULL OR v_lower > 0 THEN  -- the clock and the sequence were set back
+            REPLACE INTO rowlock_name (name, least_token) VALUES (v_name, 0);
+        END IF;
         WHILE v_count > 0 DO
             SET v_count = v_count - 1;
             INSERT INTO rowlock_lease (token, name, n, mode, `limit`, owner, host, pid, command,
@@ -725,8 +737,13 @@ BEGIN
         END;
 
         START TRANSACTION READ WRITE;
-        IF p_name IS NOT NULL THEN
-            CALL rowlock_identify(p_token, p_name, p_owner, v_all, v_own);
+        IF p_name IS NOT NULL THEN              -- as rowlock_identify
+            SELECT count(*),
+                   count(IF(name = p_name AND (p_owner IS NULL OR owner = p_owner), 1, NULL))
+              INTO v_all, v_own FROM rowlock_lease WHERE token = p_token;
+            IF v_own IS NULL THEN
+                CALL rowlock_check_answer(v_own);
+            END IF;
             IF v_all > 0 AND v_own = 0 THEN
                 COMMIT AND NO CHAIN NO RELEASE;
                 LEAVE release_it;

@@ -49,6 +49,11 @@ BEGIN
         ALTER TABLE rowlock_heartbeat
             ADD COLUMN quiet_until DATETIME(6) NOT NULL DEFAULT '9999-12-31';
     END IF;
+    IF NOT EXISTS (SELECT 1 FROM information_schema.columns
+                    WHERE table_schema = DATABASE() AND table_name = 'rowlock_name'
+                      AND column_name = 'least_token') THEN
+        ALTER TABLE rowlock_name ADD COLUMN least_token BIGINT NOT NULL DEFAULT 0;
+    END IF;
     SET SESSION lock_wait_timeout = v_wait;
 END//
 CALL rowlock_once()//
