@@ -67,7 +67,7 @@ void turn_command(struct client *client, const struct workload *workload);
 /* The mode "act": its exit status. */
 int act_command(struct client *client);
 
-/* The lease lasts at least until then; 0: it has ended, nobody here knows when. */
+/* The lease lasts at least until then; 0: it has ended, at an unknown time. */
 int64_t worker_end_of(const struct rowlock_lease *lease);
 /* A COMMIT that returned this code: whether the database has carried it out. */
 enum phase worker_phase(int code);
