@@ -127,8 +127,8 @@ INSERT INTO rowlock.origin (boot) VALUES (pg_catalog.clock_timestamp()) ON CONFL
 
 -- One row, which both the draws and rowlock.lift_numbers read. Numbers are valid while lifted_for =
 -- origin. quiet_ms: for how long the release of a new lease leaves no row in the history. Every
--- grant reads it. So it scans one table only, contains no volatile function, and the path of a file
--- stands for the database, which it contains.
+-- grant reads it. So it scans one table, and contains no volatile function: the server then drops
+-- the columns that are not asked for. The path of a file stands for the database: it contains it.
 CREATE VIEW rowlock.lift AS
 SELECT pg_catalog.hashint8extended(
            (pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time())
@@ -137,6 +137,8 @@ SELECT pg_catalog.hashint8extended(
                pg_catalog.pg_relation_filepath('rowlock.number'::pg_catalog.regclass),
                o.xmin::text::bigint))
            & 9223372036854775807 | 1::bigint AS origin,
+       (SELECT f.last_value FROM rowlock.lifted_for f) AS lifted_for,
+       (SELECT l.last_value FROM rowlock.lifted l) AS floor,
        CASE (SELECT s.history FROM rowlock.setting s)
            WHEN 'all' THEN 0 WHEN 'off' THEN 3155760000000 WHEN 'problems' THEN 3155760000000
            ELSE 10000 END::bigint AS quiet_ms
