@@ -448,14 +448,18 @@ BEGIN
     PERFORM pg_catalog.set_config('lock_timeout', saved, true);
 END $$;
 
--- The same for one name, where the fast path (rowlock.begin_one) does not apply.
+-- The same for one name, where the fast path (rowlock.begin_one) does not apply. It may wait: it
+-- runs the check for leases once before, so that its plan does not delay the sessions behind it.
 CREATE FUNCTION rowlock.begin_name(name text, wait_ms bigint)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
+    wants constant text := pg_catalog.encode(pg_catalog.convert_to(name, 'UTF8'), 'hex') || ':x:0';
     answer record;
 BEGIN
-    SELECT * INTO answer FROM rowlock.begin_lock(
-        pg_catalog.encode(pg_catalog.convert_to(name, 'UTF8'), 'hex') || ':x:0', wait_ms);
+    IF wait_ms <> 0 THEN
+        PERFORM rowlock.leased(wants);
+    END IF;
+    SELECT * INTO answer FROM rowlock.begin_lock(wants, wait_ms);
     IF answer.status = 6 THEN
         PERFORM rowlock.fail(6, name);
     END IF;
