@@ -2,7 +2,6 @@
 /*
  * The jobs that are not fine: on every engine the server's choice is the same as that of
  * rowlock_job_health from the list of all jobs, in the same order, within the limit.
- * Quick: first
  */
 #include <stdio.h>
 #include <stdlib.h>
