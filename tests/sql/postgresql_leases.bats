@@ -41,6 +41,21 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "$next" -gt "$token" ]
 }
 
+@test "a grant of two names reads no other leases, however many are held" {
+    read=$(sql "BEGIN;
+        INSERT INTO rowlock.lease (token, name, n, mode, owner, host, pid, command)
+            SELECT t % 500, 'other ' || t, 0, 'exclusive', 'other', 'host', 1, 'command'
+              FROM generate_series(1, 50000) t;
+        ANALYZE rowlock.lease;
+        SELECT status FROM rowlock.grant_lease('61:x:0:0,62:x:0:0', 'me', 60000, 0, 0, 0, 'host', 1,
+                                               'command', NULL);
+        SELECT seq_tup_read FROM pg_stat_xact_user_tables
+         WHERE schemaname = 'rowlock' AND relname = 'lease';
+        ROLLBACK")
+    echo "$read"
+    [ "$read" = $'0\n0' ]
+}
+
 @test "its token fences, and locks beneath the lease" {
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
     db "BEGIN" "SELECT rowlock.fence('x', $token)" "SELECT rowlock.exclusive('x', $token)" "COMMIT"

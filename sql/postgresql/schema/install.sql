@@ -211,7 +211,7 @@ END $$;
 -- Unpacks the names of one call from the library's format, HEX(name):x|s:token joined by commas, in
 -- the order in which they must be locked.
 CREATE FUNCTION rowlock.unpack(wants text)
-RETURNS TABLE (name text, shared boolean, token bigint) LANGUAGE plpgsql VOLATILE AS $$
+RETURNS TABLE (name text, shared boolean, token bigint) LANGUAGE plpgsql VOLATILE ROWS 2 AS $$
 BEGIN
     RETURN QUERY
         SELECT u.name, u.shared, u.token
