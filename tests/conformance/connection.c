@@ -82,7 +82,7 @@ TEST(a_commit_on_a_lost_connection_committed_nothing)
     t_ok(t_begin(connection, t_x(t_name(1)), 0));
     t_sql(connection, "INSERT INTO never VALUES (1)");
     t_engine()->kill(killer, t_engine()->session(t_handle(connection)));
-    t_is_lost_before_commit(rowlock_commit(connection, &t_error));
+    t_commit_is_lost_before(connection);
     t_left(DEAD);
     t_text(t_sql(other, "SELECT count(*) FROM never"), "0");
 }

@@ -121,9 +121,10 @@ int t_is_free(struct rowlock_want want);
    session (t_facts), asserts that, and returns another one. */
 struct rowlock_connection *t_after_refusal(struct rowlock_connection *connection);
 
-/* Asserts the code of a COMMIT on a session that the server has ended: ECONN. By POSIX alone
-   (docs/portability.md) the end is not visible behind a farewell, so it may be EUNKNOWN there. */
-void t_is_lost_before_commit(int code);
+/* Commits on a session that the server ends, once it has closed the connection: the answer must be
+   ECONN. By POSIX alone (docs/portability.md) the end is not visible behind a farewell, so it may be
+   EUNKNOWN there. */
+void t_commit_is_lost_before(struct rowlock_connection *connection);
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
