@@ -59,8 +59,8 @@ BEGIN
     -- OFFSET 0: forces a lookup by index for each name instead of a scan of the whole table
     WITH free AS MATERIALIZED (
              SELECT pg_catalog.nextval('rowlock.number') AS token,
-                    pg_catalog.pg_sequence_last_value('rowlock.lifted') AS floor, o.quiet_ms,
-                    w.name, w.part
+                    coalesce(pg_catalog.pg_sequence_last_value('rowlock.lifted'), 0::bigint)
+                        AS floor, o.quiet_ms, w.name, w.part
                FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(p.part[2], 'hex'),
                                                     'UTF8') AS name, p.part
                        FROM (SELECT pg_catalog.string_to_array(t.want, ':', '') AS part

@@ -51,7 +51,7 @@ DECLARE
 BEGIN
     LOOP
         SELECT pg_catalog.nextval('rowlock.number'),
-               pg_catalog.pg_sequence_last_value('rowlock.lifted')
+               coalesce(pg_catalog.pg_sequence_last_value('rowlock.lifted'), 0::bigint)
           INTO drawn, lowest FROM rowlock.lift o
          WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for');
         IF drawn > lowest THEN
@@ -352,7 +352,8 @@ BEGIN
                                        'UTF8');
         IF rowlock.try_name_lock(one, false) = 0 THEN
             SELECT pg_catalog.nextval('rowlock.number'),
-                   pg_catalog.pg_sequence_last_value('rowlock.lifted'), o.quiet_ms
+                   coalesce(pg_catalog.pg_sequence_last_value('rowlock.lifted'), 0::bigint),
+                   o.quiet_ms
               INTO token, lowest, quiet_ms
               FROM rowlock.lift o
              WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for')

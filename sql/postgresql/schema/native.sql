@@ -96,7 +96,7 @@ BEGIN
     IF pg_catalog.pg_try_advisory_xact_lock(
            pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) THEN
         SELECT pg_catalog.nextval('rowlock.number'),
-               pg_catalog.pg_sequence_last_value('rowlock.lifted'), o.quiet_ms
+               coalesce(pg_catalog.pg_sequence_last_value('rowlock.lifted'), 0::bigint), o.quiet_ms
           INTO drawn, lowest, quiet_ms
           FROM rowlock.lift o
          WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for')

@@ -25,7 +25,7 @@ BEGIN
                AND NOT EXISTS (SELECT FROM rowlock.waiter w
                                 WHERE w.name = grant_first.name COLLATE "C"
                                   AND w.ticket < grant_first.ticket)) n
-     WHERE n.number > pg_catalog.pg_sequence_last_value('rowlock.lifted');
+     WHERE n.number > coalesce(pg_catalog.pg_sequence_last_value('rowlock.lifted'), 0::bigint);
     INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
     SELECT drawn, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
            rowlock.quiet_until(waiting_ms)
