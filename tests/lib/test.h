@@ -122,8 +122,8 @@ int t_is_free(struct rowlock_want want);
 struct rowlock_connection *t_after_refusal(struct rowlock_connection *connection);
 
 /* Commits on a session that the server ends, once it has closed the connection: the answer must be
-   ECONN. By POSIX alone (docs/portability.md) the end is not visible behind a farewell, so it may be
-   EUNKNOWN there. */
+   ECONN. By POSIX alone (docs/portability.md) the end is not visible behind a farewell, so the
+   answer may be EUNKNOWN there. */
 void t_commit_is_lost_before(struct rowlock_connection *connection);
 
 /* ---- threads --------------------------------------------------------------------------------- */
