@@ -90,6 +90,17 @@ int connect_database(const struct url *url, const struct approach *approach,
     return ended ? report(&error) : STATUS_OK;
 }
 
+/* The local file is rowlock's own, so it never lacks the tables. The verb reports what else is
+   wrong. */
+static void install_local(struct rowlock_connection *connection)
+{
+    enum rowlock_technique technique;
+    struct rowlock_error ignored;
+
+    if (rowlock_installed(connection, &technique, &ignored) == ROWLOCK_ESCHEMA)
+        rowlock_install(connection, NULL, &ignored);
+}
+
 int connect_until(const struct command *command, int64_t deadline_ms,
                   struct rowlock_connection **out)
 {
@@ -103,6 +114,8 @@ int connect_until(const struct command *command, int64_t deadline_ms,
         status = url_must_exist(&url);
     if (!status)
         status = connect_database(&url, &approach, out, NULL);
+    if (!status && url.is_local && !command->may_create)
+        install_local(*out);
     url_free(&url);
     return status;
 }
