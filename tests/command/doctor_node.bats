@@ -95,7 +95,7 @@ rowlock() { "$ROWLOCK" "$@"; }
 @test "guard and proc: it ends a command and its daemon; without /proc it cannot" {
     finds ok guard '*it ended a command and its daemon in * ms'
     finds ok proc '*all processes are visible'
-    [ "$(pgrep -c -P 1 rowlock)" = 0 ]
+    [ "$(pgrep -c -P 1 -f 'doctor --only guard')" = 0 ]
     private="unshare --mount"
     [ "$(id -u)" = 0 ] || private="unshare --user --map-root-user --mount"
     $private true
