@@ -49,8 +49,9 @@ static void explain(struct doctor *doctor, const struct rowlock_error *error)
         const char *check, *advice;
     } known[] = {
         {ROWLOCK_EINVAL, "url", "correct the URL"},
-        {ROWLOCK_EDRIVER, "driver", "install the client library of this database"},
-        {ROWLOCK_EDENIED, "server", "correct the user, its password or its right to connect"},
+        {ROWLOCK_EDRIVER, "driver",
+         "correct the URL, or install the client library of this database"},
+        {ROWLOCK_EDENIED, "server", "correct the user, its password or its rights"},
         {ROWLOCK_ESERVER, "server", "use the URL of the server that accepts writes"},
         {ROWLOCK_ECONN, "server", "check that the server runs, and that this node reaches it"},
     };
