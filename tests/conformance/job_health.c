@@ -137,7 +137,8 @@ static int add(const struct rowlock_job_view *job, void *data)
     }
     if (list->every && health == ROWLOCK_HEALTH_FINE)
         return 0;
-    *line = (struct line){.health = health, .since_ms = since_ms};
+    line->health = health;
+    line->since_ms = since_ms;
     snprintf(line->name, sizeof line->name, "%s", job->name);
     snprintf(line->text, sizeof line->text,
              "%d since %lld %s %s run %lld/%d/%s last %lld/%d/%d/%s %lld/%lld %s", (int)health,
@@ -160,17 +161,28 @@ static int by_health(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
+static void read_all(struct rowlock_connection *connection, const char *part, struct list *all)
+{
+    memset(all, 0, sizeof *all);
+    all->part = part;
+    all->every = 1;
+    t_ok(rowlock_jobs(connection, NULL, add, all, &t_error));
+    qsort(all->line, (size_t)all->n, sizeof *all->line, by_health);
+}
+
+/* The health of a job also changes by time alone, so the list must be the same before and after. */
 static void compare(struct rowlock_connection *connection, const char *glob, const char *part,
                     int most)
 {
-    static struct list all, chosen;
+    static struct list all, after, chosen;
     struct rowlock_job_choice choice = {.glob = glob, .most_rows = most};
 
-    all = (struct list){.part = part, .every = 1};
-    chosen = (struct list){.n = 0};
-    t_ok(rowlock_jobs(connection, NULL, add, &all, &t_error));
-    qsort(all.line, (size_t)all.n, sizeof *all.line, by_health);
-    t_ok(rowlock_job_troubles(connection, &choice, add, &chosen, &chosen.counts, &t_error));
+    do {
+        read_all(connection, part, &all);
+        chosen = (struct list){.n = 0};
+        t_ok(rowlock_job_troubles(connection, &choice, add, &chosen, &chosen.counts, &t_error));
+        read_all(connection, part, &after);
+    } while (memcmp(&all, &after, sizeof all) != 0);
     t_int(chosen.n, most && most < all.n ? most : all.n);
     for (int i = 0; i < chosen.n; i++)
         t_text(chosen.line[i].text, all.line[i].text);
