@@ -56,6 +56,23 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "${read##*$'\n'}" = 0 ]
 }
 
+@test "a release succeeds although its history raises a failed assertion, or is cancelled" {
+    rowlock schema set history all
+    for body in 'ASSERT false' 'PERFORM pg_sleep(1)'; do
+        token=$(db "SELECT rowlock.acquire('x', '5 min')")
+        sql "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql
+                 AS 'BEGIN $body; RETURN NEW; END';
+             CREATE TRIGGER refuse BEFORE INSERT ON rowlock.history
+                 FOR EACH ROW EXECUTE FUNCTION public.refuse()"
+        run db "SET statement_timeout = '200ms'" "SELECT rowlock.release($token)"
+        sql "DROP FUNCTION public.refuse CASCADE"
+        echo "$body: $status: $output"
+        [ "$status" = 0 ]
+        [[ $output == *t ]]
+    done
+    rowlock schema set history slow
+}
+
 @test "its token fences, and locks beneath the lease" {
     token=$(db "SELECT rowlock.acquire('x', '5 min')")
     db "BEGIN" "SELECT rowlock.fence('x', $token)" "SELECT rowlock.exclusive('x', $token)" "COMMIT"

@@ -98,7 +98,7 @@ BEGIN
     IF pg_catalog.random() < 0.004::double precision THEN
         PERFORM rowlock.prune(1000);
     END IF;
-EXCEPTION WHEN OTHERS THEN
+EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
     NULL;
 END $$;
 
@@ -133,7 +133,7 @@ BEGIN
             END IF;
             RETURN;
         END IF;
-    EXCEPTION WHEN OTHERS THEN
+    EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
         NULL;
     END;
     PERFORM rowlock.log_end(token, expires, stop);
@@ -178,6 +178,6 @@ BEGIN
     IF FOUND AND pg_catalog.random() < 0.004::double precision THEN
         PERFORM rowlock.prune(1000);
     END IF;
-EXCEPTION WHEN OTHERS THEN
+EXCEPTION WHEN OTHERS OR query_canceled OR assert_failure THEN
     NULL;
 END $$;
