@@ -151,6 +151,22 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     [ "$(ls)" = "$(printf 'before\nfarm.prom\nfound')" ]
 }
 
+@test "--output follows a link, and replaces no device, pipe or folder" {
+    mkdir folder
+    ln -s folder/farm.prom link
+    touch folder/farm.prom
+    rowlock metrics --output link
+    [ -L link ]
+    grep -qx "rowlock_up 1" folder/farm.prom
+    mkfifo pipe
+    for path in pipe folder; do
+        run --separate-stderr rowlock metrics --output "$path"
+        [ "$status" = 64 ]
+        [ "$stderr" = "rowlock: cannot replace $path: it is not a regular file" ]
+    done
+    [ -p pipe ]
+}
+
 @test "a file that cannot be written is an error with its path" {
     run --separate-stderr rowlock metrics --output missing/farm.prom
     [ "$status" = 125 ]

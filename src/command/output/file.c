@@ -49,7 +49,7 @@ static int rename_over(const char *output, FILE *out, const char *path)
     return STATUS_OK;
 }
 
-int replace_file(const char *path, int (*write)(FILE *out, void *data), void *data)
+static int replace_target(const char *path, int (*write)(FILE *out, void *data), void *data)
 {
     char *beside;
     FILE *out;
@@ -66,5 +66,21 @@ int replace_file(const char *path, int (*write)(FILE *out, void *data), void *da
         status = status ? status : written;
     }
     free(beside);
+    return status;
+}
+
+int replace_file(const char *path, int (*write)(FILE *out, void *data), void *data)
+{
+    char *target = realpath(path, NULL); /* NULL: a new file */
+    struct stat is;
+    int status;
+
+    if (target && stat(target, &is) == 0 && !S_ISREG(is.st_mode)) {
+        message("cannot replace %s: it is not a regular file", path);
+        status = STATUS_USAGE;
+    } else {
+        status = replace_target(target ? target : path, write, data);
+    }
+    free(target);
     return status;
 }

@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 /* Writes what `write` prints, whose result is an exit status; returns it, or that of a failure to
-   write, after a message. The umask decides who can read the file. */
+   write, after a message. The umask decides who can read the file. A symbolic link is followed; a
+   device, a pipe or a folder is refused (STATUS_USAGE). */
 int replace_file(const char *path, int (*write)(FILE *out, void *data), void *data);
 
 #endif
