@@ -179,6 +179,10 @@ has_waited() { # NAME: a waiter, for over a second
     run -64 rowlock log --since 2999-01-01
     [[ $output == *'in the future'* ]]
     run -64 rowlock log --since 2020-13-01
+    run -64 rowlock log --since 2026-02-30
+    run -64 rowlock log --since 2025-02-29
+    run -64 rowlock log --since 2026-11-21T10:00:61Z
+    rowlock log --since 2024-02-29
     run -64 rowlock log --limit 0
     run -64 rowlock log --waited soon
     run -64 rowlock log one two

@@ -29,6 +29,16 @@ static int read_zone(const char *text, int *is_stated, int *seconds)
     return 0;
 }
 
+/* Not 30 February, which timegm() takes for a day of March; no leap second. */
+static int exists(const struct tm *tm)
+{
+    struct tm noon = {
+        .tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday, .tm_hour = 12};
+
+    timegm(&noon);
+    return noon.tm_mday == tm->tm_mday && tm->tm_sec < 60;
+}
+
 /* A date, with or without a time of day. */
 static int read_date(const char *text, int64_t *ms)
 {
@@ -43,6 +53,8 @@ static int read_date(const char *text, int64_t *ms)
 
         if (!rest || read_zone(rest, &is_stated, &east))
             continue;
+        if (!exists(&tm))
+            return -1;
         at = is_stated ? timegm(&tm) - east : mktime(&tm);
         *ms = (int64_t)at * 1000;
         return at < 0 ? -1 : 0;
