@@ -40,6 +40,23 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     [ "$(acquire both)" -gt "$token" ]
 }
 
+@test "p1 a lease is found although its token is below the least_token of its name" {
+    for names in back "back front"; do # one name and several are granted by different procedures
+        rowlock run back front -- true
+        sql "UPDATE rowlock_name SET least_token = 9000000000000000000"
+        # shellcheck disable=SC2086
+        token=$(rowlock acquire -n --ttl 10m $names)
+        for words in "run -n" "run --tx -n" "run -n --shared"; do
+            # shellcheck disable=SC2086
+            run rowlock $words back -- true
+            echo "$names: $words: $status: $output"
+            [ "$status" = 75 ]
+        done
+        [ "$(acquire back)" = NULL ]
+        rowlock release back --token "$token"
+    done
+}
+
 @test "p8 SET timestamp neither ends another client's lease, nor creates one that has expired" {
     token=$(acquire stamped)
     for instant in 1 2147483000; do

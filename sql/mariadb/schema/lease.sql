@@ -150,6 +150,7 @@ BEGIN
     DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
 
     SELECT least_token INTO v_least FROM rowlock_name WHERE name = p_name;
+    SET v_least = COALESCE(v_least, 0);         -- not answered: every lease counts
     SET p_live = 0, p_expires = NULL, p_expired = 0, p_other = NULL, p_clash = 0;
     IF p_mode = 'p' THEN
         SELECT count(*), COALESCE(SUM(b.expires > v_now), 0) INTO v_all, v_live
