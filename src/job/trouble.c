@@ -73,12 +73,11 @@ static int by_health(const void *left, const void *right)
     const struct rowlock_job_view *a = left, *b = right;
     int64_t a_since_ms, b_since_ms;
     enum rowlock_health of_a = judge(a, &a_since_ms), of_b = judge(b, &b_since_ms);
+    int order = rowlock__order(of_b, of_a);
 
-    if (of_a != of_b)
-        return of_a > of_b ? -1 : 1;
-    if (a_since_ms != b_since_ms)
-        return a_since_ms < b_since_ms ? -1 : 1;
-    return strcmp(a->name, b->name);
+    if (!order)
+        order = rowlock__order(a_since_ms, b_since_ms);
+    return order ? order : strcmp(a->name, b->name);
 }
 
 /* ---- a choice -------------------------------------------------------------------------------- */
@@ -138,17 +137,17 @@ static void any_row(void *data, const struct rowlock_value *columns, unsigned n)
     size_t before = rows->n;
     const struct rowlock_job_view *job;
     enum rowlock_health health;
+    bool wanted;
 
     rowlock__job_row(rows, columns, n);
     if (rows->n == before)
         return;
     job = (const struct rowlock_job_view *)rows->row + before;
     health = rowlock_job_health(job, NULL);
-    if (is_wanted(troubles, job->name)) {
-        troubles->counts.jobs++;
-        troubles->counts.of[health]++;
-    }
-    if (health == ROWLOCK_HEALTH_FINE || !is_wanted(troubles, job->name))
+    wanted = is_wanted(troubles, job->name);
+    troubles->counts.jobs += wanted;
+    troubles->counts.of[health] += wanted;
+    if (health == ROWLOCK_HEALTH_FINE || !wanted)
         rows->n = before;
 }
 

@@ -34,7 +34,7 @@ static int by_token(const void *token, const void *run)
 {
     int64_t left = *(const int64_t *)token, right = ((const struct rowlock_run_row *)run)->token;
 
-    return left > right ? -1 : left < right;
+    return rowlock__order(right, left);
 }
 
 /* The runs are sorted, latest first. */
@@ -121,7 +121,7 @@ static int latest_first(const void *a, const void *b)
 
     if (left->ended_ms != right->ended_ms)
         return left->ended_ms > right->ended_ms ? -1 : 1;
-    return left->token > right->token ? -1 : left->token < right->token;
+    return rowlock__order(right->token, left->token);
 }
 
 static void answer(struct rowlock_work *work, const struct past *past)

@@ -63,7 +63,7 @@ static int latest_first(const void *a, const void *b)
     int64_t left = ((const struct rowlock_run_row *)a)->token;
     int64_t right = ((const struct rowlock_run_row *)b)->token;
 
-    return left > right ? -1 : left < right;
+    return rowlock__order(right, left);
 }
 
 int rowlock__read_jobs(struct rowlock_work *work, const char *key, struct rowlock_rows *rows)

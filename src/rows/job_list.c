@@ -24,24 +24,19 @@ struct sources {
     struct rowlock_rows pauses;       /* leases that no process keeps, by key, the longest first */
 };
 
-static int compare(int64_t a, int64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 static int by_job(const void *a, const void *b)
 {
     const struct rowlock_run_row *left = a, *right = b;
     int order = strcmp(left->job ? left->job : "", right->job ? right->job : "");
 
-    return order ? order : compare(right->token, left->token);
+    return order ? order : rowlock__order(right->token, left->token);
 }
 
 static int by_token(const void *a, const void *b)
 {
     const struct rowlock_lease_row *left = a, *right = b;
 
-    return compare(left->held.token, right->held.token);
+    return rowlock__order(left->held.token, right->held.token);
 }
 
 static int by_key(const void *a, const void *b)
@@ -49,7 +44,7 @@ static int by_key(const void *a, const void *b)
     const struct rowlock_lease_row *left = a, *right = b;
     int order = strcmp(left->key, right->key);
 
-    return order ? order : compare(right->held.expires_ms, left->held.expires_ms);
+    return order ? order : rowlock__order(right->held.expires_ms, left->held.expires_ms);
 }
 
 static void sort(struct rowlock_rows *rows, int (*by)(const void *, const void *))

@@ -171,11 +171,6 @@ static void gather(struct rowlock_work *work, const struct rowlock_name_rows *ro
     }
 }
 
-static int compare(int64_t a, int64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 /* By name, holders first, then by ticket. */
 static int by_key(const void *left, const void *right)
 {
@@ -183,19 +178,19 @@ static int by_key(const void *left, const void *right)
     int order = strcmp(a->key, b->key);
 
     if (!order)
-        order = compare(a->waiter != NULL, b->waiter != NULL);
+        order = rowlock__order(a->waiter != NULL, b->waiter != NULL);
     if (!order && a->waiter)
-        order = compare(a->waiter->queued.ticket, b->waiter->queued.ticket);
-    return order || a->waiter ? order : compare(a->lease->held.token, b->lease->held.token);
+        order = rowlock__order(a->waiter->queued.ticket, b->waiter->queued.ticket);
+    return order || a->waiter ? order : rowlock__order(a->lease->held.token, b->lease->held.token);
 }
 
 static int by_order(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
-    int order = compare(!a->fits, !b->fits);
+    int order = rowlock__order(!a->fits, !b->fits);
 
     if (!order)
-        order = compare(a->order, b->order);
+        order = rowlock__order(a->order, b->order);
     return order ? order : by_key(left, right);
 }
 

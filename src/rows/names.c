@@ -116,7 +116,7 @@ static int by_token(const void *a, const void *b)
 {
     const struct beat *left = a, *right = b;
 
-    return left->token < right->token ? -1 : left->token > right->token;
+    return rowlock__order(left->token, right->token);
 }
 
 static int read_beats(struct rowlock_work *work, struct rowlock_rows *rows)
@@ -188,7 +188,7 @@ static int by_ticket(const void *a, const void *b)
     int64_t left = ((const struct rowlock_waiter_row *)a)->queued.ticket;
     int64_t right = ((const struct rowlock_waiter_row *)b)->queued.ticket;
 
-    return left < right ? -1 : left > right;
+    return rowlock__order(left, right);
 }
 
 int rowlock__read_waiters(struct rowlock_work *work, const char *key,

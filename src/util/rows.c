@@ -51,3 +51,8 @@ void rowlock__rows_clear(struct rowlock_rows *rows)
     rows->row = NULL;
     rows->n = rows->room = 0;
 }
+
+int rowlock__order(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}

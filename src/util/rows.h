@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct rowlock_rows {
     size_t size; /* of one row in bytes; the only member to initialize */
@@ -21,5 +22,8 @@ void *rowlock__rows_add(struct rowlock_rows *rows);
 const char *rowlock__rows_copy(struct rowlock_rows *rows, const char *bytes, size_t length);
 
 void rowlock__rows_clear(struct rowlock_rows *rows);
+
+/* For sorting rows: -1, 0 or 1 as `a` is less than, equal to or greater than `b`. */
+int rowlock__order(int64_t a, int64_t b);
 
 #endif
