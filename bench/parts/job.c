@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,16 +25,6 @@ struct session {
     struct rowlock_connection *many, *few;
     struct rowlock_schedule *schedule; /* always due */
 };
-
-static struct rowlock_connection *connect_to(const char *url)
-{
-    struct rowlock_connection *connection = NULL;
-    struct rowlock_error error;
-
-    if (rowlock_open(url, NULL, &connection, &error))
-        bench_die("%s", error.text);
-    return connection;
-}
 
 static struct rowlock_schedule *every_ms(void)
 {
@@ -65,28 +54,21 @@ static void once(struct rowlock_connection *connection, const struct rowlock_sch
     rowlock_lease_free(lease);
 }
 
-static void fill_part(const char *url, unsigned long jobs, unsigned long from)
+static void fill_part(const char *url, unsigned long from, const void *data)
 {
-    struct rowlock_connection *connection = connect_to(url);
+    unsigned long jobs = *(const unsigned long *)data;
+    struct rowlock_connection *connection = bench_connect(url);
     struct rowlock_schedule *schedule = every_ms();
 
     for (unsigned long n = from; n < jobs; n += WORKERS)
         once(connection, schedule, n);
     rowlock_schedule_close(schedule);
     rowlock_close(connection);
-    exit(0);
 }
 
 static void fill(const char *url, unsigned long jobs)
 {
-    int status;
-
-    for (unsigned long i = 0; i < WORKERS; i++)
-        if (fork() == 0)
-            fill_part(url, jobs, i);
-    while (wait(&status) > 0)
-        if (status != 0)
-            bench_die("filling %s failed", url);
+    bench_fill(url, WORKERS, fill_part, &jobs);
 }
 
 static void *open_session(const char *url, int worker)
@@ -95,8 +77,8 @@ static void *open_session(const char *url, int worker)
 
     (void)url;
     (void)worker;
-    session->many = connect_to(many_url);
-    session->few = connect_to(few_url);
+    session->many = bench_connect(many_url);
+    session->few = bench_connect(few_url);
     session->schedule = every_ms();
     return session;
 }
@@ -166,7 +148,7 @@ static void figure(const char *what, double *values, double aim)
 
 static void list(void)
 {
-    struct rowlock_connection *many = connect_to(many_url), *few = connect_to(few_url);
+    struct rowlock_connection *many = bench_connect(many_url), *few = bench_connect(few_url);
     double ms[LISTS], ratio[LISTS];
 
     for (int i = 0; i < LISTS; i++) {

@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rate.h"
@@ -24,16 +23,6 @@ static unsigned long many = 1000000;
 struct session {
     struct rowlock_connection *many, *few;
 };
-
-static struct rowlock_connection *connect_to(const char *url)
-{
-    struct rowlock_connection *connection = NULL;
-    struct rowlock_error error;
-
-    if (rowlock_open(url, NULL, &connection, &error))
-        bench_die("%s", error.text);
-    return connection;
-}
 
 static void acquire(struct rowlock_connection *connection, const struct rowlock_want *wants,
                     size_t n, struct rowlock_lease **out)
@@ -76,27 +65,25 @@ static void fill_batch(struct rowlock_connection *connection, const char *kind, 
     rowlock_lease_free(lease);
 }
 
-static void fill_part(const char *url, const char *kind, unsigned long n, unsigned long worker,
-                      int holds)
-{
-    struct rowlock_connection *connection = connect_to(url);
+struct filling {
+    const char *kind;
+    unsigned long n;
+    int holds;
+};
 
-    for (unsigned long from = worker * BATCH; from < n; from += WORKERS * BATCH)
-        fill_batch(connection, kind, from, holds);
+static void fill_part(const char *url, unsigned long worker, const void *data)
+{
+    const struct filling *filling = data;
+    struct rowlock_connection *connection = bench_connect(url);
+
+    for (unsigned long from = worker * BATCH; from < filling->n; from += WORKERS * BATCH)
+        fill_batch(connection, filling->kind, from, filling->holds);
     rowlock_close(connection);
-    exit(0);
 }
 
 static void fill(const char *url, const char *kind, unsigned long n, int holds)
 {
-    int status;
-
-    for (unsigned long i = 0; i < WORKERS; i++)
-        if (fork() == 0)
-            fill_part(url, kind, n, i, holds);
-    while (wait(&status) > 0)
-        if (status != 0)
-            bench_die("filling %s failed", url);
+    bench_fill(url, WORKERS, fill_part, &(struct filling){kind, n, holds});
 }
 
 /* ---- the comparison -------------------------------------------------------------------------- */
@@ -107,8 +94,8 @@ static void *open_session(const char *url, int worker)
 
     (void)url;
     (void)worker;
-    session->many = connect_to(many_url);
-    session->few = connect_to(few_url);
+    session->many = bench_connect(many_url);
+    session->few = bench_connect(few_url);
     return session;
 }
 

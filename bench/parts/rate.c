@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rowlock.h"
+
 #define MAX_WORKERS 64
 #define MAX_ROUNDS 64
 
@@ -155,4 +157,32 @@ void bench_compare(const struct comparison *comparison, const char *url, int wor
             bench_die("%s: a worker failed", comparison->title);
     munmap(shared, sizeof *shared);
     print_line(comparison, workers, ratio, ours, theirs, rounds);
+}
+
+/* ---- databases to compare -------------------------------------------------------------------- */
+
+struct rowlock_connection *bench_connect(const char *url)
+{
+    struct rowlock_connection *connection = NULL;
+    struct rowlock_error error;
+
+    if (rowlock_open(url, NULL, &connection, &error))
+        bench_die("%s", error.text);
+    return connection;
+}
+
+void bench_fill(const char *url, unsigned long workers,
+                void (*part)(const char *url, unsigned long worker, const void *data),
+                const void *data)
+{
+    int status;
+
+    for (unsigned long i = 0; i < workers; i++)
+        if (fork() == 0) {
+            part(url, i, data);
+            exit(0);
+        }
+    while (wait(&status) > 0)
+        if (status != 0)
+            bench_die("filling %s failed", url);
 }

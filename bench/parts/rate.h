@@ -24,6 +24,14 @@ void bench_compare(const struct comparison *comparison, const char *url, int wor
 
 void bench_headline(void);
 
+struct rowlock_connection;
+struct rowlock_connection *bench_connect(const char *url);
+
+/* Runs part(url, worker, data) in `workers` processes, and waits for all of them. */
+void bench_fill(const char *url, unsigned long workers,
+                void (*part)(const char *url, unsigned long worker, const void *data),
+                const void *data);
+
 /* Prints an error and exits with 1. */
 void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
