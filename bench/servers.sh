@@ -90,11 +90,12 @@ start_one_postgresql() { # NAME OPTION...
         bench || return 1
     server_url=${server_url}bench
 }
+# A session whose client was killed waits until its lock wait ends, and counts until then.
 start_one_mariadb() {
     there mariadbd mariadb || return 1
     start_mariadb mariadb --loose-skip-debug-no-sync --innodb-flush-log-at-trx-commit=1 \
         --innodb-buffer-pool-size=128M \
-        --max-connections=1100 || { why="MariaDB did not start"; return 1; }
+        --max-connections=4000 || { why="MariaDB did not start"; return 1; }
     mariadb --no-defaults --socket="$server_socket/socket" -u root -e 'CREATE DATABASE test_bench' \
         || return 1
     server_url=${server_url}test_bench

@@ -23,7 +23,7 @@ DOCUMENTS_OBJECTS := $(DOCUMENTS_SOURCES:%.c=$(BUILD)/obj/%.o)
 examples: $(EXAMPLES)
 	@echo "examples: $(notdir $(EXAMPLES))$(if $(EXPAT),,; left out: documents (no expat))"
 
-$(BUILD)/obj/examples/%.o: examples/%.c Makefile examples/examples.mk
+$(BUILD)/obj/examples/%.o: examples/%.c Makefile examples/examples.mk $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC) $(CC) $(CPPFLAGS) $(CFLAGS) $(EXAMPLE_FLAGS) -MMD -MP -c $< -o $@
 

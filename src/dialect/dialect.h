@@ -108,7 +108,7 @@
  *        name, with the parameters name, shared (0, 1), token, wait_ms.
  * wait_ms: milliseconds; 0 try once, < 0 no limit.
  * status row: status (below), name (the one in conflict, or NULL), stays (1: a requested row stays
- *        locked until the transaction ends), detail (text for people, or NULL).
+ *        locked until the transaction ends), detail (text for people, or NULL). No row: 0.
  * holder rows: kind ('lease', 'transaction'), pid, host, program, since, expires (both ISO 8601 UTC
  *        text), note, waiting (a count); each may be NULL.
  */

@@ -77,3 +77,34 @@ TEST(a_strange_sql_mode_does_not_matter)
         t_ok(rowlock_commit(own, &t_error));
     }
 }
+
+/* A waiter's look for leases must not use a snapshot that is older than its lock. */
+static void wait_for_a_lease(struct rowlock_want want)
+{
+    void *handle = t_native();
+    struct rowlock_connection *waiter = t_open();
+    struct thread *thread;
+
+    t_ok(rowlock_prepare(waiter, &want, 1, &t_error));
+    t_native_sql(handle, "START TRANSACTION");
+    t_native_sql(handle, "SELECT 1 FROM rowlock_name WHERE name = '%s' FOR UPDATE", want.name);
+    thread = t_begin_thread(waiter, want, 60000);
+    t_until_waiting(thread);
+    t_native_sql(handle,
+                 "INSERT INTO rowlock_lease (token, name, mode, owner, acquired) "
+                 "VALUES (7, '%s', 'exclusive', 'o', utc_timestamp(6))",
+                 want.name);
+    t_native_sql(handle, "INSERT INTO rowlock_heartbeat (token, expires) "
+                         "VALUES (7, utc_timestamp(6) + INTERVAL 1 HOUR)");
+    t_native_sql(handle, "COMMIT");
+    t_until_polling(thread);
+    t_native_sql(handle, "DELETE FROM rowlock_heartbeat");
+    t_native_sql(handle, "DELETE FROM rowlock_lease");
+    t_ok(t_join(thread));
+}
+
+TEST(p1_a_lease_that_is_committed_while_a_transaction_lock_waits_is_seen)
+{
+    wait_for_a_lease(t_x("x"));
+    wait_for_a_lease(t_s("s"));
+}
