@@ -290,9 +290,20 @@ static int is_known(const struct rowlock_job_view *job, void *data)
     return 1;
 }
 
-static int say_unknown(const char *name)
+/* The result of a change, in JSON. */
+static void print_change(const struct asking *asking, int known)
 {
-    message("no job '%s' is known; `rowlock jobs` lists those that are", name);
+    if (!asking->listing.json)
+        return;
+    fputs("{\"name\":", stdout);
+    json_text(stdout, asking->name);
+    printf(",\"%s\":%s}\n", asking->now ? "due_now" : "forgotten", known ? "true" : "false");
+}
+
+static int say_unknown(const struct asking *asking)
+{
+    print_change(asking, 0);
+    message("no job '%s' is known; `rowlock jobs` lists those that are", asking->name);
     return STATUS_UNKNOWN;
 }
 
@@ -304,9 +315,11 @@ static int forget(const struct asking *asking)
     if (rowlock_jobs(asking->connection, asking->name, is_known, &known, &error))
         return report(&error);
     if (!known)
-        return say_unknown(asking->name);
-    return rowlock_forget_job(asking->connection, asking->name, &error) ? report(&error)
-                                                                        : STATUS_OK;
+        return say_unknown(asking);
+    if (rowlock_forget_job(asking->connection, asking->name, &error))
+        return report(&error);
+    print_change(asking, 1);
+    return STATUS_OK;
 }
 
 static int say_busy(const struct rowlock_job_view *view, void *data)
@@ -330,8 +343,9 @@ static int hasten(const struct asking *asking)
     if (rowlock_jobs(asking->connection, asking->name, is_known, &known, &error))
         return report(&error);
     if (!known)
-        return say_unknown(asking->name);
+        return say_unknown(asking);
     if (rowlock_hasten_job(asking->connection, asking->name, &error) == 0) {
+        print_change(asking, 1);
         if (!asking->listing.json)
             message("'%s' is due now: the next node that asks runs it", asking->name);
         return STATUS_OK;

@@ -2,6 +2,8 @@
 /* The verb metrics: locks, jobs and subjects for Prometheus, on standard output or in a file. */
 #include "command/metrics/metrics.h"
 
+#include <string.h>
+
 #include "command/command.h"
 #include "command/output/file.h"
 
@@ -22,12 +24,17 @@ static void read_options(struct command *command, struct options *options)
         else
             options->names = optarg;
     }
+    if (command->json)
+        usage_error(command, "metrics prints no JSON, only the text format of Prometheus; ls, jobs "
+                             "and subjects print JSON");
     if (command->n_operands + command->n_rest > 0)
         usage_error(command, "metrics takes no NAME; --name GLOB adds the names of locks");
     if (options->names)
         check_pattern(command, options->names);
     if (options->output && !*options->output)
-        usage_error(command, "--output needs the path of a file");
+        usage_error(command, "--output needs the path of a file, or - for standard output");
+    if (options->output && strcmp(options->output, "-") == 0)
+        options->output = NULL;
 }
 
 struct writing {

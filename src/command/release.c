@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb release: releases a lease by its token. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "command/lease/argument.h"
+#include "command/output/json.h"
 
 /* A broken or expired lease cannot be adopted while its row exists: removes the row, so that the
    name is free. */
@@ -24,6 +26,15 @@ static int remove_lost(struct rowlock_connection *connection, const struct lease
     return STATUS_LOST;
 }
 
+static void print_json(const struct lease_argument *argument, int status)
+{
+    fputs("{\"name\":", stdout);
+    json_text(stdout, argument->name);
+    fputs(",\"token\":", stdout);
+    json_number(stdout, argument->token);
+    printf(",\"released\":%s}\n", status == STATUS_OK ? "true" : "false");
+}
+
 int cmd_release(struct command *command)
 {
     struct rowlock_connection *connection = NULL;
@@ -41,6 +52,8 @@ int cmd_release(struct command *command)
         status = remove_lost(connection, &argument);
     else if (connection)
         status = report_lease(connection, &argument, &error);
+    if (command->json && (status == STATUS_OK || status == STATUS_LOST))
+        print_json(&argument, status);
     rowlock_lease_free(lease);
     rowlock_close(connection);
     return status;

@@ -35,7 +35,7 @@ ask() { rowlock --json "$@"; }
     ask schema upgrade | documented schema schema
 }
 
-@test "leases: acquire, hold, renew, check, ls, break" {
+@test "leases: acquire, hold, renew, check, ls, break, release" {
     install_technique
     ask acquire --ttl 1h a >taken
     documented acquire name token owner expires <taken
@@ -45,8 +45,14 @@ ask() { rowlock --json "$@"; }
     ask ls | documented ls name state mode token owner host pid command note since expires limit \
         stop kind
     ask break --now a | documented break name broken
-    ask hold --note n b | documented hold name token owner expires
-    rowlock break --now b
+    ask hold --note n b >taken
+    documented hold name token owner expires <taken
+    token=$(json '$.token' <taken)
+    ask release b --token "$token" | documented release name token released
+    [ "$(cat answer)" = '{"name":"b","token":'"$token"',"released":true}' ]
+    run --separate-stderr -123 ask release b --token "$token"
+    [ "$output" = '{"name":"b","token":'"$token"',"released":false}' ]
+    [[ $stderr == *"there is no lease $token of 'b' any more"* ]]
 }
 
 @test "jobs, with the history and the counts; cron --check" {
@@ -59,6 +65,14 @@ ask() { rowlock --json "$@"; }
         runs_done runs_failed runs_timed_out runs_broken runs_lost runs_late runs_not_started \
         history job due started finished took_ms outcome exit node pid token repeat output
     ask jobs --check | documented jobs name state since
+    ask jobs a --now | documented jobs name due_now
+    ask jobs a --forget | documented jobs name forgotten
+    [ "$(cat answer)" = '{"name":"a","forgotten":true}' ]
+    for change in now/due_now forget/forgotten; do
+        run --separate-stderr -1 ask jobs a "--${change%/*}"
+        [ "$output" = '{"name":"a","'"${change#*/}"'":false}' ]
+        [[ $stderr == *"no job 'a' is known"* ]]
+    done
     echo '@daily a -- true' >tab
     ask cron tab --check | documented cron name next_run schedule
 }

@@ -151,6 +151,13 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     [ "$(ls)" = "$(printf 'before\nfarm.prom\nfound')" ]
 }
 
+@test "--output - is standard output, and creates no file" {
+    rowlock metrics --output - >printed
+    perl "$BATS_TEST_DIRNAME/../lib/exposition.pl" <printed >found
+    grep -qx "rowlock_up 1" found
+    [ "$(ls)" = "$(printf 'found\nprinted')" ]
+}
+
 @test "--output follows a link, and replaces no device, pipe or folder" {
     mkdir folder
     ln -s folder/farm.prom link
@@ -189,6 +196,10 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
     run rowlock metrics --name '['
     [ "$status" = 64 ]
     [[ $output == *"'[' has a '[' without ']' at position 1"* ]]
+    run --separate-stderr rowlock --json metrics
+    [ "$status" = 64 ]
+    [ -z "$output" ]
+    [[ $stderr == *"metrics prints no JSON"* ]]
 }
 
 @test "the alert rules and the dashboard use metrics that exist" {
