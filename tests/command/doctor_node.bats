@@ -54,10 +54,23 @@ rowlock() { "$ROWLOCK" "$@"; }
 @test "server: a SQLite file that does not exist is not created" {
     run rowlock --db sqlite:new.db doctor
     echo "$output"
-    [ "$status" = 1 ]
+    [ "$status" = 69 ]
     [[ $output == *"warn  server "*"the file 'new.db' does not exist yet  -> the first lock"* ]]
+    for only in server schema privileges jobs self-test; do
+        run rowlock --db sqlite:new.db doctor --only $only
+        echo "$only: $status: $output"
+        [ "$status" = 69 ]
+        [ "${#lines[@]}" = 1 ]
+        [[ $output == "warn  server "*"'new.db' does not exist yet"* ]]
+    done
     [ ! -e new.db ]
-    finds warn server '*does not exist yet*' --db local
+    run rowlock --db local doctor --only server
+    [ "$status" = 69 ]
+    [[ $output == "warn  server "*"does not exist yet"* ]]
+    for only in url guard; do # without the database
+        run rowlock --db sqlite:new.db doctor --only $only
+        [ "$status" -le 2 ]
+    done
     run rowlock --db sqlite:nosuch/new.db doctor --only schema
     [ "$status" = 69 ]
     [[ $output == FAIL*server*"its folder must exist"* ]]

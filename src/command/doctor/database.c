@@ -17,6 +17,7 @@
 #define CLOCK_MS 2000  /* how long the database's clock is watched */
 #define STEADY_MS 100  /* tolerated deviation in that time */
 #define OFFSET_MS 1000 /* tolerated difference of this node's clock */
+#define JOBS_MOST 10   /* named; the others are counted */
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
@@ -91,6 +92,7 @@ void examine_database(struct doctor *doctor)
         is_needed(doctor, "server");
         finding(doctor, "server", ROWLOCK_WARNS, "the first lock creates it",
                 "the file '%s' does not exist yet", doctor->url.text + strlen("sqlite:"));
+        doctor->status = STATUS_UNAVAILABLE;
         return;
     }
     keep_url_secret(&doctor->url);
@@ -147,46 +149,57 @@ void examine_transactions(struct doctor *doctor)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-struct job_count {
+struct troubles {
     struct doctor *doctor;
-    size_t n;
+    int64_t n;                            /* shown */
+    int advised[ROWLOCK_HEALTH_LOST + 1]; /* by health */
 };
 
-static int visit_job(const struct rowlock_job_view *view, void *data)
+static int visit_trouble(const struct rowlock_job_view *job, void *data)
 {
     static const char *const advice[] = {
-        [ROWLOCK_HEALTH_SLOW] = "see where it runs: rowlock jobs NAME",
+        [ROWLOCK_HEALTH_SLOW] = "slow: see where it runs: rowlock jobs NAME",
         [ROWLOCK_HEALTH_LATE] =
-            "check that a node calls it, or remove it: rowlock jobs NAME --forget",
-        [ROWLOCK_HEALTH_FAILING] = "read its output: rowlock jobs NAME",
-        [ROWLOCK_HEALTH_LOST] = "read its history: rowlock jobs NAME",
+            "late: check that a node calls it, or remove it: rowlock jobs NAME --forget",
+        [ROWLOCK_HEALTH_FAILING] = "failing: read its output: rowlock jobs NAME",
+        [ROWLOCK_HEALTH_LOST] = "lost: read its history: rowlock jobs NAME",
     };
-    struct job_count *count = data;
-    struct rowlock_job_view job = settled(view);
+    struct troubles *troubles = data;
     char since[ROWLOCK_INSTANT_SIZE];
     int64_t since_ms;
-    enum rowlock_health health = rowlock_job_health(&job, &since_ms);
+    enum rowlock_health health = rowlock_job_health(job, &since_ms);
 
-    count->n++;
-    if (health == ROWLOCK_HEALTH_FINE ||
-        health == ROWLOCK_HEALTH_PAUSED) /* an operator paused it */
+    if (health == ROWLOCK_HEALTH_PAUSED) /* an operator paused it */
         return 0;
     rowlock__local_time(since_ms, since, sizeof since);
-    finding(count->doctor, "jobs", ROWLOCK_WARNS, advice[health], "%s: '%s' since %s",
-            job_healths[health], job.name, since);
+    finding(troubles->doctor, "jobs", ROWLOCK_WARNS,
+            troubles->advised[health] ? "" : advice[health], "%s: '%s' since %s",
+            job_healths[health], job->name, since);
+    troubles->advised[health] = 1;
+    troubles->n++;
     return 0;
 }
 
 void examine_jobs(struct doctor *doctor)
 {
-    struct job_count count = {.doctor = doctor};
+    struct rowlock_job_choice choice = {.most_rows = JOBS_MOST};
+    struct rowlock_job_counts counts = {0};
+    struct troubles troubles = {.doctor = doctor};
     struct rowlock_error error;
+    int64_t n = 0;
 
-    if (rowlock_jobs(doctor->connection, NULL, visit_job, &count, &error))
+    if (rowlock_job_troubles(doctor->connection, &choice, visit_trouble, &troubles, &counts,
+                             &error)) {
         not_examined(doctor, "jobs", &error);
-    else
-        finding(doctor, "jobs", ROWLOCK_SOUND, "", "fine: %zu job%s", count.n,
-                count.n == 1 ? "" : "s");
+        return;
+    }
+    for (int health = ROWLOCK_HEALTH_PAUSED + 1; health <= ROWLOCK_HEALTH_LOST; health++)
+        n += counts.of[health];
+    if (n > troubles.n)
+        finding(doctor, "jobs", ROWLOCK_WARNS, "see all: rowlock jobs --check",
+                "and %" PRId64 " more", n - troubles.n);
+    finding(doctor, "jobs", ROWLOCK_SOUND, "", "fine: %" PRId64 " job%s", counts.jobs,
+            counts.jobs == 1 ? "" : "s");
 }
 
 /* ---- clocks ---------------------------------------------------------------------------------- */
