@@ -1210,7 +1210,8 @@ ROWLOCK_API int rowlock_durability(struct rowlock_connection *connection, char *
 /*
  * Lists missing objects of an installed schema: `*out` is one line for people ("table waiter, view
  * waiters"; the first of them, if there are many), or NULL if none is missing. rowlock_install and
- * rowlock_upgrade create them. An account sees only objects that it may use. Blocks for
+ * rowlock_upgrade create them. If the row of meta is missing too, the technique is unknown, and its
+ * own objects are not compared. An account sees only objects that it may use. Blocks for
  * statement_ms at most. `*out` is yours: rowlock_free.
  *
  * ESCHEMA  no object of rowlock's exists
@@ -1279,6 +1280,16 @@ ROWLOCK_API int rowlock_vacuum(struct rowlock_connection *connection, int64_t *r
                                struct rowlock_error *error);
 
 /*
+ * Removes leases that expired more than a minute ago, 200 at most, so that the history shows them:
+ * otherwise the next caller of the name does that. `rowlock cron` calls it once a minute. A lease
+ * that another session has locked stays; behind odbc: and jdbc: URLs it waits for that lock, 250 ms
+ * at most. Does nothing on MySQL. Blocks for statement_ms at most.
+ *
+ * EINTX, ESCHEMA, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_sweep(struct rowlock_connection *connection, struct rowlock_error *error);
+
+/*
  * Removes the row of one name (technique row) that is not held. Does nothing if it is held,
  * and with other techniques. Does not wait for other sessions, except behind odbc: and jdbc: URLs.
  *
@@ -1309,8 +1320,9 @@ typedef int (*rowlock_visit_finding)(const struct rowlock_finding *finding, void
  * Examines the server, this account and the schema, and changes nothing. The checks are driver,
  * server, pooler, isolation, read-only, durability, autovacuum, dead-rows, schema, privileges (a
  * finding for each missing GRANT, which is the advice), leases (expired, not swept) and
- * transactions (old ones that hold a name which no table contains). An engine reports only checks
- * that it can have. A check may have several findings, in sequence.
+ * transactions (old ones that hold a name which no table contains). A table or privilege that only
+ * the history needs is a warning. An engine reports only checks that it can have. A check may have
+ * several findings, in sequence.
  *
  * Behind a pooler it opens a second session. Blocks for statement_ms at most, for each of its
  * queries.

@@ -94,6 +94,7 @@
     XX(HISTORY_RULES, "history_rules")                                                            \
     XX(HISTORY_SET, "history_set")                                                                \
     XX(PRUNE, "prune")                                                                            \
+    XX(SWEEP_SOME, "sweep_some")                                                                  \
     XX(LIST, "list")                                                                              \
     XX(LIST_LONGEST, "list_longest")                                                              \
     XX(PROBE, "probe")                                                                            \
@@ -201,6 +202,8 @@
  * history_set   level, keep_good_ms, keep_bad_ms
  * prune         batch -> number: deletes at most about that many rows whose time has passed; does
  *               not wait for others that do
+ * sweep_some    sweeps up to 200 leases that expired more than a minute ago; skips those that
+ *               other sessions have locked. The minute is for a holder that renews late
  * probe         name -> mode in which a transaction has it locked, or NULL: by a try that is undone
  *               at once; only where list does not report all transactions. Does not wait, and
  *               creates no row. Two such tries may conflict, so one conflict does not prove a

@@ -170,6 +170,7 @@ enum rowlock_plain_id {
     XX(HISTORY_RULES, history_rules)   \
     XX(HISTORY_SET, history_set)       \
     XX(PRUNE, prune)                   \
+    XX(SWEEP_SOME, sweep_some)         \
     XX(LIST, list)                     \
     XX(LIST_LONGEST, list_longest)
 

@@ -190,6 +190,10 @@ int rowlock__rows_in_use(struct rowlock_work *work)
 
 /* ---- vacuum ---------------------------------------------------------------------------------- */
 
+#define SWEEP_MOST 200
+#define SWEEP_AFTER_MS 60000
+#define SWEEP_WAIT_MS 250
+
 struct token_row {
     int64_t token;
     bool alive;
@@ -256,12 +260,37 @@ static int end_leases(struct rowlock_work *work, int64_t *removed)
 
         if (row[i].held.alive)
             continue;
-        code = rowlock__end_expired(work, row[i].held.token, 250, &ended);
+        code = rowlock__end_expired(work, row[i].held.token, SWEEP_WAIT_MS, &ended);
         *removed += ended;
         if (!code)
             code = rowlock__work_commit(work);
     }
     rowlock__rows_clear(&leases);
+    return code;
+}
+
+static void old_token_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 3 &&
+        rowlock__value_number(&columns[1]) < rowlock__value_number(&columns[3]) - SWEEP_AFTER_MS)
+        token_row(data, columns, n);
+}
+
+/* Each in a transaction of its own. */
+int rowlock__rows_sweep_some(struct rowlock_work *work)
+{
+    struct rowlock_rows tokens = {.size = sizeof(struct token_row)};
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEATS, NULL, old_token_row, &tokens);
+    const struct token_row *row = tokens.row;
+
+    for (size_t i = 0; !code && i < tokens.n && i < SWEEP_MOST; i++) {
+        bool ended;
+
+        code = rowlock__end_expired(work, row[i].token, SWEEP_WAIT_MS, &ended);
+        if (!code)
+            code = rowlock__work_commit(work);
+    }
+    rowlock__rows_clear(&tokens);
     return code;
 }
 
@@ -295,10 +324,23 @@ static int drop_names(struct rowlock_work *work, int64_t *removed)
     return code;
 }
 
+/* A history that is missing, or that the account may not change, prevents nothing. */
+static int prune_all(struct rowlock_work *work)
+{
+    int64_t pruned;
+    int code = rowlock__prune(work, INT64_MAX, &pruned);
+
+    if (code != ROWLOCK_ESCHEMA && code != ROWLOCK_EDENIED && code != ROWLOCK_EDB)
+        return code;
+    rowlock__work_undo(work);
+    rowlock__clear_error(work->error);
+    return rowlock__inner_state(work->link) == ROWLOCK_STATE_DEAD ? code : ROWLOCK_OK;
+}
+
 /* -> rows removed. Each in a transaction of its own, so that it holds one lock at a time. */
 int rowlock__rows_vacuum(struct rowlock_work *work)
 {
-    int64_t removed = 0, pruned;
+    int64_t removed = 0;
     int code = expire_waiters(work);
 
     if (!code)
@@ -308,7 +350,7 @@ int rowlock__rows_vacuum(struct rowlock_work *work)
     if (!code)
         code = drop_names(work, &removed);
     if (!code)
-        code = rowlock__prune(work, INT64_MAX, &pruned);
+        code = prune_all(work);
     return code ? code : rowlock__work_number(work, removed);
 }
 

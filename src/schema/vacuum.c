@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rowlock_vacuum and rowlock_vacuum_name: remove unused rows. */
+/* rowlock_vacuum, rowlock_vacuum_name and rowlock_sweep: remove unused rows. */
 #include "schema/check.h"
 #include "session/connection.h"
 #include "util/error.h"
@@ -54,4 +54,16 @@ int rowlock_vacuum_name(struct rowlock_connection *connection, const char *name,
         return code;
     value = rowlock__text_value(name);
     return run(connection, ROWLOCK_SQL_FORGET_NAME, &value, &count, error);
+}
+
+int rowlock_sweep(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    int64_t count = 0;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code)
+        code = rowlock__check_installed(connection, error);
+    if (code || !rowlock__sql(connection, ROWLOCK_SQL_SWEEP_SOME))
+        return code;
+    return run(connection, ROWLOCK_SQL_SWEEP_SOME, NULL, &count, error);
 }

@@ -39,6 +39,33 @@ stop_cron() {
     ends_with 0 "$daemon"
 }
 
+logged() { rowlock --json log "$1" | grep -q '"how":"expired"'; }
+
+@test "the log shows a lease that expired over a minute ago, without vacuum; a younger one stays" {
+    local name
+    for name in crashed young; do rowlock acquire --ttl 1h --note n $name; done
+    expired_for() { # NAME SECONDS
+        local of="WHERE token = (SELECT token FROM $(as_table lease) WHERE name = '$1')"
+        case $ROWLOCK_TEST_ENGINE in
+        sqlite) sql "UPDATE rowlock_heartbeat SET expires = expires - 3600000 - $2 * 1000 $of" ;;
+        postgresql) sql "UPDATE rowlock.heartbeat
+                         SET expires = expires - interval '1 hour $2 seconds' $of" ;;
+        mariadb) sql "UPDATE rowlock_heartbeat
+                      SET expires = expires - INTERVAL 3600 + $2 SECOND $of" ;;
+        esac
+    }
+    expired_for crashed 90
+    expired_for young 5
+    echo "every 50w idle -- true" >tab
+    start_cron
+    until_true logged crashed
+    [ "$(sql "SELECT count(*) FROM $(as_table lease) WHERE name = 'young'")" = 1 ]
+    if logged young; then return 1; fi
+    [ "$(sql "SELECT count(*) FROM $(as_table lease) WHERE name = 'crashed'")" = 0 ]
+    stop_cron
+    rowlock break --now young || true
+}
+
 @test "runs every due job, in parallel and repeatedly, and reports it" {
     cat >tab <<TAB
 # jobs

@@ -355,6 +355,30 @@ TEST(p4_vacuum_leaves_what_is_fenced)
     rowlock_lease_free(lease);
 }
 
+TEST(p4_a_sweep_leaves_what_is_fenced_or_expired_just_now)
+{
+    struct rowlock_connection *own = t_open(), *two = t_open();
+    void *hand = t_native();
+    int fences = t_facts()->server;
+
+    lease_put(hand, 41, "old", "exclusive", -120000);
+    lease_put(hand, 42, "young", "exclusive", -30000);
+    lease_put(hand, 43, "fenced", "exclusive", -120000);
+    if (fences)
+        fence_it(own, "fenced", 43);
+    t_ok(rowlock_sweep(two, &t_error));
+    t_int(lease_rows(hand, 41), 0);
+    t_int(lease_rows(hand, 42), 1);
+    t_int(lease_rows(hand, 43), fences);
+    t_int(t_odd_rows(hand), 0);
+    if (fences)
+        t_ok(rowlock_commit(own, &t_error));
+    t_ok(rowlock_sweep(two, &t_error));
+    t_int(lease_rows(hand, 43), 0);
+    t_ok(rowlock_vacuum(two, NULL, &t_error));
+    t_text(t_all_rows(hand), NO_ROWS);
+}
+
 /* ---- beneath the own lease ------------------------------------------------------------------ */
 
 #define TURNS 50

@@ -197,18 +197,17 @@ END $$;
 COMMENT ON FUNCTION rowlock.unlock(bigint) IS
     'Same as rowlock.unlock; the name is the decimal text of the key.';
 
--- Removes expired leases, tickets of dead waiters, and what the technique leaves behind. Waits for
--- no lock. Returns the number of deleted name rows, leases, leftover rows and tickets; heartbeats
--- and rows of the history do not count.
-CREATE FUNCTION rowlock.vacuum() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+-- Sweeps leases that expired before that time, at most that many (NULL: all), and returns the
+-- number of their rows. Waits for no lock.
+CREATE FUNCTION rowlock.sweep_some(before timestamptz, batch bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    removed bigint := rowlock.vacuum_names();
+    removed bigint := 0;
     dead bigint;
 BEGIN
     FOR dead IN SELECT DISTINCT l.token FROM rowlock.lease l
                   LEFT JOIN rowlock.heartbeat b ON b.token = l.token
-                 WHERE b.token IS NULL
-                   OR b.expires <= pg_catalog.clock_timestamp() ORDER BY l.token LOOP
+                 WHERE b.token IS NULL OR b.expires <= before ORDER BY l.token LIMIT batch LOOP
         PERFORM FROM rowlock.heartbeat b WHERE b.token = dead FOR UPDATE SKIP LOCKED;
         CONTINUE WHEN NOT FOUND AND EXISTS (SELECT FROM rowlock.heartbeat b WHERE b.token = dead);
         CONTINUE WHEN (SELECT pg_catalog.count(*) FROM rowlock.lease l WHERE l.token = dead)
@@ -216,6 +215,18 @@ BEGIN
                                          FOR UPDATE SKIP LOCKED) mine);
         removed := removed + rowlock.sweep(dead);
     END LOOP;
+    RETURN removed;
+END $$;
+
+-- Removes expired leases, tickets of dead waiters, and what the technique leaves behind. Waits for
+-- no lock. Returns the number of deleted name rows, leases, leftover rows and tickets; heartbeats
+-- and rows of the history do not count.
+CREATE FUNCTION rowlock.vacuum() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    removed bigint := rowlock.vacuum_names()
+        + rowlock.sweep_some(pg_catalog.clock_timestamp(), NULL::bigint);
+    dead bigint;
+BEGIN
     -- heartbeats without a lease row: they were inserted or orphaned by hand and represent no lease
     DELETE FROM rowlock.heartbeat b
      USING (SELECT o.token FROM rowlock.heartbeat o

@@ -271,9 +271,13 @@ static int may_ask(const struct cron *cron)
            (!cron->away || rowlock__now_ms() >= cron->retry_ms);
 }
 
-/* Once a minute, after the jobs. An account that may not do this still runs its jobs. */
-static void prune(struct cron *cron)
+/* At the start and once a minute, after the jobs: the history gets the expired leases, and loses old
+   entries. An account that may not do this still runs its jobs. */
+static void tidy(struct cron *cron)
 {
+    cron->has_tidied = 1;
+    if (cron->connection && may_ask(cron))
+        rowlock_sweep(cron->connection, NULL);
     if (cron->connection && may_ask(cron))
         rowlock_prune_history(cron->connection, NULL, NULL);
 }
@@ -292,8 +296,8 @@ void cron_ask(struct cron *cron)
             cron_alive(cron);
             ask_for(cron, &cron->jobs[i]);
         }
-    if (looks)
-        prune(cron);
+    if (looks || !cron->has_tidied)
+        tidy(cron);
     drop_session_locks(cron);
 }
 

@@ -60,6 +60,7 @@ struct cron {
     int64_t retry_ms;                      /* during an outage: the time of the next query */
     int64_t pause_ms;                      /* the last backoff */
     int64_t look_ms;                       /* when to compare all jobs with the database */
+    int has_tidied;                        /* the history, since the start */
 
     sigset_t original;            /* the mask that a run gets back */
     struct sigaction broken_pipe; /* the caller's action for SIGPIPE */

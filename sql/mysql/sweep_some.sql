@@ -1,0 +1,1 @@
+-- MySQL has no compound statement outside of a procedure: expired leases wait for the next caller.
