@@ -5,6 +5,17 @@
 
 #include "command/command.h"
 
+/* A missing part prevented nothing, but an administrator should know. */
+static void say_missing(struct rowlock_connection *connection)
+{
+    char *missing = NULL;
+
+    if (rowlock_missing(connection, &missing, NULL) == 0 && missing)
+        message("missing, or hidden from this account: %s; to put it back: rowlock schema install",
+                missing);
+    rowlock_free(missing);
+}
+
 int cmd_vacuum(struct command *command)
 {
     struct rowlock_connection *connection = NULL;
@@ -16,11 +27,13 @@ int cmd_vacuum(struct command *command)
     status = connect_by_lookup(command, &connection);
     if (status)
         return status;
-    if (rowlock_vacuum(connection, &removed, &error))
+    if (rowlock_vacuum(connection, &removed, &error)) {
         status = report(&error);
-    else
+    } else {
         printf(command->json ? "{\"removed\":%" PRId64 "}\n" : "%" PRId64 " rows removed\n",
                removed);
+        say_missing(connection);
+    }
     rowlock_close(connection);
     return status;
 }

@@ -6,6 +6,7 @@
 
 #include "schema/check.h"
 #include "schema/installed.h"
+#include "schema/parts.h"
 #include "schema/privileges.h"
 #include "util/error.h"
 
@@ -132,12 +133,14 @@ static int examine_durability(struct examination *examination, struct rowlock_er
 
 /* ---- the account ----------------------------------------------------------------------------- */
 
-static void lacks(void *data, const char *what, const char *grant)
+#define OF_HISTORY ", which only the history needs"
+
+static void lacks(void *data, const char *what, const char *grant, bool of_history)
 {
     char text[700];
 
-    snprintf(text, sizeof text, "lacks %s", what);
-    add(data, "privileges", ROWLOCK_UNSAFE, text, grant);
+    snprintf(text, sizeof text, "lacks %s%s", what, of_history ? OF_HISTORY : "");
+    add(data, "privileges", of_history ? ROWLOCK_WARNS : ROWLOCK_UNSAFE, text, grant);
 }
 
 static int examine_privileges(struct examination *examination, struct rowlock_error *error)
@@ -148,7 +151,8 @@ static int examine_privileges(struct examination *examination, struct rowlock_er
                                         examination, &account, error);
 
     if (!code && account && examination->findings.n == before) {
-        snprintf(text, sizeof text, "%s has every privilege that locking needs", account);
+        snprintf(text, sizeof text, "%s has every privilege that locks and the history need",
+                 account);
         add(examination, "privileges", ROWLOCK_SOUND, text, "");
     }
     free(account);
@@ -159,19 +163,26 @@ static int examine_privileges(struct examination *examination, struct rowlock_er
 
 static int examine_parts(struct examination *examination, struct rowlock_error *error)
 {
-    char *missing = NULL, text[300];
-    int code = rowlock_missing(examination->connection, &missing, error);
+    struct rowlock_parts parts = {0};
+    char text[300];
+    int code = rowlock__missing(examination->connection, &parts, error);
 
-    if (!code && !missing)
+    if (!code && !parts.missing)
         snprintf(text, sizeof text, "complete, version %d, technique %s",
                  examination->installed.version,
                  rowlock__technique_name(examination->installed.technique));
     else if (!code)
-        snprintf(text, sizeof text, "missing, or hidden from this account: %.200s", missing);
+        snprintf(text, sizeof text, "missing, or hidden from this account: %.200s%s", parts.missing,
+                 parts.unsafe ? "" : OF_HISTORY);
     if (!code)
-        add(examination, "schema", missing ? ROWLOCK_UNSAFE : ROWLOCK_SOUND, text,
-            missing ? "rowlock schema install; if privileges are missing, grant them first" : "");
-    free(missing);
+        add(examination, "schema",
+            parts.unsafe    ? ROWLOCK_UNSAFE
+            : parts.missing ? ROWLOCK_WARNS
+                            : ROWLOCK_SOUND,
+            text,
+            parts.missing ? "rowlock schema install; if privileges are missing, grant them first"
+                          : "");
+    free(parts.missing);
     return code;
 }
 

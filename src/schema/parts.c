@@ -107,7 +107,8 @@ static bool is_meta(const char *line)
     return strcmp(line, "table meta") == 0 || strcmp(line, "table rowlock_meta") == 0;
 }
 
-static void describe(const struct list *missing, struct rowlock_parts *out)
+static void describe(const struct rowlock_dialect *dialect, const struct list *missing,
+                     struct rowlock_parts *out)
 {
     size_t length = 0, named = 0, all = 0;
     char text[MOST_NAMED * 80 + 40] = "";
@@ -118,6 +119,7 @@ static void describe(const struct list *missing, struct rowlock_parts *out)
         if (goes_with_table(missing, line))
             continue;
         out->hopeless = out->hopeless || is_piece_of_table(line);
+        out->unsafe = out->unsafe || !rowlock__is_of_history(dialect, line);
         out->relation = out->relation || is_piece_of_table(line) ||
                         strncmp(line, "table ", 6) == 0 || strncmp(line, "view ", 5) == 0;
         if (all++ >= MOST_NAMED)
@@ -130,8 +132,8 @@ static void describe(const struct list *missing, struct rowlock_parts *out)
     out->missing = all ? strdup(text) : NULL;
 }
 
-static int compare(struct list *expected, struct list *there, const char *object,
-                   struct rowlock_parts *out, struct rowlock_error *error)
+static int compare(const struct rowlock_dialect *dialect, struct list *expected, struct list *there,
+                   const char *object, struct rowlock_parts *out, struct rowlock_error *error)
 {
     struct list missing = {0};
     struct rowlock_parts parts = {0};
@@ -151,7 +153,7 @@ static int compare(struct list *expected, struct list *there, const char *object
         if (there->lines[i] && strstr(there->lines[i], " rowlock_installing"))
             parts.any = true;
     if (!missing.failed)
-        describe(&missing, &parts);
+        describe(dialect, &missing, &parts);
     missing.failed = missing.failed || (missing.n && !parts.missing);
     free_list(&missing);
     if (missing.failed)
@@ -177,7 +179,7 @@ int rowlock__read_parts(struct rowlock_connection *connection, enum rowlock_tech
     if (!code && (there.failed || expected.failed))
         code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     if (!code)
-        code = compare(&expected, &there, object, out, error);
+        code = compare(connection->dialect, &expected, &there, object, out, error);
     free_list(&there);
     free_list(&expected);
     free(text);

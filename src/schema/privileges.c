@@ -11,6 +11,8 @@
 
 #define ROLE "application" /* the role in the text */
 #define EXISTS "exists"    /* reported for each object, where an account sees all objects */
+/* begins a paragraph of the text */
+#define OF_HISTORY "-- Only the history (rowlock log) needs these"
 
 struct privilege {
     const char *object, *privilege, *qualifier;
@@ -19,7 +21,7 @@ struct privilege {
 struct comparison {
     struct rowlock_rows held; /* of struct privilege; the first is the account */
     const struct rowlock_installed *installed;
-    bool all_seen;
+    bool all_seen, of_history;
     rowlock_lacks *lacks;
     void *data;
 };
@@ -86,7 +88,7 @@ static void put_grant(const struct comparison *comparison, const char *lacking, 
     snprintf(what, sizeof what, "%s on %s", lacking, object);
     snprintf(grant, sizeof grant, "GRANT %s ON %.*s%s%s TO %s;", lacking, (int)(name - object),
              object, account->qualifier, name, account->privilege);
-    comparison->lacks(comparison->data, what, grant);
+    comparison->lacks(comparison->data, what, grant, comparison->of_history);
 }
 
 static void compare_object(const struct comparison *comparison, const char *list, const char *end,
@@ -184,6 +186,30 @@ static void compare_text(const struct comparison *comparison, const char *text)
     }
 }
 
+static void compare_part(struct comparison *comparison, char *text, bool of_history)
+{
+    comparison->of_history = of_history;
+    flatten(text);
+    compare_text(comparison, text);
+}
+
+/* Frees the text. */
+static void compare_all(struct comparison *comparison, char *text)
+{
+    char *history = strstr(text, OF_HISTORY), *rest = history ? strstr(history, "\n\n") : NULL;
+
+    if (rest) {
+        history[-1] = '\0';
+        *rest++ = '\0';
+    }
+    compare_part(comparison, text, false);
+    if (rest) {
+        compare_part(comparison, history, true);
+        compare_part(comparison, rest, false);
+    }
+    free(text);
+}
+
 static int compare(struct comparison *comparison, const struct rowlock_dialect *dialect,
                    char **account, struct rowlock_error *error)
 {
@@ -193,9 +219,7 @@ static int compare(struct comparison *comparison, const struct rowlock_dialect *
 
     if (code)
         return code;
-    flatten(text);
-    compare_text(comparison, text);
-    free(text);
+    compare_all(comparison, text);
     *account = strdup(((const struct privilege *)comparison->held.row)->privilege);
     return *account ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
 }

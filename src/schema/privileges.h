@@ -5,8 +5,9 @@
 
 #include "session/connection.h"
 
-/* `what`: "SELECT on rowlock.meta"; `grant`: the statement that gives it. */
-typedef void rowlock_lacks(void *data, const char *what, const char *grant);
+/* `what`: "SELECT on rowlock.meta"; `grant`: the statement that gives it; `of_history`: only the
+   history needs it. */
+typedef void rowlock_lacks(void *data, const char *what, const char *grant, bool of_history);
 
 /* Calls `lacks` once per object. `account`: its name, malloc'd; NULL if the dialect has no
    accounts. */

@@ -235,6 +235,23 @@ int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_tech
     return *out ? ROWLOCK_OK : rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
 }
 
+bool rowlock__is_of_history(const struct rowlock_dialect *dialect, const char *line)
+{
+    const struct rowlock_piece *piece = find_piece(dialect, "history");
+    size_t length = strlen(line);
+    bool is = false;
+
+    if (!piece || strncmp(line, "function ", 9) == 0 || (dialect->plain && dialect->plain->whole))
+        return false;
+    for (const char *part = piece->parts; !is && *part;) {
+        size_t n = strcspn(part, "\n");
+
+        is = n == length && strncmp(part, line, length) == 0;
+        part += n + (part[n] == '\n');
+    }
+    return is;
+}
+
 /* A dump of the database contains the extension's name only, so an extension has one technique. */
 static int check_extension(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
                            int from, struct rowlock_error *error)

@@ -23,6 +23,11 @@ size_t rowlock__install_pieces(enum rowlock_technique technique, const char *out
 int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
                         const char *object, char **out, struct rowlock_error *error);
 
+/* Whether a line of parts is an object that only the history needs: locks hold without it.
+   Functions do not count, because locks call them; procedures do, because a call that fails is
+   ignored. SQLite's locks name the table. */
+bool rowlock__is_of_history(const struct rowlock_dialect *dialect, const char *line);
+
 /* The technique that `plan` (may be NULL) means in this dialect; EMODE if it lacks the technique.
    EINVAL for a table that is not a plain identifier, or that is given with another technique. */
 int rowlock__plan_technique(const struct rowlock_dialect *dialect, const struct rowlock_plan *plan,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialect/plain.h"
 #include "schema/check.h"
 #include "schema/extension.h"
 #include "schema/install.h"
@@ -38,32 +39,57 @@ int rowlock_installed(struct rowlock_connection *connection, enum rowlock_techni
     return code;
 }
 
+/* If the technique is unknown, those are expected that all techniques have. A plain dialect has one
+   technique. */
+static int read_missing(struct rowlock_connection *connection, struct rowlock_installed *found,
+                        struct rowlock_parts *parts, struct rowlock_error *error)
+{
+    enum rowlock_technique technique = ROWLOCK_DEFAULT;
+    int code = rowlock__read_found(connection, found, error);
+
+    if (!code && found->version && found->version < ROWLOCK_SCHEMA_VERSION)
+        code = rowlock__check_version(connection, found->version, error);
+    if (!code && found->technique)
+        technique = found->technique;
+    else if (!code && rowlock__has_plain_schema(connection->dialect))
+        technique = ROWLOCK_ROW;
+    return code ? code
+                : rowlock__read_parts(connection, technique,
+                                      found->object[0] ? found->object : "rowlock_object", parts,
+                                      error);
+}
+
+int rowlock__missing(struct rowlock_connection *connection, struct rowlock_parts *out,
+                     struct rowlock_error *error)
+{
+    struct rowlock_installed found = {0};
+    struct rowlock_parts parts = {0};
+    int code = read_missing(connection, &found, &parts, error);
+
+    if (!code && !found.version && !parts.any)
+        code = rowlock__not_installed(connection, error);
+    if (!code && !found.version && !parts.missing) {
+        parts.unsafe = true;
+        if (!(parts.missing = strdup("the row of meta")))
+            code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    }
+    if (code)
+        free(parts.missing);
+    else
+        *out = parts;
+    return code;
+}
+
 int rowlock_missing(struct rowlock_connection *connection, char **out, struct rowlock_error *error)
 {
-    struct rowlock_installed found;
-    struct rowlock_parts parts = {0};
-    enum rowlock_technique technique = ROWLOCK_DEFAULT;
+    struct rowlock_parts parts;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
 
     if (!code && !out)
         code = rowlock__fail(error, ROWLOCK_EINVAL, "out must not be NULL");
     if (!code)
-        code = rowlock__plan_technique(connection->dialect, NULL, &technique, error);
+        code = rowlock__missing(connection, &parts, error);
     if (!code)
-        code = rowlock__read_found(connection, &found, error);
-    if (!code && found.version && found.version < ROWLOCK_SCHEMA_VERSION)
-        code = rowlock__check_version(connection, found.version, error);
-    if (!code)
-        code =
-            rowlock__read_parts(connection, found.technique ? found.technique : technique,
-                                found.object[0] ? found.object : "rowlock_object", &parts, error);
-    if (!code && !found.version && !parts.any)
-        code = rowlock__not_installed(connection, error);
-    if (!code && !found.version && !parts.missing && !(parts.missing = strdup("the row of meta")))
-        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    if (code)
-        free(parts.missing);
-    else
         *out = parts.missing;
     return code;
 }

@@ -109,6 +109,40 @@ paste_advice() {
     drop_role c
 }
 
+# A privilege that locks need fails the check beside it.
+@test "privileges: one that only the history needs is a warning, and locks hold without it" {
+    add_role h
+    paste_advice
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        echo "REVOKE ALL ON rowlock.history, rowlock.setting FROM $(role h)" | paste_in
+        needed="REVOKE DELETE ON rowlock.lease FROM $(role h)"
+        ;;
+    mariadb)
+        for procedure in log_end log_waiter list_history prune prune_row; do
+            echo "REVOKE EXECUTE ON PROCEDURE rowlock_$procedure FROM $(role h)@'%';"
+        done | paste_in
+        echo "REVOKE SELECT, INSERT, DELETE ON rowlock_history FROM $(role h)@'%'" | paste_in
+        needed="REVOKE DELETE ON rowlock_lease FROM $(role h)@'%'"
+        ;;
+    esac
+    finds warn privileges '*lacks *history, which only the history needs*-> GRANT *;' --db "$url"
+    run rowlock --db "$url" doctor
+    echo "$output"
+    [ "$status" = 1 ]
+    [[ $output != *FAIL* ]]
+    rowlock --db "$url" vacuum
+    advice privileges --db "$url" >advice
+    echo "$needed" | paste_in
+    finds FAIL privileges '*lacks DELETE on *lease*, which only the history needs*' --db "$url"
+    paste_in <advice
+    finds FAIL privileges '*lacks DELETE on *lease*' --db "$url"
+    [[ $output != *history* ]]
+    paste_advice
+    finds ok privileges '*' --db "$url"
+    drop_role h
+}
+
 @test "privileges: those of a role count as the account's own" {
     add_role d
     rowlock schema print "$ROWLOCK_TEST_ENGINE" --grants --technique "$ROWLOCK_TEST_TECHNIQUE" \

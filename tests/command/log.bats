@@ -239,6 +239,20 @@ has_waited() { # NAME: a waiter, for over a second
     [ "$(hows)" = 'one released' ]
 }
 
+@test "p3_a history that is missing prevents no vacuum, which names it" {
+    token=$(held one note 1s)
+    until_true has_expired one "$token"
+    break_history
+    run --separate-stderr -0 rowlock vacuum
+    echo "$output$stderr"
+    mend_history
+    [[ $output == *' rows removed' ]]
+    [[ $stderr == *"missing"*"table "*history*"rowlock schema install"* ]]
+    [ "$(sql "SELECT count(*) FROM ${table%history}lease WHERE name = 'one'")" = 0 ]
+    run --separate-stderr -0 rowlock vacuum
+    [ -z "$stderr" ]
+}
+
 @test "the timeline is a picture: well-formed, and what others wrote is escaped" {
     level all
     evil='<script>alert("1")</script>&'

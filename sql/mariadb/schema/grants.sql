@@ -38,11 +38,6 @@ GRANT EXECUTE ON PROCEDURE rowlock_renew TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_release TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_fence TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_sweep TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_log_end TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_log_waiter TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_list_history TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_prune TO application;
-GRANT EXECUTE ON PROCEDURE rowlock_prune_row TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_check_server TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_pack TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_misuse TO application;
@@ -161,7 +156,6 @@ GRANT EXECUTE ON PROCEDURE rowlock_subject_expire TO application;
 GRANT EXECUTE ON PROCEDURE rowlock_subject_list TO application;
 
 GRANT SELECT ON rowlock_meta TO application;
-GRANT SELECT, INSERT, DELETE ON rowlock_history TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_name TO application;
 GRANT SELECT, INSERT, DELETE ON rowlock_lease TO application;
 GRANT SELECT, INSERT, UPDATE, DELETE ON rowlock_heartbeat TO application;
@@ -179,6 +173,14 @@ GRANT SELECT ON rowlock_waiters TO application;
 GRANT SELECT ON rowlock_names TO application;
 GRANT SELECT ON rowlock_jobs TO application;
 GRANT SELECT ON rowlock_subjects TO application;
+
+-- Only the history (rowlock log) needs these: locks hold without them.
+GRANT EXECUTE ON PROCEDURE rowlock_log_end TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_log_waiter TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_list_history TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_prune TO application;
+GRANT EXECUTE ON PROCEDURE rowlock_prune_row TO application;
+GRANT SELECT, INSERT, DELETE ON rowlock_history TO application;
 
 -- technique insert: its table
 DELIMITER //

@@ -33,22 +33,3 @@ CREATE TABLE rowlock_heartbeat (
     quiet_until {big} DEFAULT 9223372036854775807 NOT NULL,
     PRIMARY KEY (token)
 );
-
--- Leases that ended and waiters that gave up. how: released, expired, revoked, gave up; all but the
--- first are problems. Runs of jobs are in rowlock_run.
-CREATE TABLE rowlock_history (
-    name     {key} NOT NULL,
-    kind     CHAR(1) NOT NULL,
-    permits  {big} NOT NULL,
-    token    {big},
-    host     {text},
-    pid      {big},
-    command  {text},
-    note     {long},
-    acquired {big},
-    waited   {big} NOT NULL,
-    ended    {big} NOT NULL,
-    how      VARCHAR(16) NOT NULL,
-    problem  {big} NOT NULL
-);
-CREATE INDEX rowlock_history_ended ON rowlock_history (ended);

@@ -3,11 +3,10 @@
 -- and FOR SHARE require the right to update a column; rowlock never updates n, how, uuid or a name.
 GRANT USAGE ON SCHEMA rowlock TO application;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA rowlock TO application;
-GRANT SELECT ON rowlock.meta, rowlock.setting TO application;
+GRANT SELECT ON rowlock.meta TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (expires, stop) ON rowlock.heartbeat TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (n) ON rowlock.lease TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (alive_until, roll_call) ON rowlock.waiter TO application;
-GRANT SELECT, INSERT, DELETE, UPDATE (how) ON rowlock.history TO application;
 GRANT SELECT, INSERT, UPDATE (last) ON rowlock.counter TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE ON rowlock.job, rowlock.run TO application;
 GRANT SELECT, INSERT, UPDATE ON rowlock.subject, rowlock.expiry TO application;
@@ -16,6 +15,10 @@ GRANT SELECT, USAGE, UPDATE ON SEQUENCE rowlock.number, rowlock.lifted, rowlock.
     TO application;
 GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, rowlock.subjects
     TO application;
+
+-- Only the history (rowlock log) needs these: locks hold without them.
+GRANT SELECT ON rowlock.setting TO application;
+GRANT SELECT, INSERT, DELETE, UPDATE (how) ON rowlock.history TO application;
 
 -- Members of pg_monitor see all sessions; they may also read the views, and run ls, jobs and
 -- subjects.
