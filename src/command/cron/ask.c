@@ -271,8 +271,8 @@ static int may_ask(const struct cron *cron)
            (!cron->away || rowlock__now_ms() >= cron->retry_ms);
 }
 
-/* At the start and once a minute, after the jobs: the history gets the expired leases, and loses old
-   entries. An account that may not do this still runs its jobs. */
+/* At the start and once a minute, after the jobs: the history gets the expired leases, and loses
+   its old entries. An account that may not do this still runs its jobs. */
 static void tidy(struct cron *cron)
 {
     cron->has_tidied = 1;
