@@ -8,19 +8,14 @@ bats_require_minimum_version 1.5.0
 load lib
 load job.bash
 load serve.bash
+load browser.bash
 
 setup_file() {
     install_technique
     need_serve
-    if ! command -v chromium >/dev/null; then
-        [ -z "${CI:-}" ] || { echo "chromium is missing: install it"; return 1; }
-        skip "chromium is missing: install the package chromium"
-    fi
+    need_browser
 }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
-
-# Orders on standard input; the console must be empty.
-browse() { perl "$lib/browser.pl" chromium >seen || { cat seen; return 1; }; }
 
 @test "every page, in light and dark, wide and narrow: no error, no other host, nothing too wide" {
     rowlock acquire --ttl 1h '<script>alert(1)</script>' --note '"><img src=x onerror=alert(1)>'

@@ -10,12 +10,14 @@
 #   until EXPRESSION              repeats it for a minute, until it is true
 #   key NAME                      presses a key: Tab, Enter, Escape
 #   shoot FILE                    the whole page as PNG
+#   paper                         prints on paper, and shows how many texts each sheet has
 # At the end it prints each error of the console or of the log, as a line "console: TEXT", and the
 # exit status is 1 if there is one. The first argument is the browser's program.
 use strict;
 use warnings;
 use Fcntl;
 use IO::Handle;
+use Compress::Zlib qw(uncompress);
 use JSON::PP;
 use MIME::Base64;
 use File::Path qw(remove_tree);
@@ -23,6 +25,7 @@ use File::Temp qw(tempdir);
 use Time::HiRes qw(sleep time);
 
 my ($program) = @ARGV;
+binmode STDIN, ':encoding(UTF-8)';
 STDOUT->autoflush;
 my $folder = tempdir();
 pipe my $their_in, my $out or die;
@@ -88,6 +91,20 @@ sub value_of {
         if $answer->{exceptionDetails};
     return $answer->{result}{value};
 }
+# The number of operators that show text in the content of each page.
+sub texts_of_pages {
+    my ($pdf) = @_;
+    my (%content, @counts);
+    while ($pdf =~ m{^(\d+) 0 obj\n<<[^>]*/Length (\d+)[^>]*>> stream\n}gm) {
+        $content{$1} = substr $pdf, $+[0], $2;
+        pos($pdf) = $+[0] + $2;
+    }
+    while ($pdf =~ m{^<</Type /Page\n(.*?)endobj}gms) {
+        my $text = $1 =~ m{/Contents (\d+) 0 R} ? uncompress($content{$1}) // $content{$1} : '';
+        push @counts, scalar(() = $text =~ /\bT[jJ]$/gm);
+    }
+    return \@counts;
+}
 my %orders = (
     size => sub {
         my ($width, $height, $scale) = split ' ', $_[0];
@@ -120,6 +137,10 @@ my %orders = (
         my %codes = (Tab => 9, Enter => 13, Escape => 27);
         call('Input.dispatchKeyEvent', { type => $_, key => $_[0],
             windowsVirtualKeyCode => $codes{$_[0]} }) for 'rawKeyDown', 'keyUp';
+    },
+    paper => sub {
+        my $pdf = decode_base64(call('Page.printToPDF')->{data});
+        print encode_json(texts_of_pages($pdf)), "\n";
     },
     shoot => sub {
         my $all = call('Page.getLayoutMetrics')->{cssContentSize};

@@ -7,6 +7,7 @@
 
 #include "command/log/layout.h"
 #include "command/log/print.h"
+#include "command/output/width.h"
 #include "util/instant.h"
 #include "util/utf8.h"
 
@@ -16,10 +17,10 @@
 #define BREAK 30 /* width of compressed idle time */
 #define TOP 74   /* of the first lane */
 #define BAR 12
-#define ROW 18    /* a bar and the space below it */
-#define LANE 10   /* space around the rows of a lane */
-#define LEGEND 54 /* below the lanes */
-#define NAME_MOST 26
+#define ROW 18          /* a bar and the space below it */
+#define LANE 10         /* space around the rows of a lane */
+#define LEGEND 54       /* below the lanes */
+#define NAME_COLUMNS 23 /* each 7.2 wide at most: 0.62 of the font size */
 #define THINNEST 2.0
 #define TICK_SPACE 74
 
@@ -134,21 +135,16 @@ static void put_text(FILE *out, const char *text, size_t length)
     }
 }
 
-/* The text, cut to a number of characters. */
-static void put_short(FILE *out, const char *text, size_t most)
+/* The name of a lane, as tables show it, cut to the room before the axis. */
+static void put_name(FILE *out, const char *name)
 {
-    size_t at = 0, length = strlen(text), characters = 0, cut = 0;
+    char *text = cell_text(name);
 
-    while (at < length) {
-        size_t n = rowlock__utf8_character(text + at, length - at);
-
-        at += n ? n : 1;
-        if (++characters == most - 1)
-            cut = at;
-    }
-    put_text(out, text, characters > most ? cut : length);
-    if (characters > most)
-        fputs("\xe2\x80\xa6", out);
+    if (!text)
+        return;
+    cut_text(text, NAME_COLUMNS);
+    put_text(out, text, strlen(text));
+    free(text);
 }
 
 /* ---- the axis -------------------------------------------------------------------------------- */
@@ -298,7 +294,7 @@ static void put_lanes(FILE *out, const struct layout *layout)
         fprintf(out, "<text class=\"name\" x=\"12\" y=\"%.0f\"><title>", y + height / 2 + 4);
         put_text(out, layout->lanes[i].name, strlen(layout->lanes[i].name));
         fputs("</title>", out);
-        put_short(out, layout->lanes[i].name, NAME_MOST);
+        put_name(out, layout->lanes[i].name);
         fputs("</text>\n", out);
         for (; bar < layout->n && layout->bars[bar].lane == i; bar++)
             put_bar(out, layout, &layout->bars[bar],
@@ -322,7 +318,10 @@ static const char style[] =
     "@media print{svg.timeline{" LIGHT ";print-color-adjust:exact;"
     "-webkit-print-color-adjust:exact}}\n"
     ".timeline text{font:12px system-ui,-apple-system,'Segoe UI',sans-serif;fill:var(--fg)}"
-    ".timeline .title{font-size:15px;font-weight:600}.timeline .name{font-size:12.5px}"
+    ".timeline .title{font-size:15px;font-weight:600}"
+    /* of a fixed width, so that a cut name ends before the axis */
+    ".timeline .name{font:11.5px ui-monospace,'SF Mono','DejaVu Sans Mono',Menlo,Consolas,"
+    "monospace}"
     ".timeline .muted,.timeline .small{fill:var(--muted)}.timeline .small{font-size:10px}"
     ".timeline .paper{fill:var(--bg)}.timeline .line{stroke:var(--line)}"
     ".timeline .grid{stroke:var(--line);stroke-dasharray:2 3}"
@@ -387,13 +386,15 @@ void timeline_draw(FILE *out, const struct timeline *timeline)
 
     if (layout_make(timeline, LEFT, RIGHT, BREAK, &layout))
         return;
+    begin_width();
     for (size_t i = 0; i < layout.n_lanes; i++)
         bottom += lane_height(&layout.lanes[i]);
     if (!layout.n)
         bottom = 0;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"timeline\" role=\"img\" "
-            "viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\" style=\"max-width:100%%\">\n"
+            "viewBox=\"0 0 %d %.0f\" width=\"%d\" height=\"%.0f\" "
+            "style=\"max-width:100%%;height:auto\">\n"
             "<title>Timeline of leases and runs</title>\n",
             WIDTH, bottom + LEGEND, WIDTH, bottom + LEGEND);
     fputs(style, out);
