@@ -883,6 +883,7 @@ struct rowlock_past_filter {    /* all zero: the latest 100 */
     int problems;               /* 1: neither released leases nor runs that are done */
     rowlock_duration waited_ms; /* waited at least that long */
     int limit;                  /* 0: 100 */
+    int jobs;                   /* 1: also names that match after "job:", as the runs of a job */
 };
 
 /* 0 continues the list; any other result ends it. */

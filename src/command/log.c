@@ -7,6 +7,7 @@
 
 #include "command/command.h"
 #include "command/log/print.h"
+#include "command/log/rules.h"
 #include "command/log/since.h"
 #include "command/log/timeline.h"
 #include "command/output/file.h"
@@ -47,6 +48,7 @@ static void read_options(struct command *command, struct asking *asking)
     }
     read_operands(command, 1);
     asking->filter.name = command->n_operands > 0 ? command->operands[0] : NULL;
+    asking->filter.jobs = 1;
     asking->listing.json = command->json;
     if (asking->filter.name && !*asking->filter.name)
         usage_error(command, "the name must not be empty");
@@ -103,7 +105,14 @@ static int draw(FILE *out, void *data)
     return STATUS_OK;
 }
 
-static int print(struct asking *asking)
+/* Silent without a terminal: cron would mail it. */
+static void explain_empty(const struct asking *asking, struct rowlock_connection *connection)
+{
+    if (!asking->listing.json && listing_is_empty(&asking->listing) && isatty(STDERR_FILENO))
+        rules_explain(connection, asking->filter.name);
+}
+
+static int print(struct asking *asking, struct rowlock_connection *connection)
 {
     int status;
 
@@ -115,9 +124,8 @@ static int print(struct asking *asking)
         return replace_file(asking->svg, draw, asking);
     listing_end(&asking->listing);
     status = listing_print(&asking->listing);
-    if (!status && !asking->listing.json && listing_is_empty(&asking->listing) &&
-        isatty(STDERR_FILENO))
-        message("no ended lease is kept that fits; rowlock schema set history all keeps each one");
+    if (!status)
+        explain_empty(asking, connection);
     return status;
 }
 
@@ -130,7 +138,7 @@ static int list(struct rowlock_connection *connection, struct asking *asking)
         return status;
     if (rowlock_history(connection, &asking->filter, visit, asking, &error))
         return report(&error);
-    return print(asking);
+    return print(asking, connection);
 }
 
 int cmd_log(struct command *command)

@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,53 @@ static int read_pasts(struct rowlock_connection *connection,
     return rowlock__list_result(rows, code, error);
 }
 
+static int latest_first(const void *a, const void *b)
+{
+    const struct rowlock_past *left = a, *right = b;
+    int order = rowlock__order(right->ended_ms, left->ended_ms);
+
+    return order ? order : rowlock__order(right->token, left->token);
+}
+
+static bool is_match(const struct rowlock_past_filter *filter, const char *name)
+{
+    return fnmatch(filter->name, name, 0) == 0;
+}
+
+/* The names that match after "job:" are a second list, which the server limits like the first. It
+   has none that is in the first. */
+static int read_jobs(struct rowlock_connection *connection,
+                     const struct rowlock_past_filter *filter, const char *like, bool exact,
+                     struct rowlock_rows *rows, struct rowlock_error *error)
+{
+    size_t size = strlen(ROWLOCK_JOB_PREFIX) + strlen(like) + 1, n = rows->n;
+    char *of_job = malloc(size);
+    struct rowlock_past *past;
+    int code;
+
+    if (!of_job)
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    snprintf(of_job, size, ROWLOCK_JOB_PREFIX "%s", like);
+    code = read_pasts(connection, filter, of_job, exact, rows, error);
+    free(of_job);
+    past = rows->row;
+    for (size_t i = n; i < rows->n; i++)
+        if (!is_match(filter, past[i].name))
+            past[n++] = past[i];
+    rows->n = n;
+    if (n > 1)
+        qsort(past, n, sizeof *past, latest_first);
+    return code;
+}
+
+static bool is_match_of_job(const struct rowlock_past_filter *filter, const char *name)
+{
+    size_t length = strlen(ROWLOCK_JOB_PREFIX);
+
+    return filter->jobs && strncmp(name, ROWLOCK_JOB_PREFIX, length) == 0 &&
+           is_match(filter, name + length);
+}
+
 static void show(const struct rowlock_rows *rows, const struct rowlock_past_filter *filter,
                  bool exact, rowlock_visit_past visit, void *data)
 {
@@ -105,7 +153,7 @@ static void show(const struct rowlock_rows *rows, const struct rowlock_past_filt
     int left = filter->limit ? filter->limit : DEFAULT_LIMIT;
 
     for (size_t i = 0; i < rows->n && left > 0; i++) {
-        if (!exact && fnmatch(filter->name, past[i].name, 0) != 0)
+        if (!exact && !is_match(filter, past[i].name) && !is_match_of_job(filter, past[i].name))
             continue;
         left--;
         if (visit(&past[i], data))
@@ -131,6 +179,8 @@ int rowlock_history(struct rowlock_connection *connection, const struct rowlock_
         code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     if (!code)
         code = read_pasts(connection, filter, like, exact, &rows, error);
+    if (!code && filter->jobs && like)
+        code = read_jobs(connection, filter, like, exact, &rows, error);
     if (!code)
         show(&rows, filter, exact, visit, data);
     rowlock__rows_clear(&rows);

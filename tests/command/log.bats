@@ -138,6 +138,44 @@ has_waited() { # NAME: a waiter, for over a second
     [ "$(hows --problems)" = 'job:bad failed' ]
 }
 
+@test "the name of a job selects its runs, and the entries of its lock" {
+    level all
+    run -0 rowlock job good --every 1w -- true
+    rowlock run good -- true
+    held job:good pause 1h >/dev/null
+    rowlock break --now job:good
+    local all=$'job:good revoked\ngood released\njob:good done'
+    [ "$(hows good)" = "$all" ]
+    [ "$(hows 'go*')" = "$all" ]
+    [ "$(hows 'g[o]?d')" = "$all" ]
+    [ "$(hows '*good')" = "$all" ] # matches both ways, and is listed once
+    [ "$(hows good --limit 2)" = "${all%$'\n'*}" ]
+    [ "$(hows good --problems)" = 'job:good revoked' ]
+    [ "$(hows job:good)" = $'job:good revoked\njob:good done' ]
+    [ -z "$(hows ood)" ]
+    rowlock log goo 2>said
+    [ ! -s said ] # not a terminal
+    [ "$(rowlock --json log goo)" = '[]' ]
+}
+
+@test "on a terminal an empty list explains which entries there are" {
+    explained() { # LEVEL [ARGUMENT...]: the output of log on a terminal
+        level "$1"
+        script -qefc "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' log ${*:2}" /dev/null </dev/null |
+            tr -d '\r'
+    }
+    [[ $(explained slow none) == "rowlock: no entry of 'none' matches; the level of the history is \
+slow, which records only leases that ended badly, waited 1 s or were held 10 s, and runs of jobs; \
+rowlock schema set history changes that" ]]
+    [[ $(explained problems) == "rowlock: no entry matches; "*" problems, which records only "* ]]
+    [[ $(explained all) == *" all, which records every lease and every run "*" has passed" ]]
+    [[ $(explained off) == *" off, which records only runs of jobs; "* ]]
+    [ "$(explained off --json)" = '[]' ]
+    level slow
+    ends_badly one
+    [[ $(explained slow) != *'no entry'* ]]
+}
+
 @test "patterns: exact names are not patterns, and % _ ! are characters" {
     for name in 'a%b' a_b 'a!b' axb 'a[b'; do ends_badly "$name"; done
     [ "$(hows 'a%b')" = 'a%b revoked' ]

@@ -142,6 +142,8 @@ take() { # NAME [OPTION...]
     same /api/log.json log
     same /api/log.json?name=old log old
     same /api/log.json?name=never log never
+    same /api/log.json?name=failed log failed
+    shows /lock?name=failed 'name=job%3Afailed' # with the runs of the job of that name
     get /timeline.svg?name=old
     grep -q '^Content-Type: image/svg+xml' head
     grep -q "^Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'" head

@@ -162,6 +162,25 @@ TEST(a_lease_of_a_jobs_name_that_is_no_run_is_kept)
     t_text(history(one, name, 0, &told), "released x1 'backup' 'monthly'\n");
 }
 
+TEST(a_name_selects_the_entries_of_its_job_on_request)
+{
+    struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_ALL);
+    struct rowlock_past_filter filter = {.name = t_name(1), .jobs = 1};
+    struct told told = {.token = 0};
+    char name[100];
+
+    snprintf(name, sizeof name, "job:%s", t_name(1));
+    t_give(held(one, t_x(t_name(1))));
+    t_give(held(one, t_s(name)));
+    t_ok(rowlock_history(one, &filter, tell, &told, &t_error));
+    t_text(told.text, "released s1 'backup' 'monthly'\nreleased x1 'backup' 'monthly'\n");
+    filter.limit = 1;
+    told.text[0] = '\0';
+    t_ok(rowlock_history(one, &filter, tell, &told, &t_error));
+    t_text(told.text, "released s1 'backup' 'monthly'\n");
+    t_text(history(one, t_name(1), 0, &told), "released x1 'backup' 'monthly'\n");
+}
+
 TEST(at_level_off_nothing_is_kept)
 {
     struct rowlock_connection *one = at_level(ROWLOCK_HISTORY_OFF), *two = t_open();

@@ -50,6 +50,25 @@ static void print_rules(const struct command *command, const struct rowlock_hist
     free(bad);
 }
 
+void rules_explain(struct rowlock_connection *connection, const char *name)
+{
+    static const char *const recorded[] = {
+        [ROWLOCK_HISTORY_OFF] = "only runs of jobs",
+        [ROWLOCK_HISTORY_PROBLEMS] = "only leases that expired or were revoked, waiters that gave "
+                                     "up, and runs of jobs",
+        [ROWLOCK_HISTORY_SLOW] = "only leases that ended badly, waited 1 s or were held 10 s, and "
+                                 "runs of jobs",
+        [ROWLOCK_HISTORY_ALL] = "every lease and every run of a job, until its time has passed"};
+    struct rowlock_history_rules rules;
+
+    if (rowlock_history_rules(connection, &rules, NULL))
+        return;
+    message("no entry%s%s%s matches; the level of the history is %s, which records %s%s",
+            name ? " of '" : "", name ? shown(name) : "", name ? "'" : "", levels[rules.level],
+            recorded[rules.level],
+            rules.level == ROWLOCK_HISTORY_ALL ? "" : "; rowlock schema set history changes that");
+}
+
 int rules_set(const struct command *command, struct rowlock_connection *connection,
               const struct rules_request *request)
 {

@@ -15,5 +15,7 @@ void rules_read(const struct command *command, struct rules_request *request);
 /* Sets what was requested, and prints the rules. An exit status. */
 int rules_set(const struct command *command, struct rowlock_connection *connection,
               const struct rules_request *request);
+/* Reports that no entry (of the name, if not NULL) matches, and which ones are recorded. */
+void rules_explain(struct rowlock_connection *connection, const char *name);
 
 #endif

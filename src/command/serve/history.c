@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command/log/print.h"
 #include "command/log/timeline.h"
@@ -43,11 +44,21 @@ static void put_past_row(struct html_table *table, const struct rowlock_past *pa
     free(holder);
 }
 
+/* Beside a name the history has its job's. */
+static int has_other_name(const struct page *page, const struct view *view)
+{
+    size_t i = 0;
+
+    while (i < view->pasts.n && strcmp(view_pasts(view)[i].name, page->name) == 0)
+        i++;
+    return i < view->pasts.n;
+}
+
 static size_t put_list(const struct page *page, const struct view *view)
 {
     static const char *const titles[] = {"Name",    "Ended",  "How",  "*Held",
                                          "*Waited", "Holder", "Note", NULL};
-    int with_name = !*page->name;
+    int with_name = has_other_name(page, view);
     struct html_table table =
         html_table_begin(page->out, "Endings, the latest first", titles + !with_name);
     size_t n = 0;

@@ -238,7 +238,7 @@ static int ask_log(struct filling *filling, struct rowlock_connection *connectio
                    struct rowlock_error *error)
 {
     char *pattern = name && *name ? pattern_of(name) : NULL;
-    struct rowlock_past_filter filter = {.name = pattern};
+    struct rowlock_past_filter filter = {.name = pattern, .jobs = 1};
     int code;
 
     if (name && *name && !pattern)
