@@ -358,6 +358,65 @@ names_completed() { completed "$1" | grep -v '^-'; }
     [ ! -e state ]
 }
 
+@test "completion offers names to log and top, and the locks of jobs to hold" {
+    cd "$BATS_TEST_TMPDIR"
+    local db="--db sqlite:$PWD/past.db"
+    # shellcheck disable=SC2086
+    {
+        "$ROWLOCK" $db hold --note why past && "$ROWLOCK" $db break --now past
+        "$ROWLOCK" $db hold --note why present
+        "$ROWLOCK" $db job nightly --every 50w -- true
+    } >/dev/null 2>&1
+    [ "$(names_completed "$ROWLOCK $db log " | sort -u)" = $'job:nightly\nnightly\npast' ]
+    [ "$(names_completed "$ROWLOCK $db log job:")" = nightly ]
+    [ "$(names_completed "$ROWLOCK $db top ")" = $'present\nnightly' ]
+    [ "$(names_completed "$ROWLOCK $db hold job:")" = nightly ]
+    [ "$(names_completed "$ROWLOCK $db hold ")" = $'present\njob:nightly' ]
+}
+
+@test "completion offers checks, levels and dialects, and each one exists" {
+    "$ROWLOCK" --db "$ROWLOCK_TEST_URL" schema install
+    completed "$ROWLOCK doctor --only " | sort >offered
+    "$ROWLOCK" doctor --list | sed 's/ .*//' | sort | diff - offered
+    [ "$(completed "$ROWLOCK doctor --only gu")" = guard ]
+    [ "$(bash -c '. "$0"; COMP_WORDS=("$1" doctor --only = gu) COMP_CWORD=4; _rowlock
+        echo "${COMPREPLY[@]}"; COMP_WORDS=("$1" schema install --technique =); _rowlock
+        echo "${COMPREPLY[@]}"' "$ROWLOCK_TEST_BIN/completion/rowlock" "$ROWLOCK")" = \
+        $'guard\nnative row insert' ]
+    [ "$(completed "$ROWLOCK schema set ")" = history ]
+    completed "$ROWLOCK schema set history " >levels
+    [ "$(wc -l <levels)" = 4 ]
+    for level in $(cat levels); do
+        "$ROWLOCK" --db "$ROWLOCK_TEST_URL" schema set history "$level" | grep -q "$level;"
+    done
+    completed "$ROWLOCK schema print " >dialects
+    [ "$(wc -l <dialects)" = 5 ]
+    for dialect in $(cat dialects); do "$ROWLOCK" schema print "$dialect" >/dev/null; done
+}
+
+# In an interactive bash on a pty of script(1), whose keyboard is descriptor 5.
+@test "completion of --output, --svg, --report and of cron's FILE is that of files" {
+    printf '%s\n' ". '$ROWLOCK_TEST_BIN/completion/rowlock'" "PS1='ready> '" \
+        'rowlock() { printf "<%s>" "$@" >>args; echo >>args; }' >rc
+    touch 'part of it'
+    mkdir folder
+    touch folder/tab
+    mkfifo keys
+    start env -u BASH_ENV HOME="$PWD" TERM=dumb sh -c \
+        'exec script -qefc "bash --noprofile --rcfile rc -i" screen <keys >/dev/null'
+    exec 5>keys
+    until_true grep -aq 'ready> ' screen
+    printf '%s\n' $'rowlock metrics --output par\t' $'rowlock log --svg=par\t' \
+        $'rowlock run --report par\t' $'rowlock cron fol\tta\t' exit >&5
+    wait "$started"
+    exec 5>&-
+    cat screen
+    [ "$(cat args)" = '<metrics><--output><part of it>
+<log><--svg=part of it>
+<run><--report><part of it>
+<cron><folder/tab>' ]
+}
+
 @test "a full disk is reported" {
     [ -e /dev/full ] || return 0
     run bash -c '"$0" help >/dev/full' "$ROWLOCK"
