@@ -30,7 +30,7 @@ type_in() { printf '%b' "$1" >&5; }
 shows() { grep -aq -- "$1" screen 2>/dev/null; }
 here="'$ROWLOCK' --db '$ROWLOCK_TEST_URL'"
 # The line as it was drawn last, with the cursor's movements made visible.
-lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -a '^rowlock: waiting'; }
+lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -aE '^(rowlock: )?waiting'; }
 
 @test "run shows position, holder, since when and note; the line goes when the wait ends" {
     token=$(rowlock hold a --for 1h --note 'new disks, ask Ann')
@@ -73,11 +73,20 @@ lines_drawn() { sed 's/\r/\n/g; s/\x1b\[K/<K>/g' screen | grep -a '^rowlock: wai
     exec 5>&-
     rm screen
     at_terminal 60 "$here run a -- true"
-    until_true shows 'rowlock: waiting'
+    until_true shows 'waiting .* for'
     line=$(lines_drawn | head -n 1)
     echo "$line"
     [[ $line == *'…<K>'* ]]
     [ "$(printf %s "${line%%<K>*}" | wc -L)" -le 58 ]
+    type_in '\003'
+    ends_with 130 "$terminal"
+}
+
+@test "on 80 columns the note keeps its place behind name, position, holder and time" {
+    rowlock hold a --for 1h --note 'replaces all disks, and takes until noon; ask Ann'
+    at_terminal 80 "$here run a -- true"
+    until_true shows "waiting .* for 'a', 1 of 1; .* since [0-9:]*: replaces.*…"
+    [ "$(lines_drawn | head -n 1 | sed 's/<K>.*//' | wc -L)" -le 77 ]
     type_in '\003'
     ends_with 130 "$terminal"
 }
@@ -118,7 +127,7 @@ is_stopped() { [ "$(state_of "$1")" = T ]; }
         exec 5>&-
     done
 }
-shows_no_line() { ! shows 'rowlock: waiting'; }
+shows_no_line() { ! shows 'waiting .* for'; }
 
 @test "without a terminal: nothing, and with --verbose a message; then none after the wait" {
     rowlock hold a --for 1h --note n

@@ -97,10 +97,11 @@ static void draw(struct waiting *waiting)
 
     if (columns < LEAST_COLUMNS || !is_in_foreground(waiting))
         return;
-    text = waiting_text(&waiting->view, rowlock__now_ms() - waiting->began_ms);
+    columns -= 3; /* ^C is echoed behind it */
+    text = waiting_text(&waiting->view, rowlock__now_ms() - waiting->began_ms, columns);
     if (!text)
         return;
-    cut_text(text, columns - 3); /* ^C is echoed behind it */
+    cut_text(text, columns);
     strcat(text, "\033[K");
     put(waiting->terminal, "\r");
     put(waiting->terminal, text);
@@ -186,7 +187,7 @@ static void report_wait(struct waiting *waiting)
     pthread_mutex_unlock(&waiting->mutex);
     if (ended || !waiting->view.at_ms)
         return;
-    text = waiting_text(&waiting->view, rowlock__now_ms() - waiting->began_ms);
+    text = waiting_text(&waiting->view, rowlock__now_ms() - waiting->began_ms, 0);
     if (text)
         put(STDERR_FILENO, strcat(text, "\n"));
     free(text);

@@ -9,6 +9,7 @@
 
 #include "command/output/holder.h"
 #include "command/output/table.h"
+#include "command/output/width.h"
 
 void waiting_view_clear(struct waiting_view *view)
 {
@@ -51,45 +52,131 @@ int waiting_view_explains(const struct waiting_view *view)
     return view->holders > 0 || view->place > 1;
 }
 
-static const char *or_dash(const char *text)
-{
-    return text && *text ? text : "-";
-}
+/* ---- the line -------------------------------------------------------------------------------- */
 
-static void put_holder(FILE *out, const struct waiting_view *view)
-{
-    char *since = cell_instant(view->since_ms);
+/* A line that is too wide is shortened step by step. */
+enum step { WHOLE, FEWER_WORDS, NO_COMMAND, CUT, STEPS };
 
-    fprintf(out, "; held by %s", or_dash(view->who));
+struct line {
+    const struct waiting_view *view;
+    enum step step;
+    char *waited, *since;
+    char *name, *who, *note; /* with room for WAITING_MORE bytes */
+};
+
+static void put_holder(FILE *out, const struct line *line)
+{
+    const struct waiting_view *view = line->view;
+
+    fprintf(out, "; %s%s", line->step < CUT ? "held by " : "", line->who);
     if (view->holders > 1)
         fprintf(out, " and %" PRId64 " other%s", view->holders - 1, view->holders > 2 ? "s" : "");
-    if (since && view->since_ms)
-        fprintf(out, " since %s", since);
+    if (view->since_ms)
+        fprintf(out, " since %s", line->since);
     if (view->stop)
         fputs(", told to stop", out);
     if (view->note && *view->note)
-        fprintf(out, ": %s", view->note);
-    free(since);
+        fprintf(out, ": %s", line->note);
 }
 
-char *waiting_text(const struct waiting_view *view, int64_t waited_ms)
+/* NULL: out of memory. */
+static char *compose(const struct line *line)
 {
-    char *waited = cell_duration(waited_ms), *text = NULL;
+    const struct waiting_view *view = line->view;
+    int is_long = line->step == WHOLE;
+    char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
-    if (out) {
-        fprintf(out, "rowlock: waiting %s for '%s'", or_dash(waited), or_dash(view->text));
-        if (view->others)
-            fprintf(out, " and %zu other name%s", view->others, view->others > 1 ? "s" : "");
-        if (view->place)
-            fprintf(out, ", %" PRId64 " of %" PRId64 " in the queue", view->place, view->queue);
-        if (view->holders)
-            put_holder(out, view);
-        for (int i = 0; i < WAITING_MORE; i++)
-            putc('\0', out);
-        fclose(out);
+    if (!out)
+        return NULL;
+    fprintf(out, "%swaiting %s for '%s'", is_long ? "rowlock: " : "", line->waited, line->name);
+    if (view->others)
+        fprintf(out, " and %zu other name%s", view->others, view->others > 1 ? "s" : "");
+    if (view->place)
+        fprintf(out, ", %" PRId64 " of %" PRId64 "%s", view->place, view->queue,
+                is_long ? " in the queue" : "");
+    if (view->holders)
+        put_holder(out, line);
+    for (int i = 0; i < WAITING_MORE; i++)
+        putc('\0', out);
+    fclose(out);
+    return text;
+}
+
+/* A transaction has its session's number at the end. */
+static void cut_command(char *who)
+{
+    if (!strstr(who, ", server session "))
+        who[strcspn(who, " ")] = '\0';
+}
+
+static size_t lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The note gets a third of the room at least, and what the name and the holder leave. */
+static void cut_parts(struct line *line, size_t columns)
+{
+    struct line empty = *line;
+    char nothing[] = "", *text;
+    size_t fixed, room, name, who, note = text_width(line->note);
+
+    empty.name = empty.who = empty.note = nothing;
+    text = compose(&empty);
+    fixed = text ? text_width(text) : 0;
+    free(text);
+    room = columns > fixed ? columns - fixed : 0;
+    note = lesser(note, room / 3);
+    name = text_width(line->name);
+    who = lesser(text_width(line->who), room - note - lesser(name, (room - note) / 2));
+    name = lesser(name, room - note - who);
+    cut_text(line->name, name ? name : 1);
+    cut_text(line->who, who ? who : 1);
+    cut_text(line->note, room > name + who ? room - name - who : 1);
+}
+
+static char *copy_of(const char *text, const char *otherwise)
+{
+    const char *from = text && *text ? text : otherwise;
+    char *copy = malloc(strlen(from) + WAITING_MORE);
+
+    return copy ? strcpy(copy, from) : NULL;
+}
+
+static char *shorten(struct line *line, size_t columns)
+{
+    char *text = compose(line);
+
+    while (text && columns && text_width(text) > columns && line->step + 1 < STEPS) {
+        free(text);
+        line->step++;
+        if (line->step == NO_COMMAND)
+            cut_command(line->who);
+        if (line->step == CUT)
+            cut_parts(line, columns);
+        text = compose(line);
     }
-    free(waited);
+    return text;
+}
+
+char *waiting_text(const struct waiting_view *view, int64_t waited_ms, size_t columns)
+{
+    struct line line = {.view = view,
+                        .waited = cell_duration(waited_ms),
+                        .since = cell_instant(view->since_ms),
+                        .name = copy_of(view->text, "-"),
+                        .who = copy_of(view->who, "-"),
+                        .note = copy_of(view->note, "")};
+    char *text = NULL;
+
+    if (line.waited && line.since && line.name && line.who && line.note)
+        text = shorten(&line, columns);
+    free(line.waited);
+    free(line.since);
+    free(line.name);
+    free(line.who);
+    free(line.note);
     return text;
 }

@@ -30,8 +30,10 @@ int waiting_view_explains(const struct waiting_view *view);
 void waiting_view_clear(struct waiting_view *view);
 
 /* "rowlock: waiting 12s for 'a' ...", control characters escaped; malloc'd, with room for
-   WAITING_MORE bytes. NULL: out of memory. */
+   WAITING_MORE bytes. A text that is wider than `columns` (0: any width) has fewer words, no
+   command of the holder, and then each of its parts is cut; it fits if there is room for the
+   numbers. The thread has called begin_width(). NULL: out of memory. */
 #define WAITING_MORE 16
-char *waiting_text(const struct waiting_view *view, int64_t waited_ms);
+char *waiting_text(const struct waiting_view *view, int64_t waited_ms, size_t columns);
 
 #endif
