@@ -114,7 +114,7 @@ static void press(struct top *top, char key)
         type(top, key);
         return;
     }
-    if (top->shows_help) {
+    if (top->shows_help) { /* q too, as in htop and less */
         top->shows_help = 0;
         return;
     }
@@ -141,7 +141,7 @@ static void press(struct top *top, char key)
 }
 
 /* The length of the sequence that a key such as an arrow sends: Escape, [ or O, and what follows up
-   to a letter or ~. Those keys have no meaning here. 0: it is another key. */
+   to a letter or ~. Those keys close the help, and have no other meaning. 0: it is another key. */
 static size_t sequence_length(const char *keys, size_t n)
 {
     size_t at = 2;
@@ -166,9 +166,8 @@ static void read_keys(struct top *top)
     while (at < (size_t)n && !top->is_over) {
         size_t length = sequence_length(keys + at, (size_t)n - at);
 
-        if (length == 0)
-            press(top, keys[at++]);
-        at += length;
+        press(top, length ? '\0' : keys[at]);
+        at += length ? length : 1;
     }
 }
 

@@ -127,8 +127,17 @@ has_two_waiters() { [ "$(rowlock ls long | grep -c waiting)" = 2 ]; }
     type_in '\033[A' # has no meaning
     type_in '?'
     until_true shows 'this help'
+    shows 'any key closes the help  ^C quit'
+    shows_not 'q quit'
     type_in ' '
     until_true shows_not 'this help'
+    for key in q '\033[B'; do # q, too, only closes it
+        type_in '?'
+        until_true shows 'this help'
+        type_in "$key"
+        until_true shows_not 'this help'
+        shows 'q quit'
+    done
     type_in 'p'
     until_true shows PAUSED
     rowlock break --now job:paused

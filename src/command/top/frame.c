@@ -21,7 +21,7 @@ static const char *const help[] = {
     "  s   sort the names: by queue, by the longest wait, by name",
     "  p   pause, and continue",
     "  q   quit",
-    "  ?   this help; any key closes it",
+    "  ?   this help; any key closes it, q too; ^C quits",
     "",
     "  The jobs come first: lost, failing, late; then slow and paused ones.",
     "  Each name has its holders, below them its waiters, and below a waiter",
@@ -84,7 +84,9 @@ static void put_keys(FILE *out, const struct top_data *data, const struct top_vi
 {
     char *typing = view->typing ? cell_text(view->typing) : NULL;
 
-    if (typing)
+    if (view->shows_help)
+        fputs("any key closes the help  ^C quit", out);
+    else if (typing)
         fprintf(out, "filter: %s_   Enter applies it, Escape cancels", typing);
     else
         fprintf(out, "/ filter  s sort by %s  p %s  ? help  q quit",
