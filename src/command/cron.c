@@ -30,8 +30,11 @@ static int check(const struct command *command, const char *path)
 
 static int run_daemon(const struct command *command, struct cron *cron)
 {
-    int status = url_lookup(command->db, &cron->url);
+    int status;
 
+    if (cron->prefix)
+        message_with_time();
+    status = url_lookup(command->db, &cron->url);
     cron->callers = fill_standard_descriptors() ? NULL : descriptors_of_caller();
     notify_open(&cron->notify);
     if (!status)

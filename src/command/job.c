@@ -98,6 +98,7 @@ static void take(const struct command *command, int option, struct job_run *job,
         break;
     case OPTION_PREFIX:
         job->prefix = 1;
+        message_with_time();
         break;
     default:
         take_setting(command, job_setting_names[option - OPTION_SETTING], job);

@@ -96,11 +96,11 @@ TAB
     printf 'every 50w %s -- %s; %s; %s; %s\n' long 'until [ -e go ]; do sleep 0.02; done' \
         'head -c 9000 /dev/zero | tr "\0" x' echo 'echo end' >>tab
     start_cron --prefix
-    until_true said "^rowlock: plain: done in "
+    local time='20[0-9-]* [0-9:]* [+-][0-9]*'
+    until_true said "^$time rowlock: plain: done in "
     until_true said 'tab: done in '
     touch go # parts of a long line may mix with other lines
-    until_true said "^rowlock: long: done in "
-    local time='[0-9-]* [0-9:]* [+-][0-9]*'
+    until_true said "^$time rowlock: long: done in "
     [ "$(sed -n "s/^$time plain: //p" err)" = $'one\ntwo\n\nerr' ]
     [ "$(grep -c "^$time plain: half a line$" out)" = 1 ]
     [ "$(sed -n "s/^$time //p" out | grep -Fc 'a\x09\tab: tab')" = 1 ]
@@ -109,6 +109,14 @@ TAB
     [ "$(grep -c "^$time long: end$" out)" = 1 ]
     [[ $(view plain last_output) == *two* && $(view plain last_output) != *plain:* ]]
     stop_cron
+    run ! grep -v "^$time " err # the messages of the daemon and of the runs, too
+    echo 'every 50w missing -- exec ./missing' >tab
+    echo "every 50w broken --max-run 1s -- $(lives_on broken)" >>tab
+    start_cron --prefix
+    until_true said "^$time rowlock: the command under 'job:broken' exceeded --max-run"
+    until_true said "^$time rowlock: missing: ended with status 127 after"
+    stop_cron
+    run ! grep -v "^$time " err
 }
 
 # One of two daemons has claimed the last run; the last answer to the other was that it runs.

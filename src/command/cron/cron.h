@@ -44,7 +44,7 @@ struct cron {
     const char *path;
     struct url url;
     int64_t grace_ms;
-    int prefix; /* before each line of a run's output */
+    int prefix; /* the time before each line */
     const struct descriptors *callers;
     struct crontab crontab;
     struct cron_job *jobs; /* one an entry */

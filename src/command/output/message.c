@@ -4,9 +4,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "command/output/output.h"
+#include "util/instant.h"
 #include "util/utf8.h"
 
 /* U+0080 to U+009F are control characters too, and two bytes in UTF-8. */
@@ -50,16 +52,34 @@ void message_keep(char *out, size_t size)
     kept_size = size;
 }
 
+static int is_timed;
+
+void message_with_time(void)
+{
+    is_timed = 1;
+}
+
+size_t put_time_now(char *out, size_t size)
+{
+    char when[ROWLOCK_INSTANT_SIZE];
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    rowlock__local_time((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, when, sizeof when);
+    return (size_t)snprintf(out, size, "%s ", when);
+}
+
 static void say(int fd, const char *format, va_list arguments)
 {
-    char text[1024], line[4 * sizeof text] = "rowlock: ";
-    size_t length = strlen(line);
+    char text[1024], line[4 * sizeof text];
+    size_t length = is_timed ? put_time_now(line, sizeof line) : 0;
 
     vsnprintf(text, sizeof text, format, arguments);
     if (kept && fd == STDERR_FILENO) {
         snprintf(kept, kept_size, "%s", text);
         return;
     }
+    length += (size_t)sprintf(line + length, "rowlock: ");
     length += escape_controls(text, line + length, sizeof line - length - 1);
     line[length++] = '\n';
     if (write(fd, line, length) < 0)

@@ -15,6 +15,11 @@ void message_to(int fd, const char *format, ...) __attribute__((format(printf, 2
    way; NULL: to stderr again. */
 void message_keep(char *out, size_t size);
 
+/* From now on each message of this process begins with put_time_now(). */
+void message_with_time(void);
+/* "2026-11-21 02:00:01 +0100 ", by the node's clock; its length. */
+size_t put_time_now(char *out, size_t size);
+
 /* The text, with control characters and backslashes escaped, cut to fit; its length. A byte may
    become six. */
 size_t escape_controls(const char *text, char *out, size_t size);

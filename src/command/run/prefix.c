@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts the time and a job's name before each line of output. A line is passed on as a whole, so
    that lines of jobs that run at once do not mix. */
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "command/output/output.h"
 #include "command/run/run.h"
-#include "util/instant.h"
 
 static void begin_line(struct prefix *prefix)
 {
-    char when[ROWLOCK_INSTANT_SIZE];
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    rowlock__local_time((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, when, sizeof when);
-    prefix->n = (size_t)snprintf(prefix->line, sizeof prefix->line, "%s ", when);
+    prefix->n = put_time_now(prefix->line, sizeof prefix->line);
     prefix->n += escape_controls(prefix->name, prefix->line + prefix->n, PREFIX_NAME_MOST);
     memcpy(prefix->line + prefix->n, ": ", 2);
     prefix->n += 2;
