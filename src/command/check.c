@@ -16,8 +16,12 @@ static void print_json(const struct lease_argument *argument, const struct rowlo
 {
     fputs("{\"name\":", stdout);
     json_text(stdout, argument->name);
-    printf(",\"token\":%" PRId64 ",\"valid\":%s,\"left_ms\":%" PRId64 "}\n", argument->token,
-           lease ? "true" : "false", lease ? rowlock_remaining(lease) : 0);
+    printf(",\"token\":%" PRId64 ",\"valid\":%s,\"left_ms\":", argument->token,
+           lease ? "true" : "false");
+    if (lease && lease_is_endless(lease))
+        puts("null}");
+    else
+        printf("%" PRId64 "}\n", lease ? rowlock_remaining(lease) : 0);
 }
 
 struct keeper_search {
@@ -67,6 +71,8 @@ static int answer(const struct command *command, const struct lease_argument *ar
     }
     if (command->json)
         print_json(argument, lease);
+    else if (lease && lease_is_endless(lease))
+        puts("valid until it is released");
     else if (lease)
         printf("valid, %.1f s left\n", (double)rowlock_remaining(lease) / 1000);
     else if (!dead_pid)

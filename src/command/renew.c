@@ -14,6 +14,10 @@ static void print(const struct command *command, const struct lease_argument *ar
 {
     struct rowlock_want want = {.name = argument->name};
 
+    if (argument->ttl_ms && lease_is_endless(lease))
+        message("'%s' is held until it is released; --ttl does not shorten that: rowlock release "
+                "%s'%s' --token %" PRId64 " ends it",
+                argument->name, before_name(argument->name), argument->name, argument->token);
     if (command->json)
         print_lease_json(&want, 1, lease,
                          lease_expires(connection, argument->name, argument->token));

@@ -48,9 +48,23 @@ rowlock release 'endless' --token $(cat token)" ]
     is_free endless
     rowlock --json hold --note why endless >one
     [ "$(json_sql "json_type(document, '\$.expires')" <one)" = null ]
-    rowlock renew endless --token "$(json '$.token' <one)" --ttl 1s # it never ends earlier
+    token=$(json '$.token' <one)
+    rowlock renew endless --token "$token" --ttl 1s 2>said # it never ends earlier
+    [ "$(cat said)" = "rowlock: 'endless' is held until it is released; --ttl does not shorten \
+that: rowlock release 'endless' --token $token ends it" ]
+    rowlock renew endless --token "$token" 2>said
+    [ ! -s said ]
+    rowlock --json renew endless --token "$token" --ttl 1s 2>/dev/null >one
+    [ "$(json_sql "json_type(document, '\$.expires')" <one)" = null ]
     [ "$(rowlock --json ls endless | json_sql "json_type(document, '\$[0].expires')")" = null ]
-    rowlock release endless --token "$(json '$.token' <one)"
+    rowlock --json check endless --token "$token" >one
+    [ "$(json_sql "json_type(document, '\$.left_ms')" <one)" = null ]
+    [ "$(json_sql "json_extract(document, '\$.valid')" <one)" = 1 ]
+    [ "$(rowlock check endless --token "$token")" = 'valid until it is released' ]
+    rowlock metrics --name endless >samples
+    grep -q '^rowlock_lease_held{name="endless",mode="exclusive"} 1$' samples
+    run ! grep '^rowlock_lease_expiry_timestamp_seconds{' samples
+    rowlock release endless --token "$token"
     is_free endless
 }
 

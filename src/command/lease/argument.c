@@ -145,6 +145,11 @@ int64_t lease_expires(struct rowlock_connection *connection, const char *name, i
     return wanted.expires_ms;
 }
 
+int lease_is_endless(const struct rowlock_lease *lease)
+{
+    return rowlock_remaining(lease) > ROWLOCK_UNTIL_RELEASED / 2;
+}
+
 void print_lease_json(const struct rowlock_want *wants, size_t n, const struct rowlock_lease *lease,
                       int64_t expires_ms)
 {

@@ -37,6 +37,9 @@ int report_lease(struct rowlock_connection *connection, const struct lease_argum
    it is_endless(). */
 int64_t lease_expires(struct rowlock_connection *connection, const char *name, int64_t token);
 
+/* It lasts until it is released. */
+int lease_is_endless(const struct rowlock_lease *lease);
+
 /* "name":..., of several an array; "token":...,"owner":...,"expires":... as one object, a line. */
 void print_lease_json(const struct rowlock_want *wants, size_t n, const struct rowlock_lease *lease,
                       int64_t expires_ms);

@@ -10,6 +10,7 @@
 #include "command/job/print.h"
 #include "command/metrics/metrics.h"
 #include "command/metrics/sample.h"
+#include "command/output/holder.h"
 #include "util/clock.h"
 
 /* ---- locks ----------------------------------------------------------------------------------- */
@@ -32,6 +33,7 @@ struct name_sum {
     int64_t held[MODES], waiting, limit;
     int64_t acquired_ms, expires_ms,
         waits_since_ms; /* the earliest, the last, the earliest; or 0 */
+    int is_endless;     /* a lease lasts until it is released */
 };
 
 struct locks {
@@ -76,8 +78,10 @@ static void add_holder(struct name_sum *sum, const struct rowlock_holder *holder
 {
     sum->held[holder->mode] += holder->count > 1 ? holder->count : 1;
     note_earliest(&sum->acquired_ms, holder->since_ms);
-    if (holder->holding == ROWLOCK_HOLDS)
-        sum->expires_ms = rowlock__most(sum->expires_ms, holder->expires_ms);
+    if (holder->holding != ROWLOCK_HOLDS)
+        return;
+    sum->is_endless |= is_endless(holder);
+    sum->expires_ms = rowlock__most(sum->expires_ms, holder->expires_ms);
 }
 
 static enum lock_state state_of(const struct rowlock_holder *holder)
@@ -143,7 +147,7 @@ static void put_sum(const struct name_sum *sum)
         sample_count(samples, LEASE_LIMIT, sum->limit, "name", name, NULL);
     if (sum->acquired_ms)
         sample_time(samples, LEASE_ACQUIRED, sum->acquired_ms, "name", name, NULL);
-    if (sum->expires_ms)
+    if (sum->expires_ms && !sum->is_endless)
         sample_time(samples, LEASE_EXPIRY, sum->expires_ms, "name", name, NULL);
 }
 
