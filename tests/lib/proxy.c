@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MOST 16
@@ -26,7 +27,8 @@ struct stream {
 struct pair {
     int fd[2]; /* sockets of the client and of the server; -1: free */
     struct stream stream[2];
-    int silent, asked; /* asked: the client sent the last message */
+    int asked;            /* the client sent the last message */
+    int64_t silent_ms[2]; /* until when nothing is forwarded in that direction */
 };
 
 struct proxy {
@@ -36,7 +38,7 @@ struct proxy {
     pthread_cond_t changed;
     enum proxy_fault fault;
     enum proxy_direction direction;
-    int messages, struck, quit, cut;
+    int messages, hold_ms, struck, quit, cut;
     long trips;
     struct pair pair[MOST];
 };
@@ -47,6 +49,14 @@ static struct sockaddr_in address(int port)
 
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return at;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
 static void close_pair(struct pair *pair)
@@ -126,17 +136,22 @@ static void strike(struct proxy *proxy, struct pair *pair)
 {
     proxy->struck = 1;
     if (proxy->fault == PROXY_STALL)
-        pair->silent = 1;
+        pair->silent_ms[0] = pair->silent_ms[1] = INT64_MAX;
+    else if (proxy->fault == PROXY_HOLD)
+        pair->silent_ms[proxy->direction] =
+            proxy->hold_ms < 0 ? INT64_MAX : now_ms() + proxy->hold_ms;
     else
         close_pair(pair);
 }
 
+/* The bytes behind a fault stay in the socket, because a connection may forward them later. */
 static void forward(struct proxy *proxy, struct pair *pair, int direction)
 {
     unsigned char buffer[4096];
-    ssize_t got = recv(pair->fd[direction == PROXY_TO_SERVER ? 0 : 1], buffer, sizeof buffer, 0);
-    ssize_t upto = 0;
+    int in = pair->fd[direction == PROXY_TO_SERVER ? 0 : 1];
     int out = pair->fd[direction == PROXY_TO_SERVER ? 1 : 0];
+    ssize_t got = recv(in, buffer, sizeof buffer, MSG_PEEK);
+    ssize_t upto = 0;
 
     if (got <= 0) {
         close_pair(pair);
@@ -150,7 +165,8 @@ static void forward(struct proxy *proxy, struct pair *pair, int direction)
         proxy->trips += direction == PROXY_TO_SERVER && !pair->asked;
         pair->asked = direction == PROXY_TO_SERVER;
     }
-    if (upto > 0 && send(out, buffer, (size_t)upto, MSG_NOSIGNAL) != upto) {
+    if (upto > 0 && (recv(in, buffer, (size_t)upto, 0) != upto ||
+                     send(out, buffer, (size_t)upto, MSG_NOSIGNAL) != upto)) {
         close_pair(pair);
         return;
     }
@@ -158,16 +174,31 @@ static void forward(struct proxy *proxy, struct pair *pair, int direction)
         strike(proxy, pair);
 }
 
-static nfds_t watch(const struct proxy *proxy, struct pollfd *fds)
+/* The end that sends in a direction has its number: 0 is the client, PROXY_TO_SERVER. */
+static int is_silent(const struct pair *pair, int end, int64_t now)
 {
+    return pair->silent_ms[end] > now;
+}
+
+/* Sets how long to wait: until a silent direction is forwarded again. */
+static nfds_t watch(const struct proxy *proxy, struct pollfd *fds, int *wait_ms)
+{
+    int64_t now = now_ms();
     nfds_t n = 0;
 
+    *wait_ms = -1;
     fds[n++] = (struct pollfd){proxy->wake[0], POLLIN, 0};
     fds[n++] = (struct pollfd){proxy->listener, POLLIN, 0};
     for (int i = 0; i < MOST; i++)
-        for (int end = 0; end < 2; end++)
-            fds[n++] =
-                (struct pollfd){proxy->pair[i].silent ? -1 : proxy->pair[i].fd[end], POLLIN, 0};
+        for (int end = 0; end < 2; end++) {
+            const struct pair *pair = &proxy->pair[i];
+            int64_t left = pair->silent_ms[end] - now;
+
+            fds[n++] = (struct pollfd){is_silent(pair, end, now) ? -1 : pair->fd[end], POLLIN, 0};
+            if (pair->fd[end] >= 0 && left > 0 && left < INT32_MAX &&
+                (*wait_ms < 0 || left < *wait_ms))
+                *wait_ms = (int)left;
+        }
     return n;
 }
 
@@ -176,12 +207,12 @@ static void *body(void *data)
     struct proxy *proxy = data;
     struct pollfd fds[2 + 2 * MOST];
     char byte;
-    int quit = 0;
+    int quit = 0, wait_ms;
 
     while (!quit) {
-        nfds_t n = watch(proxy, fds);
+        nfds_t n = watch(proxy, fds, &wait_ms);
 
-        poll(fds, n, -1);
+        poll(fds, n, wait_ms);
         pthread_mutex_lock(&proxy->mutex);
         if (fds[0].revents && read(proxy->wake[0], &byte, 1) == 1 && proxy->cut)
             for (int i = 0; i < MOST; i++)
@@ -191,7 +222,7 @@ static void *body(void *data)
         for (int i = 0; i < MOST; i++)
             for (int end = 0; end < 2; end++)
                 if (fds[2 + 2 * i + end].revents && proxy->pair[i].fd[end] >= 0 &&
-                    !proxy->pair[i].silent)
+                    !is_silent(&proxy->pair[i], end, now_ms()))
                     forward(proxy, &proxy->pair[i], end == 0 ? PROXY_TO_SERVER : PROXY_TO_CLIENT);
         if (fds[1].revents)
             accept_one(proxy);
@@ -253,15 +284,27 @@ int proxy_port(const struct proxy *proxy)
     return proxy->port;
 }
 
-void proxy_arm(struct proxy *proxy, enum proxy_fault fault, enum proxy_direction direction,
-               int messages)
+static void arm(struct proxy *proxy, enum proxy_fault fault, enum proxy_direction direction,
+                int messages, int hold_ms)
 {
     pthread_mutex_lock(&proxy->mutex);
     proxy->fault = fault;
     proxy->direction = direction;
     proxy->messages = messages;
+    proxy->hold_ms = hold_ms;
     proxy->struck = 0;
     pthread_mutex_unlock(&proxy->mutex);
+}
+
+void proxy_arm(struct proxy *proxy, enum proxy_fault fault, enum proxy_direction direction,
+               int messages)
+{
+    arm(proxy, fault, direction, messages, 0);
+}
+
+void proxy_hold(struct proxy *proxy, enum proxy_direction direction, int messages, int ms)
+{
+    arm(proxy, PROXY_HOLD, direction, messages, ms);
 }
 
 int proxy_has_struck(struct proxy *proxy)

@@ -7,8 +7,8 @@
 #define TEST_PROXY_H
 
 enum proxy_direction { PROXY_TO_SERVER, PROXY_TO_CLIENT };
-/* DOWN: cuts, and refuses new connections until it is armed again. */
-enum proxy_fault { PROXY_NONE, PROXY_CUT, PROXY_STALL, PROXY_DOWN };
+/* DOWN: cuts, and refuses new connections until it is armed again. HOLD: see proxy_hold. */
+enum proxy_fault { PROXY_NONE, PROXY_CUT, PROXY_STALL, PROXY_DOWN, PROXY_HOLD };
 
 struct proxy;
 
@@ -21,6 +21,9 @@ int proxy_port(const struct proxy *proxy);
    and later connections. */
 void proxy_arm(struct proxy *proxy, enum proxy_fault fault, enum proxy_direction direction,
                int messages);
+/* As proxy_arm. The fault: for that time the connection forwards nothing in that direction; -1:
+   without limit. The other direction works. */
+void proxy_hold(struct proxy *proxy, enum proxy_direction direction, int messages, int ms);
 /* Waits until every connection has ended. The caller has closed them, but their last messages
    may still be in flight, and would be counted for the next connection. */
 void proxy_settle(struct proxy *proxy);
