@@ -16,20 +16,11 @@ own=own_${BATS_TEST_FILENAME##*/}_${ROWLOCK_TEST_ENGINE:-}
 safe=(-c fsync=on -c full_page_writes=on)
 [ "${ROWLOCK_TEST_ENGINE:-}" = postgresql ] || safe=(--innodb-flush-log-at-trx-commit=1)
 
-# The library is loaded by the server itself, because it shares memory with what the user of its
-# process may open.
-make_program() { # FOLDER NAME PROGRAM
-    mkdir -p "$1"
-    cat >"$1/$2" <<SH
-#!/bin/sh
-export FAKETIME_TIMESTAMP_FILE=$BATS_FILE_TMPDIR/clock FAKETIME_NO_CACHE=1 DONT_FAKE_MONOTONIC=1
-LD_PRELOAD=$(find /usr/lib/*/faketime -name libfaketime.so.1 -print -quit) exec "$3" "\$@"
-SH
-    chmod 755 "$1" "$1/$2"
-}
 start_own() { # [OPTION...]
-    local server_program=$BATS_FILE_TMPDIR/bin/postgres
-    PATH=$BATS_FILE_TMPDIR/bin:$PATH "start_$ROWLOCK_TEST_ENGINE" "$own" "$@"
+    local server_environment=(FAKETIME_TIMESTAMP_FILE="$BATS_FILE_TMPDIR/clock" FAKETIME_NO_CACHE=1
+        DONT_FAKE_MONOTONIC=1
+        LD_PRELOAD="$(find /usr/lib/*/faketime -name libfaketime.so.1 -print -quit)")
+    "start_$ROWLOCK_TEST_ENGINE" "$own" "$@"
 }
 set_clock() { # OFFSET
     echo "$1" >"$BATS_FILE_TMPDIR/clock.new"
@@ -40,8 +31,6 @@ setup_file() {
     local folder
     for folder in "$BATS_FILE_TMPDIR" "$BATS_RUN_TMPDIR"; do chmod a+x "$folder"; done
     set_clock +0
-    make_program "$BATS_FILE_TMPDIR/bin" postgres "$(postgresql_program postgres)"
-    make_program "$BATS_FILE_TMPDIR/bin" mariadbd "$(command -v mariadbd)"
     start_own "${safe[@]}"
     export ROWLOCK_TEST_URL="${server_url}test_own" ROWLOCK_TEST_ADMIN="${server_admin}test_own"
     export ROWLOCK_TEST_MARIADB_SOCKET=$server_socket

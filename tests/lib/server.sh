@@ -14,6 +14,7 @@
 #   start_standby NAME PRIMARY [OPTION...]  copies a server of PostgreSQL, and starts the copy as
 #                                       its standby
 #   stop_server NAME                    shuts it down; stop_server NAME KILL kills it
+#   server_environment=(VARIABLE=VALUE...)   of servers that are started from then on
 #   as_postgresql, as_mariadb COMMAND...   runs a command as the server's user
 #
 # After a start these are set: server_pid, server_port, server_socket (a folder), server_data,
@@ -22,6 +23,7 @@
 
 PATH=$PATH:/usr/sbin:/sbin
 : "${ROWLOCK_TEST_FOLDER:=}"
+server_environment=()
 
 am_root() { [ "$(id -u)" = 0 ]; }
 server_user() { # NAME: the user that runs a server
@@ -174,7 +176,9 @@ launch() { # USER FOLDER COMMAND...: sets server_pid
     if [ "$BASHPID" = "$$" ] && [ -z "${BATS_VERSION:-}" ]; then
         options+=(--pdeathsig TERM)
     fi
-    (cd / && exec setpriv "${options[@]}" -- "$@") </dev/null >>"$folder/log" 2>&1 3>&- &
+    # by setpriv's child: a library that is preloaded shares memory with what its user may open
+    (cd / && exec setpriv "${options[@]}" -- env "${server_environment[@]}" "$@") \
+        </dev/null >>"$folder/log" 2>&1 3>&- &
     server_pid=$!
     echo "$server_pid" >"$folder/pid"
 }
