@@ -9,11 +9,20 @@ open_cell() {
     technique=${engine#*-} engine=${engine%%-*}
     rm -rf "$cell_folder/data"
     mkdir "$cell_folder/data"
+    ! has_own_server || stop_engines
+    [ "$fault" != clock ] || use_clock
     is_started "$engine" || start_engine "$engine" || return 1
     "open_$engine" "torture_$((cells += 1))" || return 1
-    direct=$url
-    case $fault in cut | stall | mixed) [ "$engine" = sqlite ] || start_cutter "$engine" ;; esac
     export ROWLOCK_TEST_ENGINE=$engine ROWLOCK_TEST_TECHNIQUE=$technique
+    unset TORTURE_INSTALLED
+    case $fault in
+    upgrade) install_old && export TORTURE_INSTALLED=1 || return 1 ;;
+    failover) open_pair || return 1 ;;
+    esac
+    direct=$url
+    case $fault in
+    cut | delay | oneway | stall | mixed) [ "$engine" = sqlite ] || start_cutter "$engine" ;;
+    esac
     ROWLOCK_TEST_URL=$(url_of "$direct")
     export ROWLOCK_TEST_URL
     prepared_url=$ROWLOCK_TEST_URL
@@ -22,6 +31,17 @@ open_cell() {
     ROWLOCK_TEST_URL=$(url_of "$url")
 }
 cells=0
+has_own_server() { case $fault in clock | failover) ;; *) return 1 ;; esac; }
+close_cell() {
+    stop_cutter
+    if has_own_server; then
+        stop_engines
+        rm -f "$clock_file"
+        server_environment=() name_postgresql=$prefix-postgresql
+    else
+        drop_database "$engine"
+    fi
+}
 url_of() { # URL: through the cell's transport
     case $technique in
     odbc | jdbc) transport_url "$engine" "$technique" "$1" ;;
@@ -43,8 +63,10 @@ torment() {
         nap "$((drawn / 1000)).$(printf %03d $((drawn % 1000)))"
         faults=$((faults + 1))
         "inject_$fault"
+        [ $unfit = 0 ] || return 1
         wake_clients
     done
+    [ -z "$cutter_pid" ] || echo heal >&"$cuts" # a client may wait for a stalled connection
 }
 # Afterwards: is every name free, and does the judge accept the history? Sets verdict.
 judge_cell() {
@@ -52,12 +74,20 @@ judge_cell() {
     ROWLOCK_TEST_URL=$prepared_url "$worker" settle "$workload" 0 "$SEED" "$cell_folder/data" \
         2>>"$cell_folder/data/errors" || return 1
     rows_of "$engine" >"$cell_folder/data/final" || return 1
-    touch "$cell_folder/data/stops"
-    "$BUILD/tests/torture/judge" "$cell_folder"/data/{client.*,stops,final} \
+    "$BUILD/tests/torture/judge" "$cell_folder"/data/{client.*,runner,final} \
         >"$cell_folder/data/verdict" || code=$?
     [ $code -lt 2 ] || return 1
     verdict=$(tail -n 1 "$cell_folder/data/verdict")
     [ $code = 0 ] || keep_failure
+}
+# Without faults, waiters that are woken by hints acquire within a few milliseconds. Without hints
+# they wait until they look again, or until the server checks for a deadlock (after 200 ms here).
+log_promises() {
+    : >"$cell_folder/data/runner"
+    case $fault/$engine-$technique in
+    */sqlite-* | */*-odbc) ;;
+    none/*) log_event 0 0 ok prompt 0 100 ;;
+    esac
 }
 keep_failure() {
     head -n -1 "$cell_folder/data/verdict" | sed "s|^|$workload/$fault/$engine-$technique: |" >&2
@@ -67,14 +97,15 @@ keep_failure() {
 
 run_cell() { # CELL: sets result
     local place code=0
-    RANDOM=$((SEED % 32768)) faults=0 next_client=1
-    open_cell "$1" || { stop_cutter; return 1; }
+    RANDOM=$((SEED % 32768)) faults=0 next_client=1 unfit=0 clock_ms=0
+    open_cell "$1" || { close_cell; return 1; }
+    log_promises
     for ((place = 0; place < CLIENTS; place++)); do start_client $place; done
-    torment
+    torment || code=1
     end_clients TERM
     stop_cutter
-    judge_cell || code=1
-    drop_database "$engine"
+    [ $code = 1 ] || judge_cell || code=1
+    close_cell
     [ $code = 0 ] || return 1
     [ "$hung" = 0 ] || echo "$1: $hung clients did not end within a minute" >&2
     result="cell=$1 seed=$SEED seconds=$SECONDS_EACH clients=$CLIENTS commit=$commit $(

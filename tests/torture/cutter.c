@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cutter PORT postgresql|mariadb: a proxy before a server on 127.0.0.1 (lib/proxy.h). Prints its
- * own port. For each line "cut N" of its input it cuts the connection that carries the Nth message
- * from now on, to the server if N is even, else to the client. For "stall N" it forwards nothing
- * more on that connection, in either direction, and closes none of its ends until the next "stall",
- * which cuts all connections first. Ends at a line "end".
+ * own port. Each line of its input is a fault of the connection that carries the Nth message from
+ * now on, to the server if N is even, else to the client:
+ *
+ *   cut N        cuts it
+ *   delay N MS   forwards nothing in that direction for MS milliseconds, then all of it
+ *   oneway N     forwards nothing more in that direction; the other one works
+ *   stall N      forwards nothing more in either direction
+ *   heal         ends the fault
+ *
+ * Each line cuts the connections that "oneway" or "stall" left open. It ends at a line "end".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +18,27 @@
 
 #include "lib/proxy.h"
 
+static void do_fault(struct proxy *proxy, const char *word, int messages, int ms)
+{
+    enum proxy_direction direction = messages % 2 ? PROXY_TO_CLIENT : PROXY_TO_SERVER;
+
+    if (strcmp(word, "cut") == 0)
+        proxy_arm(proxy, PROXY_CUT, direction, messages);
+    else if (strcmp(word, "delay") == 0)
+        proxy_hold(proxy, direction, messages, ms);
+    else if (strcmp(word, "oneway") == 0)
+        proxy_hold(proxy, direction, messages, -1);
+    else if (strcmp(word, "stall") == 0)
+        proxy_arm(proxy, PROXY_STALL, direction, messages);
+    else
+        proxy_arm(proxy, PROXY_NONE, direction, messages);
+}
+
 int main(int argc, char **argv)
 {
     struct proxy *proxy;
-    char line[40];
+    char line[40], word[10];
+    int open = 0; /* connections that forward nothing */
 
     if (argc != 3)
         return 64;
@@ -23,13 +46,14 @@ int main(int argc, char **argv)
     printf("%d\n", proxy_port(proxy));
     fflush(stdout);
     while (fgets(line, sizeof line, stdin) && strcmp(line, "end\n") != 0) {
-        int messages = atoi(line + strcspn(line, " "));
-        int stall = strncmp(line, "stall", 5) == 0;
+        int messages = 0, ms = 0;
 
-        if (stall)
+        if (sscanf(line, "%9s %d %d", word, &messages, &ms) < 1)
+            continue;
+        if (open)
             proxy_cut_all(proxy);
-        proxy_arm(proxy, stall ? PROXY_STALL : PROXY_CUT,
-                  messages % 2 ? PROXY_TO_CLIENT : PROXY_TO_SERVER, messages);
+        open = strcmp(word, "stall") == 0 || strcmp(word, "oneway") == 0;
+        do_fault(proxy, word, messages, ms);
     }
     proxy_stop(proxy);
     return 0;

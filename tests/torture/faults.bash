@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: Apache-2.0
-# The clients of a cell and its faults. inject_FAULT causes one fault; faults counts them.
+# The clients of a cell and its faults. inject_FAULT causes one fault; faults counts them. It sets
+# unfit to 1 if the cell cannot continue.
 
 # wakes: until when a client's process, stopped, is stopped, in ms; 0: it runs
 client_pid=() client_id=() wakes=() stopped=() stops=()
@@ -17,12 +18,17 @@ start_client() { # PLACE
     client_pid[$1]=$! client_id[$1]=$next_client wakes[$1]=0
     next_client=$((next_client + 1))
 }
-log_stop() { # PLACE PHASE: the boot clock is the monotonic one, except for a suspended machine
+# CLIENT OP PHASE KIND KEY [NUMBER]: an event of the runner's own. The boot clock is the monotonic
+# one, except for a suspended machine. It has hundredths of a second; a completion is rounded up.
+log_event() {
     local up rest
     read -r up rest </proc/uptime
-    echo "${up/./}0000000 ${client_id[$1]} ${stops[$1]} $2 stopped 0" >>"$cell_folder/data/stops"
+    up=${up/./}
+    [ "$3" = invoke ] || up=$((up + 1))
+    echo "${up}0000000 $*" >>"$cell_folder/data/runner"
     : "$rest"
 }
+log_stop() { log_event "${client_id[$1]}" "${stops[$1]}" "$2" stopped 0; } # PLACE PHASE
 wake_client() { # PLACE
     [ "${wakes[$1]}" = 0 ] || {
         kill -s CONT "${stopped[$1]}" 2>/dev/null
@@ -80,6 +86,11 @@ start_cutter() { # ENGINE: changes the port in url
     exec {cuts}>"$cell_folder/cuts"
     read -r port <"$cell_folder/port"
     url=${url/:${!port_of_server}/:$port}
+    # the proxy does not know the messages with which libpq asks for encryption
+    case $1-$technique in
+    *-odbc | mariadb-*) ;;
+    *) url="$url?sslmode=disable&gssencmode=disable" ;;
+    esac
 }
 stop_cutter() {
     [ -n "$cutter_pid" ] || return 0
@@ -95,9 +106,11 @@ stop_cutter() {
 # The pause before each fault, in ms: the least, and the most that is added to it at random.
 pause_of() { # FAULT
     case $1 in
-    crash) echo 1500 2500 ;;
-    stall) echo 700 2000 ;;
+    crash | failover) echo 1500 2500 ;;
+    oneway | stall) echo 700 2000 ;;
+    upgrade) echo 500 1500 ;;
     exhaust) echo 500 1000 ;;
+    clock) echo 200 1500 ;;
     stop) echo 200 500 ;;
     *) echo 50 400 ;;
     esac
@@ -136,6 +149,17 @@ inject_cut() {
     draw 40
     echo "cut $drawn" >&"$cuts"
 }
+inject_delay() { # sometimes for longer than a lease
+    local message
+    draw 40
+    message=$drawn
+    draw 1500
+    echo "delay $message $drawn" >&"$cuts"
+}
+inject_oneway() {
+    draw 40
+    echo "oneway $drawn" >&"$cuts"
+}
 inject_stall() {
     draw 40
     echo "stall $drawn" >&"$cuts"
@@ -148,10 +172,22 @@ inject_exhaust() {
     inject_terminate
     wait $!
 }
+# The clock is always within two seconds of the real one, so a step is at most four.
+clock_ms=0
+inject_clock() {
+    local before=$clock_ms
+    draw 4001
+    clock_ms=$((drawn - 2000))
+    log_event 0 "$faults" invoke step 0
+    set_clock $clock_ms
+    log_event 0 "$faults" ok step 0 $((clock_ms - before))
+}
+inject_upgrade() { upgrade_schema 2>>"$cell_folder/data/errors" || unfit=1; }
+inject_failover() { fail_over 2>>"$cell_folder/data/errors" || unfit=1; }
 inject_mixed() {
     local choice
     # shellcheck disable=SC2207
-    choice=($(faults_of "$engine-$technique" | sed 's/none//; s/mixed//'))
+    choice=($(mixed_of "$engine-$technique"))
     draw ${#choice[@]}
     "inject_${choice[$drawn]}"
 }

@@ -9,7 +9,7 @@
 const char *const history_phases[] = {"invoke", "ok", "fail", "unknown"};
 const char *const history_kinds[KIND_COUNT] = {"add",   "hold",    "renew", "leave", "act",
                                                "fence", "commit",  "begin", "end",   "read",
-                                               "free",  "stopped", "final"};
+                                               "free",  "stopped", "final", "step",  "prompt"};
 
 static int find_word(const char *word, const char *const *words, int n)
 {

@@ -22,6 +22,9 @@
  *     free KEY                after the faults: the name could be locked
  *     stopped                 SIGSTOP and SIGCONT of the client, as the runner logs them
  *     final KEY VALUE TOKEN   a row of the database afterwards: the operation is in effect
+ *     step KEY MS             the runner set the server's clock forward by so much, or back
+ *     prompt KEY MS           the runner: nothing disturbs the waiters, so half of the hand-overs
+ *                             from one lease to the next take no longer
  */
 #ifndef TORTURE_HISTORY_H
 #define TORTURE_HISTORY_H
@@ -46,6 +49,8 @@ enum kind {
     KIND_FREE,
     KIND_STOPPED,
     KIND_FINAL,
+    KIND_STEP,
+    KIND_PROMPT,
     KIND_COUNT
 };
 extern const char *const history_phases[], *const history_kinds[];

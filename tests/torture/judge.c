@@ -40,14 +40,27 @@ const struct operation **judge_select(const struct history *history, enum kind k
     return found;
 }
 
+int judge_compare(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
 int judge_by_value(const void *a, const void *b)
 {
     const struct operation *left = *(const struct operation *const *)a;
     const struct operation *right = *(const struct operation *const *)b;
 
-    if (left->key != right->key)
-        return left->key < right->key ? -1 : 1;
-    return left->number[0] < right->number[0] ? -1 : left->number[0] > right->number[0];
+    return left->key != right->key ? judge_compare(left->key, right->key)
+                                   : judge_compare(left->number[0], right->number[0]);
+}
+
+int judge_by_completion(const void *a, const void *b)
+{
+    const struct operation *left = *(const struct operation *const *)a;
+    const struct operation *right = *(const struct operation *const *)b;
+
+    return left->key != right->key ? judge_compare(left->key, right->key)
+                                   : judge_compare(left->done, right->done);
 }
 
 /* ---- counters -------------------------------------------------------------------------------- */
@@ -147,7 +160,7 @@ void judge_counters(const struct history *history, struct verdict *verdict)
 
 /* ---- all rules ------------------------------------------------------------------------------- */
 
-static int was_stopped(const struct operation *const *stop, size_t n, const struct operation *it)
+int judge_was_stopped(const struct operation *const *stop, size_t n, const struct operation *it)
 {
     for (size_t i = 0; i < n; i++)
         if (stop[i]->client == it->client % MOST_CLIENTS && stop[i]->invoked <= it->done &&
@@ -169,7 +182,7 @@ static void count(const struct history *history, struct verdict *verdict)
         verdict->operations += it->phase == PHASE_OK;
         verdict->unknown += it->phase == PHASE_UNKNOWN;
         if (it->phase == PHASE_OK && it->done - it->invoked > verdict->longest &&
-            !was_stopped(stop, n, it))
+            !judge_was_stopped(stop, n, it))
             verdict->longest = it->done - it->invoked;
     }
     free(stop);
@@ -185,5 +198,6 @@ void judge(const struct history *history, struct verdict *verdict)
     judge_acts(history, verdict);
     judge_runs(history, verdict);
     judge_reads(history, verdict);
+    judge_waits(history, verdict);
     judge_free(history, verdict);
 }

@@ -14,7 +14,9 @@ struct verdict {
     long unknown;    /* whose outcome is unknown */
     long overlaps;   /* writes outside the database that overlapped, all explained */
     long lost;       /* updates outside the database that another client overwrote */
+    long early;      /* overlaps of two leases, the first of which a step of the clock had ended */
     int64_t longest; /* of a lease that a client waited for which was not stopped meanwhile; ns */
+    int64_t idle;    /* the longest time for which a client waited for a free name; ns */
     long violations;
     FILE *out; /* for a line about each violation; NULL: none */
 };
@@ -29,18 +31,23 @@ void judge(const struct history *history, struct verdict *verdict);
    tokens of the rows do not fall. */
 void judge_counters(const struct history *history, struct verdict *verdict);
 /* Leases that exclude each other do not overlap: each from the answer of acquire until its release
-   is requested, or until its holder knows that it may have expired. */
+   is requested, or until its holder knows that it may have expired. If the server's clock was set
+   forward meanwhile, a lease may end earlier, by as much. */
 void judge_exclusion(const struct history *history, struct verdict *verdict);
 /* Of two leases that exclude each other, the later one has the greater token. */
 void judge_tokens(const struct history *history, struct verdict *verdict);
 /* Fenced transactions that committed do not overlap. */
 void judge_fences(const struct history *history, struct verdict *verdict);
-/* Writes outside the database overlap only if one lasted longer than its lease. */
+/* Writes outside the database overlap only if one lasted longer than its lease, or a step of the
+   clock had ended that lease. */
 void judge_acts(const struct history *history, struct verdict *verdict);
 /* A run of a due time and a retry number begins once, and only one run of a due time is done. */
 void judge_runs(const struct history *history, struct verdict *verdict);
 /* Both copies are equal, and not older than the last one acknowledged before the read. */
 void judge_reads(const struct history *history, struct verdict *verdict);
+/* No client waits for long while the name is free. If the runner promises that nothing disturbs the
+   waiters, half of the hand-overs are prompt: the wake-up hints arrive. */
+void judge_waits(const struct history *history, struct verdict *verdict);
 /* After the faults every name is free. */
 void judge_free(const struct history *history, struct verdict *verdict);
 
@@ -53,6 +60,13 @@ typedef int (*judge_order)(const void *a, const void *b);
 const struct operation **judge_select(const struct history *history, enum kind kind, int only_ok,
                                       judge_order order, size_t *n);
 int judge_by_value(const void *a, const void *b);
+int judge_by_completion(const void *a, const void *b); /* of each key */
+/* A number for qsort. */
+int judge_compare(int64_t a, int64_t b);
+/* Whether the operation's client was stopped meanwhile. */
+int judge_was_stopped(const struct operation *const *stop, size_t n, const struct operation *it);
+/* By how much the server's clock was set forward between these times; ns. */
+int64_t judge_forward(const struct history *history, int64_t from, int64_t upto);
 /* When the holder of the lease last knew that it had it. */
 int64_t judge_end_of(const struct history *history, const struct operation *hold);
 

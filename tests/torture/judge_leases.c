@@ -8,27 +8,13 @@
 
 enum hold_number { HOLD_MODE, HOLD_COUNT, HOLD_LIMIT, HOLD_TOKEN, HOLD_UNTIL };
 
-static int compare(int64_t a, int64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
-static int by_completion(const void *a, const void *b)
-{
-    const struct operation *left = *(const struct operation *const *)a;
-    const struct operation *right = *(const struct operation *const *)b;
-
-    return left->key != right->key ? compare(left->key, right->key)
-                                   : compare(left->done, right->done);
-}
-
 static int by_invocation(const void *a, const void *b)
 {
     const struct operation *left = *(const struct operation *const *)a;
     const struct operation *right = *(const struct operation *const *)b;
 
-    return left->key != right->key ? compare(left->key, right->key)
-                                   : compare(left->invoked, right->invoked);
+    return left->key != right->key ? judge_compare(left->key, right->key)
+                                   : judge_compare(left->invoked, right->invoked);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -50,6 +36,21 @@ int64_t judge_end_of(const struct history *history, const struct operation *hold
     return leave ? least(until, leave->invoked) : until;
 }
 
+int64_t judge_forward(const struct history *history, int64_t from, int64_t upto)
+{
+    int64_t sum = 0;
+
+    /* the runner is client 0, and the operations are sorted */
+    for (size_t i = 0; i < history->n && history->operation[i].client == 0; i++) {
+        const struct operation *step = &history->operation[i];
+
+        if (step->kind == KIND_STEP && step->done >= from && step->invoked <= upto &&
+            step->number[0] > 0)
+            sum += step->number[0] * 1000000;
+    }
+    return sum;
+}
+
 static int excludes(const struct operation *a, const struct operation *b)
 {
     return a->number[HOLD_MODE] == ROWLOCK_EXCLUSIVE ||
@@ -63,13 +64,21 @@ struct inside {
     int64_t end;
 };
 
-static size_t remove_ended(struct inside *inside, size_t n, const struct operation *hold)
+static size_t remove_ended(const struct history *history, struct inside *inside, size_t n,
+                           const struct operation *hold, struct verdict *verdict)
 {
     size_t left = 0;
 
-    for (size_t i = 0; i < n; i++)
-        if (inside[i].hold->key == hold->key && inside[i].end > hold->done)
+    for (size_t i = 0; i < n; i++) {
+        const struct operation *other = inside[i].hold;
+
+        if (other->key != hold->key || inside[i].end <= hold->done)
+            continue;
+        if (inside[i].end - hold->done > judge_forward(history, other->invoked, hold->done))
             inside[left++] = inside[i];
+        else
+            verdict->early += excludes(hold, other);
+    }
     return left;
 }
 
@@ -97,7 +106,7 @@ static void judge_entry(const struct inside *inside, size_t n, const struct oper
 void judge_exclusion(const struct history *history, struct verdict *verdict)
 {
     size_t n, n_inside = 0;
-    const struct operation **hold = judge_select(history, KIND_HOLD, 1, by_completion, &n);
+    const struct operation **hold = judge_select(history, KIND_HOLD, 1, judge_by_completion, &n);
     struct inside *inside = calloc(n + 1, sizeof *inside);
 
     for (size_t i = 0; inside && i < n; i++) {
@@ -105,7 +114,7 @@ void judge_exclusion(const struct history *history, struct verdict *verdict)
 
         if (end <= hold[i]->done)
             continue; /* it had expired before its holder knew of it */
-        n_inside = remove_ended(inside, n_inside, hold[i]);
+        n_inside = remove_ended(history, inside, n_inside, hold[i], verdict);
         judge_entry(inside, n_inside, hold[i], verdict);
         inside[n_inside++] = (struct inside){hold[i], end};
     }
@@ -118,7 +127,7 @@ void judge_exclusion(const struct history *history, struct verdict *verdict)
 void judge_tokens(const struct history *history, struct verdict *verdict)
 {
     size_t n;
-    const struct operation **hold = judge_select(history, KIND_HOLD, 1, by_completion, &n);
+    const struct operation **hold = judge_select(history, KIND_HOLD, 1, judge_by_completion, &n);
     int64_t most[3] = {0}; /* by mode */
 
     for (size_t i = 0; i < n; i++) {
@@ -128,6 +137,8 @@ void judge_tokens(const struct history *history, struct verdict *verdict)
             most[0] = most[1] = most[2] = 0;
         if (hold[i]->number[HOLD_UNTIL] <= hold[i]->done || mode < 0 || mode > 2)
             continue;
+        if (judge_forward(history, hold[i]->invoked, hold[i]->done) > 0)
+            continue; /* it may have ended before its holder knew of it */
         for (int other = 0; other < 3; other++)
             if ((mode == ROWLOCK_EXCLUSIVE || other != mode) && token <= most[other])
                 judge_blame(verdict, "token: %ld:%ld acquired %ld with %" PRId64 " after %" PRId64,
@@ -143,7 +154,7 @@ void judge_tokens(const struct history *history, struct verdict *verdict)
 void judge_fences(const struct history *history, struct verdict *verdict)
 {
     size_t n;
-    const struct operation **fence = judge_select(history, KIND_FENCE, 1, by_completion, &n);
+    const struct operation **fence = judge_select(history, KIND_FENCE, 1, judge_by_completion, &n);
     const struct operation *last = NULL;
     int64_t end = 0;
 
@@ -164,12 +175,14 @@ void judge_fences(const struct history *history, struct verdict *verdict)
     free(fence);
 }
 
-/* Whether the write lasted longer than its lease: its client was stopped, or was slow. */
+/* Whether the write lasted longer than its lease: its client was stopped or slow, or the server's
+   clock was set forward. */
 static int is_late(const struct history *history, const struct operation *act)
 {
     const struct operation *hold = history_find(history, act->client, act->op, KIND_HOLD, act->key);
 
-    return hold && act->done > judge_end_of(history, hold);
+    return hold && act->done > judge_end_of(history, hold) -
+                                   judge_forward(history, hold->invoked, act->done);
 }
 
 /* Two writes that read the same value: one of them is lost. */
@@ -188,13 +201,20 @@ static void judge_values_outside(const struct operation *const *act, size_t n, i
         }
 }
 
+/* How long the guard may take to end a command whose lease a step of the clock has ended. */
+#define GUARDED_NS INT64_C(1500000000)
+
 /* The commands of `rowlock run` lock a file, which tells whether another one is still running. */
 static void judge_commands(const struct history *history, struct verdict *verdict)
 {
     for (size_t i = 0; i < history->n; i++) {
         const struct operation *act = &history->operation[i];
 
-        if (act->kind == KIND_ACT && act->phase == PHASE_FAIL)
+        if (act->kind != KIND_ACT || act->phase != PHASE_FAIL)
+            continue;
+        if (judge_forward(history, act->invoked - GUARDED_NS, act->invoked) > 0)
+            verdict->early++;
+        else
             judge_blame(verdict, "overlap: the command of %ld:%ld began while another one had %ld",
                         act->client, act->op, act->key);
     }

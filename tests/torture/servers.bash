@@ -2,25 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 # The engines of tests/torture/run: their servers, a database for each cell, and its rows
 # afterwards. Functions of each engine: open_NAME DATABASE sets url; sql_NAME SQL; terminate_NAME
-# and cancel_NAME end a session or a statement, which a number selects.
+# and cancel_NAME end a session or a statement, which a number selects; old_NAME installs the
+# schema of version 1.
 
-started= # servers
+started= # engines
+name_postgresql=$prefix-postgresql name_mariadb=$prefix-mariadb # of their servers
 start_engine() { # ENGINE: starts its server, or restarts it after a crash
+    local name=name_$1
     [ "$1" != sqlite ] || return 0
-    if "start_$1" "$prefix-$1"; then
-        export "port_$1=$server_port" "url_$1=$server_url"
-        case " $started " in *" $1 "*) ;; *) started="$started $1" ;; esac
-    else
-        return 1
-    fi
+    "start_$1" "${!name}" || return 1
+    export "port_$1=$server_port" "url_$1=$server_url"
+    is_started "$1" || started="$started $1"
 }
 is_started() { [ "$1" = sqlite ] || case " $started " in *" $1 "*) ;; *) return 1 ;; esac; }
 stop_engines() {
-    local engine
-    for engine in $started; do stop_server "$prefix-$engine"; done
+    local file name
+    for file in "$ROWLOCK_TEST_FOLDER/$prefix"-*/pid; do
+        name=$(basename "$(dirname "$file")")
+        stop_server "$name"
+        rm -rf "${ROWLOCK_TEST_FOLDER:?}/$name"
+    done
+    started=
 }
 crash_engine() { # ENGINE
-    stop_server "$prefix-$1" KILL 2>/dev/null
+    local name=name_$1
+    stop_server "${!name}" KILL 2>/dev/null
     start_engine "$1"
 }
 
@@ -44,11 +50,11 @@ drop_database() { # ENGINE
 # SQL [DATABASE]: as the superuser; prints rows of words
 sql_sqlite() { sqlite3 -cmd '.timeout 10000' -separator ' ' "${url#sqlite:}" "$1"; }
 sql_postgresql() {
-    "$(postgresql_program psql)" -qAtX -F ' ' -h "$ROWLOCK_TEST_FOLDER/$prefix-postgresql" \
+    "$(postgresql_program psql)" -qAtX -F ' ' -h "$ROWLOCK_TEST_FOLDER/$name_postgresql" \
         -p "$port_postgresql" -U postgres -d "${2:-$database}" -c "$1"
 }
 sql_mariadb() {
-    mariadb --no-defaults --socket="$ROWLOCK_TEST_FOLDER/$prefix-mariadb/socket" -u root -NB \
+    mariadb --no-defaults --socket="$ROWLOCK_TEST_FOLDER/$name_mariadb/socket" -u root -NB \
         -e "$1" "${2:-$database}"
 }
 
@@ -71,4 +77,81 @@ cancel_mariadb() { choose_mariadb 'KILL QUERY' "$1"; }
 # The rows that the clients wrote, as lines of a log.
 rows_of() { # ENGINE
     "sql_$1" "SELECT 0, client, op, 'ok', 'final', k, n, token FROM torture_row ORDER BY k, n"
+}
+
+# ---- the server's clock ------------------------------------------------------------------------
+
+clock_file=$ROWLOCK_TEST_FOLDER/$prefix-clock
+set_clock() { # MS: so much ahead of the real time
+    local sign=+ ms=$1
+    [ "$ms" -ge 0 ] || sign=- ms=${ms#-}
+    printf '%s%d.%03d\n' $sign $((ms / 1000)) $((ms % 1000)) >"$clock_file.new"
+    chmod 644 "$clock_file.new"
+    mv "$clock_file.new" "$clock_file"
+}
+use_clock() { # servers that are started from now on have that clock
+    [ -e "$clock_file" ] || set_clock 0
+    server_environment=(FAKETIME_TIMESTAMP_FILE="$clock_file" FAKETIME_NO_CACHE=1
+        DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_FAKE_MONOTONIC=1
+        LD_PRELOAD="$(find /usr/lib/*/faketime -name libfaketimeMT.so.1 -print -quit)")
+}
+
+# ---- a synchronous standby of PostgreSQL -------------------------------------------------------
+
+standbys=0
+add_standby() { # [PORT]: sets standby, its name, and port_standby; waits until it is synchronous
+    local tries=0
+    standby=$prefix-standby$((standbys += 1))
+    mkdir -p "$ROWLOCK_TEST_FOLDER/$standby"
+    [ $# = 0 ] || echo "$1" >"$ROWLOCK_TEST_FOLDER/$standby/port"
+    start_standby "$standby" "$name_postgresql" >/dev/null || return 1
+    port_standby=$server_port
+    sql_postgresql "ALTER SYSTEM SET synchronous_standby_names = '*'" postgres &&
+        sql_postgresql 'SELECT pg_reload_conf()' postgres >/dev/null || return 1
+    until [ "$(sql_postgresql 'SELECT sync_state FROM pg_stat_replication' postgres)" = sync ]; do
+        [ $((tries += 1)) -lt 200 ] || return 1
+        nap 0.05
+    done
+}
+# Both servers, of which the clients find the primary.
+open_pair() {
+    add_standby &&
+        url="postgresql://tester@127.0.0.1:$port_postgresql,127.0.0.1:$port_standby/$database$(
+        )?target_session_attrs=read-write&connect_timeout=2"
+}
+# Kills the primary, promotes the standby, and adds a new one in the place of the old primary.
+fail_over() {
+    local old=$name_postgresql old_port=$port_postgresql
+    stop_server "$old" KILL 2>/dev/null
+    name_postgresql=$standby port_postgresql=$port_standby
+    sql_postgresql 'SELECT pg_promote(true, 60)' postgres >/dev/null &&
+        rm -rf "${ROWLOCK_TEST_FOLDER:?}/$old" &&
+        add_standby "$old_port"
+}
+
+# ---- the schema of version 1 -------------------------------------------------------------------
+
+old_text() { zcat "tests/lib/schema_1/$engine-$technique.sql.gz"; }
+# The owner is the only account: it needs no GRANT.
+old_sqlite() { old_text | sqlite3 "${url#sqlite:}"; }
+old_postgresql() {
+    old_text | sed '/^-- The minimum that the role application needs/,/^COMMIT;$/{/^COMMIT;$/!d}' |
+        "$(postgresql_program psql)" -qX -v ON_ERROR_STOP=1 "$url" >/dev/null
+}
+old_mariadb() {
+    old_text | sed '/^GRANT /d; /technique insert: its table$/,$d' |
+        mariadb --no-defaults --socket="$ROWLOCK_TEST_FOLDER/$name_mariadb/socket" -u root \
+            "$database"
+}
+# As that version installed it. Technique insert keeps its table when it is uninstalled.
+install_old() {
+    "$ROWLOCK" --db "$url" schema install --technique "$technique" >/dev/null &&
+        "$ROWLOCK" --db "$url" schema uninstall --force >/dev/null &&
+        "old_$engine"
+}
+upgrade_schema() { # a schema of the present version is upgraded once more
+    local meta=rowlock_meta
+    [ "$engine" != postgresql ] || meta=rowlock.meta
+    "sql_$engine" "UPDATE $meta SET version = 1" &&
+        "$ROWLOCK" --db "$url" schema upgrade >/dev/null
 }

@@ -5,7 +5,8 @@
 #   make torture-mutations   mistakes in the product, each of which a cell must find
 #   make torture-publish     puts the results of the run into docs/torture.md
 
-TORTURE_JUDGE := $(patsubst %,$(BUILD)/obj/tests/torture/%.o,history judge judge_leases judge_work)
+TORTURE_JUDGE := $(patsubst %,$(BUILD)/obj/tests/torture/%.o, \
+                   history judge judge_leases judge_waits judge_work)
 TORTURE_WORKER := $(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,$(wildcard \
                     tests/torture/history.c tests/torture/worker.c tests/torture/workload_*.c))
 TORTURE_PROGRAMS := $(BUILD)/tests/torture/worker $(BUILD)/tests/torture/judge \

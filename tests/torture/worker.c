@@ -44,6 +44,8 @@ const struct workload workloads[] = {
     {"jobs", turn_job, 12, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
     {"refresh", turn_refresh, 2, 1, "subject:torture %d", 1, 0, 0, 0, 0, 0},
     {"command", turn_command, 2, 1, "torture %d", 1, 0, 0, 0, 0, 0},
+    {"sql-counter", turn_sql_counter, 1, 1, "torture %d", 1, 0, 0, 0, 0, 0},
+    {"sql-fence", turn_sql_lease, 1, 1, "torture %d", 1, 0, 0, 0, 1, 0},
     {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0},
 };
 
@@ -61,7 +63,7 @@ int worker_draw(struct client *client, int n)
     return (int)((client->seed >> 33) % (uint64_t)n);
 }
 
-static void pause_us(long us)
+void worker_pause(int64_t us)
 {
     struct timespec span = {us / 1000000, us % 1000000 * 1000};
 
@@ -70,7 +72,7 @@ static void pause_us(long us)
 
 void worker_dwell(struct client *client)
 {
-    pause_us(worker_draw(client, 16) ? worker_draw(client, 3000) : worker_draw(client, 200000));
+    worker_pause(worker_draw(client, 16) ? worker_draw(client, 3000) : worker_draw(client, 200000));
 }
 
 /* One write for each line, so that each logged event survives SIGKILL. */
@@ -108,6 +110,25 @@ int worker_sql(struct client *client, int64_t *value, const char *format, ...)
     return code;
 }
 
+int worker_write(struct client *client, int key, int64_t value, int64_t token)
+{
+    return worker_sql(client, NULL, "UPDATE torture_value SET n = %" PRId64 " WHERE k = %d", value,
+                      key) ||
+           worker_sql(client, NULL,
+                      "INSERT INTO torture_row (k, n, client, op, token) VALUES (%d, %" PRId64
+                      ", %ld, %ld, %" PRId64 ")",
+                      key, value, client->id, client->op, token);
+}
+
+int worker_add(struct client *client, int key, int64_t *value)
+{
+    if (worker_sql(client, value, "SELECT n FROM torture_value WHERE k = %d", key))
+        return 1;
+    if (!worker_draw(client, 4))
+        worker_dwell(client);
+    return worker_write(client, key, ++*value, 0);
+}
+
 const char *worker_name(const struct workload *workload, int key)
 {
     static _Thread_local char names[8][40];
@@ -134,7 +155,7 @@ static void open_session(struct client *client)
                 ? rowlock_group_join(client->group, &client->connection, &client->error)
                 : rowlock_open(client->url, &options, &client->connection, &client->error))) {
         fprintf(stderr, "open: %s\n", client->error.text);
-        pause_us(50000);
+        worker_pause(50000);
     }
 }
 
@@ -145,6 +166,7 @@ void worker_recover(struct client *client)
     if (client->error.code != ROWLOCK_EBUSY && client->error.code != ROWLOCK_ETIMEDOUT)
         fprintf(stderr, "%ld:%ld %s: %s\n", client->id, client->op,
                 rowlock_error_name(client->error.code), client->error.text);
+    worker_pause(1000); /* else the log of a client that always fails grows fast */
     if (worker_stopped || client->group || rowlock_ping(client->connection, &ignored) == 0)
         return;
     rowlock_close(client->connection);
@@ -166,7 +188,8 @@ static int prepare(struct client *client)
 {
     struct rowlock_plan plan = {.technique = t_facts()->code};
 
-    if (rowlock_install(client->connection, &plan, &client->error)) {
+    if (!getenv("TORTURE_INSTALLED") &&
+        rowlock_install(client->connection, &plan, &client->error)) {
         fprintf(stderr, "install: %s\n", client->error.text);
         return 1;
     }
@@ -207,7 +230,7 @@ static int exhaust(struct client *client)
     while (n < MOST_SESSIONS && !rowlock_open(client->url, &options, &taken[n], &client->error))
         n++;
     fprintf(stderr, "exhaust: %d sessions, then: %s\n", n, client->error.text);
-    pause_us(300000 + worker_draw(client, 700000));
+    worker_pause(300000 + worker_draw(client, 700000));
     while (n > 0)
         rowlock_close(taken[--n]);
     return 0;

@@ -44,6 +44,7 @@ extern volatile sig_atomic_t worker_stopped;
 int64_t worker_now(void); /* ns */
 /* A number from 0 to n - 1. */
 int worker_draw(struct client *client, int n);
+void worker_pause(int64_t us);
 /* Usually for a few milliseconds, sometimes long enough for a fault to hit it. */
 void worker_dwell(struct client *client);
 __attribute__((format(printf, 5, 6))) void worker_log(struct client *client, enum phase phase,
@@ -52,6 +53,10 @@ __attribute__((format(printf, 5, 6))) void worker_log(struct client *client, enu
 /* Executes a statement on the session: 0, and its first value. */
 __attribute__((format(printf, 3, 4))) int worker_sql(struct client *client, int64_t *value,
                                                      const char *format, ...);
+/* Writes a counter's value and the row that the judge reads afterwards: 0 if both were written. */
+int worker_write(struct client *client, int key, int64_t value, int64_t token);
+/* Reads a counter and writes the next value, under a lock that the caller has. */
+int worker_add(struct client *client, int key, int64_t *value);
 /* After a failed call: opens the session again if it is lost. */
 void worker_recover(struct client *client);
 /* The name of a key, in one of a few static buffers. */
@@ -64,6 +69,8 @@ void turn_lease(struct client *client, const struct workload *workload);
 void turn_job(struct client *client, const struct workload *workload);
 void turn_refresh(struct client *client, const struct workload *workload);
 void turn_command(struct client *client, const struct workload *workload);
+void turn_sql_counter(struct client *client, const struct workload *workload);
+void turn_sql_lease(struct client *client, const struct workload *workload);
 /* The mode "act": its exit status. */
 int act_command(struct client *client);
 

@@ -10,7 +10,7 @@
 
 #include "torture/worker.h"
 
-#define WAIT_MS 3000
+#define WAIT_MS 20000 /* longer than a waiter may have to wait for a free name */
 #define TTL_MS 1000
 #define LIMIT 3
 /* The library counts whole milliseconds, and our clock nanoseconds. */
@@ -111,12 +111,7 @@ static int write_fenced(struct client *client, const struct workload *workload, 
         return 1;
     }
     worker_log(client, PHASE_OK, KIND_FENCE, key, " ");
-    return worker_sql(client, NULL, "UPDATE torture_value SET n = %" PRId64 " WHERE k = %d", value,
-                      key) ||
-           worker_sql(client, NULL,
-                      "INSERT INTO torture_row (k, n, client, op, token) VALUES (%d, %" PRId64
-                      ", %ld, %ld, %" PRId64 ")",
-                      key, value, client->id, client->op, token);
+    return worker_write(client, key, value, token);
 }
 
 static void act_fenced(struct client *client, const struct workload *workload, int key,

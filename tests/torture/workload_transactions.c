@@ -63,21 +63,6 @@ static int draw_keys(struct client *client, const struct workload *workload, int
     return n;
 }
 
-static int add_one(struct client *client, int key, int64_t *value)
-{
-    if (worker_sql(client, value, "SELECT n FROM torture_value WHERE k = %d", key))
-        return 1;
-    if (!worker_draw(client, 4))
-        worker_dwell(client);
-    ++*value;
-    return worker_sql(client, NULL, "UPDATE torture_value SET n = %" PRId64 " WHERE k = %d", *value,
-                      key) ||
-           worker_sql(client, NULL,
-                      "INSERT INTO torture_row (k, n, client, op, token) VALUES (%d, %" PRId64
-                      ", %ld, %ld, 0)",
-                      key, *value, client->id, client->op);
-}
-
 void turn_counters(struct client *client, const struct workload *workload)
 {
     struct rowlock_want wants[MOST_KEYS] = {{0}};
@@ -93,7 +78,7 @@ void turn_counters(struct client *client, const struct workload *workload)
         return;
     }
     for (int i = 0; i < n && !failed; i++)
-        failed = add_one(client, keys[i], &values[i]);
+        failed = worker_add(client, keys[i], &values[i]);
     if (failed)
         give_up(client, keys, n, values);
     else

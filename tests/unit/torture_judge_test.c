@@ -172,6 +172,76 @@ TEST(p4_fenced_transactions_that_overlap_are_found)
     violates(FENCED(10, 20, 1, ok) FENCED(15, 30, 2, ok), "fenced transactions of 0 overlap");
 }
 
+/* ---- steps of the server's clock ------------------------------------------------------------- */
+
+/* In nanoseconds; a step is a whole number of milliseconds. */
+#define STEP(from, upto, ms) #from " 0 1 invoke step 0\n" #upto " 0 1 ok step 0 " #ms "\n"
+
+TEST(a_lease_may_end_early_by_as_much_as_the_clock_was_set_forward)
+{
+    struct verdict verdict = judged(HOLD(10, 9000000, 1, 1, 0, 1, 1, 3000000) STEP(20, 30, 2)
+                                        HOLD(1000000, 1500000, 2, 1, 0, 1, 2, 9000000));
+
+    t_text(found, "");
+    t_int(verdict.early, 1);
+    violates(HOLD(10, 9000000, 1, 1, 0, 1, 1, 3000000) STEP(20, 30, 1)
+                 HOLD(1000000, 1500000, 2, 1, 0, 1, 2, 9000000),
+             "overlap: 2:1");
+    violates(HOLD(10, 9000000, 1, 1, 0, 1, 1, 3000000) STEP(20, 30, -2)
+                 HOLD(1000000, 1500000, 2, 1, 0, 1, 2, 9000000),
+             "overlap: 2:1");
+    violates(HOLD(10, 9000000, 1, 1, 0, 1, 1, 3000000) STEP(1000001, 1000002, 2)
+                 HOLD(1000000, 1500000, 2, 1, 0, 1, 2, 9000000),
+             "overlap: 2:1");
+}
+
+TEST(p4_a_step_of_the_clock_explains_no_lost_update_under_the_fence)
+{
+    violates(STEP(1, 9, 2) ADD(1, 4, 1, 1, 1) ADD(2, 3, 2, 1, 1) ROW(1, 1, 1) ROW(2, 1, 1),
+             "lost update");
+}
+
+/* ---- waits for a lease ----------------------------------------------------------------------- */
+
+#define RELEASED(done, left, answered, client, op)        \
+    HOLD(done, left, client, op, 0, 1, done, 90000000000) \
+#answered " " #client " " #op " ok leave 0\n"
+
+TEST(a_waiter_that_waits_for_long_while_the_name_is_free_is_found)
+{
+    struct verdict verdict =
+        judged(RELEASED(10, 20, 30, 1, 1) RELEASED(14000000030, 14000000040, 14000000050, 2, 1));
+
+    t_text(found, "");
+    t_int(verdict.idle, 14000000000);
+    violates(RELEASED(10, 20, 30, 1, 1) RELEASED(16000000030, 16000000040, 16000000050, 2, 1),
+             "waited: 2:1 for 16000 ms, while 0 was free");
+    is_legal(RELEASED(10, 20, 30, 1, 1)
+                 RELEASED(16000000030, 16000000040, 16000000050, 2, 1) "50 2 1 invoke stopped 0\n");
+}
+
+/* Leases of two clients in turn, from the release of each to the next grant so many ms. */
+static const char *hand_overs(int ms, int n)
+{
+    static char text[8000];
+    int length = snprintf(text, sizeof text, "1 0 0 ok prompt 0 500\n");
+
+    for (int i = 1; i <= n; i++)
+        length += snprintf(text + length, sizeof text - (size_t)length,
+                           "1 1 %d invoke hold 0\n%d000000 1 %d ok hold 0 0 1 0 %d %d000000\n"
+                           "%d000000 1 %d invoke leave 0\n%d000001 1 %d ok leave 0\n",
+                           i, i * ms, i, i, i * ms + 9000, i * ms, i, i * ms, i);
+    return text;
+}
+
+TEST(slow_hand_overs_are_found_if_the_runner_promises_prompt_ones)
+{
+    is_legal(hand_overs(400, 30));
+    is_legal(hand_overs(900, 8)); /* too few */
+    violates(hand_overs(900, 30), "slow: half of 29 hand-overs took more than 900 ms");
+    is_legal(strchr(hand_overs(900, 30), '\n') + 1); /* no promise */
+}
+
 /* ---- outside the database -------------------------------------------------------------------- */
 
 #define ACT(from, upto, client, value) \

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The judge's rules about waiting for a lease (judge.h). */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "torture/judge.h"
+
+#define MOST_IDLE_NS INT64_C(15000000000)
+#define HOLD_UNTIL 4 /* number of "hold" */
+#define FEW 8        /* too few hand-overs for a median */
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* When the name was free again for certain. */
+static int64_t freed_at(const struct history *history, const struct operation *hold)
+{
+    const struct operation *renew =
+        history_find(history, hold->client, hold->op, KIND_RENEW, hold->key);
+    const struct operation *leave =
+        history_find(history, hold->client, hold->op, KIND_LEAVE, hold->key);
+    int64_t until = most(hold->number[HOLD_UNTIL], hold->done);
+
+    if (leave && leave->phase == PHASE_OK)
+        return leave->done;
+    return renew ? most(until, most(renew->number[0], renew->invoked)) : until;
+}
+
+/* ---- waiting while the name is free ---------------------------------------------------------- */
+
+/* The longest time for which one client waited between the two times, though it was not stopped. */
+static void judge_idle(const struct history *history, const struct operation *granted, int64_t from,
+                       struct verdict *verdict)
+{
+    size_t n, n_stops;
+    const struct operation **wait = judge_select(history, KIND_HOLD, 0, judge_by_completion, &n);
+    const struct operation **stop =
+        judge_select(history, KIND_STOPPED, 0, judge_by_value, &n_stops);
+
+    for (size_t i = 0; i < n; i++) {
+        int64_t begun = most(wait[i]->invoked, from), end = least(wait[i]->done, granted->done);
+
+        if (wait[i]->key != granted->key || wait[i]->phase == PHASE_UNKNOWN ||
+            end - begun <= verdict->idle || judge_was_stopped(stop, n_stops, wait[i]))
+            continue;
+        verdict->idle = end - begun;
+        if (verdict->idle > MOST_IDLE_NS)
+            judge_blame(verdict, "waited: %ld:%ld for %" PRId64 " ms, while %ld was free",
+                        wait[i]->client, wait[i]->op, verdict->idle / 1000000, granted->key);
+    }
+    free(wait);
+    free(stop);
+}
+
+static void judge_all_idle(const struct history *history, const struct operation *const *hold,
+                           size_t n, struct verdict *verdict)
+{
+    int64_t freed = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        int other = i == 0 || hold[i - 1]->key != hold[i]->key;
+
+        if (!other && hold[i]->done - freed > verdict->idle)
+            judge_idle(history, hold[i], freed, verdict);
+        freed = other ? freed_at(history, hold[i]) : most(freed, freed_at(history, hold[i]));
+    }
+}
+
+/* ---- hand-overs ------------------------------------------------------------------------------ */
+
+static int by_length(const void *a, const void *b)
+{
+    return judge_compare(*(const int64_t *)a, *(const int64_t *)b);
+}
+
+/* From the release of a lease to the grant of the next one, for which a client was waiting. */
+static int64_t median_of(const struct history *history, const struct operation *const *hold,
+                         size_t n, size_t *n_found)
+{
+    int64_t *length = calloc(n + 1, sizeof *length), median;
+
+    if (!length)
+        abort();
+    *n_found = 0;
+    for (size_t i = 1; i < n; i++) {
+        const struct operation *leave =
+            history_find(history, hold[i - 1]->client, hold[i - 1]->op, KIND_LEAVE, hold[i]->key);
+
+        if (hold[i - 1]->key == hold[i]->key && leave && leave->phase == PHASE_OK &&
+            hold[i]->invoked < leave->invoked)
+            length[(*n_found)++] = hold[i]->done - leave->invoked;
+    }
+    qsort(length, *n_found, sizeof *length, by_length);
+    median = length[*n_found / 2];
+    free(length);
+    return median;
+}
+
+static void judge_hand_overs(const struct history *history, const struct operation *const *hold,
+                             size_t n, struct verdict *verdict)
+{
+    size_t n_prompt, n_found;
+    const struct operation **prompt =
+        judge_select(history, KIND_PROMPT, 0, judge_by_value, &n_prompt);
+
+    if (n_prompt) {
+        int64_t median = median_of(history, hold, n, &n_found), limit_ms = prompt[0]->number[0];
+
+        if (n_found >= FEW && median > limit_ms * 1000000)
+            judge_blame(verdict,
+                        "slow: half of %zu hand-overs took more than %" PRId64
+                        " ms, the limit is %" PRId64 " ms",
+                        n_found, median / 1000000, limit_ms);
+    }
+    free(prompt);
+}
+
+void judge_waits(const struct history *history, struct verdict *verdict)
+{
+    size_t n;
+    const struct operation **hold = judge_select(history, KIND_HOLD, 1, judge_by_completion, &n);
+
+    judge_all_idle(history, hold, n, verdict);
+    judge_hand_overs(history, hold, n, verdict);
+    free(hold);
+}

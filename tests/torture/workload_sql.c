@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workloads that call the SQL functions of PostgreSQL, or the procedures of MariaDB, as a program
+ * in another language does (worker.h). Of the library they use only the session.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/test.h"
+#include "torture/worker.h"
+
+#define TTL_MS 1000
+#define GRAIN_MS 1 /* as in workload_leases.c */
+/* A renewal that is sent at most this before the end of its lease, and takes at least that, is in
+   progress when the lease expires. */
+#define LATE_US 60000
+#define SLOW_S "0.15"
+
+static int is_mariadb(void)
+{
+    return strcmp(t_engine()->name, "mariadb") == 0;
+}
+
+/* worker_sql has printed the error. */
+static void recover(struct client *client)
+{
+    client->error.code = ROWLOCK_EBUSY;
+    worker_sql(client, NULL, "ROLLBACK");
+    worker_recover(client);
+}
+
+static enum phase commit(struct client *client)
+{
+    return worker_sql(client, NULL, "COMMIT") ? PHASE_UNKNOWN : PHASE_OK;
+}
+
+/* ---- a counter under a transaction lock ------------------------------------------------------ */
+
+static int lock(struct client *client, const char *name)
+{
+    if (is_mariadb())
+        return worker_sql(client, NULL, "CALL rowlock_begin_exclusive('%s')", name);
+    return worker_sql(client, NULL, "SELECT rowlock.prepare('%s')", name) ||
+           worker_sql(client, NULL, "BEGIN") ||
+           worker_sql(client, NULL, "SELECT rowlock.exclusive('%s')", name);
+}
+
+void turn_sql_counter(struct client *client, const struct workload *workload)
+{
+    enum phase phase = PHASE_FAIL;
+    int64_t value = 0;
+
+    worker_log(client, PHASE_INVOKE, KIND_ADD, 0, " ");
+    if (lock(client, worker_name(workload, 0)) == 0 && worker_add(client, 0, &value) == 0)
+        phase = commit(client);
+    worker_log(client, phase, KIND_ADD, 0, "%" PRId64, value);
+    if (phase != PHASE_OK)
+        recover(client);
+}
+
+/* ---- a lease, and a write under its fence ---------------------------------------------------- */
+
+/* 0: the name is held; -1: an error */
+static int64_t acquire(struct client *client, const char *name)
+{
+    int64_t token = 0;
+    int failed;
+
+    if (is_mariadb())
+        failed = worker_sql(client, NULL, "CALL rowlock_acquire('%s', %d, 'exclusive', NULL, @t)",
+                            name, TTL_MS) ||
+                 worker_sql(client, &token, "SELECT @t");
+    else
+        failed = worker_sql(client, &token, "SELECT rowlock.acquire('%s', '%d ms')", name, TTL_MS);
+    return failed ? -1 : token;
+}
+
+/* When the lease ends at the earliest, if the call began then. */
+static int64_t end_of(int64_t begun)
+{
+    return begun + (TTL_MS - GRAIN_MS) * INT64_C(1000000);
+}
+
+/* On PostgreSQL the renewal is in progress when the lease expires, so that waiters sweep then. */
+static void renew_late(struct client *client, int64_t token, int64_t until)
+{
+    int64_t begun;
+    int failed;
+
+    worker_pause((until - worker_now()) / 1000 - worker_draw(client, LATE_US));
+    begun = worker_now();
+    worker_log(client, PHASE_INVOKE, KIND_RENEW, 0, " ");
+    if (begun >= until)
+        failed = 1; /* a holder does not renew a lease that may have ended */
+    else if (is_mariadb())
+        failed = worker_sql(client, NULL, "CALL rowlock_renew(%" PRId64 ", %d)", token, TTL_MS);
+    else
+        failed = worker_sql(client, NULL,
+                            "SELECT rowlock.renew(%" PRId64 ", '%d ms'), pg_sleep(" SLOW_S ")",
+                            token, TTL_MS);
+    worker_log(client, failed ? PHASE_FAIL : PHASE_OK, KIND_RENEW, 0, "%" PRId64, end_of(begun));
+    worker_pause(failed ? 0 : worker_draw(client, 2 * LATE_US));
+}
+
+static int fence(struct client *client, const char *name, int64_t token)
+{
+    int failed;
+
+    if (worker_sql(client, NULL, "BEGIN"))
+        return 1;
+    worker_log(client, PHASE_INVOKE, KIND_FENCE, 0, " ");
+    if (is_mariadb())
+        failed = worker_sql(client, NULL, "CALL rowlock_fence('%s', %" PRId64 ")", name, token);
+    else
+        failed = worker_sql(client, NULL, "SELECT rowlock.fence('%s', %" PRId64 ")", name, token);
+    worker_log(client, failed ? PHASE_FAIL : PHASE_OK, KIND_FENCE, 0, " ");
+    return failed;
+}
+
+/* Writes the value that was read under the lease, before this transaction began. */
+static int act(struct client *client, const char *name, int64_t token)
+{
+    enum phase phase = PHASE_FAIL;
+    int64_t value = 0;
+
+    worker_log(client, PHASE_INVOKE, KIND_ADD, 0, " ");
+    if (worker_sql(client, &value, "SELECT n FROM torture_value WHERE k = 0") == 0) {
+        value++;
+        worker_dwell(client);
+        if (fence(client, name, token) == 0 && worker_write(client, 0, value, token) == 0) {
+            worker_log(client, PHASE_INVOKE, KIND_COMMIT, 0, " ");
+            phase = commit(client);
+            worker_log(client, phase, KIND_COMMIT, 0, " ");
+        }
+    }
+    worker_log(client, phase, KIND_ADD, 0, "%" PRId64, value);
+    return phase != PHASE_OK;
+}
+
+static int release(struct client *client, int64_t token)
+{
+    int failed;
+
+    worker_log(client, PHASE_INVOKE, KIND_LEAVE, 0, " ");
+    if (is_mariadb())
+        failed = worker_sql(client, NULL, "CALL rowlock_release(%" PRId64 ", @released)", token);
+    else
+        failed = worker_sql(client, NULL, "SELECT rowlock.release(%" PRId64 ")", token);
+    worker_log(client, failed ? PHASE_UNKNOWN : PHASE_OK, KIND_LEAVE, 0, " ");
+    return failed;
+}
+
+void turn_sql_lease(struct client *client, const struct workload *workload)
+{
+    const char *name = worker_name(workload, 0);
+    int64_t begun = worker_now(), token;
+
+    worker_log(client, PHASE_INVOKE, KIND_HOLD, 0, " ");
+    token = acquire(client, name);
+    if (token <= 0) {
+        worker_log(client, PHASE_FAIL, KIND_HOLD, 0, " ");
+        if (token < 0)
+            recover(client);
+        worker_dwell(client); /* the function tries once, and asks its caller to pause */
+        return;
+    }
+    worker_log(client, PHASE_OK, KIND_HOLD, 0, "%d 1 0 %" PRId64 " %" PRId64,
+               (int)ROWLOCK_EXCLUSIVE, token, end_of(begun));
+    if (!worker_draw(client, 32))
+        renew_late(client, token, end_of(begun));
+    if (act(client, name, token))
+        recover(client);
+    if (client->connection && release(client, token))
+        recover(client);
+}
