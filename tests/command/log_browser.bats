@@ -15,7 +15,7 @@ setup_file() {
 }
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
-    sql 'DELETE FROM rowlock_history'
+    sql 'DELETE FROM rowlock_history; DELETE FROM rowlock_run'
 }
 
 @test "a big timeline prints without an empty sheet, and fits a narrow window" {
