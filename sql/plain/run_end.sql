@@ -1,3 +1,3 @@
 -- Records the end of a run.
-UPDATE rowlock_run SET outcome = ?t, {exit} = ?i, {output} = ?t, finished = {now}
+UPDATE rowlock_run SET outcome = ?t, {exit} = ?i, {output} = ?t, finished = ?i
  WHERE token = ?i;

@@ -91,11 +91,12 @@
     XX(RUN, "run")                   /* token -> token, job, node, pid, due, repeats, started,  \
                                           taken_until, finished, outcome, exit, output, now_ms */  \
     XX(RUNS, "runs")                 /* job -> the same of every run */                            \
+    XX(RUN_TOKENS, "run_tokens")     /* job -> token */                                            \
     XX(RUNS_ALL, "runs_all")         /* the same of every job */                                   \
     XX(RUN_ADD, "run_add")           /* token, job, node, pid, due, repeats, at_least_ms */        \
     XX(RUN_LOCK, "run_lock")         /* token: locks the row */                                    \
     XX(RUN_SETTLE, "run_settle")     /* outcome, token: unless it has ended */                     \
-    XX(RUN_END, "run_end")           /* outcome, exit, output, token */                            \
+    XX(RUN_END, "run_end")           /* outcome, exit, output, finished, token */                  \
     XX(RUN_BREAK, "run_break")       /* token: if it is running */                                 \
     XX(RUN_DROP, "run_drop")         /* token */                                                   \
     XX(RUNS_DROP, "runs_drop")       /* job */                                                     \

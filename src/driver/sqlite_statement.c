@@ -103,8 +103,11 @@ static void deliver(sqlite3_stmt *stmt, const struct rowlock_call *call)
 
         if (type == SQLITE_NULL)
             continue;
-        columns[i].type = type == SQLITE_INTEGER ? ROWLOCK_INT : ROWLOCK_BYTES;
-        columns[i].number = type == SQLITE_INTEGER ? S.sqlite3_column_int64(stmt, i) : 0;
+        if (type == SQLITE_INTEGER) {
+            columns[i] = rowlock__int_value(S.sqlite3_column_int64(stmt, i));
+            continue;
+        }
+        columns[i].type = ROWLOCK_BYTES;
         columns[i].bytes = (const char *)S.sqlite3_column_text(stmt, i);
         columns[i].length = (size_t)S.sqlite3_column_bytes(stmt, i);
     }

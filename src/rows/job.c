@@ -133,7 +133,7 @@ static int read_job(struct rowlock_work *work, struct rowlock_rows *jobs)
 }
 
 /* name -> the state from which a node decides (dialect.h). The claim has the version as a
-   condition. */
+   condition. The clock is read last: a row that were later than it would look misplanned. */
 int rowlock__rows_job_state(struct rowlock_work *work)
 {
     struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
@@ -158,7 +158,7 @@ int rowlock__rows_job_state(struct rowlock_work *work)
                                  rowlock__int_value(job.last_ms), rowlock__int_value(job.failed_ms),
                                  rowlock__int_value(job.repeats), rowlock__int_value(job.running),
                                  rowlock__int_value(run_is(&runs, "broken")),
-                                 rowlock__int_value(free_ms != 0), rowlock__int_value(free_ms),
+                                 rowlock__int_value(free_ms > now_ms), rowlock__int_value(free_ms),
                                  rowlock__int_value(run_is(&runs, "not started"))},
                              12);
     rowlock__rows_clear(&jobs);
@@ -233,18 +233,31 @@ static int settle(struct rowlock_work *work, int64_t former, unsigned outcome)
     return code;
 }
 
+static void token_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_run_row *row = n < 1 ? NULL : rowlock__rows_add(data);
+
+    if (row)
+        row->token = rowlock__value_number(&columns[0]);
+}
+
 /* Keeps as many runs of the job as parameter 12 says. */
 static int forget_old(struct rowlock_work *work, const char *key)
 {
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
-    int code = rowlock__read_runs(work, key, &runs);
+    struct rowlock_value job = rowlock__text_value(key);
+    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_TOKENS, &job, token_row, &runs);
+    size_t kept = (size_t)rowlock__work_int(work, 12);
     const struct rowlock_run_row *run = runs.row;
 
-    for (size_t i = (size_t)rowlock__work_int(work, 12); !code && i < runs.n; i++) {
+    if (runs.n > kept)
+        qsort(runs.row, runs.n, runs.size, latest_first);
+    for (size_t i = kept; !code && i < runs.n; i++) {
         struct rowlock_value token = rowlock__int_value(run[i].token);
 
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_DROP, &token, NULL, NULL);
     }
+    code = rowlock__rows_complete(&runs, code, work->error);
     rowlock__rows_clear(&runs);
     return code;
 }
@@ -306,6 +319,14 @@ int rowlock__rows_job_claim(struct rowlock_work *work)
     return code ? code : rowlock__work_number(work, claimed);
 }
 
+/* A fence is waited for only briefly; the lock of a whole database as in any other call. */
+static int end_lost(struct rowlock_work *work, int64_t token, bool *ended)
+{
+    int code = rowlock__work_is_whole(work) ? rowlock__work_begin_within(work, -1) : ROWLOCK_OK;
+
+    return code ? code : rowlock__end_expired(work, token, SETTLE_MS, ended);
+}
+
 /* The running run that the job keeps: one that was not started is claimed again. */
 static int kept_run(struct rowlock_work *work, int64_t *kept)
 {
@@ -336,7 +357,7 @@ int rowlock__rows_job_plan(struct rowlock_work *work)
 
     rowlock__key(work, "", &work->call->values[0], key);
     if (former)
-        code = rowlock__end_expired(work, former, SETTLE_MS, &ended);
+        code = end_lost(work, former, &ended);
     if (!code && ended && rowlock__work_int(work, 1) == 0)
         code = add_job(work, key, 2, 3, &faster);
     if (!code && ended && !faster)
@@ -423,7 +444,7 @@ static int end_run(struct rowlock_work *work, const struct rowlock_run_end *end)
     struct rowlock_value token = rowlock__work_value(work, 0);
     struct rowlock_value values[] = {rowlock__text_value(end->becomes),
                                      rowlock__work_value(work, 2), rowlock__work_value(work, 3),
-                                     token};
+                                     rowlock__int_value(end->now_ms), token};
     struct rowlock_value until[] = {rowlock__int_value(end->taken_until_ms), token};
     int code = ROWLOCK_OK;
     bool was;
@@ -501,7 +522,7 @@ static int is_running(struct rowlock_work *work, int64_t token, bool *running)
     int code = ROWLOCK_OK;
 
     if (token)
-        code = rowlock__end_expired(work, token, SETTLE_MS, &ended);
+        code = end_lost(work, token, &ended);
     *running = !ended;
     return code;
 }

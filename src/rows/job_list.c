@@ -80,7 +80,7 @@ static struct history history_of(const struct rowlock_job_row *job, const struct
          i < runs->n && run[i].job && strcmp(run[i].job, job->key) == 0; i++) {
         if (run[i].token == job->running)
             h.current = &run[i];
-        else if (!h.ended)
+        else if (!h.ended && run[i].finished_ms) /* else it was claimed after the job was read */
             h.ended = &run[i];
         if (is(&run[i], "done")) {
             h.done++;
@@ -200,14 +200,24 @@ static void list_job(struct rowlock_work *work, const struct rowlock_job_row *jo
     rowlock__work_answer(work, columns, 40);
 }
 
-static int read_sources(struct rowlock_work *work, const char *only, struct sources *out)
+/* Of one job, or of all (NULL). A job's run and its pauses are leases of job:NAME. */
+static int read_sources(struct rowlock_work *work, const struct rowlock_value *name,
+                        struct sources *out)
 {
-    int code = rowlock__read_jobs(work, only, &out->jobs);
+    char key[ROWLOCK_KEY_SIZE] = "", lease[ROWLOCK_KEY_SIZE] = "";
+    const char *only = name ? key : NULL;
+    int code;
 
+    if (name) {
+        rowlock__key(work, "", name, key);
+        rowlock__key(work, ROWLOCK_JOB_PREFIX, name, lease);
+    }
+    /* in this order: a run that ends meanwhile is not shown as lost */
+    code = rowlock__read_jobs(work, only, &out->jobs);
+    if (!code && out->jobs.n)
+        code = rowlock__read_leases(work, name ? lease : NULL, NULL, &out->leases);
     if (!code)
         code = rowlock__read_runs(work, only, &out->runs);
-    if (!code && out->jobs.n)
-        code = rowlock__read_leases(work, NULL, NULL, &out->leases);
     sort(&out->runs, by_job);
     sort(&out->leases, by_token);
     add_pauses(out);
@@ -222,12 +232,9 @@ int rowlock__rows_job_list(struct rowlock_work *work)
                            .leases.size = sizeof(struct rowlock_lease_row),
                            .pauses.size = sizeof(struct rowlock_lease_row)};
     struct rowlock_value name = rowlock__work_value(work, 0);
-    char key[ROWLOCK_KEY_SIZE];
     int64_t now_ms = 0;
-    int code;
+    int code = read_sources(work, name.type == ROWLOCK_NULL ? NULL : &name, &from);
 
-    rowlock__key(work, "", &name, key);
-    code = read_sources(work, name.type == ROWLOCK_NULL ? NULL : key, &from);
     if (!code)
         code = rowlock__work_now(work, &now_ms);
     for (size_t i = 0; !code && i < from.jobs.n; i++) {
@@ -251,10 +258,22 @@ static const char *outcome_shown(const struct rowlock_run_row *run, bool alive)
     return is(run, "broken") && alive ? "running" : run->outcome;
 }
 
+static void list_run(struct rowlock_work *work, const struct rowlock_run_row *run, bool alive)
+{
+    struct rowlock_value columns[10];
+
+    put_run(columns, run);
+    columns[6] = rowlock__int_value(run->finished_ms);
+    columns[7] = rowlock__text_value(outcome_shown(run, alive));
+    columns[8] = rowlock__int_value(run->exit);
+    columns[9] = rowlock__text_value(run->output);
+    rowlock__work_answer(work, columns, 10);
+}
+
 /* name -> token, node, pid, due, repeats, started, finished, outcome, exit, output; latest first */
 int rowlock__rows_run_list(struct rowlock_work *work)
 {
-    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)}, again = runs;
     struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
     const struct rowlock_run_row *run;
     char key[ROWLOCK_KEY_SIZE];
@@ -269,16 +288,16 @@ int rowlock__rows_run_list(struct rowlock_work *work)
     }
     run = runs.row;
     for (size_t i = 0; !code && i < runs.n; i++) {
-        struct rowlock_value columns[10];
+        bool alive = is_alive(&leases, run[i].token);
 
-        put_run(columns, &run[i]);
-        columns[6] = rowlock__int_value(run[i].finished_ms);
-        columns[7] = rowlock__text_value(outcome_shown(&run[i], is_alive(&leases, run[i].token)));
-        columns[8] = rowlock__int_value(run[i].exit);
-        columns[9] = rowlock__text_value(run[i].output);
-        rowlock__work_answer(work, columns, 10);
+        again.n = 0;
+        if (is(&run[i], "running") && !alive) /* it may have ended since it was read */
+            code = rowlock__read_run(work, run[i].token, &again);
+        if (!code)
+            list_run(work, again.n ? again.row : &run[i], alive);
     }
     rowlock__rows_clear(&runs);
+    rowlock__rows_clear(&again);
     rowlock__rows_clear(&leases);
     return code;
 }

@@ -17,7 +17,7 @@
     " finished)"                                                                           \
     " VALUES (NEW.token, NEW.job, NEW.due, NEW.repeats, NEW.started, NEW.taken_until, ''," \
     " NEW.outcome, NEW.finished); END;"                                                    \
-    "CREATE TRIGGER run_ends AFTER UPDATE ON rowlock_run BEGIN"                            \
+    "CREATE TRIGGER run_ends AFTER UPDATE OF outcome ON rowlock_run BEGIN"                 \
     " INSERT INTO event (token, job, due, repeats, started, taken_until, was, became,"     \
     " finished)"                                                                           \
     " VALUES (NEW.token, NEW.job, NEW.due, NEW.repeats, NEW.started, NEW.taken_until,"     \

@@ -9,6 +9,7 @@
 
 #include "job/decide.h"
 #include "lease/request.h"
+#include "rows/judge.h"
 #include "simulation/sim.h"
 #include "util/clock.h"
 #include "util/pause.h"
@@ -176,6 +177,18 @@ struct rowlock_job_decision __wrap_rowlock__job_decide(const struct rowlock_job_
     if (sim.wrong == SIM_REPEATS_FOR_EVER)
         told.retry = INT_MAX;
     return __real_rowlock__job_decide(&seen, &told);
+}
+
+void __real_rowlock__judge_run_end(struct rowlock_run_end *end);
+void __wrap_rowlock__judge_run_end(struct rowlock_run_end *end);
+void __wrap_rowlock__judge_run_end(struct rowlock_run_end *end)
+{
+    struct rowlock_run_end seen = *end;
+
+    seen.has_lease |= sim.wrong == SIM_CLEARS_SUCCESSOR || sim.wrong == SIM_TRUSTS_THE_LATE;
+    seen.is_current |= sim.wrong == SIM_CLEARS_SUCCESSOR;
+    __real_rowlock__judge_run_end(&seen);
+    *end = seen;
 }
 
 /* ---- keeping a lease ------------------------------------------------------------------------- */

@@ -11,7 +11,8 @@ SIMULATION := $(BUILD)/tests/simulation/simulation
 SIMULATION_SEAMS := rowlock__now_ms rowlock__dice rowlock__pause rowlock__wait_fd \
   rowlock__driver_for_url rowlock__execute rowlock__acquire_start rowlock__acquire_next \
   rowlock__keep_start rowlock__keep_next \
-  rowlock__job_decide rowlock__judge_leases rowlock__judge_queue rowlock__rows_release
+  rowlock__job_decide rowlock__judge_leases rowlock__judge_queue rowlock__judge_run_end \
+  rowlock__rows_release
 
 $(SIMULATION): $(SIMULATION_OBJECTS) $(BUILD)/librowlock.a
 	@mkdir -p $(@D)

@@ -18,11 +18,6 @@ struct mistake {
     int step; /* only in these steps: IN(act); 0: in all */
 };
 
-#define FAREWELL                                                     \
-    " AND running = ?1\n"                                            \
-    "   AND EXISTS (SELECT 1 FROM rowlock_lease WHERE token = ?1)\n" \
-    "   AND EXISTS (SELECT 1 FROM rowlock_heartbeat WHERE token = ?1)"
-
 static const struct mistake mistakes[SIM_WRONGS] = {
     [SIM_RIGHT] = {.name = "none"},
     [SIM_COUNTS_FROM_ANSWER] = {.name = "a holder counts from the answer"},
@@ -46,21 +41,19 @@ static const struct mistake mistakes[SIM_WRONGS] = {
                              ", roll_call = NULL", "", 0},
     [SIM_CALLS_NOBODY] = {"a roll call marks no ticket", "waiter_call", "WHERE name",
                           "WHERE 0 AND name", 0},
-    [SIM_CLAIMS_BLINDLY] = {"a claim does not ask whether the row was changed", "job_claim",
-                            "AND version = ?3", "", 0},
-    [SIM_CLEARS_SUCCESSOR] = {"a finish ends whatever run the job has", "job_finish", FAREWELL, "",
-                              0},
-    [SIM_FORGETS_THE_LOST] = {"a claim does not record a lost run", "job_claim",
+    [SIM_CLAIMS_BLINDLY] = {"a claim does not ask whether the row was changed", "job_advance",
+                            "AND version = ?", "AND 0 * ? = 0", 0},
+    [SIM_CLEARS_SUCCESSOR] = {"a finish ends whatever run the job has", "job_end",
+                              "AND running = ?", "AND 0 * ? = 0", 0},
+    [SIM_FORGETS_THE_LOST] = {"a claim does not record a lost run", "run_settle",
                               "AND outcome IN ('running', 'broken')", "AND 0", 0},
-    [SIM_KEEPS_NO_RUN] = {"a claim writes no row of its run", "job_claim",
-                          "FROM rowlock_job WHERE name = ?1 AND running = ?2 ON CONFLICT",
-                          "FROM rowlock_job WHERE 0 ON CONFLICT", 0},
-    [SIM_TRUSTS_THE_LATE] = {"who finishes late is believed", "job_finish", "ELSE 'late' END",
-                             "ELSE ?2 END", 0},
-    [SIM_LEAVES_THE_LEASE] = {"the lease of a lost run stays in the way", "job_plan",
-                              "WHERE token = ?5 AND expires <=", "WHERE 0 AND expires <=", 0},
-    [SIM_RUNS_EARLY] = {"a node that comes early does not wait", "job_claim", "\n   AND ?5 <= CAST",
-                        "\n   AND 0 <= CAST", 0},
+    [SIM_KEEPS_NO_RUN] = {"a claim writes no row of its run", "run_add", "VALUES (",
+                          "SELECT 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 WHERE 0 AND 1 IN (", 0},
+    [SIM_TRUSTS_THE_LATE] = {.name = "who finishes late is believed"},
+    [SIM_LEAVES_THE_LEASE] = {"the lease of a lost run stays in the way", "heartbeat_sweep",
+                              "AND expires", "AND 0 AND expires", 0},
+    [SIM_RUNS_EARLY] = {"a node that comes early does not wait", "job_advance", ">= ?", ">= 0 * ?",
+                        0},
     [SIM_SKIPS_ALWAYS] = {.name = "missed instants are always skipped"},
     [SIM_REPEATS_FOR_EVER] = {.name = "the repeats are not counted"},
     [SIM_READS_FIRST] = {.name = "a grant reads the rows before it locks the name"},

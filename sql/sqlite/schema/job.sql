@@ -42,17 +42,5 @@ CREATE TABLE IF NOT EXISTS rowlock_run (
 );
 CREATE INDEX IF NOT EXISTS rowlock_run_job ON rowlock_run (job, token);
 
--- Counts the end of a run. A broken run may end twice, and counts once.
-CREATE TRIGGER IF NOT EXISTS rowlock_run_count AFTER UPDATE OF finished ON rowlock_run
-WHEN NEW.finished > 0 AND (OLD.finished = 0 OR OLD.outcome <> NEW.outcome) BEGIN
-    UPDATE rowlock_job
-       SET runs_done = runs_done + (NEW.outcome = 'done'),
-           runs_failed = runs_failed + (NEW.outcome = 'failed'),
-           runs_timed_out = runs_timed_out + (NEW.outcome = 'timed out'),
-           runs_broken = runs_broken + (NEW.outcome = 'broken'),
-           runs_lost = runs_lost + (NEW.outcome = 'lost'),
-           runs_late = runs_late + (NEW.outcome = 'late'),
-           runs_not_started = runs_not_started + (NEW.outcome = 'not started'),
-           last_success = CASE WHEN NEW.outcome = 'done' THEN NEW.finished ELSE last_success END
-     WHERE name = NEW.job;
-END;
+-- Builds before 0.1.0 counted the runs by this trigger; the finish and the claim count them now.
+DROP TRIGGER IF EXISTS rowlock_run_count;
