@@ -45,11 +45,10 @@ void note_opened_database(const struct url *url)
 int url_must_exist(struct url *url)
 {
     static const char option[] = "?mode=rw";
-    const char *dialect = url_dialect(url);
     size_t length = strlen(url->text);
     char *longer;
 
-    if (url->is_local || !dialect || strcmp(dialect, "sqlite") != 0 || strchr(url->text, '?'))
+    if (url->is_local || !url_is_file(url) || strchr(url->text, '?'))
         return STATUS_OK;
     longer = realloc(url->text, length + sizeof option);
     if (!longer) {
@@ -64,8 +63,6 @@ int url_must_exist(struct url *url)
 /* A core, or another process of this user, could show the URL's password. */
 void keep_url_secret(const struct url *url)
 {
-    const char *dialect = url_dialect(url);
-
-    if (!dialect || strcmp(dialect, "sqlite") != 0)
+    if (!url_is_file(url))
         hide_memory();
 }

@@ -380,6 +380,13 @@ const char *url_dialect(const struct url *url)
     return NULL;
 }
 
+int url_is_file(const struct url *url)
+{
+    const char *dialect = url_dialect(url);
+
+    return dialect && strcmp(dialect, "sqlite") == 0;
+}
+
 /* ---- to another program of ours -------------------------------------------------------------- */
 
 /* The reader does not exist yet, so a write to a full pipe must fail instead of blocking. */

@@ -43,6 +43,8 @@ char *url_receive(int fd);
 
 /* "sqlite", "postgresql", "mariadb", "mysql": the dialect of the URL's scheme, or NULL. */
 const char *url_dialect(const struct url *url);
+/* Whether it is a file, which no server serves. */
+int url_is_file(const struct url *url);
 
 /* ---- database.c --------------------------------------------------------------------------- */
 

@@ -240,6 +240,7 @@ static const struct {
     }
     LEAVES("postgresql", "HY000", 8, ROWLOCK_TX_ABORTED), /* psqlODBC: its savepoint failed */
     LEAVES("mariadb", NULL, 1213, ROWLOCK_TX_GONE),
+    LEAVES("mariadb", NULL, 1205, ROWLOCK_TX_ABORTED), /* gone, if innodb_rollback_on_timeout */
     LEAVES("mariadb", NULL, 0, ROWLOCK_TX_KEPT),
     LEAVES("oracle", NULL, 54, ROWLOCK_TX_KEPT),
     LEAVES("oracle", NULL, 30006, ROWLOCK_TX_KEPT),

@@ -227,7 +227,7 @@ TEST(what_an_error_leaves_of_the_transaction)
         {"hsqldb", "40001", -4861, ROWLOCK_TX_GONE},
         {"hsqldb", "23505", -104, ROWLOCK_TX_KEPT},
         {"mariadb", "40001", 1213, ROWLOCK_TX_GONE},
-        {"mariadb", "HY000", 1205, ROWLOCK_TX_KEPT},
+        {"mariadb", "HY000", 1205, ROWLOCK_TX_ABORTED},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

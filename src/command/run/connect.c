@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connects to the database for a command under a lock. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "command/run/run.h"
 #include "command/url_lookup.h"
@@ -9,9 +8,7 @@
 /* While a command of ours held the whole file's write lock, no other program could write to it. */
 static int refuse_sqlite(const struct run *run, const struct url *url)
 {
-    const char *dialect = url_dialect(url);
-
-    if (!run->transaction || !dialect || strcmp(dialect, "sqlite") != 0)
+    if (!run->transaction || !url_is_file(url))
         return STATUS_OK;
     message("run --tx is not for SQLite: the file has one write lock, and holding it while a "
             "command runs stops every other writer; leave out --tx, or use PostgreSQL or MariaDB "

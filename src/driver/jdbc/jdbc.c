@@ -5,7 +5,6 @@
  */
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "driver/failure.h"
 #include "driver/jdbc/jvm.h"
@@ -107,8 +106,6 @@ static enum rowlock_transaction left_after(struct rowlock_link *link,
 
     if (link->dead)
         return ROWLOCK_TX_DEAD;
-    if (error->native == 1205 && strcmp(link->engine->name, "mariadb") == 0)
-        left = ROWLOCK_TX_ABORTED; /* perhaps gone: innodb_rollback_on_timeout */
     link->aborted = link->open && left == ROWLOCK_TX_ABORTED;
     if (link->open && left != ROWLOCK_TX_GONE)
         return left;

@@ -17,18 +17,21 @@
 
 /* ---- engines ------------------------------------------------------------------------------- */
 
+static int check_hsqldb(struct rowlock_link *link, const struct rowlock_budget *budget,
+                        struct rowlock_error *error);
+
 /* The last one is any other. */
 static const struct rowlock__jdbc_engine engines[] = {
-    {"Apache Derby", "derby", false},
-    {"H2", "h2", false},
-    {"HSQL Database Engine", "hsqldb", false},
-    {"PostgreSQL", "postgresql", true},
-    {"MariaDB", "mariadb", true},
-    {"MySQL", "mariadb", true},
-    {"Oracle", "oracle", true},
-    {"Microsoft SQL Server", "sqlserver", true},
-    {"DB2", "db2", true},
-    {"", "", true},
+    {"Apache Derby", "derby", false, NULL},
+    {"H2", "h2", false, NULL},
+    {"HSQL Database Engine", "hsqldb", false, check_hsqldb},
+    {"PostgreSQL", "postgresql", true, NULL},
+    {"MariaDB", "mariadb", true, NULL},
+    {"MySQL", "mariadb", true, NULL},
+    {"Oracle", "oracle", true, NULL},
+    {"Microsoft SQL Server", "sqlserver", true, NULL},
+    {"DB2", "db2", true, NULL},
+    {"", "", true, NULL},
 };
 
 static const struct rowlock__jdbc_engine *engine_named(const char *name)
@@ -249,8 +252,8 @@ int rowlock__jdbc_connect(struct rowlock_link *link, const struct rowlock__jdbc_
                              "rowlock does not know the database '%s'; docs/databases.md lists "
                              "those that it knows",
                              opening.product);
-    if (strcmp(link->engine->name, "hsqldb") == 0)
-        code = check_hsqldb(link, budget, error);
+    if (link->engine->check)
+        code = link->engine->check(link, budget, error);
     return code == ROWLOCK_ETIMEDOUT ? too_late(ROWLOCK_WAKE_DEADLINE, error) : code;
 }
 

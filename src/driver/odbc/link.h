@@ -33,6 +33,7 @@ struct rowlock__odbc_product {
     const char *const *set_up; /* statements for a session of ours; ends with NULL */
     const struct rowlock__odbc_option *options; /* ends with key NULL; or NULL */
     enum rowlock_transaction left; /* after an error that the failure table leaves open */
+    int timeout;                   /* the error of a wait that left_by_timeout judges; 0: none */
     bool cancels;                  /* SQLCancel ends a wait for a lock */
     bool warns;                    /* a COMMIT with a warning 01000 is not confirmed */
     bool numbers_as_text;          /* the driver knows no 64-bit integers */

@@ -49,8 +49,8 @@ static void take_rolls_back(void *data, const struct rowlock_value *columns, uns
 }
 
 /* MariaDB: whether the end of a wait rolls the whole transaction back, which the server's start
-   decides. Asked after the first such error. Without an answer the transaction must be rolled back,
-   which is right in both cases. */
+   decides (product.timeout). Asked after the first such error. Without an answer the transaction
+   must be rolled back, which is right in both cases. */
 static enum rowlock_transaction left_by_timeout(struct rowlock_link *link)
 {
     static const struct rowlock_statement ask = {"rollback_on_timeout",
@@ -72,7 +72,7 @@ static enum rowlock_transaction left_by_timeout(struct rowlock_link *link)
 enum rowlock_transaction rowlock__odbc_left(struct rowlock_link *link,
                                             const struct rowlock_error *error)
 {
-    if (strcmp(link->product->engine, "mariadb") == 0 && error->native == 1205)
+    if (link->product->timeout && link->product->timeout == error->native)
         return left_by_timeout(link);
     return rowlock__failure_left(link->product->engine, error->sqlstate, error->native,
                                  link->product->left);

@@ -57,6 +57,7 @@ static const struct rowlock__odbc_product products[] = {
     {
         .name = "MariaDB",
         .engine = "mariadb",
+        .timeout = 1205,
         .drivers = "maodbc,mariadb",
         .package = "odbc-mariadb",
         .set_up = mariadb_set_up,
@@ -67,6 +68,7 @@ static const struct rowlock__odbc_product products[] = {
     {
         .name = "MySQL",
         .engine = "mariadb",
+        .timeout = 1205,
         .drivers = "myodbc,mysql",
         .package = "odbc-mariadb",
         .set_up = mariadb_set_up,
