@@ -570,10 +570,10 @@ struct rowlock_choice {            /* of a list; all zero: everything, the longe
 
 /*
  * Lists a part of the holders and waiters, for a view that is read repeatedly: one query,
- * whose limits the server applies (behind odbc: and jdbc: URLs the library does). The rows of a
- * name are together, holders before waiters. Unlike rowlock_list it locks nothing, so on MariaDB
- * and behind odbc: and jdbc: URLs it does not list transactions, except those of `name` that
- * MariaDB reports.
+ * whose limits the server applies (behind odbc: and jdbc: URLs, and for a file, the library does).
+ * The rows of a name are together, holders before waiters. Unlike rowlock_list it locks nothing, so
+ * on MariaDB and behind odbc: and jdbc: URLs it does not list transactions, except those of `name`
+ * that MariaDB reports.
  *
  * Blocks for statement_ms at most.
  *

@@ -104,9 +104,8 @@
 /*
  * The protocol between the statements and the library.
  *
- * wants of locks: if dialect->procedural, one text for all names, sorted by bytes, each name once:
- *        HEX(name) ':' ('x' | 's') ':' token, joined by ','; token 0: none. Otherwise one call per
- *        name, with the parameters name, shared (0, 1), token, wait_ms.
+ * wants of locks: one text for all names, sorted by bytes, each name once:
+ *        HEX(name) ':' ('x' | 's') ':' token, joined by ','; token 0: none.
  * wait_ms: milliseconds; 0 try once, < 0 no limit.
  * status row: status (below), name (the one in conflict, or NULL), stays (1: a requested row stays
  *        locked until the transaction ends), detail (text for people, or NULL). No row: 0.

@@ -98,32 +98,6 @@ static int takes_the_fast_path(const struct rowlock_attempt *attempt)
            connection->driver->speaks_utf8(connection->link);
 }
 
-/* SQLite: the same few statements for each name, in one transaction. */
-static int run_each(struct rowlock_attempt *attempt, struct rowlock_error *error)
-{
-    struct rowlock_connection *connection = attempt->connection;
-    const struct rowlock_statement *statement = rowlock__sql(connection, ROWLOCK_SQL_LOCK);
-    unsigned transaction_flags = attempt->in_transaction ? ROWLOCK_INSIDE : ROWLOCK_BEGIN;
-    struct rowlock_budget budget = budget_of(attempt);
-    int code = ROWLOCK_OK;
-
-    for (size_t i = 0; !code && i < attempt->wants.n; i++, transaction_flags = ROWLOCK_INSIDE) {
-        const struct rowlock_want *want = &attempt->wants.want[i];
-        struct rowlock_value values[] = {rowlock__bytes_value(want->name, strlen(want->name)),
-                                         rowlock__int_value(want->mode == ROWLOCK_SHARED),
-                                         rowlock__int_value(want->token),
-                                         rowlock__int_value(attempt->in_transaction)};
-        struct rowlock_call call = {.statement = statement,
-                                    .values = values,
-                                    .row = rowlock__answer_row,
-                                    .data = &attempt->answer};
-
-        code = connection->driver->run(connection->link, transaction_flags, &call, 1, &budget,
-                                       &attempt->outcome, error);
-    }
-    return code;
-}
-
 /* Technique insert on SQLite; on other engines the functions check it. */
 static int look_for_leftovers(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
@@ -151,12 +125,11 @@ int rowlock__try_once(struct rowlock_attempt *attempt, struct rowlock_error *err
     memset(&attempt->answer, 0, sizeof attempt->answer);
     if (takes_the_fast_path(attempt))
         return run_one(attempt, error);
-    if (connection->dialect->procedural)
-        return run_packed(attempt, error);
-    code = run_each(attempt, error);
+    code = run_packed(attempt, error);
     if (attempt->unread)
         code = rowlock__check_late(attempt->connection, code, error);
-    if (!code && connection->installed.technique == ROWLOCK_INSERT)
+    if (!code && !connection->dialect->procedural &&
+        connection->installed.technique == ROWLOCK_INSERT)
         code = look_for_leftovers(attempt, error);
     return code;
 }

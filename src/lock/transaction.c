@@ -102,10 +102,19 @@ static int is_victim(const struct rowlock_attempt *attempt, int code,
             (code == ROWLOCK_EABORTED && strncmp(error->sqlstate, "40", 2) == 0));
 }
 
+/* In the caller's transaction on a file, which has the write lock then: a wait would keep the
+   holder from releasing the lease, and a query cannot abort the transaction. */
+static bool is_leased_in_file(const struct rowlock_attempt *attempt)
+{
+    return attempt->in_transaction && !attempt->connection->dialect->procedural &&
+           attempt->answer.status == ROWLOCK_STATUS_LEASED;
+}
+
 /* In the caller's transaction no query is sent that could fail and so abort it. */
 static struct rowlock_connection *informant(const struct rowlock_attempt *attempt)
 {
-    return attempt->in_transaction ? attempt->connection->second : attempt->connection;
+    return attempt->in_transaction && !is_leased_in_file(attempt) ? attempt->connection->second
+                                                                  : attempt->connection;
 }
 
 /* On MariaDB a very short limit may end the statement itself: that is the end of the wait. */
@@ -121,8 +130,9 @@ static int refuse(struct rowlock_attempt *attempt, struct rowlock_error *error)
     call_it_the_end(attempt);
     if (!attempt->answer.name[0]) /* ended before the procedure read its first name */
         rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
-    return rowlock__refuse(&attempt->answer, attempt->wait_ms, informant(attempt),
-                           rowlock__was_interrupted(attempt->connection), error);
+    return rowlock__refuse(&attempt->answer, is_leased_in_file(attempt) ? 0 : attempt->wait_ms,
+                           informant(attempt), rowlock__was_interrupted(attempt->connection),
+                           error);
 }
 
 /* The server or the driver ended the wait: report it in the terms of a lock. */

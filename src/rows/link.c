@@ -162,6 +162,8 @@ static int rows_run(struct rowlock_link *link, unsigned flags, struct rowlock_ca
         link->limit_ms = -1;
     if (!idle)
         rows_replaced(link); /* the inner driver looks when a transaction begins and ends */
+    if (rowlock__inner_state(link) == ROWLOCK_STATE_OPEN)
+        outcome->left = ROWLOCK_TX_KEPT; /* if nothing is sent */
     work.begins = flags & ROWLOCK_BEGIN;
     work.own = reads || work.begins;
     for (size_t i = 0; !code && i < n; i++)

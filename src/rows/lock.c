@@ -32,12 +32,14 @@ static enum rowlock_plain_id statement_of(const struct rowlock_work *work, bool 
     return ROWLOCK_PLAIN_NAME_LOCK;
 }
 
-/* Our own transaction has it from its beginning; the caller's may have none yet. */
+/* Our own transaction has it from its beginning, if the file can be written; the caller's may have
+   none yet. */
 static int whole_lock(struct rowlock_work *work, int64_t limit_ms, enum rowlock_status *status)
 {
-    int code = work->own ? rowlock__work_begin_within(work, limit_ms)
-                         : rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_LOCK, NULL, NULL, NULL);
+    int code = rowlock__work_begin_within(work, limit_ms);
 
+    if (!code)
+        code = rowlock__work_ask(work, ROWLOCK_PLAIN_NAME_LOCK, NULL, NULL, NULL);
     *status = ROWLOCK_STATUS_OK;
     if (code != ROWLOCK_ETIMEDOUT)
         return code;
@@ -115,34 +117,38 @@ static int stand_on_own(struct rowlock_work *work, const struct rowlock_wish *wi
         fits =
             fits || (row[i].held.token == wish->token &&
                      (row[i].held.kind == 'x' || (row[i].held.kind == 's' && wish->kind == 's')));
-    *status = ROWLOCK_STATUS_LOST;
-    if (!fits)
+    *status = fits ? ROWLOCK_STATUS_OK : ROWLOCK_STATUS_LOST;
+    if (!fits || rowlock__work_is_whole(work)) /* whose lock keeps the lease */
         return ROWLOCK_OK;
+    *status = ROWLOCK_STATUS_LOST;
     code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_LEASE_FENCE, values, limit_ms, &busy);
     if (!code && (busy || work->affected > 0))
         *status = busy ? ROWLOCK_STATUS_TIMEDOUT : ROWLOCK_STATUS_OK;
     return code;
 }
 
-/* OK, LEASED, EXPIRED, LOST. Removes the caller's own lease from the rows that conflict. */
+/* OK, LEASED, EXPIRED, LOST. The caller's own lease is not among those that conflict. */
 static int look(struct rowlock_work *work, const struct rowlock_wish *wish, int64_t limit_ms,
                 enum rowlock_status *status)
 {
     struct rowlock_rows leases = {.size = sizeof(struct rowlock_lease_row)};
     struct rowlock_asked asked = {.kind = wish->kind};
     int code = rowlock__read_leases(work, wish->key, NULL, &leases);
-    struct rowlock_lease_row *row = leases.row;
+    const struct rowlock_lease_row *row = leases.row;
+    struct rowlock_held *held = calloc(leases.n + 1, sizeof *held);
     size_t others = 0;
 
+    if (!code && !held)
+        code = rowlock__fail(work->error, ROWLOCK_ENOMEM, "out of memory");
     *status = ROWLOCK_STATUS_OK;
     if (!code && wish->token)
         code = stand_on_own(work, wish, &leases, limit_ms, status);
-    for (size_t i = 0; i < leases.n; i++)
+    for (size_t i = 0; !code && i < leases.n; i++)
         if (row[i].held.token != wish->token)
-            row[others++] = row[i];
-    leases.n = others;
+            held[others++] = row[i].held;
     if (!code && *status == ROWLOCK_STATUS_OK)
-        *status = rowlock__judge_lease_rows(&leases, &asked).status;
+        *status = rowlock__judge_leases(held, others, &asked).status;
+    free(held);
     rowlock__rows_clear(&leases);
     return code;
 }
@@ -171,7 +177,7 @@ static int expired_of(struct rowlock_work *work, const struct rowlock_wish *wish
             token->token = last;
     }
     rowlock__rows_clear(&leases);
-    return code;
+    return rowlock__rows_complete(tokens, code, work->error);
 }
 
 int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit_ms, bool *ended)
@@ -219,7 +225,8 @@ static int sweep_inside(struct rowlock_work *work, const struct rowlock_wish *wi
     return code;
 }
 
-/* In the caller's transaction: waits for the leases, lease_ms at most. Outside the caller waits. */
+/* In the caller's transaction: waits for the leases, lease_ms at most; not where it has the lock
+   that their holders need. Outside the caller waits. */
 static int look_patiently(struct rowlock_work *work, const struct rowlock_wish *wish,
                           int64_t lease_ms, bool sweeps, enum rowlock_status *status)
 {
@@ -234,8 +241,8 @@ static int look_patiently(struct rowlock_work *work, const struct rowlock_wish *
             if (!code)
                 code = look(work, wish, left_of(lease_ms, deadline_ms), status);
         }
-        if (code || *status != ROWLOCK_STATUS_LEASED || work->own || lease_ms == 0 ||
-            rowlock__now_ms() >= deadline_ms)
+        if (code || *status != ROWLOCK_STATUS_LEASED || work->own || rowlock__work_is_whole(work) ||
+            lease_ms == 0 || rowlock__now_ms() >= deadline_ms)
             return code;
         if (rowlock__pause(&pause, work->budget->interrupt_fd, deadline_ms) ==
             ROWLOCK_WAKE_INTERRUPT)
@@ -266,14 +273,14 @@ int rowlock__rows_lock(struct rowlock_work *work)
 {
     struct rowlock_wish *wish = NULL;
     enum rowlock_status status = ROWLOCK_STATUS_OK;
-    bool stays = false, sweeps = rowlock__work_int(work, 3) != 0;
+    bool stays = false, sweeps = rowlock__work_int(work, 3) != 0 || rowlock__work_is_whole(work);
     size_t n = 0, at = 0;
     int64_t lease_ms = rowlock__work_int(work, 2);
     int code = rowlock__wishes(work, &work->call->values[0], &wish, &n);
 
     if (!code)
         code = rowlock__name_lock_all(work, wish, n, rowlock__work_int(work, 1), &status, &at);
-    stays = at > 0 && !work->own;
+    stays = at > 0 && !work->own && !rowlock__work_is_whole(work);
     if (!code && status == ROWLOCK_STATUS_OK)
         for (at = 0; !code && at < n; at++) {
             code = look_patiently(work, &wish[at], lease_ms, sweeps, &status);

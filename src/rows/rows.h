@@ -9,7 +9,7 @@
  * reads that only advise or display, are the exceptions. Decisions are pure functions (judge.h).
  *
  * On SQLite (plain.h, whole) BEGIN IMMEDIATE is the lock of every name. A statement that has a file
- * in sql/sqlite is sent as it is; the steps of leases have none.
+ * in sql/sqlite is sent as it is; the steps of locks, leases, counters and jobs have none.
  */
 #ifndef ROWLOCK_ROWS_H
 #define ROWLOCK_ROWS_H

@@ -95,7 +95,7 @@ SELECT subject.name, subject.description,
 -- Views that accept INSERT ------------------------------------------------------------------------
 
 -- Locks a name in the open transaction. BEGIN IMMEDIATE has taken the write lock already, so this
--- only checks the leases, as lock.sql does. token: of the caller's own lease on that name;
+-- only checks the leases, as src/rows/lock.c does. token: of the caller's own lease on that name;
 -- NULL: none.
 CREATE VIEW IF NOT EXISTS rowlock_lock AS SELECT NULL AS name, NULL AS shared, NULL AS token
     WHERE 0;
