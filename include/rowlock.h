@@ -1232,6 +1232,7 @@ ROWLOCK_API int rowlock_missing(struct rowlock_connection *connection, char **ou
  *
  * Errors as rowlock_install, and ESCHEMA if nothing is installed.
  * ETIMEDOUT  transactions that use the tables stayed open
+ * EABORTED, EROLLEDBACK  each attempt had a deadlock with such a transaction
  */
 ROWLOCK_API int rowlock_upgrade(struct rowlock_connection *connection, struct rowlock_error *error);
 

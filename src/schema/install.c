@@ -243,6 +243,13 @@ int rowlock_install(struct rowlock_connection *connection, const struct rowlock_
     return install(connection, plan, false, error);
 }
 
+/* The attempt changed nothing, because of transactions that use the tables: one stayed open, or had
+   a deadlock with it. On MariaDB the next attempt continues. */
+static bool gave_way(int code)
+{
+    return code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EABORTED || code == ROWLOCK_EROLLEDBACK;
+}
+
 /* Each attempt waits for a short time only, because other sessions wait behind it (upgrade.sql). */
 int rowlock__upgrade_installed(struct rowlock_connection *connection, struct rowlock_error *error)
 {
@@ -253,9 +260,9 @@ int rowlock__upgrade_installed(struct rowlock_connection *connection, struct row
 
     do
         code = install(connection, NULL, true, error);
-    while (code == ROWLOCK_ETIMEDOUT &&
+    while (gave_way(code) &&
            rowlock__pause(&pause, connection->interrupt_fd, deadline_ms) == ROWLOCK_WAKE_READY);
-    if (code == ROWLOCK_ETIMEDOUT)
+    if (gave_way(code))
         rowlock__wrap_error(error, code,
                             "could not upgrade the schema: transactions that use its tables are "
                             "open; end them, then run rowlock schema upgrade again");

@@ -174,6 +174,36 @@ columns() { # tables and views with their columns, sorted
     [ "$(counts mail)" = '2|1|1|0|1|0|0|3500' ]
 }
 
+@test "an upgrade that has a deadlock with a transaction tries again" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # the others' tables have no such order
+    install_version_1
+    # it writes waiter, and reads lease when the upgrade has locked that and waits for waiter
+    start psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -c "
+        SET deadlock_timeout = '1min';
+        SET application_name = 'writer';
+        DO \$\$ BEGIN
+            LOCK TABLE rowlock.waiter IN ROW EXCLUSIVE MODE;
+            FOR i IN 1 .. 4000 LOOP
+                IF EXISTS (SELECT FROM pg_locks WHERE relation = 'rowlock.waiter'::regclass
+                                                  AND NOT granted) THEN
+                    PERFORM FROM rowlock.lease;
+                    RETURN;
+                END IF;
+                PERFORM pg_sleep(0.005);
+            END LOOP;
+            RAISE 'the upgrade did not wait for waiter';
+        END \$\$"
+    until_true writer_has_begun
+    rowlock schema upgrade
+    [ "$(version)" = 2 ]
+    wait "$started"
+}
+writer_has_begun() {
+    [ "$(sql "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+               WHERE a.application_name = 'writer' AND l.relation = 'rowlock.waiter'::regclass")" \
+        -ge 1 ]
+}
+
 # what a program does that was not restarted for the upgrade
 uses_everything() { # NAME
     local token name=$1
