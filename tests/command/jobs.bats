@@ -182,7 +182,7 @@ checked() { # STATUS PATTERN [NAME]
     run job -E 3 soon "${rarely[@]}" --missed skip -- touch again
     [ "$status" = 3 ]
     run rowlock --json jobs soon --now
-    [ "$status/$output" = 0/ ]
+    [ "$status/$output" = '0/{"name":"soon","due_now":true}' ]
     rm -f due
     changed job "due = due - 600000 WHERE name = 'soon'" # the next call comes later than a minute
     job soon "${rarely[@]}" --missed skip -- touch due
