@@ -16,7 +16,7 @@ open_cell() {
     export ROWLOCK_TEST_ENGINE=$engine ROWLOCK_TEST_TECHNIQUE=$technique
     unset TORTURE_INSTALLED
     case $fault in
-    upgrade) install_old && export TORTURE_INSTALLED=1 || return 1 ;;
+    upgrade) install_old 2>>"$cell_folder/data/errors" && export TORTURE_INSTALLED=1 || return 1 ;;
     failover) open_pair || return 1 ;;
     esac
     direct=$url

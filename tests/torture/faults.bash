@@ -182,8 +182,13 @@ inject_clock() {
     set_clock $clock_ms
     log_event 0 "$faults" ok step 0 $((clock_ms - before))
 }
-inject_upgrade() { upgrade_schema 2>>"$cell_folder/data/errors" || unfit=1; }
-inject_failover() { fail_over 2>>"$cell_folder/data/errors" || unfit=1; }
+inject_upgrade() { change_server upgrade_schema; }
+inject_failover() { change_server fail_over; }
+change_server() { # COMMAND
+    "$1" 2>"$cell_folder/data/change" && return
+    cat "$cell_folder/data/change" >&2
+    unfit=1
+}
 inject_mixed() {
     local choice
     # shellcheck disable=SC2207

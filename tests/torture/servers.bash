@@ -152,6 +152,10 @@ install_old() {
 upgrade_schema() { # a schema of the present version is upgraded once more
     local meta=rowlock_meta
     [ "$engine" != postgresql ] || meta=rowlock.meta
+    if [ "$engine" = sqlite ] && [ "$faults" -gt 1 ]; then # its ALTER TABLE cannot be repeated
+        faults=1
+        return
+    fi
     "sql_$engine" "UPDATE $meta SET version = 1" &&
         "$ROWLOCK" --db "$url" schema upgrade >/dev/null
 }

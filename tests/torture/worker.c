@@ -250,9 +250,11 @@ static int run_group(struct client *client)
     struct client member[MOST_THREADS];
     pthread_t thread[MOST_THREADS];
 
-    if (rowlock_group_open(client->url, NULL, 0, &client->group, &client->error)) {
+    while (rowlock_group_open(client->url, NULL, 0, &client->group, &client->error)) {
         fprintf(stderr, "group: %s\n", client->error.text);
-        return 0; /* the next client tries again */
+        if (worker_stopped)
+            return 0;
+        worker_pause(50000);
     }
     for (int i = 0; i < client->workload->threads; i++) {
         member[i] = *client;
