@@ -10,7 +10,8 @@
  *   stall N      forwards nothing more in either direction
  *   heal         ends the fault
  *
- * Each line cuts the connections that "oneway" or "stall" left open. It ends at a line "end".
+ * Each line cuts the connections that "oneway" or "stall" left open. It ends at a line "end", and
+ * prints how many of the faults have occurred: some were replaced by the next one before.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
 {
     struct proxy *proxy;
     char line[40], word[10];
-    int open = 0; /* connections that forward nothing */
+    int open = 0, struck = 0; /* open: connections that forward nothing */
 
     if (argc != 3)
         return 64;
@@ -50,11 +51,13 @@ int main(int argc, char **argv)
 
         if (sscanf(line, "%9s %d %d", word, &messages, &ms) < 1)
             continue;
+        struck += proxy_has_struck(proxy);
         if (open)
             proxy_cut_all(proxy);
         open = strcmp(word, "stall") == 0 || strcmp(word, "oneway") == 0;
         do_fault(proxy, word, messages, ms);
     }
     proxy_stop(proxy);
+    printf("%d\n", struck);
     return 0;
 }

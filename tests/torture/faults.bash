@@ -77,14 +77,19 @@ end_clients() { # SIGNAL: ends them and waits; sets hung, the number of those th
 # ---- the proxy ---------------------------------------------------------------------------------
 
 cutter_pid=
+fault_of_cutter() { # WORD N [MS]
+    armed=$((armed + 1))
+    echo "$*" >&"$cuts"
+}
 start_cutter() { # ENGINE: changes the port in url
     local port port_of_server=port_$1
     mkfifo "$cell_folder/cuts" "$cell_folder/port"
     "$BUILD/tests/torture/cutter" "${!port_of_server}" "$1" <"$cell_folder/cuts" \
         >"$cell_folder/port" &
     cutter_pid=$!
-    exec {cuts}>"$cell_folder/cuts"
-    read -r port <"$cell_folder/port"
+    exec {cuts}>"$cell_folder/cuts" {answers}<"$cell_folder/port"
+    read -r port <&"$answers"
+    armed=0
     url=${url/:${!port_of_server}/:$port}
     # the proxy does not know the messages with which libpq asks for encryption
     case $1-$technique in
@@ -92,10 +97,13 @@ start_cutter() { # ENGINE: changes the port in url
     *) url="$url?sslmode=disable&gssencmode=disable" ;;
     esac
 }
-stop_cutter() {
+stop_cutter() { # counts only its faults that have occurred
+    local struck
     [ -n "$cutter_pid" ] || return 0
     echo end >&"$cuts" # a server that was started meanwhile has inherited the pipe
-    exec {cuts}>&-
+    read -r struck <&"$answers"
+    faults=$((faults - armed + struck))
+    exec {cuts}>&- {answers}<&-
     wait "$cutter_pid"
     cutter_pid=
     rm -f "$cell_folder/cuts" "$cell_folder/port"
@@ -147,22 +155,22 @@ inject_cancel() { "cancel_$engine" "$RANDOM" >/dev/null 2>&1; }
 inject_crash() { crash_engine "$engine"; }
 inject_cut() {
     draw 40
-    echo "cut $drawn" >&"$cuts"
+    fault_of_cutter cut "$drawn"
 }
 inject_delay() { # sometimes for longer than a lease
     local message
     draw 40
     message=$drawn
     draw 1500
-    echo "delay $message $drawn" >&"$cuts"
+    fault_of_cutter delay "$message" "$drawn"
 }
 inject_oneway() {
     draw 40
-    echo "oneway $drawn" >&"$cuts"
+    fault_of_cutter oneway "$drawn"
 }
 inject_stall() {
     draw 40
-    echo "stall $drawn" >&"$cuts"
+    fault_of_cutter stall "$drawn"
 }
 # All sessions that the server allows are taken for a while, and a client needs a new one.
 inject_exhaust() {
