@@ -180,12 +180,13 @@ inject_exhaust() {
     inject_terminate
     wait $!
 }
-# The clock is always within two seconds of the real one, so a step is at most four.
+# A step is shorter than a period of the workload "jobs": after a longer step back, jobs are planned
+# again by the new time, and due times occur again.
 clock_ms=0
 inject_clock() {
     local before=$clock_ms
-    draw 4001
-    clock_ms=$((drawn - 2000))
+    draw 2801
+    clock_ms=$((drawn - 1400))
     log_event 0 "$faults" invoke step 0
     set_clock $clock_ms
     log_event 0 "$faults" ok step 0 $((clock_ms - before))
