@@ -73,10 +73,12 @@ TEST(p12_a_hostile_name_is_a_lock_like_any_other)
     t_sql(one, "CREATE TABLE witness (n INTEGER)");
     t_sql(one, "INSERT INTO witness VALUES (7)");
     for (size_t i = 0; i < N; i++) {
-        t_ok(t_begin(one, t_x(hostile[i]), 0));
-        t_fails(t_begin(two, t_x(hostile[i]), 0), EBUSY);
+        struct rowlock_want want = t_x(hostile[i]);
+
+        t_ok(t_begin(one, want, 0));
+        t_fails(t_begin(two, want, 0), EBUSY);
         t_ok(rowlock_commit(one, &t_error));
-        t_ok(t_begin(two, t_x(hostile[i]), 0));
+        t_ok(t_begin_freed(two, &want, 1));
         t_ok(rowlock_rollback(two, &t_error));
     }
     t_text(t_sql(one, "SELECT n FROM witness"), "7");
@@ -107,7 +109,7 @@ TEST(p12_all_of_them_in_one_call)
     for (size_t i = 0; i < N; i++)
         t_fails(t_begin(two, wants[i], 0), EBUSY);
     t_ok(rowlock_commit(one, &t_error));
-    t_ok(rowlock_begin(two, wants, N, 0, &t_error));
+    t_ok(t_begin_freed(two, wants, N));
 }
 
 TEST(p12_taken_later_and_prepared_too)

@@ -5,12 +5,13 @@
 TEST(p1_exclusive_excludes_exclusive)
 {
     struct rowlock_connection *holder = t_open(), *other = t_open();
+    struct rowlock_want want = t_x(t_name(1));
 
-    t_ok(t_begin(holder, t_x(t_name(1)), 0));
-    t_fails(t_begin(other, t_x(t_name(1)), 0), EBUSY);
+    t_ok(t_begin(holder, want, 0));
+    t_fails(t_begin(other, want, 0), EBUSY);
     t_left(NONE);
     t_ok(rowlock_commit(holder, &t_error));
-    t_ok(t_begin(other, t_x(t_name(1)), 0));
+    t_ok(t_begin_freed(other, &want, 1));
 }
 
 TEST(p1_commit_unlocks)
@@ -80,7 +81,7 @@ TEST(p1_a_lock_in_the_applications_own_transaction_excludes)
     t_ok(t_lock(own, want, 0));
     t_fails(t_begin(other, want, 0), EBUSY);
     t_native_sql(handle, "COMMIT");
-    t_ok(t_begin(other, want, 0));
+    t_ok(t_begin_freed(other, &want, 1));
 }
 
 TEST(p1_locking_twice_is_locking_once)

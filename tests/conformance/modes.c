@@ -32,26 +32,28 @@ TEST(p1_shared_excludes_exclusive)
 {
     struct rowlock_connection *sharer = t_open(), *writer = t_open();
     const char *name = t_name(1);
+    struct rowlock_want exclusive = t_x(name);
 
     if (is_refused(sharer, name))
         return;
     t_ok(t_begin(sharer, t_s(name), 0));
-    t_fails(t_begin(writer, t_x(name), 0), EBUSY);
+    t_fails(t_begin(writer, exclusive, 0), EBUSY);
     t_ok(rowlock_commit(sharer, &t_error));
-    t_ok(t_begin(writer, t_x(name), 0));
+    t_ok(t_begin_freed(writer, &exclusive, 1));
 }
 
 TEST(p1_exclusive_excludes_shared)
 {
     struct rowlock_connection *writer = t_open(), *sharer = t_open();
     const char *name = t_name(1);
+    struct rowlock_want shared = t_s(name);
 
     if (is_refused(sharer, name))
         return;
     t_ok(t_begin(writer, t_x(name), 0));
-    t_fails(t_begin(sharer, t_s(name), 0), EBUSY);
+    t_fails(t_begin(sharer, shared, 0), EBUSY);
     t_ok(rowlock_commit(writer, &t_error));
-    t_ok(t_begin(sharer, t_s(name), 0));
+    t_ok(t_begin_freed(sharer, &shared, 1));
 }
 
 TEST(p1_a_writer_waits_for_the_last_sharer)

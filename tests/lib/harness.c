@@ -350,6 +350,18 @@ int t_is_free(struct rowlock_want want)
     return code == ROWLOCK_OK;
 }
 
+int t_begin_freed(struct rowlock_connection *connection, const struct rowlock_want *wants,
+                  size_t count)
+{
+    long long end = t_now() + (t_facts()->limit_ends_session ? 30000 : 0);
+    int code;
+
+    do
+        code = rowlock_begin(connection, wants, count, 0, &t_error);
+    while (code == ROWLOCK_EBUSY && t_now() < end);
+    return code;
+}
+
 struct rowlock_connection *t_after_refusal(struct rowlock_connection *connection)
 {
     if (!t_facts()->limit_ends_session) {

@@ -116,6 +116,11 @@ void t_own_begin(void *handle, const char *const statements[2]);
 /* Whether another session could lock the name now. Tries it in a session of its own, and rolls
    back. */
 int t_is_free(struct rowlock_want want);
+/* rowlock_begin() without a wait, for locks that are free, and that others were refused before.
+   Where the end of a limited wait costs the session (t_facts), it tries again for half a minute:
+   the server grants the lock to a session that was cut off before it ends that session. */
+int t_begin_freed(struct rowlock_connection *connection, const struct rowlock_want *wants,
+                  size_t count);
 
 /* Rolls back after a refusal in the open transaction. Where the end of a limited wait costs the
    session (t_facts), asserts that, and returns another one. */
