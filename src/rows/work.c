@@ -338,7 +338,7 @@ int rowlock__work_read_within(struct rowlock_work *work, enum rowlock_plain_id i
 
         if (work->link->dialect->plain->whole)
             least_ms = TRY_MS; /* a file, which is never slow to answer */
-        else if (limit_ms < TRY_MS)
+        else if (limit_ms <= TRY_MS)
             code = measure_try(work, &least_ms);
         until = rowlock__after(rowlock__now_ms(), limit_ms > least_ms ? limit_ms : least_ms);
         if (until < budget.deadline_ms)
