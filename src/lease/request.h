@@ -8,7 +8,7 @@
 #include "session/connection.h"
 #include "util/owner.h"
 
-#define ROWLOCK_DECLINED (-1)
+#define ROWLOCK_DECLINED 1 /* an error code is negative */
 
 /*
  * Runs in the transaction of a grant, before its COMMIT. ROWLOCK_OK grants the lease.

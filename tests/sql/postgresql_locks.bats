@@ -210,3 +210,22 @@ is_locked() { # NAME: as seen by another session
     psql -qXAt "$url" -c "BEGIN; SELECT rowlock.prepare(E'\\xc3\\xa9')" -c "COMMIT" \
         -c "SELECT rowlock.exclusive(E'\\xc3\\xa9')"
 }
+
+# The error's code must differ from that of a hook which needs no lease any more.
+@test "p1 a name that the database's encoding lacks is refused, and no command runs" {
+    local name=latin_$ROWLOCK_TEST_TECHNIQUE url
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -c "DROP DATABASE IF EXISTS $name" \
+        -c "CREATE DATABASE $name OWNER tester ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'" 2>&1
+    url=${ROWLOCK_TEST_URL%/*}/$name
+    rowlock --db "$url" schema install --technique "$ROWLOCK_TEST_TECHNIQUE"
+    for options in "" "-n" "--tx" "-w 2"; do
+        # shellcheck disable=SC2086
+        run rowlock --db "$url" run $options $'a \xe5\x8f\x96' -- echo it runs
+        echo "run $options: $status $output"
+        [ "$status" -ne 0 ]
+        [[ $output != *"it runs"* ]]
+        [[ $output == *"the database's encoding lacks a character of it"* ]]
+    done
+    run rowlock --db "$url" run "caf"$'\xc3\xa9' -- echo it runs
+    [ "$output" = "it runs" ]
+}
