@@ -54,6 +54,8 @@ static int sql(void *handle, const char *text, char *out, size_t size)
         MYSQL_RES *result = mysql_store_result(handle);
         MYSQL_ROW row = result ? mysql_fetch_row(result) : NULL;
 
+        if (!result && mysql_errno(handle))
+            break;
         if (row && row[0] && out[0] == '\0')
             snprintf(out, size, "%s", row[0]);
         mysql_free_result(result);
