@@ -440,7 +440,8 @@ END $$;
 
 -- Releases a lease: 0, or 8 if it was lost before. This is remove_lease and session_unlock written
 -- out, because every lease ends by it, and each function in it is looked up again in every
--- transaction. The release need not be on disk: after a crash of the server the lease expires.
+-- transaction. The release need not be on disk: after a crash of the server the lease expires. Both
+-- rows are deleted unconditionally, so that warm_up, with the token 0, plans both statements.
 CREATE FUNCTION rowlock.release_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -449,20 +450,24 @@ DECLARE
     stopped boolean;
     removed boolean;
 BEGIN
-    IF pg_catalog.set_config('synchronous_commit', 'off', true) IS NOT NULL THEN
+    IF pg_catalog.set_config('synchronous_commit', 'off', true) IS NOT NULL
+       AND pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true) IS NOT NULL THEN
         DELETE FROM rowlock.heartbeat b USING rowlock.lease o
          WHERE b.token = release_lease.token AND o.token = release_lease.token
            AND o.name = release_lease.name COLLATE "C" AND o.owner = release_lease.owner
                RETURNING b.expires, b.stop, b.quiet_until INTO expiry, stopped, quiet;
     END IF;
-    IF expiry IS NULL THEN -- it is lost, or name or owner are NULL
-        removed := rowlock.remove_lease(token, name, owner);
-        PERFORM rowlock.session_unlock(token);
-        RETURN CASE WHEN removed THEN 0 ELSE 8 END;
-    ELSIF stopped OR least(quiet, expiry) <= pg_catalog.clock_timestamp() THEN
-        PERFORM rowlock.log_release(token, name, expiry, stopped);
-    ELSE
-        DELETE FROM rowlock.lease l WHERE l.token = release_lease.token;
+    DELETE FROM rowlock.lease l
+     WHERE l.token = release_lease.token
+       AND NOT stopped AND least(quiet, expiry) > pg_catalog.clock_timestamp();
+    IF NOT FOUND THEN
+        IF expiry IS NOT NULL THEN
+            PERFORM rowlock.log_release(token, name, expiry, stopped);
+        ELSIF token <> 0 THEN -- it is lost, or name or owner are NULL
+            removed := rowlock.remove_lease(token, name, owner);
+            PERFORM rowlock.session_unlock(token);
+            RETURN CASE WHEN removed THEN 0 ELSE 8 END;
+        END IF;
     END IF;
     RETURN CASE WHEN pg_catalog.strpos(pg_catalog.current_setting('rowlock.session_locks', true),
                                        pg_catalog.concat(',', token, ',')) > 0

@@ -93,7 +93,7 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-    status := CASE WHEN rowlock.try_name_lock(one, false) = 0 THEN 0
+    status := CASE WHEN ticket = -1 OR rowlock.try_name_lock(one, false) = 0 THEN 0
                    ELSE (SELECT t.status
                          FROM rowlock.wait_all(wants, owner, rowlock.time_left(until)) t) END;
     IF status = 0 THEN
@@ -104,15 +104,20 @@ BEGIN
     END IF;
 END $$;
 
--- Runs the statements of a turn once in this session without effect, so that they are planned
--- before they are needed between two leases. No name is '', and no number is 0. It forces a generic
--- plan, as turn does: otherwise the server makes five custom plans first.
+-- Runs the statements of a turn, a renewal and a release once in this session without effect, so
+-- that they are planned before they are needed between two leases. No name is '', and no number is 0
+-- or -1; turn takes no name lock for the ticket -1. The arguments have the collation "C" because
+-- those of the library do: they come from convert_from, and the server compiles a function anew for
+-- another collation. turn and release_lease force generic plans: otherwise the server makes five
+-- custom plans first.
 CREATE FUNCTION rowlock.warm_up() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.current_setting('rowlock.rehearsed', true) IS DISTINCT FROM '1' THEN
-        PERFORM pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true);
-        PERFORM rowlock.make_durable(), rowlock.grant_first('', '', 0, 0, 0, '', 0, '', ''),
-                rowlock.await(1, 0, 0, 0), rowlock.release_lease(0, '', ''),
+        PERFORM rowlock.turn(':x:0:0' COLLATE "C", '', 0, 0, -1, 0, '', 0, '', '', 0, 0),
+                rowlock.quiet_until(0), rowlock.session_unlock(0),
+                rowlock.renew_lease(0, 0, '' COLLATE "C", ''),
+                rowlock.release_lease(0, '' COLLATE "C", ''),
+                rowlock.log_release(0, '' COLLATE "C", pg_catalog.clock_timestamp(), false),
                 pg_catalog.set_config('rowlock.rehearsed', '1', false);
     END IF;
 END $$;
