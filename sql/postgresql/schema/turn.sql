@@ -105,11 +105,11 @@ BEGIN
 END $$;
 
 -- Runs the statements of a turn, a renewal and a release once in this session without effect, so
--- that they are planned before they are needed between two leases. No name is '', and no number is 0
--- or -1; turn takes no name lock for the ticket -1. The arguments have the collation "C" because
--- those of the library do: they come from convert_from, and the server compiles a function anew for
--- another collation. turn and release_lease force generic plans: otherwise the server makes five
--- custom plans first.
+-- that they are planned before they are needed between two leases. No name is '', and no number is
+-- 0 or -1; turn takes no name lock for the ticket -1. The arguments have the collation "C" because
+-- those of the library do: they come from convert_from, and the server compiles a function again
+-- for another collation. turn and release_lease force generic plans: otherwise the server makes
+-- five custom plans first.
 CREATE FUNCTION rowlock.warm_up() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.current_setting('rowlock.rehearsed', true) IS DISTINCT FROM '1' THEN
