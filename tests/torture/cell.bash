@@ -17,7 +17,7 @@ open_cell() {
     unset TORTURE_INSTALLED
     case $fault in
     upgrade) install_old 2>>"$cell_folder/data/errors" && export TORTURE_INSTALLED=1 || return 1 ;;
-    failover) open_pair || return 1 ;;
+    failover | async) open_pair || return 1 ;;
     esac
     direct=$url
     case $fault in
@@ -31,7 +31,7 @@ open_cell() {
     ROWLOCK_TEST_URL=$(url_of "$url")
 }
 cells=0
-has_own_server() { case $fault in clock | failover) ;; *) return 1 ;; esac; }
+has_own_server() { case $fault in clock | failover | async) ;; *) return 1 ;; esac; }
 close_cell() {
     stop_cutter
     if has_own_server; then

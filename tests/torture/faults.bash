@@ -29,6 +29,7 @@ log_event() {
     : "$rest"
 }
 log_stop() { log_event "${client_id[$1]}" "${stops[$1]}" "$2" stopped 0; } # PLACE PHASE
+log_undone() { log_event 0 "$faults" "$1" undone 0; } # PHASE
 wake_client() { # PLACE
     [ "${wakes[$1]}" = 0 ] || {
         kill -s CONT "${stopped[$1]}" 2>/dev/null
@@ -114,7 +115,7 @@ stop_cutter() { # counts only its faults that have occurred
 # The pause before each fault, in ms: the least, and the most that is added to it at random.
 pause_of() { # FAULT
     case $1 in
-    crash | failover) echo 1500 2500 ;;
+    crash | failover | async) echo 1500 2500 ;;
     oneway | stall) echo 700 2000 ;;
     upgrade) echo 500 1500 ;;
     exhaust) echo 500 1000 ;;
@@ -193,6 +194,7 @@ inject_clock() {
 }
 inject_upgrade() { change_server upgrade_schema; }
 inject_failover() { change_server fail_over; }
+inject_async() { change_server fail_over; }
 change_server() { # COMMAND
     "$1" 2>"$cell_folder/data/change" && return
     cat "$cell_folder/data/change" >&2

@@ -7,9 +7,9 @@
 #include <string.h>
 
 const char *const history_phases[] = {"invoke", "ok", "fail", "unknown"};
-const char *const history_kinds[KIND_COUNT] = {"add",   "hold",    "renew", "leave", "act",
-                                               "fence", "commit",  "begin", "end",   "read",
-                                               "free",  "stopped", "final", "step",  "prompt"};
+const char *const history_kinds[KIND_COUNT] = {
+    "add", "hold", "renew", "leave",   "act",   "fence", "commit", "begin",
+    "end", "read", "free",  "stopped", "final", "step",  "undone", "prompt"};
 
 static int find_word(const char *word, const char *const *words, int n)
 {

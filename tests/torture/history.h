@@ -23,6 +23,8 @@
  *     stopped                 SIGSTOP and SIGCONT of the client, as the runner logs them
  *     final KEY VALUE TOKEN   a row of the database afterwards: the operation is in effect
  *     step KEY MS             the runner set the server's clock forward by so much, or back
+ *     undone KEY              the runner: at the completion the database forgot everything that it
+ *                             had acknowledged since the invocation, or a part of it
  *     prompt KEY MS           the runner: nothing disturbs the waiters, so half of the hand-overs
  *                             from one lease to the next take no longer
  */
@@ -50,6 +52,7 @@ enum kind {
     KIND_STOPPED,
     KIND_FINAL,
     KIND_STEP,
+    KIND_UNDONE,
     KIND_PROMPT,
     KIND_COUNT
 };

@@ -114,6 +114,10 @@ static void judge_acknowledged(const struct history *history, struct verdict *ve
 
         if (add->kind != KIND_ADD || add->phase != PHASE_OK)
             continue;
+        if (judge_is_forgotten(history, add)) {
+            verdict->forgotten++;
+            continue;
+        }
         row = history_find(history, add->client, add->op, KIND_FINAL, add->key);
         if (!row || row->number[0] != add->number[0])
             judge_blame(verdict, "lost: %ld:%ld was acknowledged as %" PRId64 " of %ld, and is %s",

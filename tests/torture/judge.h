@@ -14,7 +14,9 @@ struct verdict {
     long unknown;    /* whose outcome is unknown */
     long overlaps;   /* writes outside the database that overlapped, all explained */
     long lost;       /* updates outside the database that another client overwrote */
-    long early;      /* overlaps of two leases, the first of which a step of the clock had ended */
+    long early;      /* overlaps of two leases, the first of which a step of the clock had ended, or
+                        a loss of commits */
+    long forgotten;  /* acknowledged updates that a loss of commits had undone */
     int64_t longest; /* of a lease that a client waited for which was not stopped meanwhile; ns */
     int64_t idle;    /* the longest time for which a client waited for a free name; ns */
     long violations;
@@ -26,22 +28,25 @@ void judge(const struct history *history, struct verdict *verdict);
 /* The rules. */
 
 /* Counters: the rows of a key are 1, 2, 3, ... without a gap or a duplicate, each is of one
-   operation that did not fail, every acknowledged operation has its row, and an operation that
-   completed before another began has the smaller number. For a counter this is linearizability. The
-   tokens of the rows do not fall. */
+   operation that did not fail, every acknowledged operation has its row (unless the database forgot
+   it, see judge_undone), and an operation that completed before another began has the smaller
+   number. For a counter this is linearizability. The tokens of the rows do not fall. */
 void judge_counters(const struct history *history, struct verdict *verdict);
 /* Leases that exclude each other do not overlap: each from the answer of acquire until its release
    is requested, or until its holder knows that it may have expired. If the server's clock was set
-   forward meanwhile, a lease may end earlier, by as much. */
+   forward meanwhile, a lease may end earlier, by as much. If the database forgot its grant or its
+   renewal, it ends then. */
 void judge_exclusion(const struct history *history, struct verdict *verdict);
-/* Of two leases that exclude each other, the later one has the greater token. */
+/* Of two leases that exclude each other, the later one has the greater token, also if the database
+   forgot the earlier one. */
 void judge_tokens(const struct history *history, struct verdict *verdict);
 /* Fenced transactions that committed do not overlap. */
 void judge_fences(const struct history *history, struct verdict *verdict);
 /* Writes outside the database overlap only if one lasted longer than its lease, or a step of the
-   clock had ended that lease. */
+   clock or a loss of commits had ended that lease. */
 void judge_acts(const struct history *history, struct verdict *verdict);
-/* A run of a due time and a retry number begins once, and only one run of a due time is done. */
+/* A run of a due time and a retry number begins once, and only one run of a due time is done; runs
+   that the database forgot are not counted. */
 void judge_runs(const struct history *history, struct verdict *verdict);
 /* Both copies are equal, and not older than the last one acknowledged before the read. */
 void judge_reads(const struct history *history, struct verdict *verdict);
@@ -67,7 +72,18 @@ int judge_compare(int64_t a, int64_t b);
 int judge_was_stopped(const struct operation *const *stop, size_t n, const struct operation *it);
 /* By how much the server's clock was set forward between these times; ns. */
 int64_t judge_forward(const struct history *history, int64_t from, int64_t upto);
+/* Whether a commit that was acknowledged at this time may have been undone: when; 0: it was not. */
+int64_t judge_undone(const struct history *history, int64_t acknowledged);
+/* Whether the first event may have been undone before the second one, or the other way round. */
+int judge_undone_between(const struct history *history, int64_t one, int64_t other);
+/* Whether the database forgot this acknowledged update. */
+int judge_is_forgotten(const struct history *history, const struct operation *add);
+/* When the lease ended because its grant or its renewal was undone; INT64_MAX: it did not. */
+int64_t judge_undone_end(const struct history *history, const struct operation *hold);
 /* When the holder of the lease last knew that it had it. */
 int64_t judge_end_of(const struct history *history, const struct operation *hold);
+
+/* Numbers of "hold". */
+enum hold_number { HOLD_MODE, HOLD_COUNT, HOLD_LIMIT, HOLD_TOKEN, HOLD_UNTIL };
 
 #endif

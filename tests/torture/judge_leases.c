@@ -6,8 +6,6 @@
 #include "rowlock.h"
 #include "torture/judge.h"
 
-enum hold_number { HOLD_MODE, HOLD_COUNT, HOLD_LIMIT, HOLD_TOKEN, HOLD_UNTIL };
-
 static int by_invocation(const void *a, const void *b)
 {
     const struct operation *left = *(const struct operation *const *)a;
@@ -74,7 +72,8 @@ static size_t remove_ended(const struct history *history, struct inside *inside,
 
         if (other->key != hold->key || inside[i].end <= hold->done)
             continue;
-        if (inside[i].end - hold->done > judge_forward(history, other->invoked, hold->done))
+        if (inside[i].end - hold->done > judge_forward(history, other->invoked, hold->done) &&
+            hold->done <= judge_undone_end(history, other))
             inside[left++] = inside[i];
         else
             verdict->early += excludes(hold, other);
@@ -175,14 +174,15 @@ void judge_fences(const struct history *history, struct verdict *verdict)
     free(fence);
 }
 
-/* Whether the write lasted longer than its lease: its client was stopped or slow, or the server's
-   clock was set forward. */
+/* Whether the write lasted longer than its lease: its client was stopped or slow, the server's
+   clock was set forward, or the database forgot the lease. */
 static int is_late(const struct history *history, const struct operation *act)
 {
     const struct operation *hold = history_find(history, act->client, act->op, KIND_HOLD, act->key);
 
-    return hold && act->done > judge_end_of(history, hold) -
-                                   judge_forward(history, hold->invoked, act->done);
+    return hold && (act->done > judge_end_of(history, hold) -
+                                    judge_forward(history, hold->invoked, act->done) ||
+                    act->done > judge_undone_end(history, hold));
 }
 
 /* Two writes that read the same value: one of them is lost. */
@@ -201,8 +201,22 @@ static void judge_values_outside(const struct operation *const *act, size_t n, i
         }
 }
 
-/* How long the guard may take to end a command whose lease a step of the clock has ended. */
+/* How long the guard may take to end a command whose lease a step of the clock has ended, or a loss
+   of commits. */
 #define GUARDED_NS INT64_C(1500000000)
+
+static int has_lost_lease(const struct history *history, int64_t begun)
+{
+    int64_t before = begun - GUARDED_NS;
+
+    if (judge_forward(history, before, begun) > 0)
+        return 1;
+    for (size_t i = 0; i < history->n && history->operation[i].client == 0; i++)
+        if (history->operation[i].kind == KIND_UNDONE && history->operation[i].done >= before &&
+            history->operation[i].done <= begun)
+            return 1;
+    return 0;
+}
 
 /* The commands of `rowlock run` lock a file, which tells whether another one is still running. */
 static void judge_commands(const struct history *history, struct verdict *verdict)
@@ -212,7 +226,7 @@ static void judge_commands(const struct history *history, struct verdict *verdic
 
         if (act->kind != KIND_ACT || act->phase != PHASE_FAIL)
             continue;
-        if (judge_forward(history, act->invoked - GUARDED_NS, act->invoked) > 0)
+        if (has_lost_lease(history, act->invoked))
             verdict->early++;
         else
             judge_blame(verdict, "overlap: the command of %ld:%ld began while another one had %ld",

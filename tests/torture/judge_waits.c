@@ -6,8 +6,7 @@
 #include "torture/judge.h"
 
 #define MOST_IDLE_NS INT64_C(15000000000)
-#define HOLD_UNTIL 4 /* number of "hold" */
-#define FEW 8        /* too few hand-overs for a median */
+#define FEW 8 /* too few hand-overs for a median */
 
 static int64_t least(int64_t a, int64_t b)
 {

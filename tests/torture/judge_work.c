@@ -18,12 +18,30 @@ static int by_run(const void *a, const void *b)
     return left->number[1] < right->number[1] ? -1 : left->number[1] > right->number[1];
 }
 
-static int is_finished(const struct history *history, const struct operation *begun)
+static const struct operation *end_of(const struct history *history, const struct operation *begun)
 {
     const struct operation *end =
         history_find(history, begun->client, begun->op, KIND_END, begun->key);
 
-    return end && end->phase == PHASE_OK;
+    return end && end->phase == PHASE_OK ? end : NULL;
+}
+
+static void judge_begun(const struct history *history, const struct operation *one,
+                        const struct operation *other, struct verdict *verdict)
+{
+    if (by_run(&one, &other) == 0 && !judge_undone_between(history, one->done, other->done))
+        judge_blame(verdict, "begun twice: %" PRId64 " of %ld by %ld:%ld and %ld:%ld",
+                    one->number[0], one->key, one->client, one->op, other->client, other->op);
+}
+
+/* Runs that are done. */
+static void judge_done(const struct history *history, const struct operation *one,
+                       const struct operation *other, struct verdict *verdict)
+{
+    if (judge_by_value(&one, &other) == 0 &&
+        !judge_undone_between(history, end_of(history, one)->done, end_of(history, other)->done))
+        judge_blame(verdict, "done twice: %" PRId64 " of %ld by %ld:%ld and %ld:%ld",
+                    one->number[0], one->key, one->client, one->op, other->client, other->op);
 }
 
 void judge_runs(const struct history *history, struct verdict *verdict)
@@ -32,16 +50,12 @@ void judge_runs(const struct history *history, struct verdict *verdict)
     const struct operation **run = judge_select(history, KIND_BEGIN, 1, by_run, &n), *done = NULL;
 
     for (size_t i = 0; i < n; i++) {
-        if (i && by_run(&run[i - 1], &run[i]) == 0)
-            judge_blame(verdict, "begun twice: %" PRId64 " of %ld by %ld:%ld and %ld:%ld",
-                        run[i]->number[0], run[i]->key, run[i - 1]->client, run[i - 1]->op,
-                        run[i]->client, run[i]->op);
-        if (!is_finished(history, run[i]))
+        if (i)
+            judge_begun(history, run[i - 1], run[i], verdict);
+        if (!end_of(history, run[i]))
             continue;
-        if (done && judge_by_value(&done, &run[i]) == 0)
-            judge_blame(verdict, "done twice: %" PRId64 " of %ld by %ld:%ld and %ld:%ld",
-                        run[i]->number[0], run[i]->key, done->client, done->op, run[i]->client,
-                        run[i]->op);
+        if (done)
+            judge_done(history, done, run[i], verdict);
         done = run[i];
     }
     free(run);
@@ -65,23 +79,49 @@ static int by_invocation(const void *a, const void *b)
     return left->invoked < right->invoked ? -1 : left->invoked > right->invoked;
 }
 
+/* The last value that was acknowledged, and the last one that the database has forgotten since. */
+struct last {
+    int64_t value, forgotten, until;
+};
+
+static void remember(const struct history *history, const struct operation *add, struct last *last)
+{
+    int64_t *value = judge_is_forgotten(history, add) ? &last->forgotten : &last->value;
+
+    if (value == &last->forgotten && last->until != judge_undone(history, add->done)) {
+        last->until = judge_undone(history, add->done);
+        last->forgotten = 0;
+    }
+    if (add->number[0] > *value)
+        *value = add->number[0];
+}
+
+static void judge_read(const struct operation *read, const struct last *last,
+                       struct verdict *verdict)
+{
+    int64_t least = last->value;
+
+    if (read->done <= last->until && last->forgotten > least)
+        least = last->forgotten;
+    if (read->number[0] != read->number[1])
+        judge_blame(verdict, "read during a refresh: %ld:%ld got %" PRId64 " and %" PRId64,
+                    read->client, read->op, read->number[0], read->number[1]);
+    if (read->number[0] < least)
+        judge_blame(verdict, "stale read: %ld:%ld got %" PRId64 " after %" PRId64, read->client,
+                    read->op, read->number[0], least);
+}
+
 void judge_reads(const struct history *history, struct verdict *verdict)
 {
     size_t n, n_added, next = 0;
     const struct operation **read = judge_select(history, KIND_READ, 1, by_invocation, &n);
     const struct operation **added = judge_select(history, KIND_ADD, 1, by_completion, &n_added);
-    int64_t last = 0;
+    struct last last = {0};
 
     for (size_t i = 0; i < n; i++) {
         for (; next < n_added && added[next]->done < read[i]->invoked; next++)
-            if (added[next]->number[0] > last)
-                last = added[next]->number[0];
-        if (read[i]->number[0] != read[i]->number[1])
-            judge_blame(verdict, "read during a refresh: %ld:%ld got %" PRId64 " and %" PRId64,
-                        read[i]->client, read[i]->op, read[i]->number[0], read[i]->number[1]);
-        if (read[i]->number[0] < last)
-            judge_blame(verdict, "stale read: %ld:%ld got %" PRId64 " after %" PRId64,
-                        read[i]->client, read[i]->op, read[i]->number[0], last);
+            remember(history, added[next], &last);
+        judge_read(read[i], &last, verdict);
     }
     free(read);
     free(added);

@@ -96,19 +96,23 @@ use_clock() { # servers that are started from now on have that clock
         LD_PRELOAD="$(find /usr/lib/*/faketime -name libfaketimeMT.so.1 -print -quit)")
 }
 
-# ---- a synchronous standby of PostgreSQL -------------------------------------------------------
+# ---- a standby of PostgreSQL: synchronous, or asynchronous under the fault "async" --------------
 
 standbys=0
-add_standby() { # [PORT]: sets standby, its name, and port_standby; waits until it is synchronous
-    local tries=0
+add_standby() { # [PORT]: sets standby, its name, and port_standby; waits until it is connected
+    local tries=0 kind=async
     standby=$prefix-standby$((standbys += 1))
     mkdir -p "$ROWLOCK_TEST_FOLDER/$standby"
     [ $# = 0 ] || echo "$1" >"$ROWLOCK_TEST_FOLDER/$standby/port"
     start_standby "$standby" "$name_postgresql" >/dev/null || return 1
     port_standby=$server_port
-    sql_postgresql "ALTER SYSTEM SET synchronous_standby_names = '*'" postgres &&
-        sql_postgresql 'SELECT pg_reload_conf()' postgres >/dev/null || return 1
-    until [ "$(sql_postgresql 'SELECT sync_state FROM pg_stat_replication' postgres)" = sync ]; do
+    if [ "$fault" = failover ]; then
+        kind=sync
+        sql_postgresql "ALTER SYSTEM SET synchronous_standby_names = '*'" postgres &&
+            sql_postgresql 'SELECT pg_reload_conf()' postgres >/dev/null || return 1
+    fi
+    until [ "$(sql_postgresql "SELECT sync_state FROM pg_stat_replication
+        WHERE state = 'streaming'" postgres)" = $kind ]; do
         [ $((tries += 1)) -lt 200 ] || return 1
         nap 0.05
     done
@@ -119,10 +123,39 @@ open_pair() {
         url="postgresql://tester@127.0.0.1:$port_postgresql,127.0.0.1:$port_standby/$database$(
         )?target_session_attrs=read-write&connect_timeout=2"
 }
+# The standby receives nothing more. It has everything that was acknowledged before the event.
+let_standby_lag() {
+    local upto sender tries=0
+    log_undone invoke
+    upto=$(sql_postgresql 'SELECT pg_current_wal_insert_lsn()' postgres) || return 1
+    until sender=$(sql_postgresql "SELECT pid FROM pg_stat_replication
+        WHERE flush_lsn >= '$upto'" postgres) && [ -n "$sender" ]; do
+        [ $((tries += 1)) -lt 200 ] || return 1
+        nap 0.05
+    done
+    draw 700
+    kill -s STOP "$sender"
+    nap "0.$(printf %03d "$drawn")" || return 0
+}
+# With its sessions at once: a client could be served by one that outlives the server briefly, and
+# a stopped one would outlive it for long. Then all answers have arrived.
+kill_primary() {
+    local file=$ROWLOCK_TEST_FOLDER/$name_postgresql/pid pids pid
+    pids="$(cat "$file") $(pgrep -P "$(cat "$file")")"
+    # shellcheck disable=SC2086
+    kill -s KILL $pids
+    for pid in $pids; do
+        while is_running "$pid"; do nap 0.01; done
+    done
+    stop_server "$name_postgresql" KILL
+    nap 0.3
+} 2>/dev/null
 # Kills the primary, promotes the standby, and adds a new one in the place of the old primary.
 fail_over() {
     local old=$name_postgresql old_port=$port_postgresql
-    stop_server "$old" KILL 2>/dev/null
+    [ "$fault" != async ] || let_standby_lag || return 1
+    kill_primary
+    [ "$fault" != async ] || log_undone ok
     name_postgresql=$standby port_postgresql=$port_standby
     sql_postgresql 'SELECT pg_promote(true, 60)' postgres >/dev/null &&
         rm -rf "${ROWLOCK_TEST_FOLDER:?}/$old" &&

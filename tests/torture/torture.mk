@@ -6,7 +6,7 @@
 #   make torture-publish     puts the results of the run into docs/torture.md
 
 TORTURE_JUDGE := $(patsubst %,$(BUILD)/obj/tests/torture/%.o, \
-                   history judge judge_leases judge_waits judge_work)
+                   history judge judge_leases judge_undone judge_waits judge_work)
 TORTURE_WORKER := $(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,$(wildcard \
                     tests/torture/history.c tests/torture/worker.c tests/torture/workload_*.c))
 TORTURE_PROGRAMS := $(BUILD)/tests/torture/worker $(BUILD)/tests/torture/judge \
@@ -26,11 +26,12 @@ $(BUILD)/tests/torture/cutter: $(BUILD)/obj/tests/torture/cutter.o $(BUILD)/obj/
 	@mkdir -p $(@D)
 	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# The judge, in its unit test.
+# The judge, in its unit tests.
 $(BUILD)/tests/libjudge.a: $(TORTURE_JUDGE)
 	@mkdir -p $(@D)
 	rm -f $@ && $(AR) rcs $@ $^
-$(BUILD)/tests/unit/torture_judge_test: $(BUILD)/tests/libjudge.a
+$(BUILD)/tests/unit/torture_judge_test $(BUILD)/tests/unit/torture_undone_test: \
+    $(BUILD)/tests/libjudge.a
 
 test-programs: $(TORTURE_PROGRAMS)
 

@@ -3,58 +3,9 @@
  * The judge of make torture, with histories written by hand: it accepts legal ones, and finds each
  * kind of violation.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/test.h"
-#include "torture/judge.h"
-
-static char found[8000];
-
-/* Judges the lines; the violations are in `found`. */
-static struct verdict judged(const char *text)
-{
-    struct history history = {0};
-    struct verdict verdict = {0};
-    char *copy = strdup(text);
-    FILE *log = fmemopen(copy, strlen(copy), "r"), *out = fmemopen(found, sizeof found, "w");
-
-    memset(found, 0, sizeof found);
-    verdict.out = out;
-    t_int(history_read(&history, log, "history"), 0);
-    fclose(log);
-    free(copy);
-    history_join(&history);
-    judge(&history, &verdict);
-    history_free(&history);
-    fclose(out);
-    return verdict;
-}
-
-static void is_legal(const char *text)
-{
-    struct verdict verdict = judged(text);
-
-    t_text(found, "");
-    t_int(verdict.violations, 0);
-}
-
-/* Exactly one violation, and it is of this kind. */
-static void violates(const char *text, const char *kind)
-{
-    struct verdict verdict = judged(text);
-
-    t_contains(found, kind);
-    t_int(verdict.violations, 1);
-}
+#include "torture/by_hand.h"
 
 /* ---- counters -------------------------------------------------------------------------------- */
-
-#define ADD(invoked, done, client, op, value)                                                    \
-#invoked " " #client " " #op " invoke add 0\n" #done " " #client " " #op " ok add 0 " #value \
-             "\n"
-#define ROW(client, op, value) "0 " #client " " #op " ok final 0 " #value " 0\n"
-#define ROW_OF(client, op, value, token) "0 " #client " " #op " ok final 0 " #value " " #token "\n"
 
 TEST(p2_a_counter_is_legal)
 {
@@ -104,11 +55,6 @@ TEST(p4_a_late_write_is_found_by_its_token)
 }
 
 /* ---- leases ---------------------------------------------------------------------------------- */
-
-/* A lease of key 0 in a mode (0: exclusive, 1: shared, 2: permits), released at `left`. */
-#define HOLD(done, left, client, op, mode, count, token, until)                           \
-    "1 " #client " " #op " invoke hold 0\n" #done " " #client " " #op " ok hold 0 " #mode \
-    " " #count " 3 " #token " " #until "\n" #left " " #client " " #op " invoke leave 0\n"
 
 TEST(p1_leases_in_sequence_are_legal)
 {
@@ -244,9 +190,6 @@ TEST(slow_hand_overs_are_found_if_the_runner_promises_prompt_ones)
 
 /* ---- outside the database -------------------------------------------------------------------- */
 
-#define ACT(from, upto, client, value) \
-#from " " #client " 1 invoke act 0\n" #upto " " #client " 1 ok act 0 " #value "\n"
-
 TEST(an_overlap_outside_is_explained_only_by_a_late_client)
 {
     struct verdict verdict = judged(HOLD(10, 80, 1, 1, 0, 1, 1, 50) ACT(20, 70, 1, 1)
@@ -279,9 +222,6 @@ TEST(a_run_that_begins_or_is_done_twice_is_found)
     violates(RUN(1, 1, 7, 0, ok) RUN(2, 1, 7, 1, ok), "done twice");
     violates(RUN(1, 1, 7, 0, unknown) RUN(2, 1, 7, 0, ok), "begun twice");
 }
-
-#define READ(invoked, client, first, second) \
-#invoked " " #client " 9 invoke read 0\n99 " #client " 9 ok read 0 " #first " " #second "\n"
 
 TEST(a_stale_read_and_one_during_a_refresh_are_found)
 {
