@@ -31,7 +31,7 @@ open_cell() {
     ROWLOCK_TEST_URL=$(url_of "$url")
 }
 cells=0
-has_own_server() { case $fault in clock | failover | async) ;; *) return 1 ;; esac; }
+has_own_server() { case $fault in clock | failover | async | restore) ;; *) return 1 ;; esac; }
 close_cell() {
     stop_cutter
     if has_own_server; then

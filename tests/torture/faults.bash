@@ -8,7 +8,7 @@ client_pid=() client_id=() wakes=() stopped=() stops=()
 next_client=1
 exec {idle}<> <(:) # never readable
 
-nap() { read -rt "$1" -u "$idle"; } # SECONDS, without a process
+nap() { read -rt "$1" -u "$idle" || :; } # SECONDS, without a process
 now_ms() { echo "$((${EPOCHREALTIME/./} / 1000))"; }
 draw() { drawn=$((RANDOM % $1)); } # N: sets drawn, from 0 to N - 1; a subshell would repeat it
 
@@ -115,7 +115,7 @@ stop_cutter() { # counts only its faults that have occurred
 # The pause before each fault, in ms: the least, and the most that is added to it at random.
 pause_of() { # FAULT
     case $1 in
-    crash | failover | async) echo 1500 2500 ;;
+    crash | failover | async | restore) echo 1500 2500 ;;
     oneway | stall) echo 700 2000 ;;
     upgrade) echo 500 1500 ;;
     exhaust) echo 500 1000 ;;
@@ -195,6 +195,7 @@ inject_clock() {
 inject_upgrade() { change_server upgrade_schema; }
 inject_failover() { change_server fail_over; }
 inject_async() { change_server fail_over; }
+inject_restore() { change_server restore_dump; }
 change_server() { # COMMAND
     "$1" 2>"$cell_folder/data/change" && return
     cat "$cell_folder/data/change" >&2

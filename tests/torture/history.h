@@ -23,8 +23,8 @@
  *     stopped                 SIGSTOP and SIGCONT of the client, as the runner logs them
  *     final KEY VALUE TOKEN   a row of the database afterwards: the operation is in effect
  *     step KEY MS             the runner set the server's clock forward by so much, or back
- *     undone KEY              the runner: at the completion the database forgot everything that it
- *                             had acknowledged since the invocation, or a part of it
+ *     undone KEY              the runner: at the completion the database has forgotten some of the
+ *                             commits, or all, that it acknowledged since the invocation
  *     prompt KEY MS           the runner: nothing disturbs the waiters, so half of the hand-overs
  *                             from one lease to the next take no longer
  */

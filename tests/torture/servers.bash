@@ -135,7 +135,7 @@ let_standby_lag() {
     done
     draw 700
     kill -s STOP "$sender"
-    nap "0.$(printf %03d "$drawn")" || return 0
+    nap "0.$(printf %03d "$drawn")"
 }
 # With its sessions at once: a client could be served by one that outlives the server briefly, and
 # a stopped one would outlive it for long. Then all answers have arrived.
@@ -160,6 +160,61 @@ fail_over() {
     sql_postgresql 'SELECT pg_promote(true, 60)' postgres >/dev/null &&
         rm -rf "${ROWLOCK_TEST_FOLDER:?}/$old" &&
         add_standby "$old_port"
+}
+
+# ---- an older dump -----------------------------------------------------------------------------
+
+dump_postgresql() {
+    "$(postgresql_program pg_dump)" -Fc -h "$ROWLOCK_TEST_FOLDER/$name_postgresql" \
+        -p "$port_postgresql" -U postgres "$database"
+}
+dump_mariadb() {
+    mariadb-dump --no-defaults --socket="$ROWLOCK_TEST_FOLDER/$name_mariadb/socket" -u root \
+        --single-transaction --routines "$database"
+}
+# From then on no client can use the database, and all answers have arrived.
+close_postgresql() {
+    sql_postgresql "ALTER DATABASE $database ALLOW_CONNECTIONS false" postgres &&
+        sql_postgresql "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+            WHERE datname = '$database'" postgres >/dev/null
+}
+lock_accounts() { # LOCK or UNLOCK
+    sql_mariadb "ALTER USER rowlock ACCOUNT $1; ALTER USER rowlock@localhost ACCOUNT $1" mysql
+}
+close_mariadb() {
+    local id
+    lock_accounts LOCK
+    for id in $(sql_mariadb "SELECT id FROM information_schema.processlist
+        WHERE user = 'rowlock'" mysql); do
+        sql_mariadb "KILL HARD CONNECTION $id" mysql
+    done 2>/dev/null # it has ended
+    until [ "$(sql_mariadb "SELECT count(*) FROM information_schema.processlist
+        WHERE user = 'rowlock'" mysql)" = 0 ]; do nap 0.05; done
+}
+# Clients find the restored database only as a whole.
+reopen_postgresql() { # DUMP
+    sql_postgresql "DROP DATABASE $database WITH (FORCE)" postgres &&
+        sql_postgresql 'CREATE DATABASE restored OWNER tester' postgres &&
+        "$(postgresql_program pg_restore)" --exit-on-error \
+            -h "$ROWLOCK_TEST_FOLDER/$name_postgresql" -p "$port_postgresql" -U postgres \
+            -d restored "$1" &&
+        sql_postgresql "ALTER DATABASE restored RENAME TO $database" postgres
+}
+reopen_mariadb() { # DUMP
+    sql_mariadb "DROP DATABASE $database; CREATE DATABASE $database CHARACTER SET utf8mb4" mysql &&
+        mariadb --no-defaults --socket="$ROWLOCK_TEST_FOLDER/$name_mariadb/socket" -u root \
+            "$database" <"$1" &&
+        lock_accounts UNLOCK
+}
+restore_dump() {
+    log_undone invoke
+    "dump_$engine" >"$cell_folder/data/dump" || return 1
+    draw 1500
+    nap "$((drawn / 1000)).$(printf %03d $((drawn % 1000)))"
+    "close_$engine" || return 1
+    nap 0.3
+    log_undone ok
+    "reopen_$engine" "$cell_folder/data/dump"
 }
 
 # ---- the schema of version 1 -------------------------------------------------------------------
