@@ -29,6 +29,7 @@ open_cell() {
     "$worker" prepare "$workload" 0 "$SEED" "$cell_folder/data" \
         2>>"$cell_folder/data/errors" || { tail -n 3 "$cell_folder/data/errors" >&2; return 1; }
     ROWLOCK_TEST_URL=$(url_of "$url")
+    [ "$fault" != vacuum ] || stop_vacuum
 }
 cells=0
 has_own_server() { case $fault in clock | failover | async | restore) ;; *) return 1 ;; esac; }

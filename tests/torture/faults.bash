@@ -196,6 +196,13 @@ inject_upgrade() { change_server upgrade_schema; }
 inject_failover() { change_server fail_over; }
 inject_async() { change_server fail_over; }
 inject_restore() { change_server restore_dump; }
+inject_vacuum() { # up to a million dead rows in each table, then none
+    if [ $((faults % 51)) = 0 ]; then
+        change_server remove_dead_rows
+    else
+        change_server add_dead_rows
+    fi
+}
 change_server() { # COMMAND
     "$1" 2>"$cell_folder/data/change" && return
     cat "$cell_folder/data/change" >&2

@@ -217,6 +217,53 @@ restore_dump() {
     "reopen_$engine" "$cell_folder/data/dump"
 }
 
+# ---- dead rows ---------------------------------------------------------------------------------
+
+dead_rows=20000 # of each table, for each fault
+# Autovacuum leaves the tables alone, and a snapshot of the superuser's sees every row of now, so
+# that no session can remove a row that is deleted from now on.
+stop_vacuum() {
+    local name
+    for name in $(sql_postgresql "SELECT relname FROM pg_class
+        WHERE relnamespace = 'rowlock'::regnamespace AND relkind = 'r'"); do
+        sql_postgresql "ALTER TABLE rowlock.$name SET (autovacuum_enabled = false)" || return 1
+    done
+    hold_snapshot
+}
+hold_snapshot() {
+    local tries=0
+    PGAPPNAME=snapshot sql_postgresql 'BEGIN ISOLATION LEVEL REPEATABLE READ;
+        SELECT count(*) FROM rowlock.lease; SELECT pg_sleep(86400)' >/dev/null 2>&1 &
+    until [ "$(sql_postgresql "SELECT wait_event FROM pg_stat_activity
+        WHERE application_name = 'snapshot'")" = PgSleep ]; do
+        [ $((tries += 1)) -lt 200 ] || return 1
+        nap 0.05
+    done
+}
+end_snapshot() {
+    sql_postgresql "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+        WHERE application_name = 'snapshot'" >/dev/null
+}
+# Leases and tickets of the clients' names, older than all others, which existed in one transaction.
+add_dead_rows() {
+    local least=$((-dead_rows * faults)) name
+    case $workload in
+    gapless) name=counter: ;;
+    jobs) name=job: ;;
+    refresh) name=subject: ;;
+    esac
+    name="'${name:-}torture ' || i % 5, 'exclusive' FROM generate_series($least, $((least +
+        dead_rows - 1))) i"
+    sql_postgresql "INSERT INTO rowlock.lease (token, name, mode) SELECT i, $name;
+        INSERT INTO rowlock.waiter (ticket, name, mode) SELECT i, $name;
+        INSERT INTO rowlock.heartbeat (token, expires) SELECT token, now() FROM rowlock.lease
+         WHERE token < 0;
+        DELETE FROM rowlock.lease WHERE token < 0;
+        DELETE FROM rowlock.waiter WHERE ticket < 0;
+        DELETE FROM rowlock.heartbeat WHERE token < 0"
+}
+remove_dead_rows() { end_snapshot && sql_postgresql VACUUM && hold_snapshot; }
+
 # ---- the schema of version 1 -------------------------------------------------------------------
 
 old_text() { zcat "tests/lib/schema_1/$engine-$technique.sql.gz"; }

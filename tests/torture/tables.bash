@@ -5,7 +5,7 @@
 workloads='counter documents gapless lease fence permits shared tokens group jobs
     refresh command sql-counter sql-fence'
 faults='none kill stop terminate cancel crash cut delay oneway stall exhaust clock upgrade
-    failover async restore mixed'
+    failover async restore vacuum mixed'
 engines='sqlite-native sqlite-insert postgresql-native postgresql-row postgresql-insert
     mariadb-row mariadb-insert postgresql-odbc mariadb-odbc'
 
@@ -14,7 +14,7 @@ faults_of() { # ENGINE-TECHNIQUE
     case $1 in
     sqlite-*) echo "$(mixed_of "$1") none upgrade mixed" ;;
     *-odbc) echo "$(mixed_of "$1") none clock mixed" ;;
-    postgresql-*) echo "$(mixed_of "$1") none clock upgrade failover async restore mixed" ;;
+    postgresql-*) echo "$(mixed_of "$1") none clock upgrade failover async restore vacuum mixed" ;;
     *) echo "$(mixed_of "$1") none clock upgrade restore mixed" ;;
     esac
 }
