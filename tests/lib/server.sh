@@ -10,7 +10,8 @@
 #   start_mariadb NAME [OPTION...]      OPTIONs are appended to the server's command line
 #   start_derby NAME, start_h2, start_hsqldb   servers in Java; a client creates a database by its
 #                                       URL, which jdbc_url ENGINE PORT DATABASE prints
-#   start_pooler NAME URL               pgbouncer before the database of a URL; stop_pooler NAME
+#   start_pooler NAME URL [MODE]        pgbouncer before the database of a URL, in transaction or
+#                                       session mode; stop_pooler NAME
 #   start_standby NAME PRIMARY [OPTION...]  copies a server of PostgreSQL, and starts the copy as
 #                                       its standby
 #   stop_server NAME                    shuts it down; stop_server NAME KILL kills it
@@ -352,11 +353,11 @@ transport_url() {
     esac
 }
 
-# start_pooler NAME URL: pgbouncer in transaction mode before the database of the URL, with fewer
-# backends than clients, so that each transaction gets a free one. server_url is then the URL of
-# that database.
+# start_pooler NAME URL [session]: pgbouncer before the database of the URL. In transaction mode it
+# has fewer backends than clients, so that each transaction gets a free one. server_url is then the
+# URL of that database.
 start_pooler() {
-    local name=$1 folder role=${2#*//} port=${2##*:} database=${2##*/} try
+    local name=$1 folder role=${2#*//} port=${2##*:} database=${2##*/} mode=${3:-transaction} try
     role=${role%%[@:]*} port=${port%%/*}
     folder=$(server_folder "$name" "$(server_user postgres)") || return 1
     for try in 1 2 3; do
@@ -368,9 +369,11 @@ $database = host=127.0.0.1 port=$port user=$role
 listen_addr = 127.0.0.1
 listen_port = $server_port
 auth_type = any
-pool_mode = transaction
-default_pool_size = 3
+pool_mode = $mode
+default_pool_size = $(if [ "$mode" = session ]; then echo 50; else echo 3; fi)
 unix_socket_dir =
+server_tls_sslmode = disable
+server_login_retry = 0.2
 ignore_startup_parameters = extra_float_digits
 logfile = $folder/pooler.log
 pidfile = $folder/pooler.pid

@@ -13,7 +13,7 @@ open_cell() {
     [ "$fault" != clock ] || use_clock
     is_started "$engine" || start_engine "$engine" || return 1
     "open_$engine" "torture_$((cells += 1))" || return 1
-    export ROWLOCK_TEST_ENGINE=$engine ROWLOCK_TEST_TECHNIQUE=$technique
+    export ROWLOCK_TEST_ENGINE=$engine ROWLOCK_TEST_TECHNIQUE=${technique/pool_*/native}
     unset TORTURE_INSTALLED
     case $fault in
     upgrade) install_old 2>>"$cell_folder/data/errors" && export TORTURE_INSTALLED=1 || return 1 ;;
@@ -28,6 +28,12 @@ open_cell() {
     prepared_url=$ROWLOCK_TEST_URL
     "$worker" prepare "$workload" 0 "$SEED" "$cell_folder/data" \
         2>>"$cell_folder/data/errors" || { tail -n 3 "$cell_folder/data/errors" >&2; return 1; }
+    case $technique in
+    pool_*)
+        start_pooler "$prefix-pooler" "${url%%\?*}" "${technique#pool_}" || return 1
+        url=$server_url
+        ;;
+    esac
     ROWLOCK_TEST_URL=$(url_of "$url")
     [ "$fault" != vacuum ] || stop_vacuum
 }
@@ -35,6 +41,7 @@ cells=0
 has_own_server() { case $fault in clock | failover | async | restore) ;; *) return 1 ;; esac; }
 close_cell() {
     stop_cutter
+    [ ! -e "$ROWLOCK_TEST_FOLDER/$prefix-pooler/pid" ] || stop_pooler "$prefix-pooler"
     if has_own_server; then
         stop_engines
         rm -f "$clock_file"
@@ -86,7 +93,7 @@ judge_cell() {
 log_promises() {
     : >"$cell_folder/data/runner"
     case $fault/$engine-$technique in
-    */sqlite-* | */*-odbc) ;;
+    */sqlite-* | */*-odbc | */*-pool_transaction) ;;
     none/*) log_event 0 0 ok prompt 0 100 ;;
     esac
 }

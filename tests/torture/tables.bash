@@ -7,13 +7,15 @@ workloads='counter documents gapless lease fence permits shared tokens group job
 faults='none kill stop terminate cancel crash cut delay oneway stall exhaust clock upgrade
     failover async restore vacuum mixed'
 engines='sqlite-native sqlite-insert postgresql-native postgresql-row postgresql-insert
-    mariadb-row mariadb-insert postgresql-odbc mariadb-odbc'
+    mariadb-row mariadb-insert postgresql-odbc mariadb-odbc postgresql-pool_transaction
+    postgresql-pool_session'
 
 # The faults that an engine can have.
 faults_of() { # ENGINE-TECHNIQUE
     case $1 in
     sqlite-*) echo "$(mixed_of "$1") none upgrade mixed" ;;
     *-odbc) echo "$(mixed_of "$1") none clock mixed" ;;
+    *-pool_*) echo "$(mixed_of "$1") none mixed" ;;
     postgresql-*) echo "$(mixed_of "$1") none clock upgrade failover async restore vacuum mixed" ;;
     *) echo "$(mixed_of "$1") none clock upgrade restore mixed" ;;
     esac
@@ -21,6 +23,7 @@ faults_of() { # ENGINE-TECHNIQUE
 mixed_of() { # ENGINE-TECHNIQUE: the faults that "mixed" combines
     case $1 in
     sqlite-*) echo kill stop ;;
+    *-pool_*) echo kill stop terminate cancel crash cut delay ;; # behind the pooler
     *) echo kill stop terminate cancel crash cut delay oneway stall exhaust ;;
     esac
 }
