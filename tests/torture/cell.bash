@@ -11,6 +11,7 @@ open_cell() {
     mkdir "$cell_folder/data"
     ! has_own_server || stop_engines
     [ "$fault" != clock ] || use_clock
+    [ "$fault" != full ] || use_disk || return 1
     is_started "$engine" || start_engine "$engine" || return 1
     "open_$engine" "torture_$((cells += 1))" || return 1
     export ROWLOCK_TEST_ENGINE=$engine ROWLOCK_TEST_TECHNIQUE=${technique/pool_*/native}
@@ -38,7 +39,9 @@ open_cell() {
     [ "$fault" != vacuum ] || stop_vacuum
 }
 cells=0
-has_own_server() { case $fault in clock | failover | async | restore) ;; *) return 1 ;; esac; }
+has_own_server() {
+    case $fault in clock | failover | async | restore | full) ;; *) return 1 ;; esac
+}
 close_cell() {
     stop_cutter
     [ ! -e "$ROWLOCK_TEST_FOLDER/$prefix-pooler/pid" ] || stop_pooler "$prefix-pooler"

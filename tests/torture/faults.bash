@@ -118,7 +118,7 @@ pause_of() { # FAULT
     crash | failover | async | restore) echo 1500 2500 ;;
     oneway | stall) echo 700 2000 ;;
     upgrade) echo 500 1500 ;;
-    exhaust) echo 500 1000 ;;
+    exhaust | full) echo 500 1000 ;;
     clock) echo 200 1500 ;;
     stop) echo 200 500 ;;
     *) echo 50 400 ;;
@@ -196,6 +196,7 @@ inject_upgrade() { change_server upgrade_schema; }
 inject_failover() { change_server fail_over; }
 inject_async() { change_server fail_over; }
 inject_restore() { change_server restore_dump; }
+inject_full() { change_server fill_disk; }
 inject_vacuum() { # up to a million dead rows in each table, then none
     if [ $((faults % 51)) = 0 ]; then
         change_server remove_dead_rows

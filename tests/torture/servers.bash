@@ -6,6 +6,7 @@
 # schema of version 1.
 
 started= # engines
+disk=    # the file system of a server, or none
 name_postgresql=$prefix-postgresql name_mariadb=$prefix-mariadb # of their servers
 start_engine() { # ENGINE: starts its server, or restarts it after a crash
     local name=name_$1
@@ -16,12 +17,14 @@ start_engine() { # ENGINE: starts its server, or restarts it after a crash
 }
 is_started() { [ "$1" = sqlite ] || case " $started " in *" $1 "*) ;; *) return 1 ;; esac; }
 stop_engines() {
-    local file name
+    local file folders=()
     for file in "$ROWLOCK_TEST_FOLDER/$prefix"-*/pid; do
-        name=$(basename "$(dirname "$file")")
-        stop_server "$name"
-        rm -rf "${ROWLOCK_TEST_FOLDER:?}/$name"
+        folders+=("${file%/pid}")
+        stop_server "$(basename "${file%/pid}")"
     done
+    [ -z "$disk" ] || umount --lazy "$disk"
+    disk=
+    rm -rf "${folders[@]}"
     started=
 }
 crash_engine() { # ENGINE
@@ -215,6 +218,41 @@ restore_dump() {
     nap 0.3
     log_undone ok
     "reopen_$engine" "$cell_folder/data/dump"
+}
+
+# ---- a full disk -------------------------------------------------------------------------------
+
+# The server that is started next has its data on a small file system of its own.
+use_disk() {
+    local folder user=postgres name=name_$engine
+    [ "$engine" = postgresql ] || user=mysql
+    user=$(server_user $user)
+    folder=$(server_folder "${!name}" "$user") && make_template "$engine" "$user" &&
+        mkdir "$folder/data" &&
+        mount -t tmpfs -o "size=250m,mode=700,uid=$(id -u "$user"),gid=$(id -g "$user")" \
+            rowlock-torture "$folder/data" &&
+        disk=$folder/data &&
+        cp -a "$ROWLOCK_TEST_FOLDER/template/$engine/." "$disk"
+}
+# It has no room for a while. On PostgreSQL sometimes the log needs room at once, and the server
+# ends: an operator starts it again.
+fill_disk() {
+    cat /dev/zero >"$disk/filler" # until no room is left
+    draw 2
+    [ "$engine" != postgresql ] || [ "$drawn" = 0 ] ||
+        sql_postgresql 'SELECT pg_switch_wal()' postgres >/dev/null
+    draw 1500
+    nap "$((drawn / 1000)).$(printf %03d $((drawn % 1000)))"
+    rm -f "$disk/filler"
+    revive_engine
+}
+revive_engine() {
+    local tries=0
+    until "sql_$engine" 'SELECT 1' >/dev/null; do
+        is_running "$(cat "${disk%/data}/pid")" || start_engine "$engine"
+        [ $((tries += 1)) -lt 200 ] || return 1
+        nap 0.05
+    done
 }
 
 # ---- dead rows ---------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 workloads='counter documents gapless lease fence permits shared tokens group jobs
     refresh command sql-counter sql-fence'
 faults='none kill stop terminate cancel crash cut delay oneway stall exhaust clock upgrade
-    failover async restore vacuum mixed'
+    failover async restore vacuum full mixed'
 engines='sqlite-native sqlite-insert postgresql-native postgresql-row postgresql-insert
     mariadb-row mariadb-insert postgresql-odbc mariadb-odbc postgresql-pool_transaction
     postgresql-pool_session'
@@ -16,8 +16,10 @@ faults_of() { # ENGINE-TECHNIQUE
     sqlite-*) echo "$(mixed_of "$1") none upgrade mixed" ;;
     *-odbc) echo "$(mixed_of "$1") none clock mixed" ;;
     *-pool_*) echo "$(mixed_of "$1") none mixed" ;;
-    postgresql-*) echo "$(mixed_of "$1") none clock upgrade failover async restore vacuum mixed" ;;
-    *) echo "$(mixed_of "$1") none clock upgrade restore mixed" ;;
+    postgresql-*)
+        echo "$(mixed_of "$1") none clock upgrade failover async restore vacuum full mixed"
+        ;;
+    *) echo "$(mixed_of "$1") none clock upgrade restore full mixed" ;;
     esac
 }
 mixed_of() { # ENGINE-TECHNIQUE: the faults that "mixed" combines
