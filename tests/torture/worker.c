@@ -44,6 +44,7 @@ const struct workload workloads[] = {
     {"jobs", turn_job, 12, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
     {"refresh", turn_refresh, 2, 1, "subject:torture %d", 1, 0, 0, 0, 0, 0},
     {"command", turn_command, 2, 1, "torture %d", 1, 0, 0, 0, 0, 0},
+    {"cron", turn_cron, 12, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
     {"sql-counter", turn_sql_counter, 1, 1, "torture %d", 1, 0, 0, 0, 0, 0},
     {"sql-fence", turn_sql_lease, 1, 1, "torture %d", 1, 0, 0, 0, 1, 0},
     {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0},

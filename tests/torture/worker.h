@@ -69,6 +69,7 @@ void turn_lease(struct client *client, const struct workload *workload);
 void turn_job(struct client *client, const struct workload *workload);
 void turn_refresh(struct client *client, const struct workload *workload);
 void turn_command(struct client *client, const struct workload *workload);
+void turn_cron(struct client *client, const struct workload *workload);
 void turn_sql_counter(struct client *client, const struct workload *workload);
 void turn_sql_lease(struct client *client, const struct workload *workload);
 /* The mode "act": its exit status. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A workload of the command (worker.h): `rowlock run` holds a lease while it runs this program's
- * mode "act", which locks a local file. The kernel releases that lock when the process has ended,
- * however it ended. So a second command that cannot lock the file proves an overlap.
+ * Workloads of the command (worker.h): `rowlock run`, or the daemon `rowlock cron`, holds a lease
+ * while it runs this program's mode "act", which locks a local file. The kernel releases that lock
+ * when the process has ended, however it ended. So a second command that cannot lock the file
+ * proves an overlap.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,40 +19,92 @@
 
 #include "torture/worker.h"
 
-/* Ends with the client. rowlock's output is in the cell's errors. */
-static void exec_run(struct client *client, const struct workload *workload, int key)
+/* This program, for the command that rowlock runs. */
+static const char *own_path(void)
 {
-    char self[500], id[30], place[60];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    static char path[500];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
 
     if (length < 0)
         _exit(99);
-    self[length] = '\0';
+    path[length] = '\0';
+    return path;
+}
+
+/* Ends with the client. rowlock's output is in the cell's errors. */
+static void exec_run(struct client *client, const struct workload *workload)
+{
+    int key = worker_draw(client, workload->keys);
+    char id[30], place[60];
+
     snprintf(id, sizeof id, "%ld", client->id);
     snprintf(place, sizeof place, "%d %ld %d", key, client->op, worker_draw(client, 1 << 30));
-    if (prctl(PR_SET_PDEATHSIG, SIGTERM) || setenv("ROWLOCK_URL", client->url, 1) ||
-        setenv("TORTURE_PLACE", place, 1))
+    if (setenv("TORTURE_PLACE", place, 1))
         _exit(99);
     execl(getenv("ROWLOCK"), "rowlock", "run", "--ttl", "1s", "--wait", "3s",
-          worker_name(workload, key), "--", self, "act", workload->name, id, "0", client->outside,
-          (char *)NULL);
+          worker_name(workload, key), "--", own_path(), "act", workload->name, id, "0",
+          client->outside, (char *)NULL);
     _exit(99);
 }
 
-void turn_command(struct client *client, const struct workload *workload)
+/* All daemons have the same jobs, and each its own client's number. */
+static void exec_cron(struct client *client, const struct workload *workload)
 {
-    int key = worker_draw(client, workload->keys);
+    char path[500], id[30];
+    FILE *crontab;
+
+    snprintf(path, sizeof path, "%s/crontab.%ld", client->outside, client->id);
+    snprintf(id, sizeof id, "%ld", client->id);
+    crontab = fopen(path, "w");
+    for (int key = 0; crontab && key < workload->keys; key++)
+        fprintf(crontab,
+                "every 3s '%s' --ttl 1s --retry 9 --backoff 1ms -- "
+                "TORTURE_PLACE='%d 0 0' exec '%s' act %s $TORTURE_ID 0 '%s'\n",
+                worker_name(workload, key) + sizeof "job:" - 1, key, own_path(), workload->name,
+                client->outside);
+    if (!crontab || fclose(crontab) || setenv("TORTURE_ID", id, 1))
+        _exit(99);
+    execl(getenv("ROWLOCK"), "rowlock", "cron", path, "--grace", "100ms", (char *)NULL);
+    _exit(99);
+}
+
+static pid_t start(struct client *client, const struct workload *workload,
+                   void (*execute)(struct client *client, const struct workload *workload))
+{
     pid_t pid;
 
-    rowlock_close(client->connection); /* `rowlock run` has its own */
+    rowlock_close(client->connection); /* rowlock has its own */
     client->connection = NULL;
     pid = fork();
     if (pid < 0)
         abort();
-    if (pid == 0)
-        exec_run(client, workload, key);
+    if (pid == 0) {
+        if (prctl(PR_SET_PDEATHSIG, SIGTERM) || setenv("ROWLOCK_URL", client->url, 1))
+            _exit(99);
+        execute(client, workload);
+    }
+    return pid;
+}
+
+void turn_command(struct client *client, const struct workload *workload)
+{
+    pid_t pid = start(client, workload, exec_run);
+
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
+    worker_draw(client, 1); /* the child drew from its own copy */
+}
+
+/* The daemon ends when it is killed, or with the client. */
+void turn_cron(struct client *client, const struct workload *workload)
+{
+    pid_t pid = start(client, workload, exec_cron);
+
+    while (waitpid(pid, NULL, WNOHANG) == 0) {
+        if (worker_stopped)
+            kill(pid, SIGTERM);
+        worker_pause(20000);
+    }
 }
 
 /* Mostly for less than the ttl, sometimes for several of them. */
@@ -62,6 +116,20 @@ static void work(struct client *client)
     nanosleep(&span, NULL);
 }
 
+/* A run of the daemon's; its due time without the punctuation is a number. */
+static void log_begin(struct client *client, int key)
+{
+    const char *due = getenv("ROWLOCK_DUE"), *attempt = getenv("ROWLOCK_ATTEMPT");
+    long long number = 0;
+
+    if (!due || !attempt)
+        return;
+    for (; *due; due++)
+        if (isdigit((unsigned char)*due))
+            number = number * 10 + (*due - '0');
+    worker_log(client, PHASE_OK, KIND_BEGIN, key, "%lld %s", number, attempt);
+}
+
 int act_command(struct client *client)
 {
     const char *token = getenv("ROWLOCK_TOKEN"), *place = getenv("TORTURE_PLACE");
@@ -70,8 +138,11 @@ int act_command(struct client *client)
 
     if (!token || !place || sscanf(place, "%d %ld %d", &key, &client->op, &seed) != 3)
         return 99;
-    client->seed += (uint64_t)seed;
+    if (client->op == 0)
+        client->op = worker_now() / 1000;
+    client->seed += (uint64_t)(seed ? seed : client->op);
     snprintf(path, sizeof path, "%s/outside.%d", client->outside, key);
+    log_begin(client, key);
     worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
     worker_log(client, PHASE_INVOKE, KIND_ACT, key, " ");
     file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
