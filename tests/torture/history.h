@@ -12,6 +12,7 @@
  *
  *     add KEY VALUE           the client raised counter KEY to VALUE, or drew VALUE
  *     hold KEY MODE COUNT LIMIT TOKEN UNTIL   it acquired a lease, which lasts until the time UNTIL
+ *                             TOKEN 0: a transaction lock (tests/simulation)
  *     renew KEY UNTIL         it renewed that lease
  *     leave KEY               it released that lease
  *     act KEY VALUE           it wrote outside the database under that lease

@@ -134,8 +134,8 @@ void judge_tokens(const struct history *history, struct verdict *verdict)
 
         if (i == 0 || hold[i - 1]->key != hold[i]->key)
             most[0] = most[1] = most[2] = 0;
-        if (hold[i]->number[HOLD_UNTIL] <= hold[i]->done || mode < 0 || mode > 2)
-            continue;
+        if (hold[i]->number[HOLD_UNTIL] <= hold[i]->done || mode < 0 || mode > 2 || !token)
+            continue; /* a transaction lock has no token */
         if (judge_forward(history, hold[i]->invoked, hold[i]->done) > 0)
             continue; /* it may have ended before its holder knew of it */
         for (int other = 0; other < 3; other++)

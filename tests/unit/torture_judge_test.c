@@ -107,6 +107,13 @@ TEST(p3_a_token_that_falls_is_found)
     violates(HOLD(10, 20, 1, 1, 1, 1, 2, 100) HOLD(21, 30, 2, 1, 0, 1, 1, 100), "token: 2:1");
 }
 
+TEST(p1_a_transaction_lock_excludes_leases_and_has_no_token)
+{
+    is_legal(HOLD(10, 20, 1, 1, 0, 1, 2, 100) HOLD(21, 30, 2, 1, 0, 1, 0, 100)
+                 HOLD(31, 40, 3, 1, 0, 1, 3, 100));
+    violates(HOLD(10, 20, 1, 1, 0, 1, 2, 100) HOLD(15, 30, 2, 1, 0, 1, 0, 100), "overlap: 2:1");
+}
+
 #define FENCED(fence, commit, client, result)                                                   \
     "1 " #client " 1 invoke fence 0\n" #fence " " #client " 1 ok fence 0\n" #commit " " #client \
     " 1 invoke commit 0\n99 " #client " 1 " #result " commit 0\n"
