@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks the promises of leases: the rows of the database after every COMMIT, and the beliefs of
- * the clients before every step.
+ * Checks the rows of the database after every COMMIT: what the judge of make torture, which sees
+ * the clients' operations only, cannot know.
  */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "simulation/sim.h"
+#include "simulation/table.h"
 
 #define LONGEST_GOOD_MS 6000 /* validity of a ticket near the head with late looks, at most */
 #define ANSWER_MS 7000       /* the time that a called waiter has to answer */
@@ -113,16 +113,6 @@ static bool modes_conflict(enum rowlock_mode a, enum rowlock_mode b)
     return a != b || a == ROWLOCK_EXCLUSIVE;
 }
 
-bool sim_conflict(const struct sim_claim *a, const struct sim_claim *b)
-{
-    for (size_t i = 0; i < a->n; i++)
-        for (size_t j = 0; j < b->n; j++)
-            if (strcmp(a->want[i].name, b->want[j].name) == 0 &&
-                modes_conflict(a->want[i].mode, b->want[j].mode))
-                return true;
-    return false;
-}
-
 /* ---- beliefs of the clients ------------------------------------------------------------------ */
 
 static bool believes(const struct sim_client *client)
@@ -132,47 +122,7 @@ static bool believes(const struct sim_client *client)
     if (!client->believes || !client->honest || sim_own_ms(client) >= client->end_ms)
         return false;
     whose = find(tokens, n_tokens, client->token);
-    return whose && !whose->excused;
-}
-
-static void check_pair(const struct sim_client *a, const struct sim_client *b)
-{
-    if (believes(b) && sim_conflict(&a->asks, &b->asks))
-        sim_fail("P1: client %u and client %u both %s what excludes the other's: %s", a->id, b->id,
-                 a->locks ? "have or believe to have" : "believe to have", story_claim(&a->asks));
-}
-
-/* Permits: the sum over all clients that believe to hold some. */
-static void check_sum(const struct sim_client *client)
-{
-    for (size_t k = 0; k < client->asks.n; k++) {
-        const struct rowlock_want *want = &client->asks.want[k];
-        int sum = 0;
-
-        if (want->mode != ROWLOCK_PERMIT)
-            continue;
-        for (unsigned i = 0; i < SIM_CLIENTS; i++)
-            for (size_t j = 0; believes(&sim.client[i]) && j < sim.client[i].asks.n; j++)
-                if (strcmp(sim.client[i].asks.want[j].name, want->name) == 0)
-                    sum += sim.client[i].asks.want[j].count;
-        if (sum > want->limit)
-            sim_fail("P1: %d permits of %s are believed in, of %d", sum, want->name, want->limit);
-    }
-}
-
-void check_step(void)
-{
-    for (unsigned i = 0; i < SIM_CLIENTS; i++) {
-        const struct sim_client *a = &sim.client[i];
-
-        if (!a->locks && !believes(a))
-            continue;
-        for (unsigned j = 0; j < SIM_CLIENTS; j++)
-            if (j != i && (a->locks || j > i))
-                check_pair(a, &sim.client[j]);
-        if (believes(a))
-            check_sum(a);
-    }
+    return !whose || !whose->excused; /* one that was never committed is believed, too */
 }
 
 /* P5: the end of the lease as its holder computes it is never later than in the database. */
@@ -225,7 +175,7 @@ static void check_lease_rows(void)
 
 static void check_waiter_rows(void)
 {
-    for (size_t i = 0; !sim.temper.frozen && i < is.waiters; i++)
+    for (size_t i = 0; !sim.temper.frozen && !sim.temper.sessions && i < is.waiters; i++)
         if (is.waiter[i].seen < 0 || is.waiter[i].seen > sim_database_ms() + LONGEST_GOOD_MS)
             sim_fail("P6: the ticket of client %u is good for too long",
                      check_whose_ticket(is.waiter[i].ticket));
@@ -278,6 +228,16 @@ static void check_once(const struct sim_client *client, int64_t token)
     }
 }
 
+/* A call that lost the reply of its grant finds its lease by its owner id. */
+void check_refused(const struct sim_client *client, const struct rowlock_reply *reply)
+{
+    const struct whose *whose = find(tokens, n_tokens, reply->number);
+
+    if (whose && whose->id == client->id && whose->call == client->call && client->asks.n == 1 &&
+        client->asks.want[0].mode == ROWLOCK_EXCLUSIVE)
+        sim_fail("B5: client %u is refused because of the lease that it was granted", client->id);
+}
+
 static void check_granted(const struct sim_client *client, const struct sim_row *row)
 {
     check_order(client, row);
@@ -316,6 +276,7 @@ static void excuse(int64_t token)
 
     if (whose)
         whose->excused = true;
+    record_revoked(token);
 }
 
 /* A ticket is dead when one of its rows is: its rows are updated one after another. */
@@ -350,12 +311,22 @@ static void check_unqueued(const struct sim_client *by, int64_t ticket)
     const struct sim_client *client = id ? &sim.client[id - 1] : NULL;
 
     if (!client || client == by || client->ticket != ticket ||
-        good_until(&was, ticket) <= sim_database_ms())
+        good_until(&was, ticket) <= sim_database_ms() ||
+        (sim.temper.sessions && !functions_locked(ticket)))
         return;
     if (!by->step || by->step->act != ROWLOCK_ACT_OVERTAKE)
         sim_fail("P7: client %u removes the ticket of client %u, which is alive", by->id, id);
     else
         check_struck(by, client);
+}
+
+/* A batch grants leases to other threads than the one that sends it. */
+static const struct sim_client *asker_of(const struct sim_row *row, const struct sim_client *sender)
+{
+    for (unsigned i = 0; i < sim.temper.threads; i++)
+        if (strcmp(sim.client[i].owner, row->owner) == 0)
+            return &sim.client[i];
+    return sender;
 }
 
 void check_committed(struct sim_client *client)
@@ -367,7 +338,7 @@ void check_committed(struct sim_client *client)
             arrivals[n_arrivals++ % SIM_TOKENS] = (struct arrival){is.waiter[i].ticket, sim.steps};
     for (size_t i = 0; i < is.leases; i++)
         if (!had_lease(&was, is.lease[i].token))
-            check_granted(client, &is.lease[i]);
+            check_granted(asker_of(&is.lease[i], client), &is.lease[i]);
     for (size_t i = 0; i < was.leases; i++)
         check_stopped(&was.lease[i]);
     for (size_t i = 0; i < was.leases; i++)

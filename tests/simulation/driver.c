@@ -259,6 +259,8 @@ const struct rowlock_driver *__wrap_rowlock__driver_for_url(const char *url,
 {
     if (strcmp(url, table_url()) == 0)
         return &table_driver;
+    if (strcmp(url, functions_url()) == 0)
+        return &functions_driver;
     real = __real_rowlock__driver_for_url(url, error);
     return real ? &simulated : NULL;
 }

@@ -11,7 +11,8 @@ static const char *const names[SIM_NAMES] = {"A", "B", "C"};
 
 static bool is_dead(const struct sim_client *client)
 {
-    return client->connection->driver->state(client->connection->link) == ROWLOCK_STATE_DEAD;
+    return client->connection->link &&
+           client->connection->driver->state(client->connection->link) == ROWLOCK_STATE_DEAD;
 }
 
 void sim_check_code(const struct sim_client *client, const char *what, int code,
@@ -43,8 +44,9 @@ bool sim_connect(struct sim_client *client)
 
         if (client->connection && !is_dead(client))
             return true;
-        code = client->connection
-                   ? rowlock__reconnect(client->connection, ROWLOCK_NEVER, &error)
+        code = client->connection ? rowlock__reconnect(client->connection, ROWLOCK_NEVER, &error)
+               : threads_share(client)
+                   ? threads_join(client, &error)
                    : rowlock_open(sim.kind->store->url(), NULL, &client->connection, &error);
         sim_check_code(client, "connecting", code, &error);
         if (code)
@@ -65,6 +67,7 @@ int sim_acquire(struct sim_client *client, const struct sim_claim *claim, int64_
     client->asks = *claim;
     client->call++;
     client->ticket = 0;
+    record_asks(client);
     tell("%s asks for %s, %s", story_client(client->id), story_claim(claim),
          wait_ms == 0  ? "now or never"
          : wait_ms < 0 ? "and waits"
@@ -75,12 +78,14 @@ int sim_acquire(struct sim_client *client, const struct sim_claim *claim, int64_
     if (client->dying)
         return code;
     if (code) {
+        record_refused(client, code);
         tell("%s gives up: %s", story_client(client->id), rowlock_strerror(code));
         return code;
     }
     client->token = rowlock_token(*out);
     client->end_ms = sim_own_ms(client) + rowlock_remaining(*out);
     client->believes = true;
+    record_granted(client, *out);
     return ROWLOCK_OK;
 }
 
@@ -88,6 +93,7 @@ int sim_acquire(struct sim_client *client, const struct sim_claim *claim, int64_
 static bool lose(struct sim_client *client, enum rowlock_status status)
 {
     client->believes = false;
+    record_leaves(client);
     tell(status == ROWLOCK_STATUS_STOPPED ? "%s learns that it must stop"
          : status == ROWLOCK_STATUS_LOST  ? "%s learns that its lease is lost"
                                           : "%s could not renew in time, and stops",
@@ -95,34 +101,49 @@ static bool lose(struct sim_client *client, enum rowlock_status status)
     return false;
 }
 
-/* A transaction under the fence: its writes are exact, however late they are. */
-static void work_fenced(struct sim_client *client, struct rowlock_lease *lease)
+/* Under the fence of an exclusive lease a counter is raised. 0: nothing was written. */
+static int64_t write_fenced(struct sim_client *client, int64_t token, long op)
 {
     const struct sim_store *store = sim.kind->store;
     const char *name = client->asks.want[0].name;
-    int64_t token = rowlock_token(lease);
+
+    sim_pass(sim_between(0, sim_below(4) ? 50 : 2500));
+    if (client->dying || is_dead(client))
+        return 0;
+    if (!store->has_lease(client, name, token))
+        sim_fail("P4: the lease of client %u ended while its fence was open", client->id);
+    if (client->asks.want[0].mode != ROWLOCK_EXCLUSIVE)
+        return 0;
+    tell("%s writes under the fence", story_client(client->id));
+    return store->write(client, name, token, op);
+}
+
+/* A transaction under the fence: its writes are exact, however late they are. */
+static void work_fenced(struct sim_client *client, struct rowlock_lease *lease)
+{
+    const char *name = client->asks.want[0].name;
+    int64_t token = rowlock_token(lease), value;
     struct rowlock_error error;
+    long op;
     int code;
 
-    if (is_dead(client) || !store->begin(client))
+    if (!client->connection->link || is_dead(client) || !sim.kind->store->begin(client))
         return;
+    op = record_fences(client, name);
     code = rowlock_fence(client->connection, name, token, &error);
     sim_check_code(client, "the fence", code, &error);
-    if (code) {
+    record_fenced(client, name, op, !code);
+    value = code ? 0 : write_fenced(client, token, op);
+    if (!value) {
+        record_not_added(client, name, op);
         rowlock_rollback(client->connection, NULL);
         return;
     }
-    sim_pass(sim_between(0, sim_below(4) ? 50 : 2500));
-    if (client->dying || is_dead(client))
-        return;
-    if (!store->has_lease(client, name, token))
-        sim_fail("P4: the lease of client %u ended while its fence was open", client->id);
-    if (client->asks.want[0].mode == ROWLOCK_EXCLUSIVE && store->last_writer(client, name) > token)
-        sim_fail("P4: client %u writes under the fence after a later holder has", client->id);
-    store->write(client, name, token);
-    tell("%s writes under the fence", story_client(client->id));
+    record_commits(client, name, op);
     code = rowlock_commit(client->connection, &error);
     sim_check_code(client, "commit", code, &error);
+    if (!code && !client->dying)
+        record_committed(client, name, op, value);
     if (code)
         rowlock_rollback(client->connection, NULL);
 }
@@ -141,6 +162,8 @@ bool sim_hold(struct sim_client *client, struct rowlock_lease *lease, int64_t ms
         client->end_ms = sim_own_ms(client) + rowlock_remaining(lease);
         if (client->end_ms < keep.end_ms)
             client->end_ms = keep.end_ms;
+        if (client->end_ms > sim_own_ms(client))
+            record_renewed(client, lease);
         if (sim_own_ms(client) >= until)
             return true;
         if (step.act == ROWLOCK_KEEP_LOST)
@@ -152,8 +175,11 @@ bool sim_hold(struct sim_client *client, struct rowlock_lease *lease, int64_t ms
             if (sim_own_ms(client) >= until && step.until_ms > until)
                 continue;
         } else if (step.act == ROWLOCK_KEEP_RENEW) {
-            code = rowlock__renew_once(lease, client->connection, lease->ttl_ms, step.until_ms,
-                                       &status, NULL);
+            if (!client->connection->link) /* a thread's first */
+                code = rowlock__reconnect(client->connection, step.until_ms, NULL);
+            if (!code)
+                code = rowlock__renew_once(lease, client->connection, lease->ttl_ms, step.until_ms,
+                                           &status, NULL);
         } else {
             code = rowlock__reconnect(client->connection, step.until_ms, NULL);
         }
@@ -169,10 +195,13 @@ void sim_release(struct sim_client *client, struct rowlock_lease *lease)
     int code;
 
     client->believes = false;
+    record_leaves(client);
     if (believed)
         tell("%s releases %s", story_client(client->id), story_claim(&client->asks));
     code = rowlock_release(lease, &error);
     sim_check_code(client, "release", code, &error);
+    if (!client->dying && !code)
+        record_left(client);
     if (!client->dying && believed && code)
         tell("%s: release: %s", story_client(client->id), rowlock_strerror(code));
 }
@@ -196,21 +225,31 @@ void sim_lock(struct sim_client *client, const struct sim_claim *claim, int64_t 
     int code;
 
     client->asks = *claim;
+    record_asks(client);
     code = rowlock_begin(client->connection, claim->want, claim->n, wait_ms, &error);
     sim_check_code(client, "rowlock_begin", code, &error);
-    if (code)
+    if (code && !client->dying)
+        record_refused(client, code);
+    if (code || client->dying)
         return;
+    record_locked(client);
     tell("%s locks %s in a transaction", story_client(client->id), story_claim(claim));
     client->locks = true;
     check_locked(client);
     sim_pass(ms);
     client->locks = false;
-    if (client->dying || is_dead(client))
+    if (client->dying)
         return;
-    code = rowlock_commit(client->connection, &error);
-    sim_check_code(client, "commit", code, &error);
+    record_leaves(client);
+    code = is_dead(client) ? ROWLOCK_ECONN : rowlock_commit(client->connection, &error);
+    if (code != ROWLOCK_ECONN)
+        sim_check_code(client, "commit", code, &error);
     if (code)
         rowlock_rollback(client->connection, NULL);
+    if (code || client->dying)
+        record_rolled_back(client);
+    else
+        record_left(client);
     tell("%s ends its transaction", story_client(client->id));
 }
 
@@ -312,9 +351,9 @@ void sim_come_new(struct sim_client *client)
         struct rowlock_lease *lease = NULL;
         int64_t began = sim.now;
 
-        if (sim_acquire(client, &claim, 30000, 20000, &lease) != ROWLOCK_OK)
-            sim_fail("P6: all others have ended, and %s cannot be acquired", names[i]);
-        else if (sim.now - began > (sim.temper.frozen ? 15000 : 8000))
+        record_free(client, names[i],
+                    sim_acquire(client, &claim, 30000, 20000, &lease) == ROWLOCK_OK);
+        if (sim.now - began > (sim.temper.frozen || sim.temper.sessions ? 15000 : 8000))
             sim_fail("P6: all others had ended, and %s was free only after %.1f s", names[i],
                      (double)(sim.now - began) / 1000);
         if (lease)

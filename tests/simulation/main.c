@@ -3,10 +3,11 @@
  * The simulation as a test that prints TAP: stories with an expected text, some thousands of
  * histories that keep every promise, and a few deliberate mistakes that must break one. `simulation
  * jobs` does the same for farms and their jobs, `simulation tables` for a database that has tables
- * only. As a soak (`make soak`, `make soak KIND=jobs`) it runs histories until one fails.
+ * only, `simulation functions` for one with functions, with groups. As a soak (`make soak`, `make
+ * soak KIND=jobs`) it runs histories until one fails; tests/simulation/run runs all kinds.
  *
  * Environment: SEED (of the first history), HISTORIES, WRONG (the number of a mistake), KIND (jobs,
- * tables, or leases, the default). HISTORIES=1 prints the story of the history.
+ * tables, functions, or leases, the default). HISTORIES=1 prints the story of the history.
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -115,9 +116,10 @@ static void run_right(uint64_t seed, uint64_t histories)
     uint64_t kept = kept_of(seed, histories);
 
     snprintf(name, sizeof name, "%s_%" PRIu64 "_histories",
-             sim.kind == &sim_farm     ? "jobs_keep_their_promises_in"
-             : sim.kind == &sim_tables ? "p1_p3_p4_p5_p6_p7_hold_over_tables_in"
-                                       : "p1_p3_p4_p5_p6_p7_hold_in",
+             sim.kind == &sim_farm        ? "jobs_keep_their_promises_in"
+             : sim.kind == &sim_tables    ? "p1_p3_p4_p5_p6_p7_hold_over_tables_in"
+             : sim.kind == &sim_functions ? "p1_p3_p4_p5_p6_p7_hold_with_groups_in"
+                                          : "p1_p3_p4_p5_p6_p7_hold_in",
              histories);
     result(kept == histories, name);
     if (kept < histories)
@@ -204,6 +206,14 @@ static int check_tables(uint64_t seed)
     return failures != 0;
 }
 
+static int check_functions(uint64_t seed)
+{
+    run_again(seed);
+    run_right(seed, effort(1000, 20000));
+    run_wrong(seed, effort(6000, 20000)); /* some mistakes matter only if a batch is lost */
+    return failures != 0;
+}
+
 static void run_known(uint64_t seed)
 {
     bool good = sim.kind->history(seed);
@@ -251,7 +261,7 @@ static int soak(uint64_t seed, uint64_t histories)
 
 static const struct sim_kind *wanted_kind(const char *argument)
 {
-    static const struct sim_kind *const kinds[] = {&sim_farm, &sim_tables};
+    static const struct sim_kind *const kinds[] = {&sim_farm, &sim_tables, &sim_functions};
     enum sim_wrong wrong = (enum sim_wrong)(environment("WRONG", SIM_RIGHT) % SIM_WRONGS);
     const char *kind = getenv("KIND");
 
@@ -279,9 +289,10 @@ int main(int argc, char **argv)
     if (soaks || histories)
         code = soak(seed, histories ? histories : 1000000);
     else
-        code = sim.kind == &sim_farm     ? check_jobs(seed)
-               : sim.kind == &sim_tables ? check_tables(seed)
-                                         : check_leases(seed);
+        code = sim.kind == &sim_farm        ? check_jobs(seed)
+               : sim.kind == &sim_tables    ? check_tables(seed)
+               : sim.kind == &sim_functions ? check_functions(seed)
+                                            : check_leases(seed);
     if (!soaks && !histories)
         printf("1..%u\n", test_number);
     wrong_free();

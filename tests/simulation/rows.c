@@ -9,10 +9,12 @@
 #include "rowlock/sqlite.h"
 #include "simulation/sim.h"
 
-#define WORK "CREATE TABLE work (name TEXT PRIMARY KEY, token INTEGER NOT NULL)"
+#define WORK                                                                                  \
+    "CREATE TABLE work (name TEXT, token INTEGER, value INTEGER, client INTEGER, op INTEGER," \
+    " PRIMARY KEY (name, client, op))"
 
 static sqlite3 *observer;
-static sqlite3_stmt *leases, *waiters, *heartbeats;
+static sqlite3_stmt *leases, *waiters, *heartbeats, *work;
 static char url[300];
 
 static void must(int code, const char *what)
@@ -54,6 +56,7 @@ void rows_open(const char *folder)
         "  FROM rowlock_lease l LEFT JOIN rowlock_heartbeat b USING (token)"
         " GROUP BY l.token, l.name ORDER BY l.token, l.name");
     waiters = prepare("SELECT ticket, name, mode, owner, alive_until FROM rowlock_waiter");
+    work = prepare("SELECT name, value, token, client, op FROM work");
     heartbeats = prepare("SELECT count(*) FROM rowlock_heartbeat");
 }
 
@@ -62,6 +65,7 @@ void rows_close(void)
     sqlite3_finalize(leases);
     sqlite3_finalize(waiters);
     sqlite3_finalize(heartbeats);
+    sqlite3_finalize(work);
     sqlite3_close(observer);
     unlink(strchr(url, ':') + 1); /* the driver creates the file, but writes nothing to it */
 }
@@ -72,7 +76,7 @@ void rows_reset(void)
     must(sqlite3_exec(observer,
                       "BEGIN; DELETE FROM rowlock_lease; DELETE FROM rowlock_heartbeat;"
                       "DELETE FROM rowlock_waiter; UPDATE rowlock_number SET last = 0;"
-                      "DELETE FROM work; COMMIT",
+                      "DELETE FROM rowlock_history; DELETE FROM work; COMMIT",
                       NULL, NULL, NULL),
          "emptying the tables");
 }
@@ -163,16 +167,41 @@ static bool is_leased(struct sim_client *client, const char *name, bool but_shar
                     name, but_shared) != 0;
 }
 
-static int64_t last_writer(struct sim_client *client, const char *name)
+static int64_t write_work(struct sim_client *client, const char *name, int64_t token, long op)
 {
-    return rows_ask(client, "SELECT token FROM work WHERE name = ?1", name, 0);
+    static const char add[] = "INSERT INTO work SELECT ?1, ?2, coalesce(max(value), 0) + 1, ?3, ?4"
+                              "  FROM work WHERE name = ?1";
+    sqlite3_stmt *stmt = NULL;
+    int code;
+
+    if (sqlite3_prepare_v2(rowlock_sqlite_handle(client->connection), add, -1, &stmt, NULL) !=
+        SQLITE_OK)
+        return 0;
+    sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(stmt, 2, token);
+    sqlite3_bind_int64(stmt, 3, client->id);
+    sqlite3_bind_int64(stmt, 4, op);
+    code = sqlite3_step(stmt);
+    sqlite3_finalize(stmt);
+    if (code != SQLITE_DONE)
+        return 0;
+    return rows_ask(client, "SELECT max(value) FROM work WHERE name = ?1", name, 0);
 }
 
-static void write_work(struct sim_client *client, const char *name, int64_t token)
+static size_t written(struct sim_written *rows, size_t room)
 {
-    rows_ask(client,
-             "INSERT INTO work VALUES (?1, ?2) ON CONFLICT DO UPDATE SET token = excluded.token",
-             name, token);
+    size_t n = 0;
+
+    for (; n < room && sqlite3_step(work) == SQLITE_ROW; n++) {
+        snprintf(rows[n].name, sizeof rows[n].name, "%s",
+                 (const char *)sqlite3_column_text(work, 0));
+        rows[n].value = sqlite3_column_int64(work, 1);
+        rows[n].token = sqlite3_column_int64(work, 2);
+        rows[n].client = (long)sqlite3_column_int64(work, 3);
+        rows[n].op = (long)sqlite3_column_int64(work, 4);
+    }
+    sqlite3_reset(work);
+    return n;
 }
 
 const struct sim_store sqlite_store = {.url = rows_url,
@@ -181,5 +210,5 @@ const struct sim_store sqlite_store = {.url = rows_url,
                                        .begin = begin,
                                        .has_lease = has_lease,
                                        .is_leased = is_leased,
-                                       .last_writer = last_writer,
-                                       .write = write_work};
+                                       .write = write_work,
+                                       .written = written};

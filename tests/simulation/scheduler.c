@@ -107,6 +107,11 @@ void sim_enter(struct sim_client *client, unsigned id, void (*script)(struct sim
         client->rate = sim_between(300, 3000);
         client->honest = client->rate >= 1000;
     }
+    if (id > 1 && threads_share(client)) {
+        client->offset = sim.client[0].offset;
+        client->rate = sim.client[0].rate;
+        client->honest = sim.client[0].honest;
+    }
     fiber_start(fiber, live, client);
 }
 
@@ -117,16 +122,39 @@ static void run(struct sim_client *client)
     sim.running = NULL;
 }
 
-/* The client dies at once: its session ends, and none of its further actions has an effect. */
-void sim_kill(struct sim_client *client)
+static void mark_dead(struct sim_client *client)
 {
     if (!client->running || client->dying)
         return;
     client->dying = true;
+    if (client->locks)
+        record_rolled_back(client);
     client->believes = client->locks = false;
     sim_cut(client);
-    if (!sim.running)
-        run(client);
+}
+
+/* Threads may wait for each other to end. */
+static bool run_dead(void)
+{
+    bool some = false;
+
+    for (unsigned i = 0; i < sim.kind->clients; i++)
+        if (sim.client[i].running && sim.client[i].dying) {
+            run(&sim.client[i]);
+            some |= sim.client[i].running;
+        }
+    return some;
+}
+
+/* The client dies at once, with the other threads of its process: its session ends, and none of its
+   further actions has an effect. */
+void sim_kill(struct sim_client *client)
+{
+    mark_dead(client);
+    for (unsigned i = 0; threads_share(client) && i < sim.temper.threads; i++)
+        mark_dead(&sim.client[i]);
+    while (!sim.running && run_dead())
+        ;
 }
 
 int64_t sim_draw_stop(const struct sim_client *client)
@@ -172,6 +200,8 @@ static bool misfortune(struct sim_client *client)
 
         tell("%s is stopped for %.1f s", story_client(client->id), (double)ms / 1000);
         client->wake = sim.now + ms;
+        if (!sim.kind->check_step)
+            record_stop(client, ms);
         return true;
     }
     return false;
@@ -187,24 +217,28 @@ void sim_play(void)
                      (double)sim.now / 1000);
             break;
         }
-        sim.kind->check_step();
+        if (sim.kind->check_step)
+            sim.kind->check_step();
         if (!misfortune(client))
             run(client);
     }
     sim.calm = true;
     for (unsigned i = 0; i < sim.kind->clients; i++)
         sim_kill(&sim.client[i]);
+    threads_close();
 }
 
 void sim_reset(uint64_t seed)
 {
-    sim.seed = sim.random = seed;
+    sim.seed = seed;
     sim.now = sim.steps = 0;
     sim.running = NULL;
     sim.calm = false;
     *sim.failure = '\0';
     sim.kind->store->reset();
+    sim.random = seed; /* after the reset, which installs the schema before the first history */
     check_reset();
+    record_reset();
     story_reset();
 }
 
@@ -258,6 +292,8 @@ bool sim_history(uint64_t seed)
         sim_enter(&sim.client[SIM_CLIENTS - 1], SIM_CLIENTS, sim_come_new);
         sim_play();
     }
+    if (!*sim.failure)
+        record_judge();
     return !*sim.failure;
 }
 
@@ -269,6 +305,8 @@ bool sim_scripted(void (*const *script)(struct sim_client *client), unsigned n)
     for (unsigned i = 0; i < n; i++)
         sim_enter(&sim.client[i], i + 1, script[i]);
     sim_play();
+    if (!*sim.failure)
+        record_judge();
     return !*sim.failure;
 }
 
@@ -276,7 +314,6 @@ const struct sim_kind sim_leases = {.name = "leases",
                                     .store = &sqlite_store,
                                     .clients = SIM_CLIENTS,
                                     .most_steps = 300000,
-                                    .check_step = check_step,
                                     .check_committed = check_committed,
                                     .name_client = check_name_client,
                                     .draw_stop = sim_draw_stop,

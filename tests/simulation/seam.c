@@ -76,7 +76,7 @@ struct rowlock_step __wrap_rowlock__acquire_start(struct rowlock_acquire_machine
 struct rowlock_step __wrap_rowlock__acquire_start(struct rowlock_acquire_machine *machine,
                                                   int64_t now_ms)
 {
-    machine->remote |= sim.temper.pooled;
+    machine->remote |= sim.temper.pooled | sim.temper.sessions;
     machine->reconnect_ms = 20000; /* as for a file that is far away */
     return __real_rowlock__acquire_start(machine, now_ms);
 }
@@ -120,7 +120,7 @@ static struct rowlock_step as_seen(const struct rowlock_step *step)
 {
     struct rowlock_step seen = *step;
 
-    if (sim.temper.frozen && seen.good_ms)
+    if ((sim.temper.frozen || sim.temper.sessions) && seen.good_ms)
         seen.good_ms = 1000000000;
     return seen;
 }
@@ -156,6 +156,7 @@ int __wrap_rowlock__execute(struct rowlock_request *request, const struct rowloc
     story_reply(client, step, reply);
     if (sim.wrong == SIM_NEW_OWNER && code == ROWLOCK_ECONN && step->act == ROWLOCK_ACT_GRANT)
         snprintf(request->owner, sizeof request->owner, "%032x", sim_below(1u << 30));
+    memcpy(client->owner, request->owner, sizeof client->owner);
     return code;
 }
 

@@ -2,20 +2,23 @@
 /*
  * The simulation: a farm of clients in one process and one thread. The clients run the product's
  * own code: its state machines, its executor, its SQL, its SQLite driver. Only time and faults are
- * simulated. There are three kinds of histories: some clients and their leases, for seconds; the
- * same on a simulated database that has tables only (table.h); and a farm of nodes with its jobs
- * (farm.h), for up to a year.
+ * simulated. There are four kinds of histories: some clients and their leases, for seconds; the
+ * same on a simulated database that has tables only (table.h); on one that has functions, with
+ * group commit (functions.c); and a farm of nodes with its jobs (farm.h), for up to a year.
  *
  *   scheduler.c  true time, the order of the clients' steps, stops and crashes
  *   driver.c     every batch on its way to SQLite: delays, lost connections, lost replies
  *   seam.c       where the library asks for time, random numbers and pauses, and shows its steps
  *   life.c       the life of a client
  *   rows.c       the database as an observer reads it
- *   check.c      the promises, after every step
+ *   check.c      the rows of the database, after every COMMIT
+ *   record.c     the operations of the clients, for the judge of make torture
  *   story.c      the history in sentences
  *   wrong.c      deliberate mistakes, which the promises must detect
  *   farm*.c      the same for jobs: lives, rows, promises
  *   table*.c     a database of rows and locks, for the plain dialects
+ *   functions.c  functions on top of it: session locks, turn, batch
+ *   threads.c    clients that are threads of one process, with a group
  *
  * Everything is drawn from one seed, so a history can be repeated.
  */
@@ -80,6 +83,13 @@ enum sim_wrong {
     SIM_SWEEPS_NOT,                    /* judge: an expired lease is free without a sweep */
     SIM_JUDGES_NO_QUEUE,               /* judge: the queue is empty */
     SIM_RELEASES_BY_NAME,              /* a release ends the lease that the name has */
+    SIM_TABLE_WRONGS,                  /* the following ones concern session locks and groups */
+    SIM_BELIEVES_LOST_BATCH = SIM_TABLE_WRONGS, /* the answer of a batch that was not committed */
+    SIM_NEW_OWNER_ALONE,     /* a thread without an answer asks alone with another owner id */
+    SIM_BATCH_IGNORES_QUEUE, /* a batch grants although tickets are in the queue */
+    SIM_SWAPS_ANSWERS,       /* the token of a batch goes to another of its threads */
+    SIM_TURN_IGNORES_QUEUE,  /* a turn grants although tickets are before it */
+    SIM_REMOVES_THE_LIVING,  /* an await removes a ticket whose session lock is held */
     SIM_WRONGS
 };
 
@@ -89,8 +99,11 @@ struct sim_temper {
     unsigned stop, crash, lose, lose_reply, slow, stopped_ms;
     unsigned transactions, breaks, permits, shared, fences; /* in 100 */
     bool wild;                                              /* some clocks run at any rate */
-    bool pooled; /* waiters behave as behind a pooler: a server, but no session locks */
-    bool frozen; /* tickets never look dead, like those of frozen sessions, so that the roll is
+    bool pooled;      /* waiters behave as behind a pooler: a server, but no session locks */
+    bool sessions;    /* tickets live as long as their session locks (functions.c) */
+    unsigned threads; /* the first clients share a group */
+    unsigned lanes;   /* sessions of the group */
+    bool frozen;      /* tickets never look dead, like those of frozen sessions, so that the roll is
                     called */
 };
 
@@ -123,17 +136,26 @@ struct sim_client {
     struct sim_claim asks;
     bool believes;
     int64_t token, end_ms; /* by its own clock */
+    long op;               /* in the record */
     bool locks;            /* it holds a transaction lock on `asks` */
     bool breaking_now;
-    bool next_reply_lost; /* set by a script: the reply to its next COMMIT is lost */
+    char owner[40];        /* of its last acquire */
+    const void *blocks_on; /* a condition variable */
+    bool next_reply_lost;  /* set by a script: the reply to its next COMMIT is lost */
     void (*meets)(const char *statement); /* set by a script: called before each statement */
     bool met_busy;                        /* a try found the file locked by a transaction */
 };
 
 struct sim_rows;
 
-/* A database, for the clients and the observer. The last four work inside a client's own
-   transaction. */
+struct sim_written { /* a fenced write */
+    char name[8];
+    int64_t value, token;
+    long client, op;
+};
+
+/* A database, for the clients and the observer. All from `begin` to `write` work inside a client's
+   own transaction. */
 struct sim_store {
     const char *(*url)(void);
     void (*reset)(void);
@@ -141,10 +163,11 @@ struct sim_store {
     bool (*begin)(struct sim_client *client);
     bool (*has_lease)(struct sim_client *client, const char *name, int64_t token);
     bool (*is_leased)(struct sim_client *client, const char *name, bool but_shared);
-    int64_t (*last_writer)(struct sim_client *client, const char *name); /* a token, 0: none */
-    void (*write)(struct sim_client *client, const char *name, int64_t token);
+    /* raises the counter of the name, as a row of this client and operation; its value, or 0 */
+    int64_t (*write)(struct sim_client *client, const char *name, int64_t token, long op);
+    size_t (*written)(struct sim_written *rows, size_t room);
 };
-extern const struct sim_store sqlite_store;
+extern const struct sim_store sqlite_store, functions_store;
 
 /* The differences between the kinds of histories. */
 struct sim_kind {
@@ -153,7 +176,7 @@ struct sim_kind {
     unsigned clients;
     unsigned spared; /* no fault hits this client */
     unsigned long most_steps;
-    void (*check_step)(void);                           /* checks the beliefs of all clients */
+    void (*check_step)(void); /* checks the beliefs of all clients; NULL: the judge does */
     void (*check_committed)(struct sim_client *client); /* after a commit of this client */
     const char *(*name_client)(unsigned id, char *out, size_t size);
     /* how long a client is stopped */
@@ -161,7 +184,7 @@ struct sim_kind {
     bool (*history)(uint64_t seed); /* true: every promise was kept */
     void (*adapt)(void);            /* changes the parameters that were drawn; may be NULL */
 };
-extern const struct sim_kind sim_leases, sim_tables, sim_farm;
+extern const struct sim_kind sim_leases, sim_tables, sim_functions, sim_farm;
 
 struct sim_world {
     const struct sim_kind *kind;
@@ -201,6 +224,11 @@ void sim_kill(struct sim_client *client); /* a client may kill itself */
 bool sim_holds_file(const struct sim_client *client); /* it is inside a transaction that writes */
 void sim_cut(struct sim_client *client); /* the server rolls back its transaction, if any */
 void sim_close_pool(void);
+
+/* ---- threads.c */
+bool threads_share(const struct sim_client *client);
+int threads_join(struct sim_client *client, struct rowlock_error *error);
+void threads_close(void);
 
 /* ---- life.c */
 void sim_live(struct sim_client *client);
@@ -244,16 +272,35 @@ const char *rows_url(void);
 
 /* ---- check.c */
 void check_reset(void);
-void check_step(void);
 void check_committed(struct sim_client *client);
 void check_placed(struct sim_client *client, const struct rowlock_reply *reply);
 unsigned check_whose_token(int64_t token); /* a client's id; 0: unknown */
 unsigned check_whose_ticket(int64_t ticket);
+void check_refused(const struct sim_client *client, const struct rowlock_reply *reply);
 void check_ticket(int64_t ticket, unsigned id);
 void check_called(const struct sim_client *client, int64_t call); /* it has just called the roll */
 const char *check_name_client(unsigned id, char *out, size_t size);
-bool sim_conflict(const struct sim_claim *a, const struct sim_claim *b);
 __attribute__((format(printf, 1, 2))) void sim_fail(const char *format, ...);
+
+/* ---- record.c */
+void record_reset(void);
+void record_asks(struct sim_client *client); /* for `asks` */
+void record_refused(const struct sim_client *client, int code);
+void record_granted(const struct sim_client *client, const struct rowlock_lease *lease);
+void record_locked(const struct sim_client *client);
+void record_renewed(const struct sim_client *client, const struct rowlock_lease *lease);
+void record_leaves(const struct sim_client *client);
+void record_left(const struct sim_client *client);
+void record_rolled_back(const struct sim_client *client);
+void record_revoked(int64_t token);
+void record_stop(const struct sim_client *client, int64_t ms);
+void record_free(const struct sim_client *client, const char *name, bool is_free);
+long record_fences(const struct sim_client *client, const char *name); /* the operation */
+void record_fenced(const struct sim_client *client, const char *name, long op, bool fenced);
+void record_not_added(const struct sim_client *client, const char *name, long op);
+void record_commits(const struct sim_client *client, const char *name, long op);
+void record_committed(const struct sim_client *client, const char *name, long op, int64_t value);
+void record_judge(void); /* fails the history if the judge of make torture finds a violation */
 
 /* ---- story.c */
 __attribute__((format(printf, 1, 2))) void tell(const char *format, ...);

@@ -126,6 +126,7 @@ static void tell_grant(const struct sim_client *client, const struct rowlock_ste
         tell("%s is granted %s", me, story_claim(&client->asks));
         break;
     case ROWLOCK_STATUS_LEASED:
+        check_refused(client, reply);
         tell("%s: refused, %s holds it", me, story_client(check_whose_token(reply->number)));
         break;
     case ROWLOCK_STATUS_QUEUED:

@@ -20,6 +20,7 @@
 #define TABLE_COLUMNS 16
 #define TABLE_TOKENS 160
 #define TABLE_NOBODY (-1)
+#define TABLE_MARIADB 4 /* an engine whose refused lock leaves the transaction as it is */
 
 /* ---- table_sql.c */
 struct table_token {
@@ -114,6 +115,13 @@ int table_ask(struct table_link *link, struct rowlock_call *call,
 extern const struct sim_store table_store;
 int64_t table_number(const struct table *table, const struct table_version *version,
                      const char *column);
+
+/* ---- functions.c */
+extern const struct rowlock_driver functions_driver;
+const char *functions_url(void);
+bool functions_locked(int64_t number); /* some session holds the session lock */
+void functions_wake(void);             /* waiters whose session lock is free now */
+bool functions_ignore_queue(void);     /* by a deliberate mistake */
 
 /* ---- table_wrong.c */
 /* Carries out the statement with the mistake in it; false: the mistake does not concern it. */

@@ -117,6 +117,7 @@ static void end(struct table_link *link, bool commits)
     bool changed = table_end(link->session, commits);
 
     wake_waiters(link->session);
+    functions_wake();
     link->n_late = 0;
     link->drawn = 0;
     if (!dialect->plain->wait_stays)
@@ -397,6 +398,8 @@ static int run(struct rowlock_link *outer, unsigned flags, struct rowlock_call *
     *outcome = (struct rowlock_outcome){.left = ROWLOCK_TX_DEAD};
     if (!link->client)
         return execute(link, flags, calls, n, budget, outcome, error);
+    if (sim.running)
+        link->client = sim.running; /* threads share the sessions of their group */
     if (link->client->meets && n)
         link->client->meets(calls->statement->name);
     sim_pass(latency());

@@ -23,7 +23,8 @@ static void install(void)
     must(rowlock_open(table_url(), NULL, &connection, &error), &error);
     must(rowlock_install(connection, NULL, &error), &error);
     rowlock_close(connection);
-    table_create("CREATE TABLE work (name VARCHAR(510), token BIGINT, PRIMARY KEY (name))");
+    table_create("CREATE TABLE work (name VARCHAR(510), token BIGINT, value BIGINT, "
+                 "client BIGINT, op BIGINT, PRIMARY KEY (name, client, op))");
 }
 
 static struct table *table_of(const char *name)
@@ -40,13 +41,13 @@ static struct rowlock_value *number_row(void)
 
 static void reset(void)
 {
-    static const char *const emptied[] = {"rowlock_name",    "rowlock_lease",  "rowlock_heartbeat",
-                                          "rowlock_waiter",  "rowlock_job",    "rowlock_run",
-                                          "rowlock_subject", "rowlock_expiry", "work"};
+    static const char *const emptied[] = {
+        "rowlock_name", "rowlock_lease",   "rowlock_heartbeat", "rowlock_waiter",  "rowlock_job",
+        "rowlock_run",  "rowlock_subject", "rowlock_expiry",    "rowlock_history", "work"};
 
     sim.calm =
         true; /* the first history installs, and must not draw more numbers than later ones */
-    table_choose((unsigned)sim.seed);
+    table_choose(sim.kind == &sim_functions ? TABLE_MARIADB : (unsigned)sim.seed);
     if (!table_of("rowlock_meta"))
         install();
     for (size_t i = 0; i < sizeof emptied / sizeof *emptied; i++)
@@ -176,27 +177,28 @@ static bool read_rows(struct sim_rows *rows)
 
 /* ---- inside a client's own transaction ------------------------------------------------------- */
 
-static void first_number(void *data, const struct rowlock_value *columns, unsigned n)
+static void greatest_number(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    if (n > 0)
-        *(int64_t *)data = rowlock__value_number(&columns[0]);
+    int64_t *greatest = data;
+
+    if (n > 0 && rowlock__value_number(&columns[0]) > *greatest)
+        *greatest = rowlock__value_number(&columns[0]);
 }
 
-static int64_t ask(struct sim_client *client, const char *text, struct rowlock_value *values,
-                   int64_t *affected)
+static int ask(struct sim_client *client, const char *text, struct rowlock_value *values,
+               int64_t *greatest)
 {
     struct rowlock_connection *connection = client->connection;
     struct rowlock_statement statement = {.name = "work", .text = text};
-    int64_t number = 0;
-    struct rowlock_call call = {
-        .statement = &statement, .values = values, .row = first_number, .data = &number};
+    struct rowlock_call call = {.statement = &statement,
+                                .values = values,
+                                .row = greatest ? greatest_number : NULL,
+                                .data = greatest};
     struct rowlock_budget budget = {INT64_MAX, -1, 0};
     struct rowlock_outcome outcome;
 
-    connection->driver->run(connection->link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome, NULL);
-    if (affected)
-        *affected = call.affected;
-    return number;
+    return connection->driver->run(connection->link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome,
+                                   NULL);
 }
 
 static struct rowlock_value key_of(const char *name, char out[3])
@@ -242,23 +244,40 @@ static bool is_leased(struct sim_client *client, const char *name, bool but_shar
     return false;
 }
 
-static int64_t last_writer(struct sim_client *client, const char *name)
+static int64_t write_work(struct sim_client *client, const char *name, int64_t token, long op)
 {
     char key[3];
-    struct rowlock_value value = key_of(name, key);
+    struct rowlock_value values[] = {key_of(name, key), rowlock__int_value(token),
+                                     rowlock__int_value(0), rowlock__int_value(client->id),
+                                     rowlock__int_value(op)};
+    int64_t value = 0;
 
-    return ask(client, "SELECT token FROM work WHERE name = ?", &value, NULL);
+    if (ask(client, "SELECT value FROM work WHERE name = ?", values, &value))
+        return 0;
+    values[2] = rowlock__int_value(++value);
+    if (ask(client, "INSERT INTO work (name, token, value, client, op) VALUES (?, ?, ?, ?, ?)",
+            values, NULL))
+        return 0;
+    return value;
 }
 
-static void write_work(struct sim_client *client, const char *name, int64_t token)
+static size_t written(struct sim_written *rows, size_t room)
 {
-    char key[3];
-    struct rowlock_value values[] = {rowlock__int_value(token), key_of(name, key)};
-    int64_t affected;
+    const struct table *work = table_of("work");
+    size_t n = 0;
 
-    ask(client, "UPDATE work SET token = ? WHERE name = ?", values, &affected);
-    if (!affected)
-        ask(client, "INSERT INTO work (token, name) VALUES (?, ?)", values, NULL);
+    for (size_t i = 0; i < work->n && n < room; i++) {
+        const struct table_version *version = work->row[i].committed;
+
+        if (!version)
+            continue;
+        copy_name(value_of(work, version, "name"), rows[n].name);
+        rows[n].value = table_number(work, version, "value");
+        rows[n].token = table_number(work, version, "token");
+        rows[n].client = (long)table_number(work, version, "client");
+        rows[n++].op = (long)table_number(work, version, "op");
+    }
+    return n;
 }
 
 const struct sim_store table_store = {.url = table_url,
@@ -267,10 +286,19 @@ const struct sim_store table_store = {.url = table_url,
                                       .begin = begin,
                                       .has_lease = has_lease,
                                       .is_leased = is_leased,
-                                      .last_writer = last_writer,
-                                      .write = write_work};
+                                      .write = write_work,
+                                      .written = written};
 
-/* ---- the kind of histories ------------------------------------------------------------------- */
+const struct sim_store functions_store = {.url = functions_url,
+                                          .reset = reset,
+                                          .read = read_rows,
+                                          .begin = begin,
+                                          .has_lease = has_lease,
+                                          .is_leased = is_leased,
+                                          .write = write_work,
+                                          .written = written};
+
+/* ---- the kinds of histories ------------------------------------------------------------------ */
 
 /* A step is many statements here, each of which can fail. */
 static void adapt(void)
@@ -286,9 +314,33 @@ const struct sim_kind sim_tables = {.name = "tables",
                                     .store = &table_store,
                                     .clients = SIM_CLIENTS,
                                     .most_steps = 300000,
-                                    .check_step = check_step,
                                     .check_committed = check_committed,
                                     .name_client = check_name_client,
                                     .draw_stop = sim_draw_stop,
                                     .history = sim_history,
                                     .adapt = adapt};
+
+static void adapt_functions(void)
+{
+    adapt();
+    sim.temper.sessions = true;
+    sim.temper.pooled = sim.temper.frozen = false;
+    sim.temper.threads = sim_below(3) ? sim.temper.clients - sim_below(2) : 0;
+    sim.temper.lanes = 1 + (sim_below(3) == 0);
+    if (!sim.temper.threads)
+        return;
+    /* a group grants exclusive leases of one name each, and is best met with several at once */
+    sim.temper.permits /= 4;
+    sim.temper.shared /= 3;
+    sim.temper.names = 1 + sim_below(SIM_NAMES);
+}
+
+const struct sim_kind sim_functions = {.name = "functions",
+                                       .store = &functions_store,
+                                       .clients = SIM_CLIENTS,
+                                       .most_steps = 300000,
+                                       .check_committed = check_committed,
+                                       .name_client = check_name_client,
+                                       .draw_stop = sim_draw_stop,
+                                       .history = sim_history,
+                                       .adapt = adapt_functions};

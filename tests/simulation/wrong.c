@@ -77,6 +77,12 @@ static const struct mistake mistakes[SIM_WRONGS] = {
     [SIM_SWEEPS_NOT] = {.name = "an expired lease is not deleted before a grant"},
     [SIM_JUDGES_NO_QUEUE] = {.name = "the queue is taken for empty"},
     [SIM_RELEASES_BY_NAME] = {.name = "a release ends the lease that the name has"},
+    [SIM_BELIEVES_LOST_BATCH] = {.name = "the answer of a lost batch is believed"},
+    [SIM_NEW_OWNER_ALONE] = {.name = "a lost batch is followed by a new owner id"},
+    [SIM_BATCH_IGNORES_QUEUE] = {.name = "a batch ignores the queue"},
+    [SIM_SWAPS_ANSWERS] = {.name = "the answers of a batch are swapped"},
+    [SIM_TURN_IGNORES_QUEUE] = {.name = "a turn ignores the queue"},
+    [SIM_REMOVES_THE_LIVING] = {.name = "an await removes the ticket of the living"},
 };
 
 /* A mistake that is one in two statements. */
@@ -105,9 +111,10 @@ const char *wrong_name(enum sim_wrong wrong)
 
 const struct sim_kind *wrong_kind(enum sim_wrong wrong)
 {
-    return wrong < SIM_LEASE_WRONGS  ? &sim_leases
-           : wrong < SIM_FARM_WRONGS ? &sim_farm
-                                     : &sim_tables;
+    return wrong < SIM_LEASE_WRONGS   ? &sim_leases
+           : wrong < SIM_FARM_WRONGS  ? &sim_farm
+           : wrong < SIM_TABLE_WRONGS ? &sim_tables
+                                      : &sim_functions;
 }
 
 static struct replaced *make(const struct rowlock_statement *statement,

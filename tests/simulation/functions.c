@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A simulated database with functions, as PostgreSQL has them: session locks, on which waiters
+ * block, `turn` and `batch`. They are a driver around src/rows/ on the tables of table.h, so the
+ * rules of a grant are those of src/rows/. Waits, sessions and transactions are this driver's.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rows/rows.h"
+#include "simulation/table.h"
+#include "util/error.h"
+
+#define LINKS 64
+#define MOST_HELD 64
+#define ROLL_MS 3000   /* how often a blocked waiter looks whether the roll was called */
+#define RELEASE_MS 20  /* a batch waits no longer for a lease that a fence holds */
+#define BATCH_NAMES 16 /* of one batch */
+
+struct rowlock_link {
+    struct rowlock_link *rows;
+    struct sim_client *client;
+    int64_t held[MOST_HELD]; /* session locks */
+    unsigned n_held;
+    int64_t awaits; /* 0: none */
+};
+
+static struct rowlock_link *links[LINKS];
+static struct rowlock_dialect dialect;
+static const struct rowlock_dialect *plain;
+static bool ignores_queue;
+
+const char *functions_url(void)
+{
+    return "functions:simulation";
+}
+
+bool functions_ignore_queue(void)
+{
+    return ignores_queue;
+}
+
+/* ---- session locks --------------------------------------------------------------------------- */
+
+static bool is_dead(const struct rowlock_link *link)
+{
+    return rowlock__rows_driver.state(link->rows) == ROWLOCK_STATE_DEAD;
+}
+
+static bool holds(const struct rowlock_link *link, int64_t number)
+{
+    for (unsigned i = 0; i < link->n_held; i++)
+        if (link->held[i] == number)
+            return !is_dead(link);
+    return false;
+}
+
+/* Whether a session other than this one (NULL: any) holds the lock. */
+static bool is_locked(const struct rowlock_link *link, int64_t number)
+{
+    for (int i = 0; i < LINKS; i++)
+        if (links[i] && links[i] != link && holds(links[i], number))
+            return true;
+    return false;
+}
+
+bool functions_locked(int64_t number)
+{
+    return is_locked(NULL, number);
+}
+
+static bool lock(struct rowlock_link *link, int64_t number)
+{
+    if (holds(link, number))
+        return true;
+    if (is_locked(link, number) || link->n_held == MOST_HELD)
+        return false;
+    link->held[link->n_held++] = number;
+    return true;
+}
+
+void functions_wake(void)
+{
+    for (int i = 0; i < LINKS; i++)
+        if (links[i] && links[i]->awaits && !is_locked(links[i], links[i]->awaits) &&
+            links[i]->client->wake > sim.now)
+            links[i]->client->wake = sim.now;
+}
+
+static void unlock(struct rowlock_link *link, int64_t number)
+{
+    for (unsigned i = 0; i < link->n_held; i++)
+        if (link->held[i] == number)
+            link->held[i] = link->held[--link->n_held];
+    functions_wake();
+}
+
+/* ---- the rows, as a function sees them ------------------------------------------------------- */
+
+static struct table *table_of(const char *name)
+{
+    return table_find(name, strlen(name));
+}
+
+static bool is_called(int64_t ticket)
+{
+    const struct table *table = table_of("rowlock_waiter");
+
+    for (size_t i = 0; i < table->n; i++)
+        if (table->row[i].committed &&
+            table_number(table, table->row[i].committed, "ticket") == ticket &&
+            table_number(table, table->row[i].committed, "roll_call"))
+            return true;
+    return false;
+}
+
+/* The ticket directly before this one, 0: none; or the lease that ends first. */
+static int64_t ticket_before(const struct sim_rows *rows, const char *name, int64_t ticket)
+{
+    int64_t found = 0;
+
+    for (size_t i = 0; i < rows->waiters; i++)
+        if (strcmp(rows->waiter[i].name, name) == 0 && rows->waiter[i].ticket < ticket &&
+            rows->waiter[i].ticket > found)
+            found = rows->waiter[i].ticket;
+    return found;
+}
+
+static const struct sim_row *lease_of(const struct sim_rows *rows, const char *name)
+{
+    for (size_t i = 0; i < rows->leases; i++)
+        if (strcmp(rows->lease[i].name, name) == 0)
+            return &rows->lease[i];
+    return NULL;
+}
+
+/* ---- calls of src/rows/ ---------------------------------------------------------------------- */
+
+static const struct rowlock_statement *inner(const struct rowlock_statement *statement)
+{
+    size_t id = (size_t)(statement - dialect.statements);
+
+    return id < ROWLOCK_SQL_COUNT ? &plain->statements[id] : statement;
+}
+
+static int ask(struct rowlock_link *link, unsigned flags, enum rowlock_statement_id id,
+               const struct rowlock_value *values, rowlock_row *row, void *data,
+               const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+               struct rowlock_error *error)
+{
+    struct rowlock_call call = {
+        .statement = &plain->statements[id], .values = values, .row = row, .data = data};
+
+    return rowlock__rows_driver.run(link->rows, flags, &call, 1, budget, outcome, error);
+}
+
+/* Blocks until the lock is free; false: not in time, or the roll is called. */
+static bool await(struct rowlock_link *link, int64_t number, int64_t ticket, int64_t until)
+{
+    while (is_locked(link, number)) {
+        int64_t left = until - sim.now;
+
+        if (left <= 0 || is_called(ticket) || is_dead(link) || link->client->dying)
+            return false;
+        link->awaits = number;
+        sim_pass(left < ROLL_MS ? left : ROLL_MS);
+        link->awaits = 0;
+    }
+    return !is_dead(link);
+}
+
+static int gone(struct rowlock_outcome *outcome, struct rowlock_error *error)
+{
+    outcome->left = ROWLOCK_TX_DEAD;
+    rowlock__fail(error, ROWLOCK_ECONN, "the connection was cut");
+    rowlock__left(error, ROWLOCK_ECONN, ROWLOCK_TX_DEAD);
+    return ROWLOCK_ECONN;
+}
+
+/* kind, number, limit_ms, ticket -> number */
+static int run_await(struct rowlock_link *link, struct rowlock_call *call,
+                     const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+                     struct rowlock_error *error)
+{
+    int64_t number = call->values[1].number;
+    bool got = await(link, number, call->values[3].number, sim.now + call->values[2].number);
+    struct rowlock_value column = rowlock__int_value(got), ticket = rowlock__int_value(number);
+    struct rowlock_call drop = {.statement = &plain->plain->statements[ROWLOCK_PLAIN_WAITER_DROP],
+                                .values = &ticket};
+    int code = ROWLOCK_OK;
+
+    outcome->left = ROWLOCK_TX_NONE;
+    if (is_dead(link))
+        return gone(outcome, error);
+    if ((got || sim.wrong == SIM_REMOVES_THE_LIVING) && call->values[0].number == 0)
+        code = rowlock__rows_driver.run(link->rows, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &drop, 1,
+                                        budget, outcome, error);
+    if (!code)
+        call->row(call->data, &column, 1);
+    return code;
+}
+
+/* ---- turn ------------------------------------------------------------------------------------ */
+
+struct granted {
+    enum rowlock_status status;
+    int64_t token;
+};
+
+static void granted_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct granted *granted = data;
+
+    if (n < 5)
+        return;
+    granted->status = (enum rowlock_status)rowlock__value_number(&columns[0]);
+    granted->token = rowlock__value_number(&columns[2]);
+}
+
+enum turn_value {
+    TURN_WANTS,
+    TURN_OWNER,
+    TURN_TTL,
+    TURN_LIMIT,
+    TURN_TICKET,
+    TURN_KIND = 10,
+    TURN_NUMBER
+};
+
+/* Everything before the name lock: OK, or the status of the turn. */
+static enum rowlock_status wait_for_turn(struct rowlock_link *link,
+                                         const struct rowlock_value *values, const char *name,
+                                         int64_t *number)
+{
+    int64_t ticket = values[TURN_TICKET].number, until = sim.now + values[TURN_LIMIT].number;
+    const struct sim_row *lease;
+    struct sim_rows rows;
+
+    *number = values[TURN_NUMBER].number;
+    if (!await(link, *number, ticket, until))
+        return ROWLOCK_STATUS_TIMEDOUT;
+    if (values[TURN_KIND].number)
+        return ROWLOCK_STATUS_OK;
+    table_store.read(&rows);
+    if (sim.wrong != SIM_TURN_IGNORES_QUEUE && ticket_before(&rows, name, ticket)) {
+        *number = ticket_before(&rows, name, ticket);
+        return ROWLOCK_STATUS_QUEUED;
+    }
+    lease = lease_of(&rows, name);
+    if (!lease)
+        return ROWLOCK_STATUS_OK;
+    *number = lease->token;
+    if (lease->expires - sim_database_ms() < until - sim.now)
+        until = sim.now + lease->expires - sim_database_ms();
+    return await(link, *number, ticket, until) ? ROWLOCK_STATUS_OK : ROWLOCK_STATUS_TIMEDOUT;
+}
+
+/* Under the name lock, as the function's last statements. */
+static int grant_first(struct rowlock_link *link, const struct rowlock_value *turn,
+                       struct granted *granted, const struct rowlock_budget *budget,
+                       struct rowlock_outcome *outcome, struct rowlock_error *error)
+{
+    const struct rowlock_value values[] = {
+        turn[TURN_WANTS],  turn[TURN_OWNER], turn[TURN_TTL], rowlock__int_value(1000),
+        turn[TURN_TICKET], turn[5],          turn[6],        turn[7],
+        turn[8],           turn[9]};
+    int code;
+
+    ignores_queue = sim.wrong == SIM_TURN_IGNORES_QUEUE;
+    code = ask(link, ROWLOCK_BEGIN, ROWLOCK_SQL_GRANT, values, granted_row, granted, budget,
+               outcome, error);
+    ignores_queue = false;
+    return code;
+}
+
+static int run_turn(struct rowlock_link *link, struct rowlock_call *call,
+                    const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+                    struct rowlock_error *error)
+{
+    const struct rowlock_value *values = call->values;
+    char digits[3] = {values[TURN_WANTS].bytes[0], values[TURN_WANTS].bytes[1], '\0'};
+    char name[2] = {(char)strtol(digits, NULL, 16), '\0'};
+    struct granted granted = {.token = 0};
+    struct rowlock_value columns[5] = {{.type = ROWLOCK_NULL}};
+    int64_t number;
+    int code = ROWLOCK_OK;
+
+    granted.status = wait_for_turn(link, values, name, &number);
+    outcome->left = ROWLOCK_TX_NONE;
+    if (is_dead(link))
+        return gone(outcome, error);
+    if (granted.status == ROWLOCK_STATUS_OK) {
+        code = grant_first(link, values, &granted, budget, outcome, error);
+        if (!code && granted.status == ROWLOCK_STATUS_OK)
+            lock(link, granted.token);
+        else if (!code && granted.status != ROWLOCK_STATUS_BUSY)
+            granted.status = granted.status == ROWLOCK_STATUS_TIMEDOUT ? ROWLOCK_STATUS_BUSY
+                                                                       : ROWLOCK_STATUS_LEASED;
+    }
+    columns[0] = rowlock__int_value(granted.status);
+    columns[2] = rowlock__int_value(granted.token);
+    columns[3] = rowlock__int_value(number);
+    if (!code)
+        call->row(call->data, columns, 5);
+    return code;
+}
+
+/* ---- batch ----------------------------------------------------------------------------------- */
+
+struct batch {
+    char ended[600], granted[600]; /* the answer */
+    int64_t lock[BATCH_NAMES], unlock[BATCH_NAMES];
+    size_t locks, unlocks;
+};
+
+static void status_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    if (n > 0)
+        *(int64_t *)data = rowlock__value_number(&columns[0]);
+}
+
+static void append(char *text, const char *format, long long a, long long b)
+{
+    size_t length = strlen(text);
+
+    snprintf(text + length, 600 - length, format, length ? "," : "", a, b);
+}
+
+/* TOKEN:HEX(name):owner */
+static int release_one(struct rowlock_link *link, const char *text, struct batch *batch,
+                       struct rowlock_outcome *outcome, struct rowlock_error *error)
+{
+    struct rowlock_budget budget = {sim_own_ms(link->client) + RELEASE_MS, -1, 0};
+    long long token;
+    char digits[3], name[2], owner[40];
+    struct rowlock_value values[3];
+    int64_t status = ROWLOCK_STATUS_LOST;
+    int code;
+
+    if (sscanf(text, "%lld:%2[^:]:%39[^,]", &token, digits, owner) != 3)
+        return rowlock__fail(error, ROWLOCK_EDB, "not a lease: %s", text);
+    snprintf(name, sizeof name, "%c", (int)strtol(digits, NULL, 16));
+    values[0] = rowlock__int_value(token);
+    values[1] = rowlock__text_value(name);
+    values[2] = rowlock__text_value(owner);
+    code = ask(link, ROWLOCK_INSIDE, ROWLOCK_SQL_RELEASE, values, status_row, &status, &budget,
+               outcome, error);
+    if (!code && status == ROWLOCK_STATUS_OK)
+        append(batch->ended, "%s%lld", token, 0);
+    if (!code && batch->unlocks < BATCH_NAMES)
+        batch->unlock[batch->unlocks++] = token;
+    return code;
+}
+
+/* A batch sweeps nothing: a lease that has expired is in its way too. */
+static bool is_leased(const char *name, const struct batch *batch)
+{
+    struct sim_rows rows;
+    const struct sim_row *lease;
+    bool released = false;
+
+    table_store.read(&rows);
+    lease = lease_of(&rows, name);
+    for (size_t i = 0; lease && i < batch->unlocks; i++)
+        released |= batch->unlock[i] == lease->token;
+    return lease && !released;
+}
+
+/* HEX(name):owner:ttl_ms:... */
+static int grant_one(struct rowlock_link *link, const char *text, unsigned place,
+                     const struct rowlock_value *host, struct batch *batch,
+                     const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+                     struct rowlock_error *error)
+{
+    long long ttl_ms;
+    char digits[3], name[2] = "", owner[40], wants[20];
+    struct rowlock_value values[10] = {{.type = ROWLOCK_NULL}};
+    struct granted granted = {.token = 0};
+    int code;
+
+    if (sscanf(text, "%2[^:]:%39[^:]:%lld", digits, owner, &ttl_ms) != 3)
+        return rowlock__fail(error, ROWLOCK_EDB, "not a request: %s", text);
+    *name = (char)strtol(digits, NULL, 16);
+    if (is_leased(name, batch))
+        return ROWLOCK_OK;
+    snprintf(wants, sizeof wants, "%s:x:0:0", digits);
+    values[0] = rowlock__text_value(wants);
+    values[1] = rowlock__text_value(owner);
+    values[2] = rowlock__int_value(ttl_ms);
+    values[3] = values[4] = values[5] = rowlock__int_value(0);
+    values[6] = *host;
+    ignores_queue = sim.wrong == SIM_BATCH_IGNORES_QUEUE;
+    code = ask(link, ROWLOCK_INSIDE, ROWLOCK_SQL_GRANT, values, granted_row, &granted, budget,
+               outcome, error);
+    ignores_queue = false;
+    if (code || granted.status != ROWLOCK_STATUS_OK)
+        return code;
+    append(batch->granted, "%s%lld:%lld", sim.wrong == SIM_SWAPS_ANSWERS ? 1 : place,
+           granted.token);
+    if (batch->locks < BATCH_NAMES && lock(link, granted.token))
+        batch->lock[batch->locks++] = granted.token;
+    return ROWLOCK_OK;
+}
+
+/* A refused lock must not have undone what the batch did before. */
+static int check_open(struct rowlock_link *link, struct rowlock_outcome *outcome,
+                      struct rowlock_error *error)
+{
+    if (rowlock__rows_driver.state(link->rows) == ROWLOCK_STATE_OPEN)
+        return ROWLOCK_OK;
+    if (is_dead(link))
+        return gone(outcome, error);
+    outcome->left = ROWLOCK_TX_NONE;
+    return rowlock__fail(error, ROWLOCK_EROLLEDBACK, "the batch was rolled back");
+}
+
+/* Each request, up to its comma. */
+static int each_request(struct rowlock_link *link, const struct rowlock_value *values, bool grants,
+                        struct batch *batch, const struct rowlock_budget *budget,
+                        struct rowlock_outcome *outcome, struct rowlock_error *error)
+{
+    const struct rowlock_value *list = &values[grants];
+    unsigned place = 1;
+    int code = ROWLOCK_OK;
+
+    for (size_t at = 0; !code && at < list->length; place++) {
+        const char *comma = memchr(list->bytes + at, ',', list->length - at);
+        size_t length = (comma ? (size_t)(comma - list->bytes) : list->length) - at;
+        char one[300];
+
+        snprintf(one, sizeof one, "%.*s", (int)length, list->bytes + at);
+        code = grants ? grant_one(link, one, place, &values[3], batch, budget, outcome, error)
+                      : release_one(link, one, batch, outcome, error);
+        if (!code)
+            code = check_open(link, outcome, error);
+        at += length + 1;
+    }
+    return code;
+}
+
+static int commit(struct rowlock_link *link, const struct rowlock_budget *budget,
+                  struct rowlock_outcome *outcome, struct rowlock_error *error)
+{
+    return rowlock__rows_driver.run(link->rows, ROWLOCK_COMMIT, NULL, 0, budget, outcome, error);
+}
+
+static void answer(const struct rowlock_call *call, const struct batch *batch)
+{
+    struct rowlock_value columns[2] = {
+        rowlock__text_value(*batch->ended ? batch->ended : NULL),
+        rowlock__text_value(*batch->granted ? batch->granted : NULL)};
+
+    call->row(call->data, columns, 2);
+}
+
+/* ended, wants, session, host -> gone, granted. The client has sent the COMMIT with it. */
+static int run_batch(struct rowlock_link *link, struct rowlock_call *call,
+                     const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+                     struct rowlock_error *error)
+{
+    struct batch batch = {.locks = 0};
+    int code = rowlock__rows_driver.run(link->rows, ROWLOCK_BEGIN, NULL, 0, budget, outcome, error);
+
+    if (!code)
+        code = each_request(link, call->values, false, &batch, budget, outcome, error);
+    if (!code)
+        code = each_request(link, call->values, true, &batch, budget, outcome, error);
+    answer(call, &batch); /* before the COMMIT, as on a server */
+    if (!code)
+        code = commit(link, budget, outcome, error);
+    if (code && is_dead(link)) {
+        tell("%s loses the session of its group", story_client(link->client->id));
+        gone(outcome, error);
+        outcome->sent_commit = true;
+        return sim.wrong == SIM_BELIEVES_LOST_BATCH ? ROWLOCK_OK : ROWLOCK_ECONN;
+    }
+    for (size_t i = 0; code && i < batch.locks; i++)
+        unlock(link, batch.lock[i]);
+    for (size_t i = 0; !code && i < batch.unlocks; i++)
+        unlock(link, batch.unlock[i]);
+    if (code)
+        rowlock__rows_driver.rollback(link->rows, budget, NULL);
+    outcome->left = ROWLOCK_TX_NONE;
+    return code;
+}
+
+/* ---- the other functions --------------------------------------------------------------------- */
+
+/* An answer of src/rows/ on its way: session locks are taken before the COMMIT. */
+struct passing {
+    struct rowlock_link *link;
+    size_t id;
+    rowlock_row *row;
+    void *data;
+    int64_t ticket;
+};
+
+static void pass_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    const struct passing *passing = data;
+    struct rowlock_value copy[8];
+    int64_t status = n ? rowlock__value_number(&columns[0]) : 0;
+
+    for (unsigned i = 0; i < n && i < 8; i++)
+        copy[i] = columns[i];
+    if (passing->id == ROWLOCK_SQL_GRANT && n >= 5 && status == ROWLOCK_STATUS_OK)
+        lock(passing->link, rowlock__value_number(&columns[2]));
+    if (passing->id == ROWLOCK_SQL_ENQUEUE && n >= 5 && status == ROWLOCK_STATUS_OK)
+        lock(passing->link, rowlock__value_number(&columns[3]));
+    if (passing->id == ROWLOCK_SQL_PLACE && n >= 8)
+        copy[5] = rowlock__int_value(status != ROWLOCK_STATUS_UNQUEUED &&
+                                     lock(passing->link, passing->ticket));
+    if (passing->id == ROWLOCK_SQL_META && n >= 2)
+        copy[1] = rowlock__text_value("native");
+    if (passing->row)
+        passing->row(passing->data, n <= 8 ? copy : columns, n);
+}
+
+/* The number whose session lock the call releases; 0: none. */
+static int64_t released_by(const struct rowlock_call *call, size_t id)
+{
+    return id == ROWLOCK_SQL_RELEASE || id == ROWLOCK_SQL_WITHDRAW ? call->values[0].number
+           : id == ROWLOCK_SQL_SESSION_UNLOCK                      ? call->values[1].number
+                                                                   : 0;
+}
+
+#define MOST_CALLS 8
+
+static int pass_on(struct rowlock_link *link, unsigned flags, struct rowlock_call *calls, size_t n,
+                   const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+                   struct rowlock_error *error)
+{
+    struct rowlock_call copy[MOST_CALLS];
+    struct passing passing[MOST_CALLS];
+    int code;
+
+    for (size_t i = 0; i < n && i < MOST_CALLS; i++) {
+        size_t id = (size_t)(calls[i].statement - dialect.statements);
+
+        copy[i] = calls[i];
+        copy[i].statement = inner(calls[i].statement);
+        passing[i] = (struct passing){link, id, calls[i].row, calls[i].data, 0};
+        passing[i].ticket = id == ROWLOCK_SQL_PLACE ? calls[i].values[1].number : 0;
+        copy[i].row = pass_row;
+        copy[i].data = &passing[i];
+    }
+    code = rowlock__rows_driver.run(link->rows, flags, copy, n, budget, outcome, error);
+    for (size_t i = 0; i < n && i < MOST_CALLS; i++) {
+        calls[i].affected = copy[i].affected;
+        if (!code && released_by(&calls[i], passing[i].id))
+            unlock(link, released_by(&calls[i], passing[i].id));
+    }
+    return code;
+}
+
+static int run(struct rowlock_link *link, unsigned flags, struct rowlock_call *calls, size_t n,
+               const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+               struct rowlock_error *error)
+{
+    size_t id = n == 1 ? (size_t)(calls->statement - dialect.statements) : ROWLOCK_SQL_COUNT;
+    struct rowlock_error unseen;
+
+    error = error ? error : &unseen;
+    if (sim.running)
+        link->client = sim.running; /* threads share the sessions of their group */
+    if (id == ROWLOCK_SQL_BATCH)
+        return run_batch(link, calls, budget, outcome, error);
+    if (id == ROWLOCK_SQL_TURN)
+        return run_turn(link, calls, budget, outcome, error);
+    if (id == ROWLOCK_SQL_AWAIT)
+        return run_await(link, calls, budget, outcome, error);
+    if (id == ROWLOCK_SQL_SESSION_UNLOCK) {
+        unlock(link, released_by(calls, id));
+        outcome->left = is_dead(link) ? ROWLOCK_TX_DEAD : ROWLOCK_TX_NONE;
+        return is_dead(link) ? gone(outcome, error) : ROWLOCK_OK;
+    }
+    return pass_on(link, flags, calls, n, budget, outcome, error);
+}
+
+/* ---- the rest of a driver -------------------------------------------------------------------- */
+
+static void make_dialect(void)
+{
+    static const struct rowlock_statement own = {.name = "function", .text = ""};
+
+    dialect = *plain;
+    dialect.plain = NULL;
+    dialect.statements[ROWLOCK_SQL_TURN] = own;
+    dialect.statements[ROWLOCK_SQL_BATCH] = own;
+    dialect.statements[ROWLOCK_SQL_AWAIT] = own;
+    dialect.statements[ROWLOCK_SQL_SESSION_UNLOCK] = own;
+}
+
+static int open_link(const struct rowlock_source *source, const struct rowlock_budget *budget,
+                     struct rowlock_link **out, const struct rowlock_dialect **found,
+                     struct rowlock_error *error)
+{
+    struct rowlock_source tables = *source;
+    struct rowlock_link *link = calloc(1, sizeof *link);
+    int place = 0, code;
+
+    tables.url = table_url();
+    while (place < LINKS && links[place])
+        place++;
+    if (!link || place == LINKS) {
+        free(link);
+        return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    }
+    code = rowlock__rows_driver.open(&tables, budget, &link->rows, &plain, error);
+    if (code) {
+        free(link);
+        return code;
+    }
+    while (place < LINKS && links[place]) /* another client has opened one meanwhile */
+        place++;
+    if (!dialect.name)
+        make_dialect();
+    link->client = sim.running;
+    links[place % LINKS] = link;
+    *out = link;
+    *found = &dialect;
+    return ROWLOCK_OK;
+}
+
+static void close_link(struct rowlock_link *link)
+{
+    if (!link)
+        return;
+    for (int i = 0; i < LINKS; i++)
+        if (links[i] == link)
+            links[i] = NULL;
+    rowlock__rows_driver.close(link->rows);
+    free(link);
+    functions_wake();
+}
+
+static int rollback(struct rowlock_link *link, const struct rowlock_budget *budget,
+                    struct rowlock_error *error)
+{
+    return rowlock__rows_driver.rollback(link->rows, budget, error);
+}
+
+static enum rowlock_state state(const struct rowlock_link *link)
+{
+    return rowlock__rows_driver.state(link->rows);
+}
+
+static int script(struct rowlock_link *link, const char *text, const struct rowlock_budget *budget,
+                  struct rowlock_error *error)
+{
+    return rowlock__rows_driver.script(link->rows, text, budget, error);
+}
+
+static int no_socket(const struct rowlock_link *link)
+{
+    (void)link;
+    return -1;
+}
+
+static int64_t no_backend_id(const struct rowlock_link *link)
+{
+    (void)link;
+    return 0;
+}
+
+static void *no_handle(const struct rowlock_link *link)
+{
+    (void)link;
+    return NULL;
+}
+
+const struct rowlock_driver functions_driver = {
+    .name = "functions",
+    .schemes = "functions",
+    .open = open_link,
+    .close = close_link,
+    .run = run,
+    .rollback = rollback,
+    .state = state,
+    .script = script,
+    .socket = no_socket,
+    .backend_id = no_backend_id,
+    .handle = no_handle,
+};
