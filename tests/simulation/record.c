@@ -14,7 +14,6 @@
 
 #define MOST 8000
 #define NS_PER_MS INT64_C(1000000)
-enum hold_number { HOLD_MODE, HOLD_COUNT, HOLD_LIMIT, HOLD_TOKEN, HOLD_UNTIL };
 
 static struct operation operations[MOST], sorted[MOST];
 static size_t n_operations;
