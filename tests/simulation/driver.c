@@ -90,6 +90,23 @@ static void close_real(struct rowlock_link *link)
         real->close(link);
 }
 
+/* A new session reads the schema, for which it may have to wait. So that a seed alone decides a
+   history, all sessions have done so before the first one. */
+void sim_fill_pool(void)
+{
+    struct rowlock_source source = {.url = rows_url(), .interrupt_fd = -1};
+    struct rowlock_budget budget = {INT64_MAX, -1, INT64_MAX};
+    const struct rowlock_dialect *dialect;
+    struct rowlock_error error;
+    struct rowlock_link *link;
+
+    for (size_t i = pooled; i < POOL; i++)
+        if (real->open(&source, &budget, &link, &dialect, &error) == ROWLOCK_OK)
+            pool[pooled++] = link;
+    for (size_t i = 0; i < pooled; i++)
+        sqlite3_exec(real->handle(pool[i]), "SELECT * FROM rowlock_lease", NULL, NULL, NULL);
+}
+
 void sim_close_pool(void)
 {
     while (pooled)

@@ -223,6 +223,7 @@ void sim_kill(struct sim_client *client); /* a client may kill itself */
 /* ---- driver.c */
 bool sim_holds_file(const struct sim_client *client); /* it is inside a transaction that writes */
 void sim_cut(struct sim_client *client); /* the server rolls back its transaction, if any */
+void sim_fill_pool(void);
 void sim_close_pool(void);
 
 /* ---- threads.c */
