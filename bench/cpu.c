@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define QUIET_S 30
 #define QUIET_US 200000
 
 /* proc(5): reads the fields after the name, which may contain anything and ends at the last
@@ -73,9 +72,9 @@ int bench_processes(int pid)
     return count;
 }
 
-void bench_await_quiet(int pid, int processes)
+void bench_await_quiet(int pid, int processes, int seconds)
 {
-    long long until = bench_now() + QUIET_S * 1000000000LL;
+    long long until = bench_now() + seconds * 1000000000LL;
     double before, used = bench_cpu_us(pid);
     int count;
 

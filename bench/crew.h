@@ -57,9 +57,9 @@ double bench_cpu_us(int pid);
 /* The number of these processes. */
 int bench_processes(int pid);
 
-/* Waits until they are at most `processes` and use less than a tenth of a core; half a minute at
+/* Waits until they are at most `processes` and use less than a tenth of a core; `seconds` at
    most. */
-void bench_await_quiet(int pid, int processes);
+void bench_await_quiet(int pid, int processes, int seconds);
 
 typedef void (*bench_work)(const struct bench_measurement *measurement, int client, void *session);
 

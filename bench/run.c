@@ -7,6 +7,7 @@
 #include "statistics.h"
 
 #define QUICK_NAMES 8 /* of each client */
+#define QUIET_S 30    /* the longest wait for the server before a slice */
 
 struct run {
     const struct bench_options *options;
@@ -98,7 +99,7 @@ static void measure(struct run *run, int w, int i, int repetition)
     /* The server may still be working for killed clients, which would slow down the next
        measurement. */
     if (bench_crew_dismiss(&measurement) > 0)
-        bench_await_quiet(place.pid, processes);
+        bench_await_quiet(place.pid, processes, QUIET_S);
     if (failed)
         bench_cell_fail(cell, run->crew->why);
     else
