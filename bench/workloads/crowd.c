@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A thousand clients wait for one name, each once. Client 0 holds it until all others wait and the
- * server is idle, so that no client is still queuing up; then it releases the name. Measures how fast
- * the name passes from client to client. Stops after 15 s and reports how many were served.
+ * server is idle, so that no client is still queuing up; then it releases the name. Measures how
+ * fast the name passes from client to client. Stops after 15 s and reports how many were served.
  */
 #include "workloads/workload.h"
 
