@@ -89,7 +89,8 @@ bench-publish: $(BUILD)/bench.md
 	@sed -i -e '/^<!-- page -->$$/,/^<!-- end of page -->$$/d' \
 	   -e '/^<!-- generated -->$$/,$$d' docs/benchmarks.md
 	@{ sed 1q docs/benchmarks.md; echo; echo '<!-- page -->'; echo; \
-	   sed -e '/^<!-- tables -->$$/,$$d' -e 's#](bench/#](benchmarks/#' $(BUILD)/bench.md; \
+	   sed -e '/^<!-- tables -->$$/,$$d' -e 's#](bench/#](benchmarks/#' $(BUILD)/bench.md | \
+	   fold -s -w 100 | sed 's/ *$$//'; \
 	   echo '<!-- end of page -->'; sed 1d docs/benchmarks.md; \
 	   echo '<!-- generated -->'; echo; \
 	   for plot in throughput contended handover; do echo "![$$plot](benchmarks/$$plot.svg)"; done; \
