@@ -195,6 +195,9 @@ struct rowlock_plain {
     /* 1: a wait ends only by the server's limit, or with its session: so every statement gets a
        limit that ends before the call's deadline. */
     int cancel_ends_session;
+    /* 1: the server may not wake a waiter when the lock is free: so a wait begins again, and again,
+       in our own transaction. */
+    int forgets_waiters;
 };
 
 /* Whether the schema is that of sql/plain/schema. */

@@ -7,7 +7,8 @@
 #include "util/pause.h"
 
 #define LOOK_MS 250
-#define LOOKS 3 /* a vacuum may delete the row of a name while we wait for it */
+#define LOOKS 3       /* a vacuum may delete the row of a name while we wait for it */
+#define SLICE_MS 2000 /* the first, where the server may forget a waiter */
 
 static int64_t left_of(int64_t limit_ms, int64_t deadline_ms)
 {
@@ -84,18 +85,32 @@ static int lock_each(struct rowlock_work *work, const struct rowlock_wish *wish,
     return code;
 }
 
-/* A limit of the server's own may end a wait too early: then it begins again. */
+static int lock_slice(struct rowlock_work *work, const struct rowlock_wish *wish, size_t n,
+                      int64_t limit_ms, int64_t deadline_ms, int64_t slice_ms,
+                      enum rowlock_status *status, size_t *at)
+{
+    int64_t end_ms = rowlock__after(rowlock__now_ms(), slice_ms);
+
+    if (limit_ms == 0 || !work->own || !work->link->dialect->plain->forgets_waiters ||
+        end_ms >= deadline_ms)
+        return lock_each(work, wish, n, limit_ms, deadline_ms, status, at);
+    return lock_each(work, wish, n, slice_ms, end_ms, status, at);
+}
+
+/* A limit of the server's own, or a slice, may end a wait too early: then it begins again. Each
+   slice costs a session, which the server keeps until the lock is free: so the slices grow. */
 int rowlock__name_lock_all(struct rowlock_work *work, const struct rowlock_wish *wish, size_t n,
                            int64_t limit_ms, enum rowlock_status *status, size_t *at)
 {
-    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), limit_ms);
-    int code = lock_each(work, wish, n, limit_ms, deadline_ms, status, at);
+    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), limit_ms), slice_ms = SLICE_MS;
+    int code = lock_slice(work, wish, n, limit_ms, deadline_ms, slice_ms, status, at);
 
     while (!code && *status == ROWLOCK_STATUS_TIMEDOUT && work->own &&
            !rowlock__work_is_whole(work) && rowlock__now_ms() < deadline_ms) {
         rowlock__work_undo(work);
         work->undone = false;
-        code = lock_each(work, wish, n, limit_ms, deadline_ms, status, at);
+        slice_ms = rowlock__after(slice_ms, slice_ms);
+        code = lock_slice(work, wish, n, limit_ms, deadline_ms, slice_ms, status, at);
     }
     return code;
 }

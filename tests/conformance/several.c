@@ -28,7 +28,7 @@ TEST(p1_of_several_names_none_is_held_when_one_is_busy)
         return;
     }
     for (int i = 0; i < 3; i++) {
-        t_ok(t_begin(holder, wants[i], 0));
+        t_ok(t_begin_freed(holder, &wants[i], 1));
         t_fails(rowlock_begin(other, wants, 3, 0, &t_error), EBUSY);
         t_left(NONE);
         /* Where index neighbours conflict, locking a free name can run into the row of the held
@@ -155,7 +155,7 @@ TEST(p1_a_hundred_names_at_once)
     t_fails(t_begin(two, t_x("hundred 0"), 0), EBUSY);
     t_fails(t_begin(two, t_x("hundred 99"), 0), EBUSY);
     t_ok(rowlock_commit(one, &t_error));
-    t_ok(rowlock_begin(two, wants, 100, 0, &t_error));
+    t_ok(t_begin_freed(two, wants, 100));
 }
 
 TEST(no_name_at_all_is_refused)
