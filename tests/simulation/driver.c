@@ -240,21 +240,27 @@ static int script(struct rowlock_link *link, const char *text, const struct rowl
     return link->dead ? gone(link, error) : real->script(link->link, text, budget, error);
 }
 
-static int no_socket(const struct rowlock_link *link)
+static void *handle(const struct rowlock_link *link)
+{
+    return handle_of(link);
+}
+
+int sim_no_socket(const struct rowlock_link *link)
 {
     (void)link;
     return -1;
 }
 
-static int64_t no_backend_id(const struct rowlock_link *link)
+int64_t sim_no_backend_id(const struct rowlock_link *link)
 {
     (void)link;
     return 0;
 }
 
-static void *handle(const struct rowlock_link *link)
+void *sim_no_handle(const struct rowlock_link *link)
 {
-    return handle_of(link);
+    (void)link;
+    return NULL;
 }
 
 static const struct rowlock_driver simulated = {
@@ -266,8 +272,8 @@ static const struct rowlock_driver simulated = {
     .rollback = rollback,
     .state = state,
     .script = script,
-    .socket = no_socket,
-    .backend_id = no_backend_id,
+    .socket = sim_no_socket,
+    .backend_id = sim_no_backend_id,
     .handle = handle,
 };
 

@@ -601,23 +601,20 @@ static int open_link(const struct rowlock_source *source, const struct rowlock_b
     int place = 0, code;
 
     tables.url = table_url();
-    while (place < LINKS && links[place])
-        place++;
-    if (!link || place == LINKS) {
-        free(link);
+    if (!link)
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    }
     code = rowlock__rows_driver.open(&tables, budget, &link->rows, &plain, error);
     if (code) {
         free(link);
         return code;
     }
-    while (place < LINKS && links[place]) /* another client has opened one meanwhile */
-        place++;
+    while (links[place]) /* after the open, in which other clients may open one */
+        if (++place == LINKS)
+            abort();
     if (!dialect.name)
         make_dialect();
     link->client = sim.running;
-    links[place % LINKS] = link;
+    links[place] = link;
     *out = link;
     *found = &dialect;
     return ROWLOCK_OK;
@@ -652,24 +649,6 @@ static int script(struct rowlock_link *link, const char *text, const struct rowl
     return rowlock__rows_driver.script(link->rows, text, budget, error);
 }
 
-static int no_socket(const struct rowlock_link *link)
-{
-    (void)link;
-    return -1;
-}
-
-static int64_t no_backend_id(const struct rowlock_link *link)
-{
-    (void)link;
-    return 0;
-}
-
-static void *no_handle(const struct rowlock_link *link)
-{
-    (void)link;
-    return NULL;
-}
-
 const struct rowlock_driver functions_driver = {
     .name = "functions",
     .schemes = "functions",
@@ -679,7 +658,7 @@ const struct rowlock_driver functions_driver = {
     .rollback = rollback,
     .state = state,
     .script = script,
-    .socket = no_socket,
-    .backend_id = no_backend_id,
-    .handle = no_handle,
+    .socket = sim_no_socket,
+    .backend_id = sim_no_backend_id,
+    .handle = sim_no_handle,
 };

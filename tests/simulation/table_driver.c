@@ -523,24 +523,6 @@ static int script(struct rowlock_link *link, const char *text, const struct rowl
     return code;
 }
 
-static int no_socket(const struct rowlock_link *link)
-{
-    (void)link;
-    return -1;
-}
-
-static int64_t no_backend_id(const struct rowlock_link *link)
-{
-    (void)link;
-    return 0;
-}
-
-static void *no_handle(const struct rowlock_link *link)
-{
-    (void)link;
-    return NULL;
-}
-
 const struct rowlock_driver table_driver = {
     .name = "tables",
     .schemes = "tables",
@@ -550,7 +532,7 @@ const struct rowlock_driver table_driver = {
     .rollback = rollback,
     .state = state,
     .script = script,
-    .socket = no_socket,
-    .backend_id = no_backend_id,
-    .handle = no_handle,
+    .socket = sim_no_socket,
+    .backend_id = sim_no_backend_id,
+    .handle = sim_no_handle,
 };

@@ -280,23 +280,14 @@ static size_t written(struct sim_written *rows, size_t room)
     return n;
 }
 
-const struct sim_store table_store = {.url = table_url,
-                                      .reset = reset,
-                                      .read = read_rows,
-                                      .begin = begin,
-                                      .has_lease = has_lease,
-                                      .is_leased = is_leased,
-                                      .write = write_work,
-                                      .written = written};
+#define STORE(url_)                                                                               \
+    {                                                                                             \
+        .url = (url_), .reset = reset, .read = read_rows, .begin = begin, .has_lease = has_lease, \
+        .is_leased = is_leased, .write = write_work, .written = written                           \
+    }
 
-const struct sim_store functions_store = {.url = functions_url,
-                                          .reset = reset,
-                                          .read = read_rows,
-                                          .begin = begin,
-                                          .has_lease = has_lease,
-                                          .is_leased = is_leased,
-                                          .write = write_work,
-                                          .written = written};
+const struct sim_store table_store = STORE(table_url);
+const struct sim_store functions_store = STORE(functions_url);
 
 /* ---- the kinds of histories ------------------------------------------------------------------ */
 
@@ -309,16 +300,6 @@ static void adapt(void)
     sim.temper.lose_reply /= 4;
     sim.temper.slow /= 8;
 }
-
-const struct sim_kind sim_tables = {.name = "tables",
-                                    .store = &table_store,
-                                    .clients = SIM_CLIENTS,
-                                    .most_steps = 300000,
-                                    .check_committed = check_committed,
-                                    .name_client = check_name_client,
-                                    .draw_stop = sim_draw_stop,
-                                    .history = sim_history,
-                                    .adapt = adapt};
 
 static void adapt_functions(void)
 {
@@ -335,12 +316,12 @@ static void adapt_functions(void)
     sim.temper.names = 1 + sim_below(SIM_NAMES);
 }
 
-const struct sim_kind sim_functions = {.name = "functions",
-                                       .store = &functions_store,
-                                       .clients = SIM_CLIENTS,
-                                       .most_steps = 300000,
-                                       .check_committed = check_committed,
-                                       .name_client = check_name_client,
-                                       .draw_stop = sim_draw_stop,
-                                       .history = sim_history,
-                                       .adapt = adapt_functions};
+#define KIND(name_, store_, adapt_)                                                       \
+    {                                                                                     \
+        .name = (name_), .store = (store_), .clients = SIM_CLIENTS, .most_steps = 300000, \
+        .check_committed = check_committed, .name_client = check_name_client,             \
+        .draw_stop = sim_draw_stop, .history = sim_history, .adapt = (adapt_)             \
+    }
+
+const struct sim_kind sim_tables = KIND("tables", &table_store, adapt);
+const struct sim_kind sim_functions = KIND("functions", &functions_store, adapt_functions);

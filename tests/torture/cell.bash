@@ -71,7 +71,7 @@ torment() {
         { [ "$OPERATIONS" -gt 0 ] && [ "$(completed)" -lt "$OPERATIONS" ]; }; do
         draw "$most"
         drawn=$((drawn + least))
-        nap "$((drawn / 1000)).$(printf %03d $((drawn % 1000)))"
+        nap_ms "$drawn"
         faults=$((faults + 1))
         "inject_$fault"
         [ $unfit = 0 ] || return 1

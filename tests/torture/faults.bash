@@ -9,6 +9,7 @@ next_client=1
 exec {idle}<> <(:) # never readable
 
 nap() { read -rt "$1" -u "$idle" || :; } # SECONDS, without a process
+nap_ms() { nap "$(($1 / 1000)).$(printf %03d $(($1 % 1000)))"; }
 now_ms() { echo "$((${EPOCHREALTIME/./} / 1000))"; }
 draw() { drawn=$((RANDOM % $1)); } # N: sets drawn, from 0 to N - 1; a subshell would repeat it
 

@@ -138,7 +138,7 @@ let_standby_lag() {
     done
     draw 700
     kill -s STOP "$sender"
-    nap "0.$(printf %03d "$drawn")"
+    nap_ms "$drawn"
 }
 # With its sessions at once: a client could be served by one that outlives the server briefly, and
 # a stopped one would outlive it for long. Then all answers have arrived.
@@ -213,7 +213,7 @@ restore_dump() {
     log_undone invoke
     "dump_$engine" >"$cell_folder/data/dump" || return 1
     draw 1500
-    nap "$((drawn / 1000)).$(printf %03d $((drawn % 1000)))"
+    nap_ms "$drawn"
     "close_$engine" || return 1
     nap 0.3
     log_undone ok
@@ -242,7 +242,7 @@ fill_disk() {
     [ "$engine" != postgresql ] || [ "$drawn" = 0 ] ||
         sql_postgresql 'SELECT pg_switch_wal()' postgres >/dev/null
     draw 1500
-    nap "$((drawn / 1000)).$(printf %03d $((drawn % 1000)))"
+    nap_ms "$drawn"
     rm -f "$disk/filler"
     revive_engine
 }

@@ -441,7 +441,7 @@ END $$;
 -- Releases a lease: 0, or 8 if it was lost before. This is remove_lease and session_unlock written
 -- out, because every lease ends by it, and each function in it is looked up again in every
 -- transaction. The release need not be on disk: after a crash of the server the lease expires. Both
--- rows are deleted unconditionally, so that warm_up, with the token 0, plans both statements.
+-- DELETEs are executed in every case, so that warm_up, with the token 0, plans both.
 CREATE FUNCTION rowlock.release_lease(token bigint, name text DEFAULT NULL, owner text DEFAULT NULL)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
