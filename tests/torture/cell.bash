@@ -12,13 +12,14 @@ open_cell() {
     ! has_own_server || stop_engines
     [ "$fault" != clock ] || use_clock
     [ "$fault" != full ] || use_disk || return 1
+    case $fault/$engine in failover/mariadb | async/mariadb) replicate ;; esac
     is_started "$engine" || start_engine "$engine" || return 1
     "open_$engine" "torture_$((cells += 1))" || return 1
     export ROWLOCK_TEST_ENGINE=$engine ROWLOCK_TEST_TECHNIQUE=${technique/pool_*/native}
     unset TORTURE_INSTALLED
     case $fault in
     upgrade) install_old 2>>"$cell_folder/data/errors" && export TORTURE_INSTALLED=1 || return 1 ;;
-    failover | async) open_pair || return 1 ;;
+    failover | async) "open_pair_$engine" || return 1 ;;
     esac
     direct=$url
     case $fault in
@@ -48,7 +49,8 @@ close_cell() {
     if has_own_server; then
         stop_engines
         rm -f "$clock_file"
-        server_environment=() name_postgresql=$prefix-postgresql
+        server_environment=() server_options=()
+        name_postgresql=$prefix-postgresql name_mariadb=$prefix-mariadb
     else
         drop_database "$engine"
     fi

@@ -8,10 +8,11 @@
 started= # engines
 disk=    # the file system of a server, or none
 name_postgresql=$prefix-postgresql name_mariadb=$prefix-mariadb # of their servers
+server_options=() # of the servers that are started
 start_engine() { # ENGINE: starts its server, or restarts it after a crash
     local name=name_$1
     [ "$1" != sqlite ] || return 0
-    "start_$1" "${!name}" || return 1
+    "start_$1" "${!name}" "${server_options[@]}" || return 1
     export "port_$1=$server_port" "url_$1=$server_url"
     is_started "$1" || started="$started $1"
 }
@@ -99,12 +100,13 @@ use_clock() { # servers that are started from now on have that clock
         LD_PRELOAD="$(find /usr/lib/*/faketime -name libfaketimeMT.so.1 -print -quit)")
 }
 
-# ---- a standby of PostgreSQL: synchronous, or asynchronous under the fault "async" --------------
+# ---- a standby: synchronous, or asynchronous under the fault "async" ----------------------------
 
 standbys=0
-add_standby() { # [PORT]: sets standby, its name, and port_standby; waits until it is connected
+name_standby() { standby=$prefix-standby$((standbys += 1)); }
+add_standby_postgresql() { # [PORT]: sets standby and port_standby; waits until it is connected
     local tries=0 kind=async
-    standby=$prefix-standby$((standbys += 1))
+    name_standby
     mkdir -p "$ROWLOCK_TEST_FOLDER/$standby"
     [ $# = 0 ] || echo "$1" >"$ROWLOCK_TEST_FOLDER/$standby/port"
     start_standby "$standby" "$name_postgresql" >/dev/null || return 1
@@ -121,48 +123,97 @@ add_standby() { # [PORT]: sets standby, its name, and port_standby; waits until 
     done
 }
 # Both servers, of which the clients find the primary.
-open_pair() {
-    add_standby &&
+open_pair_postgresql() {
+    add_standby_postgresql &&
         url="postgresql://tester@127.0.0.1:$port_postgresql,127.0.0.1:$port_standby/$database$(
         )?target_session_attrs=read-write&connect_timeout=2"
 }
 # The standby receives nothing more. It has everything that was acknowledged before the event.
-let_standby_lag() {
+let_lag_postgresql() {
     local upto sender tries=0
-    log_undone invoke
     upto=$(sql_postgresql 'SELECT pg_current_wal_insert_lsn()' postgres) || return 1
     until sender=$(sql_postgresql "SELECT pid FROM pg_stat_replication
         WHERE flush_lsn >= '$upto'" postgres) && [ -n "$sender" ]; do
         [ $((tries += 1)) -lt 200 ] || return 1
         nap 0.05
     done
-    draw 700
     kill -s STOP "$sender"
-    nap_ms "$drawn"
 }
+promote_postgresql() { # PORT: of the old primary, which the next standby gets
+    port_postgresql=$port_standby
+    sql_postgresql 'SELECT pg_promote(true, 60)' postgres >/dev/null && add_standby_postgresql "$1"
+}
+
+# A replica of MariaDB repeats the log of its primary from the beginning.
+replicate() {
+    server_options=(--log-bin=log --log-slave-updates --log-bin-trust-function-creators=ON
+        --rpl-semi-sync-slave-enabled=ON --rpl-semi-sync-master-wait-point=AFTER_SYNC
+        --rpl-semi-sync-master-timeout=100000000 --server-id=1)
+}
+on_standby() { name_mariadb=$standby "$@"; } # COMMAND of a replica of MariaDB
+start_standby_mariadb() { # OPTION...
+    start_mariadb "$standby" "${server_options[@]}" --server-id=$((standbys + 1)) "$@"
+}
+has_received_mariadb() { # waits until the replica has everything that is committed
+    local upto
+    upto=$(sql_mariadb 'SELECT @@gtid_binlog_pos' mysql) &&
+        [ "$(on_standby sql_mariadb "SELECT master_gtid_wait('$upto', 10)" mysql)" = 0 ]
+}
+add_standby_mariadb() {
+    name_standby
+    start_standby_mariadb --read-only || return 1
+    on_standby sql_mariadb "CHANGE MASTER TO master_host = '127.0.0.1', master_user = 'root',
+        master_port = $port_mariadb, master_use_gtid = slave_pos; START SLAVE" mysql || return 1
+    [ "$fault" != failover ] ||
+        sql_mariadb 'SET GLOBAL rpl_semi_sync_master_enabled = ON' mysql || return 1
+    has_received_mariadb
+}
+open_pair_mariadb() { add_standby_mariadb; }
+let_lag_mariadb() { has_received_mariadb && on_standby sql_mariadb 'STOP SLAVE IO_THREAD' mysql; }
+# The primary's address moves to the replica, when it has executed what it has received.
+promote_mariadb() { # PORT
+    local tries=0
+    sql_mariadb 'STOP SLAVE IO_THREAD' mysql
+    until [ "$(sql_mariadb "SELECT count(*) FROM information_schema.processlist
+        WHERE command = 'Slave_SQL' AND state LIKE 'Slave has read all%'" mysql)" = 1 ]; do
+        [ $((tries += 1)) -lt 200 ] || return 1
+        nap 0.05
+    done
+    sql_mariadb 'STOP SLAVE; RESET SLAVE ALL' mysql || return 1
+    stop_server "$standby"
+    echo "$1" >"$ROWLOCK_TEST_FOLDER/$standby/port"
+    start_standby_mariadb && add_standby_mariadb
+}
+
 # With its sessions at once: a client could be served by one that outlives the server briefly, and
 # a stopped one would outlive it for long. Then all answers have arrived.
-kill_primary() {
-    local file=$ROWLOCK_TEST_FOLDER/$name_postgresql/pid pids pid
+kill_primary() { # NAME
+    local file=$ROWLOCK_TEST_FOLDER/$1/pid pids pid
     pids="$(cat "$file") $(pgrep -P "$(cat "$file")")"
     # shellcheck disable=SC2086
     kill -s KILL $pids
     for pid in $pids; do
         while is_running "$pid"; do nap 0.01; done
     done
-    stop_server "$name_postgresql" KILL
+    stop_server "$1" KILL
     nap 0.3
 } 2>/dev/null
-# Kills the primary, promotes the standby, and adds a new one in the place of the old primary.
+lag() {
+    log_undone invoke
+    "let_lag_$engine" || return 1
+    draw 700
+    nap_ms "$drawn"
+}
+# Kills the primary, promotes the standby, and adds a new one.
 fail_over() {
-    local old=$name_postgresql old_port=$port_postgresql
-    [ "$fault" != async ] || let_standby_lag || return 1
-    kill_primary
+    local name=name_$engine port=port_$engine old
+    old=${!name}
+    [ "$fault" != async ] || lag || return 1
+    kill_primary "$old"
     [ "$fault" != async ] || log_undone ok
-    name_postgresql=$standby port_postgresql=$port_standby
-    sql_postgresql 'SELECT pg_promote(true, 60)' postgres >/dev/null &&
-        rm -rf "${ROWLOCK_TEST_FOLDER:?}/$old" &&
-        add_standby "$old_port"
+    declare -g "$name=$standby"
+    rm -rf "${ROWLOCK_TEST_FOLDER:?}/$old"
+    "promote_$engine" "${!port}"
 }
 
 # ---- an older dump -----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ faults_of() { # ENGINE-TECHNIQUE
     postgresql-*)
         echo "$(mixed_of "$1") none clock upgrade failover async restore vacuum full mixed"
         ;;
-    *) echo "$(mixed_of "$1") none clock upgrade restore full mixed" ;;
+    *) echo "$(mixed_of "$1") none clock upgrade failover async restore full mixed" ;;
     esac
 }
 mixed_of() { # ENGINE-TECHNIQUE: the faults that "mixed" combines
