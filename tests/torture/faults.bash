@@ -67,6 +67,8 @@ end_clients() { # SIGNAL: ends them and waits; sets hung, the number of those th
     for place in "${!client_pid[@]}"; do
         while is_running "${client_pid[$place]}"; do
             nap 0.05
+            # A signal between fork and exec is lost.
+            [ $((tries % 100)) != 99 ] || kill -s "$1" "${client_pid[$place]}"
             if [ $((tries += 1)) = 1200 ]; then hung=$((hung + 1)); fi
             [ $tries -lt 1200 ] || kill -s KILL "${client_pid[$place]}"
         done

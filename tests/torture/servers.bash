@@ -337,7 +337,7 @@ end_snapshot() {
 add_dead_rows() {
     local least=$((-dead_rows * faults)) name
     case $workload in
-    gapless) name=counter: ;;
+    *gapless) name=counter: ;;
     jobs) name=job: ;;
     refresh) name=subject: ;;
     esac

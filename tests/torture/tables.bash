@@ -3,7 +3,7 @@
 # The cells of make torture: workload/fault/engine-technique.
 
 workloads='counter documents gapless lease fence permits shared tokens group jobs
-    refresh command cron sql-counter sql-fence'
+    refresh command cron sql-counter sql-gapless sql-fence sql-tokens'
 faults='none kill stop terminate cancel crash cut delay oneway stall exhaust clock upgrade
     failover async restore vacuum full mixed'
 engines='sqlite-native sqlite-insert postgresql-native postgresql-row postgresql-insert

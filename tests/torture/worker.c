@@ -46,7 +46,9 @@ const struct workload workloads[] = {
     {"command", turn_command, 2, 1, "torture %d", 1, 0, 0, 0, 0, 0},
     {"cron", turn_cron, 12, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
     {"sql-counter", turn_sql_counter, 1, 1, "torture %d", 1, 0, 0, 0, 0, 0},
+    {"sql-gapless", turn_sql_drawn, 1, 1, "counter:torture %d", 1, 0, 0, 0, 0, 0},
     {"sql-fence", turn_sql_lease, 1, 1, "torture %d", 1, 0, 0, 0, 1, 0},
+    {"sql-tokens", turn_sql_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
     {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0},
 };
 

@@ -71,10 +71,13 @@ void turn_refresh(struct client *client, const struct workload *workload);
 void turn_command(struct client *client, const struct workload *workload);
 void turn_cron(struct client *client, const struct workload *workload);
 void turn_sql_counter(struct client *client, const struct workload *workload);
+void turn_sql_drawn(struct client *client, const struct workload *workload);
 void turn_sql_lease(struct client *client, const struct workload *workload);
 /* The mode "act": its exit status. */
 int act_command(struct client *client);
 
+/* A lease of a key in one of the workload's modes, drawn at random. */
+struct rowlock_want worker_want(struct client *client, const struct workload *workload, int key);
 /* The lease lasts at least until then; 0: it has ended, at an unknown time. */
 int64_t worker_end_of(const struct rowlock_lease *lease);
 /* A COMMIT that returned this code: whether the database has carried it out. */

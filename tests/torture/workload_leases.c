@@ -16,8 +16,7 @@
 /* The library counts whole milliseconds, and our clock nanoseconds. */
 #define GRAIN_MS 1
 
-static struct rowlock_want draw_want(struct client *client, const struct workload *workload,
-                                     int key)
+struct rowlock_want worker_want(struct client *client, const struct workload *workload, int key)
 {
     struct rowlock_want want = {.name = worker_name(workload, key)};
     int drawn = worker_draw(client, workload->exclusive + workload->shared + workload->permit);
@@ -155,7 +154,7 @@ static void release(struct client *client, int key, struct rowlock_lease *lease)
 void turn_lease(struct client *client, const struct workload *workload)
 {
     int key = worker_draw(client, workload->keys);
-    struct rowlock_want want = draw_want(client, workload, key);
+    struct rowlock_want want = worker_want(client, workload, key);
     struct rowlock_lease *lease = acquire(client, key, &want);
 
     if (!lease)

@@ -58,20 +58,65 @@ void turn_sql_counter(struct client *client, const struct workload *workload)
         recover(client);
 }
 
+/* ---- numbers without a gap ------------------------------------------------------------------- */
+
+/* A transaction that has no lock of the counter yet. */
+static int begin_beside(struct client *client, const char *name)
+{
+    if (is_mariadb())
+        return worker_sql(client, NULL, "CALL rowlock_prepare('%s')", name) ||
+               worker_sql(client, NULL, "CALL rowlock_begin_exclusive('own %ld')", client->id);
+    return worker_sql(client, NULL, "SELECT rowlock.prepare('%s')", name) ||
+           worker_sql(client, NULL, "BEGIN");
+}
+
+static int draw_number(struct client *client, int64_t *number)
+{
+    if (!is_mariadb())
+        return worker_sql(client, number, "SELECT rowlock.next('torture 0')");
+    return worker_sql(client, NULL, "CALL rowlock_next('torture 0', @n)") ||
+           worker_sql(client, number, "SELECT @n");
+}
+
+void turn_sql_drawn(struct client *client, const struct workload *workload)
+{
+    enum phase phase = PHASE_FAIL;
+    int64_t number = 0;
+
+    worker_log(client, PHASE_INVOKE, KIND_ADD, 0, " ");
+    if (begin_beside(client, worker_name(workload, 0)) == 0 && draw_number(client, &number) == 0 &&
+        worker_sql(client, NULL,
+                   "INSERT INTO torture_row (k, n, client, op, token) VALUES (0, %" PRId64
+                   ", %ld, %ld, 0)",
+                   number, client->id, client->op) == 0 &&
+        worker_draw(client, 10)) /* otherwise the number returns */
+        phase = commit(client);
+    worker_log(client, phase, KIND_ADD, 0, "%" PRId64, number);
+    if (phase != PHASE_OK)
+        recover(client);
+}
+
 /* ---- a lease, and a write under its fence ---------------------------------------------------- */
 
+static const char *const modes[] = {
+    [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
+
 /* 0: the name is held; -1: an error */
-static int64_t acquire(struct client *client, const char *name)
+static int64_t acquire(struct client *client, const struct rowlock_want *want)
 {
+    char limit[20] = "NULL";
     int64_t token = 0;
     int failed;
 
+    if (want->limit)
+        snprintf(limit, sizeof limit, "%d", want->limit);
     if (is_mariadb())
-        failed = worker_sql(client, NULL, "CALL rowlock_acquire('%s', %d, 'exclusive', NULL, @t)",
-                            name, TTL_MS) ||
+        failed = worker_sql(client, NULL, "CALL rowlock_acquire('%s', %d, '%s', %s, @t)",
+                            want->name, TTL_MS, modes[want->mode], limit) ||
                  worker_sql(client, &token, "SELECT @t");
     else
-        failed = worker_sql(client, &token, "SELECT rowlock.acquire('%s', '%d ms')", name, TTL_MS);
+        failed = worker_sql(client, &token, "SELECT rowlock.acquire('%s', '%d ms', '%s', %s)",
+                            want->name, TTL_MS, modes[want->mode], limit);
     return failed ? -1 : token;
 }
 
@@ -152,11 +197,11 @@ static int release(struct client *client, int64_t token)
 
 void turn_sql_lease(struct client *client, const struct workload *workload)
 {
-    const char *name = worker_name(workload, 0);
+    struct rowlock_want want = worker_want(client, workload, 0);
     int64_t begun = worker_now(), token;
 
     worker_log(client, PHASE_INVOKE, KIND_HOLD, 0, " ");
-    token = acquire(client, name);
+    token = acquire(client, &want);
     if (token <= 0) {
         worker_log(client, PHASE_FAIL, KIND_HOLD, 0, " ");
         if (token < 0)
@@ -164,11 +209,13 @@ void turn_sql_lease(struct client *client, const struct workload *workload)
         worker_dwell(client); /* the function tries once, and asks its caller to pause */
         return;
     }
-    worker_log(client, PHASE_OK, KIND_HOLD, 0, "%d 1 0 %" PRId64 " %" PRId64,
-               (int)ROWLOCK_EXCLUSIVE, token, end_of(begun));
+    worker_log(client, PHASE_OK, KIND_HOLD, 0, "%d 1 %d %" PRId64 " %" PRId64, (int)want.mode,
+               want.limit, token, end_of(begun));
     if (!worker_draw(client, 32))
         renew_late(client, token, end_of(begun));
-    if (act(client, name, token))
+    if (!workload->fenced)
+        worker_dwell(client);
+    else if (act(client, want.name, token))
         recover(client);
     if (client->connection && release(client, token))
         recover(client);
