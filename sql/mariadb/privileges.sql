@@ -1,7 +1,7 @@
 -- Lists the privileges that this account has on rowlock's objects, also by a role: object and
 -- privilege as the GRANTs of schema/grants.sql write them. The first row is '', the account's name
--- for GRANT, and the qualifier of objects. The catalog shows DELETE to the account itself only, not
--- by a role, so it is tried on no row.
+-- for GRANT, and the qualifier of objects. 'PROCEDURE *' is a grant of EXECUTE on the database. The
+-- catalog shows DELETE to the account itself only, not by a role, so it is tried on no row.
 BEGIN NOT ATOMIC
     DECLARE v_may TEXT CHARACTER SET utf8mb4 DEFAULT ',';
     DECLARE v_denied TINYINT DEFAULT 0;
@@ -25,6 +25,14 @@ BEGIN NOT ATOMIC
     SELECT CONCAT('PROCEDURE ', r.routine_name), 'EXECUTE', NULL
       FROM information_schema.routines r
      WHERE r.routine_schema = DATABASE() AND r.routine_name LIKE 'rowlock\_%'
+    UNION ALL
+    SELECT 'PROCEDURE *', g.privilege_type, NULL
+      FROM (SELECT s.grantee, s.privilege_type FROM information_schema.schema_privileges s
+             WHERE DATABASE() LIKE s.table_schema
+            UNION ALL
+            SELECT u.grantee, u.privilege_type FROM information_schema.user_privileges u) g
+     WHERE g.privilege_type = 'EXECUTE'
+       AND g.grantee = CONCAT('\'', REPLACE(CURRENT_USER(), '@', '\'@\''), '\'')
     UNION ALL
     SELECT c.table_name, UPPER(p.privilege), NULL
       FROM information_schema.columns c

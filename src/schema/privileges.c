@@ -11,6 +11,8 @@
 
 #define ROLE "application" /* the role in the text */
 #define EXISTS "exists"    /* reported for each object, where an account sees all objects */
+#define PROCEDURE "PROCEDURE "
+#define EVERY_PROCEDURE PROCEDURE "*" /* reported if EXECUTE is granted on the whole database */
 /* begins a paragraph of the text */
 #define OF_HISTORY "-- Only the history (rowlock log) needs these"
 
@@ -39,12 +41,16 @@ static void held_row(void *data, const struct rowlock_value *columns, unsigned n
     comparison->all_seen = comparison->all_seen || strcmp(held->privilege, EXISTS) == 0;
 }
 
+/* A privilege on the whole database holds for a procedure that is missing, too. */
 static bool is_held(const struct comparison *comparison, const char *object, const char *privilege)
 {
     const struct privilege *held = comparison->held.row;
+    bool procedure = strncmp(object, PROCEDURE, strlen(PROCEDURE)) == 0;
 
     for (size_t i = 0; i < comparison->held.n; i++)
-        if (strcmp(held[i].object, object) == 0 && strcmp(held[i].privilege, privilege) == 0)
+        if (strcmp(held[i].privilege, privilege) == 0 &&
+            (strcmp(held[i].object, object) == 0 ||
+             (procedure && strcmp(held[i].object, EVERY_PROCEDURE) == 0)))
             return true;
     return false;
 }
@@ -111,7 +117,7 @@ static void compare_object(const struct comparison *comparison, const char *list
 /* The kind in "SEQUENCE a, b" is that of all objects. */
 static size_t kind_length(const char *objects)
 {
-    static const char *const kinds[] = {"SEQUENCE ", "PROCEDURE "};
+    static const char *const kinds[] = {"SEQUENCE ", PROCEDURE};
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strncmp(objects, kinds[i], strlen(kinds[i])) == 0)

@@ -85,6 +85,15 @@ paste_advice() {
     drop_role b
 }
 
+@test "privileges: EXECUTE on a database of MariaDB includes the procedures that a restore lacks" {
+    [ "$ROWLOCK_TEST_ENGINE" = mariadb ] || return 0
+    sql "DROP PROCEDURE rowlock_list"
+    finds FAIL schema '*procedure rowlock_list *-> rowlock schema install*'
+    finds ok privileges '*'
+    rowlock schema install
+    finds ok schema '*'
+}
+
 @test "privileges: a single one" {
     add_role c
     paste_advice
