@@ -158,11 +158,8 @@ static void say_installed(const struct command *command, const struct state *sta
         printf("rowlock is installed already in %s, technique %s, as an extension (version %s)\n",
                where, name, state->extension);
     } else {
-        printf("rowlock is installed%s in %s, technique %s%s\n",
-               state->before == WHOLE ? " already" : "", where, name,
-               state->before == WHOLE
-                   ? ""
-                   : ": tables, and functions or procedures where the engine has them");
+        printf("rowlock is installed%s in %s, technique %s\n",
+               state->before == WHOLE ? " already" : "", where, name);
     }
 }
 

@@ -20,8 +20,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     run --separate-stderr install_technique
     echo "$output"
     [ "$status" = 0 ]
-    parts="tables, and functions or procedures where the engine has them"
-    [ "$output" = "rowlock is installed in $place, technique $ROWLOCK_TEST_TECHNIQUE: $parts" ]
+    [ "$output" = "rowlock is installed in $place, technique $ROWLOCK_TEST_TECHNIQUE" ]
     run --separate-stderr install_technique
     [ "$status" = 0 ]
     [ "$output" = "rowlock is installed already in $place, technique $ROWLOCK_TEST_TECHNIQUE" ]
