@@ -72,7 +72,7 @@ static char *dash(void)
 static char *who_of(const struct tree_line *line)
 {
     if (line->kind == TREE_UNKNOWN)
-        return strdup("not reported (a transaction?)");
+        return strdup("none reported");
     return line->holder ? holder_who(line->holder) : dash();
 }
 
