@@ -45,8 +45,10 @@ int main(int argc, char **argv)
     struct rowlock_error error;
     int code;
 
-    if (argc != 6)
+    if (argc != 6) {
+        fputs("usage: request URL NAME transaction|session SECONDS COMMAND\n", stderr);
         return 64;
+    }
     want.name = argv[2];
     code = rowlock_open(argv[1], NULL, &connection, &error);
     if (!code && strcmp(argv[3], "transaction") == 0)
