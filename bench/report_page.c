@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first page of the report: five sentences with a picture each, and the limits of the numbers
+ * The first page of the report: five results with a picture each, and the limits of the numbers
  * (report.h). A picture and its sentence are one row of a table.
  */
 #include "report.h"
@@ -24,11 +24,12 @@ static const struct picture pictures[] = {
     {"page-rate", "leases acquired and released, 8 clients", "per second", "uncontended-8", "rate",
      "rowlock-postgresql-lease rowlock-mariadb-lease rowlock-sqlite-lease etcd zookeeper "
      "redis-always postgres-update-lazy",
-     "Eight clients acquire and release [rowlock-postgresql-lease] leases a second on PostgreSQL, "
-     "which is [rowlock-postgresql-lease/etcd] times the rate of etcd, "
+     "Eight clients acquire and release [rowlock-postgresql-lease] leases a second on PostgreSQL. "
+     "That is [rowlock-postgresql-lease/etcd] times the rate of etcd, "
      "[rowlock-postgresql-lease/zookeeper] times that of ZooKeeper, "
      "[rowlock-postgresql-lease/redis-always] times that of Redis when it writes to disk, and "
-     "[rowlock-postgresql-lease/postgres-update-lazy] times that of two UPDATEs by hand."},
+     "[rowlock-postgresql-lease/postgres-update-lazy] times that of two UPDATEs written by "
+     "hand."},
     {"page-handover", "from the release to the next holder, 8 clients (median)", "ms", "handover",
      "p50",
      "rowlock-postgresql-lease rowlock-mariadb-lease rowlock-sqlite-lease etcd zookeeper "
@@ -42,7 +43,8 @@ static const struct picture pictures[] = {
      "While 1,000 clients (in a short run 100) wait for one name, the lease changes hands "
      "[rowlock-postgresql-lease] "
      "times a second on PostgreSQL and [rowlock-mariadb-lease] times on MariaDB; [etcd] times on "
-     "etcd, [zookeeper] times on ZooKeeper."},
+     "etcd, [zookeeper] times on ZooKeeper, and [redis-always] times on Redis when it writes to "
+     "disk."},
     {"page-command", "a command under a lock: rowlock run x -- true", "ms", "process", "time",
      "rowlock-postgresql-lease rowlock-mariadb-lease rowlock-sqlite-lease etcd flock",
      "A command that a shell runs under a lock costs [rowlock-postgresql-lease] ms on PostgreSQL, "
@@ -131,7 +133,11 @@ static int has_bars(json_t *bench, const struct picture *picture)
 
 void report_page(json_t *bench, FILE *out)
 {
-    fprintf(out, "## The result on one page\n\n");
+    fprintf(out,
+            "## The result on one page\n\n"
+            "A lease is a lock that expires unless its holder renews it. In the pictures blue is "
+            "rowlock, and orange are the others. `redis-always` is Redis when it writes each "
+            "change to disk. `postgres-update-lazy` are two UPDATEs written by hand.\n\n");
     for (const struct picture *picture = pictures; picture->name; picture++) {
         if (!has_bars(bench, picture))
             continue;
