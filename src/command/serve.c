@@ -45,7 +45,7 @@ static void read_options(struct command *command, struct serving *serving)
     read_operands(command, 0);
     if (command->json)
         usage_error(command, "serve prints no JSON; its documents are at /api/ls.json, "
-                             "/api/jobs.json and /api/subjects.json");
+                             "/api/jobs.json, /api/subjects.json and /api/log.json");
 }
 
 /* The same text is not sent twice, except with a new state. */

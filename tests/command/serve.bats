@@ -36,9 +36,10 @@ take() { # NAME [OPTION...]
     shows /jobs "No job is known"
     shows /subjects "No subject was refreshed yet"
     shows /lock?name=free "is free"
-    same /api/ls.json ls
-    same /api/jobs.json jobs
-    same /api/subjects.json subjects
+    for verb in ls jobs subjects log; do
+        shows / "\"/api/$verb.json\""
+        same "/api/$verb.json" "$verb"
+    done
     stop_serve
 }
 

@@ -146,8 +146,8 @@ void page_end(const struct page *page)
         html_word(out, database_place());
     }
     fputs(" &middot; <a href=\"/metrics\">Metrics</a> &middot; <a href=\"/api/ls.json\">Locks</a>, "
-          "<a href=\"/api/jobs.json\">jobs</a> and <a href=\"/api/subjects.json\">subjects</a> as "
-          "JSON</footer>\n</body>\n</html>\n",
+          "<a href=\"/api/jobs.json\">jobs</a>, <a href=\"/api/subjects.json\">subjects</a> and "
+          "<a href=\"/api/log.json\">history</a> as JSON</footer>\n</body>\n</html>\n",
           out);
 }
 
