@@ -305,7 +305,9 @@ static bool can_execute_again(void)
     return rowlock__mariadb.client_version() >= 30320;
 }
 
-/* Non-blocking; the statement is kept on a session of our own, closed on a borrowed handle. */
+/* Non-blocking; the statement is kept on a session of our own, closed on a borrowed handle. It is
+   closed too if an error cut its results off: the library keeps the columns of the last one that it
+   read, and takes the answer of an execution without a result for one. */
 static int call_prepared(struct rowlock_link *link, struct rowlock_call *call, struct parameters *p,
                          struct rowlock_error *error)
 {
@@ -336,8 +338,10 @@ static int call_prepared(struct rowlock_link *link, struct rowlock_call *call, s
     if ((p->n > 0 && rowlock__mariadb.stmt_bind_param(stmt, p->bind) != 0) ||
         execute(link, stmt) != 0)
         code = statement_failure(link, stmt, error);
-    else
-        code = read_results(link, stmt, call, error);
+    else if ((code = read_results(link, stmt, call, error)) != ROWLOCK_OK && kept) {
+        *kept = NULL;
+        fresh = stmt;
+    }
 out:
     free(text);
     if (fresh)

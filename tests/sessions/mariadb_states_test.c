@@ -253,3 +253,26 @@ TEST(p11_trap_completion_type_of_the_server)
         t_native_sql(handle, "SET SESSION completion_type = DEFAULT");
     }
 }
+
+/* A lock that is granted returns no result. The client library takes the columns of a result that
+   an error has cut off for those of the next answer. */
+TEST(an_answer_that_an_error_cuts_off_fails_no_later_lock)
+{
+    struct rowlock_connection *own = t_open();
+    struct rowlock_want fails = t_x("fails"), works = t_x("works");
+
+    t_native_sql(t_native(), "CREATE OR REPLACE PROCEDURE rowlock_begin_lock(IN p_wants LONGBLOB, "
+                             "IN p_wait_ms BIGINT) "
+                             "IF UNHEX(LEFT(p_wants, LENGTH(p_wants) - 4)) = 'fails' THEN "
+                             "SELECT 2 AS status, NULL AS name, 0 AS stays, NULL AS detail; "
+                             "SIGNAL SQLSTATE '45000'; "
+                             "ELSE START TRANSACTION; END IF");
+    for (int i = 0; i < 2; i++) {
+        t_ok(t_begin(own, works, -1));
+        t_ok(rowlock_commit(own, &t_error));
+        t_fails(t_begin(own, fails, -1), EDB);
+        t_int(t_error.native, 1644);
+    }
+    t_ok(t_begin(own, works, -1));
+    t_ok(rowlock_commit(own, &t_error));
+}
