@@ -465,3 +465,30 @@ TEST(b7_a_session_is_ended_if_it_is_the_same_one_still)
     t_int(my_marker(hand, token), 0);
     my_row(hand, "CALL rowlock_end_session(%s, %s)", my_field(session, 0), my_field(session, 1));
 }
+
+/* The grant is committed, but cancelled before its answer ends. The list that looks for it is
+   cancelled too, at the moment at which it is denied what needs PROCESS. */
+static void cancel_after_commit(void *hand)
+{
+    my_row(hand, "CREATE OR REPLACE PROCEDURE rowlock_grant(a LONGBLOB, b VARBINARY(255), "
+                 "c BIGINT, d BIGINT, e BIGINT, f BIGINT, g TEXT, h BIGINT, i TEXT, j TEXT) "
+                 "BEGIN CALL rowlock_grant_wants(a, b, c, d, e, f, g, h, i, j); "
+                 "SIGNAL SQLSTATE '70100' SET MYSQL_ERRNO = 1317; END");
+    my_row(hand, "CREATE OR REPLACE PROCEDURE rowlock_list(a VARBINARY(255)) "
+                 "IF @denied IS NULL THEN SET @denied = 1; "
+                 "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1227; "
+                 "ELSE SELECT 'held', name, mode, token, 0, owner FROM rowlock_lease "
+                 "WHERE name = a; END IF");
+}
+
+TEST(a_grant_that_is_cancelled_after_its_commit_is_released)
+{
+    void *hand = my_fresh();
+    struct rowlock_connection *own = t_open();
+    struct rowlock_want want = {.name = "a"};
+    struct rowlock_lease *lease = NULL;
+
+    cancel_after_commit(hand);
+    t_fails(rowlock_acquire(own, &want, 1, NULL, &lease, &t_error), ECANCELED);
+    t_int(my_number(hand, "SELECT count(*) FROM rowlock_lease"), 0);
+}
