@@ -295,6 +295,7 @@ two_are_listed() {
     [[ $output != *$'\e'* ]]
     rowlock --json ls $'na\tme' >list
     [ "$(json '$[0].note' <list)" = $'red\e[31m\nline\u009b' ]
+    grep -qF 'line\u009b"' list # a terminal would obey it
     run ! grep -q $'\e' list
 }
 

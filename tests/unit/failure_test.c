@@ -179,6 +179,8 @@ TEST(a_strange_answer_does_no_harm)
     t_fails(rowlock__failure(&t_error, "mariadb", "toolong", 0, "line\nforged"), EDB);
     t_int((long long)strlen(t_error.sqlstate), 5);
     t_lacks(t_error.text, "\n");
+    t_fails(rowlock__failure(&t_error, "mariadb", "HY000", 0, "naïve\xc2\x85 \xc2\x9b[31m"), EDB);
+    t_contains(t_error.text, "naïve?? ??[31m");
 }
 
 TEST(the_reason_code_of_db2_distinguishes_a_wait_that_ended_from_a_deadlock)

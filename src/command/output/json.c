@@ -8,7 +8,8 @@
 
 #include "util/utf8.h"
 
-/* The character at `at`, and how many bytes it was. */
+/* The character at `at`, and how many bytes it was. The control characters from U+0080 to U+009F,
+   which need no escape in JSON, are escaped for terminals. */
 static size_t put_character(FILE *out, const char *at, size_t left)
 {
     unsigned char byte = (unsigned char)*at;
@@ -20,6 +21,8 @@ static size_t put_character(FILE *out, const char *at, size_t left)
         fputs("\\n", out);
     else if (byte < 0x20 || byte == 0x7f)
         fprintf(out, "\\u%04x", byte);
+    else if (length == 2 && byte == 0xc2 && (unsigned char)at[1] < 0xa0)
+        fprintf(out, "\\u%04x", (unsigned char)at[1]);
     else if (length > 0)
         fwrite(at, 1, length, out);
     else
