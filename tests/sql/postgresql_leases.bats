@@ -56,6 +56,25 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
     [ "${read##*$'\n'}" = 0 ]
 }
 
+@test "a held lease is found by its token, however many of its name have ended" {
+    scans() { # of the index of names; a session reports its scans when it ends
+        db "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'lease_name'"
+    }
+    sql "INSERT INTO rowlock.lease (token, name, mode)
+            SELECT -i, 'x', 'exclusive' FROM generate_series(1, 5000) i;
+        DELETE FROM rowlock.lease;
+        ANALYZE rowlock.lease"
+    token=$(db "SELECT rowlock.acquire('x', '5 min')")
+    before=$(scans)
+    db "SELECT rowlock.renew($token, '5 min')" "SELECT rowlock.fence('x', $token)" \
+        "SELECT rowlock.exclusive('x', $token)" \
+        "SELECT rowlock.check_lease('x', $token), rowlock.renew_lease($token, 1000, 'x', o.owner),
+                rowlock.release_lease($token, 'x', o.owner)
+           FROM rowlock.lease o WHERE token = $token"
+    [ "$(scans)" = "$before" ]
+    [ "$(sql "SELECT count(*) FROM rowlock.lease")" = 0 ]
+}
+
 @test "a release succeeds although its history raises a failed assertion, or is cancelled" {
     rowlock schema set history all
     for body in 'ASSERT false' 'PERFORM pg_sleep(1)'; do

@@ -150,7 +150,7 @@ BEGIN
      WHERE b.token = end_heartbeat.token
        AND (end_heartbeat.name IS NULL OR EXISTS (SELECT FROM rowlock.lease o
                            WHERE o.token = end_heartbeat.token
-                             AND o.name = end_heartbeat.name COLLATE "C"
+                             AND o.name COLLATE "default" = end_heartbeat.name
                              AND (end_heartbeat.owner IS NULL OR o.owner = end_heartbeat.owner)))
            RETURNING b.expires, b.stop INTO ended;
     IF FOUND THEN

@@ -275,26 +275,26 @@ RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF shared AND may_wait THEN
         PERFORM FROM rowlock.lease l
-            WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
+            WHERE l.token = lock_own_lease.token AND l.name COLLATE "default" = lock_own_lease.name
                  AND l.mode <> 'permit' FOR SHARE;
     ELSIF shared THEN
         PERFORM FROM rowlock.lease l
-            WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
+            WHERE l.token = lock_own_lease.token AND l.name COLLATE "default" = lock_own_lease.name
                  AND l.mode <> 'permit' FOR SHARE SKIP LOCKED;
     ELSIF may_wait THEN
         PERFORM FROM rowlock.lease l
-            WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
+            WHERE l.token = lock_own_lease.token AND l.name COLLATE "default" = lock_own_lease.name
                  AND l.mode = 'exclusive' FOR UPDATE;
     ELSE
         PERFORM FROM rowlock.lease l
-            WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
+            WHERE l.token = lock_own_lease.token AND l.name COLLATE "default" = lock_own_lease.name
                  AND l.mode = 'exclusive' FOR UPDATE SKIP LOCKED;
     END IF;
     IF FOUND THEN
         RETURN 0;
     END IF;
     PERFORM FROM rowlock.lease l
-        WHERE l.token = lock_own_lease.token AND l.name = lock_own_lease.name
+        WHERE l.token = lock_own_lease.token AND l.name COLLATE "default" = lock_own_lease.name
              AND (l.mode = 'exclusive' OR shared AND l.mode = 'shared');
     RETURN CASE WHEN FOUND AND NOT may_wait THEN 1 ELSE 8 END;
 END $$;
