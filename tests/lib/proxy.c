@@ -38,7 +38,7 @@ struct proxy {
     pthread_cond_t changed;
     enum proxy_fault fault;
     enum proxy_direction direction;
-    int messages, hold_ms, struck, quit, cut;
+    int messages, inside, hold_ms, struck, quit, cut;
     long trips;
     struct pair pair[MOST];
 };
@@ -126,10 +126,10 @@ static int take_byte(const struct proxy *proxy, struct stream *stream, unsigned 
 }
 
 /* Whether the fault is due now, on this connection. */
-static int is_due(const struct proxy *proxy, int direction)
+static int is_due(const struct proxy *proxy, const struct pair *pair, int direction)
 {
     return proxy->fault != PROXY_NONE && !proxy->struck && (int)proxy->direction == direction &&
-           proxy->messages <= 0;
+           proxy->messages <= 0 && (!proxy->inside || pair->stream[direction].left > 0);
 }
 
 static void strike(struct proxy *proxy, struct pair *pair)
@@ -157,7 +157,7 @@ static void forward(struct proxy *proxy, struct pair *pair, int direction)
         close_pair(pair);
         return;
     }
-    while (upto < got && !is_due(proxy, direction))
+    while (upto < got && !is_due(proxy, pair, direction))
         if (take_byte(proxy, &pair->stream[direction], buffer[upto++]) &&
             (int)proxy->direction == direction)
             proxy->messages--;
@@ -170,7 +170,7 @@ static void forward(struct proxy *proxy, struct pair *pair, int direction)
         close_pair(pair);
         return;
     }
-    if (is_due(proxy, direction))
+    if (is_due(proxy, pair, direction))
         strike(proxy, pair);
 }
 
@@ -285,13 +285,14 @@ int proxy_port(const struct proxy *proxy)
 }
 
 static void arm(struct proxy *proxy, enum proxy_fault fault, enum proxy_direction direction,
-                int messages, int hold_ms)
+                int messages, int hold_ms, int inside)
 {
     pthread_mutex_lock(&proxy->mutex);
     proxy->fault = fault;
     proxy->direction = direction;
     proxy->messages = messages;
     proxy->hold_ms = hold_ms;
+    proxy->inside = inside;
     proxy->struck = 0;
     pthread_mutex_unlock(&proxy->mutex);
 }
@@ -299,12 +300,18 @@ static void arm(struct proxy *proxy, enum proxy_fault fault, enum proxy_directio
 void proxy_arm(struct proxy *proxy, enum proxy_fault fault, enum proxy_direction direction,
                int messages)
 {
-    arm(proxy, fault, direction, messages, 0);
+    arm(proxy, fault, direction, messages, 0, 0);
 }
 
 void proxy_hold(struct proxy *proxy, enum proxy_direction direction, int messages, int ms)
 {
-    arm(proxy, PROXY_HOLD, direction, messages, ms);
+    arm(proxy, PROXY_HOLD, direction, messages, ms, 0);
+}
+
+void proxy_split(struct proxy *proxy, enum proxy_fault fault, enum proxy_direction direction,
+                 int messages, int ms)
+{
+    arm(proxy, fault, direction, messages, ms, 1);
 }
 
 int proxy_has_struck(struct proxy *proxy)

@@ -24,6 +24,10 @@ void proxy_arm(struct proxy *proxy, enum proxy_fault fault, enum proxy_direction
 /* As proxy_arm. The fault: for that time the connection forwards nothing in that direction; -1:
    without limit. The other direction works. */
 void proxy_hold(struct proxy *proxy, enum proxy_direction direction, int messages, int ms);
+/* As proxy_arm, or as proxy_hold with PROXY_HOLD. The fault occurs inside the next message, after
+   its head: the other end has received a part of it. */
+void proxy_split(struct proxy *proxy, enum proxy_fault fault, enum proxy_direction direction,
+                 int messages, int ms);
 /* Waits until every connection has ended. The caller has closed them, but their last messages
    may still be in flight, and would be counted for the next connection. */
 void proxy_settle(struct proxy *proxy);

@@ -5,7 +5,9 @@
  * now on, to the server if N is even, else to the client:
  *
  *   cut N        cuts it
+ *   tear N       cuts it inside the message after that one
  *   delay N MS   forwards nothing in that direction for MS milliseconds, then all of it
+ *   split N MS   the same inside the message after that one
  *   oneway N     forwards nothing more in that direction; the other one works
  *   stall N      forwards nothing more in either direction
  *   heal         ends the fault
@@ -25,6 +27,10 @@ static void do_fault(struct proxy *proxy, const char *word, int messages, int ms
 
     if (strcmp(word, "cut") == 0)
         proxy_arm(proxy, PROXY_CUT, direction, messages);
+    else if (strcmp(word, "tear") == 0)
+        proxy_split(proxy, PROXY_CUT, direction, messages, 0);
+    else if (strcmp(word, "split") == 0)
+        proxy_split(proxy, PROXY_HOLD, direction, messages, ms);
     else if (strcmp(word, "delay") == 0)
         proxy_hold(proxy, direction, messages, ms);
     else if (strcmp(word, "oneway") == 0)

@@ -157,16 +157,23 @@ inject_stop() { # for longer than a lease, or briefly; several clients may be st
 inject_terminate() { "terminate_$engine" "$RANDOM" >/dev/null 2>&1; }
 inject_cancel() { "cancel_$engine" "$RANDOM" >/dev/null 2>&1; }
 inject_crash() { crash_engine "$engine"; }
-inject_cut() {
+choose() { # WORD WORD: sets chosen, to one of them
+    draw 2
+    chosen=$1
+    [ "$drawn" = 0 ] || chosen=$2
+}
+inject_cut() { # between two messages, or inside one
+    choose cut tear
     draw 40
-    fault_of_cutter cut "$drawn"
+    fault_of_cutter "$chosen" "$drawn"
 }
 inject_delay() { # sometimes for longer than a lease
     local message
+    choose delay split
     draw 40
     message=$drawn
     draw 1500
-    fault_of_cutter delay "$message" "$drawn"
+    fault_of_cutter "$chosen" "$message" "$drawn"
 }
 inject_oneway() {
     draw 40
