@@ -3,7 +3,6 @@
 #include "util/error.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,12 +43,6 @@ void rowlock__clear_error(struct rowlock_error *error)
         memset(error, 0, sizeof *error);
 }
 
-/* From U+0080 to U+009F: two bytes in UTF-8. */
-static bool is_c1(const char *at)
-{
-    return (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0;
-}
-
 /* Replaces control characters, so that no name can forge a log line; keeps UTF-8 valid if cut. */
 static void clean(char *text, size_t length)
 {
@@ -63,7 +56,7 @@ static void clean(char *text, size_t length)
             text[i] = ' ';
         else if (step == 0 || byte < 0x20 || byte == 0x7f)
             text[i] = '?';
-        else if (step == 2 && is_c1(text + i))
+        else if (step == 2 && rowlock__utf8_is_c1(text + i))
             text[i] = text[i + 1] = '?';
         if (step == 0)
             step = 1;

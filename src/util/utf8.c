@@ -55,6 +55,13 @@ long rowlock__utf8_length(const char *text, size_t bytes)
     return count;
 }
 
+bool rowlock__utf8_is_c1(const char *text)
+{
+    unsigned char second = (unsigned char)text[1];
+
+    return (unsigned char)text[0] == 0xc2 && second >= 0x80 && second < 0xa0;
+}
+
 void rowlock__utf8_copy(char *out, size_t size, const char *text)
 {
     size_t left = strlen(text), at = 0;

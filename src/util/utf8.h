@@ -3,6 +3,7 @@
 #ifndef ROWLOCK_UTF8_H
 #define ROWLOCK_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The length of the well-formed character at `text`, of which `left` bytes are
@@ -12,6 +13,10 @@ size_t rowlock__utf8_character(const char *text, size_t left);
 /* The number of characters of well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms, at
    most U+10FFFF), or -1. */
 long rowlock__utf8_length(const char *text, size_t bytes);
+
+/* Whether the text begins with a control character from U+0080 to U+009F. A terminal obeys U+009B
+   as it does ESC [. */
+bool rowlock__utf8_is_c1(const char *text);
 
 /* Copies whole characters as far as they fit; each byte that is not UTF-8 becomes '?'. */
 void rowlock__utf8_copy(char *out, size_t size, const char *text);

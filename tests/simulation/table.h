@@ -118,15 +118,15 @@ int64_t table_number(const struct table *table, const struct table_version *vers
 
 /* ---- functions.c */
 extern const struct rowlock_driver functions_driver;
+const char *functions_url(void);
+bool functions_locked(int64_t number); /* some session holds the session lock */
+void functions_wake(void);             /* waiters whose session lock is free now */
+bool functions_ignore_queue(void);     /* by a deliberate mistake */
 
 /* ---- driver.c: no simulated session has these */
 int sim_no_socket(const struct rowlock_link *link);
 int64_t sim_no_backend_id(const struct rowlock_link *link);
 void *sim_no_handle(const struct rowlock_link *link);
-const char *functions_url(void);
-bool functions_locked(int64_t number); /* some session holds the session lock */
-void functions_wake(void);             /* waiters whose session lock is free now */
-bool functions_ignore_queue(void);     /* by a deliberate mistake */
 
 /* ---- table_wrong.c */
 /* Carries out the statement with the mistake in it; false: the mistake does not concern it. */

@@ -13,7 +13,7 @@ ln -s "$ROWLOCK_TEST_BIN/tests" "$ROWLOCK_TEST_BIN/rowlock" "$BUILD"
 
 cells='counter/kill/sqlite-native fence/stop/postgresql-native permits/cut/postgresql-native
     tokens/terminate/mariadb-row command/kill/sqlite-native lease/clock/postgresql-native
-    sql-counter/delay/mariadb-row fence/async/postgresql-native'
+    sql-counter/delay/mariadb-row fence/async/postgresql-native fence/failover/mariadb-row'
 printed=$(CELL=$cells SECONDS_EACH=2 OPERATIONS='' RESUME='' SEED=18 tests/torture/run 2>&1)
 status=$?
 is_judged() { # CELL

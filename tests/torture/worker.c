@@ -113,14 +113,19 @@ int worker_sql(struct client *client, int64_t *value, const char *format, ...)
     return code;
 }
 
+int worker_record(struct client *client, int key, int64_t value, int64_t token)
+{
+    return worker_sql(client, NULL,
+                      "INSERT INTO torture_row (k, n, client, op, token) VALUES (%d, %" PRId64
+                      ", %ld, %ld, %" PRId64 ")",
+                      key, value, client->id, client->op, token);
+}
+
 int worker_write(struct client *client, int key, int64_t value, int64_t token)
 {
     return worker_sql(client, NULL, "UPDATE torture_value SET n = %" PRId64 " WHERE k = %d", value,
                       key) ||
-           worker_sql(client, NULL,
-                      "INSERT INTO torture_row (k, n, client, op, token) VALUES (%d, %" PRId64
-                      ", %ld, %ld, %" PRId64 ")",
-                      key, value, client->id, client->op, token);
+           worker_record(client, key, value, token);
 }
 
 int worker_add(struct client *client, int key, int64_t *value)

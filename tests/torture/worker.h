@@ -53,6 +53,8 @@ __attribute__((format(printf, 5, 6))) void worker_log(struct client *client, enu
 /* Executes a statement on the session: 0, and its first value. */
 __attribute__((format(printf, 3, 4))) int worker_sql(struct client *client, int64_t *value,
                                                      const char *format, ...);
+/* Writes the row of this operation, which the judge reads afterwards. */
+int worker_record(struct client *client, int key, int64_t value, int64_t token);
 /* Writes a counter's value and the row that the judge reads afterwards: 0 if both were written. */
 int worker_write(struct client *client, int key, int64_t value, int64_t token);
 /* Reads a counter and writes the next value, under a lock that the caller has. */

@@ -85,10 +85,7 @@ void turn_sql_drawn(struct client *client, const struct workload *workload)
 
     worker_log(client, PHASE_INVOKE, KIND_ADD, 0, " ");
     if (begin_beside(client, worker_name(workload, 0)) == 0 && draw_number(client, &number) == 0 &&
-        worker_sql(client, NULL,
-                   "INSERT INTO torture_row (k, n, client, op, token) VALUES (0, %" PRId64
-                   ", %ld, %ld, 0)",
-                   number, client->id, client->op) == 0 &&
+        worker_record(client, 0, number, 0) == 0 &&
         worker_draw(client, 10)) /* otherwise the number returns */
         phase = commit(client);
     worker_log(client, phase, KIND_ADD, 0, "%" PRId64, number);

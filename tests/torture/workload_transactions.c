@@ -102,10 +102,7 @@ void turn_drawn(struct client *client, const struct workload *workload)
         worker_recover(client);
     } else if (rowlock_next(client->connection, "torture 0", 1, 1, WAIT_MS, &value,
                             &client->error) ||
-               worker_sql(client, NULL,
-                          "INSERT INTO torture_row (k, n, client, op, token) VALUES (0, %" PRId64
-                          ", %ld, %ld, 0)",
-                          value, client->id, client->op)) {
+               worker_record(client, 0, value, 0)) {
         give_up(client, &key, 1, &value);
     } else if (!worker_draw(client, 10)) { /* the number returns */
         give_up(client, &key, 1, &value);

@@ -70,10 +70,7 @@ static int write_data(struct client *client, int64_t *value)
     worker_dwell(client);
     return worker_sql(client, NULL, "UPDATE torture_value SET n = %" PRId64 " WHERE k = 1",
                       *value) ||
-           worker_sql(client, NULL,
-                      "INSERT INTO torture_row (k, n, client, op, token) VALUES (0, %" PRId64
-                      ", %ld, %ld, 0)",
-                      *value, client->id, client->op);
+           worker_record(client, 0, *value, 0);
 }
 
 static void refresh(struct client *client)

@@ -140,7 +140,8 @@ BEGIN
     DELETE FROM rowlock.lease l WHERE l.token = log_release.token;
 END $$;
 
--- Deletes a heartbeat, as remove_lease describes, and writes the history.
+-- Deletes a heartbeat, as remove_lease describes, and writes the history. The collation keeps the
+-- planner from the index of names, as in lease.sql.
 CREATE FUNCTION rowlock.end_heartbeat(token bigint, name text, owner text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

@@ -269,7 +269,8 @@ BEGIN
 END $$;
 
 -- Locks the row of the caller's own lease in place of the name. Returns 0, 1 (may_wait is false and
--- another transaction with the same token holds it) or 8.
+-- another transaction with the same token holds it) or 8. The collation keeps the planner from the
+-- index of names, as in lease.sql.
 CREATE FUNCTION rowlock.lock_own_lease(name text, shared boolean, token bigint, may_wait boolean)
 RETURNS integer LANGUAGE plpgsql VOLATILE AS $$
 BEGIN

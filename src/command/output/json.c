@@ -21,7 +21,7 @@ static size_t put_character(FILE *out, const char *at, size_t left)
         fputs("\\n", out);
     else if (byte < 0x20 || byte == 0x7f)
         fprintf(out, "\\u%04x", byte);
-    else if (length == 2 && byte == 0xc2 && (unsigned char)at[1] < 0xa0)
+    else if (length == 2 && rowlock__utf8_is_c1(at))
         fprintf(out, "\\u%04x", (unsigned char)at[1]);
     else if (length > 0)
         fwrite(at, 1, length, out);

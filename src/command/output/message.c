@@ -11,12 +11,6 @@
 #include "util/instant.h"
 #include "util/utf8.h"
 
-/* U+0080 to U+009F are control characters too, and two bytes in UTF-8. */
-static int is_c1(const unsigned char *at)
-{
-    return at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f;
-}
-
 /* A backslash that could be read as part of an escape. Before another printable character it stays
    single, so that a printed GRANT on `some\_database` can be copied. */
 static int is_ambiguous(const unsigned char *at)
@@ -30,7 +24,7 @@ size_t escape_controls(const char *text, char *out, size_t size)
     size_t n = 0;
 
     for (const unsigned char *at = (const unsigned char *)text; *at && n + 8 < size; at++) {
-        if (utf8 && is_c1(at))
+        if (utf8 && rowlock__utf8_is_c1((const char *)at))
             n += (size_t)snprintf(out + n, size - n, "\\u%04x", *++at);
         else if (*at == '\n' || is_ambiguous(at))
             n += (size_t)snprintf(out + n, size - n, *at == '\n' ? "\\n" : "\\\\");
