@@ -3,7 +3,6 @@
 #include "rows/work.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +14,9 @@
 #define TRIES 5             /* of a look that other installers disturb */
 #define UNDO_MS 2000        /* ROLLBACK, also after the budget */
 #define REST_MS 100         /* in a shorter rest no statement begins again */
-#define TRY_MS 250          /* a try where the server has no limit: others hold the lock briefly */
-#define TRY_FIRST_MS 1000   /* Java loads classes then */
-#define TRY_MOST_MS 2000
+#define FILE_TRY_MS 250     /* a try of a file: others hold the lock briefly */
+#define TRY_MS 1000         /* and on a server without a limit: it may be busy with other work */
+#define TRY_MOST_MS 3000
 #define TRY_STATEMENTS 20
 
 static const struct rowlock_statement *statement(const struct rowlock_work *work,
@@ -300,16 +299,14 @@ static int give_up(struct rowlock_work *work, int code)
    it has the time of several statements, as another statement measures it. */
 static int measure_try(struct rowlock_work *work, int64_t *try_ms)
 {
-    static atomic_bool tried; /* in this process */
-    int64_t least_ms = atomic_exchange(&tried, true) ? TRY_MS : TRY_FIRST_MS;
     int64_t began_ms = rowlock__now_ms(), now_ms;
     int code = rowlock__work_now(work, &now_ms);
 
     *try_ms = (rowlock__now_ms() - began_ms) * TRY_STATEMENTS;
     if (*try_ms > TRY_MOST_MS)
         *try_ms = TRY_MOST_MS;
-    if (*try_ms < least_ms)
-        *try_ms = least_ms;
+    if (*try_ms < TRY_MS)
+        *try_ms = TRY_MS;
     return code;
 }
 
@@ -337,7 +334,7 @@ int rowlock__work_read_within(struct rowlock_work *work, enum rowlock_plain_id i
         int64_t until, least_ms = 0;
 
         if (work->link->dialect->plain->whole)
-            least_ms = TRY_MS; /* a file, which is never slow to answer */
+            least_ms = FILE_TRY_MS;
         else if (limit_ms <= TRY_MS)
             code = measure_try(work, &least_ms);
         until = rowlock__after(rowlock__now_ms(), limit_ms > least_ms ? limit_ms : least_ms);
