@@ -23,10 +23,10 @@ struct call {
     int64_t number, own_ms, true_ms;
 };
 
-/* When a ticket was committed. */
+/* When a ticket was committed, and its last sign of life. */
 struct arrival {
-    int64_t ticket;
-    unsigned long step;
+    int64_t ticket, seen;
+    unsigned long step, seen_step;
 };
 
 static struct whose tokens[SIM_TOKENS], tickets[SIM_TOKENS];
@@ -190,13 +190,43 @@ static void check_stopped(const struct sim_row *before)
                      check_whose_token(before->token));
 }
 
-/* Whether the ticket was there before the client's step began. */
-static bool came_before(const struct sim_client *client, int64_t ticket)
+static struct arrival *find_arrival(int64_t ticket)
 {
     for (size_t i = 0; i < n_arrivals && i < SIM_TOKENS; i++)
         if (arrivals[i].ticket == ticket)
-            return arrivals[i].step <= client->asked_step;
-    return true;
+            return &arrivals[i];
+    return NULL;
+}
+
+/* Whether the ticket was there before the client's step began. */
+static bool came_before(const struct sim_client *client, int64_t ticket)
+{
+    const struct arrival *arrival = find_arrival(ticket);
+
+    return !arrival || arrival->step <= client->asked_step;
+}
+
+/* Whether the ticket was dead before the client's step began. A sign of life that is committed late
+   may already be too old, and a look may have read the earlier one. */
+static bool died_before(const struct sim_client *client, const struct sim_waiter *waiter)
+{
+    const struct arrival *arrival = find_arrival(waiter->ticket);
+
+    return waiter->seen <= client->asked && (!arrival || arrival->seen_step <= client->asked_step);
+}
+
+static void note_arrival(const struct sim_waiter *waiter)
+{
+    struct arrival *arrival = find_arrival(waiter->ticket);
+
+    if (!arrival) {
+        arrival = &arrivals[n_arrivals++ % SIM_TOKENS];
+        *arrival = (struct arrival){.ticket = waiter->ticket, .step = sim.steps, .seen = -1};
+    }
+    if (waiter->seen != arrival->seen) {
+        arrival->seen = waiter->seen;
+        arrival->seen_step = sim.steps;
+    }
 }
 
 /* P7, at the moment of a grant: no live waiter with an earlier ticket waits for one of its names. A
@@ -334,8 +364,7 @@ void check_committed(struct sim_client *client)
     if (!client || !sim.kind->store->read(&is))
         return;
     for (size_t i = 0; i < is.waiters; i++)
-        if (!had_ticket(&was, is.waiter[i].ticket))
-            arrivals[n_arrivals++ % SIM_TOKENS] = (struct arrival){is.waiter[i].ticket, sim.steps};
+        note_arrival(&is.waiter[i]);
     for (size_t i = 0; i < is.leases; i++)
         if (!had_lease(&was, is.lease[i].token))
             check_granted(asker_of(&is.lease[i], client), &is.lease[i]);
@@ -355,8 +384,8 @@ void check_committed(struct sim_client *client)
     was = is;
 }
 
-/* A waiter that has just looked has removed the dead tickets before it, unless another removed
-   its own meanwhile. */
+/* A waiter that has just looked has removed the tickets before it that were dead when it began,
+   unless another removed its own meanwhile. */
 void check_placed(struct sim_client *client, const struct rowlock_reply *reply)
 {
     if (reply->code || reply->status == ROWLOCK_STATUS_UNQUEUED || !sim.kind->store->read(&is) ||
@@ -365,7 +394,7 @@ void check_placed(struct sim_client *client, const struct rowlock_reply *reply)
     for (size_t i = 0; i < is.waiters; i++)
         for (size_t k = 0; k < client->asks.n; k++)
             if (strcmp(is.waiter[i].name, client->asks.want[k].name) == 0 &&
-                is.waiter[i].ticket < client->ticket && is.waiter[i].seen <= client->asked)
+                is.waiter[i].ticket < client->ticket && died_before(client, &is.waiter[i]))
                 sim_fail("P6: client %u looked, and left a dead ticket of client %u before it",
                          client->id, check_whose_ticket(is.waiter[i].ticket));
 }

@@ -17,6 +17,8 @@
 #define ROLL_MS 3000   /* how often a blocked waiter looks whether the roll was called */
 #define RELEASE_MS 20  /* a batch waits no longer for a lease that a fence holds */
 #define BATCH_NAMES 16 /* of one batch */
+#define BATCH_LOSSES \
+    20 /* a session is lost so many times more often before the COMMIT of a batch */
 
 struct rowlock_link {
     struct rowlock_link *rows;
@@ -367,6 +369,30 @@ static bool is_leased(const char *name, const struct batch *batch)
     return lease && !released;
 }
 
+static void count_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    (void)columns;
+    (void)n;
+    ++*(int *)data;
+}
+
+/* The function reads the leases after it has taken the name locks. */
+static int try_name(struct rowlock_link *link, const char *digits, bool *locked,
+                    const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+                    struct rowlock_error *error)
+{
+    struct rowlock_value key = rowlock__text_value(digits);
+    int rows = 0, code;
+    struct rowlock_call call = {.statement = &plain->plain->statements[ROWLOCK_PLAIN_NAME_TRY],
+                                .values = &key,
+                                .row = count_row,
+                                .data = &rows};
+
+    code = rowlock__rows_driver.run(link->rows, ROWLOCK_INSIDE, &call, 1, budget, outcome, error);
+    *locked = !code && rows;
+    return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_OK : code;
+}
+
 /* HEX(name):owner:ttl_ms:... */
 static int grant_one(struct rowlock_link *link, const char *text, unsigned place,
                      const struct rowlock_value *host, struct batch *batch,
@@ -377,13 +403,15 @@ static int grant_one(struct rowlock_link *link, const char *text, unsigned place
     char digits[3], name[2] = "", owner[40], wants[20];
     struct rowlock_value values[10] = {{.type = ROWLOCK_NULL}};
     struct granted granted = {.token = 0};
+    bool locked;
     int code;
 
     if (sscanf(text, "%2[^:]:%39[^:]:%lld", digits, owner, &ttl_ms) != 3)
         return rowlock__fail(error, ROWLOCK_EDB, "not a request: %s", text);
     *name = (char)strtol(digits, NULL, 16);
-    if (is_leased(name, batch))
-        return ROWLOCK_OK;
+    code = try_name(link, digits, &locked, budget, outcome, error);
+    if (code || !locked || is_leased(name, batch))
+        return code;
     snprintf(wants, sizeof wants, "%s:x:0:0", digits);
     values[0] = rowlock__text_value(wants);
     values[1] = rowlock__text_value(owner);
@@ -467,6 +495,8 @@ static int run_batch(struct rowlock_link *link, struct rowlock_call *call,
     if (!code)
         code = each_request(link, call->values, true, &batch, budget, outcome, error);
     answer(call, &batch); /* before the COMMIT, as on a server */
+    if (sim_chance(BATCH_LOSSES * sim.temper.lose))
+        table_cut(link->client);
     if (!code)
         code = commit(link, budget, outcome, error);
     if (code && is_dead(link)) {
