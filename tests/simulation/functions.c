@@ -312,6 +312,7 @@ static int run_turn(struct rowlock_link *link, struct rowlock_call *call,
 
 struct batch {
     char ended[600], granted[600]; /* the answer */
+    char names[BATCH_NAMES + 1];   /* requested */
     int64_t lock[BATCH_NAMES], unlock[BATCH_NAMES];
     size_t locks, unlocks;
 };
@@ -393,6 +394,17 @@ static int try_name(struct rowlock_link *link, const char *digits, bool *locked,
     return code == ROWLOCK_ETIMEDOUT ? ROWLOCK_OK : code;
 }
 
+/* The function relies on it: it looks at all names before it inserts a lease. */
+static void check_names(struct batch *batch, char name)
+{
+    size_t length = strlen(batch->names);
+
+    if (strchr(batch->names, name))
+        sim_fail("batch: the name %c is requested twice", name);
+    else if (length < BATCH_NAMES)
+        batch->names[length] = name;
+}
+
 /* HEX(name):owner:ttl_ms:... */
 static int grant_one(struct rowlock_link *link, const char *text, unsigned place,
                      const struct rowlock_value *host, struct batch *batch,
@@ -409,6 +421,7 @@ static int grant_one(struct rowlock_link *link, const char *text, unsigned place
     if (sscanf(text, "%2[^:]:%39[^:]:%lld", digits, owner, &ttl_ms) != 3)
         return rowlock__fail(error, ROWLOCK_EDB, "not a request: %s", text);
     *name = (char)strtol(digits, NULL, 16);
+    check_names(batch, *name);
     code = try_name(link, digits, &locked, budget, outcome, error);
     if (code || !locked || is_leased(name, batch))
         return code;
