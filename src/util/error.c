@@ -56,8 +56,8 @@ static void clean(char *text, size_t length)
             text[i] = ' ';
         else if (step == 0 || byte < 0x20 || byte == 0x7f)
             text[i] = '?';
-        else if (step == 2 && rowlock__utf8_is_c1(text + i))
-            text[i] = text[i + 1] = '?';
+        else if (rowlock__utf8_control(text + i, step))
+            memset(text + i, '?', step);
         if (step == 0)
             step = 1;
     }

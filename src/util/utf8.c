@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include <stdint.h>
-
 struct form {                  /* RFC 3629, section 4 */
     unsigned char first, last; /* of the leading byte */
     unsigned char low, high;   /* of the second byte */
@@ -55,11 +53,22 @@ long rowlock__utf8_length(const char *text, size_t bytes)
     return count;
 }
 
-bool rowlock__utf8_is_c1(const char *text)
+unsigned rowlock__utf8_control(const char *text, size_t left)
 {
-    unsigned char second = (unsigned char)text[1];
+    static const struct {
+        unsigned first, last;
+    } controls[] = {
+        {0x80, 0x9f}, {0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+    const unsigned char *at = (const unsigned char *)text;
+    size_t length = rowlock__utf8_character(text, left);
+    unsigned code = length == 2   ? (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu)
+                    : length == 3 ? (at[0] & 0x0fu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu)
+                                  : 0;
 
-    return (unsigned char)text[0] == 0xc2 && second >= 0x80 && second < 0xa0;
+    for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
+        if (code >= controls[i].first && code <= controls[i].last)
+            return code;
+    return 0;
 }
 
 void rowlock__utf8_copy(char *out, size_t size, const char *text)

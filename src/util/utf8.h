@@ -3,7 +3,6 @@
 #ifndef ROWLOCK_UTF8_H
 #define ROWLOCK_UTF8_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* The length of the well-formed character at `text`, of which `left` bytes are
@@ -14,9 +13,11 @@ size_t rowlock__utf8_character(const char *text, size_t left);
    most U+10FFFF), or -1. */
 long rowlock__utf8_length(const char *text, size_t bytes);
 
-/* Whether the text begins with a control character from U+0080 to U+009F. A terminal obeys U+009B
-   as it does ESC [. */
-bool rowlock__utf8_is_c1(const char *text);
+/* The code point of the character at `text`, of which `left` bytes are readable, if it changes how
+   a terminal shows others: U+0080 to U+009F (a terminal obeys U+009B as it does ESC [), the marks
+   and overrides of the direction of text, and the separators of lines and paragraphs. Otherwise 0.
+   The controls of ASCII are not among them. */
+unsigned rowlock__utf8_control(const char *text, size_t left);
 
 /* Copies whole characters as far as they fit; each byte that is not UTF-8 becomes '?'. */
 void rowlock__utf8_copy(char *out, size_t size, const char *text);

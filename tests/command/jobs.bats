@@ -282,9 +282,11 @@ checked() { # STATUS PATTERN [NAME]
 }
 
 @test "control characters and wide characters in names" {
-    job $'bell\a and \xc2\x9b' "${rarely[@]}" -- true
+    job $'bell\a, \u202e and \xc2\x9b' "${rarely[@]}" -- true
     rowlock jobs >said
-    grep -qF 'bell\x07 and \u009b' said
+    grep -qF 'bell\x07, \u202e and \u009b' said
+    rowlock --json jobs >said
+    grep -qF 'bell\u0007, \u202e and \u009b' said
     checked 0 "fine: 1 job"
     job $'evil\n' "${rarely[@]}" -- false || true
     checked 1 "failing: 'evil\\\\n' since *"

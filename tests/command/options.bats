@@ -154,6 +154,8 @@ refused() { # WORD ARGUMENT...: exits with 64, a message that contains WORD, and
     [ "${lines[0]}" = 'rowlock: unknown verb: '"'"'no\nsuch\x1b[31m\x7f'"'" ]
     run "$ROWLOCK" $'\xc2\x9b\xc3\xa9'
     [ "${lines[0]}" = 'rowlock: unknown verb: '"'"'\u009bé'"'" ]
+    run "$ROWLOCK" $'safe\u202egnp\u2069\u061c'
+    [ "${lines[0]}" = 'rowlock: unknown verb: '"'"'safe\u202egnp\u2069\u061c'"'" ]
     run "$ROWLOCK" $'\xe9'
     [ "${lines[0]}" = 'rowlock: unknown verb: '"'"'\xe9'"'" ]
 }

@@ -181,6 +181,8 @@ TEST(a_strange_answer_does_no_harm)
     t_lacks(t_error.text, "\n");
     t_fails(rowlock__failure(&t_error, "mariadb", "HY000", 0, "naïve\xc2\x85 \xc2\x9b[31m"), EDB);
     t_contains(t_error.text, "naïve?? ??[31m");
+    t_fails(rowlock__failure(&t_error, "mariadb", "HY000", 0, "\u202egnp\u2028 \u0628"), EDB);
+    t_contains(t_error.text, "???gnp??? \u0628");
 }
 
 TEST(the_reason_code_of_db2_distinguishes_a_wait_that_ended_from_a_deadlock)

@@ -8,12 +8,13 @@
 
 #include "util/utf8.h"
 
-/* The character at `at`, and how many bytes it was. The control characters from U+0080 to U+009F,
-   which need no escape in JSON, are escaped for terminals. */
+/* The character at `at`, and how many bytes it was. Control characters that need no escape in JSON
+   are escaped for terminals. */
 static size_t put_character(FILE *out, const char *at, size_t left)
 {
     unsigned char byte = (unsigned char)*at;
     size_t length = rowlock__utf8_character(at, left);
+    unsigned control = rowlock__utf8_control(at, length);
 
     if (byte == '"' || byte == '\\')
         fprintf(out, "\\%c", byte);
@@ -21,8 +22,8 @@ static size_t put_character(FILE *out, const char *at, size_t left)
         fputs("\\n", out);
     else if (byte < 0x20 || byte == 0x7f)
         fprintf(out, "\\u%04x", byte);
-    else if (length == 2 && rowlock__utf8_is_c1(at))
-        fprintf(out, "\\u%04x", (unsigned char)at[1]);
+    else if (control)
+        fprintf(out, "\\u%04x", control);
     else if (length > 0)
         fwrite(at, 1, length, out);
     else

@@ -24,9 +24,13 @@ size_t escape_controls(const char *text, char *out, size_t size)
     size_t n = 0;
 
     for (const unsigned char *at = (const unsigned char *)text; *at && n + 8 < size; at++) {
-        if (utf8 && rowlock__utf8_is_c1((const char *)at))
-            n += (size_t)snprintf(out + n, size - n, "\\u%04x", *++at);
-        else if (*at == '\n' || is_ambiguous(at))
+        size_t length = rowlock__utf8_character((const char *)at, 3);
+        unsigned control = utf8 ? rowlock__utf8_control((const char *)at, length) : 0;
+
+        if (control) {
+            n += (size_t)snprintf(out + n, size - n, "\\u%04x", control);
+            at += length - 1;
+        } else if (*at == '\n' || is_ambiguous(at))
             n += (size_t)snprintf(out + n, size - n, *at == '\n' ? "\\n" : "\\\\");
         else if (*at < 0x20 || *at == 0x7f || (*at >= 0x80 && !utf8))
             n += (size_t)snprintf(out + n, size - n, "\\x%02x", *at);
