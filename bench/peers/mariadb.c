@@ -13,8 +13,8 @@ static const char *const texts[STATEMENTS] = {
     [LOCK] = "SELECT GET_LOCK(?, 3600)",
     [UNLOCK] = "SELECT RELEASE_LOCK(?)",
     [ROW] = "SELECT id FROM bench_row WHERE id = ? FOR UPDATE",
-    [TAKE] = "UPDATE bench_row SET owner = ?, expires = utc_timestamp(6) + INTERVAL ? MICROSECOND "
-             "WHERE id = ? AND (owner IS NULL OR expires <= utc_timestamp(6))",
+    [TAKE] = ("UPDATE bench_row SET owner = ?, expires = utc_timestamp(6) + INTERVAL ? MICROSECOND "
+              "WHERE id = ? AND (owner IS NULL OR expires <= utc_timestamp(6))"),
     [GIVE] = "UPDATE bench_row SET owner = NULL WHERE id = ? AND owner = ?",
 };
 

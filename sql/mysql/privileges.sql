@@ -1,6 +1,6 @@
 -- Lists the privileges that this account has on rowlock's objects: object and privilege as the
 -- GRANTs of schema/grants.sql write them. The first row is '', the account's name for GRANT, and
--- the qualifier of objects.
+-- the qualifier of objects. 'PROCEDURE *' is a grant of EXECUTE on the database.
 SELECT '' AS object,
        CONCAT(QUOTE(LEFT(a.name, CHAR_LENGTH(a.name) - CHAR_LENGTH(a.host) - 1)), '@',
               QUOTE(a.host)) AS privilege,
@@ -10,6 +10,14 @@ UNION ALL
 SELECT CONCAT('PROCEDURE ', r.routine_name), 'EXECUTE', NULL
   FROM information_schema.routines r
  WHERE r.routine_schema = DATABASE() AND r.routine_name LIKE 'rowlock\_%'
+UNION ALL
+SELECT 'PROCEDURE *', g.privilege_type, NULL
+  FROM (SELECT s.grantee, s.privilege_type FROM information_schema.schema_privileges s
+         WHERE DATABASE() LIKE s.table_schema
+        UNION ALL
+        SELECT u.grantee, u.privilege_type FROM information_schema.user_privileges u) g
+ WHERE g.privilege_type = 'EXECUTE'
+   AND g.grantee = CONCAT('\'', REPLACE(CURRENT_USER(), '@', '\'@\''), '\'')
 UNION ALL
 SELECT c.table_name, UPPER(p.privilege), NULL
   FROM information_schema.columns c
