@@ -247,9 +247,10 @@ static int say(struct acquisition *a, struct rowlock_error *error)
     case ROWLOCK_ETIMEDOUT:
         return say_held(a, error);
     case ROWLOCK_ECANCELED:
-        return rowlock__fail(
-            error, ROWLOCK_ECANCELED,
-            "interrupted while waiting for '%.100s'; acquire it again to wait further", name);
+        rowlock__fail(error, ROWLOCK_ECANCELED,
+                      "interrupted while waiting for '%.100s'; acquire it again to wait further",
+                      name);
+        break;
     case ROWLOCK_ELIMIT:
         snprintf(answer.name, sizeof answer.name, "%s", a->refused.name);
         snprintf(answer.detail, sizeof answer.detail, "%s", a->refused.detail);

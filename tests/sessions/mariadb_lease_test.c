@@ -492,3 +492,19 @@ TEST(a_grant_that_is_cancelled_after_its_commit_is_released)
     t_fails(rowlock_acquire(own, &want, 1, NULL, &lease, &t_error), ECANCELED);
     t_int(my_number(hand, "SELECT count(*) FROM rowlock_lease"), 0);
 }
+
+/* No list answers, so the grant remains. */
+TEST(a_grant_that_is_cancelled_after_its_commit_and_not_found_is_reported)
+{
+    void *hand = my_fresh();
+    struct rowlock_connection *own = t_open();
+    struct rowlock_want want = {.name = "a"};
+    struct rowlock_lease *lease = NULL;
+
+    cancel_after_commit(hand);
+    my_row(hand, "CREATE OR REPLACE PROCEDURE rowlock_list(a VARBINARY(255)) "
+                 "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1227");
+    t_fails(rowlock_acquire(own, &want, 1, NULL, &lease, &t_error), ECANCELED);
+    t_contains(t_error.text, "it may have been granted");
+    t_int(my_number(hand, "SELECT count(*) FROM rowlock_lease"), 1);
+}
