@@ -20,7 +20,7 @@
  *     begin KEY DUE RETRY     it began a run of job KEY
  *     end KEY                 it finished that run, as done
  *     read KEY VALUE VALUE    it used both copies of the data that "add" writes
- *     free KEY                after the faults: the name could be locked
+ *     free KEY                after the faults: the name could be locked, and leased
  *     stopped                 SIGSTOP and SIGCONT of the client, as the runner logs them
  *     final KEY VALUE TOKEN   a row of the database afterwards: the operation is in effect
  *     step KEY MS             the runner set the server's clock forward by so much, or back

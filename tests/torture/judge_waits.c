@@ -34,8 +34,9 @@ static int64_t freed_at(const struct history *history, const struct operation *h
 
 /* ---- waiting while the name is free ---------------------------------------------------------- */
 
-/* The longest time for which one client waited between the two times, though it was not stopped. */
-static void judge_idle(const struct history *history, const struct operation *granted, int64_t from,
+/* The longest time for which one client waited for the key between the two times, though it was not
+   stopped. */
+static void judge_idle(const struct history *history, long key, int64_t from, int64_t upto,
                        struct verdict *verdict)
 {
     size_t n, n_stops;
@@ -44,32 +45,39 @@ static void judge_idle(const struct history *history, const struct operation *gr
         judge_select(history, KIND_STOPPED, 0, judge_by_value, &n_stops);
 
     for (size_t i = 0; i < n; i++) {
-        int64_t begun = most(wait[i]->invoked, from), end = least(wait[i]->done, granted->done);
+        int64_t begun = most(wait[i]->invoked, from), end = least(wait[i]->done, upto);
 
-        if (wait[i]->key != granted->key || wait[i]->phase == PHASE_UNKNOWN ||
+        if (wait[i]->key != key || wait[i]->phase == PHASE_UNKNOWN ||
             end - begun <= verdict->idle || judge_was_stopped(stop, n_stops, wait[i]))
             continue;
         verdict->idle = end - begun;
         if (verdict->idle > MOST_IDLE_NS)
             judge_blame(verdict, "waited: %ld:%ld for %" PRId64 " ms, while %ld was free",
-                        wait[i]->client, wait[i]->op, verdict->idle / 1000000, granted->key);
+                        wait[i]->client, wait[i]->op, verdict->idle / 1000000, key);
     }
     free(wait);
     free(stop);
 }
 
-static void judge_all_idle(const struct history *history, const struct operation *const *hold,
-                           size_t n, struct verdict *verdict)
+/* Before the first grant of a key, between its grants, and after the last one. */
+static void judge_all_idle(const struct history *history, struct verdict *verdict)
 {
+    size_t n;
+    const struct operation **wait = judge_select(history, KIND_HOLD, 0, judge_by_completion, &n);
     int64_t freed = 0;
 
     for (size_t i = 0; i < n; i++) {
-        int other = i == 0 || hold[i - 1]->key != hold[i]->key;
-
-        if (!other && hold[i]->done - freed > verdict->idle)
-            judge_idle(history, hold[i], freed, verdict);
-        freed = other ? freed_at(history, hold[i]) : most(freed, freed_at(history, hold[i]));
+        if (i && wait[i - 1]->key != wait[i]->key)
+            freed = 0;
+        if (wait[i]->phase == PHASE_OK) {
+            if (wait[i]->done - freed > verdict->idle)
+                judge_idle(history, wait[i]->key, freed, wait[i]->done, verdict);
+            freed = most(freed, freed_at(history, wait[i]));
+        }
+        if (i + 1 == n || wait[i + 1]->key != wait[i]->key)
+            judge_idle(history, wait[i]->key, freed, INT64_MAX, verdict);
     }
+    free(wait);
 }
 
 /* ---- hand-overs ------------------------------------------------------------------------------ */
@@ -126,7 +134,7 @@ void judge_waits(const struct history *history, struct verdict *verdict)
     size_t n;
     const struct operation **hold = judge_select(history, KIND_HOLD, 1, judge_by_completion, &n);
 
-    judge_all_idle(history, hold, n, verdict);
+    judge_all_idle(history, verdict);
     judge_hand_overs(history, hold, n, verdict);
     free(hold);
 }

@@ -5,7 +5,7 @@
  *
  *   prepare   installs the schema and creates the tables
  *   run       repeats the operation until SIGTERM; logs into FOLDER/client.CLIENT
- *   settle    after the faults: locks each name, and logs whether it is free
+ *   settle    after the faults: locks and leases each name, and logs whether it is free
  *   exhaust   opens all sessions that the server allows, and closes them after a while
  *   act       is the command of `rowlock run` (workload_command.c)
  */
@@ -212,19 +212,34 @@ static int prepare(struct client *client)
     return 0;
 }
 
+/* A transaction lock does not look at the queue of leases. */
+static int lock_and_lease(struct client *client, const char *name)
+{
+    struct rowlock_want want = {.name = name};
+    struct rowlock_terms terms = {.wait_ms = SETTLE_MS};
+    struct rowlock_lease *lease = NULL;
+    int code = rowlock_begin(client->connection, &want, 1, SETTLE_MS, &client->error);
+
+    if (!code)
+        code = rowlock_rollback(client->connection, &client->error);
+    if (!code)
+        code = rowlock_acquire(client->connection, &want, 1, &terms, &lease, &client->error);
+    if (!code)
+        code = rowlock_release(lease, &client->error);
+    rowlock_lease_free(lease);
+    return code;
+}
+
 static int settle(struct client *client)
 {
     for (int key = 0; key < client->workload->keys; key++) {
-        struct rowlock_want want = {.name = worker_name(client->workload, key)};
         int code;
 
         worker_log(client, PHASE_INVOKE, KIND_FREE, key, " ");
-        code = rowlock_begin(client->connection, &want, 1, SETTLE_MS, &client->error);
+        code = lock_and_lease(client, worker_name(client->workload, key));
         worker_log(client, code ? PHASE_FAIL : PHASE_OK, KIND_FREE, key, " ");
         if (code)
             fprintf(stderr, "settle: %s\n", client->error.text);
-        else
-            rowlock_rollback(client->connection, &client->error);
     }
     return 0;
 }

@@ -173,6 +173,18 @@ TEST(a_waiter_that_waits_for_long_while_the_name_is_free_is_found)
                  RELEASED(16000000030, 16000000040, 16000000050, 2, 1) "50 2 1 invoke stopped 0\n");
 }
 
+TEST(a_wait_after_the_last_grant_or_without_one_is_judged_too)
+{
+    violates(RELEASED(10, 20, 30, 1, 1) "40 2 1 invoke hold 0\n16000000040 2 1 fail hold 0\n",
+             "waited: 2:1 for 16000 ms, while 0 was free");
+    violates("40 2 1 invoke hold 0\n16000000040 2 1 fail hold 0\n", "waited: 2:1 for 16000 ms");
+    violates("40 2 1 invoke hold 0\n16000000040 2 1 ok hold 0 0 1 0 1 16000000090\n",
+             "waited: 2:1 for 16000 ms");
+    /* it has the lease until then */
+    is_legal("1 1 1 invoke hold 0\n2 1 1 ok hold 0 0 1 0 1 9000000000\n"
+             "40 2 1 invoke hold 0\n16000000040 2 1 fail hold 0\n");
+}
+
 /* Leases of two clients in turn, from the release of each to the next grant so many ms. */
 static const char *hand_overs(int ms, int n)
 {
