@@ -91,7 +91,7 @@ judge_cell() {
         >"$cell_folder/data/verdict" || code=$?
     [ $code -lt 2 ] || return 1
     verdict=$(tail -n 1 "$cell_folder/data/verdict")
-    [ $code = 0 ] || keep_failure
+    [ $((code + hung + crashed)) = 0 ] || keep_failure
 }
 # Without faults, waiters that are woken by hints acquire within a few milliseconds. Without hints
 # they wait until they look again, or until the server checks for a deadlock (after 200 ms here).
@@ -110,7 +110,7 @@ keep_failure() {
 
 run_cell() { # CELL: sets result
     local place code=0
-    RANDOM=$((SEED % 32768)) faults=0 next_client=1 unfit=0 clock_ms=0
+    RANDOM=$((SEED % 32768)) faults=0 crashed=0 next_client=1 unfit=0 clock_ms=0
     open_cell "$1" || { close_cell; return 1; }
     log_promises
     for ((place = 0; place < CLIENTS; place++)); do start_client $place; done
@@ -121,7 +121,15 @@ run_cell() { # CELL: sets result
     close_cell
     [ $code = 0 ] || return 1
     [ "$hung" = 0 ] || echo "$1: $hung clients did not end within a minute" >&2
+    [ $crashed = 0 ] || echo "$1: $crashed clients ended by themselves" >&2
     result="cell=$1 seed=$SEED seconds=$SECONDS_EACH clients=$CLIENTS commit=$commit $(
-        )date=$(date -u +%Y-%m-%d) faults=$faults hung=$hung $verdict"
-    [ "$hung" = 0 ] || result=${result% violations=*}\ violations=$((${result##*=} + hung))
+        )date=$(date -u +%Y-%m-%d) faults=$faults hung=$hung ${verdict% violations=*} $(
+        )violations=$((${verdict##*=} + hung + crashed))"
+    has_tested "$1"
+}
+# CELL: a cell without a violation proves something only if something has happened.
+has_tested() {
+    [ "${result##*=}" = 0 ] || return 0
+    [[ $verdict != operations=0\ * ]] || { echo "$1: no operation was completed" >&2; return 1; }
+    [ "$fault" = none ] || [ "$faults" -gt 0 ] || { echo "$1: no fault occurred" >&2; return 1; }
 }

@@ -73,6 +73,7 @@ end_clients() { # SIGNAL: ends them and waits; sets hung, the number of those th
             [ $tries -lt 1200 ] || kill -s KILL "${client_pid[$place]}"
         done
         wait "${client_pid[$place]}"
+        case $? in 0 | 137 | 143) ;; *) crashed=$((crashed + 1)) ;; esac # 143: before its exec
     done 2>/dev/null
     client_pid=() client_id=() wakes=()
     while pgrep -f "$cell_folder/data" >/dev/null; do nap 0.05; done # `rowlock run` of killed ones
@@ -137,6 +138,7 @@ inject_kill() {
     kill -s KILL "$target" 2>/dev/null
     [ "$target" = "${client_pid[$place]}" ] || return 0
     wait "$target" 2>/dev/null
+    [ $? = 137 ] || crashed=$((crashed + 1))
     start_client "$place"
 }
 inject_stop() { # for longer than a lease, or briefly; several clients may be stopped at once

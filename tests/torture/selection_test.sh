@@ -28,11 +28,48 @@ ends_well() {
     [ $status = 0 ] && [[ ${printed##*$'\n'} =~ ^[0-9]+\ operations,\ [0-9]+\ faults,\ 0\ viol ]]
 }
 check the_last_line_has_the_sums ends_well
-refuses() { # CELL
-    CELL=$1 tests/torture/run
-    [ $? = 2 ]
+refuses() { # VARIABLE=VALUE TEXT
+    local answer status=0
+    answer=$(env CELL=counter/none/sqlite-native SECONDS_EACH=1 "$1" tests/torture/run 2>&1) ||
+        status=$?
+    echo "$answer"
+    [ $status = 2 ] && [[ $answer == *"$2"* ]]
 }
-check a_cell_that_does_not_exist_is_refused refuses no/such/cell
+check a_cell_that_does_not_exist_is_refused refuses \
+    CELL='counter/none/sqlite-native no/such/cell' "no cell matches 'no/such/cell'"
+check a_number_of_clients_is_checked refuses CLIENTS=0 "CLIENTS='0'"
+check a_time_is_checked refuses SECONDS_EACH=10s "SECONDS='10s'"
+check a_number_of_operations_is_checked refuses OPERATIONS=many "OPERATIONS='many'"
+check a_seed_is_checked refuses SEED=1e9 "SEED='1e9'"
+
+# Clients that execute this instead of their operations.
+run_with() { # COMMAND
+    local status=0
+    rm -rf "$BUILD-fake"
+    mkdir -p "$BUILD-fake/tests/torture"
+    ln -s "$BUILD/rowlock" "$BUILD-fake"
+    ln -s "$BUILD/tests/torture/judge" "$BUILD-fake/tests/torture"
+    cat >"$BUILD-fake/tests/torture/worker" <<TEXT
+#!/bin/sh
+[ "\$1" != run ] || $1
+exec "$BUILD/tests/torture/worker" "\$@"
+TEXT
+    chmod +x "$BUILD-fake/tests/torture/worker"
+    answer=$(BUILD=$BUILD-fake CELL=counter/none/sqlite-native SECONDS_EACH=1 \
+        tests/torture/run 2>&1) || status=$?
+    echo "$answer"
+    return $status
+}
+finds_no_operation() {
+    run_with 'exec sleep 60'
+    [ $? = 2 ] && [[ $answer == *"no operation was completed"* ]]
+}
+check a_cell_without_an_operation_is_not_passed finds_no_operation
+finds_the_crash() {
+    run_with 'kill -s SEGV $$'
+    [ $? = 1 ] && [[ $answer == *"5 clients ended by themselves"*", 5 violations" ]]
+}
+check a_client_that_crashes_is_a_violation finds_the_crash
 # The makefiles set none of the variables of tests/torture/run themselves.
 sets_nothing() { make -n torture | grep "CLIENTS='' OPERATIONS='' RESUME=''"; }
 check make_torture_has_the_defaults sets_nothing
