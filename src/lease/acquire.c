@@ -234,6 +234,13 @@ static void say_unsure(struct rowlock_error *error)
     add(error, "; it may have been granted, and then expires after its ttl");
 }
 
+/* KILL QUERY on MariaDB; an interrupt of the caller's may be reported in the same way. */
+static bool was_cancelled_by_server(const struct acquisition *a)
+{
+    return a->why.code == ROWLOCK_ECANCELED && a->why.sqlstate[0] &&
+           !rowlock__was_interrupted(a->request.connection);
+}
+
 static int say(struct acquisition *a, struct rowlock_error *error)
 {
     struct rowlock_answer answer = {.status = ROWLOCK_STATUS_LIMIT};
@@ -248,7 +255,9 @@ static int say(struct acquisition *a, struct rowlock_error *error)
         return say_held(a, error);
     case ROWLOCK_ECANCELED:
         rowlock__fail(error, ROWLOCK_ECANCELED,
-                      "interrupted while waiting for '%.100s'; acquire it again to wait further",
+                      "%s while waiting for '%.100s'; acquire it again to wait further",
+                      was_cancelled_by_server(a) ? "the server cancelled the statement"
+                                                 : "interrupted",
                       name);
         break;
     case ROWLOCK_ELIMIT:

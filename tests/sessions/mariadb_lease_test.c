@@ -505,6 +505,7 @@ TEST(a_grant_that_is_cancelled_after_its_commit_and_not_found_is_reported)
     my_row(hand, "CREATE OR REPLACE PROCEDURE rowlock_list(a VARBINARY(255)) "
                  "SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = 1227");
     t_fails(rowlock_acquire(own, &want, 1, NULL, &lease, &t_error), ECANCELED);
+    t_contains(t_error.text, "the server cancelled the statement while waiting for 'a'");
     t_contains(t_error.text, "it may have been granted");
     t_int(my_number(hand, "SELECT count(*) FROM rowlock_lease"), 1);
 }

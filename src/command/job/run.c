@@ -64,7 +64,7 @@ static int failed(const struct signals *signals, struct holding *holding,
         return report(error);
     status = not_started_if_interrupted(signals, holding, STATUS_FAILED);
     if (status == STATUS_FAILED)
-        message("interrupted");
+        report(error);
     return status;
 }
 

@@ -210,7 +210,7 @@ int acquire(const struct run *run, const struct signals *signals, struct holding
                 run->lock.n > 1 ? " and others" : "", holding->waited_ms);
     status = not_started_if_interrupted(signals, holding, status);
     if (code == ROWLOCK_ECANCELED && status == STATUS_FAILED && holding->hopeless < 0)
-        message("interrupted");
+        report(&error); /* no signal, but a server that cancelled the statement */
     *acquired = !code && !status;
     return status;
 }
