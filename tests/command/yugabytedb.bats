@@ -138,9 +138,9 @@ C
 }
 
 @test "jobs, subjects, counters and the demonstration" {
-    rowlock job --every 1h j -- touch done
+    rowlock job --every 1d j -- touch done
     [ -e done ]
-    rowlock job --every 1h j -- touch again
+    rowlock job --every 1d j -- touch again
     [ ! -e again ]
     rowlock refresh s --max-age 1h -- touch fresh
     rm fresh

@@ -74,6 +74,8 @@ struct engine {
     /* for a lock; NULL: the engine cannot report it */
     int (*is_waiting)(void *admin, long session);
     void (*kill)(void *admin, long session);
+    /* after each test: the sessions that the server keeps; NULL: none */
+    void (*end_forgotten)(void *admin);
 };
 
 extern const struct engine t_engine_sqlite, t_engine_postgresql, t_engine_mariadb;

@@ -214,6 +214,8 @@ void t_clean_harness(void)
         if (handles[i])
             t_engine()->close(handles[i]);
     n_sessions = n_handles = 0;
+    if (t_engine()->end_forgotten)
+        t_engine()->end_forgotten(t_admin());
 }
 
 /* After fork the child uses neither the parent's sessions nor its threads. */

@@ -212,7 +212,7 @@ fail_over() {
     kill_primary "$old"
     [ "$fault" != async ] || log_undone ok
     declare -g "$name=$standby"
-    rm -rf "${ROWLOCK_TEST_FOLDER:?}/$old"
+    rm -rf "${ROWLOCK_TEST_FOLDER:?}/${old:?}"
     "promote_$engine" "${!port}"
 }
 
