@@ -213,9 +213,9 @@ void t_clean_harness(void)
     for (size_t i = 0; i < n_handles; i++)
         if (handles[i])
             t_engine()->close(handles[i]);
-    n_sessions = n_handles = 0;
-    if (t_engine()->end_forgotten)
+    if (n_sessions && t_engine()->end_forgotten)
         t_engine()->end_forgotten(t_admin());
+    n_sessions = n_handles = 0;
 }
 
 /* After fork the child uses neither the parent's sessions nor its threads. */
