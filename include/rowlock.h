@@ -372,8 +372,9 @@ struct rowlock_terms {          /* of a lease; all zero: 30 s, tried once */
  * outlive it. No transaction may be open.
  *
  * EBUSY, ETIMEDOUT  as rowlock_begin; the text names the holder and the number of waiters
- * ECANCELED         interrupt_fd became readable, or on_wait ended the wait; nothing is left in
- *                   the queue
+ * ECANCELED         interrupt_fd became readable, or on_wait ended the wait, or on MariaDB KILL
+ *                   QUERY did (on PostgreSQL the wait continues after a cancelled statement);
+ *                   nothing is left in the queue
  * ELIMIT            permits of this name are held or waited for with another limit
  * ELOST             it was granted, and broken or expired before the call could return
  * ELEFTOVER         technique insert: as rowlock_begin
