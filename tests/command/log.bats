@@ -317,7 +317,7 @@ rowlock schema set history changes that" ]]
     ends_badly one
     rowlock log >table
     head -n 1 table | grep -qE '^ENDED +NAME +MODE +HELD +WAITED +WHO +HOW +NOTE$'
-    grep -qE '^[0-9:]+ +one +exclusive +[0-9]+ms +- +[^ ]+ hold +revoked +lost work$' table
+    grep -qE '^[0-9:]+ +one +exclusive +[0-9.]+m?s +- +[^ ]+ hold +revoked +lost work$' table
 }
 
 # The wait is longer than the interval in which one beneath an ancestor's lock looks at the holders.

@@ -194,7 +194,7 @@ payloads=('<script>alert(1)</script>' "\"><img src=x onerror='alert(1)'>" $'esc\
     local payload url
     for payload in "${payloads[@]}"; do
         take "$payload" --note "$payload"
-        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1m --note "$payload" \
+        start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1h --note "$payload" \
             --name "$payload"
         # shellcheck disable=SC2016
         run rowlock job "$payload" --every 50w --note "$payload" -- \
