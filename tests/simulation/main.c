@@ -202,7 +202,7 @@ static int check_tables(uint64_t seed)
     run_stories(table_stories);
     run_again(seed);
     run_right(seed, histories);
-    run_wrong(seed, histories);
+    run_wrong(seed, effort(10000, 20000)); /* it ends with the first that is found */
     return failures != 0;
 }
 
