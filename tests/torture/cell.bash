@@ -65,11 +65,12 @@ url_of() { # URL: through the cell's transport
 completed() { # operations so far
     cat "$cell_folder"/data/client.* | grep -cE ' ok (add|hold|read) '
 }
+is_untouched() { [ $faults = 0 ] && [ "$fault" != none ]; }
 # Injects faults until the time has passed and there are enough operations; at least one.
 torment() {
     local begun=$SECONDS least most
     read -r least most <<<"$(pause_of "$fault")"
-    while [ $((SECONDS - begun)) -lt "$SECONDS_EACH" ] || [ $faults = 0 ] ||
+    while [ $((SECONDS - begun)) -lt "$SECONDS_EACH" ] || is_untouched ||
         { [ "$OPERATIONS" -gt 0 ] && [ "$(completed)" -lt "$OPERATIONS" ]; }; do
         draw "$most"
         drawn=$((drawn + least))
