@@ -15,6 +15,8 @@
 #define ON_WAIT_MS 10000
 #define SETTLE_MS 300 /* added to the end of a wait, to learn whether a cancelled try was granted */
 
+#define LATE "'%.100s' was granted, but lost before it could be used; acquire it again"
+
 struct acquisition {
     struct rowlock_request request;
     struct rowlock_acquire_machine machine;
@@ -295,13 +297,13 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
         return ROWLOCK_OK;
     if (code && rowlock_remaining(lease) > 0)
         return ROWLOCK_OK; /* the next renewal tries again */
-    if (!code)
-        code = rowlock__fail(error, ROWLOCK_ELOST,
-                             "'%.100s' was granted, but lost before it could be used; acquire it "
-                             "again",
-                             a->request.want->name);
+    if (code)
+        rowlock__wrap_error(error, code, LATE ". Its renewal failed", a->request.want->name);
+    else
+        rowlock__fail(error, ROWLOCK_ELOST, LATE, a->request.want->name);
+    error->code = ROWLOCK_ELOST;
     rowlock_release(lease, NULL);
-    return code;
+    return ROWLOCK_ELOST;
 }
 
 static int take_over(struct acquisition *a, struct rowlock_lease *lease,

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/grants.h"
 #include "lib/harness.h"
 #include "lib/postgresql_hand.h"
 #include "lib/test.h"
@@ -568,6 +569,34 @@ TEST(my6_a_vacuum_between_prepare_and_grant_is_outlasted)
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
+
+/* The grant comes late, so the lease is renewed before use. The server ignores the cancel of that
+   renewal, and the lease expires. */
+TEST(p1_a_late_grant_that_expires_before_its_use_is_reported_as_lost)
+{
+    void *admin = t_admin();
+    struct rowlock_connection *connection = t_open();
+    struct rowlock_lease *lease = NULL;
+
+    if (t_facts()->code == ROWLOCK_INSERT) /* the grant updates its heartbeat, too */
+        return;
+    t_native_sql(admin, "CREATE FUNCTION public.late() RETURNS trigger LANGUAGE plpgsql AS "
+                        "$$BEGIN PERFORM pg_sleep(0.2); RETURN NULL; END$$");
+    t_native_sql(admin, "CREATE FUNCTION public.stubborn() RETURNS trigger LANGUAGE plpgsql AS "
+                        "$$BEGIN LOOP BEGIN PERFORM pg_sleep(9); RETURN NULL; "
+                        "EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; END$$");
+    t_native_sql(admin, "CREATE TRIGGER late AFTER INSERT ON rowlock.lease "
+                        "FOR EACH ROW EXECUTE FUNCTION public.late()");
+    t_native_sql(admin, "CREATE TRIGGER stubborn AFTER UPDATE ON rowlock.heartbeat "
+                        "FOR EACH ROW EXECUTE FUNCTION public.stubborn()");
+    t_fails(t_acquire(connection, t_x("late"), 1000, 20000, &lease), ELOST);
+    t_contains(t_error.text, "'late' was granted, but lost before it could be used");
+    t_contains(t_error.text, "Its renewal failed: ");
+    t_native_sql(admin, "DROP FUNCTION public.late() CASCADE");
+    t_native_sql(admin, "DROP FUNCTION public.stubborn() CASCADE");
+    t_ok(t_acquire(connection, t_x("late"), 60000, 20000, &lease));
+    t_give(lease);
+}
 
 /* The rows of the table, and the tokens of the batch, are not in the order of tokens. */
 TEST(h3_a_batch_deletes_rows_in_the_order_of_tokens)
