@@ -1,4 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Returns the number and the start time of this session.
-SELECT a.pid, (extract(epoch FROM a.backend_start)::numeric * 1000000.0)::bigint
+-- Returns the number and the start time of this session. The time is in hex, because as text it
+-- would depend on settings of the session; operators would be looked up in every new session.
+SELECT a.pid, pg_catalog.encode(pg_catalog.timestamptz_send(a.backend_start), 'hex')
   FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) a;

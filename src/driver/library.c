@@ -9,17 +9,19 @@
 #include "system/library.h"
 #include "util/error.h"
 
-/* Prefers the process's own copy, because a wrapped handle belongs to that copy. */
+/* Prefers the process's own copy, because a wrapped handle belongs to that copy. Binding is lazy,
+   as for a linked library: libpq loads 22 others, and to bind all their functions takes an eighth
+   of the client's work for a short `rowlock run`. fill() looks up those that we call. */
 static bool open_library(struct rowlock_library *library, void **handle)
 {
     *handle = rowlock__own_symbols();
     library->opened = library->file;
     if (dlsym(*handle, library->symbols[0].name))
         return true;
-    *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
+    *handle = dlopen(library->file, RTLD_LAZY | RTLD_LOCAL);
     if (!*handle && library->other_file) {
         library->opened = library->other_file;
-        *handle = dlopen(library->other_file, RTLD_NOW | RTLD_LOCAL);
+        *handle = dlopen(library->other_file, RTLD_LAZY | RTLD_LOCAL);
     }
     return *handle != NULL;
 }

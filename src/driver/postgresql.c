@@ -176,9 +176,9 @@ static int pack(struct rowlock_link *link, unsigned transaction_flags, struct ro
     return code;
 }
 
-static int run_batch(struct rowlock_link *link, unsigned transaction_flags,
-                     struct rowlock_call *calls, size_t n, const struct rowlock_budget *budget,
-                     struct rowlock_outcome *outcome, struct rowlock_error *error)
+static int pg_run(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
+                  size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
+                  struct rowlock_error *error)
 {
     struct rowlock_round_trip round_trip;
     bool had_one = transaction_flags & ROWLOCK_BEGIN || pg_state(link) == ROWLOCK_STATE_OPEN ||
@@ -202,20 +202,6 @@ static int run_batch(struct rowlock_link *link, unsigned transaction_flags,
     if (transaction_flags & ROWLOCK_BEGIN && round_trip.reported && round_trip.failed == 0)
         had_one = false;
     return conclude(link, &round_trip, had_one, outcome, error);
-}
-
-static int pg_run(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
-                  size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
-                  struct rowlock_error *error)
-{
-    int code = ROWLOCK_OK;
-
-    if (transaction_flags != ROWLOCK_INSIDE || n <= 1 || pg_state(link) != ROWLOCK_STATE_IDLE)
-        return run_batch(link, transaction_flags, calls, n, budget, outcome, error);
-    /* one by one: a pipeline would be one transaction */
-    for (size_t i = 0; !code && i < n; i++)
-        code = run_batch(link, transaction_flags, &calls[i], 1, budget, outcome, error);
-    return code;
 }
 
 static int pg_rollback(struct rowlock_link *link, const struct rowlock_budget *budget,

@@ -20,15 +20,17 @@
 #define HOST_MS 10000 /* for each of several hosts, if the caller has no deadline */
 
 /* Sets up a session of our own. Our deadlines limit the waits, so a role's default timeouts must
-   not. The server should notice a client that died while it waited (PostgreSQL 14, if its system
-   supports that). Statements are prepared only if we talk to the backend itself: behind a pooler it
-   may be another one each time. The server's version tells PostgreSQL from YugabyteDB. */
+   not. To compile our queries (jit) takes longer than to execute them. The server should notice a
+   client that died while it waited (PostgreSQL 14, if its system supports that). Statements are
+   prepared only if we talk to the backend itself: behind a pooler it may be another one each time.
+   The server's version tells PostgreSQL from YugabyteDB. */
 static const struct rowlock_statement set_up = {
     "set_up",
     "SELECT pg_catalog.pg_backend_pid() = $1::integer, "
     "CASE WHEN pg_catalog.pg_backend_pid() = $1::integer THEN "
     "pg_catalog.set_config('lock_timeout', '0', false) || "
     "pg_catalog.set_config('statement_timeout', '0', false) || "
+    "pg_catalog.set_config('jit', 'off', false) || "
     "CASE WHEN pg_catalog.current_setting('server_version_num')::integer >= 140000 "
     "AND pg_catalog.version() LIKE '%-linux-%' "
     "THEN pg_catalog.set_config('client_connection_check_interval', '1s', false) ELSE '' END END, "

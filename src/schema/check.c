@@ -74,7 +74,7 @@ static int check(struct rowlock_connection *connection, bool may_create,
 
     if (connection->checked)
         return ROWLOCK_OK;
-    code = rowlock__read_installed(connection, &connection->installed, error);
+    code = rowlock__read_expected(connection, &connection->installed, error);
     if (!code && connection->installed.version == 0 && may_create)
         code = create_in_file(connection, error);
     if (!code)

@@ -40,8 +40,8 @@ static void meta_row(void *data, const struct rowlock_value *columns, unsigned n
     installed->owned = n > 4 ? (int)rowlock__value_number(&columns[4]) : 0;
 }
 
-/* In the same round trip as the query for the session's id, which every own
-   connection needs once. */
+/* In the same round trip as the query for the session's id, which every own connection needs
+   once. */
 static int read_meta(struct rowlock_connection *connection, struct rowlock_installed *found,
                      struct rowlock_error *error)
 {
@@ -58,9 +58,6 @@ static int read_meta(struct rowlock_connection *connection, struct rowlock_insta
         rowlock__session_answered(connection);
     if (before == ROWLOCK_STATE_IDLE)
         rowlock__clean_up(connection, &outcome);
-    if (both && code == ROWLOCK_ESCHEMA &&
-        before == ROWLOCK_STATE_IDLE) /* an install was interrupted */
-        code = rowlock__ask(connection, ROWLOCK_SQL_META, NULL, meta_row, found, error);
     return code;
 }
 
@@ -110,6 +107,17 @@ int rowlock__other_tables(const struct rowlock_connection *connection, struct ro
                          "URL, or remove them first by one: rowlock schema uninstall");
 }
 
+static int take_found(const struct rowlock_connection *connection, int code,
+                      const struct rowlock_installed *found, struct rowlock_installed *out,
+                      struct rowlock_error *error)
+{
+    if (!code && found->technique && found->plain != rowlock__has_plain_schema(connection->dialect))
+        code = rowlock__other_tables(connection, error);
+    if (!code)
+        *out = *found;
+    return code;
+}
+
 int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
                             struct rowlock_error *error)
 {
@@ -119,11 +127,25 @@ int rowlock__read_installed(struct rowlock_connection *connection, struct rowloc
 
     if (!code && there.count)
         code = read_meta(connection, &found, error);
-    if (!code && found.technique && found.plain != rowlock__has_plain_schema(connection->dialect))
-        code = rowlock__other_tables(connection, error);
-    if (!code)
-        *out = found;
-    return code;
+    /* an install was interrupted: the procedure for the session's id is missing */
+    if (code == ROWLOCK_ESCHEMA && rowlock__state(connection) == ROWLOCK_STATE_IDLE)
+        code = rowlock__ask(connection, ROWLOCK_SQL_META, NULL, meta_row, &found, error);
+    return take_found(connection, code, &found, out, error);
+}
+
+int rowlock__read_expected(struct rowlock_connection *connection, struct rowlock_installed *out,
+                           struct rowlock_error *error)
+{
+    struct rowlock_installed found = {0};
+    int code;
+
+    if (!connection->dialect->procedural || connection->dialect->plain ||
+        rowlock__state(connection) != ROWLOCK_STATE_IDLE)
+        return rowlock__read_installed(connection, out, error);
+    code = read_meta(connection, &found, error);
+    if (code == ROWLOCK_ESCHEMA || code == ROWLOCK_EINVAL) /* no table, or no database */
+        return rowlock__read_installed(connection, out, error);
+    return take_found(connection, code, &found, out, error);
 }
 
 int rowlock__read_found(struct rowlock_connection *connection, struct rowlock_installed *found,

@@ -13,8 +13,13 @@ int rowlock__other_tables(const struct rowlock_connection *connection, struct ro
 int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
                             struct rowlock_error *error);
 
-/* The same, but a table meta of another shape counts as none: rowlock__read_parts reports that
-   damage. */
+/* The same for a call that needs the schema: on a server the version is read without a search for
+   the table first. If there is none, the server's log has an error. */
+int rowlock__read_expected(struct rowlock_connection *connection, struct rowlock_installed *out,
+                           struct rowlock_error *error);
+
+/* As rowlock__read_installed, but a table meta of another shape counts as none: rowlock__read_parts
+   reports that damage. */
 int rowlock__read_found(struct rowlock_connection *connection, struct rowlock_installed *found,
                         struct rowlock_error *error);
 

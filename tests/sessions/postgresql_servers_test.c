@@ -456,3 +456,55 @@ TEST(p6_a_waiter_that_is_killed_is_noticed_while_it_waits)
     t_until_sessions(sessions);
     t_ok(rowlock_commit(holder, &t_error));
 }
+
+/* jit=on is PostgreSQL's default; the servers of the tests have it off. */
+TEST(a_session_of_rowlocks_own_compiles_no_query_and_a_wrapped_one_keeps_its_setting)
+{
+    struct rowlock_connection *own, *wrapped;
+    char url[1000];
+    void *handle;
+
+    snprintf(url, sizeof url, "%s%coptions=-c%%20jit%%3Don", t_url(),
+             strchr(t_url(), '?') ? '&' : '?');
+    t_ok(rowlock_open(url, NULL, &own, &t_error));
+    t_adopt(own);
+    handle = t_engine()->open(url);
+    t_true(handle != NULL);
+    t_ok(rowlock_postgresql_wrap(handle, NULL, &wrapped, &t_error));
+    t_adopt(wrapped);
+    t_ok(t_begin(wrapped, t_x(t_name(1)), 0));
+    t_text(t_sql(own, "SHOW jit"), "off");
+    t_text(t_sql(wrapped, "SHOW jit"), "on");
+    t_ok(rowlock_commit(wrapped, &t_error));
+    t_close(wrapped);
+    t_engine()->close(handle);
+}
+
+/* The client's socket is replaced by a dead one, and a copy of it stays open: the server cannot
+   notice. */
+TEST(a_lost_session_that_the_server_still_has_is_ended_after_reconnecting)
+{
+    struct rowlock_connection *connection = t_open(), *other = t_open();
+    struct rowlock_want want = t_x(t_name(1));
+    struct rowlock_terms terms = {.ttl_ms = 60000, .wait_ms = 5000};
+    struct rowlock_lease *lease = NULL;
+    int pair[2], kept, sessions = t_sessions();
+
+    /* the next session of the connection does not have these settings */
+    PQclear(PQexec(rowlock_postgresql_handle(connection),
+                   "SET TimeZone = 'Asia/Tokyo'; SET DateStyle = 'German'"));
+    t_ok(rowlock_acquire(connection, &want, 1, &terms, &lease, &t_error));
+    t_ok(rowlock_release(lease, &t_error));
+    rowlock_lease_free(lease);
+    kept = dup(rowlock_socket(connection));
+    t_int(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    close(pair[1]);
+    t_int(dup2(pair[0], rowlock_socket(connection)) < 0, 0);
+    close(pair[0]);
+    t_ok(rowlock_acquire(connection, &want, 1, &terms, &lease, &t_error));
+    t_until_sessions(sessions);
+    t_ok(rowlock_release(lease, &t_error));
+    rowlock_lease_free(lease);
+    close(kept);
+    t_close(other);
+}
