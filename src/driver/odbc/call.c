@@ -57,8 +57,10 @@ void rowlock__odbc_diagnose(const struct rowlock_link *link, SQLSMALLINT kind, S
 
     *out = (struct rowlock__odbc_diagnosis){.native = 0};
     if (O.SQLGetDiagRec(kind, handle, 1, (SQLCHAR *)out->sqlstate, &out->native,
-                        (SQLCHAR *)out->text, sizeof out->text, &length) == SQL_NO_DATA)
+                        (SQLCHAR *)out->text, sizeof out->text, &length) == SQL_NO_DATA) {
+        *out->sqlstate = '\0'; /* unixODBC writes 00000 */
         snprintf(out->text, sizeof out->text, "the ODBC driver reports an error without a text");
+    }
     clean(out->text);
     for (size_t i = 0; i < sizeof link->passwords / sizeof *link->passwords; i++)
         if (link->passwords[i])
