@@ -14,11 +14,10 @@
 
 #define LINKS 64
 #define MOST_HELD 64
-#define ROLL_MS 3000   /* how often a blocked waiter looks whether the roll was called */
-#define RELEASE_MS 20  /* a batch waits no longer for a lease that a fence holds */
-#define BATCH_NAMES 16 /* of one batch */
-#define BATCH_LOSSES \
-    20 /* a session is lost so many times more often before the COMMIT of a batch */
+#define ROLL_MS 3000    /* how often a blocked waiter looks whether the roll was called */
+#define RELEASE_MS 20   /* a batch waits no longer for a lease that a fence holds */
+#define BATCH_NAMES 16  /* of one batch */
+#define BATCH_LOSSES 20 /* how many times more often a session is lost before its COMMIT */
 
 struct rowlock_link {
     struct rowlock_link *rows;
