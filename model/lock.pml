@@ -48,7 +48,9 @@
  *                the savepoint)
  *   SWEEPALL     sweep only if no conflicting lease looks live (mend)
  *   AUTOC        presweep in literal autocommit
- *   M1..M6       mutations (see run.sh)
+ *   LEAST        a grant may store its token as the least token of the name (table least_token): no
+ *                session then reads leases with a smaller one
+ *   M1..M9       mutations (see run.sh)
  */
 #ifndef NTOK
 #define NTOK (NAX+NAS)
@@ -102,6 +104,23 @@ byte inF[NTOK+1], inO[NTOK+1], inLX, inLS; /* the sessions inside their critical
 #endif
 #define CONFL(a,b) (lExcl[a] || lExcl[b])
 
+#ifdef LEAST
+byte least;             /* the stored least token of the name; in the transaction of the grant */
+#define READ(i) (i >= least)
+#else
+#define READ(i) true
+#endif
+/* Stores it: the token of a grant that, under the exclusive name lock, found no lease. */
+#if defined(M7)                                /* mutation: the own lease is not read either */
+#define STORE(x, tok) if :: x -> least = tok+1 :: skip fi
+#elif defined(M8)                              /* mutation: a shared grant, beside other shared leases */
+#define STORE(x, tok) if :: least = tok :: skip fi
+#elif defined(LEAST)
+#define STORE(x, tok) if :: x -> least = tok :: skip fi
+#else
+#define STORE(x, tok) skip
+#endif
+
 inline check() {   /* inside the d_step that commits or enters: the claims S1, S2, S4 */
   for (i : 1 .. NTOK) {
     assert(lC[i] == bC[i]);                                                       /* S4 rows in pairs */
@@ -141,7 +160,7 @@ inline undo_sweep() { d_step {   /* ROLLBACK TO the sweep's savepoint */
 
 /* the conflicting leases that this session (mode x) sees by a plain read */
 inline plain_read(x, set) { set = 0;
-  for (i : 1 .. NTOK) { if :: lC[i] && !(lX[i]==me && lDel[i]) && (x || lExcl[i]) -> set = set | BIT(i) :: else fi }; i = 0 }
+  for (i : 1 .. NTOK) { if :: lC[i] && READ(i) && !(lX[i]==me && lDel[i]) && (x || lExcl[i]) -> set = set | BIT(i) :: else fi }; i = 0 }
 
 inline sweep(x) {
   d_step { plain_read(x, todo); tk = 1; swept = 0; res = LIVE;
@@ -217,11 +236,15 @@ proctype Acquirer(byte me; bool x) { LOCALS;
   sweep(x);                                                                       /* rowlock.clear_lease */
 #endif
   look(x, left); /* its last statement, rowlock.look_lease: any row left */
+#ifdef M9                                      /* mutation: stored although a lease was found */
+  if :: left && x -> least = seq+1; goto dead :: left -> goto dead :: else fi;
+#else
   if :: left -> goto dead :: else fi;                                             /* busy */
+#endif
   d_step { seq++; tok = seq; left=0 }                                              /* rowlock.next_number, after T */
   d_step { lX[tok]=me; lIns[tok]=1; lExcl[tok]=x; bX[tok]=me; bIns[tok]=1 }         /* rowlock.insert_lease */
   if
-  :: atomic { commit();
+  :: atomic { STORE(x, tok); commit();
        d_step { assert(x -> tok > maxAny : tok > maxX);                           /* S3 */
                 if :: x -> maxX = tok :: else fi; if :: tok > maxAny -> maxAny = tok :: else fi } }
   :: CRASHES

@@ -37,6 +37,12 @@ ok|-|L-innodb|lock.pml|$(P 1 1 1 0 1 0 1 0) -DINNODB
 ok|q|L-innodb-small|lock.pml|$(P 1 1 0 0 1 0 1 0) -DINNODB
 ok|-|L-mend|lock.pml|$(P 1 1 1 0 1 0 1 0) -DPRE1 -DSWEEPALL
 ok|q|L-mend-small|lock.pml|$(P 1 0 1 0 1 0 1 0) -DPRE1 -DSWEEPALL
+ok|-|L-least|lock.pml|$(P 2 0 1 0 1 0 1 0) -DLEAST
+ok|-|L-least-shared|lock.pml|$(P 1 2 0 0 1 0 1 0) -DLEAST
+ok|q|L-least-small|lock.pml|$(P 2 1 0 0 0 0 0 1) -DLEAST
+cex|q|m7-least-hides-itself|lock.pml|$(P 2 0 0 0 0 0 0 0) -DLEAST -DM7
+cex|q|m8-least-of-a-shared-grant|lock.pml|$(P 1 2 0 0 0 0 0 0) -DLEAST -DM8
+cex|q|m9-least-of-a-refusal|lock.pml|$(P 3 0 0 0 0 0 0 0) -DLEAST -DM9
 cex|q|m1-ignore-expired|lock.pml|$(P 2 0 0 0 0 0 1 0) -DM1 -DWEAK -DRENEWCLOCK
 cex|q|m2-locker-ignores|lock.pml|$(P 1 0 1 0 1 0 0 0) -DM2
 ok|-|m3-fence-T-safety|lock.pml|$B -DM3

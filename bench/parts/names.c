@@ -3,9 +3,12 @@
  * Leases where the database knows many names: acquiring and releasing among 1,000,000 names, and
  * among 20,000; then the same while other leases hold a tenth as many names.
  * names MANY FEW [ROUNDS [NAMES]]: the URLs of two databases of one server, which it fills.
+ * names --hot MANY FEW [ROUNDS [PAIRS]]: one hot name, after so many pairs of it in MANY, where
+ * another session keeps a snapshot open, compared with the same name in FEW.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "rate.h"
@@ -119,6 +122,35 @@ static void pair(struct rowlock_connection *connection, unsigned long i)
     release(lease);
 }
 
+static void hot_in_many(void *data, unsigned long i)
+{
+    (void)i;
+    pair(((const struct session *)data)->many, 0);
+}
+
+static void hot_in_few(void *data, unsigned long i)
+{
+    (void)i;
+    pair(((const struct session *)data)->few, 0);
+}
+
+static void compare_hot(int rounds, unsigned long pairs)
+{
+    static const struct comparison hot = {
+        "lease pair of a hot name, beside an old snapshot / without",
+        open_session,
+        hot_in_many,
+        hot_in_few,
+        close_session,
+        0.8};
+    struct session *session = open_session("", 0);
+
+    for (unsigned long i = 0; i < pairs; i++)
+        hot_in_many(session, i);
+    close_session(session);
+    bench_compare(&hot, "", 1, rounds, 100);
+}
+
 static void among_many(void *data, unsigned long i)
 {
     pair(((const struct session *)data)->many, i * PRIME % many);
@@ -144,12 +176,20 @@ int main(int argc, char **argv)
                                            among_few,
                                            close_session,
                                            0.67};
-    int rounds = argc > 3 ? atoi(argv[3]) : 41;
+    int is_hot = argc > 1 && !strcmp(argv[1], "--hot");
+    int rounds;
 
+    argc -= is_hot;
+    argv += is_hot;
     if (argc < 3)
-        bench_die("usage: names MANY FEW [ROUNDS [NAMES]]");
+        bench_die("usage: names [--hot] MANY FEW [ROUNDS [NAMES or PAIRS]]");
+    rounds = argc > 3 ? atoi(argv[3]) : 41;
     many_url = argv[1];
     few_url = argv[2];
+    if (is_hot) {
+        compare_hot(rounds, argc > 4 ? strtoul(argv[4], NULL, 10) : 40000);
+        return 0;
+    }
     many = argc > 4 ? strtoul(argv[4], NULL, 10) : many;
     fill(many_url, "used", many, 0);
     fill(few_url, "used", FEW, 0);

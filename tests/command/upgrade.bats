@@ -334,3 +334,16 @@ fence_in_a_transaction() { # until the file let-go exists
     [ "$(version)" = 2 ]
     rowlock ls held
 }
+
+@test "an upgrade does not wait for sessions that have read the queue, as every waiter has" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
+    install_version_1
+    rm -f let-go there
+    start bash -c "{ echo 'BEGIN; SELECT count(*) FROM rowlock.waiter;'; echo '\! touch there'
+        until [ -e let-go ]; do sleep 0.05; done; } | psql -qXAt '$ROWLOCK_TEST_URL'"
+    until_true is_there there
+    rowlock schema upgrade
+    [ "$(version)" = 2 ]
+    touch let-go
+    wait "$started"
+}

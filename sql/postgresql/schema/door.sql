@@ -229,14 +229,16 @@ DECLARE
 BEGIN
     -- heartbeats without a lease row: they were inserted or orphaned by hand and represent no lease
     DELETE FROM rowlock.heartbeat b
-     USING (SELECT o.token FROM rowlock.heartbeat o
-             WHERE o.expires <= pg_catalog.clock_timestamp()
-               AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = o.token)
-               FOR UPDATE SKIP LOCKED) alone
-     WHERE b.token = alone.token;
+     WHERE b.token = ANY (ARRAY(
+        SELECT o.token FROM rowlock.heartbeat o
+         WHERE o.expires <= pg_catalog.clock_timestamp()
+           AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.token = o.token)
+           FOR UPDATE SKIP LOCKED));
     FOR dead IN SELECT DISTINCT w.ticket FROM rowlock.waiter w ORDER BY w.ticket LOOP
         removed := removed + rowlock.remove_dead(dead)::integer;
     END LOOP;
+    DELETE FROM rowlock.least_token s
+     WHERE s.name = ANY (ARRAY(SELECT u.name FROM rowlock.least_token u FOR UPDATE SKIP LOCKED));
     WHILE rowlock.prune(10000) = 10000 LOOP
         NULL;
     END LOOP;

@@ -45,7 +45,8 @@ CREATE TABLE rowlock.lease (
     token    bigint NOT NULL,
     name     text COLLATE "C" NOT NULL,
     n        integer NOT NULL DEFAULT 1,
-    mode     text NOT NULL CHECK (mode IN ('exclusive', 'shared', 'permit')),
+    mode     text NOT NULL,              -- exclusive, shared, permit; a CHECK would be parsed again
+                                         -- for each row
     -- of permits: how many the name has; n numbers the permits of a lease
     "limit"  integer,
     owner    text,                       -- of the call that acquired it
@@ -57,7 +58,8 @@ CREATE TABLE rowlock.lease (
     waited   bigint NOT NULL DEFAULT 0,  -- in the queue, in milliseconds
     PRIMARY KEY (token, name, n)
 );
-CREATE INDEX lease_name ON rowlock.lease (name);
+-- token + 0 keeps the planner from this index where it searches for a token alone.
+CREATE INDEX lease_name ON rowlock.lease (name, (token + 0));
 
 -- Waiters for a lease: one ticket per call, one row per name. alive_until NULL: the session lock of
 -- the ticket shows whether the waiter lives; otherwise the waiter counts as alive until that time.
@@ -65,7 +67,7 @@ CREATE INDEX lease_name ON rowlock.lease (name);
 CREATE TABLE rowlock.waiter (
     ticket  bigint NOT NULL,
     name    text COLLATE "C" NOT NULL,
-    mode    text NOT NULL CHECK (mode IN ('exclusive', 'shared', 'permit')),
+    mode    text NOT NULL,               -- as in lease
     "limit" integer,
     "count" integer NOT NULL DEFAULT 1,
     owner   text,
@@ -81,6 +83,14 @@ CREATE TABLE rowlock.waiter (
 CREATE INDEX waiter_ticket ON rowlock.waiter (ticket);
 CREATE INDEX waiter_owner ON rowlock.waiter (owner);
 
+-- No lease of the name has a smaller token, so a search for leases begins there. Otherwise it would
+-- read the index entries of all ended leases, which the server keeps while a snapshot of their time
+-- is open. Only names whose search was slow have a row (see rowlock.store_least).
+CREATE TABLE rowlock.least_token (
+    name  text COLLATE "C" PRIMARY KEY,
+    token bigint NOT NULL
+);
+
 -- These tables change with every lease, and every query reads past dead rows: dead rows must not
 -- pile up, and the tables must never be read by a sequential scan. The planner chooses one for a
 -- table of a few pages, so these tables start with more pages and are never truncated.
@@ -93,12 +103,18 @@ ALTER TABLE rowlock.heartbeat
 ALTER TABLE rowlock.waiter
     SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
                                 vacuum_truncate = false);
+ALTER TABLE rowlock.least_token
+    SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+                                vacuum_truncate = false);
 INSERT INTO rowlock.lease (token, name, mode, note)
 SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_series(1, 80) n;
 INSERT INTO rowlock.waiter (ticket, name, mode, note)
 SELECT -n, '', 'shared', pg_catalog.repeat('-', 1900) FROM pg_catalog.generate_series(1, 80) n;
 INSERT INTO rowlock.heartbeat (token, expires) SELECT -n, '-infinity'
     FROM pg_catalog.generate_series(1, 3200) n;
+INSERT INTO rowlock.least_token (name, token)
+SELECT pg_catalog.repeat('-', 1900) || n::text, 0 FROM pg_catalog.generate_series(1, 80) n;
+DELETE FROM rowlock.least_token WHERE name LIKE '-%';
 DELETE FROM rowlock.lease WHERE token < 0;
 DELETE FROM rowlock.waiter WHERE ticket < 0;
 DELETE FROM rowlock.heartbeat WHERE token < 0;

@@ -96,11 +96,15 @@ BEGIN
     IF pg_catalog.pg_try_advisory_xact_lock(
            pg_catalog.hashtextextended(name COLLATE "C", 32210706056045419)) THEN
         SELECT pg_catalog.nextval('rowlock.number'),
-               coalesce(pg_catalog.pg_sequence_last_value('rowlock.lifted'), 0::bigint), o.quiet_ms
+               greatest(pg_catalog.pg_sequence_last_value('rowlock.lifted'), s.token, 0::bigint),
+               o.quiet_ms
           INTO drawn, lowest, quiet_ms
           FROM rowlock.lift o
+          LEFT JOIN rowlock.least_token s ON s.name = grant_one.name
          WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for')
-           AND NOT EXISTS (SELECT FROM rowlock.lease l WHERE l.name = grant_one.name)
+           AND NOT EXISTS (SELECT FROM rowlock.lease l
+                            WHERE l.name = grant_one.name
+                              AND l.token + 0 >= coalesce(s.token, 0::bigint) OFFSET 0)
            AND NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.name = grant_one.name);
     END IF;
     IF drawn > lowest THEN
@@ -118,6 +122,9 @@ BEGIN
     END IF;
     IF pg_catalog.current_setting('synchronous_commit') <> 'on' THEN
         PERFORM rowlock.make_durable();
+    END IF;
+    IF drawn % 127::bigint = 0 THEN
+        PERFORM rowlock.store_least(name, drawn);
     END IF;
     INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note)
     VALUES (drawn, grant_one.name, 'exclusive', grant_one.owner, grant_one.host, grant_one.pid,

@@ -109,7 +109,7 @@ BEGIN
      USING (SELECT e.name, e.ticket FROM rowlock.waiter e
              WHERE e.ticket = remove_unseen.ticket AND e.alive_until <= pg_catalog.clock_timestamp()
                FOR UPDATE SKIP LOCKED) dead
-     WHERE d.name = dead.name AND d.ticket = dead.ticket;
+     WHERE d.name = dead.name AND d.ticket = remove_unseen.ticket;
     RETURN NOT EXISTS (SELECT FROM rowlock.waiter w WHERE w.ticket = remove_unseen.ticket);
 END $$;
 
@@ -137,7 +137,7 @@ BEGIN
                      WHERE w.name = want.name
                        AND (look_queue.ticket = 0 OR w.ticket < look_queue.ticket)
                      ORDER BY w.ticket LOOP
-            CONTINUE WHEN each.alive_until <= pg_catalog.clock_timestamp()
+            CONTINUE WHEN coalesce(each.alive_until <= pg_catalog.clock_timestamp(), false)
                 AND rowlock.remove_unseen(each.ticket);
             CONTINUE WHEN ticket = 0 AND each.alive_until IS NULL
                 AND rowlock.remove_dead(each.ticket);
@@ -250,7 +250,7 @@ BEGIN
         FOR each IN SELECT w.ticket, w.alive_until FROM rowlock.waiter w
                      WHERE w.name = want.name AND w.ticket < look_before.ticket
                      ORDER BY w.ticket DESC LIMIT 17 LOOP
-            CONTINUE WHEN each.alive_until <= pg_catalog.clock_timestamp()
+            CONTINUE WHEN coalesce(each.alive_until <= pg_catalog.clock_timestamp(), false)
                 AND rowlock.remove_unseen(each.ticket);
             found_before := found_before + 1;
             IF each.ticket > coalesce(number, 0) THEN
@@ -385,6 +385,7 @@ RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     number bigint := roll_call;
+    unmarked record;
     each bigint;
 BEGIN
     PERFORM pg_catalog.set_config('synchronous_commit', 'off', true);
@@ -393,12 +394,15 @@ BEGIN
         RETURN 0;
     ELSIF roll_call = 0 THEN
         number := rowlock.next_number();
-        UPDATE rowlock.waiter w SET roll_call = number
-          FROM (SELECT e.name, e.ticket FROM rowlock.unpack_lease(wants) u JOIN rowlock.waiter e
-                ON e.name = u.name
-                 WHERE e.ticket < overtake.ticket AND e.roll_call IS NULL
-                   FOR UPDATE OF e SKIP LOCKED) unmarked
-         WHERE w.name = unmarked.name AND w.ticket = unmarked.ticket;
+        -- one by one: for a join the planner may read all waiters for each of them
+        FOR unmarked IN SELECT e.name, e.ticket
+                          FROM rowlock.unpack_lease(wants) u
+                          JOIN rowlock.waiter e ON e.name = u.name
+                         WHERE e.ticket < overtake.ticket AND e.roll_call IS NULL
+                           FOR UPDATE OF e SKIP LOCKED LOOP
+            UPDATE rowlock.waiter w SET roll_call = number
+             WHERE w.name = unmarked.name AND w.ticket = unmarked.ticket;
+        END LOOP;
         RETURN number;
     END IF;
     FOREACH each IN ARRAY ARRAY(

@@ -23,6 +23,9 @@ BEGIN
         IF each.locks THEN
             EXECUTE pg_catalog.format(
                 'GRANT INSERT, DELETE, UPDATE (how) ON rowlock.history TO %s', each.role);
+            EXECUTE pg_catalog.format(
+                'GRANT SELECT, INSERT, DELETE, UPDATE (token) ON rowlock.least_token TO %s',
+                each.role);
         END IF;
         IF each.calls THEN
             EXECUTE pg_catalog.format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA rowlock TO %s',

@@ -12,23 +12,36 @@ CREATE FUNCTION rowlock.grant_first(name text, owner text, ttl_ms bigint, ticket
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     drawn bigint;
-    waiting_ms constant bigint := CASE WHEN ticket = 0 THEN 0 ELSE rowlock.waited(ticket) END;
+    waiting_ms bigint;
+    quiet_ms bigint;
 BEGIN
-    SELECT n.number INTO drawn
-      FROM (SELECT pg_catalog.nextval('rowlock.number') AS number FROM rowlock.lift o
+    SELECT n.number, n.quiet_ms,
+           greatest(0, (extract(epoch FROM pg_catalog.clock_timestamp() - n.since)::numeric
+                        * 1000.0)::bigint)
+      INTO drawn, quiet_ms, waiting_ms
+      FROM (SELECT pg_catalog.nextval('rowlock.number') AS number, s.token AS least, m.since,
+                   o.quiet_ms
+              FROM rowlock.lift o
+              JOIN rowlock.waiter m ON m.name = grant_first.name COLLATE "C"
+                                   AND m.ticket = grant_first.ticket
+              LEFT JOIN rowlock.least_token s ON s.name = grant_first.name COLLATE "C"
              WHERE o.origin = pg_catalog.pg_sequence_last_value('rowlock.lifted_for')
-               AND EXISTS (SELECT FROM rowlock.waiter w
-                           WHERE w.name = grant_first.name COLLATE "C"
-                             AND w.ticket = grant_first.ticket)
                AND NOT EXISTS (SELECT FROM rowlock.lease l
-                               WHERE l.name = grant_first.name COLLATE "C")
+                                WHERE l.name = grant_first.name COLLATE "C"
+                                  AND l.token + 0 >= coalesce(s.token, 0::bigint) OFFSET 0)
                AND NOT EXISTS (SELECT FROM rowlock.waiter w
                                 WHERE w.name = grant_first.name COLLATE "C"
                                   AND w.ticket < grant_first.ticket)) n
-     WHERE n.number > coalesce(pg_catalog.pg_sequence_last_value('rowlock.lifted'), 0::bigint);
+     WHERE n.number > greatest(pg_catalog.pg_sequence_last_value('rowlock.lifted'), n.least,
+                               0::bigint);
+    IF drawn % 127::bigint = 0 THEN
+        PERFORM rowlock.store_least(name, drawn);
+    END IF;
     INSERT INTO rowlock.heartbeat (token, expires, quiet_until)
     SELECT drawn, pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
-           rowlock.quiet_until(waiting_ms)
+           CASE WHEN waiting_ms >= 1000 THEN '-infinity'::timestamptz
+               ELSE pg_catalog.clock_timestamp()
+                    + quiet_ms::double precision * interval '1 ms' END
      WHERE drawn IS NOT NULL;
     INSERT INTO rowlock.lease (token, name, mode, owner, host, pid, command, note, waited)
     SELECT drawn, grant_first.name, 'exclusive', grant_first.owner, grant_first.host,
@@ -37,7 +50,7 @@ BEGIN
     DELETE FROM rowlock.waiter w
      WHERE w.name = grant_first.name COLLATE "C" AND w.ticket = grant_first.ticket
        AND drawn IS NOT NULL;
-    IF rowlock.is_own(session) AND drawn IS NOT NULL THEN
+    IF session = pg_catalog.pg_backend_pid() AND drawn IS NOT NULL THEN
         PERFORM rowlock.session_lock(drawn), rowlock.session_unlock(ticket);
     END IF;
     RETURN drawn;
@@ -87,7 +100,10 @@ BEGIN
                                        - pg_catalog.clock_timestamp())::numeric * 1000.0)
           INTO number, left_ms FROM rowlock.lease l LEFT JOIN rowlock.heartbeat b
               ON b.token = l.token
-         WHERE l.name = one COLLATE "C" ORDER BY b.expires LIMIT 1;
+         WHERE l.name = one COLLATE "C"
+           AND l.token + 0 >= coalesce((SELECT s.token FROM rowlock.least_token s
+                                     WHERE s.name = one COLLATE "C"), 0::bigint)
+         ORDER BY b.expires LIMIT 1;
         IF FOUND AND rowlock.await(1, number, least(left_ms, rowlock.time_left(until)), ticket) = 0
             THEN
             RETURN;
@@ -114,7 +130,7 @@ CREATE FUNCTION rowlock.warm_up() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF pg_catalog.current_setting('rowlock.rehearsed', true) IS DISTINCT FROM '1' THEN
         PERFORM rowlock.turn(':x:0:0' COLLATE "C", '', 0, 0, -1, 0, '', 0, '', '', 0, 0),
-                rowlock.quiet_until(0), rowlock.session_unlock(0),
+                rowlock.session_unlock(0),
                 rowlock.renew_lease(0, 0, '' COLLATE "C", ''),
                 rowlock.release_lease(0, '' COLLATE "C", ''),
                 rowlock.log_release(0, '' COLLATE "C", pg_catalog.clock_timestamp(), false),

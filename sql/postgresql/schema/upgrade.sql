@@ -37,3 +37,14 @@ ALTER TABLE rowlock.heartbeat
     ADD COLUMN IF NOT EXISTS quiet_until timestamptz NOT NULL DEFAULT 'infinity';
 -- its parameters have changed
 DROP FUNCTION IF EXISTS rowlock.insert_lease(bigint, text, text, bigint, text, bigint, text, text);
+-- install.sql creates it with a second column
+DROP INDEX IF EXISTS rowlock.lease_name;
+ALTER TABLE rowlock.lease DROP CONSTRAINT IF EXISTS lease_mode_check;
+-- A waiter keeps a lock on its table while it waits: then the CHECK stays, which costs little.
+DO $$
+BEGIN
+    LOCK TABLE rowlock.waiter IN ACCESS EXCLUSIVE MODE NOWAIT;
+    ALTER TABLE rowlock.waiter DROP CONSTRAINT IF EXISTS waiter_mode_check;
+EXCEPTION WHEN lock_not_available THEN
+    NULL;
+END $$;

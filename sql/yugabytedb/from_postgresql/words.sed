@@ -4,6 +4,22 @@
 1,3s/on PostgreSQL/on YugabyteDB (not tested)/
 
 # YugabyteDB's storage has no dead rows and no pages.
+/^-- No lease of the name has a smaller token/,/^$/d
+/^-- Stores the token of a grant/,/^$/d
+/ AND l\.token \+ 0 >= coalesce\(\(SELECT s\.token/,/, 0::bigint\)/d
+/^    -- it would hide the lease/,/;$/d
+/DELETE FROM rowlock\.least_token s$/,/;$/d
+/^            EXECUTE pg_catalog\.format\($/{
+N
+/least_token/{
+N
+d
+}
+}
+/ON rowlock\.least_token TO application;$/d
+s/ 'least_token',//
+/^-- token \+ 0 keeps/d
+s/\(name, \(token \+ 0\)\)/(name)/
 /^-- These tables change with every lease/,/^DELETE FROM rowlock\.heartbeat WHERE token < 0;$/d
 
 # Its sequences give each session a block of a hundred numbers, so not in order: tokens come from a
@@ -20,6 +36,7 @@ s/^GRANT SELECT ON rowlock\.lift TO/GRANT SELECT, UPDATE ON rowlock.origin TO/
 
 # Its upgrade is not one transaction, and it has no lock of a whole table.
 /^-- While this waits for a transaction that uses the tables/,/^LOCK TABLE /d
+/^    LOCK TABLE rowlock\.waiter/d
 
 # PostgreSQL's functions return no number for its transactions.
 s/^( *)writer xid8/\1writer text/
