@@ -41,7 +41,7 @@ struct rowlock_call {
 };
 
 enum rowlock_bracket {
-    ROWLOCK_INSIDE = 0, /* in the open transaction; without one, several calls may only read */
+    ROWLOCK_INSIDE = 0, /* in the open transaction; without one, several calls must only read */
     ROWLOCK_BEGIN = 1,  /* begin before the first call (dialect->begin; NULL: the call begins) */
     ROWLOCK_COMMIT = 2, /* commit after the last */
 };

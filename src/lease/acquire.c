@@ -298,7 +298,7 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
     if (code && rowlock_remaining(lease) > 0)
         return ROWLOCK_OK; /* the next renewal tries again */
     if (code)
-        rowlock__wrap_error(error, code, LATE ". Its renewal failed", a->request.want->name);
+        rowlock__wrap_error(error, code, LATE " (its renewal failed)", a->request.want->name);
     else
         rowlock__fail(error, ROWLOCK_ELOST, LATE, a->request.want->name);
     error->code = ROWLOCK_ELOST;

@@ -13,8 +13,8 @@ int rowlock__other_tables(const struct rowlock_connection *connection, struct ro
 int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
                             struct rowlock_error *error);
 
-/* The same for a call that needs the schema: on a server the version is read without a search for
-   the table first. If there is none, the server's log has an error. */
+/* Reads the same for a call that needs the schema. On a server it reads the table without a search
+   for it first; if the table is missing, the server logs an error. */
 int rowlock__read_expected(struct rowlock_connection *connection, struct rowlock_installed *out,
                            struct rowlock_error *error);
 

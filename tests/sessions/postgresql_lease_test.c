@@ -591,7 +591,7 @@ TEST(p1_a_late_grant_that_expires_before_its_use_is_reported_as_lost)
                         "FOR EACH ROW EXECUTE FUNCTION public.stubborn()");
     t_fails(t_acquire(connection, t_x("late"), 1000, 20000, &lease), ELOST);
     t_contains(t_error.text, "'late' was granted, but lost before it could be used");
-    t_contains(t_error.text, "Its renewal failed: ");
+    t_contains(t_error.text, "(its renewal failed): ");
     t_native_sql(admin, "DROP FUNCTION public.late() CASCADE");
     t_native_sql(admin, "DROP FUNCTION public.stubborn() CASCADE");
     t_ok(t_acquire(connection, t_x("late"), 60000, 20000, &lease));

@@ -45,8 +45,8 @@ CREATE TABLE rowlock.lease (
     token    bigint NOT NULL,
     name     text COLLATE "C" NOT NULL,
     n        integer NOT NULL DEFAULT 1,
-    mode     text NOT NULL,              -- exclusive, shared, permit; a CHECK would be parsed again
-                                         -- for each row
+    mode     text NOT NULL,              -- exclusive, shared, permit; no CHECK, because each
+                                         -- INSERT would parse it again
     -- of permits: how many the name has; n numbers the permits of a lease
     "limit"  integer,
     owner    text,                       -- of the call that acquired it
@@ -58,7 +58,7 @@ CREATE TABLE rowlock.lease (
     waited   bigint NOT NULL DEFAULT 0,  -- in the queue, in milliseconds
     PRIMARY KEY (token, name, n)
 );
--- token + 0 keeps the planner from this index where it searches for a token alone.
+-- The column is token + 0, so that the planner never uses this index to search for a token alone.
 CREATE INDEX lease_name ON rowlock.lease (name, (token + 0));
 
 -- Waiters for a lease: one ticket per call, one row per name. alive_until NULL: the session lock of
@@ -91,7 +91,7 @@ CREATE TABLE rowlock.least_token (
     token bigint NOT NULL
 );
 
--- These tables change with every lease, and every query reads past dead rows: dead rows must not
+-- Every lease reads these tables and changes most of them, and reads past dead rows: they must not
 -- pile up, and the tables must never be read by a sequential scan. The planner chooses one for a
 -- table of a few pages, so these tables start with more pages and are never truncated.
 ALTER TABLE rowlock.lease

@@ -256,9 +256,9 @@ BEGIN
 END $$;
 
 -- Stores the token of a grant as the least token of its name, if the search for leases is slow. The
--- caller has the exclusive name lock and found no lease. It calls this for every 127th number, a
--- prime: each of several names that alternate has its turn. The first search of a session includes
--- its plan, and another may be interrupted by other processes, so the fastest of three counts.
+-- caller has the exclusive name lock and found no lease. It calls this if its token is divisible by
+-- 127, a prime: each of several names that alternate has its turn. The fastest of three searches
+-- counts, because the first of a session includes its plan, and other processes may delay another.
 CREATE FUNCTION rowlock.store_least(name text, token bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -297,7 +297,7 @@ BEGIN
     VALUES (insert_lease.token,
             pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
             rowlock.quiet_until(waiting_ms));
-    -- it would hide the lease: the numbers were set back by hand
+    -- a greater least token would hide the lease: the numbers were set back by hand
     DELETE FROM rowlock.least_token s USING rowlock.unpack_lease(wants) w
      WHERE s.name = w.name AND s.token > insert_lease.token;
     INSERT INTO rowlock.lease (token, name, n, mode, "limit", owner, host, pid, command, note,

@@ -40,7 +40,8 @@ DROP FUNCTION IF EXISTS rowlock.insert_lease(bigint, text, text, bigint, text, b
 -- install.sql creates it with a second column
 DROP INDEX IF EXISTS rowlock.lease_name;
 ALTER TABLE rowlock.lease DROP CONSTRAINT IF EXISTS lease_mode_check;
--- A waiter keeps a lock on its table while it waits: then the CHECK stays, which costs little.
+-- A waiter has rowlock.waiter locked while it waits. If there is one, the CHECK stays: it costs
+-- little.
 DO $$
 BEGIN
     LOCK TABLE rowlock.waiter IN ACCESS EXCLUSIVE MODE NOWAIT;
