@@ -121,6 +121,29 @@ static void print_sentence(json_t *bench, const struct picture *picture, FILE *o
     }
 }
 
+/* Names the figures whose repetitions differ by more than a factor of two. */
+static void print_erratic(json_t *bench, const struct picture *picture, FILE *out)
+{
+    char bar[2 * NAME];
+    int n, found = 0;
+
+    for (const char *at = picture->bars; sscanf(at, "%127s%n", bar, &n) == 1; at += n) {
+        json_t *one = report_find(bench, picture->workload, bar);
+        json_t *spread = one ? report_spread(one, picture->metric) : NULL;
+        double low = spread ? report_number(spread, "low") : 0;
+        double high = spread ? report_number(spread, "high") : 0;
+
+        if (high <= 2 * low)
+            continue;
+        fprintf(out, "%s%s (", found++ ? ", " : " Erratic, from the lowest to the highest: ", bar);
+        report_value(low, out);
+        fprintf(out, " to ");
+        report_value(high, out);
+        fprintf(out, ")");
+    }
+    fprintf(out, "%s", found ? "." : "");
+}
+
 static int has_bars(json_t *bench, const struct picture *picture)
 {
     char bar[2 * NAME];
@@ -142,6 +165,7 @@ void report_page(json_t *bench, FILE *out)
         if (!has_bars(bench, picture))
             continue;
         print_sentence(bench, picture, out);
+        print_erratic(bench, picture, out);
         fprintf(out, "\n\n![%s](bench/%s.svg)\n\n", picture->title, picture->name);
     }
     fprintf(out,

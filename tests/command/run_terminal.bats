@@ -131,7 +131,7 @@ stuck_at_terminal() { # COMMAND
     echo "$stuck" >stuck
     mkfifo said
     at_terminal "exec perl stuck $1"
-    until_true is_there pid
+    until_true has_text pid
     until_true has_int SigBlk "$(cat pid)"
 }
 until_stuck() { until_true sleeps_on "$(cat pid)"; } # before that, ^C ends the wait for the lock

@@ -362,9 +362,11 @@ int t_begin_freed(struct rowlock_connection *connection, const struct rowlock_wa
     long long end = t_now() + (t_facts()->limit_ends_session ? 30000 : 0);
     int code;
 
-    do
+    do {
         code = rowlock_begin(connection, wants, count, 0, &t_error);
-    while (code == ROWLOCK_EBUSY && t_now() < end);
+        if (code == ROWLOCK_EBUSY && t_now() > end - 15000 && t_engine()->end_forgotten)
+            t_engine()->end_forgotten(t_admin());
+    } while (code == ROWLOCK_EBUSY && t_now() < end);
     return code;
 }
 

@@ -118,7 +118,8 @@ void t_own_begin(void *handle, const char *const statements[2]);
 int t_is_free(struct rowlock_want want);
 /* rowlock_begin() without a wait, for locks that are free, and that others were refused before.
    Where the end of a limited wait costs the session (t_facts), it tries again for half a minute:
-   the server grants the lock to a session that was cut off before it ends that session. */
+   the server grants the lock to a session that was cut off before it ends that session. After 15 s
+   it ends the sessions that the server has forgotten (engine->end_forgotten). */
 int t_begin_freed(struct rowlock_connection *connection, const struct rowlock_want *wants,
                   size_t count);
 
