@@ -245,8 +245,8 @@ BEGIN
     RETURN removed;
 END $$;
 COMMENT ON FUNCTION rowlock.vacuum() IS
-    'Removes expired leases, dead waiters and rows of unheld names, and returns their number. Also '
-    'removes rows of least_token. Waits for no lock.';
+    'Removes expired leases, dead waiters and rows of unheld names, and returns their number. '
+    'Waits for no lock.';
 
 -- Lists the transactions that hold a name. Every technique takes the name's advisory lock, as the
 -- lock itself or to show the holder (see rowlock.name_lock). A role without the rights of

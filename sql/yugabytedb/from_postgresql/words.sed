@@ -7,7 +7,7 @@
 /^-- No lease of the name has a smaller token/,/^$/d
 /^-- Stores the token of a grant/,/^$/d
 / AND l\.token \+ 0 >= coalesce\(\(SELECT s\.token/,/, 0::bigint\)/d
-/^    -- it would hide the lease/,/;$/d
+/^    -- a greater least token would hide the lease/,/;$/d
 /DELETE FROM rowlock\.least_token s$/,/;$/d
 /^            EXECUTE pg_catalog\.format\($/{
 N
@@ -18,9 +18,9 @@ d
 }
 /ON rowlock\.least_token TO application;$/d
 s/ 'least_token',//
-/^-- token \+ 0 keeps/d
+/^-- The column is token \+ 0/d
 s/\(name, \(token \+ 0\)\)/(name)/
-/^-- These tables change with every lease/,/^DELETE FROM rowlock\.heartbeat WHERE token < 0;$/d
+/^-- Every lease reads these tables and changes most/,/^DELETE FROM rowlock\.heartbeat WHERE token < 0;$/d
 
 # Its sequences give each session a block of a hundred numbers, so not in order: tokens come from a
 # row.
