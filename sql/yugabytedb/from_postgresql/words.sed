@@ -20,7 +20,7 @@ d
 s/ 'least_token',//
 /^-- The column is token \+ 0/d
 s/\(name, \(token \+ 0\)\)/(name)/
-/^-- Every lease reads these tables and changes most/,/^DELETE FROM rowlock\.heartbeat WHERE token < 0;$/d
+/^-- Every lease reads these tables/,/^DELETE FROM rowlock\.heartbeat WHERE token < 0;$/d
 
 # Its sequences give each session a block of a hundred numbers, so not in order: tokens come from a
 # row.
