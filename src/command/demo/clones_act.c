@@ -48,12 +48,14 @@ static void take(struct clones_act *act, const struct clones_item *item)
         act->finished = 1;
 }
 
+/* Takes the wakeup before it reads the log: a later event sends another. */
 static void take_events(struct clones_act *act)
 {
     const struct clones_item *events[CLONES_ITEMS];
-    size_t n = clones_events(act->farm.log, events);
+    size_t n;
 
     rowlock__wakeup_take(&act->farm.told);
+    n = clones_events(act->farm.log, events);
     for (size_t i = 0; i < n; i++) {
         size_t at = (size_t)(events[i] - act->farm.log->items);
 
@@ -226,6 +228,12 @@ static void redraw(const struct clones_act *act)
     fflush(stdout);
 }
 
+/* The longest part of an act; some runs may be lost in it. */
+static int64_t longest_ms(const struct clones_act *act)
+{
+    return LONGEST_MS + 10 * act->farm.ttl_ms;
+}
+
 /* Waits for one event and handles all that are due. An exit status, or -N. */
 static int turn(struct clones_act *act, int64_t until_ms)
 {
@@ -246,7 +254,8 @@ static int turn(struct clones_act *act, int64_t until_ms)
     redraw(act);
     if (rowlock__now_ms() < until_ms)
         return attend_to_victim(act);
-    message("a clone did not finish within a minute; is the database or the machine very busy?");
+    message("a clone did not finish within %d s; is the database or the machine very busy?",
+            (int)(longest_ms(act) / 1000));
     return STATUS_FAILED;
 }
 
@@ -274,7 +283,7 @@ static int are_gone(const struct clones_act *act)
 
 static int until(struct clones_act *act, int (*is_so)(const struct clones_act *act))
 {
-    int64_t until_ms = rowlock__now_ms() + LONGEST_MS + 10 * act->farm.ttl_ms;
+    int64_t until_ms = rowlock__now_ms() + longest_ms(act);
     int status = STATUS_OK;
 
     while (!status && !is_so(act) && living(act) > 0 && !atomic_load(&act->farm.log->failed))
