@@ -9,7 +9,9 @@ SELECT rowlock.now_ms(), coalesce(j.version, 0), pg_catalog.convert_to(j.schedul
   FROM (SELECT pg_catalog.convert_from($1::bytea, 'UTF8') AS name) asked
   LEFT JOIN rowlock.job j ON j.name = asked.name COLLATE "C"
   LEFT JOIN rowlock.run r ON r.token = j.running
- CROSS JOIN LATERAL (SELECT max(b.expires) AS free
-                       FROM rowlock.lease l JOIN rowlock.heartbeat b ON b.token = l.token
-                      WHERE l.name = ('job:' || asked.name) COLLATE "C"
-                        AND b.expires > pg_catalog.clock_timestamp()) h;
+ CROSS JOIN LATERAL (SELECT max(l.expires) AS free
+                       FROM (SELECT (SELECT b.expires FROM rowlock.heartbeat b
+                                      WHERE b.token = o.token) AS expires
+                               FROM rowlock.lease o
+                              WHERE o.name = ('job:' || asked.name) COLLATE "C" OFFSET 0) l
+                      WHERE l.expires > pg_catalog.clock_timestamp()) h;

@@ -44,7 +44,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
 @test "a grant of two names reads no other leases, however many are held" {
     read=$(sql "BEGIN;
         INSERT INTO rowlock.lease (token, name, n, mode, owner, host, pid, command)
-            SELECT t % 500, 'other ' || t, 0, 'exclusive', 'other', 'host', 1, 'command'
+            SELECT t % 500, 'other ' || t, t, 'exclusive', 'other', 'host', 1, 'command'
               FROM generate_series(1, 50000) t;
         ANALYZE rowlock.lease;
         SELECT status FROM rowlock.grant_lease('61:x:0:0,62:x:0:0', 'me', 60000, 0, 0, 0, 'host', 1,
@@ -138,6 +138,40 @@ one_waits() { # for the end of a lease
     wait "$started"
     is_refused back
     rowlock break back --now
+}
+
+pages() { # CALL OTHER: how many pages the second call reads, when its statements have been planned
+    db "SELECT $1" "EXPLAIN (ANALYZE, BUFFERS, TIMING off) SELECT $2" |
+        sed -n 's/^ *Buffers: shared hit=\([0-9]*\).*/\1/p' | head -n 1
+}
+
+@test "a lease is searched by the index of names, also if the planner expects no lease" {
+    db "SELECT rowlock.prepare('a'), rowlock.prepare('b')"
+    sql "VACUUM rowlock.lease"
+    sql "VACUUM rowlock.heartbeat"
+    [ "$(sql "SELECT reltuples FROM pg_class WHERE oid = 'rowlock.lease'::regclass")" = 0 ]
+    sql "INSERT INTO rowlock.lease (token, name, mode)
+            SELECT i, 'n' || i, 'exclusive' FROM generate_series(1, 30000) i;
+        INSERT INTO rowlock.heartbeat (token, expires)
+            SELECT i, 'infinity' FROM generate_series(1, 30000) i"
+    while read -r first second; do
+        case $ROWLOCK_TEST_TECHNIQUE:$first in insert:shared*) continue ;; esac
+        pages=$(pages "rowlock.$first" "rowlock.$second")
+        echo "$second: $pages pages"
+        [ "$pages" -lt 100 ]
+    done <<'TEXT'
+exclusive('a') exclusive('b')
+shared('a') shared('b')
+acquire('a','5min') acquire('b','5min')
+acquire('c','5min','shared') acquire('d','5min','shared')
+look('x',true) look('y',true)
+look_lease('78:x:0:0',true) look_lease('79:x:0:0',true)
+expired('78:x:0') expired('79:x:0')
+break('x',0,true) break('y',0,true)
+adopt('78:x:0:0','o',1000) adopt('79:x:0:0','o',1000)
+list('x') list('y')
+holders('x') holders('y')
+TEXT
 }
 
 @test "a held lease is found by its token, however many of its name have ended" {

@@ -284,11 +284,12 @@ BEGIN
     RETURN QUERY
         SELECT 'lease', l.pid, l.host, l.command,
                pg_catalog.to_char(l.acquired AT TIME ZONE 'UTC', iso),
-               pg_catalog.to_char(b.expires AT TIME ZONE 'UTC', iso), l.note,
+               pg_catalog.to_char((SELECT b.expires FROM rowlock.heartbeat b
+                                    WHERE b.token = l.token) AT TIME ZONE 'UTC', iso), l.note,
                (SELECT nullif(pg_catalog.count(*), 0) FROM rowlock.waiter w
                 WHERE w.name = holders.name COLLATE "C"
                    AND (w.alive_until IS NULL OR w.alive_until > pg_catalog.clock_timestamp()))
-          FROM rowlock.lease l LEFT JOIN rowlock.heartbeat b ON b.token = l.token
+          FROM rowlock.lease l
          WHERE l.name = holders.name COLLATE "C"
          ORDER BY l.mode, l.acquired;
     RETURN QUERY

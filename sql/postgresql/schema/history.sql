@@ -81,16 +81,13 @@ BEGIN
     END IF;
     INSERT INTO rowlock.history (name, mode, permits, token, host, pid, command, note, acquired,
                                  waited, ended, how)
-    SELECT l.name, l.mode,
-           (SELECT pg_catalog.count(*) FROM rowlock.lease p
-             WHERE p.token = l.token AND p.name = l.name),
-           l.token, l.host, l.pid, l.command, l.note, l.acquired, l.waited,
-           greatest(end_time, l.acquired), ending
-      FROM rowlock.lease l
-     WHERE l.token = log_end.token
-       -- one of the permits
-       AND l.n = (SELECT pg_catalog.min(p.n) FROM rowlock.lease p
-                   WHERE p.token = l.token AND p.name = l.name)
+    SELECT l.name, l.mode, l.permits, l.token, l.host, l.pid, l.command, l.note, l.acquired,
+           l.waited, greatest(end_time, l.acquired), ending
+      FROM (SELECT p.*, pg_catalog.count(*) OVER permit AS permits,
+                   pg_catalog.row_number() OVER permit AS permit
+              FROM rowlock.lease p WHERE p.token = log_end.token
+            WINDOW permit AS (PARTITION BY p.name)) l
+     WHERE l.permit = 1
        AND (pg_catalog.left(l.name, 4) <> 'job:'
             OR NOT EXISTS (SELECT FROM rowlock.run r WHERE r.token = l.token))
        AND (level = 'all' OR ending <> 'released' OR l.waited >= 1000

@@ -40,14 +40,15 @@ CREATE TABLE rowlock.heartbeat (
     quiet_until timestamptz NOT NULL DEFAULT 'infinity'
 );
 
--- One row per lease and name, or per permit. Never updated.
+-- One row per lease and name, or per permit. Never updated. The key does not contain the name: the
+-- planner would search for a name by reading the whole key when it expects few rows.
 CREATE TABLE rowlock.lease (
     token    bigint NOT NULL,
     name     text COLLATE "C" NOT NULL,
-    n        integer NOT NULL DEFAULT 1,
+    n        integer NOT NULL DEFAULT 1, -- differs between the rows of a lease
     mode     text NOT NULL,              -- exclusive, shared, permit; no CHECK, because each
                                          -- INSERT would parse it again
-    -- of permits: how many the name has; n numbers the permits of a lease
+    -- of permits: how many the name has
     "limit"  integer,
     owner    text,                       -- of the call that acquired it
     host     text,
@@ -56,7 +57,7 @@ CREATE TABLE rowlock.lease (
     note     text,
     acquired timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
     waited   bigint NOT NULL DEFAULT 0,  -- in the queue, in milliseconds
-    PRIMARY KEY (token, name, n)
+    PRIMARY KEY (token, n)
 );
 -- The column is token + 0, so that the planner never uses this index to search for a token alone.
 CREATE INDEX lease_name ON rowlock.lease (name, (token + 0));
@@ -196,14 +197,18 @@ BEGIN
 END $$;
 
 -- Checks for conflicting leases: 0 none; 3 a live one; 4 only expired ones. An exclusive lock
--- conflicts with every lease, a shared one with all except shared ones.
+-- conflicts with every lease, a shared one with all except shared ones. Here and in other functions
+-- the heartbeat is a subquery, and OFFSET 0 separates the search for leases of a name: the planner
+-- would read both tables in the order of tokens and join them when it expects few rows.
 CREATE FUNCTION rowlock.look(name text, shared boolean) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN (SELECT CASE WHEN pg_catalog.count(*) = 0 THEN 0
-                        WHEN pg_catalog.bool_or(b.expires > pg_catalog.clock_timestamp()) THEN 3
+                        WHEN pg_catalog.bool_or((SELECT b.expires FROM rowlock.heartbeat b
+                                                  WHERE b.token = l.token)
+                                                > pg_catalog.clock_timestamp()) THEN 3
                         ELSE 4 END
-              FROM rowlock.lease l LEFT JOIN rowlock.heartbeat b ON b.token = l.token
+              FROM rowlock.lease l
              WHERE l.name = look.name AND (NOT look.shared OR l.mode <> 'shared'));
 END $$;
 
@@ -246,10 +251,13 @@ CREATE FUNCTION rowlock.expired(wants text) RETURNS SETOF bigint LANGUAGE plpgsq
 BEGIN
     RETURN QUERY
         WITH conflict AS (
-            SELECT l.token, b.expires > pg_catalog.clock_timestamp() AS live
-              FROM rowlock.unpack(wants) w
-              JOIN rowlock.lease l ON l.name = w.name AND (NOT w.shared OR l.mode <> 'shared')
-              LEFT JOIN rowlock.heartbeat b ON b.token = l.token
+            SELECT l.token, l.live
+              FROM rowlock.unpack(wants) w,
+           LATERAL (SELECT l.token, (SELECT b.expires FROM rowlock.heartbeat b
+                                      WHERE b.token = l.token)
+                                    > pg_catalog.clock_timestamp() AS live
+                      FROM rowlock.lease l
+                     WHERE l.name = w.name AND (NOT w.shared OR l.mode <> 'shared') OFFSET 0) l
              WHERE w.token = 0)
         SELECT DISTINCT c.token FROM conflict c
          WHERE NOT EXISTS (SELECT FROM conflict d WHERE d.live)
@@ -271,8 +279,9 @@ BEGIN
     BEGIN
         PERFORM pg_catalog.set_config('lock_timeout', greatest(limit_ms, 1)::text, true);
         PERFORM rowlock.sweep(e) FROM rowlock.expired(wants) e;
-        PERFORM FROM rowlock.unpack(wants) w
-                JOIN rowlock.lease l ON l.name = w.name AND (NOT w.shared OR l.mode <> 'shared')
+        PERFORM FROM rowlock.unpack(wants) w,
+             LATERAL (SELECT FROM rowlock.lease l
+                       WHERE l.name = w.name AND (NOT w.shared OR l.mode <> 'shared') OFFSET 0) l
           WHERE w.token = 0;
         IF FOUND THEN
             RAISE EXCEPTION 'rowlock: still leased' USING ERRCODE = 'RL100';

@@ -104,15 +104,18 @@ BEGIN
                (pg_catalog.array_agg(r.token ORDER BY r.expires, r.token) FILTER (WHERE r.live))[1]
                    AS token
           INTO conflicts
-          FROM (SELECT l.token, l."limit", b.expires,
-                want.mode = 'permit' AND l.mode = 'permit' AS alike,
+          FROM (SELECT l.token, l."limit", l.expires, l.alike,
                        NOT by_clock
-                           OR coalesce(b.expires > pg_catalog.clock_timestamp(), false) AS live
-                  FROM rowlock.lease l LEFT JOIN rowlock.heartbeat b ON b.token = l.token
-                 WHERE l.name = want.name
-                   AND l.token + 0 >= coalesce((SELECT s.token FROM rowlock.least_token s
-                                                 WHERE s.name = want.name), 0::bigint)
-                   AND NOT (want.mode = 'shared' AND l.mode = 'shared')) r;
+                           OR coalesce(l.expires > pg_catalog.clock_timestamp(), false) AS live
+                  FROM (SELECT l.token, l."limit",
+                               want.mode = 'permit' AND l.mode = 'permit' AS alike,
+                               (SELECT b.expires FROM rowlock.heartbeat b
+                                 WHERE b.token = l.token) AS expires
+                          FROM rowlock.lease l
+                         WHERE l.name = want.name
+                           AND l.token + 0 >= coalesce((SELECT s.token FROM rowlock.least_token s
+                                                         WHERE s.name = want.name), 0::bigint)
+                           AND NOT (want.mode = 'shared' AND l.mode = 'shared') OFFSET 0) l) r;
         IF conflicts.other_limit IS NOT NULL THEN
             status := 13;
             detail := pg_catalog.format('it is held with limit %s, but limit %s was requested',
@@ -151,11 +154,14 @@ BEGIN
     BEGIN
         PERFORM pg_catalog.set_config('lock_timeout', greatest(limit_ms, 1)::text, true);
         FOREACH dead IN ARRAY ARRAY(
-            SELECT DISTINCT l.token FROM rowlock.unpack_lease(wants) w
-              JOIN rowlock.lease l
-                ON l.name = w.name AND NOT (w.mode = 'shared' AND l.mode = 'shared')
-              LEFT JOIN rowlock.heartbeat b ON b.token = l.token
-             WHERE b.token IS NULL OR b.expires <= pg_catalog.clock_timestamp()
+            SELECT DISTINCT l.token
+              FROM rowlock.unpack_lease(wants) w,
+           LATERAL (SELECT l.token, (SELECT b.expires FROM rowlock.heartbeat b
+                                      WHERE b.token = l.token) AS expires
+                      FROM rowlock.lease l
+                     WHERE l.name = w.name AND NOT (w.mode = 'shared' AND l.mode = 'shared')
+                    OFFSET 0) l
+             WHERE l.expires IS NULL OR l.expires <= pg_catalog.clock_timestamp()
              ORDER BY l.token) LOOP
             PERFORM rowlock.sweep(dead);
         END LOOP;
@@ -225,8 +231,10 @@ END $$;
 CREATE FUNCTION rowlock.adopt(wants text, owner text, ttl_ms bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    own bigint := (SELECT l.token FROM rowlock.unpack_lease(wants) w
-                     JOIN rowlock.lease l ON l.name = w.name AND l.owner = adopt.owner LIMIT 1);
+    own bigint := (SELECT l.token
+                     FROM rowlock.unpack_lease(wants) w,
+                  LATERAL (SELECT l.token FROM rowlock.lease l
+                            WHERE l.name = w.name AND l.owner = adopt.owner OFFSET 0) l LIMIT 1);
 BEGIN
     IF own IS NULL THEN
         RETURN NULL;
@@ -302,9 +310,10 @@ BEGIN
      WHERE s.name = w.name AND s.token > insert_lease.token;
     INSERT INTO rowlock.lease (token, name, n, mode, "limit", owner, host, pid, command, note,
                                waited)
-    SELECT insert_lease.token, w.name, n, w.mode, w."limit", insert_lease.owner, insert_lease.host,
-           insert_lease.pid, insert_lease.command, insert_lease.note, waiting_ms
-      FROM rowlock.unpack_lease(wants) w, pg_catalog.generate_series(1, w."count") n;
+    SELECT insert_lease.token, w.name, (pg_catalog.row_number() OVER ())::integer, w.mode,
+           w."limit", insert_lease.owner, insert_lease.host, insert_lease.pid,
+           insert_lease.command, insert_lease.note, waiting_ms
+      FROM rowlock.unpack_lease(wants) w, pg_catalog.generate_series(1, w."count");
 END $$;
 
 -- Every transaction that grants a lease calls this: the grant must be on disk, whatever the role's
@@ -560,9 +569,11 @@ DECLARE
     each bigint;
     broken bigint := 0;
 BEGIN
-    FOR each IN SELECT DISTINCT l.token FROM rowlock.lease l
-                 WHERE l.name = break.name COLLATE "C"
-                   AND break.token IN (0, l.token) ORDER BY l.token LOOP
+    FOR each IN SELECT DISTINCT l.token
+                  FROM (SELECT l.token FROM rowlock.lease l
+                         WHERE l.name = break.name COLLATE "C"
+                           AND break.token IN (0, l.token) OFFSET 0) l
+                 ORDER BY l.token LOOP
         IF now OR EXISTS (SELECT FROM rowlock.run r
                            WHERE r.token = each
                              AND r.outcome IN ('done', 'failed', 'timed out')) THEN

@@ -162,10 +162,10 @@ BEGIN
                              u."limit")
       INTO name, detail
       FROM rowlock.unpack_lease(wants) u,
-           LATERAL (SELECT l."limit", 'held' AS how FROM rowlock.lease l JOIN rowlock.heartbeat b
-                    ON b.token = l.token
+           LATERAL (SELECT l."limit", 'held' AS how FROM rowlock.lease l
                      WHERE l.name = u.name AND l."limit" <> u."limit"
-                       AND b.expires > pg_catalog.clock_timestamp()
+                       AND (SELECT b.expires FROM rowlock.heartbeat b WHERE b.token = l.token)
+                           > pg_catalog.clock_timestamp()
                     UNION ALL
                     SELECT w."limit", 'waited for' FROM rowlock.waiter w
                      WHERE w.name = u.name AND w."limit" <> u."limit"
@@ -461,9 +461,11 @@ BEGIN
                pg_catalog.max((extract(epoch FROM b.expires
                                        - pg_catalog.clock_timestamp())::numeric * 1000.0)::bigint),
                pg_catalog.max(l."limit"), pg_catalog.count(*)::integer, pg_catalog.bool_or(b.stop)
-          FROM rowlock.lease l JOIN rowlock.heartbeat b ON b.token = l.token
-         WHERE (list.name IS NULL OR l.name = list.name COLLATE "C")
-           AND b.expires > pg_catalog.clock_timestamp()
+          FROM (SELECT o.* FROM rowlock.lease o
+                 WHERE list.name IS NULL OR o.name = list.name COLLATE "C" OFFSET 0) l,
+       LATERAL (SELECT o.expires, o.stop FROM rowlock.heartbeat o
+                 WHERE o.token = l.token OFFSET 0) b
+         WHERE b.expires > pg_catalog.clock_timestamp()
          GROUP BY l.name, l.token ORDER BY l.name, l.token;
     IF list.name IS NOT NULL THEN
         RETURN QUERY

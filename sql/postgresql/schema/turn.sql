@@ -96,14 +96,17 @@ BEGIN
             RETURN;
         END IF;
         SELECT l.token,
-               pg_catalog.ceil(extract(epoch FROM b.expires
+               pg_catalog.ceil(extract(epoch FROM l.expires
                                        - pg_catalog.clock_timestamp())::numeric * 1000.0)
-          INTO number, left_ms FROM rowlock.lease l LEFT JOIN rowlock.heartbeat b
-              ON b.token = l.token
-         WHERE l.name = one COLLATE "C"
-           AND l.token + 0 >= coalesce((SELECT s.token FROM rowlock.least_token s
-                                     WHERE s.name = one COLLATE "C"), 0::bigint)
-         ORDER BY b.expires LIMIT 1;
+          INTO number, left_ms
+          FROM (SELECT l.token, (SELECT b.expires FROM rowlock.heartbeat b
+                                  WHERE b.token = l.token) AS expires
+                  FROM rowlock.lease l
+                 WHERE l.name = one COLLATE "C"
+                   AND l.token + 0 >= coalesce((SELECT s.token FROM rowlock.least_token s
+                                             WHERE s.name = one COLLATE "C"), 0::bigint)
+                OFFSET 0) l
+         ORDER BY l.expires LIMIT 1;
         IF FOUND AND rowlock.await(1, number, least(left_ms, rowlock.time_left(until)), ticket) = 0
             THEN
             RETURN;
