@@ -347,3 +347,25 @@ fence_in_a_transaction() { # until the file let-go exists
     touch let-go
     wait "$started"
 }
+
+@test "an upgrade keeps leases of several names, and of permits" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
+    install_version_1
+    sql "INSERT INTO rowlock.heartbeat (token, expires)
+             SELECT t, now() + interval '1 day' FROM generate_series(201, 202) t;
+         INSERT INTO rowlock.lease (token, name, mode)
+             VALUES (201, 'a', 'exclusive'), (201, 'b', 'exclusive'), (201, 'c', 'exclusive');
+         INSERT INTO rowlock.lease (token, name, n, mode, \"limit\")
+             SELECT 202, name, n, 'permit', 3 FROM unnest(ARRAY['p', 'q']) name,
+                                                   generate_series(1, 3) n"
+    sql "CREATE PUBLICATION leases FOR TABLE rowlock.lease" # refuses an UPDATE without a key
+    rowlock schema upgrade
+    sql "DROP PUBLICATION leases"
+    [ "$(sql "SELECT token, count(DISTINCT n) FROM rowlock.lease GROUP BY 1 ORDER BY 1")" = \
+        $'201|3\n202|6' ]
+    run rowlock run -n q --limit 3 -- true
+    [ "$status" = 75 ]
+    rowlock release b --token 201
+    rowlock release p --token 202
+    [ "$(sql "SELECT count(*) FROM rowlock.lease")" = 0 ]
+}

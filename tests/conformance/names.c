@@ -41,7 +41,9 @@ TEST(p9_names_that_look_alike_are_different_locks)
     struct rowlock_connection *one = t_open(), *two = t_open();
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        t_ok(t_begin(one, t_x(pairs[i][0]), 0));
+        struct rowlock_want first = t_x(pairs[i][0]);
+
+        t_ok(t_begin_freed(one, &first, 1)); /* earlier pairs contain it too */
         if (t_facts()->names_independent && !t_facts()->neighbours_meet) {
             t_ok(t_begin(two, t_x(pairs[i][1]), 0));
             t_ok(rowlock_commit(two, &t_error));
