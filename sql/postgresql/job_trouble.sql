@@ -77,7 +77,8 @@ SELECT pg_catalog.convert_to(r.name, 'UTF8'), pg_catalog.convert_to(r.schedule, 
   LEFT JOIN rowlock.run c ON c.token = r.current
   LEFT JOIN rowlock.run l ON l.token = r.former
   LEFT JOIN LATERAL (SELECT * FROM rowlock.lease h
-                      WHERE h.token = r.pause AND h.name = ('job:' || r.name) COLLATE "C"
+                      WHERE h.token = r.pause
+                        AND h.name COLLATE "default" = 'job:' || r.name
                       LIMIT 1) p ON true
   LEFT JOIN rowlock.heartbeat e ON e.token = r.pause
  ORDER BY r.number;

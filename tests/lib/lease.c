@@ -89,18 +89,17 @@ static void put_plain(void *session, long token, const char *name, const char *m
 void lease_put(void *session, long token, const char *name, const char *mode, long expires_ms)
 {
     int there = lease_beats(session, token) > 0;
-    long n = lease_rows(session, token) + 1; /* differs between the rows of a lease */
 
     t_native_sql(session, "BEGIN");
     if (t_facts()->plain)
-        put_plain(session, token, name, mode, (int)n, 0);
+        put_plain(session, token, name, mode, 1, 0);
     else
         t_native_sql(
             session,
-            "INSERT INTO %s (token, name, n, mode, owner, host, pid, command, note, acquired) "
-            "VALUES (%ld, '%s', %ld, '%s', 'a test', 'elsewhere', 4711, 'work', 'maintenance', "
+            "INSERT INTO %s (token, name, mode, owner, host, pid, command, note, acquired) "
+            "VALUES (%ld, '%s', '%s', 'a test', 'elsewhere', 4711, 'work', 'maintenance', "
             "%s)",
-            lease_table(), token, name, n, mode, lease_instant(0));
+            lease_table(), token, name, mode, lease_instant(0));
     if (!there)
         put_heartbeat(session, token, expires_ms);
     t_native_sql(session, "COMMIT");

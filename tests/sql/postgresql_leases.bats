@@ -44,7 +44,7 @@ is_refused() { # NAME [OPTION...]: busy for rowlock run
 @test "a grant of two names reads no other leases, however many are held" {
     read=$(sql "BEGIN;
         INSERT INTO rowlock.lease (token, name, n, mode, owner, host, pid, command)
-            SELECT t % 500, 'other ' || t, t, 'exclusive', 'other', 'host', 1, 'command'
+            SELECT t % 500, 'other ' || t, 0, 'exclusive', 'other', 'host', 1, 'command'
               FROM generate_series(1, 50000) t;
         ANALYZE rowlock.lease;
         SELECT status FROM rowlock.grant_lease('61:x:0:0,62:x:0:0', 'me', 60000, 0, 0, 0, 'host', 1,

@@ -40,15 +40,14 @@ CREATE TABLE rowlock.heartbeat (
     quiet_until timestamptz NOT NULL DEFAULT 'infinity'
 );
 
--- One row per lease and name, or per permit. Never updated. The key does not contain the name: the
--- planner would search for a name by reading the whole key when it expects few rows.
+-- One row per lease and name, or per permit. Never updated.
 CREATE TABLE rowlock.lease (
     token    bigint NOT NULL,
     name     text COLLATE "C" NOT NULL,
-    n        integer NOT NULL DEFAULT 1, -- differs between the rows of a lease
+    n        integer NOT NULL DEFAULT 1,
     mode     text NOT NULL,              -- exclusive, shared, permit; no CHECK, because each
                                          -- INSERT would parse it again
-    -- of permits: how many the name has
+    -- of permits: how many the name has; n numbers the permits of a lease
     "limit"  integer,
     owner    text,                       -- of the call that acquired it
     host     text,
@@ -56,9 +55,18 @@ CREATE TABLE rowlock.lease (
     command  text,
     note     text,
     acquired timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
-    waited   bigint NOT NULL DEFAULT 0,  -- in the queue, in milliseconds
-    PRIMARY KEY (token, n)
+    waited   bigint NOT NULL DEFAULT 0   -- in the queue, in milliseconds
 );
+-- It has no key: in one of token, name and n the planner would search for a name alone, by reading
+-- all of it, when it expects few rows. So a publication identifies a row by all columns.
+CREATE INDEX lease_token ON rowlock.lease (token);
+DO $$
+BEGIN
+    IF (SELECT c.relreplident FROM pg_catalog.pg_class c
+         WHERE c.oid = 'rowlock.lease'::regclass::oid) <> 'f'::"char" THEN
+        ALTER TABLE rowlock.lease REPLICA IDENTITY FULL;
+    END IF;
+END $$;
 -- The column is token + 0, so that the planner never uses this index to search for a token alone.
 CREATE INDEX lease_name ON rowlock.lease (name, (token + 0));
 

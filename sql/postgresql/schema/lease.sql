@@ -310,10 +310,9 @@ BEGIN
      WHERE s.name = w.name AND s.token > insert_lease.token;
     INSERT INTO rowlock.lease (token, name, n, mode, "limit", owner, host, pid, command, note,
                                waited)
-    SELECT insert_lease.token, w.name, (pg_catalog.row_number() OVER ())::integer, w.mode,
-           w."limit", insert_lease.owner, insert_lease.host, insert_lease.pid,
-           insert_lease.command, insert_lease.note, waiting_ms
-      FROM rowlock.unpack_lease(wants) w, pg_catalog.generate_series(1, w."count");
+    SELECT insert_lease.token, w.name, n, w.mode, w."limit", insert_lease.owner, insert_lease.host,
+           insert_lease.pid, insert_lease.command, insert_lease.note, waiting_ms
+      FROM rowlock.unpack_lease(wants) w, pg_catalog.generate_series(1, w."count") n;
 END $$;
 
 -- Every transaction that grants a lease calls this: the grant must be on disk, whatever the role's

@@ -39,14 +39,8 @@ ALTER TABLE rowlock.heartbeat
 DROP FUNCTION IF EXISTS rowlock.insert_lease(bigint, text, text, bigint, text, bigint, text, text);
 -- install.sql creates it with a second column
 DROP INDEX IF EXISTS rowlock.lease_name;
--- The key contained the name. Negative numbers violate neither key; a table without a key could not
--- be updated if a publication contains it.
-UPDATE rowlock.lease l SET n = -k.n
-  FROM (SELECT r.ctid, pg_catalog.row_number() OVER (PARTITION BY r.token) AS n
-          FROM rowlock.lease r) k
- WHERE l.ctid = k.ctid AND k.n > 1;
+-- install.sql creates lease_token instead
 ALTER TABLE rowlock.lease DROP CONSTRAINT IF EXISTS lease_pkey;
-ALTER TABLE rowlock.lease ADD CONSTRAINT lease_pkey PRIMARY KEY (token, n);
 ALTER TABLE rowlock.lease DROP CONSTRAINT IF EXISTS lease_mode_check;
 -- A waiter has rowlock.waiter locked while it waits. If there is one, the CHECK stays: it costs
 -- little.

@@ -18,9 +18,9 @@ d
 }
 /ON rowlock\.least_token TO application;$/d
 s/ 'least_token',//
-/^-- The key contained the name/,/^ALTER TABLE rowlock\.lease ADD CONSTRAINT/d
-s/^(-- One row per lease and name.* Never updated\.).*/\1/
-/^-- planner would search for a name by reading/d
+s/^(    waited   bigint NOT NULL DEFAULT 0) (  -- .*)/\1,\2\n    PRIMARY KEY (token, name, n)/
+/^-- It has no key: in one of token, name and n/,/^END \$\$;$/d
+/^-- install\.sql creates lease_token instead/,/;$/d
 /^-- The column is token \+ 0/d
 s/\(name, \(token \+ 0\)\)/(name)/
 /^-- Every lease reads these tables/,/^DELETE FROM rowlock\.heartbeat WHERE token < 0;$/d
