@@ -348,9 +348,7 @@ fence_in_a_transaction() { # until the file let-go exists
     wait "$started"
 }
 
-@test "an upgrade keeps leases of several names, and of permits" {
-    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
-    install_version_1
+put_leases() { # of several names, and of permits
     sql "INSERT INTO rowlock.heartbeat (token, expires)
              SELECT t, now() + interval '1 day' FROM generate_series(201, 202) t;
          INSERT INTO rowlock.lease (token, name, mode)
@@ -358,6 +356,12 @@ fence_in_a_transaction() { # until the file let-go exists
          INSERT INTO rowlock.lease (token, name, n, mode, \"limit\")
              SELECT 202, name, n, 'permit', 3 FROM unnest(ARRAY['p', 'q']) name,
                                                    generate_series(1, 3) n"
+}
+
+@test "an upgrade keeps leases of several names, and of permits" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
+    install_version_1
+    put_leases
     sql "CREATE PUBLICATION leases FOR TABLE rowlock.lease" # refuses a DELETE without an identity
     rowlock schema upgrade
     [ "$(sql "SELECT token, count(*) FROM rowlock.lease GROUP BY 1 ORDER BY 1")" = \
@@ -368,4 +372,19 @@ fence_in_a_transaction() { # until the file let-go exists
     rowlock release p --token 202
     sql "DROP PUBLICATION leases"
     [ "$(sql "SELECT count(*) FROM rowlock.lease")" = 0 ]
+}
+
+@test "p1 leases in a dump of version 1 exclude others after it was restored into a new schema" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
+    install_version_1
+    put_leases
+    pg_dump --data-only --table rowlock.heartbeat --table rowlock.lease "$ROWLOCK_TEST_ADMIN" >dump
+    rowlock schema uninstall --force
+    install_technique
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f dump
+    for wanted in a b c "q --limit 3"; do
+        # shellcheck disable=SC2086
+        run rowlock acquire -n --ttl 1m $wanted
+        [ "$status" = 75 ]
+    done
 }

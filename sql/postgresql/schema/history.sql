@@ -87,7 +87,7 @@ BEGIN
                    pg_catalog.row_number() OVER permit AS permit
               FROM rowlock.lease p WHERE p.token = log_end.token
             WINDOW permit AS (PARTITION BY p.name)) l
-     WHERE l.permit = 1
+     WHERE l.permit = 1 -- one row of each name
        AND (pg_catalog.left(l.name, 4) <> 'job:'
             OR NOT EXISTS (SELECT FROM rowlock.run r WHERE r.token = l.token))
        AND (level = 'all' OR ending <> 'released' OR l.waited >= 1000

@@ -58,7 +58,8 @@ CREATE TABLE rowlock.lease (
     waited   bigint NOT NULL DEFAULT 0   -- in the queue, in milliseconds
 );
 -- It has no key: in one of token, name and n the planner would search for a name alone, by reading
--- all of it, when it expects few rows. So a publication identifies a row by all columns.
+-- all of it, when it expects few rows. So a publication identifies a row by all columns. A repeated
+-- install skips ALTER TABLE, which waits for all transactions that have read the table.
 CREATE INDEX lease_token ON rowlock.lease (token);
 DO $$
 BEGIN

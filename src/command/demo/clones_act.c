@@ -228,7 +228,7 @@ static void redraw(const struct clones_act *act)
     fflush(stdout);
 }
 
-/* The longest part of an act; some runs may be lost in it. */
+/* The time limit of one wait in an act. A few leases may expire in that time. */
 static int64_t longest_ms(const struct clones_act *act)
 {
     return LONGEST_MS + 10 * act->farm.ttl_ms;
