@@ -66,12 +66,21 @@ completed() { # operations so far
     cat "$cell_folder"/data/client.* | grep -cE ' ok (add|hold|read) '
 }
 is_untouched() { [ $faults = 0 ] && [ "$fault" != none ]; }
+# OPERATIONS are not reached yet, but some succeed. Sets stalled if none did for STALL seconds.
+lacks_operations() {
+    local now
+    [ "$OPERATIONS" -gt 0 ] || return 1
+    now=$(completed)
+    [ "$now" -lt "$OPERATIONS" ] || return 1
+    [ "$now" = "$reached" ] || reached=$now risen=$SECONDS
+    [ $((SECONDS - risen)) -lt "$STALL" ] || stalled=1
+    [ $stalled = 0 ]
+}
 # Injects faults until the time has passed and there are enough operations; at least one.
 torment() {
-    local begun=$SECONDS least most
+    local begun=$SECONDS least most reached=0 risen=$SECONDS
     read -r least most <<<"$(pause_of "$fault")"
-    while [ $((SECONDS - begun)) -lt "$SECONDS_EACH" ] || is_untouched ||
-        { [ "$OPERATIONS" -gt 0 ] && [ "$(completed)" -lt "$OPERATIONS" ]; }; do
+    while [ $((SECONDS - begun)) -lt "$SECONDS_EACH" ] || is_untouched || lacks_operations; do
         draw "$most"
         drawn=$((drawn + least))
         nap_ms "$drawn"
@@ -85,8 +94,9 @@ torment() {
 # Afterwards: is every name free, and does the judge accept the history? Sets verdict.
 judge_cell() {
     local code=0
-    ROWLOCK_TEST_URL=$prepared_url "$worker" settle "$workload" 0 "$SEED" "$cell_folder/data" \
-        2>>"$cell_folder/data/errors" || return 1
+    ROWLOCK_TEST_URL=$prepared_url timeout "$SETTLE" "$worker" settle "$workload" 0 "$SEED" \
+        "$cell_folder/data" 2>>"$cell_folder/data/errors" || unsettled=$?
+    case $unsettled in 0 | 124) ;; *) return 1 ;; esac # 124: the limit
     rows_of "$engine" >"$cell_folder/data/final" || return 1
     "$BUILD/tests/torture/judge" "$cell_folder"/data/{client.*,runner,final} \
         >"$cell_folder/data/verdict" || code=$?
@@ -112,6 +122,7 @@ keep_failure() {
 run_cell() { # CELL: sets result
     local place code=0
     RANDOM=$((SEED % 32768)) faults=0 crashed=0 next_client=1 unfit=0 clock_ms=0
+    stalled=0 unsettled=0
     open_cell "$1" || { close_cell; return 1; }
     log_promises
     for ((place = 0; place < CLIENTS; place++)); do start_client $place; done
@@ -131,6 +142,11 @@ run_cell() { # CELL: sets result
 # CELL: a cell without a violation proves something only if something has happened.
 has_tested() {
     [ "${result##*=}" = 0 ] || return 0
+    [ $unsettled = 0 ] || { echo "$1: its names were not examined in $SETTLE s" >&2; return 1; }
+    [ $stalled = 0 ] || {
+        echo "$1: no operation succeeded for $STALL s, before there were $OPERATIONS" >&2
+        return 1
+    }
     [[ $verdict != operations=0\ * ]] || { echo "$1: no operation was completed" >&2; return 1; }
     [ "$fault" = none ] || [ "$faults" -gt 0 ] || { echo "$1: no fault occurred" >&2; return 1; }
 }

@@ -42,20 +42,21 @@ check a_time_is_checked refuses SECONDS_EACH=10s "SECONDS='10s'"
 check a_number_of_operations_is_checked refuses OPERATIONS=many "OPERATIONS='many'"
 check a_seed_is_checked refuses SEED=1e9 "SEED='1e9'"
 
-# Clients that execute this instead of their operations.
-run_with() { # COMMAND
-    local status=0
+# Workers that execute this instead of their operations, or of another mode.
+run_with() { # COMMAND [MODE [VARIABLE=VALUE...]]
+    local status=0 command=$1 mode=${2:-run}
+    shift $(($# > 1 ? 2 : 1))
     rm -rf "$BUILD-fake"
     mkdir -p "$BUILD-fake/tests/torture"
     ln -s "$BUILD/rowlock" "$BUILD-fake"
     ln -s "$BUILD/tests/torture/judge" "$BUILD-fake/tests/torture"
     cat >"$BUILD-fake/tests/torture/worker" <<TEXT
 #!/bin/sh
-[ "\$1" != run ] || $1
+[ "\$1" != $mode ] || $command
 exec "$BUILD/tests/torture/worker" "\$@"
 TEXT
     chmod +x "$BUILD-fake/tests/torture/worker"
-    answer=$(BUILD=$BUILD-fake CELL=counter/none/sqlite-native SECONDS_EACH=1 \
+    answer=$(env BUILD="$BUILD-fake" CELL=counter/none/sqlite-native SECONDS_EACH=1 "$@" \
         tests/torture/run 2>&1) || status=$?
     echo "$answer"
     return $status
@@ -65,6 +66,16 @@ finds_no_operation() {
     [ $? = 2 ] && [[ $answer == *"no operation was completed"* ]]
 }
 check a_cell_without_an_operation_is_not_passed finds_no_operation
+ends_without_progress() {
+    run_with 'exec sleep 60' run OPERATIONS=5 STALL=1
+    [ $? = 2 ] && [[ $answer == *"no operation succeeded for 1 s, before there were 5"* ]]
+}
+check a_cell_whose_operations_all_fail_ends ends_without_progress
+ends_to_settle() {
+    run_with 'exec sleep 60' settle SETTLE=1
+    [ $? = 2 ] && [[ $answer == *"its names were not examined in 1 s"* ]]
+}
+check names_that_cannot_be_examined_end_the_cell ends_to_settle
 finds_the_crash() {
     run_with 'kill -s SEGV $$'
     [ $? = 1 ] && [[ $answer == *"5 clients ended by themselves"*", 5 violations" ]]

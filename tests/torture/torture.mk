@@ -39,7 +39,8 @@ test-programs: $(TORTURE_PROGRAMS)
 torture-programs: $(TORTURE_PROGRAMS) $(BUILD)/rowlock
 torture: torture-programs
 	@exec env BUILD='$(BUILD)' CELL='$(CELL)' SECONDS_EACH='$(SECONDS)' SEED='$(SEED)' \
-	  CLIENTS='$(CLIENTS)' OPERATIONS='$(OPERATIONS)' RESUME='$(RESUME)' tests/torture/run
+	  CLIENTS='$(CLIENTS)' OPERATIONS='$(OPERATIONS)' RESUME='$(RESUME)' STALL='$(STALL)' \
+	  SETTLE='$(SETTLE)' tests/torture/run
 
 torture-mutations: torture-programs
 	@exec env BUILD='$(BUILD)' MUTATION='$(MUTATION)' SECONDS_EACH='$(SECONDS)' \
