@@ -43,7 +43,7 @@ wake_client() { # PLACE
 choose_process() {
     local parents=${client_pid[$1]} found=${client_pid[$1]}
     target=$found
-    case $workload in command | cron) ;; *) return 0 ;; esac
+    case $workload in command | cron | ways) ;; *) return 0 ;; esac
     while parents=$(pgrep -d , -x rowlock -P "$parents"); do found="$found ${parents//,/ }"; done
     # shellcheck disable=SC2206
     found=($found)

@@ -49,6 +49,7 @@ const struct workload workloads[] = {
     {"sql-gapless", turn_sql_drawn, 1, 1, "counter:torture %d", 1, 0, 0, 0, 0, 0},
     {"sql-fence", turn_sql_lease, 1, 1, "torture %d", 1, 0, 0, 0, 1, 0},
     {"sql-tokens", turn_sql_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
+    {"ways", turn_ways, 1, 1, "torture %d", 2, 1, 0, 0, 0, 0},
     {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0},
 };
 
@@ -76,6 +77,12 @@ void worker_pause(int64_t us)
 void worker_dwell(struct client *client)
 {
     worker_pause(worker_draw(client, 16) ? worker_draw(client, 3000) : worker_draw(client, 200000));
+}
+
+void worker_outlast(struct client *client)
+{
+    if (!worker_draw(client, 64))
+        worker_pause(WORKER_TTL_MS * 1000 + worker_draw(client, 500000));
 }
 
 /* One write for each line, so that each logged event survives SIGKILL. */
@@ -153,7 +160,7 @@ const char *worker_name(const struct workload *workload, int key)
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-static void open_session(struct client *client)
+void worker_open(struct client *client)
 {
     struct rowlock_options options = {
         .connect_ms = 10000, .statement_ms = 10000, .interrupt_fd = wake[0]};
@@ -179,7 +186,7 @@ void worker_recover(struct client *client)
         return;
     rowlock_close(client->connection);
     client->connection = NULL;
-    open_session(client);
+    worker_open(client);
 }
 
 static void on_term(int signal)
@@ -232,7 +239,7 @@ static int lock_and_lease(struct client *client, const char *name)
 
 static int settle(struct client *client)
 {
-    for (int key = 0; key < client->workload->keys; key++) {
+    for (int key = 0; key < client->workload->keys && !worker_stopped; key++) {
         int code;
 
         worker_log(client, PHASE_INVOKE, KIND_FREE, key, " ");
@@ -283,7 +290,7 @@ static int run_group(struct client *client)
         member[i] = *client;
         member[i].id += THREAD * (i + 1);
         member[i].seed += (uint64_t)i;
-        open_session(&member[i]);
+        worker_open(&member[i]);
         if (pthread_create(&thread[i], NULL, run_thread, &member[i]))
             abort();
     }
@@ -336,7 +343,7 @@ int main(int argc, char **argv)
     sigaction(SIGTERM, &action, NULL);
     if (strcmp(argv[1], "exhaust") == 0)
         return exhaust(&client);
-    open_session(&client);
+    worker_open(&client);
     code = !client.connection                ? 0
            : strcmp(argv[1], "prepare") == 0 ? prepare(&client)
            : strcmp(argv[1], "settle") == 0  ? settle(&client)

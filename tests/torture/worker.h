@@ -36,6 +36,7 @@ struct workload {
 
 /* A thread of client N is client N + its own number of these. */
 #define THREAD 1000000
+#define WORKER_TTL_MS 1000 /* of the leases in C and by SQL */
 
 extern const struct workload workloads[];
 
@@ -47,6 +48,8 @@ int worker_draw(struct client *client, int n);
 void worker_pause(int64_t us);
 /* Usually for a few milliseconds, sometimes long enough for a fault to hit it. */
 void worker_dwell(struct client *client);
+/* Between the fence and COMMIT: sometimes until the lease has expired. The fence must keep it. */
+void worker_outlast(struct client *client);
 __attribute__((format(printf, 5, 6))) void worker_log(struct client *client, enum phase phase,
                                                       enum kind kind, int key, const char *format,
                                                       ...);
@@ -59,6 +62,8 @@ int worker_record(struct client *client, int key, int64_t value, int64_t token);
 int worker_write(struct client *client, int key, int64_t value, int64_t token);
 /* Reads a counter and writes the next value, under a lock that the caller has. */
 int worker_add(struct client *client, int key, int64_t *value);
+/* Opens the session, or joins the group; repeats it until it succeeds or the client ends. */
+void worker_open(struct client *client);
 /* After a failed call: opens the session again if it is lost. */
 void worker_recover(struct client *client);
 /* The name of a key, in one of a few static buffers. */
@@ -75,8 +80,16 @@ void turn_cron(struct client *client, const struct workload *workload);
 void turn_sql_counter(struct client *client, const struct workload *workload);
 void turn_sql_drawn(struct client *client, const struct workload *workload);
 void turn_sql_lease(struct client *client, const struct workload *workload);
+void turn_ways(struct client *client, const struct workload *workload);
 /* The mode "act": its exit status. */
 int act_command(struct client *client);
+/* Closes the session and executes `rowlock run`, under a transaction lock or a lease of a key: 0 if
+   it exited with 0, which means that the lock lasted until the command had ended. */
+int worker_run(struct client *client, const struct workload *workload, int transaction);
+/* Begins a transaction and locks the name by the SQL functions: 0 if it has the lock. */
+int worker_sql_lock(struct client *client, const char *name);
+/* After a failed statement. */
+void worker_sql_recover(struct client *client);
 
 /* A lease of a key in one of the workload's modes, drawn at random. */
 struct rowlock_want worker_want(struct client *client, const struct workload *workload, int key);

@@ -32,7 +32,7 @@ static const char *own_path(void)
 }
 
 /* Ends with the client. rowlock's output is in the cell's errors. */
-static void exec_run(struct client *client, const struct workload *workload)
+static void exec_locked(struct client *client, const struct workload *workload, int transaction)
 {
     int key = worker_draw(client, workload->keys);
     char id[30], place[60];
@@ -41,10 +41,20 @@ static void exec_run(struct client *client, const struct workload *workload)
     snprintf(place, sizeof place, "%d %ld %d", key, client->op, worker_draw(client, 1 << 30));
     if (setenv("TORTURE_PLACE", place, 1))
         _exit(99);
-    execl(getenv("ROWLOCK"), "rowlock", "run", "--ttl", "1s", "--wait", "3s",
+    execl(getenv("ROWLOCK"), "rowlock", "run", transaction ? "--tx" : "--ttl=1s", "--wait", "3s",
           worker_name(workload, key), "--", own_path(), "act", workload->name, id, "0",
           client->outside, (char *)NULL);
     _exit(99);
+}
+
+static void exec_run(struct client *client, const struct workload *workload)
+{
+    exec_locked(client, workload, 0);
+}
+
+static void exec_run_tx(struct client *client, const struct workload *workload)
+{
+    exec_locked(client, workload, 1);
 }
 
 /* All daemons have the same jobs, and each its own client's number. */
@@ -86,13 +96,20 @@ static pid_t start(struct client *client, const struct workload *workload,
     return pid;
 }
 
-void turn_command(struct client *client, const struct workload *workload)
+int worker_run(struct client *client, const struct workload *workload, int transaction)
 {
-    pid_t pid = start(client, workload, exec_run);
+    pid_t pid = start(client, workload, transaction ? exec_run_tx : exec_run);
+    int status = 0;
 
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     worker_draw(client, 1); /* the child drew from its own copy */
+    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+void turn_command(struct client *client, const struct workload *workload)
+{
+    worker_run(client, workload, 0);
 }
 
 /* The daemon ends when it is killed, or with the client. */
@@ -130,17 +147,32 @@ static void log_begin(struct client *client, int key)
     worker_log(client, PHASE_OK, KIND_BEGIN, key, "%lld %s", number, attempt);
 }
 
+/* Under a transaction lock or a lease, beside locks of other kinds. */
+static int act_once(struct client *client, int key, const char *token)
+{
+    worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
+    worker_log(client, PHASE_OK, KIND_HOLD, key, "%d 1 0 %s 0", (int)ROWLOCK_EXCLUSIVE,
+               token ? token : "0");
+    worker_dwell(client);
+    worker_log(client, PHASE_INVOKE, KIND_LEAVE, key, " ");
+    return 0;
+}
+
 int act_command(struct client *client)
 {
     const char *token = getenv("ROWLOCK_TOKEN"), *place = getenv("TORTURE_PLACE");
     char path[500];
     int key, seed, file;
 
-    if (!token || !place || sscanf(place, "%d %ld %d", &key, &client->op, &seed) != 3)
+    if (!place || sscanf(place, "%d %ld %d", &key, &client->op, &seed) != 3)
         return 99;
     if (client->op == 0)
         client->op = worker_now() / 1000;
     client->seed += (uint64_t)(seed ? seed : client->op);
+    if (client->workload->turn == turn_ways)
+        return act_once(client, key, token);
+    if (!token)
+        return 99;
     snprintf(path, sizeof path, "%s/outside.%d", client->outside, key);
     log_begin(client, key);
     worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");

@@ -11,7 +11,6 @@
 #include "torture/worker.h"
 
 #define WAIT_MS 20000 /* longer than a waiter may have to wait for a free name */
-#define TTL_MS 1000
 #define LIMIT 3
 /* The library counts whole milliseconds, and our clock nanoseconds. */
 #define GRAIN_MS 1
@@ -41,7 +40,7 @@ int64_t worker_end_of(const struct rowlock_lease *lease)
 static struct rowlock_lease *acquire(struct client *client, int key,
                                      const struct rowlock_want *want)
 {
-    struct rowlock_terms terms = {.ttl_ms = TTL_MS, .wait_ms = WAIT_MS, .note = "torture"};
+    struct rowlock_terms terms = {.ttl_ms = WORKER_TTL_MS, .wait_ms = WAIT_MS, .note = "torture"};
     struct rowlock_lease *lease = NULL;
     int count = want->count ? want->count : 1;
 
@@ -110,6 +109,7 @@ static int write_fenced(struct client *client, const struct workload *workload, 
         return 1;
     }
     worker_log(client, PHASE_OK, KIND_FENCE, key, " ");
+    worker_outlast(client);
     return worker_write(client, key, value, token);
 }
 

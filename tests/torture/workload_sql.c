@@ -9,7 +9,6 @@
 #include "lib/test.h"
 #include "torture/worker.h"
 
-#define TTL_MS 1000
 #define GRAIN_MS 1 /* as in workload_leases.c */
 /* A renewal that is sent at most this before the end of its lease, and takes at least that, is in
    progress when the lease expires. */
@@ -22,7 +21,7 @@ static int is_mariadb(void)
 }
 
 /* worker_sql has printed the error. */
-static void recover(struct client *client)
+void worker_sql_recover(struct client *client)
 {
     client->error.code = ROWLOCK_EBUSY;
     worker_sql(client, NULL, "ROLLBACK");
@@ -36,7 +35,7 @@ static enum phase commit(struct client *client)
 
 /* ---- a counter under a transaction lock ------------------------------------------------------ */
 
-static int lock(struct client *client, const char *name)
+int worker_sql_lock(struct client *client, const char *name)
 {
     if (is_mariadb())
         return worker_sql(client, NULL, "CALL rowlock_begin_exclusive('%s')", name);
@@ -51,11 +50,12 @@ void turn_sql_counter(struct client *client, const struct workload *workload)
     int64_t value = 0;
 
     worker_log(client, PHASE_INVOKE, KIND_ADD, 0, " ");
-    if (lock(client, worker_name(workload, 0)) == 0 && worker_add(client, 0, &value) == 0)
+    if (worker_sql_lock(client, worker_name(workload, 0)) == 0 &&
+        worker_add(client, 0, &value) == 0)
         phase = commit(client);
     worker_log(client, phase, KIND_ADD, 0, "%" PRId64, value);
     if (phase != PHASE_OK)
-        recover(client);
+        worker_sql_recover(client);
 }
 
 /* ---- numbers without a gap ------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ void turn_sql_drawn(struct client *client, const struct workload *workload)
         phase = commit(client);
     worker_log(client, phase, KIND_ADD, 0, "%" PRId64, number);
     if (phase != PHASE_OK)
-        recover(client);
+        worker_sql_recover(client);
 }
 
 /* ---- a lease, and a write under its fence ---------------------------------------------------- */
@@ -109,18 +109,18 @@ static int64_t acquire(struct client *client, const struct rowlock_want *want)
         snprintf(limit, sizeof limit, "%d", want->limit);
     if (is_mariadb())
         failed = worker_sql(client, NULL, "CALL rowlock_acquire('%s', %d, '%s', %s, @t)",
-                            want->name, TTL_MS, modes[want->mode], limit) ||
+                            want->name, WORKER_TTL_MS, modes[want->mode], limit) ||
                  worker_sql(client, &token, "SELECT @t");
     else
         failed = worker_sql(client, &token, "SELECT rowlock.acquire('%s', '%d ms', '%s', %s)",
-                            want->name, TTL_MS, modes[want->mode], limit);
+                            want->name, WORKER_TTL_MS, modes[want->mode], limit);
     return failed ? -1 : token;
 }
 
 /* When the lease ends at the earliest, if the call began then. */
 static int64_t end_of(int64_t begun)
 {
-    return begun + (TTL_MS - GRAIN_MS) * INT64_C(1000000);
+    return begun + (WORKER_TTL_MS - GRAIN_MS) * INT64_C(1000000);
 }
 
 /* On PostgreSQL the renewal is in progress when the lease expires, so that waiters sweep then. */
@@ -135,11 +135,12 @@ static void renew_late(struct client *client, int64_t token, int64_t until)
     if (begun >= until)
         failed = 1; /* a holder does not renew a lease that may have ended */
     else if (is_mariadb())
-        failed = worker_sql(client, NULL, "CALL rowlock_renew(%" PRId64 ", %d)", token, TTL_MS);
+        failed =
+            worker_sql(client, NULL, "CALL rowlock_renew(%" PRId64 ", %d)", token, WORKER_TTL_MS);
     else
         failed = worker_sql(client, NULL,
                             "SELECT rowlock.renew(%" PRId64 ", '%d ms'), pg_sleep(" SLOW_S ")",
-                            token, TTL_MS);
+                            token, WORKER_TTL_MS);
     worker_log(client, failed ? PHASE_FAIL : PHASE_OK, KIND_RENEW, 0, "%" PRId64, end_of(begun));
     worker_pause(failed ? 0 : worker_draw(client, 2 * LATE_US));
 }
@@ -156,6 +157,8 @@ static int fence(struct client *client, const char *name, int64_t token)
     else
         failed = worker_sql(client, NULL, "SELECT rowlock.fence('%s', %" PRId64 ")", name, token);
     worker_log(client, failed ? PHASE_FAIL : PHASE_OK, KIND_FENCE, 0, " ");
+    if (!failed)
+        worker_outlast(client);
     return failed;
 }
 
@@ -202,7 +205,7 @@ void turn_sql_lease(struct client *client, const struct workload *workload)
     if (token <= 0) {
         worker_log(client, PHASE_FAIL, KIND_HOLD, 0, " ");
         if (token < 0)
-            recover(client);
+            worker_sql_recover(client);
         worker_dwell(client); /* the function tries once, and asks its caller to pause */
         return;
     }
@@ -213,7 +216,7 @@ void turn_sql_lease(struct client *client, const struct workload *workload)
     if (!workload->fenced)
         worker_dwell(client);
     else if (act(client, want.name, token))
-        recover(client);
+        worker_sql_recover(client);
     if (client->connection && release(client, token))
-        recover(client);
+        worker_sql_recover(client);
 }

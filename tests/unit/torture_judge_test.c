@@ -56,6 +56,18 @@ TEST(p4_a_late_write_is_found_by_its_token)
 
 /* ---- leases ---------------------------------------------------------------------------------- */
 
+/* A transaction lock has token 0, and is known to have lasted when COMMIT succeeded. */
+TEST(p1_a_transaction_lock_and_a_lease_that_overlap_are_found)
+{
+    violates("1 1 1 invoke hold 0\n2 1 1 ok hold 0 0 1 0 0 0\n8 1 1 invoke leave 0\n"
+             "9 1 1 ok renew 0 9\n" HOLD(5, 7, 2, 1, 0, 1, 4, 50),
+             "overlap: 2:1");
+    is_legal("1 1 1 invoke hold 0\n2 1 1 ok hold 0 0 1 0 0 0\n4 1 1 invoke leave 0\n"
+             "5 1 1 ok renew 0 5\n" HOLD(5, 7, 2, 1, 0, 1, 4, 50));
+    is_legal("1 1 1 invoke hold 0\n2 1 1 ok hold 0 0 1 0 0 0\n8 1 1 invoke leave 0\n" HOLD(
+        5, 7, 2, 1, 0, 1, 4, 50)); /* COMMIT failed: the session may have been lost before */
+}
+
 TEST(p1_leases_in_sequence_are_legal)
 {
     is_legal(HOLD(10, 20, 1, 1, 0, 1, 1, 100) HOLD(21, 30, 2, 1, 0, 1, 2, 100));
