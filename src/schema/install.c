@@ -72,15 +72,14 @@ static int accept_installed(struct rowlock_connection *connection,
 }
 
 static int create(struct rowlock_connection *connection, enum rowlock_technique technique,
-                  const char *object, bool again, struct rowlock_error *error)
+                  bool upgrades, const struct rowlock_names *names, struct rowlock_error *error)
 {
     const char *pieces[ROWLOCK_PIECES];
-    size_t n = rowlock__install_pieces(technique, pieces);
-    struct rowlock_names names = {object, "application", again};
-    int code = rowlock__run_piece(connection, "privileges", &names, error);
+    size_t n = rowlock__install_pieces(technique, upgrades, pieces);
+    int code = rowlock__run_piece(connection, "privileges", names, error);
 
     for (size_t i = 0; !code && i < n; i++)
-        code = rowlock__run_piece(connection, pieces[i], &names, error);
+        code = rowlock__run_piece(connection, pieces[i], names, error);
     connection->checked = 0;
     return code;
 }
@@ -139,8 +138,10 @@ static int complete(struct rowlock_connection *connection, enum rowlock_techniqu
                     bool known, const char *object, int version, struct rowlock_error *error)
 {
     struct rowlock_parts parts = {0};
+    struct rowlock_names names = {object, "application", false};
     int code = rowlock__read_parts(connection, technique, object, &parts, error);
 
+    names.again = parts.any;
     if (!code && version && !parts.missing)
         return ROWLOCK_OK;
     if (!code && !known && parts.others)
@@ -150,15 +151,16 @@ static int complete(struct rowlock_connection *connection, enum rowlock_techniqu
     if (!code && parts.any && parts.missing)
         code = refuse_extension(connection, parts.missing, error);
     if (!code)
-        code = create(connection, technique, object, parts.any, error);
+        code = create(connection, technique, false, &names, error);
     if (!code)
         code = check_complete(connection, technique, object, error);
     free(parts.missing);
     return code;
 }
 
-/* Changes the tables of an older version, and replaces or creates all other objects. The last piece
-   writes the version: where each statement commits, an interrupted upgrade is repeated. */
+/* Checks the owners, changes the tables of an older version, and replaces or creates all other
+   objects. The last piece writes the version: where each statement commits, an interrupted upgrade
+   is repeated. */
 static int upgrade(struct rowlock_connection *connection, const struct rowlock_installed *found,
                    const char *object, struct rowlock_error *error)
 {
@@ -170,9 +172,7 @@ static int upgrade(struct rowlock_connection *connection, const struct rowlock_i
         code = rowlock__check_version(connection, found->version, error);
     free(extension);
     if (!code)
-        code = rowlock__run_piece(connection, "upgrade", &names, error);
-    if (!code)
-        code = create(connection, found->technique, object, true, error);
+        code = create(connection, found->technique, true, &names, error);
     if (!code)
         code = rowlock__run_piece(connection, "regrant", &names, error);
     return code ? code : check_complete(connection, found->technique, object, error);

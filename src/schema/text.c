@@ -40,13 +40,15 @@ static const struct rowlock_piece *find_piece(const struct rowlock_dialect *dial
     return NULL;
 }
 
-size_t rowlock__install_pieces(enum rowlock_technique technique, const char *out[ROWLOCK_PIECES])
+size_t rowlock__install_pieces(enum rowlock_technique technique, bool upgrades,
+                               const char *out[ROWLOCK_PIECES])
 {
     static const char *const begins[] = {"", "native_begin", "row_begin", "insert_begin"};
     const char *begin = begins[technique], *own = rowlock__technique_name(technique);
-    const char *const pieces[] = {"adopt",   begin,   "install", "history",    "lease",   "queue",
-                                  "turn",    "batch", "door",    "lease_door", "counter", "job",
-                                  "subject", own,     "views",   "finish"};
+    const char *change = upgrades ? "upgrade" : "";
+    const char *const pieces[] = {"adopt", change,    begin,   "install", "history",    "lease",
+                                  "queue", "turn",    "batch", "door",    "lease_door", "counter",
+                                  "job",   "subject", own,     "views",   "finish"};
     size_t n = sizeof pieces / sizeof *pieces;
 
     memcpy(out, pieces, sizeof pieces);
@@ -203,9 +205,7 @@ static int join_schema(const struct rowlock_dialect *dialect, enum rowlock_techn
                                                : "header"};
     size_t n = 1;
 
-    if (names->again)
-        parts[n++] = "upgrade";
-    n += rowlock__install_pieces(technique, parts + n);
+    n += rowlock__install_pieces(technique, names->again, parts + n);
     if (extension) { /* its owner grants, and CREATE EXTENSION commits */
         parts[n++] = "extension_end";
     } else {
@@ -219,7 +219,7 @@ int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_tech
                         const char *object, char **out, struct rowlock_error *error)
 {
     const char *pieces[ROWLOCK_PIECES];
-    size_t n = rowlock__install_pieces(technique, pieces), length = 1, at = 0;
+    size_t n = rowlock__install_pieces(technique, false, pieces), length = 1, at = 0;
     const struct rowlock_piece *piece;
     char *text;
 

@@ -14,10 +14,12 @@ struct rowlock_names {
     bool again;         /* repeatable: keeps existing tables and replaces the other objects */
 };
 
-#define ROWLOCK_PIECES 16
+#define ROWLOCK_PIECES 17
 
-/* The pieces that install runs, in order; some dialects lack some pieces. Returns their number. */
-size_t rowlock__install_pieces(enum rowlock_technique technique, const char *out[ROWLOCK_PIECES]);
+/* The pieces that install, or an upgrade, runs, in order; some dialects lack some pieces. Returns
+   their number. */
+size_t rowlock__install_pieces(enum rowlock_technique technique, bool upgrades,
+                               const char *out[ROWLOCK_PIECES]);
 
 /* All objects that these create, one per line (see dialect.h, parts); malloc'd. */
 int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_technique technique,

@@ -388,3 +388,57 @@ put_leases() { # of several names, and of permits
         [ "$status" = 75 ]
     done
 }
+
+# A role with CREATE on the database makes a schema of version 1 that runs its code, if a superuser
+# upgrades it.
+make_trap() { # ROLE
+    zcat "$BATS_TEST_DIRNAME/../lib/schema_1/postgresql-native.sql.gz" |
+        sed '/^-- The minimum that the role application needs/,/^COMMIT;$/{/^COMMIT;$/!d}' >trap.sql
+    cat >>trap.sql <<END
+CREATE SEQUENCE public.$1; -- keeps its value when a transaction rolls back
+CREATE FUNCTION rowlock.trap() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM nextval(''public.$1''); RETURN NEW; END';
+CREATE TRIGGER trap BEFORE UPDATE ON rowlock.job FOR EACH ROW EXECUTE FUNCTION rowlock.trap();
+INSERT INTO rowlock.job (name, version, schedule, due, last)
+VALUES ('mail', 3, 'every 1h', 9000000000000, 1000);
+INSERT INTO rowlock.run (token, job, node, pid, due, repeats, started, taken_until, finished,
+                         outcome)
+VALUES (1, 'mail', 'n', 1, 1, 0, 1, 0, 1, 'done');
+END
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -c "SET ROLE $1" -f trap.sql >trap.out
+}
+has_run() { sql "SELECT is_called FROM public.$1"; }
+
+@test "an upgrade by a superuser runs no code of another role that owns the schema" {
+    [ "$ROWLOCK_TEST_ENGINE-$ROWLOCK_TEST_TECHNIQUE" = postgresql-native ] || return 0
+    local verb
+    sql "CREATE ROLE $(role) LOGIN; GRANT CREATE ON DATABASE ${ROWLOCK_TEST_URL##*/} TO $(role);
+         GRANT CREATE ON SCHEMA public TO $(role)"
+    make_trap "$(role)"
+    for verb in upgrade install; do
+        run "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" schema $verb
+        echo "$output"
+        [ "$status" != 0 ]
+        [ "$(has_run "$(role)")" = f ]
+        [ $verb = install ] ||
+            [[ $output == *"the schema rowlock already exists and belongs to $(role)"* ]]
+    done
+    "$ROWLOCK" schema print postgresql --extension --from 1 | sed '/^\\echo/d' >extension.sql
+    run psql -qX -1 -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f extension.sql
+    echo "$output"
+    [[ $output == *"the schema rowlock already exists and belongs to $(role)"* ]]
+    [ "$(has_run "$(role)")" = f ]
+    # a view called meta
+    sql "SET ROLE $(role); DROP TABLE rowlock.meta CASCADE;
+         CREATE FUNCTION rowlock.peek() RETURNS bigint LANGUAGE plpgsql AS
+             'BEGIN RETURN nextval(''public.$(role)''); END';
+         CREATE VIEW rowlock.meta AS SELECT rowlock.peek() AS version, 'native' AS technique,
+             NULL::text AS object, NULL::integer AS id_width, false AS owned"
+    for verb in upgrade install; do
+        run "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" schema $verb
+        echo "$output"
+        [ "$status" != 0 ]
+        [ "$(has_run "$(role)")" = f ]
+    done
+    sql "DROP SCHEMA rowlock CASCADE"
+}

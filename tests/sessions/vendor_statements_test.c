@@ -82,7 +82,7 @@ static void carry_out_piece(void *hand, const struct rowlock_dialect *dialect, c
 static void install_tables(void *hand, const struct rowlock_dialect *dialect)
 {
     const char *pieces[ROWLOCK_PIECES];
-    size_t n = rowlock__install_pieces(ROWLOCK_ROW, pieces);
+    size_t n = rowlock__install_pieces(ROWLOCK_ROW, false, pieces);
 
     for (size_t i = 0; i < n; i++)
         carry_out_piece(hand, dialect, pieces[i]);

@@ -1,12 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Checks what exists in the schema rowlock before anything is created there. The functions of the
--- schema run with the rights of every role that locks. So all existing objects, an empty schema
--- included, must belong to the installing role or a superuser. No other role may be able to create
--- an object there or to put a trigger on a table.
+-- Creates the schema rowlock, or checks what is in it, before anything there is created, changed or
+-- called. The functions of the schema run with the rights of every role that locks, and a trigger
+-- with those of the role that upgrades. So all existing objects, an empty schema included, must
+-- belong to the installing role or a superuser. No other role may be able to create an object there
+-- or to put a trigger on a table. It checks after CREATE: another role may have been faster.
 DO $$
 DECLARE
     way record;
 BEGIN
+    -- IF NOT EXISTS would require the CREATE privilege even though it exists
+    IF pg_catalog.to_regnamespace('rowlock') IS NULL THEN
+        CREATE SCHEMA rowlock;
+    END IF;
+
     SELECT s.* INTO way
       FROM (SELECT 'the schema rowlock' AS what, n.nspowner AS owner
               FROM pg_catalog.pg_namespace n WHERE n.nspname = 'rowlock'

@@ -15,13 +15,6 @@
 -- Status codes: 0 locked, 1 busy, 2 timed out, 3 leased, 4 only expired leases conflict, 5 not
 -- prepared, 6 leftover row, 7 canceled, 8 lease lost.
 
-DO $$ -- IF NOT EXISTS would require the CREATE privilege even though it exists: see adopt.sql
-BEGIN
-    IF pg_catalog.to_regnamespace('rowlock') IS NULL THEN
-        CREATE SCHEMA rowlock;
-    END IF;
-END $$;
-
 CREATE TABLE rowlock.meta (
     version   integer NOT NULL,
     technique text NOT NULL,     -- native, row, insert

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Changes the tables of older versions to those of this one; install.sql and the pieces after it
--- then replace the functions and create the tables that are new. Runs in the same transaction.
+-- then replace the functions and create the tables that are new. Runs in the same transaction,
+-- after adopt.sql has checked the owners: ALTER TABLE and UPDATE run the owner's triggers.
 
 -- While this waits for a transaction that uses the tables, every other session waits behind it. So
 -- it gives up soon, and the caller repeats it.
