@@ -21,8 +21,8 @@ GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs, r
 GRANT SELECT ON rowlock.setting TO application;
 GRANT SELECT, INSERT, DELETE, UPDATE (how) ON rowlock.history TO application;
 
--- Members of pg_monitor see all sessions; they may also read the views, and run ls, jobs and
--- subjects.
+-- Members of pg_monitor see all sessions; they may also read the views, and run the verbs that
+-- only read: jobs, log, ls, metrics, serve, subjects, top.
 GRANT USAGE ON SCHEMA rowlock TO pg_monitor;
 GRANT SELECT ON rowlock.holders, rowlock.waiters, rowlock.names, rowlock.jobs,
 rowlock.subjects TO pg_monitor;
@@ -32,7 +32,7 @@ rowlock.run, rowlock.subject,
 GRANT EXECUTE ON FUNCTION rowlock.key(text), rowlock.names(), rowlock.blocked(),
 rowlock.session_key(bigint),
     rowlock.session_keys(), rowlock.subjects(text), rowlock.now_ms(), rowlock.list(text),
-    rowlock.transactions(text)
+    rowlock.locked_names(), rowlock.transactions(text)
     TO pg_monitor;
 
 DO $$

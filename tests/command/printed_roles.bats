@@ -1,0 +1,128 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Every verb by each role of the printed GRANTs: what it may do, and what it is refused.
+# Runs on: postgresql mariadb
+# Quick: first
+
+bats_require_minimum_version 1.5.0
+load lib
+load serve
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    application=application_${ROWLOCK_TEST_URL##*_} monitor=monitor_${ROWLOCK_TEST_URL##*_}
+    install_technique
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) roles_of_postgresql ;;
+    mariadb) roles_of_mariadb ;;
+    esac
+    token=$(rowlock acquire --ttl 1h held)
+    rowlock acquire --ttl 1h broken >/dev/null
+    rowlock job seen --every 50w -- true
+    rowlock refresh rates --max-age 1h -- true
+}
+teardown() {
+    local role
+    for role in "$application" "$monitor"; do
+        case $ROWLOCK_TEST_ENGINE in
+        postgresql) sql "DROP OWNED BY $role; DROP ROLE $role" ;;
+        mariadb) sql "DROP USER $role@'%'" ;;
+        esac
+    done
+    rowlock schema uninstall --force
+}
+grants() { rowlock schema print --technique "$ROWLOCK_TEST_TECHNIQUE" --grants "$@"; }
+roles_of_postgresql() {
+    sql "CREATE ROLE $monitor LOGIN IN ROLE pg_monitor; CREATE ROLE $application LOGIN"
+    grants --role "$application" >grants.sql
+    psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f grants.sql
+    password=
+}
+roles_of_mariadb() {
+    password=:least
+    sql "CREATE USER $monitor@'%' IDENTIFIED BY 'least', $application@'%' IDENTIFIED BY 'least'"
+    grants --role "$application@%" >grants.sql
+    # the comment has those of the role that only monitors
+    sed -n "s/^--   \(GRANT .*\) TO monitoring;.*/\1 TO $monitor@'%';/p" grants.sql >monitor.sql
+    [ "$(wc -l <monitor.sql)" -gt 10 ]
+    cat grants.sql monitor.sql | as_root_of_mariadb "${ROWLOCK_TEST_URL##*/}"
+}
+as() { # ROLE VERB ARGUMENT...
+    "$ROWLOCK" --db "${ROWLOCK_TEST_URL%%://*}://$1$password@${ROWLOCK_TEST_URL#*@}" "${@:2}"
+}
+
+# VERB ARGUMENT..., and the exit statuses: of application, of pg_monitor, of MariaDB's monitoring
+# account. 69 is the refusal of a missing privilege.
+verbs="
+acquire --ttl 1h NAME | 0 69 69
+break --now broken | 0 69 69
+check held --token TOKEN | 0 69 69
+demo --workers 2 --hold 0.1 | 0 69 69
+doctor --only privileges | 0 2 2
+expire rates | 0 69 69
+hold NAME --note x | 0 69 69
+job NAME --every 1h -- true | 0 69 69
+jobs | 0 0 69
+jobs --check seen | 0 0 69
+log | 0 0 69
+ls | 0 0 69
+ls held | 0 0 69
+ls --tree | 0 0 69
+metrics | 0 0 69
+metrics --name * | 0 0 69
+next NAME | 0 69 69
+refresh NAME --max-age 1h -- true | 0 69 69
+run NAME -- true | 0 69 69
+run --tx NAME -- true | 0 69 69
+schema install | 0 0 69
+schema set history all | 69 69 69
+schema uninstall --force | 69 69 69
+subjects | 0 0 69
+use rates -- true | 0 69 69
+vacuum | 0 69 69
+"
+column() { # of the table
+    case $1-$ROWLOCK_TEST_ENGINE in
+    "$application"-*) echo 1 ;;
+    *-postgresql) echo 2 ;;
+    *) echo 3 ;;
+    esac
+}
+
+@test "each verb by each role of the printed GRANTs succeeds, or is refused" {
+    local role words expected status wrong=0 n=0
+    set -f # a pattern of names
+    for role in "$application" "$monitor"; do
+        while IFS='|' read -r words expected; do
+            [ -n "$words" ] || continue
+            n=$((n + 1)) status=0
+            words=${words//NAME/name$n}
+            words=${words//TOKEN/$token}
+            expected=$(awk "{ print \$$(column "$role") }" <<<"$expected")
+            # shellcheck disable=SC2086
+            as "$role" $words >out 2>&1 </dev/null || status=$?
+            [ "$status" = "$expected" ] || { wrong=1; echo "$role: $words: $status, not $expected"
+                                            cat out; }
+            [ "$status" = 0 ] || [[ $words == doctor* ]] || grep -qiE 'denied|schema' out || wrong=1
+        done <<<"$verbs"
+    done
+    set +f
+    [ $wrong = 0 ]
+}
+
+@test "the pages of serve are shown to each role that may read them" {
+    need_serve
+    local role
+    for role in "$application" "$monitor"; do
+        [ "$role-$ROWLOCK_TEST_ENGINE" != "$monitor-mariadb" ] || continue
+        ROWLOCK_TEST_URL=${ROWLOCK_TEST_URL%%://*}://$role$password@${ROWLOCK_TEST_URL#*@} \
+            start_serve
+        for page in / /locks /jobs /subjects /history /metrics; do
+            get $page
+        done
+        grep -q '^rowlock_up 1' body
+        get /
+        grep -q held body
+        stop_serve
+    done
+}
