@@ -80,6 +80,7 @@ lacks_operations() {
 torment() {
     local begun=$SECONDS least most reached=0 risen=$SECONDS
     read -r least most <<<"$(pause_of "$fault")"
+    [ "$technique" != jdbc ] || least=$((least + 1000)) # a JVM takes as long to start
     while [ $((SECONDS - begun)) -lt "$SECONDS_EACH" ] || is_untouched || lacks_operations; do
         draw "$most"
         drawn=$((drawn + least))
@@ -109,7 +110,7 @@ judge_cell() {
 log_promises() {
     : >"$cell_folder/data/runner"
     case $fault/$engine-$technique in
-    */sqlite-* | */*-odbc | */*-pool_transaction) ;;
+    */sqlite-* | */*-odbc | */*-jdbc | */*-pool_transaction) ;;
     none/*) log_event 0 0 ok prompt 0 100 ;;
     esac
 }

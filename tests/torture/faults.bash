@@ -98,7 +98,7 @@ start_cutter() { # ENGINE: changes the port in url
     url=${url/:${!port_of_server}/:$port}
     # the proxy does not know the messages with which libpq asks for encryption
     case $1-$technique in
-    *-odbc | mariadb-*) ;;
+    *-odbc | *-jdbc | mariadb-*) ;;
     *) url="$url?sslmode=disable&gssencmode=disable" ;;
     esac
 }

@@ -7,14 +7,14 @@ workloads='counter documents gapless lease fence permits shared tokens group job
 faults='none kill stop terminate cancel crash cut delay oneway stall exhaust clock upgrade
     failover async restore vacuum full mixed'
 engines='sqlite-native sqlite-insert postgresql-native postgresql-row postgresql-insert
-    mariadb-row mariadb-insert postgresql-odbc mariadb-odbc postgresql-pool_transaction
-    postgresql-pool_session'
+    mariadb-row mariadb-insert postgresql-odbc mariadb-odbc postgresql-jdbc
+    postgresql-pool_transaction postgresql-pool_session'
 
 # The faults that an engine can have.
 faults_of() { # ENGINE-TECHNIQUE
     case $1 in
     sqlite-*) echo "$(mixed_of "$1") none upgrade mixed" ;;
-    *-odbc) echo "$(mixed_of "$1") none clock mixed" ;;
+    *-odbc | *-jdbc) echo "$(mixed_of "$1") none clock mixed" ;;
     *-pool_*) echo "$(mixed_of "$1") none mixed" ;;
     postgresql-*)
         echo "$(mixed_of "$1") none clock upgrade failover async restore vacuum full mixed"
@@ -32,7 +32,8 @@ mixed_of() { # ENGINE-TECHNIQUE: the faults that "mixed" combines
 exists() { # WORKLOAD FAULT ENGINE-TECHNIQUE
     case $1/$3 in
     group/postgresql-native) ;; # others do not batch
-    group/* | sql-*/sqlite-* | sql-*/*-odbc) return 1 ;; # or have no functions on the server
+    # or have no functions on the server
+    group/* | sql-*/sqlite-* | sql-*/*-odbc | sql-*/*-jdbc) return 1 ;;
     esac
     [ -n "${faults_found[$3]:-}" ] || faults_found[$3]=$(faults_of "$3")
     case " ${faults_found[$3]} " in *" $2 "*) return 0 ;; *) return 1 ;; esac
