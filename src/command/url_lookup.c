@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "system/descriptors.h"
+#include "util/secret_file.h"
 
 #define URL_MAX 4096
 #define SYSTEM_FILE "/etc/rowlock/url"
@@ -153,14 +154,6 @@ static int read_lines(FILE *file, const char *path, char **out)
     return STATUS_USAGE;
 }
 
-/* root decides who may read a file: a group with read permission was chosen by root. */
-static mode_t too_open(const struct stat *is)
-{
-    mode_t shared = is->st_uid == 0 ? S_IRGRP : 0;
-
-    return is->st_mode & (S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) & ~shared;
-}
-
 static int check_file(int fd, const char *path)
 {
     struct stat is;
@@ -169,14 +162,19 @@ static int check_file(int fd, const char *path)
         message("'%s' is not a regular file", path);
         return STATUS_USAGE;
     }
-    if (too_open(&is)) {
-        message(
-            "'%s' may hold a password, and others can read or change it; run: chmod 600 '%s' (of a "
+    switch (rowlock__secret_file(&is)) {
+    case ROWLOCK_SECRET_SAFE:
+        return STATUS_OK;
+    case ROWLOCK_SECRET_FOREIGN:
+        message("'%s' belongs to another user: it must belong to this user or to root", path);
+        return STATUS_USAGE;
+    case ROWLOCK_SECRET_OPEN:
+        break;
+    }
+    message("'%s' may hold a password, and others can read or change it; run: chmod 600 '%s' (of a "
             "file of root's a group may read it: chown root:GROUP and chmod 640)",
             path, path);
-        return STATUS_USAGE;
-    }
-    return STATUS_OK;
+    return STATUS_USAGE;
 }
 
 static int read_file(int fd, const char *path, char **out)

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 
 #include "util/bytes.h"
 #include "util/error.h"
+#include "util/secret_file.h"
 
 enum { MOST = 1024, LEAST_HIDDEN = 3 };
 
@@ -20,23 +20,20 @@ static int refuse(const char *path, const char *reason, struct rowlock_error *er
     return rowlock__fail(error, ROWLOCK_EDENIED, "ROWLOCK_PASSWORD_FILE '%s': %s", path, reason);
 }
 
-/* root decides who may read a file: a group with read permission was chosen by root. */
-static bool too_open(const struct stat *is)
-{
-    mode_t shared = is->st_uid == 0 ? S_IRGRP : 0;
-
-    return (is->st_mode & (S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) & ~shared) != 0;
-}
-
 static int check_file(int fd, const char *path, struct rowlock_error *error)
 {
+    enum rowlock_secret_file safety;
     struct stat is;
 
     if (fstat(fd, &is) != 0)
         return refuse(path, strerror(errno), error);
     if (S_ISDIR(is.st_mode))
         return refuse(path, "is a directory", error);
-    if (S_ISREG(is.st_mode) && too_open(&is))
+    safety = S_ISREG(is.st_mode) ? rowlock__secret_file(&is) : ROWLOCK_SECRET_SAFE;
+    if (safety == ROWLOCK_SECRET_FOREIGN)
+        return refuse(path, "belongs to another user; it must belong to this user or to root",
+                      error);
+    if (safety == ROWLOCK_SECRET_OPEN)
         return rowlock__fail(error, ROWLOCK_EDENIED,
                              "others can read or change the password file '%s'; run: chmod 600 "
                              "'%s'",

@@ -62,6 +62,12 @@ fails() { # URL: one line of error
     ROWLOCK_PASSWORD_FILE=$BATS_TEST_TMPDIR/password fails "odbc:DSN=farm"
     [[ $output == *"run: chmod 600 "* ]]
     chmod 600 "$BATS_TEST_TMPDIR/password"
+    if [ "$(id -u)" = 0 ]; then
+        chown 65534 "$BATS_TEST_TMPDIR/password"
+        ROWLOCK_PASSWORD_FILE=$BATS_TEST_TMPDIR/password fails "odbc:DSN=farm"
+        [[ $output == *"belongs to another user; it must belong to this user or to root"* ]]
+        chown 0 "$BATS_TEST_TMPDIR/password"
+    fi
     ROWLOCK_PASSWORD_FILE=$BATS_TEST_TMPDIR/password fails "odbc:DSN=farm"
     [[ $output == *"data source 'farm'"* ]]
 }

@@ -97,6 +97,24 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     [ ! -e user.db ]
 }
 
+@test "a file of another user is refused, also by root; one of root is accepted" {
+    [ "$(id -u)" = 0 ] || skip "two users want root"
+    put_url config/rowlock/url user
+    chown 65534 config/rowlock/url
+    for named in '' "$here/config/rowlock/url"; do
+        ROWLOCK_URL_FILE=$named
+        [ -z "$named" ] && unset ROWLOCK_URL_FILE || export ROWLOCK_URL_FILE
+        run "$ROWLOCK" vacuum
+        echo "$output"
+        [ "$status" = 64 ]
+        [[ $output == *"config/rowlock/url' belongs to another user"*"this user or to root" ]]
+        [ ! -e user.db ]
+    done
+    unset ROWLOCK_URL_FILE
+    chown 0 config/rowlock/url
+    taken user
+}
+
 @test "for an unreadable file the message states the required owner and mode" {
     put_url config/rowlock/url user
     chmod 000 config/rowlock/url

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one rule for files with a URL or a password. */
+#ifndef ROWLOCK_SECRET_FILE_H
+#define ROWLOCK_SECRET_FILE_H
+
+#include <sys/stat.h>
+
+enum rowlock_secret_file {
+    ROWLOCK_SECRET_SAFE,
+    ROWLOCK_SECRET_OPEN,    /* others can read or change it */
+    ROWLOCK_SECRET_FOREIGN, /* it belongs to neither this user nor root: its owner can change it */
+};
+
+enum rowlock_secret_file rowlock__secret_file(const struct stat *is);
+
+#endif
