@@ -2,10 +2,13 @@
 /* The verb metrics: locks, jobs and subjects for Prometheus, on standard output or in a file. */
 #include "command/metrics/metrics.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command/command.h"
 #include "command/output/file.h"
+#include "command/output/table.h"
 
 struct options {
     const char *output, *names;
@@ -49,6 +52,43 @@ static int write_to(FILE *out, void *data)
     return metrics_write(out, writing->connection, writing->names);
 }
 
+/* A name may have control characters, which the format leaves as they are. */
+static void show(char *text)
+{
+    char *rest = text;
+
+    for (char *line; (line = strsep(&rest, "\n")) && (rest || *line);) {
+        char *shown = cell_text(line);
+
+        puts(shown ? shown : "");
+        free(shown);
+    }
+}
+
+static int write_to_terminal(struct writing *writing)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    int status = out ? write_to(out, writing) : STATUS_FAILED;
+
+    if (!out || fclose(out)) {
+        message("out of memory");
+        status = STATUS_FAILED;
+    } else {
+        show(text);
+    }
+    free(text);
+    return status;
+}
+
+static int write_out(const struct options *options, struct writing *writing)
+{
+    if (options->output)
+        return replace_file(options->output, write_to, writing);
+    return isatty(STDOUT_FILENO) ? write_to_terminal(writing) : write_to(stdout, writing);
+}
+
 int cmd_metrics(struct command *command)
 {
     struct rowlock_connection *connection = NULL;
@@ -61,8 +101,7 @@ int cmd_metrics(struct command *command)
     if (status && status != STATUS_UNAVAILABLE)
         return status;
     writing = (struct writing){connection, options.names};
-    written = options.output ? replace_file(options.output, write_to, &writing)
-                             : write_to(stdout, &writing);
+    written = write_out(&options, &writing);
     rowlock_close(connection);
     return status ? status : written;
 }

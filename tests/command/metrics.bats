@@ -211,3 +211,13 @@ waits() { has "rowlock_locks{state=waiting} $1"; }
             { echo "no such metric: $name"; return 1; }
     done <used
 }
+
+@test "control characters in a name are escaped on a terminal, and only there" {
+    held=$'red\033[31m'
+    rowlock acquire --ttl 1h "$held"
+    script -qec "'$ROWLOCK' --db '$ROWLOCK_TEST_URL' metrics --name 'red*'" screen </dev/null \
+        >/dev/null
+    grep -qF 'rowlock_lease_held{name="red\x1b[31m",mode="exclusive"} 1' screen
+    if grep -q $'\033' screen; then return 1; fi
+    rowlock metrics --name 'red*' | grep -qF "name=\"$held\""
+}
