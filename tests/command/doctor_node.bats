@@ -15,6 +15,14 @@ setup() {
     mkdir -p home config/rowlock
 }
 rowlock() { "$ROWLOCK" "$@"; }
+# in_private FLAG...: sets private to an unshare with these namespaces. Where the machine refuses
+# them, as in many containers and behind chroot, the test is not run.
+in_private() {
+    local refusal
+    private="unshare $*"
+    [ "$(id -u)" = 0 ] || private="unshare --user --map-root-user $*"
+    refusal=$($private true 2>&1) || skip "this machine refuses $private: $refusal"
+}
 
 @test "url: --db, with and without a password, the environment, a file, none" {
     finds ok url '*--db, sqlite:x.db' --db sqlite:x.db
@@ -109,9 +117,7 @@ rowlock() { "$ROWLOCK" "$@"; }
     finds ok guard '*it ended a command and its daemon in * ms'
     finds ok proc '*all processes are visible'
     [ "$(pgrep -c -P 1 -f 'doctor --only guard')" = 0 ]
-    private="unshare --mount"
-    [ "$(id -u)" = 0 ] || private="unshare --user --map-root-user --mount"
-    $private true
+    in_private --mount
     [ -z "${SANITIZE:-}" ] || return 0 # AddressSanitizer needs /proc
     for check in guard proc; do
         run $private sh -c 'mount -t tmpfs none /proc && exec "$0" doctor --only "$1"' \
@@ -124,7 +130,8 @@ rowlock() { "$ROWLOCK" "$@"; }
 
 @test "proc: the processes of other users are hidden; rowlock is process 1" {
     [ "$(id -u)" = 0 ] || return 0 # the mount needs root
-    run unshare --pid --fork --mount-proc "$ROWLOCK" doctor --only proc
+    in_private --pid --fork --mount-proc
+    run $private "$ROWLOCK" doctor --only proc
     echo "$status: $output"
     [ "$status" = 0 ]
     run unshare --pid --fork --mount sh -c 'mount -t proc -o hidepid=2 proc /proc &&
@@ -136,8 +143,7 @@ rowlock() { "$ROWLOCK" "$@"; }
 }
 
 @test "init: a process 1 that waits for children, one that does not, rowlock itself" {
-    private="unshare --pid --fork --mount-proc"
-    [ "$(id -u)" = 0 ] || private="unshare --user --map-root-user --pid --fork --mount-proc"
+    in_private --pid --fork --mount-proc
     run $private bash -c 'trap : CHLD; "$0" doctor --only init; exit $?' "$ROWLOCK"
     echo "$status: $output"
     [ "$status" = 0 ]
@@ -154,8 +160,7 @@ rowlock() { "$ROWLOCK" "$@"; }
 
 # in_service UNIT MODE: doctor in a service, as the kernel and systemctl report it
 in_service() {
-    local private="unshare --mount"
-    [ "$(id -u)" = 0 ] || private="unshare --user --map-root-user --mount"
+    in_private --mount
     mkdir -p bin
     printf '#!/bin/sh\necho "$@" >>asked\n[ -n "%s" ] && echo "%s"\n' "$2" "$2" >bin/systemctl
     chmod 755 bin/systemctl
