@@ -35,6 +35,12 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     finds ok autovacuum '*on'
 }
 
+@test "owner: a superuser over a schema of another role" {
+    finds ok owner '*the schema rowlock belongs to tester'
+    finds warn owner '*belongs to tester: the functions of that role*-> use the URL of tester' \
+        --db "$ROWLOCK_TEST_ADMIN"
+}
+
 @test "dead-rows: many in one table, until VACUUM" {
     sql 'ALTER TABLE rowlock.subject SET (autovacuum_enabled = off)'
     finds ok dead-rows '* in all tables of rowlock'
