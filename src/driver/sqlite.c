@@ -135,6 +135,13 @@ static int open_file(struct rowlock_link *link, const char *url,
     return code;
 }
 
+static int check_handle(sqlite3 *db, struct rowlock_error *error)
+{
+    const char *path = S.sqlite3_db_filename(db, "main");
+
+    return path && *path ? rowlock__sqlite_check_links(path, error) : ROWLOCK_OK; /* in memory */
+}
+
 static void sqlite_close(struct rowlock_link *link);
 
 static int sqlite_open(const struct rowlock_source *source, const struct rowlock_budget *budget,
@@ -151,8 +158,8 @@ static int sqlite_open(const struct rowlock_source *source, const struct rowlock
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     link->borrowed = source->handle != NULL;
     link->db = source->handle;
-    if (!link->borrowed)
-        code = open_file(link, source->url, budget, error);
+    code = link->borrowed ? check_handle(link->db, error)
+                          : open_file(link, source->url, budget, error);
     if (code) {
         sqlite_close(link);
         return code;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "rowlock.h"
+#include "system/file.h"
 #include "util/error.h"
 
 /* ESERVER or EDENIED: a wrong path stays wrong until it is corrected. ECONN would be an outage, and
@@ -50,6 +51,26 @@ static int what_forbids(const char *path)
     return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) ? errno : 0;
 }
 
+int rowlock__sqlite_check_links(const char *path, struct rowlock_error *error)
+{
+    struct stat is;
+
+    if (stat(path, &is) == 0 && S_ISREG(is.st_mode) && is.st_nlink > 1)
+        return rowlock__fail(
+            error, ROWLOCK_ESERVER,
+            "'%s' has %llu hard links, and locks taken by one of these paths do not exclude those "
+            "taken by another: keep one path and delete the others; to find them: "
+            "find / -xdev -samefile '%s'",
+            path, (unsigned long long)is.st_nlink, path);
+    if (rowlock__is_mounted_alone(path))
+        return rowlock__fail(
+            error, ROWLOCK_ESERVER,
+            "'%s' is mounted without its folder, and locks taken by this path do not exclude those "
+            "taken by the file's other path: mount its folder instead",
+            path);
+    return ROWLOCK_OK;
+}
+
 int rowlock__sqlite_create(const char *path, struct rowlock_error *error)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), why;
@@ -61,7 +82,7 @@ int rowlock__sqlite_create(const char *path, struct rowlock_error *error)
     if (errno != EEXIST)
         return refuse_path(path, "created", errno, error);
     why = what_forbids(path);
-    return why ? refuse_path(path, "opened", why, error) : ROWLOCK_OK;
+    return why ? refuse_path(path, "opened", why, error) : rowlock__sqlite_check_links(path, error);
 }
 
 int rowlock__sqlite_check(const char *path, struct rowlock_error *error)
@@ -74,5 +95,5 @@ int rowlock__sqlite_check(const char *path, struct rowlock_error *error)
             "'%s' does not exist: no lock was ever taken there; correct the URL, "
             "or create the file: rowlock schema install (without ?mode=rw in its URL)",
             path);
-    return why ? refuse_path(path, "opened", why, error) : ROWLOCK_OK;
+    return why ? refuse_path(path, "opened", why, error) : rowlock__sqlite_check_links(path, error);
 }

@@ -181,6 +181,29 @@ of_file() { ROWLOCK_TEST_URL=sqlite:$PWD/own.db "$@"; }
     grep "^rowlock: .*'$PWD/own.db' .*was deleted or replaced while it was open" err
 }
 
+@test "p1: a database file with a second path is refused: hard links, a mount of the file alone" {
+    local private=unshare refusal
+    "$ROWLOCK" --db "sqlite:$PWD/own.db" acquire --ttl 5m a
+    ln own.db linked.db
+    for path in own.db linked.db "linked.db?mode=rw"; do
+        run -69 "$ROWLOCK" --db "sqlite:$PWD/$path" run -n a -- touch never
+        [[ $output == *"${path%%\?*}' has 2 hard links"*"find / -xdev -samefile"* ]]
+    done
+    rm linked.db
+    run -75 "$ROWLOCK" --db "sqlite:$PWD/own.db" run -n a -- touch never
+
+    mkdir other
+    touch other/own.db
+    [ "$(id -u)" = 0 ] || private="$private --user --map-root-user"
+    refusal=$($private --mount true 2>&1) || skip "this machine refuses a mount: $refusal"
+    run -69 $private --mount sh -c 'mount --bind own.db other/own.db &&
+        exec "$0" --db "sqlite:$PWD/other/own.db" run -n a -- touch never' "$ROWLOCK"
+    [[ $output == *"/other/own.db' is mounted without its folder"*"mount its folder instead"* ]]
+    run -75 $private --mount sh -c 'mount --bind . other &&
+        exec "$0" --db "sqlite:$PWD/other/own.db" run -n a -- touch never' "$ROWLOCK"
+    [ ! -e never ]
+}
+
 @test "p5: the database file is deleted while a command runs, and the command ends first: 123" {
     of_file start_leased --ttl 60s a -- sh -c "$(pid_into command)
         until [ -e stop ]; do sleep 0.02; done"

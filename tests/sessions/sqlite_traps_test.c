@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/harness.h"
 #include "lib/lease.h"
@@ -38,6 +39,21 @@ TEST(p2_trap_a_transaction_that_has_read_may_still_become_the_writer)
     t_fails(t_begin(other, t_x("upgraded"), 0), EBUSY);
     t_native_sql(handle, "COMMIT");
     t_ok(t_begin(other, t_x("upgraded"), 0));
+}
+
+TEST(p1_trap_a_handle_of_a_file_with_hard_links_is_refused)
+{
+    struct rowlock_connection *connection = NULL;
+    sqlite3 *handle = t_native();
+    char second[4096];
+
+    snprintf(second, sizeof second, "%s.linked", sqlite3_db_filename(handle, "main"));
+    t_true(link(sqlite3_db_filename(handle, "main"), second) == 0);
+    t_fails(rowlock_sqlite_wrap(handle, NULL, &connection, &t_error), ESERVER);
+    t_true(strstr(t_error.text, "has 2 hard links") != NULL);
+    t_true(unlink(second) == 0);
+    t_ok(rowlock_sqlite_wrap(handle, NULL, &connection, &t_error));
+    rowlock_close(connection);
 }
 
 TEST(p2_trap_but_not_while_another_writes_and_says_so_at_once)
