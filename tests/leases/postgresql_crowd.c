@@ -42,7 +42,8 @@ static void moment(void)
 static void *wait_once(void *data)
 {
     struct crowd *crowd = data;
-    struct rowlock_options options = {.connect_ms = 60000, .interrupt_fd = crowd->fd};
+    struct rowlock_options options = {
+        .connect_ms = ENOUGH_MS, .statement_ms = ENOUGH_MS, .interrupt_fd = crowd->fd};
     struct rowlock_terms terms = {.wait_ms = -1, .ttl_ms = 600000};
     struct rowlock_connection *connection = NULL;
     struct rowlock_error error = {0};
