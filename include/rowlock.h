@@ -105,6 +105,12 @@ ROWLOCK_API const char *rowlock_strerror(int code);
 ROWLOCK_API const char *rowlock_error_name(int code);
 
 /*
+ * 1 if `error` (may be NULL) says that the server runs, but had no free session for rowlock_open
+ * within connect_ms; else 0. A caller that may wait longer calls again. Any thread.
+ */
+ROWLOCK_API int rowlock_is_full(const struct rowlock_error *error);
+
+/*
  * Version and the drivers compiled in: "0.1.0 sqlite postgresql mariadb". Static memory. Any
  * thread.
  */
@@ -143,7 +149,8 @@ struct rowlock_options {           /* all zero: the defaults */
  * survive fork(). If a SQLite file does not exist, it is created with mode 0600 and with rowlock's
  * tables; sqlite:PATH?mode=rw refuses it instead (ESERVER).
  *
- * Blocks until connected or refused, at most connect_ms. If a postgresql URL has several hosts,
+ * Blocks until connected or refused, at most connect_ms; a server without a free session is asked
+ * again with growing pauses until then. If a postgresql URL has several hosts,
  * each may take an equal part of the remaining time (the URL's connect_timeout, if that is less).
  * Without target_session_attrs the primary is meant. Keeps no reference to `url` or `options`;
  * no message contains the URL's password. `*out` is yours: rowlock_close.
@@ -152,7 +159,8 @@ struct rowlock_options {           /* all zero: the defaults */
  *          nothing was sent
  * EDRIVER  no driver for this scheme; or its client library, the ODBC or the JDBC driver, or Java
  *          is not installed; or rowlock has no statements for the database
- * ECONN    the server is unreachable or did not answer in time: retrying is worthwhile
+ * ECONN    the server is unreachable, did not answer in time, or had no free session: retrying is
+ *          worthwhile
  * EDENIED  the server refused the user, password or database; or no agreement on TLS; or this user
  *          may not open or create the SQLite file
  * ESERVER  a standby, a read-only server or a Galera node: a lock there would not exclude

@@ -41,7 +41,7 @@ struct command {
     char *db;         /* --db, a copy: the original is overwritten */
     int json;         /* --json */
     int is_farm_wide; /* refuses the default database, which differs on every machine */
-    int may_create;   /* connect_until() creates a SQLite file that does not exist */
+    int may_create;   /* connect_to_lock() creates a SQLite file that does not exist */
     int has_name_option;
     char **operands; /* words before `--` */
     int n_operands;
@@ -101,6 +101,7 @@ _Noreturn void usage_error(const struct command *command, const char *format, ..
 
 struct approach {
     int64_t deadline_ms;  /* try again until then; 0: one attempt */
+    int is_patient;       /* without a deadline: waits for a free session of a full server */
     int interrupt_fd;     /* 0: none */
     int64_t statement_ms; /* of rowlock_options */
 };
@@ -113,9 +114,10 @@ int prepare_database(const struct url *url);
    be NULL) is the library's code, for callers that must detect an interruption. */
 int connect_database(const struct url *url, const struct approach *approach,
                      struct rowlock_connection **out, int *code);
-/* The same including the lookup: for a verb whose wait has a limit, and for all others. */
-int connect_until(const struct command *command, int64_t deadline_ms,
-                  struct rowlock_connection **out);
+/* The same including the lookup: for a verb that waits for a lock, and for all others. */
+struct lock_options;
+int connect_to_lock(const struct command *command, const struct lock_options *lock,
+                    struct rowlock_connection **out);
 int connect_by_lookup(const struct command *command, struct rowlock_connection **out);
 
 /* ---- verbs --------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 /* Opens the database that url_lookup has determined. */
 
 #include "command/command.h"
+#include "command/lock_options.h"
 #include "command/url_lookup.h"
 #include "util/pause.h"
 
@@ -28,22 +29,26 @@ static int open_once(const struct url *url, const struct approach *approach,
     return rowlock_open(url->text, &options, out, error);
 }
 
-/* A caller that set a limit of the wait also waits for an unreachable database
-   within that limit. */
+/* A caller that set a limit of the wait also waits for an unreachable database within that limit.
+   One that waits without limit does so for a session of a full server only. */
 static int open_until(const struct url *url, const struct approach *approach,
                       struct rowlock_connection **out, struct rowlock_error *error)
 {
     struct rowlock_pause pause = {.next_ms = 50, .most_ms = 1000};
+    int64_t until = approach->deadline_ms ? approach->deadline_ms : ROWLOCK_NEVER;
     int fd = approach->interrupt_fd ? approach->interrupt_fd : -1, said = 0;
 
     for (;;) {
-        int code = open_once(url, approach, out, error);
+        int code = open_once(url, approach, out, error), full = rowlock_is_full(error);
 
-        if (code != ROWLOCK_ECONN || !approach->deadline_ms)
+        if (code != ROWLOCK_ECONN || !(approach->deadline_ms || (approach->is_patient && full)))
             return code;
-        if (!said++ && rowlock__now_ms() < approach->deadline_ms)
-            message("the database is unreachable, waiting for it: %s", error->text);
-        switch (rowlock__pause(&pause, fd, approach->deadline_ms)) {
+        if (!said++ && rowlock__now_ms() < until)
+            message("the database %s: %s",
+                    full ? "has no free session, waiting for one"
+                         : "is unreachable, waiting for it",
+                    error->text);
+        switch (rowlock__pause(&pause, fd, until)) {
         case ROWLOCK_WAKE_DEADLINE:
             return code;
         case ROWLOCK_WAKE_INTERRUPT:
@@ -101,10 +106,11 @@ static void install_local(struct rowlock_connection *connection)
         rowlock_install(connection, NULL, &ignored);
 }
 
-int connect_until(const struct command *command, int64_t deadline_ms,
-                  struct rowlock_connection **out)
+int connect_to_lock(const struct command *command, const struct lock_options *lock,
+                    struct rowlock_connection **out)
 {
-    struct approach approach = {.deadline_ms = deadline_ms};
+    struct approach approach = {.deadline_ms = lock ? lock->deadline_ms : 0,
+                                .is_patient = lock && lock->wait_ms < 0};
     struct url url;
     int status = url_lookup(command->db, &url);
 
@@ -122,5 +128,5 @@ int connect_until(const struct command *command, int64_t deadline_ms,
 
 int connect_by_lookup(const struct command *command, struct rowlock_connection **out)
 {
-    return connect_until(command, 0, out);
+    return connect_to_lock(command, NULL, out);
 }

@@ -116,7 +116,7 @@ int cmd_next(struct command *command)
     command->is_farm_wide = command->may_create = 1;
     status = check_output();
     if (!status)
-        status = connect_until(command, drawing.lock.deadline_ms, &connection);
+        status = connect_to_lock(command, &drawing.lock, &connection);
     if (!status && draw(connection, &drawing, &error))
         status = report(&error);
     else if (!status)

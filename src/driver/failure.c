@@ -19,6 +19,9 @@ struct failure {
     const char *advice; /* appended to the engine's message; NULL: none */
 };
 
+static const char no_session[] =
+    "no session is free: end idle ones, raise the limit, or use a pooler";
+
 static const struct failure failures[] = {
     {NULL, "RL001", 0, ROWLOCK_ESNAPSHOT, NULL},
     {NULL, "RL002", 0, ROWLOCK_ESERVER, NULL},
@@ -46,7 +49,7 @@ static const struct failure failures[] = {
     {"postgresql", "3D000", 0, ROWLOCK_EDENIED, NULL},
     {"postgresql", "57P", 0, ROWLOCK_ECONN, NULL},
     {"postgresql", "25P03", 0, ROWLOCK_ECONN, NULL},
-    {"postgresql", "53300", 0, ROWLOCK_ECONN, NULL},
+    {"postgresql", "53300", 0, ROWLOCK_ECONN, no_session},
     {"postgresql", "08", 0, ROWLOCK_ECONN, NULL},
     {"postgresql", "22021", 0, ROWLOCK_EINVAL, "a name must be UTF-8"},
     {"postgresql", "22P05", 0, ROWLOCK_EINVAL, "the database's encoding lacks a character of it"},
@@ -87,10 +90,10 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1792, ROWLOCK_ESERVER, "the transaction is READ ONLY"},
     {"mariadb", NULL, 1836, ROWLOCK_ESERVER, "rowlock needs a server that can write"},
     {"mariadb", NULL, 1047, ROWLOCK_ESERVER, NULL},
-    {"mariadb", NULL, 1040, ROWLOCK_ECONN, NULL},
-    {"mariadb", NULL, 1203, ROWLOCK_ECONN, NULL}, /* of this account, too many connections */
-    {"mariadb", NULL, 1226, ROWLOCK_ECONN, NULL},
-    {"mariadb", NULL, 1053, ROWLOCK_ECONN, NULL}, /* the server is shutting down */
+    {"mariadb", NULL, 1040, ROWLOCK_ECONN, no_session},
+    {"mariadb", NULL, 1203, ROWLOCK_ECONN, no_session}, /* of this account */
+    {"mariadb", NULL, 1226, ROWLOCK_ECONN, no_session}, /* of this account, or its statements */
+    {"mariadb", NULL, 1053, ROWLOCK_ECONN, NULL},       /* the server is shutting down */
     {"mariadb", NULL, 1077, ROWLOCK_ECONN, NULL},
     {"mariadb", NULL, 1079, ROWLOCK_ECONN, NULL},
     {"mariadb", NULL, 1152, ROWLOCK_ECONN, NULL},
@@ -282,6 +285,8 @@ static const struct {
     {{"postgresql", "08001", 101, ROWLOCK_EDENIED, NULL}, "is not permitted to log in"},
     {{"postgresql", "08001", 101, ROWLOCK_EDENIED, NULL}, "does not support SSL"},
     {{"postgresql", "08001", 101, ROWLOCK_EDENIED, NULL}, "certificate"},
+    {{"postgresql", "08001", 101, ROWLOCK_ECONN, no_session}, "too many c"},
+    {{"postgresql", "08001", 101, ROWLOCK_ECONN, no_session}, "remaining connection slots"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "certificate"},
     {{"mariadb", NULL, 2026, ROWLOCK_EDENIED, NULL}, "server does not support"},
     /* psqlODBC's own statements around one of ours: a cancel that hits them has no SQLSTATE */
@@ -399,4 +404,9 @@ void rowlock__advise(struct rowlock_error *error, const char *advice)
         length -= strlen(old) + 2;
     if (error)
         snprintf(error->text + length, sizeof error->text - length, "; %s", advice);
+}
+
+int rowlock_is_full(const struct rowlock_error *error)
+{
+    return error && strstr(error->text, no_session) != NULL;
 }

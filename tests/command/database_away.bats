@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The database goes away while rowlock waits in the queue, and comes back: the test stops and
-# restarts a server of its own.
+# The database goes away while rowlock waits in the queue, and comes back, or has no free session:
+# the test stops and restarts a server of its own.
 # Runs on: postgresql/native mariadb/row
 # Quick: postgresql/native
 
@@ -143,6 +143,60 @@ has_rejected_us() { tail -n +"$lines" "$folder/log" | grep -q ' test_own FATAL: 
     ! is_gone "$long"
     kill -s TERM "$long"
     ends_with 143 "$long"
+}
+
+# The administrator may still have a session. MariaDB counts from the limit on.
+fill() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) sql 'ALTER DATABASE test_own CONNECTION LIMIT 0' ;;
+    mariadb)
+        sql "ALTER USER rowlock@'%' WITH MAX_USER_CONNECTIONS 1"
+        start mariadb --no-defaults -h 127.0.0.1 -P "$(cat "$ROWLOCK_TEST_FOLDER/$own/port")" \
+            -u rowlock -psecret -e 'SELECT SLEEP(1000)'
+        until_true sleeps
+        ;;
+    esac
+    refused=$(refusals)
+}
+sleeper() { sql "SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'"; }
+sleeps() { [ -n "$(sleeper)" ]; }
+empty() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) sql 'ALTER DATABASE test_own CONNECTION LIMIT -1' ;;
+    mariadb)
+        sql "ALTER USER rowlock@'%' WITH MAX_USER_CONNECTIONS 0"
+        sql "KILL $(sleeper)"
+        ;;
+    esac
+}
+refusals() {
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql) grep -c 'too many connections for' "$ROWLOCK_TEST_FOLDER/$own/log" || true ;;
+    mariadb) sql "SHOW GLOBAL STATUS LIKE 'Aborted_connects'" | cut -f 2 ;;
+    esac
+}
+were_refused() { [ "$(refusals)" -ge $((refused + $1)) ]; }
+is_full() { [ "$(grep -c "^rowlock: the database has no free session, waiting" err)" = 1 ]; }
+
+@test "a server without a free session is busy: -n waits for one too" {
+    fill
+    start_leased -n f -- touch ran-n
+    tries=$started
+    until_true were_refused 2
+    empty
+    ends_with 0 "$tries"
+    [ -e ran-n ]
+    fill
+    start_leased g -- touch ran
+    waits=$started
+    run "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run -n h -- touch ran-h
+    echo "$output"
+    [ "$status" = 69 ]
+    [[ $output == *"; no session is free: end idle ones, raise the limit, or use a pooler ("* ]]
+    until_true is_full
+    empty
+    ends_with 0 "$waits"
+    [ -e ran ] && [ ! -e ran-h ]
 }
 
 top_shows() { tail -c 4000 screen | grep -aq -- "$1"; }

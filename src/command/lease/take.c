@@ -37,6 +37,7 @@ static int make_absolute(struct url *url)
 static int connect_to(struct taking *taking)
 {
     struct approach approach = {.deadline_ms = taking->lock.deadline_ms,
+                                .is_patient = taking->lock.wait_ms < 0,
                                 .interrupt_fd = taking->interrupt_fd};
     int number;
     struct url url;

@@ -20,6 +20,7 @@ int connect_to_run(const struct command *command, const struct run *run,
                    const struct signals *signals, struct rowlock_connection **out)
 {
     struct approach approach = {.deadline_ms = run->lock.deadline_ms,
+                                .is_patient = run->lock.wait_ms < 0,
                                 .interrupt_fd = signals->wait_fd,
                                 .statement_ms = statement_limit(run)};
     int number;
