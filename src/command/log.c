@@ -61,17 +61,20 @@ static void read_options(struct command *command, struct asking *asking)
 }
 
 /* By the database's clock. */
-static int find_since(const struct command *command, struct rowlock_connection *connection,
+static int find_times(const struct command *command, struct rowlock_connection *connection,
                       struct asking *asking)
 {
     struct rowlock_error error;
     int64_t now_ms;
     int wrong;
 
-    if (!asking->since)
+    if (!asking->since && !asking->svg)
         return STATUS_OK;
     if (rowlock_clock(connection, &now_ms, &error))
         return report(&error);
+    asking->timeline.now_ms = now_ms;
+    if (!asking->since)
+        return STATUS_OK;
     wrong = read_since(asking->since, now_ms, &asking->filter.since_ms);
     if (wrong > 0)
         usage_error(command, "--since '%s' is in the future", shown(asking->since));
@@ -150,7 +153,7 @@ int cmd_log(struct command *command)
     read_options(command, &asking);
     status = connect_by_lookup(command, &connection);
     if (!status)
-        status = find_since(command, connection, &asking);
+        status = find_times(command, connection, &asking);
     if (!status)
         status = list(connection, &asking);
     listing_free(&asking.listing);

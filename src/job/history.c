@@ -12,6 +12,7 @@
 #include "lease/query.h"
 #include "schema/check.h"
 #include "session/connection.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/glob.h"
 #include "util/utf8.h"
@@ -71,7 +72,7 @@ static void past_row(void *data, const struct rowlock_value *columns, unsigned n
     if (is_run)
         past->outcome = rowlock__outcome_of_text(how);
     if (past->acquired_ms && past->ended_ms > past->acquired_ms)
-        past->held_ms = past->ended_ms - past->acquired_ms;
+        past->held_ms = rowlock__between(past->acquired_ms, past->ended_ms);
 }
 
 static int check_filter(const struct rowlock_past_filter *filter, struct rowlock_error *error)

@@ -24,9 +24,10 @@
 /* When the run under way became slow; 0: it is not. */
 static int64_t slow_since(const struct rowlock_job_view *job)
 {
-    int64_t most_ms = rowlock__most(SLOW_TIMES * job->average_ms, SLOW_LEAST_MS);
+    int64_t average_ms = rowlock__most(0, rowlock__least(job->average_ms, INT64_MAX / SLOW_TIMES));
+    int64_t most_ms = rowlock__most(SLOW_TIMES * average_ms, SLOW_LEAST_MS);
 
-    if (job->runs == 0 || job->now_ms - job->running.started_ms <= most_ms)
+    if (job->runs == 0 || rowlock__between(job->running.started_ms, job->now_ms) <= most_ms)
         return 0;
     return job->running.started_ms + most_ms;
 }

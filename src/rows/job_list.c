@@ -84,7 +84,9 @@ static struct history history_of(const struct rowlock_job_row *job, const struct
             h.ended = &run[i];
         if (is(&run[i], "done")) {
             h.done++;
-            h.done_ms += run[i].finished_ms - run[i].started_ms;
+            h.done_ms = rowlock__after(
+                h.done_ms,
+                rowlock__most(0, rowlock__between(run[i].started_ms, run[i].finished_ms)));
         } else if (!h.done && (is(&run[i], "failed") || is(&run[i], "timed out") ||
                                is(&run[i], "not started"))) {
             h.failed_since_ms = run[i].started_ms;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rowlock.h"
+#include "util/clock.h"
 
 #define LONG_WAIT_MS 1000
 #define LONG_HOLD_MS 10000
@@ -180,11 +181,12 @@ bool rowlock__judge_gave_up(int64_t level, int64_t waited_ms)
 bool rowlock__judge_stale(bool complete, int64_t basis_ms, int64_t expired_ms, int64_t updated_ms,
                           int64_t now_ms, int64_t max_age_ms)
 {
-    int64_t age = now_ms > updated_ms ? now_ms - updated_ms : 0;
+    int64_t age = rowlock__most(0, rowlock__between(updated_ms, now_ms));
 
     if (!complete || updated_ms < 0 || basis_ms <= expired_ms)
         return true;
-    return max_age_ms >= 0 && !(age < max_age_ms && updated_ms - now_ms <= max_age_ms);
+    return max_age_ms >= 0 &&
+           !(age < max_age_ms && rowlock__between(now_ms, updated_ms) <= max_age_ms);
 }
 
 static const char *next_character(const char *text)

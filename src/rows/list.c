@@ -57,7 +57,7 @@ static void list_holder(struct rowlock_work *work, const struct rowlock_lease_ro
             rowlock__optional_value(row->has_pid, row->pid), rowlock__text_value(row->command),
             rowlock__text_value(row->note), rowlock__int_value(row->acquired_ms),
             rowlock__int_value(row->held.expires_ms),
-            rowlock__int_value(row->held.expires_ms - row->now_ms),
+            rowlock__int_value(rowlock__between(row->now_ms, row->held.expires_ms)),
             rowlock__optional_value(row->held.kind == 'p', row->held.limit),
             rowlock__int_value(count), rowlock__int_value(row->stopped), rowlock__int_value(queue)},
         queue < 0 ? 16 : 17);

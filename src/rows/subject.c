@@ -90,7 +90,7 @@ static int read_expiry(struct rowlock_work *work, const char *key, int64_t *expi
 
 static int64_t age_of(const struct subject_row *row)
 {
-    return row->now_ms > row->updated_ms ? row->now_ms - row->updated_ms : 0;
+    return rowlock__most(0, rowlock__between(row->updated_ms, row->now_ms));
 }
 
 static bool is_stale(const struct subject_row *row, int64_t expired_ms, int64_t max_age_ms)

@@ -20,6 +20,15 @@ int64_t rowlock__after(int64_t from, int64_t duration_ms)
     return from + duration_ms;
 }
 
+int64_t rowlock__between(int64_t from, int64_t to)
+{
+    if (from < 0 && to > INT64_MAX + from)
+        return INT64_MAX;
+    if (from > 0 && to < INT64_MIN + from)
+        return INT64_MIN;
+    return to - from;
+}
+
 int64_t rowlock__least(int64_t a, int64_t b)
 {
     return a < b ? a : b;

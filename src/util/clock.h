@@ -13,6 +13,9 @@ int64_t rowlock__now_ms(void);
 /* `from` + `duration_ms`; a duration < 0 gives ROWLOCK_NEVER. Saturates. */
 int64_t rowlock__after(int64_t from, int64_t duration_ms);
 
+/* `to` - `from`, of any two times: a row may hold anything. Saturates. */
+int64_t rowlock__between(int64_t from, int64_t to);
+
 /* The smaller, and the larger, of two times or durations. */
 int64_t rowlock__least(int64_t a, int64_t b);
 int64_t rowlock__most(int64_t a, int64_t b);

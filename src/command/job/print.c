@@ -73,7 +73,8 @@ int has_ended(const struct rowlock_run *run)
 
 static char *took(const struct rowlock_run *run)
 {
-    return has_ended(run) ? cell_duration(run->finished_ms - run->started_ms) : strdup("-");
+    return has_ended(run) ? cell_duration(rowlock__between(run->started_ms, run->finished_ms))
+                          : strdup("-");
 }
 
 /* The last line that is not blank. */
@@ -208,7 +209,7 @@ static void put_members(FILE *out, const char *prefix, const struct rowlock_run 
     put_instant(out, prefix, "due", is ? run->due_ms : 0);
     put_instant(out, prefix, "started", is ? run->started_ms : 0);
     put_instant(out, prefix, "finished", is ? run->finished_ms : 0);
-    put_number(out, prefix, "took_ms", ended, run->finished_ms - run->started_ms);
+    put_number(out, prefix, "took_ms", ended, rowlock__between(run->started_ms, run->finished_ms));
     put_text(out, prefix, "outcome", is ? outcomes[run->outcome] : "");
     put_number(out, prefix, "exit", ended, run->exit);
     put_text(out, prefix, "node", is ? run->node : "");
@@ -222,7 +223,8 @@ static void put_members(FILE *out, const char *prefix, const struct rowlock_run 
 static void put_pause(FILE *out, const struct rowlock_job_view *job)
 {
     int is = job->paused_token != 0;
-    int ends = is && job->paused_until_ms - job->now_ms < ROWLOCK_UNTIL_RELEASED / 2;
+    int ends =
+        is && rowlock__between(job->now_ms, job->paused_until_ms) < ROWLOCK_UNTIL_RELEASED / 2;
 
     put_number(out, "paused_", "token", is, job->paused_token);
     put_text(out, "paused_", "by", job->paused_by);

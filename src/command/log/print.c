@@ -34,7 +34,7 @@ int is_problem(const struct rowlock_past *past)
 
 int64_t rounded_ms(int64_t ms)
 {
-    return ms < 1000 ? ms : (ms + 500) / 1000 * 1000;
+    return ms < 1000 || ms > INT64_MAX - 500 ? ms : (ms + 500) / 1000 * 1000;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

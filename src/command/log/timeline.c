@@ -8,6 +8,7 @@
 #include "command/log/layout.h"
 #include "command/log/print.h"
 #include "command/output/width.h"
+#include "util/clock.h"
 #include "util/instant.h"
 #include "util/utf8.h"
 
@@ -70,12 +71,19 @@ static int grow(struct timeline *timeline)
     return 0;
 }
 
+/* `ms`, or the nearer end of 0 to `most`. */
+static int64_t limited(int64_t ms, int64_t most)
+{
+    return rowlock__most(0, rowlock__least(ms, most));
+}
+
 int timeline_add(struct timeline *timeline, const struct rowlock_past *past)
 {
-    int64_t held_ms = past->acquired_ms ? past->acquired_ms : past->ended_ms;
-    struct timeline_bar bar = {.from_ms = held_ms - past->waited_ms,
+    int64_t to_ms = limited(past->ended_ms, timeline->now_ms);
+    int64_t held_ms = past->acquired_ms ? limited(past->acquired_ms, to_ms) : to_ms;
+    struct timeline_bar bar = {.from_ms = held_ms - limited(past->waited_ms, held_ms),
                                .held_ms = held_ms,
-                               .to_ms = past->ended_ms,
+                               .to_ms = to_ms,
                                .is_run = past->ending == ROWLOCK_ENDED_RUN,
                                .is_problem = is_problem(past),
                                .gave_up = past->ending == ROWLOCK_ENDED_GAVE_UP};
@@ -176,6 +184,7 @@ static void put_label(FILE *out, struct labels *labels, double x, int64_t ms, in
     labels->last_x = x;
 }
 
+/* At most one label per TICK_SPACE + 20: the number of ticks depends on the width alone. */
 static int64_t step_of(const struct stretch *stretch)
 {
     static const int64_t seconds[] = {1,     2,     5,     10,    15,     30,     60,
@@ -183,11 +192,15 @@ static int64_t step_of(const struct stretch *stretch)
                                       10800, 21600, 43200, 86400, 172800, 604800, 2592000};
     double ms_per_label = (double)(stretch->to_ms - stretch->from_ms) * (TICK_SPACE + 20) /
                           (stretch->to_x - stretch->from_x + 0.001);
+    int64_t step_ms;
     size_t i = 0;
 
     while (i + 1 < sizeof seconds / sizeof *seconds && (double)seconds[i] * 1000 < ms_per_label)
         i++;
-    return seconds[i] * 1000;
+    step_ms = seconds[i] * 1000;
+    while ((double)step_ms < ms_per_label)
+        step_ms *= 2;
+    return step_ms;
 }
 
 static void put_ticks(FILE *out, const struct layout *layout, const struct stretch *stretch,

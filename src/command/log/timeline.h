@@ -10,7 +10,8 @@
 
 #include "rowlock.h"
 
-struct timeline { /* all zero: empty */
+struct timeline {   /* empty: all zero but now_ms */
+    int64_t now_ms; /* no bar ends later, and none begins before 1970: anything may be in a row */
     struct timeline_bar *bars;
     size_t n, size;
 };

@@ -101,7 +101,7 @@ static int visit_lock(const struct rowlock_holder *holder, void *data)
     if (holder->holding == ROWLOCK_WAITS)
         note_earliest(&locks->waits_since_ms, holder->since_ms);
     if (holder->holding == ROWLOCK_HOLDS)
-        locks->now_ms = holder->expires_ms - holder->remaining_ms;
+        locks->now_ms = rowlock__between(holder->remaining_ms, holder->expires_ms);
     if (!locks->names || fnmatch(locks->names, holder->name, 0))
         return 0;
     sum = sum_of(locks, holder->name);
@@ -126,9 +126,9 @@ static int64_t waited(const struct locks *locks, int64_t since_ms)
     if (!since_ms)
         return 0;
     if (locks->now_ms)
-        return locks->now_ms - since_ms;
+        return rowlock__between(since_ms, locks->now_ms);
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - since_ms;
+    return rowlock__between(since_ms, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
 }
 
 static void put_sum(const struct name_sum *sum)
@@ -183,8 +183,8 @@ static void put_last_run(struct samples *samples, const struct rowlock_job_view 
     sample_time(samples, JOB_LAST_RUN, last->started_ms, "job", job->name, NULL);
     if (!has_ended(last))
         return;
-    sample_time(samples, JOB_LAST_DURATION, last->finished_ms - last->started_ms, "job", job->name,
-                NULL);
+    sample_time(samples, JOB_LAST_DURATION, rowlock__between(last->started_ms, last->finished_ms),
+                "job", job->name, NULL);
     sample_count(samples, JOB_LAST_EXIT, last->exit, "job", job->name, NULL);
 }
 

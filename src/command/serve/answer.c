@@ -237,7 +237,7 @@ static void write_timeline(const struct shown *shown, struct answer *out)
     if (!body)
         return;
     if (shown->detail)
-        history_draw(body, shown->detail);
+        history_draw(body, shown->detail, shown->now_ms);
     else
         out->status = 503;
     fclose(body);

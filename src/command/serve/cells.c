@@ -9,6 +9,7 @@
 #include "command/output/holder.h"
 #include "command/refresh/print.h"
 #include "command/serve/html.h"
+#include "util/clock.h"
 
 static void put_none(FILE *out)
 {
@@ -91,7 +92,7 @@ void cell_result(FILE *out, const struct rowlock_run *run)
 void cell_took(FILE *out, const struct rowlock_run *run)
 {
     if (has_ended(run))
-        html_duration(out, run->finished_ms - run->started_ms);
+        html_duration(out, rowlock__between(run->started_ms, run->finished_ms));
     else
         put_none(out);
 }

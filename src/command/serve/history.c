@@ -107,9 +107,9 @@ void page_history(struct page *page)
     page_end(page);
 }
 
-void history_draw(FILE *out, const struct view *view)
+void history_draw(FILE *out, const struct view *view, int64_t now_ms)
 {
-    struct timeline timeline = {0};
+    struct timeline timeline = {.now_ms = now_ms};
     int failed = 0;
 
     for (size_t i = 0; i < view->pasts.n && !failed; i++)

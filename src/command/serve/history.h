@@ -7,7 +7,7 @@
 
 /* A section with its timeline and its list. `view` NULL: it was not read. */
 void history_put(const struct page *page, const struct view *view);
-/* The timeline as SVG. */
-void history_draw(FILE *out, const struct view *view);
+/* The timeline as SVG, up to the database's present time. */
+void history_draw(FILE *out, const struct view *view, int64_t now_ms);
 
 #endif

@@ -36,7 +36,7 @@ static int visit_job(const struct rowlock_job_view *view, void *data)
     char *cells[COLUMNS] = {
         [JOB] = cell_text(job.name),
         [STATE] = strdup(job_healths[health]),
-        [FOR] = cell_duration(job.now_ms - since_ms),
+        [FOR] = cell_duration(rowlock__between(since_ms, job.now_ms)),
         [NEXT] = job.next_ms == INT64_MAX ? strdup("-") : cell_instant(job.next_ms),
         [RUNNING] = job.running.token ? cell_text(job.running.node) : strdup("-"),
         [LAST] = run_result(&job.last),

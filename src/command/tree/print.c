@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "command/output/holder.h"
+#include "util/clock.h"
 
 enum { NAME, STATE, MODE, AGE, LEFT, WHO, NOTE, TREE_COLUMNS };
 
@@ -79,14 +80,16 @@ static char *who_of(const struct tree_line *line)
 static int add(struct table *table, const struct tree_line *line, int64_t now_ms)
 {
     const struct rowlock_holder *holder = line->holder;
-    char *cells[TREE_COLUMNS] = {
-        [NAME] = name_of(line),
-        [STATE] = state_of(line),
-        [MODE] = holder ? holder_mode(holder) : dash(),
-        [AGE] = holder && holder->since_ms ? cell_duration(now_ms - holder->since_ms) : dash(),
-        [LEFT] = holder ? holder_left(holder) : dash(),
-        [WHO] = who_of(line),
-        [NOTE] = cell_text(holder ? holder->note : "")};
+    char *cells[TREE_COLUMNS] = {[NAME] = name_of(line),
+                                 [STATE] = state_of(line),
+                                 [MODE] = holder ? holder_mode(holder) : dash(),
+                                 [AGE] =
+                                     holder && holder->since_ms
+                                         ? cell_duration(rowlock__between(holder->since_ms, now_ms))
+                                         : dash(),
+                                 [LEFT] = holder ? holder_left(holder) : dash(),
+                                 [WHO] = who_of(line),
+                                 [NOTE] = cell_text(holder ? holder->note : "")};
 
     return table_add(table, cells);
 }

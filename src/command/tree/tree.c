@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "command/tree/rows.h"
+#include "util/clock.h"
 
 /* ---- callers --------------------------------------------------------------------------------- */
 
@@ -367,7 +368,7 @@ int64_t tree_now(const struct lock_tree *tree)
         const struct rowlock_holder *holder = &tree->items[i].holder;
 
         if (holder->holding == ROWLOCK_HOLDS)
-            return holder->expires_ms - holder->remaining_ms;
+            return rowlock__between(holder->remaining_ms, holder->expires_ms);
     }
     return 0;
 }

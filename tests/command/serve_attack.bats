@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# serve and the timeline against rows, readers and clients that want to exhaust this machine.
+# Runs on: sqlite/native
+# Quick: first
+
+bats_require_minimum_version 1.5.0
+load lib
+load serve.bash
+
+setup_file() {
+    install_technique
+    need_serve
+}
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+teardown() {
+    local pid
+    for pid in "${all_started[@]}"; do
+        kill "$pid" 2>/dev/null || true
+        until_true is_gone "$pid"
+    done
+    sql 'DELETE FROM rowlock_history; DELETE FROM rowlock_run; DELETE FROM rowlock_job'
+}
+is_small() { # FILE: a picture of a few bars, or a list of a few rows
+    [ "$(stat -c %s "$1")" -lt 65536 ] || { ls -l "$1"; return 1; }
+}
+last_of() { grep -o ' to [-0-9]* [:0-9]* [-+0-9]*, [0-9]* entr' "$1"; }
+
+# Year 9999, the edges of 64 bits, the time before 1970, an end before its begin.
+times=(253402300799999 9223372036854775807 9223372036854775806 -9223372036854775808 -1 1
+    9223372036854775000 -62135596800000)
+
+@test "rows with times out of this world draw a bounded picture that ends now" {
+    ulimit -f 16384 # KiB
+    rowlock schema set history all
+    rowlock run usual -- true
+    rowlock run far -- true
+    sql "UPDATE rowlock_history SET ended = 32503680000000000 WHERE name = 'far'"
+    rowlock log --svg far.svg
+    is_small far.svg
+    sql "DELETE FROM rowlock_history WHERE name = 'far'"
+    for acquired in NULL "${times[@]}"; do
+        for waited in 0 "${times[@]}"; do
+            echo "INSERT INTO rowlock_history SELECT 'far', mode, 1, token + 1, host, pid,
+                  command, note, $acquired, $waited, %s, how, 0 FROM rowlock_history
+                  WHERE name = 'usual';"
+        done
+    done >inserts
+    run -0 rowlock job usual --every 1w -- true
+    for ended in "${times[@]}" "(SELECT ended FROM rowlock_history WHERE name = 'usual')"; do
+        # shellcheck disable=SC2059 # the end is %s
+        sql "$(while IFS= read -r line; do printf "${line}\n" "$ended"; done <inserts)
+             UPDATE rowlock_run SET started = -9223372036854775808, finished = 9223372036854775807;"
+        rowlock log --limit 20 --svg far.svg
+        is_small far.svg
+        rowlock log --svg all.svg
+        [[ $(last_of all.svg) == " to $(date +%Y)-"* ]]
+        rowlock log >list
+        rowlock --json log >document
+        jq -e 'all(.held_ms == null or .held_ms >= 0)' document
+        sql "DELETE FROM rowlock_history WHERE name = 'far'"
+    done
+    sql "UPDATE rowlock_history SET ended = 9223372036854775806, acquired = 1000"
+    start_serve
+    get '/timeline.svg?name='
+    is_small body
+    grep -q '<svg' body
+    shows /history 'name=usual'
+    shows '/job?name=usual' done
+    get /api/log.json
+    stop_serve
+}
+
+@test "rows of every table with such times: lists, pages, documents and metrics answer" {
+    local at column verb page
+    rowlock acquire --ttl 1h one
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" acquire --ttl 1h -w 1h one
+    run rowlock job usual --every 1w -- true
+    rowlock refresh data --max-age 1h -- true
+    start_serve
+    until_true shows /lock?name=one 'Waiters <span class="count">1'
+    kill -s KILL "${all_started[0]}"
+    for at in "${times[@]}"; do
+        for column in lease.acquired heartbeat.expires waiter.since waiter.alive_until \
+            run.started run.finished job.due job.last job.failed job.last_success \
+            subject.began subject.ended subject.updated; do
+            sql "UPDATE rowlock_${column%.*} SET ${column#*.} = $at"
+        done
+        for verb in ls 'ls --tree' jobs subjects metrics 'jobs usual'; do
+            # shellcheck disable=SC2086 # words
+            rowlock $verb >list
+        done
+        for page in / /locks /lock?name=one /jobs /job?name=usual /subjects /history /metrics \
+            /api/ls.json /api/jobs.json /api/jobs.json?name=usual /api/subjects.json; do
+            get $page
+        done
+    done
+    stop_serve
+}
