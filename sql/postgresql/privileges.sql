@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Lists the privileges that this role has on rowlock's objects: object and privilege as the GRANTs
 -- of schema/grants.sql write them. The first row is '', the role's name for GRANT, and the
--- qualifier of objects. $1: the table of technique insert.
+-- qualifier of objects. 'exists' is a row of each object; of '', because a role sees all objects.
+-- $1: the table of technique insert.
 WITH relation AS (
     SELECT c.oid, 'rowlock.' || c.relname::text AS name, c.relkind
       FROM pg_catalog.pg_class c
@@ -18,9 +19,10 @@ SELECT 'SCHEMA rowlock', 'USAGE', NULL
  WHERE n.nspname = 'rowlock' AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
 UNION ALL
 SELECT 'ALL FUNCTIONS IN SCHEMA rowlock', 'EXECUTE', NULL
- WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_proc p
-                     JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-                    WHERE n.nspname = 'rowlock' AND p.proname <> 'respect_leases'
+  FROM pg_catalog.pg_namespace n
+ WHERE n.nspname = 'rowlock'
+   AND NOT EXISTS (SELECT FROM pg_catalog.pg_proc p
+                    WHERE p.pronamespace = n.oid AND p.proname <> 'respect_leases'
                       AND NOT pg_catalog.has_function_privilege(p.oid, 'EXECUTE'))
 UNION ALL
 SELECT r.name, p.privilege, NULL
@@ -41,6 +43,9 @@ SELECT r.name, 'exists', NULL FROM relation r WHERE r.relkind <> 'S'
 UNION ALL
 SELECT 'SEQUENCE ' || r.name, 'exists', NULL FROM relation r WHERE r.relkind = 'S'
 UNION ALL
-SELECT 'SCHEMA rowlock', 'exists', NULL
+SELECT o.name, 'exists', NULL
+  FROM pg_catalog.pg_namespace n
+ CROSS JOIN (VALUES ('SCHEMA rowlock'), ('ALL FUNCTIONS IN SCHEMA rowlock')) o (name)
+ WHERE n.nspname = 'rowlock'
 UNION ALL
-SELECT 'ALL FUNCTIONS IN SCHEMA rowlock', 'exists', NULL;
+SELECT '', 'exists', NULL;

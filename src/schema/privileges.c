@@ -10,7 +10,8 @@
 #include "util/error.h"
 
 #define ROLE "application" /* the role in the text */
-#define EXISTS "exists"    /* reported for each object, where an account sees all objects */
+/* reported for each object, and for "", where an account sees all objects */
+#define EXISTS "exists"
 #define PROCEDURE "PROCEDURE "
 #define EVERY_PROCEDURE PROCEDURE "*" /* reported if EXECUTE is granted on the whole database */
 /* begins a paragraph of the text */
@@ -53,6 +54,20 @@ static bool is_held(const struct comparison *comparison, const char *object, con
              (procedure && strcmp(held[i].object, EVERY_PROCEDURE) == 0)))
             return true;
     return false;
+}
+
+/* Whether the account sees no object, although a grant on the whole database shows it all. */
+static bool is_absent(const struct comparison *comparison)
+{
+    const struct privilege *held = comparison->held.row;
+    bool sees = comparison->all_seen;
+
+    for (size_t i = 0; i < comparison->held.n; i++)
+        if (strcmp(held[i].object, EVERY_PROCEDURE) == 0)
+            sees = true;
+        else if (*held[i].object)
+            return false;
+    return sees;
 }
 
 /* ---- one GRANT ------------------------------------------------------------------------------- */
@@ -246,7 +261,7 @@ int rowlock__read_privileges(struct rowlock_connection *connection,
     *account = NULL;
     if (!code && comparison.held.failed)
         code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
-    if (!code && comparison.held.n > 0)
+    if (!code && comparison.held.n > 0 && !is_absent(&comparison))
         code = compare(&comparison, connection->dialect, account, error);
     rowlock__rows_clear(&comparison.held);
     return code;

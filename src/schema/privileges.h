@@ -10,7 +10,7 @@
 typedef void rowlock_lacks(void *data, const char *what, const char *grant, bool of_history);
 
 /* Calls `lacks` once per object. `account`: its name, malloc'd; NULL if the dialect has no
-   accounts. */
+   accounts, or nothing is installed. */
 int rowlock__read_privileges(struct rowlock_connection *connection,
                              const struct rowlock_installed *installed, rowlock_lacks *lacks,
                              void *data, char **account, struct rowlock_error *error);

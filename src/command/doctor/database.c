@@ -92,7 +92,6 @@ void examine_database(struct doctor *doctor)
         is_needed(doctor, "server");
         finding(doctor, "server", ROWLOCK_WARNS, "the first lock creates it",
                 "the file '%s' does not exist yet", doctor->url.text + strlen("sqlite:"));
-        doctor->status = STATUS_UNAVAILABLE;
         return;
     }
     keep_url_secret(&doctor->url);
