@@ -52,6 +52,13 @@ static void print_empty(const struct holders *holders)
         message("no lease is held or waited for");
 }
 
+/* No engine reports the name of every transaction lock, and SQLite none. */
+static void print_hint(const struct holders *holders)
+{
+    if (!holders->name && !holders->listing.json && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO))
+        message("transactions may be missing; see rowlock ls NAME");
+}
+
 /* The rows of the tree's only root are complete already. */
 static int visit_others(const struct rowlock_holder *holder, void *data)
 {
@@ -99,6 +106,8 @@ static int list(struct rowlock_connection *connection, struct holders *holders)
     status = listing_print(listing);
     if (!status && !listing->json && listing_is_empty(listing) && isatty(STDERR_FILENO))
         print_empty(holders);
+    if (!status)
+        print_hint(holders);
     if (status || holders->held || (!holders->name && !holders->glob))
         return status;
     return STATUS_FREE;

@@ -40,15 +40,22 @@ static char *who(const struct rowlock_subject_view *subject)
     return text;
 }
 
+static char *age(const struct rowlock_subject_view *subject)
+{
+    if (subject->age_ms >= 0)
+        return cell_duration(subject->age_ms);
+    return strdup(is_expired(subject) ? "expired" : "-");
+}
+
 static int add(struct table *table, const struct rowlock_subject_view *subject)
 {
-    char *cells[COLUMNS] = {
-        [SUBJECT] = cell_text(subject->name),
-        [STATUS] = strdup(subject_statuses[subject->status]),
-        [AGE] = subject->age_ms < 0 ? strdup("-") : cell_duration(subject->age_ms),
-        [ENDED] = cell_instant(subject->ended_ms),
-        [BY] = who(subject),
-        [ABOUT] = cell_text(*subject->error ? subject->error : subject->description)};
+    char *cells[COLUMNS] = {[SUBJECT] = cell_text(subject->name),
+                            [STATUS] = strdup(subject_statuses[subject->status]),
+                            [AGE] = age(subject),
+                            [ENDED] = cell_instant(subject->ended_ms),
+                            [BY] = who(subject),
+                            [ABOUT] =
+                                cell_text(*subject->error ? subject->error : subject->description)};
 
     return table_add(table, cells);
 }

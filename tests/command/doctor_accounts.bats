@@ -173,7 +173,7 @@ paste_advice() {
 }
 
 # The last one: it removes the schema.
-@test "privileges: before the install one line says what to do, and there is no GRANT to paste" {
+@test "privileges: before the install one line names the remedy, and there is no GRANT to paste" {
     rowlock schema uninstall
     run rowlock doctor
     echo "$output"

@@ -44,7 +44,7 @@ checked() { # STATUS PATTERN [NAME]
     echo "$output"
     [ "${#lines[@]}" = 3 ]
     [ "$(xargs <<<"${lines[0]}")" = \
-        "NAME STATE NEXT RUNNING SINCE LAST ENDED BY AVERAGE SCHEDULE" ]
+        "NAME STATE NEXT RUNNING SINCE LAST ENDED BY AVERAGE SCHEDULE NOTE" ]
     [[ ${lines[1]} =~ ^a\ +failing\ +20..-..-..\ 00:00:00.*\ exit\ 3\ .*\ every\ 50w$ ]]
     [[ ${lines[2]} =~ ^b\ .*\ done\ .*\ every\ 50w$ ]]
     run rowlock jobs a
@@ -151,7 +151,7 @@ checked() { # STATUS PATTERN [NAME]
     checked 0 "paused: 'a' since 20* on *" a
     [ "$(rowlock --json jobs --check a | json '$[0].state')" = paused ]
     [[ $(rowlock --json jobs --check a | json '$[0].since') == 20*Z ]]
-    [[ $(rowlock jobs a) =~ "a"\ +paused\  ]]
+    [[ $(rowlock jobs a) == *$'\n'"a "*" paused "*" every 50w "*"ask Ann\\x07"$'\n'* ]]
     [ "$(view a state)/$(view a paused_by)" = "paused/$(hostname)" ]
     [ "$(view a paused_token)" = "$(cat token)" ]
     [ "$(view a paused_note)" = $'ask Ann\a' ]

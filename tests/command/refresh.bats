@@ -432,6 +432,7 @@ BLOCK
     [ "$(of_subject status)" = COMPLETE ]
     [ "$(of_subject updated)" = "" ]
     [ "$(of_subject age_ms)" = "" ]
+    [[ $(here subjects) =~ $'\n'"$subject"\ +COMPLETE\ +expired\  ]]
     [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":true}' ]
     [ "$(here refresh --json --max-age 1h -- ./fill)" = '{"refreshed":false}' ]
 }

@@ -102,12 +102,12 @@ static const char *colour_of(const char *result)
     return strcmp(result, "-") == 0 || strcmp(result, "running") == 0 ? "" : "\033[31m";
 }
 
-enum { NAME, STATE, NEXT, RUNNING, SINCE, LAST, ENDED, BY, AVERAGE, SCHEDULE, JOB_COLUMNS };
+enum { NAME, STATE, NEXT, RUNNING, SINCE, LAST, ENDED, BY, AVERAGE, SCHEDULE, NOTE, JOB_COLUMNS };
 
 static const char *const job_titles[] = {
-    [NAME] = "NAME",       [STATE] = "STATE",      [NEXT] = "NEXT",   [RUNNING] = "RUNNING",
-    [SINCE] = "SINCE",     [LAST] = "LAST",        [ENDED] = "ENDED", [BY] = "BY",
-    [AVERAGE] = "AVERAGE", [SCHEDULE] = "SCHEDULE"};
+    [NAME] = "NAME",       [STATE] = "STATE",       [NEXT] = "NEXT",   [RUNNING] = "RUNNING",
+    [SINCE] = "SINCE",     [LAST] = "LAST",         [ENDED] = "ENDED", [BY] = "BY",
+    [AVERAGE] = "AVERAGE", [SCHEDULE] = "SCHEDULE", [NOTE] = "NOTE"};
 
 struct table jobs_table(void)
 {
@@ -129,7 +129,8 @@ int jobs_table_add(struct table *table, const struct rowlock_job_view *job)
         [ENDED] = cell_instant(last->token ? last->finished_ms : 0),
         [BY] = cell_text(last->token ? last->node : "-"),
         [AVERAGE] = job->runs > 0 ? cell_duration(job->average_ms) : strdup("-"),
-        [SCHEDULE] = cell_text(job->schedule)};
+        [SCHEDULE] = cell_text(job->schedule),
+        [NOTE] = cell_text(job->paused_note)};
 
     return table_add(table, cells);
 }

@@ -10,6 +10,11 @@ const char *const subject_statuses[] = {[ROWLOCK_SUBJECT_NONE] = "NONE",
                                         [ROWLOCK_SUBJECT_COMPLETE] = "COMPLETE",
                                         [ROWLOCK_SUBJECT_ERROR] = "ERROR"};
 
+int is_expired(const struct rowlock_subject_view *subject)
+{
+    return subject->status == ROWLOCK_SUBJECT_COMPLETE && subject->age_ms < 0;
+}
+
 static void put_text(FILE *out, const char *key, const char *text)
 {
     fprintf(out, ",\"%s\":", key);

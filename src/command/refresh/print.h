@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The subjects of refresh as JSON. */
+/* The subjects of refresh: words for people, and JSON. */
 #ifndef ROWLOCK_REFRESH_PRINT_H
 #define ROWLOCK_REFRESH_PRINT_H
 
@@ -9,6 +9,9 @@
 
 /* By enum rowlock_subject_status. */
 extern const char *const subject_statuses[];
+
+/* Complete, and marked as stale since. */
+int is_expired(const struct rowlock_subject_view *subject);
 
 /* One object of JSON. */
 void put_subject(FILE *out, const struct rowlock_subject_view *subject);

@@ -2,6 +2,7 @@
 /* The page of the subjects of refresh. */
 #include <inttypes.h>
 
+#include "command/refresh/print.h"
 #include "command/serve/cells.h"
 #include "command/serve/html.h"
 #include "command/serve/pages.h"
@@ -11,7 +12,7 @@
 static void put_age(FILE *out, const struct rowlock_subject_view *subject)
 {
     if (subject->age_ms < 0)
-        cell_or_none(out, "");
+        cell_or_none(out, is_expired(subject) ? "expired" : "");
     else
         html_age(out, subject->updated_ms, subject->updated_ms + subject->age_ms);
 }
@@ -40,8 +41,8 @@ static void put_about(FILE *out, const struct rowlock_subject_view *subject)
         cell_or_none(out, subject->description);
 }
 
-static void put_subject(struct html_table *table, const struct rowlock_subject_view *subject,
-                        int64_t now_ms)
+static void put_row(struct html_table *table, const struct rowlock_subject_view *subject,
+                    int64_t now_ms)
 {
     html_row(table);
     fputs("<a class=\"name\" href=\"/lock?name=subject%3A", html_cell(table));
@@ -69,7 +70,7 @@ static size_t put_subjects(const struct page *page)
         const char *texts[] = {subject->name, subject->description, subject->error, NULL};
 
         if (page_matches(page, texts) && n++ < SUBJECTS_MOST)
-            put_subject(&table, subject, page->shown->now_ms);
+            put_row(&table, subject, page->shown->now_ms);
     }
     html_table_end(&table);
     return n;
