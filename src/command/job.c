@@ -166,6 +166,8 @@ static int find_database(const struct command *command, const struct job_run *jo
     if (job->url)
         return out->text ? STATUS_OK : STATUS_FAILED;
     status = url_lookup(command->db, out);
+    if (!status && job->verbose)
+        report_overridden(out);
     return status ? status : refuse_default(command, out);
 }
 

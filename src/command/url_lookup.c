@@ -289,6 +289,31 @@ int url_lookup(const char *db, struct url *out)
     return set_local(out);
 }
 
+char *url_overridden(const struct url *url)
+{
+    struct url other = {0};
+    char errors[1024], *path = NULL;
+
+    if (!url->source || strcmp(url->source, "ROWLOCK_URL") != 0)
+        return NULL;
+    message_keep(errors, sizeof errors); /* a file that does not count may be unusable */
+    if (try_files(&other) == STATUS_OK && other.text && strcmp(other.text, url->text) != 0 &&
+        !(url->is_local && strcmp(other.text, "local") == 0))
+        path = strdup(other.source);
+    message_keep(NULL, 0);
+    url_free(&other);
+    return path;
+}
+
+void report_overridden(const struct url *url)
+{
+    char *path = url_overridden(url);
+
+    if (path)
+        message("ROWLOCK_URL counts; '%s' names another database", path);
+    free(path);
+}
+
 int refuse_default(const struct command *command, const struct url *url)
 {
     if (!url->by_default)

@@ -21,6 +21,12 @@ struct url {
 int url_lookup(const char *db, struct url *out);
 void url_free(struct url *url);
 
+/* The file whose URL counts without ROWLOCK_URL, if it names another database; malloc'd. NULL:
+   none, or ROWLOCK_URL does not count. */
+char *url_overridden(const struct url *url);
+/* A message about it, for --verbose. */
+void report_overridden(const struct url *url);
+
 /* The place for messages: scheme, host, port and database, or the scheme alone if another part
    might be a piece of a password. */
 void url_place(const struct url *url, char *out, size_t size);

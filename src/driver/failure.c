@@ -22,6 +22,11 @@ struct failure {
 static const char no_session[] =
     "no session is free: end idle ones, raise the limit, or use a pooler";
 
+static const char no_postgresql_password[] =
+    "is the password right? a URL without one reads it from ~/.pgpass (mode 600)";
+static const char no_mariadb_password[] = "is the password right? a URL without one reads it from "
+                                          "an option file: ?default-file=/PATH/my.cnf";
+
 static const struct failure failures[] = {
     {NULL, "RL001", 0, ROWLOCK_ESNAPSHOT, NULL},
     {NULL, "RL002", 0, ROWLOCK_ESERVER, NULL},
@@ -45,6 +50,7 @@ static const struct failure failures[] = {
     {"postgresql", "42703", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
     {"postgresql", "42501", 0, ROWLOCK_EDENIED,
      "its owner can grant it: rowlock schema print --grants --role NAME"},
+    {"postgresql", "28P01", 0, ROWLOCK_EDENIED, no_postgresql_password},
     {"postgresql", "28", 0, ROWLOCK_EDENIED, NULL},
     {"postgresql", "3D000", 0, ROWLOCK_EDENIED, NULL},
     {"postgresql", "57P", 0, ROWLOCK_ECONN, NULL},
@@ -71,7 +77,7 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1049, ROWLOCK_EDENIED, NULL},
     {"mariadb", NULL, 1046, ROWLOCK_EINVAL, "name a database in the URL or choose one by USE"},
     {"mariadb", NULL, 1044, ROWLOCK_EDENIED, NULL},
-    {"mariadb", NULL, 1045, ROWLOCK_EDENIED, NULL},
+    {"mariadb", NULL, 1045, ROWLOCK_EDENIED, no_mariadb_password},
     {"mariadb", NULL, 1698, ROWLOCK_EDENIED, NULL},
     {"mariadb", NULL, 1130, ROWLOCK_EDENIED, NULL}, /* no account for this host */
     {"mariadb", NULL, 1129, ROWLOCK_EDENIED, NULL}, /* the host is blocked until FLUSH HOSTS */
@@ -123,7 +129,8 @@ static const struct failure failures[] = {
     {"sqlite", NULL, 10, ROWLOCK_EDB,             /* SQLITE_IOERR */
      "is the disk full, or the size of files limited (df, ulimit -f)? or was the file deleted or "
      "restored without its -wal and -shm? all commits are kept"},
-    {"sqlite", NULL, 13, ROWLOCK_EDB, "the disk is full; all commits are kept"},
+    {"sqlite", NULL, 13, ROWLOCK_EDB,
+     "make room on the disk of the file (df), or in this user's quota; all commits are kept"},
     {"sqlite", NULL, 14, ROWLOCK_ECONN, "the file cannot be opened or created"},
     {"sqlite", NULL, 26, ROWLOCK_EINVAL, "the file is not a SQLite database"},
     {"sqlite", NULL, 3, ROWLOCK_EDENIED, NULL}, /* SQLITE_PERM */

@@ -99,8 +99,10 @@ static int check_url(const char *url, struct rowlock_error *error)
     PQ.PQfreemem(quoting);
     if (!options)
         return rowlock__fail(error, ROWLOCK_EINVAL,
-                             "the URL is not postgresql://user:password@host:port/database?option="
-                             "value with options that libpq knows");
+                             strchr(url, '?')
+                                 ? "libpq does not know an option of the URL, or cannot read it: "
+                                   "what follows ? is as in ?connect_timeout=3&sslmode=require"
+                                 : "the URL is not postgresql://user:password@host:port/database");
     numbers = ports_are_numbers(options);
     PQ.PQconninfoFree(options);
     if (!numbers)
@@ -139,8 +141,8 @@ static int refused(struct rowlock_link *link, struct rowlock_error *error)
     take_apart(PQ.PQerrorMessage(link->conn), state, text, sizeof text);
     if (state[0])
         return rowlock__failure(error, "postgresql", state, 0, text);
-    if (PQ.PQconnectionNeedsPassword(link->conn))
-        return rowlock__fail(error, ROWLOCK_EDENIED, "%s", text);
+    if (PQ.PQconnectionNeedsPassword(link->conn)) /* the client's error, which has no state */
+        return rowlock__failure(error, "postgresql", "28P01", 0, text);
     code = rowlock__failure(error, "postgresql", "", 0, text);
     return code == ROWLOCK_EDENIED ? code
                                    : rowlock__fail(error, ROWLOCK_ECONN, "%s",

@@ -76,17 +76,45 @@ static int lists(const char *schemes, const char *scheme, size_t length)
     return 0;
 }
 
+static const struct rowlock_driver *driver_of(const char *scheme, size_t length)
+{
+    for (size_t i = 0; drivers[i]; i++)
+        if (length > 0 && lists(drivers[i]->schemes, scheme, length))
+            return drivers[i];
+    return NULL;
+}
+
+/* "URL,URL": a driver would read the second as a part of the database's name, and so show its
+   password. A host of that name has a port: digits. */
+static bool has_second(const char *url)
+{
+    for (const char *at = strchr(url, ','); at; at = strchr(at + 1, ',')) {
+        size_t length = strcspn(at + 1, ":/?@,");
+        const char *end = at + 1 + length;
+
+        if (*end == ':' && end[1] && !strchr("0123456789", end[1]) && driver_of(at + 1, length))
+            return true;
+    }
+    return false;
+}
+
 const struct rowlock_driver *rowlock__driver_for_url(const char *url, struct rowlock_error *error)
 {
     const char *colon = url ? strchr(url, ':') : NULL;
+    const struct rowlock_driver *driver;
 
     if (!colon) {
         rowlock__fail(error, ROWLOCK_EINVAL, "not a database URL: write " FORMS);
         return NULL;
     }
-    for (size_t i = 0; drivers[i]; i++)
-        if (lists(drivers[i]->schemes, url, (size_t)(colon - url)))
-            return drivers[i];
+    if (has_second(url)) {
+        rowlock__fail(error, ROWLOCK_EINVAL,
+                      "two URLs, joined by a comma: name one database; several hosts of one "
+                      "database are postgresql://user@host1,host2/database");
+        return NULL;
+    }
+    if ((driver = driver_of(url, (size_t)(colon - url))))
+        return driver;
     rowlock__fail(error, ROWLOCK_EDRIVER,
                   "no driver for '%.*s:'; this build has: %s; a URL is " FORMS,
                   (int)(colon - url > 20 ? 20 : colon - url), url, rowlock__driver_list());

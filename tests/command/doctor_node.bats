@@ -32,6 +32,9 @@ in_private() {
     ROWLOCK_URL=sqlite:x.db finds ok url '*ROWLOCK_URL, sqlite:x.db: in the environment, *'
     echo sqlite:x.db >url
     chmod 600 url
+    ROWLOCK_URL=sqlite:y.db ROWLOCK_URL_FILE=$here/url finds warn url \
+        "*ROWLOCK_URL, sqlite:y.db: it overrides '$here/url', which names another database*-> *"
+    ROWLOCK_URL=sqlite:x.db ROWLOCK_URL_FILE=$here/url finds ok url '*ROWLOCK_URL, sqlite:x.db: *'
     ROWLOCK_URL_FILE=$here/url finds ok url "*'$here/url' (mode 600, of $(id -un)), sqlite:x.db"
     if [ "$(id -u)" = 0 ]; then
         chmod 640 url

@@ -470,6 +470,7 @@ BLOCK
     wrong "one SUBJECT" refresh a b --max-age 1h -- true
     wrong "go together" use a --max-age 1h -- true
     wrong "go together" use a --refresh true -- true
+    wrong "--refresh: its command is one word" use a --refresh -- x
     wrong "247" refresh "$(printf 's%.0s' {1..248})" --max-age 1h -- true
     wrong "max-age" refresh cache --max-age soon -- true
     wrong "" expire

@@ -63,6 +63,47 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     [ ! -e one.db ] && [ ! -e two.db ] && [ ! -e state ]
 }
 
+@test "two URLs, joined by a comma, are refused, and no password is shown" {
+    for url in "sqlite:$here/a.db" postgresql://u:hidden@127.0.0.1/a mariadb://u:hidden@127.0.0.1/a
+    do
+        run "$ROWLOCK" --db "$url,$url" run x -- true
+        echo "$status: $output"
+        [ "$status" = 64 ]
+        [[ $output == *"two URLs, joined by a comma: name one database"* && $output != *hidden* ]]
+    done
+    run ls ./*.db
+    [ "$status" != 0 ]
+    run "$ROWLOCK" --db 'postgresql://u@127.0.0.1:1,postgresql:1/a' ls # two hosts
+    [[ $output != *"two URLs"* ]]
+}
+
+@test "an option of a URL that does not exist: the error states what is known, without the URL" {
+    run "$ROWLOCK" --db 'postgresql://u:hidden@127.0.0.1/a?conect_timeout=3' ls
+    echo "$output"
+    [ "$status" = 64 ]
+    [[ $output == *"libpq does not know an option of the URL"*"as in ?connect_timeout=3"* ]]
+    [[ $output != *hidden* ]]
+    run "$ROWLOCK" --db 'mariadb://u:hidden@127.0.0.1/a?sll=1' ls
+    [[ $output == *"unknown option; the known ones are socket, "* && $output != *hidden* ]]
+}
+
+@test "--verbose reports that ROWLOCK_URL overrides the file of another database" {
+    put_url config/rowlock/url user
+    note="ROWLOCK_URL counts; '$here/config/rowlock/url' names another database"
+    export ROWLOCK_URL=sqlite:$here/variable.db
+    for words in "run --verbose x -- true" "acquire --verbose --ttl 1h y" \
+        "job --verbose j --every 1h -- true"; do
+        run "$ROWLOCK" $words
+        echo "$output"
+        [ "$status" = 0 ]
+        [[ $output == *"$note"* ]]
+    done
+    run "$ROWLOCK" run x -- true
+    [[ $output != *"$note"* ]]
+    ROWLOCK_URL=sqlite:$here/user.db run "$ROWLOCK" run --verbose x -- true
+    [[ $output != *"$note"* ]]
+}
+
 @test "a file that group or others can read or write is refused" {
     put_url config/rowlock/url user
     for mode in 604 644 620 660 602; do
@@ -499,6 +540,7 @@ does_not_wait() { # TEXT COMMAND...
     does_not_wait "SSL" "$ROWLOCK" --db "$ROWLOCK_TEST_POSTGRESQL?sslmode=require"
     does_not_wait "nosuch" "$ROWLOCK" --db "${postgresql/tester/nosuch}/x"
     does_not_wait "test_nosuch" "$ROWLOCK" --db "$mariadb/test_nosuch"
-    does_not_wait "ccess denied" "$ROWLOCK" --db "${ROWLOCK_TEST_MARIADB/secret/wrong}"
+    does_not_wait "reads it from an option file: ?default-file=/PATH/my.cnf" \
+        "$ROWLOCK" --db "${ROWLOCK_TEST_MARIADB/secret/wrong}"
     does_not_wait "does not offer TLS" "$ROWLOCK" --db "$ROWLOCK_TEST_MARIADB?ssl=true"
 }

@@ -131,6 +131,20 @@ TEST(tls_that_cannot_be_agreed_on_is_refused_and_not_awaited)
             ECONN);
 }
 
+TEST(a_password_that_is_wrong_or_missing_has_advice)
+{
+    rowlock__failure(&t_error, "postgresql", "28P01", 0, "password authentication failed");
+    t_contains(t_error.text, "; is the password right? a URL without one reads it from ~/.pgpass");
+    rowlock__failure(&t_error, "mariadb", "28000", 1045, "Access denied for user 'a'@'h'");
+    t_contains(t_error.text, "; is the password right? a URL without one reads it from an option "
+                             "file: ?default-file=");
+    rowlock__failure(&t_error, "postgresql", "28000", 0, "no pg_hba.conf entry for host \"h\"");
+    t_text(t_error.text, "no pg_hba.conf entry for host \"h\"");
+    rowlock__failure(&t_error, "sqlite", NULL, 13, "database or disk is full");
+    t_text(t_error.text, "database or disk is full; make room on the disk of the file (df), or in "
+                         "this user's quota; all commits are kept");
+}
+
 TEST(psqlodbcs_refused_login_is_refused_and_not_awaited)
 {
     const char *const words[] = {

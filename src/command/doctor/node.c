@@ -55,7 +55,7 @@ static void describe_file(const char *path, char *out, size_t size)
 static void describe_url(struct doctor *doctor)
 {
     const struct url *url = &doctor->url;
-    char place[400], file[300];
+    char place[400], file[300], *other;
 
     url_place(url, place, sizeof place);
     if (url->by_default) {
@@ -69,6 +69,12 @@ static void describe_url(struct doctor *doctor)
                 place);
     } else if (strcmp(url->source, "--db") == 0) {
         finding(doctor, "url", ROWLOCK_SOUND, "", "--db, %s", place);
+    } else if ((other = url_overridden(url))) {
+        finding(doctor, "url", ROWLOCK_WARNS,
+                "unset ROWLOCK_URL, or make both the same: locks in two databases do not exclude "
+                "each other",
+                "ROWLOCK_URL, %s: it overrides '%s', which names another database", place, other);
+        free(other);
     } else if (strcmp(url->source, "ROWLOCK_URL") == 0) {
         finding(doctor, "url", ROWLOCK_SOUND, "",
                 "ROWLOCK_URL, %s: in the environment, which root, this user's processes and "

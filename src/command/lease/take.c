@@ -45,6 +45,8 @@ static int connect_to(struct taking *taking)
 
     if (!status)
         status = make_absolute(&url);
+    if (!status && taking->verbose)
+        report_overridden(&url);
     if (!status)
         status = connect_database(&url, &approach, &taking->holding.connection, &code);
     url_free(&url);

@@ -56,6 +56,9 @@ static void take(const struct command *command, int option, struct subject_optio
         options->description = optarg;
         break;
     case OPTION_REFRESH:
+        if (strcmp(optarg, "--") == 0)
+            usage_error(command, "--refresh: its command is one word, before the other's --: "
+                                 "--refresh 'COMMAND [ARG...]' -- COMMAND [ARG...]");
         options->shell = optarg;
         break;
     case OPTION_KILL_AFTER:

@@ -31,6 +31,8 @@ int connect_to_run(const struct command *command, const struct run *run,
         status = refuse_default(command, &url);
     if (!status)
         status = refuse_sqlite(run, &url);
+    if (!status && run->verbose)
+        report_overridden(&url);
     if (!status)
         status = connect_database(&url, &approach, out, &code);
     url_free(&url);

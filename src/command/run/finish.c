@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "command/run/run.h"
+#include "util/instant.h"
 
 /* After a lost lock, or a signal now, rowlock ends within a second, even if the database does not
    answer. */
@@ -185,15 +187,19 @@ static void find_lost(struct watch *watch)
    lease that cannot be released is not lost: no other caller acquires it before it expires. */
 static void judge_release(struct watch *watch)
 {
+    char until[ROWLOCK_INSTANT_SIZE];
     int code = watch->keeper.code;
 
     if (!code || code == ROWLOCK_EUNKNOWN || watch->lost)
         return;
     if (!watch->holding->lease || code == ROWLOCK_ELOST)
         find_lost(watch);
-    else
-        message("the lease on '%s' could not be released; it expires within %" PRId64 " ms: %s",
-                name_of(watch), watch->run->lock.ttl_ms, watch->keeper.error.text);
+    else {
+        rowlock__local_time(time(NULL) * INT64_C(1000) + watch->run->lock.ttl_ms, until,
+                            sizeof until);
+        message("the lease on '%s' could not be released; it expires by %s: %s", name_of(watch),
+                until, watch->keeper.error.text);
+    }
 }
 
 /* "4711, 4712"; of many the first. */
