@@ -18,12 +18,13 @@ ask() { # EXPRESSION over the events in the file json
         $1"
 }
 
-@test "three columns, then handovers and overlaps" {
+@test "three columns with a heading, then handovers and overlaps" {
     run rowlock demo --hold 20ms
     echo "$output"
     [ "$status" = 0 ]
     [[ ${lines[-1]} =~ ^2\ hand-overs,\ median\ [0-9.]+\ ms,\ worst\ [0-9.]+\ ms,\ overlaps\ 0$ ]]
-    unset 'lines[-1]'
+    [ "${lines[0]}" = $'MS\tWORKER\tEVENT' ]
+    lines=("${lines[@]:1:${#lines[@]}-2}")
     for line in "${lines[@]}"; do [[ $line =~ ^[0-9]+$'\t'[0-3]$'\t'.+$ ]]; done
     [ "$(printf '%s\n' "${lines[@]}" | grep -c 'Lock acquired$')" = 3 ]
     [[ ${lines[0]} == *$'\t0\tStarted...' ]]

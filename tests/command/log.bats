@@ -291,6 +291,24 @@ rowlock schema set history changes that" ]]
     [ -z "$stderr" ]
 }
 
+@test "the last time label of a timeline ends within the picture" {
+    [ "$ROWLOCK_TEST_ENGINE" = sqlite ] || return 0
+    level all
+    rowlock run one -- true
+    sql "UPDATE $table SET acquired = 1700000002000, ended = 1700000052000"
+    rowlock log --svg out.svg
+    TZ=UTC python3 - <<'END'
+import re
+picture = open("out.svg").read()
+labels = re.findall(
+    r'<text class="muted" x="([\d.]+)" y="\d+"([^>]*)>(\d\d:\d\d:\d\d)<', picture)
+assert labels[-1][2] == "22:14:10", labels
+for x, anchor, text in labels:
+    assert float(x) + 7 * len(text) < 1000 or "end" in anchor, (x, text)
+END
+    sql "DELETE FROM $table"
+}
+
 @test "the timeline is a picture: well-formed, and what others wrote is escaped" {
     level all
     evil='<script>alert("1")</script>&'

@@ -33,7 +33,7 @@ take() { # NAME [OPTION...]
     shows / "No lock is held"
     shows / "No problems"
     shows /locks "No lock is held or waited for"
-    shows /jobs "No job is known"
+    for page in / /jobs; do shows $page "<code>rowlock job</code> in a crontab"; done
     shows /subjects "No subject was refreshed yet"
     shows /lock?name=free "is free"
     for verb in ls jobs subjects log; do

@@ -100,6 +100,8 @@ static void print_json(int64_t ms, const struct demo_item *item)
 
 void demo_print(const struct demo_log *log, int json)
 {
+    if (!json)
+        puts("MS\tWORKER\tEVENT");
     for (size_t i = 0; i < log->used; i++) {
         const struct demo_item *item = &log->items[i];
         int64_t ms = (item->ns - log->start_ns) / 1000000;

@@ -163,23 +163,29 @@ struct labels {
     double top, bottom;
 };
 
+static void put_time(FILE *out, double x, double y, int before, const char *text)
+{
+    fprintf(out, "<text class=\"muted\" x=\"%.1f\" y=\"%.0f\"%s>%s</text>\n", x + (before ? -3 : 3),
+            y, before ? " text-anchor=\"end\"" : "", text);
+}
+
+/* At the right edge the text is left of its line: it must not be cut off. */
 static void put_label(FILE *out, struct labels *labels, double x, int64_t ms, int with_seconds)
 {
     time_t seconds = (time_t)(ms / 1000);
     char day[16], clock[16];
+    int before = x + TICK_SPACE > WIDTH;
     struct tm tm;
 
     fprintf(out, "<line class=\"grid\" x1=\"%.1f\" y1=\"%.0f\" x2=\"%.1f\" y2=\"%.0f\"/>\n", x,
             labels->top, x, labels->bottom);
-    if (x - labels->last_x < TICK_SPACE || x > RIGHT - 20 || !localtime_r(&seconds, &tm))
+    if (x - labels->last_x < (before ? 2 * TICK_SPACE : TICK_SPACE) || !localtime_r(&seconds, &tm))
         return;
     strftime(day, sizeof day, "%Y-%m-%d", &tm);
     strftime(clock, sizeof clock, with_seconds ? "%H:%M:%S" : "%H:%M", &tm);
-    fprintf(out, "<text class=\"muted\" x=\"%.1f\" y=\"%.0f\">%s</text>\n", x + 3, labels->top - 6,
-            clock);
+    put_time(out, x, labels->top - 6, before, clock);
     if (strcmp(day, labels->last_day) != 0)
-        fprintf(out, "<text class=\"muted\" x=\"%.1f\" y=\"%.0f\">%s</text>\n", x + 3,
-                labels->top - 20, day);
+        put_time(out, x, labels->top - 20, before, day);
     snprintf(labels->last_day, sizeof labels->last_day, "%s", day);
     labels->last_x = x;
 }

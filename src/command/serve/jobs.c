@@ -70,8 +70,7 @@ void page_jobs(struct page *page)
     if (view->jobs.n > 0)
         n = list_jobs(page);
     if (view->jobs.n == 0)
-        page_empty(page, "No job is known. A node adds the jobs of its crontab: "
-                         "<code>rowlock cron FILE</code>");
+        page_empty(page, NO_JOB);
     else if (n == 0)
         page_empty(page, "No job has such a name or state.");
     page_cut(page, n, JOBS_MOST, "/api/jobs.json");

@@ -224,8 +224,7 @@ static void put_jobs(const struct page *page)
     if (jobs && n > 0)
         put_jobs_of(page, jobs, n);
     else
-        page_empty(page, "No job is known. A node adds the jobs of its crontab: "
-                         "<code>rowlock cron FILE</code>");
+        page_empty(page, NO_JOB);
     page_cut(page, n, JOBS_MOST, "/jobs");
     page_section_end(page);
     free(jobs);

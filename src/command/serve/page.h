@@ -26,6 +26,9 @@ void page_section(const struct page *page, const char *id, const char *title, lo
 void page_section_end(const struct page *page);
 /* For a section without items: it explains how to get some. The text is HTML. */
 void page_empty(const struct page *page, const char *html);
+#define NO_JOB                                                                          \
+    "No job is known. A node adds a job when it first asks for it: <code>rowlock cron " \
+    "FILE</code>, or <code>rowlock job</code> in a crontab"
 /* In place of a history that was not read: why. */
 void page_not_read(const struct page *page);
 /* After a list of which only `most` of `n` are shown. */

@@ -66,7 +66,9 @@ static void put_late(FILE *out, const struct rowlock_job_view *job, int64_t sinc
     (void)job;
     fputs("was due ", out);
     html_since(out, since_ms, now_ms);
-    fputs(", and no node has run it: is <code>rowlock cron</code> running?", out);
+    fputs(", and no node has run it: does a crontab still call it "
+          "(<code>rowlock job</code>), or is <code>rowlock cron</code> running?",
+          out);
 }
 
 static void put_slow(FILE *out, const struct rowlock_job_view *job, int64_t since_ms,
