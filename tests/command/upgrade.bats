@@ -389,6 +389,30 @@ put_leases() { # of several names, and of permits
     done
 }
 
+@test "p1 leases in a dump of version 1 exclude others after it replaced the rows, and an upgrade" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0
+    install_version_1
+    put_leases
+    pg_dump -Fc --data-only --schema rowlock "$ROWLOCK_TEST_ADMIN" >dump
+    pg_restore -l dump |
+        sed -n 's/.* TABLE DATA rowlock \([a-z]*\) .*/TRUNCATE rowlock.\1;/p' >empty
+    for how in "" --disable-triggers; do
+        rowlock schema uninstall --force
+        install_technique
+        sql "INSERT INTO rowlock.least_token SELECT n, nextval('rowlock.number')
+             FROM unnest(ARRAY['a', 'b', 'c', 'q']) n"
+        psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -f empty
+        # shellcheck disable=SC2086
+        pg_restore --data-only $how -d "$ROWLOCK_TEST_ADMIN" dump
+        rowlock schema upgrade
+        for wanted in a b c "q --limit 3"; do
+            # shellcheck disable=SC2086
+            run rowlock acquire -n --ttl 1m $wanted
+            [ "$status" = 75 ]
+        done
+    done
+}
+
 # A role with CREATE on the database makes a schema of version 1 that runs its code, if a superuser
 # upgrades it.
 make_trap() { # ROLE

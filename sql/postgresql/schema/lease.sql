@@ -294,6 +294,50 @@ BEGIN
     END IF;
 END $$;
 
+-- A greater least token would hide a lease that is inserted with a smaller one: by a restore, by
+-- hand, or because the numbers were set back by hand. And one that is restored may be greater than
+-- the token of a lease. Both rules hold for every writer, so triggers enforce them.
+CREATE FUNCTION rowlock.reveal_lease() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF TG_OP = 'TRUNCATE' THEN
+        DELETE FROM rowlock.least_token;
+        RETURN NULL;
+    END IF;
+    DELETE FROM rowlock.least_token s WHERE s.name = NEW.name AND s.token > NEW.token;
+    RETURN NEW;
+END $$;
+CREATE FUNCTION rowlock.refuse_least() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF EXISTS (SELECT FROM rowlock.lease l
+                WHERE l.name = NEW.name AND l.token + 0 < NEW.token
+                  AND l.token + 0 >= coalesce(OLD.token, 0::bigint)) THEN
+        RETURN NULL;
+    END IF;
+    RETURN NEW;
+END $$;
+DO $$
+BEGIN
+    IF (SELECT pg_catalog.count(*) FROM pg_catalog.pg_trigger t
+         WHERE t.tgrelid = 'rowlock.lease'::regclass::oid
+           AND t.tgname IN ('reveal_lease', 'reveal_leases')) < 2 THEN
+        DROP TRIGGER IF EXISTS reveal_lease ON rowlock.lease;
+        CREATE TRIGGER reveal_lease BEFORE INSERT ON rowlock.lease
+            FOR EACH ROW EXECUTE FUNCTION rowlock.reveal_lease();
+        DROP TRIGGER IF EXISTS reveal_leases ON rowlock.lease;
+        CREATE TRIGGER reveal_leases BEFORE TRUNCATE ON rowlock.lease
+            FOR EACH STATEMENT EXECUTE FUNCTION rowlock.reveal_lease();
+        ALTER TABLE rowlock.lease ENABLE ALWAYS TRIGGER reveal_lease,
+            ENABLE ALWAYS TRIGGER reveal_leases;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
+                    WHERE t.tgrelid = 'rowlock.least_token'::regclass::oid
+                      AND t.tgname = 'refuse_least') THEN
+        CREATE TRIGGER refuse_least BEFORE INSERT OR UPDATE ON rowlock.least_token
+            FOR EACH ROW EXECUTE FUNCTION rowlock.refuse_least();
+        ALTER TABLE rowlock.least_token ENABLE ALWAYS TRIGGER refuse_least;
+    END IF;
+END $$;
+
 -- Inserts the rows of a lease: heartbeat and identity.
 CREATE FUNCTION rowlock.insert_lease(token bigint, wants text, owner text, ttl_ms bigint,
                                      ticket bigint, host text, pid bigint, command text, note text)
@@ -305,9 +349,6 @@ BEGIN
     VALUES (insert_lease.token,
             pg_catalog.clock_timestamp() + ttl_ms::double precision * interval '1 ms',
             rowlock.quiet_until(waiting_ms));
-    -- a greater least token would hide the lease: the numbers were set back by hand
-    DELETE FROM rowlock.least_token s USING rowlock.unpack_lease(wants) w
-     WHERE s.name = w.name AND s.token > insert_lease.token;
     INSERT INTO rowlock.lease (token, name, n, mode, "limit", owner, host, pid, command, note,
                                waited)
     SELECT insert_lease.token, w.name, n, w.mode, w."limit", insert_lease.owner, insert_lease.host,

@@ -43,6 +43,13 @@ DROP INDEX IF EXISTS rowlock.lease_name;
 -- install.sql creates lease_token instead
 ALTER TABLE rowlock.lease DROP CONSTRAINT IF EXISTS lease_pkey;
 ALTER TABLE rowlock.lease DROP CONSTRAINT IF EXISTS lease_mode_check;
+-- if the tables of the older version were restored into those of this one without their triggers
+DO $$
+BEGIN
+    IF pg_catalog.to_regclass('rowlock.least_token') IS NOT NULL THEN
+        DELETE FROM rowlock.least_token;
+    END IF;
+END $$;
 -- A waiter has rowlock.waiter locked while it waits. If there is one, the CHECK stays: it costs
 -- little.
 DO $$

@@ -7,7 +7,7 @@
 /^-- No lease of the name has a smaller token/,/^$/d
 /^-- Stores the token of a grant/,/^$/d
 / AND l\.token \+ 0 >= coalesce\(\(SELECT s\.token/,/, 0::bigint\)/d
-/^    -- a greater least token would hide the lease/,/;$/d
+/^-- A greater least token would hide a lease/,/^$/d
 /DELETE FROM rowlock\.least_token s$/,/;$/d
 /^            EXECUTE pg_catalog\.format\($/{
 N
