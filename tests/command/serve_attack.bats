@@ -97,3 +97,89 @@ times=(253402300799999 9223372036854775807 9223372036854775806 -9223372036854775
     done
     stop_serve
 }
+
+clients() { perl "$lib/clients.pl" "$address" "$@"; } # in the background; see there
+add_lease() { # BYTES: with a note of this size
+    rowlock acquire --ttl 1h large
+    sql "UPDATE rowlock_lease SET note = hex(zeroblob($1 / 2)) WHERE name = 'large'" >note
+}
+
+peak() { sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$server/status"; }
+
+@test "readers of one document share one copy of it" {
+    add_lease 4000000
+    start_serve
+    until_true get /api/ls.json
+    [ "$(stat -c %s body)" -gt 4000000 ]
+    local before
+    before=$(peak)
+    start perl "$lib/clients.pl" "$address" hold 90 /api/ls.json
+    until_true is_there ready
+    echo "$before kB, then $(peak) kB"
+    [ -n "${SANITIZE:-}" ] || [ $(($(peak) - before)) -lt 100000 ] # 90 copies: 360000
+    stop_serve
+    rowlock break --now large
+}
+
+@test "clients that read slowly keep a bounded number of answers; small ones are still sent" {
+    add_lease 8000000
+    start_serve
+    until_true get /api/ls.json
+    start perl "$lib/clients.pl" "$address" hold 9 '/api/ls.json?q=%' # nine questions
+    until_true is_there ready
+    status_is 503 GET /api/ls.json
+    is_page
+    grep -q 'Too many readers' body
+    get /jobs
+    kill "$started"
+    until_true get /api/ls.json
+    stop_serve
+    rowlock break --now large
+}
+
+@test "a request that comes byte by byte, and an answer that is read so, have an end" {
+    add_lease 16000000
+    start_serve
+    start perl "$lib/clients.pl" "$address" sip /lock?name=large
+    sip=$started
+    until_true is_there ready
+    rm ready
+    start perl "$lib/clients.pl" "$address" drip 99
+    drip=$started
+    until_true is_there ready
+    [ "$(timeout 120 perl "$lib/http.pl" "$address" GET /jobs)" = 200 ]
+    wait "$drip"
+    wait "$sip"
+    [ "$(cat out)" = cut ]
+    stop_serve
+    rowlock break --now large
+}
+
+@test "a remote address has 25 connections, a proxy on this machine any number" {
+    local own
+    own=$(hostname -I | tr ' ' '\n' | grep -m 1 '^[0-9.]*$') || skip "no address but loopback"
+    start_serve --listen 0.0.0.0:0 --allow-remote
+    local port=${address##*:}
+    address=$own:$port
+    [ "$(clients hold 40)" = 15 ]
+    rm ready
+    start perl "$lib/clients.pl" "$own:$port" hold 25
+    until_true is_there ready
+    address=127.0.0.1:$port
+    [ "$(clients hold 40)" = 0 ]
+    get /
+    stop_serve
+}
+
+@test "many parameters, headers and cookies are refused at once" {
+    start_serve
+    for n in 33 300 1500 10000; do
+        status_is 414 GET "/?$(printf 'a&%.0s' $(seq "$n"))"
+        [ "$n" = 10000 ] || is_page
+    done
+    status_is 200 GET "/?$(printf 'a=b&%.0s' {1..31})"
+    status_is 431 GET / "Cookie: $(printf 'a=b;%.0s' {1..1500})"
+    # shellcheck disable=SC2046 # words
+    status_is 431 GET / $(printf 'a: %.0s' {1..1500})
+    get /
+}

@@ -110,10 +110,12 @@ static const struct {
      "<code>rowlock break</code>, <code>rowlock hold</code>, <code>rowlock jobs NAME "
      "--now</code>."},
     {413, "Request too large", "A request has no body."},
+    {414, "Address too long", "An address has at most 32 parameters, of which two have a meaning."},
     {421, "Wrong host",
      "rowlock serve listens on this machine only, and the request names another host: use "
      "<code>localhost</code> or <code>127.0.0.1</code>. A proxy before it must send "
      "<code>Host: localhost</code>, or use <code>--listen unix:PATH</code>."},
+    {503, "Too many readers", "Other clients are still reading large answers. Try again."},
 };
 
 void answer_error(unsigned status, struct answer *out)
@@ -167,8 +169,9 @@ static void write_document(const struct question *question, const struct shown *
         write_unavailable(shown, out);
         return;
     }
-    out->body = strdup(text);
+    out->body = (char *)(uintptr_t)text;
     out->size = strlen(text);
+    out->is_static = 1;
 }
 
 /* ---- metrics --------------------------------------------------------------------------------- */

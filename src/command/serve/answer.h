@@ -19,9 +19,9 @@ struct question {
 struct answer {
     unsigned status;
     const char *type;
-    char *body; /* malloc'd unless is_static; NULL: no memory */
+    char *body; /* NULL: no memory */
     size_t size;
-    int is_static;
+    int is_static; /* not malloc'd: of this program, or of `shown` */
     int is_styled; /* a picture with a style of its own */
 };
 
@@ -34,7 +34,7 @@ enum view_kind answer_detail(const struct question *question, int may_probe);
 
 /* `shown` NULL: needs none. */
 void answer_write(const struct question *question, const struct shown *shown, struct answer *out);
-/* 400, 404, 405, 413, 421 */
+/* 400, 404, 405, 413, 414, 421, 503 */
 void answer_error(unsigned status, struct answer *out);
 
 #endif

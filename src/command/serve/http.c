@@ -8,13 +8,20 @@
 #include "command/exit_status.h"
 #include "command/output/output.h"
 #include "command/serve/answer.h"
+#include "command/serve/bodies.h"
+#include "command/serve/clients.h"
 #include "command/serve/library.h"
 #include "util/clock.h"
 
 #define CONNECTIONS 100
-#define IDLE_S 20u             /* of a connection that neither sends nor reads */
+#define IDLE_S 20u             /* of a client that does not read */
+#define HEAD_MS 20000          /* for a whole head, since the connection or its last answer */
+#define ANSWER_MS 60000        /* for a whole answer */
 #define MEMORY ((size_t)16384) /* of a request's head */
+#define PARAMETERS 32          /* in an address */
 #define WAIT_MS 3000           /* then a request is answered from older views */
+
+static char too_many[] = "parameters"; /* the state of a request that has too many */
 
 struct exchange {
     struct question question;
@@ -29,6 +36,8 @@ struct http {
     int may_probe;
     struct source *source;
     struct MHD_Daemon *daemon;
+    struct clients clients;
+    struct bodies bodies; /* of libmicrohttpd's thread */
 
     pthread_mutex_t mutex;
     struct exchange *suspended;
@@ -69,6 +78,12 @@ static void add_headers(const struct serve_library *library, struct MHD_Response
         library->MHD_add_response_header(response, "Allow", "GET, HEAD");
 }
 
+static void discard(const struct answer *answer)
+{
+    if (!answer->is_static)
+        free(answer->body);
+}
+
 /* A body of NULL closes the connection. */
 static enum MHD_Result reply(const struct http *http, struct MHD_Connection *connection,
                              const struct answer *answer)
@@ -83,8 +98,7 @@ static enum MHD_Result reply(const struct http *http, struct MHD_Connection *con
                                                         answer->is_static ? MHD_RESPMEM_PERSISTENT
                                                                           : MHD_RESPMEM_MUST_FREE);
     if (!response) {
-        if (!answer->is_static)
-            free(answer->body);
+        discard(answer);
         return MHD_NO;
     }
     add_headers(library, response, answer);
@@ -100,6 +114,30 @@ static enum MHD_Result reply_error(const struct http *http, struct MHD_Connectio
 
     answer_error(status, &answer);
     return reply(http, connection, &answer);
+}
+
+/* From views: the first of several requests that get the same answer writes it. */
+static enum MHD_Result reply_shared(struct http *http, struct MHD_Connection *connection,
+                                    const struct question *question, const struct shown *shown)
+{
+    const struct serve_library *library = http->library;
+    struct body_key key = body_key(question, shown);
+    struct answer answer = {0};
+    struct MHD_Response *response = bodies_find(&http->bodies, &key, &answer.status);
+    enum MHD_Result sent;
+
+    if (response)
+        return library->MHD_queue_response(connection, answer.status, response);
+    answer_write(question, shown, &answer);
+    if (answer.body)
+        response = bodies_add(&http->bodies, library, &key, &answer);
+    discard(&answer);
+    if (!response)
+        return reply_error(http, connection, 503);
+    add_headers(library, response, &answer);
+    sent = library->MHD_queue_response(connection, answer.status, response);
+    library->MHD_destroy_response(response);
+    return sent;
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -189,6 +227,7 @@ static enum MHD_Result answer(struct http *http, struct exchange *exchange)
 {
     struct shown shown;
     struct answer answer;
+    enum MHD_Result sent;
 
     if (!answer_needs_views(&exchange->question)) {
         answer_write(&exchange->question, NULL, &answer);
@@ -196,9 +235,17 @@ static enum MHD_Result answer(struct http *http, struct exchange *exchange)
     }
     if (!get_views(http, exchange, &shown))
         return MHD_YES;
-    answer_write(&exchange->question, &shown, &answer);
+    sent = reply_shared(http, exchange->connection, &exchange->question, &shown);
     source_release(http->source, &shown);
-    return reply(http, exchange->connection, &answer);
+    return sent;
+}
+
+static struct client *client_of(const struct http *http, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *is =
+        http->library->MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return is ? is->socket_context : NULL;
 }
 
 /* libmicrohttpd calls it when the head has arrived, again to be answered, and again after a
@@ -212,17 +259,40 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
     (void)version;
     (void)upload;
     (void)upload_size;
-    return *state ? answer(http, *state) : begin(http, connection, path, method, state);
+    if (*state && *state != too_many)
+        return answer(http, *state);
+    client_limit(&http->clients, client_of(http, connection), ANSWER_MS);
+    return *state ? reply_error(http, connection, 414)
+                  : begin(http, connection, path, method, state);
 }
 
 static void complete(void *data, struct MHD_Connection *connection, void **state,
                      enum MHD_RequestTerminationCode code)
 {
+    struct http *http = data;
+
+    (void)code;
+    if (*state != too_many)
+        free(*state);
+    *state = NULL;
+    client_limit(&http->clients, client_of(http, connection), HEAD_MS);
+}
+
+/* libmicrohttpd has memory for some 200 parameters, and with more it never answers. It calls this
+   before it reads them: it finds none of too many. */
+static void *count_parameters(void *data, const char *uri, struct MHD_Connection *connection)
+{
+    char *query = strchr(uri, '?'); /* of a buffer that may be written */
+    int n = 0;
+
     (void)data;
     (void)connection;
-    (void)code;
-    free(*state);
-    *state = NULL;
+    for (const char *at = query; at; at = strchr(at + 1, '&'))
+        n++;
+    if (n <= PARAMETERS)
+        return NULL;
+    query[1] = '\0';
+    return too_many;
 }
 
 /* Parameters are decoded by request_decode(), which finds zero bytes. */
@@ -231,6 +301,34 @@ static size_t keep_encoded(void *data, struct MHD_Connection *connection, char *
     (void)data;
     (void)connection;
     return strlen(text);
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+static enum MHD_Result admit(void *data, const struct sockaddr *address, socklen_t size)
+{
+    struct http *http = data;
+
+    (void)size;
+    return clients_admit(&http->clients, address) ? MHD_YES : MHD_NO;
+}
+
+static void connected(void *data, struct MHD_Connection *connection, void **client,
+                      enum MHD_ConnectionNotificationCode code)
+{
+    struct http *http = data;
+    const struct serve_library *library = http->library;
+
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        *client = client_open(
+            &http->clients,
+            library->MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+                ->connect_fd,
+            library->MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+                ->client_addr,
+            HEAD_MS);
+    else
+        client_close(&http->clients, *client);
 }
 
 /* ---- suspended requests ---------------------------------------------------------------------- */
@@ -262,6 +360,7 @@ void http_wake(void *http)
 void http_expire(struct http *http)
 {
     resume(http, rowlock__now_ms() - WAIT_MS);
+    clients_expire(&http->clients);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -277,6 +376,7 @@ struct http *http_open(const struct listening *listening, int may_probe)
     http->listening = listening;
     http->may_probe = may_probe;
     pthread_mutex_init(&http->mutex, NULL);
+    clients_open(&http->clients);
     return http;
 }
 
@@ -284,11 +384,12 @@ int http_start(struct http *http, struct source *source)
 {
     http->source = source;
     http->daemon = http->library->MHD_start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, http,
+        MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, admit, http, handle, http,
         MHD_OPTION_LISTEN_SOCKET, http->listening->fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY,
-        MHD_OPTION_NOTIFY_COMPLETED, complete, NULL, MHD_OPTION_UNESCAPE_CALLBACK, keep_encoded,
-        NULL, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, complete, http, MHD_OPTION_NOTIFY_CONNECTION, connected, http,
+        MHD_OPTION_URI_LOG_CALLBACK, count_parameters, http, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_encoded, NULL, MHD_OPTION_END);
     if (http->daemon)
         return STATUS_OK;
     message("libmicrohttpd could not start");
@@ -313,5 +414,6 @@ void http_free(struct http *http)
     if (!http)
         return;
     pthread_mutex_destroy(&http->mutex);
+    clients_close(&http->clients);
     free(http);
 }

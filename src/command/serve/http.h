@@ -19,7 +19,7 @@ struct http *http_open(const struct listening *listening, int may_probe);
 int http_start(struct http *http, struct source *source);
 /* A function for source_open(), with this as its data: answers the suspended requests. */
 void http_wake(void *http);
-/* Answers the suspended requests whose time has passed. */
+/* Answers the suspended requests, and closes the connections, whose time has passed. */
 void http_expire(struct http *http);
 /* Answers no further requests, and ends the thread. Accepts NULL. */
 void http_stop(struct http *http);

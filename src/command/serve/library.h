@@ -6,16 +6,18 @@
 
 #include <microhttpd.h>
 
-#define SERVE_FUNCTIONS(XX)             \
-    XX(MHD_start_daemon)                \
-    XX(MHD_quiesce_daemon)              \
-    XX(MHD_stop_daemon)                 \
-    XX(MHD_suspend_connection)          \
-    XX(MHD_resume_connection)           \
-    XX(MHD_lookup_connection_value)     \
-    XX(MHD_create_response_from_buffer) \
-    XX(MHD_add_response_header)         \
-    XX(MHD_queue_response)              \
+#define SERVE_FUNCTIONS(XX)                                \
+    XX(MHD_start_daemon)                                   \
+    XX(MHD_quiesce_daemon)                                 \
+    XX(MHD_stop_daemon)                                    \
+    XX(MHD_get_connection_info)                            \
+    XX(MHD_suspend_connection)                             \
+    XX(MHD_resume_connection)                              \
+    XX(MHD_lookup_connection_value)                        \
+    XX(MHD_create_response_from_buffer)                    \
+    XX(MHD_create_response_from_buffer_with_free_callback) \
+    XX(MHD_add_response_header)                            \
+    XX(MHD_queue_response)                                 \
     XX(MHD_destroy_response)
 
 struct serve_library {
