@@ -7,6 +7,8 @@ INSTALL    ?= install
 DATADIR    ?= $(PREFIX)/share
 PKGCONFDIR ?= $(LIBDIR)/pkgconfig
 COMPDIR    ?= $(DATADIR)/bash-completion/completions
+ZSHDIR     ?= $(DATADIR)/zsh/site-functions
+FISHDIR    ?= $(DATADIR)/fish/vendor_completions.d
 DOCDIR     ?= $(DATADIR)/doc/rowlock
 # systemd searches /usr/local/lib/systemd/system, and the folder that its pkg-config file names.
 unitdir    ?= $(if $(filter /usr,$(PREFIX)),$(or $(shell $(PKG_CONFIG) \
@@ -33,7 +35,7 @@ FORCE:
 install: all $(BUILD)/rowlock.pc $(UNITS)
 	$(INSTALL) -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(LIBDIR)' '$(DESTDIR)$(INCDIR)/rowlock' \
 	  '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(PKGCONFDIR)' '$(DESTDIR)$(COMPDIR)' \
-	  '$(DESTDIR)$(DOCDIR)/docs' '$(DESTDIR)$(unitdir)'
+	  '$(DESTDIR)$(ZSHDIR)' '$(DESTDIR)$(FISHDIR)' '$(DESTDIR)$(DOCDIR)/docs' '$(DESTDIR)$(unitdir)'
 	$(INSTALL) -m 755 $(BUILD)/rowlock '$(DESTDIR)$(BINDIR)/rowlock'
 	$(INSTALL) -m 644 $(BUILD)/librowlock.a '$(DESTDIR)$(LIBDIR)/librowlock.a'
 	$(INSTALL) -m 755 $(BUILD)/librowlock.so.$(ABI) '$(DESTDIR)$(LIBDIR)/librowlock.so.$(ABI)'
@@ -43,6 +45,8 @@ install: all $(BUILD)/rowlock.pc $(UNITS)
 	$(INSTALL) -m 644 $(BUILD)/rowlock.pc '$(DESTDIR)$(PKGCONFDIR)/rowlock.pc'
 	$(INSTALL) -m 644 man/rowlock.1 $(VERB_PAGES) '$(DESTDIR)$(MANDIR)/man1/'
 	$(INSTALL) -m 644 $(BUILD)/completion/rowlock '$(DESTDIR)$(COMPDIR)/rowlock'
+	$(INSTALL) -m 644 $(BUILD)/completion/rowlock.zsh '$(DESTDIR)$(ZSHDIR)/_rowlock'
+	$(INSTALL) -m 644 $(BUILD)/completion/rowlock.fish '$(DESTDIR)$(FISHDIR)/rowlock.fish'
 	$(INSTALL) -m 644 $(UNITS:%='%') '$(DESTDIR)$(unitdir)/'
 	$(INSTALL) -m 644 $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)/'
 	$(INSTALL) -m 644 $(wildcard docs/*.md) '$(DESTDIR)$(DOCDIR)/docs/'
@@ -61,6 +65,7 @@ uninstall:
 	  '$(DESTDIR)$(LIBDIR)'/librowlock.so '$(DESTDIR)$(LIBDIR)/librowlock.so.$(ABI)' \
 	  '$(DESTDIR)$(INCDIR)/rowlock.h' '$(DESTDIR)$(PKGCONFDIR)/rowlock.pc' \
 	  '$(DESTDIR)$(MANDIR)/man1/rowlock.1' '$(DESTDIR)$(COMPDIR)/rowlock' \
+	  '$(DESTDIR)$(ZSHDIR)/_rowlock' '$(DESTDIR)$(FISHDIR)/rowlock.fish' \
 	  $(VERB_PAGES:$(BUILD)/man/%='$(DESTDIR)$(MANDIR)/man1/%') \
 	  $(UNITS:$(BUILD)/systemd/%='$(DESTDIR)$(unitdir)/%')
 	rm -rf '$(DESTDIR)$(INCDIR)/rowlock' '$(DESTDIR)$(DOCDIR)'

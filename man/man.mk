@@ -18,4 +18,11 @@ $(BUILD)/completion/rowlock: completion/rowlock.in tools/verb-texts $(VERB_FILES
 	@mkdir -p $(@D)
 	$(call quiet,TEXT) tools/verb-texts completion > $@.tmp && mv $@.tmp $@
 
-all: $(VERB_PAGES) $(BUILD)/completion/rowlock
+$(BUILD)/completion/rowlock.%: completion/rowlock.%.in tools/verb-texts $(VERB_FILES) \
+                               | $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,TEXT) tools/verb-texts $* > $@.tmp && mv $@.tmp $@
+
+COMPLETIONS := $(BUILD)/completion/rowlock $(BUILD)/completion/rowlock.zsh \
+               $(BUILD)/completion/rowlock.fish
+all: $(VERB_PAGES) $(COMPLETIONS)

@@ -44,6 +44,8 @@ C
     [ -e "$prefix/share/man/man1/rowlock.1" ]
     for verb in run acquire ls schema; do [ -e "$prefix/share/man/man1/rowlock-$verb.1" ]; done
     [ -e "$prefix/share/bash-completion/completions/rowlock" ]
+    [ -e "$prefix/share/zsh/site-functions/_rowlock" ]
+    [ -e "$prefix/share/fish/vendor_completions.d/rowlock.fish" ]
     [ -e "$prefix/share/doc/rowlock/LICENSE" ]
     [ -e "$prefix/lib/systemd/system/rowlock-cron.service" ]
     [ -e "$prefix/lib/systemd/system/rowlock-leader@.service" ]

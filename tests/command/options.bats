@@ -570,3 +570,63 @@ TAB
     [ "$status" != 0 ]
     [[ $output == *"no driver 'oracle'; DRIVERS may name: sqlite postgresql mariadb"* ]]
 }
+
+@test "completion of fish: verbs, options, values, names of a named database, a command line" {
+    cd "$BATS_TEST_TMPDIR"
+    offered() { # LINE: the words that Tab offers at its end
+        PATH="$(dirname "$ROWLOCK"):$PATH" HOME=$PWD fish --no-config -c \
+            'source $argv[1]; complete -C $argv[2]' "$ROWLOCK_TEST_BIN/completion/rowlock.fish" \
+            "$1" | sed 's/\t.*//' | sort | paste -sd' '
+    }
+    for verb in $(verbs); do
+        [[ " $(offered 'rowlock ') " == *" $verb "* ]]
+        for option in $("$ROWLOCK" help "$verb" | long_options); do
+            [[ " $(offered "rowlock $verb $option") " == *" $option "* ]]
+        done
+    done
+    "$ROWLOCK" --db "sqlite:$PWD/names.db" hold --for 1h --note why "it's \$HOME" >/dev/null 2>&1
+    "$ROWLOCK" --db "sqlite:$PWD/names.db" job nightly --every 50w -- true
+    [[ $(offered "rowlock --db sqlite:$PWD/names.db ls it") == "it"*"\$HOME" ]]
+    [ "$(offered "rowlock hold --db=sqlite:$PWD/names.db job:")" = job:nightly ]
+    [ "$(offered 'rowlock doctor --only gu')" = guard ]
+    [ "$(offered 'rowlock run x -- whoam')" = whoami ]
+    touch 'part of it'
+    [[ $(offered 'rowlock log --svg par') == part* ]]
+    [ -z "$(offered 'rowlock acquire --ttl par')" ]
+    ROWLOCK_URL='' XDG_STATE_HOME=$PWD/state offered 'rowlock ls n'
+    [ ! -e state ]
+}
+
+# In an interactive zsh on a pty of script(1), whose keyboard is descriptor 5.
+@test "completion of zsh: verbs, options, names of a named database, files, a command line" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir bin functions
+    cp "$ROWLOCK_TEST_BIN/completion/rowlock.zsh" functions/_rowlock
+    # it completes by the real one, and runs one that writes its words down
+    printf '%s\n' '#!/bin/sh' 'for word; do [ "$word" != --json ] || exec "$REAL" "$@"; done' \
+        'printf "<%s>" "$@" >>args; echo >>args' >bin/rowlock
+    chmod 755 bin/rowlock
+    "$ROWLOCK" --db "sqlite:$PWD/names.db" hold --for 1h --note why "it's \$HOME" >/dev/null 2>&1
+    "$ROWLOCK" --db "sqlite:$PWD/names.db" job nightly --every 50w -- true
+    touch 'part of it'
+    printf '%s\n' "PS1='ready> '" 'fpath=($PWD/functions $fpath)' 'autoload -U compinit' \
+        'compinit -u -D' "bindkey '^I' complete-word" 'unsetopt beep' >.zshrc
+    mkfifo keys
+    start env -u BASH_ENV HOME="$PWD" ZDOTDIR="$PWD" TERM=dumb REAL="$ROWLOCK" \
+        PATH="$PWD/bin:$PATH" sh -c 'exec script -qefc "zsh -d -i" screen <keys >/dev/null'
+    exec 5>keys
+    until_true grep -aq 'ready> ' screen
+    local db="--db sqlite:$PWD/names.db"
+    printf '%s\n' $'rowlock acq\t--while\t1' "rowlock $db ls it"$'\t' \
+        "rowlock $db hold job:"$'\t' $'rowlock log --svg par\t' $'rowlock run x -- whoam\t' \
+        $'rowlock schema upg\t' exit >&5
+    wait "$started" || true
+    exec 5>&-
+    cat screen args
+    [ "$(cat args)" = "<acquire><--while-pid=1>
+<--db><sqlite:$PWD/names.db><ls><it's \$HOME>
+<--db><sqlite:$PWD/names.db><hold><job:nightly>
+<log><--svg><part of it>
+<run><x><--><whoami>
+<schema><upgrade>" ]
+}
