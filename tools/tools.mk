@@ -20,3 +20,8 @@ style-words:
 
 style-rooms:
 	$(call quiet,STYLE) tools/check-rooms
+
+# The pictures of docs/serve, of a farm that runs for three minutes; see tools/pictures.
+.PHONY: pictures
+pictures: all
+	BUILD='$(BUILD)' tools/pictures
