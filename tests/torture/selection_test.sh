@@ -84,4 +84,25 @@ check a_client_that_crashes_is_a_violation finds_the_crash
 # The makefiles set none of the variables of tests/torture/run themselves.
 sets_nothing() { make -n torture | grep "CLIENTS='' OPERATIONS='' RESUME=''"; }
 check make_torture_has_the_defaults sets_nothing
+sets_long() {
+    make -n torture-long | grep -A 1 -F "CELL='*/mixed/*'" | grep "OPERATIONS='10000' RESUME='1'"
+}
+check make_torture_long_has_its_selection sets_long
+
+# RESUME, with a result of 7 operations of this commit.
+resumes_with() { # OPERATIONS
+    mkdir -p "$BUILD-resumed/torture/results" "$BUILD-resumed/bin"
+    ln -sfn "$BUILD/rowlock" "$BUILD/tests" "$BUILD-resumed"
+    printf '#!/bin/sh\necho abc\n' >"$BUILD-resumed/bin/git"
+    chmod +x "$BUILD-resumed/bin/git"
+    echo "cell=counter/none/sqlite-native commit=abc faults=0 operations=7 unknown=0 violations=0" \
+        >"$BUILD-resumed/torture/results/counter.none.sqlite-native"
+    answer=$(env PATH="$BUILD-resumed/bin:$PATH" BUILD="$BUILD-resumed" RESUME=1 OPERATIONS="$1" \
+        CELL=counter/none/sqlite-native SECONDS_EACH=1 tests/torture/run 2>&1) || return 1
+    echo "$answer"
+}
+skips_enough() { resumes_with 7 && [[ $answer == *$'\n7 operations, 0 faults, 0 violations' ]]; }
+check resume_skips_a_cell_that_has_enough_operations skips_enough
+repeats_too_few() { resumes_with 8 && [[ $answer != *$'\n7 operations, 0 faults, 0 violations' ]]; }
+check resume_repeats_a_cell_with_too_few_operations repeats_too_few
 finish_tap

@@ -2,6 +2,7 @@
 # make torture: lock workloads under faults (tests/torture/run describes cells and variables).
 #
 #   make torture CELL='counter/kill/*' SECONDS=10
+#   make torture-long        10,000 operations for each workload and engine, under mixed faults
 #   make torture-mutations   mistakes in the product, each of which a cell must find
 #   make torture-publish     puts the results of the run into docs/torture.md
 
@@ -35,9 +36,12 @@ $(BUILD)/tests/unit/torture_judge_test $(BUILD)/tests/unit/torture_undone_test: 
 
 test-programs: $(TORTURE_PROGRAMS)
 
-.PHONY: torture torture-programs torture-mutations torture-publish
+.PHONY: torture torture-long torture-programs torture-mutations torture-publish
 torture-programs: $(TORTURE_PROGRAMS) $(BUILD)/rowlock
-torture: torture-programs
+torture-long: CELL = */mixed/*
+torture-long: OPERATIONS = 10000
+torture-long: RESUME = 1
+torture torture-long: torture-programs
 	@exec env BUILD='$(BUILD)' CELL='$(CELL)' SECONDS_EACH='$(SECONDS)' SEED='$(SEED)' \
 	  CLIENTS='$(CLIENTS)' OPERATIONS='$(OPERATIONS)' RESUME='$(RESUME)' STALL='$(STALL)' \
 	  SETTLE='$(SETTLE)' tests/torture/run
