@@ -17,10 +17,9 @@ setup() {
 }
 # A process that a daemon started outlives the daemon.
 teardown() {
-    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    end_started
     local file
-    for file in *.pid; do [ ! -e "$file" ] || kill -s KILL "$(cat "$file")" 2>/dev/null ||
-        true; done
+    for file in *.pid; do [ ! -e "$file" ] || end_here "$(cat "$file")"; done
 }
 
 start_cron() { # [OPTION...]: starts the daemon of the file tab; its pid is in $daemon

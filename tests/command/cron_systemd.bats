@@ -17,10 +17,9 @@ setup() {
     start_listener "$PWD/notify"
 }
 teardown() {
-    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    end_started
     local file
-    for file in *.pid; do [ ! -e "$file" ] || kill -s KILL "$(cat "$file")" 2>/dev/null ||
-        true; done
+    for file in *.pid; do [ ! -e "$file" ] || end_here "$(cat "$file")"; done
 }
 
 # Writes each datagram to the file datagrams, as one line: its newlines become blanks.

@@ -18,7 +18,7 @@ setup() {
 }
 teardown() {
     exec 5>&-
-    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    end_started
     processes | xargs -r kill -s KILL 2>/dev/null || true
 }
 

@@ -15,7 +15,7 @@ setup() {
     export BUILD=$ROWLOCK_TEST_BIN
 }
 teardown() {
-    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    end_started
     rm -rf "$inner"
 }
 # All processes below the folder: programs have it in their environment, servers in their command

@@ -20,11 +20,11 @@ as_root_of_mariadb() {
     mariadb --no-defaults --socket="$ROWLOCK_TEST_MARIADB_SOCKET/socket" -u root "$@"
 }
 
-until_true() { # COMMAND...: repeats it until it succeeds, for half a minute at most
+until_true() { # COMMAND...: repeats it until it succeeds, for two minutes at most
     local tries=0
     until "$@"; do
         tries=$((tries + 1))
-        if [ $tries -gt 1500 ]; then
+        if [ $tries -gt 6000 ]; then
             echo "never true: $*"
             return 1
         fi
@@ -83,10 +83,22 @@ start() {
     all_started+=("$started")
 }
 all_started=()
-# A test that failed must not leave a lock to the next one.
-teardown() {
-    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+# end_started [SIGNAL]: ends those that still run. The number of one that has ended may belong to
+# another process by now, but not to another child of this shell.
+end_started() {
+    local pid
+    for pid in $(jobs -rp); do
+        case " ${all_started[*]} " in *" $pid "*) ;; *) continue ;; esac
+        kill -s "${1:-KILL}" "$pid" 2>/dev/null || true
+        until_true is_gone "$pid"
+    done
 }
+# end_here PID: kills this process, if it still works in the current folder
+end_here() {
+    [ "$(readlink "/proc/$1/cwd")" != "$PWD" ] || kill -s KILL "$1" 2>/dev/null || true
+}
+# A test that failed must not leave a lock to the next one.
+teardown() { end_started; }
 # hold NAME [OPTION...]: starts a holder that has the lock when this returns; `let_go` ends it.
 hold() {
     rm -f holding let-go

@@ -10,11 +10,7 @@ load lib
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
-    local pid
-    for pid in "${all_started[@]}"; do # withdrawn properly: a killed waiter is listed for a while
-        kill "$pid" 2>/dev/null || true
-        until_true is_gone "$pid"
-    done
+    end_started TERM # withdrawn properly: a killed waiter is listed for a while
     if [ -e held ]; then
         while read -r name; do rowlock break --now "$(printf %b "$name")"; done <held
     fi

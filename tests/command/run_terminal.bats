@@ -13,7 +13,7 @@ setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
     exec 5>&-
-    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    end_started
 }
 
 # at_terminal COMMAND: the screen goes to the file screen, and input comes from descriptor 5.

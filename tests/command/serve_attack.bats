@@ -14,11 +14,7 @@ setup_file() {
 }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
-    local pid
-    for pid in "${all_started[@]}"; do
-        kill "$pid" 2>/dev/null || true
-        until_true is_gone "$pid"
-    done
+    end_started TERM
     sql 'DELETE FROM rowlock_history; DELETE FROM rowlock_run; DELETE FROM rowlock_job'
 }
 is_small() { # FILE: a picture of a few bars, or a list of a few rows

@@ -13,7 +13,7 @@ setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
     exec 5>&-
-    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    end_started
     for name in a b long job:paused; do rowlock break --now "$name" 2>/dev/null || true; done
     for job in failing fine paused; do rowlock jobs "$job" --forget 2>/dev/null || true; done
 }

@@ -49,7 +49,7 @@ session_of() { sed -n 's/^session //p' "$1"; }
 # A test that failed must leave neither a lock nor a process to the next one.
 close_sessions() {
     exec 4>&- 5>&- 6>&-
-    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    end_started
     wait
 }
 # Whether the session of that file waits for a row, as the server reports it.

@@ -11,7 +11,7 @@ load lib
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
-    [ ${#all_started[@]} = 0 ] || kill -s KILL "${all_started[@]}" 2>/dev/null || true
+    end_started
     close_sessions
     end_sessions
     sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat; DELETE FROM rowlock.waiter"
