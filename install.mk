@@ -57,8 +57,9 @@ install: all $(BUILD)/rowlock.pc $(UNITS)
 	  '$(DESTDIR)$(DOCDIR)/examples/monitoring/'
 	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/serve'
 	$(INSTALL) -m 644 $(wildcard docs/serve/*.png) '$(DESTDIR)$(DOCDIR)/docs/serve/'
-	$(if $(wildcard docs/benchmarks/*.svg),$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/benchmarks' && \
-	  $(INSTALL) -m 644 $(wildcard docs/benchmarks/*.svg) '$(DESTDIR)$(DOCDIR)/docs/benchmarks/')
+	$(INSTALL) -d '$(DESTDIR)$(DOCDIR)/docs/benchmarks'
+	$(INSTALL) -m 644 $(wildcard docs/benchmarks/*.svg docs/benchmarks/*.tsv) \
+	  '$(DESTDIR)$(DOCDIR)/docs/benchmarks/'
 	@[ -n '$(DESTDIR)' ] || $(PKG_CONFIG) --exists rowlock 2>/dev/null || \
 	  echo 'pkg-config does not look there: export PKG_CONFIG_PATH=$(PKGCONFDIR)'
 

@@ -44,7 +44,7 @@ bench_libs  = -ljansson -lm $(CLIENT_LIBS) \
 BENCH_HARNESS := overlap statistics crew cpu result run \
                  $(patsubst bench/%.c,%,$(wildcard bench/workloads/*.c))
 BENCH_TESTED := $(patsubst %,$(BUILD)/obj/bench/%.o,$(BENCH_HARNESS) report_page report_markdown \
-                  report_plots peers/protobuf)
+                  report_data report_plots peers/protobuf)
 BENCH_PEER_FILES = list rowlock flock $(filter $(DRIVERS),postgresql mariadb) \
                    $(if $(BENCH_REDIS),redis) \
                    $(if $(BENCH_ETCD),etcd protobuf) $(if $(BENCH_ZOOKEEPER),zookeeper)
@@ -73,25 +73,27 @@ $(BUILD)/bench/bench: $$(BENCH_OBJECTS) $(BUILD)/librowlock.a
 	@mkdir -p $(@D)
 	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(bench_libs)
 
-BENCH_REPORT := $(patsubst %,$(BUILD)/obj/bench/%.o,report report_page report_markdown report_plots)
+BENCH_REPORT := $(patsubst %,$(BUILD)/obj/bench/%.o,report report_page report_markdown report_data \
+                  report_plots)
 $(BUILD)/bench/report: $(BENCH_REPORT)
 	@mkdir -p $(@D)
 	$(call quiet,LINK) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -ljansson -lm
 
 -include $(wildcard $(BUILD)/obj/bench/*.d $(BUILD)/obj/bench/*/*.d)
 
-# Puts the results of the run into the generated part of docs/benchmarks.md.
+# Puts the results of the run into the generated parts of docs/benchmarks.md, and all numbers into
+# docs/benchmarks.
 bench-publish: $(BUILD)/bench.md
 	@! grep -q '"quick": true' $(BUILD)/bench.json || \
 	  { echo "bench: a short run is not published" >&2; exit 1; }
 	@mkdir -p docs/benchmarks
-	@cp $(BUILD)/bench/*.svg docs/benchmarks/
+	@cp $(BUILD)/bench/*.svg $(BUILD)/bench/*.tsv docs/benchmarks/
 	@sed -i -e '/^<!-- page -->$$/,/^<!-- end of page -->$$/d' \
 	   -e '/^<!-- generated -->$$/,$$d' docs/benchmarks.md
 	@{ sed 1q docs/benchmarks.md; echo; echo '<!-- page -->'; echo; \
 	   sed -e '/^<!-- tables -->$$/,$$d' -e 's#](bench/#](benchmarks/#' $(BUILD)/bench.md | \
 	   fold -s -w 100 | sed 's/ *$$//'; \
-	   echo '<!-- end of page -->'; sed 1d docs/benchmarks.md; \
+	   echo "<!-- end of page -->"; sed 1d docs/benchmarks.md | cat -s; \
 	   echo '<!-- generated -->'; echo; \
 	   for plot in throughput contended handover; do echo "![$$plot](benchmarks/$$plot.svg)"; done; \
 	   sed '1,/^<!-- tables -->$$/d' $(BUILD)/bench.md; } > $(BUILD)/benchmarks.md

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report BENCH.JSON FOLDER: writes Markdown to standard output, and the data of the plots into the
- * folder.
+ * report BENCH.JSON FOLDER: writes Markdown to standard output, and into the folder all numbers as
+ * *.tsv, and the data of the plots.
  */
 #include "report.h"
 
@@ -24,7 +24,8 @@ int main(int argc, char **argv)
     report_page(bench, stdout);
     printf("\n<!-- tables -->\n\n");
     report_markdown(bench, stdout);
-    if (report_page_plots(bench, argv[2]) || report_plots(bench, argv[2])) {
+    if (report_data(bench, argv[2]) || report_page_plots(bench, argv[2]) ||
+        report_plots(bench, argv[2])) {
         perror(argv[2]);
         return 1;
     }

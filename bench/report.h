@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports made from bench.json: tables in Markdown, and the data of the plots. */
+/* Reports made from bench.json: tables in Markdown, all numbers as data, and those of the plots. */
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 
@@ -9,6 +9,9 @@
 /* The first page, for people who decide, and the detailed tables. */
 void report_page(json_t *bench, FILE *out);
 void report_markdown(json_t *bench, FILE *out);
+
+/* Writes contestants.tsv, values.tsv and ratios.tsv into a folder. Returns 0, or -1 with errno. */
+int report_data(json_t *bench, const char *folder);
 
 /* Write the files *.dat and *.gp for plots.gp into a folder: those of the first page, and those of
    the tables. Return 0, or -1 with errno. */

@@ -193,12 +193,34 @@ static int contestant_of(const struct bench_results *results, const char *name)
     return -1;
 }
 
+/* How many times the lowest repetition the highest is; 0: only the lowest is 0. */
+static double factor_of(struct bench_spread spread)
+{
+    return spread.low > 0 ? spread.high / spread.low : spread.high > 0 ? 0 : 1;
+}
+
+/* The most of two values and their ratio. */
+static double variation_of(struct bench_spread a, struct bench_spread b, struct bench_spread ratio)
+{
+    const double factors[] = {factor_of(a), factor_of(b), factor_of(ratio)};
+    double most = 1;
+
+    for (int i = 0; i < 3; i++) {
+        if (factors[i] < 1)
+            return 0;
+        most = factors[i] > most ? factors[i] : most;
+    }
+    return most;
+}
+
 static json_t *row_json(const struct bench_results *results, int w, int m, int ours, int theirs)
 {
     const struct bench_workload *workload = &results->workloads[w];
     const struct bench_cell *a = bench_cell_of(results, w, ours);
     const struct bench_cell *b = bench_cell_of(results, w, theirs);
     size_t n = (size_t)(a->taken < b->taken ? a->taken : b->taken);
+    struct bench_spread ratio =
+        bench_ratio(a->values[m], b->values[m], n, workload->metrics[m].better);
     const char *durability;
     int equal =
         bench_durability(results->contestant[ours]->durable, results->contestant[theirs]->durable,
@@ -210,12 +232,14 @@ static json_t *row_json(const struct bench_results *results, int w, int m, int o
     }
 
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:o, s:i, s:b, s:s, s:s, s:I, s:I}", "workload",
-        workload->name, "title", workload->title, "metric", workload->metrics[m].name, "unit",
-        workload->metrics[m].unit, "rowlock", results->contestant[ours]->name, "peer",
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:o, s:f, s:i, s:b, s:s, s:s, s:I, s:I}",
+        "workload", workload->name, "title", workload->title, "metric", workload->metrics[m].name,
+        "unit", workload->metrics[m].unit, "rowlock", results->contestant[ours]->name, "peer",
         results->contestant[theirs]->name, "rowlock_value", bench_spread_of(a->values[m], n).median,
-        "peer_value", bench_spread_of(b->values[m], n).median, "ratio",
-        spread_json(bench_ratio(a->values[m], b->values[m], n, workload->metrics[m].better)),
+        "peer_value", bench_spread_of(b->values[m], n).median, "ratio", spread_json(ratio),
+        "varies",
+        variation_of(bench_spread_of(a->values[m], (size_t)a->taken),
+                     bench_spread_of(b->values[m], (size_t)b->taken), ratio),
         "repetitions", (int)n, "durability_equal", equal, "durability", durability, "wrong",
         bench_wrong(workload), "rowlock_overlaps", (json_int_t)a->overlaps, "peer_overlaps",
         (json_int_t)b->overlaps);

@@ -8,8 +8,10 @@
 #include <string.h>
 
 static const struct bench_workload workloads[] = {
-    {.name = "speed", .title = "a speed", .metrics = {{"rate", "per second", 1}, {"seen", "", 0}}},
-    {.name = "delay", .title = "a delay", .metrics = {{"p50", "ms", -1}, {"p99", "ms", -1}}},
+    {.name = "uncontended-8",
+     .title = "a speed",
+     .metrics = {{"rate", "per second", 1}, {"seen", "", 0}}},
+    {.name = "handover", .title = "a delay", .metrics = {{"p50", "ms", -1}, {"p99", "ms", -1}}},
     {.name = NULL}};
 static const struct bench_pair pairs[] = {{"we", "peer"}, {"we", "away"}, {NULL, NULL}};
 static const struct bench_peer we = {.name = "we",
@@ -63,7 +65,7 @@ TEST(each_row_has_both_sides_the_ratio_its_spread_and_the_durability)
     t_int((int)json_array_size(rows), 3); /* a workload without a measure has no row */
     row = json_array_get(rows, 0);
     ratio = json_object_get(row, "ratio");
-    t_text(report_text(row, "workload"), "speed");
+    t_text(report_text(row, "workload"), "uncontended-8");
     t_text(report_text(row, "rowlock"), "we");
     t_text(report_text(row, "peer"), "peer");
     t_int((int)report_number(row, "rowlock_value"), 200);
@@ -84,10 +86,10 @@ TEST(each_row_has_both_sides_the_ratio_its_spread_and_the_durability)
 
 TEST(the_file_has_every_measured_value)
 {
-    json_t *json = example(), *one = report_find(json, "delay", "we");
+    json_t *json = example(), *one = report_find(json, "handover", "we");
     json_t *quantiles = json_object_get(one, "quantiles");
     json_t *metric =
-        json_array_get(json_object_get(report_find(json, "speed", "peer"), "metrics"), 0);
+        json_array_get(json_object_get(report_find(json, "uncontended-8", "peer"), "metrics"), 0);
 
     t_int((int)json_array_size(json_object_get(metric, "values")), 2);
     t_text(report_text(metric, "better"), "more");
@@ -95,33 +97,64 @@ TEST(the_file_has_every_measured_value)
     t_int((int)json_number_value(json_array_get(quantiles, 50)), 100);
     t_int((int)json_number_value(json_array_get(quantiles, 100)), 200);
     t_int((int)report_number(report_spread(one, "p99"), "median"), 8);
-    t_true(report_find(json, "speed", "away") == NULL);
+    t_true(report_find(json, "uncontended-8", "away") == NULL);
     json_decref(json);
 }
 
-TEST(the_table_shows_unequal_durability_overlaps_and_absent_peers)
+/* What a report prints into a stream that it leaves open. */
+static char *printed(json_t *json, void report(json_t *, FILE *))
 {
-    json_t *json = example();
-    char *text = NULL, *row;
+    char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
-    report_markdown(json, out);
+    report(json, out);
     fclose(out);
-    row = strstr(text, "| we (threads of one process) | peer | 200 | 150 | **1.75** (0.50 to 3.00) "
-                       "**varies by a factor of 6.0** |");
-    t_true(row != NULL);
-    *strchr(row, '\n') = 0;
-    t_contains(row, "UNEQUAL");
-    t_contains(row, "**0 / 3**");
-    row += strlen(row) + 1;
-    t_contains(row, "a delay: p99, ms");
-    t_contains(row, "**0.50** (0.50 to 0.50) **(1 of 2 repetitions)** |");
-    t_contains(text, "| we | ourselves | grant | threads of one process |");
-    t_contains(text, "| peer | another | grant and release | processes |");
+    return text;
+}
+
+TEST(the_tables_show_values_ratios_unequal_durability_overlaps_and_absent_peers)
+{
+    json_t *json = example();
+    char *text = printed(json, report_markdown);
+
+    t_contains(text, "| we | grant || 200 ||||| 4.00 | 8.00 ||||||\n");
+    t_contains(text, "| peer | both || 150 ||||| 2.00 | 16.0 ||||||\n");
+    t_contains(
+        text,
+        "| we/peer | grants equal || 1.75~ |||| **0.50** (1 of 2) | **2.00** (1 of 2) |||||\n");
+    t_contains(text, "Overlaps or lost updates: 3 by peer (uncontended-8).\n");
     t_contains(text, "**Absent: away**: not here");
     t_contains(text, "    make bench\n");
     free(text);
+    json_decref(json);
+}
+
+static char *data(const char *name)
+{
+    static char text[4000];
+    char path[1000];
+    FILE *in;
+
+    snprintf(path, sizeof path, "%s/%s", getenv("ROWLOCK_TEST_TEMP"), name);
+    in = fopen(path, "r");
+    t_true(in != NULL);
+    text[fread(text, 1, sizeof text - 1, in)] = 0;
+    fclose(in);
+    return text;
+}
+
+TEST(the_data_have_each_median_with_its_spread)
+{
+    json_t *json = example();
+
+    t_int(report_data(json, getenv("ROWLOCK_TEST_TEMP")), 0);
+    t_contains(data("contestants.tsv"), "we\tgrant\tthreads of one process\tourselves\n");
+    t_contains(data("values.tsv"), "uncontended-8\twe\trate\tper second\t200\t100\t300\t");
+    t_contains(data("values.tsv"), "handover\tpeer\tp99\tms\t16\t16\t16\t");
+    t_contains(data("ratios.tsv"),
+               "uncontended-8\trate\tper second\twe\tpeer\t200\t150\t1.75\t0.5\t"
+               "3\t6\t2\t0\t3\tgrants equal, on disk; UNEQUAL");
     json_decref(json);
 }
 
@@ -151,12 +184,8 @@ static json_t *parsed(const char *text)
 TEST(the_first_page_has_the_measured_figures_and_names_the_missing_ones)
 {
     json_t *json = parsed(two_contestants);
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    char *text = printed(json, report_page);
 
-    report_page(json, out);
-    fclose(out);
     t_contains(text, "and 4.00 ms on SQLite; etcdctl lock costs (not measured) ms, and flock(1) "
                      "costs 1.50 ms. Erratic, from the lowest to the highest: "
                      "flock (0.900 to 2.00).\n");
