@@ -1,14 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# docs/sql.md documents the signature of every public function and view, and of no other; and each
-# program shown there is the file.
+# docs/sql.md and sql-mariadb.md document the signature of every public function and view, and of no
+# other; and each program shown there and in docs/sql-programs.md is the file.
 # Runs on: postgresql/native mariadb/row
 
 load ../command/lib
 
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
-PAGE=$BATS_TEST_DIRNAME/../../docs/sql.md
+PAGES=$(echo "$BATS_TEST_DIRNAME"/../../docs/sql{,-mariadb,-programs}.md)
 SNIPPETS=$BATS_TEST_DIRNAME/../../examples/sql
 
 signatures() { # the server's signatures of all functions whose comment does not say internal
@@ -52,7 +52,7 @@ signatures() { # the server's signatures of all functions whose comment does not
     separator=.
     [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || separator=_
     signatures | sort >there
-    page_signatures "$PAGE" |
+    page_signatures $PAGES |
         sed -nE "s/^    (rowlock[$separator][a-z_]+\([^()]*\)( RETURNS [a-z]+)?)\$/\1/p" |
             sort >documented
     diff documented there
@@ -64,13 +64,13 @@ block() {
     awk -v name="\`examples/sql/$1\`" '
         index($0, name) { seen = 1 }
         seen && /^```/ { if (inside) exit; inside = 1; next }
-        inside' "$PAGE"
+        inside' $PAGES
 }
-@test "every program of examples/sql is on the page, letter for letter" {
+@test "every program of examples/sql is on a page, letter for letter" {
     for file in "$SNIPPETS"/*.*; do
         grep -v SPDX-License-Identifier "$file" >program
         block "$(basename "$file")" >shown
         diff "$file" <(sed -n '/SPDX-License-Identifier/p' "$file"; cat shown)
     done
-    [ "$(grep -c '^`\{0,1\}examples/sql\|`examples/sql/' "$PAGE")" -ge 10 ]
+    [ "$(cat $PAGES | grep -c '^`\{0,1\}examples/sql\|`examples/sql/')" -ge 10 ]
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# The programs on docs/sql.md run against a server, while another session holds the name.
+# The programs on docs/sql-programs.md run against a server, while another session holds the name.
 # Runs on: mariadb/row
 
 bats_require_minimum_version 1.5.0

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # The views for people have the same columns in the same order on every engine, except that
-# PostgreSQL's key comes last. docs/sql.md lists them.
+# PostgreSQL's key comes last. docs/sql.md and sql-mariadb.md list them.
 # Runs on: once
 
 load ../command/lib
 
-PAGE=$BATS_TEST_DIRNAME/../../docs/sql.md
+PAGES=$(echo "$BATS_TEST_DIRNAME"/../../docs/sql{,-mariadb}.md)
 
 columns() { # VIEW: its columns, in order
     case $ROWLOCK_TEST_ENGINE in
@@ -40,7 +40,7 @@ installed() { # ENGINE: it was built, and rowlock is installed now
     done
     [ ${#engines[@]} -gt 0 ]
     for view in holders waiters names jobs subjects; do
-        wanted=$(page_signatures "$PAGE" | sed -n "s/^    rowlock_$view(\(.*\))\$/\1/p")
+        wanted=$(page_signatures $PAGES | sed -n "s/^    rowlock_$view(\(.*\))\$/\1/p")
         [ -n "$wanted" ]
         for engine in "${engines[@]}"; do
             there=$(on "$engine" columns "$view")
@@ -48,6 +48,6 @@ installed() { # ENGINE: it was built, and rowlock is installed now
             [ "${there%, key}" = "$wanted" ]
         done
         case $view in holders | waiters | names) wanted+=', key' ;; esac
-        page_signatures "$PAGE" | grep -qFx "    rowlock.$view($wanted)"
+        page_signatures $PAGES | grep -qFx "    rowlock.$view($wanted)"
     done
 }
