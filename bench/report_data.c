@@ -19,7 +19,7 @@ static int print_contestants(json_t *bench, FILE *out)
     json_t *one;
     size_t i;
 
-    fprintf(out, "# What make bench compared. on_disk: before its call returned\n"
+    fprintf(out, "# The contestants of make bench. on_disk: before its call returned\n"
                  "contestant\ton_disk\tclients\twhat\n");
     json_array_foreach(json_object_get(bench, "contestants"), i, one)
         fprintf(out, "%s\t%s\t%s\t%s\n", report_text(one, "name"), report_text(one, "on_disk"),

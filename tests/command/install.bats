@@ -55,25 +55,10 @@ C
     [ "rowlock $(pkg-config --modversion rowlock)" = "${lines[0]}" ]
 }
 
-anchors() { # PAGE: the anchor of each heading, as GitHub makes them
-    sed -nE 's/^#+ +//p' "$1" | tr '[:upper:]' '[:lower:]' | sed -E 's/[^a-z0-9_ -]//g; s/ /-/g'
-}
-
 @test "no link of the installed documents is dead, nor any anchor" {
     doc=$prefix/share/doc/rowlock
     [ -e "$doc/docs/leases.md" ]
-    find "$doc" -name '*.md' | while read -r page; do
-        grep -oE '\]\([^)]+\)' "$page" | sed 's/^](//; s/)$//' | grep -v '://' |
-            while read -r link; do
-                file=$(dirname "$page")/${link%%#*} anchor=${link#*#}
-                [ -n "${link%%#*}" ] || file=$page
-                [ -e "$file" ] || echo "$page: $link"
-                [ "$anchor" = "$link" ] || anchors "$file" | grep -qx -- "$anchor" ||
-                    echo "$page: $link"
-            done
-    done >dead
-    cat dead
-    [ ! -s dead ]
+    "$BATS_TEST_DIRNAME/../../tools/check-links" "$doc"
 }
 
 @test "install reports where pkg-config must search, if it does not" {

@@ -177,6 +177,6 @@ start_too_late() {
 }
 is_over() { [ "$(date +%s%3N)" -gt "$1" ]; } # MS
 
-page_signatures() { # PAGE...: their lines; a signature that continues on the next line becomes one line
+page_signatures() { # PAGE...: their lines; a signature of two lines becomes one line
     sed -e ':a' -e '/^    rowlock[._][a-z_]*([^)]*$/{N;s/\n */ /;ba' -e '}' "$@"
 }
