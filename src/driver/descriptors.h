@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The process's descriptors before and after a client library opened a session. ODBC and JDBC do
- * not tell a session's socket, so the difference has to.
+ * not report the socket of a session, so it is found by the difference.
  */
 #ifndef ROWLOCK_DESCRIPTORS_H
 #define ROWLOCK_DESCRIPTORS_H
@@ -13,8 +13,8 @@ struct rowlock_descriptors *rowlock__descriptors(void);
 
 /*
  * The stream socket that was opened since `before` and is connected, or connects, to a server. With
- * `port` > 0, a TCP socket must be connected to that port. -1: there is none, or several; then no
- * one can know which.
+ * `port` > 0, a TCP socket must be connected to that port. -1: there is none, or several, of which
+ * none can be chosen.
  */
 int rowlock__new_socket(const struct rowlock_descriptors *before, int port);
 

@@ -5,7 +5,7 @@
 
 #include "rows/jobs.h"
 
-/* The runs of a job that its line shows. */
+/* The runs and sums that the line of one job shows. */
 struct history {
     const struct rowlock_run_row *current, *ended;
     bool alive; /* the lease of the current run is */

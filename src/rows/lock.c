@@ -198,8 +198,7 @@ static int expired_of(struct rowlock_work *work, const struct rowlock_wish *wish
 int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit_ms, bool *ended)
 {
     struct rowlock_value value = rowlock__int_value(token);
-    struct rowlock_beat beat = {
-        0, false}; /* of a heartbeat that is renewed after this read, none ends */
+    struct rowlock_beat beat = {0, false}; /* a renewal after this read prevents the sweep below */
     bool busy = false, swept;
     int code = rowlock__work_read_within(work, ROWLOCK_PLAIN_HEARTBEAT, &value, rowlock__take_beat,
                                          &beat, limit_ms, &busy);
@@ -240,8 +239,9 @@ static int sweep_inside(struct rowlock_work *work, const struct rowlock_wish *wi
     return code;
 }
 
-/* In the caller's transaction: waits for the leases, lease_ms at most; not where it has the lock
-   that their holders need. Outside the caller waits. */
+/* In a transaction of the user it waits for the leases, at most lease_ms. It does not wait while it
+   has the lock of the whole file, which the holders of the leases need. In a transaction of its own
+   it does not wait either: its caller tries again. */
 static int look_patiently(struct rowlock_work *work, const struct rowlock_wish *wish,
                           int64_t lease_ms, bool sweeps, enum rowlock_status *status)
 {

@@ -13,7 +13,7 @@
 #define LONGEST_MS 86400000 /* beyond a day the engines' limits differ, and ours suffices */
 #define TRIES 5             /* of a look that other installers disturb */
 #define UNDO_MS 2000        /* ROLLBACK, also after the budget */
-#define REST_MS 100         /* in a shorter rest no statement begins again */
+#define REST_MS 100         /* with less time left, no statement is repeated */
 #define FILE_TRY_MS 250     /* a try of a file: others hold the lock briefly */
 #define TRY_MS 1000         /* and on a server without a limit: it may be busy with other work */
 #define TRY_MOST_MS 3000

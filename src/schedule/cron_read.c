@@ -244,7 +244,7 @@ static int read_hash(struct reader *from, struct item *out)
     return *from->at == '(' ? read_hash_range(from, out) : ROWLOCK_OK;
 }
 
-/* Without a step it is one number of its range, with a step the numbers from one of the first. */
+/* H becomes one number of its range. H/N becomes every N-th number, from one of the first N. */
 static int settle_hash(struct reader *from, const char *start, struct item *item)
 {
     bool stepped = from->at[-1] != 'H' && from->at[-1] != ')';
