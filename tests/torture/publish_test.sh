@@ -47,7 +47,7 @@ sums_up() {
 }
 check the_tables_have_the_new_operations_and_waits sums_up
 has_mistake() {
-    grep -P 'lock_beside_a_lease\t.*\tways/none/postgresql-native\t5\t2\toverlap: one and two$' \
+    grep "lock_beside_a_lease	.*	ways/none/postgresql-native	5	2	overlap: one and two\$" \
         "$copy/docs/torture/mistakes.tsv"
 }
 check a_mistake_that_was_found_is_published has_mistake
