@@ -1,31 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-# The targets demo, check, check-full and smoke, and the test programs. Included by the Makefile.
+# The targets demo, check, check-full, check-rest and smoke, and the test programs. Included by the
+# Makefile.
 #
 # Tests are found, never registered: every tests/unit/*_test.c, tests/conformance/*.c,
 # tests/sessions/*.c and tests/leases/*.c is one program, linked with the test harness
 # (tests/lib/*.c) and the static library (whose hidden symbols a unit test may call). tests/run
 # finds the scripts itself.
 
-.PHONY: demo check check-full check-installed check-posix smoke smoke-programs test-programs
+.PHONY: demo check check-full check-rest check-installed check-posix smoke smoke-programs \
+        test-programs
 
-# Only a new make sees newly installed packages with pkg-config.
+# Only a new make sees newly installed packages with pkg-config. It uses all processors, unless the
+# caller has said -j.
+all_processors = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell getconf _NPROCESSORS_ONLN))
 demo:
 	@tools/install-packages demo
-	@+$(MAKE) --no-print-directory demo-installed
+	@+$(MAKE) --no-print-directory $(all_processors) demo-installed
 
 .PHONY: demo-installed
 demo-installed: all
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	  $(BUILD)/rowlock --db "sqlite:$$folder/demo.db" demo && echo && $(BUILD)/rowlock demo clones
 
-# check proves every promise in a few minutes; check-full runs everything. With a PATTERN check runs
-# everything that matches. tests/run describes the scopes.
+# check proves every promise in a few minutes; check-full runs everything, and check-rest, after a
+# check, all that it has not run. With a PATTERN check runs everything that matches. tests/run
+# describes the scopes.
+NEEDS ?= check
 check:
-	@tools/install-packages check
-	@+$(MAKE) --no-print-directory check-installed $(if $(WERROR)$(CI),WERROR=1)
+	@tools/install-packages $(NEEDS)
+	@+$(MAKE) --no-print-directory $(all_processors) check-installed $(if $(WERROR)$(CI),WERROR=1)
 
-check-full:
-	@+$(MAKE) --no-print-directory check SCOPE=full
+check-full check-rest:
+	@+$(MAKE) --no-print-directory check SCOPE=$(@:check-%=%) NEEDS=full
 
 SCOPE ?= $(if $(PATTERN),full,quick)
 run_tests = exec env BUILD='$(BUILD)' DRIVERS='$(strip $(DRIVERS))' SANITIZE='$(SANITIZE)' \

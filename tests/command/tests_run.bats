@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tests/run itself, on tests of its own: limits, the tests that it does not repeat, its last lines.
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir -p tests/unit build
+    cp -r "$BATS_TEST_DIRNAME/../run" "$BATS_TEST_DIRNAME/../lib" tests
+    : >tests/durations
+    printf '@test "good" { true; }\n' >tests/unit/good.bats
+    export BUILD=build DRIVERS='' JOBS=2
+    unset ROWLOCK_TEST_FOLDER
+}
+a_test() { # NAME LINE: a script with one test, which passes if the line does
+    printf 'echo 1..1\n%s && echo ok 1 || echo not ok 1\n' "$2" >"tests/unit/$1_test.sh"
+}
+passes() { run tests/run "$@"; echo "$output"; [ "$status" = 0 ]; }
+fails() { run tests/run "$@"; echo "$output"; [ "$status" = 1 ]; }
+
+@test "the last line is the summary, and nothing follows it" {
+    a_test left 'sleep 300 & true'
+    passes
+    [ "${lines[-1]}" = "2 passed, 0 failed" ]
+    a_test bad false
+    a_test refused 'echo "ok 1 # skip this machine refuses it"; exit'
+    fails
+    [ "${lines[-1]}" = "2 passed, 1 failed, 1 skipped" ]
+}
+
+@test "a test that hangs is ended after LIMIT" {
+    a_test hangs 'sleep 300'
+    echo 'full 100 unit/good' >tests/durations # however slow this machine is
+    LIMIT=8 fails
+    [[ $output == *"unit/hangs_test: (not done in time)"* ]]
+    [ "${lines[-1]}" = "1 passed, 2 failed" ]
+}
+
+@test "on a slower machine the limit is longer: as many times as the tests that have ended" {
+    # the limits are looked at every 5 s
+    a_test first 'sleep 0.5'
+    a_test second 'sleep 11'
+    printf 'full 0.01 unit/good\nfull 0.01 unit/first_test\nfull 1 unit/second_test\n' \
+        >tests/durations
+    LIMIT=4 passes
+    [ "${lines[-1]}" = "3 passed, 0 failed" ]
+}
+
+@test "--rest does not repeat the tests that the quick scope passed, except with another effort" {
+    a_test bad '[ -e repaired ]'
+    a_test effort '[ -n "$ROWLOCK_TEST_EFFORT" ]'
+    a_test never true
+    sed -i '1i # Quick: never' tests/unit/never_test.sh
+    fails --quick
+    [ "${lines[-1]}" = "2 passed, 1 failed" ]
+    run tests/run --rest --list
+    [ "$output" = "$(printf 'unit/%s\n' bad_test effort_test never_test)" ]
+    fails --rest
+    [[ $output == *"1 tests are not repeated: make check passed them"* ]]
+    [ "${lines[-1]}" = "2 passed, 1 failed" ]
+    # with another file all is repeated
+    touch repaired
+    passes --rest
+    [[ $output == *"0 tests are not repeated"* ]]
+    [ "${lines[-1]}" = "4 passed, 0 failed" ]
+}
