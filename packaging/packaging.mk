@@ -2,9 +2,10 @@
 # make dist: the source release, in build/dist/; make check-dist builds and installs it without git.
 # make deb: the Debian packages, in build/deb/; make check-deb installs, upgrades and purges them in
 # a bare Debian, and make check-systemd runs their units under systemd, both as root. make
-# check-musl: a build with the C library of Alpine. Included by the Makefile.
+# check-bare: the README's commands for a bare machine, in one, as root. make check-musl: a build
+# with the C library of Alpine. Included by the Makefile.
 
-.PHONY: dist check-dist check-musl deb deb-installed check-deb check-systemd
+.PHONY: dist check-bare check-dist check-musl deb deb-installed check-deb check-systemd
 dist:
 	@tools/need bash git gzip sha256sum tar
 	@packaging/make-dist '$(BUILD)/dist' '$(VERSION)' $(REVISION)
@@ -25,6 +26,10 @@ deb:
 deb-installed:
 	@tools/need bash dh dpkg-buildpackage lintian pg_buildext tar
 	@packaging/make-deb '$(BUILD)/deb' '$(VERSION)'
+
+check-bare:
+	@tools/install-packages deb
+	@packaging/check-bare
 
 check-deb:
 	@tools/install-packages deb
