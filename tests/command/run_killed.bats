@@ -75,6 +75,21 @@ is_stopped() { grep -q '^State:[[:space:]]*T' "/proc/$1/status"; }
     ends_with 123 "$holder"
 }
 
+@test "p5: rowlock and its guard are stopped, and rowlock is killed: the guard ends the command" {
+    # Below another guard, which is of the same session and becomes the parent: like process 1 of
+    # many containers. Otherwise the kernel wakes the guard.
+    start "$ROWLOCK" --db "sqlite:$PWD/outer.db" run outer -- bash -c '"$@" & exec sleep 970' - \
+        "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run --ttl 10m stopped -- \
+        sh -c "$(pid_into sleeper); exec sleep 970"
+    until_true is_there sleeper
+    guard=$(parent_of "$(cat sleeper)")
+    parent=$(parent_of "$guard")
+    kill -s STOP "$parent" "$guard"
+    until_true is_stopped "$guard"
+    kill -s KILL "$parent"
+    until_true is_gone "$(cat sleeper)"
+}
+
 @test "rowlock is stopped only briefly: nothing happens" {
     start_tree --ttl 30s a
     kill -s STOP "$holder"

@@ -120,8 +120,8 @@ void clones_kill(pid_t clone);
    stopped sending. */
 int clones_freeze(const struct clones_farm *farm, int clone, pid_t pid);
 void clones_wake(pid_t clone);
-/* Ends all remaining descendants of this program. */
-void clones_end_all(void);
+/* Ends the clones that have not ended, and all other descendants of this program. */
+void clones_end_all(const pid_t *pids);
 
 /* ---- an act -------------------------------------------------------------------------- */
 

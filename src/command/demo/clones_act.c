@@ -361,7 +361,7 @@ int clones_play(struct clones_act *act)
     } else {
         status = perform(act);
     }
-    clones_end_all();
+    clones_end_all(act->pids);
     close_pipes(&act->farm);
     if (!status && atomic_load(&act->farm.log->failed))
         status = report(&act->farm.log->error);

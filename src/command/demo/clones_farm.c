@@ -96,11 +96,15 @@ static int is_childless(void)
     return pid < 0 && errno == ECHILD;
 }
 
-/* Orphans become our children. Stops all first, so that no guard prints a message about the end. */
-void clones_end_all(void)
+/* Orphans become our children. Stops all first, and kills a guard before its clone, so that no
+   guard prints a message about the end. */
+void clones_end_all(const pid_t *pids)
 {
     struct tree tree;
 
+    for (int i = 0; i < CLONES; i++)
+        if (pids[i])
+            clones_kill(pids[i]);
     if (is_childless())
         return;
     tree_signal(getpid(), SIGSTOP, 0, &tree);

@@ -78,7 +78,8 @@ static int start_command(struct guard_state *state)
     return 0;
 }
 
-/* Its own process group, so that a KILL to the caller's group does not hit the guard. */
+/* Its own process group, so that a KILL to the caller's group does not hit the guard. A guard that
+   was stopped together with rowlock still ends the command when rowlock is killed. */
 static int become_guard(struct guard_state *state)
 {
     sigset_t all, children;
@@ -88,6 +89,7 @@ static int become_guard(struct guard_state *state)
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     name_this_process("rowlock-guard");
+    wake_without_parent();
     hide_memory();
     state->child_fd = signals_descriptor(&children);
     state->timer_fd = timer_descriptor();

@@ -25,6 +25,11 @@ int end_with_parent(pid_t parent)
     return getppid() == parent ? 0 : -1;
 }
 
+void wake_without_parent(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
+}
+
 int adopt_orphans(void)
 {
     return prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -13,6 +13,10 @@ int process_signal(int process_fd, int number);
 /* This process, after a fork, is killed as soon as `parent` ends. -1: that has happened already. */
 int end_with_parent(pid_t parent);
 
+/* If this process is stopped, it wakes up as soon as its parent ends. Without this the kernel wakes
+   it only if no process of its session becomes the parent, as process 1 of a container may. */
+void wake_without_parent(void);
+
 /* Descendants whose parent ends become children of this process. 0; or -1 with errno. */
 int adopt_orphans(void);
 
