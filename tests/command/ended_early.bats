@@ -8,7 +8,8 @@ load lib
 . "$BATS_TEST_DIRNAME/../lib/server.sh"
 
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.." || return 1
+    cd "$BATS_TEST_TMPDIR" || return 1 # start() writes there
+    source=$BATS_TEST_DIRNAME/../..
     # Short, because a socket's path is limited, and accessible to a server's user.
     inner=$(mktemp -d /tmp/rowlock-inner.XXXXXX)
     chmod 755 "$inner"
@@ -41,7 +42,8 @@ ended_by_term() { # PID
 }
 
 @test "SIGTERM to tests/run ends the servers, the tests, and their processes" {
-    start env -u ROWLOCK_TEST_FOLDER TMPDIR="$inner" LIMIT=300 tests/run 'sessions/crash postgresql'
+    start env -u ROWLOCK_TEST_FOLDER TMPDIR="$inner" LIMIT=300 "$source/tests/run" \
+        'sessions/crash postgresql'
     until_true runs_a_test
     ended_by_term "$started"
 }
@@ -50,7 +52,7 @@ ended_by_term() { # PID
     measures() { left_over | grep -q "bench/bench "; }
     start env -u ROWLOCK_TEST_FOLDER BENCH_FOLDER="$inner" BENCH_OUTPUT="$BATS_TEST_TMPDIR/out" \
         BENCH_SECONDS=600 \
-        BENCH_PEERS=postgres-advisory BENCH_WORKLOADS=hot bench/run
+        BENCH_PEERS=postgres-advisory BENCH_WORKLOADS=hot "$source/bench/run"
     until_true measures
     ended_by_term "$started"
 }
