@@ -1218,6 +1218,20 @@ ROWLOCK_API int rowlock_durability(struct rowlock_connection *connection, char *
                                    struct rowlock_error *error);
 
 /*
+ * Looks for a reason not to call the functions of the installed schema with this account: `*out` is
+ * one line that names it and the remedy, or NULL. On PostgreSQL the functions run with the rights
+ * of their caller: a superuser trusts the role that owns the schema, which can replace them. It
+ * calls none of them. On other engines it checks nothing, and `*out` is NULL.
+ *
+ * Blocks for statement_ms at most. `*out` is yours: rowlock_free.
+ *
+ * EINVAL  out is NULL
+ * EINTX, EDENIED, ETIMEDOUT, ECONN, ECANCELED, ENOMEM, EDB
+ */
+ROWLOCK_API int rowlock_schema_risk(struct rowlock_connection *connection, char **out,
+                                    struct rowlock_error *error);
+
+/*
  * Lists missing objects of an installed schema: `*out` is one line for people ("table waiter, view
  * waiters"; the first of them, if there are many), or NULL if none is missing. rowlock_install and
  * rowlock_upgrade create them. If the row of meta is missing too, the technique is unknown, and its
@@ -1329,9 +1343,9 @@ typedef int (*rowlock_visit_finding)(const struct rowlock_finding *finding, void
 
 /*
  * Examines the server, this account and the schema, and changes nothing. The checks are driver,
- * server, pooler, isolation, read-only, durability, autovacuum, dead-rows, schema, privileges (a
- * finding for each missing GRANT, which is the advice), leases (expired, not swept) and
- * transactions (old ones that hold a name which no table contains). A table or privilege that only
+ * server, pooler, isolation, read-only, durability, autovacuum, dead-rows, undo, owner, schema,
+ * privileges (a finding for each missing GRANT, which is the advice), leases (expired, not swept)
+ * and transactions (old ones that hold a name which no table contains). A table or privilege that only
  * the history needs is a warning. An engine reports only checks that it can have. A check may have
  * several findings, in sequence.
  *

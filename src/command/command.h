@@ -119,6 +119,8 @@ struct lock_options;
 int connect_to_lock(const struct command *command, const struct lock_options *lock,
                     struct rowlock_connection **out);
 int connect_by_lookup(const struct command *command, struct rowlock_connection **out);
+/* Before a verb calls functions of a schema that another role may have made. */
+void warn_of_schema(struct rowlock_connection *connection);
 
 /* ---- verbs --------------------------------------------------------------------------- */
 

@@ -130,3 +130,12 @@ int connect_by_lookup(const struct command *command, struct rowlock_connection *
 {
     return connect_to_lock(command, NULL, out);
 }
+
+void warn_of_schema(struct rowlock_connection *connection)
+{
+    char *risk = NULL;
+
+    if (!rowlock_schema_risk(connection, &risk, NULL) && risk)
+        message("warning: %s", risk);
+    rowlock_free(risk);
+}

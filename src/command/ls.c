@@ -144,8 +144,10 @@ int cmd_ls(struct command *command)
     holders.tree.root = holders.name;
     holders.tree.glob = holders.glob;
     status = connect_by_lookup(command, &connection);
-    if (!status)
+    if (!status) {
+        warn_of_schema(connection);
         status = list(connection, &holders);
+    }
     listing_free(&holders.listing);
     tree_free(&holders.tree);
     rowlock_close(connection);

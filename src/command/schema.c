@@ -170,6 +170,7 @@ static int install(const struct command *command, struct rowlock_connection *con
     struct rowlock_error error;
     int status = STATUS_OK;
 
+    warn_of_schema(connection);
     state.before = look_before(connection, &state.missing);
     if (rowlock_install(connection, &request->plan, &error) ||
         rowlock_installed(connection, &state.technique, &error) ||

@@ -49,6 +49,7 @@
     XX(CLOCK, "clock")                                                                            \
     XX(BACKEND, "backend")                                                                        \
     XX(EXAMINE, "examine")                                                                        \
+    XX(OWNER, "owner")                                                                            \
     XX(EXAMINE_SCHEMA, "examine_schema")                                                          \
     XX(PRIVILEGES, "privileges")                                                                  \
     XX(FORGET_NAME, "forget_name")                                                                \
@@ -219,6 +220,8 @@
  * backend        -> the server's id of the session that answers; absent: there is no server
  * examine        the client library's id of the session, 1 if the server's id of it changes or else
  *                0 -> check rows, from the server alone
+ * owner          -> check row, or none: whether this account may trust the schema's functions; may
+ *                be absent
  * examine_schema -> check rows, from the installed tables
  * privileges     table of technique insert or NULL -> object, privilege, NULL: of this account,
  *                as the schema's GRANTs write them; first '', the account, the qualifier of

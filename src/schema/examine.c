@@ -161,6 +161,13 @@ static int examine_privileges(struct examination *examination, struct rowlock_er
 
 /* ---- the schema ------------------------------------------------------------------------------ */
 
+static int examine_owner(struct examination *examination, struct rowlock_error *error)
+{
+    return rowlock__sql(examination->connection, ROWLOCK_SQL_OWNER)
+               ? ask(examination, ROWLOCK_SQL_OWNER, NULL, error)
+               : ROWLOCK_OK;
+}
+
 static int examine_parts(struct examination *examination, struct rowlock_error *error)
 {
     struct rowlock_parts parts = {0};
@@ -219,7 +226,7 @@ static int examine_rows(struct examination *examination, struct rowlock_error *e
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static int (*const examine[])(struct examination *, struct rowlock_error *) = {
-    examine_library, examine_server,     examine_durability,
+    examine_library, examine_server,     examine_durability, examine_owner,
     examine_schema,  examine_privileges, examine_rows};
 
 static void show(const struct rowlock_rows *findings, rowlock_visit_finding visit, void *data)
@@ -246,6 +253,33 @@ int rowlock_examine(struct rowlock_connection *connection, rowlock_visit_finding
         code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     if (!code)
         show(&examination.findings, visit, data);
+    rowlock__rows_clear(&examination.findings);
+    return code;
+}
+
+int rowlock_schema_risk(struct rowlock_connection *connection, char **out,
+                        struct rowlock_error *error)
+{
+    struct examination examination = {.connection = connection,
+                                      .findings = {.size = sizeof(struct rowlock_finding)}};
+    const struct rowlock_finding *finding;
+    char text[700], *risk = NULL;
+    int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
+
+    if (!code && !out)
+        code = rowlock__fail(error, ROWLOCK_EINVAL, "out must not be NULL");
+    if (!code)
+        code = examine_owner(&examination, error);
+    finding = examination.findings.row;
+    if (!code && examination.findings.n && finding->status != ROWLOCK_SOUND) {
+        snprintf(text, sizeof text, "%s; %s", finding->finding, finding->advice);
+        risk = strdup(text);
+        examination.findings.failed |= !risk;
+    }
+    if (!code && examination.findings.failed)
+        code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
+    if (!code)
+        *out = risk;
     rowlock__rows_clear(&examination.findings);
     return code;
 }

@@ -39,6 +39,14 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     finds ok owner '*the schema rowlock belongs to tester'
     finds warn owner '*belongs to tester: the functions of that role*-> use the URL of tester' \
         --db "$ROWLOCK_TEST_ADMIN"
+    for verb in ls 'schema install'; do
+        # shellcheck disable=SC2086 # words
+        run -0 --separate-stderr "$ROWLOCK" --db "$ROWLOCK_TEST_ADMIN" $verb
+        [[ $stderr == *'belongs to tester: the functions of that role'*'use the URL of tester'* ]]
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr rowlock $verb
+        [[ $stderr != *'belongs to'* ]]
+    done
 }
 
 @test "dead-rows: many in one table, until VACUUM" {
