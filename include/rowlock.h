@@ -884,6 +884,7 @@ struct rowlock_past { /* valid during the callback only; texts are never NULL, "
     int64_t acquired_ms; /* since 1970 UTC, database's clock; 0: never. Of a run: its start */
     int64_t ended_ms;
     rowlock_duration waited_ms, held_ms;
+    const char *broken_by; /* of a revoked lease or a broken run: USER@HOST:PID of rowlock_break */
 };
 
 struct rowlock_past_filter {    /* all zero: the latest 100 */

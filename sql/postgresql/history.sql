@@ -27,7 +27,7 @@ SELECT pg_catalog.convert_to(e.name, 'UTF8'), e.mode, e.permits, e.token,
                                                         / 1000.0::double precision)
                    AND ($1::bytea IS NULL
                         OR b.name LIKE pg_catalog.convert_from($1::bytea, 'UTF8') ESCAPE '!')
-                   AND b.how <> 'released' AND b.waited >= $4::bigint
+                   AND b.how <> 'released' AND (b.waited >= $4::bigint OR b.token < 0)
                    AND NOT EXISTS (SELECT FROM rowlock.run r
                                     WHERE r.token = b.token AND r.finished > 0)
                  ORDER BY b.ended DESC LIMIT $5::bigint)) h)

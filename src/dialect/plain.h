@@ -167,6 +167,7 @@ enum rowlock_plain_id {
     XX(RELEASE, release)               \
     XX(CHECK, check)                   \
     XX(BREAK, break)                   \
+    XX(LOG_BREAK, log_break)           \
     XX(HISTORY, history)               \
     XX(HISTORY_RULES, history_rules)   \
     XX(HISTORY_SET, history_set)       \

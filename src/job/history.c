@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The history of leases, waiters and runs, and its rules. */
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -44,15 +45,42 @@ static enum rowlock_mode mode_of(const struct rowlock_value *column)
                                          : ROWLOCK_EXCLUSIVE;
 }
 
+struct breaker { /* who broke a lease */
+    int64_t token;
+    char text[400];
+};
+
+struct pasts {
+    struct rowlock_rows rows, breakers;
+};
+
+static void breaker_row(struct rowlock_rows *rows, const struct rowlock_value *columns)
+{
+    struct breaker *breaker = rowlock__rows_add(rows);
+    char host[256], user[64];
+
+    if (!breaker)
+        return;
+    breaker->token = -rowlock__value_number(&columns[3]);
+    rowlock__column_text(&columns[4], host, sizeof host);
+    rowlock__column_text(&columns[6], user, sizeof user);
+    snprintf(breaker->text, sizeof breaker->text, "%s%s%s:%" PRId64, user, *user ? "@" : "", host,
+             rowlock__value_number(&columns[5]));
+}
+
 /* name, mode, permits, token, host, pid, command, note, acquired, waited, ended, how, exit,
    is_run */
 static void past_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    struct rowlock_rows *rows = data;
-    struct rowlock_past *past = n < 14 ? NULL : rowlock__rows_add(rows);
+    struct pasts *pasts = data;
+    struct rowlock_rows *rows = &pasts->rows;
+    bool is_breaker = n >= 14 && rowlock__value_number(&columns[3]) < 0;
+    struct rowlock_past *past = n < 14 || is_breaker ? NULL : rowlock__rows_add(rows);
     bool is_run = past && rowlock__value_number(&columns[13]) != 0;
     char how[16];
 
+    if (is_breaker)
+        breaker_row(&pasts->breakers, columns);
     if (!past)
         return;
     rowlock__column_text(&columns[11], how, sizeof how);
@@ -67,7 +95,8 @@ static void past_row(void *data, const struct rowlock_value *columns, unsigned n
                                   .acquired_ms = rowlock__value_number(&columns[8]),
                                   .waited_ms = rowlock__value_number(&columns[9]),
                                   .ended_ms = rowlock__value_number(&columns[10]),
-                                  .exit = (int)rowlock__value_number(&columns[12])};
+                                  .exit = (int)rowlock__value_number(&columns[12]),
+                                  .broken_by = ""};
     past->ending = is_run ? ROWLOCK_ENDED_RUN : ending_of(how);
     if (is_run)
         past->outcome = rowlock__outcome_of_text(how);
@@ -88,16 +117,44 @@ static int check_filter(const struct rowlock_past_filter *filter, struct rowlock
 
 static int read_pasts(struct rowlock_connection *connection,
                       const struct rowlock_past_filter *filter, const char *like, bool exact,
-                      struct rowlock_rows *rows, struct rowlock_error *error)
+                      struct pasts *pasts, struct rowlock_error *error)
 {
-    int64_t limit = filter->limit ? filter->limit : DEFAULT_LIMIT;
+    /* each lease may have a row that tells who broke it */
+    int64_t limit = 2 * rowlock__least(filter->limit ? filter->limit : DEFAULT_LIMIT, INT_MAX / 2);
     struct rowlock_value values[] = {
         rowlock__text_value(like), rowlock__int_value(filter->since_ms),
         rowlock__int_value(filter->problems != 0), rowlock__int_value(filter->waited_ms),
         rowlock__int_value(exact ? limit : INT_MAX)};
-    int code = rowlock__ask(connection, ROWLOCK_SQL_HISTORY, values, past_row, rows, error);
+    int code = rowlock__ask(connection, ROWLOCK_SQL_HISTORY, values, past_row, pasts, error);
 
-    return rowlock__list_result(rows, code, error);
+    code = rowlock__list_result(&pasts->rows, code, error);
+    return code ? code : rowlock__list_result(&pasts->breakers, code, error);
+}
+
+static int by_token(const void *a, const void *b)
+{
+    return rowlock__order(((const struct breaker *)a)->token, ((const struct breaker *)b)->token);
+}
+
+static void put_breakers(struct pasts *pasts)
+{
+    struct rowlock_past *past = pasts->rows.row;
+    const struct breaker *breaker;
+
+    if (!pasts->breakers.n)
+        return;
+    qsort(pasts->breakers.row, pasts->breakers.n, pasts->breakers.size, by_token);
+    for (size_t i = 0; i < pasts->rows.n; i++) {
+        struct breaker wanted = {.token = past[i].token};
+
+        if (past[i].ending != ROWLOCK_ENDED_REVOKED &&
+            (past[i].ending != ROWLOCK_ENDED_RUN || past[i].outcome != ROWLOCK_RUN_BROKEN))
+            continue;
+        breaker = bsearch(&wanted, pasts->breakers.row, pasts->breakers.n, pasts->breakers.size,
+                          by_token);
+        if (breaker)
+            past[i].broken_by = breaker->text;
+    }
 }
 
 static int latest_first(const void *a, const void *b)
@@ -117,8 +174,9 @@ static bool is_match(const struct rowlock_past_filter *filter, const char *name)
    has none that is in the first. */
 static int read_jobs(struct rowlock_connection *connection,
                      const struct rowlock_past_filter *filter, const char *like, bool exact,
-                     struct rowlock_rows *rows, struct rowlock_error *error)
+                     struct pasts *pasts, struct rowlock_error *error)
 {
+    struct rowlock_rows *rows = &pasts->rows;
     size_t size = strlen(ROWLOCK_JOB_PREFIX) + strlen(like) + 1, n = rows->n;
     char *of_job = malloc(size);
     struct rowlock_past *past;
@@ -127,7 +185,7 @@ static int read_jobs(struct rowlock_connection *connection,
     if (!of_job)
         return rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     snprintf(of_job, size, ROWLOCK_JOB_PREFIX "%s", like);
-    code = read_pasts(connection, filter, of_job, exact, rows, error);
+    code = read_pasts(connection, filter, of_job, exact, pasts, error);
     free(of_job);
     past = rows->row;
     for (size_t i = n; i < rows->n; i++)
@@ -166,7 +224,7 @@ int rowlock_history(struct rowlock_connection *connection, const struct rowlock_
                     rowlock_visit_past visit, void *data, struct rowlock_error *error)
 {
     static const struct rowlock_past_filter all;
-    struct rowlock_rows rows = {.size = sizeof(struct rowlock_past)};
+    struct pasts pasts = {{.size = sizeof(struct rowlock_past)}, {.size = sizeof(struct breaker)}};
     char *like = NULL;
     bool exact = true;
     int code = rowlock__ready(connection, ROWLOCK_STATE_IDLE, error);
@@ -179,12 +237,15 @@ int rowlock_history(struct rowlock_connection *connection, const struct rowlock_
     if (!code && filter->name && !(like = rowlock__glob_to_like(filter->name, &exact)))
         code = rowlock__fail(error, ROWLOCK_ENOMEM, "out of memory");
     if (!code)
-        code = read_pasts(connection, filter, like, exact, &rows, error);
+        code = read_pasts(connection, filter, like, exact, &pasts, error);
     if (!code && filter->jobs && like)
-        code = read_jobs(connection, filter, like, exact, &rows, error);
-    if (!code)
-        show(&rows, filter, exact, visit, data);
-    rowlock__rows_clear(&rows);
+        code = read_jobs(connection, filter, like, exact, &pasts, error);
+    if (!code) {
+        put_breakers(&pasts);
+        show(&pasts.rows, filter, exact, visit, data);
+    }
+    rowlock__rows_clear(&pasts.rows);
+    rowlock__rows_clear(&pasts.breakers);
     free(like);
     return code;
 }

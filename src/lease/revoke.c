@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rowlock_break: an operator ends a lease by its name. */
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "lease/query.h"
+#include "lease/request.h"
 #include "util/error.h"
+#include "util/utf8.h"
 
 static int not_broken(const struct rowlock_connection *connection, int code, const char *name,
                       struct rowlock_error *error)
@@ -26,9 +31,67 @@ static int not_broken(const struct rowlock_connection *connection, int code, con
     return rowlock__wrap_error(error, code, "breaking '%.100s'", name);
 }
 
+/* ---- who broke it, for the history ----------------------------------------------------------- */
+
+struct broken {
+    int64_t only; /* 0: all of the name */
+    struct rowlock_rows tokens;
+};
+
+/* Of those that are held and not broken yet. */
+static int take_token(const struct rowlock_holder *holder, void *data)
+{
+    struct broken *broken = data;
+    int64_t *tokens = broken->tokens.row, *token;
+
+    if (holder->holding != ROWLOCK_HOLDS || holder->stop || holder->remaining_ms <= 0 ||
+        (broken->only && broken->only != holder->token))
+        return 0;
+    for (size_t i = 0; i < broken->tokens.n; i++)
+        if (tokens[i] == holder->token)
+            return 0;
+    if ((token = rowlock__rows_add(&broken->tokens)))
+        *token = holder->token;
+    return 0;
+}
+
+/* The user, also behind sudo, where the environment has it. */
+static void find_user(char *out, size_t size)
+{
+    static const char *const variables[] = {"SUDO_USER", "LOGNAME", "USER"};
+    const char *user = NULL;
+
+    for (size_t i = 0; (!user || !*user) && i < sizeof variables / sizeof *variables; i++)
+        user = getenv(variables[i]);
+    rowlock__utf8_copy(out, size, user ? user : "");
+}
+
+/* A failure, as of a missing right, is none of the break. */
+static void log_broken(struct rowlock_connection *connection, const char *name,
+                       const struct broken *broken)
+{
+    const int64_t *token = broken->tokens.row;
+    char host[256], user[64];
+    int code = ROWLOCK_OK;
+
+    rowlock__host(host, sizeof host);
+    find_user(user, sizeof user);
+    for (size_t i = 0; !code && i < broken->tokens.n; i++) {
+        struct rowlock_value values[] = {rowlock__text_value(name), rowlock__int_value(token[i]),
+                                         rowlock__text_value(host), rowlock__int_value(getpid()),
+                                         rowlock__text_value(user)};
+
+        code = rowlock__ask_alone(connection, ROWLOCK_SQL_LOG_BREAK, values, false, NULL, NULL,
+                                  NULL);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
 int rowlock_break(struct rowlock_connection *connection, const char *name, int64_t token, int now,
                   int64_t *broken, struct rowlock_error *error)
 {
+    struct broken leases = {token, {.size = sizeof(int64_t)}};
     int64_t count = 0;
     int code = rowlock__query_check(connection, name, 0, token, error);
 
@@ -41,10 +104,14 @@ int rowlock_break(struct rowlock_connection *connection, const char *name, int64
                                       .data = &count,
                                       .deadline_ms = rowlock__query_deadline(connection)};
 
+        rowlock_list(connection, name, take_token, &leases, NULL);
         code = rowlock__query_result(rowlock__query(connection, &query, error), error);
         if (code)
             code = not_broken(connection, code, name, error);
     }
+    if (!code && count > 0)
+        log_broken(connection, name, &leases);
+    rowlock__rows_clear(&leases.tokens);
     if (!code && broken)
         *broken = count;
     return code;

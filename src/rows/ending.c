@@ -303,6 +303,30 @@ int rowlock__log_released(struct rowlock_work *work, const struct rowlock_value 
     return code;
 }
 
+/* name, token, host, pid, user */
+int rowlock__rows_log_break(struct rowlock_work *work)
+{
+    const struct rowlock_value *values = work->call->values;
+    struct rowlock_rows rows = {.size = 1};
+    char key[ROWLOCK_KEY_SIZE];
+    struct ending ending = {.key = key,
+                            .kind = 'x',
+                            .permits = 1,
+                            .host = rowlock__copy_text(&rows, &values[2]),
+                            .pid = rowlock__work_int(work, 3),
+                            .has_pid = true,
+                            .command = rowlock__copy_text(&rows, &values[4])};
+    struct rules rules;
+    int code = read_rules(work, &rules);
+
+    rowlock__key(work, "", &values[0], key);
+    if (!code && rules.level != ROWLOCK_HISTORY_OFF)
+        code = add(work, &ending, -rowlock__work_int(work, 1), rules.now_ms,
+                   rowlock__judge_end(true, false));
+    rowlock__rows_clear(&rows);
+    return code;
+}
+
 int rowlock__log_waiter(struct rowlock_work *work, int64_t ticket, struct rowlock_value owner)
 {
     struct rowlock_rows rows = {.size = sizeof(struct ending)};

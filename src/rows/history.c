@@ -25,7 +25,8 @@ struct asked {
 
 static bool is_asked(const struct asked *asked, const struct past *past, bool problem)
 {
-    return past->ended_ms >= asked->since_ms && past->waited_ms >= asked->waited_ms &&
+    return past->ended_ms >= asked->since_ms &&
+           (past->waited_ms >= asked->waited_ms || past->token < 0) &&
            (problem || !asked->problems) &&
            (!asked->pattern || rowlock__is_like(past->name, asked->pattern));
 }

@@ -77,6 +77,46 @@ mend_history() {
     [ "$(hows)" = 'one revoked' ]
 }
 
+@test "a lease that is broken has the user, host and process that broke it, who comes first" {
+    local token broken_by
+    token=$(held one note 1h)
+    SUDO_USER=ann rowlock break one 2>/dev/null
+    SUDO_USER=ben rowlock break one 2>/dev/null
+    run -123 rowlock release one --token "$token"
+    held two note 1h >/dev/null
+    (unset SUDO_USER LOGNAME USER && rowlock break --now two)
+    level problems
+    LOGNAME=$'c\033[2J' SUDO_USER='' ends_badly three
+    level off
+    ends_badly four
+    level slow
+    [ "$(hows)" = $'three revoked\ntwo revoked\none revoked' ]
+    entries --limit 3 | jq -r .broken_by >who
+    sed "s/@$(hostname):[0-9]*$/ here/; s/^$(hostname):[0-9]*$/here/" who | cat -v >shown
+    [ "$(cat shown)" = $'c^[[2J here\nhere\nann here' ]
+    [ "$(entries --limit 1 | wc -l)" = 1 ]
+    [ "$(entries --limit 2 one | jq -r '.broken_by | test("^ann@.*:[0-9]+$")')" = true ]
+    rowlock log | grep -q ' revoked by ann@'
+    [ "$(rowlock log | grep -c $'\033')" = 0 ]
+}
+
+@test "a run of a job that is broken has who broke it; a filter of waits does not hide that" {
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" job slow --every 1h -- sleep 60
+    until_true is_held job:slow
+    SUDO_USER=ann rowlock break job:slow
+    until_true is_gone "$started"
+    entries | jq -e '.how == "broken" and (.broken_by | test("^ann@"))'
+    entries slow --limit 1 | jq -e '.how == "broken" and (.broken_by | test("^ann@"))'
+    held busy note 1h >/dev/null
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run busy -- sleep 60
+    until_true has_waited busy
+    rowlock break --now busy
+    until_true is_held busy
+    SUDO_USER=ben rowlock break --now busy
+    until_true is_gone "$started"
+    entries --waited 1s | jq -e '.waited_ms >= 1000 and (.broken_by | test("^ben@"))'
+}
+
 @test "a waiter that gives up is listed, also an interrupted one" {
     level all # else only after a second
     token=$(held busy note 1h)
@@ -335,7 +375,8 @@ END
     ends_badly one
     rowlock log >table
     head -n 1 table | grep -qE '^ENDED +NAME +MODE +HELD +WAITED +WHO +HOW +NOTE$'
-    grep -qE '^[0-9:]+ +one +exclusive +[0-9.]+m?s +- +[^ ]+ hold +revoked +lost work$' table
+    grep -qE '^[0-9:]+ +one +exclusive +[0-9.]+m?s +- +[^ ]+ hold +revoked by [^ ]+ +lost work$' \
+        table
 }
 
 # The wait is longer than the interval in which one beneath an ancestor's lock looks at the holders.

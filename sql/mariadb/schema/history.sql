@@ -11,6 +11,7 @@ CREATE TABLE IF NOT EXISTS rowlock_history (
     mode     ENUM ('exclusive', 'shared', 'permit') NOT NULL,
     permits  INT NOT NULL,
     token    BIGINT NULL,             -- NULL: a waiter that gave up
+                                      -- negative: who broke the lease
     host     VARCHAR(255) NULL,
     pid      BIGINT NULL,
     command  VARCHAR(255) NULL,
@@ -99,7 +100,7 @@ BEGIN
             0 AS `exit`, 0 AS is_run
        FROM rowlock_history h
       WHERE h.ended >= v_since AND (p_pattern IS NULL OR h.name LIKE p_pattern ESCAPE '!')
-        AND (p_problems = 0 OR h.how <> 'released') AND h.waited >= p_waited
+        AND (p_problems = 0 OR h.how <> 'released') AND (h.waited >= p_waited OR h.token < 0)
         AND NOT EXISTS (SELECT 1 FROM rowlock_run r WHERE r.token = h.token AND r.finished > 0)
       ORDER BY h.ended DESC LIMIT p_limit)
     UNION ALL

@@ -52,6 +52,11 @@ static void put_end(FILE *out, const struct rowlock_past *past)
     json_text(out, is_run ? "run" : past->ending == ROWLOCK_ENDED_GAVE_UP ? "waiter" : "lease");
     put_key(out, "how");
     json_text(out, ending_word(past));
+    put_key(out, "broken_by");
+    if (*past->broken_by)
+        json_text(out, past->broken_by);
+    else
+        fputs("null", out);
     put_key(out, "problem");
     fputs(is_problem(past) ? "true" : "false", out);
     put_key(out, "exit");
@@ -157,11 +162,17 @@ static char *who_of(const struct rowlock_past *past)
 
 static char *how_of(const struct rowlock_past *past)
 {
-    char *text;
+    char *text, *cell;
 
-    if (past->ending != ROWLOCK_ENDED_RUN || past->outcome != ROWLOCK_RUN_FAILED)
+    if (past->ending == ROWLOCK_ENDED_RUN && past->outcome == ROWLOCK_RUN_FAILED)
+        return asprintf(&text, "failed, exit %d", past->exit) < 0 ? NULL : text;
+    if (!*past->broken_by)
         return strdup(ending_word(past));
-    return asprintf(&text, "failed, exit %d", past->exit) < 0 ? NULL : text;
+    if (asprintf(&text, "%s by %s", ending_word(past), past->broken_by) < 0)
+        return NULL;
+    cell = cell_text(text);
+    free(text);
+    return cell;
 }
 
 int log_table_add(const struct rowlock_past *past, struct table *table)

@@ -29,6 +29,10 @@ static void put_past_row(struct html_table *table, const struct rowlock_past *pa
         html_link(html_cell(table), "/lock", past->name);
     html_since(html_cell(table), past->ended_ms, now_ms);
     html_pill(html_cell(table), is_problem(past) ? "bad" : "good", ending_word(past));
+    if (*past->broken_by) {
+        fputs(" by ", table->out);
+        html_text(table->out, past->broken_by);
+    }
     html_cell(table);
     if (past->acquired_ms)
         html_duration(table->out, rounded_ms(past->held_ms));

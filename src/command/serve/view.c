@@ -183,6 +183,7 @@ static int visit_past(const struct rowlock_past *past, void *data)
     copy->host = keep(view, past->host);
     copy->command = keep(view, past->command);
     copy->note = keep(view, past->note);
+    copy->broken_by = keep(view, past->broken_by);
     return view->failed;
 }
 
