@@ -405,6 +405,8 @@ put_leases() { # of several names, and of permits
         # shellcheck disable=SC2086
         pg_restore --data-only $how -d "$ROWLOCK_TEST_ADMIN" dump
         rowlock schema upgrade
+        [ "$(sql "SELECT count(*) FROM pg_trigger WHERE tgname ~ '^(reveal|refuse)_'
+                  AND tgenabled = 'A'")" = 3 ]
         for wanted in a b c "q --limit 3"; do
             # shellcheck disable=SC2086
             run rowlock acquire -n --ttl 1m $wanted

@@ -45,6 +45,21 @@ trap_function="CREATE FUNCTION public.seize() RETURNS trigger LANGUAGE plpgsql
     rowlock run --tx -n x -- true
 }
 
+@test "p12_a trigger with the name of one of rowlock's, and code of another role, is refused" {
+    install
+    sql "GRANT USAGE ON SCHEMA rowlock TO $mallory; GRANT TRIGGER ON rowlock.lease TO $mallory;
+         GRANT EXECUTE ON FUNCTION rowlock.reveal_lease() TO $mallory;
+         DROP TRIGGER reveal_lease ON rowlock.lease; DROP VIEW rowlock.names CASCADE;
+         SET ROLE $mallory;
+         CREATE FUNCTION public.evil(bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+         CREATE TRIGGER reveal_lease BEFORE INSERT ON rowlock.lease FOR EACH ROW
+             WHEN (public.evil(NEW.token)) EXECUTE FUNCTION rowlock.reveal_lease()"
+    run -64 install
+    [[ $output == *'a trigger reveal_lease is on rowlock.lease'* ]]
+    sql "DROP TRIGGER reveal_lease ON rowlock.lease"
+    install
+}
+
 @test "p12_a table that runs code is refused, chosen by --table or not" {
     for name in rowlock_object own; do
         option=()

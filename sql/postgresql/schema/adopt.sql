@@ -66,7 +66,8 @@ BEGIN
       JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
       JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
      WHERE n.nspname = 'rowlock' AND NOT t.tgisinternal
-       AND (p.pronamespace <> n.oid OR (c.relname, t.tgname, p.proname) NOT IN (
+       AND (p.pronamespace <> n.oid OR t.tgqual IS NOT NULL
+            OR (c.relname, t.tgname, p.proname) NOT IN (
                ('lease', 'reveal_lease', 'reveal_lease'),
                ('lease', 'reveal_leases', 'reveal_lease'),
                ('least_token', 'refuse_least', 'refuse_least')))

@@ -296,7 +296,9 @@ END $$;
 
 -- A greater least token would hide a lease that is inserted with a smaller one: by a restore, by
 -- hand, or because the numbers were set back by hand. And one that is restored may be greater than
--- the token of a lease. Both rules hold for every writer, so triggers enforce them.
+-- the token of a lease. Both rules hold for every writer, a replication included, so triggers
+-- enforce them. After ENABLE TRIGGER ALL, as of pg_restore --disable-triggers, they would not fire
+-- for a replication: they are made again.
 CREATE FUNCTION rowlock.reveal_lease() RETURNS trigger LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF TG_OP = 'TRUNCATE' THEN
@@ -319,7 +321,7 @@ DO $$
 BEGIN
     IF (SELECT pg_catalog.count(*) FROM pg_catalog.pg_trigger t
          WHERE t.tgrelid = 'rowlock.lease'::regclass::oid
-           AND t.tgname IN ('reveal_lease', 'reveal_leases')) < 2 THEN
+           AND t.tgname IN ('reveal_lease', 'reveal_leases') AND t.tgenabled = 'A'::"char") < 2 THEN
         DROP TRIGGER IF EXISTS reveal_lease ON rowlock.lease;
         CREATE TRIGGER reveal_lease BEFORE INSERT ON rowlock.lease
             FOR EACH ROW EXECUTE FUNCTION rowlock.reveal_lease();
@@ -331,7 +333,8 @@ BEGIN
     END IF;
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_trigger t
                     WHERE t.tgrelid = 'rowlock.least_token'::regclass::oid
-                      AND t.tgname = 'refuse_least') THEN
+                      AND t.tgname = 'refuse_least' AND t.tgenabled = 'A'::"char") THEN
+        DROP TRIGGER IF EXISTS refuse_least ON rowlock.least_token;
         CREATE TRIGGER refuse_least BEFORE INSERT OR UPDATE ON rowlock.least_token
             FOR EACH ROW EXECUTE FUNCTION rowlock.refuse_least();
         ALTER TABLE rowlock.least_token ENABLE ALWAYS TRIGGER refuse_least;
