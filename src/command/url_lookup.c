@@ -289,6 +289,18 @@ int url_lookup(const char *db, struct url *out)
     return set_local(out);
 }
 
+/* Options, the user and its password do not make another database. */
+static int is_same(const struct url *a, const struct url *b)
+{
+    char left[400], right[400];
+
+    if (strcmp(a->text, b->text) == 0 || (a->is_local && strcmp(b->text, "local") == 0))
+        return 1;
+    url_place(a, left, sizeof left);
+    url_place(b, right, sizeof right);
+    return *left && !strstr(left, "...") && strcmp(left, right) == 0;
+}
+
 char *url_overridden(const struct url *url)
 {
     struct url other = {0};
@@ -297,8 +309,7 @@ char *url_overridden(const struct url *url)
     if (!url->source || strcmp(url->source, "ROWLOCK_URL") != 0)
         return NULL;
     message_keep(errors, sizeof errors); /* a file that does not count may be unusable */
-    if (try_files(&other) == STATUS_OK && other.text && strcmp(other.text, url->text) != 0 &&
-        !(url->is_local && strcmp(other.text, "local") == 0))
+    if (try_files(&other) == STATUS_OK && other.text && !is_same(url, &other))
         path = strdup(other.source);
     message_keep(NULL, 0);
     url_free(&other);

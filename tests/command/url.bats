@@ -4,6 +4,7 @@
 # appears shows which one it used.
 # Runs on: once
 
+bats_require_minimum_version 1.5.0
 load lib
 
 setup() {
@@ -100,8 +101,17 @@ taken() { # NAME: checks that the database NAME.db was used, and no other
     done
     run "$ROWLOCK" run x -- true
     [[ $output != *"$note"* ]]
-    ROWLOCK_URL=sqlite:$here/user.db run "$ROWLOCK" run --verbose x -- true
-    [[ $output != *"$note"* ]]
+    for same in "sqlite:$here/user.db" "sqlite:$here/user.db?mode=rw"; do
+        ROWLOCK_URL=$same run -0 "$ROWLOCK" run --verbose x -- true
+        [[ $output != *"$note"* ]]
+    done
+    echo 'postgresql://app:secret@127.0.0.1:1/shop' >config/rowlock/url
+    for same in 127.0.0.1:1/shop 'root@127.0.0.1:1/shop?connect_timeout=3'; do
+        ROWLOCK_URL=postgresql://$same run -69 "$ROWLOCK" run --verbose x -- true
+        [[ $output != *"$note"* ]]
+    done
+    ROWLOCK_URL=postgresql://127.0.0.1:1/other run -69 "$ROWLOCK" run --verbose x -- true
+    [[ $output == *"$note"* ]]
 }
 
 @test "a file that group or others can read or write is refused" {
