@@ -16,7 +16,7 @@ setup() {
     postgresql) roles_of_postgresql ;;
     mariadb) roles_of_mariadb ;;
     esac
-    token=$(rowlock acquire --ttl 1h held)
+    token=$(rowlock acquire --ttl 1h held) given=$(rowlock acquire --ttl 1h given)
     rowlock acquire --ttl 1h broken >/dev/null
     rowlock job seen --every 50w -- true
     rowlock refresh rates --max-age 1h -- true
@@ -71,6 +71,9 @@ ls --tree | 0 0 69
 metrics | 0 0 69
 metrics --name * | 0 0 69
 next NAME | 0 69 69
+jobs seen --now | 0 69 69
+release given --token GIVEN | 0 69 69
+renew held --token TOKEN | 0 69 69
 refresh NAME --max-age 1h -- true | 0 69 69
 run NAME -- true | 0 69 69
 run --tx NAME -- true | 0 69 69
@@ -78,6 +81,7 @@ schema install | 0 0 69
 schema set history all | 69 69 69
 schema uninstall --force | 69 69 69
 subjects | 0 0 69
+top | 0 0 69
 use rates -- true | 0 69 69
 vacuum | 0 69 69
 "
@@ -98,6 +102,7 @@ column() { # of the table
             n=$((n + 1)) status=0
             words=${words//NAME/name$n}
             words=${words//TOKEN/$token}
+            words=${words//GIVEN/$given}
             expected=$(awk "{ print \$$(column "$role") }" <<<"$expected")
             # shellcheck disable=SC2086
             as "$role" $words >out 2>&1 </dev/null || status=$?
