@@ -884,7 +884,7 @@ struct rowlock_past { /* valid during the callback only; texts are never NULL, "
     int64_t acquired_ms; /* since 1970 UTC, database's clock; 0: never. Of a run: its start */
     int64_t ended_ms;
     rowlock_duration waited_ms, held_ms;
-    const char *broken_by; /* of a revoked lease or a broken run: USER@HOST:PID of rowlock_break */
+    const char *broken_by; /* of a revoked lease or broken run: USER@HOST:PID of rowlock_break */
 };
 
 struct rowlock_past_filter {    /* all zero: the latest 100 */
@@ -1346,9 +1346,9 @@ typedef int (*rowlock_visit_finding)(const struct rowlock_finding *finding, void
  * Examines the server, this account and the schema, and changes nothing. The checks are driver,
  * server, pooler, isolation, read-only, durability, autovacuum, dead-rows, undo, owner, schema,
  * privileges (a finding for each missing GRANT, which is the advice), leases (expired, not swept)
- * and transactions (old ones that hold a name which no table contains). A table or privilege that only
- * the history needs is a warning. An engine reports only checks that it can have. A check may have
- * several findings, in sequence.
+ * and transactions (old ones that hold a name which no table contains). A table or privilege that
+ * only the history needs is a warning. An engine reports only checks that it can have. A check may
+ * have several findings, in sequence.
  *
  * Behind a pooler it opens a second session. Blocks for statement_ms at most, for each of its
  * queries.

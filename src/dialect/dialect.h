@@ -187,8 +187,8 @@
  * check         name, token -> status (OK, LOST, STOPPED), left_ms, mode letter, owner
  * break         name, token (0: all), now (0, 1) -> number: how many leases; a running job gets
  *               another version
- * log_break     name, token, host, pid, user: who broke it, for the history, as a row with the
- *               negative token
+ * log_break     name, token, host, pid, user: writes the caller that broke it into the history, as
+ *               a row with the negative token
  * list          name or NULL -> state ('held', 'waiting', 'transaction'), name, mode, token,
  *               ticket, owner, host, pid, command, note, since_ms, expires_ms, left_ms, limit,
  *               count, stop (1: broken); holders before waiters, these by ticket
@@ -201,7 +201,7 @@
  *               note, acquired_ms (0: never), waited_ms, ended_ms, how ('released', 'expired',
  *               'revoked', 'gave up'; of a run: its outcome), exit, is_run; latest first. A
  *               pattern's escape character is '!'. Without the lease of a run that is listed. A
- *               negative token: who broke that lease, whatever waited_ms
+ *               negative token: the caller that broke that lease, whatever waited_ms
  * history_rules -> level (enum rowlock_history_level), keep_good_ms, keep_bad_ms
  * history_set   level, keep_good_ms, keep_bad_ms
  * prune         batch -> number: deletes at most about that many rows whose time has passed; does

@@ -81,8 +81,8 @@ static void log_broken(struct rowlock_connection *connection, const char *name,
                                          rowlock__text_value(host), rowlock__int_value(getpid()),
                                          rowlock__text_value(user)};
 
-        code = rowlock__ask_alone(connection, ROWLOCK_SQL_LOG_BREAK, values, false, NULL, NULL,
-                                  NULL);
+        code =
+            rowlock__ask_alone(connection, ROWLOCK_SQL_LOG_BREAK, values, false, NULL, NULL, NULL);
     }
 }
 

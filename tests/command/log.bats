@@ -77,7 +77,7 @@ mend_history() {
     [ "$(hows)" = 'one revoked' ]
 }
 
-@test "a lease that is broken has the user, host and process that broke it, who comes first" {
+@test "a lease that is broken has the user, host and process that broke it first" {
     local token broken_by
     token=$(held one note 1h)
     SUDO_USER=ann rowlock break one 2>/dev/null

@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS rowlock_history (
     mode     ENUM ('exclusive', 'shared', 'permit') NOT NULL,
     permits  INT NOT NULL,
     token    BIGINT NULL,             -- NULL: a waiter that gave up
-                                      -- negative: who broke the lease
+                                      -- negative: of the caller that broke it
     host     VARCHAR(255) NULL,
     pid      BIGINT NULL,
     command  VARCHAR(255) NULL,

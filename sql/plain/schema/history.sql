@@ -1,5 +1,5 @@
 -- Leases that ended and waiters that gave up. how: released, expired, revoked, gave up; all but the
--- first are problems. A negative token: who broke the lease. Runs of jobs are in rowlock_run.
+-- first are problems. A negative token: the caller that broke it. Runs of jobs are in rowlock_run.
 CREATE TABLE rowlock_history (
     name     {key} NOT NULL,
     kind     CHAR(1) NOT NULL,

@@ -8,7 +8,7 @@ CREATE TABLE rowlock.history (
     mode     text NOT NULL,
     permits  integer NOT NULL,
     token    bigint,                     -- NULL: a waiter that gave up
-                                         -- negative: who broke the lease
+                                         -- negative: of the caller that broke it
     host     text,
     pid      bigint,
     command  text,

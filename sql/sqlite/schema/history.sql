@@ -4,7 +4,7 @@ CREATE TABLE IF NOT EXISTS rowlock_history (
     mode     TEXT    NOT NULL,
     permits  INTEGER NOT NULL,
     token    INTEGER,                       -- NULL: a waiter that gave up
-                                            -- negative: who broke the lease
+                                            -- negative: of the caller that broke it
     host     TEXT,
     pid      INTEGER,
     command  TEXT,
