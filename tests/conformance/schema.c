@@ -315,6 +315,21 @@ TEST(p12_a_table_that_is_no_plain_name_is_refused)
     }
 }
 
+TEST(a_schema_of_this_account_is_no_risk)
+{
+    struct rowlock_connection *connection = t_open();
+    char none[] = "unchanged", *risk = none;
+
+    t_fails(rowlock_schema_risk(connection, NULL, &t_error), EINVAL);
+    t_fails(rowlock_schema_risk(NULL, &risk, &t_error), EINVAL);
+    t_ok(t_begin(connection, t_x(t_name(1)), 0));
+    t_fails(rowlock_schema_risk(connection, &risk, &t_error), EINTX);
+    t_ok(rowlock_rollback(connection, &t_error));
+    t_true(risk == none);
+    t_ok(rowlock_schema_risk(connection, &risk, &t_error));
+    t_true(risk == NULL);
+}
+
 /* The servers of the tests run with settings that lose commits in a crash. */
 TEST(durability_names_the_setting_that_is_against_it)
 {
