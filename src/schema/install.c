@@ -250,6 +250,30 @@ static bool gave_way(int code)
     return code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EABORTED || code == ROWLOCK_EROLLEDBACK;
 }
 
+/* PostgreSQL: renewals wait while a transaction changes the tables of leases. So this one does no
+   more, and commits. */
+static int change_leases(struct rowlock_connection *connection, struct rowlock_error *error)
+{
+    struct rowlock_names names = {"", "application", true};
+    struct rowlock_installed found = {0};
+    char *extension = NULL;
+    int code = rowlock__enter_install(connection, error);
+
+    if (code)
+        return code;
+    code = rowlock__read_found(connection, &found, error);
+    if (!code)
+        code = rowlock__read_extension(connection, &extension, error);
+    if (!code && !extension && found.version && found.version < ROWLOCK_SCHEMA_VERSION) {
+        code = rowlock__run_piece(connection, "adopt", &names, error);
+        if (!code)
+            code = rowlock__run_piece(connection, "upgrade_leases", &names, error);
+    }
+    free(extension);
+    code = rowlock__leave_install(connection, code, error);
+    return rowlock__say_needs(connection, found.technique, code, error);
+}
+
 /* Each attempt waits for a short time only, because other sessions wait behind it (upgrade.sql). */
 int rowlock__upgrade_installed(struct rowlock_connection *connection, struct rowlock_error *error)
 {
@@ -258,10 +282,12 @@ int rowlock__upgrade_installed(struct rowlock_connection *connection, struct row
     int64_t deadline_ms = rowlock__after(rowlock__now_ms(), limit_ms);
     int code;
 
-    do
-        code = install(connection, NULL, true, error);
-    while (gave_way(code) &&
-           rowlock__pause(&pause, connection->interrupt_fd, deadline_ms) == ROWLOCK_WAKE_READY);
+    do {
+        code = change_leases(connection, error);
+        if (!code)
+            code = install(connection, NULL, true, error);
+    } while (gave_way(code) &&
+             rowlock__pause(&pause, connection->interrupt_fd, deadline_ms) == ROWLOCK_WAKE_READY);
     if (gave_way(code))
         rowlock__wrap_error(error, code,
                             "could not upgrade the schema: transactions that use its tables are "

@@ -14,7 +14,7 @@ struct rowlock_names {
     bool again;         /* repeatable: keeps existing tables and replaces the other objects */
 };
 
-#define ROWLOCK_PIECES 17
+#define ROWLOCK_PIECES 18
 
 /* The pieces that install, or an upgrade, runs, in order; some dialects lack some pieces. Returns
    their number. */

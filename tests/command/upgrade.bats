@@ -174,10 +174,8 @@ columns() { # tables and views with their columns, sorted
     [ "$(counts mail)" = '2|1|1|0|1|0|0|3500' ]
 }
 
-@test "an upgrade that has a deadlock with a transaction tries again" {
-    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # the others' tables have no such order
-    install_version_1
-    # it writes waiter, and reads lease when the upgrade has locked that and waits for waiter
+# Writes waiter, and runs the statement when the upgrade waits for that.
+start_writer() { # STATEMENT
     start psql -qX -v ON_ERROR_STOP=1 "$ROWLOCK_TEST_ADMIN" -c "
         SET deadlock_timeout = '1min';
         SET application_name = 'writer';
@@ -186,7 +184,7 @@ columns() { # tables and views with their columns, sorted
             FOR i IN 1 .. 4000 LOOP
                 IF EXISTS (SELECT FROM pg_locks WHERE relation = 'rowlock.waiter'::regclass
                                                   AND NOT granted) THEN
-                    PERFORM FROM rowlock.lease;
+                    $1;
                     RETURN;
                 END IF;
                 PERFORM pg_sleep(0.005);
@@ -194,14 +192,46 @@ columns() { # tables and views with their columns, sorted
             RAISE 'the upgrade did not wait for waiter';
         END \$\$"
     until_true writer_has_begun
-    rowlock schema upgrade
-    [ "$(version)" = 2 ]
-    wait "$started"
 }
 writer_has_begun() {
     [ "$(sql "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
                WHERE a.application_name = 'writer' AND l.relation = 'rowlock.waiter'::regclass")" \
         -ge 1 ]
+}
+
+@test "an upgrade that has a deadlock with a transaction tries again" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # the others' tables have no such order
+    install_version_1
+    start_writer "PERFORM FROM rowlock.job" # which the upgrade has locked
+    rowlock schema upgrade
+    [ "$(version)" = 2 ]
+    wait "$started"
+}
+
+@test "an upgrade has committed its change of the leases when it waits for another table" {
+    [ "$ROWLOCK_TEST_ENGINE" = postgresql ] || return 0 # elsewhere each statement commits
+    install_version_1
+    put_lease
+    start_writer "SET LOCAL lock_timeout = '100ms'; PERFORM FROM rowlock.lease;
+                  ASSERT rowlock.renew_lease(101, 60000) = 0"
+    rowlock schema upgrade
+    wait "$started"
+    [ "$(version)" = 2 ]
+    rowlock check held --token 101
+}
+put_lease() { # 101, of the name held
+    case $ROWLOCK_TEST_ENGINE in
+    postgresql)
+        sql "INSERT INTO rowlock.heartbeat (token, expires) VALUES (101, now() + interval '1 day');
+             INSERT INTO rowlock.lease (token, name, mode) VALUES (101, 'held', 'exclusive')"
+        ;;
+    mariadb)
+        sql "INSERT INTO rowlock_heartbeat (token, expires)
+             VALUES (101, utc_timestamp(6) + INTERVAL 1 DAY);
+             INSERT INTO rowlock_lease (token, name, mode, owner, acquired)
+             VALUES (101, 'held', 'exclusive', 'o', utc_timestamp(6))"
+        ;;
+    esac
 }
 
 # what a program does that was not restarted for the upgrade
@@ -303,18 +333,7 @@ fence_in_a_transaction() { # until the file let-go exists
     local upgrade renewals=0
     [ "$ROWLOCK_TEST_ENGINE" != sqlite ] || return 0 # a file has one writer
     install_version_1
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql)
-        sql "INSERT INTO rowlock.heartbeat (token, expires) VALUES (101, now() + interval '1 day');
-             INSERT INTO rowlock.lease (token, name, mode) VALUES (101, 'held', 'exclusive')"
-        ;;
-    mariadb)
-        sql "INSERT INTO rowlock_heartbeat (token, expires)
-             VALUES (101, utc_timestamp(6) + INTERVAL 1 DAY);
-             INSERT INTO rowlock_lease (token, name, mode, owner, acquired)
-             VALUES (101, 'held', 'exclusive', 'o', utc_timestamp(6))"
-        ;;
-    esac
+    put_lease
     fence_in_a_transaction
     start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" schema upgrade
     upgrade=$started

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Changes the tables of older versions to those of this one; install.sql and the pieces after it
--- then replace the functions and create the tables that are new. Runs in the same transaction,
--- after adopt.sql has checked the owners: ALTER TABLE and UPDATE run the owner's triggers.
+-- Changes the other tables of older versions to those of this one; install.sql and the pieces after
+-- it then replace the functions and create the tables that are new. Runs in the same transaction,
+-- after adopt.sql has checked the owners: ALTER TABLE and UPDATE run the owner's triggers. No
+-- renewal waits for it.
 
 -- While this waits for a transaction that uses the tables, every other session waits behind it. So
 -- it gives up soon, and the caller repeats it.
 SET LOCAL lock_timeout = '500ms';
-LOCK TABLE rowlock.job, rowlock.lease, rowlock.heartbeat IN ACCESS EXCLUSIVE MODE;
+LOCK TABLE rowlock.job IN ACCESS EXCLUSIVE MODE;
 
 -- From version 1. The kept runs give the first counts.
 ALTER TABLE rowlock.job
@@ -33,16 +34,8 @@ UPDATE rowlock.job j
                pg_catalog.max(CASE WHEN r.outcome = 'done' THEN r.finished ELSE 0 END) AS success
           FROM rowlock.run r WHERE r.finished > 0 GROUP BY r.job) k
  WHERE j.name = k.job AND (SELECT m.version FROM rowlock.meta m) < 2;
-ALTER TABLE rowlock.lease ADD COLUMN IF NOT EXISTS waited bigint NOT NULL DEFAULT 0;
-ALTER TABLE rowlock.heartbeat
-    ADD COLUMN IF NOT EXISTS quiet_until timestamptz NOT NULL DEFAULT 'infinity';
 -- its parameters have changed
 DROP FUNCTION IF EXISTS rowlock.insert_lease(bigint, text, text, bigint, text, bigint, text, text);
--- install.sql creates it with a second column
-DROP INDEX IF EXISTS rowlock.lease_name;
--- install.sql creates lease_token instead
-ALTER TABLE rowlock.lease DROP CONSTRAINT IF EXISTS lease_pkey;
-ALTER TABLE rowlock.lease DROP CONSTRAINT IF EXISTS lease_mode_check;
 -- if the tables of the older version were restored into those of this one without their triggers
 DO $$
 BEGIN

@@ -20,7 +20,7 @@ d
 s/ 'least_token',//
 s/^(    waited   bigint NOT NULL DEFAULT 0) (  -- .*)/\1,\2\n    PRIMARY KEY (token, name, n)/
 /^-- It has no key: in one of token, name and n/,/^END \$\$;$/d
-/^-- install\.sql creates lease_token instead/,/;$/d
+/^    ALTER TABLE rowlock\.lease DROP CONSTRAINT IF EXISTS lease_pkey/,/ lease_token /d
 /^-- The column is token \+ 0/d
 s/\(name, \(token \+ 0\)\)/(name)/
 /^-- Every lease reads these tables/,/^DELETE FROM rowlock\.heartbeat WHERE token < 0;$/d
@@ -39,6 +39,7 @@ s/^GRANT SELECT ON rowlock\.lift TO/GRANT SELECT, UPDATE ON rowlock.origin TO/
 
 # Its upgrade is not one transaction, and it has no lock of a whole table.
 /^-- While this waits for a transaction that uses the tables/,/^LOCK TABLE /d
+/^    -- While this waits for a transaction that uses the tables/,/^    LOCK TABLE /d
 /^    LOCK TABLE rowlock\.waiter/d
 
 # PostgreSQL's functions return no number for its transactions.
