@@ -13,7 +13,9 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 teardown() {
     close_sessions
     end_sessions
-    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat; DELETE FROM rowlock.waiter"
+    sql "DELETE FROM rowlock.lease; DELETE FROM rowlock.heartbeat; DELETE FROM rowlock.waiter;
+         ALTER TABLE rowlock.lease RESET (autovacuum_enabled);
+         ALTER TABLE rowlock.heartbeat RESET (autovacuum_enabled)"
 }
 
 is_refused() { # NAME [OPTION...]: busy for rowlock run
@@ -145,11 +147,16 @@ pages() { # CALL OTHER: how many pages the second call reads, when its statement
         sed -n 's/^ *Buffers: shared hit=\([0-9]*\).*/\1/p' | head -n 1
 }
 
+# TABLE: the planner does, whatever the table has. As after a VACUUM, which would not remove rows that
+# an old snapshot sees, and which would estimate those of pages that it skips.
+expects_no_row() {
+    sql "ALTER TABLE rowlock.$1 SET (autovacuum_enabled = false);
+         UPDATE pg_class SET relpages = 100, reltuples = 0 WHERE oid = 'rowlock.$1'::regclass"
+}
+
 @test "a lease is searched by the index of names, also if the planner expects no lease" {
     db "SELECT rowlock.prepare('a'), rowlock.prepare('b')"
-    sql "VACUUM rowlock.lease"
-    sql "VACUUM rowlock.heartbeat"
-    [ "$(sql "SELECT reltuples FROM pg_class WHERE oid = 'rowlock.lease'::regclass")" = 0 ]
+    for table in lease heartbeat; do expects_no_row $table; done
     sql "INSERT INTO rowlock.lease (token, name, mode)
             SELECT i, 'n' || i, 'exclusive' FROM generate_series(1, 30000) i;
         INSERT INTO rowlock.heartbeat (token, expires)
