@@ -164,8 +164,9 @@ struct rowlock_options {           /* all zero: the defaults */
  * EDENIED  the server refused the user, password or database; or no agreement on TLS; or this user
  *          may not open or create the SQLite file
  * ESERVER  a standby, a read-only server or a Galera node: a lock there would not exclude
- *          other sessions; or a PostgreSQL server older than 13; or HSQLDB not in mode MVCC; or a
- *          SQLite path that is not a file, or whose folder does not exist
+ *          other sessions; or a PostgreSQL server older than 13; or HSQLDB not in mode MVCC; or H2
+ *          or HSQLDB, if this user cannot turn its write delay off; or a SQLite path that is not a
+ *          file, or whose folder does not exist
  * ECANCELED, ENOMEM, EDB
  */
 ROWLOCK_API int rowlock_open(const char *url, const struct rowlock_options *options,

@@ -186,6 +186,8 @@ struct rowlock_plain {
        cut off with its session. */
     const char *wait;
     const char *no_wait_limit; /* a script that removes the limit */
+    /* A script that removes a reason of SERVER's, if the account may run it; NULL: none. */
+    const char *remedy;
     /* 1: the limit lasts as long as the session; 0: as long as the transaction. */
     int wait_stays;
     /* 1: one lock of the whole database is every name's lock. BEGIN takes it, and no row of a name

@@ -152,6 +152,12 @@ static const struct failure failures[] = {
     {"oracle", NULL, 28001, ROWLOCK_EDENIED, NULL}, /* the password has expired */
     {"oracle", NULL, 1456, ROWLOCK_ESERVER, "the transaction is READ ONLY"},
     {"oracle", NULL, 16000, ROWLOCK_ESERVER, "rowlock needs a server that can write"},
+    {"oracle", NULL, 18, ROWLOCK_ECONN, no_session},    /* of the server */
+    {"oracle", NULL, 20, ROWLOCK_ECONN, no_session},    /* processes */
+    {"oracle", NULL, 2391, ROWLOCK_ECONN, no_session},  /* of this account */
+    {"oracle", NULL, 12516, ROWLOCK_ECONN, no_session}, /* the listener found none */
+    {"oracle", NULL, 12519, ROWLOCK_ECONN, no_session},
+    {"oracle", NULL, 12520, ROWLOCK_ECONN, no_session},
     {"oracle", NULL, 28, ROWLOCK_ECONN, NULL}, /* the session was killed */
     {"oracle", NULL, 1012, ROWLOCK_ECONN, NULL},
     {"oracle", NULL, 1033, ROWLOCK_ECONN, NULL}, /* starting up, shutting down */
@@ -181,6 +187,7 @@ static const struct failure failures[] = {
     {"sqlserver", NULL, 18487, ROWLOCK_EDENIED, NULL}, /* the password has expired */
     {"sqlserver", NULL, 18488, ROWLOCK_EDENIED, NULL},
     {"sqlserver", NULL, 3906, ROWLOCK_ESERVER, "rowlock needs a database that can be written"},
+    {"sqlserver", NULL, 17809, ROWLOCK_ECONN, no_session},
     {"sqlserver", NULL, 596, ROWLOCK_ECONN, NULL}, /* KILL */
     {"sqlserver", NULL, 6005, ROWLOCK_ECONN, NULL},
     {"sqlserver", "28", 0, ROWLOCK_EDENIED, NULL},
@@ -197,7 +204,9 @@ static const struct failure failures[] = {
     {"db2", NULL, -552, ROWLOCK_EDENIED, NULL},
     {"db2", NULL, -1060, ROWLOCK_EDENIED, NULL},  /* lacks CONNECT */
     {"db2", NULL, -30082, ROWLOCK_EDENIED, NULL}, /* a wrong password */
-    {"db2", NULL, -1224, ROWLOCK_ECONN, NULL},    /* FORCE APPLICATION */
+    {"db2", NULL, -1040, ROWLOCK_ECONN, no_session},
+    {"db2", NULL, -1226, ROWLOCK_ECONN, no_session},
+    {"db2", NULL, -1224, ROWLOCK_ECONN, NULL}, /* FORCE APPLICATION */
     {"db2", NULL, -30081, ROWLOCK_ECONN, NULL},
     {"db2", "28", 0, ROWLOCK_EDENIED, NULL},
     {"db2", "08", 0, ROWLOCK_ECONN, NULL},
@@ -222,6 +231,10 @@ static const struct failure failures[] = {
     {"h2", "42S03", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
     {"h2", "42S04", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
     {"h2", "42S22", 0, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"h2", NULL, 90040, ROWLOCK_ESERVER,
+     "a killed server would forget leases, because of its WRITE_DELAY, which only an account with "
+     "ADMIN turns off; as one, run: ALTER USER NAME ADMIN TRUE"},
+    {"h2", NULL, 90066, ROWLOCK_EINVAL, "leave WRITE_DELAY out of the URL: rowlock sets it to 0"},
     {"h2", NULL, 90096, ROWLOCK_EDENIED, NULL},
     {"h2", NULL, 90149, ROWLOCK_EDENIED, NULL}, /* no such database */
     {"h2", "28", 0, ROWLOCK_EDENIED, NULL},
@@ -234,6 +247,7 @@ static const struct failure failures[] = {
     {"hsqldb", NULL, -4861, ROWLOCK_EROLLEDBACK,
      "the whole transaction was rolled back; begin again"},
     {"hsqldb", NULL, -5501, ROWLOCK_ESCHEMA, "run: rowlock schema install"},
+    {"hsqldb", NULL, -5507, ROWLOCK_EDENIED, NULL}, /* lacks the role DBA */
     {"hsqldb", NULL, -3706, ROWLOCK_ESERVER, "the transaction is READ ONLY"},
     {"hsqldb", "28", 0, ROWLOCK_EDENIED, NULL},
     {"hsqldb", "08", 0, ROWLOCK_ECONN, NULL},

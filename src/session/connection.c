@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "rows/rows.h"
+#include "session/reconnect.h"
 #include "util/error.h"
-#include "util/pause.h"
 
 #define DEFAULT_CONNECT_MS 10000
 #define DEFAULT_STATEMENT_MS 10000
@@ -78,44 +78,15 @@ static int check_url(const struct rowlock_connection *connection, struct rowlock
     return ROWLOCK_OK;
 }
 
-/* A server without a free session is busy, not away: it may have one within connect_ms. */
-static int open_session(struct rowlock_connection *connection, const struct rowlock_source *source,
-                        struct rowlock_error *error)
-{
-    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), connection->connect_ms);
-    struct rowlock_budget budget = {deadline_ms, connection->interrupt_fd, deadline_ms};
-    struct rowlock_pause pause = {.next_ms = 20, .most_ms = 500};
-    struct rowlock_error full = {0}, ignored = {0};
-
-    if (!error)
-        error = &ignored;
-    for (;;) {
-        int code = connection->driver->open(source, &budget, &connection->link,
-                                            &connection->dialect, error);
-
-        if (code && rowlock_is_full(error))
-            full = *error;
-        else if (code != ROWLOCK_ECONN || !full.code || rowlock__now_ms() < deadline_ms)
-            return code;
-        else
-            *error = full; /* the deadline ended the last attempt */
-        switch (rowlock__pause(&pause, connection->interrupt_fd, deadline_ms)) {
-        case ROWLOCK_WAKE_DEADLINE:
-            return full.code;
-        case ROWLOCK_WAKE_INTERRUPT:
-            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
-        case ROWLOCK_WAKE_READY:
-            break;
-        }
-    }
-}
-
 static int open_link(struct rowlock_connection *connection, void *handle,
                      struct rowlock_error *error)
 {
     struct rowlock_source source = {connection->url, handle, connection->database,
                                     connection->interrupt_fd};
-    int code = open_session(connection, &source, error);
+    int64_t deadline_ms = rowlock__after(rowlock__now_ms(), connection->connect_ms);
+    struct rowlock_budget budget = {deadline_ms, connection->interrupt_fd, deadline_ms};
+    int code = rowlock__open_session(connection->driver, &source, &budget, &connection->link,
+                                     &connection->dialect, error);
 
     if (code || !connection->dialect->plain || connection->driver == &rowlock__rows_driver)
         return code;

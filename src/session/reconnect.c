@@ -1,10 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces a lost session by a new one in the same connection. */
+/* Opens a session, and replaces a lost one by a new one in the same connection. */
 #include "session/reconnect.h"
 
 #include <string.h>
 
 #include "util/error.h"
+#include "util/pause.h"
+
+int rowlock__open_session(const struct rowlock_driver *driver, const struct rowlock_source *source,
+                          const struct rowlock_budget *budget, struct rowlock_link **out,
+                          const struct rowlock_dialect **dialect, struct rowlock_error *error)
+{
+    struct rowlock_pause pause = {.next_ms = 20, .most_ms = 500};
+    struct rowlock_error full = {0}, ignored = {0};
+
+    if (!error)
+        error = &ignored;
+    for (;;) {
+        int code = driver->open(source, budget, out, dialect, error);
+
+        if (code && rowlock_is_full(error))
+            full = *error;
+        else if (code != ROWLOCK_ECONN || !full.code || rowlock__now_ms() < budget->deadline_ms)
+            return code;
+        else
+            *error = full; /* the deadline ended the last attempt */
+        switch (rowlock__pause(&pause, budget->interrupt_fd, budget->deadline_ms)) {
+        case ROWLOCK_WAKE_DEADLINE:
+            return full.code;
+        case ROWLOCK_WAKE_INTERRUPT:
+            return rowlock__fail(error, ROWLOCK_ECANCELED, "interrupted");
+        case ROWLOCK_WAKE_READY:
+            break;
+        }
+    }
+}
 
 int rowlock__can_reconnect(const struct rowlock_connection *connection)
 {
@@ -73,7 +103,7 @@ static int open_another(struct rowlock_connection *connection, int64_t deadline_
     if (budget.deadline_ms > deadline_ms)
         budget.deadline_ms = deadline_ms;
     budget.give_up_ms = budget.deadline_ms;
-    code = connection->driver->open(&source, &budget, out, &dialect, error);
+    code = rowlock__open_session(connection->driver, &source, &budget, out, &dialect, error);
     if (code || dialect == connection->dialect)
         return code;
     connection->driver->close(*out);

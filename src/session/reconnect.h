@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces a lost session by a new one in the same connection. */
+/* Opens a session, and replaces a lost one by a new one in the same connection. */
 #ifndef ROWLOCK_RECONNECT_H
 #define ROWLOCK_RECONNECT_H
 
 #include "session/connection.h"
+
+/* driver->open(). A server without a free session is busy, not away: it is asked again with growing
+   pauses until the budget's deadline. */
+int rowlock__open_session(const struct rowlock_driver *driver, const struct rowlock_source *source,
+                          const struct rowlock_budget *budget, struct rowlock_link **out,
+                          const struct rowlock_dialect **dialect, struct rowlock_error *error);
 
 /* Whether a lost session can be replaced: it was opened by URL. */
 int rowlock__can_reconnect(const struct rowlock_connection *connection);

@@ -199,6 +199,21 @@ is_full() { [ "$(grep -c "^rowlock: the database has no free session, waiting" e
     [ -e ran ] && [ ! -e ran-h ]
 }
 
+@test "a server without a free session is busy by ODBC and JDBC too" {
+    export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" # it cannot read the memory of a JVM
+    fill
+    for transport in odbc jdbc; do
+        "$ROWLOCK" --version | grep -q "^drivers:.* $transport\b" || continue
+        : >err
+        start "$ROWLOCK" --db "$(transport_url "$ROWLOCK_TEST_ENGINE" $transport \
+            "$ROWLOCK_TEST_URL")" run -w 300 i -- true
+        until_true is_full
+        kill -s TERM "$started"
+        ends_with 143 "$started"
+    done
+    empty
+}
+
 top_shows() { tail -c 4000 screen | grep -aq -- "$1"; }
 @test "top reports that the database is away, with the age of the data, and continues" {
     held a

@@ -9,15 +9,14 @@ load lib
 setup_file() { install_technique; }
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-# Those that decide who holds a name, each by itself. The sequences are mixed as one, and in the full
-# scope so are the other tables. Each other table is also restored alone.
+# Those that decide who holds a name, each by itself. The sequences are mixed as one, and in the
+# full scope so are the other tables. Each other table is also restored alone.
 tables='heartbeat lease least_token origin' numbers='lifted lifted_for number'
-data() { sed -n "s/^.* TABLE DATA rowlock \($1\) .*/\1/p" list; } # of the list of a dump: its tables
-dump() { # FILE: also lists the entries of each table, those of the sequences, and of other tables
+dump() { # FILE: also lists the entries of each table, and those of the sequences
     local table
     pg_dump -Fc --data-only --schema rowlock "$ROWLOCK_TEST_ADMIN" >"$1"
     pg_restore -l "$1" >list
-    all=$(data '[a-z_]*')
+    all=$(sed -n 's/^.* TABLE DATA rowlock \([a-z_]*\) .*/\1/p' list)
     others=$(comm -13 <(tr ' ' '\n' <<<"$tables" | sort) <(sort <<<"$all") | tr '\n' ' ')
     for table in $all; do grep " TABLE DATA rowlock $table " list >"$1.$table"; done
     grep -E " SEQUENCE SET rowlock (${numbers// /|}) " list >"$1.numbers"
@@ -66,7 +65,7 @@ make_dumps() {
     put_others 2
     dump new
 }
-# Rows of the other tables. Nobody is behind the ticket.
+# Rows of the other tables. No process waits with the ticket.
 put_others() {
     rowlock next counter
     rowlock job "job $1" --every 1h -- true

@@ -144,3 +144,22 @@ struct rowlock_link *t_jdbc_prepare(const struct t_jdbc_facts *on)
         &minute, &t_error));
     return link;
 }
+
+pid_t t_jdbc_start_server(const struct t_jdbc_facts *on, const char *name, char *url, size_t size)
+{
+    char command[300];
+    long pid = 0;
+    FILE *out;
+
+    snprintf(command, sizeof command,
+             ". tests/lib/server.sh && (start_%s jdbc_%s_%s >&2 && echo $server_pid && "
+             "jdbc_url %s $server_port test %s)",
+             on->name, on->name, name ? name : "$$", on->name, name ? "\"$server_data\"" : "");
+    setenv("SCRIPT", command, 1);
+    out = popen("exec bash -c \"$SCRIPT\"", "r");
+    t_int(fscanf(out, "%ld ", &pid), 1);
+    t_true(fgets(url, (int)size, out) != NULL);
+    url[strcspn(url, "\n")] = '\0';
+    t_int(pclose(out), 0);
+    return (pid_t)pid;
+}

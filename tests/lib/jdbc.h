@@ -7,6 +7,8 @@
 #ifndef TEST_JDBC_H
 #define TEST_JDBC_H
 
+#include <sys/types.h>
+
 #include "driver/driver.h"
 
 struct t_jdbc_facts {
@@ -71,5 +73,10 @@ void t_jdbc_take_number(void *data, const struct rowlock_value *columns, unsigne
 
 /* A session, and the table item of two rows, made by a script that is hard to split. */
 struct rowlock_link *t_jdbc_prepare(const struct t_jdbc_facts *on);
+
+/* A server of this test's own (lib/server.sh). `name`: its database is in files; a call with the
+   same name after it was killed starts it on the same port and files. NULL: another server, with
+   its database in memory. Returns its pid. */
+pid_t t_jdbc_start_server(const struct t_jdbc_facts *on, const char *name, char *url, size_t size);
 
 #endif

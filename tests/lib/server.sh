@@ -324,10 +324,15 @@ start_hsqldb() { # NAME
         org.hsqldb.server.Server --address 127.0.0.1 --port PORT --remote_open true --silent true \
         --maxdatabases 1000
 }
-# ENGINE PORT DATABASE: the first client creates the database, in memory, except Derby's
+# ENGINE PORT DATABASE [FOLDER]: the first client creates the database, in memory, except Derby's;
+# with the folder of the server's data in files
 jdbc_url() {
-    case $1 in
-    derby) echo "jdbc:derby://127.0.0.1:$2/$3;create=true;user=app;password=secret" ;;
+    case $1${4:+/kept} in
+    h2/kept) echo "jdbc:h2:tcp://127.0.0.1:$2/./$3;USER=sa;PASSWORD=secret" ;;
+    hsqldb/kept)
+        echo "jdbc:hsqldb:hsql://127.0.0.1:$2/$3;file:$4/$3;hsqldb.tx=mvcc;user=SA;password="
+        ;;
+    derby*) echo "jdbc:derby://127.0.0.1:$2/$3;create=true;user=app;password=secret" ;;
     h2) echo "jdbc:h2:tcp://127.0.0.1:$2/mem:$3;DB_CLOSE_DELAY=-1;USER=sa;PASSWORD=secret" ;;
     postgresql) echo "jdbc:postgresql://127.0.0.1:$2/postgres?user=postgres" ;;
     mariadb) echo "jdbc:mariadb://127.0.0.1:$2/test?user=root&createDatabaseIfNotExist=true" ;;
@@ -343,6 +348,7 @@ transport_url() {
     case $user in *:*) password=${user#*:} user=${user%%:*} ;; esac
     case $1/$2 in
     postgresql/jdbc) echo "jdbc:postgresql://$at?user=$user" ;;
+    mariadb/jdbc) echo "jdbc:mariadb://$at?user=$user&password=$password" ;;
     */jdbc) echo "$3" ;;
     */odbc)
         case $1 in postgresql) file=psqlodbcw.so ;; mariadb) file=libmaodbc.so ;; esac

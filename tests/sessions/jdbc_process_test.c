@@ -210,24 +210,6 @@ TEST(jdbc_refuses_databases_that_cannot_lock_for_others)
     t_contains(t_error.text, "no JDBC driver for 'jdbc:nosuch:'; name its jar");
 }
 
-TEST(jdbc_refuses_hsqldb_in_other_modes)
-{
-    static const char *const modes[] = {"locks", "mvlocks"};
-
-    for (size_t i = 0; i < 2; i++) {
-        struct rowlock_link *link = NULL;
-        char url[300], *mode;
-
-        snprintf(url, sizeof url, "jdbc:hsqldb:hsql://127.0.0.1:%s/%s;mem:%s;user=SA;password=",
-                 getenv("ROWLOCK_TEST_HSQLDB_PORT"), modes[i], modes[i]);
-        mode = strstr(url, ";user");
-        snprintf(mode, (size_t)(url + sizeof url - mode),
-                 ";hsqldb.tx=%s;user=SA;password=", modes[i]);
-        t_fails(t_jdbc_open_url(url, NULL, &link), ESERVER);
-        t_contains(t_error.text, "SET DATABASE TRANSACTION CONTROL MVCC");
-    }
-}
-
 TEST(jdbc_messages_hide_passwords)
 {
     char path[300], url[300];

@@ -338,26 +338,6 @@ TEST(p1_jdbc_h2_an_aborted_session_does_not_commit)
     t_jdbc()->close(other);
 }
 
-/* A server of this test's own (lib/server.sh). Returns its pid. */
-static pid_t start_server(const struct t_jdbc_facts *on, char *url, size_t size)
-{
-    char command[300];
-    long pid = 0;
-    FILE *out;
-
-    snprintf(command, sizeof command,
-             ". tests/lib/server.sh && (start_%s jdbc_%s_$$ >&2 && echo $server_pid && "
-             "jdbc_url %s $server_port test)",
-             on->name, on->name, on->name);
-    setenv("SCRIPT", command, 1);
-    out = popen("exec bash -c \"$SCRIPT\"", "r");
-    t_int(fscanf(out, "%ld ", &pid), 1);
-    t_true(fgets(url, (int)size, out) != NULL);
-    url[strcspn(url, "\n")] = '\0';
-    t_int(pclose(out), 0);
-    return (pid_t)pid;
-}
-
 /* The process that answers the session: PostgreSQL has one for each. */
 static pid_t process_of(const struct t_jdbc_facts *on, struct rowlock_link *link, pid_t server)
 {
@@ -370,7 +350,7 @@ T_JDBC_ON_EACH(notices_a_killed_server)
 {
     struct rowlock_link *link = NULL, *idle = NULL;
     char url[300];
-    pid_t server = start_server(on, url, sizeof url);
+    pid_t server = t_jdbc_start_server(on, NULL, url, sizeof url);
     int code;
 
     t_ok(t_jdbc_open_url(url, NULL, &link));
@@ -407,7 +387,7 @@ T_JDBC_ON_EACH(gives_up_a_frozen_server)
     struct rowlock_link *link = NULL, *idle = NULL;
     struct rowlock_call call = {0};
     char url[300];
-    pid_t server = start_server(on, url, sizeof url);
+    pid_t server = t_jdbc_start_server(on, NULL, url, sizeof url);
 
     t_ok(t_jdbc_open_url(url, NULL, &link));
     t_ok(t_jdbc_open_url(url, NULL, &idle));

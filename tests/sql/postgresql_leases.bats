@@ -147,9 +147,9 @@ pages() { # CALL OTHER: how many pages the second call reads, when its statement
         sed -n 's/^ *Buffers: shared hit=\([0-9]*\).*/\1/p' | head -n 1
 }
 
-# TABLE: the planner does, whatever the table has. As after a VACUUM, which would not remove rows that
-# an old snapshot sees, and which would estimate those of pages that it skips.
-expects_no_row() {
+# The planner does, whatever the table has, as after a VACUUM. That would not remove rows that an
+# old snapshot sees, and would estimate those of pages that it skips.
+expects_no_row() { # TABLE
     sql "ALTER TABLE rowlock.$1 SET (autovacuum_enabled = false);
          UPDATE pg_class SET relpages = 100, reltuples = 0 WHERE oid = 'rowlock.$1'::regclass"
 }

@@ -84,6 +84,8 @@ static const struct {
     {"h2", "42S22", 42122, ROWLOCK_ESCHEMA},
     {"h2", "90096", 90096, ROWLOCK_EDENIED},
     {"h2", "90149", 90149, ROWLOCK_EDENIED},
+    {"h2", "90040", 90040, ROWLOCK_ESERVER},
+    {"h2", "90066", 90066, ROWLOCK_EINVAL},
     {"h2", "28000", 28000, ROWLOCK_EDENIED},
     {"h2", "90097", 90097, ROWLOCK_ESERVER},
     {"h2", "90067", 90067, ROWLOCK_ECONN},
@@ -94,6 +96,7 @@ static const struct {
     {"hsqldb", "40001", -4861, ROWLOCK_EROLLEDBACK},
     {"hsqldb", "42501", -5501, ROWLOCK_ESCHEMA},
     {"hsqldb", "25006", -3706, ROWLOCK_ESERVER},
+    {"hsqldb", "42507", -5507, ROWLOCK_EDENIED},
     {"hsqldb", "28000", -4000, ROWLOCK_EDENIED},
     {"hsqldb", "08006", -1305, ROWLOCK_ECONN},
     {"hsqldb", "23505", -104, ROWLOCK_EDB},
@@ -110,6 +113,40 @@ TEST(what_was_seen_is_judged_as_it_was)
         t_int(t_error.native, seen[i].native);
         t_text(t_error.sqlstate, seen[i].sqlstate);
         t_contains(t_error.text, "text");
+    }
+}
+
+TEST(a_server_without_a_free_session_is_busy)
+{
+    static const struct {
+        const char *engine, *sqlstate;
+        int native;
+        const char *text;
+    } full[] = {
+        {"postgresql", "53300", 0, "sorry, too many clients already"},
+        {"postgresql", "08001", 101, "FATAL:  sorry, too many clients already"},
+        {"postgresql", "08001", 101, "FATAL:  too many connections for role \"a\""},
+        {"postgresql", "08001", 101, "FATAL:  remaining connection slots are reserved"},
+        {"mariadb", "08004", 1040, "Too many connections"},
+        {"mariadb", "42000", 1203, "already has more than 'max_user_connections'"},
+        {"mariadb", "42000", 1226, "has exceeded the 'max_user_connections' resource"},
+        /* by the vendors' documentation */
+        {"oracle", "HY000", 18, "ORA-00018: maximum number of sessions exceeded"},
+        {"oracle", "HY000", 20, "ORA-00020: maximum number of processes exceeded"},
+        {"oracle", "HY000", 2391, "ORA-02391: exceeded simultaneous SESSIONS_PER_USER limit"},
+        {"oracle", "HY000", 12516, "ORA-12516: TNS:listener could not find available handler"},
+        {"oracle", "HY000", 12519, "ORA-12519: TNS:no appropriate service handler found"},
+        {"oracle", "HY000", 12520, "ORA-12520: TNS:listener could not find available handler"},
+        {"sqlserver", "08001", 17809, "the maximum number of user connections"},
+        {"db2", "57030", -1040, "SQL1040N  The maximum number of applications is connected"},
+        {"db2", "57030", -1226, "SQL1226N  The maximum number of coordinating agents"},
+    };
+
+    for (size_t i = 0; i < sizeof full / sizeof *full; i++) {
+        t_int(rowlock__failure(&t_error, full[i].engine, full[i].sqlstate, full[i].native,
+                               full[i].text),
+              ROWLOCK_ECONN);
+        t_int(rowlock_is_full(&t_error), 1);
     }
 }
 

@@ -213,6 +213,20 @@ TEST(a_refused_login_is_refused_and_not_awaited)
     }
 }
 
+TEST(a_server_without_a_free_session_is_asked_again)
+{
+    struct rowlock_options options = {.connect_ms = 2000};
+    struct rowlock_connection *connection = NULL;
+    char url[1500];
+
+    write_script("CONNECT|HY000|20|ORA-00020: maximum number of processes exceeded\n");
+    snprintf(url, sizeof url, "odbc:Driver=%s;Product=Oracle;Script=%s;Log=%s", file_of("Oracle"),
+             script, logged);
+    t_fails(rowlock_open(url, &options, &connection, &t_error), ECONN);
+    t_true(rowlock_is_full(&t_error));
+    t_contains(read_log(), "\nCONNECT ");
+}
+
 /* ---- sessions, types ------------------------------------------------------------------------- */
 
 TEST(a_session_is_set_up_before_manual_commit)

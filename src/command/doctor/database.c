@@ -59,7 +59,8 @@ static void explain(struct doctor *doctor, const struct rowlock_error *error)
     size_t i = 0, n = sizeof known / sizeof *known;
     int is_server = error->code == ROWLOCK_ESERVER &&
                     strncmp(doctor->url.text, "sqlite:", strlen("sqlite:")) != 0;
-    int advises = is_server && strstr(error->text, "; use ") != NULL; /* a Galera node */
+    /* a Galera node; a database that forgets commits */
+    int advises = is_server && (strstr(error->text, "; use ") || strstr(error->text, ", run: "));
 
     while (i < n && known[i].code != error->code)
         i++;

@@ -20,9 +20,9 @@ struct rowlock__jdbc_engine {
     const char *product; /* the begin of the name by which it reports itself */
     const char *name;    /* in the failure table */
     bool cancels;        /* Statement.cancel ends a wait for a lock */
-    /* of a new session: whether its settings can keep locks; NULL: they always can */
-    int (*check)(struct rowlock_link *link, const struct rowlock_budget *budget,
-                 struct rowlock_error *error);
+    /* A setting that each session sets to 0, or NULL. With H2's WRITE_DELAY a killed server forgets
+       commits. It is one of the database, but ends when that is closed; it needs ADMIN. */
+    const char *zero;
 };
 
 /* Passwords that a message about connecting might show. */

@@ -17,14 +17,11 @@
 
 /* ---- engines ------------------------------------------------------------------------------- */
 
-static int check_hsqldb(struct rowlock_link *link, const struct rowlock_budget *budget,
-                        struct rowlock_error *error);
-
 /* The last one is any other. */
 static const struct rowlock__jdbc_engine engines[] = {
     {"Apache Derby", "derby", false, NULL},
-    {"H2", "h2", false, NULL},
-    {"HSQL Database Engine", "hsqldb", false, check_hsqldb},
+    {"H2", "h2", false, "WRITE_DELAY"},
+    {"HSQL Database Engine", "hsqldb", false, NULL},
     {"PostgreSQL", "postgresql", true, NULL},
     {"MariaDB", "mariadb", true, NULL},
     {"MySQL", "mariadb", true, NULL},
@@ -63,14 +60,16 @@ static void put_property(struct rowlock__jdbc_message *message, const char *key,
 }
 
 static void put_open(struct rowlock__jdbc_message *message, const struct rowlock__jdbc_url *url,
-                     const struct rowlock_credentials *credentials)
+                     const char *zero, const struct rowlock_credentials *credentials)
 {
     const char *driver = url->driver ? url->driver : "";
 
     rowlock__jdbc_put(message, 'o');
     rowlock__jdbc_put_text(message, url->text, strlen(url->text));
     rowlock__jdbc_put_text(message, driver, strlen(driver));
-    rowlock__jdbc_put_int(message, !!credentials->user + !!credentials->password);
+    rowlock__jdbc_put_int(message, !!zero + !!credentials->user + !!credentials->password);
+    if (zero)
+        put_property(message, zero, "0");
     put_property(message, "user", credentials->user);
     put_property(message, "password", credentials->password);
 }
@@ -126,7 +125,7 @@ static int call_open(struct rowlock_link *link, const struct rowlock__jdbc_url *
         return code;
     secrets.password = credentials.password;
     link->secrets = &secrets;
-    put_open(&link->message, url, &credentials);
+    put_open(&link->message, url, link->engine->zero, &credentials);
     code = rowlock__jdbc_call_open(&link->message, &link->session, error);
     if (!code)
         code = read_reply(link, url, product, size, error);
@@ -199,41 +198,6 @@ static int open_session(struct opening *opening, const struct rowlock_budget *bu
     return too_late(watched.why, opening->error);
 }
 
-/* ---- engines ------------------------------------------------------------------------------- */
-
-static void take_text(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    if (n > 0 && columns[0].type == ROWLOCK_BYTES)
-        snprintf(data, 20, "%.*s", (int)columns[0].length, columns[0].bytes);
-}
-
-/* In its default mode, LOCKS, a statement locks whole tables: a lock on one name would exclude all
-   others. */
-static int check_hsqldb(struct rowlock_link *link, const struct rowlock_budget *budget,
-                        struct rowlock_error *error)
-{
-    static const struct rowlock_statement ask = {
-        "hsqldb_mode",
-        "SELECT property_value FROM information_schema.system_properties "
-        "WHERE property_name = 'hsqldb.tx'",
-        0, NULL};
-    char mode[20] = "";
-    struct rowlock_call call = {.statement = &ask, .row = take_text, .data = mode};
-    int code;
-
-    rowlock__jdbc_begin(link, budget);
-    code = rowlock__jdbc_execute(link, &call, error);
-    if (!code)
-        code = rowlock__jdbc_order(link, 'c', error);
-    code = rowlock__jdbc_end(link, code, error);
-    if (code || strcasecmp(mode, "mvcc") == 0)
-        return code;
-    return rowlock__fail(error, ROWLOCK_ESERVER,
-                         "HSQLDB's transaction mode is %s, which locks whole tables; run: SET "
-                         "DATABASE TRANSACTION CONTROL MVCC",
-                         *mode ? mode : "LOCKS");
-}
-
 int rowlock__jdbc_connect(struct rowlock_link *link, const struct rowlock__jdbc_url *url,
                           const struct rowlock_budget *budget,
                           const struct rowlock_dialect **dialect, struct rowlock_error *error)
@@ -252,9 +216,7 @@ int rowlock__jdbc_connect(struct rowlock_link *link, const struct rowlock__jdbc_
                              "rowlock does not know the database '%s'; docs/databases.md lists "
                              "those that it knows",
                              opening.product);
-    if (link->engine->check)
-        code = link->engine->check(link, budget, error);
-    return code == ROWLOCK_ETIMEDOUT ? too_late(ROWLOCK_WAKE_DEADLINE, error) : code;
+    return ROWLOCK_OK;
 }
 
 /* ---- closing ------------------------------------------------------------------------------- */
