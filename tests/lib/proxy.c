@@ -88,7 +88,7 @@ static void accept_one(struct proxy *proxy)
         memset(pair, 0, sizeof *pair);
         pair->fd[0] = client;
         pair->fd[1] = server;
-        pair->stream[PROXY_TO_SERVER].first = proxy->postgresql;
+        pair->stream[PROXY_TO_SERVER].first = proxy->postgresql > 0;
         return;
     }
     if (client >= 0)
@@ -98,28 +98,33 @@ static void accept_one(struct proxy *proxy)
 
 static unsigned head_length(const struct proxy *proxy, const struct stream *stream)
 {
+    if (proxy->postgresql < 0)
+        return 1;
     return proxy->postgresql && !stream->first ? 5 : 4;
 }
 
-static uint32_t body_length(const struct proxy *proxy, const struct stream *stream)
+static uint32_t body_length(const struct proxy *proxy, const struct stream *stream, size_t arrived)
 {
     const unsigned char *head = stream->head + (proxy->postgresql && !stream->first ? 1 : 0);
 
+    if (proxy->postgresql < 0)
+        return (uint32_t)arrived;
     if (!proxy->postgresql)
         return head[0] | (uint32_t)head[1] << 8 | (uint32_t)head[2] << 16;
     return ((uint32_t)head[0] << 24 | (uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 | head[3]) -
            4;
 }
 
-/* Processes one more byte; returns 1 if a message has ended. */
-static int take_byte(const struct proxy *proxy, struct stream *stream, unsigned char byte)
+/* Processes one more byte, after which so many have arrived; returns 1 if a message has ended. */
+static int take_byte(const struct proxy *proxy, struct stream *stream, unsigned char byte,
+                     size_t arrived)
 {
     if (stream->left > 0)
         return --stream->left == 0;
     stream->head[stream->have++] = byte;
     if (stream->have < head_length(proxy, stream))
         return 0;
-    stream->left = body_length(proxy, stream);
+    stream->left = body_length(proxy, stream, arrived);
     stream->have = 0;
     stream->first = 0;
     return stream->left == 0;
@@ -157,10 +162,13 @@ static void forward(struct proxy *proxy, struct pair *pair, int direction)
         close_pair(pair);
         return;
     }
-    while (upto < got && !is_due(proxy, pair, direction))
-        if (take_byte(proxy, &pair->stream[direction], buffer[upto++]) &&
+    while (upto < got && !is_due(proxy, pair, direction)) {
+        unsigned char byte = buffer[upto++];
+
+        if (take_byte(proxy, &pair->stream[direction], byte, (size_t)(got - upto)) &&
             (int)proxy->direction == direction)
             proxy->messages--;
+    }
     if (upto > 0) {
         proxy->trips += direction == PROXY_TO_SERVER && !pair->asked;
         pair->asked = direction == PROXY_TO_SERVER;

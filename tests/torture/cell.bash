@@ -66,12 +66,14 @@ completed() { # operations so far
     cat "$cell_folder"/data/client.* | grep -cE ' ok (add|hold|read) '
 }
 is_untouched() { [ $faults = 0 ] && [ "$fault" != none ]; }
-# OPERATIONS are not reached yet, but some succeed. Sets stalled if none did for STALL seconds.
+# OPERATIONS are not reached yet, but some succeed. Sets stalled if none did for STALL seconds. JVMs
+# may need longer than the cell to start: there is at least one operation.
 lacks_operations() {
-    local now
-    [ "$OPERATIONS" -gt 0 ] || return 1
+    local now least=$OPERATIONS
+    [ "$technique" != jdbc ] || [ "$least" -gt 0 ] || least=1
+    [ "$least" -gt 0 ] || return 1
     now=$(completed)
-    [ "$now" -lt "$OPERATIONS" ] || return 1
+    [ "$now" -lt "$least" ] || return 1
     [ "$now" = "$reached" ] || reached=$now risen=$SECONDS
     [ $((SECONDS - risen)) -lt "$STALL" ] || stalled=1
     [ $stalled = 0 ]
@@ -80,11 +82,11 @@ lacks_operations() {
 torment() {
     local begun=$SECONDS least most reached=0 risen=$SECONDS
     read -r least most <<<"$(pause_of "$fault")"
-    [ "$technique" != jdbc ] || least=$((least + 1000)) # a JVM takes as long to start
+    [ "$technique" != jdbc ] || least=$((least + 2000)) # a JVM takes as long to start
     while [ $((SECONDS - begun)) -lt "$SECONDS_EACH" ] || is_untouched || lacks_operations; do
         draw "$most"
         drawn=$((drawn + least))
-        nap_ms "$drawn"
+        nap_ms $((drawn * PACE))
         faults=$((faults + 1))
         "inject_$fault"
         [ $unfit = 0 ] || return 1
@@ -105,7 +107,7 @@ judge_cell() {
     verdict=$(tail -n 1 "$cell_folder/data/verdict")
     [ $((code + hung + crashed)) = 0 ] || keep_failure
 }
-# Without faults, waiters that are woken by hints acquire within a few milliseconds. Without hints
+# These faults disturb no session but their client's. Without faults, waiters that are woken by hints acquire within a few milliseconds. Without hints
 # they wait until they look again, or until the server checks for a deadlock (after 200 ms here).
 log_promises() {
     : >"$cell_folder/data/runner"
@@ -113,6 +115,7 @@ log_promises() {
     */sqlite-* | */*-odbc | */*-jdbc | */*-pool_transaction) ;;
     none/*) log_event 0 0 ok prompt 0 100 ;;
     esac
+    case $fault in none | kill | stop) log_event 0 0 ok calm 0 ;; esac
 }
 keep_failure() {
     head -n -1 "$cell_folder/data/verdict" | sed "s|^|$workload/$fault/$engine-$technique: |" >&2

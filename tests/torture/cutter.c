@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cutter PORT postgresql|mariadb: a proxy before a server on 127.0.0.1 (lib/proxy.h). Prints its
+ * cutter PORT ENGINE: a proxy before a server on 127.0.0.1 (lib/proxy.h). Prints its
  * own port. Each line of its input is a fault of the connection that carries the Nth message from
  * now on, to the server if N is even, else to the client:
  *
@@ -49,7 +49,9 @@ int main(int argc, char **argv)
 
     if (argc != 3)
         return 64;
-    proxy = proxy_start(atoi(argv[1]), strcmp(argv[2], "postgresql") == 0);
+    proxy = proxy_start(atoi(argv[1]), strcmp(argv[2], "postgresql") == 0 ? 1
+                                       : strcmp(argv[2], "mariadb") == 0  ? 0
+                                                                          : -1);
     printf("%d\n", proxy_port(proxy));
     fflush(stdout);
     while (fgets(line, sizeof line, stdin) && strcmp(line, "end\n") != 0) {

@@ -28,6 +28,11 @@
  *                             commits, or all, that it acknowledged since the invocation
  *     prompt KEY MS           the runner: nothing disturbs the waiters, so half of the hand-overs
  *                             from one lease to the next take no longer
+ *     calm KEY                the runner: no session is disturbed, except by its own client
+ *     queued KEY CLIENT OP    a holder saw this operation among the waiters of its name
+ *     kept KEY                a transaction went on, and was committed, after a lock in it was busy
+ *
+ * The number of a "hold" that failed is 1 if the name was busy.
  */
 #ifndef TORTURE_HISTORY_H
 #define TORTURE_HISTORY_H
@@ -55,6 +60,9 @@ enum kind {
     KIND_STEP,
     KIND_UNDONE,
     KIND_PROMPT,
+    KIND_CALM,
+    KIND_QUEUED,
+    KIND_KEPT,
     KIND_COUNT
 };
 extern const char *const history_phases[], *const history_kinds[];

@@ -203,5 +203,8 @@ void judge(const struct history *history, struct verdict *verdict)
     judge_runs(history, verdict);
     judge_reads(history, verdict);
     judge_waits(history, verdict);
+    judge_order_of_queue(history, verdict);
+    judge_busy(history, verdict);
+    judge_kept(history, verdict);
     judge_free(history, verdict);
 }

@@ -53,6 +53,14 @@ void judge_reads(const struct history *history, struct verdict *verdict);
 /* No client waits for long while the name is free. If the runner promises that nothing disturbs the
    waiters, half of the hand-overs are prompt: the wake-up hints arrive. */
 void judge_waits(const struct history *history, struct verdict *verdict);
+/* First come, first served: of two leases that exclude each other, the one that was seen in the
+   queue before the other one was asked for has the smaller token. If the runner promises that no
+   session is disturbed; a client that was stopped may have lost its place. */
+void judge_order_of_queue(const struct history *history, struct verdict *verdict);
+/* A name that is busy is used by another operation. On the same condition. */
+void judge_busy(const struct history *history, struct verdict *verdict);
+/* A transaction survives a lock that is busy. On the same condition. */
+void judge_kept(const struct history *history, struct verdict *verdict);
 /* After the faults every name is free. */
 void judge_free(const struct history *history, struct verdict *verdict);
 
@@ -80,6 +88,8 @@ int judge_undone_between(const struct history *history, int64_t one, int64_t oth
 int judge_is_forgotten(const struct history *history, const struct operation *add);
 /* When the lease ended because its grant or its renewal was undone; INT64_MAX: it did not. */
 int64_t judge_undone_end(const struct history *history, const struct operation *hold);
+/* Whether the leases, or transaction locks, exclude each other. */
+int judge_excludes(const struct operation *one, const struct operation *other);
 /* When the holder of the lease last knew that it had it. */
 int64_t judge_end_of(const struct history *history, const struct operation *hold);
 

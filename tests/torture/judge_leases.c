@@ -49,7 +49,7 @@ int64_t judge_forward(const struct history *history, int64_t from, int64_t upto)
     return sum;
 }
 
-static int excludes(const struct operation *a, const struct operation *b)
+int judge_excludes(const struct operation *a, const struct operation *b)
 {
     return a->number[HOLD_MODE] == ROWLOCK_EXCLUSIVE ||
            a->number[HOLD_MODE] != b->number[HOLD_MODE];
@@ -76,7 +76,7 @@ static size_t remove_ended(const struct history *history, struct inside *inside,
             hold->done <= judge_undone_end(history, other))
             inside[left++] = inside[i];
         else
-            verdict->early += excludes(hold, other);
+            verdict->early += judge_excludes(hold, other);
     }
     return left;
 }
@@ -90,7 +90,7 @@ static void judge_entry(const struct inside *inside, size_t n, const struct oper
         const struct operation *other = inside[i].hold;
 
         permits += other->number[HOLD_MODE] == ROWLOCK_PERMIT ? other->number[HOLD_COUNT] : 0;
-        if (excludes(hold, other))
+        if (judge_excludes(hold, other))
             judge_blame(verdict,
                         "overlap: %ld:%ld acquired %ld (token %" PRId64
                         ") while %ld:%ld had it (token %" PRId64 ")",

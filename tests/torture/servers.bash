@@ -8,6 +8,7 @@
 started= # engines
 disk=    # the file system of a server, or none
 name_postgresql=$prefix-postgresql name_mariadb=$prefix-mariadb # of their servers
+name_h2=$prefix-h2 name_hsqldb=$prefix-hsqldb name_derby=$prefix-derby
 server_options=() # of the servers that are started
 start_engine() { # ENGINE: starts its server, or restarts it after a crash
     local name=name_$1
@@ -44,6 +45,13 @@ open_mariadb() { # NAME
     database=test_$1
     sql_mariadb "CREATE DATABASE test_$1 CHARACTER SET utf8mb4" mysql && url=${url_mariadb}test_$1
 }
+# In files, because a server in memory forgets what a crash ends.
+open_h2() { url="jdbc:h2:tcp://127.0.0.1:$port_h2/./$1;USER=sa;PASSWORD=secret"; }
+open_hsqldb() {
+    url="jdbc:hsqldb:hsql://127.0.0.1:$port_hsqldb/$1;file:$ROWLOCK_TEST_FOLDER/$name_hsqldb/data/$1"
+    url="$url;hsqldb.tx=mvcc;user=SA;password="
+}
+open_derby() { url=$(jdbc_url derby "$port_derby" "$1"); }
 drop_database() { # ENGINE
     case $1 in
     postgresql) sql_postgresql "DROP DATABASE IF EXISTS $database WITH (FORCE)" postgres ;;
@@ -80,6 +88,12 @@ cancel_mariadb() { choose_mariadb 'KILL QUERY' "$1"; }
 
 # The rows that the clients wrote, as lines of a log.
 rows_of() { # ENGINE
+    case $1 in h2 | hsqldb | derby)
+        ROWLOCK_TEST_URL=$prepared_url "$worker" rows "$workload" 0 "$SEED" "$cell_folder/data" \
+            2>>"$cell_folder/data/errors"
+        return
+        ;;
+    esac
     "sql_$1" "SELECT 0, client, op, 'ok', 'final', k, n, token FROM torture_row ORDER BY k, n"
 }
 

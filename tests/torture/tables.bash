@@ -3,17 +3,19 @@
 # The cells of make torture: workload/fault/engine-technique.
 
 workloads='counter documents gapless lease fence permits shared tokens group jobs
-    refresh command cron ways sql-counter sql-gapless sql-fence sql-tokens'
+    names refused refresh command cron ways sql-counter sql-gapless sql-fence sql-tokens'
 faults='none kill stop terminate cancel crash cut delay oneway stall exhaust clock upgrade
     failover async restore vacuum full mixed'
 engines='sqlite-native sqlite-insert postgresql-native postgresql-row postgresql-insert
     mariadb-row mariadb-insert postgresql-odbc mariadb-odbc postgresql-jdbc
+    h2-jdbc hsqldb-jdbc derby-jdbc
     postgresql-pool_transaction postgresql-pool_session'
 
 # The faults that an engine can have.
 faults_of() { # ENGINE-TECHNIQUE
     case $1 in
     sqlite-*) echo "$(mixed_of "$1") none upgrade mixed" ;;
+    h2-* | hsqldb-* | derby-*) echo "$(mixed_of "$1") none mixed" ;;
     *-odbc | *-jdbc) echo "$(mixed_of "$1") none clock mixed" ;;
     *-pool_*) echo "$(mixed_of "$1") none mixed" ;;
     postgresql-*)
@@ -26,6 +28,8 @@ mixed_of() { # ENGINE-TECHNIQUE: the faults that "mixed" combines
     case $1 in
     sqlite-*) echo kill stop ;;
     *-pool_*) echo kill stop terminate cancel crash cut delay ;; # behind the pooler
+    # no statement of these servers ends a session or a wait, and sessions have no limit
+    h2-* | hsqldb-* | derby-*) echo kill stop crash cut delay oneway stall ;;
     *) echo kill stop terminate cancel crash cut delay oneway stall exhaust ;;
     esac
 }

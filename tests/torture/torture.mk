@@ -7,7 +7,8 @@
 #   make torture-publish     puts the results of the run into docs/torture and docs/torture.md
 
 TORTURE_JUDGE := $(patsubst %,$(BUILD)/obj/tests/torture/%.o, \
-                   history judge judge_leases judge_undone judge_waits judge_work)
+                   history judge judge_calm judge_leases judge_undone judge_waits \
+                   judge_work)
 TORTURE_WORKER := $(patsubst tests/%.c,$(BUILD)/obj/tests/%.o,$(wildcard \
                     tests/torture/history.c tests/torture/worker.c tests/torture/workload_*.c))
 TORTURE_PROGRAMS := $(BUILD)/tests/torture/worker $(BUILD)/tests/torture/judge \
@@ -38,13 +39,14 @@ test-programs: $(TORTURE_PROGRAMS)
 
 .PHONY: torture torture-long torture-programs torture-mutations torture-publish
 torture-programs: $(TORTURE_PROGRAMS) $(BUILD)/rowlock
-torture-long: CELL = */mixed/*
+torture-long: CELL = */mixed/* names/kill/* refused/kill/* tokens/kill/*
 torture-long: OPERATIONS = 10000
+torture-long: PACE = 4
 torture-long: RESUME = 1
 torture torture-long: torture-programs
 	@exec env BUILD='$(BUILD)' CELL='$(CELL)' SECONDS_EACH='$(SECONDS)' SEED='$(SEED)' \
-	  CLIENTS='$(CLIENTS)' OPERATIONS='$(OPERATIONS)' RESUME='$(RESUME)' STALL='$(STALL)' \
-	  SETTLE='$(SETTLE)' tests/torture/run
+	  CLIENTS='$(CLIENTS)' PACE='$(PACE)' OPERATIONS='$(OPERATIONS)' RESUME='$(RESUME)' \
+	  STALL='$(STALL)' SETTLE='$(SETTLE)' tests/torture/run
 
 torture-mutations: torture-programs
 	@exec env BUILD='$(BUILD)' MUTATION='$(MUTATION)' SECONDS_EACH='$(SECONDS)' \

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker prepare|settle|run|exhaust|act WORKLOAD CLIENT SEED FOLDER: a client of a cell (worker.h)
- * on the database of ROWLOCK_TEST_URL.
+ * worker prepare|settle|rows|run|exhaust|act WORKLOAD CLIENT SEED FOLDER: a client of a cell
+ * (worker.h) on the database of ROWLOCK_TEST_URL.
  *
  *   prepare   installs the schema and creates the tables
  *   run       repeats the operation until SIGTERM; logs into FOLDER/client.CLIENT
  *   settle    after the faults: locks and leases each name, and logs whether it is free
+ *   rows      through ODBC or JDBC: prints the rows of the clients as lines of a log
  *   exhaust   opens all sessions that the server allows, and closes them after a while
  *   act       is the command of `rowlock run` (workload_command.c)
  */
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
+#include "lib/transport.h"
 
 #define SETTLE_MS 30000
 #define MOST_THREADS 8
@@ -41,15 +43,17 @@ const struct workload workloads[] = {
     {"shared", turn_lease, 1, 1, "torture %d", 1, 3, 0, 0, 0, 0},
     {"tokens", turn_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
     {"group", turn_lease, 8, 1, "torture %d", 1, 0, 0, 0, 0, 4},
-    {"jobs", turn_job, 12, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
+    {"jobs", turn_job, 48, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
     {"refresh", turn_refresh, 2, 1, "subject:torture %d", 1, 0, 0, 0, 0, 0},
-    {"command", turn_command, 2, 1, "torture %d", 1, 0, 0, 0, 0, 0},
-    {"cron", turn_cron, 12, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
+    {"command", turn_command, 3, 1, "torture %d", 1, 0, 0, 0, 0, 0},
+    {"cron", turn_cron, 24, 1, "job:torture %d", 1, 0, 0, 0, 0, 0},
     {"sql-counter", turn_sql_counter, 1, 1, "torture %d", 1, 0, 0, 0, 0, 0},
     {"sql-gapless", turn_sql_drawn, 1, 1, "counter:torture %d", 1, 0, 0, 0, 0, 0},
     {"sql-fence", turn_sql_lease, 1, 1, "torture %d", 1, 0, 0, 0, 1, 0},
     {"sql-tokens", turn_sql_lease, 1, 1, "torture %d", 2, 1, 1, 0, 0, 0},
     {"ways", turn_ways, 1, 1, "torture %d", 2, 1, 0, 0, 0, 0},
+    {"names", turn_names, 12, 1, NULL, 1, 0, 0, 0, 0, 0},
+    {"refused", turn_refused, 2, 1, "torture %d", 1, 0, 0, 0, 0, 0},
     {NULL, NULL, 0, 0, NULL, 0, 0, 0, 0, 0, 0},
 };
 
@@ -144,13 +148,22 @@ int worker_add(struct client *client, int key, int64_t *value)
     return worker_write(client, key, ++*value, 0);
 }
 
+/* Names that only their bytes distinguish: case, blanks, composition, the last of 255 bytes. */
+#define TEN "xxxxxxxxxx"
+#define FIFTY TEN TEN TEN TEN TEN
+#define LONG FIFTY FIFTY FIFTY FIFTY FIFTY "xxxx"
+static const char *const unlike[] = {"a",        "A",  "a ", " a", "\xc3\xa1", "a\xcc\x81",
+                                     "\xc3\x9f", "ss", "1",  "01", LONG "1",   LONG "2"};
+
 const char *worker_name(const struct workload *workload, int key)
 {
     static _Thread_local char names[8][40];
     static _Thread_local int next;
     char *name = names[next++ % 8];
 
-    /* the format is one of the table's */
+    if (!workload->names)
+        return unlike[key];
+        /* the format is one of the table's */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(name, sizeof names[0], workload->names, key);
@@ -208,7 +221,9 @@ static int prepare(struct client *client)
         fprintf(stderr, "install: %s\n", client->error.text);
         return 1;
     }
-    if (worker_sql(client, NULL, "CREATE TABLE torture_value (k INTEGER PRIMARY KEY, n INTEGER)") ||
+    if (worker_sql(client, NULL,
+                   "CREATE TABLE torture_value (k INTEGER NOT NULL PRIMARY KEY, "
+                   "n INTEGER)") ||
         worker_sql(client, NULL,
                    "CREATE TABLE torture_row (k INTEGER, n INTEGER, client INTEGER, op INTEGER, "
                    "token BIGINT)"))
@@ -249,6 +264,29 @@ static int settle(struct client *client)
             fprintf(stderr, "settle: %s\n", client->error.text);
     }
     return 0;
+}
+
+static void print_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    int64_t number[5] = {0};
+
+    (void)data;
+    for (unsigned i = 0; i < n && i < 5; i++)
+        number[i] = rowlock__value_number(&columns[i]);
+    printf("0 %" PRId64 " %" PRId64 " ok final %" PRId64 " %" PRId64 " %" PRId64 "\n", number[0],
+           number[1], number[2], number[3], number[4]);
+}
+
+static int rows(struct client *client)
+{
+    char answer[500] = "";
+    int failed = transport_rows(t_engine()->handle(client->connection),
+                                "SELECT client, op, k, n, token FROM torture_row ORDER BY k, n",
+                                print_row, NULL, answer, sizeof answer);
+
+    if (failed)
+        fprintf(stderr, "rows: %s\n", answer);
+    return failed;
 }
 
 static int exhaust(struct client *client)
@@ -325,8 +363,8 @@ int main(int argc, char **argv)
     int code;
 
     if (argc != 6 || !client.url || pipe(wake)) {
-        fprintf(stderr,
-                "usage: worker prepare|settle|run|exhaust|act WORKLOAD CLIENT SEED FOLDER\n");
+        fprintf(stderr, "usage: worker prepare|settle|rows|run|exhaust|act WORKLOAD CLIENT SEED "
+                        "FOLDER\n");
         return 64;
     }
     client.workload = workloads;
@@ -347,6 +385,7 @@ int main(int argc, char **argv)
     code = !client.connection                ? 0
            : strcmp(argv[1], "prepare") == 0 ? prepare(&client)
            : strcmp(argv[1], "settle") == 0  ? settle(&client)
+           : strcmp(argv[1], "rows") == 0    ? rows(&client)
                                              : run(&client);
     rowlock_close(client.connection);
     return code;

@@ -28,7 +28,7 @@ struct workload {
     void (*turn)(struct client *client, const struct workload *workload);
     int keys;                      /* how many */
     int most_keys;                 /* of one operation */
-    const char *names;             /* printf format of a key's name */
+    const char *names;             /* printf format of a key's name; NULL: see unlike[] */
     int exclusive, shared, permit; /* how often a lease is of each mode */
     int outside, fenced;           /* where its holder writes */
     int threads;                   /* of one group, in each client; 0: no group */
@@ -81,6 +81,8 @@ void turn_sql_counter(struct client *client, const struct workload *workload);
 void turn_sql_drawn(struct client *client, const struct workload *workload);
 void turn_sql_lease(struct client *client, const struct workload *workload);
 void turn_ways(struct client *client, const struct workload *workload);
+void turn_names(struct client *client, const struct workload *workload);
+void turn_refused(struct client *client, const struct workload *workload);
 /* The mode "act": its exit status. */
 int act_command(struct client *client);
 /* Closes the session and executes `rowlock run`, under a transaction lock or a lease of a key: 0 if
@@ -93,6 +95,15 @@ void worker_sql_recover(struct client *client);
 
 /* A lease of a key in one of the workload's modes, drawn at random. */
 struct rowlock_want worker_want(struct client *client, const struct workload *workload, int key);
+/* Acquires a lease of the key and logs it; NULL: it could not. */
+struct rowlock_lease *worker_acquire(struct client *client, int key,
+                                     const struct rowlock_want *want, rowlock_duration ttl_ms,
+                                     rowlock_duration wait_ms);
+/* Releases the lease, logs that and frees it. */
+void worker_release(struct client *client, int key, struct rowlock_lease *lease);
+/* A transaction lock of the key was acquired; its COMMIT succeeded, or failed. */
+void worker_log_begun(struct client *client, int key);
+void worker_log_committed(struct client *client, int key, int failed);
 /* The lease lasts at least until then; 0: it has ended, at an unknown time. */
 int64_t worker_end_of(const struct rowlock_lease *lease);
 /* A COMMIT that returned this code: whether the database has carried it out. */

@@ -127,7 +127,7 @@ void turn_cron(struct client *client, const struct workload *workload)
 /* Mostly for less than the ttl, sometimes for several of them. */
 static void work(struct client *client)
 {
-    int ms = worker_draw(client, 4) ? worker_draw(client, 150) : worker_draw(client, 3000);
+    int ms = worker_draw(client, 8) ? worker_draw(client, 150) : worker_draw(client, 3000);
     struct timespec span = {ms / 1000, ms % 1000 * 1000000L};
 
     nanosleep(&span, NULL);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Workloads under leases (worker.h). With `outside` the holder writes into a file; with `fenced` it
- * reads a row, and writes it in a fenced transaction; else it does nothing.
+ * reads a row, and writes it in a fenced transaction; else it does nothing, or lists the waiters.
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -37,16 +38,21 @@ int64_t worker_end_of(const struct rowlock_lease *lease)
     return left_ms > 0 ? now + (left_ms - GRAIN_MS) * 1000000 : 0;
 }
 
-static struct rowlock_lease *acquire(struct client *client, int key,
-                                     const struct rowlock_want *want)
+struct rowlock_lease *worker_acquire(struct client *client, int key,
+                                     const struct rowlock_want *want, rowlock_duration ttl_ms,
+                                     rowlock_duration wait_ms)
 {
-    struct rowlock_terms terms = {.ttl_ms = WORKER_TTL_MS, .wait_ms = WAIT_MS, .note = "torture"};
+    char note[60];
+    struct rowlock_terms terms = {.ttl_ms = ttl_ms, .wait_ms = wait_ms, .note = note};
     struct rowlock_lease *lease = NULL;
-    int count = want->count ? want->count : 1;
+    int count = want->count ? want->count : 1, code;
 
+    snprintf(note, sizeof note, "torture %ld %ld", client->id, client->op);
     worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
-    if (rowlock_acquire(client->connection, want, 1, &terms, &lease, &client->error)) {
-        worker_log(client, PHASE_FAIL, KIND_HOLD, key, " ");
+    code = rowlock_acquire(client->connection, want, 1, &terms, &lease, &client->error);
+    if (code) {
+        worker_log(client, PHASE_FAIL, KIND_HOLD, key, "%d",
+                   code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT);
         worker_recover(client);
         return NULL;
     }
@@ -137,9 +143,35 @@ static void act_fenced(struct client *client, const struct workload *workload, i
     worker_log(client, phase, KIND_ADD, key, "%" PRId64, value);
 }
 
+/* ---- the queue ------------------------------------------------------------------------------- */
+
+struct view {
+    struct client *client;
+    int key;
+};
+
+static int see_waiter(const struct rowlock_holder *holder, void *data)
+{
+    const struct view *view = data;
+    long id, op;
+
+    if (holder->holding == ROWLOCK_WAITS && sscanf(holder->note, "torture %ld %ld", &id, &op) == 2)
+        worker_log(view->client, PHASE_OK, KIND_QUEUED, view->key, "%ld %ld", id, op);
+    return 0;
+}
+
+/* Whoever asks for the lease from now on comes after these waiters. */
+static void look_at_queue(struct client *client, int key, const char *name)
+{
+    struct view view = {client, key};
+
+    if (rowlock_list(client->connection, name, see_waiter, &view, &client->error))
+        worker_recover(client);
+}
+
 /* ---- one turn -------------------------------------------------------------------------------- */
 
-static void release(struct client *client, int key, struct rowlock_lease *lease)
+void worker_release(struct client *client, int key, struct rowlock_lease *lease)
 {
     int code;
 
@@ -155,7 +187,7 @@ void turn_lease(struct client *client, const struct workload *workload)
 {
     int key = worker_draw(client, workload->keys);
     struct rowlock_want want = worker_want(client, workload, key);
-    struct rowlock_lease *lease = acquire(client, key, &want);
+    struct rowlock_lease *lease = worker_acquire(client, key, &want, WORKER_TTL_MS, WAIT_MS);
 
     if (!lease)
         return;
@@ -163,9 +195,11 @@ void turn_lease(struct client *client, const struct workload *workload)
         act_outside(client, key, lease);
     else if (workload->fenced)
         act_fenced(client, workload, key, rowlock_token(lease));
+    else if (!worker_draw(client, 4))
+        look_at_queue(client, key, want.name);
     else
         worker_dwell(client);
     if (!worker_draw(client, 4))
         renew(client, key, lease);
-    release(client, key, lease);
+    worker_release(client, key, lease);
 }

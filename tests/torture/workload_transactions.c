@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workloads under transaction locks: counters, and numbers without a gap (worker.h). */
+/* Workloads under transaction locks: counters, numbers without a gap, locks that are refused
+   (worker.h). */
 #include <inttypes.h>
+#include <stdio.h>
 
+#include "lib/test.h"
 #include "torture/worker.h"
 
 #define WAIT_MS 3000
@@ -29,13 +32,14 @@ static void log_all(struct client *client, enum phase phase, const int *keys, in
         worker_log(client, phase, KIND_ADD, keys[i], "%" PRId64, values[i]);
 }
 
-static void finish(struct client *client, const int *keys, int n, const int64_t *values)
+static int finish(struct client *client, const int *keys, int n, const int64_t *values)
 {
     int code = rowlock_commit(client->connection, &client->error);
 
     log_all(client, worker_phase(code), keys, n, values);
     if (code)
         worker_recover(client);
+    return code;
 }
 
 static void give_up(struct client *client, const int *keys, int n, const int64_t *values)
@@ -109,4 +113,66 @@ void turn_drawn(struct client *client, const struct workload *workload)
     } else {
         finish(client, &key, 1, &value);
     }
+}
+
+/* ---- a lock that is refused in the caller's transaction -------------------------------------- */
+
+/* Through ODBC and JDBC some servers roll the transaction back, and the error says so. */
+static int must_survive(const struct client *client)
+{
+    const struct rowlock_error *error = &client->error;
+
+    return (error->code == ROWLOCK_EBUSY || error->code == ROWLOCK_ETIMEDOUT) &&
+           (!t_facts()->plain || error->transaction == ROWLOCK_TX_KEPT ||
+            error->transaction == ROWLOCK_TX_KEPT_LOCKED);
+}
+
+/* The transaction has added this value, and then found a lock busy: it must go on. */
+static void go_on(struct client *client, int key, int64_t value)
+{
+    int64_t seen = 0;
+    int failed;
+
+    worker_log(client, PHASE_INVOKE, KIND_KEPT, key, " ");
+    failed =
+        worker_sql(client, &seen, "SELECT n FROM torture_value WHERE k = %d", key) || seen != value;
+    if (failed)
+        give_up(client, &key, 1, &value);
+    else
+        failed = finish(client, &key, 1, &value);
+    worker_log(client, failed ? PHASE_FAIL : PHASE_OK, KIND_KEPT, key, " ");
+}
+
+static void lock_within(struct client *client, const struct workload *workload)
+{
+    struct rowlock_want own = {.name = worker_name(workload, 0)};
+    struct rowlock_want other = {.name = worker_name(workload, 1)};
+    int key = 0, wait_ms = worker_draw(client, 2) * worker_draw(client, 50), code;
+    int64_t value = 0;
+
+    worker_log(client, PHASE_INVOKE, KIND_ADD, key, " ");
+    if (rowlock_begin(client->connection, &own, 1, WAIT_MS, &client->error)) {
+        worker_log(client, PHASE_FAIL, KIND_ADD, key, " ");
+        worker_recover(client);
+        return;
+    }
+    if (worker_add(client, key, &value)) {
+        give_up(client, &key, 1, &value);
+        return;
+    }
+    code = rowlock_lock(client->connection, &other, 1, wait_ms, &client->error);
+    if (code && must_survive(client))
+        go_on(client, key, value);
+    else if (code)
+        give_up(client, &key, 1, &value);
+    else
+        finish(client, &key, 1, &value);
+}
+
+void turn_refused(struct client *client, const struct workload *workload)
+{
+    if (worker_draw(client, 2))
+        turn_lease(client, workload);
+    else
+        lock_within(client, workload);
 }

@@ -9,17 +9,17 @@
 
 #define WAIT_MS 3000
 
-static void log_held(struct client *client, int failed)
+void worker_log_committed(struct client *client, int key, int failed)
 {
     if (failed)
         return;
-    worker_log(client, PHASE_OK, KIND_RENEW, 0, "%lld", (long long)worker_now());
-    worker_log(client, PHASE_OK, KIND_LEAVE, 0, " ");
+    worker_log(client, PHASE_OK, KIND_RENEW, key, "%lld", (long long)worker_now());
+    worker_log(client, PHASE_OK, KIND_LEAVE, key, " ");
 }
 
-static void log_begun(struct client *client)
+void worker_log_begun(struct client *client, int key)
 {
-    worker_log(client, PHASE_OK, KIND_HOLD, 0, "%d 1 0 0 0", (int)ROWLOCK_EXCLUSIVE);
+    worker_log(client, PHASE_OK, KIND_HOLD, key, "%d 1 0 0 0", (int)ROWLOCK_EXCLUSIVE);
 }
 
 static void turn_transaction(struct client *client, const struct workload *workload)
@@ -34,11 +34,11 @@ static void turn_transaction(struct client *client, const struct workload *workl
         worker_recover(client);
         return;
     }
-    log_begun(client);
+    worker_log_begun(client, 0);
     worker_dwell(client);
     worker_log(client, PHASE_INVOKE, KIND_LEAVE, 0, " ");
     code = rowlock_commit(client->connection, &client->error);
-    log_held(client, code);
+    worker_log_committed(client, 0, code);
     if (code)
         worker_recover(client);
 }
@@ -52,11 +52,11 @@ static void turn_sql_transaction(struct client *client, const struct workload *w
     if (failed) {
         worker_log(client, PHASE_FAIL, KIND_HOLD, 0, " ");
     } else {
-        log_begun(client);
+        worker_log_begun(client, 0);
         worker_dwell(client);
         worker_log(client, PHASE_INVOKE, KIND_LEAVE, 0, " ");
         failed = worker_sql(client, NULL, "COMMIT");
-        log_held(client, failed);
+        worker_log_committed(client, 0, failed);
     }
     if (failed)
         worker_sql_recover(client);
@@ -64,13 +64,13 @@ static void turn_sql_transaction(struct client *client, const struct workload *w
 
 static void turn_run(struct client *client, const struct workload *workload)
 {
-    log_held(client, worker_run(client, workload, 0));
+    worker_log_committed(client, 0, worker_run(client, workload, 0));
     worker_open(client);
 }
 
 static void turn_run_tx(struct client *client, const struct workload *workload)
 {
-    log_held(client, worker_run(client, workload, 1));
+    worker_log_committed(client, 0, worker_run(client, workload, 1));
     worker_open(client);
 }
 

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The workload of names that only their bytes distinguish (worker.h). The holder of one name locks
+ * another one, which it finds busy for as long as its own lease lasts if the two are one lock.
+ */
+#include "lib/test.h"
+#include "torture/worker.h"
+
+#define TTL_MS 2500
+#define WAIT_MS 1500 /* less than the lease lasts */
+
+/* A try shows two transactions that exclude each other. It is exact only where no lock but that of
+   the name is in its way. */
+static void lock_in_transaction(struct client *client, const struct workload *workload, int key)
+{
+    struct rowlock_want want = {.name = worker_name(workload, key)};
+    int can_try = !t_facts()->plain && !t_facts()->neighbours_meet;
+    int wait_ms = can_try && worker_draw(client, 2) ? 0 : WAIT_MS;
+    int code;
+
+    worker_log(client, PHASE_INVOKE, KIND_HOLD, key, " ");
+    code = rowlock_begin(client->connection, &want, 1, wait_ms, &client->error);
+    if (code) {
+        worker_log(client, PHASE_FAIL, KIND_HOLD, key, "%d",
+                   code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT);
+        worker_recover(client);
+        return;
+    }
+    worker_log_begun(client, key);
+    worker_dwell(client);
+    worker_log(client, PHASE_INVOKE, KIND_LEAVE, key, " ");
+    code = rowlock_commit(client->connection, &client->error);
+    worker_log_committed(client, key, code);
+    if (code)
+        worker_recover(client);
+}
+
+static void lease(struct client *client, const struct workload *workload, int key)
+{
+    struct rowlock_want want = {.name = worker_name(workload, key)};
+    struct rowlock_lease *lease = worker_acquire(client, key, &want, TTL_MS, WAIT_MS);
+
+    if (!lease)
+        return;
+    worker_dwell(client);
+    worker_release(client, key, lease);
+}
+
+/* The first name has the smaller number, so that two clients never wait for each other. */
+void turn_names(struct client *client, const struct workload *workload)
+{
+    int key = worker_draw(client, workload->keys - 1);
+    int other = key + 1 + worker_draw(client, workload->keys - 1 - key);
+    struct rowlock_want want = {.name = worker_name(workload, key)};
+    struct rowlock_lease *held = worker_acquire(client, key, &want, TTL_MS, WAIT_MS);
+
+    if (!held)
+        return;
+    if (t_facts()->names_independent && worker_draw(client, 2))
+        lock_in_transaction(client, workload, other);
+    else
+        lease(client, workload, other);
+    worker_release(client, key, held);
+}
