@@ -107,8 +107,9 @@ judge_cell() {
     verdict=$(tail -n 1 "$cell_folder/data/verdict")
     [ $((code + hung + crashed)) = 0 ] || keep_failure
 }
-# These faults disturb no session but their client's. Without faults, waiters that are woken by hints acquire within a few milliseconds. Without hints
+# Without faults, waiters that are woken by hints acquire within a few milliseconds. Without hints
 # they wait until they look again, or until the server checks for a deadlock (after 200 ms here).
+# Calm: no session is disturbed, except by its own client.
 log_promises() {
     : >"$cell_folder/data/runner"
     case $fault/$engine-$technique in

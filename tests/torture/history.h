@@ -30,7 +30,7 @@
  *                             from one lease to the next take no longer
  *     calm KEY                the runner: no session is disturbed, except by its own client
  *     queued KEY CLIENT OP    a holder saw this operation among the waiters of its name
- *     kept KEY                a transaction went on, and was committed, after a lock in it was busy
+ *     kept KEY                a transaction saw its writes, and committed, after a lock was busy
  *
  * The number of a "hold" that failed is 1 if the name was busy.
  */

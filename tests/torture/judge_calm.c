@@ -84,8 +84,8 @@ void judge_busy(const struct history *history, struct verdict *verdict)
     for (size_t i = 0; i < n && is_calm(history); i++)
         if (hold[i]->phase == PHASE_FAIL && hold[i]->number[0] == 1 &&
             !is_explained(history, hold[i], hold, n))
-            judge_blame(verdict, "busy: %ld:%ld found %ld busy, which nobody used", hold[i]->client,
-                        hold[i]->op, hold[i]->key);
+            judge_blame(verdict, "busy: %ld:%ld found %ld busy, which no client used",
+                        hold[i]->client, hold[i]->op, hold[i]->key);
     free(hold);
 }
 

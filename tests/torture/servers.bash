@@ -48,8 +48,8 @@ open_mariadb() { # NAME
 # In files, because a server in memory forgets what a crash ends.
 open_h2() { url="jdbc:h2:tcp://127.0.0.1:$port_h2/./$1;USER=sa;PASSWORD=secret"; }
 open_hsqldb() {
-    url="jdbc:hsqldb:hsql://127.0.0.1:$port_hsqldb/$1;file:$ROWLOCK_TEST_FOLDER/$name_hsqldb/data/$1"
-    url="$url;hsqldb.tx=mvcc;user=SA;password="
+    url="jdbc:hsqldb:hsql://127.0.0.1:$port_hsqldb/$1"
+    url="$url;file:$ROWLOCK_TEST_FOLDER/$name_hsqldb/data/$1;hsqldb.tx=mvcc;user=SA;password="
 }
 open_derby() { url=$(jdbc_url derby "$port_derby" "$1"); }
 drop_database() { # ENGINE

@@ -32,8 +32,8 @@ $(BUILD)/tests/torture/cutter: $(BUILD)/obj/tests/torture/cutter.o $(BUILD)/obj/
 $(BUILD)/tests/libjudge.a: $(TORTURE_JUDGE)
 	@mkdir -p $(@D)
 	rm -f $@ && $(AR) rcs $@ $^
-$(BUILD)/tests/unit/torture_judge_test $(BUILD)/tests/unit/torture_undone_test: \
-    $(BUILD)/tests/libjudge.a
+$(BUILD)/tests/unit/torture_calm_test $(BUILD)/tests/unit/torture_judge_test \
+    $(BUILD)/tests/unit/torture_undone_test: $(BUILD)/tests/libjudge.a
 
 test-programs: $(TORTURE_PROGRAMS)
 

@@ -160,7 +160,7 @@ static int see_waiter(const struct rowlock_holder *holder, void *data)
     return 0;
 }
 
-/* Whoever asks for the lease from now on comes after these waiters. */
+/* A client that asks for the lease from now on comes after these waiters. */
 static void look_at_queue(struct client *client, int key, const char *name)
 {
     struct view view = {client, key};

@@ -117,18 +117,21 @@ void turn_drawn(struct client *client, const struct workload *workload)
 
 /* ---- a lock that is refused in the caller's transaction -------------------------------------- */
 
-/* Through ODBC and JDBC some servers roll the transaction back, and the error says so. */
+/* Through ODBC and JDBC some servers roll the transaction back, and the error reports it. On the
+   other ones only a deadlock does that. */
 static int must_survive(const struct client *client)
 {
     const struct rowlock_error *error = &client->error;
 
-    return (error->code == ROWLOCK_EBUSY || error->code == ROWLOCK_ETIMEDOUT) &&
-           (!t_facts()->plain || error->transaction == ROWLOCK_TX_KEPT ||
-            error->transaction == ROWLOCK_TX_KEPT_LOCKED);
+    if (t_facts()->plain)
+        return error->transaction == ROWLOCK_TX_KEPT ||
+               error->transaction == ROWLOCK_TX_KEPT_LOCKED;
+    return error->code == ROWLOCK_EBUSY || error->code == ROWLOCK_ETIMEDOUT ||
+           error->code == ROWLOCK_EABORTED;
 }
 
-/* The transaction has added this value, and then found a lock busy: it must go on. */
-static void go_on(struct client *client, int key, int64_t value)
+/* The transaction has added this value, and then found a lock busy. */
+static void continue_after(struct client *client, int key, int64_t value)
 {
     int64_t seen = 0;
     int failed;
@@ -162,7 +165,7 @@ static void lock_within(struct client *client, const struct workload *workload)
     }
     code = rowlock_lock(client->connection, &other, 1, wait_ms, &client->error);
     if (code && must_survive(client))
-        go_on(client, key, value);
+        continue_after(client, key, value);
     else if (code)
         give_up(client, &key, 1, &value);
     else
