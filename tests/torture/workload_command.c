@@ -11,12 +11,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/test.h"
 #include "torture/worker.h"
 
 /* This program, for the command that rowlock runs. */
@@ -31,6 +33,12 @@ static const char *own_path(void)
     return path;
 }
 
+/* Each rowlock starts a JVM behind JDBC. The lease must last longer than that. */
+static int is_slow(void)
+{
+    return strcmp(t_facts()->technique, "jdbc") == 0;
+}
+
 /* Ends with the client. rowlock's output is in the cell's errors. */
 static void exec_locked(struct client *client, const struct workload *workload, int transaction)
 {
@@ -41,9 +49,12 @@ static void exec_locked(struct client *client, const struct workload *workload, 
     snprintf(place, sizeof place, "%d %ld %d", key, client->op, worker_draw(client, 1 << 30));
     if (setenv("TORTURE_PLACE", place, 1))
         _exit(99);
-    execl(getenv("ROWLOCK"), "rowlock", "run", transaction ? "--tx" : "--ttl=1s", "--wait", "3s",
-          worker_name(workload, key), "--", own_path(), "act", workload->name, id, "0",
-          client->outside, (char *)NULL);
+    execl(getenv("ROWLOCK"), "rowlock", "run",
+          transaction ? "--tx"
+          : is_slow() ? "--ttl=10s"
+                      : "--ttl=1s",
+          "--wait", is_slow() ? "20s" : "3s", worker_name(workload, key), "--", own_path(), "act",
+          workload->name, id, "0", client->outside, (char *)NULL);
     _exit(99);
 }
 
@@ -68,10 +79,10 @@ static void exec_cron(struct client *client, const struct workload *workload)
     crontab = fopen(path, "w");
     for (int key = 0; crontab && key < workload->keys; key++)
         fprintf(crontab,
-                "every 3s '%s' --ttl 1s --retry 9 --backoff 1ms -- "
+                "every 3s '%s' --ttl %s --retry 9 --backoff 1ms -- "
                 "TORTURE_PLACE='%d 0 0' exec '%s' act %s $TORTURE_ID 0 '%s'\n",
-                worker_name(workload, key) + sizeof "job:" - 1, key, own_path(), workload->name,
-                client->outside);
+                worker_name(workload, key) + sizeof "job:" - 1, is_slow() ? "10s" : "1s", key,
+                own_path(), workload->name, client->outside);
     if (!crontab || fclose(crontab) || setenv("TORTURE_ID", id, 1))
         _exit(99);
     execl(getenv("ROWLOCK"), "rowlock", "cron", path, "--grace", "100ms", (char *)NULL);
