@@ -11,6 +11,7 @@
 #include "session/reconnect.h"
 #include "util/error.h"
 #include "util/random.h"
+#include "util/renewal.h"
 
 #define ON_WAIT_MS 10000
 #define SETTLE_MS 300 /* added to the end of a wait, to learn whether a cancelled try was granted */
@@ -278,16 +279,18 @@ static int say(struct acquisition *a, struct rowlock_error *error)
 
 /* ---- after the grant ------------------------------------------------------------------------- */
 
-/* Renews the lease before use if a tenth of its ttl has passed since the request was sent. */
+/* Renews the lease before use if its request was sent too long ago. */
 static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
                       struct rowlock_error *error)
 {
     struct rowlock_connection *connection = a->request.connection;
     int64_t now = rowlock__now_ms(), ttl_ms = a->request.ttl_ms;
+    struct rowlock_renewal renewal = {.ttl_ms = ttl_ms};
     enum rowlock_status status = ROWLOCK_STATUS_OK;
     int code;
 
-    if (now - a->sent_ms <= ttl_ms / 10)
+    if (rowlock__renewal_start(&renewal, now, atomic_load(&lease->end_ms)).act ==
+        ROWLOCK_RENEWAL_SLEEP)
         return ROWLOCK_OK;
     code = connection->link
                ? rowlock__renew_once(lease, connection, ttl_ms,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rowlock_auto_renew: a thread performs the steps of the keep machine over a connection of its own,
- * so that the caller's transactions and waits do not delay it. Its session takes the token's
- * session lock if that is free: then the end of this session wakes the waiters at the latest.
+ * rowlock_auto_renew: a thread renews the lease over a connection of its own, so that the caller's
+ * transactions and waits do not delay it. Its session takes the token's session lock if that is
+ * free: then the end of this session wakes the waiters at the latest.
  */
 #include "lease/keep.h"
 
@@ -11,17 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lease/machine/machine.h"
 #include "lease/query.h"
-#include "session/reconnect.h"
 #include "system/wakeup.h"
+#include "util/clock.h"
 #include "util/error.h"
 #include "util/random.h"
+#include "util/renewal.h"
 
 struct rowlock_keeper {
     struct rowlock_lease *lease;
     struct rowlock_connection *connection; /* the thread's own, while it runs */
-    struct rowlock_keep_machine machine;
+    struct rowlock_renewal renewal;
     rowlock_on_lost on_lost;
     void *data;
     struct rowlock_wakeup wake; /* sent: stop renewing */
@@ -43,40 +43,25 @@ static void mark(struct rowlock_keeper *keeper)
         rowlock__int_value(connection->driver->backend_id(connection->link))};
     struct rowlock_query query = {.id = ROWLOCK_SQL_SESSION_LOCK,
                                   .values = values,
-                                  .deadline_ms = rowlock__now_ms() + keeper->machine.ttl_ms / 6,
+                                  .deadline_ms = rowlock__now_ms() + keeper->renewal.ttl_ms / 6,
                                   .end_ms = atomic_load(&lease->end_ms)};
 
     if (rowlock__sql(connection, ROWLOCK_SQL_SESSION_LOCK))
         rowlock__query_once(connection, &query, NULL);
 }
 
-static int renew(struct rowlock_keeper *keeper, int64_t until_ms, enum rowlock_status *status)
+static int renew(struct rowlock_keeper *keeper)
 {
-    int code = rowlock__renew_once(keeper->lease, keeper->connection, keeper->machine.ttl_ms,
-                                   until_ms, status, &keeper->why);
+    struct rowlock_lease *lease = keeper->lease;
+    enum rowlock_status status = ROWLOCK_STATUS_OK;
+    int code = rowlock__renew_over(keeper->connection, lease, keeper->renewal.ttl_ms, &status,
+                                   &keeper->why);
 
-    if (!code && *status != ROWLOCK_STATUS_OK)
-        rowlock__fail(&keeper->why, ROWLOCK_ELOST, "the lease of '%.100s' (token %lld) %s",
-                      keeper->lease->name[0], (long long)keeper->lease->token,
-                      *status == ROWLOCK_STATUS_STOPPED ? "was broken" : "has ended");
-    return code;
-}
-
-static int perform(struct rowlock_keeper *keeper, const struct rowlock_keep_step *step,
-                   enum rowlock_status *status)
-{
-    switch (step->act) {
-    case ROWLOCK_KEEP_SLEEP:
-        rowlock__wait_fd(-1, 0, keeper->wake.fd, step->until_ms);
-        return ROWLOCK_OK;
-    case ROWLOCK_KEEP_RENEW:
-        return renew(keeper, step->until_ms, status);
-    case ROWLOCK_KEEP_RECONNECT:
-        return rowlock__reconnect(keeper->connection, step->until_ms, &keeper->why);
-    case ROWLOCK_KEEP_LOST:
-        break;
-    }
-    return ROWLOCK_OK;
+    if (code || status == ROWLOCK_STATUS_OK)
+        return code;
+    return rowlock__fail(&keeper->why, ROWLOCK_ELOST, "the lease of '%.100s' (token %lld) %s",
+                         lease->name[0], (long long)lease->token,
+                         status == ROWLOCK_STATUS_STOPPED ? "was broken" : "has ended");
 }
 
 static void tell(struct rowlock_keeper *keeper)
@@ -84,10 +69,10 @@ static void tell(struct rowlock_keeper *keeper)
     struct rowlock_error *why = &keeper->why;
 
     atomic_store(&keeper->lease->lost, true);
-    if (keeper->machine.code != ROWLOCK_ELOST) {
+    if (keeper->renewal.code != ROWLOCK_ELOST) {
         if (why->code == ROWLOCK_OK)
-            rowlock__fail(why, keeper->machine.code, "the lease could not be renewed in time");
-        why->code = keeper->machine.code;
+            rowlock__fail(why, keeper->renewal.code, "the lease could not be renewed in time");
+        why->code = keeper->renewal.code;
         rowlock__wrap_error(why, why->code, "'%.100s' expired before it was renewed",
                             keeper->lease->name[0]);
     }
@@ -95,34 +80,28 @@ static void tell(struct rowlock_keeper *keeper)
         keeper->on_lost(keeper->lease, why, keeper->data);
 }
 
-/* The caller may have renewed the lease too. */
-static void take_note(struct rowlock_keeper *keeper)
-{
-    int64_t end_ms = atomic_load(&keeper->lease->end_ms);
-
-    if (end_ms > keeper->machine.end_ms)
-        keeper->machine.end_ms = end_ms;
-}
-
 static void *run(void *data)
 {
     struct rowlock_keeper *keeper = data;
-    struct rowlock_keep_machine *machine = &keeper->machine;
-    /* adopted, or renewed for a shorter time: as if granted that long ago */
-    int64_t granted_ms = atomic_load(&keeper->lease->end_ms) - machine->ttl_ms;
-    struct rowlock_keep_step step = rowlock__keep_start(machine, granted_ms, rowlock__now_ms());
+    struct rowlock_renewal *renewal = &keeper->renewal;
+    const _Atomic int64_t *end_ms = &keeper->lease->end_ms; /* the caller may renew it too */
+    struct rowlock_renewal_step step =
+        rowlock__renewal_start(renewal, rowlock__now_ms(), atomic_load(end_ms));
 
     mark(keeper);
-    while (step.act != ROWLOCK_KEEP_LOST) {
-        enum rowlock_status status = ROWLOCK_STATUS_OK;
-        int code = perform(keeper, &step, &status);
+    while (step.act != ROWLOCK_RENEWAL_LOST) {
+        int code = ROWLOCK_OK;
 
+        if (step.act == ROWLOCK_RENEWAL_SLEEP)
+            rowlock__wait_fd(-1, 0, keeper->wake.fd, step.until_ms);
+        else
+            code = renew(keeper);
         if (atomic_load(&keeper->quiet))
             return NULL;
-        if (step.act == ROWLOCK_KEEP_RENEW && !code && status == ROWLOCK_STATUS_OK)
+        if (step.act == ROWLOCK_RENEWAL_SEND && !code)
             mark(keeper);
-        take_note(keeper);
-        step = rowlock__keep_next(machine, rowlock__now_ms(), code, status, rowlock__dice());
+        step = rowlock__renewal_next(renewal, rowlock__now_ms(), atomic_load(end_ms), code,
+                                     rowlock__dice());
     }
     if (!atomic_load(&keeper->quiet))
         tell(keeper);
@@ -143,7 +122,6 @@ static int connect(struct rowlock_keeper *keeper, struct rowlock_error *error)
     if (code)
         return rowlock__wrap_error(error, code, "connecting for automatic renewal");
     keeper->connection->interrupt_fd = keeper->wake.fd;
-    keeper->machine.statement_ms = callers->statement_ms;
     return ROWLOCK_OK;
 }
 
@@ -203,7 +181,7 @@ int rowlock_auto_renew(struct rowlock_lease *lease, rowlock_on_lost on_lost, voi
     keeper->lease = lease;
     keeper->on_lost = on_lost;
     keeper->data = data;
-    keeper->machine.ttl_ms = atomic_load(&lease->ttl_ms);
+    keeper->renewal.ttl_ms = atomic_load(&lease->ttl_ms);
     if (rowlock__wakeup_open(&keeper->wake))
         code = rowlock__fail(error, ROWLOCK_ENOMEM, "cannot create a file descriptor: %s",
                              strerror(errno));

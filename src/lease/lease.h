@@ -59,12 +59,16 @@ int rowlock__end_lease(struct rowlock_lease *lease, enum rowlock_statement_id id
                        const struct rowlock_value *values, struct rowlock_error *error);
 
 /*
- * One renewal over `connection` (the caller's, or the keeper's own), without reconnecting. 0:
- * `*status` is OK (and the lease's end moved), LOST or STOPPED. ECONN, ETIMEDOUT, ECANCELED and the
- * like: not known to be renewed. `deadline_ms`: when to give up.
+ * One renewal over `connection`, without reconnecting. 0: `*status` is OK (and the lease's end
+ * moved), LOST or STOPPED. ECONN, ETIMEDOUT, ECANCELED and the like: not known to be renewed.
+ * `deadline_ms`: when to give up.
  */
 int rowlock__renew_once(struct rowlock_lease *lease, struct rowlock_connection *connection,
                         int64_t ttl_ms, int64_t deadline_ms, enum rowlock_status *status,
                         struct rowlock_error *error);
+/* The same over the caller's connection, or the keeper's own, within statement_ms and until the
+   lease's end. Repeats it over a new session if the session was lost. */
+int rowlock__renew_over(struct rowlock_connection *connection, struct rowlock_lease *lease,
+                        int64_t ttl_ms, enum rowlock_status *status, struct rowlock_error *error);
 
 #endif

@@ -3,6 +3,7 @@
 #include "lease/lease.h"
 #include "lease/query.h"
 #include "session/reconnect.h"
+#include "util/clock.h"
 #include "util/error.h"
 
 static int say_lost(struct rowlock_lease *lease, enum rowlock_status status,
@@ -66,15 +67,13 @@ static int check_renewal(struct rowlock_lease *lease, int64_t *ttl_ms, struct ro
     return say_lost(lease, ROWLOCK_STATUS_LOST, error);
 }
 
-static int renew_within(struct rowlock_lease *lease, int64_t ttl_ms, enum rowlock_status *status,
-                        struct rowlock_error *error)
+int rowlock__renew_over(struct rowlock_connection *connection, struct rowlock_lease *lease,
+                        int64_t ttl_ms, enum rowlock_status *status, struct rowlock_error *error)
 {
-    struct rowlock_connection *connection = lease->connection;
-    int64_t deadline_ms = rowlock__query_deadline(connection), end_ms = atomic_load(&lease->end_ms);
+    int64_t deadline_ms =
+        rowlock__least(rowlock__query_deadline(connection), atomic_load(&lease->end_ms));
     int code = rowlock__ready_or_lost(connection, error);
 
-    if (deadline_ms > end_ms)
-        deadline_ms = end_ms;
     if (!code)
         code = rowlock__renew_once(lease, connection, ttl_ms, deadline_ms, status, error);
     if (!rowlock__is_gone(code) || !rowlock__can_reconnect(connection))
@@ -93,7 +92,7 @@ int rowlock_renew(struct rowlock_lease *lease, rowlock_duration ttl_ms, struct r
     if (code)
         return code;
     rowlock__clear_error(error);
-    code = renew_within(lease, ttl_ms, &status, error);
+    code = rowlock__renew_over(lease->connection, lease, ttl_ms, &status, error);
     if (!code && status != ROWLOCK_STATUS_OK)
         return say_lost(lease, status, error);
     if (!code)

@@ -4,6 +4,7 @@
 
 #include "session/reconnect.h"
 #include "simulation/sim.h"
+#include "util/renewal.h"
 
 #define LIMIT 2
 
@@ -151,39 +152,34 @@ static void work_fenced(struct sim_client *client, struct rowlock_lease *lease)
 /* The library's keeper without its thread; false if the lease is lost. */
 bool sim_hold(struct sim_client *client, struct rowlock_lease *lease, int64_t ms)
 {
-    struct rowlock_keep_machine keep = {.ttl_ms = lease->ttl_ms, .statement_ms = 10000};
+    struct rowlock_renewal renewal = {.ttl_ms = lease->ttl_ms};
     int64_t until = sim_own_ms(client) + ms;
     enum rowlock_status status = ROWLOCK_STATUS_OK;
-    struct rowlock_keep_step step = rowlock__keep_start(&keep, lease->sent_ms, sim_own_ms(client));
+    struct rowlock_renewal_step step =
+        rowlock__renewal_start(&renewal, sim_own_ms(client), lease->end_ms);
 
     while (!client->dying && !*sim.failure) {
         int code = ROWLOCK_OK;
 
         client->end_ms = sim_own_ms(client) + rowlock_remaining(lease);
-        if (client->end_ms < keep.end_ms)
-            client->end_ms = keep.end_ms;
         if (client->end_ms > sim_own_ms(client))
             record_renewed(client, lease);
         if (sim_own_ms(client) >= until)
             return true;
-        if (step.act == ROWLOCK_KEEP_LOST)
-            return lose(client, keep.code == ROWLOCK_ELOST ? status : ROWLOCK_STATUS_OK);
-        if (step.act == ROWLOCK_KEEP_SLEEP) {
+        if (step.act == ROWLOCK_RENEWAL_LOST)
+            return lose(client, renewal.code == ROWLOCK_ELOST ? status : ROWLOCK_STATUS_OK);
+        if (step.act == ROWLOCK_RENEWAL_SLEEP) {
             if (sim_chance(sim.temper.fences * 100))
                 work_fenced(client, lease);
             sim_until(step.until_ms < until ? step.until_ms : until);
             if (sim_own_ms(client) >= until && step.until_ms > until)
                 continue;
-        } else if (step.act == ROWLOCK_KEEP_RENEW) {
-            if (!client->connection->link) /* a thread's first */
-                code = rowlock__reconnect(client->connection, step.until_ms, NULL);
-            if (!code)
-                code = rowlock__renew_once(lease, client->connection, lease->ttl_ms, step.until_ms,
-                                           &status, NULL);
         } else {
-            code = rowlock__reconnect(client->connection, step.until_ms, NULL);
+            code = rowlock__renew_over(client->connection, lease, lease->ttl_ms, &status, NULL);
+            if (!code && status != ROWLOCK_STATUS_OK)
+                code = ROWLOCK_ELOST;
         }
-        step = rowlock__keep_next(&keep, sim_own_ms(client), code, status, sim_dice());
+        step = rowlock__renewal_next(&renewal, sim_own_ms(client), lease->end_ms, code, sim_dice());
     }
     return true;
 }

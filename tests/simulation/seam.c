@@ -194,32 +194,11 @@ void __wrap_rowlock__judge_run_end(struct rowlock_run_end *end)
 
 /* ---- keeping a lease ------------------------------------------------------------------------- */
 
-struct rowlock_keep_step __real_rowlock__keep_start(struct rowlock_keep_machine *machine,
-                                                    int64_t granted_ms, int64_t now_ms);
-struct rowlock_keep_step __wrap_rowlock__keep_start(struct rowlock_keep_machine *machine,
-                                                    int64_t granted_ms, int64_t now_ms);
-struct rowlock_keep_step __wrap_rowlock__keep_start(struct rowlock_keep_machine *machine,
-                                                    int64_t granted_ms, int64_t now_ms)
+void __real_rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);
+void __wrap_rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms);
+void __wrap_rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms)
 {
     if (sim.wrong == SIM_COUNTS_FROM_ANSWER)
-        granted_ms = now_ms;
-    return __real_rowlock__keep_start(machine, granted_ms, now_ms);
-}
-
-struct rowlock_keep_step __real_rowlock__keep_next(struct rowlock_keep_machine *machine,
-                                                   int64_t now_ms, int code,
-                                                   enum rowlock_status status, uint32_t dice);
-struct rowlock_keep_step __wrap_rowlock__keep_next(struct rowlock_keep_machine *machine,
-                                                   int64_t now_ms, int code,
-                                                   enum rowlock_status status, uint32_t dice);
-struct rowlock_keep_step __wrap_rowlock__keep_next(struct rowlock_keep_machine *machine,
-                                                   int64_t now_ms, int code,
-                                                   enum rowlock_status status, uint32_t dice)
-{
-    struct rowlock_keep_step step = __real_rowlock__keep_next(machine, now_ms, code, status, dice);
-
-    if (sim.wrong == SIM_COUNTS_FROM_ANSWER && !code && status == ROWLOCK_STATUS_OK &&
-        machine->end_ms < now_ms + machine->ttl_ms && step.act == ROWLOCK_KEEP_SLEEP)
-        machine->end_ms = now_ms + machine->ttl_ms;
-    return step;
+        sent_ms = rowlock__now_ms();
+    __real_rowlock__lease_renewed(lease, sent_ms, ttl_ms);
 }

@@ -12,7 +12,7 @@ SIMULATION_OBJECTS := $(SIMULATION_SOURCES:%.c=$(BUILD)/obj/%.o)
 SIMULATION := $(BUILD)/tests/simulation/simulation
 SIMULATION_SEAMS := rowlock__now_ms rowlock__dice rowlock__pause rowlock__wait_fd \
   rowlock__driver_for_url rowlock__execute rowlock__acquire_start rowlock__acquire_next \
-  rowlock__keep_start rowlock__keep_next \
+  rowlock__lease_renewed \
   rowlock__job_decide rowlock__judge_leases rowlock__judge_queue rowlock__judge_run_end \
   rowlock__rows_release \
   rowlock__request_init rowlock__group_ask \

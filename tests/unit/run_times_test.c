@@ -35,14 +35,3 @@ TEST(a_renewal_comes_before_the_end_of_the_command_however_short_the_lease)
         t_true(term_ms > ttl_ms / 3);
     }
 }
-
-TEST(p5_what_was_granted_long_ago_is_renewed_at_once)
-{
-    t_int(renewal_due_in(30000, 30000), 10000);
-    t_int(renewal_due_in(30000, 29000), 9000);
-    t_int(renewal_due_in(30000, 20000), 0);
-    t_int(renewal_due_in(5000, 700), 0);
-    t_int(renewal_due_in(5000, 0), 0);
-    t_int(renewal_due_in(5000, 3600000),
-          1666); /* it was acquired for a longer ttl than it is renewed for */
-}

@@ -15,6 +15,8 @@
 #include "command/demo/demo.h"
 #include "command/guard/guard.h"
 #include "util/clock.h"
+#include "util/random.h"
+#include "util/renewal.h"
 
 /* A new job with this schedule is due at once, and again in ten years: one mail. */
 #define SCHEDULE "every 3650d"
@@ -29,6 +31,7 @@ struct node {
     struct rowlock_lease *lease;
     int64_t token, end_ms; /* end_ms: the lease is certain until then */
     struct guard guard;
+    struct rowlock_renewal renewal;
     int skipped;
 };
 
@@ -95,21 +98,34 @@ static int start_sender(struct node *node, struct rowlock_error *error)
     return rowlock_adopt(node->connection, name, node->token, &node->lease, error);
 }
 
-/* Returns the time of the next renewal. */
-static int64_t renew(struct node *node)
+static int64_t end_of_lease(const struct node *node, int64_t now)
+{
+    return now + rowlock_remaining(node->lease);
+}
+
+static struct rowlock_renewal_step renew(struct node *node)
+{
+    int code = rowlock_renew(node->lease, node->farm->ttl_ms, NULL);
+    int64_t now = rowlock__now_ms(), end = end_of_lease(node, now);
+
+    if (code == ROWLOCK_OK)
+        guard_extend(&node->guard, end - MARGIN_MS);
+    return rowlock__renewal_next(&node->renewal, now, end, code, rowlock__dice());
+}
+
+/* Renews if it is time. Returns the time of the next renewal. */
+static int64_t keep(struct node *node)
 {
     int64_t now = rowlock__now_ms();
-    int code = rowlock_renew(node->lease, node->farm->ttl_ms, NULL);
+    struct rowlock_renewal_step step =
+        rowlock__renewal_now(&node->renewal, now, end_of_lease(node, now));
 
-    if (code == ROWLOCK_ELOST) {
-        guard_end(&node->guard);
-        return ROWLOCK_NEVER;
-    }
-    if (code == ROWLOCK_OK) {
-        node->end_ms = now + node->farm->ttl_ms - MARGIN_MS;
-        guard_extend(&node->guard, node->end_ms);
-    }
-    return now + (code ? MARGIN_MS : node->farm->ttl_ms / 3);
+    while (step.act == ROWLOCK_RENEWAL_SEND)
+        step = renew(node);
+    if (step.act == ROWLOCK_RENEWAL_SLEEP)
+        return step.until_ms;
+    guard_end(&node->guard);
+    return ROWLOCK_NEVER;
 }
 
 /* Renews until the sender has ended. Returns its exit status. */
@@ -118,6 +134,7 @@ static int attend(struct node *node)
     int64_t next_ms = node->lease ? rowlock__now_ms() : ROWLOCK_NEVER; /* it was adopted */
     struct guard_report report;
 
+    node->renewal = (struct rowlock_renewal){.ttl_ms = node->farm->ttl_ms};
     for (;;) {
         int came = await(node, node->guard.fd, next_ms);
 
@@ -128,7 +145,7 @@ static int attend(struct node *node)
         if (came && (report.event == GUARD_NOT_STARTED || report.event == GUARD_NOT_EXECUTED))
             break;
         if (rowlock__now_ms() >= next_ms)
-            next_ms = renew(node);
+            next_ms = keep(node);
     }
     if (report.event != GUARD_ENDED || report.cause != GUARD_BY_ITSELF)
         return STATUS_FAILED; /* it may not have started, if the lease had ended by then */

@@ -16,6 +16,8 @@
 #include "system/wakeup.h"
 #include "util/clock.h"
 #include "util/owner.h"
+#include "util/random.h"
+#include "util/renewal.h"
 
 /* ---- options.c ------------------------------------------------------------------- */
 
@@ -48,12 +50,10 @@ int has_terminal(void);
 /* The time from TERM to KILL: the given one (< 0: none given), else 5 s; for a lease at most a
    quarter of the ttl, so that the rest is left for renewals. ttl_ms 0: it does not expire. */
 int64_t kill_after_of(int64_t said_ms, int64_t ttl_ms);
+/* By the clock of rowlock__now_ms; of no lease: ROWLOCK_NEVER. */
+int64_t end_of_lease(const struct rowlock_lease *lease);
 /* The time between KILL and the end of the lease. */
 int64_t margin_for_kill(int64_t ttl_ms);
-/* How long until the first renewal: a third of the ttl after the grant, so 0 for an old grant.
-   left_ms: the remaining time of the lease. */
-int64_t renewal_due_in(int64_t ttl_ms, int64_t left_ms);
-
 /* statement_ms of a connection that renews in time. */
 int64_t statement_limit(const struct run *run);
 
@@ -252,8 +252,9 @@ struct watch {
     struct output *output; /* NULL: not kept */
     struct guard guard;
     struct keeper keeper;
-    int64_t end_ms;                   /* the last end that was sent to the guard */
-    int64_t next_keep_ms, pause_ms;   /* the pause grows after failures; 0: there was none */
+    int64_t end_ms;                 /* the last end that was sent to the guard */
+    struct rowlock_renewal renewal; /* of a lease */
+    int64_t next_keep_ms;
     int64_t replace_ms, stop_look_ms; /* ROWLOCK_NEVER: not now */
     int socket_fd, socket_quiet;
     int lost, done;

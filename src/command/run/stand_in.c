@@ -17,9 +17,6 @@
 #include "command/url_lookup.h"
 #include "system/command/process.h"
 
-#define PAUSE_LEAST_MS 100
-#define PAUSE_MOST_MS 2000
-
 /* ---- in the guard's child -------------------------------------------------------------------- */
 
 void become_stand_in(void *data, int fd)
@@ -50,7 +47,7 @@ struct renewing {
     const struct stand_in_argument *argument;
     struct rowlock_connection *connection;
     struct rowlock_lease *lease;
-    int64_t pause_ms; /* after a failure; 0: there was none */
+    struct rowlock_renewal renewal;
     struct rowlock_error error;
 };
 
@@ -93,47 +90,66 @@ static void give_order(const struct renewing *renewing, enum guard_order_kind ki
     send(renewing->argument->guard_fd, &order, sizeof order, MSG_NOSIGNAL);
 }
 
-/* How long to sleep; -1: the lease is lost. */
-static int64_t after_renewal(struct renewing *renewing, int code)
+/* Renews, and reports the result. Returns the next step. */
+static struct rowlock_renewal_step renew_once(struct renewing *renewing)
 {
     const struct stand_in_argument *argument = renewing->argument;
-    int64_t now = rowlock__now_ms();
+    int code = renew(renewing), failed_before = renewing->renewal.pause_ms != 0;
+    int64_t now = rowlock__now_ms(), end = end_of_lease(renewing->lease);
+    struct rowlock_renewal_step step =
+        rowlock__renewal_next(&renewing->renewal, now, end, code, rowlock__dice());
 
-    if (!code) {
-        renewing->pause_ms = 0;
-        give_order(renewing, GUARD_EXTEND,
-                   now + rowlock_remaining(renewing->lease) - margin_for_kill(argument->ttl_ms));
-        return argument->ttl_ms / 3;
-    }
-    if (code == ROWLOCK_ELOST) {
-        message("the lock on '%s' is lost while the command is stopped, ending it: %.*s",
-                argument->name, (int)strcspn(renewing->error.text, ";"), renewing->error.text);
-        give_order(renewing, GUARD_END, 0);
-        return -1;
-    }
-    if (!renewing->pause_ms)
+    if (!code)
+        give_order(renewing, GUARD_EXTEND, end - margin_for_kill(argument->ttl_ms));
+    else if (step.act == ROWLOCK_RENEWAL_SLEEP && !failed_before)
         message("could not renew the lease on '%s' while the command is stopped, trying again: %s",
                 argument->name, renewing->error.text);
-    renewing->pause_ms = renewing->pause_ms ? 2 * renewing->pause_ms : PAUSE_LEAST_MS;
-    if (renewing->pause_ms > PAUSE_MOST_MS)
-        renewing->pause_ms = PAUSE_MOST_MS;
-    return renewing->pause_ms;
+    return step;
+}
+
+static void say_lost(const struct renewing *renewing)
+{
+    const char *why = *renewing->error.text ? renewing->error.text : "it was not renewed in time";
+    int length = (int)(renewing->renewal.code == ROWLOCK_ELOST ? strcspn(why, ";") : strlen(why));
+
+    message("the lock on '%s' is lost while the command is stopped, ending it: %.*s",
+            renewing->argument->name, length, why);
+    give_order(renewing, GUARD_END, 0);
+}
+
+static struct rowlock_renewal_step renew_now(struct renewing *renewing)
+{
+    /* before it is adopted only the guard knows its end */
+    return rowlock__renewal_now(&renewing->renewal, rowlock__now_ms(),
+                                end_of_lease(renewing->lease));
+}
+
+/* Until the lease is lost, or the guard is gone. */
+static void keep_renewing(struct renewing *renewing)
+{
+    struct rowlock_renewal_step step = renew_now(renewing);
+
+    while (step.act != ROWLOCK_RENEWAL_LOST) {
+        if (step.act == ROWLOCK_RENEWAL_SEND)
+            step = renew_once(renewing);
+        else if (rowlock__wait_fd(renewing->argument->guard_fd, POLLIN, -1, step.until_ms) ==
+                 ROWLOCK_WAKE_READY)
+            return;
+        else
+            step = renew_now(renewing);
+    }
+    say_lost(renewing);
 }
 
 int stand_in(const struct stand_in_argument *argument)
 {
-    struct renewing renewing = {.argument = argument};
-    struct pollfd guard = {.fd = argument->guard_fd};
-    int64_t sleep_ms = 0;
+    struct renewing renewing = {.argument = argument, .renewal.ttl_ms = argument->ttl_ms};
     int status;
 
     name_this_process("rowlock-stand-in");
     status = connect_again(&renewing);
-    while (!status && sleep_ms >= 0 && !guard.revents) {
-        sleep_ms = after_renewal(&renewing, renew(&renewing));
-        if (sleep_ms > 0)
-            poll(&guard, 1, (int)sleep_ms);
-    }
+    if (!status)
+        keep_renewing(&renewing);
     rowlock_lease_free(renewing.lease);
     rowlock_close(renewing.connection);
     return status;

@@ -16,22 +16,16 @@
 #include "command/run/run.h"
 
 #define PING_MS 1000
-#define PAUSE_LEAST_MS 100
-#define PAUSE_MOST_MS 2000
 #define STOP_LOOK_MS 100 /* a command that was stopped together with us continues sooner */
 #define SILENT_GUARD_MS 2000
 
 /* ---- the lock's end -------------------------------------------------------------------------- */
 
-/* Reads the clock before the remaining time: if we are stopped between the two, the result is too
-   early, never too late. */
 int64_t end_of(const struct run *run, const struct holding *holding)
 {
-    int64_t now = rowlock__now_ms();
+    int64_t end = end_of_lease(holding->lease);
 
-    if (!holding->lease)
-        return ROWLOCK_NEVER;
-    return now + rowlock_remaining(holding->lease) - margin_for_kill(run->lock.ttl_ms);
+    return holding->lease ? end - margin_for_kill(run->lock.ttl_ms) : end;
 }
 
 /* A guard that was stopped must not keep the command alive: sets the time to replace it. */
@@ -65,34 +59,71 @@ static void lose(struct watch *watch, const char *why)
 
 static void renewed(struct watch *watch)
 {
-    int64_t now = rowlock__now_ms();
-
     watch->end_ms = end_of(watch->run, watch->holding);
     watch->keeper.overslept = 0;
     expect_end(watch);
     guard_extend(&watch->guard, watch->end_ms);
-    if (watch->pause_ms && watch->run->verbose)
+    if (watch->renewal.pause_ms && watch->run->verbose)
         message("the lease on '%s' is renewed again", watch->run->lock.wants[0].name);
-    watch->pause_ms = 0;
-    watch->next_keep_ms = rowlock__after(now, watch->run->lock.ttl_ms / 3);
 }
 
-/* The lease is ours until its time has passed: prints the failure once, and tries again. */
-static void not_renewed(struct watch *watch)
+/* The reason why the lease was not extended in time. */
+static const char *why_over(const struct watch *watch)
 {
-    if (!watch->pause_ms)
+    if (watch->keeper.asking)
+        return "the database does not answer";
+    return watch->renewal.pause_ms ? watch->keeper.error.text : "it was not renewed in time";
+}
+
+/* After we were stopped only the guard knows it, because a stand-in may have renewed the lease. */
+static int64_t known_end(const struct watch *watch)
+{
+    return watch->keeper.overslept ? ROWLOCK_NEVER : end_of_lease(watch->holding->lease);
+}
+
+static void ask(struct watch *watch)
+{
+    watch->socket_quiet = 0;
+    watch->stale = 0;
+    keeper_ask(&watch->keeper, KEEPER_KEEP);
+}
+
+static void take_step(struct watch *watch, struct rowlock_renewal_step step)
+{
+    if (step.act == ROWLOCK_RENEWAL_SEND)
+        ask(watch);
+    else if (step.act == ROWLOCK_RENEWAL_SLEEP)
+        watch->next_keep_ms = step.until_ms;
+    else
+        lose(watch,
+             watch->renewal.code == ROWLOCK_ELOST ? watch->keeper.error.text : why_over(watch));
+}
+
+/* Renews, or checks that the session lives. */
+static void keep(struct watch *watch)
+{
+    int64_t now = rowlock__now_ms();
+
+    if (watch->holding->lease)
+        take_step(watch, rowlock__renewal_now(&watch->renewal, now, known_end(watch)));
+    else
+        ask(watch);
+}
+
+/* Prints the first of several failures. */
+static void take_result(struct watch *watch, int code)
+{
+    int64_t now = rowlock__now_ms();
+    int failed_before = watch->renewal.pause_ms != 0;
+    struct rowlock_renewal_step step;
+
+    if (!code)
+        renewed(watch);
+    step = rowlock__renewal_next(&watch->renewal, now, known_end(watch), code, rowlock__dice());
+    if (code && step.act == ROWLOCK_RENEWAL_SLEEP && !failed_before)
         message("the lease on '%s' could not be renewed, trying again: %s",
                 watch->run->lock.wants[0].name, watch->keeper.error.text);
-    watch->pause_ms = watch->pause_ms ? 2 * watch->pause_ms : PAUSE_LEAST_MS;
-    if (watch->pause_ms > PAUSE_MOST_MS)
-        watch->pause_ms = PAUSE_MOST_MS;
-    watch->next_keep_ms = rowlock__after(rowlock__now_ms(), watch->pause_ms);
-}
-
-/* True by our clock; or a stand-in may have renewed the lease, and then the guard knows its end. */
-static int may_be_ours(const struct watch *watch)
-{
-    return watch->keeper.overslept || rowlock_remaining(watch->holding->lease) > 0;
+    take_step(watch, step);
 }
 
 static void take_answer(struct watch *watch)
@@ -102,22 +133,13 @@ static void take_answer(struct watch *watch)
     if (watch->lost)
         return;
     if (watch->stale)
-        watch->next_keep_ms = rowlock__now_ms();
-    else if (watch->holding->lease && code && code != ROWLOCK_ELOST && may_be_ours(watch))
-        not_renewed(watch);
+        keep(watch);
+    else if (watch->holding->lease)
+        take_result(watch, code);
     else if (code)
         lose(watch, watch->keeper.error.text);
-    else if (watch->holding->lease)
-        renewed(watch);
     else
         watch->next_keep_ms = rowlock__after(rowlock__now_ms(), PING_MS);
-}
-
-static void ask(struct watch *watch)
-{
-    watch->socket_quiet = 0;
-    watch->stale = 0;
-    keeper_ask(&watch->keeper, KEEPER_KEEP);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -184,14 +206,6 @@ static int wake(struct watch *watch)
 }
 
 /* ---- the guard ------------------------------------------------------------------------------- */
-
-/* The reason why the lease was not extended in time. */
-static const char *why_over(const struct watch *watch)
-{
-    if (watch->keeper.asking)
-        return "the database does not answer";
-    return watch->pause_ms ? watch->keeper.error.text : "it was not renewed in time";
-}
 
 static void take_end(struct watch *watch, const struct guard_report *report)
 {
@@ -282,7 +296,7 @@ static void on_time(struct watch *watch)
     if (now >= watch->stop_look_ms)
         stop_too(watch);
     else if (!watch->keeper.asking && !watch->lost && now >= watch->next_keep_ms)
-        ask(watch);
+        keep(watch);
 }
 
 /* Signals come before reports: see reached_command(). Reports come before the answer: once the
@@ -317,11 +331,12 @@ static void turn(struct watch *watch)
 
 void supervise(struct watch *watch)
 {
-    const struct rowlock_lease *lease = watch->holding->lease;
-    int64_t wait =
-        lease ? renewal_due_in(watch->run->lock.ttl_ms, rowlock_remaining(lease)) : PING_MS;
+    int64_t now = rowlock__now_ms();
 
-    watch->next_keep_ms = rowlock__after(rowlock__now_ms(), wait);
+    watch->renewal.ttl_ms = watch->run->lock.ttl_ms;
+    watch->next_keep_ms = now + PING_MS;
+    if (watch->holding->lease)
+        take_step(watch, rowlock__renewal_start(&watch->renewal, now, known_end(watch)));
     watch->stop_look_ms = ROWLOCK_NEVER;
     expect_end(watch);
     while (!watch->done)

@@ -15,18 +15,20 @@ int64_t kill_after_of(int64_t said_ms, int64_t ttl_ms)
     return ttl_ms > 0 && wanted > ttl_ms / 4 ? ttl_ms / 4 : wanted;
 }
 
+/* Reads the clock before the remaining time: if we are stopped between the two, the result is too
+   early, never too late. */
+int64_t end_of_lease(const struct rowlock_lease *lease)
+{
+    int64_t now = rowlock__now_ms();
+
+    return lease ? now + rowlock_remaining(lease) : ROWLOCK_NEVER;
+}
+
 int64_t margin_for_kill(int64_t ttl_ms)
 {
     int64_t part = ttl_ms / 10;
 
     return part < MARGIN_LEAST_MS ? MARGIN_LEAST_MS : part > MARGIN_MOST_MS ? MARGIN_MOST_MS : part;
-}
-
-int64_t renewal_due_in(int64_t ttl_ms, int64_t left_ms)
-{
-    int64_t period = ttl_ms / 3, wait = left_ms - (ttl_ms - period);
-
-    return wait < 0 ? 0 : wait < period ? wait : period;
 }
 
 int64_t statement_limit(const struct run *run)

@@ -2,7 +2,7 @@
 /*
  * The decisions of a lease as pure functions: no I/O, no clock, no sleep, no memory of their own. A
  * driver performs the step that they return, and calls again with its answer and the time: the
- * library (acquire.c, keep.c), or the simulation with a virtual clock (tests/simulation).
+ * library (acquire.c), or the simulation with a virtual clock (tests/simulation).
  *
  * Acquire: try; on a conflict queue; wait for a hint, look again, and when first take the name
  * lock, the engine's own lock on the name. The rows decide; a session lock is only a hint when to
@@ -99,38 +99,5 @@ struct rowlock_step rowlock__acquire_start(struct rowlock_acquire_machine *machi
 /* The next step, after `reply` to the previous one. `dice` are random bits, for jitter. */
 struct rowlock_step rowlock__acquire_next(struct rowlock_acquire_machine *machine, int64_t now_ms,
                                           const struct rowlock_reply *reply, uint32_t dice);
-
-/* ---- renewal --------------------------------------------------------------------------------- */
-
-enum rowlock_keep_act {
-    ROWLOCK_KEEP_SLEEP,     /* until until_ms */
-    ROWLOCK_KEEP_RENEW,     /* with until_ms as its deadline */
-    ROWLOCK_KEEP_RECONNECT, /* with until_ms as its deadline */
-    ROWLOCK_KEEP_LOST       /* report it; the machine is done */
-};
-
-struct rowlock_keep_step {
-    enum rowlock_keep_act act;
-    int64_t until_ms;
-};
-
-struct rowlock_keep_machine {
-    /* input */
-    int64_t ttl_ms;
-    int64_t statement_ms; /* how long a renewal may take at most */
-    /* state; end_ms is the holder's own deadline */
-    int64_t end_ms, sent_ms, next_ms, pause_ms;
-    int state;
-    /* output */
-    int code; /* why it is lost: ELOST (the database reported it), ECONN (its end passed first) */
-};
-
-/* `granted_ms`: when the grant was sent; `now_ms`: when it was answered. After a slow grant the
-   lease is renewed at once. */
-struct rowlock_keep_step rowlock__keep_start(struct rowlock_keep_machine *machine,
-                                             int64_t granted_ms, int64_t now_ms);
-/* `code` is 0 or the failure of the previous step; `status` is the renewal's. */
-struct rowlock_keep_step rowlock__keep_next(struct rowlock_keep_machine *machine, int64_t now_ms,
-                                            int code, enum rowlock_status status, uint32_t dice);
 
 #endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When a lease is renewed, as a pure function with state: it has no I/O and no clock. All who renew
+ * perform its steps: the library's thread, `rowlock run`, its stand-in, and the demonstration.
+ *
+ * It renews every third of the ttl. After a failure it tries again, with growing pauses, until the
+ * end: the holder's own deadline, which counts from before the last successful renewal was sent.
+ * The lease knows it (rowlock_remaining), so each call gets it: ROWLOCK_NEVER if only another
+ * process knows it.
+ */
+#ifndef ROWLOCK_RENEWAL_H
+#define ROWLOCK_RENEWAL_H
+
+#include <stdint.h>
+
+enum rowlock_renewal_act {
+    ROWLOCK_RENEWAL_SLEEP, /* until until_ms */
+    ROWLOCK_RENEWAL_SEND,  /* renew; replace a lost session first */
+    ROWLOCK_RENEWAL_LOST   /* report it, once: no more steps follow */
+};
+
+struct rowlock_renewal_step {
+    enum rowlock_renewal_act act;
+    int64_t until_ms;
+};
+
+struct rowlock_renewal {
+    int64_t ttl_ms; /* input */
+    /* state; pause_ms is 0 if the last renewal did not fail */
+    int64_t sent_ms, pause_ms;
+    int state;
+    int code; /* output: why it is lost: ELOST (the database reported it), ECONN (its end passed) */
+};
+
+/* The first step. A lease that was granted, or renewed, more than a tenth of its ttl ago is renewed
+   at once. */
+struct rowlock_renewal_step rowlock__renewal_start(struct rowlock_renewal *renewal, int64_t now_ms,
+                                                   int64_t end_ms);
+/* Renews at once, whatever the last step was: also as the first step. */
+struct rowlock_renewal_step rowlock__renewal_now(struct rowlock_renewal *renewal, int64_t now_ms,
+                                                 int64_t end_ms);
+/* The next step. `code`: the result of the previous one. */
+struct rowlock_renewal_step rowlock__renewal_next(struct rowlock_renewal *renewal, int64_t now_ms,
+                                                  int64_t end_ms, int code, uint32_t dice);
+
+#endif
