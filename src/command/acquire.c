@@ -8,8 +8,6 @@
 
 enum { OPTION_WHILE_PID = OPTION_OWN, OPTION_VERBOSE };
 
-#define KEPT_TTL_MS 30000
-
 /* $PPID is 1 after the parent has ended; and init ignores the TERM that a lost lease would send. */
 static pid_t option_process(const struct command *command)
 {
@@ -55,7 +53,7 @@ static void read_options(struct command *command, struct taking *taking, pid_t *
         usage_error(command, "--ttl DUR is missing: the lease's duration without renewal, such as "
                              "--ttl 5m");
     if (lock->ttl_ms == 0)
-        lock->ttl_ms = KEPT_TTL_MS;
+        lock->ttl_ms = ROWLOCK_TTL_MS;
     finish_lock_options(command, lock);
 }
 

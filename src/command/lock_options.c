@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "util/clock.h"
+#include "util/renewal.h"
 #include "util/utf8.h"
 
 #define NAME_MAX_BYTES 255
-#define LASTS_LEAST_MS 1000
-#define LASTS_MOST_MS ROWLOCK_UNTIL_RELEASED
 
 struct lock_options lock_options_default(void)
 {
@@ -40,9 +39,9 @@ int64_t option_lasting(const struct command *command, const char *option)
 {
     int64_t ms = option_duration(command, option, 1000);
 
-    if (ms < LASTS_LEAST_MS)
+    if (ms < ROWLOCK_TTL_LEAST_MS)
         usage_error(command, "%s: a lease lasts 1s at least", option);
-    if (ms > LASTS_MOST_MS)
+    if (ms > ROWLOCK_UNTIL_RELEASED)
         usage_error(command, "%s: a lease lasts 100 years at most", option);
     return ms;
 }

@@ -7,8 +7,6 @@
 #include "command/lease/argument.h"
 #include "command/run/run.h"
 
-#define TTL_MS 30000 /* the database does not store the original ttl */
-
 static void print(const struct command *command, const struct lease_argument *argument,
                   struct rowlock_connection *connection, struct rowlock_lease *lease)
 {
@@ -37,8 +35,8 @@ int cmd_renew(struct command *command)
                                                     argument.url_fd, argument.guard_fd});
     status = adopt_lease(command, &argument, &connection, &lease, &error);
     if (lease)
-        status =
-            exit_status(rowlock_renew(lease, argument.ttl_ms ? argument.ttl_ms : TTL_MS, &error));
+        status = exit_status(
+            rowlock_renew(lease, argument.ttl_ms ? argument.ttl_ms : ROWLOCK_TTL_MS, &error));
     if (status && connection)
         report_lease(connection, &argument, &error);
     else if (!status)

@@ -5,8 +5,7 @@
 #include "lease/lease.h"
 #include "lease/query.h"
 #include "util/error.h"
-
-#define DEFAULT_TTL_MS 30000
+#include "util/renewal.h"
 
 struct checked {
     int64_t status, left_ms;
@@ -72,7 +71,7 @@ int rowlock_adopt(struct rowlock_connection *connection, const char *name, int64
     memcpy(lease->owner, checked.owner, sizeof lease->owner);
     /* The database does not record the ttl of the grant. */
     atomic_store(&lease->ttl_ms,
-                 checked.left_ms > DEFAULT_TTL_MS ? checked.left_ms : DEFAULT_TTL_MS);
+                 checked.left_ms > ROWLOCK_TTL_MS ? checked.left_ms : ROWLOCK_TTL_MS);
     rowlock__lease_renewed(lease, sent_ms, checked.left_ms);
     *out = lease;
     return ROWLOCK_OK;

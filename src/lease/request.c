@@ -8,11 +8,9 @@
 
 #include "util/error.h"
 #include "util/owner.h"
+#include "util/renewal.h"
 #include "util/utf8.h"
 
-#define DEFAULT_TTL_MS 30000
-#define LEAST_TTL_MS 1000
-#define MOST_TTL_MS ROWLOCK_UNTIL_RELEASED
 #define COMMAND_SIZE 256 /* the widths of the columns on MariaDB, plus the terminator */
 #define NOTE_SIZE 1025
 
@@ -56,16 +54,16 @@ static int copy_text(const char **out, const char *text, size_t size)
 
 int rowlock__ttl_check(int64_t ttl_ms, struct rowlock_error *error)
 {
-    if (ttl_ms < LEAST_TTL_MS || ttl_ms > MOST_TTL_MS)
+    if (ttl_ms < ROWLOCK_TTL_LEAST_MS || ttl_ms > ROWLOCK_UNTIL_RELEASED)
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "a ttl of %lld ms is too %s; it must be from 1 second to 100 years",
-                             (long long)ttl_ms, ttl_ms < LEAST_TTL_MS ? "short" : "long");
+                             (long long)ttl_ms, ttl_ms < ROWLOCK_TTL_LEAST_MS ? "short" : "long");
     return ROWLOCK_OK;
 }
 
 static int set_ttl(struct rowlock_request *request, int64_t ttl_ms, struct rowlock_error *error)
 {
-    request->ttl_ms = ttl_ms == 0 ? DEFAULT_TTL_MS : ttl_ms;
+    request->ttl_ms = ttl_ms == 0 ? ROWLOCK_TTL_MS : ttl_ms;
     return rowlock__ttl_check(request->ttl_ms, error);
 }
 

@@ -13,6 +13,10 @@
 
 #include <stdint.h>
 
+/* The ttl of a lease: if none is given, and at least. At most: ROWLOCK_UNTIL_RELEASED. */
+#define ROWLOCK_TTL_MS 30000
+#define ROWLOCK_TTL_LEAST_MS 1000
+
 enum rowlock_renewal_act {
     ROWLOCK_RENEWAL_SLEEP, /* until until_ms */
     ROWLOCK_RENEWAL_SEND,  /* renew; replace a lost session first */

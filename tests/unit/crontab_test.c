@@ -116,7 +116,8 @@ TEST(every_setting)
     read_text("@daily a -- x\n"
               "@daily b --tz Europe/Berlin --at-least 5m --max-run=1h30m --retry 3 --backoff 90 "
               "--missed skip --history 7 --ttl 1m --kill-after 500ms --note hello -- x\n"
-              "@daily c --retry 0 --missed once --ttl 8s --kill-after 5s --at-least 0 -- x\n");
+              "@daily c --retry 0 --missed once --ttl 8s --kill-after 5s --at-least 0 -- x\n"
+              "@daily d --ttl 400d -- x\n");
     settings = &crontab.entries[0].settings;
     t_true(!settings->zone && !settings->note);
     t_int(settings->max_run_ms, -1);
@@ -138,6 +139,7 @@ TEST(every_setting)
     settings = &crontab.entries[2].settings;
     t_int(settings->retry, -1); /* the library's word for none */
     t_int(settings->kill_after_ms, 2000);
+    t_int(crontab.entries[3].settings.ttl_ms, INT64_C(400) * 86400000);
     crontab_free(&crontab);
 }
 
@@ -267,6 +269,7 @@ TEST(mistakes_of_options)
             {"@daily a --max-run soon -- x", 1, 20, "--max-run: 'soon' is not a duration"},
             {"@daily a --at-least 400d -- x", 1, 21, "too long: it is 366d at most"},
             {"@daily a --ttl 500ms -- x", 1, 16, "it is 1s at least"},
+            {"@daily a --ttl 9999w -- x", 1, 16, "too long: it is 100 years at most"},
             {"@daily a --missed twice -- x", 1, 19, "must be once or skip"},
             {"@daily a --history 0 -- x", 1, 20, "not a number from 1"},
             {"@daily a --note \xff -- x", 1, 17, "--note: the text is not UTF-8"},

@@ -33,8 +33,8 @@ static int fail(struct test *test, const char *what, const char *why)
     return -1;
 }
 
-static const struct rowlock_terms terms = {
-    .ttl_ms = 30000, .wait_ms = WAIT_MS, .note = "self-test of rowlock doctor"};
+static const struct rowlock_terms terms = {.wait_ms = WAIT_MS,
+                                           .note = "self-test of rowlock doctor"};
 
 /* ---- the second session ---------------------------------------------------------------------- */
 

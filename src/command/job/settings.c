@@ -14,8 +14,6 @@
 #include "util/duration.h"
 #include "util/utf8.h"
 
-#define TTL_MS 30000
-#define TTL_LEAST_MS 1000
 #define LONGEST_MS (INT64_C(366) * 86400000)
 #define MOST_RETRIES 1000000
 #define MOST_HISTORY 1000000
@@ -32,9 +30,9 @@ typedef int taker(const struct setting *setting, struct job_settings *settings, 
 
 struct setting {
     taker *take;
-    size_t offset;    /* of the member that it sets */
-    int64_t least_ms; /* of a duration */
-    long least, most; /* of a number */
+    size_t offset;             /* of the member that it sets */
+    int64_t least_ms, most_ms; /* of a duration */
+    long least, most;          /* of a number */
 };
 
 __attribute__((format(printf, 2, 3))) static int wrong(struct why why, const char *format, ...)
@@ -59,8 +57,9 @@ static int take_duration(const struct setting *setting, struct job_settings *set
     if (ms < setting->least_ms)
         return wrong(why, "'%.80s' is too short: it is %s at least", value,
                      setting->least_ms < 1000 ? "1ms" : "1s");
-    if (ms > LONGEST_MS)
-        return wrong(why, "'%.80s' is too long: it is 366d at most", value);
+    if (ms > setting->most_ms)
+        return wrong(why, "'%.80s' is too long: it is %s at most", value,
+                     setting->most_ms > LONGEST_MS ? "100 years" : "366d");
     *(int64_t *)((char *)settings + setting->offset) = ms;
     return 0;
 }
@@ -120,18 +119,18 @@ static int take_text(const struct setting *setting, struct job_settings *setting
 
 #define AT(member) offsetof(struct job_settings, member)
 
-#define SETTINGS(XX)                                              \
-    XX("tz", {take_text, AT(zone), 0, 0, 0})                      \
-    XX("at-least", {take_duration, AT(at_least_ms), 0, 0, 0})     \
-    XX("max-run", {take_duration, AT(max_run_ms), 1, 0, 0})       \
-    XX("retry", {take_retry, AT(retry), 0, 0, MOST_RETRIES})      \
-    XX("backoff", {take_duration, AT(backoff_ms), 1, 0, 0})       \
-    XX("missed", {take_missed, 0, 0, 0, 0})                       \
-    XX("history", {take_number, AT(history), 0, 1, MOST_HISTORY}) \
-    XX("ttl", {take_duration, AT(ttl_ms), TTL_LEAST_MS, 0, 0})    \
-    XX("kill-after", {take_duration, AT(kill_after_ms), 0, 0, 0}) \
-    XX("note", {take_text, AT(note), 0, 0, 0})                    \
-    XX("on-failure", {take_text, AT(on_failure), 0, 0, 0})
+#define SETTINGS(XX)                                                                           \
+    XX("tz", {take_text, AT(zone), 0, 0, 0, 0})                                                \
+    XX("at-least", {take_duration, AT(at_least_ms), 0, LONGEST_MS, 0, 0})                      \
+    XX("max-run", {take_duration, AT(max_run_ms), 1, LONGEST_MS, 0, 0})                        \
+    XX("retry", {take_retry, AT(retry), 0, 0, 0, MOST_RETRIES})                                \
+    XX("backoff", {take_duration, AT(backoff_ms), 1, LONGEST_MS, 0, 0})                        \
+    XX("missed", {take_missed, 0, 0, 0, 0, 0})                                                 \
+    XX("history", {take_number, AT(history), 0, 0, 1, MOST_HISTORY})                           \
+    XX("ttl", {take_duration, AT(ttl_ms), ROWLOCK_TTL_LEAST_MS, ROWLOCK_UNTIL_RELEASED, 0, 0}) \
+    XX("kill-after", {take_duration, AT(kill_after_ms), 0, LONGEST_MS, 0, 0})                  \
+    XX("note", {take_text, AT(note), 0, 0, 0, 0})                                              \
+    XX("on-failure", {take_text, AT(on_failure), 0, 0, 0, 0})
 
 #define XX(name, ...) name,
 const char *const job_setting_names[] = {SETTINGS(XX) NULL};
@@ -167,7 +166,7 @@ int job_settings_check(const struct job_settings *settings, char *why, size_t si
 void job_settings_settle(struct job_settings *settings)
 {
     if (!settings->ttl_ms)
-        settings->ttl_ms = TTL_MS;
+        settings->ttl_ms = ROWLOCK_TTL_MS;
     settings->kill_after_ms = kill_after_of(settings->kill_after_ms, settings->ttl_ms);
 }
 

@@ -17,7 +17,6 @@ enum {
 };
 
 #define SHORT_OPTIONS LOCK_SHORT_OPTIONS "c:"
-#define TTL_MS 30000
 
 static const struct option options[] = {
     LOCK_LONG_OPTIONS,
@@ -115,7 +114,7 @@ static void check_transaction(const struct command *command, const struct run *r
 static void settle_times(struct run *run)
 {
     if (!run->transaction && !run->lock.ttl_ms)
-        run->lock.ttl_ms = TTL_MS;
+        run->lock.ttl_ms = ROWLOCK_TTL_MS;
     run->kill_after_ms = kill_after_of(run->kill_after_ms, run->lock.ttl_ms);
 }
 
