@@ -53,14 +53,7 @@ static int draw(struct rowlock_connection *connection, const char *counter, int6
         {.type = ROWLOCK_BYTES, .bytes = counter, .length = strlen(counter)},
         {.type = ROWLOCK_INT, .number = start},
         {.type = ROWLOCK_INT, .number = count}};
-    struct rowlock_call call = {.statement = rowlock__sql(connection, ROWLOCK_SQL_NEXT),
-                                .values = values,
-                                .row = drawn_row,
-                                .data = drawn};
-    struct rowlock_budget budget = rowlock__budget(connection);
-    struct rowlock_outcome outcome = {0};
-    int code = connection->driver->run(connection->link, ROWLOCK_INSIDE, &call, 1, &budget,
-                                       &outcome, error);
+    int code = rowlock__ask(connection, ROWLOCK_SQL_NEXT, values, drawn_row, drawn, error);
 
     if (!code && drawn->rows == 0)
         code = rowlock__left(error,

@@ -285,12 +285,10 @@ static int renew_late(struct acquisition *a, struct rowlock_lease *lease,
 {
     struct rowlock_connection *connection = a->request.connection;
     int64_t now = rowlock__now_ms(), ttl_ms = a->request.ttl_ms;
-    struct rowlock_renewal renewal = {.ttl_ms = ttl_ms};
     enum rowlock_status status = ROWLOCK_STATUS_OK;
     int code;
 
-    if (rowlock__renewal_start(&renewal, now, atomic_load(&lease->end_ms)).act ==
-        ROWLOCK_RENEWAL_SLEEP)
+    if (!rowlock__is_late_grant(ttl_ms, a->sent_ms, now))
         return ROWLOCK_OK;
     code = connection->link
                ? rowlock__renew_once(lease, connection, ttl_ms,

@@ -13,6 +13,7 @@
 #include "lock/refusal.h"
 #include "util/error.h"
 #include "util/pause.h"
+#include "util/renewal.h"
 
 /* Filled from the row of an answer. */
 struct answer {
@@ -360,19 +361,15 @@ static int commit(const struct rowlock_request *request, int64_t sent_ms, struct
         rowlock__text_value(request->want[0].name), rowlock__text_value(request->owner)};
     struct rowlock_reply renewed = {.number = -1};
     struct answer answer = {.reply = &renewed};
-    struct rowlock_call call = {.statement = rowlock__sql(connection, ROWLOCK_SQL_RENEW),
-                                .values = values,
-                                .row = number_row,
-                                .data = &answer};
+    struct rowlock_call nothing = {0}, call = rowlock__call(connection, ROWLOCK_SQL_RENEW, values,
+                                                            number_row, &answer);
     struct rowlock_budget budget = {rowlock__after(now, connection->statement_ms), -1, 0};
-    struct rowlock_outcome outcome = {0};
-    bool late = now - sent_ms > request->ttl_ms / 10 && rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
-    int code;
+    bool late = rowlock__is_late_grant(request->ttl_ms, sent_ms, now) &&
+                rowlock__sql(connection, ROWLOCK_SQL_BEGIN);
+    int code = rowlock__send(connection, ROWLOCK_COMMIT, late ? &call : &nothing, &budget, error);
 
-    code = connection->driver->run(connection->link, ROWLOCK_COMMIT, &call, late, &budget, &outcome,
-                                   error);
     if (code)
-        return rowlock__cleaned_up(connection, &outcome, code, error);
+        return code;
     if (late && renewed.number == ROWLOCK_STATUS_OK)
         granted->reply->sent_ms = now;
     granted->reply->session_unlocked = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) != NULL;
@@ -446,14 +443,12 @@ static int send_round_trip(struct rowlock_request *request, const struct round_t
     struct rowlock_connection *connection = request->connection;
     struct rowlock_budget budget = budget_of(connection, round_trip, deadline_ms);
     struct rowlock_outcome outcome = {0};
-    struct rowlock_call call = {.statement = rowlock__sql(connection, round_trip->id),
-                                .values = round_trip->values,
-                                .limit_ms = round_trip->server_ends ? round_trip->limit_ms : 0,
-                                .row = round_trip->row,
-                                .data = answer};
+    struct rowlock_call call =
+        rowlock__call(connection, round_trip->id, round_trip->values, round_trip->row, answer);
     int64_t sent_ms = rowlock__now_ms();
     int code;
 
+    call.limit_ms = round_trip->server_ends ? round_trip->limit_ms : 0;
     if (!call.statement && round_trip->id == ROWLOCK_SQL_SESSION_UNLOCK)
         return ROWLOCK_OK; /* a server without session locks */
     if (!call.statement)
@@ -498,14 +493,9 @@ static int prepare(const struct rowlock_request *request, struct rowlock_error *
 {
     struct rowlock_connection *connection = request->connection;
     struct rowlock_value names = packed(request);
-    struct rowlock_call call = {.statement = rowlock__sql(connection, ROWLOCK_SQL_PREPARE),
-                                .values = &names};
-    struct rowlock_budget budget = rowlock__budget(connection);
-    struct rowlock_outcome outcome = {0};
-    int code = connection->driver->run(connection->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, 1,
-                                       &budget, &outcome, error);
+    struct rowlock_call call = rowlock__call(connection, ROWLOCK_SQL_PREPARE, &names, NULL, NULL);
 
-    return rowlock__cleaned_up(connection, &outcome, code, error);
+    return rowlock__send(connection, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, NULL, error);
 }
 
 /* Sends it, creating missing rows of names. A vacuum may remove a row in between. */

@@ -57,19 +57,14 @@ static int ask(struct rowlock_connection *connection, const char *name, int64_t 
         {.type = ROWLOCK_BYTES, .bytes = name, .length = strlen(name)},
         {.type = ROWLOCK_INT, .number = token},
         {.type = ROWLOCK_INT, .number = limit_ms < 0 || limit_ms > INT_MAX ? INT_MAX : limit_ms}};
-    struct rowlock_call call = {.statement = rowlock__sql(connection, ROWLOCK_SQL_FENCE),
-                                .values = values,
-                                .limit_ms = limit_ms > 0 ? limit_ms : 0,
-                                .row = said_row,
-                                .data = said};
+    struct rowlock_call call = rowlock__call(connection, ROWLOCK_SQL_FENCE, values, said_row, said);
     struct rowlock_budget budget = rowlock__budget(connection);
-    struct rowlock_outcome outcome = {0};
     int code;
 
+    call.limit_ms = limit_ms > 0 ? limit_ms : 0;
     if (connection->dialect->procedural)
         budget.deadline_ms = rowlock__after(budget.deadline_ms, limit_ms);
-    code = connection->driver->run(connection->link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome,
-                                   error);
+    code = rowlock__send(connection, ROWLOCK_INSIDE, &call, &budget, error);
     if (!code && said->rows == 0)
         code =
             rowlock__left(error, rowlock__fail(error, ROWLOCK_EDB, "the database returned no row"),

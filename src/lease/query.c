@@ -35,22 +35,14 @@ static struct rowlock_budget budget_of(const struct rowlock_query *query, int in
 int rowlock__query_once(struct rowlock_connection *connection, const struct rowlock_query *query,
                         struct rowlock_error *error)
 {
-    struct rowlock_call call = {.statement = rowlock__sql(connection, query->id),
-                                .values = query->values,
-                                .row = query->row,
-                                .data = query->data};
+    struct rowlock_call call =
+        rowlock__call(connection, query->id, query->values, query->row, query->data);
     struct rowlock_budget budget = budget_of(query, connection->interrupt_fd);
-    struct rowlock_outcome outcome = {0};
-    int code;
-    unsigned transaction_flags = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) && !query->reads
-                                     ? ROWLOCK_BEGIN | ROWLOCK_COMMIT
-                                     : ROWLOCK_INSIDE;
+    unsigned flags = rowlock__sql(connection, ROWLOCK_SQL_BEGIN) && !query->reads
+                         ? ROWLOCK_BEGIN | ROWLOCK_COMMIT
+                         : ROWLOCK_INSIDE;
 
-    if (!connection->link)
-        return rowlock__fail(error, ROWLOCK_ECONN, "no session is open");
-    code = connection->driver->run(connection->link, transaction_flags, &call, 1, &budget, &outcome,
-                                   error);
-    return code ? rowlock__cleaned_up(connection, &outcome, code, error) : ROWLOCK_OK;
+    return rowlock__send(connection, flags, &call, &budget, error);
 }
 
 int rowlock__query(struct rowlock_connection *connection, const struct rowlock_query *query,

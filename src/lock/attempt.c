@@ -153,20 +153,15 @@ static int run_alone(struct rowlock_connection *outside, enum rowlock_statement_
                      const struct rowlock_value *values, const struct rowlock_budget *budget,
                      struct rowlock_error *error)
 {
-    struct rowlock_call call = {.statement = rowlock__sql(outside, id), .values = values};
-    struct rowlock_outcome outcome = {0};
-    int code;
+    struct rowlock_call call = rowlock__call(outside, id, values, NULL, NULL);
+    int code = rowlock__send(outside, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, budget, error);
 
-    if (!call.statement)
-        return ROWLOCK_OK;
-    code = outside->driver->run(outside->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, 1, budget,
-                                &outcome, error);
-    if (!code)
-        return ROWLOCK_OK;
-    if (code == ROWLOCK_EUNKNOWN) /* repeating it is harmless, whether it was done or not */
-        code = rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost (%s)",
-                             call.statement->name);
-    return rowlock__cleaned_up(outside, &outcome, code, error);
+    if (code != ROWLOCK_EUNKNOWN)
+        return code;
+    /* repeating it is harmless, whether it was done or not */
+    code =
+        rowlock__fail(error, ROWLOCK_ECONN, "the connection was lost (%s)", call.statement->name);
+    return rowlock__left(error, code, ROWLOCK_TX_DEAD);
 }
 
 /* One short transaction per token, outside the name lock, so that no sweep holds one token while it

@@ -34,18 +34,16 @@ static int lock_table(struct rowlock_connection *connection, const char *table, 
 {
     struct rowlock_value values[] = {rowlock__text_value(table), rowlock__int_value(shared),
                                      rowlock__int_value(wait_ms)};
-    struct rowlock_call call = {.statement = rowlock__sql(connection, ROWLOCK_SQL_LOCK_TABLE),
-                                .values = values,
-                                .limit_ms = wait_ms > 0 ? wait_ms : 0};
+    struct rowlock_call call =
+        rowlock__call(connection, ROWLOCK_SQL_LOCK_TABLE, values, NULL, NULL);
     struct rowlock_budget budget = rowlock__budget(connection);
-    struct rowlock_outcome outcome = {0};
     int code;
 
-    if (!table || !call.statement)
+    if (!table)
         return ROWLOCK_OK;
+    call.limit_ms = wait_ms > 0 ? wait_ms : 0;
     budget.deadline_ms = wait_ms < 0 ? ROWLOCK_NEVER : rowlock__after(budget.deadline_ms, wait_ms);
-    code = connection->driver->run(connection->link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome,
-                                   error);
+    code = rowlock__send(connection, ROWLOCK_INSIDE, &call, &budget, error);
     if (code == ROWLOCK_ETIMEDOUT)
         return rowlock__fail(error, wait_ms ? ROWLOCK_ETIMEDOUT : ROWLOCK_EBUSY,
                              "the table '%.100s' is being written to, or locked by another program",
@@ -176,18 +174,11 @@ static int check_open(struct rowlock_connection *connection, const struct rowloc
 static int run(struct rowlock_connection *connection, enum rowlock_statement_id id,
                const struct rowlock_value *values, int64_t *answer, struct rowlock_error *error)
 {
-    struct rowlock_call call = {.statement = rowlock__sql(connection, id),
-                                .values = values,
-                                .row = rowlock__take_number,
-                                .data = answer};
+    struct rowlock_call call = rowlock__call(connection, id, values, rowlock__take_number, answer);
     struct rowlock_budget budget = rowlock__budget(connection);
-    struct rowlock_outcome outcome = {0};
 
     budget.interrupt_fd = -1; /* the work is done, so recording it is more important */
-    if (!call.statement)
-        return ROWLOCK_OK;
-    return connection->driver->run(connection->link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome,
-                                   error);
+    return rowlock__send(connection, ROWLOCK_INSIDE, &call, &budget, error);
 }
 
 static int mark_done(struct rowlock_connection *connection, const struct rowlock_refresh *refresh,

@@ -59,25 +59,19 @@ int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock
 int rowlock__leave_install(struct rowlock_connection *connection, int code,
                            struct rowlock_error *error)
 {
-    struct rowlock_call unlock = {.statement =
-                                      rowlock__sql(connection, ROWLOCK_SQL_INSTALL_UNLOCK)};
+    struct rowlock_call unlock =
+        rowlock__call(connection, ROWLOCK_SQL_INSTALL_UNLOCK, NULL, NULL, NULL);
     struct rowlock_budget budget = rowlock__budget(connection);
-    struct rowlock_outcome outcome = {0};
-    int ended;
 
     if (rowlock__has_plain_schema(connection->dialect))
         return code ? rowlock__left(error, code, ROWLOCK_TX_NONE) : ROWLOCK_OK;
     budget.interrupt_fd = -1; /* finishing is more important than stopping at once */
     if (code) {
         connection->driver->rollback(connection->link, &budget, NULL);
-        if (unlock.statement)
-            connection->driver->run(connection->link, ROWLOCK_INSIDE, &unlock, 1, &budget, &outcome,
-                                    NULL);
+        rowlock__send(connection, ROWLOCK_INSIDE, &unlock, &budget, NULL);
         return rowlock__left(error, code, ROWLOCK_TX_NONE);
     }
-    ended = connection->driver->run(connection->link, ROWLOCK_COMMIT, &unlock,
-                                    unlock.statement ? 1 : 0, &budget, &outcome, error);
-    return ended ? rowlock__cleaned_up(connection, &outcome, ended, error) : ROWLOCK_OK;
+    return rowlock__send(connection, ROWLOCK_COMMIT, &unlock, &budget, error);
 }
 
 int rowlock__run_piece(struct rowlock_connection *connection, const char *name,

@@ -8,17 +8,11 @@ static int run(struct rowlock_connection *connection, enum rowlock_statement_id 
                const struct rowlock_value *values, int64_t *removed, struct rowlock_error *error)
 {
     int64_t count = 0;
-    struct rowlock_call call = {.statement = rowlock__sql(connection, id),
-                                .values = values,
-                                .row = rowlock__take_number,
-                                .data = &count};
-    struct rowlock_budget budget = rowlock__budget(connection);
-    struct rowlock_outcome outcome = {0};
-    int code = connection->driver->run(connection->link, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, 1,
-                                       &budget, &outcome, error);
+    struct rowlock_call call = rowlock__call(connection, id, values, rowlock__take_number, &count);
+    int code = rowlock__send(connection, ROWLOCK_BEGIN | ROWLOCK_COMMIT, &call, NULL, error);
 
     *removed += count;
-    return code ? rowlock__cleaned_up(connection, &outcome, code, error) : ROWLOCK_OK;
+    return code;
 }
 
 int rowlock_vacuum(struct rowlock_connection *connection, int64_t *removed,

@@ -103,6 +103,18 @@ int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wan
    callers that open a session within their own time limit. */
 int rowlock__ready_or_lost(struct rowlock_connection *connection, struct rowlock_error *error);
 
+/* A call of a statement; `.statement` is NULL if the dialect has none. */
+struct rowlock_call rowlock__call(const struct rowlock_connection *connection,
+                                  enum rowlock_statement_id id, const struct rowlock_value *values,
+                                  rowlock_row *row, void *data);
+
+/* Sends one statement over the session as it is, once, within `budget` (NULL: the usual one). Does
+   nothing for a call without a statement, except to commit (COMMIT alone). `flags` as driver->run:
+   BEGIN and COMMIT, or INSIDE where no transaction is open, leave none open; COMMIT alone leaves
+   none after a failure. */
+int rowlock__send(struct rowlock_connection *connection, unsigned flags, struct rowlock_call *call,
+                  const struct rowlock_budget *budget, struct rowlock_error *error);
+
 /* One statement without a transaction of ours, within the usual time limit. */
 int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
                  const struct rowlock_value *values, rowlock_row *row, void *data,

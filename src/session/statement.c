@@ -136,29 +136,6 @@ bool rowlock__was_cancelled(const struct rowlock_connection *connection, int cod
     return !rowlock__was_interrupted(connection);
 }
 
-int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
-                 const struct rowlock_value *values, rowlock_row *row, void *data,
-                 struct rowlock_error *error)
-{
-    struct rowlock_call call = {
-        .statement = rowlock__sql(connection, id), .values = values, .row = row, .data = data};
-    struct rowlock_budget budget = rowlock__budget(connection);
-    struct rowlock_outcome outcome = {0};
-    enum rowlock_state before = rowlock__state(connection);
-    int code;
-
-    if (!call.statement)
-        return ROWLOCK_OK;
-    if (!connection->link)
-        return rowlock__fail(error, ROWLOCK_ECONN, "no session is open");
-    code = connection->driver->run(connection->link, ROWLOCK_INSIDE, &call, 1, &budget, &outcome,
-                                   error);
-    /* with autocommit off a query opens a transaction, which the caller would not end */
-    if (before == ROWLOCK_STATE_IDLE)
-        rowlock__clean_up(connection, &outcome);
-    return code;
-}
-
 void rowlock__clean_up(struct rowlock_connection *connection, const struct rowlock_outcome *outcome)
 {
     struct rowlock_budget budget = rowlock__budget(connection);
@@ -176,6 +153,46 @@ int rowlock__cleaned_up(struct rowlock_connection *connection,
     rowlock__clean_up(connection, outcome);
     return rowlock__left(error, code,
                          outcome->left == ROWLOCK_TX_DEAD ? ROWLOCK_TX_DEAD : ROWLOCK_TX_NONE);
+}
+
+struct rowlock_call rowlock__call(const struct rowlock_connection *connection,
+                                  enum rowlock_statement_id id, const struct rowlock_value *values,
+                                  rowlock_row *row, void *data)
+{
+    return (struct rowlock_call){
+        .statement = rowlock__sql(connection, id), .values = values, .row = row, .data = data};
+}
+
+int rowlock__send(struct rowlock_connection *connection, unsigned flags, struct rowlock_call *call,
+                  const struct rowlock_budget *budget, struct rowlock_error *error)
+{
+    struct rowlock_budget usual = rowlock__budget(connection);
+    struct rowlock_outcome outcome = {0};
+    bool ours = flags != ROWLOCK_INSIDE || rowlock__state(connection) == ROWLOCK_STATE_IDLE;
+    size_t n = call->statement ? 1 : 0;
+    int code;
+
+    if (!n && flags != ROWLOCK_COMMIT)
+        return ROWLOCK_OK;
+    if (!connection->link)
+        return rowlock__fail(error, ROWLOCK_ECONN, "no session is open");
+    code = connection->driver->run(connection->link, flags, call, n, budget ? budget : &usual,
+                                   &outcome, error);
+    if (ours && code)
+        return rowlock__cleaned_up(connection, &outcome, code, error);
+    /* with autocommit off a query opens a transaction, which the caller would not end */
+    if (ours)
+        rowlock__clean_up(connection, &outcome);
+    return code;
+}
+
+int rowlock__ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
+                 const struct rowlock_value *values, rowlock_row *row, void *data,
+                 struct rowlock_error *error)
+{
+    struct rowlock_call call = rowlock__call(connection, id, values, row, data);
+
+    return rowlock__send(connection, ROWLOCK_INSIDE, &call, NULL, error);
 }
 
 void rowlock__take_number(void *data, const struct rowlock_value *columns, unsigned n)

@@ -54,11 +54,16 @@ static step rest(renewal *r, int64_t now, int64_t end, uint32_t dice)
     return sleep_until(r, end, now + pause);
 }
 
+bool rowlock__is_late_grant(int64_t ttl_ms, int64_t sent_ms, int64_t now_ms)
+{
+    return now_ms - sent_ms > ttl_ms / 10;
+}
+
 step rowlock__renewal_start(renewal *r, int64_t now, int64_t end)
 {
     r->sent_ms = rowlock__least(end - r->ttl_ms, now); /* as if granted then */
-    return now - r->sent_ms > r->ttl_ms / 10 ? rowlock__renewal_now(r, now, end)
-                                             : renewed(r, now, end);
+    return rowlock__is_late_grant(r->ttl_ms, r->sent_ms, now) ? rowlock__renewal_now(r, now, end)
+                                                              : renewed(r, now, end);
 }
 
 step rowlock__renewal_next(renewal *r, int64_t now, int64_t end, int code, uint32_t dice)

@@ -11,6 +11,7 @@
 #ifndef ROWLOCK_RENEWAL_H
 #define ROWLOCK_RENEWAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The ttl of a lease: if none is given, and at least. At most: ROWLOCK_UNTIL_RELEASED. */
@@ -36,8 +37,10 @@ struct rowlock_renewal {
     int code; /* output: why it is lost: ELOST (the database reported it), ECONN (its end passed) */
 };
 
-/* The first step. A lease that was granted, or renewed, more than a tenth of its ttl ago is renewed
-   at once. */
+/* A grant that was answered so late after it was sent is renewed at once. */
+bool rowlock__is_late_grant(int64_t ttl_ms, int64_t sent_ms, int64_t now_ms);
+
+/* The first step. */
 struct rowlock_renewal_step rowlock__renewal_start(struct rowlock_renewal *renewal, int64_t now_ms,
                                                    int64_t end_ms);
 /* Renews at once, whatever the last step was: also as the first step. */
