@@ -105,7 +105,7 @@ acquire() { # NAME [MODE [LIMIT]]: prints its token, or NULL
     [ "$(acquire licence permit 2)" = NULL ]
     run say "CALL rowlock_acquire('licence', 600000, 'permit', 3, @t); SELECT @t"
     [[ ${lines[0]} == \
-        "ERROR 1644 (RL003)"*"'licence': limit 3 was requested, but permits of limit 2 are held" ]]
+        "ERROR 1644 (RL003)"*"'licence': it is held with limit 2, but limit 3 was requested" ]]
     sql "CALL rowlock_release($one, @x)"
     [ "$(acquire licence permit 2)" -gt "$two" ]
 }

@@ -221,8 +221,8 @@ BEGIN
                                  v_live, v_expires, v_expired, v_other, p_clash);
         IF v_other IS NOT NULL THEN
             SET p_name = v_name;
-            SET p_detail = CONCAT('limit ', v_limit, ' was requested, but permits of limit ',
-                                  v_other, IF(p_clash = 0, ' are held', ' are waited for'));
+            SET p_detail = CONCAT('it is ', IF(p_clash = 0, 'held', 'waited for'), ' with limit ',
+                                  v_other, ', but limit ', v_limit, ' was requested');
         ELSEIF v_live <> 0 AND (p_live = 0 OR v_expires < p_expires) THEN
             SET p_live = v_live, p_expires = v_expires, p_name = v_name;
         ELSEIF v_expired <> 0 AND p_live = 0 THEN
