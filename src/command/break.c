@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb break: revokes leases of a name. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,19 +24,15 @@ struct breaking {
     int holds;    /* how many are of hold, where no process works under the lease */
 };
 
+static const struct option_row options[] = {
+    {"token", 0, required_argument, take_token, offsetof(struct breaking, token), 0, 0},
+    {"now", 0, no_argument, set_flag, offsetof(struct breaking, now), 0, 0},
+    {0}};
+
 static void read_options(struct command *command, struct breaking *breaking)
 {
-    static const struct option options[] = {{"token", required_argument, NULL, OPTION_TOKEN},
-                                            {"now", no_argument, NULL, OPTION_NOW},
-                                            {NULL, 0, NULL, 0}};
-    int option;
-
     *breaking = (struct breaking){0};
-    while ((option = next_option(command, NULL, options)) != -1)
-        if (option == OPTION_TOKEN)
-            breaking->token = option_token(command);
-        else
-            breaking->now = 1;
+    scan_own_options(command, options, breaking);
     breaking->name = one_name(command);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shared by the files of the command `rowlock`. main.c contains the table of verbs; a verb reads
- * its options with next_option(), opens its database with connect_database() and returns the exit
- * status. The command uses the library through rowlock.h only.
+ * its options by a table with scan_options(), opens its database with connect_database() and
+ * returns the exit status. The command uses the library through rowlock.h only.
  */
 #ifndef ROWLOCK_COMMAND_H
 #define ROWLOCK_COMMAND_H
@@ -54,7 +54,7 @@ struct command {
 
 /* ---- options.c ----------------------------------------------------------------------- */
 
-/* Values of long options without a letter; the global ones are above those of the verbs. */
+/* Values of long options; the global ones are above those of the verbs. */
 enum { OPTION_OWN = 256, OPTION_DB = 512, OPTION_JSON, OPTION_VERSION, OPTION_NAME };
 
 /* NULL: no such verb. */
@@ -63,19 +63,39 @@ const struct verb *find_verb(const struct verb *verbs, const char *name);
 /* Reads the options before the verb, and finds the verb. */
 void read_globals(struct command *command, int argc, char **argv);
 
-/*
- * Returns the verb's next own option, its value in optarg; -1 when all are read and operands and
- * rest are filled. Handles the global options; an unknown option ends the program.
- */
-int next_option(struct command *command, const char *short_options,
-                const struct option *long_options);
+/* An option of a verb. */
+struct option_row;
+typedef void option_taker(const struct command *command, const struct option_row *row, void *into);
+
+struct option_row {
+    const char *name;   /* without the dashes; NULL: it is a letter only */
+    int letter;         /* 0: none */
+    int value;          /* no_argument, required_argument */
+    option_taker *take; /* takes the value, optarg, or ends the program */
+    size_t at;          /* of the member that it sets */
+    long least, most;   /* of a number; least: of a duration, what a bare number counts, in ms */
+};
+
+struct option_table {
+    const struct option_row *rows; /* the last has no `take`; of the last table NULL */
+    void *into;                    /* the rows set its members */
+};
+
+/* Reads all options: those of the tables (NULL: none) and the global ones. An unknown option ends
+   the program. Then operands and rest are filled. */
+void scan_options(struct command *command, const struct option_table *tables);
+/* The same for one table. */
+void scan_own_options(struct command *command, const struct option_row *rows, void *into);
+
+/* They set an int to 1; a const char *, which must be UTF-8 or not; an int; an int64_t; an int64_t,
+   in ms. */
+option_taker set_flag, set_utf8, set_text, set_number, set_long_number, set_duration;
+/* The value of an option, for other takers. */
+int64_t option_duration(const struct command *command, const struct option_row *row);
+long option_number(const struct command *command, const struct option_row *row);
 
 /* For a verb without options of its own: reads to the end; at most `most` operands. */
 void read_operands(struct command *command, int most);
-
-/* The value of an option, or the end of the program. A bare number counts `bare_ms` each. */
-int64_t option_duration(const struct command *command, const char *option, int64_t bare_ms);
-long option_number(const struct command *command, const char *option, long least, long most);
 
 /* Ends the program if the pattern has a '[' without ']'. */
 void check_pattern(const struct command *command, const char *pattern);

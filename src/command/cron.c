@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb cron: the daemon that reads the same file of jobs on every node; each run is on one
    node. */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "command/cron/cron.h"
 
 #define GRACE_MS 10000
-
-enum { OPTION_CHECK = OPTION_OWN, OPTION_GRACE, OPTION_PREFIX };
-
-static const struct option options[] = {
-    {"check", no_argument, NULL, OPTION_CHECK},
-    {"grace", required_argument, NULL, OPTION_GRACE},
-    {"prefix", no_argument, NULL, OPTION_PREFIX},
-    {NULL, 0, NULL, 0},
-};
 
 static int check(const struct command *command, const char *path)
 {
@@ -53,19 +45,20 @@ static int run_daemon(const struct command *command, struct cron *cron)
     return status;
 }
 
+static const struct option_row check_option[] = {{"check", 0, no_argument, set_flag, 0, 0, 0}, {0}};
+
+static const struct option_row options[] = {
+    {"grace", 0, required_argument, set_duration, offsetof(struct cron, grace_ms), 1000, 0},
+    {"prefix", 0, no_argument, set_flag, offsetof(struct cron, prefix), 0, 0},
+    {0}};
+
 int cmd_cron(struct command *command)
 {
     struct cron cron = {.grace_ms = GRACE_MS};
-    int option, only_check = 0;
+    int only_check = 0;
 
-    while ((option = next_option(command, NULL, options)) != -1) {
-        if (option == OPTION_CHECK)
-            only_check = 1;
-        else if (option == OPTION_PREFIX)
-            cron.prefix = 1;
-        else
-            cron.grace_ms = option_duration(command, "--grace", 1000);
-    }
+    scan_options(command,
+                 (struct option_table[]){{check_option, &only_check}, {options, &cron}, {0}});
     read_operands(command, 1);
     if (command->n_operands == 0)
         usage_error(command, "the FILE of jobs is missing");

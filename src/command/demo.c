@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,6 @@
 #include "command/url_lookup.h"
 #include "system/command/process.h"
 #include "system/descriptors.h"
-
-enum { OPTION_WORKERS = OPTION_OWN, OPTION_HOLD, OPTION_TTL };
 
 #define MOST_WORKERS 1000
 
@@ -37,13 +36,11 @@ struct demo {
 #define TTL_MS 1000
 #define TTL_MOST_MS 60000 /* a user watches the demonstration */
 
-static int64_t read_ttl(const struct command *command)
+static void take_ttl(const struct command *command, const struct option_row *row, void *into)
 {
-    int64_t ttl_ms = option_duration(command, "--ttl", 1000);
-
-    if (ttl_ms < TTL_MS || ttl_ms > TTL_MOST_MS)
+    set_duration(command, row, into);
+    if (*(int64_t *)into < TTL_MS || *(int64_t *)into > TTL_MOST_MS)
         usage_error(command, "--ttl is 1s to 60s");
-    return ttl_ms;
 }
 
 enum show { SHOW_WORKERS, SHOW_CLONES, SHOW_ONE }; /* ONE: a process of the clones' */
@@ -66,23 +63,25 @@ static int begin_clone(const struct command *command)
     return clones_node(&farm, clone);
 }
 
+#define AT(member) offsetof(struct demo, member)
+
+static const struct option_row options[] = {
+    {"workers", 0, required_argument, set_number, AT(workers), 1, MOST_WORKERS},
+    {"hold", 0, required_argument, set_duration, AT(hold_ms), 1, 0},
+    {"ttl", 0, required_argument, take_ttl, AT(ttl_ms), 1000, 0},
+    {0}};
+
 static enum show read_options(struct command *command, struct demo *demo)
 {
-    static const struct option options[] = {{"workers", required_argument, NULL, OPTION_WORKERS},
-                                            {"hold", required_argument, NULL, OPTION_HOLD},
-                                            {"ttl", required_argument, NULL, OPTION_TTL},
-                                            {NULL, 0, NULL, 0}};
-    int option, clones, of_workers = 0, of_clones = 0;
+    int clones, of_workers, of_clones;
 
-    while ((option = next_option(command, NULL, options)) != -1) {
-        if (option == OPTION_WORKERS)
-            demo->workers = (int)option_number(command, "--workers", 1, MOST_WORKERS);
-        else if (option == OPTION_HOLD)
-            demo->hold_ms = option_duration(command, "--hold", 1);
-        else
-            demo->ttl_ms = read_ttl(command);
-        *(option == OPTION_TTL ? &of_clones : &of_workers) = 1;
-    }
+    *demo = (struct demo){.workers = -1, .hold_ms = -1, .ttl_ms = -1};
+    scan_own_options(command, options, demo);
+    of_workers = demo->workers >= 0 || demo->hold_ms >= 0;
+    of_clones = demo->ttl_ms >= 0;
+    demo->workers = demo->workers < 0 ? 3 : demo->workers;
+    demo->hold_ms = demo->hold_ms < 0 ? 300 : demo->hold_ms;
+    demo->ttl_ms = demo->ttl_ms < 0 ? TTL_MS : demo->ttl_ms;
     if (command->n_operands > 0 && strcmp(command->operands[0], "clone") == 0)
         return SHOW_ONE;
     clones = command->n_operands > 0 && strcmp(command->operands[0], "clones") == 0;
@@ -243,7 +242,7 @@ static int perform(struct demo *demo, int json)
 
 int cmd_demo(struct command *command)
 {
-    struct demo demo = {.workers = 3, .hold_ms = 300, .ttl_ms = TTL_MS};
+    struct demo demo;
     enum show show = read_options(command, &demo);
     int status = show == SHOW_ONE ? begin_clone(command) : STATUS_OK;
 

@@ -8,14 +8,6 @@
 #include "command/output/json.h"
 #include "command/output/table.h"
 
-enum { OPTION_LIST = OPTION_OWN, OPTION_ONLY };
-
-static const struct option options[] = {
-    {"list", no_argument, NULL, OPTION_LIST},
-    {"only", required_argument, NULL, OPTION_ONLY},
-    {NULL, 0, NULL, 0},
-};
-
 enum need { OF_NODE, OF_DATABASE, OF_SCHEMA };
 
 /* In the order of the output. A check without a function is one of rowlock_examine. */
@@ -156,14 +148,11 @@ static void check_name(const struct doctor *doctor)
 int cmd_doctor(struct command *command)
 {
     struct doctor doctor = {.command = command};
-    int option, lists = 0, status;
+    const struct option_row list[] = {{"list", 0, no_argument, set_flag, 0, 0, 0}, {0}};
+    const struct option_row only[] = {{"only", 0, required_argument, set_text, 0, 0, 0}, {0}};
+    int lists = 0, status;
 
-    while ((option = next_option(command, NULL, options)) != -1) {
-        if (option == OPTION_LIST)
-            lists = 1;
-        else
-            doctor.only = optarg;
-    }
+    scan_options(command, (struct option_table[]){{list, &lists}, {only, &doctor.only}, {0}});
     read_operands(command, 0);
     check_name(&doctor);
     if (lists)

@@ -12,8 +12,7 @@ int cmd_expire(struct command *command)
     const char *subject;
     int status, known = 0;
 
-    while (next_option(command, NULL, NULL) != -1)
-        ;
+    scan_options(command, NULL);
     subject = one_name(command);
     command->is_farm_wide = 1;
     status = connect_by_lookup(command, &connection);

@@ -2,30 +2,25 @@
 /* The verb hold: keeps a name for a time, or until it is released, without a process that works
    under the lease. */
 #include <inttypes.h>
+#include <stddef.h>
 
 #include "command/lease/argument.h"
 #include "command/lease/take.h"
 #include "util/instant.h"
 
-enum { OPTION_FOR = OPTION_OWN, OPTION_VERBOSE };
+#define AT(member) offsetof(struct taking, member)
+
+static const struct option_row options[] = {
+    {"for", 0, required_argument, take_lasting, AT(lock.ttl_ms), 1000, 0},
+    {"verbose", 0, no_argument, set_flag, AT(verbose), 0, 0},
+    {0}};
 
 static void read_options(struct command *command, struct taking *taking)
 {
-    static const struct option options[] = {{"for", required_argument, NULL, OPTION_FOR},
-                                            {"verbose", no_argument, NULL, OPTION_VERBOSE},
-                                            LOCK_WAIT_LONG_OPTIONS,
-                                            {NULL, 0, NULL, 0}};
     struct lock_options *lock = &taking->lock;
-    int option;
 
     *lock = lock_options_default();
-    while ((option = next_option(command, LOCK_WAIT_SHORT_OPTIONS, options)) != -1)
-        if (option == OPTION_FOR)
-            lock->ttl_ms = option_lasting(command, "--for");
-        else if (option == OPTION_VERBOSE)
-            taking->verbose = 1;
-        else
-            take_lock_option(command, option, lock);
+    scan_options(command, (struct option_table[]){{options, taking}, LOCK_WAIT_TABLES(lock), {0}});
     if (command->n_operands + command->n_rest == 0)
         name_missing(command);
     if (lock->ttl_ms == 0)

@@ -5,6 +5,7 @@
  * and --url-fd.
  */
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,93 +18,50 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-enum {
-    OPTION_EVERY = OPTION_OWN,
-    OPTION_CRON,
-    OPTION_VERBOSE,
-    OPTION_ADOPT,
-    OPTION_URL_FD,
-    OPTION_DUE,
-    OPTION_ATTEMPT,
-    OPTION_PREFIX,
-    OPTION_SETTING /* and those behind it */
-};
-
 #define MOST_SETTINGS 16
 
 #define OF_CRON required_argument /* not for people: help does not name them */
-
-static const struct option own_options[] = {
-    {"every", required_argument, NULL, OPTION_EVERY},
-    {"cron", required_argument, NULL, OPTION_CRON},
-    {"conflict-exit-code", required_argument, NULL, 'E'},
-    {"verbose", no_argument, NULL, OPTION_VERBOSE},
-    {"adopt", OF_CRON, NULL, OPTION_ADOPT},
-    {"url-fd", OF_CRON, NULL, OPTION_URL_FD},
-    {"adopted-due", OF_CRON, NULL, OPTION_DUE},
-    {"adopted-attempt", OF_CRON, NULL, OPTION_ATTEMPT},
-    {"adopted-prefix", OF_CRON, NULL, OPTION_PREFIX},
-};
-
-static void list_options(struct option *out)
-{
-    size_t n = sizeof own_options / sizeof *own_options;
-
-    memcpy(out, own_options, sizeof own_options);
-    for (int i = 0; job_setting_names[i]; i++)
-        out[n++] =
-            (struct option){job_setting_names[i], required_argument, NULL, OPTION_SETTING + i};
-    out[n] = (struct option){0};
-}
 
 struct said {
     const char *every, *cron;
 };
 
-static void take_setting(const struct command *command, const char *name, struct job_run *job)
+static void take_setting(const struct command *command, const struct option_row *row, void *into)
 {
     char why[200];
 
-    if (job_setting_take(&job->settings, name, optarg, why, sizeof why))
-        usage_error(command, "--%s: %s", name, why);
+    if (job_setting_take(into, row->name, optarg, why, sizeof why))
+        usage_error(command, "--%s: %s", row->name, why);
 }
 
-static void take(const struct command *command, int option, struct job_run *job, struct said *said)
+/* Before we look which descriptors are the caller's: this one is not. */
+static void take_url(const struct command *command, const struct option_row *row, void *into)
 {
-    switch (option) {
-    case OPTION_EVERY:
-        said->every = optarg;
-        break;
-    case OPTION_CRON:
-        said->cron = optarg;
-        break;
-    case 'E':
-        job->conflict = (int)option_number(command, "--conflict-exit-code", 0, 255);
-        break;
-    case OPTION_VERBOSE:
-        job->verbose = 1;
-        break;
-    case OPTION_ADOPT:
-        job->token = option_number(command, "--adopt", 1, LONG_MAX);
-        break;
-    case OPTION_URL_FD:
-        /* before we look which descriptors are the caller's: this one is not */
-        job->url = url_receive((int)option_number(command, "--url-fd", 3, 1024));
-        break;
-    case OPTION_DUE:
-        job->due_ms = option_number(command, "--adopted-due", 0, LONG_MAX);
-        break;
-    case OPTION_ATTEMPT:
-        job->attempt = (int)option_number(command, "--adopted-attempt", 1, INT_MAX);
-        break;
-    case OPTION_PREFIX:
-        job->prefix = 1;
-        message_with_time();
-        break;
-    default:
-        take_setting(command, job_setting_names[option - OPTION_SETTING], job);
-    }
+    *(char **)into = url_receive((int)option_number(command, row));
 }
+
+static void take_prefix(const struct command *command, const struct option_row *row, void *into)
+{
+    set_flag(command, row, into);
+    message_with_time();
+}
+
+#define AT(member) offsetof(struct job_run, member)
+
+static const struct option_row own_options[] = {
+    {"conflict-exit-code", 'E', required_argument, set_number, AT(conflict), 0, 255},
+    {"verbose", 0, no_argument, set_flag, AT(verbose), 0, 0},
+    {"adopt", 0, OF_CRON, set_long_number, AT(token), 1, LONG_MAX},
+    {"url-fd", 0, OF_CRON, take_url, AT(url), 3, 1024},
+    {"adopted-due", 0, OF_CRON, set_long_number, AT(due_ms), 0, LONG_MAX},
+    {"adopted-attempt", 0, OF_CRON, set_number, AT(attempt), 1, INT_MAX},
+    {"adopted-prefix", 0, OF_CRON, take_prefix, AT(prefix), 0, 0},
+    {0}};
+
+static const struct option_row schedule_options[] = {
+    {"every", 0, required_argument, set_text, offsetof(struct said, every), 0, 0},
+    {"cron", 0, required_argument, set_text, offsetof(struct said, cron), 0, 0},
+    {0}};
 
 static void open_schedule(const struct command *command, struct job_run *job,
                           const struct said *said)
@@ -136,15 +94,18 @@ static void take_name(const struct command *command, struct job_run *job)
 
 static void read_options(struct command *command, struct job_run *job)
 {
-    struct option options[sizeof own_options / sizeof *own_options + MOST_SETTINGS];
+    struct option_row settings[MOST_SETTINGS] = {0};
     struct said said = {0};
     char why[160];
-    int option;
 
-    list_options(options);
+    for (int i = 0; job_setting_names[i]; i++)
+        settings[i] = (struct option_row){
+            .name = job_setting_names[i], .value = required_argument, .take = take_setting};
     *job = (struct job_run){.settings = job_settings_default()};
-    while ((option = next_option(command, "E:", options)) != -1)
-        take(command, option, job, &said);
+    scan_options(command, (struct option_table[]){{own_options, job},
+                                                  {schedule_options, &said},
+                                                  {settings, &job->settings},
+                                                  {0}});
     take_name(command, job);
     if (command->n_rest == 0)
         usage_error(command, "the command is missing: -- COMMAND");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb jobs: lists jobs, where they run, and how their last runs ended. */
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +15,11 @@
 #include "command/output/listing.h"
 #include "util/instant.h"
 
-enum { OPTION_LIMIT_RUNS = OPTION_OWN, OPTION_CHECK, OPTION_FORGET, OPTION_NOW };
-
 #define STATUS_UNKNOWN 1
-
-static const struct option options[] = {
-    {"limit", required_argument, NULL, OPTION_LIMIT_RUNS},
-    {"check", no_argument, NULL, OPTION_CHECK},
-    {"forget", no_argument, NULL, OPTION_FORGET},
-    {"now", no_argument, NULL, OPTION_NOW},
-    {NULL, 0, NULL, 0},
-};
 
 struct asking {
     const char *name; /* NULL: all */
-    long limit;       /* of runs; < 0: not given */
+    int limit;        /* of runs; < 0: not given */
     int check, forget, now;
 
     struct rowlock_connection *connection;
@@ -54,20 +45,18 @@ static void check_options(const struct command *command, const struct asking *as
         usage_error(command, "--%s: a NAME is missing", asking->now ? "now" : "forget");
 }
 
+#define AT(member) offsetof(struct asking, member)
+
+static const struct option_row options[] = {
+    {"limit", 0, required_argument, set_number, AT(limit), 0, INT_MAX},
+    {"check", 0, no_argument, set_flag, AT(check), 0, 0},
+    {"forget", 0, no_argument, set_flag, AT(forget), 0, 0},
+    {"now", 0, no_argument, set_flag, AT(now), 0, 0},
+    {0}};
+
 static void read_options(struct command *command, struct asking *asking)
 {
-    int option;
-
-    while ((option = next_option(command, NULL, options)) != -1) {
-        if (option == OPTION_LIMIT_RUNS)
-            asking->limit = option_number(command, "--limit", 0, INT_MAX);
-        else if (option == OPTION_CHECK)
-            asking->check = 1;
-        else if (option == OPTION_NOW)
-            asking->now = 1;
-        else
-            asking->forget = 1;
-    }
+    scan_own_options(command, options, asking);
     read_operands(command, 1);
     asking->name = command->n_operands > 0 ? command->operands[0] : NULL;
     asking->listing.json = command->json;

@@ -3,6 +3,7 @@
 #include "command/lock_options.h"
 
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,67 +21,62 @@ struct lock_options lock_options_default(void)
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-static void take_mode(struct lock_options *options, enum rowlock_mode mode)
+static void take_mode(const struct command *command, const struct option_row *row, void *into)
 {
-    options->mode = mode;
+    struct lock_options *options = into;
+
+    (void)command;
+    options->mode = (enum rowlock_mode)row->least;
     options->mode_said = 1;
 }
 
-/* The database stores UTF-8 text, and its own error would be less clear. */
-static void take_note(const struct command *command, struct lock_options *options)
+static void take_wait(const struct command *command, const struct option_row *row, void *into)
 {
-    if (rowlock__utf8_length(optarg, strlen(optarg)) < 0)
-        usage_error(command, "--note: the text is not UTF-8");
-    options->note = optarg;
+    struct lock_options *options = into;
+
+    options->wait_ms = option_duration(command, row);
+    options->waits = 1;
 }
 
 /* The library checks this too, but only calls it a ttl. */
-int64_t option_lasting(const struct command *command, const char *option)
+void take_lasting(const struct command *command, const struct option_row *row, void *into)
 {
-    int64_t ms = option_duration(command, option, 1000);
+    int64_t ms = option_duration(command, row);
 
     if (ms < ROWLOCK_TTL_LEAST_MS)
-        usage_error(command, "%s: a lease lasts 1s at least", option);
+        usage_error(command, "--%s: a lease lasts 1s at least", row->name);
     if (ms > ROWLOCK_UNTIL_RELEASED)
-        usage_error(command, "%s: a lease lasts 100 years at most", option);
-    return ms;
+        usage_error(command, "--%s: a lease lasts 100 years at most", row->name);
+    *(int64_t *)into = ms;
 }
 
-int take_lock_option(const struct command *command, int option, struct lock_options *options)
-{
-    switch (option) {
-    case 'x':
-    case 'e':
-        take_mode(options, ROWLOCK_EXCLUSIVE);
-        return 1;
-    case 's':
-        take_mode(options, ROWLOCK_SHARED);
-        return 1;
-    case 'n':
-        options->tries = 1;
-        return 1;
-    case 'w':
-        options->wait_ms = option_duration(command, "--wait", 1000);
-        options->waits = 1;
-        return 1;
-    case 'q':
-        options->quiet = 1;
-        return 1;
-    case 'E':
-        options->conflict = (int)option_number(command, "--conflict-exit-code", 0, 255);
-        return 1;
-    case OPTION_LIMIT:
-        options->limit = (int)option_number(command, "--limit", 1, INT_MAX);
-        return 1;
-    case OPTION_TTL:
-        options->ttl_ms = option_lasting(command, "--ttl");
-        return 1;
-    case OPTION_NOTE:
-        take_note(command, options);
-        return 1;
-    }
-    return 0;
-}
+#define AT(member) offsetof(struct lock_options, member)
+
+const struct option_row lock_exclusive_options[] = {
+    {"exclusive", 'x', no_argument, take_mode, 0, ROWLOCK_EXCLUSIVE, 0},
+    {NULL, 'e', no_argument, take_mode, 0, ROWLOCK_EXCLUSIVE, 0},
+    {0}};
+
+const struct option_row lock_mode_options[] = {
+    {"shared", 's', no_argument, take_mode, 0, ROWLOCK_SHARED, 0},
+    {"limit", 0, required_argument, set_number, AT(limit), 1, INT_MAX},
+    {0}};
+
+const struct option_row lock_wait_options[] = {
+    {"nonblock", 'n', no_argument, set_flag, AT(tries), 0, 0},
+    {"nb", 0, no_argument, set_flag, AT(tries), 0, 0},
+    {"wait", 'w', required_argument, take_wait, 0, 1000, 0},
+    {"timeout", 0, required_argument, take_wait, 0, 1000, 0},
+    {"conflict-exit-code", 'E', required_argument, set_number, AT(conflict), 0, 255},
+    {0}};
+
+const struct option_row lock_note_options[] = {
+    {"quiet", 'q', no_argument, set_flag, AT(quiet), 0, 0},
+    {"note", 0, required_argument, set_utf8, AT(note), 0, 0},
+    {0}};
+
+const struct option_row lock_ttl_options[] = {
+    {"ttl", 0, required_argument, take_lasting, AT(ttl_ms), 1000, 0}, {0}};
 
 /* ---- names --------------------------------------------------------------------------------- */
 

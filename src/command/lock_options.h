@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options that all verbs share which acquire a lock. Such a verb puts LOCK_SHORT_OPTIONS and
- * LOCK_LONG_OPTIONS into its own lists (or only the LOCK_WAIT_ ones, if the caller cannot choose
- * the mode), starts with lock_options_default(), passes each option to take_lock_option(), and
- * calls finish_lock_options() when all are read: the operands are the names.
+ * The options that all verbs share which acquire a lock. Such a verb starts with
+ * lock_options_default(), gives scan_options() the tables below that it needs, and calls
+ * finish_lock_options(): the operands are the names.
  */
 #ifndef ROWLOCK_LOCK_OPTIONS_H
 #define ROWLOCK_LOCK_OPTIONS_H
@@ -25,44 +24,29 @@ struct lock_options {
     int limit; /* 0: none */
 };
 
-/* Values of long options without a letter; a verb's own start at OPTION_OWN, well below. */
-enum { OPTION_LIMIT = OPTION_DB - 32, OPTION_TTL, OPTION_NOTE };
-
-#define LOCK_MODE_SHORT_OPTIONS "xes"
-#define LOCK_WAITING_SHORT_OPTIONS "nw:E:"
-#define LOCK_WAIT_SHORT_OPTIONS LOCK_WAITING_SHORT_OPTIONS "q"
-#define LOCK_SHORT_OPTIONS LOCK_MODE_SHORT_OPTIONS LOCK_WAIT_SHORT_OPTIONS
-
-#define LOCK_MODE_LONG_OPTIONS                                                 \
-    {"exclusive", no_argument, NULL, 'x'}, {"shared", no_argument, NULL, 's'}, \
-    {                                                                          \
-        "limit", required_argument, NULL, OPTION_LIMIT                         \
+/* Rows for a struct lock_options. */
+extern const struct option_row lock_exclusive_options[]; /* -x -e */
+extern const struct option_row lock_mode_options[];      /* -s --limit */
+extern const struct option_row lock_wait_options[];      /* -n -w -E */
+extern const struct option_row lock_note_options[];      /* -q --note */
+extern const struct option_row lock_ttl_options[];       /* --ttl */
+/* All of them, as elements of a list of tables; and those of a verb that chooses the mode. */
+#define LOCK_WAIT_TABLES(lock)  \
+    {lock_wait_options, lock},  \
+    {                           \
+        lock_note_options, lock \
     }
-#define LOCK_WAITING_LONG_OPTIONS                                                          \
-    {"nb", no_argument, NULL, 'n'}, {"nonblock", no_argument, NULL, 'n'},                  \
-        {"wait", required_argument, NULL, 'w'}, {"timeout", required_argument, NULL, 'w'}, \
-    {                                                                                      \
-        "conflict-exit-code", required_argument, NULL, 'E'                                 \
+#define LOCK_TABLES(lock)                                                              \
+    {lock_exclusive_options, lock}, {lock_mode_options, lock}, LOCK_WAIT_TABLES(lock), \
+    {                                                                                  \
+        lock_ttl_options, lock                                                         \
     }
-#define LOCK_WAIT_LONG_OPTIONS                                    \
-    LOCK_WAITING_LONG_OPTIONS, {"quiet", no_argument, NULL, 'q'}, \
-    {                                                             \
-        "note", required_argument, NULL, OPTION_NOTE              \
-    }
-#define LOCK_TTL_LONG_OPTION                       \
-    {                                              \
-        "ttl", required_argument, NULL, OPTION_TTL \
-    }
-#define LOCK_LONG_OPTIONS LOCK_MODE_LONG_OPTIONS, LOCK_WAIT_LONG_OPTIONS, LOCK_TTL_LONG_OPTION
 
 /* Exclusive, no time limit, STATUS_NOT_ACQUIRED. */
 struct lock_options lock_options_default(void);
 
-/* 1: it was one of these options. Ends the program on a wrong value. */
-int take_lock_option(const struct command *command, int option, struct lock_options *options);
-
-/* The value of an option for the duration of a lease; ends the program on a wrong value. */
-int64_t option_lasting(const struct command *command, const char *option);
+/* Of the duration of a lease. */
+option_taker take_lasting;
 
 /* Makes the requests from the operands, and the deadline. Ends the program on wrong usage. */
 void finish_lock_options(const struct command *command, struct lock_options *options);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log: leases that have ended, waiters that gave up, and runs of jobs; as a table, JSON, or a
    timeline. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,27 +26,19 @@ struct asking {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
+#define AT(member) offsetof(struct asking, member)
+
+static const struct option_row options[] = {
+    {"since", 0, required_argument, set_text, AT(since), 0, 0},
+    {"problems", 0, no_argument, set_flag, AT(filter.problems), 0, 0},
+    {"waited", 0, required_argument, set_duration, AT(filter.waited_ms), 1000, 0},
+    {"limit", 0, required_argument, set_number, AT(filter.limit), 1, MOST},
+    {"svg", 0, required_argument, set_text, AT(svg), 0, 0},
+    {0}};
+
 static void read_options(struct command *command, struct asking *asking)
 {
-    enum { SINCE = OPTION_OWN, PROBLEMS, WAITED, LIMIT, SVG };
-    static const struct option options[] = {
-        {"since", required_argument, NULL, SINCE},   {"problems", no_argument, NULL, PROBLEMS},
-        {"waited", required_argument, NULL, WAITED}, {"limit", required_argument, NULL, LIMIT},
-        {"svg", required_argument, NULL, SVG},       {0}};
-    int option;
-
-    while ((option = next_option(command, NULL, options)) != -1) {
-        if (option == SINCE)
-            asking->since = optarg;
-        else if (option == PROBLEMS)
-            asking->filter.problems = 1;
-        else if (option == WAITED)
-            asking->filter.waited_ms = option_duration(command, "--waited", 1000);
-        else if (option == LIMIT)
-            asking->filter.limit = (int)option_number(command, "--limit", 1, MOST);
-        else
-            asking->svg = optarg;
-    }
+    scan_own_options(command, options, asking);
     read_operands(command, 1);
     asking->filter.name = command->n_operands > 0 ? command->operands[0] : NULL;
     asking->filter.jobs = 1;

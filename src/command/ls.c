@@ -2,6 +2,7 @@
 /* ls: the holders and waiters of all names, of one, or of those that match a pattern; --tree: as a
    tree across names. */
 #include <fnmatch.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,8 +12,6 @@
 #include "command/tree/print.h"
 
 #define STATUS_FREE 1
-
-enum { OPTION_TREE = OPTION_OWN };
 
 struct holders {
     struct listing listing;
@@ -128,14 +127,13 @@ static void read_name(struct command *command, struct holders *holders)
 
 int cmd_ls(struct command *command)
 {
-    static const struct option options[] = {{"tree", no_argument, NULL, OPTION_TREE},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option_row options[] = {
+        {"tree", 0, no_argument, set_flag, offsetof(struct holders, as_tree), 0, 0}, {0}};
     struct rowlock_connection *connection = NULL;
     struct holders holders = {0};
     int status;
 
-    while (next_option(command, "", options) != -1)
-        holders.as_tree = 1;
+    scan_own_options(command, options, &holders);
     if (command->n_operands + command->n_rest > 0)
         read_name(command, &holders);
     holders.listing.json = command->json;

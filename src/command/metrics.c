@@ -2,6 +2,7 @@
 /* The verb metrics: locks, jobs and subjects for Prometheus, on standard output or in a file. */
 #include "command/metrics/metrics.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,19 +15,14 @@ struct options {
     const char *output, *names;
 };
 
+static const struct option_row rows[] = {
+    {"output", 0, required_argument, set_text, offsetof(struct options, output), 0, 0},
+    {"name", 0, required_argument, set_text, offsetof(struct options, names), 0, 0},
+    {0}};
+
 static void read_options(struct command *command, struct options *options)
 {
-    enum { OUTPUT = OPTION_OWN, NAMES };
-    static const struct option long_options[] = {
-        {"output", required_argument, NULL, OUTPUT}, {"name", required_argument, NULL, NAMES}, {0}};
-    int option;
-
-    while ((option = next_option(command, NULL, long_options)) != -1) {
-        if (option == OUTPUT)
-            options->output = optarg;
-        else
-            options->names = optarg;
-    }
+    scan_own_options(command, rows, options);
     if (command->json)
         usage_error(command, "metrics prints no JSON, only the text format of Prometheus; ls, jobs "
                              "and subjects print JSON");

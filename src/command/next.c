@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb next: draws numbers from a counter. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "command/output/json.h"
 #include "command/lease/argument.h"
 #include "command/lock_options.h"
-
-enum { OPTION_COUNT = OPTION_OWN, OPTION_START };
 
 #define COUNT_MOST 1000000
 #define NUMBER_MOST 1000000000000000000L
@@ -20,31 +19,18 @@ struct drawing {
     struct lock_options lock;
 };
 
-static void take_option(const struct command *command, int option, struct drawing *drawing)
-{
-    switch (option) {
-    case OPTION_COUNT:
-        drawing->count = option_number(command, "--count", 1, COUNT_MOST);
-        break;
-    case OPTION_START:
-        drawing->start = option_number(command, "--start", -NUMBER_MOST, NUMBER_MOST);
-        break;
-    default:
-        take_lock_option(command, option, &drawing->lock);
-    }
-}
+#define AT(member) offsetof(struct drawing, member)
+
+static const struct option_row options[] = {
+    {"count", 0, required_argument, set_long_number, AT(count), 1, COUNT_MOST},
+    {"start", 0, required_argument, set_long_number, AT(start), -NUMBER_MOST, NUMBER_MOST},
+    {0}};
 
 static void read_options(struct command *command, struct drawing *drawing)
 {
-    static const struct option options[] = {{"count", required_argument, NULL, OPTION_COUNT},
-                                            {"start", required_argument, NULL, OPTION_START},
-                                            LOCK_WAITING_LONG_OPTIONS,
-                                            {NULL, 0, NULL, 0}};
-    int option;
-
     drawing->lock = lock_options_default();
-    while ((option = next_option(command, LOCK_WAITING_SHORT_OPTIONS, options)) != -1)
-        take_option(command, option, drawing);
+    scan_options(command, (struct option_table[]){
+                              {options, drawing}, {lock_wait_options, &drawing->lock}, {0}});
     drawing->counter = one_name(command);
     finish_lock_options(command, &drawing->lock);
     if (snprintf(drawing->name, sizeof drawing->name, "counter:%s", drawing->counter) > 255)

@@ -12,6 +12,7 @@
 #include "command/command.h"
 #include "util/duration.h"
 #include "util/glob.h"
+#include "util/utf8.h"
 
 static const struct option name_option = {"name", required_argument, NULL, OPTION_NAME};
 
@@ -32,20 +33,39 @@ static void take_db(struct command *command, char *value)
         usage_error(command, "--db requires a URL");
 }
 
-static void merge_options(struct command *command, const char *order, const char *short_options,
-                          const struct option *long_options)
+/* The value that getopt returns for the n-th row of the tables. */
+static int value_of(size_t n)
 {
-    size_t n = 0;
+    return OPTION_OWN + (int)n;
+}
+
+static void add_letter(struct command *command, const struct option_row *row)
+{
+    size_t at = strlen(command->short_options);
+
+    if (row->letter)
+        snprintf(command->short_options + at, sizeof command->short_options - at, "%c%s",
+                 row->letter, row->value == required_argument ? ":" : "");
+}
+
+static void merge_options(struct command *command, const char *order,
+                          const struct option_table *tables)
+{
+    size_t n = 0, row_number = 0;
 
     for (size_t i = 0; i < sizeof globals / sizeof *globals; i++)
         command->long_options[n++] = globals[i];
     if (command->verb && command->verb->takes_names)
         command->long_options[n++] = name_option;
-    for (; long_options && long_options->name && n < MAX_LONG_OPTIONS - 1; long_options++)
-        command->long_options[n++] = *long_options;
+    snprintf(command->short_options, sizeof command->short_options, "%s:h", order);
+    for (; tables && tables->rows; tables++)
+        for (const struct option_row *row = tables->rows; row->take; row++, row_number++) {
+            add_letter(command, row);
+            if (row->name && n < MAX_LONG_OPTIONS - 1)
+                command->long_options[n++] =
+                    (struct option){row->name, row->value, NULL, value_of(row_number)};
+        }
     command->long_options[n] = (struct option){0};
-    snprintf(command->short_options, sizeof command->short_options, "%s:h%s", order,
-             short_options ? short_options : "");
 }
 
 static const char *name_hint(const struct command *command)
@@ -127,7 +147,7 @@ void read_globals(struct command *command, int argc, char **argv)
     command->argc = argc;
     command->argv = argv;
     opterr = 0;
-    merge_options(command, "+", NULL, NULL);
+    merge_options(command, "+", NULL);
     while ((option =
                 getopt_long(argc, argv, command->short_options, command->long_options, NULL)) != -1)
         take_global(command, option);
@@ -141,10 +161,9 @@ void read_globals(struct command *command, int argc, char **argv)
     command->argv += optind;
 }
 
-static void begin_scan(struct command *command, const char *short_options,
-                       const struct option *long_options)
+static void begin_scan(struct command *command, const struct option_table *tables)
 {
-    merge_options(command, "-", short_options, long_options);
+    merge_options(command, "-", tables);
     command->operands = calloc((size_t)command->argc + 1, sizeof *command->operands);
     if (!command->operands) {
         message("out of memory");
@@ -154,42 +173,56 @@ static void begin_scan(struct command *command, const char *short_options,
     optind = 0; /* makes getopt start over with a new argv */
 }
 
-int next_option(struct command *command, const char *short_options,
-                const struct option *long_options)
+static void take_own(const struct command *command, const struct option_table *tables, int option)
+{
+    size_t row_number = 0;
+
+    for (; tables && tables->rows; tables++)
+        for (const struct option_row *row = tables->rows; row->take; row++, row_number++)
+            if (option == value_of(row_number) || (row->letter && option == row->letter)) {
+                row->take(command, row, (char *)tables->into + row->at);
+                return;
+            }
+}
+
+void scan_options(struct command *command, const struct option_table *tables)
 {
     int option;
 
-    if (!command->scanning)
-        begin_scan(command, short_options, long_options);
+    begin_scan(command, tables);
     while ((option = getopt_long(command->argc, command->argv, command->short_options,
                                  command->long_options, NULL)) != -1) {
         command->has_name_option |= option == OPTION_NAME;
         if (option == 1 || option == OPTION_NAME)
             command->operands[command->n_operands++] = optarg;
         else if (!take_global(command, option))
-            return option;
+            take_own(command, tables, option);
     }
     command->rest = command->argv + optind;
     command->n_rest = command->argc - optind;
-    return -1;
+}
+
+void scan_own_options(struct command *command, const struct option_row *rows, void *into)
+{
+    scan_options(command, (struct option_table[]){{rows, into}, {0}});
 }
 
 void read_operands(struct command *command, int most)
 {
-    while (next_option(command, NULL, NULL) != -1)
-        ;
+    if (!command->scanning)
+        scan_options(command, NULL);
     for (int i = 0; i < command->n_rest; i++)
         command->operands[command->n_operands++] = command->rest[i];
     if (command->n_operands > most)
         usage_error(command, "unexpected argument: '%s'", shown(command->operands[most]));
 }
 
-int64_t option_duration(const struct command *command, const char *option, int64_t bare_ms)
+int64_t option_duration(const struct command *command, const struct option_row *row)
 {
     int64_t ms;
 
-    if (rowlock__duration(optarg, bare_ms, &ms))
-        usage_error(command, "%s: '%s' is not a duration (90, 90s, 500ms, 5m, 1h30m)", option,
+    if (rowlock__duration(optarg, row->least, &ms))
+        usage_error(command, "--%s: '%s' is not a duration (90, 90s, 500ms, 5m, 1h30m)", row->name,
                     shown(optarg));
     return ms;
 }
@@ -202,15 +235,52 @@ void check_pattern(const struct command *command, const char *pattern)
         usage_error(command, "%s", shown(error.text));
 }
 
-long option_number(const struct command *command, const char *option, long least, long most)
+long option_number(const struct command *command, const struct option_row *row)
 {
     char *end;
     long value;
 
     errno = 0;
     value = strtol(optarg, &end, 10);
-    if (errno || end == optarg || *end || value < least || value > most)
-        usage_error(command, "%s: '%s' is not a number from %ld to %ld", option, shown(optarg),
-                    least, most);
+    if (errno || end == optarg || *end || value < row->least || value > row->most)
+        usage_error(command, "--%s: '%s' is not a number from %ld to %ld", row->name, shown(optarg),
+                    row->least, row->most);
     return value;
+}
+
+void set_flag(const struct command *command, const struct option_row *row, void *into)
+{
+    (void)command;
+    (void)row;
+    *(int *)into = 1;
+}
+
+void set_text(const struct command *command, const struct option_row *row, void *into)
+{
+    (void)command;
+    (void)row;
+    *(const char **)into = optarg;
+}
+
+/* The database stores UTF-8 text, and its own error would be less clear. */
+void set_utf8(const struct command *command, const struct option_row *row, void *into)
+{
+    if (rowlock__utf8_length(optarg, strlen(optarg)) < 0)
+        usage_error(command, "--%s: the text is not UTF-8", row->name);
+    *(const char **)into = optarg;
+}
+
+void set_number(const struct command *command, const struct option_row *row, void *into)
+{
+    *(int *)into = (int)option_number(command, row);
+}
+
+void set_long_number(const struct command *command, const struct option_row *row, void *into)
+{
+    *(int64_t *)into = option_number(command, row);
+}
+
+void set_duration(const struct command *command, const struct option_row *row, void *into)
+{
+    *(int64_t *)into = option_duration(command, row);
 }

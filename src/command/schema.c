@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schema install, upgrade, set, print, uninstall. Any number of nodes may install at once. */
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +11,6 @@
 #include "command/output/json.h"
 #include "command/url_lookup.h"
 
-enum {
-    OPTION_TECHNIQUE = OPTION_OWN,
-    OPTION_TABLE,
-    OPTION_ROLE,
-    OPTION_GRANTS,
-    OPTION_EXTENSION,
-    OPTION_FROM,
-    OPTION_FORCE,
-    OPTION_KEEP_GOOD,
-    OPTION_KEEP_BAD
-};
-
 struct request {
     struct rowlock_plan plan;
     int force;
@@ -30,61 +19,41 @@ struct request {
 
 static const char *const techniques[] = {"default", "native", "row", "insert"};
 
-static enum rowlock_technique technique_of(const struct command *command, const char *name)
+static void take_technique(const struct command *command, const struct option_row *row, void *into)
 {
+    (void)row;
     for (int i = 0; i < 4; i++)
-        if (strcmp(name, techniques[i]) == 0)
-            return (enum rowlock_technique)i;
-    usage_error(command, "--technique: '%s' is none of native, row and insert", shown(name));
+        if (strcmp(optarg, techniques[i]) == 0) {
+            *(enum rowlock_technique *)into = (enum rowlock_technique)i;
+            return;
+        }
+    usage_error(command, "--technique: '%s' is none of native, row and insert", shown(optarg));
 }
 
 /* A bare number is seconds, as elsewhere. */
-static int64_t option_kept(const struct command *command, const char *option)
+static void take_kept(const struct command *command, const struct option_row *row, void *into)
 {
-    int64_t ms = option_duration(command, option, 1000);
+    int64_t ms = option_duration(command, row);
 
     if (ms < 60000 || ms > INT64_C(3155760000000))
-        usage_error(command, "%s must be between 1m and 100 years, not %s", option, shown(optarg));
-    return ms;
+        usage_error(command, "--%s must be between 1m and 100 years, not %s", row->name,
+                    shown(optarg));
+    *(int64_t *)into = ms;
 }
 
-static void read_request(struct command *command, struct request *request)
-{
-    struct rowlock_plan *plan = &request->plan;
-    static const struct option options[] = {
-        {"technique", required_argument, NULL, OPTION_TECHNIQUE},
-        {"table", required_argument, NULL, OPTION_TABLE},
-        {"role", required_argument, NULL, OPTION_ROLE},
-        {"grants", no_argument, NULL, OPTION_GRANTS},
-        {"extension", no_argument, NULL, OPTION_EXTENSION},
-        {"from", required_argument, NULL, OPTION_FROM},
-        {"force", no_argument, NULL, OPTION_FORCE},
-        {"keep-good", required_argument, NULL, OPTION_KEEP_GOOD},
-        {"keep-bad", required_argument, NULL, OPTION_KEEP_BAD},
-        {NULL, 0, NULL, 0}};
-    int option;
+#define AT(member) offsetof(struct request, member)
 
-    while ((option = next_option(command, NULL, options)) != -1) {
-        if (option == OPTION_TECHNIQUE)
-            plan->technique = technique_of(command, optarg);
-        else if (option == OPTION_TABLE)
-            plan->table = optarg;
-        else if (option == OPTION_ROLE)
-            plan->role = optarg;
-        else if (option == OPTION_GRANTS)
-            plan->grants_only = 1;
-        else if (option == OPTION_FROM)
-            plan->from = (int)option_number(command, "--from", 1, INT_MAX);
-        else if (option == OPTION_FORCE)
-            request->force = 1;
-        else if (option == OPTION_KEEP_GOOD)
-            request->rules.keep_good_ms = option_kept(command, "--keep-good");
-        else if (option == OPTION_KEEP_BAD)
-            request->rules.keep_bad_ms = option_kept(command, "--keep-bad");
-        else
-            plan->extension = 1;
-    }
-}
+static const struct option_row options[] = {
+    {"technique", 0, required_argument, take_technique, AT(plan.technique), 0, 0},
+    {"table", 0, required_argument, set_text, AT(plan.table), 0, 0},
+    {"role", 0, required_argument, set_text, AT(plan.role), 0, 0},
+    {"grants", 0, no_argument, set_flag, AT(plan.grants_only), 0, 0},
+    {"extension", 0, no_argument, set_flag, AT(plan.extension), 0, 0},
+    {"from", 0, required_argument, set_number, AT(plan.from), 1, INT_MAX},
+    {"force", 0, no_argument, set_flag, AT(force), 0, 0},
+    {"keep-good", 0, required_argument, take_kept, AT(rules.keep_good_ms), 1000, 0},
+    {"keep-bad", 0, required_argument, take_kept, AT(rules.keep_bad_ms), 1000, 0},
+    {0}};
 
 static void say(const struct command *command, const char *state, const char *text)
 {
@@ -306,7 +275,7 @@ int cmd_schema(struct command *command)
     struct request request = {0};
     const char *name;
 
-    read_request(command, &request);
+    scan_own_options(command, options, &request);
     if (command->n_operands == 0)
         usage_error(command, "an operation is missing: install, upgrade, set, print or uninstall");
     name = command->operands[0];

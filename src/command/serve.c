@@ -5,6 +5,7 @@
 #ifdef ROWLOCK_WITH_MICROHTTPD
 
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,20 +29,14 @@ struct serving {
     char status[700]; /* the last that the service manager got */
 };
 
+static const struct option_row options[] = {
+    {"listen", 0, required_argument, set_text, offsetof(struct serving, address), 0, 0},
+    {"allow-remote", 0, no_argument, set_flag, offsetof(struct serving, allow_remote), 0, 0},
+    {0}};
+
 static void read_options(struct command *command, struct serving *serving)
 {
-    enum { LISTEN = OPTION_OWN, ALLOW_REMOTE };
-    static const struct option options[] = {{"listen", required_argument, NULL, LISTEN},
-                                            {"allow-remote", no_argument, NULL, ALLOW_REMOTE},
-                                            {0}};
-    int option;
-
-    while ((option = next_option(command, NULL, options)) != -1) {
-        if (option == LISTEN)
-            serving->address = optarg;
-        else
-            serving->allow_remote = 1;
-    }
+    scan_own_options(command, options, serving);
     read_operands(command, 0);
     if (command->json)
         usage_error(command, "serve prints no JSON; its documents are at /api/ls.json, "

@@ -100,8 +100,7 @@ int cmd_subjects(struct command *command)
     const char *name = NULL;
     int status;
 
-    while (next_option(command, NULL, NULL) != -1)
-        ;
+    scan_options(command, NULL);
     if (command->n_operands + command->n_rest > 0)
         name = one_name(command);
     listing.json = command->json;

@@ -3,6 +3,7 @@
    Without a terminal one frame; with --json one object. */
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,8 +16,6 @@
 #include "command/top/top.h"
 #include "command/url_lookup.h"
 #include "util/utf8.h"
-
-enum { OPTION_INTERVAL = OPTION_OWN };
 
 #define INTERVAL_MS 2000
 #define LEAST_INTERVAL_MS 500
@@ -331,17 +330,21 @@ static int once(struct top *top, struct rowlock_connection *connection, int json
 
 /* ---- the verb -------------------------------------------------------------------------------- */
 
+static void take_interval(const struct command *command, const struct option_row *row, void *into)
+{
+    set_duration(command, row, into);
+    if (*(int64_t *)into < LEAST_INTERVAL_MS)
+        usage_error(command, "--interval %s: at least 500ms", optarg);
+}
+
+static const struct option_row options[] = {
+    {"interval", 0, required_argument, take_interval, offsetof(struct top, interval_ms), 1000, 0},
+    {0}};
+
 static void read_options(struct command *command, struct top *top)
 {
-    static const struct option options[] = {{"interval", required_argument, NULL, OPTION_INTERVAL},
-                                            {NULL, 0, NULL, 0}};
-
     top->interval_ms = INTERVAL_MS;
-    while (next_option(command, "", options) != -1) {
-        top->interval_ms = option_duration(command, "--interval", 1000);
-        if (top->interval_ms < LEAST_INTERVAL_MS)
-            usage_error(command, "--interval %s: at least 500ms", optarg);
-    }
+    scan_own_options(command, options, top);
     if (command->n_operands + command->n_rest > 0)
         snprintf(top->choice.glob, sizeof top->choice.glob, "%s", one_name(command));
     check_pattern(command, top->choice.glob);

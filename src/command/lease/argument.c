@@ -3,6 +3,7 @@
 #include "command/lease/argument.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,42 +30,37 @@ const char *one_name(struct command *command)
     return command->operands[0];
 }
 
-int64_t option_token(const struct command *command)
+void take_token(const struct command *command, const struct option_row *row, void *into)
 {
     char *end;
     long long token;
 
+    (void)row;
     errno = 0;
     token = strtoll(optarg, &end, 10);
     if (errno || end == optarg || *end || token <= 0)
         usage_error(command, "--token: '%s' is not a token: acquire and hold print it, ls shows it",
                     shown(optarg));
-    return token;
+    *(int64_t *)into = token;
 }
+
+#define AT(member) offsetof(struct lease_argument, member)
+
+static const struct option_row token_option[] = {
+    {"token", 0, required_argument, take_token, AT(token), 0, 0}, {0}};
+
+static const struct option_row options_of_renewal[] = {
+    {"ttl", 0, required_argument, take_lasting, AT(ttl_ms), 1000, 0},
+    {"url-fd", 0, OF_STAND_IN, set_number, AT(url_fd), 3, 1024},
+    {"guard-fd", 0, OF_STAND_IN, set_number, AT(guard_fd), 3, 1024},
+    {0}};
 
 void read_lease_argument(struct command *command, int with_ttl, struct lease_argument *argument)
 {
-    static const struct option options[] = {{"token", required_argument, NULL, OPTION_TOKEN},
-                                            LOCK_TTL_LONG_OPTION,
-                                            {"url-fd", OF_STAND_IN, NULL, OPTION_URL_FD},
-                                            {"guard-fd", OF_STAND_IN, NULL, OPTION_GUARD_FD},
-                                            {NULL, 0, NULL, 0}};
-    static const struct option token_only[] = {{"token", required_argument, NULL, OPTION_TOKEN},
-                                               {NULL, 0, NULL, 0}};
-    struct lock_options lock = lock_options_default();
-    int option;
-
     *argument = (struct lease_argument){0};
-    while ((option = next_option(command, NULL, with_ttl ? options : token_only)) != -1)
-        if (option == OPTION_TOKEN)
-            argument->token = option_token(command);
-        else if (option == OPTION_URL_FD)
-            argument->url_fd = (int)option_number(command, "--url-fd", 3, 1024);
-        else if (option == OPTION_GUARD_FD)
-            argument->guard_fd = (int)option_number(command, "--guard-fd", 3, 1024);
-        else
-            take_lock_option(command, option, &lock);
-    argument->ttl_ms = lock.ttl_ms;
+    scan_options(command, (struct option_table[]){{token_option, argument},
+                                                  {with_ttl ? options_of_renewal : NULL, argument},
+                                                  {0}});
     argument->name = one_name(command);
     if (!argument->token)
         usage_error(command,

@@ -5,12 +5,10 @@
 
 #include "command/command.h"
 
-enum { OPTION_TOKEN = OPTION_OWN + 1, OPTION_NOW, OPTION_URL_FD, OPTION_GUARD_FD };
-
 /* NAME, the single operand. Ends the program if it is missing, or if there are more. */
 const char *one_name(struct command *command);
-/* The value of --token. Ends the program if it is invalid. */
-int64_t option_token(const struct command *command);
+/* Of --token: an int64_t. */
+option_taker take_token;
 
 struct lease_argument {
     const char *name;

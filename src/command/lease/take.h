@@ -10,6 +10,7 @@ struct taking {
     struct lock_options lock;
     const char *holder; /* the command that ls shows */
     int verbose;
+    pid_t pid;   /* of --while-pid; 0: none */
     int is_kept; /* by this process, whose pid ls then shows */
     struct signals signals;
     int interrupt_fd; /* readable: give up; signals.wait_fd, or one that includes it */

@@ -1,74 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of the verbs refresh and use. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/lease/argument.h"
 #include "command/refresh/refresh.h"
-#include "util/utf8.h"
-
-enum {
-    OPTION_MAX_AGE = OPTION_OWN,
-    OPTION_STALE_OK,
-    OPTION_DESCRIPTION,
-    OPTION_REFRESH,
-    OPTION_KILL_AFTER,
-    OPTION_VERBOSE
-};
 
 #define KILL_AFTER_MS 5000
 
-#define COMMON_LONG_OPTIONS                                         \
-    LOCK_WAIT_LONG_OPTIONS, LOCK_TTL_LONG_OPTION,                   \
-        {"max-age", required_argument, NULL, OPTION_MAX_AGE},       \
-        {"kill-after", required_argument, NULL, OPTION_KILL_AFTER}, \
-    {                                                               \
-        "verbose", no_argument, NULL, OPTION_VERBOSE                \
-    }
-
-static const struct option refresh_options[] = {
-    COMMON_LONG_OPTIONS,
-    {"stale-ok", no_argument, NULL, OPTION_STALE_OK},
-    {"description", required_argument, NULL, OPTION_DESCRIPTION},
-    {NULL, 0, NULL, 0},
-};
-
-static const struct option use_options[] = {
-    COMMON_LONG_OPTIONS,
-    {"exclusive", no_argument, NULL, 'x'},
-    {"refresh", required_argument, NULL, OPTION_REFRESH},
-    {NULL, 0, NULL, 0},
-};
-
-static void take(const struct command *command, int option, struct subject_options *options)
+static void take_refresh(const struct command *command, const struct option_row *row, void *into)
 {
-    switch (option) {
-    case OPTION_MAX_AGE:
-        options->max_age_ms = option_duration(command, "--max-age", 1000);
-        break;
-    case OPTION_STALE_OK:
-        options->stale_ok = 1;
-        break;
-    case OPTION_DESCRIPTION:
-        if (rowlock__utf8_length(optarg, strlen(optarg)) < 0)
-            usage_error(command, "--description: the text is not UTF-8");
-        options->description = optarg;
-        break;
-    case OPTION_REFRESH:
-        if (strcmp(optarg, "--") == 0)
-            usage_error(command, "--refresh: its command is one word, before the other's --: "
-                                 "--refresh 'COMMAND [ARG...]' -- COMMAND [ARG...]");
-        options->shell = optarg;
-        break;
-    case OPTION_KILL_AFTER:
-        options->run.kill_after_ms = option_duration(command, "--kill-after", 1000);
-        break;
-    case OPTION_VERBOSE:
-        options->run.verbose = 1;
-        break;
-    }
+    if (strcmp(optarg, "--") == 0)
+        usage_error(command, "--refresh: its command is one word, before the other's --: "
+                             "--refresh 'COMMAND [ARG...]' -- COMMAND [ARG...]");
+    set_text(command, row, into);
 }
+
+#define AT(member) offsetof(struct subject_options, member)
+
+static const struct option_row common_options[] = {
+    {"max-age", 0, required_argument, set_duration, AT(max_age_ms), 1000, 0},
+    {"kill-after", 0, required_argument, set_duration, AT(run.kill_after_ms), 1000, 0},
+    {"verbose", 0, no_argument, set_flag, AT(run.verbose), 0, 0},
+    {0}};
+
+static const struct option_row refresh_options[] = {
+    {"stale-ok", 0, no_argument, set_flag, AT(stale_ok), 0, 0},
+    {"description", 0, required_argument, set_utf8, AT(description), 0, 0},
+    {0}};
+
+static const struct option_row use_options[] = {
+    {"refresh", 0, required_argument, take_refresh, AT(shell), 0, 0}, {0}};
 
 /* One subject before --, the command after it. */
 static void take_words(struct command *command, struct subject_options *options)
@@ -110,20 +74,21 @@ static void settle_conflict(struct subject_options *options)
 void read_subject_options(struct command *command, enum subject_verb verb,
                           struct subject_options *options)
 {
-    const char *letters =
-        verb == SUBJECT_USE ? "xe" LOCK_WAIT_SHORT_OPTIONS : LOCK_WAIT_SHORT_OPTIONS;
-    int option;
+    struct lock_options *lock = &options->run.lock;
+    int uses = verb == SUBJECT_USE;
 
     *options = (struct subject_options){
         .run = {.lock = lock_options_default(), .kill_after_ms = KILL_AFTER_MS, .max_run_ms = -1},
         .max_age_ms = -1};
-    options->run.lock.conflict = -1;
-    if (verb == SUBJECT_USE)
-        options->run.lock.mode = ROWLOCK_SHARED;
-    while ((option = next_option(command, letters,
-                                 verb == SUBJECT_USE ? use_options : refresh_options)) != -1)
-        if (!take_lock_option(command, option, &options->run.lock))
-            take(command, option, options);
+    lock->conflict = -1;
+    if (uses)
+        lock->mode = ROWLOCK_SHARED;
+    scan_options(command, (struct option_table[]){{common_options, options},
+                                                  LOCK_WAIT_TABLES(lock),
+                                                  {lock_ttl_options, lock},
+                                                  {uses ? use_options : refresh_options, options},
+                                                  {uses ? lock_exclusive_options : NULL, lock},
+                                                  {0}});
     take_words(command, options);
     check(command, verb, options);
     settle_conflict(options);

@@ -1,74 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of the verb run. */
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "command/run/run.h"
 
-enum {
-    OPTION_TX = OPTION_OWN,
-    OPTION_VERBOSE,
-    OPTION_KILL_AFTER,
-    OPTION_MAX_RUN,
-    OPTION_FOREGROUND,
-    OPTION_REPORT
-};
-
-#define SHORT_OPTIONS LOCK_SHORT_OPTIONS "c:"
-
-static const struct option options[] = {
-    LOCK_LONG_OPTIONS,
-    {"command", required_argument, NULL, 'c'},
-    {"tx", no_argument, NULL, OPTION_TX},
-    {"verbose", no_argument, NULL, OPTION_VERBOSE},
-    {"kill-after", required_argument, NULL, OPTION_KILL_AFTER},
-    {"max-run", required_argument, NULL, OPTION_MAX_RUN},
-    {"foreground", no_argument, NULL, OPTION_FOREGROUND},
-    {"report", required_argument, NULL, OPTION_REPORT},
-    {NULL, 0, NULL, 0},
-};
-
 struct shell {
     char *command;    /* of -c, or NULL */
     int names_before; /* it */
 };
 
-static void take(struct command *command, int option, struct run *run, struct shell *shell)
+static void take_shell(const struct command *command, const struct option_row *row, void *into)
 {
-    switch (option) {
-    case 'c':
-        if (shell->command)
-            usage_error(command, "-c is given twice: combine the commands, 'one && two'");
-        *shell = (struct shell){optarg, command->n_operands};
-        break;
-    case OPTION_TX:
-        run->transaction = 1;
-        break;
-    case OPTION_VERBOSE:
-        run->verbose = 1;
-        break;
-    case OPTION_KILL_AFTER:
-        run->kill_after_ms = option_duration(command, "--kill-after", 1000);
-        break;
-    case OPTION_MAX_RUN:
-        run->max_run_ms = option_duration(command, "--max-run", 1000);
-        if (run->max_run_ms < 1)
-            usage_error(command, "--max-run must be positive; leave it out for no limit");
-        break;
-    case OPTION_FOREGROUND:
-        run->terminal = 1;
-        break;
-    case OPTION_REPORT:
-        if (strcmp(optarg, "-") == 0)
-            usage_error(command,
-                        "--report: '-' is not a file, and standard output belongs to the command; "
-                        "name a file, or /dev/stderr");
-        run->report = optarg;
-        break;
-    }
+    struct shell *shell = into;
+
+    (void)row;
+    if (shell->command)
+        usage_error(command, "-c is given twice: combine the commands, 'one && two'");
+    *shell = (struct shell){optarg, command->n_operands};
 }
+
+static void take_max_run(const struct command *command, const struct option_row *row, void *into)
+{
+    set_duration(command, row, into);
+    if (*(int64_t *)into < 1)
+        usage_error(command, "--max-run must be positive; leave it out for no limit");
+}
+
+static void take_report(const struct command *command, const struct option_row *row, void *into)
+{
+    if (strcmp(optarg, "-") == 0)
+        usage_error(command,
+                    "--report: '-' is not a file, and standard output belongs to the command; "
+                    "name a file, or /dev/stderr");
+    set_text(command, row, into);
+}
+
+#define AT(member) offsetof(struct run, member)
+
+static const struct option_row options[] = {
+    {"tx", 0, no_argument, set_flag, AT(transaction), 0, 0},
+    {"verbose", 0, no_argument, set_flag, AT(verbose), 0, 0},
+    {"kill-after", 0, required_argument, set_duration, AT(kill_after_ms), 1000, 0},
+    {"max-run", 0, required_argument, take_max_run, AT(max_run_ms), 1000, 0},
+    {"foreground", 0, no_argument, set_flag, AT(terminal), 0, 0},
+    {"report", 0, required_argument, take_report, AT(report), 0, 0},
+    {0}};
+
+static const struct option_row shell_option[] = {
+    {"command", 'c', required_argument, take_shell, 0, 0, 0}, {0}};
 
 /* Without the quotes that -c needs, `run nightly -c pg_dump -Fc app` would lock `app` too and run a
    bare pg_dump. So names on both sides of -c are refused. */
@@ -145,12 +128,11 @@ void settle_run(struct run *run)
 void read_run_options(struct command *command, struct run *run)
 {
     struct shell shell = {0};
-    int option;
 
     *run = (struct run){.lock = lock_options_default(), .kill_after_ms = -1, .max_run_ms = -1};
-    while ((option = next_option(command, SHORT_OPTIONS, options)) != -1)
-        if (!take_lock_option(command, option, &run->lock))
-            take(command, option, run, &shell);
+    scan_options(command,
+                 (struct option_table[]){
+                     {options, run}, {shell_option, &shell}, LOCK_TABLES(&run->lock), {0}});
     finish_lock_options(command, &run->lock);
     check_transaction(command, run);
     take_command(command, run, &shell);
