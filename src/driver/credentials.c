@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the user and the password that a URL does not have. */
+/* Reads the user and the password from the environment, for a URL that names none. */
 #include "driver/credentials.h"
 
 #include <errno.h>

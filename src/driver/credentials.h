@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The user and the password of a URL that has none: from the environment, because a connection
- * string would show the password to others. ROWLOCK_USER is the user; ROWLOCK_PASSWORD_FILE is the
- * path of a file whose first line is the password.
+ * The user and the password for an ODBC or JDBC URL that names none. They come from the
+ * environment, because other users could read a password in a connection string. ROWLOCK_USER is
+ * the user; ROWLOCK_PASSWORD_FILE is the path of a file whose first line is the password.
  */
 #ifndef ROWLOCK_CREDENTIALS_H
 #define ROWLOCK_CREDENTIALS_H
@@ -13,9 +13,10 @@ struct rowlock_credentials {
     char *user, *password; /* NULL: not given */
 };
 
-/* EDENIED if the file cannot be read, or others can read it; ENOMEM. On success free them. */
+/* Fails with EDENIED if the file cannot be read, or if others can read it, or with ENOMEM. On
+   success the caller frees `out`. */
 int rowlock__credentials(struct rowlock_credentials *out, struct rowlock_error *error);
-/* Overwrites the password first. */
+/* Overwrites the password before it frees it. */
 void rowlock__credentials_free(struct rowlock_credentials *credentials);
 
 /* Replaces each occurrence of the password in `text` by asterisks. A password of one or two

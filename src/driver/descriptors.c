@@ -29,7 +29,7 @@ struct rowlock_descriptors {
     struct descriptor all[];
 };
 
-/* A set that cannot grow becomes NULL. */
+/* Adds one descriptor. Frees the set and makes it NULL if it cannot grow. */
 static void add(void *data, int fd)
 {
     struct rowlock_descriptors **out = data, *set = *out;
@@ -83,8 +83,8 @@ static int option(int fd, int name)
     return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
 }
 
-/* The peer of a socket that still connects is not known yet. It is not writable; one that does not
-   connect has hung up, or has no peer to lead to. */
+/* A socket that still connects has no peer yet, and is not writable. A socket without a peer that
+   does not connect has hung up or was never connected. */
 static bool is_connecting(int fd)
 {
     struct pollfd pollfd = {.fd = fd, .events = POLLOUT};

@@ -61,8 +61,8 @@ struct rowlock_outcome {
 
 enum rowlock_state {
     ROWLOCK_STATE_IDLE,    /* no transaction is open */
-    ROWLOCK_STATE_OPEN,    /* one is */
-    ROWLOCK_STATE_ABORTED, /* one is, and accepts only ROLLBACK */
+    ROWLOCK_STATE_OPEN,    /* a transaction is open */
+    ROWLOCK_STATE_ABORTED, /* it is open, but accepts only ROLLBACK */
     ROWLOCK_STATE_ASK,     /* the client library does not know: ask the server */
     ROWLOCK_STATE_DEAD,    /* the connection is lost */
 };
@@ -74,8 +74,8 @@ struct rowlock_source {
     const char *url;      /* NULL for a handle */
     void *handle;         /* PGconn *, MYSQL *, sqlite3 *: never closed, nothing prepared on it */
     const char *database; /* MariaDB: qualifies every statement; may be NULL */
-    int interrupt_fd;     /* of later budgets; -1: none. A driver that cannot obey it on this handle
-                             refuses now (EINVAL) */
+    int interrupt_fd;     /* that later budgets will have; -1: none. A driver that cannot obey it on
+                             this handle fails in open() (EINVAL) */
 };
 
 struct rowlock_driver {
@@ -105,17 +105,17 @@ struct rowlock_driver {
     int (*run)(struct rowlock_link *link, unsigned transaction_flags, struct rowlock_call *calls,
                size_t n, const struct rowlock_budget *budget, struct rowlock_outcome *outcome,
                struct rowlock_error *error);
-    /* ROLLBACK, idempotent. On failure the link is dead, and so is the transaction. */
+    /* Sends ROLLBACK; idempotent. If it fails, the link is dead, and so is the transaction. */
     int (*rollback)(struct rowlock_link *link, const struct rowlock_budget *budget,
                     struct rowlock_error *error);
-    /* From the client library, without a message to the server. */
+    /* Asks only the client library; sends nothing to the server. */
     enum rowlock_state (*state)(const struct rowlock_link *link);
-    /* Runs a script of many statements without parameters: the schema. In the open transaction if
-       there is one. Its atomicity depends on the engine (DDL commits on MariaDB). */
+    /* Runs a script of many statements without parameters: the schema. It runs in the open
+       transaction if there is one. Its atomicity depends on the engine: DDL commits on MariaDB. */
     int (*script)(struct rowlock_link *link, const char *text, const struct rowlock_budget *budget,
                   struct rowlock_error *error);
-    /* Whether a name can be sent as text, because the session's encoding is UTF-8. Used for
-       BEGIN_ONE only; NULL if the dialect has none. */
+    /* Whether a name can be sent as text, because the session's encoding is UTF-8. Only BEGIN_ONE
+       needs it; NULL if the dialect has no BEGIN_ONE. */
     bool (*speaks_utf8)(const struct rowlock_link *link);
     /* Whether the database was deleted or replaced since it was opened. Then a lock in it excludes
        no other process, and every run() fails; one in an open transaction may rely on the last
@@ -126,24 +126,26 @@ struct rowlock_driver {
     int64_t (*backend_id)(const struct rowlock_link *link);
     void *(*handle)(const struct rowlock_link *link);
     /* Prints, for people, the client library that was found, or the package to install. Loads the
-       library; starts no JVM. More lines begin with four spaces. */
+       library; starts no JVM. Every line after the first begins with four spaces. */
     void (*describe)(FILE *out);
     /* The client library with its version, after open(): "libpq 15.6". NULL: unknown. */
     void (*library)(char *out, size_t size);
 };
 
-/* The driver of `url`'s scheme, or with that name. On failure NULL, and EDRIVER or EINVAL in
-   `error`. */
+/* The driver for the scheme of `url`, or the driver with that name. On failure they return NULL,
+   and `error` has EDRIVER or EINVAL. */
 const struct rowlock_driver *rowlock__driver_for_url(const char *url, struct rowlock_error *error);
 const struct rowlock_driver *rowlock__driver_named(const char *name, struct rowlock_error *error);
 /* "sqlite postgresql mariadb": the drivers of this build. */
 const char *rowlock__driver_list(void);
-/* A line for each driver, and the databases that were not tested. */
+/* Prints a line for each driver, and the databases that were not tested. */
 void rowlock__describe_drivers(FILE *out);
 
+/* The number of an INT, or of decimal text in BYTES; 0 for NULL. */
 int64_t rowlock__value_number(const struct rowlock_value *value);
+/* Parameters. They refer to the caller's bytes, which must stay until the call has ended. */
 struct rowlock_value rowlock__int_value(int64_t number);
-struct rowlock_value rowlock__text_value(const char *text); /* NULL: NULL */
+struct rowlock_value rowlock__text_value(const char *text); /* SQL NULL if `text` is NULL */
 struct rowlock_value rowlock__bytes_value(const char *bytes, size_t length);
 
 #endif

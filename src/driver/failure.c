@@ -80,7 +80,7 @@ static const struct failure failures[] = {
     {"mariadb", NULL, 1045, ROWLOCK_EDENIED, no_mariadb_password},
     {"mariadb", NULL, 1698, ROWLOCK_EDENIED, NULL},
     {"mariadb", NULL, 1130, ROWLOCK_EDENIED, NULL}, /* no account for this host */
-    {"mariadb", NULL, 1129, ROWLOCK_EDENIED, NULL}, /* the host is blocked until FLUSH HOSTS */
+    {"mariadb", NULL, 1129, ROWLOCK_EDENIED, NULL}, /* FLUSH HOSTS must unblock this host */
     {"mariadb", NULL, 1251, ROWLOCK_EDENIED, NULL}, /* authentication that the client lacks */
     {"mariadb", NULL, 1820, ROWLOCK_EDENIED, NULL}, /* the password has expired */
     {"mariadb", NULL, 1862, ROWLOCK_EDENIED, NULL},
@@ -404,7 +404,7 @@ static bool ends_with(const struct rowlock_error *error, const char *advice)
     return n > 0 && n + 2 <= length && strcmp(error->text + length - n, advice) == 0;
 }
 
-/* That of the table at the end of the text; NULL: none. */
+/* The table's advice at the end of the error's text; NULL: none. */
 static const char *advice_of(const struct rowlock_error *error)
 {
     for (size_t i = 0; i < sizeof worded / sizeof *worded; i++)

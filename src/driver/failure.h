@@ -24,7 +24,8 @@ int rowlock__failure(struct rowlock_error *error, const char *engine, const char
 enum rowlock_transaction rowlock__failure_left(const char *engine, const char *sqlstate, int native,
                                                enum rowlock_transaction otherwise);
 
-/* An operator's cancel may have caused this code. The statement has changed nothing then. */
+/* Whether an operator's cancel may have caused this code. If so, the statement has changed
+   nothing. */
 bool rowlock__failure_is_cancel(int code);
 
 /* Replaces the table's advice at the end of the text of `error` by `advice`. NULL: does nothing. */

@@ -9,9 +9,10 @@
 #include "system/library.h"
 #include "util/error.h"
 
-/* Prefers the process's own copy, because a wrapped handle belongs to that copy. Binding is lazy,
-   as for a linked library: libpq loads 22 others, and to bind all their functions takes an eighth
-   of the client's work for a short `rowlock run`. fill() looks up those that we call. */
+/* Prefers the copy that the process has loaded, because a wrapped handle belongs to that copy.
+   Binding is lazy, as for a linked library: libpq loads 22 other libraries, and binding all their
+   functions would be an eighth of the client's work in a short `rowlock run`. fill() looks up the
+   functions that we call. */
 static bool open_library(struct rowlock_library *library, void **handle)
 {
     *handle = rowlock__own_symbols();

@@ -35,7 +35,7 @@ struct rowlock_library {
 /* Fills the table once; any thread. EDRIVER if the library or a symbol of it is missing. */
 int rowlock__load(struct rowlock_library *library, struct rowlock_error *error);
 
-/* The path of a loaded library, or its file if the system does not tell the path. */
+/* The path of a loaded library, or its file name if the system does not report the path. */
 const char *rowlock__library_path(const struct rowlock_library *library);
 
 /* Loads it, and prints its path, or the package to install. */

@@ -140,7 +140,7 @@ static unsigned repeat_past_kill(struct rowlock_link *link, const char *text)
     return failed;
 }
 
-/* Any successful answer carries the transaction flag: sends the cheapest statement. */
+/* Sends the cheapest statement, because every successful answer carries the transaction flag. */
 static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool was_open)
 {
     struct rowlock_budget budget = {
@@ -163,7 +163,7 @@ static enum rowlock_transaction ask_what_is_left(struct rowlock_link *link, bool
     return was_open ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
 }
 
-/* Whether the server ended the idle session: then no COMMIT was sent, and nothing is unknown. */
+/* Whether the server ended the idle session. If so, no COMMIT was sent: the outcome is known. */
 static bool server_hung_up(struct rowlock_link *link)
 {
     return rowlock__has_hung_up(rowlock__mariadb.get_socket(link->mysql));
@@ -193,7 +193,8 @@ static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
     return code;
 }
 
-/* After an error the transaction may be gone, though a COMMIT would still be answered by OK. */
+/* After an error the transaction may be gone, although the server would still answer a COMMIT by
+   OK. */
 static int still_there(struct rowlock_link *link, bool was_open, struct rowlock_outcome *outcome,
                        struct rowlock_error *error)
 {

@@ -44,7 +44,7 @@ void rowlock__mariadb_forget_tls_errors(void)
     if (!library.loaded)
         return;
     handle = rowlock__loaded_library(rowlock__library_path(&library));
-    if (!handle) /* it would also search the dependencies */
+    if (!handle) /* dlsym(NULL) searches the whole process, not libmariadb's dependencies */
         return;
     symbol = dlsym(handle, "ERR_clear_error");
     memcpy(&clear, &symbol, sizeof clear);

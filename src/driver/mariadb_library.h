@@ -78,8 +78,9 @@ int rowlock__mariadb_load(struct rowlock_error *error);
 /* Of struct rowlock_driver. */
 void rowlock__mariadb_describe(FILE *out);
 
-/* OpenSSL keeps its last errors per thread, and libmariadb mistakes those of one lost session for
-   an error of the next. Clears them; does nothing if libmariadb uses another TLS library. */
+/* Clears OpenSSL's error queue of this thread: libmariadb mistakes the errors that a lost session
+   left there for an error of the next session. Does nothing if libmariadb uses another TLS
+   library. */
 void rowlock__mariadb_forget_tls_errors(void);
 
 #endif

@@ -46,8 +46,8 @@ struct rowlock_link {
     struct rowlock__mariadb_url *url; /* NULL: a borrowed handle without one */
     char *database;                   /* qualifies statements on a borrowed handle; or NULL */
     const struct rowlock_dialect *dialect;
-    /* Stops the server's statement, by `deadline_ms`; NULL: nothing can. Failures
-       are not reported. */
+    /* Stops the statement in the server, and returns by `deadline_ms`. Reports no failure. NULL:
+       nothing can stop a statement. */
     void (*cancel)(struct rowlock_link *link, int64_t deadline_ms);
     struct rowlock__mariadb_wait wait;
     struct rowlock__mariadb_prepared prepared[ROWLOCK_SQL_COUNT];
@@ -67,16 +67,18 @@ void rowlock__mariadb_give_up(struct rowlock_link *link);
    goes to `out` if that is not NULL (cut to size; "" for NULL). 0 or mysql_errno. */
 unsigned rowlock__mariadb_query(struct rowlock_link *link, const char *text, char *out,
                                 size_t size);
-/* Fills `error` from the engine's; detects a dead session and a spent budget. Returns the code. */
+/* Fills `error` from the engine's error; detects a dead session and a spent budget. Returns the
+   code. */
 int rowlock__mariadb_failure(struct rowlock_link *link, unsigned number, const char *sqlstate,
                              const char *text, struct rowlock_error *error);
+/* The same for the last error of link->mysql. */
 int rowlock__mariadb_query_failure(struct rowlock_link *link, struct rowlock_error *error);
 /* The transaction flag of the server's last answer that had one. */
 bool rowlock__mariadb_in_transaction(const struct rowlock_link *link);
 
 /* mariadb_session.c */
 
-/* Connects link->mysql, which is NULL, by link->url. Needs link->wait armed. */
+/* Opens link->mysql, which must be NULL, by link->url. link->wait must be armed. */
 int rowlock__mariadb_connect(struct rowlock_link *link, struct rowlock_error *error);
 /* A link's cancel: KILL QUERY over a second connection. */
 void rowlock__mariadb_cancel(struct rowlock_link *link, int64_t deadline_ms);
@@ -86,6 +88,7 @@ void rowlock__mariadb_cancel(struct rowlock_link *link, int64_t deadline_ms);
 /* Runs one call. After an error, ask the server for the session's state. */
 int rowlock__mariadb_call(struct rowlock_link *link, struct rowlock_call *call,
                           struct rowlock_error *error);
+/* Closes the prepared statements. */
 void rowlock__mariadb_forget(struct rowlock_link *link);
 
 /* mariadb_script.c */
@@ -93,6 +96,8 @@ void rowlock__mariadb_forget(struct rowlock_link *link);
 /* `text` with every rowlock_ name qualified and DATABASE() replaced; malloc'd; NULL:
    out of memory. */
 char *rowlock__mariadb_qualify(const char *text, const char *database);
+/* Whether the name can be inserted between backquotes: 1 to 64 bytes, all of them letters, digits,
+   _, $, - or non-ASCII. */
 bool rowlock__mariadb_plain_database(const char *name);
 /* Runs a script; see mariadb_script.c for how it is split. */
 int rowlock__mariadb_script(struct rowlock_link *link, const char *text,

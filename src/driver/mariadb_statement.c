@@ -252,9 +252,9 @@ out:
     return code;
 }
 
-/* Passes the first result set with rows to the caller: a procedure whose SELECT fails has sent an
-   empty one before its handler answers. Reads all, because the session could not continue
-   otherwise. */
+/* Passes the first result set with rows to the caller, because a procedure whose SELECT fails has
+   sent an empty one before its handler answers. Reads all result sets: otherwise the session could
+   not continue. */
 static int read_results(struct rowlock_link *link, MYSQL_STMT *stmt, struct rowlock_call *call,
                         struct rowlock_error *error)
 {
@@ -305,9 +305,9 @@ static bool can_execute_again(void)
     return rowlock__mariadb.client_version() >= 30320;
 }
 
-/* Non-blocking; the statement is kept on a session of our own, closed on a borrowed handle. It is
-   closed too if an error cut its results off: the library keeps the columns of the last one that it
-   read, and takes the answer of an execution without a result for one. */
+/* Non-blocking. The statement is kept on a session of our own, and closed on a borrowed handle. It
+   is also closed if an error cut its results off: the library then keeps the columns of the last
+   result that it read, and would read an execution without a result as if it had them. */
 static int call_prepared(struct rowlock_link *link, struct rowlock_call *call, struct parameters *p,
                          struct rowlock_error *error)
 {
@@ -349,7 +349,7 @@ out:
     return code;
 }
 
-/* One round trip, nothing left behind. */
+/* Runs the call in one round trip; nothing stays prepared. */
 static int call_direct(struct rowlock_link *link, struct rowlock_call *call, struct parameters *p,
                        struct rowlock_error *error)
 {

@@ -68,8 +68,9 @@ void rowlock__mariadb_give_up(struct rowlock_link *link)
         shutdown(fd, SHUT_RDWR);
 }
 
-/* The budget is spent: sends KILL QUERY and waits a little for the answer. Repeats it, because a
-   KILL QUERY that arrives between two statements is lost. */
+/* Acts on the end of the budget: sends KILL QUERY, or gives the session up if the time for an
+   answer has passed. KILL QUERY is repeated, because one that arrives between two statements is
+   lost. */
 static void budget_ends(struct rowlock_link *link, enum rowlock_wake why)
 {
     struct rowlock__mariadb_wait *wait = &link->wait;

@@ -71,8 +71,8 @@ static enum rowlock_transaction what_is_left(const struct rowlock_link *link, bo
     return had_one ? ROWLOCK_TX_GONE : ROWLOCK_TX_NONE;
 }
 
-/* Whether the server may have executed the COMMIT: it was sent, and no answer of the server proves
-   that it did not get there. */
+/* Whether the server may have executed the COMMIT: it was sent, and no answer proves that the
+   server stopped before it. */
 static bool may_have_committed(const struct rowlock_link *link,
                                const struct rowlock_round_trip *round_trip)
 {
@@ -144,8 +144,8 @@ static int conclude(struct rowlock_link *link, const struct rowlock_round_trip *
 
 /* ---- run ----------------------------------------------------------------------------------- */
 
-/* Sends nothing after an interrupt or a deadline. Also records whether the server has hung up
-   already, where that matters: it will not get this COMMIT. */
+/* Fails after an interrupt or a deadline, so that nothing is sent. With a COMMIT, also records
+   whether the server has hung up already, because it will not receive that COMMIT. */
 static int still_wanted(struct rowlock_link *link, unsigned transaction_flags,
                         const struct rowlock_budget *budget, struct rowlock_error *error)
 {

@@ -20,10 +20,10 @@
 #define HOST_MS 10000 /* for each of several hosts, if the caller has no deadline */
 
 /* Sets up a session of our own. Our deadlines limit the waits, so a role's default timeouts must
-   not. To compile our queries (jit) takes longer than to execute them. The server should notice a
-   client that died while it waited (PostgreSQL 14, if its system supports that). Statements are
-   prepared only if we talk to the backend itself: behind a pooler it may be another one each time.
-   The server's version tells PostgreSQL from YugabyteDB. */
+   not. jit is off, because compiling our queries takes longer than executing them. The server
+   should notice a client that died while it waited (PostgreSQL 14, if its system supports that).
+   Statements are prepared only if we talk to the backend itself: behind a pooler it may be another
+   one each time. The server's version distinguishes PostgreSQL from YugabyteDB. */
 static const struct rowlock_statement set_up = {
     "set_up",
     "SELECT pg_catalog.pg_backend_pid() = $1::integer, "
@@ -52,7 +52,7 @@ static bool names_no_database(const char *url)
     return none && !getenv("PGDATABASE") && !getenv("PGSERVICE");
 }
 
-/* If host and @ are missing, the password is where the port belongs, and libpq would quote it. */
+/* Without a host and @, libpq takes the password for a port, and would quote it in its message. */
 static bool ports_are_numbers(const PQconninfoOption *option)
 {
     for (; option->keyword; option++)
@@ -75,7 +75,7 @@ static bool is_encoded(const char *url)
 static int check_url(const char *url, struct rowlock_error *error)
 {
     const char *rest = strstr(url, "://"), *at, *slash;
-    char *quoting = NULL; /* libpq's complaint, which quotes what it could not read */
+    char *quoting = NULL; /* libpq's message, which quotes the part that it could not parse */
     PQconninfoOption *options;
     size_t length;
     bool numbers;
@@ -284,7 +284,7 @@ static struct hosts hosts_of(const char *url)
     return hosts;
 }
 
-/* An equal part of the remaining time. */
+/* The budget for one host: an equal part of the remaining time. */
 static struct rowlock_budget part_of(const struct rowlock_budget *budget, const struct hosts *hosts,
                                      size_t i)
 {

@@ -83,10 +83,12 @@ int rowlock__pg_usable(const struct rowlock_link *link, struct rowlock_error *er
 /* A request to cancel, sent by a thread of its own: PQcancel blocks while the server is frozen. */
 struct rowlock_cancel;
 
-/* NULL if the thread could not be started. */
+/* Starts the request. NULL if the thread could not be started. */
 struct rowlock_cancel *rowlock__pg_cancel(PGconn *conn);
-/* Waits until the request has reached the server, so that it cannot hit a later statement. */
+/* Waits until the server has received the request, which then cannot hit a later statement. False
+   if the deadline comes first. */
 bool rowlock__pg_cancel_done(struct rowlock_cancel *cancel, int64_t deadline_ms);
+/* Accepts NULL and does not block: a thread that still runs frees the record later. */
 void rowlock__pg_cancel_free(struct rowlock_cancel *cancel);
 
 #endif

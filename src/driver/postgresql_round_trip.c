@@ -22,7 +22,7 @@ struct progress {
     int64_t deadline_ms, give_up_ms;
     int64_t latest_ms; /* the budget's give_up_ms */
     size_t step;       /* the step whose answers are read */
-    bool parsing;      /* and whether the answer to its preparation is still due */
+    bool parsing;      /* the answer to its preparation is still due */
     bool unflushed;    /* libpq has data that the socket did not accept yet */
 };
 
@@ -385,7 +385,8 @@ static void end_round_trip(struct progress *j)
         PQ.PQsetnonblocking(j->link->conn, 0);
 }
 
-/* A single COMMIT or the like, with nothing prepared: the simple protocol is cheaper. */
+/* Whether the only step is a COMMIT or another text without parameters, for which the simple
+   protocol is cheaper. */
 static bool is_plain(const struct rowlock_link *link)
 {
     return link->n_steps == 1 && !link->steps[0].call && !link->prepares;

@@ -84,8 +84,9 @@ static const struct rowlock_driver *driver_of(const char *scheme, size_t length)
     return NULL;
 }
 
-/* "URL,URL": a driver would read the second as a part of the database's name, and so show its
-   password. A host of that name has a port: digits. */
+/* Detects "URL,URL": a driver would read the second URL as a part of the database's name, and so
+   show its password. A host with the name of a scheme is followed by a port, which begins with a
+   digit. */
 static bool has_second(const char *url)
 {
     for (const char *at = strchr(url, ','); at; at = strchr(at + 1, ',')) {

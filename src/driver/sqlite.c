@@ -28,10 +28,10 @@
 #define LONG_LOG 2000
 #define CHECKPOINT_MS 50
 
-/* A checkpoint waits for the disk three times. The first process to open the file reads the log, so
-   many short-lived users need a short one. A connection that commits often waits less often. While
-   others write, a checkpoint cannot reach the end of the log, which then grows: so it waits for
-   them if the log is long. */
+/* A checkpoint waits for the disk three times. The first process to open the file reads the whole
+   log, so many short-lived users need a short one; a connection that commits often checkpoints less
+   often. While others write, a checkpoint cannot reach the end of the log, which then grows: if the
+   log is long, the checkpoint waits for the others. */
 static int checkpoint(void *data, sqlite3 *db, const char *name, int pages)
 {
     const struct rowlock_link *link = data;

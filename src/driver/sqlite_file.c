@@ -41,9 +41,9 @@ static bool has_moved(sqlite3 *db, const char *database)
            moved && (stat(database, &now) == 0 || is_gone());
 }
 
-/* While we have the log open, no other program may remove it or its index: a new log would be
-   written by programs that do not see our locks. SQLite is asked after the inode was recorded: once
-   both agree, our own comparison suffices. */
+/* While we have the log open, no other program may remove it or its index: programs that open a new
+   log do not see our locks. SQLite is asked once, after the inode was recorded: when both agree,
+   our own comparison suffices from then on. */
 bool rowlock__sqlite_replaced(sqlite3 *db, bool borrowed, struct rowlock_sqlite_files *files)
 {
     static const char suffixes[ROWLOCK_SQLITE_FILES][SUFFIX_SIZE] = {"", "-wal", "-shm"};

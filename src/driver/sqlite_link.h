@@ -24,7 +24,7 @@ struct rowlock_link {
     struct rowlock_sqlite_files files;
 };
 
-/* Fills `error` from the engine's own. Returns the code. */
+/* Fills `error` from SQLite's last error. Returns the code. */
 int rowlock__sqlite_failure(struct rowlock_link *link, struct rowlock_error *error);
 
 /* Executes every statement of the text, waiting for a busy file until the budget ends. `call` may

@@ -12,8 +12,8 @@
 #include "system/file.h"
 #include "util/error.h"
 
-/* ESERVER or EDENIED: a wrong path stays wrong until it is corrected. ECONN would be an outage, and
-   callers would wait for its end. */
+/* Fails with ESERVER or EDENIED, because a wrong path stays wrong until somebody corrects it. ECONN
+   would mean an outage, and callers would wait for its end. */
 static int refuse_path(const char *path, const char *verb, int number, struct rowlock_error *error)
 {
     static const struct {

@@ -13,9 +13,9 @@ int rowlock__sqlite_create(const char *path, struct rowlock_error *error);
 int rowlock__sqlite_check(const char *path, struct rowlock_error *error);
 
 /* ESERVER if the file has, or may have, a second path: hard links, or a mount of the file alone.
-   SQLite names the log after the path, so callers by two paths would not see each other's locks.
-   The mount hides a second path only from those who look at the first one: they cannot notice it,
-   but each caller by the mount is refused. Both functions above include this check. */
+   SQLite names the log after the path, so callers by two paths would not see each other's locks. A
+   caller by the original path cannot notice such a mount, but every caller by the mount is refused.
+   Both functions above include this check. */
 int rowlock__sqlite_check_links(const char *path, struct rowlock_error *error);
 
 #endif

@@ -171,7 +171,8 @@ static int step_patiently(struct rowlock_link *link, sqlite3_stmt *stmt,
     }
 }
 
-/* Compiling reads the schema, and so may meet a process that opens or closes the file. */
+/* Compiling reads the schema, so it may find the file busy while another process opens or closes
+   it. */
 static int find_retrying(struct rowlock_link *link, const struct rowlock_statement *statement,
                          struct rowlock__sqlite_compiled **out, const struct rowlock_budget *budget,
                          struct rowlock_error *error)

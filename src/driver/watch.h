@@ -61,8 +61,8 @@ struct rowlock_watched rowlock__watch_opened(struct rowlock_watch *watch, bool o
 /* The session's socket; -1: it was not found. Then a call can be cancelled, but not shut down. */
 int rowlock__watch_socket(const struct rowlock_watch *watch);
 
-/* Shuts that socket down: the server then ends the session. If the client library has closed it,
-   its number may belong to another file: that is left alone. */
+/* Shuts that socket down: the server then ends the session. Does nothing if the client library has
+   closed it, because its number may belong to another file now. */
 void rowlock__watch_shut_down(const struct rowlock_watch *watch);
 
 /*

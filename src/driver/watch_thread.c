@@ -173,7 +173,7 @@ static size_t look_at_all(struct rowlock_watcher *watcher, int64_t now, int64_t 
         if (n == watcher->room) {
             struct pollfd *more = realloc(watcher->fds, 2 * n * sizeof *more);
 
-            if (!more) { /* the deadline still holds */
+            if (!more) { /* this call's interrupt waits; its deadline still holds */
                 *next = rowlock__least(*next, now + ROWLOCK_WATCH_LOOK_MS);
                 continue;
             }
@@ -216,7 +216,7 @@ static void *watch_calls(void *data)
         int64_t now = rowlock__now_ms(), next;
         size_t n = look_at_all(watcher, now, &next);
 
-        /* Calls begin often: looking soon costs less than being woken by each of them. */
+        /* Calls begin often: looking again soon costs less than a wake-up for each of them. */
         if (watcher->begun != seen)
             next = rowlock__least(next, now + ROWLOCK_WATCH_LOOK_MS);
         seen = watcher->begun;

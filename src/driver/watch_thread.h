@@ -50,14 +50,16 @@ struct rowlock_watcher {
 /* Protects everything here, and the watches of all threads. */
 extern pthread_mutex_t rowlock__watch_lock;
 
-/* Both with the lock held: joins the process's watcher, and starts it if there is none (NULL: it
-   cannot start); leaves it, and returns it if that was the last watch. */
+/* Both need the lock. Join adds a watch to the process's watcher, and starts the watcher if there
+   is none; NULL if it cannot start. Leave removes the watch, and returns the watcher if that was
+   the last one: the caller then ends it. */
 struct rowlock_watcher *rowlock__watcher_join(void);
 struct rowlock_watcher *rowlock__watcher_leave(struct rowlock_watcher *watcher);
 
 /* Without the lock: ends the thread. Accepts NULL. */
 void rowlock__watcher_end(struct rowlock_watcher *watcher);
 
+/* Makes the thread look at all calls now. */
 void rowlock__watcher_wake(struct rowlock_watcher *watcher);
 
 /* The session's socket is `fd`; -1: it was not found. */

@@ -84,8 +84,8 @@ int rowlock__jdbc_find_jvm(void **library, struct rowlock_error *error)
 
 #define JARS "/usr/share/java/"
 
-/* Without any jar it is that folder: an empty class path would be the working directory, in which
-   others may have put classes. */
+/* Without any jar the class path is that folder. An empty class path would mean the working
+   directory, in which others may have put classes. */
 char *rowlock__jdbc_class_path(void)
 {
     static const char *const jars[] = {"derbyclient", "h2", "hsqldb", "postgresql",
@@ -108,7 +108,7 @@ char *rowlock__jdbc_class_path(void)
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
-/* Entries without a file are in ROWLOCK_CLASSPATH by mistake. */
+/* Marks entries of ROWLOCK_CLASSPATH that do not exist. */
 static void list_jars(FILE *out)
 {
     char *path = rowlock__jdbc_class_path(), *rest = NULL;

@@ -58,7 +58,7 @@ static enum rowlock_state state(const struct rowlock_link *link)
 
 /* ---- run ----------------------------------------------------------------------------------- */
 
-/* Whether the server ended the idle session: then no COMMIT was sent, and nothing is unknown. */
+/* Whether the server ended the idle session. If so, no COMMIT was sent: the outcome is known. */
 static bool server_hung_up(const struct rowlock_link *link)
 {
     return rowlock__has_hung_up(rowlock__watch_socket(link->watch));
@@ -75,7 +75,7 @@ static int commit(struct rowlock_link *link, struct rowlock_outcome *outcome,
     return rowlock__jdbc_order(link, 'c', error);
 }
 
-/* Without a transaction each call is one by itself. */
+/* If no transaction is open, each call is a transaction of its own. */
 static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
                       struct rowlock_call *calls, size_t n, struct rowlock_outcome *outcome,
                       struct rowlock_error *error)
@@ -94,8 +94,8 @@ static int send_calls(struct rowlock_link *link, unsigned transaction_flags,
     return code;
 }
 
-/* The state after a failure. A transaction that is gone, or that was only of one call, is ended
-   for the JDBC driver too. */
+/* The state of the transaction after a failure. If the server has ended the transaction, or it was
+   that of a single call, rolls back, so that the JDBC driver knows. */
 static enum rowlock_transaction left_after(struct rowlock_link *link,
                                            const struct rowlock_error *error)
 {

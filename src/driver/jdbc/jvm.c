@@ -23,7 +23,7 @@ static struct {
     pthread_mutex_t lock;
     rowlock__jni_vm *vm; /* NULL: not started */
     pid_t pid;           /* the process that started it */
-    int32_t failed;      /* the start failed so; a process cannot repeat it */
+    int32_t failed;      /* the error of a failed start, which a process cannot repeat */
     pthread_key_t attached;
     object class;
     rowlock__jni_method open, request, cancel, close;
@@ -52,7 +52,8 @@ static void only_pipe(sigset_t *set)
     sigaddset(set, SIGPIPE);
 }
 
-/* Java writes to sockets without MSG_NOSIGNAL. The errors that it handles must not be blocked. */
+/* Blocks SIGPIPE in this thread, because Java writes to sockets without MSG_NOSIGNAL. Unblocks the
+   errors of the processor, because Java handles them. */
 static void raise_shield(struct shield *shield)
 {
     sigset_t pipe, set;
@@ -78,10 +79,10 @@ static void lower_shield(const struct shield *shield)
 }
 
 /*
- * The JVM unblocks SIGUSR2 in all its threads, for its own use. A process that reads its signals by
- * signalfd would then die of it. Only a variable of the environment chooses another signal. This
- * replaces the array of the environment, because setenv() may free what another thread reads.
- * NULL: the variable is set already.
+ * The JVM unblocks SIGUSR2 in all its threads, for its own use. That signal would then end a
+ * process that reads its signals by signalfd. Only an environment variable chooses another signal.
+ * This function makes a new environment array, because setenv() may free memory that another thread
+ * reads. NULL: the variable is set already.
  */
 static char **other_signal(void)
 {
@@ -106,7 +107,8 @@ static char **other_signal(void)
 typedef int32_t create_vm(rowlock__jni_vm **vm, void **env, void *arguments);
 typedef int32_t created_vms(rowlock__jni_vm **vms, int32_t size, int32_t *n);
 
-/* Only until the handlers are restored, a signal could meet one of the JVM. */
+/* Creates the JVM and restores the signal handlers. Only in between can a signal reach a handler of
+   the JVM. */
 static int32_t create_quietly(create_vm *create, rowlock__jni_vm **vm, void **env,
                               struct rowlock__jni_start *arguments)
 {
@@ -171,7 +173,7 @@ static void detach(void *vm)
     (*(rowlock__jni_vm *)vm)->DetachCurrentThread(vm);
 }
 
-/* The calling thread's way into Java; NULL: it cannot be attached. */
+/* The JNI environment of the calling thread; NULL: the thread cannot be attached. */
 static rowlock__jni *attach(rowlock__jni_vm *vm)
 {
     void *env = NULL;
@@ -225,7 +227,8 @@ static object system_loader(rowlock__jni *env)
     return get ? (*env)->CallStaticObjectMethodA(env, class, get, NULL) : NULL;
 }
 
-/* Another copy of the library in this process may have defined it. */
+/* Defines the helper class. If that fails, looks it up: another copy of the library in this process
+   may have defined it. */
 static int define_helper(rowlock__jni *env, struct rowlock_error *error)
 {
     static const char name[] = "RowlockSession";

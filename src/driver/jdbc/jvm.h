@@ -21,12 +21,13 @@ extern const int rowlock__jdbc_class_size;
 int rowlock__jdbc_find_jvm(void **library, struct rowlock_error *error);
 /* ROWLOCK_CLASSPATH, or the jars of JDBC drivers in /usr/share/java. malloc'd; NULL: no memory. */
 char *rowlock__jdbc_class_path(void);
-/* Of struct rowlock_driver: with the jars. Loads libjvm without starting it. */
+/* `describe` of struct rowlock_driver; also lists the jars. Loads libjvm without starting it. */
 void rowlock__jdbc_describe(FILE *out);
 
-/* Starts the JVM and defines the helper, at the first call. In a thread that blocks all signals,
-   because the threads of the JVM inherit its mask. All signal handlers are as before, except those
-   of the errors of the processor (SIGSEGV), which the JVM needs. EDRIVER; ENOMEM. */
+/* The first call starts the JVM and defines the helper class. The caller must block all signals,
+   because the threads of the JVM inherit the mask of its thread. All signal handlers stay as they
+   were, except those of errors of the processor (SIGSEGV and others), which the JVM needs. Fails
+   with EDRIVER or ENOMEM. */
 int rowlock__jdbc_start(struct rowlock_error *error);
 
 /*
@@ -34,11 +35,13 @@ int rowlock__jdbc_start(struct rowlock_error *error);
  * bytes of `message`. EDRIVER if Java could not reply.
  */
 
-/* `*session` is NULL if the reply is a failure. */
+/* Opens a session; the caller closes it. `*session` is NULL if the reply is a failure. */
 int rowlock__jdbc_call_open(struct rowlock__jdbc_message *message, void **session,
                             struct rowlock_error *error);
+/* Sends one request of the session. */
 int rowlock__jdbc_call(void *session, struct rowlock__jdbc_message *message,
                        struct rowlock_error *error);
+/* Cancels the statement that another thread executes. */
 void rowlock__jdbc_call_cancel(void *session);
 /* Also frees the session. */
 void rowlock__jdbc_call_close(void *session);

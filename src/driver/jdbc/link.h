@@ -15,10 +15,10 @@
 #include "driver/jdbc/url.h"
 #include "driver/watch.h"
 
-/* An engine, as far as the driver treats it in its own way. */
+/* The differences between engines that the driver must know. */
 struct rowlock__jdbc_engine {
-    const char *product; /* the begin of the name by which it reports itself */
-    const char *name;    /* in the failure table */
+    const char *product; /* the name that it reports begins with this */
+    const char *name;    /* the engine's in the failure table */
     bool cancels;        /* Statement.cancel ends a wait for a lock */
     /* A setting that each session sets to 0, or NULL. With H2's WRITE_DELAY a killed server forgets
        commits. It is one of the database, but ends when that is closed; it needs ADMIN. */
@@ -28,7 +28,7 @@ struct rowlock__jdbc_engine {
 /* Passwords that a message about connecting might show. */
 struct rowlock__jdbc_secrets {
     const struct rowlock__jdbc_url *url;
-    const char *password; /* of ROWLOCK_PASSWORD_FILE; or NULL */
+    const char *password; /* from ROWLOCK_PASSWORD_FILE; or NULL */
 };
 
 struct rowlock_link {
@@ -36,7 +36,7 @@ struct rowlock_link {
     struct rowlock_watch *watch;
     void *session; /* the helper's object */
     bool open;     /* a transaction is open */
-    bool aborted;  /* ... and must be rolled back */
+    bool aborted;  /* that transaction must be rolled back */
     bool dead;
     const struct rowlock__jdbc_secrets *secrets; /* while it connects; else NULL */
     struct rowlock__jdbc_message message;
@@ -54,8 +54,8 @@ void rowlock__jdbc_close(struct rowlock_link *link);
 
 /* Shuts the socket down: the server then ends the session and its transaction. */
 void rowlock__jdbc_give_up(struct rowlock_link *link);
-/* Sends the request in link->message. On success the reply is read up to its content. A failure
-   fills `error`, and finds out whether the session is dead. */
+/* Sends the request in link->message. On success the caller reads the content of the reply there.
+   On failure fills `error`, and finds out whether the session is dead. */
 int rowlock__jdbc_request(struct rowlock_link *link, struct rowlock_error *error);
 /* A request without content: 'c', 'r', 'v'. */
 int rowlock__jdbc_order(struct rowlock_link *link, char kind, struct rowlock_error *error);
@@ -64,8 +64,8 @@ int rowlock__jdbc_execute(struct rowlock_link *link, struct rowlock_call *call,
                           struct rowlock_error *error);
 /* Reads the failure in link->message into `error`. Returns its code. */
 int rowlock__jdbc_failure(struct rowlock_link *link, struct rowlock_error *error);
-/* Begins a call under `budget`, and ends it: `code` is that of the call. A call that the budget cut
-   off fails with ETIMEDOUT or ECANCELED; one that had finished succeeds. */
+/* Begins a call under `budget`; rowlock__jdbc_end ends it, and `code` is the result of the call. A
+   call that the budget cut off fails with ETIMEDOUT or ECANCELED; one that was done succeeds. */
 void rowlock__jdbc_begin(struct rowlock_link *link, const struct rowlock_budget *budget);
 int rowlock__jdbc_end(struct rowlock_link *link, int code, struct rowlock_error *error);
 

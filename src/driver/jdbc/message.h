@@ -34,10 +34,11 @@ void rowlock__jdbc_put_int(struct rowlock__jdbc_message *message, int32_t number
 void rowlock__jdbc_put_text(struct rowlock__jdbc_message *message, const char *text, size_t length);
 /* An 'x' request for the call. */
 void rowlock__jdbc_put_call(struct rowlock__jdbc_message *message, const struct rowlock_call *call);
-/* Makes room for a reply of that size. */
+/* Makes room for a reply of that size. False: out of memory. */
 bool rowlock__jdbc_room(struct rowlock__jdbc_message *message, size_t size);
 
-/* Reading. Texts are in the message, and not terminated. */
+/* Reading. Numbers are signed and have that many bytes. Texts stay in the message and have no
+   terminator. After a reply that ended early, `broken` is set and the results are 0 or "". */
 int rowlock__jdbc_get_byte(struct rowlock__jdbc_message *message);
 int64_t rowlock__jdbc_get_number(struct rowlock__jdbc_message *message, unsigned bytes);
 const char *rowlock__jdbc_get_text(struct rowlock__jdbc_message *message, size_t *length);

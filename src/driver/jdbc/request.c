@@ -56,7 +56,7 @@ int rowlock__jdbc_end(struct rowlock_link *link, int code, struct rowlock_error 
     return code;
 }
 
-/* H2 adds the statement, on further lines. */
+/* Removes the statement, which H2 adds to a message on further lines. */
 static void shorten(char *message)
 {
     static const char statement[] = "; SQL statement:";
@@ -77,7 +77,7 @@ int rowlock__jdbc_failure(struct rowlock_link *link, struct rowlock_error *error
     native = (int)rowlock__jdbc_get_number(&link->message, 4);
     rowlock__jdbc_get_string(&link->message, text, sizeof text);
     shorten(text);
-    if (link->secrets) { /* before the message is cut, perhaps in a password */
+    if (link->secrets) { /* first, because a later cut may leave a part of a password */
         const char *password = link->secrets->password;
 
         rowlock__jdbc_hide(link->secrets->url, text);
@@ -86,8 +86,8 @@ int rowlock__jdbc_failure(struct rowlock_link *link, struct rowlock_error *error
     return rowlock__failure(error, link->engine->name, sqlstate, native, text);
 }
 
-/* After an error that the failure table does not know: drivers report a lost session in many ways.
-   The violation of a constraint is none of them. */
+/* Asks the session after an error that the failure table does not know, because drivers report a
+   lost session in many ways. The violation of a constraint is not one of them. */
 static bool is_alive(struct rowlock_link *link, const struct rowlock_error *error)
 {
     struct rowlock__jdbc_message *message = &link->message;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jdbc: URLs. A database that runs inside this process would be one of its own, or would lock its
- * file against all other processes. A lock in it would exclude no other process, so only servers
- * are accepted.
+ * Parses jdbc: URLs, and accepts only those of servers. A database that runs inside this process
+ * belongs to this process alone, or locks its file against all others, so a lock in it would
+ * exclude no other process.
  */
 #include "driver/jdbc/url.h"
 

@@ -7,15 +7,15 @@
 
 struct rowlock__jdbc_url {
     const char *text;
-    const char *engine;  /* of the failure table, by the URL; "": unknown */
-    const char *package; /* Debian's, that has its JDBC driver; NULL: none */
-    const char *jar;     /* that of the package, or its name; NULL: unknown */
-    int port;            /* of the server; 0: unknown, or it may pass the client on to another */
+    const char *engine;  /* the engine's name in the failure table; "": unknown */
+    const char *package; /* Debian's package of the JDBC driver; NULL: none */
+    const char *jar;     /* the driver's jar, with its path if a package has it; NULL: unknown */
+    int port;            /* the server's; 0: unknown, or it may send the client to another one */
     const char *driver;  /* the class of its JDBC driver; NULL: unknown */
 };
 
-/* EINVAL, with advice: an embedded database, or one that rowlock cannot use. `out` refers to
-   `url`. */
+/* Fails with EINVAL and advice for an embedded database, and for one that rowlock cannot use. `out`
+   refers to `url`, which must stay. */
 int rowlock__jdbc_url(const char *url, struct rowlock__jdbc_url *out, struct rowlock_error *error);
 
 /* Hides the passwords of the URL in a message. */

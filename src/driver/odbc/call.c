@@ -14,7 +14,8 @@ static void cancel(void *stmt)
     O.SQLCancel(stmt);
 }
 
-/* A COMMIT cannot be cancelled, but is not to be cut off at once: its outcome would be unknown. */
+/* The cancel of a COMMIT, which does nothing: a COMMIT cannot be cancelled, but without a cancel
+   the watch would shut the session down at once, and the outcome would be unknown. */
 static void only_wait(void *none)
 {
     (void)none;
@@ -80,8 +81,8 @@ static bool is_cancelled(const struct rowlock__odbc_diagnosis *diagnosis)
            (diagnosis->native == 8 && strcmp(diagnosis->sqlstate, "HY000") == 0); /* psqlODBC */
 }
 
-/* Drivers report a lost session in class 08; some report an error of their own instead, and know it
-   only as an attribute. */
+/* Drivers report a lost session in class 08. Some report an error of their own instead, and show
+   the loss only in SQL_ATTR_CONNECTION_DEAD. */
 static bool is_lost(struct rowlock_link *link, int code, const char *sqlstate)
 {
     SQLUINTEGER dead = SQL_CD_FALSE;
@@ -139,7 +140,7 @@ int rowlock__odbc_ended(struct rowlock_link *link, SQLRETURN result, SQLSMALLINT
     end = rowlock__watch_end(link->watch);
     if (end.result != ROWLOCK_WATCH_CALM)
         link->spent = end;
-    if (!succeeded(result)) /* a cancel that came late may have closed the cursor */
+    if (!succeeded(result)) /* a late cancel may have closed the cursor */
         return judge(link, &diagnosis, link->spent, error);
     link->dead = link->dead || end.result == ROWLOCK_WATCH_GIVEN_UP;
     return ROWLOCK_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connects by a connection string. Options that a driver needs are added to it. A data source
- * (DSN=) hides which driver it has: if the product turns out to need an option that the string
- * lacks, the session is opened again with it.
+ * Connects by a connection string, to which it adds the options that the driver needs. A data
+ * source (DSN=) does not show its driver. So if the product needs an option that the string lacks,
+ * the session is opened a second time, with that option.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static int add_credentials(struct rowlock_link *link, char **string, struct rowl
     return code;
 }
 
-/* Adds an option, or checks the caller's value. `*added`: the string lacked it. */
+/* Adds an option and sets `*added`, or checks the value if the caller's string has the option. */
 static int add_option(const struct rowlock__odbc_product *product,
                       const struct rowlock__odbc_option *option, char **string, bool *added,
                       struct rowlock_error *error)
@@ -264,7 +264,8 @@ static bool keeps_prepared(const struct rowlock_link *link)
     return true;
 }
 
-/* READ COMMITTED is explicit, and manual commit comes last: the set-up opens no transaction. */
+/* Sets READ COMMITTED explicitly. Manual commit comes last, so that the set-up opens no
+   transaction. */
 static int set_session_up(struct rowlock_link *link, struct rowlock_error *error)
 {
     int code = ROWLOCK_OK;
@@ -288,7 +289,7 @@ static int set_session_up(struct rowlock_link *link, struct rowlock_error *error
         SQL_HANDLE_DBC, link->dbc, error);
 }
 
-/* Opens the session, and once more if its product needs an option. */
+/* Opens the session, and opens it again if its product needs an option that the string lacked. */
 static int connect_by(struct rowlock_link *link, char **string, char *product, size_t size,
                       struct rowlock_error *error)
 {

@@ -46,10 +46,11 @@ struct rowlock__odbc_functions {
 extern struct rowlock__odbc_functions rowlock__odbc;
 
 int rowlock__odbc_load(struct rowlock_error *error);
-/* Of struct rowlock_driver: with the drivers of odbcinst.ini. */
+/* `describe` of struct rowlock_driver; also lists the drivers of odbcinst.ini. */
 void rowlock__odbc_describe(FILE *out);
 
-/* Whether a SQLWCHAR is UTF-16: iODBC, whose header is not ours, has 4 bytes for each. */
+/* Whether the driver manager's SQLWCHAR has the 2 bytes of the header that we compile with. iODBC's
+   has 4. */
 int rowlock__odbc_is_utf16(void);
 
 #endif

@@ -4,8 +4,7 @@
  * calls that may block.
  *
  * A session of ours is in manual commit: the first statement opens a transaction. `work` tracks it,
- * because ODBC cannot report it. A handle of the caller's in manual commit counts as an open
- * transaction.
+ * because ODBC cannot report it. A caller's handle in manual commit counts as an open transaction.
  */
 #ifndef ROWLOCK_ODBC_LINK_H
 #define ROWLOCK_ODBC_LINK_H
@@ -20,28 +19,29 @@
 /* An option that a driver needs in the connection string. */
 struct rowlock__odbc_option {
     const char *key, *value;
-    const char *keys;                   /* its names, by commas */
-    bool (*accepts)(const char *value); /* whether a value of the caller's is good enough */
+    const char *keys;                   /* its names, separated by commas */
+    bool (*accepts)(const char *value); /* whether a value in the caller's string is acceptable */
 };
 
 /* Everything that differs from one database product, or its ODBC driver, to the next. */
 struct rowlock__odbc_product {
     const char *name;          /* SQL_DBMS_NAME begins with it */
     const char *engine;        /* of the failure table */
-    const char *drivers;       /* words in the names of its drivers, by commas */
-    const char *package;       /* that has the driver */
+    const char *drivers;       /* words in its drivers' names, separated by commas */
+    const char *package;       /* Debian's package of the driver */
     const char *const *set_up; /* statements for a session of ours; ends with NULL */
     const struct rowlock__odbc_option *options; /* ends with key NULL; or NULL */
     enum rowlock_transaction left; /* after an error that the failure table leaves open */
-    int timeout;                   /* the error of a wait that left_by_timeout judges; 0: none */
+    int timeout;                   /* the error number that left_by_timeout judges; 0: none */
     bool cancels;                  /* SQLCancel ends a wait for a lock */
-    bool warns;                    /* a COMMIT with a warning 01000 is not confirmed */
+    bool warns;                    /* a warning 01000 means that a COMMIT is not confirmed */
     bool numbers_as_text;          /* the driver knows no 64-bit integers */
     bool wide;                     /* SQL_C_CHAR depends on the process's locale */
 };
 
-/* By SQL_DBMS_NAME; by a connection string or a driver's file, as far as that tells. Never NULL. */
+/* Finds the product by SQL_DBMS_NAME. Never NULL: an unknown product has a row too. */
 const struct rowlock__odbc_product *rowlock__odbc_product(const char *name);
+/* The same by the name of a driver, its file, or a message that names it. */
 const struct rowlock__odbc_product *rowlock__odbc_product_of_driver(const char *driver);
 
 enum rowlock__odbc_work {
@@ -67,7 +67,7 @@ struct rowlock_link {
     struct rowlock_watch *watch;
     struct rowlock_budget budget;
     struct rowlock_watched spent; /* how the budget of this run() ended; CALM: it has not */
-    /* not to be shown in messages: that of the connection string, and that of the file */
+    /* messages must not show them: that of the connection string, and that of the file */
     char *passwords[2];
     struct rowlock__odbc_prepared *prepared; /* of a session of ours, if it keeps them */
     size_t n_prepared;

@@ -20,7 +20,7 @@
 #include "util/error.h"
 
 #define O rowlock__odbc
-#define CLOSE_MS 1000 /* for saying goodbye to the server */
+#define CLOSE_MS 1000 /* limit for ROLLBACK and disconnect when a session is closed */
 
 static int connection_is_lost(struct rowlock_error *error)
 {
@@ -30,8 +30,8 @@ static int connection_is_lost(struct rowlock_error *error)
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-/* Drivers write a farewell to a socket that was shut down. A SIGPIPE that this causes is discarded,
-   because it would end a process that does not know of the socket. */
+/* Drivers write a last message to the socket even if it was shut down. A SIGPIPE that this causes
+   is discarded, because it would end a process that does not know of the socket. */
 static void disconnect(struct rowlock_link *link)
 {
     struct timespec now = {0, 0};
@@ -71,7 +71,7 @@ static void free_handles(struct rowlock_link *link)
     link->connected = false;
 }
 
-/* Perhaps in the thread of a cancel that did not return before. */
+/* Runs in the thread of a cancel if that was still blocked when the session was closed. */
 static void release(void *data)
 {
     struct rowlock_link *link = data;
@@ -86,7 +86,7 @@ static void release(void *data)
     free(link);
 }
 
-/* An open transaction is rolled back: some drivers refuse to disconnect otherwise. */
+/* Rolls an open transaction back: some drivers refuse to disconnect otherwise. */
 static void close_link(struct rowlock_link *link)
 {
     if (!link)
@@ -207,8 +207,8 @@ static enum rowlock_state state(const struct rowlock_link *link)
     return is_open(link) ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_IDLE;
 }
 
-/* After the end of a transaction of ours, a borrowed handle is in autocommit as before. Its failure
-   does not change the outcome; it shows in the next call. */
+/* Returns a borrowed handle to autocommit after a transaction of ours. If that fails, the outcome
+   stays the same, and the next call reports the failure. */
 static void ended(struct rowlock_link *link)
 {
     link->work = WORK_NONE;
@@ -224,13 +224,13 @@ static int end_transaction(struct rowlock_link *link, SQLSMALLINT how, struct ro
                                link->dbc, error);
 }
 
-/* Whether the server ended the idle session: then no COMMIT was sent, and nothing is unknown. */
+/* Whether the server ended the idle session. If so, no COMMIT was sent: the outcome is known. */
 static bool server_hung_up(const struct rowlock_link *link)
 {
     return rowlock__has_hung_up(rowlock__watch_socket(link->watch));
 }
 
-/* A COMMIT of a transaction that an error ended would be answered by success. */
+/* Refuses the COMMIT of a transaction that an error has ended: the driver would report success. */
 static int check_whole(struct rowlock_link *link, struct rowlock_error *error)
 {
     if (link->work == WORK_GONE) {
@@ -280,7 +280,7 @@ static int begin(struct rowlock_link *link, struct rowlock_error *error)
     return code;
 }
 
-/* After a failed statement. */
+/* Records what a failed statement did to the transaction. */
 static void note_failure(struct rowlock_link *link, const struct rowlock_error *error)
 {
     switch (rowlock__odbc_left(link, error)) {

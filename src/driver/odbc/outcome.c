@@ -48,9 +48,9 @@ static void take_rolls_back(void *data, const struct rowlock_value *columns, uns
     link->timeout = is_on ? TIMEOUT_ROLLS_BACK : TIMEOUT_KEEPS;
 }
 
-/* MariaDB: whether the end of a wait rolls the whole transaction back, which the server's start
-   decides (product.timeout). Asked after the first such error. Without an answer the transaction
-   must be rolled back, which is right in both cases. */
+/* MariaDB: asks whether a lock wait timeout rolls the whole transaction back, which an option of
+   the server's start decides. Asks once, after the first such error (product.timeout). Without an
+   answer the transaction must be rolled back, which is right in both cases. */
 static enum rowlock_transaction left_by_timeout(struct rowlock_link *link)
 {
     static const struct rowlock_statement ask = {"rollback_on_timeout",

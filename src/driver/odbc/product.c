@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of database products. PostgreSQL's and MariaDB's rows were observed on servers; Oracle,
- * SQL Server and DB2 are by their documentation.
+ * The table of database products. PostgreSQL's and MariaDB's rows were observed on servers; those
+ * of Oracle, SQL Server and DB2 follow their documentation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static bool is_per_statement(const char *protocol)
     return strcmp(protocol, "7.4-2") == 0;
 }
 
-/* MariaDB counts the rows that an UPDATE found, not only those that it changed. */
+/* With FOUND_ROWS, MariaDB counts the rows that an UPDATE found, not only those that it changed. */
 static bool finds_rows(const char *option)
 {
     return (atoi(option) & 2) != 0;
@@ -39,7 +39,7 @@ static const char *const mariadb_set_up[] = {
     "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', "
     "time_zone = '+00:00', completion_type = 0",
     NULL};
-/* Otherwise the end of a wait rolls the whole transaction back. */
+/* With XACT_ABORT, a lock timeout would roll the whole transaction back. */
 static const char *const sqlserver_set_up[] = {"SET XACT_ABORT OFF", "SET LOCK_TIMEOUT -1", NULL};
 
 static const struct rowlock__odbc_product products[] = {
@@ -141,7 +141,7 @@ const struct rowlock__odbc_product *rowlock__odbc_product_of_driver(const char *
 {
     const char *slash = driver ? strrchr(driver, '/') : NULL;
 
-    if (slash) /* a file: its folder tells nothing */
+    if (slash) /* a file: its folder says nothing about the product */
         driver = slash + 1;
     for (size_t i = 0; driver && i < sizeof products / sizeof *products; i++)
         if (has_word(driver, products[i].drivers))

@@ -22,7 +22,7 @@ struct rowlock__odbc_prepared {
     SQLHSTMT stmt;
 };
 
-/* The data that SQLExecute reads; it stays until the statement was executed. */
+/* The data that SQLExecute reads; it must stay until the statement was executed. */
 struct parameter {
     int64_t number;
     char digits[DIGITS];
@@ -108,7 +108,7 @@ static SQLRETURN bind_number(const struct rowlock_link *link, SQLHSTMT stmt, SQL
                               own->digits, sizeof own->digits, &own->indicator);
 }
 
-/* As UTF-16, which no locale affects. */
+/* Binds the text as UTF-16, which no locale affects. */
 static SQLRETURN bind_wide(SQLHSTMT stmt, SQLUSMALLINT at, const struct rowlock_value *value,
                            struct parameter *own)
 {
@@ -310,7 +310,8 @@ static int describe(struct reader *reader, struct rowlock_error *error)
     return code;
 }
 
-/* Columns are described when there is a row: most looks find none, and psqlODBC asks the server. */
+/* Describes the columns only when there is a row: most queries find none, and psqlODBC asks the
+   server for the description. */
 static int read_rows(struct reader *reader, const struct rowlock_call *call,
                      struct rowlock_error *error)
 {
@@ -355,8 +356,8 @@ static int finish(struct rowlock_link *link, SQLHSTMT stmt, SQLRETURN executed,
     return ROWLOCK_OK;
 }
 
-/* A limit for the server: a client with SQLCancel can keep it, one without would lose its
-   session. */
+/* The earlier of the budget's deadline and the call's own limit. The limit is for the server; here
+   SQLCancel must keep it, and without SQLCancel it would cost the session. */
 static int64_t deadline_of(const struct rowlock_link *link, const struct rowlock_call *call)
 {
     int64_t deadline_ms = link->budget.deadline_ms;
@@ -400,7 +401,7 @@ int rowlock__odbc_call(struct rowlock_link *link, struct rowlock_call *call,
     for (unsigned i = 0; own && i < n; i++)
         free(own[i].units);
     free(own);
-    if (!stmt || link->dead) /* of a dead link, a cancel may still use it */
+    if (!stmt || link->dead) /* on a dead link a cancel may still use the statement */
         return code;
     if (link->keeps_prepared)
         O.SQLFreeStmt(stmt, SQL_CLOSE);
@@ -409,8 +410,9 @@ int rowlock__odbc_call(struct rowlock_link *link, struct rowlock_call *call,
     return code;
 }
 
-/* MariaDB's driver 3.1 dies in SQLExecDirect if the connection is lost while the columns of the
-   answer are under way. A query is rare here, so it has a round trip more instead. */
+/* MariaDB's driver 3.1 crashes in SQLExecDirect if the connection is lost while the columns of the
+   answer are under way. Queries are rare here, so each is prepared first, at the cost of a round
+   trip. */
 static SQLRETURN execute_text(SQLHSTMT stmt, const char *text, size_t length)
 {
     SQLRETURN result;

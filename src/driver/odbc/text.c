@@ -14,7 +14,7 @@ bool rowlock__is_ascii(const char *text, size_t length)
     return true;
 }
 
-/* Of a well-formed character of `length` bytes. */
+/* The code point of a well-formed character of `length` bytes. */
 static uint32_t code_point(const char *text, size_t length)
 {
     static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};

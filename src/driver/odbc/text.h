@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Whether all bytes are ASCII: then both encodings of SQL_C_CHAR agree. */
 bool rowlock__is_ascii(const char *text, size_t length);
 
 /* Writes at most `length` units to `out`, and returns their number. A byte that is not UTF-8
