@@ -6,8 +6,8 @@
 #include "rows/names.h"
 #include "util/error.h"
 
-#define SLICE_MS 172800000 /* of old rows, two days are deleted at a time */
-#define PRUNES_EVERY 256   /* of so many leases with a row, the end of one prunes */
+#define SLICE_MS 172800000 /* old rows are deleted two days at a time */
+#define PRUNES_EVERY 256   /* one in so many leases or tickets prunes when it ends */
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 
@@ -52,7 +52,7 @@ int rowlock__rows_history_set(struct rowlock_work *work)
 
 /* ---- old rows -------------------------------------------------------------------------------- */
 
-/* Deletes the oldest rows, of SLICE_MS. `*removed` 0: nothing is left to delete. */
+/* Deletes the oldest rows, those of SLICE_MS. `*removed` 0: nothing is left to delete. */
 static int drop_slice(struct rowlock_work *work, bool problem, int64_t until_ms, int64_t *removed)
 {
     struct rowlock_value values[] = {rowlock__int_value(problem), rowlock__int_value(until_ms)};
@@ -100,7 +100,7 @@ int rowlock__rows_prune(struct rowlock_work *work)
 
 /* ---- what ended ------------------------------------------------------------------------------ */
 
-/* A row of a lease or of a ticket; texts are of the rows. */
+/* A row of a lease or of a ticket; the rows own its texts. */
 struct ending {
     const char *key, *host, *command, *note;
     int64_t ticket, pid, permits, acquired_ms, waited_ms;
@@ -218,13 +218,14 @@ static int log_lease(struct rowlock_work *work, int64_t token, const struct rule
     return code;
 }
 
-/* Where a failed statement ends the transaction, a row is written only in one of our own. */
+/* Whether a row may be written: in our own transaction, or on SQLite. Elsewhere a failed statement
+   may abort the caller's transaction. */
 static bool may_log(const struct rowlock_work *work)
 {
     return !work->no_log && (work->own || rowlock__work_is_whole(work));
 }
 
-/* `number`: of a token or ticket. */
+/* Deletes a slice of old rows if `number`, a token or a ticket, is due for it. */
 static int prune_sometimes(struct rowlock_work *work, const struct rules *rules, int64_t number)
 {
     int64_t dropped;
@@ -257,7 +258,7 @@ int rowlock__log_swept(struct rowlock_work *work, int64_t token, int64_t expires
     return may_log(work) ? log_end(work, token, expires_ms, stopped) : ROWLOCK_OK;
 }
 
-/* Under the lock of the heartbeat, so that no other session writes the same end. */
+/* Locks the heartbeat first, so that no other session writes the same end. */
 static int log_beat(struct rowlock_work *work, int64_t token)
 {
     struct rowlock_value value = rowlock__int_value(token);

@@ -6,18 +6,18 @@
 #include "rows/names.h"
 #include "util/error.h"
 
-#define SWEEP_TRY_MS 250 /* for expired leases that a fence still holds */
+#define SWEEP_TRY_MS 250 /* limits of the wait for expired leases that a fence still holds */
 #define SWEEP_MS 1500
 
 /* The parameters of grant, and its answer. */
 struct granting {
     struct rowlock_work *work;
     struct rowlock_wish *wish;
-    size_t n, at; /* of the name in conflict */
+    size_t n, at; /* number of names; index of the name in conflict */
     struct rowlock_value owner;
     int64_t ttl_ms, wait_ms, ticket;
-    bool adopted; /* the token is of an earlier try of this call */
-    bool stray;   /* the call has a ticket that it does not know: its session was lost */
+    bool adopted; /* an earlier try of this call was granted the token */
+    bool stray;   /* the owner has a ticket that this call does not know: a session was lost */
     enum rowlock_status status;
     int64_t token, number, waited_ms;
     char detail[120];
@@ -88,8 +88,8 @@ static void refuse(struct granting *g, size_t i, enum rowlock_status status, int
     g->number = number;
 }
 
-/* A lease that an earlier try of this call was granted lasts ttl_ms from now; one that was broken
-   since is released. */
+/* Adopts the lease that an earlier try of this call was granted: it lasts ttl_ms from now. If it
+   was broken since, it is released. */
 static int adopt(struct granting *g, int64_t token)
 {
     struct rowlock_value values[] = {rowlock__int_value(g->ttl_ms), rowlock__int_value(g->ttl_ms),
@@ -105,7 +105,8 @@ static int adopt(struct granting *g, int64_t token)
     return code;
 }
 
-/* Of the leases of the first name. One that cannot be adopted is no longer among them. */
+/* Adopts the owner's lease of the first name. If it cannot be adopted, it was released, and the
+   leases are read again. */
 static int adopt_own(struct granting *g, struct rowlock_rows *leases)
 {
     const struct rowlock_lease_row *row = leases->row;
@@ -123,7 +124,7 @@ static int adopt_own(struct granting *g, struct rowlock_rows *leases)
     return rowlock__read_leases(g->work, g->wish[0].key, &g->owner, leases);
 }
 
-/* Deletes the expired leases that conflict. One that remains may be being renewed. */
+/* Deletes the expired leases that conflict. A renewal may keep one: then the request is refused. */
 static int clear(struct granting *g, size_t i, const struct rowlock_rows *leases)
 {
     const struct rowlock_lease_row *row = leases->row;
@@ -172,7 +173,8 @@ static int look_leases(struct granting *g, size_t i)
     return code;
 }
 
-/* Deletes the tickets before ours whose waiters have not reported in time; in a try all of them. */
+/* Deletes the tickets before ours whose waiters have not reported in time. A request without a
+   ticket deletes all such tickets. */
 static int drop_dead(struct granting *g, struct rowlock_rows *waiters)
 {
     struct rowlock_waiter_row *row = waiters->row;
@@ -245,7 +247,7 @@ static int insert_rows(struct granting *g, const struct rowlock_wish *wish)
     return code;
 }
 
-/* `level`: of the history. */
+/* Inserts the lease and its heartbeat. `level`: of the history. */
 static int insert(struct granting *g, int64_t level)
 {
     int code = ROWLOCK_OK;
@@ -270,7 +272,8 @@ static int leave_queue(struct granting *g)
     return rowlock__work_ask(g->work, ROWLOCK_PLAIN_WAITER_DROP, &ticket, NULL, NULL);
 }
 
-/* Where one statement can look and draw, a name without leases and tickets needs no other look. */
+/* Draws the token at once if the name has no leases and no tickets, where the engine has one
+   statement for both. */
 static int draw_if_free(struct granting *g, int64_t *level)
 {
     struct rowlock_value key = rowlock__text_value(g->wish[0].key), values[] = {key, key};

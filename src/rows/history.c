@@ -6,10 +6,10 @@
 #include "rows/jobs.h"
 #include "util/error.h"
 
-#define WINDOW_MS 600000 /* of the first read; each following one covers more time */
+#define WINDOW_MS 600000 /* the first read covers this time, each later read more */
 #define WINDOW_GROWS 8
 
-/* A row of the answer; texts are of the rows. */
+/* A row of the answer; the rows own its texts. */
 struct past {
     const char *name, *mode, *host, *command, *note, *how;
     int64_t permits, token, pid, acquired_ms, waited_ms, ended_ms, exit, is_run;
@@ -38,7 +38,7 @@ static int by_token(const void *token, const void *run)
     return rowlock__order(right, left);
 }
 
-/* The runs are sorted, latest first. */
+/* Whether the list has the run of this token. The runs are sorted, latest first. */
 static bool is_listed_run(const struct asked *asked, int64_t token)
 {
     const struct rowlock_run_row *run =
@@ -152,7 +152,8 @@ static void answer_all(struct asked *asked)
         answer(asked->work, &past[i]);
 }
 
-/* Reads backwards in growing windows, until there are enough rows: few of many are asked for. */
+/* Reads backwards in growing windows until there are enough rows, because callers ask for few of
+   many. */
 static int read_pasts(struct asked *asked)
 {
     int64_t from_ms, before_ms = INT64_MAX, width_ms = WINDOW_MS, now_ms = 0;

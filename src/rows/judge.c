@@ -15,7 +15,7 @@ bool rowlock__conflicts(char asked, char held)
     return !(asked == 's' && held == 's');
 }
 
-/* The conflicts with the leases that count: all, or only live ones. */
+/* The conflicts with all leases, or only with live ones. */
 struct conflicts {
     int64_t rows, permits, other_limit;
     int64_t token, expires_ms;
@@ -197,7 +197,7 @@ static const char *next_character(const char *text)
     return text;
 }
 
-/* After a mismatch, the text of the last '%' is one character longer: the earlier ones need not
+/* After a mismatch, the last '%' matches one character more. The earlier ones never need to
    change. */
 bool rowlock__is_like(const char *name, const char *pattern)
 {

@@ -9,12 +9,12 @@
 
 #include "dialect/dialect.h"
 
-/* A row of a lease, with its heartbeat. */
+/* A lease's row and its heartbeat. */
 struct rowlock_held {
     int64_t token, limit, expires_ms;
     char kind;  /* 'x', 's', 'p' */
     bool alive; /* it has a heartbeat that has not expired */
-    bool own;   /* of the owner who asks */
+    bool own;   /* its owner is the caller */
 };
 
 /* A row of the queue. */
@@ -35,26 +35,29 @@ struct rowlock_asked {
 struct rowlock_judged {
     enum rowlock_status status;
     int64_t number;     /* LEASED: the token that ends first; QUEUED: the ticket directly before */
-    int64_t expires_ms; /* LEASED: when */
-    int64_t limit;      /* LIMIT: the other one */
-    int64_t before;     /* QUEUED: how many are before */
+    int64_t expires_ms; /* LEASED: when that lease ends */
+    int64_t limit;      /* LIMIT: the limit of the other lease */
+    int64_t before;     /* QUEUED: number of waiters before the caller */
 };
 
 /*
- * OK, LEASED, LIMIT, or EXPIRED: only expired leases conflict. Their renewal may be in progress, so
- * each must be deleted on condition that it has expired.
+ * Judges a request by the leases of its name: OK, LEASED, LIMIT, or EXPIRED if only expired leases
+ * conflict. A renewal of those may be in progress, so each must be deleted on condition that it has
+ * expired.
  */
 struct rowlock_judged rowlock__judge_leases(const struct rowlock_held *held, size_t n,
                                             const struct rowlock_asked *asked);
-/* Whether the modes of a request and of a lease conflict; more permits may be free. */
+/* Whether the modes of a request and of a lease conflict. Two permits do, although more permits may
+   be free. */
 bool rowlock__conflicts(char asked, char held);
 
-/* OK: first; QUEUED; UNQUEUED: our ticket is not among them. Dead tickets count for nothing. */
+/* Judges a request by the queue: OK if it is first, QUEUED, or UNQUEUED if its ticket is not in the
+   queue. Ignores tickets that are not alive. */
 struct rowlock_judged rowlock__judge_queue(const struct rowlock_queued *queued, size_t n,
                                            const struct rowlock_asked *asked);
 
-/* A permit's limit that differs from that of a live lease, or of a live ticket before ours; 0:
-   none. `*is_held`: of a lease. */
+/* For a permit: the limit of a live lease, or of a live ticket before ours, that differs from the
+   requested one; 0: none. `*is_held`: it is that of a lease. */
 int64_t rowlock__other_limit(const struct rowlock_held *held, size_t n_held,
                              const struct rowlock_queued *queued, size_t n_queued,
                              const struct rowlock_asked *asked, bool *is_held);
@@ -70,16 +73,16 @@ const char *rowlock__judge_end(bool stopped, bool expired);
 bool rowlock__judge_history(int64_t level, const char *how, int64_t waited_ms, int64_t held_ms);
 /* Whether a waiter that gives up leaves a row. After a short wait the caller may try again. */
 bool rowlock__judge_gave_up(int64_t level, int64_t waited_ms);
-/* Whether it is a problem, which is kept longer. */
+/* Whether that end is a problem, which the history keeps longer. */
 bool rowlock__is_problem(const char *how);
 
 /* The end of a run. */
 struct rowlock_run_end {
     /* in */
-    const char *outcome;     /* of its command */
-    const char *was;         /* in its row */
-    bool has_lease, stopped; /* its lease exists; was broken */
-    bool is_current;         /* it is the run of its job */
+    const char *outcome;     /* the result of its command */
+    const char *was;         /* the outcome in its row */
+    bool has_lease, stopped; /* its lease exists; its lease was broken */
+    bool is_current;         /* the job's row names this run */
     int64_t now_ms, taken_until_ms;
     /* out */
     bool ends_job;       /* the job's row changes: */
@@ -90,6 +93,7 @@ struct rowlock_run_end {
     bool keeps_lease;    /* until taken_until_ms; otherwise it is deleted */
     enum rowlock_status status;
 };
+/* Fills the second part of `end` from the first. */
 void rowlock__judge_run_end(struct rowlock_run_end *end);
 
 /* LIKE with the escape character '!': '_' matches one character of UTF-8. */

@@ -33,7 +33,7 @@ void rowlock__key(const struct rowlock_work *work, const char *prefix,
         work->link->dialect->plain->bare_names ? put_bytes : put_hex;
     size_t before = strlen(prefix), length = name->type == ROWLOCK_BYTES ? name->length : 0;
 
-    if (length > 255 - before) /* such a name was refused before */
+    if (length > 255 - before) /* cannot happen: such a name was refused before */
         length = 255 - before;
     put(put(out, prefix, before), name->bytes, length);
 }
@@ -67,7 +67,7 @@ void rowlock__key_name(const struct rowlock_work *work, const struct rowlock_val
         out[take_hex(out, key->bytes, length)] = '\0';
 }
 
-/* HEX:x|s:token of a lock, HEX:x|s|p:limit:count of a lease; returns what follows. */
+/* Reads HEX:x|s:token of a lock, or HEX:x|s|p:limit:count of a lease. Returns the end of it. */
 static const char *read_wish(const char *at, const char *end, bool bare, struct rowlock_wish *out)
 {
     size_t length = 0;

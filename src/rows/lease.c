@@ -69,8 +69,8 @@ int rowlock__rows_renew(struct rowlock_work *work)
     return code ? code : rowlock__work_number(work, status);
 }
 
-/* Where one statement can identify the lease, and end it or write its history. `*was`: it has, and
-   the rows of the lease are deleted too. */
+/* Releases the lease where the engine has one statement that identifies the lease and ends it or
+   writes its history. `*was`: the lease is released, and all its rows are deleted. */
 static int release_at_once(struct rowlock_work *work, bool *was)
 {
     char key[ROWLOCK_KEY_SIZE];
@@ -161,7 +161,7 @@ static void broken_row(void *data, const struct rowlock_value *columns, unsigned
                     rowlock__work_is(&columns[9], "timed out");
 }
 
-/* A node that decided before this decides again. */
+/* Records that the run was broken. A node that has read the job before must decide again. */
 static int break_run(struct rowlock_work *work, int64_t token, const struct broken_run *run)
 {
     struct rowlock_value values[] = {rowlock__text_value(run->job), rowlock__int_value(token)};
@@ -185,7 +185,7 @@ static int break_one(struct rowlock_work *work, int64_t token, bool now, bool al
 
     if (!code)
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, broken_row, &run);
-    if (!code && now && alive) /* else it expired, for the history */
+    if (!code && now && alive) /* otherwise the history says that it expired */
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value, NULL, NULL);
     if (!code && (now || run.finished)) {
         code = rowlock__end_lease_rows(work, token, &was);

@@ -8,7 +8,7 @@
 #include "util/error.h"
 #include "util/pause.h"
 
-#define TRIES 5 /* of a statement that other installers disturb */
+#define TRIES 5 /* for a statement that conflicts with other installers */
 
 static rowlock_procedure *const procedures[ROWLOCK_SQL_COUNT] = {
 #define ROWLOCK_XX(id, name) [ROWLOCK_SQL_##id] = rowlock__rows_##name,
@@ -42,7 +42,7 @@ int rowlock__rows_over(const struct rowlock_driver *driver, struct rowlock_link 
     struct rowlock_link *link = calloc(1, sizeof *link);
 
     if (link)
-        /* a new session has a limit of the server's own, if limits last as long as it */
+        /* where a limit lasts for the session, the first limit of a session is unknown */
         *link = (struct rowlock_link){.driver = driver,
                                       .inner = inner,
                                       .dialect = dialect,
@@ -112,7 +112,7 @@ static int carry_out(struct rowlock_work *work, struct rowlock_call *call)
     if (!code || !work->log_failed || !was_first || !work->own ||
         rowlock__inner_state(work->link) == ROWLOCK_STATE_DEAD)
         return code;
-    /* the history is not worth the call: it begins again, without a row */
+    /* a row of the history must not fail the call: the call begins again without it */
     rowlock__work_undo(work);
     rowlock__clear_error(work->error);
     work->no_log = true;
@@ -163,7 +163,7 @@ static int rows_run(struct rowlock_link *link, unsigned flags, struct rowlock_ca
     if (!idle)
         rows_replaced(link); /* the inner driver looks when a transaction begins and ends */
     if (rowlock__inner_state(link) == ROWLOCK_STATE_OPEN)
-        outcome->left = ROWLOCK_TX_KEPT; /* if nothing is sent */
+        outcome->left = ROWLOCK_TX_KEPT; /* true if nothing is sent */
     work.begins = flags & ROWLOCK_BEGIN;
     work.own = reads || work.begins;
     for (size_t i = 0; !code && i < n; i++)
@@ -262,8 +262,9 @@ static int look(struct rowlock_work *work, const char *statement, bool *there)
     return ROWLOCK_OK;
 }
 
-/* No statement has IF EXISTS, which some engines lack. A statement that fails may have been
-   executed by another installer, or by an interrupted script. */
+/* Runs one statement unless its object shows that it has been executed. The scripts have no IF
+   EXISTS, which some engines lack. After a failure it looks again: another installer, or an
+   interrupted script, may have executed the statement. */
 static int try_statement(struct rowlock_work *work, const char *statement)
 {
     bool drops = starts(statement, "DROP TABLE "), there = drops;
@@ -287,7 +288,8 @@ static bool is_disturbed(int code)
     return code == ROWLOCK_EDB || code == ROWLOCK_EROLLEDBACK || code == ROWLOCK_EABORTED;
 }
 
-/* Two installers may conflict in the catalog, or deadlock there; the next try finds the object. */
+/* Tries again after a failure: two installers may conflict in the catalog, or deadlock there, and
+   the next try finds the object. */
 static int run_statement(struct rowlock_work *work, const char *statement)
 {
     struct rowlock_pause pause = ROWLOCK_PAUSE_LEASE;
@@ -317,7 +319,7 @@ static int rows_script(struct rowlock_link *link, const char *text,
     int code = ROWLOCK_OK;
     char *statement;
 
-    if (link->dialect->plain->whole) /* its scripts are its own, with a transaction */
+    if (link->dialect->plain->whole) /* SQLite has scripts of its own, with a transaction */
         return link->driver->script(link->inner, text, budget, error);
     if (rowlock__inner_state(link) != ROWLOCK_STATE_IDLE)
         work.begins = 0;

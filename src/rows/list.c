@@ -15,8 +15,8 @@ static bool is_same_lease(const struct rowlock_lease_row *a, const struct rowloc
     return a->held.token == b->held.token && strcmp(a->key, b->key) == 0;
 }
 
-/* Rows of one name and token are one lease: how many follow, or 0 if an earlier one counted it. The
-   rows are sorted. */
+/* The number of permits of the lease whose first row is row `i`: the rows of one name and token are
+   one lease, and are together. 0: row `i` is not its first. */
 static int64_t permits_from(const struct rowlock_rows *rows, size_t i)
 {
     const struct rowlock_lease_row *row = rows->row;
@@ -39,7 +39,7 @@ static int by_name_and_token(const void *a, const void *b)
     return order;
 }
 
-/* `queue`: the last column, of list_longest only; < 0: none. */
+/* `queue`: the last column, which only list_longest has; < 0: none. */
 static void list_holder(struct rowlock_work *work, const struct rowlock_lease_row *row,
                         int64_t count, int64_t queue)
 {
@@ -126,12 +126,12 @@ int rowlock__rows_list(struct rowlock_work *work)
 
 struct entry { /* a row of the list */
     const struct rowlock_lease_row *lease;
-    const struct rowlock_waiter_row *waiter; /* one of them is NULL */
-    int64_t count;                           /* of permits */
+    const struct rowlock_waiter_row *waiter; /* either `lease` or `waiter` is NULL */
+    int64_t count;                           /* permits of the lease */
     const char *key;
-    int64_t queue, oldest_ms, place; /* of its name; its own in the queue */
+    int64_t queue, oldest_ms, place; /* of its name the first two; its own place in the queue */
     int64_t order;
-    bool fits; /* the pattern */
+    bool fits; /* its name matches the pattern */
 };
 
 struct entries {
@@ -194,7 +194,7 @@ static int by_order(const void *left, const void *right)
     return order ? order : by_key(left, right);
 }
 
-/* Of the names' entries, which are together. */
+/* Counts the waiters of each name, and sets the order. The entries of one name are together. */
 static void count_queues(struct entries *entries, int64_t how)
 {
     struct entry *entry = entries->entry;

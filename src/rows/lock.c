@@ -7,8 +7,8 @@
 #include "util/pause.h"
 
 #define LOOK_MS 250
-#define LOOKS 3       /* a vacuum may delete the row of a name while we wait for it */
-#define SLICE_MS 2000 /* the first, where the server may forget a waiter */
+#define LOOKS 3       /* tries: a vacuum may delete the row of a name while we wait for it */
+#define SLICE_MS 2000 /* the first slice of a wait, where the server may forget a waiter */
 
 static int64_t left_of(int64_t limit_ms, int64_t deadline_ms)
 {
@@ -33,8 +33,8 @@ static enum rowlock_plain_id statement_of(const struct rowlock_work *work, bool 
     return ROWLOCK_PLAIN_NAME_LOCK;
 }
 
-/* Our own transaction has it from its beginning, if the file can be written; the caller's may have
-   none yet. */
+/* Takes the lock of the whole file. Our own transaction has it from its beginning if the file can
+   be written; the caller's transaction may not have it yet. */
 static int whole_lock(struct rowlock_work *work, int64_t limit_ms, enum rowlock_status *status)
 {
     int code = rowlock__work_begin_within(work, limit_ms);
@@ -97,8 +97,8 @@ static int lock_slice(struct rowlock_work *work, const struct rowlock_wish *wish
     return lock_each(work, wish, n, slice_ms, end_ms, status, at);
 }
 
-/* A limit of the server's own, or a slice, may end a wait too early: then it begins again. Each
-   slice costs a session, which the server keeps until the lock is free: so the slices grow. */
+/* Repeats a wait that a limit of the server's own, or a slice, has ended too early. Each slice
+   costs a session, which the server keeps until the lock is free, so the slices grow. */
 int rowlock__name_lock_all(struct rowlock_work *work, const struct rowlock_wish *wish, size_t n,
                            int64_t limit_ms, enum rowlock_status *status, size_t *at)
 {
@@ -117,7 +117,8 @@ int rowlock__name_lock_all(struct rowlock_work *work, const struct rowlock_wish 
 
 /* ---- the leases ------------------------------------------------------------------------------ */
 
-/* The lease of the caller's own token stays until the transaction ends, and permits the lock. */
+/* Checks the lease of the caller's own token, which permits the lock, and keeps it until the
+   transaction ends. */
 static int stand_on_own(struct rowlock_work *work, const struct rowlock_wish *wish,
                         const struct rowlock_rows *leases, int64_t limit_ms,
                         enum rowlock_status *status)
@@ -133,7 +134,7 @@ static int stand_on_own(struct rowlock_work *work, const struct rowlock_wish *wi
             fits || (row[i].held.token == wish->token &&
                      (row[i].held.kind == 'x' || (row[i].held.kind == 's' && wish->kind == 's')));
     *status = fits ? ROWLOCK_STATUS_OK : ROWLOCK_STATUS_LOST;
-    if (!fits || rowlock__work_is_whole(work)) /* whose lock keeps the lease */
+    if (!fits || rowlock__work_is_whole(work)) /* the lock of the whole file keeps the lease */
         return ROWLOCK_OK;
     *status = ROWLOCK_STATUS_LOST;
     code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_LEASE_FENCE, values, limit_ms, &busy);
@@ -142,7 +143,8 @@ static int stand_on_own(struct rowlock_work *work, const struct rowlock_wish *wi
     return code;
 }
 
-/* OK, LEASED, EXPIRED, LOST. The caller's own lease is not among those that conflict. */
+/* Judges the leases of a name: OK, LEASED, EXPIRED, LOST. The caller's own lease does not
+   conflict. */
 static int look(struct rowlock_work *work, const struct rowlock_wish *wish, int64_t limit_ms,
                 enum rowlock_status *status)
 {
@@ -212,7 +214,7 @@ int rowlock__end_expired(struct rowlock_work *work, int64_t token, int64_t limit
     *ended = !code && swept;
     if (!code && !busy && !swept) {
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT, &value, NULL, NULL);
-        *ended = !code && work->affected == 0; /* a lease without a heartbeat is an expired one */
+        *ended = !code && work->affected == 0; /* a lease without a heartbeat has expired */
     }
     if (!code && *ended) {
         code = rowlock__work_ask_within(work, ROWLOCK_PLAIN_LEASE_END, &value, limit_ms, &busy);
@@ -302,7 +304,7 @@ int rowlock__rows_lock(struct rowlock_work *work)
             if (status != ROWLOCK_STATUS_OK)
                 break;
         }
-    if (work->undone && status == ROWLOCK_STATUS_OK) /* while it swept: the name locks are gone */
+    if (work->undone && status == ROWLOCK_STATUS_OK) /* undone by a sweep, with the name locks */
         status = ROWLOCK_STATUS_BUSY;
     if (!code)
         answer(work, status, at < n ? wish[at].key : "", stays && status != ROWLOCK_STATUS_OK);
@@ -316,7 +318,8 @@ int rowlock__rows_begin_lock(struct rowlock_work *work)
     return rowlock__rows_lock(work);
 }
 
-/* A row that another session holds is known. Looks first, because an INSERT would wait for it. */
+/* Creates the row of a name. Looks first, because an INSERT would wait for a session that holds an
+   existing row. */
 static int prepare_one(struct rowlock_work *work, const char *key)
 {
     struct rowlock_value name = rowlock__text_value(key);
@@ -331,7 +334,7 @@ static int prepare_one(struct rowlock_work *work, const char *key)
     return code ? code : rowlock__work_commit(work);
 }
 
-/* wants. Each name in a transaction of its own, because a duplicate key may abort it. */
+/* wants. Each name gets a transaction of its own, because a duplicate key may abort it. */
 int rowlock__rows_prepare(struct rowlock_work *work)
 {
     struct rowlock_wish *wish = NULL;

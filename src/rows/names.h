@@ -6,7 +6,7 @@
 #include "rows/judge.h"
 #include "rows/work.h"
 
-/* Texts are of the rows (util/rows.h); NULL: NULL. */
+/* The rows own the texts (util/rows.h); NULL for SQL NULL. */
 struct rowlock_lease_row {
     struct rowlock_held held;
     int64_t pid, acquired_ms, now_ms;
@@ -20,8 +20,9 @@ struct rowlock_waiter_row {
     const char *owner, *host, *command, *note, *key;
 };
 
-/* "x", "s" or "p" in a column, as a letter; its text in a list. */
+/* The letter of a mode in a column: 'x', 's' or 'p'. */
 char rowlock__kind_of(const struct rowlock_value *column);
+/* Its word in a list: "exclusive", "shared", "permit". */
 const char *rowlock__mode_of(char kind);
 
 struct rowlock_beat {
@@ -43,13 +44,17 @@ struct rowlock_name_rows {
         }                                             \
     }
 
-/* Reads the leases of a name, of all names (key NULL), with heartbeats. `owner`: whose are own. */
+/* Reads the leases of a name, or of all names (key NULL), with their heartbeats. A lease of `owner`
+   is `own`; NULL: none is. The caller clears `rows`. */
 int rowlock__read_leases(struct rowlock_work *work, const char *key,
                          const struct rowlock_value *owner, struct rowlock_rows *rows);
-/* Reads the queue of a name, or of all names, in the order of the tickets. */
+/* Reads the queue of a name, or of all names, in the order of the tickets. `owner` and `rows` as
+   above. */
 int rowlock__read_waiters(struct rowlock_work *work, const char *key,
                           const struct rowlock_value *owner, struct rowlock_rows *rows);
 
+/* rowlock__judge_leases and rowlock__judge_queue over such rows. Without memory, they grant
+   nothing: LEASED, QUEUED. */
 struct rowlock_judged rowlock__judge_lease_rows(const struct rowlock_rows *rows,
                                                 const struct rowlock_asked *asked);
 struct rowlock_judged rowlock__judge_waiter_rows(const struct rowlock_rows *rows,

@@ -7,8 +7,8 @@
 #include "rows/names.h"
 #include "util/error.h"
 
-/* Where one lock is all names' lock: the driver polls for it fast, so a crowd of new waiters would
-   use up the processor. The machine retries with a growing backoff. */
+/* Limit of the wait for the lock of a whole file. The driver polls for it at short intervals, so
+   many new waiters would use up the processor. The machine retries with a growing backoff. */
 #define BRIEFLY_MS 30
 
 /* ---- enqueue --------------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ static void answer_enqueued(const struct request *r, enum rowlock_status status,
     rowlock__work_answer(r->work, columns, 5);
 }
 
-/* Another limit of the permits of a name; 0: none. */
+/* Looks for another limit of the permits of a name; 0: none. */
 static int look_limit(const struct request *r, size_t i, const struct rowlock_name_rows *rows,
                       char *detail, size_t size)
 {
@@ -140,13 +140,13 @@ int rowlock__rows_enqueue(struct rowlock_work *work)
 
 /* ---- place ----------------------------------------------------------------------------------- */
 
-/* What a look found over all names of the request. */
+/* The findings over all names of a request. */
 struct look {
     struct request r;
     int64_t good_ms, before, number, way, way_expires_ms, now_ms;
     const char *queued_at, *leased_at; /* keys */
     size_t own_rows, limit_at;
-    bool stale, limited; /* a sign of life is due; another limit */
+    bool stale, limited; /* a sign of life is due; a permit has another limit */
     char detail[120];
     struct rowlock_rows dead; /* tickets before ours to be deleted */
 };
@@ -357,7 +357,8 @@ static bool is_ours(const struct request *r, const char *key)
     return false;
 }
 
-/* A waiter that waits for the name lock of another name is silent without being frozen. */
+/* Whether a waiter is silent because it waits for the name lock of another name. It is not frozen
+   then. */
 static int is_blocked(const struct request *r, int64_t ticket, bool *blocked)
 {
     struct rowlock_rows names = {.size = sizeof(struct rowlock_key_row)};
@@ -375,7 +376,7 @@ static int is_blocked(const struct request *r, int64_t ticket, bool *blocked)
     return code;
 }
 
-/* The tickets before ours that have not answered the roll call, or an earlier one. */
+/* The tickets before ours that have not answered this roll call or an earlier one. */
 static int find_silent(const struct request *r, int64_t called, struct rowlock_rows *silent)
 {
     int code = ROWLOCK_OK;
@@ -396,8 +397,8 @@ static int find_silent(const struct request *r, int64_t called, struct rowlock_r
     return code;
 }
 
-/* A waiter may answer at any time, also after its row was read. The rows of its other names may
-   have no mark. */
+/* Removes a waiter that is still silent: it may have answered after its row was read. Also drops
+   its rows of other names, which the roll call may not have marked. */
 static int strike(struct rowlock_work *work, int64_t ticket, int64_t called)
 {
     struct rowlock_value values[] = {rowlock__int_value(ticket), rowlock__int_value(called)};

@@ -225,7 +225,7 @@ static int expire_waiters(struct rowlock_work *work)
     return code ? code : rowlock__work_commit(work);
 }
 
-/* Only a mistake leaves a heartbeat without a lease; no other function finds it. */
+/* Deletes heartbeats without a lease. Only a mistake leaves one, and no other function finds it. */
 static int end_heartbeats(struct rowlock_work *work)
 {
     struct rowlock_rows tokens = {.size = sizeof(struct token_row)};
@@ -276,7 +276,7 @@ static void old_token_row(void *data, const struct rowlock_value *columns, unsig
         token_row(data, columns, n);
 }
 
-/* Each in a transaction of its own. */
+/* Sweeps each lease in a transaction of its own. */
 int rowlock__rows_sweep_some(struct rowlock_work *work)
 {
     struct rowlock_rows tokens = {.size = sizeof(struct token_row)};
@@ -294,7 +294,8 @@ int rowlock__rows_sweep_some(struct rowlock_work *work)
     return code;
 }
 
-/* A session that waits for the row finds it deleted, and creates it again. */
+/* Deletes the row of a name. A session that waits for the row finds it deleted, and creates it
+   again. */
 static int drop_name(struct rowlock_work *work, const char *key, int64_t *removed)
 {
     struct rowlock_value name = rowlock__text_value(key);
@@ -308,7 +309,7 @@ static int drop_name(struct rowlock_work *work, const char *key, int64_t *remove
     return code ? code : rowlock__work_commit(work);
 }
 
-/* Where a try may cost the session, the names stay. */
+/* Deletes the rows of names that nobody uses, unless a mere try may cost the session. */
 static int drop_names(struct rowlock_work *work, int64_t *removed)
 {
     struct rowlock_rows names = {.size = sizeof(struct rowlock_key_row)};
@@ -324,7 +325,7 @@ static int drop_names(struct rowlock_work *work, int64_t *removed)
     return code;
 }
 
-/* A history that is missing, or that the account may not change, prevents nothing. */
+/* Prunes the history. Goes on if there is none, or if the account may not change it. */
 static int prune_all(struct rowlock_work *work)
 {
     int64_t pruned;
@@ -337,7 +338,7 @@ static int prune_all(struct rowlock_work *work)
     return rowlock__inner_state(work->link) == ROWLOCK_STATE_DEAD ? code : ROWLOCK_OK;
 }
 
-/* -> rows removed. Each in a transaction of its own, so that it holds one lock at a time. */
+/* -> rows removed. Each step is a transaction of its own, so that it holds one lock at a time. */
 int rowlock__rows_vacuum(struct rowlock_work *work)
 {
     int64_t removed = 0;

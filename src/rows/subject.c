@@ -63,7 +63,8 @@ static int read_subject(struct rowlock_work *work, const char *key, struct rowlo
                                  : code;
 }
 
-/* The same before any lock. `*busy`: readers wait for writers here, and a refresh is under way. */
+/* Reads it without a lock. `*busy`: a refresh is under way, and on this engine readers wait for
+   writers. */
 static int look_at_subject(struct rowlock_work *work, const char *key, struct rowlock_rows *rows,
                            bool *busy)
 {
@@ -202,7 +203,7 @@ int rowlock__rows_subject_begin(struct rowlock_work *work)
     }
     row = rows.row;
     if (!code && rows.n && token && row->token == token && is(row, "PROCESSING")) {
-        answer_begun(work, row, true, row->version); /* an earlier try of this call */
+        answer_begun(work, row, true, row->version); /* by an earlier try of this call */
     } else if (!code && rows.n) {
         code = read_expiry(work, key, &expired_ms);
         if (!code)
@@ -351,7 +352,8 @@ int rowlock__rows_subject_finish(struct rowlock_work *work)
 
 /* ---- expire ---------------------------------------------------------------------------------- */
 
-/* At least one later than before, under the lock of the row. `*known`: it has a row. */
+/* Moves the expiry to `until_ms`, but at least 1 ms later than before, under the lock of its row.
+   `*known`: the subject has such a row. */
 static int move_expiry(struct rowlock_work *work, struct rowlock_value name, int64_t until_ms,
                        bool *known)
 {
