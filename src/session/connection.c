@@ -186,7 +186,7 @@ void rowlock_close(struct rowlock_connection *connection)
     if (!connection)
         return;
     rowlock_close(connection->second);
-    /* closing in a child process would end the parent's session */
+    /* a child process must not close it: that would end the parent's session */
     if (connection->link && connection->pid == getpid())
         connection->driver->close(connection->link);
     for (size_t i = 0; i < ROWLOCK_SQL_COUNT; i++)
@@ -205,7 +205,7 @@ int rowlock__second(struct rowlock_connection *connection, struct rowlock_connec
                                       .database = connection->database};
     int code = ROWLOCK_OK;
 
-    /* after hours of idling the server may have closed it */
+    /* the server may have closed it while it was idle */
     if (connection->second && rowlock_ping(connection->second, NULL) == ROWLOCK_ECONN) {
         rowlock_close(connection->second);
         connection->second = NULL;

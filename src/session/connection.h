@@ -18,14 +18,14 @@ struct rowlock_installed {
     enum rowlock_technique technique;
     char object[200]; /* technique insert: its table, as in statements */
     int id_width;     /* maximum length of a name there in characters; 0: no limit */
-    int owned;        /* rowlock created it; known only if the library does the uninstall */
+    int owned;        /* rowlock created that table; set only where the library uninstalls */
 };
 
 struct rowlock_group; /* lease/group.h */
 
 struct rowlock_connection {
     const struct rowlock_driver *driver;
-    const struct rowlock_driver *transport; /* of the URL; `driver` may be that of rows/ */
+    const struct rowlock_driver *transport; /* the URL's driver; `driver` may be that of rows/ */
     const struct rowlock_dialect *dialect;
     struct rowlock_link *link;   /* NULL: a member of a group without its own session yet */
     struct rowlock_group *group; /* NULL: none */
@@ -64,8 +64,8 @@ int rowlock__check_replaced(struct rowlock_connection *connection, struct rowloc
 /* ESERVER if the server cannot keep locks: a standby, a read-only server, a Galera node. */
 int rowlock__check_server(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* The second connection. NULL and no error: no URL is known, and the caller decides what to do
-   without. */
+/* The second connection, which `connection` owns; opened when first needed. NULL and no error: no
+   URL is known, and the caller decides what to do without a second connection. */
 int rowlock__second(struct rowlock_connection *connection, struct rowlock_connection **out,
                     struct rowlock_error *error);
 
@@ -82,20 +82,21 @@ struct rowlock_budget rowlock__budget(const struct rowlock_connection *connectio
 void rowlock__wait_begins(struct rowlock_connection *connection, int64_t deadline_ms);
 void rowlock__wait_ends(struct rowlock_connection *connection);
 
-#define ROWLOCK_LATE_MS 2000 /* a busy server is not a dead one */
+#define ROWLOCK_LATE_MS 2000 /* a busy server may answer this late, and is not lost */
 
-/* The budget of a statement under that deadline: until `late_ms` after it was sent, or
-   ROWLOCK_LATE_MS after the deadline, plus a moment for cancelling it. */
+/* Limits the budget of a statement by that deadline: to `late_ms` from now, or to ROWLOCK_LATE_MS
+   after the deadline, whichever is later; then a moment is left for cancelling it. */
 struct rowlock_budget rowlock__in_time(const struct rowlock_connection *connection,
                                        struct rowlock_budget budget, int64_t late_ms);
 
-/* The code after a session was given up at a deadline: not the lock was late, but the server.
-   ETIMEDOUT becomes ECONN, also in `error`. */
+/* Replaces ETIMEDOUT by ECONN, also in `error`, if the session was given up at a deadline: then the
+   server did not answer, and the lock was not the cause. Returns the code. */
 int rowlock__given_up(const struct rowlock_connection *connection, int code,
                       struct rowlock_error *error);
 
-/* EINVAL in another process; ECONN if lost; EINTX, ENOTX, EABORTED if the transaction's state is
-   not `wanted` (IDLE or OPEN), as far as the client library knows. */
+/* Checks a connection before a call. Fails with EINVAL in another process than the one that opened
+   it; with ECONN if it is lost; with EINTX, ENOTX or EABORTED if the transaction's state is not
+   `wanted` (IDLE or OPEN), as far as the client library knows. */
 int rowlock__ready(struct rowlock_connection *connection, enum rowlock_state wanted,
                    struct rowlock_error *error);
 
@@ -138,14 +139,15 @@ int rowlock__was_interrupted(const struct rowlock_connection *connection);
 bool rowlock__was_cancelled(const struct rowlock_connection *connection, int code,
                             int64_t deadline_ms);
 
-/* Small row callbacks: the first column as a number; as malloc'd text (char *, freed first). */
+/* Row callbacks for the first column. take_number stores it in an int64_t. take_text stores a
+   malloc'd copy in a char *, and frees the previous one. */
 void rowlock__take_number(void *data, const struct rowlock_value *columns, unsigned n);
 void rowlock__take_text(void *data, const struct rowlock_value *columns, unsigned n);
 
-/* A column as text in the caller's buffer; "" for NULL. */
+/* Copies a column as text to the caller's buffer, cut to its size; "" for NULL. */
 void rowlock__column_text(const struct rowlock_value *column, char *out, size_t size);
 
-/* The same as a text of the rows (util/rows.h). */
+/* The same, as a text that the rows own (util/rows.h). */
 const char *rowlock__rows_text(struct rowlock_rows *rows, const struct rowlock_value *column);
 
 #endif

@@ -61,7 +61,7 @@ bool rowlock__session_question(struct rowlock_connection *connection, struct row
 
 void rowlock__session_answered(struct rowlock_connection *connection)
 {
-    /* another id: a pooler is in between, and that session serves other clients too */
+    /* with another id there is a pooler in between, and that session serves other clients too */
     if (connection->session == 0 ||
         connection->session != connection->driver->backend_id(connection->link))
         connection->session = -1;
@@ -80,7 +80,7 @@ int rowlock__learn_session(struct rowlock_connection *connection, struct rowlock
     return code;
 }
 
-/* The new session replaces the old one. */
+/* Replaces the link, and returns the old one. */
 static struct rowlock_link *put_link(struct rowlock_connection *connection,
                                      struct rowlock_link *link)
 {
@@ -110,7 +110,8 @@ static int open_another(struct rowlock_connection *connection, int64_t deadline_
     return rowlock__fail(error, ROWLOCK_ECONN, "another kind of server now answers at this URL");
 }
 
-/* Locks and queue positions of the lost session would last until its server notices the loss. */
+/* Ends the lost session at the server. Otherwise its locks and queue positions would last until the
+   server notices the loss. */
 static void end_session(struct rowlock_connection *connection)
 {
     struct rowlock_value values[] = {
@@ -125,7 +126,8 @@ static void end_session(struct rowlock_connection *connection)
     connection->session = 0;
 }
 
-/* A server that accepts the connection and then falls silent must not exceed the time limit. */
+/* The first statements of a new session, within the time limit of the wait: a server may accept the
+   connection and then not answer. */
 static int greet(struct rowlock_connection *connection, int64_t deadline_ms,
                  struct rowlock_error *error)
 {
