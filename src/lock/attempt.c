@@ -71,7 +71,7 @@ static int run_packed(struct rowlock_attempt *attempt, struct rowlock_error *err
                values, error);
 }
 
-/* The fast path: one name, exclusively. Its answer lacks the name, so that is added here. */
+/* The fast path: one name, exclusively. The server's answer lacks the name, so it is added here. */
 static int run_one(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     const char *name = attempt->wants.want->name;
@@ -98,7 +98,8 @@ static int takes_the_fast_path(const struct rowlock_attempt *attempt)
            connection->driver->speaks_utf8(connection->link);
 }
 
-/* Technique insert on SQLite; on other engines the functions check it. */
+/* Technique insert on SQLite: looks for a committed row of the name. On other engines the functions
+   check that. */
 static int look_for_leftovers(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = attempt->connection;
@@ -147,8 +148,8 @@ static void token_row(void *data, const struct rowlock_value *columns, unsigned 
         tokens->token[tokens->n++] = rowlock__value_number(&columns[0]);
 }
 
-/* Runs in a transaction of its own with explicit modes, because the session's
-   defaults may differ. */
+/* Runs a statement in a transaction of its own, with explicit modes, because the session's defaults
+   may differ. */
 static int run_alone(struct rowlock_connection *outside, enum rowlock_statement_id id,
                      const struct rowlock_value *values, const struct rowlock_budget *budget,
                      struct rowlock_error *error)

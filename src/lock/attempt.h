@@ -13,10 +13,10 @@ struct rowlock_attempt {
     struct rowlock_wants wants;
     rowlock_duration wait_ms;
     int64_t deadline_ms;
-    int in_transaction; /* in the caller's transaction; else begin-and-lock */
+    int in_transaction; /* locks in the caller's transaction; else begin-and-lock */
     int unread;         /* the schema is checked after the first write: rowlock__check_late */
-    int the_long_way;   /* sets the session's lock_timeout aside, which the fast path obeys */
-    int cleared;        /* obstacles were removed once: a late try does not repeat that */
+    int the_long_way;   /* not the fast path, which obeys the session's lock_timeout */
+    int cleared;        /* obstacles were removed once; late attempts do not repeat that */
     struct rowlock_pause pause;
     struct rowlock_answer answer;
     struct rowlock_outcome outcome;

@@ -8,7 +8,7 @@ int rowlock_commit(struct rowlock_connection *connection, struct rowlock_error *
 {
     struct rowlock_budget budget;
     struct rowlock_outcome outcome = {0};
-    bool unused = connection && !connection->link; /* then there is no session to ask */
+    bool unused = connection && !connection->link; /* there is no session to ask yet */
     int code = rowlock__ready(connection, unused ? ROWLOCK_STATE_OPEN : ROWLOCK_STATE_ASK, error);
 
     if (code == ROWLOCK_EABORTED) {

@@ -14,8 +14,8 @@
 struct holder {
     int found;
     char kind[16], pid[24], host[80], program[64], since[48], expires[48], note[120], waiting[24];
-    bool endless;           /* it lasts until it is released */
-    int64_t permits, limit; /* PERMIT: how many permits the name has in all; 0: not permits */
+    bool endless;           /* it has no expiry: it lasts until it is released */
+    int64_t permits, limit; /* PERMIT: those that are held, and the limit; 0: not permits */
 };
 
 void rowlock__answer_row(void *data, const struct rowlock_value *columns, unsigned n)
@@ -53,7 +53,7 @@ static void local_time(const struct rowlock_value *column, char *out, size_t siz
     rowlock__local_time_of(utc, out, size);
 }
 
-/* By the years: of ROWLOCK_UNTIL_RELEASED at least half is left. */
+/* Decides by the years left: those of ROWLOCK_UNTIL_RELEASED are at least half there. */
 static bool is_endless(const char *expires)
 {
     time_t now = time(NULL);

@@ -13,7 +13,7 @@
 #include "session/connection.h"
 #include "util/error.h"
 
-#define MOMENT_MS 1000 /* this long after its deadline a try stops removing obstacles */
+#define MOMENT_MS 1000 /* so long after the deadline an attempt may still remove obstacles */
 
 /* Work outside an open transaction needs a second connection. */
 static int outside_of(struct rowlock_attempt *attempt, struct rowlock_connection **out,
@@ -29,7 +29,8 @@ static int is_over(const struct rowlock_attempt *attempt)
            (attempt->wait_ms > 0 && rowlock__now_ms() >= attempt->deadline_ms);
 }
 
-/* A try does not wait, but may remove obstacles a few times. */
+/* Whether it is too late to remove obstacles again. A call that does not wait may remove them for a
+   moment, too. */
 static int is_far_over(const struct rowlock_attempt *attempt)
 {
     return attempt->wait_ms >= 0 &&
@@ -93,7 +94,8 @@ static int settle(struct rowlock_attempt *attempt, int *again, struct rowlock_er
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* The engine chose this session as the victim before it held anything: try once more. */
+/* Whether the engine rolled this session back as the victim of a deadlock before it held anything:
+   then another attempt is harmless. */
 static int is_victim(const struct rowlock_attempt *attempt, int code,
                      const struct rowlock_error *error)
 {
@@ -102,22 +104,24 @@ static int is_victim(const struct rowlock_attempt *attempt, int code,
             (code == ROWLOCK_EABORTED && strncmp(error->sqlstate, "40", 2) == 0));
 }
 
-/* In the caller's transaction on a file, which has the write lock then: a wait would keep the
-   holder from releasing the lease, and a query cannot abort the transaction. */
+/* Whether a lease refuses a lock in the caller's transaction on a file. That transaction has the
+   write lock, so a wait would keep the holder from releasing the lease. A query cannot abort it. */
 static bool is_leased_in_file(const struct rowlock_attempt *attempt)
 {
     return attempt->in_transaction && !attempt->connection->dialect->procedural &&
            attempt->answer.status == ROWLOCK_STATUS_LEASED;
 }
 
-/* In the caller's transaction no query is sent that could fail and so abort it. */
+/* The connection to ask for the holder; NULL: none. In the caller's transaction it is the second
+   one, because a query that fails could abort the transaction; on a file it cannot. */
 static struct rowlock_connection *informant(const struct rowlock_attempt *attempt)
 {
     return attempt->in_transaction && !is_leased_in_file(attempt) ? attempt->connection->second
                                                                   : attempt->connection;
 }
 
-/* On MariaDB a very short limit may end the statement itself: that is the end of the wait. */
+/* On MariaDB a very short limit may end the statement itself: that counts as the end of the wait.
+   */
 static void call_it_the_end(struct rowlock_attempt *attempt)
 {
     if (attempt->answer.status == ROWLOCK_STATUS_CANCELED && attempt->wait_ms > 0 &&
@@ -128,14 +132,14 @@ static void call_it_the_end(struct rowlock_attempt *attempt)
 static int refuse(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     call_it_the_end(attempt);
-    if (!attempt->answer.name[0]) /* ended before the procedure read its first name */
+    if (!attempt->answer.name[0]) /* the wait ended before the procedure read its first name */
         rowlock__find_held(&attempt->answer, &attempt->wants, informant(attempt));
     return rowlock__refuse(&attempt->answer, is_leased_in_file(attempt) ? 0 : attempt->wait_ms,
                            informant(attempt), rowlock__was_interrupted(attempt->connection),
                            error);
 }
 
-/* The server or the driver ended the wait: report it in the terms of a lock. */
+/* The server or the driver ended the wait: reports the lock that could not be acquired. */
 static int timed_out(struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     struct rowlock_error was = *error;
@@ -157,7 +161,7 @@ static int judge_failure(struct rowlock_attempt *attempt, int code, struct rowlo
         code = rowlock__given_up(connection, code, error);
     if (code == ROWLOCK_ETIMEDOUT)
         return timed_out(attempt, error);
-    /* the reason why the unread schema is unusable: missing, older, newer */
+    /* the schema was not read before: finds out whether it is missing, older or newer */
     if (code == ROWLOCK_ESCHEMA && !connection->checked && !attempt->in_transaction)
         return rowlock__check_installed(connection, error) ? error->code : code;
     return code;
@@ -220,8 +224,9 @@ static enum rowlock_transaction left_after(const struct rowlock_attempt *attempt
     return left == ROWLOCK_TX_KEPT && attempt->answer.stays ? ROWLOCK_TX_KEPT_LOCKED : left;
 }
 
-/* At begin a wrapped connection's schema is not checked first: a failure costs the caller nothing
-   there, and programs that wrap for every transaction would pay a round trip each time. */
+/* Checks the schema, but not when a wrapped connection begins a transaction: a failure costs the
+   caller nothing there, and programs that wrap for every transaction would pay a round trip each
+   time. */
 static int check_schema(const struct rowlock_attempt *attempt, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = attempt->connection;
@@ -236,7 +241,7 @@ static int check_schema(const struct rowlock_attempt *attempt, struct rowlock_er
     return code ? code : check_widths(attempt, error);
 }
 
-/* The engine's own message may not name the lock. */
+/* Adds the name of the lock to an engine's message that lacks it. */
 static int name_it(const struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
 {
     const char *name = attempt->wants.want->name;
@@ -260,7 +265,8 @@ static int attempt_until_over(struct rowlock_attempt *attempt, struct rowlock_er
     return code;
 }
 
-/* In the caller's transaction the connection is never given up. */
+/* Limits a call by its deadline. In the caller's transaction there is no such limit, because the
+   connection must not be given up. */
 static int acquire_in_time(struct rowlock_attempt *attempt, int code, struct rowlock_error *error)
 {
     if (!attempt->in_transaction && attempt->wait_ms > 0)

@@ -95,7 +95,8 @@ static int by_bytes(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* Repeated permits are not added up: that would guess the caller's intention. */
+/* Refuses a name that is given twice if one of them is a permit: adding the permits up would guess
+   the caller's intention. */
 static int check_twice(const struct rowlock_wants *wants, struct rowlock_error *error)
 {
     for (size_t i = 1; i < wants->n; i++) {

@@ -14,7 +14,8 @@ struct rowlock_wants {
     size_t length;
 };
 
-/* Refuses bad names before anything is sent: EINVAL; permits: EMODE. ENOMEM. Always clear it. */
+/* Checks, sorts and packs the requests before anything is sent. Fails with EINVAL for a bad name,
+   EMODE for a permit, ENOMEM. The caller clears `wants`, also after a failure. */
 int rowlock__wants_init(struct rowlock_wants *wants, const struct rowlock_want *want, size_t n,
                         struct rowlock_error *error);
 /* The same for a lease: accepts permits, refuses tokens; sets count to at least 1. */
