@@ -23,8 +23,8 @@ static void refused_row(void *data, const struct rowlock_value *columns, unsigne
     *(int *)data = n > 0 && (columns[0].type == ROWLOCK_NULL || strcmp(answer, "0") == 0);
 }
 
-/* A script of many CREATEs counts as one statement, and another installer may be running such
-   scripts. */
+/* The time limit of a script, which is many statements, and of the wait for another installer,
+   which may be running scripts. */
 static struct rowlock_budget script_budget(const struct rowlock_connection *connection)
 {
     struct rowlock_budget budget = rowlock__budget(connection);
@@ -44,7 +44,7 @@ int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock
     struct rowlock_outcome outcome = {0};
     int code = ROWLOCK_OK;
 
-    /* else each statement of the schema commits by itself */
+    /* on a plain dialect each statement of the schema is a transaction of its own */
     if (!rowlock__has_plain_schema(connection->dialect))
         code = connection->driver->run(connection->link, ROWLOCK_BEGIN, &lock,
                                        lock.statement ? 1 : 0, &budget, &outcome, error);

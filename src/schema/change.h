@@ -6,8 +6,9 @@
 #include "schema/text.h"
 #include "session/connection.h"
 
-/* Between these two no other node changes the schema. leave() commits, or if `code` is an error
-   rolls back; returns that code, or that of the COMMIT. */
+/* Between these two calls no other node changes the schema, except on the plain dialects
+   (change.c). rowlock__leave_install commits, or rolls back if `code` is an error. It returns
+   `code`, or the error of the COMMIT. */
 int rowlock__enter_install(struct rowlock_connection *connection, struct rowlock_error *error);
 int rowlock__leave_install(struct rowlock_connection *connection, int code,
                            struct rowlock_error *error);

@@ -11,7 +11,8 @@
 #include "util/utf8.h"
 #include "util/words.h"
 
-/* Without functions on the server, the statements must contain the chosen table's name. */
+/* Puts the name of technique insert's table into the statements, where the server has no functions
+   that know it. */
 static int rename_object(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     static const enum rowlock_statement_id with_object[] = {ROWLOCK_SQL_LEFTOVER,
@@ -55,7 +56,7 @@ int rowlock__not_installed(struct rowlock_connection *connection, struct rowlock
     return ROWLOCK_ESCHEMA;
 }
 
-/* A file without the tables gets them from a call that needs them. */
+/* Creates the tables in a file that lacks them, for a call that needs them. */
 static int create_in_file(struct rowlock_connection *connection, struct rowlock_error *error)
 {
     int code = rowlock__state(connection) == ROWLOCK_STATE_OPEN

@@ -16,7 +16,7 @@ struct examination {
     struct rowlock_connection *connection;
     struct rowlock_installed installed;
     struct rowlock_rows findings;
-    bool usable; /* the schema can be read */
+    bool usable; /* the schema exists and can be read */
 };
 
 static void add(struct examination *examination, const char *check,

@@ -11,11 +11,13 @@
 int rowlock__read_extension(struct rowlock_connection *connection, char **out,
                             struct rowlock_error *error);
 
-/* The command for a message; usable whether the extension could be detected or not. */
+/* The command that upgrades the schema, for a message. Static text; if the extension could not be
+   detected, it fits either case. */
 const char *rowlock__upgrade_command(struct rowlock_connection *connection);
 /* ESCHEMA if this library works with another version of the schema. */
 int rowlock__check_version(struct rowlock_connection *connection, int version,
                            struct rowlock_error *error);
+/* The same for the command that removes the schema. */
 const char *rowlock__uninstall_command(struct rowlock_connection *connection, bool force);
 
 #endif

@@ -18,8 +18,9 @@
 /* An upgrade waits for other transactions for that many times statement_ms. */
 #define UPGRADE_STATEMENTS 3
 
-/* The table is in the installer's default schema, where the article's own statements find it. Its
-   name becomes part of SQL texts, and of the bodies of functions. */
+/* The table of technique insert, qualified by the installer's default schema, where statements
+   without a qualifier find it. Refuses a schema whose name would end a text or the body of a
+   function, because the name becomes part of both. */
 static int object_name(struct rowlock_connection *connection, const char *table, char *out,
                        size_t size, struct rowlock_error *error)
 {
@@ -112,7 +113,8 @@ static int hopeless(const char *missing, struct rowlock_error *error)
         missing);
 }
 
-/* The technique is part of the protocol: holders that use two of them do not exclude each other. */
+/* Refuses to guess the technique, because holders that use different techniques do not exclude each
+   other. */
 static int refuse_unknown(struct rowlock_error *error)
 {
     return rowlock__fail(error, ROWLOCK_ESCHEMA,
@@ -201,7 +203,7 @@ static int settle(struct rowlock_connection *connection, const struct rowlock_pl
             object_name(connection, table ? table : "rowlock_object", object, sizeof object, error);
     if (!code && found.version && found.version < ROWLOCK_SCHEMA_VERSION)
         return upgrade(connection, &found, object, error);
-    /* the plain dialect has one technique; its installers work at once, and meta comes last */
+    /* a plain dialect has one technique. Its installers work at the same time; meta comes last */
     has_row = has_row || rowlock__has_plain_schema(connection->dialect);
     return code ? code
                 : complete(connection, technique, stated || has_row, object, found.version, error);
@@ -243,8 +245,8 @@ int rowlock_install(struct rowlock_connection *connection, const struct rowlock_
     return install(connection, plan, false, error);
 }
 
-/* The attempt changed nothing, because of transactions that use the tables: one stayed open, or had
-   a deadlock with it. On MariaDB the next attempt continues. */
+/* Whether the attempt failed because of a transaction that uses the tables: it stayed open, or had
+   a deadlock with the attempt. Nothing has changed then; on MariaDB the next attempt continues. */
 static bool gave_way(int code)
 {
     return code == ROWLOCK_ETIMEDOUT || code == ROWLOCK_EABORTED || code == ROWLOCK_EROLLEDBACK;

@@ -9,7 +9,7 @@
 #include "util/error.h"
 
 static const char *const techniques[] = {"default", "native", "row", "insert"};
-#define PLAIN "plain" /* the plain dialects have technique row */
+#define PLAIN "plain" /* what the plain dialects store as technique; it means technique row */
 
 enum rowlock_technique rowlock__technique_of(const char *name)
 {
@@ -40,7 +40,7 @@ static void meta_row(void *data, const struct rowlock_value *columns, unsigned n
     installed->owned = n > 4 ? (int)rowlock__value_number(&columns[4]) : 0;
 }
 
-/* In the same round trip as the query for the session's id, which every own connection needs
+/* Reads the row in the same round trip as the session's id, which every own connection needs
    once. */
 static int read_meta(struct rowlock_connection *connection, struct rowlock_installed *found,
                      struct rowlock_error *error)

@@ -8,8 +8,8 @@
 /* Refuses a database that has the tables of the other kind: plain, or with functions. EMODE. */
 int rowlock__other_tables(const struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* Reads it; version 0: none, or, with a technique, an interrupted install or uninstall. Safe inside
-   the caller's transaction. */
+/* Reads what is installed. Version 0: nothing; with a technique: an interrupted install or
+   uninstall. Safe inside the caller's transaction. */
 int rowlock__read_installed(struct rowlock_connection *connection, struct rowlock_installed *out,
                             struct rowlock_error *error);
 
@@ -26,7 +26,7 @@ int rowlock__read_found(struct rowlock_connection *connection, struct rowlock_in
 /* EINVAL if the session has no current database: then nothing can be installed or locked there. */
 int rowlock__has_database(struct rowlock_connection *connection, struct rowlock_error *error);
 
-/* "row" and the like; DEFAULT for an unknown name. */
+/* The technique of a name such as "row"; DEFAULT for an unknown name. */
 enum rowlock_technique rowlock__technique_of(const char *name);
 const char *rowlock__technique_name(enum rowlock_technique technique);
 

@@ -9,10 +9,10 @@
 #include "schema/text.h"
 #include "util/error.h"
 
-#define MOST_NAMED 6 /* an error has one line */
+#define MOST_NAMED 6 /* more objects would not fit into the line of an error */
 
 struct list {
-    char **lines; /* NULL: found in the other list */
+    char **lines; /* a line becomes NULL when it is found in the other list */
     size_t n, room;
     bool failed; /* out of memory */
 };
@@ -82,7 +82,7 @@ static bool has_table(const struct list *missing, const char *name, size_t lengt
     return false;
 }
 
-/* A column or key; not reported if its whole table is missing. */
+/* Whether the line is a column or a key, which is not reported if its whole table is missing. */
 static bool is_piece_of_table(const char *line)
 {
     return strncmp(line, "column ", 7) == 0 || strncmp(line, "key ", 4) == 0;

@@ -42,7 +42,8 @@ static void held_row(void *data, const struct rowlock_value *columns, unsigned n
     comparison->all_seen = comparison->all_seen || strcmp(held->privilege, EXISTS) == 0;
 }
 
-/* A privilege on the whole database holds for a procedure that is missing, too. */
+/* Whether the account has the privilege on the object. EXECUTE on the whole database includes
+   procedures that are missing. */
 static bool is_held(const struct comparison *comparison, const char *object, const char *privilege)
 {
     const struct privilege *held = comparison->held.row;
@@ -56,7 +57,7 @@ static bool is_held(const struct comparison *comparison, const char *object, con
     return false;
 }
 
-/* Whether the account sees no object, although a grant on the whole database shows it all. */
+/* Whether no object exists: the account sees none, although it has a grant that shows it all. */
 static bool is_absent(const struct comparison *comparison)
 {
     const struct privilege *held = comparison->held.row;
@@ -98,7 +99,7 @@ static const char *next_privilege(const char *at, const char *end, char verb[32]
     return at + length;
 }
 
-/* "PROCEDURE p": the qualifier comes after the kind. */
+/* Writes the GRANT. In "PROCEDURE p" the qualifier comes after the kind. */
 static void put_grant(const struct comparison *comparison, const char *lacking, const char *object)
 {
     const struct privilege *account = comparison->held.row;
@@ -129,7 +130,7 @@ static void compare_object(const struct comparison *comparison, const char *list
         put_grant(comparison, lacking, object);
 }
 
-/* The kind in "SEQUENCE a, b" is that of all objects. */
+/* The length of the kind before a list of objects: in "SEQUENCE a, b" it is that of all of them. */
 static size_t kind_length(const char *objects)
 {
     static const char *const kinds[] = {"SEQUENCE ", PROCEDURE};
@@ -140,7 +141,7 @@ static size_t kind_length(const char *objects)
     return 0;
 }
 
-/* The table of technique insert, whose name the text computes. */
+/* Whether the GRANT is for the table of technique insert, whose name the text computes. */
 static bool is_computed(const char *from, const char *to)
 {
     return memchr(from, '%', (size_t)(to - from)) || memchr(from, '"', (size_t)(to - from));
@@ -214,7 +215,7 @@ static void compare_part(struct comparison *comparison, char *text, bool of_hist
     compare_text(comparison, text);
 }
 
-/* Frees the text. */
+/* Compares every GRANT of the text, and frees it. */
 static void compare_all(struct comparison *comparison, char *text)
 {
     char *history = strstr(text, OF_HISTORY), *rest = history ? strstr(history, "\n\n") : NULL;

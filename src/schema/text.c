@@ -194,8 +194,8 @@ static int join(const struct rowlock_dialect *dialect, const char *const *parts,
     return code;
 }
 
-/* "header", the pieces that install runs, the grants, "footer": complete for running by hand. Or
-   the script of CREATE EXTENSION, or that of ALTER EXTENSION. */
+/* Joins "header", the pieces that install runs, the grants and "footer": a script that a DBA can
+   run by hand. Or joins the script of CREATE EXTENSION, or that of ALTER EXTENSION. */
 static int join_schema(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
                        int extension, const struct rowlock_names *names, char **out,
                        struct rowlock_error *error)
@@ -252,7 +252,8 @@ bool rowlock__is_of_history(const struct rowlock_dialect *dialect, const char *l
     return is;
 }
 
-/* A dump of the database contains the extension's name only, so an extension has one technique. */
+/* Refuses other techniques for an extension: a dump of the database contains only the extension's
+   name, so the extension must mean one technique. */
 static int check_extension(const struct rowlock_dialect *dialect, enum rowlock_technique technique,
                            int from, struct rowlock_error *error)
 {

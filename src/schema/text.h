@@ -16,8 +16,8 @@ struct rowlock_names {
 
 #define ROWLOCK_PIECES 18
 
-/* The pieces that install, or an upgrade, runs, in order; some dialects lack some pieces. Returns
-   their number. */
+/* The pieces that an install, or an upgrade, runs, in order. Some dialects lack some pieces.
+   Returns their number. */
 size_t rowlock__install_pieces(enum rowlock_technique technique, bool upgrades,
                                const char *out[ROWLOCK_PIECES]);
 
@@ -26,8 +26,8 @@ int rowlock__parts_text(const struct rowlock_dialect *dialect, enum rowlock_tech
                         const char *object, char **out, struct rowlock_error *error);
 
 /* Whether a line of parts is an object that only the history needs: locks hold without it.
-   Functions do not count, because locks call them; procedures do, because a call that fails is
-   ignored. SQLite's locks name the table. */
+   A function is not one, because locks call it; a procedure is, because a failing call of it is
+   ignored. On SQLite no object is, because the statements of locks name the table. */
 bool rowlock__is_of_history(const struct rowlock_dialect *dialect, const char *line);
 
 /* The technique that `plan` (may be NULL) means in this dialect; EMODE if it lacks the technique.
@@ -35,11 +35,11 @@ bool rowlock__is_of_history(const struct rowlock_dialect *dialect, const char *l
 int rowlock__plan_technique(const struct rowlock_dialect *dialect, const struct rowlock_plan *plan,
                             enum rowlock_technique *out, struct rowlock_error *error);
 
-/* A piece, with `names` replacing the tokens rowlock_object and application; malloc'd. */
+/* The text of a piece, malloc'd. `names` replaces the tokens rowlock_object and application. */
 int rowlock__piece(const struct rowlock_dialect *dialect, const char *name,
                    const struct rowlock_names *names, char **out, struct rowlock_error *error);
 
-/* [A-Za-z_][A-Za-z0-9_]*, at most 63 bytes. */
+/* Whether the text is [A-Za-z_][A-Za-z0-9_]*, at most 63 bytes. */
 int rowlock__is_identifier(const char *text);
 
 #endif

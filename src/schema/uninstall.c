@@ -45,9 +45,10 @@ static int ask_in_use(struct rowlock_connection *connection, struct rowlock_erro
     return code;
 }
 
-/* If a table is missing, use cannot be queried. An install that was never complete has no users;
-   its row of meta distinguishes it from a damaged schema. The plain dialect inserts that row last:
-   without it, only the tables can show whether there was any use. */
+/* Refuses to remove a schema that is in use. If a table is missing, no query can tell. An install
+   that was never complete has no users; its row of meta distinguishes it from a damaged schema. The
+   plain dialect inserts that row last: without it, only the tables can show whether there was any
+   use. */
 static int refuse_in_use(struct rowlock_connection *connection, const struct rowlock_parts *parts,
                          const struct rowlock_installed *found, struct rowlock_error *error)
 {
@@ -104,7 +105,7 @@ static int drop(struct rowlock_connection *connection, const struct rowlock_inst
     return code;
 }
 
-/* With force an unreadable table meta counts as none. */
+/* Removes the schema. With `force`, a table meta that cannot be read counts as none. */
 static int remove_all(struct rowlock_connection *connection, bool force,
                       struct rowlock_error *error)
 {

@@ -39,8 +39,8 @@ int rowlock_installed(struct rowlock_connection *connection, enum rowlock_techni
     return code;
 }
 
-/* If the technique is unknown, those are expected that all techniques have. A plain dialect has one
-   technique. */
+/* Reads the missing objects. If the technique is unknown, it expects only those that all techniques
+   have. A plain dialect has one technique. */
 static int read_missing(struct rowlock_connection *connection, struct rowlock_installed *found,
                         struct rowlock_parts *parts, struct rowlock_error *error)
 {
