@@ -18,7 +18,8 @@ struct marked {
     struct rowlock_refresh found;
 };
 
-/* Declines if another node has refreshed the subject while this one waited. */
+/* Marks the subject in the transaction of the grant. Declines the lease if another node has
+   refreshed the subject while this one waited. */
 static int mark(void *data, __attribute__((unused)) struct rowlock_connection *connection,
                 int64_t token, struct rowlock_error *error)
 {
@@ -37,8 +38,8 @@ static int acquire(struct marked *marked, const struct rowlock_terms *terms,
                                  error);
 }
 
-/* A lost session is left to the acquire machine. The only decision from this look is that a fresh
-   subject needs no lock. */
+/* Looks whether the subject is fresh, which then needs no lock; decides nothing else. The acquire
+   machine handles a lost session. */
 static int look(struct marked *marked, struct rowlock_error *error)
 {
     struct rowlock_connection *connection = marked->marking.connection;

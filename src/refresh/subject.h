@@ -23,15 +23,16 @@ struct rowlock_marking {
 int rowlock__marking_init(struct rowlock_marking *marking, struct rowlock_connection *connection,
                           const struct rowlock_subject *subject, struct rowlock_error *error);
 
-/* subject_look: without a lock or a transaction of the caller's. Fills all but the version. */
+/* Runs subject_look, without a lock and outside a transaction of the caller's. Fills `out` except
+   the version. */
 int rowlock__subject_look(const struct rowlock_marking *marking, struct rowlock_refresh *out,
                           struct rowlock_error *error);
 
-/* subject_begin, in the open transaction; token 0: the caller's transaction. */
+/* Runs subject_begin in the open transaction; token 0: that is the caller's. */
 int rowlock__subject_begin(const struct rowlock_marking *marking, int64_t token,
                            struct rowlock_refresh *out, struct rowlock_error *error);
 
-/* A statement that writes in a transaction of its own and returns a number. */
+/* Runs a statement that writes, in a transaction of its own, and stores its number. */
 int rowlock__subject_ask(struct rowlock_connection *connection, enum rowlock_statement_id id,
                          const struct rowlock_value *values, int64_t *answer,
                          struct rowlock_error *error);

@@ -60,7 +60,7 @@ static int ready(struct rowlock_connection *connection, struct rowlock_error *er
     return code ? code : rowlock__check_installed(connection, error);
 }
 
-/* After a failure no transaction stays open; keeps the error. */
+/* Rolls back after a failure, and keeps the error. */
 static int abandon(struct rowlock_connection *connection, int code, struct rowlock_error *error)
 {
     enum rowlock_transaction left =
@@ -154,7 +154,7 @@ static int is_over(const struct rowlock_refresh *refresh, enum rowlock_transacti
         left);
 }
 
-/* Fails if the client library reports no transaction: then that of the refresh has ended. */
+/* Fails if the client library reports no open transaction: that of the refresh has ended. */
 static int check_open(struct rowlock_connection *connection, const struct rowlock_refresh *refresh,
                       struct rowlock_error *error)
 {
@@ -211,8 +211,9 @@ int rowlock_refresh_done(struct rowlock_connection *connection,
 
 /* ---- failed ---------------------------------------------------------------------------------- */
 
-/* If the row is locked, another session refreshes the subject, and there is nothing to record; or
-   our lost session still holds it, because the server has not rolled it back yet. */
+/* Records the failure. If the row is locked, either another session refreshes the subject, and
+   there is nothing to record; or our lost session still holds it, and the server has not rolled it
+   back yet. */
 static int ask_to_mark(struct rowlock_connection *connection, const struct rowlock_value *values,
                        struct rowlock_error *error)
 {
