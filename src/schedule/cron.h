@@ -27,9 +27,9 @@ struct rowlock_cron {
 };
 
 /*
- * Parses five fields or a name like "@daily". `name` is that of the job, for H; NULL: H is refused.
- * EINVAL: `*column` (from 1; may be NULL) is the position of the mistake in `text`. A line that
- * never matches within 400 years is refused.
+ * Parses five fields or a name like "@daily". `name` is the job's name, for H; NULL: H is refused.
+ * Refuses a line that never matches within 400 years. EINVAL: `*column` (from 1; may be NULL) is
+ * the position of the mistake in `text`.
  */
 int rowlock__cron_read(const char *text, const char *name, struct rowlock_cron *out, size_t *column,
                        struct rowlock_error *error);
@@ -46,8 +46,8 @@ const char *rowlock__cron_named(const char *text);
 
 /*
  * The first wall time at or after `minute` (step 1), or the last at or before it (step -1), that
- * matches the line, in minutes since 1970-01-01 00:00 of wall time. 0, or -1: none within 400
- * years.
+ * matches the line, in minutes since 1970-01-01 00:00 of wall time. Returns 0, or -1 if there is
+ * none within 400 years.
  */
 int rowlock__cron_seek(const struct rowlock_cron *line, int64_t minute, int step, int64_t *found);
 

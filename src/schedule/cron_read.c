@@ -2,7 +2,7 @@
 /*
  * The parser of crontab lines. The syntax is that of Vixie's and Debian's cron: lists, ranges (of
  * names too), steps after '*' or a range. "5/15" is refused, as in Debian: other crons read it as 5
- * alone, or as 5-59/15. Also refused are accepted mistakes of those: a backward range, a step
+ * alone, or as 5-59/15. Mistakes that other crons accept are refused too: a backward range, a step
  * beyond the field (90 minutes), a date that never occurs. "fri-sun" is a valid range. H is that of
  * Jenkins: H, H/15, H(0-29), H(0-29)/10.
  */
@@ -49,7 +49,7 @@ struct reader {
 
 struct item {
     int first, last, step, ranged;
-    int hashed; /* it is an H; `first` and `last` are those of its range until it has its step */
+    int hashed; /* it is an H: until settle_hash, `first` and `last` are its range */
 };
 
 static struct rowlock_error *error_at(const struct reader *from, const char *at)
@@ -204,7 +204,7 @@ static int read_step(struct reader *from, const char *item, struct item *out)
 
 /* ---- H --------------------------------------------------------------------------------------- */
 
-/* "HOUR" is not an H. */
+/* Whether there is an H at `at`; "HOUR" is not one. */
 static int is_hash(const char *at)
 {
     return *at == 'H' && !is_letter_or_digit(at[1]);

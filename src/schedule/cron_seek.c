@@ -5,7 +5,7 @@
 #include "schedule/cron.h"
 
 #define DAY_MINUTES 1440
-/* Dates and weekdays repeat after 400 years; one month more completes the first one. */
+/* Dates and weekdays repeat after 400 years. One month more, as the first may be incomplete. */
 #define CYCLE_MONTHS 4801
 
 /* The next number of the set, from `from` on, in the direction of `step`; -1: none. */

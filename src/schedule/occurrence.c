@@ -14,7 +14,7 @@
 
 static int64_t reach(const struct rowlock_zone *zone, int64_t wall)
 {
-    int64_t at = wall - ROWLOCK_ZONE_OFFSET_MAX; /* the clocks do not show `wall` before */
+    int64_t at = wall - ROWLOCK_ZONE_OFFSET_MAX; /* no clock shows `wall` before this time */
 
     if (at < ROWLOCK_CALENDAR_FIRST)
         at = ROWLOCK_CALENDAR_FIRST;

@@ -28,7 +28,7 @@ static int64_t day_of(int year, const struct rowlock_tz_day *rule)
            (rule->day > 59 && rowlock__month_length(year, 2) == 29);
 }
 
-/* The local times of both changes are those of the clock before the change. */
+/* When daylight time starts or ends. The rule gives that time by the clock before the change. */
 static int64_t change(const struct rowlock_posix_tz *rule, int year, int starts)
 {
     const struct rowlock_tz_day *day = starts ? &rule->start : &rule->end;

@@ -19,9 +19,10 @@ struct rowlock_posix_tz {
     struct rowlock_tz_day start, end;
 };
 
-/* 0, or -1: not a rule. */
+/* Parses a rule. Returns 0, or -1 if `text` is not a rule. */
 int rowlock__posix_tz(const char *text, struct rowlock_posix_tz *out);
 
+/* The span in which `at` lies. It is unlimited if the rule has no changes. */
 struct rowlock_zone_span rowlock__posix_tz_at(const struct rowlock_posix_tz *rule, int64_t at);
 
 #endif

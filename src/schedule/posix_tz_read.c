@@ -15,7 +15,7 @@ static int is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* "CET", or quoted, "<+0330>". */
+/* Reads "CET", or quoted, "<+0330>". */
 static const char *read_name(const char *at)
 {
     const char *start = at;

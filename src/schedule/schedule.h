@@ -17,9 +17,9 @@
  * - Neither ("30 2 * * *"): each named wall time is due exactly once. If the clocks skip it, it is
  *   due at the first instant after the jump; several skipped times share one due time. If the
  *   clocks repeat it, it is due in the first pass.
- * - Either ("0 * * * *"): follows real time. Every matching time that the clocks show is due, in
- * both
- *   passes, and none in a gap. "0 0-23 * * *" does not begin with '*': for every hour write '*'.
+ * - Either ("0 * * * *"): the line follows real time. Every matching time that the clocks show is
+ *   due, in both passes of a repeated hour; in a gap none is. In "0 0-23 * * *" neither begins with
+ *   '*': for every hour write '*'.
  * cron treats a change of three hours or more as a corrected clock; here the rules hold for every
  * change of a zone, even of a whole day (Pacific/Apia, 30 December 2011).
  */
@@ -57,7 +57,7 @@ int rowlock__schedule_read_for(const char *text, const char *name, const struct 
                                struct rowlock_schedule *out, size_t *column,
                                struct rowlock_error *error);
 
-/* From a parsed period. EINVAL: it is less than a millisecond. */
+/* Makes a schedule of a parsed period. EINVAL: the period is less than a millisecond. */
 int rowlock__schedule_every(int64_t period_ms, struct rowlock_schedule *out,
                             struct rowlock_error *error);
 

@@ -29,7 +29,7 @@ static uint32_t big32(const unsigned char *at)
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/* Two's complement, whatever the machine's is. */
+/* Reads a big-endian number in two's complement, on any machine. */
 static int64_t big_signed(const unsigned char *at, int bytes)
 {
     uint64_t value = at[0] & 0x7f;
@@ -120,7 +120,7 @@ static const char *read_changes(const struct block *block, struct rowlock_zone *
     return what;
 }
 
-/* "\nRULE\n". An empty rule means that the last offset stays. */
+/* Reads "\nRULE\n". An empty rule means that the last offset stays. */
 static const char *read_rule(const struct reader *from, struct rowlock_zone *zone)
 {
     char text[RULE_MAX + 1];

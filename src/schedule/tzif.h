@@ -8,7 +8,7 @@
 
 struct rowlock_zone {
     char name[ROWLOCK_ZONE_NAME_MAX + 1];
-    int32_t offset_before; /* the first change */
+    int32_t offset_before; /* the offset before the first change */
     int ruled;             /* 1: after the last change `rule` applies */
     struct rowlock_posix_tz rule;
     size_t n;
