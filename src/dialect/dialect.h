@@ -108,9 +108,9 @@
  *
  * wants of locks: one text for all names, sorted by bytes, each name once:
  *        HEX(name) ':' ('x' | 's') ':' token, joined by ','; token 0: none.
- * wait_ms: milliseconds; 0 try once, < 0 no limit.
+ * wait_ms: milliseconds; 0: one try, < 0: no limit.
  * status row: status (below), name (the one in conflict, or NULL), stays (1: a requested row stays
- *        locked until the transaction ends), detail (text for people, or NULL). No row: 0.
+ *        locked until the transaction ends), detail (text for people, or NULL). No row means OK.
  * holder rows: kind ('lease', 'transaction'), pid, host, program, since, expires (both ISO 8601 UTC
  *        text), note, waiting (a count); each may be NULL.
  */
@@ -135,7 +135,7 @@
  *               QUEUED: number is the ticket directly before. UNQUEUED: the ticket is gone. LIMIT:
  *               detail has both limits.
  *               wait_ms 0: one round trip commits everything (PostgreSQL: sent with BEGIN and
- *               COMMIT; MariaDB: commits or rolls back by itself). Otherwise, on OK, the
+ *               COMMIT; MariaDB: the procedure commits or rolls back). Otherwise, on OK, the
  *               transaction stays open for the client's COMMIT, with an idle timeout of 2 s.
  * grant_one     name, owner, ttl_ms, session, host, pid, command, note -> text: grant of one name,
  *               exclusively, with wait_ms 0 and ticket 0. The token alone, or any other answer as
@@ -150,24 +150,25 @@
  *               (overtake) by removing the ticket's mark. Removes tickets before ours whose
  *               `alive_until` has passed. OK: first of all, and no conflict. LEASED: first, but
  *               leased: number is the conflicting token that ends first, expires_ms its remaining
- *               time. QUEUED: number is the ticket directly before, `before` how many (from 17 on
- *               perhaps fewer), `free` 1 if no lease conflicts. UNQUEUED, LIMIT.
- * await         kind (0 ticket, 1 token), number, limit_ms, ticket, session -> number: 1 we got the
- *               session lock (and released it; if the awaited ticket still exists it was dead and
- *               is removed), 0 timed out, or a roll call waits for an answer of `ticket`, our own:
- *               noticed within 3 s
+ *               time. QUEUED: number is the ticket directly before ours, `before` the number of
+ *               tickets before ours (from 17 on perhaps too small), `free` 1 if no lease
+ *               conflicts. UNQUEUED, LIMIT.
+ * await         kind (0 ticket, 1 token), number, limit_ms, ticket, session -> number: 1 if we
+ *               acquired the session lock (and released it; if the awaited ticket still exists, its
+ *               waiter was dead, and the ticket is removed); 0 if we timed out, or if a roll call
+ *               waits for an answer of `ticket`, our own, which is noticed within 3 s
  * turn          wants, owner, ttl_ms, limit_ms, ticket, session, host, pid, command, note, kind,
- *               number -> grant row: await, then grant with that ticket, of one name exclusively:
- *               OK as a grant that has waited. TIMEDOUT: timed out before the session lock was
- *               free. QUEUED: it was free, but ticket `number` is before ours, dead if it is the
- *               awaited one. LEASED, BUSY: it was free, and place reports the conflict. If absent,
- *               await, place and grant do its work.
- * overtake      wants, ticket, roll_call, limit_ms -> number. Takes the name lock; 0 if that takes
- *               longer than limit_ms, or a live lease conflicts. roll_call 0: a new one. Marks each
- *               unmarked ticket before ours with the call's number, which is the result. Otherwise
- *               removes the tickets that still have the mark of that call or of an earlier one,
- *               except those that the name lock of another name may keep from answering; the result
- *               is `roll_call`.
+ *               number -> grant row: await, then grant with that ticket, of one name exclusively.
+ *               OK: as a grant that has waited. TIMEDOUT: the limit passed before the session lock
+ *               was free. QUEUED: it was free, but ticket `number` is before ours; if that is the
+ *               awaited one, its waiter is dead. LEASED, BUSY: it was free, and place reports the
+ *               conflict. If absent, await, place and grant do its work.
+ * overtake      wants, ticket, roll_call, limit_ms -> number. Takes the name lock; the result is 0
+ *               if that takes longer than limit_ms, or if a live lease conflicts. roll_call 0:
+ *               begins a roll call: marks each unmarked ticket before ours with the call's number,
+ *               which is the result. Otherwise: removes the tickets that still have the mark of
+ *               that call or of an earlier one, except those whose waiter the name lock of another
+ *               name may keep from answering; the result is `roll_call`.
  * withdraw      ticket, owner: removes its rows, or all of the owner's; commits
  * batch         ended, wants, session, host -> gone, granted: several releases and grants that need
  *               no wait, in one transaction, on disk; may be absent. `ended`:
@@ -178,7 +179,7 @@
  * session_lock  kind, number, session: takes a session lock of ours, if it is free
  * session_unlock  kind, number, session: releases it
  * session_unlock_lost  releases the session lock of the number that this session drew last, if that
- *               number has no row: a grant or an enqueue that failed halfway left it over
+ *               number has no row: a grant or an enqueue that failed halfway has left the lock
  * renew         token, ttl_ms, name, owner -> number: status OK, LOST, STOPPED. Also LOST if the
  *               token's lease does not have this name (the first of several) or has another owner
  *               (NULL: any)
@@ -208,13 +209,12 @@
  *               not wait for others that do
  * sweep_some    sweeps up to 200 leases that expired more than a minute ago; skips those that
  *               other sessions have locked. The minute is for a holder that renews late
- * probe         name -> mode in which a transaction has it locked, or NULL: by a try that is undone
- *               at once; only where list does not report all transactions. Does not wait, and
- *               creates no row. Two such tries may conflict, so one conflict does not prove a
- *               holder.
+ * probe         name -> the mode in which a transaction has locked it, or NULL. It tries the lock
+ *               and releases it at once, only where list does not report all transactions. Does not
+ *               wait, and creates no row. Two such tries may conflict, so one conflict does not
+ *               prove a holder.
  * session       -> number, start: the parameters of end_session
- * end_session   number, start: ends that session of ours, if it is still the same one
- *
+ * end_session   number, start: ends that session of ours, if it is still the same session
  */
 /*
  * Examination. A check row is: check, status (enum rowlock_finding_status), finding, advice or
@@ -269,7 +269,7 @@
  *               latest first
  */
 /*
- * Subjects (refresh). Times as for jobs. max_age_ms < 0: fresh at any age.
+ * Subjects (refresh). Times are those of jobs. max_age_ms < 0: data is fresh at any age.
  *
  * subject_look   name, max_age_ms -> stale (0, 1), age_ms (NULL: never refreshed); no row: an
  *                unknown subject, if the dialect does not create it here
@@ -288,8 +288,9 @@
  * subject_expire name -> number: 1, or 0: unknown
  * subject_list   name or NULL -> name, description, status, began, ended, updated, age_ms, program,
  *                host, pid, error, exit, made (0, 1); by name
- * lock_table     table, shared, wait_ms; if absent: a dialect with functions cannot lock tables,
- *                any other locks the whole file anyway
+ * lock_table     table, shared, wait_ms. If absent: a dialect with functions cannot lock tables,
+ * and
+ *                any other dialect locks the whole file in any case
  */
 enum rowlock_status {
     ROWLOCK_STATUS_OK = 0,
@@ -339,12 +340,12 @@ struct rowlock_plain; /* plain.h */
 
 struct rowlock_dialect {
     const char *name;
-    /* Has functions or procedures, or src/rows/ carries them out on a server: they do the waiting.
-       0: a file, whose driver waits; leases have packed wants, locks do not. */
+    /* 1: a server with functions or procedures, or with src/rows/ in their place, which do the
+       waiting. 0: a file, whose driver waits; there only leases have packed wants. */
     int procedural;
     struct rowlock_statement statements[ROWLOCK_SQL_COUNT]; /* text NULL: absent */
     const struct rowlock_piece *pieces;                     /* ends with name NULL */
-    /* The functions are the library's own, src/rows/, over single-table statements; else NULL. */
+    /* The single-table statements by which src/rows/ carries out the functions; else NULL. */
     const struct rowlock_plain *plain;
 };
 

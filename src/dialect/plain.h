@@ -177,10 +177,10 @@ enum rowlock_plain_id {
     XX(LIST_LONGEST, list_longest)
 
 struct rowlock_plain {
-    const char *product; /* as the driver reports the server; its beginning suffices */
+    const char *product; /* the product name that the driver reports begins with this */
     const struct rowlock_statement *statements; /* ROWLOCK_PLAIN_COUNT; text NULL: absent */
     const char
-        *native; /* a table of the schema with functions; NULL: there is none, or meta tells */
+        *native; /* a table of the schema with functions; NULL: there is none, or meta shows it */
     /* A script that limits the waits of the session's next statements for a lock: "{ms}" in it is
        the number of milliseconds, "{s}" of whole seconds. NULL: the engine has none, and a wait is
        cut off with its session. */
@@ -190,16 +190,16 @@ struct rowlock_plain {
     const char *remedy;
     /* 1: the limit lasts as long as the session; 0: as long as the transaction. */
     int wait_stays;
-    /* 1: one lock of the whole database is every name's lock. BEGIN takes it, and no row of a name
-       exists; NAME_LOCK, without a parameter, takes it in the caller's transaction. The schema is
+    /* 1: one lock of the whole database is the lock of every name. BEGIN takes it; NAME_LOCK,
+       without a parameter, takes it in the caller's transaction. Names have no rows. The schema is
        the dialect's own. */
     int whole;
     int bare_names; /* 1: the tables have names as they are, not as hexadecimal digits */
-    /* 1: a wait ends only by the server's limit, or with its session: so every statement gets a
+    /* 1: only the server's limit can end a wait without its session. So every statement gets a
        limit that ends before the call's deadline. */
     int cancel_ends_session;
-    /* 1: the server may not wake a waiter when the lock is free: so a wait begins again, and again,
-       in our own transaction. */
+    /* 1: the server may fail to wake a waiter when the lock becomes free. So a wait in our own
+       transaction is cut into slices. */
     int forgets_waiters;
 };
 
@@ -210,7 +210,8 @@ int rowlock__has_plain_schema(const struct rowlock_dialect *dialect);
    unknown. */
 const struct rowlock_dialect *rowlock__plain_dialect(const char *product);
 
-/* By the engine's name in messages, documents and `schema print`: "derby", ...; NULL: unknown. */
+/* The same by the engine's name in messages, documents and `schema print`: "derby", ...; NULL:
+   unknown. */
 const struct rowlock_dialect *rowlock__plain_named(const char *engine);
 
 #endif
