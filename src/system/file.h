@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* A mount shows this file alone, without its folder (mount --bind FILE). With POSIX alone, before
-   Linux 5.8, and if the file cannot be found: false. */
+/* Whether a mount shows this file alone, without its folder (mount --bind FILE). False with POSIX
+   alone, before Linux 5.8, and if the file cannot be found. */
 bool rowlock__is_mounted_alone(const char *path);
 
 #endif

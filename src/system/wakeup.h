@@ -23,8 +23,8 @@ void rowlock__wakeup_close(struct rowlock_wakeup *wakeup);
 
 void rowlock__wakeup_send(const struct rowlock_wakeup *wakeup);
 
-/* How often it was sent since the last call; 0: never. With several takers, only one of them gets a
-   sending. */
+/* How often it was sent since the last call; 0: never. If several threads take, only one of them
+   receives each wake-up. */
 uint64_t rowlock__wakeup_take(const struct rowlock_wakeup *wakeup);
 
 #endif

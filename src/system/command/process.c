@@ -18,7 +18,7 @@ int process_signal(int process_fd, int number)
     return (int)syscall(SYS_pidfd_send_signal, process_fd, number, NULL, 0);
 }
 
-/* The parent may have ended before the first call. */
+/* Asks for the parent again after the first call, because it may have ended before. */
 int end_with_parent(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);

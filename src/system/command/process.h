@@ -5,8 +5,8 @@
 
 #include <sys/types.h>
 
-/* A descriptor of that process and no later one with its number. It becomes readable when the
-   process ends. -1 with errno; ENOSYS: this needs Linux 5.3. */
+/* A descriptor of that process, and of no later process with the same pid. It becomes readable when
+   the process ends. -1 with errno; ENOSYS before Linux 5.3. */
 int process_descriptor(pid_t pid);
 int process_signal(int process_fd, int number);
 
@@ -20,7 +20,7 @@ void wake_without_parent(void);
 /* Descendants whose parent ends become children of this process. 0; or -1 with errno. */
 int adopt_orphans(void);
 
-/* Neither a core nor another process of this user shows this process's memory. */
+/* Hides this process's memory from core files and from other processes of this user. */
 void hide_memory(void);
 
 /* The name that ps shows. */

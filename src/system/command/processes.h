@@ -19,15 +19,15 @@ struct processes {
     size_t n, room;
 };
 
-/* 1: it is there. */
+/* Reads one process. 1: it exists. */
 int process_read(pid_t pid, struct process *out);
 
 /* All of them. The caller frees `all`, also after an error. -1: there is no /proc, or no memory. */
 int processes_read(struct processes *out);
 const struct process *processes_find(const struct processes *processes, pid_t pid);
 
-/* Signals exactly that process: nothing, if it has ended since, even if its number is in use again.
-   1: there is no permission to signal it. */
+/* Signals exactly that process. Does nothing if it has ended, even if its pid is in use again. 1:
+   this user may not signal it. */
 int process_signal_same(const struct process *process, int number);
 
 /* The first word of its command line; empty if it cannot be read. */

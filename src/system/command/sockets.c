@@ -58,7 +58,8 @@ void announce_again(int fd)
         close(asker);
 }
 
-/* Trusting another user would let that user make our locks fail. */
+/* Whether the listener belongs to this user or to root. Another user's announcement could make our
+   locks fail. */
 static int listens_for_us(int fd)
 {
     struct ucred peer;

@@ -20,8 +20,8 @@ int unix_socket(int type);
  * `name` and has not ended. Any user may announce any name, so the question includes the user.
  */
 
-/* A descriptor that does not block; the announcement ends with it. -1: it is not possible, perhaps
-   because another process has announced it. */
+/* A non-blocking descriptor; the announcement ends when it is closed. -1: the announcement is not
+   possible, perhaps because another process has made it. */
 int announce(const char *name);
 /* While the descriptor is readable, processes have asked. Takes their questions. */
 void announce_again(int fd);
