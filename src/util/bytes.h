@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-/* Overwrites a secret. The compiler does not leave it out, though the bytes are not read again. */
+/* Overwrites a secret. The compiler cannot remove the call, although nothing reads the bytes
+   again. */
 void rowlock__wipe(void *bytes, size_t n);
 
 /* The first place of `n` bytes in `size` bytes, or NULL. */

@@ -14,13 +14,14 @@ struct rowlock_date {
     int year, month, day; /* from 1 */
 };
 
+/* The date of a day number, counted from 1970-01-01, and back. */
 struct rowlock_date rowlock__date(int64_t days);
 int64_t rowlock__days(struct rowlock_date date);
 int rowlock__month_length(int year, int month);
-/* 0 is Sunday. */
+/* The weekday of a day number; 0 is Sunday. */
 int rowlock__weekday(int64_t days);
 
-/* Division that rounds down, as time before 1970 needs it. */
+/* Divides and rounds down, which times before 1970 need. */
 int64_t rowlock__floor_divide(int64_t value, int64_t by);
 
 #endif

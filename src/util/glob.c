@@ -6,7 +6,8 @@
 
 #include "util/error.h"
 
-/* In a set: after "[:alpha:]", "[.x.]", "[=x=]", an escaped character, or any other one. */
+/* The index after one member of a set: "[:alpha:]", "[.x.]", "[=x=]", an escaped character, or any
+   other one. */
 static size_t end_of_member(const char *pattern, size_t at)
 {
     char kind = pattern[at] == '[' ? pattern[at + 1] : '\0';

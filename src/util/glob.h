@@ -10,12 +10,12 @@
 
 /* The position, from 1, of a '[' without ']'; 0: there is none. */
 size_t rowlock__glob_mistake(const char *glob);
-/* EINVAL: it has such a mistake. */
+/* Fails with EINVAL if the pattern has such a mistake. */
 int rowlock__glob_check(const char *glob, struct rowlock_error *error);
 
-/* A pattern of LIKE, with the escape character '!', for at least the names that match: '?' and a
-   set become '%', because a database may count bytes. `*exact`: for no others; otherwise fnmatch()
-   must decide. malloc'd; NULL: out of memory. */
+/* A pattern of LIKE, with the escape character '!', that matches at least the same names: '?' and a
+   set become '%', because a database may count bytes. `*exact`: it matches no others; otherwise
+   fnmatch() must decide. malloc'd; NULL: out of memory. */
 char *rowlock__glob_to_like(const char *glob, bool *exact);
 
 #endif

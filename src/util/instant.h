@@ -16,7 +16,8 @@ void rowlock__local_time(int64_t ms, char *out, size_t size);
    that of `now_ms`. */
 void rowlock__local_time_short(int64_t ms, int64_t now_ms, char *out, size_t size);
 
-/* Of "2026-11-21T01:00:01.000Z", the form that SQL statements return; other texts are copied. */
+/* The local time of "2026-11-21T01:00:01.000Z", the form that SQL statements return. Other texts
+   are copied. */
 void rowlock__local_time_of(const char *utc, char *out, size_t size);
 
 #endif

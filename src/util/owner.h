@@ -8,12 +8,13 @@
 
 #define ROWLOCK_OWNER_SIZE 33
 
-/* `parent`: the owner id of that lease, or NULL. 0, or -1: the system has no random bytes. */
+/* Makes an owner id. `parent`: the owner id of that lease, or NULL. Returns 0, or -1 if the system
+   has no random bytes. */
 int rowlock__owner_make(const char *parent, char out[ROWLOCK_OWNER_SIZE]);
 
 /* Whether the text (NULL: no) has that form. */
 int rowlock__owner_is_formed(const char *owner);
-/* The hash of an id, and the one in an id: that of its parent, or random. */
+/* The hash of an owner id, and the first 8 digits of one: the hash of its parent, or random. */
 uint32_t rowlock__owner_hash(const char *owner);
 uint32_t rowlock__owner_parent(const char *owner);
 

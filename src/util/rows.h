@@ -9,7 +9,7 @@
 
 struct rowlock_rows {
     size_t size; /* of one row in bytes; the only member to initialize */
-    void *row;   /* of all rows */
+    void *row;   /* the array of all rows */
     size_t n, room;
     struct rowlock_rows_text *texts;
     bool failed; /* out of memory: rows or texts are missing */
@@ -21,6 +21,7 @@ void *rowlock__rows_add(struct rowlock_rows *rows);
 /* A terminated copy with a fixed address, valid as long as the rows; "" if out of memory. */
 const char *rowlock__rows_copy(struct rowlock_rows *rows, const char *bytes, size_t length);
 
+/* Frees the rows and their texts; `rows` is empty then. */
 void rowlock__rows_clear(struct rowlock_rows *rows);
 
 /* For sorting rows: -1, 0 or 1 as `a` is less than, equal to or greater than `b`. */

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-/* root decides who may read a file: a group with read permission was chosen by root. */
+/* A file of root may be readable by its group, because root has chosen that group. */
 enum rowlock_secret_file rowlock__secret_file(const struct stat *is)
 {
     mode_t shared = is->st_uid == 0 ? S_IRGRP : 0;

@@ -11,6 +11,7 @@ enum rowlock_secret_file {
     ROWLOCK_SECRET_FOREIGN, /* it belongs to neither this user nor root: its owner can change it */
 };
 
+/* Judges a file by its owner and mode. */
 enum rowlock_secret_file rowlock__secret_file(const struct stat *is);
 
 #endif
