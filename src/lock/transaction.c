@@ -120,8 +120,7 @@ static struct rowlock_connection *informant(const struct rowlock_attempt *attemp
                                                                   : attempt->connection;
 }
 
-/* On MariaDB a very short limit may end the statement itself: that counts as the end of the wait.
-   */
+/* On MariaDB a very short limit may end the statement itself: that counts as a timeout. */
 static void call_it_the_end(struct rowlock_attempt *attempt)
 {
     if (attempt->answer.status == ROWLOCK_STATUS_CANCELED && attempt->wait_ms > 0 &&
