@@ -1,2 +1,3 @@
--- Reads the oldest time in the history before a time, of the good ones or of the problems.
+-- Reads when the oldest entry of the history that is older than a time ended, of the good entries
+-- or of the problems.
 SELECT MIN(ended) FROM rowlock_history WHERE problem = ?i AND ended < ?i;

@@ -1,2 +1,2 @@
--- Reads until when refreshes of all subjects count as stale.
+-- Reads for every subject the time up to which refreshes that began count as stale.
 SELECT name, expired FROM rowlock_expiry;

@@ -1,2 +1,2 @@
--- Lets a lease expire at a given time.
+-- Sets the time at which a lease expires.
 UPDATE rowlock_heartbeat SET expires = ?i WHERE token = ?i;

@@ -1,2 +1,2 @@
--- Locks the row of a name until the transaction ends. No row: it must be created first.
+-- Locks the row of a name until the transaction ends. The row must have been created before.
 {lock};

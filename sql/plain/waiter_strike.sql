@@ -1,3 +1,3 @@
--- Deletes a ticket that has the mark of a roll call, of this one or an earlier one, on condition
--- that it has not answered since.
+-- Deletes the rows of a ticket that still have the mark of this roll call or of an earlier one: its
+-- waiter has not answered.
 DELETE FROM rowlock_waiter WHERE ticket = ?i AND roll_call > 0 AND roll_call <= ?i;

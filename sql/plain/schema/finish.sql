@@ -1,3 +1,3 @@
--- The version, after an upgrade.
+-- Writes the version after an upgrade.
 
 UPDATE rowlock_meta SET version = 2;

@@ -1,6 +1,7 @@
 -- Technique row: the name lock is the lock of the name's row until the transaction ends. The row of
--- rowlock_meta says that the schema is complete, and that no server functions go with it. object
--- and id_width are NULL: a library that expects the functions reads these columns and refuses.
+-- rowlock_meta shows that the schema is complete, and that the server has no functions for it.
+-- object and id_width are NULL: a library that expects the functions reads these columns and
+-- refuses.
 
 {prelude}
 CREATE TABLE rowlock_meta (
