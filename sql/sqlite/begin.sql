@@ -1,3 +1,3 @@
--- Takes the write lock of the file at once: a deferred transaction that reads first may fail to get
--- it later.
+-- Takes the write lock of the file at once. A deferred transaction that reads first may be unable
+-- to acquire it later.
 BEGIN IMMEDIATE;

@@ -1,2 +1,2 @@
--- Does nothing: a file has no session that could be lost.
+-- Needs no server: a file has no session that could be lost.
 SELECT 1;

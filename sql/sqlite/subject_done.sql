@@ -1,4 +1,4 @@
--- Completes a refresh; 8: it was not PROCESSING any more.
+-- Completes a refresh. Returns 8 if the subject is no longer PROCESSING.
 -- ?1 name, ?2 version
 UPDATE rowlock_subject
    SET status = 'COMPLETE', basis = began,
