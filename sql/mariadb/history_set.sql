@@ -1,3 +1,3 @@
--- Sets which ended leases the history keeps: level, milliseconds for good and bad ones.
+-- Sets which ended leases the history keeps: level, and the milliseconds for good and bad ones.
 UPDATE rowlock_meta
    SET history = ELT(? + 1, 'off', 'problems', 'slow', 'all'), keep_good = ?, keep_bad = ?;

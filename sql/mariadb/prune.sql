@@ -1,2 +1,2 @@
--- Deletes at most that many rows of the history whose time has passed: -> their number.
+-- Deletes rows of the history whose time has passed: most rows -> number of deleted rows.
 CALL rowlock_prune_row(?);

@@ -162,7 +162,7 @@ BEGIN
 END//
 
 -- Counts the conflicting leases, and those of them that are live by the clock. Any remaining row is
--- a conflict; the clock only tells whether a sweep is worthwhile.
+-- a conflict; the clock only shows whether a sweep is worthwhile.
 CREATE OR REPLACE PROCEDURE rowlock_look(
     IN p_name VARBINARY(255), IN p_shared TINYINT, OUT p_all INT, OUT p_live INT)
     SQL SECURITY INVOKER READS SQL DATA
@@ -389,9 +389,10 @@ BEGIN
     SET p_status = CASE WHEN v_row THEN 0 WHEN v_there THEN 1 ELSE 8 END;
 END//
 
--- Converts a wait in milliseconds to whole seconds. p_safe: a timeout may roll back the transaction
--- (it is the library's own, or InnoDB rolls back the statement only). Otherwise the wait is
--- unlimited here, and the caller's SET STATEMENT max_statement_time around the CALL ends it.
+-- Converts a wait in milliseconds to whole seconds. p_safe: a timeout does no harm, because the
+-- transaction is the library's own, or because InnoDB rolls back only the statement. Otherwise the
+-- wait is unlimited here, and the caller's SET STATEMENT max_statement_time around the CALL ends
+-- it.
 CREATE OR REPLACE PROCEDURE rowlock_seconds(
     IN p_wait_ms BIGINT, IN p_safe TINYINT, OUT p_seconds INT)
     SQL SECURITY INVOKER READS SQL DATA

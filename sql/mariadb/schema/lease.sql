@@ -5,7 +5,7 @@
 -- the same name in src/dialect/dialect.h. Lease wants: HEX(name):mode:limit:count, separated by
 -- commas, mode x, s or p. Only the fence runs in a transaction of the caller.
 --
--- The rules: a lease exists as long as its row exists; the clock only tells which leases may be
+-- The rules: a lease exists as long as its row exists; the clock only decides which leases may be
 -- swept. A grant holds the name lock from its check to its COMMIT. A sweep is a short transaction
 -- without the name lock, so that no session waits for a fence while it holds a name lock.
 
@@ -105,8 +105,8 @@ BEGIN
     SET @rowlock_idle = NULL;
 END//
 
--- A read that decides how something ended got no answer if its variable is still NULL. The caller
--- rolls back and reads again.
+-- Raises the error of an interrupt if p_answer is NULL: then the read that was to set it got no
+-- answer. The caller rolls back and reads again.
 CREATE OR REPLACE PROCEDURE rowlock_check_answer(IN p_answer BIGINT)
     SQL SECURITY INVOKER NO SQL
 BEGIN

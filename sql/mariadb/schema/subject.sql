@@ -78,8 +78,8 @@ END//
 
 -- Begins a refresh, under the lock, in the transaction that does it or that grants the lease
 -- p_token for it: sets a stale subject to PROCESSING. A repeated call under one token returns the
--- same. The savepoint shows rowlock_subject_done that the transaction is still the same one,
--- because it disappears with it.
+-- same. The savepoint ends with the transaction, so rowlock_subject_done finds it only in the same
+-- transaction.
 CREATE OR REPLACE PROCEDURE rowlock_subject_begin(
     IN p_name VARBINARY(255), IN p_max_age_ms BIGINT, IN p_token BIGINT,
     IN p_description VARCHAR(1024) CHARACTER SET utf8mb4,
