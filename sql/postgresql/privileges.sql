@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Lists the privileges that this role has on rowlock's objects: object and privilege as the GRANTs
 -- of schema/grants.sql write them. The first row is '', the role's name for GRANT, and the
--- qualifier of objects. 'exists' is a row of each object; of '', because a role sees all objects.
+-- qualifier of objects. Each object has a row 'exists'; so has '', because a role sees all objects.
 -- $1: the table of technique insert.
 WITH relation AS (
     SELECT c.oid, 'rowlock.' || c.relname::text AS name, c.relkind

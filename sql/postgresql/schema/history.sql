@@ -38,7 +38,7 @@ BEGIN
 END $$;
 
 -- Deletes at most that many rows of the history whose time has passed, and returns their number.
--- Waits for no lock. An error, as of a missing table or right, deletes none, and does not leave it.
+-- Waits for no lock. Catches every error, such as a missing table or right, and then deletes none.
 CREATE FUNCTION rowlock.prune(batch bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     rules record;
@@ -67,7 +67,7 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 
 -- Writes the rows of a lease whose heartbeat was deleted, if the level asks for them, before the
--- rows of the lease are deleted. No error leaves it, because it must not prevent that.
+-- rows of the lease are deleted. Catches every error, because none may prevent that deletion.
 CREATE FUNCTION rowlock.log_end(token bigint, expires timestamptz, stop boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
 DECLARE
@@ -102,7 +102,7 @@ END $$;
 
 -- Deletes the lease whose heartbeat a release has deleted, and writes the history, if its level
 -- asks for that. The most frequent lease has one row: the deleted row is the source of the new one.
--- Any other lease, and one for which that raises an error, take the way of log_end.
+-- log_end handles any other lease, and a lease for which that raises an error.
 CREATE FUNCTION rowlock.log_release(token bigint, name text, expires timestamptz, stop boolean)
 RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -158,7 +158,7 @@ BEGIN
 END $$;
 
 -- Writes the rows of a ticket, or (0) of all tickets of that owner, which is withdrawn. Below level
--- all a wait under a second leaves none: a caller may try again. No error leaves it.
+-- all a wait under a second leaves none: a caller may try again. Catches every error.
 CREATE FUNCTION rowlock.log_waiter(ticket bigint, owner text) RETURNS void
 LANGUAGE plpgsql VOLATILE SET lock_timeout = '250ms' AS $$
 DECLARE

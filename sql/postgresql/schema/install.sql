@@ -146,9 +146,10 @@ INSERT INTO rowlock.origin (boot) VALUES (pg_catalog.clock_timestamp()) ON CONFL
 
 -- One row, which both the draws and rowlock.lift_numbers read. Numbers are valid while lifted_for =
 -- origin; pg_sequence_last_value is NULL for a sequence that was just created. quiet_ms: for how
--- long the release of a new lease leaves no row in the history. Every grant reads it. So it scans
--- one table, and contains no volatile function: the server then drops the columns that are not
--- asked for. The path of a file stands for the database: it contains it.
+-- long the release of a new lease leaves no row in the history. Every grant reads the view. So it
+-- scans one table, and contains no volatile function: the server then drops the columns that no
+-- query asks for. The path of a file identifies the database, because it contains the database's
+-- number.
 CREATE VIEW rowlock.lift AS
 SELECT pg_catalog.hashint8extended(
            (pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time())
