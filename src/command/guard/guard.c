@@ -14,10 +14,10 @@
 #include "system/command/sockets.h"
 #include "util/clock.h"
 
-#define REPLACE_MS 900   /* rowlock ends within a second, even if some process does not die */
+#define REPLACE_MS 900   /* limit of guard_replace(), so that rowlock ends within a second */
 #define LOOK_AGAIN_MS 20 /* polling interval */
 
-/* A shell that became rowlock by exec may have left child processes of its own. */
+/* Whether rowlock has no children. A shell that became rowlock by exec may have left some. */
 static int is_childless(void)
 {
     siginfo_t info;

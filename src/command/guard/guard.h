@@ -3,7 +3,7 @@
  * The guard: a small process between rowlock and the command, with a socket and a timer but without
  * a database connection. It is the command's parent, and a child subreaper, so all processes that
  * the command starts stay its descendants. It knows until when the lock is certain. At that time,
- * or when rowlock has ended for any reason, it ends every descendant, and never a process of the
+ * or when rowlock has ended for any reason, it ends every descendant, but no process of the
  * caller's.
  */
 #ifndef ROWLOCK_GUARD_H
@@ -42,7 +42,7 @@ struct guard {
     int has_command; /* it was started */
     pid_t command;
     int own_group;
-    int only_ours; /* we had no child before: all inherited orphans are the command's */
+    int only_ours; /* we had no child before: all orphans that become ours are the command's */
 };
 
 enum guard_event {
@@ -53,7 +53,7 @@ enum guard_event {
     GUARD_STOPPED,      /* the command was stopped, alone or together with us */
     GUARD_CONTINUED,
     GUARD_UNTIL,  /* end_ms: the answer to guard_ask() */
-    GUARD_ENDING, /* it has begun to end the command; cause */
+    GUARD_ENDING, /* the guard has begun to end the command; cause */
     GUARD_ENDED,  /* number: wait() status; cause; survivors */
     GUARD_GONE    /* the guard itself was killed */
 };
@@ -79,10 +79,11 @@ struct guard_report {
    signals, and does not start its program before guard_next() has returned GUARD_STARTED. So a
    signal that reached both it and us before, and is passed on to it, counts once. */
 int guard_start(struct guard *guard, const struct guard_plan *plan);
-/* None of these blocks, also if the guard is stopped. */
+/* Orders to the guard. None blocks, even if the guard is stopped. */
 void guard_extend(struct guard *guard, int64_t end_ms);
 void guard_ask(
-    struct guard *guard); /* requests UNTIL: is it awake, how long is the lock certain? */
+    struct guard *guard); /* requests UNTIL: is it awake, and how long is the lock certain? */
+/* Passes a signal on to the command, or with `to_group` to its process group. */
 void guard_signal(struct guard *guard, int number, int to_group);
 void guard_end(struct guard *guard);  /* ends the command because the lock has ended */
 void guard_stop(struct guard *guard); /* ends the command for another reason */
@@ -91,7 +92,7 @@ void guard_next(struct guard *guard, struct guard_report *out);
 /* For a guard that has died or does not react: kills it, and ends those of its descendants that can
    be found. Returns the processes that it could not end. */
 struct tree guard_replace(struct guard *guard);
-/* After the last report. */
+/* Frees it after the last report. */
 void guard_close(struct guard *guard);
 
 /* ---- between the two ----------------------------------------------------------------- */
@@ -106,6 +107,7 @@ struct guard_order {
 
 /* ---- the process: guard/process.c, guard/watch.c ------------------------------------- */
 
+/* The guard process: starts the command, watches it, and exits. `fd` is the socket to rowlock. */
 _Noreturn void guard_run(const struct guard_plan *plan, int fd);
 
 /* ---- the stand-in: guard/stand_in.c -------------------------------------------------- */
@@ -114,7 +116,7 @@ _Noreturn void guard_run(const struct guard_plan *plan, int fd);
    control stops rowlock together with the command, but neither the guard nor the stand-in. */
 struct stand_in {
     pid_t pid; /* 0: there is none */
-    int fd;    /* its orders; -1 */
+    int fd;    /* sends its orders; -1: none */
 };
 
 /* Starts it, unless it exists. */
@@ -130,9 +132,9 @@ void stand_in_end(struct stand_in *stand_in);
    of the group `but` (0: no exception). Misses descendants that exist only before or after the
    scan, so repeat it. -1: there is no /proc. */
 int tree_signal(pid_t root, int number, pid_t but, struct tree *out);
-/* Is this one process stopped, now? */
+/* Whether this process is stopped now. */
 int tree_is_stopped(pid_t pid);
-/* 0: it has none, or is gone. */
+/* The pid of its parent; 0: it has none, or has ended. */
 pid_t tree_parent(pid_t pid);
 /* Whether it has ended, even if its parent has not collected it. */
 int tree_is_dead(pid_t pid);

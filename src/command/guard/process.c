@@ -27,7 +27,8 @@ static void keep_only_ours(const struct guard_state *state)
     close_all_but(keep, sizeof keep / sizeof *keep);
 }
 
-/* All signals are blocked until then, so one that arrives twice meanwhile counts once. */
+/* Waits until rowlock allows the start. All signals are blocked until then, so one that arrives
+   twice meanwhile counts once. */
 static int may_begin(int fd)
 {
     char byte;
@@ -47,7 +48,7 @@ static _Noreturn void run_command(const struct guard_state *state, pid_t guard, 
     if (end_with_parent(guard)) /* in case the guard itself is killed */
         _exit(STATUS_FAILED);
     if (!may_begin(begin_fd))
-        die_by(SIGTERM); /* as it would have, had it begun */
+        die_by(SIGTERM); /* the signal that would have ended it if it had begun */
     failure.number = state->plan->become(state->plan->data);
     send(state->fd, &failure, sizeof failure, MSG_NOSIGNAL);
     _exit(failure.number == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE);

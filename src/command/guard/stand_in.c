@@ -12,8 +12,8 @@
 #include "system/command/process.h"
 #include "system/command/sockets.h"
 
-/* The guard has closed standard input and output: neither a socket of ours nor one of the client
-   library's must take their place. */
+/* Opens standard input and output again, which the guard has closed. Otherwise sockets, ours or the
+   client library's, would get their numbers. */
 static void fill_closed(void)
 {
     int null = open("/dev/null", O_RDWR);
@@ -24,8 +24,8 @@ static void fill_closed(void)
         close(null);
 }
 
-/* A session of its own: the terminal sends it nothing, and a message to the terminal does not stop
-   it. */
+/* Runs the stand-in in a session of its own: the terminal sends it no signals, and a message to the
+   terminal does not stop it. */
 static _Noreturn void run_stand_in(const struct guard_plan *plan, pid_t guard, int fd)
 {
     if (end_with_parent(guard))
@@ -68,8 +68,8 @@ int stand_in_next(struct stand_in *stand_in, struct guard_order *out)
     return got == (ssize_t)sizeof *out;
 }
 
-/* The guard's reap() collects it. Waiting for it here would delay the end of the command: a process
-   that waits for a disk does not die at once. */
+/* Leaves the process to the guard's reap(). Waiting here would delay the end of the command,
+   because a process that waits for a disk does not die at once. */
 void stand_in_end(struct stand_in *stand_in)
 {
     if (stand_in->fd >= 0)

@@ -16,7 +16,7 @@
 
 #define LOOK_AGAIN_MS 20  /* between two looks at processes that do not die at once */
 #define DYING_MS 300      /* for processes that die together with the command */
-#define HOPELESS_LOOKS 50 /* after so many the guard leaves alone what it may not signal */
+#define HOPELESS_LOOKS 50 /* then the guard gives up processes that it may not signal */
 
 void guard_report_event(const struct guard_state *state, enum guard_event event, int number)
 {
@@ -28,7 +28,8 @@ void guard_report_event(const struct guard_state *state, enum guard_event event,
 
 /* ---- ending ---------------------------------------------------------------------------------- */
 
-/* 0 after the command's end was collected: the kernel may then give its number to another group. */
+/* The command's process group; 0 after its end was collected, because the kernel may then give the
+   number to another group. */
 static pid_t group_of_command(const struct guard_state *state)
 {
     return state->plan->own_group && !state->reaped ? state->command : 0;
@@ -52,7 +53,7 @@ static void close_begin(struct guard_state *state)
     state->begin_fd = -1;
 }
 
-/* TERM once: a cleanup process that the command starts after it lives until KILL. */
+/* Sends TERM once: a cleanup process that the command starts afterwards lives until KILL. */
 static void begin_ending(struct guard_state *state, enum guard_cause cause)
 {
     if (state->ending)
@@ -69,7 +70,7 @@ static void begin_ending(struct guard_state *state, enum guard_cause cause)
     tell_all(state, SIGCONT);
 }
 
-/* Repeats KILL: a process that was born between two looks meets the next one. */
+/* Sends KILL to all. Called repeatedly, because a process may start between two looks. */
 static void kill_all(struct guard_state *state)
 {
     pid_t group = group_of_command(state);
@@ -159,8 +160,8 @@ static void answer(const struct guard_state *state)
     send(state->fd, &report, sizeof report, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* The stand-in renews until rowlock itself has renewed again: it may wake later
-   than the command. */
+/* Carries out an order. The stand-in renews until rowlock itself has renewed again, because rowlock
+   may continue later than the command. */
 static void obey(struct guard_state *state, const struct guard_order *order)
 {
     switch (order->kind) {
