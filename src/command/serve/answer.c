@@ -11,15 +11,15 @@
 #include "command/serve/pages.h"
 #include "util/glob.h"
 
-#define OLD_MS 5000 /* a script gets an error instead of older data */
+#define OLD_MS 5000 /* a script gets an error instead of data that is older */
 
 struct route {
     const char *path;
-    enum view_kind detail; /* with a name */
-    int needs_name;        /* 400 without one */
+    enum view_kind detail; /* the view that it needs if the question has a name */
+    int needs_name;        /* without a name the answer is 400 */
     void (*page)(struct page *page);
-    enum view_text text; /* of a document: the JSON of a verb */
-    const char *type;    /* of a file, whose name is the path's; or of a document */
+    enum view_text text; /* a document: which verb's JSON it is */
+    const char *type;    /* content type of a file, which has the name of the path, or document */
     int is_metrics;
 };
 
@@ -54,7 +54,7 @@ const struct route *answer_route(const char *path)
     return NULL;
 }
 
-/* A name is missing, or the pattern of the metrics is malformed. */
+/* Whether a name is missing, or the pattern of the metrics is malformed. */
 static int is_bad(const struct question *question)
 {
     const struct route *route = question->route;
@@ -210,7 +210,7 @@ static int subjects(void *data, rowlock_visit_subject visit, void *visitor,
     return ROWLOCK_OK;
 }
 
-/* As the verb: with rowlock_up 0 and nothing else if the database does not answer. */
+/* Writes what the verb prints: only rowlock_up 0 if the database does not answer. */
 static void write_metrics(const struct question *question, const struct shown *shown,
                           struct answer *out)
 {

@@ -21,20 +21,21 @@ struct answer {
     const char *type;
     char *body; /* NULL: no memory */
     size_t size;
-    int is_static; /* not malloc'd: of this program, or of `shown` */
-    int is_styled; /* a picture with a style of its own */
+    int is_static; /* the body is not malloc'd: it belongs to this program, or to `shown` */
+    int is_styled; /* it is a picture with a style of its own */
 };
 
 /* NULL: there is no such page. */
 const struct route *answer_route(const char *path);
-/* Whether it is written from views, and from which besides VIEW_ALL. `may_probe`: `ls NAME` does
-   not lock the name on this database. */
+/* Whether the answer is written from views, and from which view besides VIEW_ALL. `may_probe`: on
+   this database `ls NAME` does not lock the name. */
 int answer_needs_views(const struct question *question);
 enum view_kind answer_detail(const struct question *question, int may_probe);
 
-/* `shown` NULL: needs none. */
+/* Writes the answer; the caller frees its body unless it is static. `shown` is NULL if the answer
+   needs no views. */
 void answer_write(const struct question *question, const struct shown *shown, struct answer *out);
-/* 400, 404, 405, 413, 414, 421, 503 */
+/* Writes the page for the status 400, 404, 405, 413, 414, 421 or 503. */
 void answer_error(unsigned status, struct answer *out);
 
 #endif

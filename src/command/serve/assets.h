@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct asset {
-    const char *name; /* of the file */
+    const char *name; /* the file's name */
     const char *data;
     size_t size;
 };

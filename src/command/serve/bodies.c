@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST ((size_t)64 << 20)  /* bytes; then only small answers are added */
-#define SMALL ((size_t)64 << 10) /* each connection may have one */
+#define MOST ((size_t)64 << 20)  /* bytes in all; beyond that only small answers are added */
+#define SMALL ((size_t)64 << 10) /* bytes; every connection may have one such answer */
 
 struct body {
-    struct body *next, **link; /* link: the pointer to it */
+    struct body *next, **link; /* link: the pointer that points here */
     struct body_key key;
     unsigned status;
     struct MHD_Response *response; /* it counts the references */
@@ -56,7 +56,7 @@ static size_t size_of(const struct bodies *bodies)
     return size;
 }
 
-/* libmicrohttpd calls it after the last reader. */
+/* Frees an answer; libmicrohttpd calls it after the last reader. */
 static void forget(void *text)
 {
     struct body *body = (void *)((char *)text - offsetof(struct body, text));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answers that are being sent. Requests that get the same answer share one copy, which is freed
-   when the last client has read it. Only for the thread that answers. */
+   when the last client has read it. Only the thread that answers may use them. */
 #ifndef ROWLOCK_SERVE_BODIES_H
 #define ROWLOCK_SERVE_BODIES_H
 
@@ -9,7 +9,7 @@
 
 struct body;
 
-struct bodies { /* all zero: none */
+struct bodies { /* begins as zeros */
     struct body *first;
 };
 
@@ -20,6 +20,7 @@ struct body_key {
     int code;
 };
 
+/* The key of the answer to `question` from `shown`. */
 struct body_key body_key(const struct question *question, const struct shown *shown);
 
 /* The answer, if it is being sent, and its status. */

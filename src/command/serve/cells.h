@@ -8,7 +8,7 @@
 #include "command/job/print.h"
 #include "rowlock.h"
 
-/* host:pid and the command; of a transaction the server's number of the session. */
+/* Writes host:pid and the command; for a transaction the server's number of the session. */
 void cell_who(FILE *out, const struct rowlock_holder *holder);
 void cell_mode(FILE *out, const struct rowlock_holder *holder);
 /* The time until the lease expires. */

@@ -15,7 +15,7 @@ struct client {
     int fd;
     int64_t deadline_ms;
     int is_limited;
-    unsigned char network[NETWORK]; /* of an IPv4 address: four zero bytes and its own */
+    unsigned char network[NETWORK]; /* an IPv4 address is in the last four bytes, after zeros */
 };
 
 void clients_open(struct clients *clients)
@@ -38,7 +38,7 @@ static int network_of_v4(const unsigned char *address, unsigned char *network)
     return address[0] != 127;
 }
 
-/* 0: it has no limit. */
+/* The network of an address. 0: the address has no limit. */
 static int network_of(const struct sockaddr *address, unsigned char *network)
 {
     const struct sockaddr_in *v4 = (const void *)address;

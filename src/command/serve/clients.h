@@ -16,20 +16,20 @@ struct clients { /* shared by threads */
 };
 
 void clients_open(struct clients *clients);
-/* All are closed. */
+/* The caller has closed all clients before. */
 void clients_close(struct clients *clients);
 
 /* Whether the address may have one more connection. A loopback address, where a proxy may be, and a
    Unix socket have no limit. The network of an IPv6 address (/64) counts as one address. */
 int clients_admit(struct clients *clients, const struct sockaddr *address);
 
-/* A connection that begins, which has this long for its first request; NULL, and its socket is shut
-   down: no memory. */
+/* Registers a connection that begins, which has `most_ms` for its first request. Without memory it
+   shuts the socket down and returns NULL. */
 struct client *client_open(struct clients *clients, int fd, const struct sockaddr *address,
                            int64_t most_ms);
-/* From now on it has this long. Accepts NULL. */
+/* Sets the client's deadline to `most_ms` from now. Accepts NULL. */
 void client_limit(struct clients *clients, struct client *client, int64_t most_ms);
-/* Before its descriptor is closed. Accepts NULL. */
+/* Call it before the descriptor is closed. Accepts NULL. */
 void client_close(struct clients *clients, struct client *client);
 
 /* Shuts down the sockets of those whose time has passed: their reads and writes then fail. */

@@ -48,7 +48,7 @@ static void put_past_row(struct html_table *table, const struct rowlock_past *pa
     free(holder);
 }
 
-/* Beside a name the history has its job's. */
+/* Whether the history has entries of another name: that of a name includes its job's. */
 static int has_other_name(const struct page *page, const struct view *view)
 {
     size_t i = 0;

@@ -166,7 +166,8 @@ static const char *text_of(const char *title)
     return title + (*title == '*');
 }
 
-/* The roles keep their meaning where the style sheet turns rows into cards. */
+/* Sets the ARIA roles, so that the table keeps its meaning where the style sheet turns rows into
+   cards. */
 struct html_table html_table_begin(FILE *out, const char *caption, const char *const *titles)
 {
     fprintf(out,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes HTML. Every text that others wrote goes through these functions. */
+/* Writes HTML. Every text that comes from outside this program goes through these functions. */
 #ifndef ROWLOCK_SERVE_HTML_H
 #define ROWLOCK_SERVE_HTML_H
 
 #include <stdint.h>
 #include <stdio.h>
 
-/* The text, escaped; control characters, and bytes that are not UTF-8, are shown as on a terminal:
-   \n, \x1b. */
+/* Writes the text, escaped. Control characters, and bytes that are not UTF-8, appear as on a
+   terminal: \n, \x1b. */
 void html_text(FILE *out, const char *text);
 /* The same, isolated from the direction of the text around it. */
 void html_word(FILE *out, const char *text);
@@ -22,7 +22,7 @@ void html_link(FILE *out, const char *page, const char *name);
 void html_pill(FILE *out, const char *tone, const char *text);
 
 void html_duration(FILE *out, int64_t ms);
-/* How long ago, or in how long, with the time of day in its title. `at_ms` 0: "-". */
+/* The time since `at_ms`, or until then, with the time of day in its title. `at_ms` 0: "-". */
 void html_age(FILE *out, int64_t at_ms, int64_t now_ms);   /* 3m12s */
 void html_left(FILE *out, int64_t at_ms, int64_t now_ms);  /* 4m05s: until then */
 void html_since(FILE *out, int64_t at_ms, int64_t now_ms); /* 3m12s ago; in 4m05s */

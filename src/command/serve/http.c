@@ -14,12 +14,12 @@
 #include "util/clock.h"
 
 #define CONNECTIONS 100
-#define IDLE_S 20u             /* of a client that does not read */
-#define HEAD_MS 20000          /* for a whole head, since the connection or its last answer */
-#define ANSWER_MS 60000        /* for a whole answer */
-#define MEMORY ((size_t)16384) /* of a request's head */
-#define PARAMETERS 32          /* in an address */
-#define WAIT_MS 3000           /* then a request is answered from older views */
+#define IDLE_S 20u             /* timeout of a client that does not read */
+#define HEAD_MS 20000          /* limit for a whole head, from the connection or its last answer */
+#define ANSWER_MS 60000        /* limit for a whole answer */
+#define MEMORY ((size_t)16384) /* bytes for a request's head */
+#define PARAMETERS 32          /* at most, in an address */
+#define WAIT_MS 3000           /* after that a request is answered from older views */
 
 static char too_many[] = "parameters"; /* the state of a request that has too many */
 
@@ -46,8 +46,8 @@ struct http {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Nothing comes from elsewhere, nothing runs that is not a file of this program, and no other site
-   can show or read these pages. */
+/* The headers of every answer. A page loads nothing from elsewhere, runs only files of this
+   program, and no other site can show or read it. */
 static const struct {
     const char *name, *value;
 } headers[] = {
@@ -62,7 +62,7 @@ static const struct {
     {"Cache-Control", "no-store"},
 };
 
-/* A picture can neither run nor load anything; its colours are in a style of its own. */
+/* A picture can neither run nor load anything, but has a style of its own for its colours. */
 static const char picture_policy[] = "default-src 'none'; style-src 'unsafe-inline'; "
                                      "frame-ancestors 'none'";
 
@@ -84,7 +84,7 @@ static void discard(const struct answer *answer)
         free(answer->body);
 }
 
-/* A body of NULL closes the connection. */
+/* Sends the answer. A body of NULL closes the connection. */
 static enum MHD_Result reply(const struct http *http, struct MHD_Connection *connection,
                              const struct answer *answer)
 {
@@ -116,7 +116,8 @@ static enum MHD_Result reply_error(const struct http *http, struct MHD_Connectio
     return reply(http, connection, &answer);
 }
 
-/* From views: the first of several requests that get the same answer writes it. */
+/* Sends an answer that is written from views. The first of several requests that get the same
+   answer writes it. */
 static enum MHD_Result reply_shared(struct http *http, struct MHD_Connection *connection,
                                     const struct question *question, const struct shown *shown)
 {
@@ -278,8 +279,8 @@ static void complete(void *data, struct MHD_Connection *connection, void **state
     client_limit(&http->clients, client_of(http, connection), HEAD_MS);
 }
 
-/* libmicrohttpd has memory for some 200 parameters, and with more it never answers. It calls this
-   before it reads them: it finds none of too many. */
+/* libmicrohttpd has memory for some 200 parameters, and never answers a request with more. It calls
+   this before it reads them. If there are too many, this cuts them off, so that it finds none. */
 static void *count_parameters(void *data, const char *uri, struct MHD_Connection *connection)
 {
     char *query = strchr(uri, '?'); /* of a buffer that may be written */

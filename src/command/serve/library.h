@@ -26,7 +26,7 @@ struct serve_library {
 #undef SERVE_XX
 };
 
-/* NULL, after a message: it is not installed. */
+/* NULL after a message if it is not installed. */
 const struct serve_library *serve_library(void);
 
 #endif

@@ -31,7 +31,7 @@ static int cannot_listen(const char *address)
 
 /* ---- a Unix socket --------------------------------------------------------------------------- */
 
-/* A socket file without a listener is left by a server that was killed. */
+/* Whether a socket file has no listener: a server that was killed has left it. */
 static int is_stale(const struct sockaddr_un *address)
 {
     int fd = stream_socket(AF_UNIX), refused;
@@ -59,7 +59,7 @@ static int make_way(const char *text, const struct sockaddr_un *address)
     return STATUS_FAILED;
 }
 
-/* Others never get permission; the umask decides about the group. */
+/* Binds the socket file. Other users never get permission; the umask decides about the group. */
 static int bind_unix(int fd, const struct sockaddr_un *address, struct listening *out)
 {
     mode_t mask = umask(0177);
@@ -148,7 +148,7 @@ static struct addrinfo *resolve(const char *text)
     return found;
 }
 
-/* The port may have been 0: any free one. */
+/* Asks for the address, because port 0 means any free port. */
 static int describe(struct listening *out)
 {
     struct sockaddr_storage address;

@@ -12,12 +12,12 @@ struct listening {
     int is_local;    /* a loopback address: the header Host must name this machine */
     char where[160]; /* "http://127.0.0.1:7420/", "unix:PATH" */
     char *path;      /* of a Unix socket */
-    dev_t device;    /* and its identity: another server may have replaced it */
+    dev_t device;    /* its identity, because another server may have replaced it */
     ino_t inode;
 };
 
-/* Listens. An exit status, after a message. An address that other machines can reach is refused
-   unless `allow_remote`. */
+/* Listens. Returns an exit status; prints a message if it fails. Refuses an address that other
+   machines can reach, unless `allow_remote`. */
 int listen_open(const char *address, int allow_remote, struct listening *out);
 /* Removes a Unix socket. The descriptor may be closed already (-1). */
 void listen_close(struct listening *listening);

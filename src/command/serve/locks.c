@@ -87,7 +87,8 @@ void page_locks(struct page *page)
 
 /* ---- one name -------------------------------------------------------------------------------- */
 
-/* Where the list of one name would lock the name briefly, the list of all is used. */
+/* The name of the page, from its own view; or from the view of all, where the list of one name
+   would lock the name briefly. */
 static struct lock_name find(const struct page *page, struct lock_names *names)
 {
     struct lock_name none = {.name = page->name};
@@ -145,7 +146,7 @@ static void put_waiters(const struct page *page, const struct lock_name *name)
     html_table_end(&table);
 }
 
-/* The lease of a job or a subject has a page of its own. */
+/* Links to the page of the job or subject whose lease this is. */
 static void put_relations(const struct page *page)
 {
     static const struct {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Items of one array: their addresses keep their order. */
+/* Compares names. Items of one name keep their order, which is that of their addresses. */
 static int by_name(const void *left, const void *right)
 {
     const struct rowlock_holder *a = *(const struct rowlock_holder *const *)left;

@@ -9,17 +9,17 @@ struct lock_name {
     const char *name;
     const struct rowlock_holder *const *items; /* the holders, then the waiters in their order */
     size_t held, waiting;
-    int64_t waits_since_ms; /* of the longest wait */
-    int stops;              /* a lease is broken, and still held */
+    int64_t waits_since_ms; /* when the longest wait began */
+    int stops;              /* a lease is broken, but still held */
 };
 
 struct lock_names {
-    struct lock_name *at; /* by name */
+    struct lock_name *at; /* sorted by name */
     size_t n;
     const struct rowlock_holder **items;
 };
 
-/* Nonzero: no memory. names_free() in any case. */
+/* Groups a view. Nonzero: no memory. The caller calls names_free() in any case. */
 int names_of(const struct view *view, struct lock_names *out);
 /* Sorts by the number of waiters, then by the longest wait. */
 void names_by_queue(struct lock_names *names);

@@ -38,7 +38,7 @@ static struct totals add_up(const struct view *view)
     return sum;
 }
 
-/* Ends with what follows the number, to which the caller may add. */
+/* Begins a tile. It stays open after the number, so that the caller can add a text. */
 static void begin_tile(FILE *out, const char *href, const char *title, size_t n, int bad)
 {
     fprintf(out,
@@ -134,7 +134,7 @@ static void put_holder(struct html_table *table, const struct rowlock_holder *ho
     cell_or_none(html_cell(table), holder->note);
 }
 
-/* The longest held are the ones to look at first. */
+/* Sorts the locks that have been held longest first: people look at them first. */
 static int by_age(const void *left, const void *right)
 {
     const struct rowlock_holder *a = *(const struct rowlock_holder *const *)left;
@@ -157,7 +157,7 @@ static void put_holders(const struct page *page, const struct rowlock_holder **h
     html_table_end(&table);
 }
 
-/* Overwrites names->items, which are not needed any more. */
+/* Overwrites names->items, which nothing needs afterwards. */
 static void put_held(const struct page *page, struct lock_names *names)
 {
     const struct view *view = page->shown->all;

@@ -5,7 +5,7 @@
 
 #include "command/serve/html.h"
 
-#define OLD_MS 5000 /* older data is marked: the pages ask for it every 2 s */
+#define OLD_MS 5000 /* older data is marked, because the pages ask every 2 s */
 
 static const struct {
     const char *path, *title;
@@ -39,7 +39,8 @@ static void put_head(const struct page *page, const char *kind, const char *subj
           out);
 }
 
-/* script.js shows the field, which needs it: the policy of the pages allows no forms. */
+/* The field is hidden until script.js shows it. It needs script.js, because the policy of the pages
+   allows no forms. */
 static void put_filter(const struct page *page, enum tab tab)
 {
     if (page->status != 200 || tab < TAB_LOCKS || *page->name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a page is written from, and its frame: head, navigation, age of the data, foot. */
+/* The input of a page, and its frame: head, navigation, age of the data, foot. */
 #ifndef ROWLOCK_SERVE_PAGE_H
 #define ROWLOCK_SERVE_PAGE_H
 
@@ -12,16 +12,17 @@ enum tab { TAB_NONE, TAB_OVERVIEW, TAB_LOCKS, TAB_JOBS, TAB_SUBJECTS, TAB_HISTOR
 struct page {
     FILE *out;
     const struct shown *shown;
-    const char *name;   /* of the parameter `name`; "": none */
-    const char *filter; /* of the parameter `q` */
-    int status;         /* of HTTP */
+    const char *name;   /* the parameter `name`; "": none */
+    const char *filter; /* the parameter `q` */
+    int status;         /* the status of HTTP */
 };
 
-/* `subject` (may be NULL) is the name that the page is about; `kind` is what it is. */
+/* Begins a document. `subject` (may be NULL) is the name that the page is about; `kind` says what
+   kind of thing it is. */
 void page_begin(const struct page *page, enum tab tab, const char *kind, const char *subject);
 void page_end(const struct page *page);
 
-/* `count` < 0: not shown. */
+/* Begins a section. `count` < 0: the title has no count. */
 void page_section(const struct page *page, const char *id, const char *title, long count);
 void page_section_end(const struct page *page);
 /* For a section without items: it explains how to get some. The text is HTML. */
@@ -29,9 +30,9 @@ void page_empty(const struct page *page, const char *html);
 #define NO_JOB                                                                          \
     "No job is known. A node adds a job when it first asks for it: <code>rowlock cron " \
     "FILE</code>, or <code>rowlock job</code> in a crontab"
-/* In place of a history that was not read: why. */
+/* Explains in place of a history why it was not read. */
 void page_not_read(const struct page *page);
-/* After a list of which only `most` of `n` are shown. */
+/* Ends a list that shows only `most` of `n` items, with a link to `document`. */
 void page_cut(const struct page *page, size_t n, size_t most, const char *document);
 
 /* Whether one of the texts contains the filter, in either case. `texts` ends with NULL. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of what needs a person's attention: jobs, subjects, and broken leases still held. */
+/* The list of problems that need a person: jobs, subjects, broken leases that are still held, and
+   cycles of waiters. */
 #ifndef ROWLOCK_SERVE_PROBLEMS_H
 #define ROWLOCK_SERVE_PROBLEMS_H
 
@@ -12,7 +13,7 @@ struct problems {
 };
 
 struct problems problems_count(const struct view *view);
-/* Their list, or an empty state. */
+/* Writes their list, or that there are none. */
 void problems_put(const struct page *page);
 
 #endif

@@ -39,7 +39,7 @@ int request_decode(const char *text, char *out, size_t size)
     return rowlock__utf8_length(out, n) < 0 ? -1 : 0;
 }
 
-/* 127.0.0.0/8, in four parts. */
+/* Whether the host is an address of 127.0.0.0/8, in four parts. */
 static int is_loopback(const char *host, size_t length)
 {
     return length >= strlen("127.0.0.1") && strncmp(host, "127.", 4) == 0 &&

@@ -14,8 +14,8 @@
 
 #define STATEMENT_MS 5000
 #define RETRY_MOST_MS 5000
-#define VIEWS 64   /* kept, for viewers that come back and for a time without the database */
-#define DETAILS 16 /* asked for in one set of queries; more wait for the next */
+#define VIEWS 64   /* are kept, for viewers that return and for a time without the database */
+#define DETAILS 16 /* at most, in one set of queries; more wait for the next set */
 
 struct source {
     const struct url *url;
@@ -24,11 +24,11 @@ struct source {
     void *data;
     pthread_t thread;
 
-    pthread_mutex_t mutex; /* of all below */
-    int n_sets;            /* of queries, so far */
+    pthread_mutex_t mutex; /* protects everything below */
+    int n_sets;            /* sets of queries so far */
     struct rowlock_error error;
     int64_t failed_ms; /* when the last set of queries failed; 0: it did not */
-    int is_wanted;     /* the view of all */
+    int is_wanted;     /* a request needs the view of all */
     struct {
         enum view_kind kind;
         char *name;
@@ -38,7 +38,7 @@ struct source {
     struct view *details[VIEWS]; /* the most recent first */
     size_t n_details;
 
-    /* the thread's own */
+    /* only the thread uses these */
     struct rowlock_connection *connection;
     int64_t retry_ms;
 };
@@ -137,7 +137,8 @@ static int ask_all(struct source *source, struct rowlock_error *error)
     return code;
 }
 
-/* Only this thread removes wanted views, the first n: other threads add some behind them. */
+/* Begins a set of queries, and returns the number of its views. Only this thread removes wanted
+   views, from the front; other threads add some at the end. */
 static size_t begin_set(struct source *source)
 {
     size_t n;
@@ -155,7 +156,8 @@ static void disconnect(struct source *source)
     source->connection = NULL;
 }
 
-/* The number of views asked for. The next set replaces a lost session, and asks for the others. */
+/* Asks for views, and returns their number. It stops at a lost session, which the next set
+   replaces. */
 static size_t ask_details(struct source *source, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -170,13 +172,14 @@ static size_t ask_details(struct source *source, size_t n)
     return n;
 }
 
-/* Only the view of all shows whether the database answers. `*n`: the wanted views; those done. */
+/* Runs a set of queries. Only the view of all shows whether the database answers. `*n`: the number
+   of wanted views; on return, of those that were asked for. */
 static int run_set(struct source *source, size_t *n, struct rowlock_error *error)
 {
     int code = ask_all(source, error);
 
     if (code)
-        disconnect(source); /* nothing is known about the session */
+        disconnect(source); /* the state of the session is unknown */
     else
         *n = ask_details(source, *n);
     return code;
@@ -220,7 +223,7 @@ static int is_needed(struct source *source)
     return is;
 }
 
-/* 0: the end. */
+/* Waits until a request needs a view. 0: the source is being closed. */
 static int wait_for_need(struct source *source)
 {
     while (!is_needed(source)) {

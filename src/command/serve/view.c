@@ -76,7 +76,7 @@ static const char *keep(struct view *view, const char *text)
     return string->text;
 }
 
-/* A copy of the item, whose texts still have to be kept; NULL: no memory. */
+/* Adds a copy of the item; the caller then copies its texts. NULL: no memory. */
 static void *add(struct view *view, struct view_part *part, const void *item, size_t size)
 {
     if (part->n == part->size) {
@@ -112,7 +112,7 @@ static int visit_holder(const struct rowlock_holder *holder, void *data)
 
 static void keep_run(struct view *view, struct rowlock_run *run)
 {
-    if (!run->token) { /* there is no run: its texts are not for use */
+    if (!run->token) { /* there is no run, so its texts are not valid */
         run->job = run->node = run->output = "";
         return;
     }
@@ -220,7 +220,7 @@ static int no_memory(struct rowlock_error *error)
     return error->code = ROWLOCK_ENOMEM;
 }
 
-/* The name as a pattern that only it matches. */
+/* A pattern that only this name matches. */
 static char *pattern_of(const char *name)
 {
     char *pattern = malloc(2 * strlen(name) + 1), *at = pattern;
@@ -252,7 +252,7 @@ static int ask_log(struct filling *filling, struct rowlock_connection *connectio
 typedef int ask_function(struct filling *filling, struct rowlock_connection *connection,
                          const char *name, struct rowlock_error *error);
 
-/* The listing collects the same bytes as for the verb. */
+/* Asks for one list. The listing collects the same bytes that the verb prints. */
 static int ask(struct view *view, enum view_text text, struct rowlock_connection *connection,
                struct rowlock_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy of the database's answers, made by one set of queries: the pages are written from it. */
+/* A copy of the database's answers to one set of queries, from which the pages are written. */
 #ifndef ROWLOCK_SERVE_VIEW_H
 #define ROWLOCK_SERVE_VIEW_H
 
@@ -21,21 +21,21 @@ struct view_part {
     size_t n, size;
 };
 
-struct view_step { /* a name of a cycle of waiters; the holder of the next one waits for it */
+struct view_step { /* a name in a cycle of waiters: the holder of the next name waits for it */
     const char *name;
     int is_first;
 };
 
 struct view {
     enum view_kind kind;
-    char *name;                /* "" of VIEW_ALL */
+    char *name;                /* "" for VIEW_ALL */
     int references;            /* counted by the source */
     int64_t asked_ms, done_ms; /* by the monotonic clock: when the queries began and ended */
     int64_t now_ms;            /* the database's clock when they began */
     struct view_part holders, jobs, runs, subjects, pasts;
     struct view_part cycles;    /* view_steps of VIEW_ALL: callers that wait for each other */
     struct rowlock_error error; /* why the queries failed; code 0: they did not */
-    char *texts[VIEW_TEXTS];    /* the JSON that the verbs print; NULL: not of this kind */
+    char *texts[VIEW_TEXTS];    /* the JSON that the verbs print; NULL: not in this kind */
     struct view_string *strings;
     int failed; /* no memory */
 };
@@ -44,7 +44,7 @@ struct view {
 struct view *view_new(enum view_kind kind, const char *name);
 void view_free(struct view *view);
 
-/* Asks the database, and fills the view. A code of the library. */
+/* Asks the database, and fills the view. Returns a code of the library. */
 int view_fill(struct view *view, struct rowlock_connection *connection,
               struct rowlock_error *error);
 
