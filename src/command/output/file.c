@@ -16,7 +16,8 @@ static int file_failed(const char *action, const char *path)
     return STATUS_FAILED;
 }
 
-/* The reader may be another account, so the umask alone restricts the file. */
+/* Creates a new file beside the old one. Its reader may be another account, so only the umask
+   restricts the file. */
 static FILE *open_beside(char *path)
 {
     mode_t mask = umask(077);

@@ -7,13 +7,14 @@
 
 extern const char *const holder_modes[]; /* "exclusive", ... */
 
-/* Whether the lease lasts until it is released: rowlock hold without --for. */
+/* Whether the lease lasts until its release, as that of `rowlock hold` without --for does. */
 int is_endless(const struct rowlock_holder *holder);
 
-/* Cells of a table, as cell_text(). */
+/* Cells of a table, malloc'd as those of cell_text(). */
 char *holder_state(const struct rowlock_holder *holder);
 /* "exclusive", "2 of 3 permits" */
 char *holder_mode(const struct rowlock_holder *holder);
+/* The remaining time of a lease; "-": it has no end, or is no lease. */
 char *holder_left(const struct rowlock_holder *holder);
 /* host:pid command, as far as known; for a transaction the server's id of the session. */
 char *holder_who(const struct rowlock_holder *holder);

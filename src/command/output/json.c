@@ -8,8 +8,8 @@
 
 #include "util/utf8.h"
 
-/* The character at `at`, and how many bytes it was. Control characters that need no escape in JSON
-   are escaped for terminals. */
+/* Writes the character at `at`, and returns the number of its bytes. Escapes also the control
+   characters that JSON allows, because the output may go to a terminal. */
 static size_t put_character(FILE *out, const char *at, size_t left)
 {
     unsigned char byte = (unsigned char)*at;

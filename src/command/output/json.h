@@ -14,7 +14,7 @@ void json_number(FILE *out, int64_t number);
 void json_instant(FILE *out, int64_t ms);
 
 #define UTC_INSTANT_SIZE 80
-/* The same without quotes. 0, or -1: it is before 1970. */
+/* The same without quotes. Returns 0, or -1 if it is before 1970. */
 int utc_instant(int64_t ms, char *out, size_t size);
 
 #endif

@@ -23,13 +23,13 @@ int listing_open(struct listing *listing);
 /* Prints the JSON, or the table. */
 int listing_print(struct listing *listing);
 
-/* Begins the next item of the array, whose "{" follows. */
+/* Begins the next item of the array: the caller writes its "{" next. */
 FILE *listing_next(struct listing *listing);
 /* Ends the array. */
 void listing_end(struct listing *listing);
-/* Prints what was collected, whatever it is. */
+/* Prints the collected text unchanged. */
 void listing_write(struct listing *listing);
-/* No item, and no row. */
+/* Whether there is no item and no row. */
 int listing_is_empty(const struct listing *listing);
 
 void listing_free(struct listing *listing);

@@ -11,8 +11,9 @@
 #include "util/instant.h"
 #include "util/utf8.h"
 
-/* A backslash that could be read as part of an escape. Before another printable character it stays
-   single, so that a printed GRANT on `some\_database` can be copied. */
+/* Whether a backslash could be read as the begin of an escape, and so must be doubled. Before
+   another printable character it stays single, so that a GRANT on `some\_database` can be copied.
+   */
 static int is_ambiguous(const unsigned char *at)
 {
     return at[0] == '\\' && (at[1] <= 0x20 || at[1] >= 0x7f || strchr("nxu\\", at[1]));

@@ -11,8 +11,8 @@
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same to another descriptor. */
 void message_to(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* From now on the text of the last message() goes here, for a caller that reports it in another
-   way; NULL: to stderr again. */
+/* From now on message() stores its text in `out`, for a caller that reports it in another way.
+   NULL: it prints to stderr again. */
 void message_keep(char *out, size_t size);
 
 /* From now on each message of this process begins with put_time_now(). */
@@ -34,17 +34,17 @@ const char *shown(const char *argument);
 
 /* Keeps closed standard descriptors occupied, so that no socket gets their numbers. */
 void keep_standard_places(void);
-/* For a verb whose result must be printed, or it is lost: an exit status, with a message if
-   standard output is closed, or has no reader. From then on the loss of the reader is an error. */
+/* For a verb whose result is lost if it cannot be printed. Returns an exit status, after a message
+   if standard output is closed or has no reader. From then on, losing the reader is an error. */
 int check_output(void);
 /* Flushes standard output; an exit status, with a message. */
 int finish_output(void);
 
 /* ---- terminal.c --------------------------------------------------------------- */
 
-/* Standard output is a terminal, and colours are allowed (NO_COLOR, TERM=dumb). */
+/* Whether standard output is a terminal, and NO_COLOR and TERM=dumb do not forbid colours. */
 int terminal_is_coloured(void);
-/* Of the terminal; 0: unknown, or standard output is not a terminal. */
+/* The columns of the terminal; 0: unknown, or standard output is not a terminal. */
 size_t terminal_columns(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The standard descriptors: closed ones stay closed, and an unreadable result is an error. */
+/* The standard descriptors: closed ones stay closed, and a result that nobody can read is an
+   error. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +12,8 @@
 #include "command/exit_status.h"
 #include "command/output/output.h"
 
-/* Writing to it fails, as it does to a closed one; exec closes it for the caller's command. */
+/* The descriptor that keeps the place cannot be written to, as a closed one cannot. exec closes it
+   for the caller's command. */
 void keep_standard_places(void)
 {
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

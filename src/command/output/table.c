@@ -12,7 +12,7 @@
 #include "command/output/width.h"
 #include "util/instant.h"
 
-#define WIDEST 40     /* a longer cell shifts its own row only */
+#define WIDEST 40     /* a wider cell shifts only its own row */
 #define LAST_LEAST 12 /* minimum width of the last column on a narrow terminal */
 
 /* ---- cells ----------------------------------------------------------------------------------- */
@@ -136,7 +136,8 @@ static void measure(const struct table *table, size_t *widths)
     }
 }
 
-/* Of "HOST:PID COMMAND": up to the command. A transaction has its session's number at the end. */
+/* The least width of "HOST:PID COMMAND": without the command. Nothing is cut from a transaction,
+   which has its session's number at the end. */
 static size_t least_of_who(const char *who)
 {
     return strstr(who, ", server session ") ? text_width(who) : strcspn(who, " ");

@@ -26,24 +26,25 @@ struct table {
     size_t n, size;
 };
 
-/* Takes the cells, malloc'd, one a column. Nonzero: out of memory, as if one of them is NULL. */
+/* Adds a row of malloc'd cells, one a column, and owns them, also on failure. Nonzero: out of
+   memory, or a cell is NULL. */
 int table_add(struct table *table, char *const *cells);
-/* By the first column, then in the order of adding. */
+/* Sorts the rows by the first column, then in the order of adding. */
 void table_sort(struct table *table);
 /* On a terminal the last column and commands, made by cell_text(), are truncated to the line; if it
    is still too narrow, spare columns are left out. */
 void table_print(const struct table *table);
-/* The same to `out`; columns: of the terminal, 0: none. */
+/* The same to `out`. `columns`: those of the terminal; 0: there is none. */
 void table_write(FILE *out, const struct table *table, size_t columns, int coloured);
 void table_free(struct table *table);
 
-/* Cells, malloc'd; NULL: out of memory. The text: control characters escaped. */
+/* The following make cells, malloc'd; NULL: out of memory. cell_text() escapes controls. */
 char *cell_text(const char *text);
 /* The local time of day, and the date if it is not today's; "-": none. */
 char *cell_instant(int64_t ms);
 /* 900ms, 27s, 4m05s, 2h03m, 3d04h. */
 char *cell_duration(int64_t ms);
-/* "-": 0. */
+/* The number; "-" for 0. */
 char *cell_number(int64_t number);
 
 #endif

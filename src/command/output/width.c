@@ -16,7 +16,7 @@ void begin_width(void)
         uselocale(utf8);
 }
 
-/* Of an escape sequence "ESC [ ... m"; 0: there is none. */
+/* The length of an escape sequence "ESC [ ... m"; 0: there is none. */
 static size_t colour_length(const char *text)
 {
     size_t length = 2;
@@ -27,7 +27,7 @@ static size_t colour_length(const char *text)
     return text[length] == 'm' ? length + 1 : 0;
 }
 
-/* The length of the first character or colour; `*columns` that it takes. */
+/* The length of the first character or colour; `*columns`: the columns that it takes. */
 static size_t measure(const char *text, size_t left, mbstate_t *state, size_t *columns)
 {
     size_t length = colour_length(text);
