@@ -94,7 +94,7 @@ static int add(struct table *table, const struct tree_line *line, int64_t now_ms
     return table_add(table, cells);
 }
 
-/* Without a lease only this node's clock is known. */
+/* The database's time, which a lease shows; without a lease, that of this node's clock. */
 static int64_t now_of(const struct lock_tree *tree)
 {
     int64_t now_ms = tree_now(tree);

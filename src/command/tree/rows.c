@@ -15,7 +15,7 @@ static char *put_text(char **at, const char *text)
     return copy;
 }
 
-/* A copy: the list's texts end with the callback. */
+/* Copies a row with its texts, which are valid only during the callback. */
 static int copy(struct tree_item *item, const struct rowlock_holder *holder)
 {
     size_t size = strlen(holder->name) + strlen(holder->owner) + strlen(holder->host) +

@@ -18,7 +18,7 @@ static int is_of_process(const struct tree_item *waiter, const struct tree_item 
     return a->pid && a->pid == b->pid && strcmp(a->host, b->host) == 0;
 }
 
-/* One process may wait for a name that another thread of it holds: not a cycle. */
+/* Whether the waiter's own process holds the lease. Another thread of it may, which is no cycle. */
 static int is_own(const struct tree_item *waiter, const struct tree_item *lease)
 {
     return waiter->name != lease->name && is_of_process(waiter, lease);
@@ -53,7 +53,8 @@ static void mark_held(struct lock_tree *tree, const struct tree_item *waiter)
     }
 }
 
-/* A name without waiters is a root of its own, because it blocks no caller. */
+/* Links a waiter to a name with waiters that its caller holds. A name without waiters gets no link:
+   it blocks no caller, so it is a root of its own. */
 static int add_link(struct lock_tree *tree, size_t waiter, size_t name)
 {
     struct tree_item *item = &tree->items[waiter];
@@ -181,7 +182,7 @@ static size_t count_held(const struct lock_tree *tree, const struct tree_item *w
     return n;
 }
 
-/* A name that was shown already, by its first holder. */
+/* Adds a line for a name that was shown before, with its first holder. */
 static int put_reference(struct lock_tree *tree, const struct tree_name *name, const char *branch,
                          int is_last)
 {
@@ -223,7 +224,8 @@ static int put_waiter(struct lock_tree *tree, size_t at, int64_t place, const ch
     return failed ? -1 : 0;
 }
 
-/* Outside the pattern only the waiters that lead to a name that matches; then the first ones. */
+/* Whether a waiter gets a line: if it leads to a name that matches the pattern, or if it is one of
+   the first waiters of a name that matches or is below a match. */
 static int is_shown(const struct lock_tree *tree, const struct tree_name *name, size_t i)
 {
     const struct tree_item *waiter = &tree->items[name->first + name->n_holders + i];
@@ -301,7 +303,7 @@ static int is_root(const struct lock_tree *tree, const struct tree_name *name, i
     return cycles || !name->is_below;
 }
 
-/* First the names that are below no other, then those that only a cycle contains. */
+/* Adds first the names that are below no other, then those that only a cycle contains. */
 static int put_roots(struct lock_tree *tree)
 {
     size_t *order = tree_rank_names(tree);

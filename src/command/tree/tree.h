@@ -18,16 +18,16 @@ enum tree_kind {
     TREE_WAITER,
     TREE_MORE,  /* waiters that are not shown */
     TREE_ABOVE, /* a name that an earlier line shows, with its waiters */
-    TREE_CYCLE  /* a name that this line is itself below: its holder waits for itself */
+    TREE_CYCLE  /* a name that is also above this line: its holder waits for itself */
 };
 
 struct tree_line {
     enum tree_kind kind;
     const char *name;
     const struct rowlock_holder *holder; /* NULL: UNKNOWN, MORE */
-    char *branch;                        /* what precedes it: "│  ├─ "; "": a root */
-    int64_t place;                       /* of a waiter in its queue, from 1; MORE: how many */
-    int64_t queue; /* waiters of the name, shown or not; of its first line only */
+    char *branch;                        /* the prefix of the line: "│  ├─ "; "": a root */
+    int64_t place;                       /* a waiter's place in its queue, from 1; MORE: how many */
+    int64_t queue; /* number of the name's waiters, shown or not; only in its first line */
 };
 
 enum tree_order { TREE_BY_NAME, TREE_BY_QUEUE, TREE_BY_WAIT, TREE_ORDERS };
@@ -36,10 +36,10 @@ struct tree_name;
 struct tree_item;
 
 struct lock_tree {         /* all zero except for the settings: empty */
-    enum tree_order order; /* of the roots */
-    const char *root;      /* the only one; NULL: all names that are below no other */
+    enum tree_order order; /* the order of the roots */
+    const char *root;      /* the only root; NULL: all names that are below no other */
     const char *glob;      /* only trees with a name that matches; NULL: all */
-    size_t most_waiters;   /* shown of a name; 0: all */
+    size_t most_waiters;   /* the most waiters that a name shows; 0: all */
     struct tree_item *items;
     size_t n_items, size_items;
     struct tree_name *names;
@@ -51,12 +51,12 @@ struct lock_tree {         /* all zero except for the settings: empty */
 
 /* A rowlock_visit with a struct lock_tree: adds a copy. */
 int tree_add(const struct rowlock_holder *holder, void *tree);
-/* Makes the lines. 0, or -1: out of memory. */
+/* Makes the lines. Returns 0, or -1: out of memory. */
 int tree_grow(struct lock_tree *tree);
 /* Milliseconds since 1970 by the database's clock, if a lease is held; else 0. */
 int64_t tree_now(const struct lock_tree *tree);
-/* Of a line of the kind CYCLE: the names of the cycle, from the one that the line is below. At most
-   `most`; returns how many. */
+/* For a line of the kind CYCLE: the names of the cycle, beginning with the name above the line.
+   Stores at most `most`, and returns how many. */
 size_t tree_cycle(const struct lock_tree *tree, size_t line, const char **names, size_t most);
 /* Frees the content; the settings stay. */
 void tree_free(struct lock_tree *tree);
