@@ -6,7 +6,7 @@
 #include "command/top/top.h"
 #include "util/clock.h"
 
-#define FILTERED_ROWS 1000 /* read with a filter, those that match first */
+#define FILTERED_ROWS 1000 /* rows to read with a filter; those that match come first */
 
 enum { JOB, STATE, FOR, NEXT, RUNNING, LAST, NOTE, COLUMNS };
 
@@ -89,7 +89,7 @@ int top_read(struct rowlock_connection *connection, const struct top_choice *cho
         snprintf(error->text, sizeof error->text, "out of memory");
         code = error->code = ROWLOCK_ENOMEM;
     }
-    data->tree.glob = NULL; /* the caller's */
+    data->tree.glob = NULL; /* it belongs to the caller */
     data->read_ms = rowlock__now_ms();
     if (code)
         top_data_free(data);

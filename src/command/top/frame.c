@@ -110,7 +110,7 @@ static int put_queues(FILE *out, const struct top_data *data, const struct top_v
     return failed;
 }
 
-/* At most a third of the screen, so that the queues stay visible. */
+/* Puts the jobs on at most a third of the screen, so that the queues stay visible. */
 static size_t put_jobs(FILE *out, const struct top_data *data, const struct top_view *view)
 {
     struct table table = data->jobs;
@@ -162,7 +162,7 @@ static void put_cut(FILE *out, const char *line, size_t columns)
     free(text);
 }
 
-/* Lines beyond the screen are left out; the keys are at its end. */
+/* Fits the frame to the screen: leaves out the lines beyond it, and puts the keys at its end. */
 static char *fit(const char *body, const char *keys, const struct top_view *view)
 {
     char *copy = strdup(body), *line, *next = copy, *text = NULL;

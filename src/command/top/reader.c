@@ -14,15 +14,15 @@
 
 struct reader {
     pthread_t thread;
-    pthread_mutex_t mutex; /* of all that follows */
+    pthread_mutex_t mutex; /* protects everything below */
     char *url;
     int64_t interval_ms;
     struct top_choice choice;
     struct top_data data; /* read_ms 0: none that is new */
     char why[512];
-    int is_paused, is_asked; /* is_asked: read at once */
+    int is_paused, is_asked; /* is_asked: it must read at once */
     struct rowlock_wakeup stop, ask, new;
-    struct rowlock_connection *connection; /* the thread's own */
+    struct rowlock_connection *connection; /* only the thread uses it */
 };
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -50,7 +50,7 @@ static void look(struct reader *reader)
     code = open_session(reader, &error);
     if (!code)
         code = top_read(reader->connection, &choice, &data, &error);
-    if (code) { /* the next look opens it again */
+    if (code) { /* the next read opens it again */
         rowlock_close(reader->connection);
         reader->connection = NULL;
     }
@@ -66,7 +66,7 @@ static void look(struct reader *reader)
     rowlock__wakeup_send(&reader->new);
 }
 
-/* Whether to look now; otherwise waits for it. 0: the end. */
+/* Waits until it is time to read. 0: the reader is being closed. */
 static int await(struct reader *reader, int64_t next_ms)
 {
     struct pollfd fds[] = {{.fd = reader->stop.fd, .events = POLLIN},

@@ -75,8 +75,8 @@ void screen_size(size_t *lines, size_t *columns)
     *columns = unknown ? 80 : size.ws_col;
 }
 
-/* Overwrites line by line, because clearing the whole screen flickers. A line is cleared before it
-   is written: behind a full line, some terminals would clear its last column. */
+/* Overwrites line by line, because clearing the whole screen flickers. Clears a line before it
+   writes the line: after a full line, some terminals would clear its last column. */
 void screen_draw(const char *frame)
 {
     char *text = NULL;

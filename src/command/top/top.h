@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of `top`: what it reads (data.c), the thread that reads it (reader.c), a frame as text
- * (frame.c), and the terminal (screen.c). The terminal is controlled by plain ANSI sequences.
+ * The parts of `top`: its data (data.c), the thread that reads them (reader.c), a frame as text
+ * (frame.c), and the terminal (screen.c), which plain ANSI sequences control.
  */
 #ifndef ROWLOCK_TOP_H
 #define ROWLOCK_TOP_H
@@ -16,7 +16,7 @@
 /* ---- data.c ---------------------------------------------------------------------------------- */
 
 struct top_choice {
-    char glob[512]; /* of names and jobs; "": all */
+    char glob[512]; /* a pattern of names and jobs; "": all */
     enum rowlock_list_order order;
     int most_jobs, most_rows, most_waiters; /* 0: all */
 };
@@ -29,7 +29,7 @@ struct top_data {
     int64_t read_ms; /* by this node's monotonic clock; 0: never */
 };
 
-/* Reads it by two queries, each limited by the choice. The library's code. */
+/* Reads the data by two queries, each limited by the choice. Returns the library's code. */
 int top_read(struct rowlock_connection *connection, const struct top_choice *choice,
              struct top_data *data, struct rowlock_error *error);
 void top_data_free(struct top_data *data);
@@ -38,25 +38,27 @@ void top_data_free(struct top_data *data);
 
 struct reader;
 
-/* Reads every `interval_ms`, on a thread with a session of its own, and opens it again when it is
-   lost. NULL: no memory or thread. */
+/* Starts a thread that reads every `interval_ms` by a session of its own, and that opens a lost
+   session again. NULL: no memory or thread. */
 struct reader *reader_open(const char *url, int64_t interval_ms, const struct top_choice *choice);
-/* Readable when reader_take() has something new. */
+/* A descriptor that is readable when reader_take() has something new. */
 int reader_fd(const struct reader *reader);
 /* Moves new data to `data`; the text of the last failure to `why`, "" after a success. */
 void reader_take(struct reader *reader, struct top_data *data, char *why, size_t size);
-/* Reads at once, by this choice. */
+/* Changes the choice, and reads at once. */
 void reader_choose(struct reader *reader, const struct top_choice *choice);
+/* Pauses reading, or continues, which reads at once. */
 void reader_pause(struct reader *reader, int is_paused);
+/* Ends the thread and frees the reader. */
 void reader_close(struct reader *reader);
 
 /* ---- frame.c --------------------------------------------------------------------------------- */
 
 struct top_view {
-    size_t lines, columns; /* of the terminal; 0: no terminal */
+    size_t lines, columns; /* the terminal's; 0: no terminal */
     int coloured, is_paused, shows_help;
     const char *typing; /* the filter that is being typed; NULL: none */
-    const char *why;    /* the database cannot be read; "": it can */
+    const char *why;    /* why the database cannot be read; "": it can */
     int64_t interval_ms;
 };
 
@@ -65,9 +67,9 @@ char *top_frame(const struct top_data *data, const struct top_view *view);
 
 /* ---- screen.c -------------------------------------------------------------------------------- */
 
-/* Both standard input and output are a terminal that understands ANSI sequences. */
+/* Whether both standard input and output are a terminal that understands ANSI sequences. */
 int screen_is_there(void);
-/* Takes the terminal, and gives it back; also at exit. */
+/* Prepares the terminal. screen_close() restores it, as does exit(). */
 int screen_open(void);
 void screen_close(void);
 /* Its size; 24 and 80 if unknown. */
