@@ -38,8 +38,9 @@ static int is_reported(const struct cron *cron, const struct rowlock_error *erro
            (is_outage(error->code) || strcmp(cron->why.text, error->text) == 0);
 }
 
-/* Random intervals, so that not all nodes return at once. Any other error than an outage needs a
-   new session, because a session checks the schema only once. */
+/* Notes a failed query, and sets the time of the next one. Intervals are random, so that not all
+   nodes return at once. An error other than an outage needs a new session, because a session checks
+   the schema only once. */
 static void away(struct cron *cron, const struct rowlock_error *error)
 {
     if (error->code == ROWLOCK_ECANCELED)
@@ -68,7 +69,8 @@ static void there(struct cron *cron)
 }
 
 /* Before the first answer a permanent error ends the daemon, because its administrator watches the
-   start. Later the daemon retries: a server that is being reinstalled refuses for a while only. */
+   start. Later the daemon retries, because a server that is being reinstalled refuses only for a
+   while. */
 static void not_answered(struct cron *cron, const struct rowlock_error *error)
 {
     static const int mend_themselves[] = {ROWLOCK_ECONN, ROWLOCK_ETIMEDOUT, ROWLOCK_ECANCELED};
@@ -94,8 +96,8 @@ static int reconnect(struct cron *cron)
     return -1;
 }
 
-/* The session keeps a session lock of every lease that it claimed; closing it releases them. The
-   runs have sessions of their own. */
+/* Closes the session, which keeps a session lock of every lease that it claimed, and so releases
+   these. The runs have sessions of their own. */
 static void drop_session_locks(struct cron *cron)
 {
     if (!cron->claimed)
@@ -116,7 +118,7 @@ static void say_claimed(const struct crontab_entry *entry, const struct rowlock_
         message("%s: started, token %" PRId64, entry->name, token);
 }
 
-/* It cannot run here: another claim, by this node or another, may start it. */
+/* Releases the lease of a run that cannot start here. Another claim, by any node, may start it. */
 static void give_up(struct rowlock_lease *lease)
 {
     struct rowlock_result result = {.outcome = ROWLOCK_RUN_NOTSTARTED,
@@ -155,8 +157,8 @@ static void plan_next(struct cron_job *job, const struct rowlock_claim *claim)
                       : in_time(rowlock__now_ms(), delay_ms);
 }
 
-/* An error of one job alone, for example of a trigger on its row, does not delay the others: how
-   long until the next query for it. */
+/* The time until the next query for a job after an error of that job alone, for example of a
+   trigger on its row. It does not delay the other jobs. */
 static const struct {
     int code;
     int64_t pause_ms;
@@ -210,10 +212,10 @@ static void ask_for(struct cron *cron, struct cron_job *job)
 
 struct look {
     struct cron *cron;
-    char *seen; /* one byte a job */
+    char *seen; /* a byte for each job; 1: the list has the job */
 };
 
-/* A query plans a job again that was planned while the database's clock was wrong. */
+/* Whether a job was planned while the database's clock was wrong: then a query plans it again. */
 static int was_put_back(const struct crontab_entry *entry, const struct rowlock_job_view *view)
 {
     return view->next_ms > rowlock_schedule_next(entry->schedule, view->now_ms + DAY_MS);

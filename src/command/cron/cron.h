@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cron daemon: queries over one connection whether a job is due, and starts a process `rowlock
- * job` for each run that it claims, with its own connection and guard, so that a hanging run delays
- * no other. It sleeps until the next due time, by the database's clock.
+ * The cron daemon: asks over one connection whether a job is due, and starts a process `rowlock
+ * job` for each run that it claims. Each run has its own connection and guard, so that a hanging
+ * run delays no other. The daemon sleeps until the next due time, by the database's clock.
  */
 #ifndef ROWLOCK_CRON_DAEMON_H
 #define ROWLOCK_CRON_DAEMON_H
@@ -44,15 +44,15 @@ struct cron {
     const char *path;
     struct url url;
     int64_t grace_ms;
-    int prefix; /* the time before each line */
+    int prefix; /* each line of output begins with the time */
     const struct descriptors *callers;
     struct crontab crontab;
-    struct cron_job *jobs; /* one an entry */
+    struct cron_job *jobs; /* one for each entry */
     struct cron_run *runs;
     size_t n_runs, room;
 
     struct rowlock_connection *connection; /* NULL: to be opened */
-    int claimed;                           /* by this connection, in this round */
+    int claimed;                           /* this connection has claimed a run in this round */
     int answered;                          /* the database has answered once */
     int status;                            /* exit status of a permanent error; 0: none */
     int away;                              /* the last query failed; reported */
@@ -60,7 +60,7 @@ struct cron {
     int64_t retry_ms;                      /* during an outage: the time of the next query */
     int64_t pause_ms;                      /* the last backoff */
     int64_t look_ms;                       /* when to compare all jobs with the database */
-    int has_tidied;                        /* the history, since the start */
+    int has_tidied;                        /* it has tidied the history since the start */
 
     sigset_t original;            /* the mask that a run gets back */
     struct sigaction broken_pipe; /* the caller's action for SIGPIPE */
@@ -76,22 +76,23 @@ struct cron {
 
 /* ---- cron/status.c ------------------------------------------------------------------- */
 
-/* To the service manager: that the daemon is ready, its status if that changed, and that it is
-   alive. */
+/* Reports to the service manager that the daemon is ready, its status if that changed, and that it
+   is alive. */
 void cron_show(struct cron *cron);
+/* Reports the begin and the end of a reload, unless the service manager awaits the start. */
 void cron_show_reloading(struct cron *cron);
 void cron_show_reloaded(struct cron *cron);
 void cron_show_stopping(struct cron *cron);
-/* For the watchdog, between two calls that may block. */
+/* Reports to the watchdog if that is due. Call it between two calls that may block. */
 void cron_alive(struct cron *cron);
-/* When cron_alive() has something to do. */
+/* The time at which cron_alive() has something to do. */
 int64_t cron_alive_ms(const struct cron *cron);
 
 /* ---- cron/ask.c ---------------------------------------------------------------------- */
 
 /* Queries all jobs that are due, and starts the claimed ones. cron->status: a permanent error. */
 void cron_ask(struct cron *cron);
-/* When cron_ask() has something to do. */
+/* The time at which cron_ask() has something to do. */
 int64_t cron_next_ms(const struct cron *cron);
 
 /* ---- cron/runs.c --------------------------------------------------------------------- */
@@ -101,6 +102,7 @@ int cron_start(struct cron *cron, const struct crontab_entry *entry,
                const struct rowlock_claim *claim, int64_t token);
 /* Collects the runs that have ended. */
 void cron_reap(struct cron *cron);
+/* Sends a signal to every run. */
 void cron_tell_runs(const struct cron *cron, int number);
 
 /* ---- cron/daemon.c ------------------------------------------------------------------- */

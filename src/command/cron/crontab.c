@@ -13,9 +13,9 @@
 
 struct reading {
     struct crontab *crontab;
-    struct crontab_mistake mistake; /* of the line */
+    struct crontab_mistake mistake; /* the mistake of the line */
     size_t line;
-    char *start;      /* of the line */
+    char *start;      /* the begin of the line */
     char *at;         /* the unread rest of the line */
     const char *zone; /* CRON_TZ; NULL: none yet */
     const char *name; /* of the line's job, which H requires */
@@ -111,8 +111,8 @@ static int open_schedule(struct reading *r, const char *text, const char *zone, 
     return wrong(r, column > 0 ? text + column - 1 : of_zone, "%s", error.text);
 }
 
-/* Ends the schedule after its last word, which separates it from the name behind it. A mistake in
-   it is reported before one in the name, so it is read here for any name. */
+/* Ends the schedule after its last word, which separates it from the name that follows. Parses it
+   here, before the name is known, so that a mistake in it is reported before one in the name. */
 static int take_schedule(struct reading *r, struct crontab_entry *entry, char **text)
 {
     size_t length;
@@ -127,7 +127,8 @@ static int take_schedule(struct reading *r, struct crontab_entry *entry, char **
     return open_schedule(r, *text, is_period(*text) ? NULL : r->zone, *text, &entry->schedule);
 }
 
-/* With the name, which H requires, and with --tz, which counts more than CRON_TZ. */
+/* Parses the schedule again, with the name, which H requires, and with --tz, which replaces
+   CRON_TZ. */
 static int open_again(struct reading *r, struct crontab_entry *entry, const char *text,
                       const char *of_zone)
 {
@@ -166,7 +167,7 @@ static int take_name(struct reading *r, struct crontab_entry *entry)
     return 0;
 }
 
-/* `--option value` or `--option=value`; `*where`: the value. */
+/* Takes the value of `--option value` or `--option=value`. */
 static int take_value(struct reading *r, const struct word *option, struct word *value)
 {
     char *equals = strchr(option->text, '=');

@@ -34,8 +34,8 @@ struct crontab_mistake {
     char text[512];
 };
 
-/* 0: `out` is yours: crontab_free. -1: `visit` was called for the first mistake of each line that
-   has one, in order; the mistake is valid during the call. */
+/* Parses a text. 0: the caller frees `out` by crontab_free(). -1: `visit` was called for the first
+   mistake of each line that has one, in order; the mistake is valid during that call. */
 typedef void (*crontab_visit)(const struct crontab_mistake *mistake, void *data);
 int crontab_read(const char *text, size_t length, struct crontab *out, crontab_visit visit,
                  void *data);

@@ -53,7 +53,7 @@ static void read_again(struct cron *cron)
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-/* HUP is ours, also under nohup. */
+/* Opens the signals. The daemon obeys HUP even under nohup. */
 static int open_signals(struct cron *cron)
 {
     static const int stops[] = {SIGTERM, SIGINT, SIGQUIT};
@@ -114,7 +114,8 @@ static void stop_runs(struct cron *cron)
     cron_tell_runs(cron, SIGTERM);
 }
 
-/* The first signal stops claims, the second ends the grace period, the third kills the runs. */
+/* Obeys a signal to end: the first stops claims, the second ends the grace period, the third kills
+   the runs. */
 static void take_stop(struct cron *cron)
 {
     while (signals_next(cron->stop_fd, NULL)) {
@@ -125,7 +126,7 @@ static void take_stop(struct cron *cron)
     }
 }
 
-/* 1: finished. */
+/* Continues the end. 1: it is complete. */
 static int go_on_stopping(struct cron *cron)
 {
     if (cron->n_runs == 0)

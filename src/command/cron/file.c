@@ -40,7 +40,7 @@ static int check_file(int fd, const char *path)
     return 0;
 }
 
-/* The bytes and their number, or NULL. */
+/* The bytes of the file and their number, or NULL after a message. */
 static char *read_bytes(int fd, const char *path, size_t *length)
 {
     char *text = malloc(FILE_MOST + 1);

@@ -60,7 +60,8 @@ static void write_arguments(const struct cron *cron, const struct crontab_entry 
     out->argv[n] = NULL;
 }
 
-/* In the child. Its own process group, so that the terminal's signals reach the daemon only. */
+/* Becomes the job, in the child. It gets a process group of its own, so that the terminal's signals
+   reach only the daemon. */
 static _Noreturn void become_job(const struct cron *cron, int fd, const struct arguments *arguments)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -139,7 +140,8 @@ static void say_end(const struct cron_run *run, int how)
     free(took);
 }
 
-/* The next due time may have come meanwhile, and a failed run may have a retry. */
+/* Queries the job at once after its run, because its next due time may have come meanwhile, and a
+   failed run may have a retry. */
 static void ask_again(struct cron *cron, const char *name, int how)
 {
     for (size_t i = 0; i < cron->crontab.n; i++) {

@@ -8,7 +8,7 @@
 #include "command/cron/cron.h"
 #include "command/output/table.h"
 
-#define NAMES_MOST 512 /* then only "...": no name may be cut, because it must remain UTF-8 */
+#define NAMES_MOST 512 /* then only "...", because a name that is cut may not be UTF-8 */
 
 struct text {
     size_t n;
@@ -28,7 +28,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *text, const c
         text->n += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-/* A newline in a name would begin another variable. */
+/* Adds a name with its control characters escaped: a newline would begin another variable. */
 static void add_name(struct text *text, const char *name)
 {
     char *cell = cell_text(name);
@@ -82,7 +82,7 @@ static void write_status(struct text *text, const struct cron *cron)
         add_next(text, cron);
 }
 
-/* The same text is not sent twice, except with a new state. */
+/* Sends the status, but not the same text twice, except with a new state. */
 static void tell(struct cron *cron, const char *state)
 {
     struct text status = {0}, lines = {0};
@@ -110,8 +110,8 @@ int64_t cron_alive_ms(const struct cron *cron)
     return cron->notify.alive_every_ms ? cron->alive_ms : ROWLOCK_NEVER;
 }
 
-/* The database has answered the first query for every job. An error of one job alone is an answer,
-   too, and sets the time of its next query. */
+/* Whether the database has answered the first query for every job. An error of one job alone counts
+   as an answer, and sets the time of its next query. */
 static int has_answer(const struct cron *cron)
 {
     for (size_t i = 0; i < cron->crontab.n; i++)
