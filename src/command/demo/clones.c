@@ -179,7 +179,7 @@ static int play(struct demonstration *demo, int number)
     if (!status)
         show_act(demo, act);
     else if (status > 0 && act->began_ms && !act->live && !demo->command->json)
-        clones_draw(stdout, act, rowlock__now_ms(), 0); /* up to now */
+        clones_draw(stdout, act, rowlock__now_ms(), 0); /* the picture up to the present */
     forgotten = forget_job(demo, act);
     return status ? status : forgotten;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `rowlock demo clones`: five clones of a server, one crontab, one mail due; four acts. The parts:
- * the conductor (demo/clones.c, demo/clones_act.c), which kills or freezes a clone as machines
- * fail; a clone and its sender (demo/clones_node.c, demo/clones_sender.c), processes that do not
- * depend on the act, and are started by exec (demo/clones_exec.c); the log of their events
- * (demo/clones_log.c); the counts and the picture
- * (demo/clones_count.c, demo/clones_draw.c).
+ * the conductor (demo/clones.c, demo/clones_act.c), which kills or freezes a clone in the way in
+ * which machines fail; a clone and its sender (demo/clones_node.c, demo/clones_sender.c), which do
+ * not know the act, and begin by exec (demo/clones_exec.c); the log of their events
+ * (demo/clones_log.c); the counts and the picture (demo/clones_count.c, demo/clones_draw.c).
  */
 #ifndef ROWLOCK_DEMO_CLONES_H
 #define ROWLOCK_DEMO_CLONES_H
@@ -24,7 +23,7 @@
 
 /* ---- events: demo/clones_log.c ------------------------------------------------------- */
 
-/* Reported by the process itself, except KILLED, FROZEN and WOKEN. */
+/* The process itself reports its events, except KILLED, FROZEN and WOKEN. */
 enum clones_event {
     CLONES_READY,
     CLONES_SKIPPED, /* another clone sends, or nothing is due */
@@ -34,7 +33,7 @@ enum clones_event {
     CLONES_KILLED,
     CLONES_FROZEN,
     CLONES_WOKEN,
-    CLONES_REFUSED, /* by the fence */
+    CLONES_REFUSED, /* the fence refused the write */
     CLONES_LOST,    /* the clone learned that its lease is lost */
     CLONES_FINISHED
 };
@@ -43,7 +42,7 @@ struct clones_item {
     atomic_int filled; /* set last: a process may be killed while it writes */
     int clone;         /* from 0 */
     enum clones_event event;
-    int64_t at_ms; /* the machine's monotonic clock */
+    int64_t at_ms; /* by the machine's monotonic clock */
     int64_t token; /* 0: none */
     pid_t pid;     /* the reporting process */
 };
@@ -61,7 +60,7 @@ struct clones_farm {
     struct rowlock_wakeup told; /* sent after each event */
     int go[2], over[2];         /* pipes; their end of file is the signal */
     int gate[CLONES][2]; /* the mail server: a byte when it has taken the mail of this clone */
-    sigset_t signals;    /* those blocked when the program began */
+    sigset_t signals;    /* the signals that were blocked when the program began */
     pid_t conductor;
     struct clones_log *log;
 };
@@ -80,7 +79,7 @@ struct clones_log {
     struct clones_farm farm; /* for processes that began by exec; its pointers are not valid */
     struct clones_texts texts;
     atomic_size_t used;
-    atomic_int failed; /* a clone failed; `error` is of the first */
+    atomic_int failed; /* a clone failed; `error` is that of the first one */
     struct rowlock_error error;
     atomic_int asking[CLONES]; /* the clone runs a statement, or is about to */
     struct clones_item items[CLONES_ITEMS];
@@ -89,8 +88,9 @@ struct clones_log {
 struct clones_log *clones_log_new(void); /* NULL: no memory */
 void clones_log_free(struct clones_log *log);
 void clones_log_empty(struct clones_log *log);
+/* Adds an event of this moment, and wakes the conductor. */
 void clones_tell(const struct clones_farm *farm, int clone, enum clones_event event, int64_t token);
-/* Keeps the first. */
+/* Records a failure; only the first one counts. */
 void clones_fail(const struct clones_farm *farm, const struct rowlock_error *error);
 /* The events so far, in their order; returns their number. */
 size_t clones_events(const struct clones_log *log, const struct clones_item **out);
@@ -105,7 +105,7 @@ int clones_exec(const struct clones_farm *farm, int clone, int64_t token);
    clones_exec. */
 int clones_begun(char *const *words, int n, struct clones_farm *farm, int *clone, int64_t *token);
 
-/* Runs a clone until it ends. Its exit status. */
+/* Runs a clone until it ends. Returns its exit status. */
 int clones_node(const struct clones_farm *farm, int clone);
 /* Sends the mail, under the token if the farm has a lock: 0, or why not. */
 int clones_send(const struct clones_farm *farm, int clone, int64_t token);
@@ -116,9 +116,10 @@ int clones_send(const struct clones_farm *farm, int clone, int64_t token);
 int clones_start(struct clones_farm *farm, pid_t *pids);
 /* Kills every process of the clone. */
 void clones_kill(pid_t clone);
-/* 0: frozen. Otherwise it does nothing: 1, the clone is in the middle of a statement; -1, it has
-   stopped sending. */
+/* Stops every process of the clone: 0. Otherwise it does nothing: 1, the clone is in the middle of
+   a statement; -1, it no longer sends. */
 int clones_freeze(const struct clones_farm *farm, int clone, pid_t pid);
+/* Continues them. */
 void clones_wake(pid_t clone);
 /* Ends the clones that have not ended, and all other descendants of this program. */
 void clones_end_all(const pid_t *pids);
@@ -135,7 +136,7 @@ struct clones_script {
 
 struct clones_counts {
     int due, sent, twice, refused;
-    int runs, lost; /* of the job's history */
+    int runs, lost; /* counted in the job's history */
 };
 
 struct clones_act {
@@ -148,22 +149,23 @@ struct clones_act {
     int64_t began_ms, ended_ms; /* began_ms 0: not yet */
     pid_t pids[CLONES];         /* 0: ended */
     int victim, struck;         /* -1: none yet */
-    pid_t sender;               /* the victim's */
-    int64_t token;              /* and the token it holds */
+    pid_t sender;               /* the victim's sender */
+    int64_t token;              /* the victim's token */
     int woken, recovered;
     int finished;
     int64_t strike_ms, gate_ms[CLONES]; /* ROWLOCK_NEVER: not now */
     unsigned char seen[CLONES_ITEMS];
-    int signal; /* that ended it early */
+    int signal; /* the signal that ended it early */
     struct clones_counts counts;
 };
 
-/* Plays it to its end: an exit status, or -N: signal N came. All processes have ended then. */
+/* Plays the act to its end. Returns an exit status, or -N if signal N came. All its processes have
+   ended then. */
 int clones_play(struct clones_act *act);
 
 /* ---- counts and pictures ------------------------------------------------------------- */
 
-/* From the file of mails, the events, and the job's history. 0, or an exit status. */
+/* Counts from the file of mails, the events, and the job's history. 0, or an exit status. */
 int clones_count(struct clones_act *act);
 void clones_print_json(const struct clones_act *act, int64_t start_ms);
 /* Prints the outcome of the act in one line. */
@@ -173,7 +175,7 @@ void clones_print_counts(const struct clones_act *acts, int n, int coloured);
 void clones_print_legend(int coloured);
 /* Whether the terminal can draw over an earlier picture. */
 int clones_can_be_live(void);
-/* A bar for each clone up to `now_ms`. */
+/* Draws a bar for each clone, up to `now_ms`. */
 void clones_draw(FILE *out, const struct clones_act *act, int64_t now_ms, int coloured);
 
 /* ---- the verb ------------------------------------------------------------------------ */

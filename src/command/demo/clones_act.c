@@ -48,7 +48,7 @@ static void take(struct clones_act *act, const struct clones_item *item)
         act->finished = 1;
 }
 
-/* Takes the wakeup before it reads the log: a later event sends another. */
+/* Takes the wake-up before it reads the log, because a later event sends another one. */
 static void take_events(struct clones_act *act)
 {
     const struct clones_item *events[CLONES_ITEMS];
@@ -105,7 +105,8 @@ static void strike_down(struct clones_act *act, pid_t pid)
     act->struck = 1;
 }
 
-/* If its guard has ended the sender already, the next sender becomes the victim. */
+/* Freezes the victim. If its guard has ended the sender already, the next sender becomes the
+   victim. */
 static void strike_still(struct clones_act *act, pid_t pid)
 {
     int missed = clones_freeze(&act->farm, act->victim, pid);
@@ -145,8 +146,8 @@ static void open_gate(struct clones_act *act, int clone)
         return; /* its sender has ended */
 }
 
-/* Wakes the sender when the database shows its successor. It wakes before its guard: the worst
-   case. */
+/* Wakes the sender when the database shows its successor. The sender wakes before its guard, which
+   is the worst case. */
 static int wake_sender(struct clones_act *act)
 {
     struct rowlock_error error;
@@ -228,7 +229,7 @@ static void redraw(const struct clones_act *act)
     fflush(stdout);
 }
 
-/* The time limit of one wait in an act. A few leases may expire in that time. */
+/* The time limit of one wait in an act: long enough for a few leases to expire. */
 static int64_t longest_ms(const struct clones_act *act)
 {
     return LONGEST_MS + 10 * act->farm.ttl_ms;
@@ -266,7 +267,7 @@ static int are_ready(const struct clones_act *act)
     return count_told(act, CLONES_READY) == CLONES;
 }
 
-/* Includes the frozen clone: it has learned that its lease is lost. */
+/* Whether all clones have finished. The frozen one has when it knows that its lease is lost. */
 static int is_done(const struct clones_act *act)
 {
     if (!act->script->locked)

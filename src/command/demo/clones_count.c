@@ -17,8 +17,8 @@ static const char *const names[] = {
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* One mail is due in an act: every line of the file is that mail, and all after the first are too
-   many. */
+/* Counts the mails. One mail is due in an act, and every line of the file is a copy of it: all but
+   the first are surplus. */
 static int count_mails(struct clones_act *act)
 {
     FILE *file = fopen(act->farm.mails, "re");
@@ -85,7 +85,7 @@ void clones_print_json(const struct clones_act *act, int64_t start_ms)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* The last of a kind; NULL: there is none. */
+/* The last event of a kind; NULL: there is none. */
 static const struct clones_item *find(const struct clones_act *act, enum clones_event event)
 {
     const struct clones_item *events[CLONES_ITEMS], *found = NULL;

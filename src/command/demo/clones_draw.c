@@ -24,7 +24,7 @@ enum cell {
 
 static const struct {
     char plain;
-    char coloured; /* printed on the colour */
+    char coloured; /* the letter on the colour */
     const char *colour, *meaning;
 } cells[] = {
     [NOTHING] = {' ', ' ', "", NULL},
@@ -140,7 +140,7 @@ static int bar_width(void)
     return width > WIDTH ? WIDTH : width < WIDTH_LEAST ? WIDTH_LEAST : width;
 }
 
-/* Lines that wrap cannot be drawn over. */
+/* A picture can be drawn over only if no line of it wraps. */
 int clones_can_be_live(void)
 {
     size_t columns = terminal_columns();

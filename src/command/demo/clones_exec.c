@@ -33,7 +33,7 @@ int clones_share(const struct clones_farm *farm)
     return failed ? failed : put(texts->mails, farm->mails);
 }
 
-/* These descriptors, and no others, are open in the new program. */
+/* Keeps these descriptors, and no others, open in the new program. */
 static void keep_descriptors(const struct clones_farm *farm)
 {
     int kept[] = {farm->log->fd, farm->told.sender, farm->go[0], farm->over[0]};
@@ -68,7 +68,7 @@ static struct clones_log *find_log(int fd)
     return log == MAP_FAILED || log->fd != fd ? NULL : log;
 }
 
-/* The descriptors are not for the guard's other children. */
+/* Closes them on exec again, so that the guard's other children do not get them. */
 static void close_on_exec(const struct clones_farm *farm)
 {
     int ours[] = {farm->log->fd, farm->told.sender, farm->go[0], farm->over[0]};

@@ -13,8 +13,8 @@
 
 /* ---- on -------------------------------------------------------------------------------------- */
 
-/* The clone gets its own process group: a ^C at the terminal reaches the conductor alone, which
-   ends all clones. */
+/* Becomes a clone, with a process group of its own: a ^C at the terminal reaches only the
+   conductor, which ends all clones. */
 static _Noreturn void be_clone(const struct clones_farm *farm, int clone)
 {
     setpgid(0, 0);

@@ -21,8 +21,8 @@
 /* A new job with this schedule is due at once, and again in ten years: one mail. */
 #define SCHEDULE "every 3650d"
 #define RETRY 20          /* retries of the mail: more than an act needs */
-#define AGAIN_MOST_MS 500 /* stands for a crontab's minute */
-#define MARGIN_MS 100     /* for KILL to do its work */
+#define AGAIN_MOST_MS 500 /* takes the place of a crontab's minute */
+#define MARGIN_MS 100     /* time for KILL to take effect */
 
 struct node {
     const struct clones_farm *farm;
@@ -47,7 +47,7 @@ static void set_asking(const struct node *node, int asking)
     atomic_store(&node->farm->log->asking[node->clone], asking);
 }
 
-/* 1: the descriptor is readable; 0: the time has passed. */
+/* Waits for a descriptor. 1: it is readable; 0: the time has passed. */
 static int await(const struct node *node, int fd, int64_t until_ms)
 {
     struct pollfd one = {.fd = fd, .events = POLLIN};
@@ -192,7 +192,8 @@ static int run(struct node *node, struct rowlock_error *error)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Claims the job. *again_ms: the time of the next claim; 0: it was ours, and has run. */
+/* Claims the job. `*again_ms`: the time of the next claim; 0: this claim succeeded, and the job has
+   run. */
 static int ask(struct node *node, const struct rowlock_schedule *schedule, int64_t *again_ms,
                struct rowlock_error *error)
 {

@@ -30,7 +30,8 @@ static int write_mail(const struct clones_farm *farm, int clone, struct rowlock_
     return done ? ROWLOCK_OK : error->code;
 }
 
-/* A refused sender was suspended beyond the end of its lease. */
+/* Writes the mail under the fence, which refuses a sender that was suspended beyond the end of its
+   lease. */
 static int write_under_fence(const struct clones_farm *farm, int clone, int64_t token,
                              struct rowlock_connection *connection, struct rowlock_error *error)
 {

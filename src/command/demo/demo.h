@@ -44,7 +44,7 @@ struct demo_result {
 struct demo_log *demo_log_new(int workers);
 void demo_log_free(struct demo_log *log);
 void demo_add(struct demo_log *log, int worker, enum demo_event event, const char *note);
-/* Keeps the first failure. */
+/* Records a failure; only the first one counts. */
 void demo_fail(struct demo_log *log, int worker, const struct rowlock_error *error);
 
 /* Sorts the events by time. Call it after all workers have ended. */
@@ -53,7 +53,8 @@ void demo_print(const struct demo_log *log, int json);
 /* Compares every acquisition with the release before it. */
 int demo_judge(const struct demo_log *log, struct demo_result *result);
 
-/* One worker: writes to `ready_fd` when it is ready; `go_fd` is at its end when all are ready. */
+/* A worker writes to `ready_fd` when it is ready, and starts at the end of file of `go_fd`, which
+   comes when all are ready. */
 struct demo_worker {
     int number;
     const char *url;
