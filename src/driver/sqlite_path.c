@@ -12,7 +12,7 @@
 #include "system/file.h"
 #include "util/error.h"
 
-/* Fails with ESERVER or EDENIED, because a wrong path stays wrong until somebody corrects it. ECONN
+/* Fails with ESERVER or EDENIED, because a wrong path stays wrong until its user corrects it. ECONN
    would mean an outage, and callers would wait for its end. */
 static int refuse_path(const char *path, const char *verb, int number, struct rowlock_error *error)
 {

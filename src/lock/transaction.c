@@ -13,7 +13,7 @@
 #include "session/connection.h"
 #include "util/error.h"
 
-#define MOMENT_MS 1000 /* so long after the deadline an attempt may still remove obstacles */
+#define MOMENT_MS 1000 /* until then after its deadline an attempt may remove obstacles again */
 
 /* Work outside an open transaction needs a second connection. */
 static int outside_of(struct rowlock_attempt *attempt, struct rowlock_connection **out,
@@ -29,8 +29,8 @@ static int is_over(const struct rowlock_attempt *attempt)
            (attempt->wait_ms > 0 && rowlock__now_ms() >= attempt->deadline_ms);
 }
 
-/* Whether it is too late to remove obstacles again. A call that does not wait may remove them for a
-   moment, too. */
+/* Whether it is too late to remove obstacles again. Even a call that does not wait may remove them
+   a few times. */
 static int is_far_over(const struct rowlock_attempt *attempt)
 {
     return attempt->wait_ms >= 0 &&

@@ -309,7 +309,7 @@ static int drop_name(struct rowlock_work *work, const char *key, int64_t *remove
     return code ? code : rowlock__work_commit(work);
 }
 
-/* Deletes the rows of names that nobody uses, unless a mere try may cost the session. */
+/* Deletes the rows of names without a holder. Keeps all where a try may cost the session. */
 static int drop_names(struct rowlock_work *work, int64_t *removed)
 {
     struct rowlock_rows names = {.size = sizeof(struct rowlock_key_row)};
@@ -325,7 +325,7 @@ static int drop_names(struct rowlock_work *work, int64_t *removed)
     return code;
 }
 
-/* Prunes the history. Goes on if there is none, or if the account may not change it. */
+/* Prunes the history. Ignores a history that is missing, or that the account may not change. */
 static int prune_all(struct rowlock_work *work)
 {
     int64_t pruned;

@@ -14,7 +14,7 @@ int is_endless(const struct rowlock_holder *holder);
 char *holder_state(const struct rowlock_holder *holder);
 /* "exclusive", "2 of 3 permits" */
 char *holder_mode(const struct rowlock_holder *holder);
-/* The remaining time of a lease; "-": it has no end, or is no lease. */
+/* The remaining time of a lease; "-" if it has no end, or for a transaction or a waiter. */
 char *holder_left(const struct rowlock_holder *holder);
 /* host:pid command, as far as known; for a transaction the server's id of the session. */
 char *holder_who(const struct rowlock_holder *holder);

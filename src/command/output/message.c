@@ -12,7 +12,7 @@
 #include "util/utf8.h"
 
 /* Whether a backslash could be read as the begin of an escape, and so must be doubled. Before
-   another printable character it stays single, so that a GRANT on `some\_database` can be copied.
+   another printable character it stays single, so that a printed GRANT on `some\_db` can be copied.
    */
 static int is_ambiguous(const unsigned char *at)
 {

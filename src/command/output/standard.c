@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The standard descriptors: closed ones stay closed, and a result that nobody can read is an
-   error. */
+/* The standard descriptors: closed ones stay closed, and a result without a reader is an error. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -17,8 +17,8 @@ struct page {
     int status;         /* the status of HTTP */
 };
 
-/* Begins a document. `subject` (may be NULL) is the name that the page is about; `kind` says what
-   kind of thing it is. */
+/* Begins a document. `subject` (may be NULL) is the name that the page is about; `kind` is its
+   kind, such as a job. */
 void page_begin(const struct page *page, enum tab tab, const char *kind, const char *subject);
 void page_end(const struct page *page);
 

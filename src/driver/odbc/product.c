@@ -141,7 +141,7 @@ const struct rowlock__odbc_product *rowlock__odbc_product_of_driver(const char *
 {
     const char *slash = driver ? strrchr(driver, '/') : NULL;
 
-    if (slash) /* a file: its folder says nothing about the product */
+    if (slash) /* a file: its folder does not depend on the product */
         driver = slash + 1;
     for (size_t i = 0; driver && i < sizeof products / sizeof *products; i++)
         if (has_word(driver, products[i].drivers))

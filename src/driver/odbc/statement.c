@@ -411,8 +411,8 @@ int rowlock__odbc_call(struct rowlock_link *link, struct rowlock_call *call,
 }
 
 /* MariaDB's driver 3.1 crashes in SQLExecDirect if the connection is lost while the columns of the
-   answer are under way. Queries are rare here, so each is prepared first, at the cost of a round
-   trip. */
+   answer are under way. Queries are rare here, so each one costs an additional round trip: it is
+   prepared first. */
 static SQLRETURN execute_text(SQLHSTMT stmt, const char *text, size_t length)
 {
     SQLRETURN result;
