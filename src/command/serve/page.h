@@ -17,8 +17,8 @@ struct page {
     int status;         /* the status of HTTP */
 };
 
-/* Begins a document. `subject` (may be NULL) is the name that the page is about; `kind` is its
-   kind, such as a job. */
+/* Begins a document. `kind` is its heading; with `subject`, the name that the page is about, it is
+   the kind of that name ("Job"). `subject` may be NULL. */
 void page_begin(const struct page *page, enum tab tab, const char *kind, const char *subject);
 void page_end(const struct page *page);
 
