@@ -53,7 +53,7 @@ static void local_time(const struct rowlock_value *column, char *out, size_t siz
     rowlock__local_time_of(utc, out, size);
 }
 
-/* Decides by the years left: those of ROWLOCK_UNTIL_RELEASED are at least half there. */
+/* Whether more than 50 years are left, which is at least half of ROWLOCK_UNTIL_RELEASED. */
 static bool is_endless(const char *expires)
 {
     time_t now = time(NULL);

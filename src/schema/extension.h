@@ -11,8 +11,8 @@
 int rowlock__read_extension(struct rowlock_connection *connection, char **out,
                             struct rowlock_error *error);
 
-/* The command that upgrades the schema, for a message. Static text; if the extension could not be
-   detected, it fits either case. */
+/* The command that upgrades the schema, for a message; static text. It is rowlock's own command if
+   the schema is not an extension, or if that cannot be detected. */
 const char *rowlock__upgrade_command(struct rowlock_connection *connection);
 /* ESCHEMA if this library works with another version of the schema. */
 int rowlock__check_version(struct rowlock_connection *connection, int version,

@@ -18,7 +18,8 @@ static int is_of_process(const struct tree_item *waiter, const struct tree_item 
     return a->pid && a->pid == b->pid && strcmp(a->host, b->host) == 0;
 }
 
-/* Whether the waiter's own process holds the lease. Another thread of it may do so: not a cycle. */
+/* Whether the waiter's own process holds this lease of another name. It may also wait for a name
+   that another of its threads holds: not a cycle. */
 static int is_own(const struct tree_item *waiter, const struct tree_item *lease)
 {
     return waiter->name != lease->name && is_of_process(waiter, lease);
