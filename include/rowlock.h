@@ -726,6 +726,10 @@ enum rowlock_run_outcome {
     ROWLOCK_RUN_NOTSTARTED /* it was claimed, and never began */
 };
 
+/* "running", "done", "failed", "timed out", "broken", "lost", "late", "not started": as the tables
+   and the views have it. Any thread. */
+ROWLOCK_API const char *rowlock_outcome_text(enum rowlock_run_outcome outcome);
+
 struct rowlock_result {
     int exit;           /* exit status; 128 + N: ended by signal N */
     int timed_out;      /* 1: record it as TIMEDOUT */
@@ -871,6 +875,9 @@ enum rowlock_ending {
     ROWLOCK_ENDED_GAVE_UP, /* a waiter: it timed out, or was interrupted */
     ROWLOCK_ENDED_RUN      /* the run of a job, under the name job:NAME: see `outcome` */
 };
+
+/* "released", "expired", "revoked", "gave up", "run". Any thread. */
+ROWLOCK_API const char *rowlock_ending_text(enum rowlock_ending ending);
 
 struct rowlock_past { /* valid during the callback only; texts are never NULL, "": unknown */
     const char *name; /* a lease of several names is listed once for each */

@@ -90,7 +90,7 @@ static int look(struct claiming *c, struct rowlock_error *error)
 
 static const char *former_outcome(const struct rowlock_job_decision *decision)
 {
-    return decision->broken ? "broken" : "lost";
+    return rowlock_outcome_text(decision->broken ? ROWLOCK_RUN_BROKEN : ROWLOCK_RUN_LOST);
 }
 
 static int64_t former(const struct claiming *c)

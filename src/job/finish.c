@@ -56,7 +56,7 @@ int rowlock_finish(struct rowlock_lease *lease, const struct rowlock_result *res
     return rowlock__end_lease(
         lease, ROWLOCK_SQL_JOB_FINISH,
         (struct rowlock_value[]){
-            rowlock__int_value(lease->token), rowlock__text_value(rowlock__outcome_text(outcome)),
+            rowlock__int_value(lease->token), rowlock__text_value(rowlock_outcome_text(outcome)),
             rowlock__int_value(result->exit), rowlock__text_value(end_of(result->output))},
         error);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialect/outcome.h"
 #include "job/job.h"
 #include "lease/lease.h"
 #include "lease/query.h"
@@ -24,16 +25,6 @@
 #define KEEP_MOST_MS 3155760000000 /* a hundred years */
 
 /* ---- the list -------------------------------------------------------------------------------- */
-
-static enum rowlock_ending ending_of(const char *how)
-{
-    static const char *const endings[] = {"released", "expired", "revoked", "gave up"};
-    size_t i = 0;
-
-    while (i + 1 < sizeof endings / sizeof *endings && strcmp(endings[i], how) != 0)
-        i++;
-    return (enum rowlock_ending)i;
-}
 
 static enum rowlock_mode mode_of(const struct rowlock_value *column)
 {
@@ -97,9 +88,9 @@ static void past_row(void *data, const struct rowlock_value *columns, unsigned n
                                   .ended_ms = rowlock__value_number(&columns[10]),
                                   .exit = (int)rowlock__value_number(&columns[12]),
                                   .broken_by = ""};
-    past->ending = is_run ? ROWLOCK_ENDED_RUN : ending_of(how);
+    past->ending = is_run ? ROWLOCK_ENDED_RUN : rowlock__ending_of(how, strlen(how));
     if (is_run)
-        past->outcome = rowlock__outcome_of_text(how);
+        past->outcome = rowlock__outcome_of(how, strlen(how));
     if (past->acquired_ms && past->ended_ms > past->acquired_ms)
         past->held_ms = rowlock__between(past->acquired_ms, past->ended_ms);
 }

@@ -1,38 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of jobs, and the outcomes of runs. */
+/* Names of jobs, and the outcomes of results. */
 #include "job/job.h"
 
-#include <stdbool.h>
 #include <string.h>
 
+#include "dialect/outcome.h"
 #include "lock/wants.h"
 #include "util/error.h"
-
-/* Outcomes of a run. `text`: as in the table run. `reported`: by the result; otherwise set by the
-   database. */
-static const struct {
-    const char *text;
-    bool reported;
-} outcomes[] = {
-    [ROWLOCK_RUN_RUNNING] = {"running", false}, [ROWLOCK_RUN_DONE] = {"done", true},
-    [ROWLOCK_RUN_FAILED] = {"failed", true},    [ROWLOCK_RUN_TIMEDOUT] = {"timed out", true},
-    [ROWLOCK_RUN_BROKEN] = {"broken", false},   [ROWLOCK_RUN_LOST] = {"lost", true},
-    [ROWLOCK_RUN_LATE] = {"late", false},       [ROWLOCK_RUN_NOTSTARTED] = {"not started", true},
-};
-enum { OUTCOMES = sizeof outcomes / sizeof *outcomes };
-
-const char *rowlock__outcome_text(enum rowlock_run_outcome outcome)
-{
-    return outcomes[outcome].text;
-}
-
-enum rowlock_run_outcome rowlock__outcome_of_text(const char *text)
-{
-    for (int i = 0; i < OUTCOMES; i++)
-        if (strcmp(text, outcomes[i].text) == 0)
-            return (enum rowlock_run_outcome)i;
-    return ROWLOCK_RUN_LOST;
-}
 
 int rowlock__result_outcome(const struct rowlock_result *result, const char *what,
                             enum rowlock_run_outcome *out, struct rowlock_error *error)
@@ -43,7 +17,7 @@ int rowlock__result_outcome(const struct rowlock_result *result, const char *wha
         outcome = result->timed_out ? ROWLOCK_RUN_TIMEDOUT
                   : result->exit    ? ROWLOCK_RUN_FAILED
                                     : ROWLOCK_RUN_DONE;
-    if (outcome < 0 || outcome >= OUTCOMES || !outcomes[outcome].reported)
+    if (!rowlock__is_reported(outcome))
         return rowlock__fail(error, ROWLOCK_EINVAL,
                              "'%.100s': outcome %d is not a result that can be reported", what,
                              outcome);

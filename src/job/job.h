@@ -10,10 +10,6 @@
    `what` names the job or subject in the error. */
 int rowlock__result_outcome(const struct rowlock_result *result, const char *what,
                             enum rowlock_run_outcome *out, struct rowlock_error *error);
-/* The outcome's text in the table run. */
-const char *rowlock__outcome_text(enum rowlock_run_outcome outcome);
-enum rowlock_run_outcome rowlock__outcome_of_text(const char *text);
-
 /* EINVAL: not a name, or too long with the prefix. */
 int rowlock__job_name_check(const char *name, struct rowlock_error *error);
 

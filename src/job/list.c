@@ -2,6 +2,7 @@
 /* Lists jobs and their runs. Reads all rows first, so that the callback may use the connection. */
 #include <stdbool.h>
 
+#include "dialect/outcome.h"
 #include "job/job.h"
 #include "lease/lease.h"
 #include "lease/query.h"
@@ -13,10 +14,9 @@
 
 static enum rowlock_run_outcome outcome_of(const struct rowlock_value *column)
 {
-    char text[16];
+    bool is_text = column->type == ROWLOCK_BYTES;
 
-    rowlock__column_text(column, text, sizeof text);
-    return rowlock__outcome_of_text(text);
+    return rowlock__outcome_of(column->bytes, is_text ? column->length : 0);
 }
 
 /* token, node, pid, due, repeats, started */

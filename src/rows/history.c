@@ -101,15 +101,15 @@ static void put_runs(struct asked *asked)
                             .pid = run[i].pid,
                             .acquired_ms = run[i].started_ms,
                             .ended_ms = run[i].finished_ms,
-                            .how = run[i].outcome,
+                            .how = rowlock_outcome_text(run[i].outcome),
                             .exit = run[i].exit,
                             .is_run = 1};
 
-        if (!run[i].finished_ms || !run[i].outcome)
+        if (!run[i].finished_ms)
             continue;
         rowlock__key_name(asked->work, &key, name + strlen(ROWLOCK_JOB_PREFIX));
         past.name = name;
-        if (!is_asked(asked, &past, strcmp(run[i].outcome, "done") != 0))
+        if (!is_asked(asked, &past, run[i].outcome != ROWLOCK_RUN_DONE))
             continue;
         past.name = rowlock__rows_copy(&asked->pasts, name, strlen(name));
         put(asked, &past);

@@ -1,108 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs: their state, the claim of a run, and its end. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "rows/jobs.h"
-#include "util/error.h"
 
 #define SETTLE_MS 250 /* a fence may hold the lease of a lost run */
 
-/* name, version, schedule, due, last_due, repeats, failed, running, the counts, last_success */
-static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct rowlock_rows *rows = data;
-    struct rowlock_job_row *row = n < 16 ? NULL : rowlock__rows_add(rows);
-
-    if (!row)
-        return;
-    *row = (struct rowlock_job_row){.key = rowlock__copy_text(rows, &columns[0]),
-                                    .version = rowlock__value_number(&columns[1]),
-                                    .schedule = rowlock__copy_text(rows, &columns[2]),
-                                    .due_ms = rowlock__value_number(&columns[3]),
-                                    .last_ms = rowlock__value_number(&columns[4]),
-                                    .repeats = rowlock__value_number(&columns[5]),
-                                    .failed_ms = rowlock__value_number(&columns[6]),
-                                    .running = rowlock__value_number(&columns[7]),
-                                    .succeeded_ms = rowlock__value_number(&columns[15])};
-    for (int i = 0; i < ROWLOCK_RUN_COUNTS; i++)
-        row->runs[i] = rowlock__value_number(&columns[8 + i]);
-}
-
-/* token, job, node, pid, due, repeats, started, taken_until, finished, outcome, exit, output,
-   now_ms */
-static void run_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct rowlock_rows *rows = data;
-    struct rowlock_run_row *row = n < 13 ? NULL : rowlock__rows_add(rows);
-
-    if (row)
-        *row = (struct rowlock_run_row){.token = rowlock__value_number(&columns[0]),
-                                        .job = rowlock__copy_text(rows, &columns[1]),
-                                        .node = rowlock__copy_text(rows, &columns[2]),
-                                        .pid = rowlock__value_number(&columns[3]),
-                                        .due_ms = rowlock__value_number(&columns[4]),
-                                        .repeats = rowlock__value_number(&columns[5]),
-                                        .started_ms = rowlock__value_number(&columns[6]),
-                                        .taken_until_ms = rowlock__value_number(&columns[7]),
-                                        .finished_ms = rowlock__value_number(&columns[8]),
-                                        .outcome = rowlock__copy_text(rows, &columns[9]),
-                                        .exit = rowlock__value_number(&columns[10]),
-                                        .output = rowlock__copy_text(rows, &columns[11]),
-                                        .now_ms = rowlock__value_number(&columns[12])};
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct rowlock_job_row *)a)->key,
-                  ((const struct rowlock_job_row *)b)->key);
-}
-
-static int latest_first(const void *a, const void *b)
-{
-    int64_t left = ((const struct rowlock_run_row *)a)->token;
-    int64_t right = ((const struct rowlock_run_row *)b)->token;
-
-    return rowlock__order(right, left);
-}
-
-int rowlock__read_jobs(struct rowlock_work *work, const char *key, struct rowlock_rows *rows)
-{
-    struct rowlock_value value = rowlock__text_value(key);
-    int code = rowlock__work_ask(work, key ? ROWLOCK_PLAIN_JOB : ROWLOCK_PLAIN_JOBS, &value,
-                                 job_row, rows);
-
-    if (rows->n > 1)
-        qsort(rows->row, rows->n, rows->size, by_name);
-    return rowlock__rows_complete(rows, code, work->error);
-}
-
-int rowlock__read_runs(struct rowlock_work *work, const char *key, struct rowlock_rows *rows)
-{
-    struct rowlock_value value = rowlock__text_value(key);
-    int code = rowlock__work_ask(work, key ? ROWLOCK_PLAIN_RUNS : ROWLOCK_PLAIN_RUNS_ALL, &value,
-                                 run_row, rows);
-
-    if (rows->n > 1)
-        qsort(rows->row, rows->n, rows->size, latest_first);
-    return rowlock__rows_complete(rows, code, work->error);
-}
-
-int rowlock__read_run(struct rowlock_work *work, int64_t token, struct rowlock_rows *rows)
-{
-    struct rowlock_value value = rowlock__int_value(token);
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, run_row, rows);
-
-    return rowlock__rows_complete(rows, code, work->error);
-}
-
 /* ---- the state ------------------------------------------------------------------------------- */
 
-static bool run_is(const struct rowlock_rows *runs, const char *outcome)
+static bool run_is(const struct rowlock_rows *runs, enum rowlock_run_outcome outcome)
 {
     const struct rowlock_run_row *run = runs->row;
 
-    return runs->n && run->outcome && strcmp(run->outcome, outcome) == 0;
+    return runs->n && run->outcome == outcome;
 }
 
 /* When the last live lease of the job's name ends; 0: there is none. */
@@ -157,9 +65,9 @@ int rowlock__rows_job_state(struct rowlock_work *work)
                                  rowlock__text_value(job.schedule), rowlock__int_value(job.due_ms),
                                  rowlock__int_value(job.last_ms), rowlock__int_value(job.failed_ms),
                                  rowlock__int_value(job.repeats), rowlock__int_value(job.running),
-                                 rowlock__int_value(run_is(&runs, "broken")),
+                                 rowlock__int_value(run_is(&runs, ROWLOCK_RUN_BROKEN)),
                                  rowlock__int_value(free_ms > now_ms), rowlock__int_value(free_ms),
-                                 rowlock__int_value(run_is(&runs, "not started"))},
+                                 rowlock__int_value(run_is(&runs, ROWLOCK_RUN_NOTSTARTED))},
                              12);
     rowlock__rows_clear(&jobs);
     rowlock__rows_clear(&runs);
@@ -185,19 +93,19 @@ static int add_job(struct rowlock_work *work, const char *key, unsigned schedule
 /* The parameters that count the end of a run; one that was broken may end twice, and counts once.
    `job`: its row, locked. */
 static void count_values(struct rowlock_value out[N_COUNTED], const struct rowlock_job_row *job,
-                         const struct rowlock_run_row *run, const char *outcome, int64_t now_ms)
+                         const struct rowlock_run_row *run, enum rowlock_run_outcome outcome,
+                         int64_t now_ms)
 {
-    static const char *const counted[ROWLOCK_RUN_COUNTS] = {
-        "done", "failed", "timed out", "broken", "lost", "late", "not started"};
-    bool again = !outcome || (run->finished_ms && strcmp(run->outcome, outcome) == 0);
+    bool again = run->finished_ms && run->outcome == outcome;
 
     for (int i = 0; i < ROWLOCK_RUN_COUNTS; i++)
-        out[i] = rowlock__int_value(!again && strcmp(outcome, counted[i]) == 0);
+        out[i] = rowlock__int_value(!again && (int)outcome == ROWLOCK_RUN_DONE + i);
     out[ROWLOCK_RUN_COUNTS] = rowlock__int_value(out[0].number ? now_ms : job->succeeded_ms);
 }
 
 /* Counts a run that its job has no longer, or that a claim found lost. */
-static int count(struct rowlock_work *work, const struct rowlock_run_row *run, const char *outcome)
+static int count(struct rowlock_work *work, const struct rowlock_run_row *run,
+                 enum rowlock_run_outcome outcome)
 {
     struct rowlock_value values[N_COUNTED + 1];
     struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
@@ -218,46 +126,31 @@ static int settle(struct rowlock_work *work, int64_t former, unsigned outcome)
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
     struct rowlock_value said = rowlock__work_value(work, outcome);
     struct rowlock_value values[] = {said, rowlock__int_value(former)};
-    char text[20] = "";
     int code = ROWLOCK_OK;
 
-    if (said.type == ROWLOCK_BYTES && said.length < sizeof text)
-        memcpy(text, said.bytes, said.length);
     if (former)
         code = rowlock__read_run(work, former, &runs);
     if (!code && runs.n)
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_SETTLE, values, NULL, NULL);
     if (!code && runs.n && work->affected > 0)
-        code = count(work, runs.row, text);
+        code = count(work, runs.row, rowlock__outcome_value(said));
     rowlock__rows_clear(&runs);
     return code;
-}
-
-static void token_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct rowlock_run_row *row = n < 1 ? NULL : rowlock__rows_add(data);
-
-    if (row)
-        row->token = rowlock__value_number(&columns[0]);
 }
 
 /* Keeps as many runs of the job as parameter 12 says. */
 static int forget_old(struct rowlock_work *work, const char *key)
 {
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
-    struct rowlock_value job = rowlock__text_value(key);
-    int code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_TOKENS, &job, token_row, &runs);
+    int code = rowlock__read_run_tokens(work, key, &runs);
     size_t kept = (size_t)rowlock__work_int(work, 12);
     const struct rowlock_run_row *run = runs.row;
 
-    if (runs.n > kept)
-        qsort(runs.row, runs.n, runs.size, latest_first);
     for (size_t i = kept; !code && i < runs.n; i++) {
         struct rowlock_value token = rowlock__int_value(run[i].token);
 
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_DROP, &token, NULL, NULL);
     }
-    code = rowlock__rows_complete(&runs, code, work->error);
     rowlock__rows_clear(&runs);
     return code;
 }
@@ -338,7 +231,7 @@ static int kept_run(struct rowlock_work *work, int64_t *kept)
     if (!code && jobs.n) {
         *kept = ((struct rowlock_job_row *)jobs.row)->running;
         code = rowlock__read_run(work, *kept, &runs);
-        if (!run_is(&runs, "not started"))
+        if (!run_is(&runs, ROWLOCK_RUN_NOTSTARTED))
             *kept = 0;
     }
     rowlock__rows_clear(&jobs);
@@ -442,7 +335,7 @@ static int end_job(struct rowlock_work *work, const struct rowlock_job_row *job,
 static int end_run(struct rowlock_work *work, const struct rowlock_run_end *end)
 {
     struct rowlock_value token = rowlock__work_value(work, 0);
-    struct rowlock_value values[] = {rowlock__text_value(end->becomes),
+    struct rowlock_value values[] = {rowlock__text_value(rowlock_outcome_text(end->becomes)),
                                      rowlock__work_value(work, 2), rowlock__work_value(work, 3),
                                      rowlock__int_value(end->now_ms), token};
     struct rowlock_value until[] = {rowlock__int_value(end->taken_until_ms), token};
@@ -468,7 +361,7 @@ static int finish(struct rowlock_work *work, const struct rowlock_run_row *run,
     if (!code && jobs.n)
         job = *(struct rowlock_job_row *)jobs.row;
     end->is_current = jobs.n && job.running == run->token;
-    end->was = run->outcome ? run->outcome : "";
+    end->was = run->outcome;
     end->now_ms = run->now_ms;
     end->taken_until_ms = run->taken_until_ms;
     if (!code) {
@@ -496,13 +389,10 @@ static int lock_run(struct rowlock_work *work, struct rowlock_rows *runs)
 int rowlock__rows_job_finish(struct rowlock_work *work)
 {
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
-    struct rowlock_value said = rowlock__work_value(work, 1);
-    char outcome[20] = "";
-    struct rowlock_run_end end = {.outcome = outcome, .status = ROWLOCK_STATUS_LOST};
+    struct rowlock_run_end end = {.outcome = rowlock__outcome_value(rowlock__work_value(work, 1)),
+                                  .status = ROWLOCK_STATUS_LOST};
     int code = hold_beat(work, &end);
 
-    if (said.type == ROWLOCK_BYTES && said.length < sizeof outcome)
-        memcpy(outcome, said.bytes, said.length);
     if (!code)
         code = rowlock__read_run(work, rowlock__work_int(work, 0), &runs);
     if (!code && runs.n)

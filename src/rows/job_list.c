@@ -12,11 +12,6 @@ struct history {
     int64_t done, done_ms, failed_since_ms;
 };
 
-static bool is(const struct rowlock_run_row *run, const char *outcome)
-{
-    return run->outcome && strcmp(run->outcome, outcome) == 0;
-}
-
 /* The rows of all jobs. They are sorted, because each job seeks its own among them. */
 struct sources {
     struct rowlock_rows jobs, leases; /* by token */
@@ -70,6 +65,12 @@ static size_t find(const struct rowlock_rows *rows, const void *sought,
     return from;
 }
 
+static bool is_failure(enum rowlock_run_outcome outcome)
+{
+    return outcome == ROWLOCK_RUN_FAILED || outcome == ROWLOCK_RUN_TIMEDOUT ||
+           outcome == ROWLOCK_RUN_NOTSTARTED;
+}
+
 static struct history history_of(const struct rowlock_job_row *job, const struct rowlock_rows *runs)
 {
     struct history h = {.alive = false};
@@ -82,13 +83,12 @@ static struct history history_of(const struct rowlock_job_row *job, const struct
             h.current = &run[i];
         else if (!h.ended && run[i].finished_ms) /* else it was claimed after the job was read */
             h.ended = &run[i];
-        if (is(&run[i], "done")) {
+        if (run[i].outcome == ROWLOCK_RUN_DONE) {
             h.done++;
             h.done_ms = rowlock__after(
                 h.done_ms,
                 rowlock__most(0, rowlock__between(run[i].started_ms, run[i].finished_ms)));
-        } else if (!h.done && (is(&run[i], "failed") || is(&run[i], "timed out") ||
-                               is(&run[i], "not started"))) {
+        } else if (!h.done && is_failure(run[i].outcome)) {
             h.failed_since_ms = run[i].started_ms;
         }
     }
@@ -151,8 +151,8 @@ static const char *shown(const struct history *h)
     if (!h->current)
         return NULL;
     if (h->alive)
-        return "running";
-    return is(h->current, "running") ? "lost" : h->current->outcome;
+        return rowlock_outcome_text(ROWLOCK_RUN_RUNNING);
+    return rowlock_outcome_text(h->current->outcome ? h->current->outcome : ROWLOCK_RUN_LOST);
 }
 
 static void list_job(struct rowlock_work *work, const struct rowlock_job_row *job,
@@ -174,7 +174,7 @@ static void list_job(struct rowlock_work *work, const struct rowlock_job_row *jo
     put_run(&columns[11], h->ended);
     if (h->ended) {
         columns[17] = rowlock__int_value(h->ended->finished_ms);
-        columns[18] = rowlock__text_value(h->ended->outcome);
+        columns[18] = rowlock__text_value(rowlock_outcome_text(h->ended->outcome));
         columns[19] = rowlock__int_value(h->ended->exit);
         columns[20] = rowlock__text_value(h->ended->output);
     }
@@ -253,11 +253,11 @@ int rowlock__rows_job_list(struct rowlock_work *work)
     return code;
 }
 
-static const char *outcome_shown(const struct rowlock_run_row *run, bool alive)
+static enum rowlock_run_outcome outcome_shown(const struct rowlock_run_row *run, bool alive)
 {
-    if (is(run, "running") && !alive)
-        return "lost";
-    return is(run, "broken") && alive ? "running" : run->outcome;
+    if (run->outcome == ROWLOCK_RUN_RUNNING && !alive)
+        return ROWLOCK_RUN_LOST;
+    return run->outcome == ROWLOCK_RUN_BROKEN && alive ? ROWLOCK_RUN_RUNNING : run->outcome;
 }
 
 static void list_run(struct rowlock_work *work, const struct rowlock_run_row *run, bool alive)
@@ -266,7 +266,7 @@ static void list_run(struct rowlock_work *work, const struct rowlock_run_row *ru
 
     put_run(columns, run);
     columns[6] = rowlock__int_value(run->finished_ms);
-    columns[7] = rowlock__text_value(outcome_shown(run, alive));
+    columns[7] = rowlock__text_value(rowlock_outcome_text(outcome_shown(run, alive)));
     columns[8] = rowlock__int_value(run->exit);
     columns[9] = rowlock__text_value(run->output);
     rowlock__work_answer(work, columns, 10);
@@ -293,7 +293,8 @@ int rowlock__rows_run_list(struct rowlock_work *work)
         bool alive = is_alive(&leases, run[i].token);
 
         again.n = 0;
-        if (is(&run[i], "running") && !alive) /* it may have ended since it was read */
+        if (run[i].outcome == ROWLOCK_RUN_RUNNING &&
+            !alive) /* it may have ended since it was read */
             code = rowlock__read_run(work, run[i].token, &again);
         if (!code)
             list_run(work, again.n ? again.row : &run[i], alive);

@@ -102,43 +102,39 @@ int64_t rowlock__other_limit(const struct rowlock_held *held, size_t n_held,
 
 /* ---- jobs and subjects ----------------------------------------------------------------------- */
 
-static bool is(const char *text, const char *other)
-{
-    return strcmp(text, other) == 0;
-}
-
-static const char *outcome_of_run(const struct rowlock_run_end *end)
+static enum rowlock_run_outcome outcome_of_run(const struct rowlock_run_end *end)
 {
     if (end->has_lease)
-        return end->stopped ? "broken" : end->outcome;
-    if (is(end->was, "broken") || is(end->outcome, "not started"))
-        return is(end->was, "broken") ? "broken" : "not started";
-    return "late";
+        return end->stopped ? ROWLOCK_RUN_BROKEN : end->outcome;
+    if (end->was == ROWLOCK_RUN_BROKEN || end->outcome == ROWLOCK_RUN_NOTSTARTED)
+        return end->was == ROWLOCK_RUN_BROKEN ? end->was : end->outcome;
+    return ROWLOCK_RUN_LATE;
 }
 
-static enum rowlock_status status_of_run(const char *outcome, bool is_current)
+static enum rowlock_status status_of_run(enum rowlock_run_outcome outcome, bool is_current)
 {
-    if (is(outcome, "broken"))
+    if (outcome == ROWLOCK_RUN_BROKEN)
         return ROWLOCK_STATUS_STOPPED;
-    if (is(outcome, "late") || (is(outcome, "lost") && !is_current))
+    if (outcome == ROWLOCK_RUN_LATE || (outcome == ROWLOCK_RUN_LOST && !is_current))
         return ROWLOCK_STATUS_LOST;
     return ROWLOCK_STATUS_OK;
 }
 
 void rowlock__judge_run_end(struct rowlock_run_end *end)
 {
-    bool lost = is(end->outcome, "lost"), not_started = is(end->outcome, "not started");
-    bool is_current = end->is_current;
-    bool open = is(end->was, "running") || is(end->was, "lost") || is(end->was, "broken");
+    bool lost = end->outcome == ROWLOCK_RUN_LOST;
+    bool not_started = end->outcome == ROWLOCK_RUN_NOTSTARTED, is_current = end->is_current;
+    bool open = end->was == ROWLOCK_RUN_RUNNING || end->was == ROWLOCK_RUN_LOST ||
+                end->was == ROWLOCK_RUN_BROKEN;
 
     end->ends_job = end->has_lease && is_current;
     end->stays = end->ends_job && (lost || not_started) && !end->stopped;
-    end->failed_ms = is(end->outcome, "done") || lost || end->stopped ? 0 : end->now_ms;
+    end->failed_ms = end->outcome == ROWLOCK_RUN_DONE || lost || end->stopped ? 0 : end->now_ms;
     if (end->ends_job)
         is_current = end->stays;
     end->touches = not_started && is_current;
-    end->becomes = NULL;
-    if (open && !(is(end->was, "lost") && is_current))
+    end->becomes = ROWLOCK_RUN_RUNNING;
+    if (open && !(end->was == ROWLOCK_RUN_LOST && is_current))
         end->becomes = outcome_of_run(end);
     end->keeps_lease = end->has_lease && !end->stopped && !lost && !not_started &&
                        end->now_ms < end->taken_until_ms;
@@ -156,12 +152,14 @@ int64_t rowlock__judge_quiet(int64_t level, int64_t waited_ms)
 
 const char *rowlock__judge_end(bool stopped, bool expired)
 {
-    return stopped ? "revoked" : expired ? "expired" : "released";
+    return rowlock_ending_text(stopped   ? ROWLOCK_ENDED_REVOKED
+                               : expired ? ROWLOCK_ENDED_EXPIRED
+                                         : ROWLOCK_ENDED_RELEASED);
 }
 
 bool rowlock__is_problem(const char *how)
 {
-    return !is(how, "released");
+    return strcmp(how, rowlock_ending_text(ROWLOCK_ENDED_RELEASED)) != 0;
 }
 
 bool rowlock__judge_history(int64_t level, const char *how, int64_t waited_ms, int64_t held_ms)

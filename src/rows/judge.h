@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "dialect/dialect.h"
+#include "rowlock.h"
 
 /* A lease's row and its heartbeat. */
 struct rowlock_held {
@@ -67,7 +68,7 @@ int64_t rowlock__other_limit(const struct rowlock_held *held, size_t n_held,
 /* For how many milliseconds from now the release of a new lease leaves no row in the history. */
 int64_t rowlock__judge_quiet(int64_t level, int64_t waited_ms);
 
-/* How a lease ended: "released", "expired", "revoked". */
+/* How a lease ended. */
 const char *rowlock__judge_end(bool stopped, bool expired);
 /* Whether the history keeps an end. */
 bool rowlock__judge_history(int64_t level, const char *how, int64_t waited_ms, int64_t held_ms);
@@ -79,18 +80,18 @@ bool rowlock__is_problem(const char *how);
 /* The end of a run. */
 struct rowlock_run_end {
     /* in */
-    const char *outcome;     /* the result of its command */
-    const char *was;         /* the outcome in its row */
-    bool has_lease, stopped; /* its lease exists; its lease was broken */
-    bool is_current;         /* the job's row names this run */
+    enum rowlock_run_outcome outcome; /* the result of its command */
+    enum rowlock_run_outcome was;     /* the outcome in its row */
+    bool has_lease, stopped;          /* its lease exists; its lease was broken */
+    bool is_current;                  /* the job's row names this run */
     int64_t now_ms, taken_until_ms;
     /* out */
-    bool ends_job;       /* the job's row changes: */
-    bool stays;          /* it keeps this run, until a claim settles it */
-    int64_t failed_ms;   /* 0: it did not fail */
-    bool touches;        /* the version of the job changes once more */
-    const char *becomes; /* the run's outcome; NULL: it stays as it was */
-    bool keeps_lease;    /* until taken_until_ms; otherwise it is deleted */
+    bool ends_job;                    /* the job's row changes: */
+    bool stays;                       /* it keeps this run, until a claim settles it */
+    int64_t failed_ms;                /* 0: it did not fail */
+    bool touches;                     /* the version of the job changes once more */
+    enum rowlock_run_outcome becomes; /* the run's outcome; RUNNING: it stays as it was */
+    bool keeps_lease;                 /* until taken_until_ms; otherwise it is deleted */
     enum rowlock_status status;
 };
 /* Fills the second part of `end` from the first. */

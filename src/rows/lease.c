@@ -2,7 +2,7 @@
 /* While a lease is held, and its end: renew, release, check, break. */
 #include <string.h>
 
-#include "rows/names.h"
+#include "rows/jobs.h"
 
 /* Whether the lease of a token has that name, and that owner (NULL: any). */
 struct identity {
@@ -141,33 +141,19 @@ int rowlock__rows_check(struct rowlock_work *work)
 
 /* ---- break ----------------------------------------------------------------------------------- */
 
-/* The run of a lease, if it is one. */
-struct broken_run {
-    char job[ROWLOCK_KEY_SIZE];
-    bool running, finished;
-};
-
-/* token, job, node, pid, due, repeats, started, taken_until, finished, outcome, ... */
-static void broken_row(void *data, const struct rowlock_value *columns, unsigned n)
+static bool has_finished(enum rowlock_run_outcome outcome)
 {
-    struct broken_run *run = data;
-
-    if (n < 10 || columns[1].type != ROWLOCK_BYTES || columns[1].length >= sizeof run->job)
-        return;
-    memcpy(run->job, columns[1].bytes, columns[1].length);
-    run->running = rowlock__work_is(&columns[9], "running");
-    run->finished = rowlock__work_is(&columns[9], "done") ||
-                    rowlock__work_is(&columns[9], "failed") ||
-                    rowlock__work_is(&columns[9], "timed out");
+    return outcome == ROWLOCK_RUN_DONE || outcome == ROWLOCK_RUN_FAILED ||
+           outcome == ROWLOCK_RUN_TIMEDOUT;
 }
 
 /* Records that the run was broken. A node that has read the job before must decide again. */
-static int break_run(struct rowlock_work *work, int64_t token, const struct broken_run *run)
+static int break_run(struct rowlock_work *work, const struct rowlock_run_row *run)
 {
-    struct rowlock_value values[] = {rowlock__text_value(run->job), rowlock__int_value(token)};
+    struct rowlock_value values[] = {rowlock__text_value(run->job), rowlock__int_value(run->token)};
     int code;
 
-    if (!run->running)
+    if (run->outcome != ROWLOCK_RUN_RUNNING)
         return ROWLOCK_OK;
     code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_TOUCH, values, NULL, NULL);
     return code ? code : rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_BREAK, &values[1], NULL, NULL);
@@ -179,22 +165,27 @@ static int break_one(struct rowlock_work *work, int64_t token, bool now, bool al
                      int64_t *broken)
 {
     struct rowlock_value value = rowlock__int_value(token);
-    struct broken_run run = {.running = false};
+    struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
+    const struct rowlock_run_row *run; /* none: it is not the lease of a job */
     bool was = false;
     int code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_LOCK, &value, NULL, NULL);
 
     if (!code)
-        code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN, &value, broken_row, &run);
+        code = rowlock__read_run(work, token, &runs);
+    run = runs.row;
     if (!code && now && alive) /* otherwise the history says that it expired */
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value, NULL, NULL);
-    if (!code && (now || run.finished)) {
+    if (!code && (now || (runs.n && has_finished(run->outcome)))) {
         code = rowlock__end_lease_rows(work, token, &was);
     } else if (!code) {
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_HEARTBEAT_STOP, &value, NULL, NULL);
         was = !code && work->affected > 0;
     }
     *broken += was;
-    return code ? code : break_run(work, token, &run);
+    if (!code && runs.n)
+        code = break_run(work, run);
+    rowlock__rows_clear(&runs);
+    return code;
 }
 
 /* name, token or 0, now -> number of leases */

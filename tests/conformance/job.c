@@ -118,8 +118,6 @@ static struct seen look(struct rowlock_connection *connection, const struct rowl
 /* The counts of the job's ended runs, without those that are 0: "done 2, lost 1". */
 static const char *counts(struct rowlock_connection *connection, const struct rowlock_job *job)
 {
-    static const char *const names[] = {"running", "done", "failed", "timed out",
-                                        "broken",  "lost", "late",   "not started"};
     static char text[200];
     struct seen seen = look(connection, job);
     size_t length = 0;
@@ -127,8 +125,9 @@ static const char *counts(struct rowlock_connection *connection, const struct ro
     text[0] = '\0';
     for (int i = 0; i <= ROWLOCK_RUN_NOTSTARTED; i++)
         if (seen.job.ended[i])
-            length += (size_t)snprintf(text + length, sizeof text - length, "%s%s %lld",
-                                       length ? ", " : "", names[i], (long long)seen.job.ended[i]);
+            length += (size_t)snprintf(
+                text + length, sizeof text - length, "%s%s %lld", length ? ", " : "",
+                rowlock_outcome_text((enum rowlock_run_outcome)i), (long long)seen.job.ended[i]);
     t_int(seen.job.succeeded_ms != 0, seen.job.ended[ROWLOCK_RUN_DONE] != 0);
     return text;
 }

@@ -97,8 +97,9 @@ TEST(permits_that_are_held_or_waited_for_with_another_limit_are_found)
     t_int(rowlock__other_limit(&lease, 1, &waiter, 1, &exclusive, &is_held), 0);
 }
 
-static struct rowlock_run_end run_end(const char *outcome, const char *was, bool has_lease,
-                                      bool stopped, bool is_current)
+static struct rowlock_run_end run_end(enum rowlock_run_outcome outcome,
+                                      enum rowlock_run_outcome was, bool has_lease, bool stopped,
+                                      bool is_current)
 {
     struct rowlock_run_end end = {.outcome = outcome,
                                   .was = was,
@@ -114,33 +115,38 @@ static struct rowlock_run_end run_end(const char *outcome, const char *was, bool
 
 TEST(p5_only_a_run_that_kept_its_lease_is_done)
 {
-    struct rowlock_run_end done = run_end("done", "running", true, false, true);
-    struct rowlock_run_end late = run_end("done", "running", false, false, true);
-    struct rowlock_run_end broken = run_end("done", "running", true, true, true);
+    struct rowlock_run_end done = run_end(ROWLOCK_RUN_DONE, ROWLOCK_RUN_RUNNING, true, false, true);
+    struct rowlock_run_end late =
+        run_end(ROWLOCK_RUN_DONE, ROWLOCK_RUN_RUNNING, false, false, true);
+    struct rowlock_run_end broken =
+        run_end(ROWLOCK_RUN_DONE, ROWLOCK_RUN_RUNNING, true, true, true);
 
-    t_text(done.becomes, "done");
+    t_int(done.becomes, ROWLOCK_RUN_DONE);
     t_int(done.status, ROWLOCK_STATUS_OK);
     t_true(done.ends_job && !done.stays && done.failed_ms == 0 && !done.keeps_lease);
-    t_text(late.becomes, "late");
+    t_int(late.becomes, ROWLOCK_RUN_LATE);
     t_int(late.status, ROWLOCK_STATUS_LOST);
     t_true(!late.ends_job);
-    t_text(broken.becomes, "broken");
+    t_int(broken.becomes, ROWLOCK_RUN_BROKEN);
     t_int(broken.status, ROWLOCK_STATUS_STOPPED);
-    t_int(run_end("failed", "running", true, false, true).failed_ms, 1000);
-    t_true(run_end("done", "done", false, false, false).becomes == NULL); /* reported again */
-    t_int(run_end("done", "done", false, false, false).status, ROWLOCK_STATUS_OK);
+    t_int(run_end(ROWLOCK_RUN_FAILED, ROWLOCK_RUN_RUNNING, true, false, true).failed_ms, 1000);
+    t_true(run_end(ROWLOCK_RUN_DONE, ROWLOCK_RUN_DONE, false, false, false).becomes ==
+           ROWLOCK_RUN_RUNNING); /* reported again */
+    t_int(run_end(ROWLOCK_RUN_DONE, ROWLOCK_RUN_DONE, false, false, false).status,
+          ROWLOCK_STATUS_OK);
 }
 
 TEST(p5_a_run_that_was_lost_or_not_started_stays_until_it_is_claimed_again)
 {
-    struct rowlock_run_end lost = run_end("lost", "running", true, false, true);
-    struct rowlock_run_end not_started = run_end("not started", "running", true, false, true);
+    struct rowlock_run_end lost = run_end(ROWLOCK_RUN_LOST, ROWLOCK_RUN_RUNNING, true, false, true);
+    struct rowlock_run_end not_started =
+        run_end(ROWLOCK_RUN_NOTSTARTED, ROWLOCK_RUN_RUNNING, true, false, true);
 
     t_true(lost.ends_job && lost.stays && !lost.touches && !lost.keeps_lease);
-    t_text(lost.becomes, "lost");
+    t_int(lost.becomes, ROWLOCK_RUN_LOST);
     t_int(lost.status, ROWLOCK_STATUS_OK);
     t_true(not_started.stays && not_started.touches && not_started.failed_ms == 1000);
-    t_text(not_started.becomes, "not started");
+    t_int(not_started.becomes, ROWLOCK_RUN_NOTSTARTED);
 }
 
 TEST(data_is_stale_by_age_by_expiry_and_by_a_clock_that_was_set_back)

@@ -10,17 +10,6 @@
 #include "command/output/json.h"
 #include "util/clock.h"
 
-static const char *const outcomes[] = {
-    [ROWLOCK_RUN_RUNNING] = "running", [ROWLOCK_RUN_DONE] = "done",
-    [ROWLOCK_RUN_FAILED] = "failed",   [ROWLOCK_RUN_TIMEDOUT] = "timed out",
-    [ROWLOCK_RUN_BROKEN] = "broken",   [ROWLOCK_RUN_LOST] = "lost",
-    [ROWLOCK_RUN_LATE] = "late",       [ROWLOCK_RUN_NOTSTARTED] = "not started"};
-
-const char *outcome_word(enum rowlock_run_outcome outcome)
-{
-    return outcomes[outcome];
-}
-
 struct rowlock_job_view settled(const struct rowlock_job_view *job)
 {
     struct rowlock_job_view view = *job;
@@ -61,7 +50,7 @@ char *run_result(const struct rowlock_run *run)
     if (!run->token)
         return strdup("-");
     if (run->outcome != ROWLOCK_RUN_FAILED)
-        return strdup(outcomes[run->outcome]);
+        return strdup(rowlock_outcome_text(run->outcome));
     return asprintf(&text, "exit %d", run->exit) < 0 ? NULL : text;
 }
 
@@ -211,7 +200,7 @@ static void put_members(FILE *out, const char *prefix, const struct rowlock_run 
     put_instant(out, prefix, "started", is ? run->started_ms : 0);
     put_instant(out, prefix, "finished", is ? run->finished_ms : 0);
     put_number(out, prefix, "took_ms", ended, rowlock__between(run->started_ms, run->finished_ms));
-    put_text(out, prefix, "outcome", is ? outcomes[run->outcome] : "");
+    put_text(out, prefix, "outcome", is ? rowlock_outcome_text(run->outcome) : "");
     put_number(out, prefix, "exit", ended, run->exit);
     put_text(out, prefix, "node", is ? run->node : "");
     put_number(out, prefix, "pid", is, run->pid);
@@ -234,20 +223,18 @@ static void put_pause(FILE *out, const struct rowlock_job_view *job)
     put_instant(out, "paused_", "until", ends ? job->paused_until_ms : 0);
 }
 
-/* Named as the columns of the view jobs. */
+/* Named as the columns of the view jobs: "runs_timed_out". */
 static void put_counts(FILE *out, const struct rowlock_job_view *job)
 {
-    static const char *const names[] = {[ROWLOCK_RUN_DONE] = "done",
-                                        [ROWLOCK_RUN_FAILED] = "failed",
-                                        [ROWLOCK_RUN_TIMEDOUT] = "timed_out",
-                                        [ROWLOCK_RUN_BROKEN] = "broken",
-                                        [ROWLOCK_RUN_LOST] = "lost",
-                                        [ROWLOCK_RUN_LATE] = "late",
-                                        [ROWLOCK_RUN_NOTSTARTED] = "not_started"};
+    char name[16];
 
     put_instant(out, "", "last_success", job->succeeded_ms);
-    for (int i = ROWLOCK_RUN_DONE; i <= ROWLOCK_RUN_NOTSTARTED; i++)
-        put_number(out, "runs_", names[i], 1, job->ended[i]);
+    for (int i = ROWLOCK_RUN_DONE; i <= ROWLOCK_RUN_NOTSTARTED; i++) {
+        snprintf(name, sizeof name, "%s", rowlock_outcome_text((enum rowlock_run_outcome)i));
+        for (char *blank = name; (blank = strchr(blank, ' ')) != NULL;)
+            *blank = '_';
+        put_number(out, "runs_", name, 1, job->ended[i]);
+    }
 }
 
 void put_job(FILE *out, const struct rowlock_job_view *job)

@@ -25,9 +25,6 @@ void put_run(FILE *out, const struct rowlock_run *run);
 /* "done", "exit 7", "timed out", "-"; malloc'd, NULL: out of memory. */
 char *run_result(const struct rowlock_run *run);
 
-/* As JSON and the metrics have it. */
-const char *outcome_word(enum rowlock_run_outcome outcome);
-
 /* Whether the run has a duration and an exit status: a lost run has none. */
 int has_ended(const struct rowlock_run *run);
 

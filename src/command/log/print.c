@@ -10,20 +10,10 @@
 static const char *const modes[] = {
     [ROWLOCK_EXCLUSIVE] = "exclusive", [ROWLOCK_SHARED] = "shared", [ROWLOCK_PERMIT] = "permit"};
 
-static const char *const endings[] = {[ROWLOCK_ENDED_RELEASED] = "released",
-                                      [ROWLOCK_ENDED_EXPIRED] = "expired",
-                                      [ROWLOCK_ENDED_REVOKED] = "revoked",
-                                      [ROWLOCK_ENDED_GAVE_UP] = "gave up"};
-
-static const char *const outcomes[] = {
-    [ROWLOCK_RUN_RUNNING] = "running", [ROWLOCK_RUN_DONE] = "done",
-    [ROWLOCK_RUN_FAILED] = "failed",   [ROWLOCK_RUN_TIMEDOUT] = "timed out",
-    [ROWLOCK_RUN_BROKEN] = "broken",   [ROWLOCK_RUN_LOST] = "lost",
-    [ROWLOCK_RUN_LATE] = "late",       [ROWLOCK_RUN_NOTSTARTED] = "not started"};
-
 const char *ending_word(const struct rowlock_past *past)
 {
-    return past->ending == ROWLOCK_ENDED_RUN ? outcomes[past->outcome] : endings[past->ending];
+    return past->ending == ROWLOCK_ENDED_RUN ? rowlock_outcome_text(past->outcome)
+                                             : rowlock_ending_text(past->ending);
 }
 
 int is_problem(const struct rowlock_past *past)

@@ -193,7 +193,7 @@ static void put_ended(struct samples *samples, const struct rowlock_job_view *jo
 {
     for (int i = ROWLOCK_RUN_DONE; i <= ROWLOCK_RUN_NOTSTARTED; i++)
         sample_count(samples, JOB_RUNS, job->ended[i], "job", job->name, "outcome",
-                     outcome_word((enum rowlock_run_outcome)i), NULL);
+                     rowlock_outcome_text((enum rowlock_run_outcome)i), NULL);
     if (job->succeeded_ms)
         sample_time(samples, JOB_LAST_SUCCESS, job->succeeded_ms, "job", job->name, NULL);
 }

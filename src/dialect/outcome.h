@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a run and a lease ended: their words, as the tables and the statements have them. */
+#ifndef ROWLOCK_DIALECT_OUTCOME_H
+#define ROWLOCK_DIALECT_OUTCOME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "rowlock.h"
+
+/* Of a text that is none of them: LOST, GAVE_UP. */
+enum rowlock_run_outcome rowlock__outcome_of(const char *text, size_t length);
+enum rowlock_ending rowlock__ending_of(const char *text, size_t length);
+
+/* Whether a result may have it; the database sets the others. */
+bool rowlock__is_reported(int outcome);
+
+#endif
