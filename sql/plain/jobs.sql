@@ -1,5 +1,3 @@
 -- Reads all jobs.
-SELECT name, version, schedule, due, {last_due}, repeats, failed, running,
-       runs_done, runs_failed, runs_timed_out, runs_broken,
-       runs_lost, runs_late, runs_not_started, last_success
+SELECT {job_row}
   FROM rowlock_job;

@@ -1,4 +1,3 @@
 -- Reads a run.
-SELECT token, job, node, pid, due, repeats, started, taken_until, finished, outcome, {exit},
-       {output}, {now} AS now_ms
+SELECT {run_row}
   FROM rowlock_run WHERE token = ?i;

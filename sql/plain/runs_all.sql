@@ -1,4 +1,3 @@
 -- Reads the runs of all jobs.
-SELECT token, job, node, pid, due, repeats, started, taken_until, finished, outcome, {exit},
-       {output}, {now} AS now_ms
+SELECT {run_row}
   FROM rowlock_run;

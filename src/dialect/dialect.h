@@ -233,40 +233,32 @@
  * forget_name    name: deletes its row if it is not held; technique row
  */
 /*
- * Jobs. Times are milliseconds since 1970 UTC, by the database's clock; INT64_MAX: never. `outcome`
- * is the text in the table run. A statement that changes a job's row gets the version that the
+ * Jobs: job.h. Times are milliseconds since 1970 UTC, by the database's clock; INT64_MAX: never. An
+ * outcome is one of outcome.c. A statement that changes a job's row gets the version that the
  * caller has read; 0: there was none.
  *
- * job_state     name -> now_ms, version, schedule, due, last, failed, repeats, running (token; 0:
- *               it does not run), broken (its run was), held (a live lease has the name job:NAME),
- *               free_ms (when that ends), not_started (its run was)
- * job_claim     name, token, version, schedule, instant, due, repeats, former (token of the
- *               previous run, which left no lease; 0), its outcome, node, pid, at_least_ms, history
- *               -> number: 1, or 0: another version. In the transaction that grants the lease;
- *               repeating it gives 1 again.
- * job_plan      name, version, schedule, due, former, its outcome -> number: 1, or 0: another
- *               version, or the lease of `former` is alive (otherwise its rows are deleted, because
- *               a renewal under way must not find them)
+ * job_state     name -> enum rowlock_job_state_column: last, failed, repeats of the last due time
+ *               that was claimed; running (token; 0: it does not run), broken, not_started (its run
+ *               was); held (a live lease has the name job:NAME), free (when that ends)
+ * job_claim     enum rowlock_job_claim_parameter: former (token of the previous run, which left no
+ *               lease; 0) and its outcome -> number: 1, or 0: another version. In the transaction
+ *               that grants the lease; repeating it gives 1 again.
+ * job_plan      enum rowlock_job_plan_parameter -> number: 1, or 0: another version, or the lease
+ *               of `former` is alive (otherwise its rows are deleted, because a renewal under way
+ *               must not find them)
  * job_due       name, version, due -> number: 1, or 0 or no row: another version
  * job_finish    token, outcome, exit, output -> status OK, LOST, STOPPED: ends the run and its
  *               lease, which stays until at_least has passed. A run that ends as 'lost' or 'not
  *               started' stays the job's run until it is claimed again
  * job_forget    name -> number: 0 there was none, 1 it is deleted, 2 it runs
- * job_list      name or NULL -> name, schedule, now_ms, due; of the run under way: token (NULL:
- *               none), node, pid, due, repeats, started, outcome (other than 'running': the next
- *               claim settles it); of the last finished run: token (NULL: none), node, pid, due,
- *               repeats, started, finished, outcome, exit, output; number of done runs, their
- *               average in ms, since when it fails; of the run under way finished, exit, output; of
- *               the lease of job:NAME without a process that lasts longest: token (NULL: none),
- *               host, note, acquired, expires; the numbers of runs that ended as done, failed,
- *               timed out, broken, lost, late, not started; when the last done run ended
+ * job_list      name or NULL -> ROWLOCK_JOB_COLUMNS (job.h); without a run the token is NULL. A run
+ *               under way that is not 'running' is settled by the next claim
  * job_trouble   LIKE pattern (escape !) of the name or job:NAME, most rows (0: all), late_ms,
  *               slow_least_ms, slow_times -> of the jobs that are not fine (rowlock_job_health) the
  *               same, the worst first; and the number of jobs, and of those that are paused, slow,
  *               late, failing, lost. One row without a job if there is none. Absent: the library
  *               chooses from job_list
- * run_list      name -> token, node, pid, due, repeats, started, finished, outcome, exit, output;
- *               latest first
+ * run_list      name -> ROWLOCK_RUN_COLUMNS; latest first
  */
 /*
  * Subjects (refresh). Times are those of jobs. max_age_ms < 0: data is fresh at any age.

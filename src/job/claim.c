@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dialect/job.h"
 #include "job/decide.h"
 #include "job/job.h"
 #include "lease/lease.h"
@@ -48,27 +49,25 @@ static bool is_same(const struct rowlock_value *column, const char *text)
            memcmp(column->bytes, text, column->length) == 0;
 }
 
-/* now_ms, version, schedule, due, last, failed, repeats, running, broken, held, free_ms,
-   not_started */
 static void state_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct claiming *c = data;
 
-    if (n < 12 || c->rows++)
+    if (n < ROWLOCK_STATE_COLUMNS || c->rows++)
         return;
     c->state = (struct rowlock_job_state){
-        .now_ms = rowlock__value_number(&columns[0]),
-        .version = rowlock__value_number(&columns[1]),
-        .same_schedule = is_same(&columns[2], c->job->schedule->text),
-        .due_ms = rowlock__value_number(&columns[3]),
-        .last_ms = rowlock__value_number(&columns[4]),
-        .failed_ms = rowlock__value_number(&columns[5]),
-        .repeats = (int)rowlock__value_number(&columns[6]),
-        .running = rowlock__value_number(&columns[7]),
-        .broken = rowlock__value_number(&columns[8]) != 0,
-        .held = rowlock__value_number(&columns[9]) != 0,
-        .free_ms = rowlock__value_number(&columns[10]),
-        .not_started = rowlock__value_number(&columns[11]) != 0,
+        .now_ms = rowlock__value_number(&columns[ROWLOCK_STATE_NOW]),
+        .version = rowlock__value_number(&columns[ROWLOCK_STATE_VERSION]),
+        .same_schedule = is_same(&columns[ROWLOCK_STATE_SCHEDULE], c->job->schedule->text),
+        .due_ms = rowlock__value_number(&columns[ROWLOCK_STATE_DUE]),
+        .last_ms = rowlock__value_number(&columns[ROWLOCK_STATE_LAST]),
+        .failed_ms = rowlock__value_number(&columns[ROWLOCK_STATE_FAILED]),
+        .repeats = (int)rowlock__value_number(&columns[ROWLOCK_STATE_REPEATS]),
+        .running = rowlock__value_number(&columns[ROWLOCK_STATE_RUNNING]),
+        .broken = rowlock__value_number(&columns[ROWLOCK_STATE_BROKEN]) != 0,
+        .held = rowlock__value_number(&columns[ROWLOCK_STATE_HELD]) != 0,
+        .free_ms = rowlock__value_number(&columns[ROWLOCK_STATE_FREE]),
+        .not_started = rowlock__value_number(&columns[ROWLOCK_STATE_NOT_STARTED]) != 0,
     };
     c->state.known = c->state.version != 0;
 }
@@ -100,12 +99,13 @@ static int64_t former(const struct claiming *c)
 
 static int plan(struct claiming *c, struct rowlock_error *error)
 {
-    struct rowlock_value values[] = {rowlock__text_value(c->job->name),
-                                     rowlock__int_value(c->state.version),
-                                     rowlock__text_value(c->job->schedule->text),
-                                     rowlock__int_value(c->decision.due_ms),
-                                     rowlock__int_value(former(c)),
-                                     rowlock__text_value(former_outcome(&c->decision))};
+    struct rowlock_value values[ROWLOCK_PLAN_PARAMETERS] = {
+        [ROWLOCK_PLAN_NAME] = rowlock__text_value(c->job->name),
+        [ROWLOCK_PLAN_VERSION] = rowlock__int_value(c->state.version),
+        [ROWLOCK_PLAN_SCHEDULE] = rowlock__text_value(c->job->schedule->text),
+        [ROWLOCK_PLAN_DUE] = rowlock__int_value(c->decision.due_ms),
+        [ROWLOCK_PLAN_FORMER] = rowlock__int_value(former(c)),
+        [ROWLOCK_PLAN_OUTCOME] = rowlock__text_value(former_outcome(&c->decision))};
     int64_t planned = 0;
     int code = rowlock__ask_alone(c->connection, ROWLOCK_SQL_JOB_PLAN, values, false,
                                   rowlock__take_number, &planned, error);
@@ -123,20 +123,21 @@ static int advance(void *data, struct rowlock_connection *connection, int64_t to
                    struct rowlock_error *error)
 {
     struct claiming *c = data;
-    struct rowlock_value values[] = {
-        rowlock__text_value(c->job->name),
-        rowlock__int_value(token),
-        rowlock__int_value(c->state.version),
-        rowlock__text_value(c->job->schedule->text),
-        rowlock__int_value(c->decision.instant_ms),
-        rowlock__int_value(c->decision.due_ms),
-        rowlock__int_value(c->decision.repeats),
-        rowlock__int_value(former(c)),
-        rowlock__text_value(former_outcome(&c->decision)),
-        rowlock__text_value(c->host),
-        rowlock__int_value(getpid()),
-        rowlock__int_value(c->job->at_least_ms),
-        rowlock__int_value(c->job->history > 0 ? c->job->history : HISTORY)};
+    struct rowlock_value values[ROWLOCK_CLAIM_PARAMETERS] = {
+        [ROWLOCK_CLAIM_NAME] = rowlock__text_value(c->job->name),
+        [ROWLOCK_CLAIM_TOKEN] = rowlock__int_value(token),
+        [ROWLOCK_CLAIM_VERSION] = rowlock__int_value(c->state.version),
+        [ROWLOCK_CLAIM_SCHEDULE] = rowlock__text_value(c->job->schedule->text),
+        [ROWLOCK_CLAIM_INSTANT] = rowlock__int_value(c->decision.instant_ms),
+        [ROWLOCK_CLAIM_DUE] = rowlock__int_value(c->decision.due_ms),
+        [ROWLOCK_CLAIM_REPEATS] = rowlock__int_value(c->decision.repeats),
+        [ROWLOCK_CLAIM_FORMER] = rowlock__int_value(former(c)),
+        [ROWLOCK_CLAIM_OUTCOME] = rowlock__text_value(former_outcome(&c->decision)),
+        [ROWLOCK_CLAIM_NODE] = rowlock__text_value(c->host),
+        [ROWLOCK_CLAIM_PID] = rowlock__int_value(getpid()),
+        [ROWLOCK_CLAIM_AT_LEAST] = rowlock__int_value(c->job->at_least_ms),
+        [ROWLOCK_CLAIM_HISTORY] =
+            rowlock__int_value(c->job->history > 0 ? c->job->history : HISTORY)};
     int64_t claimed = 0;
     int code = rowlock__ask(connection, ROWLOCK_SQL_JOB_CLAIM, values, rowlock__take_number,
                             &claimed, error);

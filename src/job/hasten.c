@@ -3,6 +3,7 @@
    read. A claim in between changes it. */
 #include <stdio.h>
 
+#include "dialect/job.h"
 #include "job/job.h"
 #include "lease/lease.h"
 #include "lease/query.h"
@@ -18,13 +19,13 @@ struct state {
     bool held;
 };
 
-/* The first columns of job_state, and the tenth: dialect.h. */
 static void state_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
-    if (n > 9)
-        *(struct state *)data = (struct state){.now_ms = rowlock__value_number(&columns[0]),
-                                               .version = rowlock__value_number(&columns[1]),
-                                               .held = rowlock__value_number(&columns[9]) != 0};
+    if (n >= ROWLOCK_STATE_COLUMNS)
+        *(struct state *)data =
+            (struct state){.now_ms = rowlock__value_number(&columns[ROWLOCK_STATE_NOW]),
+                           .version = rowlock__value_number(&columns[ROWLOCK_STATE_VERSION]),
+                           .held = rowlock__value_number(&columns[ROWLOCK_STATE_HELD]) != 0};
 }
 
 /* EBUSY with the holder's description if a transaction holds the name: no node can claim the job

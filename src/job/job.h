@@ -13,11 +13,7 @@ int rowlock__result_outcome(const struct rowlock_result *result, const char *wha
 /* EINVAL: not a name, or too long with the prefix. */
 int rowlock__job_name_check(const char *name, struct rowlock_error *error);
 
-/* Adds the job of a row of job_list (dialect.h) to `rows` (util/rows.h): its name, schedule, now_ms
-   and due time; 6 columns of the run under way, and its outcome; 10 of the last run; done runs,
-   their average, failed_since; of the run under way, if it has ended: finished, exit, output; of a
-   lease that no process keeps: token, host, note, since, until; 7 counts of ended runs,
-   last_success. */
+/* Adds the job of a row of job_list (dialect/job.h) to `rows` (util/rows.h). */
 void rowlock__job_row(void *rows, const struct rowlock_value *columns, unsigned n);
 
 #endif

@@ -2,6 +2,7 @@
 /* Lists jobs and their runs. Reads all rows first, so that the callback may use the connection. */
 #include <stdbool.h>
 
+#include "dialect/job.h"
 #include "dialect/outcome.h"
 #include "job/job.h"
 #include "lease/lease.h"
@@ -12,77 +13,51 @@
 
 /* ---- a row ----------------------------------------------------------------------------------- */
 
-static enum rowlock_run_outcome outcome_of(const struct rowlock_value *column)
+static const char *text_of(struct rowlock_rows *rows, const struct rowlock_value *column)
 {
-    bool is_text = column->type == ROWLOCK_BYTES;
-
-    return rowlock__outcome_of(column->bytes, is_text ? column->length : 0);
+    return rowlock__rows_text(rows, column);
 }
 
-/* token, node, pid, due, repeats, started */
-static struct rowlock_run run_of(struct rowlock_rows *rows, const struct rowlock_value *columns)
+static int64_t number_of(struct rowlock_rows *rows, const struct rowlock_value *column)
 {
-    return (struct rowlock_run){.token = rowlock__value_number(&columns[0]),
-                                .node = rowlock__rows_text(rows, &columns[1]),
-                                .pid = rowlock__value_number(&columns[2]),
-                                .due_ms = rowlock__value_number(&columns[3]),
-                                .retry_number = (int)rowlock__value_number(&columns[4]),
-                                .started_ms = rowlock__value_number(&columns[5]),
-                                .output = "",
-                                .job = ""};
+    (void)rows;
+    return rowlock__value_number(column);
 }
 
-/* the same, finished, outcome, exit, output */
-static struct rowlock_run ended_run_of(struct rowlock_rows *rows,
-                                       const struct rowlock_value *columns)
+static enum rowlock_run_outcome outcome_of(struct rowlock_rows *rows,
+                                           const struct rowlock_value *column)
 {
-    struct rowlock_run run = run_of(rows, columns);
-
-    run.finished_ms = rowlock__value_number(&columns[6]);
-    run.outcome = outcome_of(&columns[7]);
-    run.exit = (int)rowlock__value_number(&columns[8]);
-    run.output = rowlock__rows_text(rows, &columns[9]);
-    return run;
+    (void)rows;
+    return rowlock__outcome_of(column->bytes, column->type == ROWLOCK_BYTES ? column->length : 0);
 }
+
+#define instant_of number_of
 
 void rowlock__job_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_rows *rows = data;
-    struct rowlock_job_view *job = n < 40 ? NULL : rowlock__rows_add(rows);
+    struct rowlock_job_view *job =
+        n < ROWLOCK_COUNT_OF(ROWLOCK_JOB_COLUMNS) ? NULL : rowlock__rows_add(rows);
 
     if (!job)
         return;
-    *job = (struct rowlock_job_view){.name = rowlock__rows_text(rows, &columns[0]),
-                                     .schedule = rowlock__rows_text(rows, &columns[1]),
-                                     .now_ms = rowlock__value_number(&columns[2]),
-                                     .next_ms = rowlock__value_number(&columns[3]),
-                                     .running = run_of(rows, &columns[4]),
-                                     .last = ended_run_of(rows, &columns[11]),
-                                     .runs = rowlock__value_number(&columns[21]),
-                                     .average_ms = rowlock__value_number(&columns[22]),
-                                     .failed_since_ms = rowlock__value_number(&columns[23])};
-    job->running.outcome = outcome_of(&columns[10]);
-    job->running.finished_ms = rowlock__value_number(&columns[24]);
-    job->running.exit = (int)rowlock__value_number(&columns[25]);
-    job->running.output = rowlock__rows_text(rows, &columns[26]);
-    job->paused_token = rowlock__value_number(&columns[27]);
-    job->paused_by = rowlock__rows_text(rows, &columns[28]);
-    job->paused_note = rowlock__rows_text(rows, &columns[29]);
-    job->paused_since_ms = rowlock__value_number(&columns[30]);
-    job->paused_until_ms = rowlock__value_number(&columns[31]);
-    for (int i = ROWLOCK_RUN_DONE; i <= ROWLOCK_RUN_NOTSTARTED; i++)
-        job->ended[i] = rowlock__value_number(&columns[31 + i]);
-    job->succeeded_ms = rowlock__value_number(&columns[39]);
+#define ROWLOCK_XX(kind, member, source, column) job->member = kind##_of(rows, columns++);
+    ROWLOCK_JOB_COLUMNS(ROWLOCK_XX)
+#undef ROWLOCK_XX
     job->running.job = job->last.job = job->name;
 }
 
 static void run_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct rowlock_rows *rows = data;
-    struct rowlock_run *run = n < 10 ? NULL : rowlock__rows_add(rows);
+    struct rowlock_run *run =
+        n < ROWLOCK_COUNT_OF(ROWLOCK_RUN_COLUMNS) ? NULL : rowlock__rows_add(rows);
 
-    if (run)
-        *run = ended_run_of(rows, columns);
+    if (!run)
+        return;
+#define ROWLOCK_XX(kind, member, column) run->member = kind##_of(rows, columns++);
+    ROWLOCK_RUN_COLUMNS(ROWLOCK_XX)
+#undef ROWLOCK_XX
 }
 
 /* ---- the calls ------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dialect/job.h"
 #include "job/job.h"
 #include "lease/query.h"
 #include "session/connection.h"
@@ -17,7 +18,8 @@
 /* A run is slow if it has taken longer than this, and than this many times the average. */
 #define SLOW_LEAST_MS 1000
 #define SLOW_TIMES 3
-#define COLUMNS 40 /* of job_list; job_trouble adds the counts */
+/* of job_trouble: those of job_list, and the counts */
+#define COLUMNS (ROWLOCK_COUNT_OF(ROWLOCK_JOB_COLUMNS) + 1 + ROWLOCK_HEALTH_LOST)
 
 /* ---- health ---------------------------------------------------------------------------------- */
 
@@ -32,7 +34,7 @@ static int64_t slow_since(const struct rowlock_job_view *job)
     return job->running.started_ms + most_ms;
 }
 
-/* sql/<dialect>/job_trouble.sql has the same rules. */
+/* sql/shared/job_trouble.sql has the same rules, so that fine jobs stay on the server. */
 static enum rowlock_health judge(const struct rowlock_job_view *job, int64_t *since_ms)
 {
     bool ended = job->running.token && job->running.outcome != ROWLOCK_RUN_RUNNING;
@@ -103,12 +105,14 @@ static bool is_wanted(const struct troubles *troubles, const char *name)
 static void chosen_row(void *data, const struct rowlock_value *columns, unsigned n)
 {
     struct troubles *troubles = data;
+    const struct rowlock_value *counts = columns + ROWLOCK_COUNT_OF(ROWLOCK_JOB_COLUMNS);
 
-    if (n < COLUMNS + 1 + ROWLOCK_HEALTH_LOST)
+    _Static_assert(COLUMNS <= ROWLOCK_COLUMNS, "driver.h: no result has more");
+    if (n < COLUMNS)
         return;
-    troubles->counts.jobs = rowlock__value_number(&columns[COLUMNS]);
+    troubles->counts.jobs = rowlock__value_number(counts);
     for (int i = ROWLOCK_HEALTH_PAUSED; i <= ROWLOCK_HEALTH_LOST; i++)
-        troubles->counts.of[i] = rowlock__value_number(&columns[COLUMNS + i]);
+        troubles->counts.of[i] = rowlock__value_number(&counts[i]);
     if (columns[0].type != ROWLOCK_NULL)
         rowlock__job_row(&troubles->rows, columns, n);
 }

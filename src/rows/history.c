@@ -46,7 +46,7 @@ static bool is_listed_run(const struct asked *asked, int64_t token)
             ? bsearch(&token, asked->runs.row, asked->runs.n, asked->runs.size, by_token)
             : NULL;
 
-    return run && run->finished_ms;
+    return run && run->finished;
 }
 
 static void put(struct asked *asked, const struct past *past)
@@ -99,13 +99,13 @@ static void put_runs(struct asked *asked)
                             .token = run[i].token,
                             .host = run[i].node,
                             .pid = run[i].pid,
-                            .acquired_ms = run[i].started_ms,
-                            .ended_ms = run[i].finished_ms,
+                            .acquired_ms = run[i].started,
+                            .ended_ms = run[i].finished,
                             .how = rowlock_outcome_text(run[i].outcome),
                             .exit = run[i].exit,
                             .is_run = 1};
 
-        if (!run[i].finished_ms)
+        if (!run[i].finished)
             continue;
         rowlock__key_name(asked->work, &key, name + strlen(ROWLOCK_JOB_PREFIX));
         past.name = name;

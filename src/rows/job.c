@@ -59,16 +59,23 @@ int rowlock__rows_job_state(struct rowlock_work *work)
     if (!code)
         code = rowlock__work_now(work, &now_ms);
     if (!code)
-        rowlock__work_answer(work,
-                             (struct rowlock_value[]){
-                                 rowlock__int_value(now_ms), rowlock__int_value(job.version),
-                                 rowlock__text_value(job.schedule), rowlock__int_value(job.due_ms),
-                                 rowlock__int_value(job.last_ms), rowlock__int_value(job.failed_ms),
-                                 rowlock__int_value(job.repeats), rowlock__int_value(job.running),
-                                 rowlock__int_value(run_is(&runs, ROWLOCK_RUN_BROKEN)),
-                                 rowlock__int_value(free_ms > now_ms), rowlock__int_value(free_ms),
-                                 rowlock__int_value(run_is(&runs, ROWLOCK_RUN_NOTSTARTED))},
-                             12);
+        rowlock__work_answer(
+            work,
+            (struct rowlock_value[ROWLOCK_STATE_COLUMNS]){
+                [ROWLOCK_STATE_NOW] = rowlock__int_value(now_ms),
+                [ROWLOCK_STATE_VERSION] = rowlock__int_value(job.version),
+                [ROWLOCK_STATE_SCHEDULE] = rowlock__text_value(job.schedule),
+                [ROWLOCK_STATE_DUE] = rowlock__int_value(job.due),
+                [ROWLOCK_STATE_LAST] = rowlock__int_value(job.last_due),
+                [ROWLOCK_STATE_FAILED] = rowlock__int_value(job.failed),
+                [ROWLOCK_STATE_REPEATS] = rowlock__int_value(job.repeats),
+                [ROWLOCK_STATE_RUNNING] = rowlock__int_value(job.running),
+                [ROWLOCK_STATE_BROKEN] = rowlock__int_value(run_is(&runs, ROWLOCK_RUN_BROKEN)),
+                [ROWLOCK_STATE_HELD] = rowlock__int_value(free_ms > now_ms),
+                [ROWLOCK_STATE_FREE] = rowlock__int_value(free_ms),
+                [ROWLOCK_STATE_NOT_STARTED] =
+                    rowlock__int_value(run_is(&runs, ROWLOCK_RUN_NOTSTARTED))},
+            ROWLOCK_STATE_COLUMNS);
     rowlock__rows_clear(&jobs);
     rowlock__rows_clear(&runs);
     return code;
@@ -96,11 +103,11 @@ static void count_values(struct rowlock_value out[N_COUNTED], const struct rowlo
                          const struct rowlock_run_row *run, enum rowlock_run_outcome outcome,
                          int64_t now_ms)
 {
-    bool again = run->finished_ms && run->outcome == outcome;
+    bool again = run->finished && run->outcome == outcome;
 
     for (int i = 0; i < ROWLOCK_RUN_COUNTS; i++)
         out[i] = rowlock__int_value(!again && (int)outcome == ROWLOCK_RUN_DONE + i);
-    out[ROWLOCK_RUN_COUNTS] = rowlock__int_value(out[0].number ? now_ms : job->succeeded_ms);
+    out[ROWLOCK_RUN_COUNTS] = rowlock__int_value(out[0].number ? now_ms : job->last_success);
 }
 
 /* Counts a run that its job has no longer, or that a claim found lost. */
@@ -112,7 +119,7 @@ static int count(struct rowlock_work *work, const struct rowlock_run_row *run,
     int code = rowlock__read_jobs(work, run->job, &jobs);
 
     if (!code && jobs.n) {
-        count_values(values, jobs.row, run, outcome, run->now_ms);
+        count_values(values, jobs.row, run, outcome, run->now);
         values[N_COUNTED] = rowlock__text_value(run->job);
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_COUNT, values, NULL, NULL);
     }
@@ -138,12 +145,12 @@ static int settle(struct rowlock_work *work, int64_t former, unsigned outcome)
     return code;
 }
 
-/* Keeps as many runs of the job as parameter 12 says. */
+/* Keeps as many runs of the job as the claim says. */
 static int forget_old(struct rowlock_work *work, const char *key)
 {
     struct rowlock_rows runs = {.size = sizeof(struct rowlock_run_row)};
     int code = rowlock__read_run_tokens(work, key, &runs);
-    size_t kept = (size_t)rowlock__work_int(work, 12);
+    size_t kept = (size_t)rowlock__work_int(work, ROWLOCK_CLAIM_HISTORY);
     const struct rowlock_run_row *run = runs.row;
 
     for (size_t i = kept; !code && i < runs.n; i++) {
@@ -157,11 +164,14 @@ static int forget_old(struct rowlock_work *work, const char *key)
 
 static int add_run(struct rowlock_work *work, const char *key)
 {
-    struct rowlock_value values[] = {rowlock__work_value(work, 1), rowlock__text_value(key),
-                                     rowlock__work_value(work, 9), rowlock__work_value(work, 10),
-                                     rowlock__work_value(work, 4), rowlock__work_value(work, 6),
-                                     rowlock__work_value(work, 11)};
-    int code = settle(work, rowlock__work_int(work, 7), 8);
+    struct rowlock_value values[] = {rowlock__work_value(work, ROWLOCK_CLAIM_TOKEN),
+                                     rowlock__text_value(key),
+                                     rowlock__work_value(work, ROWLOCK_CLAIM_NODE),
+                                     rowlock__work_value(work, ROWLOCK_CLAIM_PID),
+                                     rowlock__work_value(work, ROWLOCK_CLAIM_INSTANT),
+                                     rowlock__work_value(work, ROWLOCK_CLAIM_REPEATS),
+                                     rowlock__work_value(work, ROWLOCK_CLAIM_AT_LEAST)};
+    int code = settle(work, rowlock__work_int(work, ROWLOCK_CLAIM_FORMER), ROWLOCK_CLAIM_OUTCOME);
 
     if (!code)
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_RUN_ADD, values, NULL, NULL);
@@ -173,35 +183,34 @@ static int is_claimed(struct rowlock_work *work, int64_t *claimed)
     struct rowlock_rows jobs = {.size = sizeof(struct rowlock_job_row)};
     int code = read_job(work, &jobs);
 
-    *claimed =
-        jobs.n && ((struct rowlock_job_row *)jobs.row)->running == rowlock__work_int(work, 1);
+    *claimed = jobs.n && ((struct rowlock_job_row *)jobs.row)->running ==
+                             rowlock__work_int(work, ROWLOCK_CLAIM_TOKEN);
     rowlock__rows_clear(&jobs);
     return code;
 }
 
-/* name, token, version, schedule, instant, due, repeats, former, its outcome, node, pid,
-   at_least_ms, history -> 1, or 0: another version. In the transaction of the grant. */
+/* -> 1, or 0: another version. In the transaction of the grant. */
 int rowlock__rows_job_claim(struct rowlock_work *work)
 {
     char key[ROWLOCK_KEY_SIZE];
-    struct rowlock_value instant = rowlock__work_value(work, 4);
+    struct rowlock_value instant = rowlock__work_value(work, ROWLOCK_CLAIM_INSTANT);
     bool faster = false;
     int64_t claimed = 0;
     int code = is_claimed(work, &claimed);
 
-    rowlock__key(work, "", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[ROWLOCK_CLAIM_NAME], key);
     if (code || claimed)
         return code ? code : rowlock__work_number(work, 1);
-    if (rowlock__work_int(work, 2) == 0)
-        code = add_job(work, key, 3, 4, &faster);
+    if (rowlock__work_int(work, ROWLOCK_CLAIM_VERSION) == 0)
+        code = add_job(work, key, ROWLOCK_CLAIM_SCHEDULE, ROWLOCK_CLAIM_INSTANT, &faster);
     if (!code && !faster) {
-        struct rowlock_value values[] = {rowlock__work_value(work, 3),
-                                         rowlock__work_value(work, 5),
+        struct rowlock_value values[] = {rowlock__work_value(work, ROWLOCK_CLAIM_SCHEDULE),
+                                         rowlock__work_value(work, ROWLOCK_CLAIM_DUE),
                                          instant,
-                                         rowlock__work_value(work, 6),
-                                         rowlock__work_value(work, 1),
+                                         rowlock__work_value(work, ROWLOCK_CLAIM_REPEATS),
+                                         rowlock__work_value(work, ROWLOCK_CLAIM_TOKEN),
                                          rowlock__text_value(key),
-                                         rowlock__work_value(work, 2),
+                                         rowlock__work_value(work, ROWLOCK_CLAIM_VERSION),
                                          instant};
 
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_ADVANCE, values, NULL, NULL);
@@ -239,31 +248,31 @@ static int kept_run(struct rowlock_work *work, int64_t *kept)
     return code;
 }
 
-/* name, version, schedule, due, former, its outcome -> 1, or 0: another version, or the lease of
-   `former` is alive */
+/* -> 1, or 0: another version, or the lease of `former` is alive */
 int rowlock__rows_job_plan(struct rowlock_work *work)
 {
     char key[ROWLOCK_KEY_SIZE];
-    int64_t former = rowlock__work_int(work, 4), kept = 0;
+    int64_t former = rowlock__work_int(work, ROWLOCK_PLAN_FORMER), kept = 0;
     bool ended = true, faster = false;
     int code = ROWLOCK_OK;
 
-    rowlock__key(work, "", &work->call->values[0], key);
+    rowlock__key(work, "", &work->call->values[ROWLOCK_PLAN_NAME], key);
     if (former)
         code = end_lost(work, former, &ended);
-    if (!code && ended && rowlock__work_int(work, 1) == 0)
-        code = add_job(work, key, 2, 3, &faster);
+    if (!code && ended && rowlock__work_int(work, ROWLOCK_PLAN_VERSION) == 0)
+        code = add_job(work, key, ROWLOCK_PLAN_SCHEDULE, ROWLOCK_PLAN_DUE, &faster);
     if (!code && ended && !faster)
         code = kept_run(work, &kept);
     if (!code && ended && !faster) {
-        struct rowlock_value values[] = {rowlock__work_value(work, 2), rowlock__work_value(work, 3),
+        struct rowlock_value values[] = {rowlock__work_value(work, ROWLOCK_PLAN_SCHEDULE),
+                                         rowlock__work_value(work, ROWLOCK_PLAN_DUE),
                                          rowlock__int_value(kept), rowlock__text_value(key),
-                                         rowlock__work_value(work, 1)};
+                                         rowlock__work_value(work, ROWLOCK_PLAN_VERSION)};
 
         code = rowlock__work_ask(work, ROWLOCK_PLAIN_JOB_REPLAN, values, NULL, NULL);
         ended = !code && work->affected > 0;
         if (ended)
-            code = settle(work, former, 5);
+            code = settle(work, former, ROWLOCK_PLAN_OUTCOME);
     }
     return code ? code : rowlock__work_number(work, ended && !faster);
 }
@@ -362,8 +371,8 @@ static int finish(struct rowlock_work *work, const struct rowlock_run_row *run,
         job = *(struct rowlock_job_row *)jobs.row;
     end->is_current = jobs.n && job.running == run->token;
     end->was = run->outcome;
-    end->now_ms = run->now_ms;
-    end->taken_until_ms = run->taken_until_ms;
+    end->now_ms = run->now;
+    end->taken_until_ms = run->taken_until;
     if (!code) {
         rowlock__judge_run_end(end);
         code = end_job(work, &job, run, end);
@@ -429,7 +438,7 @@ int rowlock__rows_job_forget(struct rowlock_work *work)
     if (!code && jobs.n)
         code = is_running(work, job->running, &running);
     if (!code && jobs.n) {
-        struct rowlock_value values[] = {rowlock__text_value(job->key),
+        struct rowlock_value values[] = {rowlock__text_value(job->name),
                                          rowlock__int_value(job->version)};
 
         if (!running)

@@ -5,11 +5,15 @@
 
 #include "rows/jobs.h"
 
-/* The runs and sums that the line of one job shows. */
-struct history {
-    const struct rowlock_run_row *current, *ended;
-    bool alive; /* the lease of the current run is */
-    int64_t done, done_ms, failed_since_ms;
+/* The sources of ROWLOCK_JOB_COLUMNS. */
+struct pause {
+    int64_t token, acquired, expires;
+    const char *host, *note;
+};
+struct listed {
+    struct rowlock_job_row row;
+    const struct rowlock_run_row *run, *ended;
+    struct pause pause; /* token 0: none */
 };
 
 /* The rows of all jobs. They are sorted, because each job seeks its own among them. */
@@ -71,28 +75,29 @@ static bool is_failure(enum rowlock_run_outcome outcome)
            outcome == ROWLOCK_RUN_NOTSTARTED;
 }
 
-static struct history history_of(const struct rowlock_job_row *job, const struct rowlock_rows *runs)
+/* Finds the runs of the job, and how they went. */
+static void look(struct listed *listed, const struct rowlock_rows *runs)
 {
-    struct history h = {.alive = false};
-    struct rowlock_run_row sought = {.job = job->key, .token = INT64_MAX};
+    struct rowlock_job_row *job = &listed->row;
+    struct rowlock_run_row sought = {.job = job->name, .token = INT64_MAX};
     const struct rowlock_run_row *run = runs->row;
+    int64_t done_ms = 0;
 
     for (size_t i = find(runs, &sought, by_job);
-         i < runs->n && run[i].job && strcmp(run[i].job, job->key) == 0; i++) {
+         i < runs->n && run[i].job && strcmp(run[i].job, job->name) == 0; i++) {
         if (run[i].token == job->running)
-            h.current = &run[i];
-        else if (!h.ended && run[i].finished_ms) /* else it was claimed after the job was read */
-            h.ended = &run[i];
+            listed->run = &run[i];
+        else if (!listed->ended && run[i].finished) /* else claimed after the job was read */
+            listed->ended = &run[i];
         if (run[i].outcome == ROWLOCK_RUN_DONE) {
-            h.done++;
-            h.done_ms = rowlock__after(
-                h.done_ms,
-                rowlock__most(0, rowlock__between(run[i].started_ms, run[i].finished_ms)));
-        } else if (!h.done && is_failure(run[i].outcome)) {
-            h.failed_since_ms = run[i].started_ms;
+            job->done++;
+            done_ms = rowlock__after(
+                done_ms, rowlock__most(0, rowlock__between(run[i].started, run[i].finished)));
+        } else if (!job->done && is_failure(run[i].outcome)) {
+            job->since = run[i].started;
         }
     }
-    return h;
+    job->average_ms = job->done ? done_ms / job->done : 0;
 }
 
 static void add_pauses(struct sources *from)
@@ -109,9 +114,9 @@ static void add_pauses(struct sources *from)
     sort(&from->pauses, by_key);
 }
 
-/* The lease that no process keeps and that lasts longest; NULL: none. */
-static const struct rowlock_lease_row *pause_of(const struct rowlock_work *work, const char *name,
-                                                const struct rowlock_rows *pauses)
+/* The lease that no process keeps and that lasts longest; token 0: none. */
+static struct pause pause_of(const struct rowlock_work *work, const char *name,
+                             const struct rowlock_rows *pauses)
 {
     struct rowlock_value value = rowlock__text_value(name);
     char key[ROWLOCK_KEY_SIZE];
@@ -121,7 +126,13 @@ static const struct rowlock_lease_row *pause_of(const struct rowlock_work *work,
 
     rowlock__key(work, ROWLOCK_JOB_PREFIX, &value, key);
     i = find(pauses, &sought, by_key);
-    return i < pauses->n && strcmp(row[i].key, key) == 0 ? &row[i] : NULL;
+    if (i == pauses->n || strcmp(row[i].key, key) != 0)
+        return (struct pause){.token = 0};
+    return (struct pause){.token = row[i].held.token,
+                          .acquired = row[i].acquired_ms,
+                          .expires = row[i].held.expires_ms,
+                          .host = row[i].host,
+                          .note = row[i].note};
 }
 
 static bool is_alive(const struct rowlock_rows *leases, int64_t token)
@@ -133,73 +144,54 @@ static bool is_alive(const struct rowlock_rows *leases, int64_t token)
     return i < leases->n && row[i].held.token == token && row[i].held.alive;
 }
 
-/* token, node, pid, due, repeats, started */
-static void put_run(struct rowlock_value *out, const struct rowlock_run_row *run)
+static enum rowlock_run_outcome outcome_shown(const struct rowlock_run_row *run, bool alive)
 {
-    if (!run)
-        return;
-    out[0] = rowlock__int_value(run->token);
-    out[1] = rowlock__text_value(run->node);
-    out[2] = rowlock__int_value(run->pid);
-    out[3] = rowlock__int_value(run->due_ms);
-    out[4] = rowlock__int_value(run->repeats);
-    out[5] = rowlock__int_value(run->started_ms);
+    if (run->outcome == ROWLOCK_RUN_RUNNING && !alive)
+        return ROWLOCK_RUN_LOST;
+    return run->outcome == ROWLOCK_RUN_BROKEN && alive ? ROWLOCK_RUN_RUNNING : run->outcome;
 }
 
-static const char *shown(const struct history *h)
+static struct rowlock_value outcome_value(enum rowlock_run_outcome outcome)
 {
-    if (!h->current)
-        return NULL;
-    if (h->alive)
-        return rowlock_outcome_text(ROWLOCK_RUN_RUNNING);
-    return rowlock_outcome_text(h->current->outcome ? h->current->outcome : ROWLOCK_RUN_LOST);
+    return rowlock__text_value(rowlock_outcome_text(outcome));
 }
 
-static void list_job(struct rowlock_work *work, const struct rowlock_job_row *job,
-                     const struct history *h, const struct rowlock_rows *pauses, int64_t now_ms)
+#define text_value rowlock__text_value
+#define number_value rowlock__int_value
+#define instant_value rowlock__int_value
+
+static void list_job(struct rowlock_work *work, const struct listed *listed)
 {
-    struct rowlock_value key = rowlock__text_value(job->key), columns[40];
-    const struct rowlock_lease_row *pause;
+    struct rowlock_value columns[ROWLOCK_COUNT_OF(ROWLOCK_JOB_COLUMNS)], *next = columns;
+    const struct rowlock_job_row *job = &listed->row;
+    const struct rowlock_run_row *run = listed->run, *ended = listed->ended;
+    const struct pause *pause = listed->pause.token ? &listed->pause : NULL, *pausing = pause;
+
+#define ROWLOCK_XX(kind, member, source, column) \
+    *next++ = source ? kind##_value(source->column) : rowlock__text_value(NULL);
+    ROWLOCK_JOB_COLUMNS(ROWLOCK_XX)
+#undef ROWLOCK_XX
+    rowlock__work_answer(work, columns, ROWLOCK_COUNT_OF(ROWLOCK_JOB_COLUMNS));
+}
+
+static void list_one(struct rowlock_work *work, const struct rowlock_job_row *row,
+                     const struct sources *from, int64_t now_ms)
+{
+    struct rowlock_value key = rowlock__text_value(row->name);
+    struct listed listed = {.row = *row};
+    bool alive;
     char name[256];
 
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        columns[i] = rowlock__text_value(NULL);
+    look(&listed, &from->runs);
+    alive = listed.run && is_alive(&from->leases, listed.run->token);
     rowlock__key_name(work, &key, name);
-    columns[0] = rowlock__text_value(name);
-    columns[1] = rowlock__text_value(job->schedule);
-    columns[2] = rowlock__int_value(now_ms);
-    columns[3] = rowlock__int_value(job->due_ms);
-    put_run(&columns[4], h->current);
-    columns[10] = rowlock__text_value(shown(h));
-    put_run(&columns[11], h->ended);
-    if (h->ended) {
-        columns[17] = rowlock__int_value(h->ended->finished_ms);
-        columns[18] = rowlock__text_value(rowlock_outcome_text(h->ended->outcome));
-        columns[19] = rowlock__int_value(h->ended->exit);
-        columns[20] = rowlock__text_value(h->ended->output);
-    }
-    columns[21] = rowlock__int_value(h->done);
-    if (h->done)
-        columns[22] = rowlock__int_value(h->done_ms / h->done);
-    if (h->failed_since_ms)
-        columns[23] = rowlock__int_value(h->failed_since_ms);
-    if (h->current) {
-        columns[24] = rowlock__int_value(h->current->finished_ms);
-        columns[25] = rowlock__int_value(h->current->exit);
-        columns[26] = rowlock__text_value(h->current->output);
-    }
-    pause = pause_of(work, name, pauses);
-    if (pause) {
-        columns[27] = rowlock__int_value(pause->held.token);
-        columns[28] = rowlock__text_value(pause->host);
-        columns[29] = rowlock__text_value(pause->note);
-        columns[30] = rowlock__int_value(pause->acquired_ms);
-        columns[31] = rowlock__int_value(pause->held.expires_ms);
-    }
-    for (int i = 0; i < ROWLOCK_RUN_COUNTS; i++)
-        columns[32 + i] = rowlock__int_value(job->runs[i]);
-    columns[39] = rowlock__int_value(job->succeeded_ms);
-    rowlock__work_answer(work, columns, 40);
+    listed.row.name = name;
+    listed.row.now_ms = now_ms;
+    listed.row.shown = alive        ? ROWLOCK_RUN_RUNNING
+                       : listed.run ? outcome_shown(listed.run, false)
+                                    : ROWLOCK_RUN_LOST;
+    listed.pause = pause_of(work, name, &from->pauses);
+    list_job(work, &listed);
 }
 
 /* Of one job, or of all (NULL). A job's run and its pauses are leases of job:NAME. */
@@ -239,13 +231,8 @@ int rowlock__rows_job_list(struct rowlock_work *work)
 
     if (!code)
         code = rowlock__work_now(work, &now_ms);
-    for (size_t i = 0; !code && i < from.jobs.n; i++) {
-        const struct rowlock_job_row *job = (struct rowlock_job_row *)from.jobs.row + i;
-        struct history h = history_of(job, &from.runs);
-
-        h.alive = h.current && is_alive(&from.leases, h.current->token);
-        list_job(work, job, &h, &from.pauses, now_ms);
-    }
+    for (size_t i = 0; !code && i < from.jobs.n; i++)
+        list_one(work, (struct rowlock_job_row *)from.jobs.row + i, &from, now_ms);
     rowlock__rows_clear(&from.jobs);
     rowlock__rows_clear(&from.runs);
     rowlock__rows_clear(&from.leases);
@@ -253,23 +240,16 @@ int rowlock__rows_job_list(struct rowlock_work *work)
     return code;
 }
 
-static enum rowlock_run_outcome outcome_shown(const struct rowlock_run_row *run, bool alive)
+static void list_run(struct rowlock_work *work, const struct rowlock_run_row *row, bool alive)
 {
-    if (run->outcome == ROWLOCK_RUN_RUNNING && !alive)
-        return ROWLOCK_RUN_LOST;
-    return run->outcome == ROWLOCK_RUN_BROKEN && alive ? ROWLOCK_RUN_RUNNING : run->outcome;
-}
+    struct rowlock_value columns[ROWLOCK_COUNT_OF(ROWLOCK_RUN_COLUMNS)], *next = columns;
+    struct rowlock_run_row run = *row;
 
-static void list_run(struct rowlock_work *work, const struct rowlock_run_row *run, bool alive)
-{
-    struct rowlock_value columns[10];
-
-    put_run(columns, run);
-    columns[6] = rowlock__int_value(run->finished_ms);
-    columns[7] = rowlock__text_value(rowlock_outcome_text(outcome_shown(run, alive)));
-    columns[8] = rowlock__int_value(run->exit);
-    columns[9] = rowlock__text_value(run->output);
-    rowlock__work_answer(work, columns, 10);
+    run.outcome = outcome_shown(row, alive);
+#define ROWLOCK_XX(kind, member, column) *next++ = kind##_value(run.column);
+    ROWLOCK_RUN_COLUMNS(ROWLOCK_XX)
+#undef ROWLOCK_XX
+    rowlock__work_answer(work, columns, ROWLOCK_COUNT_OF(ROWLOCK_RUN_COLUMNS));
 }
 
 /* name -> token, node, pid, due, repeats, started, finished, outcome, exit, output; latest first */

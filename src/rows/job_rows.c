@@ -3,62 +3,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dialect/outcome.h"
 #include "rows/jobs.h"
-
-/* name, version, schedule, due, last_due, repeats, failed, running, the counts, last_success */
-static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct rowlock_rows *rows = data;
-    struct rowlock_job_row *row = n < 16 ? NULL : rowlock__rows_add(rows);
-
-    if (!row)
-        return;
-    *row = (struct rowlock_job_row){.key = rowlock__copy_text(rows, &columns[0]),
-                                    .version = rowlock__value_number(&columns[1]),
-                                    .schedule = rowlock__copy_text(rows, &columns[2]),
-                                    .due_ms = rowlock__value_number(&columns[3]),
-                                    .last_ms = rowlock__value_number(&columns[4]),
-                                    .repeats = rowlock__value_number(&columns[5]),
-                                    .failed_ms = rowlock__value_number(&columns[6]),
-                                    .running = rowlock__value_number(&columns[7]),
-                                    .succeeded_ms = rowlock__value_number(&columns[15])};
-    for (int i = 0; i < ROWLOCK_RUN_COUNTS; i++)
-        row->runs[i] = rowlock__value_number(&columns[8 + i]);
-}
-
-/* token, job, node, pid, due, repeats, started, taken_until, finished, outcome, exit, output,
-   now_ms */
-static void run_row(void *data, const struct rowlock_value *columns, unsigned n)
-{
-    struct rowlock_rows *rows = data;
-    struct rowlock_run_row *row = n < 13 ? NULL : rowlock__rows_add(rows);
-
-    if (row)
-        *row = (struct rowlock_run_row){.token = rowlock__value_number(&columns[0]),
-                                        .job = rowlock__copy_text(rows, &columns[1]),
-                                        .node = rowlock__copy_text(rows, &columns[2]),
-                                        .pid = rowlock__value_number(&columns[3]),
-                                        .due_ms = rowlock__value_number(&columns[4]),
-                                        .repeats = rowlock__value_number(&columns[5]),
-                                        .started_ms = rowlock__value_number(&columns[6]),
-                                        .taken_until_ms = rowlock__value_number(&columns[7]),
-                                        .finished_ms = rowlock__value_number(&columns[8]),
-                                        .outcome = rowlock__outcome_value(columns[9]),
-                                        .exit = rowlock__value_number(&columns[10]),
-                                        .output = rowlock__copy_text(rows, &columns[11]),
-                                        .now_ms = rowlock__value_number(&columns[12])};
-}
 
 enum rowlock_run_outcome rowlock__outcome_value(struct rowlock_value value)
 {
     return rowlock__outcome_of(value.bytes, value.type == ROWLOCK_BYTES ? value.length : 0);
 }
 
+static const char *text_of(struct rowlock_rows *rows, const struct rowlock_value *column)
+{
+    return rowlock__copy_text(rows, column);
+}
+
+static int64_t number_of(struct rowlock_rows *rows, const struct rowlock_value *column)
+{
+    (void)rows;
+    return rowlock__value_number(column);
+}
+
+static enum rowlock_run_outcome outcome_of(struct rowlock_rows *rows,
+                                           const struct rowlock_value *column)
+{
+    (void)rows;
+    return rowlock__outcome_value(*column);
+}
+
+#define ROWLOCK_XX(kind, column) row->column = kind##_of(rows, columns++);
+static void job_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_rows *rows = data;
+    struct rowlock_job_row *row =
+        n < ROWLOCK_COUNT_OF(ROWLOCK_JOB_ROW) ? NULL : rowlock__rows_add(rows);
+
+    if (!row)
+        return;
+    ROWLOCK_JOB_ROW(ROWLOCK_XX)
+}
+
+static void run_row(void *data, const struct rowlock_value *columns, unsigned n)
+{
+    struct rowlock_rows *rows = data;
+    struct rowlock_run_row *row =
+        n < ROWLOCK_COUNT_OF(ROWLOCK_RUN_ROW) ? NULL : rowlock__rows_add(rows);
+
+    if (!row)
+        return;
+    ROWLOCK_RUN_ROW(ROWLOCK_XX)
+}
+#undef ROWLOCK_XX
+
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct rowlock_job_row *)a)->key,
-                  ((const struct rowlock_job_row *)b)->key);
+    return strcmp(((const struct rowlock_job_row *)a)->name,
+                  ((const struct rowlock_job_row *)b)->name);
 }
 
 static int latest_first(const void *a, const void *b)

@@ -3,24 +3,31 @@
 #ifndef ROWLOCK_ROWS_JOBS_H
 #define ROWLOCK_ROWS_JOBS_H
 
+#include "dialect/job.h"
+#include "dialect/outcome.h"
 #include "rows/names.h"
 
 #define ROWLOCK_RUN_COUNTS ROWLOCK_RUN_NOTSTARTED /* DONE to NOTSTARTED */
 
+typedef const char *rowlock_column_text;
+typedef int64_t rowlock_column_number;
+typedef enum rowlock_run_outcome rowlock_column_outcome;
+
+/* Texts are of the rows (util/rows.h); the name and the job are keys (key.c). */
+#define ROWLOCK_XX(kind, column) rowlock_column_##kind column;
 struct rowlock_job_row {
-    int64_t version, due_ms, last_ms, repeats, failed_ms, running;
-    int64_t runs[ROWLOCK_RUN_COUNTS], succeeded_ms;
-    const char *key, *schedule;
+    ROWLOCK_JOB_ROW(ROWLOCK_XX)
+    /* for a list, not read: */
+    enum rowlock_run_outcome shown; /* of the run under way */
+    int64_t now_ms, done, average_ms, since;
 };
+struct rowlock_run_row {
+    ROWLOCK_RUN_ROW(ROWLOCK_XX)
+};
+#undef ROWLOCK_XX
 
 /* A text in a column or a parameter. */
 enum rowlock_run_outcome rowlock__outcome_value(struct rowlock_value value);
-
-struct rowlock_run_row {
-    int64_t token, pid, due_ms, repeats, started_ms, taken_until_ms, finished_ms, exit, now_ms;
-    enum rowlock_run_outcome outcome;
-    const char *job, *node, *output;
-};
 
 /* One job, or all (key NULL), by name. The caller clears the rows. */
 int rowlock__read_jobs(struct rowlock_work *work, const char *key, struct rowlock_rows *rows);

@@ -79,7 +79,7 @@ has_read() { [ "$(count_logged 'LOG: *execute .*: SELECT r.state')" -ge 4 ]; }
     [ "$jobs" = "$names" ] || [ "$jobs" = $((names + 1)) ]
     [ "$(count_logged "\$2 = '6', \$3 = '60000', \$4 = '1000', \$5 = '3'")" = "$jobs" ]
     [ "$(count_logged "\$3 = '5', \$4 = '\(20', \$5 = '0\|1000', \$5 = '1\)'")" = "$names" ]
-    run ! grep -q 'WHERE $1::bytea IS NULL OR j.name' <(logged) # all jobs
+    run ! grep -q 'WHERE $1::bytea IS NULL OR job.name' <(logged) # all jobs
     tr -d '\000' <screen | grep -a 'and 294 more'
     tr -d '\000' <screen | grep -a '300 jobs: 300 late'
 }

@@ -423,46 +423,9 @@ END//
 CREATE OR REPLACE PROCEDURE rowlock_list_jobs(IN p_name VARBINARY(255))
     SQL SECURITY INVOKER READS SQL DATA
 BEGIN
-    DECLARE v_now_ms BIGINT;
-
     CALL rowlock_require_no_transaction();
-    CALL rowlock_clock(v_now_ms);
-    SELECT j.name, j.schedule, v_now_ms AS now_ms, j.due AS next_ms,
-           c.token, c.node, c.pid, c.due, c.repeats, c.started,
-           CASE WHEN b.token IS NOT NULL THEN 'running' WHEN c.outcome = 'running' THEN 'lost'
-                ELSE CAST(c.outcome AS CHAR) END AS outcome,
-           l.token AS last_token, l.node AS last_node, l.pid AS last_pid, l.due AS last_due,
-           l.repeats AS last_repeats, l.started AS last_started, l.finished AS last_finished,
-           CAST(l.outcome AS CHAR) AS last_outcome, l.exit AS last_exit, l.output AS last_output,
-           (SELECT count(*) FROM rowlock_run d WHERE d.job = j.name AND d.outcome = 'done') AS runs,
-           (SELECT CAST(AVG(d.finished - d.started) AS SIGNED) FROM rowlock_run d
-             WHERE d.job = j.name AND d.outcome = 'done') AS average_ms,
-           (SELECT min(f.started) FROM rowlock_run f
-             WHERE f.job = j.name AND f.outcome IN ('failed', 'timed out', 'not started')
-               AND f.token > COALESCE((SELECT max(d.token) FROM rowlock_run d
-                                        WHERE d.job = j.name AND d.outcome = 'done'),
-                                            0)) AS failed_since,
-           c.finished AS settled, c.exit AS settled_exit, c.output AS settled_output,
-           p.token AS paused_token, p.host AS paused_by, p.note AS paused_note,
-           TIMESTAMPDIFF(MICROSECOND, '1970-01-01', p.acquired) DIV 1000 AS paused_since,
-           TIMESTAMPDIFF(MICROSECOND, '1970-01-01', h.expires) DIV 1000 AS paused_until,
-           j.runs_done, j.runs_failed, j.runs_timed_out, j.runs_broken, j.runs_lost, j.runs_late,
-           j.runs_not_started, j.last_success
-      FROM rowlock_job j
-      LEFT JOIN rowlock_run c ON c.token = j.running
-      LEFT JOIN rowlock_heartbeat b ON b.token = j.running AND b.expires > utc_timestamp(6)
-      LEFT JOIN rowlock_run l ON l.token = (SELECT max(e.token) FROM rowlock_run e
-                                             WHERE e.job = j.name AND e.token <> j.running)
-      LEFT JOIN rowlock_lease p
-        ON p.name = CONCAT('job:', j.name) AND p.n = 0
-       AND p.token = (SELECT o.token FROM rowlock_lease o
-                        JOIN rowlock_heartbeat k ON k.token = o.token
-                       WHERE o.name = CONCAT('job:', j.name) AND o.pid IS NULL
-                         AND k.expires > utc_timestamp(6)
-                       ORDER BY k.expires DESC LIMIT 1)
-      LEFT JOIN rowlock_heartbeat h ON h.token = p.token
-     WHERE p_name IS NULL OR j.name = p_name
-     ORDER BY j.name;
+    CALL rowlock_real_time();
+{job_list};
     COMMIT AND NO CHAIN NO RELEASE;
 END//
 

@@ -1,0 +1,11 @@
+-- How the runs of a job in the table % went; the end of a SELECT.
+(SELECT count(*) FROM {the}run AS done
+             WHERE done.job = %.name AND done.outcome = 'done') AS done,
+           (SELECT {average done.finished - done.started} FROM {the}run AS done
+             WHERE done.job = %.name AND done.outcome = 'done') AS average_ms,
+           (SELECT min(failed.started) FROM {the}run AS failed
+             WHERE failed.job = %.name AND failed.outcome IN ({run_failures})
+               AND failed.token > coalesce((SELECT max(done.token) FROM {the}run AS done
+                                             WHERE done.job = %.name
+                                               AND done.outcome = 'done'), 0)) AS since
+      FROM %

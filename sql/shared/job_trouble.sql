@@ -1,0 +1,54 @@
+-- Lists the jobs that are not fine, the worst first, as job_list: of those LIKE a pattern (escape
+-- !), by name or as job:NAME; at most a number (0: all). Then the number of jobs, and of those that
+-- are paused, slow, late, failing, lost. The first row is without a job if none is listed.
+-- Parameters: pattern, most rows; a job is late after; a run is slow after, and after this many
+-- times the average. The rules are those of src/job/trouble.c; the numbers are enum rowlock_health.
+WITH named AS (
+    SELECT job.*, {now_ms} AS now_ms, asked.most, asked.late_ms, asked.least_ms, asked.times
+      FROM {the}job AS job CROSS JOIN ({job_choice}) AS asked
+     WHERE {job_chosen}),
+{job_placed},
+suspect AS ( -- all others are fine: no run has begun since one that is done
+    SELECT placed.*, run.token IS NOT NULL AND beat.token IS NOT NULL AS runs,
+           {run_shown} AS shown,
+           CASE WHEN run.token IS NULL THEN {word ended.outcome}
+                WHEN run.outcome = 'running' THEN 'lost' ELSE {word run.outcome} END AS outcome,
+           CASE WHEN run.token IS NULL THEN ended.started ELSE run.started END AS started
+      FROM placed
+      LEFT JOIN {the}run AS run ON run.token = placed.running
+      LEFT JOIN {the}heartbeat AS beat ON beat.token = placed.running AND beat.expires > {now}
+      LEFT JOIN {the}run AS ended ON ended.token = placed.former
+     WHERE placed.pause IS NOT NULL OR placed.running <> 0
+        OR placed.due < placed.now_ms - placed.late_ms OR ended.outcome <> 'done'),
+looked AS (
+    SELECT suspect.*,
+           {job_past suspect}),
+limited AS (
+    SELECT looked.*, {greatest}(looked.times * looked.average_ms, looked.least_ms) AS most_ms
+      FROM looked),
+judged AS (
+    SELECT limited.*,
+           CASE WHEN pause IS NOT NULL THEN 1
+                WHEN NOT runs AND outcome IN ('lost', 'late') THEN 5
+                WHEN since IS NOT NULL THEN 4
+                WHEN NOT runs AND due < now_ms - late_ms THEN 3
+                WHEN runs AND done > 0 AND now_ms - started > most_ms THEN 2
+                ELSE 0 END AS health
+      FROM limited),
+ranked AS (
+    SELECT judged.*, row_number() OVER (
+               ORDER BY health DESC,
+                        CASE health WHEN 1 THEN pause WHEN 2 THEN started + most_ms WHEN 3 THEN due
+                                    WHEN 4 THEN since ELSE started END, name) AS number,
+           sum(CASE health WHEN 1 THEN 1 ELSE 0 END) OVER () AS paused,
+           sum(CASE health WHEN 2 THEN 1 ELSE 0 END) OVER () AS slow,
+           sum(CASE health WHEN 3 THEN 1 ELSE 0 END) OVER () AS late,
+           sum(CASE health WHEN 4 THEN 1 ELSE 0 END) OVER () AS failing,
+           sum(CASE health WHEN 5 THEN 1 ELSE 0 END) OVER () AS lost
+      FROM judged WHERE health > 0)
+SELECT {job_columns},
+       total.jobs, job.paused, job.slow, job.late, job.failing, job.lost
+  FROM (SELECT count(*) AS jobs FROM named) AS total
+  LEFT JOIN ranked AS job ON job.most = 0 OR job.number <= job.most
+{job_joined}
+ ORDER BY job.number;

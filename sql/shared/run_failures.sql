@@ -1,0 +1,2 @@
+-- The outcomes that make a job fail.
+'failed', 'timed out', 'not started'
