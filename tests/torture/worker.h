@@ -95,12 +95,13 @@ void worker_sql_recover(struct client *client);
 
 /* A lease of a key in one of the workload's modes, drawn at random. */
 struct rowlock_want worker_want(struct client *client, const struct workload *workload, int key);
-/* Acquires a lease of the key and logs it; NULL: it could not. */
+/* Acquires a lease of the key and logs it; NULL: it could not. Neither of these two recovers: that
+   closes the connection, which another lease may use. */
 struct rowlock_lease *worker_acquire(struct client *client, int key,
                                      const struct rowlock_want *want, rowlock_duration ttl_ms,
                                      rowlock_duration wait_ms);
-/* Releases the lease, logs that and frees it. */
-void worker_release(struct client *client, int key, struct rowlock_lease *lease);
+/* Releases the lease, logs that and frees it: 0, or an error code. */
+int worker_release(struct client *client, int key, struct rowlock_lease *lease);
 /* A transaction lock of the key was acquired; its COMMIT succeeded, or failed. */
 void worker_log_begun(struct client *client, int key);
 void worker_log_committed(struct client *client, int key, int failed);

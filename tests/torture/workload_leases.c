@@ -53,7 +53,6 @@ struct rowlock_lease *worker_acquire(struct client *client, int key,
     if (code) {
         worker_log(client, PHASE_FAIL, KIND_HOLD, key, "%d",
                    code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT);
-        worker_recover(client);
         return NULL;
     }
     worker_log(client, PHASE_OK, KIND_HOLD, key, "%d %d %d %" PRId64 " %" PRId64, (int)want->mode,
@@ -165,13 +164,12 @@ static void look_at_queue(struct client *client, int key, const char *name)
 {
     struct view view = {client, key};
 
-    if (rowlock_list(client->connection, name, see_waiter, &view, &client->error))
-        worker_recover(client);
+    rowlock_list(client->connection, name, see_waiter, &view, &client->error);
 }
 
 /* ---- one turn -------------------------------------------------------------------------------- */
 
-void worker_release(struct client *client, int key, struct rowlock_lease *lease)
+int worker_release(struct client *client, int key, struct rowlock_lease *lease)
 {
     int code;
 
@@ -179,8 +177,7 @@ void worker_release(struct client *client, int key, struct rowlock_lease *lease)
     code = rowlock_release(lease, &client->error);
     worker_log(client, code ? PHASE_UNKNOWN : PHASE_OK, KIND_LEAVE, key, " ");
     rowlock_lease_free(lease);
-    if (code)
-        worker_recover(client);
+    return code;
 }
 
 void turn_lease(struct client *client, const struct workload *workload)
@@ -189,8 +186,10 @@ void turn_lease(struct client *client, const struct workload *workload)
     struct rowlock_want want = worker_want(client, workload, key);
     struct rowlock_lease *lease = worker_acquire(client, key, &want, WORKER_TTL_MS, WAIT_MS);
 
-    if (!lease)
+    if (!lease) {
+        worker_recover(client);
         return;
+    }
     if (workload->outside)
         act_outside(client, key, lease);
     else if (workload->fenced)
@@ -201,5 +200,6 @@ void turn_lease(struct client *client, const struct workload *workload)
         worker_dwell(client);
     if (!worker_draw(client, 4))
         renew(client, key, lease);
-    worker_release(client, key, lease);
+    if (worker_release(client, key, lease))
+        worker_recover(client);
 }

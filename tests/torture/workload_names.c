@@ -11,7 +11,7 @@
 
 /* A try shows two transactions that exclude each other. It is exact only where no lock but that of
    the name is in its way. */
-static void lock_in_transaction(struct client *client, const struct workload *workload, int key)
+static int lock_in_transaction(struct client *client, const struct workload *workload, int key)
 {
     struct rowlock_want want = {.name = worker_name(workload, key)};
     int can_try = !t_facts()->plain && !t_facts()->neighbours_meet;
@@ -23,27 +23,25 @@ static void lock_in_transaction(struct client *client, const struct workload *wo
     if (code) {
         worker_log(client, PHASE_FAIL, KIND_HOLD, key, "%d",
                    code == ROWLOCK_EBUSY || code == ROWLOCK_ETIMEDOUT);
-        worker_recover(client);
-        return;
+        return code;
     }
     worker_log_begun(client, key);
     worker_dwell(client);
     worker_log(client, PHASE_INVOKE, KIND_LEAVE, key, " ");
     code = rowlock_commit(client->connection, &client->error);
     worker_log_committed(client, key, code);
-    if (code)
-        worker_recover(client);
+    return code;
 }
 
-static void lease(struct client *client, const struct workload *workload, int key)
+static int lease(struct client *client, const struct workload *workload, int key)
 {
     struct rowlock_want want = {.name = worker_name(workload, key)};
     struct rowlock_lease *lease = worker_acquire(client, key, &want, TTL_MS, WAIT_MS);
 
     if (!lease)
-        return;
+        return client->error.code;
     worker_dwell(client);
-    worker_release(client, key, lease);
+    return worker_release(client, key, lease);
 }
 
 /* The first name has the smaller number, so that two clients never wait for each other. */
@@ -53,12 +51,16 @@ void turn_names(struct client *client, const struct workload *workload)
     int other = key + 1 + worker_draw(client, workload->keys - 1 - key);
     struct rowlock_want want = {.name = worker_name(workload, key)};
     struct rowlock_lease *held = worker_acquire(client, key, &want, TTL_MS, WAIT_MS);
+    int failed = !held;
 
-    if (!held)
-        return;
-    if (t_facts()->names_independent && worker_draw(client, 2))
-        lock_in_transaction(client, workload, other);
-    else
-        lease(client, workload, other);
-    worker_release(client, key, held);
+    if (held) {
+        if (t_facts()->names_independent && worker_draw(client, 2))
+            failed = lock_in_transaction(client, workload, other);
+        else
+            failed = lease(client, workload, other);
+        if (worker_release(client, key, held))
+            failed = 1;
+    }
+    if (failed)
+        worker_recover(client);
 }
