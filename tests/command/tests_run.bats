@@ -33,9 +33,16 @@ fails() { run tests/run "$@"; echo "$output"; [ "$status" = 1 ]; }
 @test "a test that hangs is ended after LIMIT" {
     a_test hangs 'sleep 300'
     echo 'full 100 unit/good' >tests/durations # however slow this machine is
-    LIMIT=8 fails
+    JOBS=100 LIMIT=8 fails
     [[ $output == *"unit/hangs_test: (not done in time)"* ]]
     [ "${lines[-1]}" = "1 passed, 2 failed" ]
+}
+
+@test "the limit of a test counts from its own beginning" {
+    for name in first second third; do a_test $name 'sleep 5'; done
+    echo 'full 100 unit/good' >tests/durations
+    JOBS=1 LIMIT=9 passes
+    [ "${lines[-1]}" = "4 passed, 0 failed" ]
 }
 
 @test "on a slower machine the limit is longer: as many times as the tests that have ended" {
