@@ -69,7 +69,9 @@ static void open_schedule(const struct command *command, struct job_run *job,
     struct rowlock_error error;
     char every[128];
 
-    if (!said->every == !said->cron)
+    if (said->every && said->cron)
+        usage_error(command, "--every and --cron exclude each other");
+    if (!said->every && !said->cron)
         usage_error(command, "the schedule is missing: either --every DUR or --cron 'EXPR'");
     if (said->every && job->settings.zone)
         usage_error(command, "--every counts real time: it has no time zone (--tz)");

@@ -20,7 +20,9 @@ dump() {
     case $ROWLOCK_TEST_ENGINE in
     sqlite) sqlite3 "${ROWLOCK_TEST_URL#sqlite:}" .dump | grep -v 'INSERT INTO rowlock_number' ;;
     postgresql)
-        "$(postgresql_program pg_dump)" "$ROWLOCK_TEST_ADMIN" |
+        # a least token stays until the next vacuum; 1 of 127 grants may store one
+        "$(postgresql_program pg_dump)" --exclude-table-data=rowlock.least_token \
+            "$ROWLOCK_TEST_ADMIN" |
             grep -v -e setval -e '^--' -e '^.restrict' -e '^.unrestrict'
         ;;
     mariadb)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lease/lease.h"
 #include "lib/test.h"
 #include "util/clock.h"
 #include "util/renewal.h"
@@ -207,4 +208,15 @@ TEST(p5_a_process_that_was_stopped_renews_at_once_while_another_knows_the_end)
     wakes(&s, 90051);
     renews(&s, 90051, 90052);
     t_text(s.text, "sleep 10000, renew, sleep 90051, renew, sleep 100051");
+}
+
+TEST(p5_a_lease_adopted_in_its_last_millisecond_ends)
+{
+    struct rowlock_lease lease = {.token = 1};
+    int64_t left_ms;
+
+    for (left_ms = 1; left_ms >= -2; left_ms--) {
+        rowlock__lease_renewed(&lease, START, left_ms);
+        t_int(atomic_load(&lease.end_ms), START);
+    }
 }

@@ -169,7 +169,7 @@ static int run(struct node *node, struct rowlock_error *error)
     int code, status;
 
     node->token = rowlock_token(node->lease);
-    node->end_ms = rowlock__now_ms() + rowlock_remaining(node->lease) - MARGIN_MS;
+    node->end_ms = end_of_lease(node, rowlock__now_ms()) - MARGIN_MS;
     tell(node, CLONES_CLAIMED);
     code = start_sender(node, error);
     if (code && node->guard.pid > 0)

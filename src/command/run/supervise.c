@@ -335,10 +335,10 @@ void supervise(struct watch *watch)
 
     watch->renewal.ttl_ms = watch->run->lock.ttl_ms;
     watch->next_keep_ms = now + PING_MS;
-    if (watch->holding->lease)
-        take_step(watch, rowlock__renewal_start(&watch->renewal, now, known_end(watch)));
     watch->stop_look_ms = ROWLOCK_NEVER;
     expect_end(watch);
+    if (watch->holding->lease)
+        take_step(watch, rowlock__renewal_start(&watch->renewal, now, known_end(watch)));
     while (!watch->done)
         turn(watch);
 }
