@@ -63,7 +63,7 @@ struct rowlock_value rowlock__owner_of(const struct rowlock_lease *lease)
 
 void rowlock__lease_renewed(struct rowlock_lease *lease, int64_t sent_ms, int64_t ttl_ms)
 {
-    /* an adopted lease may have less than a millisecond left, and a negative time is for ever */
+    /* An adopted lease may have less than a millisecond left; a negative time would never end. */
     int64_t end_ms = rowlock__after(sent_ms, rowlock__most(ttl_ms - GRAIN_MS, 0));
 
     if (sent_ms > atomic_load(&lease->sent_ms))

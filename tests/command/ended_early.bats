@@ -50,8 +50,8 @@ ended_by_term() { # PID
 
 @test "SIGTERM to bench/run ends the servers and the measurement" {
     measures() { left_over | grep -q "bench/bench "; }
-    start env -u ROWLOCK_TEST_FOLDER BENCH_FOLDER="$inner" BENCH_OUTPUT="$BATS_TEST_TMPDIR/results" \
-        BENCH_SECONDS=600 \
+    start env -u ROWLOCK_TEST_FOLDER BENCH_FOLDER="$inner" \
+        BENCH_OUTPUT="$BATS_TEST_TMPDIR/results" BENCH_SECONDS=600 \
         BENCH_PEERS=postgres-advisory BENCH_WORKLOADS=hot "$source/bench/run"
     until_true measures
     ended_by_term "$started"

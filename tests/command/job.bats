@@ -409,7 +409,9 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
     until_true is_free job:gone
     [ ! -e changes ]
     job gone "${rarely[@]}" "${on_failure[@]}" -- true
-    reported() { changes_are $'gone fine 0 \ngone lost  ' || changes_are $'gone lost  \ngone fine 0 '; }
+    reported() {
+        changes_are $'gone fine 0 \ngone lost  ' || changes_are $'gone lost  \ngone fine 0 '
+    }
     until_true reported
     run job -E 3 gone "${rarely[@]}" "${on_failure[@]}" -- true
     [ "$status" = 3 ]
