@@ -25,7 +25,7 @@ refused() { # WORD ARGUMENT...: exits with 64 and a message that contains WORD
     refused "NAME" job --every 5m -- true
     refused "unexpected argument: 'b'" job a b --every 5m -- true
     refused "either --every DUR or --cron" job a -- true
-    refused "either --every DUR or --cron" job a --every 5m --cron '@daily' -- true
+    refused "exclude each other" job a --every 5m --cron '@daily' -- true
     refused "command is missing" job a --every 5m
     refused "command is missing" job a --every 5m --
     refused '"soon" is not a period' job a --every soon -- true
