@@ -8,37 +8,15 @@ bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 load job.bash
-# shellcheck source=tests/lib/server.sh
-. "$BATS_TEST_DIRNAME/../lib/server.sh"
+load own_server.bash
 
-own=own_${BATS_TEST_FILENAME##*/}_${ROWLOCK_TEST_ENGINE:-}
-start_own() { "start_$ROWLOCK_TEST_ENGINE" "$own" "$@"; }
-setup_file() {
-    start_own
-    export OWN_URL="${server_url}test_own" OWN_ADMIN="${server_admin}test_own"
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
-    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root \
-        -e 'CREATE DATABASE test_own' ;;
-    esac
-    "$ROWLOCK" --db "$OWN_URL" schema install
-    export OWN_SOCKET=$server_socket
-}
-teardown_file() { stop_server "$own"; }
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
-    ROWLOCK_TEST_URL=$OWN_URL
-    own_sql "DELETE FROM $(as_table job)"
-    own_sql "DELETE FROM $(as_table run)"
-}
-own_sql() {
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qXAt "$OWN_ADMIN" -c "$1" ;;
-    mariadb) mariadb --no-defaults --socket="$OWN_SOCKET/socket" -u root -N -B test_own -e "$1" ;;
-    esac
+    sql "DELETE FROM $(as_table job)"
+    sql "DELETE FROM $(as_table run)"
 }
 start_cron() {
-    start "$ROWLOCK" --db "$OWN_URL" cron tab "$@"
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" cron tab "$@"
     daemon=$started
 }
 said() { grep -q "$1" err; }
@@ -89,21 +67,21 @@ TAB
 
 @test "an error that waiting cannot cure ends it at once: no schema" {
     echo 'every 50w first -- touch ran' >tab
-    own_sql 'CREATE DATABASE test_empty'
-    run "$ROWLOCK" --db "${OWN_URL/test_own/test_empty}" cron tab
+    sql 'CREATE DATABASE test_empty'
+    run "$ROWLOCK" --db "${ROWLOCK_TEST_URL/test_own/test_empty}" cron tab
     echo "$status: $output"
     [ "$status" = 69 ]
     [[ $output == *"schema install"* ]]
     [ ! -e ran ]
 }
 
-set_version() { own_sql "UPDATE $(as_table meta) SET version = $1"; }
+set_version() { sql "UPDATE $(as_table meta) SET version = $1"; }
 
 @test "a schema that becomes too new is reported as that, and no job starts until it is not" {
     echo 'every 1s often -- echo often >>ran' >tab
     start_cron
     until_true has_run often 1
-    current=$(own_sql "SELECT version FROM $(as_table meta)")
+    current=$(sql "SELECT version FROM $(as_table meta)")
     set_version 99
     until_true said "the database cannot be used, trying again: the schema is version 99, newer"
     said "newer than this library's $current; update rowlock on this node, and restart its"
@@ -127,7 +105,7 @@ set_version() { own_sql "UPDATE $(as_table meta) SET version = $1"; }
     stop_asking
     until_true said "reread '"
     no_marks() {
-        [ "$(own_sql "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+        [ "$(sql "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
                       AND mode = 'ExclusiveLock'
                       AND database = (SELECT oid FROM pg_database
                       WHERE datname = 'test_own')")" = 0 ]
@@ -139,10 +117,9 @@ set_version() { own_sql "UPDATE $(as_table meta) SET version = $1"; }
 
 statements() {
     case $ROWLOCK_TEST_ENGINE in
-    mariadb) own_sql "SELECT variable_value FROM information_schema.global_status
-                      WHERE variable_name = 'QUESTIONS'" ;;
-    postgresql) grep -cE '^[^[]*\[[0-9]+\] .*LOG:  (statement|execute)' \
-        "$ROWLOCK_TEST_FOLDER/$own/log" ;;
+    mariadb) sql "SELECT variable_value FROM information_schema.global_status
+                  WHERE variable_name = 'QUESTIONS'" ;;
+    postgresql) grep -cE '^[^[]*\[[0-9]+\] .*LOG:  (statement|execute)' "$own_log" ;;
     esac
 }
 asked_in() { # SECONDS OWN: questions of the daemon; OWN is the number of our own
@@ -155,31 +132,31 @@ asked_in() { # SECONDS OWN: questions of the daemon; OWN is the number of our ow
 @test "100 jobs and nothing due: the daemon asks once for each, and then nothing for minutes" {
     for i in {1..100}; do echo "0 0 1 1 * job$i -- false"; done >tab
     if [ "$ROWLOCK_TEST_ENGINE" = postgresql ]; then
-        own_sql "ALTER ROLE tester SET log_statement = 'all'"
+        sql "ALTER ROLE tester SET log_statement = 'all'"
     fi
     own_question=$(asked_in 0 0)
     start_cron
-    until [ "$(own_sql "SELECT count(*) FROM $(as_table job)")" = 100 ]; do sleep 0.1; done
+    until [ "$(sql "SELECT count(*) FROM $(as_table job)")" = 100 ]; do sleep 0.1; done
     # until the last questions are answered
     until [ "$(asked_in 1 "$own_question")" = 0 ]; do :; done
     [ "$(asked_in 15 "$own_question")" -le 1 ]
     kill -s TERM "$daemon"
     ends_with 0 "$daemon"
-    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || own_sql "ALTER ROLE tester RESET log_statement"
+    [ "$ROWLOCK_TEST_ENGINE" != postgresql ] || sql "ALTER ROLE tester RESET log_statement"
 }
 
 @test "a job that the database refuses does not delay the others" {
     case $ROWLOCK_TEST_ENGINE in
     postgresql)
-        own_sql "CREATE FUNCTION public.refuse() RETURNS trigger
-                 LANGUAGE plpgsql AS 'BEGIN RAISE ''not this one''; END'"
-        own_sql "CREATE TRIGGER refuse BEFORE UPDATE
-                 ON rowlock.job FOR EACH ROW WHEN (NEW.name = 'bad')
-                 EXECUTE FUNCTION public.refuse()"
+        sql "CREATE FUNCTION public.refuse() RETURNS trigger
+             LANGUAGE plpgsql AS 'BEGIN RAISE ''not this one''; END'"
+        sql "CREATE TRIGGER refuse BEFORE UPDATE
+             ON rowlock.job FOR EACH ROW WHEN (NEW.name = 'bad')
+             EXECUTE FUNCTION public.refuse()"
         ;;
     mariadb)
-        own_sql "CREATE TRIGGER refuse BEFORE UPDATE ON rowlock_job FOR EACH ROW
-                 SET NEW.due = IF(NEW.name = 'bad', NULL, NEW.due)"
+        sql "CREATE TRIGGER refuse BEFORE UPDATE ON rowlock_job FOR EACH ROW
+             SET NEW.due = IF(NEW.name = 'bad', NULL, NEW.due)"
         ;;
     esac
     cat >tab <<'TAB'
@@ -194,8 +171,8 @@ TAB
     kill -s TERM "$daemon"
     ends_with 0 "$daemon"
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) own_sql "DROP FUNCTION public.refuse() CASCADE" ;;
-    mariadb) own_sql "DROP TRIGGER refuse" ;;
+    postgresql) sql "DROP FUNCTION public.refuse() CASCADE" ;;
+    mariadb) sql "DROP TRIGGER refuse" ;;
     esac
 }
 
@@ -203,20 +180,20 @@ TAB
 
 few_sessions() { # N: for rowlock's account; the administrator's do not count
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) own_sql "ALTER ROLE tester CONNECTION LIMIT $1" ;;
-    mariadb) own_sql "ALTER USER rowlock@'%' WITH MAX_USER_CONNECTIONS $((${1/-1/0}));
-                      ALTER USER rowlock@localhost WITH MAX_USER_CONNECTIONS $((${1/-1/0}))" ;;
+    postgresql) sql "ALTER ROLE tester CONNECTION LIMIT $1" ;;
+    mariadb) sql "ALTER USER rowlock@'%' WITH MAX_USER_CONNECTIONS $((${1/-1/0}));
+                  ALTER USER rowlock@localhost WITH MAX_USER_CONNECTIONS $((${1/-1/0}))" ;;
     esac
 }
 tokens_of() { # OUTCOME: the runs recorded with it, one per line
-    own_sql "SELECT token FROM $(as_table run) WHERE outcome = '$1'" | sort
+    sql "SELECT token FROM $(as_table run) WHERE outcome = '$1'" | sort
 }
-jobs_done() { own_sql "SELECT count(DISTINCT job) FROM $(as_table run) WHERE outcome = 'done'"; }
+jobs_done() { sql "SELECT count(DISTINCT job) FROM $(as_table run) WHERE outcome = 'done'"; }
 # Every run that is recorded as done was executed.
 is_honest() {
     tokens_of done >recorded # read first: commands executed afterwards are in the file too
     sort ran | comm -23 recorded - >untrue
-    [ ! -s untrue ] || { own_sql "SELECT * FROM $(as_table run)"; return 1; }
+    [ ! -s untrue ] || { sql "SELECT * FROM $(as_table run)"; return 1; }
 }
 until_done() { # N: of the jobs are done, within minutes
     local tries=0

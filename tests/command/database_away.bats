@@ -7,25 +7,11 @@
 
 load lib
 load run.bash
-# shellcheck source=tests/lib/server.sh
-. "$BATS_TEST_DIRNAME/../lib/server.sh"
+load own_server.bash
 
-own=own_${BATS_TEST_FILENAME##*/}_${ROWLOCK_TEST_ENGINE:-}
-setup_file() {
-    "start_$ROWLOCK_TEST_ENGINE" "$own"
-    export ROWLOCK_TEST_URL="${server_url}test_own" ROWLOCK_TEST_ADMIN="${server_admin}test_own"
-    export ROWLOCK_TEST_MARIADB_SOCKET=$server_socket
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
-    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root \
-        -e 'CREATE DATABASE test_own' ;;
-    esac
-    rowlock schema install
-}
-teardown_file() { stop_server "$own"; }
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
-    is_up || "start_$ROWLOCK_TEST_ENGINE" "$own"
+    is_up || start_own
 }
 is_up() { rowlock ls >/dev/null 2>&1; }
 is_said() { [ "$(grep -c "^rowlock: the database is unreachable, waiting for it: " err)" = "$1" ]; }
@@ -50,7 +36,7 @@ are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
     until_true are_waiting a 4
     stop_server "$own"
     ends_with 69 "$measure"
-    "start_$ROWLOCK_TEST_ENGINE" "$own"
+    start_own
     until_true are_waiting a 3
     rowlock release a --token "$token"
     for pid in "${waiting[@]}"; do ends_with 0 "$pid"; done
@@ -66,7 +52,7 @@ are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
     until_true are_waiting b 1
     stop_server "$own" KILL
     until_true is_said 1
-    "start_$ROWLOCK_TEST_ENGINE" "$own"
+    start_own
     until_true are_waiting b 1
     rowlock release b --token "$token"
     ends_with 0 "$waiting"
@@ -84,7 +70,7 @@ are_waiting() { [ "$(rowlock ls "$1" | grep -c ' waiting ')" = "$2" ]; }
         stop_server "$own" $how
         until_true is_said 1
         ends_with 123 "$holder"
-        until_true "start_$ROWLOCK_TEST_ENGINE" "$own"
+        until_true start_own
         ends_with 0 "$waiting"
         cat err
         is_said 1
@@ -171,7 +157,7 @@ empty() {
 }
 refusals() {
     case $ROWLOCK_TEST_ENGINE in
-    postgresql) grep -c 'too many connections for' "$ROWLOCK_TEST_FOLDER/$own/log" || true ;;
+    postgresql) grep -c 'too many connections for' "$own_log" || true ;;
     mariadb) sql "SHOW GLOBAL STATUS LIKE 'Aborted_connects'" | cut -f 2 ;;
     esac
 }
@@ -225,7 +211,7 @@ top_shows() { tail -c 4000 screen | grep -aq -- "$1"; }
     until_true top_shows 'a  *.*held'
     stop_server "$own"
     until_true top_shows 'data of [0-9]*m*s ago: '
-    "start_$ROWLOCK_TEST_ENGINE" "$own"
+    start_own
     held later
     until_true top_shows 'later  *.*held'
     printf q >&5

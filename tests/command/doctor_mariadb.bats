@@ -8,16 +8,9 @@
 bats_require_minimum_version 1.5.0
 load lib
 load doctor.bash
-# shellcheck source=tests/lib/server.sh
-. "$BATS_TEST_DIRNAME/../lib/server.sh"
+load own_server.bash
 
-setup_file() {
-    start_mariadb doctor_mariadb
-    export ROWLOCK_TEST_URL="${server_url}test_own" ROWLOCK_TEST_MARIADB_SOCKET=$server_socket
-    mariadb --no-defaults --socket="$server_socket/socket" -u root -e 'CREATE DATABASE test_own'
-}
-teardown_file() { stop_server doctor_mariadb; }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+setup_file() { use_own; }
 
 oldest() { # the query of the advice
     sql "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx ORDER BY trx_started LIMIT 1"

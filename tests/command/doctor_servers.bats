@@ -9,10 +9,8 @@ bats_require_minimum_version 1.5.0
 load lib
 load run.bash
 load doctor.bash
-# shellcheck source=tests/lib/server.sh
-. "$BATS_TEST_DIRNAME/../lib/server.sh"
+load own_server.bash
 
-own=own_${BATS_TEST_FILENAME##*/}_${ROWLOCK_TEST_ENGINE:-}
 safe=(-c fsync=on -c full_page_writes=on)
 [ "${ROWLOCK_TEST_ENGINE:-}" = postgresql ] || safe=(--innodb-flush-log-at-trx-commit=1)
 
@@ -31,17 +29,9 @@ setup_file() {
     local folder
     for folder in "$BATS_FILE_TMPDIR" "$BATS_RUN_TMPDIR"; do chmod a+x "$folder"; done
     set_clock +0
-    start_own "${safe[@]}"
-    export ROWLOCK_TEST_URL="${server_url}test_own" ROWLOCK_TEST_ADMIN="${server_admin}test_own"
-    export ROWLOCK_TEST_MARIADB_SOCKET=$server_socket
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
-    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root \
-        -e 'CREATE DATABASE test_own' ;;
-    esac
+    use_own "${safe[@]}"
     rowlock schema install
 }
-teardown_file() { stop_server "$own"; }
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     set_clock +0

@@ -1,40 +1,30 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# run while the database does not answer: the test stops the server (one of its own, because other
-# tests use the common one), or a proxy that swallows everything. There is neither a closed
-# connection nor an error.
+# run while the database does not answer: the test stops its own server, or a proxy that swallows
+# everything. There is neither a closed connection nor an error.
 # Runs on: postgresql/native mariadb/row
 # Quick: mariadb/row
 
 load lib
 load run.bash
-# shellcheck source=tests/lib/server.sh
-. "$BATS_TEST_DIRNAME/../lib/server.sh"
+load own_server.bash
 
-own=own_${BATS_TEST_FILENAME##*/}_${ROWLOCK_TEST_ENGINE:-}
 setup_file() {
-    install_technique
-    "start_$ROWLOCK_TEST_ENGINE" "$own"
-    export OWN_PID=$server_pid OWN_URL="${server_url}test_own"
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
-    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root \
-        -e 'CREATE DATABASE test_own' ;;
-    esac
-    "$ROWLOCK" --db "$OWN_URL" schema install
+    use_own
+    rowlock schema install
+    export OWN_PID=$server_pid
 }
 teardown_file() {
     each_of_server CONT
     stop_server "$own"
 }
-setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 each_of_server() { # SIGNAL: to the server and its processes
     # shellcheck disable=SC2046
     kill -s "$1" "$OWN_PID" $(pgrep -P "$OWN_PID") || true
 }
 
-# A proxy to the common server that is one process: while stopped, it swallows everything.
+# A proxy that is one process: while stopped, it swallows everything.
 proxy='use IO::Socket::INET; use IO::Select; my ($to) = @ARGV;
     my $listen = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1") or die;
     my ($select, %peer) = IO::Select->new($listen);
@@ -59,10 +49,10 @@ start_proxy() { # sets proxy_url
 }
 
 @test "p5: the server hangs: the command is killed, and rowlock ends while the server still hangs" {
-    ROWLOCK_TEST_URL=$OWN_URL start_tree --ttl 4s a
-    ROWLOCK_TEST_URL=$OWN_URL start_next a command grandchild daemon
+    start_tree --ttl 4s a
+    start_next a command grandchild daemon
     each_of_server STOP
-    ends_soon 123 "$holder" "$OWN_URL"
+    ends_soon 123 "$holder" "$ROWLOCK_TEST_URL"
     grep -q "^rowlock: the lock on 'a' is lost" err
     each_of_server CONT
     next_has_passed
@@ -71,21 +61,21 @@ start_proxy() { # sets proxy_url
 
 @test "p5: the server hangs, and the command ignores TERM" {
     on_term='trap "" TERM'
-    ROWLOCK_TEST_URL=$OWN_URL start_tree --ttl 4s b
+    start_tree --ttl 4s b
     each_of_server STOP
-    ends_soon 123 "$holder" "$OWN_URL"
+    ends_soon 123 "$holder" "$ROWLOCK_TEST_URL"
     each_of_server CONT
 }
 
 @test "broken, and the server hangs during the release: rowlock does not wait for it" {
     on_term='trap "touch told; until [ -e hangs ]; do sleep 0.02; done; exit" TERM'
     rm -f told hangs
-    ROWLOCK_TEST_URL=$OWN_URL start_tree --ttl 60s d # its statements may take 10 s
-    ROWLOCK_TEST_URL=$OWN_URL rowlock break d
+    start_tree --ttl 60s d # its statements may take 10 s
+    rowlock break d
     until_true is_there told
     each_of_server STOP
     touch hangs
-    ends_soon 123 "$holder" "$OWN_URL"
+    ends_soon 123 "$holder" "$ROWLOCK_TEST_URL"
     each_of_server CONT
 }
 
@@ -133,7 +123,7 @@ is_silent() { # a request of rowlock's is unread in the proxy's socket
 }
 
 @test "the command ends while the server hangs: its own status, and a signal ends rowlock's wait" {
-    ROWLOCK_TEST_URL=$OWN_URL start_leased --ttl 30s c -- sh -c \
+    start_leased --ttl 30s c -- sh -c \
         "$(pid_into command); until [ -e stop ]; do sleep 0.02; done; exit 4"
     holder=$started
     until_true is_there command

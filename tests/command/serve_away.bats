@@ -8,33 +8,12 @@ bats_require_minimum_version 1.5.0
 load lib
 load job.bash
 load serve.bash
-# shellcheck source=tests/lib/server.sh
-. "$BATS_TEST_DIRNAME/../lib/server.sh"
+load own_server.bash
 
-own=own_${BATS_TEST_FILENAME##*/}_${ROWLOCK_TEST_ENGINE:-}
-start_own() { "start_$ROWLOCK_TEST_ENGINE" "$own" "$@"; }
 setup_file() {
     need_serve
-    start_own
-    export OWN_URL="${server_url}test_own" OWN_ADMIN="${server_admin}test_own"
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester' ;;
-    mariadb) mariadb --no-defaults --socket="$server_socket/socket" -u root \
-        -e 'CREATE DATABASE test_own' ;;
-    esac
-    "$ROWLOCK" --db "$OWN_URL" schema install
-    export OWN_SOCKET=$server_socket
-}
-teardown_file() { stop_server "$own"; }
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    ROWLOCK_TEST_URL=$OWN_URL
-}
-own_sql() {
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) psql -qXAt "$OWN_ADMIN" -c "$1" ;;
-    mariadb) mariadb --no-defaults --socket="$OWN_SOCKET/socket" -u root -N -B test_own -e "$1" ;;
-    esac
+    use_own
+    rowlock schema install
 }
 
 @test "the database restarts: the pages show the last state with its age, then the new one" {
@@ -68,39 +47,21 @@ own_sql() {
 @test "a schema that becomes too new: the pages and the log name it as the reason" {
     start_serve
     shows_not / 'class="banner" id="old"'
-    current=$(own_sql "SELECT version FROM $(as_table meta)")
-    own_sql "UPDATE $(as_table meta) SET version = 99"
-    end_own_sessions # a session checks the schema once
+    current=$(sql "SELECT version FROM $(as_table meta)")
+    sql "UPDATE $(as_table meta) SET version = 99"
+    end_sessions # a session checks the schema once
     until_true shows / 'the database cannot be used'
     shows / 'version 99, newer than this library'
     shows_not / 'does not answer'
     grep -q 'the database cannot be used: the schema is version 99, newer' err
-    own_sql "UPDATE $(as_table meta) SET version = $current"
+    sql "UPDATE $(as_table meta) SET version = $current"
     until_true shows_not / 'class="banner" id="old"'
-}
-end_own_sessions() {
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) own_sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                         WHERE datname = 'test_own' AND pid <> pg_backend_pid()" >/dev/null ;;
-    mariadb)
-        for id in $(own_sql "SELECT id FROM information_schema.processlist
-                             WHERE db = 'test_own' AND id <> connection_id()"); do
-            own_sql "KILL $id"
-        done
-        ;;
-    esac
 }
 
 @test "a session that the server ended is replaced before a viewer sees an error" {
     start_serve
     shows / Overview
-    ROWLOCK_TEST_ADMIN=$OWN_ADMIN
-    case $ROWLOCK_TEST_ENGINE in
-    postgresql) own_sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE usename = 'tester'" >/dev/null ;;
-    mariadb) for id in $(own_sql "SELECT id FROM information_schema.processlist
-        WHERE user = 'rowlock'"); do own_sql "KILL $id"; done ;;
-    esac
+    end_sessions
     rowlock acquire --ttl 1h three >/dev/null
     until_true shows / 'name=three'
     if grep 'does not answer' err; then return 1; fi
@@ -121,10 +82,10 @@ end_own_sessions() {
 # Every set of queries lists all subjects, once.
 sets() {
     case $ROWLOCK_TEST_ENGINE in
-    mariadb) own_sql "SELECT count(*) FROM mysql.general_log WHERE command_type <> 'Prepare'
-                      AND argument LIKE 'CALL rowlock_subject_list%'" ;;
+    mariadb) sql "SELECT count(*) FROM mysql.general_log WHERE command_type <> 'Prepare'
+                  AND argument LIKE 'CALL rowlock_subject_list%'" ;;
     postgresql) grep -cE "LOG:  (statement|execute).*SELECT pg_catalog.convert_to\(subject" \
-        "$ROWLOCK_TEST_FOLDER/$own/log" || true ;;
+        "$own_log" || true ;;
     esac
 }
 # For three seconds: there is no viewer, and no event to wait for. A set that the last viewers asked
@@ -137,10 +98,10 @@ has_no_more_sets() {
 }
 log_statements() { # on|off
     case $ROWLOCK_TEST_ENGINE/$1 in
-    mariadb/on) own_sql "SET GLOBAL log_output = 'TABLE'; SET GLOBAL general_log = 1" ;;
-    mariadb/off) own_sql "SET GLOBAL general_log = 0" ;;
-    postgresql/on) own_sql "ALTER ROLE tester SET log_statement = 'all'" ;;
-    postgresql/off) own_sql "ALTER ROLE tester RESET log_statement" ;;
+    mariadb/on) sql "SET GLOBAL log_output = 'TABLE'; SET GLOBAL general_log = 1" ;;
+    mariadb/off) sql "SET GLOBAL general_log = 0" ;;
+    postgresql/on) sql "ALTER ROLE tester SET log_statement = 'all'" ;;
+    postgresql/off) sql "ALTER ROLE tester RESET log_statement" ;;
     esac
 }
 

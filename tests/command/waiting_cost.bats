@@ -7,37 +7,28 @@
 
 bats_require_minimum_version 1.5.0
 load lib
-# shellcheck source=tests/lib/server.sh
-. "$BATS_TEST_DIRNAME/../lib/server.sh"
+load own_server.bash
 
-own=own_${BATS_TEST_FILENAME##*/}
 setup_file() {
-    start_postgresql "$own"
-    export OWN_URL="${server_url}test_own" OWN_ADMIN="${server_admin}test_own"
-    psql -qXAt "${server_admin}postgres" -c 'CREATE DATABASE test_own OWNER tester'
-    "$ROWLOCK" --db "$OWN_URL" schema install
-    psql -qXAt "$OWN_ADMIN" -c "ALTER ROLE tester SET log_statement = 'all'"
-}
-teardown_file() { stop_server "$own"; }
-setup() {
-    cd "$BATS_TEST_TMPDIR" || return 1
-    ROWLOCK_TEST_URL=$OWN_URL
+    use_own
+    rowlock schema install
+    sql "ALTER ROLE tester SET log_statement = 'all'"
 }
 now_ms() { date +%s%3N; }
-lists() { grep -c 'FROM rowlock\.list(' "$ROWLOCK_TEST_FOLDER/$own/log" || true; }
+lists() { grep -c 'FROM rowlock\.list(' "$own_log" || true; }
 waiters_are() {
-    [ "$(psql -qXAt "$OWN_ADMIN" -c 'SELECT count(*) FROM rowlock.waiter')" = "$1" ]
+    [ "$(sql 'SELECT count(*) FROM rowlock.waiter')" = "$1" ]
 }
 
 # A slow machine only lengthens the measured time.
 @test "the line costs one query in 5 s, none in the first second, and none without a terminal" {
     rowlock hold a --for 1h --note n
     before=$(lists)
-    start "$ROWLOCK" --db "$OWN_URL" run a -- true
+    start "$ROWLOCK" --db "$ROWLOCK_TEST_URL" run a -- true
     until_true waiters_are 1
     began=$(now_ms)
-    start env TERM=xterm script -qefc "stty cols 200; '$ROWLOCK' --db '$OWN_URL' run a -- true" \
-        screen
+    start env TERM=xterm script -qefc \
+        "stty cols 200; '$ROWLOCK' --db '$ROWLOCK_TEST_URL' run a -- true" screen
     until_true waiters_are 2
     n=0
     while [ "$n" -lt 4 ]; do
@@ -50,7 +41,7 @@ waiters_are() {
     done
 }
 
-logged() { sed "1,${from}d" "$ROWLOCK_TEST_FOLDER/$own/log"; }
+logged() { sed "1,${from}d" "$own_log"; }
 count_logged() { logged | grep -c -- "$1" || true; }
 has_filtered() {
     [ "$(count_logged "x256a25', \$2 = '0', \$3 = '5', \$4 = '1000', \$5 = '1'")" -gt 0 ]
@@ -59,13 +50,13 @@ has_read() { [ "$(count_logged 'LOG: *execute .*: SELECT r.state')" -ge 4 ]; }
 
 # conformance/job_health and leases/lists prove that the statements obey these limits.
 @test "top reads by two statements an interval, each limited by the screen, of many jobs" {
-    psql -qXAt "$OWN_ADMIN" -c "INSERT INTO rowlock.job (name, version, schedule, due, failed)
+    sql "INSERT INTO rowlock.job (name, version, schedule, due, failed)
         SELECT 'j' || i, 1, 'every 1d', rowlock.now_ms() - 7200000, 0
           FROM pg_catalog.generate_series(1, 300) i"
-    from=$(wc -l <"$ROWLOCK_TEST_FOLDER/$own/log")
+    from=$(wc -l <"$own_log")
     mkfifo keys
     start env TERM=xterm NO_COLOR=1 sh -c 'exec script -qefc "$0" screen <keys >/dev/null' \
-        "stty rows 20 cols 100; exec '$ROWLOCK' --db '$OWN_URL' top --interval 500ms"
+        "stty rows 20 cols 100; exec '$ROWLOCK' --db '$ROWLOCK_TEST_URL' top --interval 500ms"
     exec 5>keys
     until_true has_read
     printf '/j\n' >&5
