@@ -351,7 +351,7 @@ token() { # acquires and releases a lease
     [ "$ROWLOCK_TEST_TECHNIQUE" = row ] || other=row
     rowlock schema print "${options[@]}" |
         awk '/^CREATE TABLE/ && ++n > 4 { exit } { print }' >installing.sql
-    sed '/^DROP PROCEDURE IF EXISTS rowlock_sweep;/q' \
+    sed '/{procedure}/ { s//rowlock_sweep/; q; }' \
         "$BATS_TEST_DIRNAME/../../sql/mariadb/schema/uninstall.sql" >uninstalling.sql
     for cut in installing uninstalling; do
         for end in install uninstall; do

@@ -24,13 +24,10 @@ s|^( *)EXECUTE IMMEDIATE (.*);$|\1SET @rowlock_text = \2;\
 # It has no @@in_transaction: rowlock_in_transaction finds out.
 s/^( *)(IF .*)@@in_transaction/\1CALL rowlock_in_transaction();\
 \1\2@rowlock_open/
-s/^(GRANT EXECUTE ON|DROP) PROCEDURE (IF EXISTS )?rowlock_check_server( TO application)?;$/&\
-\1 PROCEDURE \2rowlock_in_transaction\3;/
 
 # It has no timeout for an idle transaction, no Galera, no max_statement_time.
 /^ *IF @rowlock_idle IS NOT NULL THEN/,/END IF;$/d
 /^ *ELSEIF .* p_session = CONNECTION_ID\(\) THEN$/,/CALL rowlock_set_idle_limit\(\);$/d
-/^GRANT EXECUTE ON PROCEDURE rowlock_(restore|set)_idle_limit/d
 s/ OR @rowlock_idle IS NOT NULL//
 s/ OR @@GLOBAL\.wsrep_on//
 s/1205, 1969/1205/
