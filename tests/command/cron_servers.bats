@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cron while its server is away; and how few questions it sends.
 # Runs on: postgresql/native mariadb/row
-# Quick: mariadb/row
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # demo clones as a person sees it, on a database of its own: the picture, the terminal, ^C.
 # Runs on: sqlite/native
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load lib

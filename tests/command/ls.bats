@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ls: holders and waiters, with time and place.
 # Runs on: sqlite/native postgresql/native postgresql/row mariadb/row
-# Quick: first
+# Quick: sqlite/native postgresql/native
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -3,6 +3,7 @@
 # The command on engines without functions of rowlock: PostgreSQL and MariaDB through ODBC; Derby,
 # H2 and HSQLDB through JDBC.
 # Needs: derby h2 hsqldb postgresql mariadb
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run --tx: a command under the lock of a transaction.
 # Runs on: postgresql mariadb
-# Quick: first
+# Quick: postgresql/native
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run while processes are killed at random: no work under the lock is lost or done twice.
 # Runs on: sqlite/native postgresql/native mariadb/row
-# Quick: postgresql/native mariadb/row
+# Quick: mariadb/row
 
 load lib
 load run.bash

@@ -3,7 +3,7 @@
 # run under a terminal: the command takes the place that a shell gives to its own commands. The
 # terminal is a pty of script(1), whose keyboard is descriptor 5.
 # Runs on: sqlite/native postgresql/native
-# Quick: sqlite/native
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load lib

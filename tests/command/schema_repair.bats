@@ -3,7 +3,7 @@
 # schema install, upgrade and uninstall on a damaged schema, without a privilege, without a
 # database, and while rowlock is in use.
 # Runs on: sqlite postgresql mariadb
-# Quick: first
+# Quick: mariadb/row
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -4,7 +4,7 @@
 # measure of time is another rowlock with a longer -w, which cannot even connect: it must still be
 # waiting then, though giving up a statement takes longer.
 # Runs on: postgresql/native mariadb/row
-# Quick: postgresql/native
+# Quick: never
 
 load lib
 load run.bash

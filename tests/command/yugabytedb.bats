@@ -3,6 +3,7 @@
 # YugabyteDB without a real one: a proxy makes PostgreSQL report that it is YugabyteDB, and accept
 # its settings. This shows that the schema parses and works, but not how a cluster behaves.
 # Runs on: postgresql/row
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -3,6 +3,7 @@
 # The text of YugabyteDB's schema, run by psql on PostgreSQL, with the article's combinations of
 # locks.
 # Runs on: postgresql/row
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -2,6 +2,7 @@
 /*
  * Opening, closing, asking for the state, and losing a connection: a refusal and a loss have
  * different codes, and no call hangs.
+ * Quick: sqlite postgresql mariadb postgresql/odbc h2/jdbc
  */
 #include <arpa/inet.h>
 #include <poll.h>

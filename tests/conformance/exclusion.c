@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* P1, P2: a name has one exclusive holder until its transaction ends, in whatever way it ends. */
+/*
+ * P1, P2: a name has one exclusive holder until its transaction ends, in whatever way it ends.
+ * Quick: sqlite postgresql mariadb postgresql/odbc h2/jdbc
+ */
 #include "lib/test.h"
 
 TEST(p1_exclusive_excludes_exclusive)

@@ -2,6 +2,7 @@
 /*
  * The calls in the life of a lease: acquire, list, renew, adopt, keep, fence, break, release; and
  * the arguments that each call refuses. tests/leases tests their promises under stress.
+ * Quick: sqlite postgresql mariadb postgresql/odbc h2/jdbc
  */
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 /*
  * P11: a refusal or a timeout leaves the caller's transaction as it was, with its work and its
  * locks. If the engine itself ended the transaction, the error says exactly that.
+ * Quick: sqlite postgresql mariadb postgresql/odbc h2/jdbc
  */
 #include <time.h>
 

@@ -4,6 +4,7 @@
  * reported once, in time. The technique has no influence on this.
  *
  * Runs on: sqlite/native postgresql/native mariadb/row odbc
+ * Quick: postgresql/native
  */
 #include <signal.h>
 #include <stdatomic.h>

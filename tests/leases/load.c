@@ -3,7 +3,7 @@
  * P1, P6 under load: clients acquire and release as fast as they can, in all modes. Some of them
  * die. A detector notices holders that overlap.
  *
- * Quick: first
+ * Quick: postgresql/native mariadb/row
  */
 #include <fcntl.h>
 #include <sched.h>

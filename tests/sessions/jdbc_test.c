@@ -4,6 +4,7 @@
  * transactions, errors, waits that are cut off, lost sessions.
  * Runs on: alone
  * Needs: derby h2 hsqldb postgresql mariadb
+ * Quick: never
  */
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -4,6 +4,7 @@
  * the plain dialect, through ODBC on PostgreSQL and MariaDB, through JDBC on Derby, H2 and HSQLDB.
  * Runs on: alone
  * Needs: derby h2 hsqldb postgresql mariadb
+ * Quick: never
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

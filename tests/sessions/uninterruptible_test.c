@@ -4,6 +4,7 @@
  * with an interrupt_fd and a URL, when the server stops answering.
  *
  * Runs on: postgresql/native mariadb/row
+ * Quick: mariadb/row
  */
 #include <string.h>
 #include <time.h>

@@ -3,6 +3,7 @@
 # Existing objects that install refuses to reuse, because they would run with the rights of every
 # locking role: objects of another role, and a table that runs code.
 # Runs on: postgresql/insert
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load lib

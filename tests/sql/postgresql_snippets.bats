@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The programs on docs/sql-programs.md run against a server, while another session holds the name.
 # Runs on: postgresql/native
+# Quick: never
 
 bats_require_minimum_version 1.5.0
 load ../command/lib

@@ -3,6 +3,7 @@
 # The bytes of the JDBC driver's helper class, which are checked in, are those of its source.
 # Another release of javac orders the constants of a class in another way, so javap's listings are
 # compared, without the numbers of the constants.
+# Quick: never
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib/tap.sh
 folder=${ROWLOCK_TEST_TEMP:?run it by tests/run}
